@@ -1,18 +1,18 @@
-//! A whole endpoint that is told nonsense by a peer who knows the job's key: it must neither panic
-//! nor read what is free, and keep no more than its bounds allow.
+//! A whole endpoint that receives arbitrary frames from a peer that knows the job's key. It must
+//! neither panic nor access freed memory, and must keep no more data than its bounds allow.
 
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
 use towpath_clic::frame::{HEADER_BYTES, right_check};
-use towpath_clic::key::JobKey;
-use towpath_clic::multicast::Group;
+use towpath_clic::key::FrameKey;
+use towpath_clic::multicast::MulticastGroup;
 use towpath_clic::peer::Own;
-use towpath_clic::rails::Link;
-use towpath_clic::region::Key;
-use towpath_clic::{Body, Card, Endpoint, Outlet, Part, Settings, credit};
+use towpath_clic::rails::RailLink;
+use towpath_clic::region::RegionName;
+use towpath_clic::{FrameBody, PeerCard, Endpoint, Io, MessagePart, Settings, credit};
 
-const KEY: JobKey = JobKey([1, 2]);
+const KEY: FrameKey = FrameKey([1, 2]);
 const REGION: u64 = 5_000;
 
 #[derive(Default)]
@@ -21,23 +21,23 @@ struct Ends {
     message_lives: bool,
 }
 
-impl Outlet for Ends {
-    fn send(&mut self, _to: u32, _rail: u8, _header: &[u8; HEADER_BYTES], body: Body<'_>) -> bool {
+impl Io for Ends {
+    fn send(&mut self, _to: u32, _rail: u8, _header: &[u8; HEADER_BYTES], body: FrameBody<'_>) -> bool {
         match body {
-            Body::Own(bytes) => assert!(bytes.len() <= 32),
-            Body::Message { offset, length, .. } => {
+            FrameBody::Own(bytes) => assert!(bytes.len() <= 32),
+            FrameBody::Message { offset, length, .. } => {
                 assert!(self.message_lives && offset as usize + usize::from(length) <= 100);
             }
-            Body::Region { offset, length, .. } => {
+            FrameBody::Region { offset, length, .. } => {
                 assert!(self.region_lives && offset + u64::from(length) <= REGION);
             }
         }
         true
     }
-    fn broadcast(&mut self, _group: u32, _header: &[u8; HEADER_BYTES], _body: Body<'_>) -> bool {
+    fn broadcast(&mut self, _group: u32, _header: &[u8; HEADER_BYTES], _body: FrameBody<'_>) -> bool {
         true
     }
-    fn message(&mut self, _from: u32, part: Part<'_>) {
+    fn message(&mut self, _from: u32, part: MessagePart<'_>) {
         assert!(part.offset as usize + part.bytes.len() <= part.total as usize);
     }
     fn sent(&mut self, _to: u32, _buffer: u64) {
@@ -60,18 +60,18 @@ impl Outlet for Ends {
     }
 }
 
-// The input is a row of frames: a byte of time, a byte of length, the bytes.
+// The input is a sequence of frames: one byte of time, one byte of length, the bytes.
 fuzz_target!(|input: &[u8]| {
     let own = Own { key: KEY, rank: 0, endpoint: 7, incarnation: 1 };
     let mut endpoint = Endpoint::new(own, Settings::default());
-    let links = vec![Link { payload: 1468, speed: 0 }; 2];
-    endpoint.add(&Card { rank: 1, endpoint: 8, incarnation: Some(1), links });
-    endpoint.add_member(Group { number: 3, session: 4, root: 1, chunk: 16 }, false);
+    let links = vec![RailLink { payload: 1468, speed: 0 }; 2];
+    endpoint.add(&PeerCard { rank: 1, endpoint: 8, incarnation: Some(1), links });
+    endpoint.add_member(MulticastGroup { number: 3, session: 4, root: 1, chunk: 16 }, false);
     let mut ends = Ends { region_lives: true, message_lives: true };
     let ends = &mut ends;
     endpoint.publish(1, 50, REGION);
     let _ = endpoint.send(0, 1, 60, 100, ends);
-    endpoint.pull(0, 1, Key { slot: 0, generation: 0, length: 100_000 }, 70, 100_000, ends);
+    endpoint.pull(0, 1, RegionName { slot: 0, generation: 0, length: 100_000 }, 70, 100_000, ends);
     endpoint.expect(0, (1, 3), 80, 9_000, ends);
     let session = endpoint.peer(1).and_then(|peer| peer.session()).expect("both lives are known");
     let (mut now, mut rest) = (0, input);
@@ -81,8 +81,8 @@ fuzz_target!(|input: &[u8]| {
         (now, rest) = (now + u64::from(*time) * 50_000, behind);
         let mut frame = frame.to_vec();
         if frame.len() >= HEADER_BYTES {
-            // What every frame of this peer has right; its number counts from where the stream
-            // begins.
+            // Correct the fields that every frame of this peer has right. The sequence number is
+            // relative to the begin of the stream.
             frame[8..12].copy_from_slice(&1u32.to_le_bytes());
             frame[12..14].copy_from_slice(&7u16.to_le_bytes());
             if frame[18] & 1 == 0 {

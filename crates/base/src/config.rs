@@ -1,19 +1,18 @@
-//! The table of settings: every environment variable that Towpath reads, its default and what it
-//! does.
+//! The settings: every environment variable that Towpath reads, its default and its meaning.
 //!
 //! Only this module reads the environment. `towpath info` and the later tools interface print the
 //! same table.
 
 use std::ffi::OsString;
 
-/// What the value of a setting is.
+/// Type of a setting's value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
-    /// A whole number from 0 on.
+    /// A non-negative integer.
     Number,
-    /// A whole number from the first to the second; the nearer one is used for what lies outside.
+    /// An integer between the two bounds, inclusive; a value outside is clamped.
     Between(u64, u64),
-    /// Words that whoever uses the setting reads.
+    /// Text, interpreted by the code that uses the setting.
     Text,
 }
 
@@ -22,16 +21,16 @@ pub enum Kind {
 pub struct Setting {
     /// Name of the environment variable.
     pub name: &'static str,
-    /// What its value is.
+    /// Type of its value.
     pub kind: Kind,
-    /// Value when the variable is not set, as text; empty means "decided at start-up".
+    /// Value used if the variable is not set, as text; empty means "decided at start-up".
     pub default: &'static str,
     /// What it does, with unit.
     pub meaning: &'static str,
 }
 
-/// Every setting of the library. Launcher variables (PMI and the like) are read through
-/// [`environment`] too but are not settings.
+/// Every setting of the library. Launcher variables (such as those of PMI) are also read through
+/// [`environment`] but are not settings.
 pub const SETTINGS: &[Setting] = &[
     Setting {
         name: "TOWPATH_SPIN_MICROSECONDS",
@@ -207,7 +206,7 @@ pub const SETTINGS: &[Setting] = &[
     },
 ];
 
-/// Variables with the same beginning that are no settings of the library, and what they are.
+/// Variables with the prefix `TOWPATH_` that are not settings of the library, with descriptions.
 pub const OTHER_VARIABLES: &[(&str, &str)] = &[
     ("TOWPATH_JOB", "the ticket that mpiexec gives each rank"),
     ("TOWPATH_RANK", "the rank, as mpiexec tells scripts"),
@@ -218,20 +217,20 @@ pub const OTHER_VARIABLES: &[(&str, &str)] = &[
     ("TOWPATH_WHEEL_FROM", "an installed prefix from which the wheel is made"),
 ];
 
-/// Reads an environment variable; `None` when it is unset or not valid UTF-8.
+/// Returns an environment variable; `None` if it is unset or not valid UTF-8.
 pub fn environment(name: &str) -> Option<String> {
     std::env::var(name).ok()
 }
 
-/// Every environment variable, for the launcher, which passes them on.
+/// Returns every environment variable, for the launcher, which passes them on.
 pub fn whole_environment() -> impl Iterator<Item = (OsString, OsString)> {
     std::env::vars_os()
 }
 
-/// The value of a setting of the table: the variable, else its default; `None` when both are empty.
+/// Returns the value of a setting: the variable if set, else the default; `None` if both are empty.
 ///
 /// # Panics
-/// When `name` is not in [`SETTINGS`]: a setting that is not in the table does not exist.
+/// If `name` is not in [`SETTINGS`].
 pub fn setting(name: &str) -> Option<String> {
     let row = row(name);
     environment(name)
@@ -243,8 +242,11 @@ fn row(name: &str) -> &'static Setting {
     SETTINGS.iter().find(|row| row.name == name).unwrap_or_else(|| panic!("setting {name} is not in the table"))
 }
 
-/// A setting that is a number. A value that is none counts as the default, one that is too small or
-/// too large as the nearest, and a sentence says so.
+/// Returns a numeric setting. A value that is not a number is replaced by the default, one that is
+/// out of range by the nearest bound; both print a complaint to stderr.
+///
+/// # Panics
+/// If `name` is not in [`SETTINGS`].
 pub fn number(name: &str) -> Option<u64> {
     let text = setting(name)?;
     let (value, complaint) = read_number(row(name), &text);
@@ -254,10 +256,11 @@ pub fn number(name: &str) -> Option<u64> {
     value
 }
 
-/// The number that a text means for a setting, if any, and what is wrong with the text.
+/// Parses `text` as the value of a setting; returns the number to use, if any, and a complaint if
+/// the text is invalid.
 ///
 /// # Panics
-/// When `name` is not in [`SETTINGS`].
+/// If `name` is not in [`SETTINGS`].
 pub fn number_of(name: &str, text: &str) -> (Option<u64>, Option<String>) {
     read_number(row(name), text)
 }
@@ -280,15 +283,15 @@ fn read_number(row: &Setting, text: &str) -> (Option<u64>, Option<String>) {
     (Some(nearest), complaint)
 }
 
-/// What is wrong with the value that the environment gives a setting, in a sentence; `None` when
-/// nothing is. Of words only their reader can tell.
+/// Returns what is wrong with the environment's value of a setting, as a sentence; `None` if it is
+/// valid. Settings of [`Kind::Text`] are not checked here.
 pub fn complaint(row: &Setting) -> Option<String> {
     let text = environment(row.name).filter(|value| !value.is_empty())?;
     if row.kind == Kind::Text { None } else { read_number(row, &text).1 }
 }
 
-/// What a setting is now, as text: the variable or what is used in its place, else the default;
-/// `None` when both are empty.
+/// Returns the effective value of a setting as text: the variable, or what replaces an invalid one,
+/// else the default; `None` if both are empty.
 pub fn current(row: &Setting) -> Option<String> {
     let text = setting(row.name)?;
     if row.kind == Kind::Text || complaint(row).is_none() {
@@ -298,8 +301,8 @@ pub fn current(row: &Setting) -> Option<String> {
     }
 }
 
-/// Variables of the environment that look like settings and are none, sorted, each with the setting
-/// that may have been meant.
+/// Returns the environment variables that look like settings but are not, sorted, each with the
+/// setting that was probably meant.
 pub fn unknown_variables() -> Vec<(String, Option<&'static str>)> {
     let mut names: Vec<String> = whole_environment()
         .filter_map(|(name, _)| name.into_string().ok())
@@ -317,14 +320,14 @@ fn is_known(name: &str) -> bool {
     SETTINGS.iter().any(|row| row.name == name) || OTHER_VARIABLES.iter().any(|row| row.0 == name)
 }
 
-/// The candidate that was probably meant by a mistyped name; `None` when all are too different.
+/// Returns the candidate closest to a mistyped name; `None` if all are too different.
 pub fn nearest<'a>(name: &str, candidates: impl Iterator<Item = &'a str>) -> Option<&'a str> {
     let with_distance = candidates.map(|candidate| (distance(name, candidate), candidate));
     with_distance.min().filter(|(distance, _)| *distance <= 1 + name.len() / 4).map(|(_, candidate)| candidate)
 }
 
-/// How many signs must be put in, taken out or replaced to make one word of the other
-/// (Levenshtein).
+/// Levenshtein distance: the number of insertions, deletions and substitutions that turn one word
+/// into the other.
 fn distance(left: &str, right: &str) -> usize {
     let right: Vec<char> = right.chars().collect();
     let mut row: Vec<usize> = (0..=right.len()).collect();

@@ -1,67 +1,68 @@
-//! The head of the shared segment and the control page of each rank: what processes of one host
-//! know of each other.
+//! Layout of the shared segment's head and of the control page of each rank, through which the
+//! processes of one host learn each other's state.
 //!
-//! Written by the rank that owns the page (sleep word aside), read by its peers, by `mpiexec` and
-//! by `towpath info`. The segment is one sparse memory file per job and host: a [`SegmentHead`]
-//! page, then one [`ControlPage`] per local rank, then what the shared-memory transport lays out
-//! for itself. Every field is at a fixed offset, asserted below.
+//! A page is written by the rank that owns it, except for words that peers set (`sleep`,
+//! `doorbell`), and read by its peers, by `mpiexec` and by `towpath info`. The segment is one
+//! sparse memory file per job and host: a [`SegmentHead`] page, then one [`ControlPage`] per local
+//! rank, then whatever the shared-memory transport lays out. Every field is at a fixed offset,
+//! asserted below.
 
 use crate::sync::{AtomicI32, AtomicU8, AtomicU16, AtomicU32, AtomicU64, Ordering, fence};
 
-/// Size of a page of the segment in bytes; also the stride of the control pages.
+/// Page size of the segment in bytes, and the stride of the control pages.
 pub const PAGE: usize = 4096;
 
-/// Marks a segment of this layout ("towpath1" read as bytes).
+/// Marks a segment of this layout: "towpath1" in little-endian bytes.
 pub const MAGIC: u64 = u64::from_le_bytes(*b"towpath1");
 
-/// First page of the segment, written by whoever made it (own mpiexec, or the first local rank).
+/// First page of the segment, written by its creator (this job's mpiexec, or the first local rank).
 #[repr(C)]
 pub struct SegmentHead {
-    /// [`MAGIC`], written last by the maker.
+    /// [`MAGIC`]; the creator writes it last.
     pub magic: AtomicU64,
-    /// Random number of the job: processes of another job never agree on it.
+    /// Random number of the job, which tells its segment from those of other jobs.
     pub nonce: AtomicU64,
-    /// How many ranks this host has.
+    /// Number of ranks on this host.
     pub local_ranks: AtomicU32,
-    /// How many local ranks have mapped the segment (the start-up barrier without messages).
+    /// Number of local ranks that have mapped the segment (the start-up barrier without messages).
     pub attached: AtomicU32,
-    /// How many have finalised.
+    /// Number of local ranks that have finalized.
     pub finalized: AtomicU32,
-    /// Set to 1 by whoever ends the job early: waiting ranks leave their loops.
+    /// 1 once a process ends the job early; waiting ranks then leave their loops.
     pub aborting: AtomicU32,
-    /// Logical processors that the local ranks may use together (union of their affinity masks cut
-    /// by the cgroup quota), as far as they have said so.
+    /// Number of logical processors that the local ranks may use together: the union of their
+    /// affinity masks, limited by the cgroup quota, over the ranks that have reported so far.
     pub allowed_cores: AtomicU32,
-    /// How many ranks have added their affinity mask to `affinity`.
+    /// Number of ranks that have added their affinity mask to `affinity`.
     pub affinities: AtomicU32,
-    /// How many ranks sleep or are about to: a poster for many readers that reads 0 need not look
-    /// at their pages.
+    /// Number of ranks that sleep or are about to. If it is 0, a poster with many readers need not
+    /// check their pages.
     pub sleepers: AtomicU32,
-    /// How many ranks have [`ControlPage::wake_fence`] set: a poster for many readers fences when
-    /// it is not 0.
+    /// Number of ranks that have set [`ControlPage::wake_fence`]. If it is not 0, a poster with
+    /// many readers issues a full fence.
     pub wake_fences: AtomicU32,
-    /// While the clock of `machine::wait` shows less than this, a stranger shares the cores of
-    /// ranks that share cores too: they sleep at once instead of yielding.
-    pub stranger_until: AtomicU64,
-    /// For how long that was said the last time.
-    pub stranger_hold: AtomicU64,
-    /// Union of the affinity masks of the ranks, one bit per logical processor.
+    /// Until the clock of `machine::wait` reaches this value, there is external load on the ranks'
+    /// cores. Oversubscribed ranks then sleep at once instead of yielding.
+    pub external_load_until: AtomicU64,
+    /// Duration for which external load was last announced.
+    pub external_load_hold: AtomicU64,
+    /// Union of the ranks' affinity masks, one bit per logical processor.
     pub affinity: [AtomicU64; 16],
-    /// Where ranks share cores: how many of those that wait without sleeping were last seen on each
-    /// logical processor.
+    /// If ranks share cores: for each logical processor, how many ranks that wait without sleeping
+    /// were last seen on it.
     pub crowds: [AtomicU16; 1024],
-    /// How many ranks no barrier of other processes reaches, because the kernel or a sandbox has
-    /// refused to register them.
+    /// Number of ranks that no process-wide barrier (`membarrier`) reaches, because the kernel or a
+    /// sandbox refused to register them.
     pub unregistered: AtomicU32,
-    /// Not 0 once a rank has told the user that a receiver keeps it waiting for room.
+    /// Not 0 once a rank has told the user that it waits for a receiver to free buffer space.
     pub told_of_wait: AtomicU32,
 }
 
-/// State of a rank as its page shows it.
+/// State of a rank, as published on its control page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u32)]
 pub enum RankState {
-    /// Not yet in MPI_Init.
+    /// Has not called MPI_Init yet.
     Starting = 0,
     /// Between MPI_Init and MPI_Finalize.
     Running = 1,
@@ -71,66 +72,69 @@ pub enum RankState {
     Aborted = 3,
 }
 
-/// One page per local rank.
+/// Control page of a local rank.
 #[repr(C)]
 pub struct ControlPage {
-    /// Process number of the owner, 0 before it has attached.
+    /// PID of the owner; 0 until it has attached.
     pub pid: AtomicU32,
     /// A [`RankState`].
     pub state: AtomicU32,
     /// Number of the MPI function that the rank is in or was in last (index into the generated
-    /// table of names), 0: none.
+    /// table of names); 0 if none.
     pub last_call: AtomicU32,
-    /// 1 while the rank is inside that function.
+    /// 1 while the rank is inside this function.
     pub in_call: AtomicU32,
-    /// Rank that a blocked call waits for, see [`BlockedCall`].
+    /// Rank that the blocked call waits for, see [`BlockedCall`].
     blocked_peer: AtomicI32,
-    /// Tag that it waits for.
+    /// Tag that the blocked call waits for.
     blocked_tag: AtomicI32,
-    /// Number of the blocked call.
+    /// Number of the blocked MPI function.
     blocked_call: AtomicU32,
-    /// A [`Awaited`].
+    /// An [`Awaited`].
     blocked_for: AtomicU32,
-    /// Since when, in nanoseconds of the host's monotonic clock; 0: no call is blocked. Written
-    /// last.
+    /// Time at which the call blocked, in nanoseconds of the host's monotonic clock; 0 if no call
+    /// is blocked. Written last.
     blocked_since: AtomicU64,
     padding: [u8; 24],
-    /// Futex word: not 0 while the owner sleeps or is about to, 1 on this word, 2 on its bell; a
-    /// poster that reads that sets 0 and wakes. On a line of its own.
+    /// Futex word: 0 while the owner is awake, 1 if it sleeps or is about to sleep on this word, 2
+    /// if on its bell. A poster that reads a value other than 0 stores 0 and wakes the owner. On a
+    /// cache line of its own.
     pub sleep: AtomicU32,
-    /// 1 when a poster must put a full fence between its message and its look at `sleep`, because
-    /// the owner does not ask for a barrier in other processes before it sleeps. Set by the owner
-    /// before it first sleeps.
+    /// 1 if a poster must issue a full fence between publishing its message and reading `sleep`,
+    /// because the owner does not issue a barrier in other processes before it sleeps. Set by the
+    /// owner before it first sleeps.
     pub wake_fence: AtomicU32,
-    /// Number of the owner's door-bell (see `machine::wait::Bell`), 0: it has none.
+    /// Number of the owner's doorbell (see `machine::wait::Bell`); 0 if it has none.
     pub bell: AtomicU32,
-    /// The port at which processes of other hosts reach the owner, 0: at none.
+    /// Port at which processes of other hosts reach the owner; 0 if none.
     pub port: AtomicU32,
-    /// Numbers by which processes of other hosts reach the owner on each of up to four interfaces,
-    /// as the transport encodes them.
+    /// Addresses at which processes of other hosts reach the owner, one for each of up to four
+    /// interfaces, encoded by the transport.
     pub interfaces: [AtomicU32; 4],
     padding_of_sleep: [u8; 32],
-    /// Door-bell bits, one per possible local sender (2048): set by a sender whose header slot is
-    /// full, cleared by the owner.
+    /// Doorbell bits, one per possible local sender (2048). A sender whose header slot is full sets
+    /// its bit; the owner clears it.
     pub doorbell: [AtomicU64; 32],
-    /// What the owner has given each local sender, as [`ChannelShare::encode`] says it; written by
-    /// the owner for people who ask (`towpath info --channel`).
+    /// The ring that the owner has granted to each local sender, encoded by
+    /// [`ChannelShare::encode`]. Written by the owner for `towpath info --channel`.
     pub channel: [AtomicU8; 2048],
-    /// How the owner reaches other hosts, in words, a line each, ends with 0; for people who ask
-    /// (`towpath info --routes`).
+    /// How the owner reaches other hosts: lines of text, terminated by a zero byte. Written for
+    /// `towpath info --routes`.
     pub routes: [AtomicU8; 1024],
-    /// The communicator of the blocked call, in words, ends with 0 where it is shorter.
+    /// Description of the blocked call's communicator, terminated by a zero byte if shorter than
+    /// the array.
     blocked_communicator: [AtomicU8; COMMUNICATOR],
 }
 
-/// Longest description of a communicator in bytes: a name of MPI_MAX_OBJECT_NAME and its quotes.
+/// Maximum length of a communicator's description in bytes: a name of MPI_MAX_OBJECT_NAME and its
+/// quotes.
 pub const COMMUNICATOR: usize = 136;
 
 /// What a blocked call waits for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u32)]
 pub enum Awaited {
-    /// Something that only the name of the call tells.
+    /// Something that only the name of the call identifies.
     Other = 0,
     /// A message from a peer.
     Receive = 1,
@@ -138,60 +142,60 @@ pub enum Awaited {
     Send = 2,
     /// The other members of a communicator in a collective call.
     Members = 3,
-    /// A request that is a receive.
+    /// A receive request.
     ReceiveRequest = 4,
-    /// A request that is a send.
+    /// A send request.
     SendRequest = 5,
-    /// A request that is a collective operation.
+    /// A request of a collective operation.
     CollectiveRequest = 6,
-    /// A request that the program itself completes.
+    /// A generalized request, which the program itself completes.
     GeneralizedRequest = 7,
 }
 
-/// A blocked call as the page of its rank shows it. Nothing in it is checked: a reader must not
-/// trust it.
+/// A blocked call, as published on the control page of its rank. Nothing in it is validated, so a
+/// reader must not trust it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct BlockedCall {
     /// Number of the MPI function.
     pub call: u32,
-    /// A [`Awaited`].
+    /// An [`Awaited`].
     pub awaited: u32,
-    /// Rank in the communicator, -1: any.
+    /// Rank in the communicator; -1 means any.
     pub peer: i32,
-    /// Tag, -1: any.
+    /// Tag; -1 means any.
     pub tag: i32,
-    /// The communicator in words; empty: nothing is known of it.
+    /// Description of the communicator; empty if unknown.
     pub communicator: Vec<u8>,
-    /// Since when, in nanoseconds of the host's monotonic clock.
+    /// Time at which the call blocked, in nanoseconds of the host's monotonic clock.
     pub since: u64,
 }
 
-/// The ring that a receiver has for a sender.
+/// The ring that a receiver provides for a sender.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ChannelShare {
-    /// Its size in pages, 127 for that or more; 0: no ring, the pair has its header slot.
+    /// Size in pages, at most 127; 0 means no ring, so the pair uses its header slot.
     pub pages: u8,
-    /// A topology declares the pair; else the pair was seen to be busy.
+    /// True if a topology declares the pair; false if the pair was found to be hot.
     pub declared: bool,
 }
 
 impl ChannelShare {
-    /// The share of `bytes` bytes.
+    /// A ring of `bytes` bytes.
     pub fn of(bytes: usize, declared: bool) -> ChannelShare {
         ChannelShare { pages: (bytes / PAGE).min(127) as u8, declared }
     }
 
-    /// As the byte in the control page.
+    /// Encodes the share as a byte of [`ControlPage::channel`].
     pub fn encode(self) -> u8 {
         self.pages | u8::from(self.declared) << 7
     }
 
-    /// Back from the byte in the control page.
+    /// Decodes a byte of [`ControlPage::channel`].
     pub fn decode(byte: u8) -> ChannelShare {
         ChannelShare { pages: byte & 127, declared: byte >> 7 == 1 }
     }
 
-    /// Bytes of the ring.
+    /// Size of the ring in bytes.
     pub fn bytes(self) -> u64 {
         u64::from(self.pages) * PAGE as u64
     }
@@ -203,10 +207,10 @@ impl ControlPage {
         self.state.store(state as u32, Ordering::Release);
     }
 
-    /// Publishes a blocked call; only the owner of the page may do so, and only while none is
-    /// published. What is too long of the communicator is cut off.
+    /// Publishes a blocked call. Only the owner of the page may call it, and only while no call is
+    /// published. Truncates the communicator's description to [`COMMUNICATOR`] bytes.
     pub fn publish_blocked(&self, blocked: &BlockedCall) {
-        // The withdrawal of the call before must be seen before any of what follows.
+        // The withdrawal of the previous call must become visible before the stores below.
         fence(Ordering::Release);
         self.blocked_call.store(blocked.call, Ordering::Relaxed);
         self.blocked_for.store(blocked.awaited, Ordering::Relaxed);
@@ -219,12 +223,13 @@ impl ControlPage {
         self.blocked_since.store(blocked.since, Ordering::Release);
     }
 
-    /// Says that the published call is not blocked any more.
+    /// Withdraws the published call.
     pub fn withdraw_blocked(&self) {
         self.blocked_since.store(0, Ordering::Relaxed);
     }
 
-    /// The blocked call, if one is published. A call that begins or ends meanwhile counts as none.
+    /// Returns the blocked call, if one is published. Returns `None` if a call blocks or is
+    /// withdrawn meanwhile.
     pub fn blocked(&self) -> Option<BlockedCall> {
         let since = self.blocked_since.load(Ordering::Acquire);
         if since == 0 {
@@ -249,13 +254,13 @@ pub const fn control_page_offset(local_rank: usize) -> usize {
     PAGE * (1 + local_rank)
 }
 
-/// Offset of the first byte behind all control pages.
+/// Offset of the first byte after the control pages.
 pub const fn behind_control_pages(local_ranks: usize) -> usize {
     PAGE * (1 + local_ranks)
 }
 
-/// Bytes of the table of header slots that the transport lays out behind the control pages: a line
-/// per ordered pair.
+/// Size in bytes of the table of header slots that the transport lays out after the control pages:
+/// one cache line per ordered pair.
 pub const fn slot_table_bytes(local_ranks: usize) -> usize {
     64 * local_ranks * local_ranks
 }
@@ -275,7 +280,7 @@ mod tests {
 
     #[test]
     fn a_blocked_call_is_seen_while_it_is_published() {
-        // SAFETY: all fields are integers, for which zeros are values.
+        // SAFETY: all fields are integers, for which zero is a valid value.
         let page: ControlPage = unsafe { std::mem::zeroed() };
         assert_eq!(page.blocked(), None);
         for communicator in [b"MPI_COMM_WORLD".to_vec(), vec![b'x'; COMMUNICATOR], b"row".to_vec()] {
@@ -297,7 +302,7 @@ mod tests {
         assert_eq!(offset_of!(SegmentHead, affinities), 36);
         assert_eq!(offset_of!(SegmentHead, sleepers), 40);
         assert_eq!(offset_of!(SegmentHead, wake_fences), 44);
-        assert_eq!(offset_of!(SegmentHead, stranger_until), 48);
+        assert_eq!(offset_of!(SegmentHead, external_load_until), 48);
         assert_eq!(offset_of!(SegmentHead, affinity), 64);
         assert_eq!(offset_of!(SegmentHead, crowds), 192);
         assert_eq!(offset_of!(SegmentHead, unregistered), 2240);

@@ -1,50 +1,52 @@
-//! Identifiers that cross storeys and processes.
+//! Identifiers that are shared by several layers and processes.
 
-/// Index of a process in this process's own growable table of peers.
+/// Index of a process in this process's growable table of peers.
 ///
-/// It is *not* a rank: for the processes of the first job it equals the rank in the first job's
-/// world, later jobs (spawned, accepted) are appended.
+/// It is *not* a rank. For processes of the first job it equals the rank in that job's
+/// MPI_COMM_WORLD; processes of later jobs (spawned, accepted) are appended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct PeerIndex(pub u32);
 
 impl PeerIndex {
-    /// The index as an offset into a table.
+    /// The index as an offset into a table of peers.
     #[inline]
     pub fn slot(self) -> usize {
         self.0 as usize
     }
 }
 
-/// Name of a communication context: carried whole in every header, never agreed upon by a protocol.
+/// Identifies a communication context. Carried in full in every message header, so processes need
+/// not agree on a shorter one.
 ///
-/// Layout: bits 63..32 the creator's process number, bits 31..2 a counter of the creator, bits 1..0
-/// the [`Plane`]. Process numbers are the ranks of a job added to a random number of it, so they
-/// differ inside a job. Two jobs may have common ones (with n processes each about once in 2^31 /
-/// n), so jobs that meet must compare theirs first.
+/// Bits 63..32 are the creator's process number, bits 31..2 a counter of the creator, bits 1..0 the
+/// [`Plane`]. Process numbers are the ranks of a job plus a random number of that job, so they are
+/// unique within a job. Those of two jobs may overlap (with n processes each about once in 2^31 /
+/// n), so jobs must compare their process numbers before they connect.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct ContextId(pub u64);
 
-/// Which kind of traffic of one communicator a message belongs to. Messages of different planes
-/// never match.
+/// Class of traffic within one communicator. Messages of different planes never match.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[repr(u8)]
 pub enum Plane {
-    /// Point-to-point messages of the program.
+    /// The program's point-to-point messages.
     PointToPoint = 0,
     /// Messages of collective operations.
     Collective = 1,
     /// Messages of one-sided operations.
     OneSided = 2,
-    /// Messages that Towpath's own object management sends (communicator creation, files).
+    /// Messages of Towpath's own object management (communicator creation, files).
     Internal = 3,
 }
 
-/// How many contexts one process can name.
+/// Number of contexts that one process can create.
 pub const CONTEXTS: u32 = 1 << 30;
 
 impl ContextId {
-    /// A context named by its creator's process number and the creator's counter, which is below
-    /// [`CONTEXTS`].
+    /// The context of a creator's process number and counter.
+    ///
+    /// # Panics
+    /// If `counter` is not below [`CONTEXTS`].
     pub fn new(creator: u32, counter: u32) -> ContextId {
         assert!(counter < CONTEXTS, "{counter} names no context");
         ContextId(u64::from(creator) << 32 | u64::from(counter) << 2)

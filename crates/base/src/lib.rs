@@ -1,8 +1,8 @@
-//! The vocabulary that every storey of Towpath shares: identifiers, the fill/drain contract by
-//! which bytes leave and enter user memory, the table of settings, the layout of the control page,
-//! and the only names of atomics and cells.
+//! Definitions shared by all crates of Towpath: identifiers, the traits through which payload
+//! leaves and enters user memory, the settings, the layout of the control page, and the re-exported
+//! atomics and cells.
 //!
-//! Every other crate may depend on this one. It knows no MPI object and makes no system call.
+//! Every other crate may depend on this one. It knows no MPI objects and makes no system calls.
 
 #![deny(missing_docs)]
 

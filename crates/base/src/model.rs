@@ -1,5 +1,5 @@
-//! What tests of lock-free pieces under the model checker share: words and payload of its kind, and
-//! the bound of a run.
+//! Test support for running lock-free code under loom: [`Words`] over loom's atomics, payload that
+//! loom checks for data races, and a bounded model run.
 
 use loom::cell::UnsafeCell;
 use loom::sync::Arc;
@@ -7,7 +7,7 @@ use loom::sync::atomic::{AtomicU32, Ordering};
 
 use crate::sync::{AtomicUsize, Words};
 
-/// Flags as the checker's atomics; only the words that a test names exist.
+/// [`Words`] over loom's atomics. Only every `stride`-th word exists.
 #[derive(Clone)]
 pub struct Flags {
     words: Arc<Vec<AtomicU32>>,
@@ -15,7 +15,7 @@ pub struct Flags {
 }
 
 impl Flags {
-    /// `count` words, `stride` apart.
+    /// `count` words with indices `0, stride, 2 * stride, ...`.
     pub fn new(count: usize, stride: usize) -> Flags {
         Flags { words: Arc::new((0..count).map(|_| AtomicU32::new(0)).collect()), stride }
     }
@@ -33,46 +33,48 @@ impl Words for Flags {
     }
 }
 
-/// Payload that both sides touch without atomics.
+/// Payload that both sides access without atomics.
 #[derive(Clone)]
 pub struct Payload(Arc<Vec<UnsafeCell<u32>>>);
 
 impl Payload {
-    /// So many cells of zeros.
+    /// `count` cells of zeros.
     pub fn new(count: usize) -> Payload {
         Payload(Arc::new((0..count).map(|_| UnsafeCell::new(0)).collect()))
     }
-    /// Writes a cell that is this side's own now.
+    /// Writes a cell. The protocol under test must give this side exclusive access.
     pub fn write(&self, index: usize, value: u32) {
-        // SAFETY: the protocol under test says that nobody else touches the cell now; the checker
-        // fails if not.
+        // SAFETY: the protocol under test gives this thread exclusive access to the cell; loom
+        // fails the run otherwise.
         self.0[index].with_mut(|cell| unsafe { *cell = value });
     }
-    /// Reads a cell.
+    /// Reads a cell. The protocol under test must exclude concurrent writes.
     pub fn read(&self, index: usize) -> u32 {
-        // SAFETY: the protocol under test says that nobody writes the cell now; the checker fails
-        // if not.
+        // SAFETY: under the protocol being tested no other thread writes the cell concurrently;
+        // loom fails the run otherwise.
         self.0[index].with(|cell| unsafe { *cell })
     }
 }
 
-/// Counts how often a branch was reached over all interleavings.
+/// Counts how often a branch is reached over all interleavings.
 #[derive(Clone, Default)]
 pub struct Reached(std::sync::Arc<AtomicUsize>);
 
 impl Reached {
-    /// The branch was reached.
+    /// Records that the branch was reached.
     pub fn mark(&self) {
         self.0.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
     }
+    /// Asserts that at least one interleaving has reached the branch.
+    ///
     /// # Panics
-    /// When no interleaving has reached the branch.
+    /// If none has.
     pub fn assert(&self, what: &str) {
         assert!(self.0.load(std::sync::atomic::Ordering::Relaxed) > 0, "no interleaving reached: {what}");
     }
 }
 
-/// Runs a test over all interleavings with at most three preemptions.
+/// Runs `test` over all interleavings with at most three preemptions.
 pub fn model(test: impl Fn() + Sync + Send + 'static) {
     let mut builder = loom::model::Builder::new();
     builder.preemption_bound = Some(3);

@@ -1,8 +1,8 @@
-//! The only place that names atomics and cells (`make lint` forbids them elsewhere), so that a
-//! model checker can replace them, and the memory trait over which lock-free protocols are written.
+//! Atomics, cells, and the memory traits over which lock-free protocols are written.
 //!
-//! loom's types cannot lie in shared memory: a protocol is generic over [`Words`], implemented once
-//! over mapped memory and once over loom's atomics in the tests.
+//! This is the only module that may name atomics and cells (`make lint` enforces it), so that loom
+//! can replace them. loom's types cannot be placed in shared memory, so a protocol is generic over
+//! [`Words`], which is implemented once for mapped memory and, in tests, for loom's atomics.
 
 pub use std::cell::UnsafeCell;
 pub use std::sync::atomic::{
@@ -10,13 +10,13 @@ pub use std::sync::atomic::{
     compiler_fence, fence,
 };
 
-/// Memory that is read and written as 32-bit words by several processes.
+/// Memory that several processes access as 32-bit words.
 pub trait Words {
-    /// Reads word `index` so that what its writer wrote before is visible.
+    /// Reads word `index` with acquire ordering.
     fn load_acquire(&self, index: usize) -> u32;
-    /// Reads word `index` without ordering.
+    /// Reads word `index` with relaxed ordering.
     fn load_relaxed(&self, index: usize) -> u32;
-    /// Writes word `index` after everything this process wrote before.
+    /// Writes word `index` with release ordering.
     fn store_release(&self, index: usize, value: u32);
 }
 
@@ -28,11 +28,11 @@ pub struct MappedWords {
 }
 
 impl MappedWords {
-    /// Sees `count` words from `first` on.
+    /// A view of `count` words starting at `first`.
     ///
     /// # Safety
-    /// The region must be 4-aligned, mapped readable and writable for as long as the value is used,
-    /// and be accessed as atomics by everybody.
+    /// The region must be 4-byte aligned and mapped readable and writable for as long as the value
+    /// is used, and every process must access it only atomically.
     pub unsafe fn new(first: *mut u8, count: usize) -> MappedWords {
         debug_assert_eq!(first as usize % 4, 0);
         MappedWords { first: first.cast(), count }
@@ -41,7 +41,8 @@ impl MappedWords {
     #[inline]
     fn word(&self, index: usize) -> &AtomicU32 {
         debug_assert!(index < self.count);
-        // SAFETY: `index` is inside the region that `new` promised.
+        // SAFETY: `index` is below `count` (checked in debug builds), and all `count` words from
+        // `first` are mapped and aligned (contract of `new`).
         unsafe { &*self.first.add(index) }
     }
 }
@@ -61,18 +62,18 @@ impl Words for MappedWords {
     }
 }
 
-/// Memory that is read and written as 64-bit words by several processes.
+/// Memory that several processes access as 64-bit words.
 pub trait LongWords {
-    /// Reads word `index` so that what its writer wrote before is visible.
+    /// Reads word `index` with acquire ordering.
     fn load_acquire(&self, index: usize) -> u64;
-    /// Writes word `index` after everything this process wrote before.
+    /// Writes word `index` with release ordering.
     fn store_release(&self, index: usize, value: u64);
-    /// Writes `new` where the word is `old`; false when it is not. Orders like both functions
-    /// above.
+    /// Replaces word `index` by `new` if it equals `old`; returns false if it does not. Acquire and
+    /// release on success, acquire on failure.
     fn replace(&self, index: usize, old: u64, new: u64) -> bool;
 }
 
-/// [`LongWords`] over a mapped region; neighbouring words lie `stride` words apart.
+/// [`LongWords`] over a mapped region, with consecutive indices `stride` words apart.
 #[derive(Clone, Copy, Debug)]
 pub struct MappedLongWords {
     first: *const AtomicU64,
@@ -80,11 +81,12 @@ pub struct MappedLongWords {
 }
 
 impl MappedLongWords {
-    /// Sees words that lie `stride` words apart, the first at `first`.
+    /// A view of words that are `stride` words apart, the first at `first`.
     ///
     /// # Safety
-    /// The region must be 8-aligned, mapped readable and writable for as long as the value is used
-    /// and for every index that is used, and these words must be accessed as atomics by everybody.
+    /// The region must be 8-byte aligned. For every index used, it must be mapped readable and
+    /// writable for as long as the value is used, and every process must access these words only
+    /// atomically.
     pub unsafe fn new(first: *mut u8, stride: usize) -> MappedLongWords {
         debug_assert_eq!(first as usize % 8, 0);
         MappedLongWords { first: first.cast(), stride }
@@ -92,7 +94,7 @@ impl MappedLongWords {
 
     #[inline]
     fn word(&self, index: usize) -> &AtomicU64 {
-        // SAFETY: `new` was promised that the word is mapped.
+        // SAFETY: the word of every index used is mapped and aligned (contract of `new`).
         unsafe { &*self.first.add(index * self.stride) }
     }
 }

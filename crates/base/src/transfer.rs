@@ -1,186 +1,190 @@
-//! How bytes come out of and go into user memory without the wires knowing what they are.
+//! The traits and types by which wires move bytes from and to user memory without knowing its
+//! layout.
 //!
-//! A wire lends memory and asks a [`Fill`] to write the next bytes into it, or shows received bytes
-//! to a [`Drain`]. Contiguous buffers are described directly, so that a wire may copy them with the
-//! routine that suits it, or let the peer read them in place. User buffers are raw pointers all the
-//! way: they may be unaligned, padded, aliased or NULL with `MPI_BOTTOM`.
+//! A wire provides memory and asks a [`Fill`] to write the next bytes into it, or passes received
+//! bytes to a [`Drain`]. Contiguous buffers are described by pointer and length, so that a wire can
+//! choose the copy routine or let the peer read them in place. User buffers are always raw
+//! pointers: they may be unaligned, padded, aliased or NULL with `MPI_BOTTOM`.
 
 use std::any::Any;
 
 use crate::copy;
 
-/// Words of a [`Strides`].
+/// Number of words in a [`Strides`].
 pub const STRIDES_WORDS: usize = 11;
 
-/// How the bytes of a message lie between the lowest and the highest one, in words that mean
-/// something to who made them, in whatever process. All 0: in a row.
+/// Encodes how the bytes of a message are placed between the lowest and the highest one. Only the
+/// code that created the words interprets them, possibly in another process. All 0 means
+/// contiguous.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Strides(pub [u64; STRIDES_WORDS]);
 
 impl Strides {
-    /// In a row.
+    /// Contiguous.
     pub const ROW: Strides = Strides([0; STRIDES_WORDS]);
 }
 
-/// Where all bytes of a message are, for whoever sees that memory, be it at another address.
+/// Describes where all bytes of a message are. Valid in every process that maps this memory, at its
+/// own address.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Layout {
-    /// The lowest byte.
+    /// Address of the lowest byte.
     pub lowest: *mut u8,
-    /// Bytes from there to behind the highest one.
+    /// Distance in bytes from the lowest byte to the end of the highest one.
     pub span: usize,
-    /// How they lie in between.
+    /// Placement of the bytes within the span.
     pub strides: Strides,
 }
 
 impl Layout {
-    /// `length` bytes in a row.
+    /// `length` contiguous bytes.
     pub fn row(pointer: *mut u8, length: usize) -> Layout {
         Layout { lowest: pointer, span: length, strides: Strides::ROW }
     }
 }
 
-/// Copies bytes `position..position + length` of a message from where they are to where they go.
-/// Whoever knows strides gives it to a wire.
+/// Copies bytes `position..position + length` of a message from one layout to another. Passed to
+/// wires by the crate that can interpret [`Strides`].
 ///
 /// # Safety
-/// Both layouts must hold that many bytes, in memory that can be read, and written; they must not
-/// overlap.
+/// Both layouts must hold at least `position + length` bytes. The memory of `from` must be
+/// readable, that of `to` writable, and the two must not overlap.
 ///
 /// # Panics
-/// When strides leave the span of its layout: then the memory it came through is damaged.
+/// If strides exceed the span of their layout, which means that the memory they were read from is
+/// corrupt.
 pub type CopyAcross = unsafe fn(from: &Layout, to: &Layout, position: usize, length: usize);
 
-/// What one call of a packer achieved.
+/// Result of one call of a packer or unpacker.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Step {
-    /// So many bytes were moved. Fewer than asked for only at the end of the data or before an
+    /// This many bytes were moved. Fewer than requested only at the end of the data or before an
     /// indivisible block.
     Done(usize),
-    /// Another device is at work; ask again. Nothing of this call counts yet.
+    /// Another device is still working and nothing was moved; call again.
     Pending,
 }
 
-/// Produces the bytes of one message in order.
+/// Packs the bytes of one message in order.
 ///
 /// # Safety
-/// An implementation must stay inside the memory it was created for, and write at most `capacity`
+/// An implementation must read only the memory it was created for, and write at most `capacity`
 /// bytes.
 pub unsafe trait Fill {
     /// Writes the next bytes of the message to `into`.
     ///
     /// # Safety
-    /// `into` must be valid for writes of `capacity` bytes, and the user memory behind the packer
-    /// must still live.
+    /// `into` must be valid for writes of `capacity` bytes, and the packer's user memory must still
+    /// be valid.
     unsafe fn fill(&mut self, into: *mut u8, capacity: usize) -> Step;
 
-    /// Where all bytes of the message are, if that can be said in a few words.
+    /// Returns where all bytes of the message are, if a [`Layout`] can describe it.
     fn layout(&self) -> Option<Layout> {
         None
     }
 
-    /// What the implementation is, for a target that knows a shorter way than by packed bytes
-    /// ([`Drain::take`]).
+    /// Returns the implementation, so that [`Drain::take`] can recognize it and copy without
+    /// packing.
     fn as_any(&mut self) -> Option<&mut dyn Any> {
         None
     }
 }
 
-/// Consumes the bytes of one message in order.
+/// Unpacks the bytes of one message in order.
 ///
 /// # Safety
-/// An implementation must stay inside the memory it was created for; bytes beyond the end of its
+/// An implementation must write only the memory it was created for; bytes beyond the end of its
 /// buffer are dropped.
 pub unsafe trait Drain {
-    /// Takes the next bytes of the message from `from`. All are taken: `Done` always carries
-    /// `length`.
+    /// Unpacks the next `length` bytes of the message from `from`. Consumes all of them: `Done`
+    /// always carries `length`.
     ///
     /// # Safety
-    /// `from` must be valid for reads of `length` bytes, and the user memory behind the unpacker
-    /// must still live.
+    /// `from` must be valid for reads of `length` bytes, and the unpacker's user memory must still
+    /// be valid.
     unsafe fn drain(&mut self, from: *const u8, length: usize) -> Step;
 
-    /// Where all bytes of the message go, if that can be said in a few words.
+    /// Returns where all bytes of the message go, if a [`Layout`] can describe it.
     fn layout(&self) -> Option<Layout> {
         None
     }
 
-    /// Takes all that `source` yields straight from its memory, where it knows how; says how many
-    /// bytes. Else nothing has happened.
+    /// Copies everything that `source` would pack directly from its memory, and returns the number
+    /// of bytes. Returns `None`, having done nothing, if it does not know `source`.
     ///
     /// # Safety
-    /// The user memory behind both must still live.
+    /// The user memory of both must still be valid, and the two must not overlap.
     unsafe fn take(&mut self, source: &mut dyn Fill) -> Option<usize> {
         let _ = source;
         None
     }
 }
 
-/// Where a message goes that a call waits for. It lies in the frame of that call, so that nothing
-/// need be allocated for it.
+/// Destination of a message that a blocking call waits for. It is kept in that call's stack frame,
+/// so nothing is allocated.
 ///
 /// # Safety
-/// An implementation must stay inside the memory it was created for.
+/// An implementation must write only the memory it was created for.
 pub unsafe trait Place {
-    /// How many bytes fit.
+    /// Room in bytes.
     fn room(&self) -> usize;
 
-    /// Puts the first `length` bytes of the message, which fit, to where they go.
+    /// Unpacks the first `length` bytes of the message. `length` is at most [`Place::room`].
     ///
     /// # Safety
-    /// `from` must be valid for reads of `length` bytes, and the user memory behind the place must
-    /// still live.
+    /// `from` must be valid for reads of `length` bytes, and the user memory of the place must
+    /// still be valid.
     unsafe fn put(&self, from: *const u8, length: usize);
 
-    /// The same place for a request, which may take the bytes piece by piece.
+    /// The same destination for a request, which may receive the bytes in pieces.
     fn target(&self) -> Target;
 }
 
-/// Where the bytes of a message that is sent come from.
+/// Where the bytes of an outgoing message come from.
 pub enum Source {
-    /// `length` bytes in a row.
+    /// `length` contiguous bytes.
     Bytes {
         /// First byte.
         pointer: *const u8,
-        /// How many.
+        /// Length in bytes.
         length: usize,
     },
-    /// Anything else: a packer that yields `length` bytes.
+    /// Any other layout: a packer that yields `length` bytes.
     Packer {
-        /// Produces them.
+        /// The packer.
         fill: Box<dyn Fill>,
-        /// How many in all.
+        /// Remaining bytes.
         length: usize,
     },
 }
 
-/// Where the bytes of a message that is received go.
+/// Where the bytes of an incoming message go.
 pub enum Target {
-    /// A row of `length` bytes.
+    /// `length` contiguous bytes.
     Bytes {
         /// First byte.
         pointer: *mut u8,
-        /// How many fit.
+        /// Room in bytes.
         length: usize,
     },
-    /// Anything else: an unpacker with room for `length` bytes.
+    /// Any other layout: an unpacker with room for `length` bytes.
     Unpacker {
-        /// Consumes them.
+        /// The unpacker.
         drain: Box<dyn Drain>,
-        /// How many fit in all.
+        /// Remaining room in bytes.
         length: usize,
     },
 }
 
 impl Source {
-    /// Length of the message in bytes.
+    /// Remaining length of the message in bytes.
     pub fn length(&self) -> usize {
         match self {
             Source::Bytes { length, .. } | Source::Packer { length, .. } => *length,
         }
     }
 
-    /// Where all bytes are, if that can be said in a few words.
+    /// Returns where all bytes are, if a [`Layout`] can describe it.
     pub fn layout(&self) -> Option<Layout> {
         match self {
             Source::Bytes { pointer, length } => Some(Layout::row(pointer.cast_mut(), *length)),
@@ -188,16 +192,16 @@ impl Source {
         }
     }
 
-    /// Produces the next bytes: a contiguous source moves its pointer along.
+    /// Packs the next bytes into `into` and advances.
     ///
     /// # Safety
-    /// As [`Fill::fill`].
+    /// See [`Fill::fill`].
     pub unsafe fn fill(&mut self, into: *mut u8, capacity: usize) -> Step {
         match self {
             Source::Bytes { pointer, length } => {
                 let step = capacity.min(*length);
-                // SAFETY: the caller lends `capacity` bytes; `length` bytes are left behind
-                // `pointer`.
+                // SAFETY: `step` is at most `capacity`, for which `into` is writable, and at most
+                // `length`, for which `pointer` is readable.
                 unsafe {
                     copy::row(*pointer, into, step);
                     *pointer = pointer.add(step);
@@ -205,7 +209,8 @@ impl Source {
                 *length -= step;
                 Step::Done(step)
             }
-            // SAFETY: handed through.
+            // SAFETY: `into` is writable for `capacity` bytes and the user memory is valid (this
+            // function's contract).
             Source::Packer { fill, length } => match unsafe { fill.fill(into, capacity.min(*length)) } {
                 Step::Done(step) => {
                     *length -= step;
@@ -216,21 +221,23 @@ impl Source {
         }
     }
 
-    /// Writes the next `length` bytes to `into`, for memory that is lent for this call only: a
-    /// device that is still busy is waited for. Bytes that a packer owes at its end are zero.
+    /// Writes the next `length` bytes to `into`, for memory that is available during this call
+    /// only. Spins while a device is busy. Pads with zeros if a packer yields too few bytes.
     ///
     /// # Safety
-    /// `into` must be valid for writes of `length` bytes, and the user memory behind the source
-    /// must still live.
+    /// `into` must be valid for writes of `length` bytes, and the source's user memory must
+    /// still be valid.
     pub unsafe fn fill_all(&mut self, into: *mut u8, length: usize) {
-        // SAFETY: the caller lends the bytes that each step fills.
+        // SAFETY: `into` is writable for `length` bytes (this function's contract), and each `fill`
+        // gets a part of it with the capacity that remains.
         unsafe { self.fill_all_by(into, length, |source, into, capacity| source.fill(into, capacity)) };
     }
 
-    /// As [`Source::fill_all`], each step by `fill`: source, where to, how many bytes at most.
+    /// Like [`Source::fill_all`], with `fill` for each step; its arguments are the source, the
+    /// destination and its capacity.
     ///
     /// # Safety
-    /// As there; `fill` must write no more than it may.
+    /// As for [`Source::fill_all`]; `fill` must not write more than the capacity.
     pub unsafe fn fill_all_by(
         &mut self,
         into: *mut u8,
@@ -239,10 +246,10 @@ impl Source {
     ) {
         let mut done = 0;
         while done < length {
-            // SAFETY: `length - done` bytes are left behind the pointer.
+            // SAFETY: `done` is less than `length`, for which `into` is writable.
             let rest = unsafe { into.add(done) };
             match fill(self, rest, length - done) {
-                // SAFETY: as above.
+                // SAFETY: `into` is writable for `length` bytes, of which `rest` starts at `done`.
                 Step::Done(0) => return unsafe { rest.write_bytes(0, length - done) },
                 Step::Done(step) => done += step,
                 Step::Pending => std::hint::spin_loop(),
@@ -259,7 +266,7 @@ impl Target {
         }
     }
 
-    /// Where all bytes go, if that can be said in a few words.
+    /// Returns where all bytes go, if a [`Layout`] can describe it.
     pub fn layout(&self) -> Option<Layout> {
         match self {
             Target::Bytes { pointer, length } => Some(Layout::row(*pointer, *length)),
@@ -267,49 +274,53 @@ impl Target {
         }
     }
 
-    /// Consumes the next bytes; what does not fit is dropped.
+    /// Unpacks the next bytes and advances; bytes beyond the room are dropped.
     ///
     /// # Safety
-    /// As [`Drain::drain`].
+    /// See [`Drain::drain`].
     #[inline]
     pub unsafe fn drain(&mut self, from: *const u8, length: usize) -> Step {
         match self {
             Target::Bytes { pointer, length: room } => {
                 let step = length.min(*room);
-                // SAFETY: the caller lends `length` bytes; `room` bytes are left behind `pointer`.
+                // SAFETY: `step` is at most `length`, for which `from` is readable, and at most
+                // `room`, for which `pointer` is writable.
                 unsafe {
-                    copy::fetch(from, *pointer, step);
+                    copy::row(from, *pointer, step);
                     *pointer = pointer.add(step);
                 }
                 *room -= step;
                 Step::Done(length)
             }
-            // SAFETY: the caller's contract is the same.
+            // SAFETY: `from` is readable for `length` bytes and the user memory is valid (this
+            // function's contract).
             Target::Unpacker { drain, length: room } => unsafe { unpack(drain.as_mut(), room, from, length) },
         }
     }
 
-    /// As [`Target::drain`], for bytes that are lent for this call only: a device that is still
-    /// busy is waited for.
+    /// Like [`Target::drain`], for bytes that are available during this call only. Spins while a
+    /// device is busy.
     ///
     /// # Safety
-    /// As [`Drain::drain`].
+    /// See [`Drain::drain`].
     #[inline]
     pub unsafe fn drain_all(&mut self, from: *const u8, length: usize) {
-        // SAFETY: promised by the caller.
+        // SAFETY: `from` is readable for `length` bytes and the user memory is valid (this
+        // function's contract).
         while unsafe { self.drain(from, length) } == Step::Pending {
             std::hint::spin_loop();
         }
     }
 }
 
-/// Gives an unpacker the next bytes, cut to the room that is left.
+/// Passes an unpacker the next bytes, truncated to the remaining room.
 ///
 /// # Safety
-/// As [`Drain::drain`].
+/// See [`Drain::drain`].
 unsafe fn unpack(drain: &mut dyn Drain, room: &mut usize, from: *const u8, length: usize) -> Step {
     let step = length.min(*room);
-    // SAFETY: the caller's contract is the same, for more bytes.
+    // SAFETY: `from` is readable for `length` bytes, of which `step` are passed, and the user
+    // memory is valid (this function's contract).
     match unsafe { drain.drain(from, step) } {
         Step::Done(_) => {
             *room -= step;
@@ -319,17 +330,18 @@ unsafe fn unpack(drain: &mut dyn Drain, room: &mut usize, from: *const u8, lengt
     }
 }
 
-// SAFETY: sources and targets are moved with the request that owns them between threads that hold
-// the lane's lock.
+// SAFETY: a source is accessed only by the request that owns it, and requests only under the lane's
+// lock.
 unsafe impl Send for Source {}
-// SAFETY: as above.
+// SAFETY: a target is accessed only by the request that owns it, and requests only under the lane's
+// lock.
 unsafe impl Send for Target {}
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    /// A device that is busy at every second call, and moves three bytes at most.
+    /// A device that is busy at every second call, and moves at most three bytes.
     struct Busy {
         moved: usize,
         busy: bool,
@@ -346,14 +358,14 @@ mod tests {
         }
     }
 
-    // SAFETY: it writes at most `capacity` bytes.
+    // SAFETY: `fill` writes at most `capacity` bytes.
     unsafe impl Fill for Busy {
         unsafe fn fill(&mut self, into: *mut u8, capacity: usize) -> Step {
             if self.is_busy() {
                 return Step::Pending;
             }
             let step = capacity.min(3);
-            // SAFETY: the caller lends `capacity` bytes.
+            // SAFETY: `step` is at most `capacity`, for which `into` is writable.
             (0..step).for_each(|i| unsafe { into.add(i).write((self.moved + i + 1) as u8) });
             self.moved += step;
             Step::Done(step)
@@ -362,13 +374,14 @@ mod tests {
 
     struct BusyTarget(Busy, *mut u8);
 
-    // SAFETY: the memory that it was made for has room for what the test drains.
+    // SAFETY: the test drains no more bytes than the memory behind the pointer holds.
     unsafe impl Drain for BusyTarget {
         unsafe fn drain(&mut self, from: *const u8, length: usize) -> Step {
             if self.0.is_busy() {
                 return Step::Pending;
             }
-            // SAFETY: as above, and the caller lends `length` bytes.
+            // SAFETY: `from` is readable for `length` bytes, and the target has room for what the
+            // test drains.
             unsafe { from.copy_to_nonoverlapping(self.1.add(self.0.moved), length) };
             self.0.moved += length;
             Step::Done(length)
@@ -379,17 +392,17 @@ mod tests {
     fn a_busy_device_is_waited_for() {
         let mut bytes = [0xff; 12];
         let mut source = Busy::source(8);
-        // SAFETY: the array has room.
+        // SAFETY: `bytes` holds 12 bytes.
         unsafe { source.fill_all(bytes.as_mut_ptr(), 5) };
         assert_eq!(bytes[..6], [1, 2, 3, 4, 5, 0xff]);
-        // SAFETY: as above.
+        // SAFETY: `bytes` holds 12 bytes, 7 of them from offset 5.
         unsafe { source.fill_all(bytes.as_mut_ptr().add(5), 5) };
         assert_eq!(bytes, [1, 2, 3, 4, 5, 6, 7, 8, 0, 0, 0xff, 0xff]);
         let mut room = [0; 5];
         let drain = Box::new(BusyTarget(Busy { moved: 0, busy: false }, room.as_mut_ptr()));
         let mut target = Target::Unpacker { drain, length: 5 };
         for part in [&bytes[..2], &bytes[2..8]] {
-            // SAFETY: the target takes no more than there is room for.
+            // SAFETY: `part` is readable, and `room` holds the five bytes that the target accepts.
             unsafe { target.drain_all(part.as_ptr(), part.len()) };
         }
         assert_eq!(room, [1, 2, 3, 4, 5]);

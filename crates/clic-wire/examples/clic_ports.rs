@@ -1,14 +1,15 @@
-//! Measures CLIC's ports alone between two hosts that are network namespaces of this process,
-//! joined by a cable (veth): latency of small frames, and bandwidth of bulk that the receiver asks
-//! for in blocks, by each carrier.
+//! Measures CLIC's ports alone between two hosts, which are network namespaces of this process
+//! joined by a veth pair: latency of small frames, and bandwidth of bulk that the receiver requests
+//! in blocks, for each carrier.
 //!
 //! ```text
-//! cargo run --release -p towpath-transport --example clic_ports -- [MTU [ROUNDS]]
+//!
+//! cargo run --release -p towpath-clic-wire --example clic_ports -- [MTU [ROUNDS]]
 //! ```
 //!
-//! Two threads, pinned to processors 0 and 1, look for frames without sleeping. Every figure is the
-//! median of ROUNDS rounds (5), in which all ways take turns. Needs the right to make namespaces:
-//! root, or `unshare --user --map-root-user` in front.
+//! Two threads, pinned to processors 0 and 1, poll for frames without sleeping. Every figure is the
+//! median of ROUNDS rounds (5), in which all carriers take turns. Needs permission to create
+//! network namespaces: root, or prefix the command with `unshare --user --map-root-user`.
 
 use std::fs::File;
 use std::os::fd::AsRawFd;
@@ -17,26 +18,26 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::time::{Duration, Instant};
 
 use towpath_base::sync::{AtomicU32, Ordering};
-use towpath_clic::frame::{HEADER_BYTES, Header, Kind};
-use towpath_clic::key::JobKey;
-use towpath_clic_wire::port::{Address, Arrivals, Carrier, Frame, Places, Port, RawSide, Way, interfaces};
+use towpath_clic::frame::{FrameHeader, HEADER_BYTES, Kind};
+use towpath_clic::key::FrameKey;
+use towpath_clic_wire::port::{Address, Arrivals, Carrier, OutgoingFrame, Places, Port, RawSide, Way, interfaces};
 
-const KEY: JobKey = JobKey([1, 2]);
-/// Frames there and back for one figure of latency.
+const KEY: FrameKey = FrameKey([1, 2]);
+/// Round trips per latency figure.
 const TURNS: u32 = 5_000;
-/// Bytes moved for one figure of bandwidth, the length of a message, and what may be under way.
+/// Bytes moved per bandwidth figure, length of a message, and limit of bytes in flight.
 const TOTAL: usize = 64 << 20;
 const MESSAGE: usize = 1 << 20;
 const UNDER_WAY: usize = 512 << 10;
-/// Chunks of a block.
+/// Number of chunks of a block.
 const CHUNKS: usize = 64;
-/// A measurement that stands still for so long has lost frames.
+/// A measurement without progress for this long has lost frames.
 const LOST: Duration = Duration::from_secs(2);
 
-/// What both sides do next.
+/// The next task of both sides.
 #[derive(Clone, Copy, Debug)]
 enum Task {
-    /// A line of memory there and back: tells the phases of a machine apart.
+    /// A cache line back and forth: reveals the phases of a machine.
     Line,
     Turns {
         small: Carrier,
@@ -61,7 +62,7 @@ fn tasks() -> Vec<Task> {
 
 fn header(kind: Kind, endpoint: u16, length: usize, words: [u32; 2]) -> [u8; HEADER_BYTES] {
     let (length, rail, flags, session) = (length as u16, 0, 0, 0);
-    Header { sequence: 0, source: 0, endpoint, length, kind, rail, flags, session, acknowledged: 0, words }
+    FrameHeader { sequence: 0, source: 0, endpoint, length, kind, rail, flags, session, acknowledged: 0, words }
         .encode(&KEY, &[])
 }
 
@@ -79,11 +80,11 @@ impl Side {
     }
 
     fn post(&mut self, way: &Way, header: &[u8; HEADER_BYTES], bytes: usize) {
-        // SAFETY: the memory is longer than any frame.
+        // SAFETY: `memory` holds at least `bytes` bytes.
         while !unsafe { self.port.send(way, header, self.memory.as_ptr(), bytes) } {}
     }
 
-    /// Waits for one small frame; its words.
+    /// Waits for one small frame; returns its words.
     fn receive(&mut self) -> Option<[u32; 2]> {
         let mut words = None;
         let mut looks = 0u32;
@@ -97,14 +98,14 @@ impl Side {
                 return words;
             }
             looks += 1;
-            // Nobody looks at the clock while the next frame is about to come.
+            // Reading the clock on every poll would delay the next frame.
             if looks.is_multiple_of(1 << 16) && start.get_or_insert_with(Instant::now).elapsed() > LOST {
                 return None;
             }
         }
     }
 
-    /// Frames there and back; microseconds one way.
+    /// Exchanges frames back and forth; returns microseconds one way.
     fn turns(&mut self, begins: bool, small: Carrier, bytes: usize) -> f64 {
         let way = self.port.way_by(&self.peer, small, Carrier::Udp);
         let mut start = Instant::now();
@@ -127,7 +128,7 @@ impl Side {
         start.elapsed().as_secs_f64() * 1e6 / f64::from(TURNS) / 2.0
     }
 
-    /// Answers requests for blocks until the other side is done.
+    /// Answers requests for blocks until the peer is done.
     fn serve(&mut self, bulk: Carrier) {
         let way = self.port.way_by(&self.peer, Carrier::Raw, bulk);
         let chunk = usize::from(way.payload()) & !63;
@@ -143,20 +144,20 @@ impl Side {
                 let bytes = chunk.min(length - at);
                 let body = self.memory[(from + at) % MESSAGE..].as_ptr();
                 let words = [block, (at / chunk) as u32];
-                frames.push(Frame {
+                frames.push(OutgoingFrame {
                     header: header(Kind::Data, self.peer_endpoint, bytes, words),
                     body,
                     length: bytes,
                 });
             }
             while sent < frames.len() {
-                // SAFETY: the memory is longer than a message by a block.
+                // SAFETY: `memory` is longer than a message by a block, so every body is inside it.
                 sent += unsafe { self.port.send_bulk(&way, &frames[sent..]) };
             }
         }
     }
 
-    /// Asks for blocks of messages; bytes in a nanosecond.
+    /// Requests the blocks of messages; returns bytes per nanosecond.
     fn stream(&mut self, bulk: Carrier, predicts: bool) -> f64 {
         let way = self.port.way_by(&self.peer, Carrier::Raw, bulk);
         let chunk = usize::from(way.payload()) & !63;
@@ -191,7 +192,7 @@ impl Side {
     }
 }
 
-/// Bodies in the order of the requests.
+/// Receives bodies in the order of the requests.
 struct Blocks<'a> {
     memory: &'a mut [u8],
     chunk: usize,
@@ -212,8 +213,8 @@ impl Arrivals for Blocks<'_> {
         for number in self.next..if self.predicts { self.next + CHUNKS } else { 0 } {
             let words = [(number / CHUNKS) as u32, (number % CHUNKS) as u32];
             let place = self.place(number);
-            // SAFETY: the memory is longer than a message by a block, and nobody reads it
-            // meanwhile.
+            // SAFETY: `memory` is longer than a message by a block, so a chunk fits at `place`, and
+            // `self` holds the only reference to it.
             if !unsafe { places.expect(place, self.chunk, words) } {
                 break;
             }
@@ -227,7 +228,8 @@ impl Arrivals for Blocks<'_> {
         let place = self.place(number);
         if place.cast_const() != body {
             self.misses += 1;
-            // SAFETY: the body is lent, the place has room for a chunk.
+            // SAFETY: `body` is readable for `length` bytes (contract of `Arrivals::take`), and a
+            // chunk fits at `place`, which it does not overlap.
             unsafe { std::ptr::copy_nonoverlapping(body, place, length.min(self.chunk)) };
         }
         self.got += 1;
@@ -236,7 +238,7 @@ impl Arrivals for Blocks<'_> {
 }
 
 fn run(side: &mut Side, begins: bool, task: Task, peer: (&Sender<()>, &Receiver<()>)) -> f64 {
-    // Both begin together, when nothing of the last task is under way.
+    // Both sides start together, when nothing of the last task is in flight.
     let meet = || {
         peer.0.send(()).expect("the other side lives");
         peer.1.recv().expect("the other side lives");
@@ -257,7 +259,7 @@ fn run(side: &mut Side, begins: bool, task: Task, peer: (&Sender<()>, &Receiver<
 
 static LINE: AtomicU32 = AtomicU32::new(0);
 
-/// Nanoseconds one way.
+/// Exchanges a cache line; returns nanoseconds one way.
 fn line(begins: bool) -> f64 {
     let start = Instant::now();
     for turn in (u32::from(!begins)..2 * TURNS).step_by(2) {
@@ -270,7 +272,7 @@ fn line(begins: bool) -> f64 {
 }
 
 fn pin(processor: usize) {
-    // SAFETY: a set of zeros is empty, and the processor lies inside it.
+    // SAFETY: an all-zero `cpu_set_t` is empty, and `processor` is within its range.
     unsafe {
         let mut set: libc::cpu_set_t = std::mem::zeroed();
         libc::CPU_SET(processor, &mut set);
@@ -278,9 +280,9 @@ fn pin(processor: usize) {
     }
 }
 
-/// Makes a network namespace and puts this thread into it.
+/// Creates a network namespace and moves this thread into it.
 fn namespace() -> File {
-    // SAFETY: only the thread's network changes.
+    // SAFETY: unsharing the network namespace affects this thread alone, and no memory.
     assert_eq!(unsafe { libc::unshare(libc::CLONE_NEWNET) }, 0, "no right to make network namespaces");
     File::open("/proc/thread-self/ns/net").expect("a thread has a network")
 }
@@ -290,13 +292,13 @@ fn ip(words: &str) {
     assert!(status.is_ok_and(|status| status.success()), "ip {words} failed");
 }
 
-/// Ports on both ends of a cable.
+/// Ports on both ends of a veth pair.
 fn ports(mtu: usize) -> [Port; 2] {
     let (one, other) = (namespace(), namespace());
     let path = format!("/proc/{}/fd/{}", std::process::id(), one.as_raw_fd());
     ip(&format!("link add eth mtu {mtu} type veth peer name eth mtu {mtu} netns {path}"));
     let open = |namespace: &File, host: usize| {
-        // SAFETY: only the thread's network changes.
+        // SAFETY: entering a network namespace affects this thread alone, and no memory.
         assert_eq!(unsafe { libc::setns(namespace.as_raw_fd(), libc::CLONE_NEWNET) }, 0, "a namespace of our own");
         ip(&format!("address add 10.77.0.{host}/24 dev eth"));
         ip("link set eth up");
@@ -305,7 +307,7 @@ fn ports(mtu: usize) -> [Port; 2] {
     let hosts = [open(&other, 2), open(&one, 1)];
     std::thread::sleep(Duration::from_secs(2));
     [(&other, hosts[0]), (&one, hosts[1])].map(|(namespace, _)| {
-        // SAFETY: as above.
+        // SAFETY: entering a network namespace affects this thread alone, and no memory.
         assert_eq!(unsafe { libc::setns(namespace.as_raw_fd(), libc::CLONE_NEWNET) }, 0, "a namespace of our own");
         let interface = interfaces(None).into_iter().next().expect("the cable has an address");
         let port = Port::open(&interface, None, RawSide::Whole).expect("a port can be opened");

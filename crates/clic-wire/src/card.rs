@@ -1,6 +1,6 @@
-//! The card of a host: on which interfaces frames reach it, and at which ports each of its
-//! processes. Hosts exchange cards through the launcher; what two of them have in common are their
-//! rails.
+//! The card of a host: the interfaces on which it receives frames, and the ports of each of its
+//! processes. Hosts exchange cards through the launcher; the interfaces that two of them have in
+//! common become their rails.
 
 #![forbid(unsafe_code)]
 
@@ -9,32 +9,32 @@ use std::net::IpAddr;
 use crate::port::Address;
 use towpath_clic::rails::MOST_RAILS;
 
-/// Ports of a process on an interface: for small frames, and for bulk.
+/// Ports of a process on an interface: for small frames and for bulk.
 pub type Ports = [u16; 2];
 
 /// The card of a host.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct HostCard {
-    /// Its interfaces, with the ports of nobody.
+    /// Its interfaces; the port numbers in these addresses are not used.
     pub interfaces: Vec<Address>,
-    /// By local rank and interface.
+    /// Ports by local rank and interface.
     pub ports: Vec<Vec<Ports>>,
 }
 
-/// Two interfaces that face each other.
+/// A pair of interfaces, one of this host and one of another, that can reach each other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Facing {
-    /// The one of the own host, as a number in its card.
+    /// Index of this host's interface in its card.
     pub own: usize,
-    /// The one of the other host.
+    /// Index of the other host's interface in its card.
     pub other: usize,
-    /// They have a network in common, so frames below IP may get from one to the other.
+    /// They share a network, so raw Ethernet frames may get from one to the other.
     pub near: bool,
 }
 
 impl HostCard {
-    /// As text: `interface,...;ports of a rank,...`, the ports on all interfaces as `small:bulk`
-    /// joined by `+`.
+    /// Encodes the card as text: `interface,...;ports of a rank,...`, the ports on all interfaces
+    /// as `small:bulk` joined by `+`.
     pub fn to_text(&self) -> String {
         let interfaces: Vec<String> = self.interfaces.iter().map(Address::to_text).collect();
         let of_rank = |ports: &Vec<Ports>| {
@@ -45,7 +45,7 @@ impl HostCard {
         format!("{};{}", interfaces.join(","), ports.join(","))
     }
 
-    /// Reads a card; `None` when the text is none.
+    /// Parses a card; `None` if the text is malformed.
     pub fn parse(text: &str) -> Option<HostCard> {
         let (interfaces, ports) = text.split_once(';')?;
         let filled = |text: &'_ str| text.split(',').filter(|part| !part.is_empty()).map(str::to_owned).collect();
@@ -60,21 +60,22 @@ impl HostCard {
         ports.iter().all(|ports| ports.len() == interfaces.len()).then_some(HostCard { interfaces, ports })
     }
 
-    /// Where a local rank is reached on an interface; `None` when the card knows neither.
+    /// The address of a local rank on an interface; `None` if the card contains no such rank or
+    /// interface.
     pub fn address(&self, rank: usize, interface: usize) -> Option<Address> {
         let [port, bulk_port] = *self.ports.get(rank)?.get(interface)?;
         Some(Address { port, bulk_port, ..*self.interfaces.get(interface)? })
     }
 
-    /// The number that the host's filter looks for on behalf of a local rank: the first of its
-    /// ports.
+    /// The endpoint number of a local rank, which the host's packet filter matches: the first of
+    /// its ports.
     pub fn endpoint(&self, rank: usize) -> Option<u16> {
         Some(self.ports.get(rank)?.first()?[0])
     }
 
-    /// Which interfaces of this host and another face each other. Both hosts find the same pairs in
-    /// the same order: by network. Without a network in common, the first of both, which a router
-    /// may connect.
+    /// Pairs up the interfaces of this host and another one. Both hosts compute the same pairs in
+    /// the same order, by network. Without a common network, the pair is the first interface of
+    /// each, which a router may connect.
     pub fn facing(&self, other: &HostCard) -> Vec<Facing> {
         let mut pairs: Vec<(IpAddr, Facing)> = Vec::new();
         for (own, here) in self.interfaces.iter().enumerate() {
@@ -82,7 +83,8 @@ impl HostCard {
             let theirs = other.interfaces.iter().enumerate().find(|(place, there)| {
                 there.network.prefix == here.network.prefix
                     && here.network.holds(&there.network.address)
-                    // Bridges of containers have the same address everywhere, and lead nowhere.
+                    // Container bridges have the same address on every host, and do not connect
+                    // them.
                     && (here.network.address != there.network.address || here.network.address.is_loopback())
                     && is_free(*place, &pairs)
             });

@@ -1,22 +1,22 @@
-//! What the protocol asks for and reports, done with frames and memory. Frames that follow each
-//! other go out together, as a super-frame: those of bulk to one peer over one rail, and those of
-//! messages.
+//! The driver of the protocol: turns its requests into frames on interfaces, and its events into
+//! memory operations and reports. Consecutive frames are sent together as a super-frame: bulk to
+//! one peer over one rail, and small messages.
 
 use std::collections::BTreeMap;
 
 use towpath_base::ids::PeerIndex;
 
 use super::groups::Groups;
-use super::memory::{At, Destination, Messages, Origin, Table};
-use crate::port::{Frame, Interface, Output, Way};
+use super::memory::{At, FetchTarget, NameTable, Origin, UnackedMessages};
+use crate::port::{Interface, OutgoingFrame, PortOutput, Way};
 use towpath_clic::frame::HEADER_BYTES;
-use towpath_clic::{Body, Outlet, Part};
+use towpath_clic::{FrameBody, Io, MessagePart};
 use towpath_transport::{Header, Sink};
 
-/// Bytes in front of the payload of a message: the engine's header.
+/// Length of the engine's header, which precedes the payload of a message.
 pub(super) const HEAD_BYTES: usize = 17;
 
-/// The engine's header as bytes.
+/// Encodes the engine's header.
 pub(super) fn head(header: &Header) -> [u8; HEAD_BYTES] {
     let mut bytes = [0; HEAD_BYTES];
     bytes[0] = header.protocol;
@@ -25,35 +25,36 @@ pub(super) fn head(header: &Header) -> [u8; HEAD_BYTES] {
     bytes
 }
 
-/// The header and the payload of a message; `None` when it is too short to be one.
+/// Splits a message into the engine's header and the payload; `None` if it is too short.
 fn split(message: &[u8]) -> Option<(Header, &[u8])> {
     let (head, payload) = message.split_first_chunk::<HEAD_BYTES>()?;
     let word = |at: usize| head[at..].first_chunk().map_or(0, |bytes| u64::from_le_bytes(*bytes));
     Some((Header { protocol: head[0], words: [word(1), word(9)] }, payload))
 }
 
-/// What ended, to be reported at the next progress.
+/// A pending completion, reported by the next progress call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum End {
+pub(super) enum Ended {
     Released(u64),
     Pulled(u64),
     Lost(u32),
 }
 
-/// The sending sides of the rails, and the ways to the peers.
-pub(super) struct Lines {
-    outputs: Vec<Output>,
+/// The sending side of all interfaces, and the paths to the peers.
+pub(super) struct RailOutputs {
+    outputs: Vec<PortOutput>,
     pub(super) ways: Ways,
     burst: Burst,
-    /// By interface: frames that were taken and that the interface did not take after all.
-    kept: Vec<Vec<Kept>>,
+    /// By interface: copies of frames that the protocol has handed in and the interface has
+    /// rejected.
+    kept: Vec<Vec<RetriedFrame>>,
 }
 
-/// Over which of the interfaces frames go somewhere, and how.
+/// The paths to peers and groups: which interface, and how.
 pub(super) struct Ways {
     /// By rank and rail.
     pub(super) peers: Vec<Vec<(u8, Way)>>,
-    /// By number.
+    /// By group number.
     pub(super) groups: BTreeMap<u32, (u8, Way)>,
 }
 
@@ -62,7 +63,7 @@ impl Ways {
         self.peers.get(rank as usize)?.get(usize::from(rail))
     }
 
-    /// How many rails lead to a rank.
+    /// Number of rails to a rank.
     pub(super) fn count(&self, rank: u32) -> u8 {
         self.peers.get(rank as usize).map_or(0, |rails| rails.len() as u8)
     }
@@ -80,24 +81,26 @@ impl Ways {
     }
 }
 
-/// Where frames that go out together go, and as what.
+/// Destination and class of a burst.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum To {
-    /// Frames of messages to a rank, over a rail: to where the receiver looks for small frames.
+    /// Frames of messages to a rank over a rail, sent to the port where the receiver polls for
+    /// small frames.
     Train(u32, u8),
-    /// Frames of regions, to where it scatters them.
+    /// Frames of regions, sent to the port where the receiver scatters them.
     Bulk(u32, u8),
     /// To all members of a group.
     Group(u32),
 }
 
 impl To {
-    /// Sends frames that go there; says how many the interface has taken.
+    /// Sends frames to this destination; returns how many the interface has accepted.
     ///
     /// # Safety
-    /// As [`Output::send_bulk`].
-    unsafe fn send(self, output: &mut Output, way: &Way, frames: &[Frame]) -> usize {
-        // SAFETY: promised by the caller.
+    /// The bodies must be readable, with at most [`Way::payload`] bytes each.
+    unsafe fn send(self, output: &mut PortOutput, way: &Way, frames: &[OutgoingFrame]) -> usize {
+        // SAFETY: the bodies of `frames` are readable, with at most `Way::payload` bytes each (this
+        // function's contract).
         unsafe {
             match self {
                 To::Train(..) => output.send_train(way, frames),
@@ -107,12 +110,12 @@ impl To {
     }
 }
 
-/// Frames on their way out together.
+/// Frames that are collected to be sent together.
 struct Burst {
     to: To,
     bytes: usize,
-    frames: Vec<Frame>,
-    /// Where bytes of user memory are copied to before they go out, if they are.
+    frames: Vec<OutgoingFrame>,
+    /// Buffer into which user memory is copied before it is sent, if enabled.
     copies: Option<Copies>,
 }
 
@@ -122,40 +125,40 @@ struct Copies {
     total: u64,
 }
 
-struct Kept {
+struct RetriedFrame {
     to: To,
     way: Way,
     header: [u8; HEADER_BYTES],
     body: Box<[u8]>,
 }
 
-/// Bytes that go out at a time.
+/// Maximum size of a burst.
 const BURST_BYTES: usize = 60 << 10;
-/// While so many frames to a peer are not acknowledged, it has enough to do: messages wait for
-/// others until there are so many, or until the next call.
+/// While this many frames to a peer are not acknowledged, it has enough to do: further messages are
+/// held back until there are this many, or until the next call.
 const TRAIN: usize = 16;
 
-impl Lines {
-    pub(super) fn new(mut outputs: Vec<Output>, ways: Vec<Vec<(u8, Way)>>) -> Lines {
-        outputs.iter_mut().for_each(Output::permit_fragments);
+impl RailOutputs {
+    pub(super) fn new(mut outputs: Vec<PortOutput>, ways: Vec<Vec<(u8, Way)>>) -> RailOutputs {
+        outputs.iter_mut().for_each(PortOutput::permit_fragments);
         let kept = outputs.iter().map(|_| Vec::new()).collect();
         let burst = Burst { to: To::Group(0), bytes: 0, frames: Vec::new(), copies: None };
-        Lines { outputs, ways: Ways { peers: ways, groups: BTreeMap::new() }, burst, kept }
+        RailOutputs { outputs, ways: Ways { peers: ways, groups: BTreeMap::new() }, burst, kept }
     }
 
-    /// Whether some interface refuses frames to somebody.
+    /// True if any interface rejects frames to some peer.
     pub(super) fn has_faults(&self) -> bool {
-        self.outputs.iter().any(Output::has_faults)
+        self.outputs.iter().any(PortOutput::has_faults)
     }
 
-    /// The error with which frames to a peer are refused over a rail, if they are, and how many
-    /// have been.
+    /// The error with which a rail to a peer rejects frames, if it does, and the number of rejected
+    /// frames.
     pub(super) fn fault(&self, rank: u32, rail: u8) -> Option<(i32, u64)> {
         let (interface, way) = self.ways.peer(rank, rail)?;
         self.outputs[usize::from(*interface)].fault(way)
     }
 
-    /// True when a frame waits that the protocol believes to be out.
+    /// True if a frame is retained that the protocol considers sent.
     pub(super) fn is_busy(&self) -> bool {
         self.kept.iter().any(|kept| !kept.is_empty())
     }
@@ -163,42 +166,45 @@ impl Lines {
     /// Sends one frame.
     ///
     /// # Safety
-    /// `body` must be readable for `length` bytes.
+    /// `body` must be readable for `length` bytes, at most [`Way::payload`].
     #[inline]
     unsafe fn send(&mut self, to: u32, rail: u8, header: &[u8; HEADER_BYTES], body: *const u8, length: usize) -> bool {
         let Some((interface, way)) = self.ways.peer(to, rail) else { return true };
         let interface = usize::from(*interface);
-        // SAFETY: handed through.
+        // SAFETY: `body` is readable for `length` bytes, at most `Way::payload` (this function's
+        // contract).
         self.kept[interface].is_empty() && unsafe { self.outputs[interface].send(way, header, body, length) }
     }
 
-    /// Looks at an interface again: as [`Output::look`].
+    /// Checks an interface again; see [`PortOutput::look`].
     pub(super) fn look(&mut self, number: usize, interface: &Interface) -> Option<String> {
         self.outputs[number].look(interface)
     }
 
     /// The sending side of an interface.
-    pub(super) fn output(&self, interface: usize) -> &Output {
+    pub(super) fn output(&self, interface: usize) -> &PortOutput {
         &self.outputs[interface]
     }
 
-    /// From now on bulk from user memory is copied before it goes out.
+    /// From now on, copies bulk from user memory before it is sent.
     pub(super) fn copy_first(&mut self) {
-        // A burst is longer when it is one frame only.
+        // A burst can exceed `BURST_BYTES` if it is a single frame.
         let room = vec![0; BURST_BYTES + usize::from(u16::MAX)].into();
         self.burst.copies.get_or_insert(Copies { room, total: 0 });
     }
 
-    /// Bytes of user memory that were copied before they went out.
+    /// Bytes of user memory that were copied before they were sent.
     pub(super) fn copied(&self) -> u64 {
         self.burst.copies.as_ref().map_or(0, |copies| copies.total)
     }
 
-    /// Sends a frame, with others of its sort. The body must stay where it is until
-    /// [`Lines::flush`]; if it is `users`, it is copied where the wire was told to.
+    /// Queues a frame to be sent with others of the same destination. With `users`, the body is
+    /// user memory, and is copied if [`RailOutputs::copy_first`] was called. Returns false if the
+    /// interface is full.
     ///
     /// # Safety
-    /// `body` must be readable for `length` bytes, at most `u16::MAX`.
+    /// Until the next [`RailOutputs::flush`], `body` must stay readable for `length` bytes, at most
+    /// [`Way::payload`].
     #[inline]
     unsafe fn gather(
         &mut self,
@@ -219,26 +225,27 @@ impl Lines {
         let burst = &mut self.burst;
         if let Some(copies) = burst.copies.as_mut().filter(|_| users) {
             let room = &mut copies.room[burst.bytes..][..length];
-            // SAFETY: readable, as promised; nobody but this burst has the room.
+            // SAFETY: `body` is readable for `length` bytes (this function's contract), and does
+            // not overlap `room`, which belongs to this burst alone.
             unsafe { std::ptr::copy_nonoverlapping(body, room.as_mut_ptr(), length) };
             (body, copies.total) = (room.as_ptr(), copies.total + length as u64);
         }
         burst.to = to;
         burst.bytes += HEADER_BYTES + length;
-        burst.frames.push(Frame { header: *header, body, length });
+        burst.frames.push(OutgoingFrame { header: *header, body, length });
         true
     }
 
-    /// Whether messages that have been gathered may wait for others, if `under_way` frames to their
-    /// peer are not acknowledged.
+    /// True if queued messages may wait for others, given that `under_way` frames to their peer are
+    /// not acknowledged.
     #[inline]
     pub(super) fn may_wait(&self, under_way: usize) -> bool {
         let gathered = self.burst.frames.len();
         gathered < TRAIN && under_way >= TRAIN + gathered
     }
 
-    /// Sends what has been gathered. What the interface does not take is kept as a copy, and goes
-    /// before anything else.
+    /// Sends the queued frames. Frames that the interface rejects are copied, and sent before any
+    /// others.
     #[inline]
     pub(super) fn flush(&mut self) {
         if !self.burst.frames.is_empty() {
@@ -250,27 +257,29 @@ impl Lines {
         let Burst { to, frames, .. } = &mut self.burst;
         if let Some((interface, way)) = self.ways.of(*to) {
             let (output, kept) = (&mut self.outputs[usize::from(*interface)], &mut self.kept[usize::from(*interface)]);
-            // SAFETY: bodies lie in regions and messages that have not ended since they were
-            // gathered: `Desk` flushes before.
+            // SAFETY: every queued body is readable for its length (contract of `gather`): `Driver`
+            // flushes before a message or region ends and before packed bytes move.
             let taken = unsafe { to.send(output, way, frames) };
             kept.extend(frames[taken..].iter().map(|frame| {
-                // SAFETY: as above.
+                // SAFETY: `frame.body` is readable for `frame.length` bytes until this flush ends
+                // (contract of `gather`).
                 let body = unsafe { std::slice::from_raw_parts(frame.body, frame.length) };
-                Kept { to: *to, way: *way, header: frame.header, body: body.into() }
+                RetriedFrame { to: *to, way: *way, header: frame.header, body: body.into() }
             }));
         }
         frames.clear();
         self.burst.bytes = 0;
     }
 
-    /// Tries again what was kept. True when something went.
+    /// Retries the retained frames. True if any of them was sent.
     pub(super) fn retry(&mut self) -> bool {
         let mut moved = false;
         for (output, kept) in self.outputs.iter_mut().zip(&mut self.kept) {
             let mut gone = 0;
-            for Kept { to, way, header, body } in kept.iter() {
-                let frame = [Frame { header: *header, body: body.as_ptr(), length: body.len() }];
-                // SAFETY: the body is a slice.
+            for RetriedFrame { to, way, header, body } in kept.iter() {
+                let frame = [OutgoingFrame { header: *header, body: body.as_ptr(), length: body.len() }];
+                // SAFETY: the body is `body`, a live slice that `gather` limited to `Way::payload`
+                // bytes.
                 if unsafe { to.send(output, way, &frame) } == 0 {
                     break;
                 }
@@ -283,16 +292,16 @@ impl Lines {
     }
 }
 
-/// Everything that the protocol's names stand for.
+/// The memory behind the handles that the protocol knows.
 #[derive(Default)]
 pub(super) struct Holdings {
-    pub(super) messages: Messages,
-    pub(super) origins: Table<Origin>,
-    pub(super) destinations: Table<Destination>,
-    /// By rank: a message of which the first parts are here.
+    pub(super) messages: UnackedMessages,
+    pub(super) origins: NameTable<Origin>,
+    pub(super) destinations: NameTable<FetchTarget>,
+    /// By rank: a message whose first fragments have arrived.
     pub(super) parts: Vec<Vec<u8>>,
-    pub(super) ends: Vec<End>,
-    /// Targets that have everything and wait for a device.
+    pub(super) ends: Vec<Ended>,
+    /// Targets whose bytes have all arrived but that wait for a device.
     pub(super) unsettled: Vec<u64>,
     pub(super) groups: Groups,
 }
@@ -300,22 +309,23 @@ pub(super) struct Holdings {
 impl Holdings {
     fn complete(&mut self, name: u64) {
         let Some(destination) = self.destinations.of(name) else { return };
-        // SAFETY: the target lives until its end has been reported.
+        // SAFETY: the entry is still in `destinations`, so its end has not been reported and the
+        // target is valid (contract of `Clic::pull`).
         if !unsafe { destination.settle() } {
             self.unsettled.push(name);
         } else if let Some(destination) = self.destinations.take(name) {
-            self.ends.push(End::Pulled(destination.token));
+            self.ends.push(Ended::Pulled(destination.token));
         }
     }
 
-    /// Asks devices again.
+    /// Polls the devices again.
     pub(super) fn settle(&mut self) {
         for name in std::mem::take(&mut self.unsettled) {
             self.complete(name);
         }
     }
 
-    /// All that has to do with a peer ends, without a report.
+    /// Ends everything pending with a peer, without reporting it.
     fn forget(&mut self, peer: u32) {
         self.messages.forget(peer);
         self.origins.take_all(|origin| origin.to == peer);
@@ -327,14 +337,14 @@ impl Holdings {
     }
 }
 
-/// One call of the protocol: where its frames go and who hears of messages.
-pub(super) struct Desk<'a, S> {
-    pub(super) lines: &'a mut Lines,
+/// The context of one call of the protocol: where frames are sent, and what receives messages.
+pub(super) struct Driver<'a, S> {
+    pub(super) lines: &'a mut RailOutputs,
     pub(super) holdings: &'a mut Holdings,
     pub(super) sink: &'a mut S,
 }
 
-impl<S: Sink> Desk<'_, S> {
+impl<S: Sink> Driver<'_, S> {
     fn arrived(&mut self, from: u32, message: &[u8]) {
         if let Some((header, payload)) = split(message) {
             self.sink.arrived(PeerIndex(from), &header, payload.as_ptr(), payload.len());
@@ -342,30 +352,32 @@ impl<S: Sink> Desk<'_, S> {
     }
 }
 
-impl<S: Sink> Outlet for Desk<'_, S> {
+impl<S: Sink> Io for Driver<'_, S> {
     #[inline]
-    fn send(&mut self, to: u32, rail: u8, header: &[u8; HEADER_BYTES], body: Body<'_>) -> bool {
+    fn send(&mut self, to: u32, rail: u8, header: &[u8; HEADER_BYTES], body: FrameBody<'_>) -> bool {
         let (pointer, length) = match body {
-            Body::Own(bytes) => (bytes.as_ptr(), bytes.len()),
-            Body::Message { buffer, offset, length } => {
+            FrameBody::Own(bytes) => (bytes.as_ptr(), bytes.len()),
+            FrameBody::Message { buffer, offset, length } => {
                 let body = self.holdings.messages.at(buffer).wrapping_add(offset as usize);
-                // SAFETY: a part of a message whose memory is not used again before `Outlet::sent`,
-                // which flushes.
+                // SAFETY: `body` points to a fragment of `length` bytes, at most the payload of the
+                // rail, in a message that stays allocated until `Io::sent`, which flushes first.
                 return unsafe { self.lines.gather(To::Train(to, rail), header, (body, usize::from(length)), false) };
             }
-            Body::Region { token, offset, length } => {
+            FrameBody::Region { token, offset, length } => {
                 let Some(origin) = self.holdings.origins.of(token) else { return true };
                 let length = usize::from(length);
-                // Making bytes may move those that wait to go out.
+                // Packing bytes may move those that wait to be sent.
                 if origin.must_make(offset, length) {
                     self.lines.flush();
                 }
-                // SAFETY: whoever published the region keeps it alive until its end is reported.
+                // SAFETY: the region is still in `origins`, so its end has not been reported and
+                // its memory is valid (contract of `Clic::publish`).
                 return match unsafe { origin.at(offset, length) } {
                     At::Here(pointer) => {
                         let users = origin.is_users();
-                        // SAFETY: so many bytes of the region lie there; the length came as 16
-                        // bits.
+                        // SAFETY: `origin.at` returned a pointer to `length` readable bytes, and
+                        // the protocol limits a chunk to the payload of the rail. They stay valid
+                        // until the region ends or bytes are packed, and both flush first.
                         unsafe { self.lines.gather(To::Bulk(to, rail), header, (pointer, length), users) }
                     }
                     At::Later => false,
@@ -373,19 +385,20 @@ impl<S: Sink> Outlet for Desk<'_, S> {
                 };
             }
         };
-        // SAFETY: a slice, or a part of a message that waits to be acknowledged.
+        // SAFETY: `pointer` and `length` describe a slice that outlives the call.
         unsafe { self.lines.send(to, rail, header, pointer, length) }
     }
 
-    fn broadcast(&mut self, group: u32, header: &[u8; HEADER_BYTES], body: Body<'_>) -> bool {
-        let Body::Message { buffer, offset, length } = body else { return true };
+    fn broadcast(&mut self, group: u32, header: &[u8; HEADER_BYTES], body: FrameBody<'_>) -> bool {
+        let FrameBody::Message { buffer, offset, length } = body else { return true };
         let pointer = self.holdings.messages.at(buffer).wrapping_add(offset as usize);
-        // SAFETY: a part of a message that waits for its members.
+        // SAFETY: `pointer` points to a part of `length` bytes, at most the chunk size of the
+        // group, in a message that stays allocated until `Io::broadcast_sent`, which flushes first.
         unsafe { self.lines.gather(To::Group(group), header, (pointer, usize::from(length)), false) }
     }
 
     #[inline]
-    fn message(&mut self, from: u32, part: Part<'_>) {
+    fn message(&mut self, from: u32, part: MessagePart<'_>) {
         if part.bytes.len() == part.total as usize {
             return self.arrived(from, part.bytes);
         }
@@ -407,14 +420,15 @@ impl<S: Sink> Outlet for Desk<'_, S> {
 
     #[inline]
     fn sent(&mut self, _to: u32, buffer: u64) {
-        // A frame that goes out again may have been answered already.
+        // A retransmission may still be queued although the message is acknowledged.
         self.lines.flush();
         self.holdings.messages.end(buffer);
     }
 
     fn bulk(&mut self, _from: u32, token: u64, offset: u64, bytes: &[u8]) {
         if let Some(destination) = self.holdings.destinations.of(token) {
-            // SAFETY: whoever started the pull keeps its target alive until its end is reported.
+            // SAFETY: the entry is still in `destinations`, so its end has not been reported and
+            // the target is valid (contract of `Clic::pull`).
             unsafe { destination.put(offset, bytes) };
         }
     }
@@ -426,7 +440,7 @@ impl<S: Sink> Outlet for Desk<'_, S> {
     fn released(&mut self, _to: u32, token: u64) {
         self.lines.flush();
         if let Some(origin) = self.holdings.origins.take(token) {
-            self.holdings.ends.push(End::Released(origin.token));
+            self.holdings.ends.push(Ended::Released(origin.token));
         }
     }
 
@@ -446,6 +460,6 @@ impl<S: Sink> Outlet for Desk<'_, S> {
     fn lost(&mut self, peer: u32) {
         self.lines.flush();
         self.holdings.forget(peer);
-        self.holdings.ends.push(End::Lost(peer));
+        self.holdings.ends.push(Ended::Lost(peer));
     }
 }

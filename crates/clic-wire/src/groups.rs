@@ -1,11 +1,11 @@
-//! Groups: what one process sends to the processes of several other hosts at once, by frames that
-//! the switch copies.
+//! Groups: broadcasts from one process to the processes of several other hosts at once, in frames
+//! that the switch replicates.
 //!
-//! A group has an address, which members join, and for each of its processes that sends a root of
-//! the protocol. A member always stands ready for the next messages of a root: what comes before
-//! anybody asks is kept, [`READY`] messages of [`LONGEST`] bytes at most, and the root sends no
-//! more before they have been taken. So a member that is late costs neither a repair nor the root's
-//! time. Whoever sends may use its memory again at once: messages are copied, on both sides.
+//! A group has a multicast address, which its members join, and one protocol root per sending
+//! process. A member always has buffers posted for the next messages of each root: early messages
+//! are kept, at most [`READY`] of [`LONGEST`] bytes, and the root sends no more until they are
+//! consumed. A late member therefore costs neither repairs nor the root's time. The sender may
+//! reuse its memory at once, because messages are copied on both sides.
 
 #![forbid(unsafe_code)]
 
@@ -15,38 +15,38 @@ use std::os::fd::OwnedFd;
 use rustix::event::epoll;
 use towpath_base::ids::PeerIndex;
 
-use super::desk::Desk;
-use super::memory::Table;
-use super::{Clic, Contact, Nobody};
-use crate::port::{Carrier, GroupAddress, Input, Port};
-use towpath_clic::key::JobKey;
-use towpath_clic::multicast::{Group, MOST_PARTS, READY};
+use super::desk::Driver;
+use super::memory::NameTable;
+use super::{Clic, ClicContact, Nobody};
+use crate::port::{Carrier, GroupAddress, Port, PortInput};
+use towpath_clic::key::FrameKey;
+use towpath_clic::multicast::{MOST_PARTS, MulticastGroup, READY};
 
-/// Longest message of a group in bytes, where parts are long enough: 64 KiB are one message, and
-/// more follows what is this long.
+/// Longest message of a group in bytes, if parts are long enough. 64 KiB fit into one message;
+/// longer broadcasts continue in messages of this length.
 const LONGEST: usize = 68 << 10;
-/// Messages of groups are for no peer in particular.
+/// Messages of groups have no particular peer.
 const NO_PEER: u32 = u32::MAX;
 
-/// How a process reaches all others of a group; all of them must agree on it.
+/// How a process reaches all other members of a group; all of them must agree on it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Reach {
-    /// Which interface of this process; others may number theirs differently.
+    /// The interface of this process; other processes may number theirs differently.
     pub interface: u8,
-    /// Frames go below IP, else by UDP.
+    /// True for raw Ethernet frames, false for UDP.
     pub raw: bool,
-    /// Bytes of a part that every rail of every member carries.
+    /// Length of a part, which every rail of every member can carry.
     pub chunk: u16,
 }
 
 impl Reach {
-    /// By what frames to a group may go, the fastest first.
+    /// The carriers that frames to a group may use, fastest first.
     pub fn carriers(&self) -> &'static [Carrier] {
         if self.raw { &[Carrier::Crafted, Carrier::Raw] } else { &[Carrier::Udp] }
     }
 }
 
-/// A message that stands ready to be received, or has come.
+/// A buffer posted for a message; `length` is set when the message is complete.
 #[derive(Debug)]
 struct Early {
     bytes: Vec<u8>,
@@ -55,24 +55,24 @@ struct Early {
 
 /// How the network of the first rail is shared with a peer.
 #[derive(Clone, Copy, Debug)]
-struct Segment {
+struct SharedNetwork {
     reach: Reach,
     shared: bool,
 }
 
-/// What a wire knows of groups.
+/// The group state of a wire.
 #[derive(Debug, Default)]
 pub(super) struct Groups {
     job: u64,
     /// By rank.
-    segments: Vec<Option<Segment>>,
+    segments: Vec<Option<SharedNetwork>>,
     joined: BTreeMap<u32, Joined>,
-    /// By root and group: names of the next messages.
+    /// By root and group: handles of the next messages.
     ready: BTreeMap<(u32, u32), VecDeque<u64>>,
-    messages: Table<Early>,
-    /// Groups that were left while something of this root was under way.
+    messages: NameTable<Early>,
+    /// Groups that were left while a message of this process was in flight.
     leaving: Vec<u32>,
-    /// Somebody waits for a message.
+    /// The engine waits for a message.
     pub(super) awaited: bool,
 }
 
@@ -84,14 +84,14 @@ struct Joined {
 }
 
 impl Groups {
-    pub(super) fn set_job(&mut self, key: &JobKey) {
-        // A check of something that is no frame: it tells nobody anything, and others have another
-        // one.
+    pub(super) fn set_job(&mut self, key: &FrameKey) {
+        // The tag of something that is not a frame: it reveals nothing about the key, and other
+        // jobs have a different one.
         self.job = u64::from(key.check(&[0; 32], b"groups"));
     }
 
-    /// Notes how a peer is reached.
-    pub(super) fn know(&mut self, contact: &Contact, ports: &[Port]) {
+    /// Records how a peer is reached.
+    pub(super) fn know(&mut self, contact: &ClicContact, ports: &[Port]) {
         let slot = contact.peer.slot();
         if self.segments.len() <= slot {
             self.segments.resize(slot + 1, None);
@@ -101,7 +101,7 @@ impl Groups {
             let (own, theirs) = (ports[*port].interface().network, address.network);
             let apart = own.address != theirs.address && !theirs.address.is_loopback();
             let shared = apart && theirs.address.is_ipv4() && own.prefix == theirs.prefix && own.holds(&theirs.address);
-            Segment { reach: Reach { interface: *port as u8, raw: *raw, chunk }, shared }
+            SharedNetwork { reach: Reach { interface: *port as u8, raw: *raw, chunk }, shared }
         });
     }
 
@@ -125,7 +125,7 @@ impl Groups {
 }
 
 impl Clic {
-    /// How frames reach all these processes at once; `None` when one of them does not share the
+    /// How frames reach all these processes at once; `None` if one of them does not share the
     /// network of the first rail.
     pub fn reach(&self, others: impl Iterator<Item = PeerIndex>) -> Option<Reach> {
         let mut common: Option<Reach> = None;
@@ -141,8 +141,8 @@ impl Clic {
         common
     }
 
-    /// Joins a group, whose number no other group of the job has. False when the system does not
-    /// let it.
+    /// Joins a group, whose number must be unique in the job. Returns false if the system does not
+    /// allow it.
     pub fn join(&mut self, group: u32, reach: Reach, by: Carrier) -> bool {
         self.sweep_groups();
         let interface = usize::from(reach.interface);
@@ -157,7 +157,7 @@ impl Clic {
         true
     }
 
-    /// Leaves a group. Messages of this process that are under way are still repaired.
+    /// Leaves a group. Messages of this process in flight are still repaired.
     pub fn leave_group(&mut self, group: u32) {
         let groups = &mut self.holdings.groups;
         if let Some(joined) = groups.joined.get(&group) {
@@ -174,7 +174,7 @@ impl Clic {
         self.sweep_groups();
     }
 
-    /// Forgets groups that have been left and owe nobody anything.
+    /// Removes groups that have been left and have no messages in flight.
     fn sweep_groups(&mut self) {
         let Clic { endpoint, holdings, lines, .. } = self;
         let groups = &mut holdings.groups;
@@ -189,7 +189,7 @@ impl Clic {
         });
     }
 
-    /// Longest message of a group whose parts are so long.
+    /// Longest message of a group whose parts have this length.
     pub fn longest_broadcast(chunk: u16) -> usize {
         LONGEST.min(usize::from(chunk) * MOST_PARTS as usize)
     }
@@ -198,23 +198,24 @@ impl Clic {
     pub fn send_to_group(&mut self, group: u32, chunk: u16, receivers: &[PeerIndex]) {
         let receivers: Vec<u32> = receivers.iter().map(|peer| peer.0).collect();
         let root = self.endpoint.rank();
-        self.endpoint.add_root(Group { number: group, session: session_of(group), root, chunk }, &receivers);
+        self.endpoint.add_root(MulticastGroup { number: group, session: session_of(group), root, chunk }, &receivers);
     }
 
-    /// Makes this process a member that hears of this root.
+    /// Makes this process a member that receives from this root.
     pub fn listen_to(&mut self, root: PeerIndex, group: u32, chunk: u16) {
         let place = (root.0, group);
         if self.holdings.groups.ready.contains_key(&place) {
             return;
         }
-        self.endpoint.add_member(Group { number: group, session: session_of(group), root: root.0, chunk }, true);
+        self.endpoint
+            .add_member(MulticastGroup { number: group, session: session_of(group), root: root.0, chunk }, true);
         self.holdings.groups.ready.insert(place, VecDeque::new());
         for _ in 0..READY {
             self.stand_ready(place, chunk, Vec::new());
         }
     }
 
-    /// Makes room for one more message of a root, in the memory of an earlier one.
+    /// Posts a buffer for one more message of a root, reusing the memory of an earlier one.
     fn stand_ready(&mut self, place: (u32, u32), chunk: u16, mut bytes: Vec<u8>) {
         bytes.clear();
         let name = self.holdings.groups.messages.add(Early { bytes, length: None });
@@ -226,15 +227,16 @@ impl Clic {
         }
     }
 
-    /// Sends a message to all members, of at most [`Clic::longest_broadcast`] bytes, which `fill`
-    /// writes. False when too many are under way: then nothing has happened, and progress helps.
+    /// Sends a message of at most [`Clic::longest_broadcast`] bytes, which `fill` writes, to all
+    /// members. Returns false if too many messages are in flight; the call then has no effect, and
+    /// progress makes room.
     pub fn broadcast(&mut self, group: u32, length: usize, fill: impl FnOnce(*mut u8)) -> bool {
         if !self.endpoint.has_room(group) {
             return false;
         }
         let (name, bytes) = self.holdings.messages.begin(NO_PEER, length);
         fill(bytes);
-        let started = self.call(|endpoint, now, desk: &mut Desk<'_, Nobody>| {
+        let started = self.call(|endpoint, now, desk: &mut Driver<'_, Nobody>| {
             endpoint.broadcast(now, group, name, length as u32, desk)
         });
         if !started {
@@ -243,8 +245,8 @@ impl Clic {
         started
     }
 
-    /// Shows the next message of a root to `take`, if it is here: its bytes, as far as they fit.
-    /// Then it is gone.
+    /// Passes the next message of a root to `take`, if it has arrived, truncated to the length of
+    /// its buffer, and removes it.
     pub fn take_broadcast<R>(
         &mut self,
         root: PeerIndex,
@@ -266,25 +268,26 @@ impl Clic {
         Some(taken)
     }
 
-    /// Whether messages of this root can still come.
+    /// True if messages of this root can still arrive.
     pub fn hears(&self, root: PeerIndex) -> bool {
         self.endpoint.peer(root.0).is_some_and(|peer| !peer.is_lost())
     }
 
-    /// Frames that came by a group's address so far.
+    /// Number of frames received so far through the address of a group.
     pub fn frames_of_groups(&self) -> u64 {
         self.endpoint.multicast_frames()
     }
 }
 
-/// Lets frames to groups wake a sleeper. False when the system does not.
-fn watched(epoll: &OwnedFd, input: &Input) -> bool {
+/// Adds the group socket to the epoll set, so that its frames wake up a sleeper. Returns false if
+/// the system does not allow it.
+fn watched(epoll: &OwnedFd, input: &PortInput) -> bool {
     let Some(descriptor) = input.group_descriptor() else { return true };
     let added = epoll::add(epoll, descriptor, epoll::EventData::new_u64(0), epoll::EventFlags::IN);
     matches!(added, Ok(()) | Err(rustix::io::Errno::EXIST))
 }
 
-/// Numbers come round after 2^32 groups, so this only has to differ from what a stranger sends by
+/// Group numbers wrap around after 2^32 groups, so this only has to differ from a foreign frame by
 /// chance.
 fn session_of(group: u32) -> u16 {
     (group ^ group >> 16) as u16

@@ -1,26 +1,28 @@
-//! CLIC as a wire: the engine's messages and regions on one side, frames on the other, the protocol
-//! in between.
+//! CLIC as a wire: messages and regions of the engine on one side, frames on the other, and the
+//! protocol in between.
 //!
 //! ```text
-//!  Clic       the wire: what the engine calls
-//!   desk      what the protocol asks for and reports: frames out, messages in
-//!   memory    messages that wait to be acknowledged, regions, targets
-//!  groups     broadcasts: what is sent to all members of a group, and what came
-//!  outage     ways that take no frame
-//! periodic    what is done every second: keep-alive frames, a look at the interfaces
-//!  card       on which interfaces a host is reached
-//!  trial      which ways between hosts work
+//!  Clic        the wire: what the engine calls
+//!    desk      driver of the protocol: sends frames, delivers messages
+//!    memory    unacknowledged messages, regions, pull targets
+//!    bulk      reception of bulk directly into pull targets
+//!    groups    broadcasts to all members of a group
+//!    outage    paths that accept no frames
+//!    periodic  work done every second: keep-alive frames, checks of the interfaces
+//!  card        the interfaces on which a host is reached
+//!  trial       tests which paths between hosts work
+//!  port        the sockets of one interface
 //! ```
 //!
-//! A message is copied once, behind its header of 17 bytes, and sent from there, again if need be;
-//! what arrives is shown to the engine where it lies. The frames of one message go out as one
-//! super-frame, and so do messages to a peer that has enough to do: from the seventeenth on that it
-//! has not acknowledged they wait for each other, until the next call that looks for messages, or
-//! sends to another peer, at the longest. Regions are sent from where they lie (but see
-//! [`Clic::copying`]) and arrive where they go.
+//! A message is copied once, behind its header of 17 bytes, and sent and retransmitted from there;
+//! received messages are passed to the engine in place. The frames of one message are sent as one
+//! super-frame. So are messages to a busy peer: from the seventeenth unacknowledged frame on, they
+//! are held back for each other until the next call that polls for messages or sends to another
+//! peer. Regions are sent from user memory (but see [`Clic::copying`]) and received at their
+//! destination.
 //!
-//! The protocol moves when this process calls MPI: a lost frame waits for that, and a peer that
-//! computes is not lost. Small path: one system call to send, none to receive.
+//! The protocol advances only when this process calls MPI: retransmissions wait for that, and a
+//! peer that computes does not count as lost. Fast path: one system call to send, none to receive.
 
 mod bulk;
 mod card;
@@ -46,92 +48,93 @@ use rustix::time::{
 use towpath_base::ids::PeerIndex;
 use towpath_base::transfer::{Source, Target};
 
-use crate::port::{Address, Input, Interface, Port, Way};
-use bulk::Bulk;
-use desk::{Desk, End, HEAD_BYTES, Holdings, Lines, head};
-use memory::{Destination, Origin};
-use towpath_clic::key::JobKey;
+use crate::port::{Address, Interface, Port, PortInput, Way};
+use bulk::BulkReader;
+use desk::{Driver, Ended, HEAD_BYTES, Holdings, RailOutputs, head};
+use memory::{FetchTarget, Origin};
+use towpath_clic::key::FrameKey;
 use towpath_clic::peer::Own;
-use towpath_clic::rails::{Link, MOST_RAILS};
-use towpath_clic::region::Key;
+use towpath_clic::rails::{MOST_RAILS, RailLink};
+use towpath_clic::region::RegionName;
 use towpath_clic::timer::MILLISECOND;
-use towpath_clic::{Card, Endpoint, SendError, Settings, Time};
+use towpath_clic::{Endpoint, PeerCard, SendError, Settings, Time};
 use towpath_transport::error::Error;
 use towpath_transport::{Header, Losses, NoResource, RegionKey, Sink};
 
-/// Bytes of the longest copied message, where that is not more than [`towpath_clic::FRAGMENTS`]
-/// frames: beyond either a message is sooner there when its receiver asks for it (veth, eager
-/// against pulled, us, 2026-11-22: 64 KiB at MTU 9000 25 against 53; at MTU 1500 16 KiB 20 against
-/// 36, but 32 KiB only 0.75 of the messages a second).
+/// Longest copied message in bytes, unless [`towpath_clic::FRAGMENTS`] frames are shorter. Beyond
+/// either limit, a pulled message arrives sooner (veth, eager versus pulled, us, 2026-11-22: 64 KiB
+/// at MTU 9000, 25 versus 53; at MTU 1500, 16 KiB, 20 versus 36, but at 32 KiB only 0.75 of the
+/// message rate).
 const EAGER_BYTES: usize = 64 << 10;
-/// Frames that are taken from a rail in one progress.
+/// Maximum number of frames received from a rail in one progress call.
 const FRAMES: usize = 64;
-/// Calls of the system that receive bulk in one progress.
+/// Maximum number of system calls that receive bulk in one progress call.
 const BULKS: usize = 8;
-/// Whoever spins looks at the clock every so many times: at least once a microsecond or so.
+/// A spinning process reads the clock once per this many polls, that is, about once a microsecond
+/// or more often.
 const SELDOM: u32 = 8;
-/// Of interfaces that lead to nobody.
+/// No rail: an interface that does not lead to the peer.
 const NO_RAIL: u8 = u8::MAX;
 
-/// A process on another host, as its card describes it.
+/// A process on another host, as described by its card.
 #[derive(Clone, Debug)]
-pub struct Contact {
-    /// What it is called here and, as a number, in the whole job.
+pub struct ClicContact {
+    /// Its index on this side and its rank in the job.
     pub peer: PeerIndex,
-    /// The number that its host's filter looks for.
+    /// The endpoint number that its host's packet filter matches.
     pub endpoint: u16,
-    /// Which life it lives.
+    /// Its incarnation.
     pub incarnation: u32,
-    /// The rails to it, which both number alike: which of the own ports, its end, and whether
-    /// frames go there below IP.
+    /// The rails to it, numbered alike on both sides: index of the local port, remote address, and
+    /// whether raw Ethernet frames are used.
     pub rails: Vec<(usize, Address, bool)>,
 }
 
-/// Who this process is.
+/// The identity of this process.
 #[derive(Clone, Copy, Debug)]
 pub struct Identity {
-    /// What it is called.
+    /// Its rank in the job.
     pub own: PeerIndex,
-    /// The number that peers put into frames for it.
+    /// The endpoint number in frames to it.
     pub endpoint: u16,
-    /// Which life it lives.
+    /// Its incarnation.
     pub incarnation: u32,
     /// The secret of the job.
-    pub key: JobKey,
+    pub key: FrameKey,
     /// This process shares its core with others of the job.
     pub drowsy: bool,
 }
 
-/// The wire to processes of other hosts, by frames. Peers are named by place outside, by rank
-/// inside.
+/// The wire to processes of other hosts over CLIC. The public interface identifies peers by place,
+/// the implementation by rank.
 pub struct Clic {
     endpoint: Endpoint,
-    inputs: Vec<Input>,
-    lines: Lines,
+    inputs: Vec<PortInput>,
+    lines: RailOutputs,
     holdings: Holdings,
     ranks: Vec<u32>,
-    /// By rank: longest message in bytes.
+    /// By rank: maximum message length in bytes.
     limits: Vec<usize>,
     /// By rank and interface: the rail to this peer.
     rails: Vec<[u8; MOST_RAILS]>,
-    /// The peer from which bulk came last: more is expected.
+    /// The peer that most recently sent bulk: more is expected from it.
     bulk_from: u32,
     began: Instant,
     epoll: OwnedFd,
     timer: OwnedFd,
     asleep: bool,
     drowsy: bool,
-    /// How often something has been looked for.
+    /// Number of progress calls.
     looks: u32,
     interfaces: Vec<Interface>,
     periodic: periodic::Periodic,
     outages: outage::Outages,
     losses: Losses,
-    /// All processes of the job on other hosts reach all of each other by frames.
+    /// All processes of the job reach all other hosts by CLIC.
     everywhere: bool,
 }
 
-/// Nobody hears of messages while something is sent.
+/// The sink of calls that cannot deliver messages, such as sends.
 struct Nobody;
 
 impl Sink for Nobody {
@@ -143,7 +146,7 @@ impl Sink for Nobody {
     fn lost(&mut self, _: PeerIndex) {}
 }
 
-/// Why a peer is lost that has ended the session itself.
+/// The reason for the loss of a peer that ended the session itself.
 fn given_up(rank: u32) -> String {
     format!(
         "rank {rank} has given up on this rank: its host cannot reach this one any more, \
@@ -152,18 +155,18 @@ fn given_up(rank: u32) -> String {
 }
 
 impl Clic {
-    /// The wire of this process to these others, over its ports, each of which is a rail.
+    /// Creates the wire of this process to `contacts`, over its ports, each of which is a rail.
     ///
     /// # Errors
-    /// [`Error::Network`] when the system refuses a descriptor.
-    pub fn new(identity: Identity, ports: Vec<Port>, contacts: &[Contact]) -> Result<Clic, Error> {
+    /// [`Error::Network`] if the system provides no descriptor.
+    pub fn new(identity: Identity, ports: Vec<Port>, contacts: &[ClicContact]) -> Result<Clic, Error> {
         let own = Own {
             key: identity.key,
             rank: identity.own.0,
             endpoint: identity.endpoint,
             incarnation: identity.incarnation,
         };
-        // A process that computes answers nobody, and sends nothing that was held back.
+        // A process that computes does not respond, and does not send frames that were held back.
         let settings = Settings { silence: None, gathers: false, drowsy: identity.drowsy, ..Settings::default() };
         let mut endpoint = Endpoint::new(own, settings);
         let mut holdings = Holdings::default();
@@ -177,14 +180,14 @@ impl Clic {
                 rails.resize(slot + 1, [NO_RAIL; MOST_RAILS]);
             }
             holdings.groups.know(contact, &ports);
-            let (mut links, mut to_peer): (Vec<Link>, Vec<(u8, Way)>) = (Vec::new(), Vec::new());
+            let (mut links, mut to_peer): (Vec<RailLink>, Vec<(u8, Way)>) = (Vec::new(), Vec::new());
             for (port, address, raw) in contact.rails.iter().take(MOST_RAILS) {
                 let way = ports[*port].way(address, *raw);
                 rails[slot][*port] = links.len() as u8;
-                links.push(Link { payload: way.payload(), speed: u64::from(address.speed) * 125_000 });
+                links.push(RailLink { payload: way.payload(), speed: u64::from(address.speed) * 125_000 });
                 to_peer.push((*port as u8, way));
             }
-            endpoint.add(&Card { rank, endpoint: contact.endpoint, incarnation: Some(contact.incarnation), links });
+            endpoint.add(&PeerCard { rank, endpoint: contact.endpoint, incarnation: Some(contact.incarnation), links });
             let longest = endpoint.peer(rank).map_or(0, towpath_clic::Peer::eager_limit);
             limits[slot] = longest.saturating_sub(HEAD_BYTES).min(EAGER_BYTES);
             ways[slot] = to_peer;
@@ -195,7 +198,7 @@ impl Clic {
         Ok(Clic {
             endpoint,
             inputs,
-            lines: Lines::new(outputs, ways),
+            lines: RailOutputs::new(outputs, ways),
             holdings,
             ranks: contacts.iter().map(|contact| contact.peer.0).collect(),
             limits,
@@ -215,13 +218,14 @@ impl Clic {
         })
     }
 
-    /// This wire, for measurements; if `copies`, what it sends is copied once by the sender: from
-    /// user memory to a buffer of the wire, and on to the interface. That is the "1-copy" of the
-    /// original, whose slides ("CLIC on Gigabit Ethernet (I)" and "(II)", University of Granada,
-    /// 2003) tell kinds apart by what the sender does. Its "0-copy", from user memory to the
-    /// interface, is what this wire does else. There the receiver makes one copy in both kinds;
-    /// here that is the kernel's, to where the bytes go. Messages that are not fetched, and packed
-    /// ones, are copied once in any case, and not once more.
+    /// Configures the sender-side copy, for measurements. With `copies`, the sender copies
+    /// everything once, from user memory to a buffer of the wire, before it is passed to the
+    /// interface. That is the "1-copy" of the original CLIC, whose slides ("CLIC on Gigabit
+    /// Ethernet (I)" and "(II)", University of Granada, 2003) classify variants by what the sender
+    /// does. Its "0-copy", from user memory to the interface, is the default of this wire. In the
+    /// original, the receiver makes one copy in both variants; here that copy is the kernel's,
+    /// directly to the destination. Eager messages and packed ones are always copied once, and not
+    /// a second time.
     pub fn copying(mut self, copies: bool) -> Clic {
         if copies {
             self.lines.copy_first();
@@ -229,24 +233,24 @@ impl Clic {
         self
     }
 
-    /// Bytes that were copied because of [`Clic::copying`].
+    /// Number of bytes that were copied because of [`Clic::copying`].
     pub fn copied_before_sending(&self) -> u64 {
         self.lines.copied()
     }
 
-    /// Reasons for losses are noted there.
+    /// Sets where the reasons for losses are recorded.
     pub fn noting_in(mut self, losses: Losses) -> Clic {
         self.losses = losses;
         self
     }
 
-    /// This wire; if `everywhere`, each host of the job reaches each other one by frames.
+    /// Sets whether every host of the job reaches every other one by CLIC.
     pub fn reaching_all(mut self, everywhere: bool) -> Clic {
         self.everywhere = everywhere;
         self
     }
 
-    /// Whether all processes of the job have such a wire, to all other hosts: only then they may
+    /// True if all processes of the job have such a wire to all other hosts: only then may they
     /// agree to use it together.
     pub fn reaches_all(&self) -> bool {
         self.everywhere
@@ -257,13 +261,13 @@ impl Clic {
         self.ranks.iter().map(|rank| PeerIndex(*rank)).collect()
     }
 
-    /// A descriptor that is readable when [`Clic::progress`] may find something, for whoever sleeps
-    /// and has called [`Clic::fall_asleep`] before.
+    /// A descriptor that is readable when [`Clic::progress`] may find something, for a process that
+    /// sleeps after a call of [`Clic::fall_asleep`].
     pub fn descriptor(&self) -> BorrowedFd<'_> {
         self.epoll.as_fd()
     }
 
-    /// The protocol's state, for reports.
+    /// The protocol's state, for diagnostics.
     pub fn endpoint(&self) -> &Endpoint {
         &self.endpoint
     }
@@ -272,23 +276,27 @@ impl Clic {
         self.began.elapsed().as_nanos() as Time
     }
 
-    /// Calls the protocol, while no message can come.
+    /// Calls the protocol in a context in which no message can arrive.
     #[inline]
-    fn call<T>(&mut self, call: impl FnOnce(&mut Endpoint, Time, &mut Desk<'_, Nobody>) -> T) -> T {
+    fn call<T>(&mut self, call: impl FnOnce(&mut Endpoint, Time, &mut Driver<'_, Nobody>) -> T) -> T {
         let now = self.now();
-        let mut desk = Desk { lines: &mut self.lines, holdings: &mut self.holdings, sink: &mut Nobody };
+        let mut desk = Driver { lines: &mut self.lines, holdings: &mut self.holdings, sink: &mut Nobody };
         let outcome = call(&mut self.endpoint, now, &mut desk);
         self.lines.flush();
         outcome
     }
 
-    /// Largest copied message towards the peer at `place`, in bytes.
+    /// Longest copied message to the peer at `place`, in bytes.
     #[inline]
     pub fn copied_limit(&self, place: usize) -> usize {
         self.limits[self.ranks[place] as usize]
     }
 
-    /// As [`towpath_transport::Wire::copied`], to the peer at `place`; short messages too.
+    /// See [`towpath_transport::Wire::copied`]; sends to the peer at `place`, and also handles
+    /// short messages.
+    ///
+    /// # Errors
+    /// [`NoResource`] if the message is too long or the window to the peer is full.
     #[inline]
     pub fn copied(
         &mut self,
@@ -303,8 +311,8 @@ impl Clic {
         }
         let whole = (HEAD_BYTES + length) as u32;
         let Some(peer) = self.endpoint.peer(rank) else { return Ok(()) };
-        // Who is refused must not have filled anything: it may have nothing left to fill the next
-        // time.
+        // `fill` must not run if the message is rejected: it may be unable to produce the bytes a
+        // second time.
         match peer.takes(whole) {
             Ok(()) => {}
             Err(SendError::Lost) => return Ok(()),
@@ -312,11 +320,11 @@ impl Clic {
         }
         let under_way = peer.under_way();
         let (name, bytes) = self.holdings.messages.begin(rank, HEAD_BYTES + length);
-        // SAFETY: there is room for the header and `length` bytes.
+        // SAFETY: `begin` reserved `HEAD_BYTES + length` bytes at `bytes`.
         unsafe { bytes.cast::<[u8; HEAD_BYTES]>().write_unaligned(head(header)) };
         fill(bytes.wrapping_add(HEAD_BYTES));
         let now = self.now();
-        let mut desk = Desk { lines: &mut self.lines, holdings: &mut self.holdings, sink: &mut Nobody };
+        let mut desk = Driver { lines: &mut self.lines, holdings: &mut self.holdings, sink: &mut Nobody };
         let sent = self.endpoint.send(now, rank, name, whole, &mut desk);
         debug_assert_eq!(sent, Ok(()), "the peer takes it");
         if !self.lines.may_wait(under_way) {
@@ -325,10 +333,11 @@ impl Clic {
         Ok(())
     }
 
-    /// As [`towpath_transport::Wire::publish`], to the peer at `place`.
+    /// See [`towpath_transport::Wire::publish`]; publishes to the peer at `place`.
     ///
     /// # Safety
-    /// As there.
+    /// The memory behind `source` must stay valid until the region is released or withdrawn, or the
+    /// loss of its peer is reported.
     pub unsafe fn publish(&mut self, place: usize, token: u64, source: Source) -> RegionKey {
         let rank = self.ranks[place];
         let length = source.length() as u64;
@@ -337,7 +346,7 @@ impl Clic {
         RegionKey([u64::from(key.slot) | u64::from(key.generation) << 32, name])
     }
 
-    /// As [`towpath_transport::Wire::withdraw`], to the peer at `place`.
+    /// See [`towpath_transport::Wire::withdraw`]; `key` was published to the peer at `place`.
     pub fn withdraw(&mut self, place: usize, key: RegionKey) -> bool {
         let [region, name] = key.0;
         let withdrawn = self.endpoint.withdraw(self.ranks[place], key_of(region, 0));
@@ -347,29 +356,30 @@ impl Clic {
         withdrawn
     }
 
-    /// As [`towpath_transport::Wire::pull`], from the peer at `place`.
+    /// See [`towpath_transport::Wire::pull`]; fetches from the peer at `place`.
     ///
     /// # Safety
-    /// As there.
+    /// The memory behind `target` must stay valid until the completion of the pull or the loss of
+    /// its peer is reported.
     pub unsafe fn pull(&mut self, place: usize, key: RegionKey, token: u64, target: Target) {
         if self.is_lost(place) {
             return;
         }
         let rank = self.ranks[place];
         let wanted = target.length() as u64;
-        let name = self.holdings.destinations.add(Destination::new(rank, token, target));
+        let name = self.holdings.destinations.add(FetchTarget::new(rank, token, target));
         let key = key_of(key.0[0], wanted);
         self.call(|endpoint, now, desk| endpoint.pull(now, rank, key, name, wanted, desk));
     }
 
-    /// As [`towpath_transport::Wire::progress`].
+    /// See [`towpath_transport::Wire::progress`].
     pub fn progress(&mut self, sink: &mut impl Sink) -> bool {
         self.lines.flush();
         let (began, mut clock) = (self.began, None);
         let mut now = || *clock.get_or_insert_with(|| began.elapsed().as_nanos() as Time);
         self.looks = self.looks.wrapping_add(1);
         let mut is_due = self.asleep || self.drowsy || self.looks.is_multiple_of(SELDOM);
-        // Who slept may have been woken by frames to a group.
+        // A sleeping process may have been woken up by frames to a group.
         let groups = self.asleep || self.holdings.groups.awaited;
         if self.asleep {
             self.asleep = false;
@@ -381,7 +391,7 @@ impl Clic {
         let mut moved = self.lines.is_busy() && self.lines.retry();
         let Clic { endpoint, inputs, lines, holdings, rails, bulk_from, .. } = self;
         for (interface, input) in inputs.iter_mut().enumerate() {
-            let mut desk = Desk { lines: &mut *lines, holdings: &mut *holdings, sink: &mut *sink };
+            let mut desk = Driver { lines: &mut *lines, holdings: &mut *holdings, sink: &mut *sink };
             let mut take = |frame: &[u8]| {
                 endpoint.arrived(now(), rail_of(rails, frame, interface), frame, &mut desk);
                 desk.lines.flush();
@@ -392,7 +402,7 @@ impl Clic {
             }
             if !desk.holdings.destinations.is_empty() {
                 let from = &mut *bulk_from;
-                let mut bulk = Bulk { endpoint, desk, rails, from, interface, began, in_place: true };
+                let mut bulk = BulkReader { endpoint, desk, rails, from, interface, began, in_place: true };
                 moved |= input.receive_bulk(BULKS, &mut bulk);
             }
         }
@@ -402,7 +412,7 @@ impl Clic {
         }
         if is_due && self.endpoint.deadline().is_some_and(|at| at <= now()) {
             let now = now();
-            let mut desk = Desk { lines: &mut self.lines, holdings: &mut self.holdings, sink: &mut *sink };
+            let mut desk = Driver { lines: &mut self.lines, holdings: &mut self.holdings, sink: &mut *sink };
             self.endpoint.tick(now, &mut desk);
             self.lines.flush();
             self.mind_outages(now);
@@ -413,26 +423,25 @@ impl Clic {
         moved | self.report(sink)
     }
 
-    /// The next [`Clic::progress`] looks at all sockets, also those by which something comes
-    /// seldom.
+    /// The next [`Clic::progress`] polls all sockets, including those that are rarely used.
     pub fn look_everywhere(&mut self) {
-        self.inputs.iter_mut().for_each(Input::look_everywhere);
+        self.inputs.iter_mut().for_each(PortInput::look_everywhere);
     }
 
-    /// Reports what ended.
+    /// Reports pending completions to the sink.
     fn report(&mut self, sink: &mut impl Sink) -> bool {
         if self.holdings.ends.is_empty() {
             return false;
         }
         for end in self.holdings.ends.drain(..) {
             match end {
-                End::Released(token) => sink.released(token),
-                End::Pulled(token) => sink.pulled(token),
-                End::Lost(rank) if self.endpoint.peer(rank).is_some_and(towpath_clic::Peer::has_left) => {
+                Ended::Released(token) => sink.released(token),
+                Ended::Pulled(token) => sink.pulled(token),
+                Ended::Lost(rank) if self.endpoint.peer(rank).is_some_and(towpath_clic::Peer::has_left) => {
                     sink.left(PeerIndex(rank));
                 }
-                End::Lost(rank) => {
-                    // Its own sentence may come too late: this process may end the job first.
+                Ended::Lost(rank) => {
+                    // The peer's own report may come too late: this process may end the job first.
                     if self.endpoint.peer(rank).is_some_and(towpath_clic::Peer::has_given_up) {
                         self.losses.note(PeerIndex(rank), &given_up(rank));
                     }
@@ -443,8 +452,8 @@ impl Clic {
         true
     }
 
-    /// The last look before a sleep: peers are told, and the descriptor will be readable when the
-    /// time for something has come.
+    /// Prepares to sleep: notifies the peers, and arms the descriptor so that it becomes readable
+    /// when a timer expires.
     pub fn fall_asleep(&mut self) {
         if self.asleep {
             return;
@@ -456,54 +465,54 @@ impl Clic {
         }
         self.asleep = true;
         let wait = self.endpoint.deadline().map_or(Duration::ZERO, |at| {
-            // Zero would mean never.
+            // Zero would disarm the timer.
             Duration::from_nanos(at.saturating_sub(self.now()).clamp(1_000, 100 * MILLISECOND))
         });
         let wait = Timespec { tv_sec: wait.as_secs() as i64, tv_nsec: wait.subsec_nanos().into() };
         let once = Itimerspec { it_interval: Timespec { tv_sec: 0, tv_nsec: 0 }, it_value: wait };
-        // Refused, it costs a tenth of a second at most: nobody sleeps longer.
+        // If this fails, the cost is a tenth of a second at most: no process sleeps longer.
         let _ = timerfd_settime(&self.timer, TimerfdTimerFlags::empty(), &once);
     }
 
-    /// Takes bulk that nobody waits for (it came twice, or too late) out of the sockets, which
-    /// would wake whoever sleeps at once.
+    /// Drains bulk that no pull expects (duplicates, or late frames) from the sockets, because it
+    /// would wake up a sleeper at once.
     fn drain(&mut self) {
         if !self.holdings.destinations.is_empty() {
             return;
         }
         let Clic { endpoint, inputs, lines, holdings, rails, bulk_from: from, began, .. } = self;
         for (interface, input) in inputs.iter_mut().enumerate() {
-            let desk = Desk { lines: &mut *lines, holdings: &mut *holdings, sink: &mut Nobody };
+            let desk = Driver { lines: &mut *lines, holdings: &mut *holdings, sink: &mut Nobody };
             input.receive_bulk(
                 FRAMES,
-                &mut Bulk { endpoint, desk, rails, from, interface, began: *began, in_place: false },
+                &mut BulkReader { endpoint, desk, rails, from, interface, began: *began, in_place: false },
             );
         }
     }
 
-    /// Whether the peer at `place` is lost.
+    /// True if the peer at `place` is lost.
     pub fn is_lost(&self, place: usize) -> bool {
         self.endpoint.peer(self.ranks[place]).is_none_or(towpath_clic::Peer::is_lost)
     }
 
-    /// Whether the peer at `place` is lost because it has left in order.
+    /// True if the peer at `place` is lost because it left in an orderly way.
     pub fn has_left(&self, place: usize) -> bool {
         self.endpoint.peer(self.ranks[place]).is_some_and(towpath_clic::Peer::has_left)
     }
 
-    /// The peer at `place` is gone, as somebody else knows.
+    /// Declares the peer at `place` dead on outside knowledge.
     pub fn mark_lost(&mut self, place: usize) {
         let rank = self.ranks[place];
         self.call(|endpoint, now, desk| endpoint.give_up(now, rank, desk));
     }
 
-    /// This process leaves MPI: peers are told. Then [`Clic::busy`] until they need it no more.
-    /// Nothing may be sent afterwards.
+    /// This process leaves MPI: notifies the peers. Afterwards [`Clic::busy`] is true until no peer
+    /// needs this process any more. Nothing may be sent afterwards.
     pub fn leave(&mut self) {
         self.call(|endpoint, now, desk| endpoint.leave(now, desk));
     }
 
-    /// As [`towpath_transport::Wire::busy`].
+    /// See [`towpath_transport::Wire::busy`].
     pub fn busy(&self) -> bool {
         self.endpoint.is_busy()
             || self.lines.is_busy()
@@ -512,29 +521,30 @@ impl Clic {
     }
 }
 
-/// What is readable when something has come or a timer has run out, and that timer.
-fn watch(inputs: &[Input]) -> rustix::io::Result<(OwnedFd, OwnedFd)> {
+/// Creates an epoll descriptor that is readable when a frame has arrived or the timer has expired,
+/// and that timer.
+fn watch(inputs: &[PortInput]) -> rustix::io::Result<(OwnedFd, OwnedFd)> {
     let epoll = epoll::create(epoll::CreateFlags::CLOEXEC)?;
     let timer = timerfd_create(TimerfdClockId::Monotonic, TimerfdFlags::CLOEXEC | TimerfdFlags::NONBLOCK)?;
-    for descriptor in inputs.iter().flat_map(Input::descriptors).chain([timer.as_fd()]) {
+    for descriptor in inputs.iter().flat_map(PortInput::descriptors).chain([timer.as_fd()]) {
         epoll::add(&epoll, descriptor, epoll::EventData::new_u64(0), epoll::EventFlags::IN)?;
     }
     Ok((epoll, timer))
 }
 
-/// Which of the rails to its sender the frame came over, as an interface has it; nothing is
-/// checked.
+/// The rail to its sender over which a frame claims to have arrived on this interface; the frame is
+/// not validated.
 fn rail_of(rails: &[[u8; MOST_RAILS]], frame: &[u8], interface: usize) -> u8 {
     let source = frame.get(8..12).and_then(|bytes| bytes.first_chunk().copied()).map(u32::from_le_bytes);
     source.and_then(|rank| rails.get(rank as usize)).map_or(NO_RAIL, |rails| rails[interface])
 }
 
-/// The protocol's name of a region. Its length is known to its owner; for a receiver it is as long
-/// as what it wants.
-fn key_of(region: u64, length: u64) -> Key {
-    Key { slot: region as u32, generation: (region >> 32) as u32, length }
+/// Decodes the name of a region. Only its owner knows its length; for the receiver, it is the
+/// length that it wants.
+fn key_of(region: u64, length: u64) -> RegionName {
+    RegionName { slot: region as u32, generation: (region >> 32) as u32, length }
 }
 
-// SAFETY: the raw pointers in regions and targets lead to memory that `publish` and `pull` were
-// promised to live; the wire is used under the lock of its lane.
+// SAFETY: the raw pointers refer to sources and targets, which are `Send` and stay valid until
+// their ends are reported (contracts of `publish` and `pull`). Every other field is `Send`.
 unsafe impl Send for Clic {}

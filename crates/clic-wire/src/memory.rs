@@ -1,7 +1,7 @@
-//! The memory that the protocol only has names for: messages that wait to be acknowledged, parts of
-//! messages that come, regions that a peer fetches and targets that regions are fetched to. Rows of
-//! bytes are used where they lie; bytes that are made or taken in order pass through a buffer of a
-//! few [`SPAN`]s, which is as far as the protocol asks out of order.
+//! The memory that the protocol knows only by handle: unacknowledged messages, partially received
+//! messages, regions that a peer fetches, and targets of pulls. Contiguous bytes are used in place.
+//! Bytes that are packed or unpacked in order pass through a buffer of a few [`SPAN`]s, which is as
+//! far as the protocol requests out of order.
 
 use std::collections::BTreeMap;
 
@@ -9,20 +9,20 @@ use towpath_base::transfer::{Source, Step, Target};
 
 use towpath_clic::pull::SPAN;
 
-/// Things under names that are used again.
+/// A table of values with reusable handles.
 #[derive(Debug)]
-pub(super) struct Table<T> {
+pub(super) struct NameTable<T> {
     slots: Vec<Option<T>>,
     free: Vec<u32>,
 }
 
-impl<T> Default for Table<T> {
-    fn default() -> Table<T> {
-        Table { slots: Vec::new(), free: Vec::new() }
+impl<T> Default for NameTable<T> {
+    fn default() -> NameTable<T> {
+        NameTable { slots: Vec::new(), free: Vec::new() }
     }
 }
 
-impl<T> Table<T> {
+impl<T> NameTable<T> {
     pub(super) fn add(&mut self, thing: T) -> u64 {
         let place = self.free.pop().unwrap_or_else(|| {
             self.slots.push(None);
@@ -46,7 +46,7 @@ impl<T> Table<T> {
         self.free.len() == self.slots.len()
     }
 
-    /// Takes everything out that answers to `which`.
+    /// Removes and returns all values for which `which` is true.
     pub(super) fn take_all(&mut self, which: impl Fn(&T) -> bool) -> Vec<T> {
         let names: Vec<u64> =
             (0..self.slots.len() as u64).filter(|&name| self.of(name).is_some_and(|t| which(t))).collect();
@@ -54,25 +54,26 @@ impl<T> Table<T> {
     }
 }
 
-/// Messages that wait to be acknowledged. Their memory is used again for later ones.
+/// Messages that are not acknowledged yet. Their memory is reused for later ones.
 #[derive(Debug, Default)]
-pub(super) struct Messages {
-    messages: Vec<Message>,
+pub(super) struct UnackedMessages {
+    messages: Vec<UnackedMessage>,
     free: Vec<u32>,
 }
 
 #[derive(Debug, Default)]
-struct Message {
-    /// For whom it is, while it waits.
+struct UnackedMessage {
+    /// The receiver, while the message is unacknowledged.
     to: Option<u32>,
     bytes: Vec<u8>,
 }
 
-impl Messages {
-    /// Memory for a message of `length` bytes to a peer: its name and where the bytes go.
+impl UnackedMessages {
+    /// Reserves memory for a message of `length` bytes to a peer. Returns its handle and a pointer
+    /// to the memory.
     pub(super) fn begin(&mut self, to: u32, length: usize) -> (u64, *mut u8) {
         let place = self.free.pop().unwrap_or_else(|| {
-            self.messages.push(Message::default());
+            self.messages.push(UnackedMessage::default());
             self.messages.len() as u32 - 1
         });
         let message = &mut self.messages[place as usize];
@@ -82,13 +83,13 @@ impl Messages {
         (u64::from(place), message.bytes.as_mut_ptr())
     }
 
-    /// Where the bytes of a message lie.
+    /// A pointer to the bytes of a message.
     #[inline]
     pub(super) fn at(&self, name: u64) -> *const u8 {
         self.messages[name as usize].bytes.as_ptr()
     }
 
-    /// The peer has the message.
+    /// The peer has acknowledged the message.
     #[inline]
     pub(super) fn end(&mut self, name: u64) {
         if let Some(message) = self.messages.get_mut(name as usize)
@@ -98,7 +99,7 @@ impl Messages {
         }
     }
 
-    /// All messages to a peer end.
+    /// Ends all messages to a peer.
     pub(super) fn forget(&mut self, peer: u32) {
         for name in 0..self.messages.len() as u64 {
             if self.messages[name as usize].to == Some(peer) {
@@ -108,14 +109,14 @@ impl Messages {
     }
 }
 
-/// What is to be had of bytes that a peer asks for.
+/// The availability of bytes that a peer requests.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum At {
-    /// They lie here, for the moment.
+    /// Available here, for the moment.
     Here(*const u8),
-    /// A device is at work on them.
+    /// A device is still working on them.
     Later,
-    /// No honest peer asks for them.
+    /// Invalid: a correct peer never requests them.
     Never,
 }
 
@@ -131,11 +132,11 @@ enum Made {
     InOrder(Packed),
 }
 
-/// Bytes that a packer makes in order; those of the last [`SPAN`] and more are kept.
+/// Bytes that a packer produces in order; at least the last [`SPAN`] of them are kept.
 struct Packed {
     source: Source,
     length: u64,
-    /// Offset of the first byte that is kept.
+    /// Offset of the first byte kept.
     first: u64,
     kept: Vec<u8>,
 }
@@ -149,12 +150,12 @@ impl Origin {
         Origin { to, token, bytes }
     }
 
-    /// Whether its bytes go out from user memory: nothing has copied them yet.
+    /// True if its bytes are sent directly from user memory.
     pub(super) fn is_users(&self) -> bool {
         matches!(self.bytes, Made::Row { .. })
     }
 
-    /// Whether bytes have to be made before these are there; that may move others.
+    /// True if bytes must be packed before this range is available; packing may move those kept.
     pub(super) fn must_make(&self, offset: u64, length: usize) -> bool {
         match &self.bytes {
             Made::Row { .. } => false,
@@ -162,17 +163,17 @@ impl Origin {
         }
     }
 
-    /// Where `length` bytes from `offset` on are.
+    /// Returns a pointer to `length` bytes from `offset` on, if they are available.
     ///
     /// # Safety
-    /// The memory behind the source must live.
+    /// The memory behind the source must be valid.
     pub(super) unsafe fn at(&mut self, offset: u64, length: usize) -> At {
         match &mut self.bytes {
             Made::Row { pointer, length: all } => match offset.checked_add(length as u64) {
                 Some(end) if end <= *all as u64 => At::Here(pointer.wrapping_add(offset as usize)),
                 _ => At::Never,
             },
-            // SAFETY: the caller vouches for the source.
+            // SAFETY: the memory behind the source is valid (this function's contract).
             Made::InOrder(packed) => unsafe { packed.at(offset, length) },
         }
     }
@@ -180,12 +181,12 @@ impl Origin {
 
 impl Packed {
     /// # Safety
-    /// The memory behind the source must live.
+    /// The memory behind the source must be valid.
     unsafe fn at(&mut self, offset: u64, length: usize) -> At {
         let end = offset.checked_add(length as u64).filter(|end| *end <= self.length && offset >= self.first);
         let Some(end) = end else { return At::Never };
         while self.first + (self.kept.len() as u64) < end {
-            // SAFETY: as promised.
+            // SAFETY: the memory behind the source is valid (this function's contract).
             if !unsafe { self.make() } {
                 return At::Later;
             }
@@ -193,10 +194,10 @@ impl Packed {
         At::Here(self.kept[(offset - self.first) as usize..].as_ptr())
     }
 
-    /// Makes the next bytes; false when none came.
+    /// Packs the next bytes; false if there were none.
     ///
     /// # Safety
-    /// The memory behind the source must live.
+    /// The memory behind the source must be valid.
     unsafe fn make(&mut self) -> bool {
         const STEP: usize = 64 << 10;
         if self.kept.len() >= 2 * SPAN as usize {
@@ -206,11 +207,12 @@ impl Packed {
         }
         self.kept.reserve(STEP);
         let end = self.kept.len();
-        // SAFETY: there is room for a step behind the end; the caller vouches for the source.
+        // SAFETY: `reserve` made room for `STEP` bytes at `end`, and the memory behind the source
+        // is valid (this function's contract).
         let step = unsafe { self.source.fill(self.kept.as_mut_ptr().add(end), STEP) };
         match step {
             Step::Done(made) => {
-                // SAFETY: so many bytes have been written, at most a step.
+                // SAFETY: `fill` wrote `made` bytes at `end`, at most `STEP`.
                 unsafe { self.kept.set_len(end + made) };
                 made > 0
             }
@@ -219,72 +221,75 @@ impl Packed {
     }
 }
 
-/// Where a region is fetched to.
-pub(super) struct Destination {
+/// The target of a pull.
+pub(super) struct FetchTarget {
     pub(super) from: u32,
     pub(super) token: u64,
-    bytes: Taken,
+    bytes: FetchState,
 }
 
-enum Taken {
+enum FetchState {
     Row { pointer: *mut u8, length: usize },
     InOrder { target: Target, next: u64, early: BTreeMap<u64, Box<[u8]>> },
 }
 
-impl Destination {
-    pub(super) fn new(from: u32, token: u64, target: Target) -> Destination {
+impl FetchTarget {
+    pub(super) fn new(from: u32, token: u64, target: Target) -> FetchTarget {
         let bytes = match target {
-            Target::Bytes { pointer, length } => Taken::Row { pointer, length },
-            target => Taken::InOrder { target, next: 0, early: BTreeMap::new() },
+            Target::Bytes { pointer, length } => FetchState::Row { pointer, length },
+            target => FetchState::InOrder { target, next: 0, early: BTreeMap::new() },
         };
-        Destination { from, token, bytes }
+        FetchTarget { from, token, bytes }
     }
 
-    /// Where bytes from `offset` on go, if they go to a row with room for so many.
+    /// The destination of `length` bytes from `offset` on, if the target is contiguous and large
+    /// enough.
     pub(super) fn row(&self, offset: u64, length: usize) -> Option<*mut u8> {
         match self.bytes {
-            Taken::Row { pointer, length: all } => {
+            FetchState::Row { pointer, length: all } => {
                 let end = offset.checked_add(length as u64)?;
                 (end <= all as u64).then(|| pointer.wrapping_add(offset as usize))
             }
-            Taken::InOrder { .. } => None,
+            FetchState::InOrder { .. } => None,
         }
     }
 
-    /// Puts bytes to where they go, unless they lie there already.
+    /// Stores received bytes, unless they are already in place.
     ///
     /// # Safety
-    /// The memory behind the target must live.
+    /// The memory behind the target must be valid.
     pub(super) unsafe fn put(&mut self, offset: u64, bytes: &[u8]) {
         if let Some(place) = self.row(offset, bytes.len()) {
             if !std::ptr::eq(place, bytes.as_ptr()) {
-                // SAFETY: the place lies in the target, which the caller vouches for. Received
-                // bytes may lie at another place of it.
+                // SAFETY: `place` is inside the target, which is valid (this function's contract),
+                // and has room for `bytes`. `copy` allows `bytes` to overlap it.
                 unsafe { std::ptr::copy(bytes.as_ptr(), place, bytes.len()) };
             }
             return;
         }
-        let Taken::InOrder { target, next, early } = &mut self.bytes else { return };
-        // SAFETY: the bytes are a slice; the caller vouches for the target.
+        let FetchState::InOrder { target, next, early } = &mut self.bytes else { return };
+        // SAFETY: `bytes` is a slice, and the memory behind the target is valid (this function's
+        // contract).
         if offset == *next && unsafe { target.drain(bytes.as_ptr(), bytes.len()) } != Step::Pending {
             *next += bytes.len() as u64;
         } else {
             early.insert(offset, bytes.into());
         }
-        // SAFETY: as promised.
+        // SAFETY: the memory behind the target is valid (this function's contract).
         unsafe { self.settle() };
     }
 
-    /// Takes bytes that came early, or while a device was at work, as far as their turn has come.
-    /// True when all that has come is taken.
+    /// Unpacks bytes that arrived out of order, or while a device was working, as far as they are
+    /// next in order. True if nothing is left.
     ///
     /// # Safety
-    /// As [`Destination::put`].
+    /// The memory behind the target must be valid.
     pub(super) unsafe fn settle(&mut self) -> bool {
-        let Taken::InOrder { target, next, early } = &mut self.bytes else { return true };
+        let FetchState::InOrder { target, next, early } = &mut self.bytes else { return true };
         while let Some(entry) = early.first_entry().filter(|entry| entry.key() == next) {
             let bytes = entry.get();
-            // SAFETY: the bytes are a slice; the caller vouches for the target.
+            // SAFETY: `bytes` is a slice, and the memory behind the target is valid (this
+            // function's contract).
             if unsafe { target.drain(bytes.as_ptr(), bytes.len()) } == Step::Pending {
                 break;
             }

@@ -1,7 +1,8 @@
-//! Ways that take no frame any more: the interface is down or gone, or frames are forbidden there.
-//! Frames that are refused count as lost on the way, so without this they would be sent again for
-//! ever. With another rail the refused one is down at once; a peer that is owed something, and to
-//! which a route of every rail refuses all frames, is lost after some seconds. Set-up path.
+//! Detection of paths that no longer accept frames: the interface is down or gone, or a firewall
+//! rejects the frames. Rejected frames count as lost in transit, so without this they would be
+//! retransmitted forever. If there is another rail, the failed one is taken down at once. A peer
+//! with something pending, for which every rail has a route that rejects all frames, is lost after
+//! some seconds. Slow path.
 #![forbid(unsafe_code)]
 
 use std::collections::BTreeMap;
@@ -12,25 +13,25 @@ use super::Clic;
 use towpath_clic::Time;
 use towpath_clic::timer::{MILLISECOND, SECOND};
 
-/// How long every frame must be refused until whoever is to have it is lost.
+/// How long all frames to a peer must be rejected before it is lost.
 const OUTAGE: Time = 5 * SECOND;
-/// Without a refusal for so long nothing is known of a way: a rail that is down is asked every
-/// second.
+/// After this long without a rejection, the state of a path is unknown; a rail that is down is
+/// probed every second.
 const FORGOTTEN: Time = 3 * SECOND;
-/// Between two looks.
+/// Interval between two checks.
 const LOOK: Time = 20 * MILLISECOND;
 
-/// What is known of one rail to a peer that refuses frames.
+/// State of a rail that rejects frames.
 #[derive(Clone, Debug, Default)]
 struct Outage {
-    /// When it refused the first of the frames of which it has taken none, and the last one.
+    /// Times of the first and the last rejection since it last accepted a frame.
     between: Option<(Time, Time)>,
-    /// Frames refused until then.
+    /// Number of frames rejected by then.
     refused: u64,
 }
 
 impl Outage {
-    /// Notes how many frames have been refused; true when that has just begun.
+    /// Records the number of rejected frames; true if this starts an outage.
     fn note(&mut self, refused: u64, now: Time) -> bool {
         let more = refused > std::mem::replace(&mut self.refused, refused);
         let before = self.between.filter(|(_, last)| more || now.saturating_sub(*last) < FORGOTTEN);
@@ -46,7 +47,7 @@ impl Outage {
     }
 }
 
-/// What is known of refusals, by rank and rail.
+/// Outages by rank and rail.
 #[derive(Debug, Default)]
 pub(super) struct Outages {
     all: BTreeMap<(u32, u8), Outage>,
@@ -60,7 +61,7 @@ impl Outages {
 }
 
 impl Clic {
-    /// Looks at all ways; to be called when the protocol has something to do.
+    /// Checks all paths; called when the protocol has timers to run.
     pub(super) fn mind_outages(&mut self, now: Time) {
         if now < self.outages.looked + LOOK {
             return;
@@ -93,7 +94,7 @@ impl Clic {
         long.into_iter().for_each(|rank| self.lose_unreachable(rank, now));
     }
 
-    /// Loses a peer that waits for something, where every rail to it refuses frames.
+    /// Declares a peer lost that something is pending with, if every rail to it rejects frames.
     #[cold]
     fn lose_unreachable(&mut self, rank: u32, now: Time) {
         let waits = self.endpoint.peer(rank).is_some_and(|peer| !peer.is_lost() && peer.is_busy());
@@ -123,7 +124,7 @@ mod tests {
         assert!(outage.note(1, SECOND) && !outage.note(2, 2 * SECOND - 1));
         (3..7).for_each(|second| assert!(!outage.note(second, second * SECOND - SECOND / 2)));
         assert!(outage.is_long(6 * SECOND) && !outage.is_long(6 * SECOND - 1));
-        // Nothing was sent for a while: a refusal after that begins another outage.
+        // After an interval without traffic, a rejection starts another outage.
         assert!(!outage.note(6, 12 * SECOND) && outage.note(7, 20 * SECOND));
         assert!(!outage.is_long(24 * SECOND) && outage.is_long(25 * SECOND));
     }

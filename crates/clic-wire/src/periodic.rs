@@ -1,8 +1,8 @@
-//! What a process does once a second while it is in MPI. It sends a keep-alive frame to one peer
-//! after the other: a switch with a wrong entry about it learns again, even if the process only
-//! waits. And it looks whether its interfaces still have the addresses that its peers know: where
-//! one has not, frames to it get lost without a word, so the peers that no other rail leads to are
-//! lost. Set-up path.
+//! Work that a process does once a second while it is in MPI. It sends a keep-alive frame to one
+//! peer after another, so that a switch with a stale entry for it relearns, even if the process
+//! only waits. It also checks whether its interfaces still have the addresses that its peers know:
+//! if one does not, frames to it are lost silently, and peers that no other rail reaches are lost.
+//! Slow path.
 #![forbid(unsafe_code)]
 
 use towpath_base::ids::PeerIndex;
@@ -12,20 +12,20 @@ use towpath_clic::Time;
 use towpath_clic::timer::SECOND;
 use towpath_transport::ticks::ticks;
 
-/// Ticks of the processor after which the clock is read: less than a second.
+/// Processor ticks between two readings of the clock: less than a second.
 const LONG: u64 = 1 << 30;
-/// Looks in a row that find an interface changed until that is believed: addresses may be away for
-/// a moment.
+/// Number of successive checks that must find an interface changed: an address may disappear for a
+/// moment.
 const LOOKS: u32 = 2;
 
-/// When the work was done last, and what it has found.
+/// When the work was last done, and its findings.
 #[derive(Debug)]
 pub(super) struct Periodic {
     ticks: u64,
     done: Time,
-    /// Which peer was sent a keep-alive frame last.
+    /// The peer that was last sent a keep-alive frame.
     turn: usize,
-    /// By interface: looks in a row that found it changed.
+    /// By interface: number of successive checks that found it changed.
     changed: Vec<u32>,
 }
 
@@ -34,7 +34,7 @@ impl Periodic {
         Periodic { ticks: ticks(), done: 0, turn: 0, changed: vec![0; interfaces] }
     }
 
-    /// Whether it is worth reading the clock.
+    /// True if reading the clock is worthwhile.
     #[inline]
     pub(super) fn may_be_due(&self) -> bool {
         ticks().wrapping_sub(self.ticks) > LONG
@@ -42,7 +42,7 @@ impl Periodic {
 }
 
 impl Clic {
-    /// Does the periodic work if it is time.
+    /// Does the periodic work if it is due.
     #[cold]
     pub(super) fn do_periodic_work(&mut self) {
         self.periodic.ticks = ticks();
@@ -62,7 +62,7 @@ impl Clic {
         }
     }
 
-    /// Sends a keep-alive frame to the peer whose turn it is.
+    /// Sends a keep-alive frame to the next peer in turn.
     fn keep_alive(&mut self) {
         self.periodic.turn = (self.periodic.turn + 1) % self.ranks.len().max(1);
         if let Some(&rank) = self.ranks.get(self.periodic.turn) {
@@ -70,7 +70,7 @@ impl Clic {
         }
     }
 
-    /// Others reach this interface no more.
+    /// Peers can no longer reach this interface.
     fn leave_interface(&mut self, interface: usize, change: &str) {
         for rank in self.ranks.clone() {
             let rail = self.rails.get(rank as usize).map_or(NO_RAIL, |rails| rails[interface]);

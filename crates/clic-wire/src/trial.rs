@@ -1,67 +1,68 @@
-//! Which ways between hosts work: the first process of each host tries them when the job starts,
-//! before anybody relies on them.
+//! Tests which paths between hosts work. The first process of each host runs this when the job
+//! starts, before any traffic depends on the paths.
 //!
-//! Over every pair of interfaces, below IP and by UDP, a probe goes out every few milliseconds
-//! until it is answered. It is as long as the longest packet, since some switches pass shorter ones
-//! only; beside it go a train and bulk, which travel between other ports, and the answer says which
-//! of the three have come: firewalls may pass some only. A host whose probes are all answered stays
-//! as long as it hears of others, since they may still wait for its answers; one that has answered
-//! by one way is not waited for long by the others, unless one of those is needed. Both hosts must
-//! find a way good for it to be used; the launcher carries their verdicts.
+//! Over every pair of interfaces, in raw frames and by UDP, a probe is sent every few milliseconds
+//! until it is answered. The probe is as long as the longest packet, since some switches pass only
+//! shorter ones. With it are sent a train and bulk, which use other ports, and the answer reports
+//! which of the three have arrived, because a firewall may pass only some of them. A process whose
+//! probes are all answered stays as long as it receives frames from others, since they may still
+//! wait for its answers. Once a host has answered over one path, the others are not waited for
+//! long, unless one of them is needed. A path is used only if both hosts find that it works; the
+//! launcher exchanges their verdicts.
 
 use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
 
 use super::Identity;
-use crate::port::{Arrivals, Frame, Places, Port, Way};
-use towpath_clic::frame::{HEADER_BYTES, Header, Kind};
-use towpath_clic::key::JobKey;
+use crate::port::{Arrivals, OutgoingFrame, Places, Port, Way};
+use towpath_clic::frame::{FrameHeader, HEADER_BYTES, Kind};
+use towpath_clic::key::FrameKey;
 
-/// Between two probes of a way.
+/// Interval between two probes of a path.
 const AGAIN: Duration = Duration::from_millis(5);
-/// How long further ways are waited for after a host has answered by one, as a part of the
-/// patience, at least 20 ms. It looks for probes of all ways at a time, so one that answers by one
-/// only has not seen the others; but some get lost on any network. And how long the first process
-/// of a host stays in silence after its last probe was answered, if others have not said that
-/// theirs were.
+/// How long to wait for further paths once a host has answered over one, as a fraction of the
+/// patience, but at least 20 ms. The host probes and polls all paths at the same time, so if it
+/// answers over only one, it has not seen the others; but any network loses some frames. Also how
+/// long the first process of a host stays without receiving anything after its last probe was
+/// answered, if other hosts have not reported that theirs were.
 const GRACE: u32 = 20;
 const LEAST_GRACE: Duration = Duration::from_millis(20);
 
-/// Works below IP.
+/// Raw Ethernet frames work.
 pub const RAW: u8 = 1;
-/// Works by UDP.
+/// UDP works.
 pub const UDP: u8 = 2;
 
-/// What a way must carry: a frame alone, a train, bulk.
+/// What a path must carry: a single frame, a train, bulk.
 const ALONE: u8 = 1;
 const TRAIN: u8 = 2;
 const BULK: u8 = 4;
 
-/// Which ways work, by host and rail: [`RAW`], [`UDP`], both or none.
+/// Which carriers work, by host and rail: [`RAW`], [`UDP`], both or none.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Verdicts(Vec<Vec<u8>>);
 
 /// The first process of another host.
 #[derive(Clone)]
 pub struct Opposite {
-    /// Its number in the job.
+    /// Its rank in the job.
     pub rank: u32,
-    /// The number that its filter looks for.
+    /// The endpoint number that its packet filter matches.
     pub endpoint: u16,
-    /// By rail: which of the own ports faces it, and the ways there, below IP and by UDP.
+    /// By rail: the local port that faces it, and the paths there, in raw frames and by UDP.
     pub rails: Vec<(usize, [Option<Way>; 2])>,
 }
 
 impl Opposite {
-    /// Whether there is a way to try; the own host has none.
+    /// True if there is a path to test; there is none to the own host.
     fn is_tried(&self) -> bool {
         self.rails.iter().any(|(_, ways)| ways.iter().any(Option::is_some))
     }
 }
 
-/// Tries the ways to all these hosts for so long at most; not for less while a host has answered by
-/// others than the `needed` ones only ([`UDP`], say, whose first packet may wait a second for the
-/// address of the other host, when the question for that gets lost).
+/// Tests the paths to all these hosts, for at most `patience`. Uses all of it if a host has
+/// answered, but not over the carriers in `needed` (such as [`UDP`], whose first packet may wait a
+/// second for address resolution if the request gets lost).
 pub fn try_ways(
     identity: &Identity,
     ports: &mut [Port],
@@ -69,7 +70,7 @@ pub fn try_ways(
     needed: u8,
     patience: Duration,
 ) -> Verdicts {
-    let mut trial = Trial {
+    let mut trial = WayTrial {
         identity,
         opposites,
         works: opposites.iter().map(|opposite| vec![0; opposite.rails.len()]).collect(),
@@ -105,28 +106,29 @@ pub fn try_ways(
     }
 }
 
-struct Trial<'a> {
+struct WayTrial<'a> {
     identity: &'a Identity,
     opposites: &'a [Opposite],
-    /// By host and rail: ways over which own probes were answered.
+    /// By host and rail: paths over which local probes were answered.
     works: Vec<Vec<u8>>,
-    /// By host, rail and way: what has come of its probes.
+    /// By host, rail and path: which of its probes have arrived.
     came: Vec<Vec<[u8; 2]>>,
-    /// By host: when it first answered, whether nothing more is wanted of it, and whether it wants
-    /// nothing more.
+    /// By host: when it first answered, whether this process is done with it, and whether it is
+    /// done with this process.
     met: Vec<Option<Instant>>,
     is_done: Vec<bool>,
     others_are_done: Vec<bool>,
-    /// Without these ways over some rail a host is waited for as long as patience lasts.
+    /// A host that does not answer over these carriers on some rail is waited for until the
+    /// patience is exhausted.
     needed: u8,
-    /// How long further ways are waited for then.
+    /// How long to wait for further paths otherwise.
     grace: Duration,
-    /// What fills the longest frame.
+    /// Contents of the longest frame.
     zeros: Vec<u8>,
 }
 
-impl Trial<'_> {
-    /// Whether nothing is missing that is still waited for from a host.
+impl WayTrial<'_> {
+    /// True if nothing that is worth waiting for is missing from a host.
     fn is_complete(&self, host: usize, now: Instant) -> bool {
         let all = |ways: &[Option<Way>; 2]| ways[0].map_or(0, |_| RAW) | ways[1].map_or(0, |_| UDP);
         let suffices = self.works[host].iter().any(|works| works & self.needed == self.needed);
@@ -134,7 +136,7 @@ impl Trial<'_> {
             || self.opposites[host].rails.iter().zip(&self.works[host]).all(|((_, ways), works)| *works == all(ways))
     }
 
-    /// Notes of which hosts nothing more is wanted, and tells them so.
+    /// Determines which hosts are complete, and notifies them.
     fn settle(&mut self, ports: &mut [Port], now: Instant) {
         for host in 0..self.opposites.len() {
             if !self.is_done[host] && self.is_complete(host, now) {
@@ -144,7 +146,7 @@ impl Trial<'_> {
         }
     }
 
-    /// Sends to a host over all ways that work, or all others.
+    /// Sends to a host over all paths that work, or over all others.
     fn send_all(&self, ports: &mut [Port], kind: Kind, host: usize, works: bool) {
         for (rail, which) in (0..self.works[host].len()).flat_map(|rail| [(rail, 0), (rail, 1)]) {
             if (self.works[host][rail] >> which & 1 != 0) == works {
@@ -158,7 +160,7 @@ impl Trial<'_> {
         let Some((port, ways)) = opposite.rails.get(rail) else { return };
         let (Some(way), Some(port)) = (ways.get(which).copied().flatten(), ports.get_mut(*port)) else { return };
         let header = |parts: u8| {
-            let header = Header {
+            let header = FrameHeader {
                 sequence: 0,
                 source: self.identity.own.0,
                 endpoint: opposite.endpoint,
@@ -172,12 +174,12 @@ impl Trial<'_> {
             };
             header.encode(&self.identity.key, &[])
         };
-        // Headers say that there is no body: what follows fills the frame, as Ethernet itself fills
-        // short ones.
+        // The header declares an empty body: the bytes that follow are treated as padding, like
+        // Ethernet's own padding of short frames.
         let body = self.zeros.as_ptr();
-        let two = |parts: u8, length: usize| [Frame { header: header(parts), body, length }; 2];
-        // SAFETY: there are as many zeros. A probe that does not go out is a probe without an
-        // answer.
+        let two = |parts: u8, length: usize| [OutgoingFrame { header: header(parts), body, length }; 2];
+        // SAFETY: `zeros` has `u16::MAX` bytes, and neither `longest_body` nor `payload` exceeds
+        // that. (A probe that cannot be sent counts as one without an answer.)
         unsafe {
             if kind == Kind::Echo {
                 port.send(&way, &header(self.came[host][rail][which]), body, 0);
@@ -189,8 +191,8 @@ impl Trial<'_> {
         }
     }
 
-    /// Probes what has not been answered, and tells those who have answered but want something
-    /// themselves.
+    /// Probes paths that have not answered, and notifies hosts that have answered but still wait
+    /// for this one.
     fn probe(&self, ports: &mut [Port]) {
         for host in 0..self.opposites.len() {
             match (self.is_done[host], self.others_are_done[host]) {
@@ -201,7 +203,7 @@ impl Trial<'_> {
         }
     }
 
-    /// Takes what has come.
+    /// Receives and answers what has arrived; true if anything has.
     fn listen(&mut self, ports: &mut [Port], now: Instant) -> bool {
         let mut heard = Heard { key: self.identity.key, headers: Vec::new() };
         for port in ports.iter_mut() {
@@ -238,15 +240,15 @@ impl Trial<'_> {
     }
 }
 
-/// Headers of this job that came.
+/// Headers of this job that arrived.
 struct Heard {
-    key: JobKey,
-    headers: Vec<Header>,
+    key: FrameKey,
+    headers: Vec<FrameHeader>,
 }
 
 impl Heard {
     fn note(&mut self, frame: &[u8]) {
-        self.headers.extend(Header::decode(&self.key, frame).ok().map(|(header, _)| header));
+        self.headers.extend(FrameHeader::decode(&self.key, frame).ok().map(|(header, _)| header));
     }
 }
 
@@ -259,19 +261,19 @@ impl Arrivals for Heard {
 }
 
 impl Verdicts {
-    /// As text: of each host, in order, a digit for each rail.
+    /// Encodes the verdicts as text: for each host, in order, a digit for each rail.
     pub fn to_text(&self) -> String {
         let digits = |ways: &Vec<u8>| ways.iter().map(u8::to_string).collect::<String>();
         self.0.iter().map(digits).collect::<Vec<_>>().join(",")
     }
 
-    /// Reads verdicts; what is no digit works not.
+    /// Parses verdicts; a missing or invalid digit means that the path does not work.
     pub fn parse(text: &str) -> Verdicts {
         let ways = |part: &str| part.bytes().map(|digit| digit.wrapping_sub(b'0') & (RAW | UDP)).collect();
         Verdicts(text.split(',').map(ways).collect())
     }
 
-    /// Which ways work to a host, over a rail.
+    /// Which carriers work to a host over a rail.
     pub fn of(&self, host: usize, rail: usize) -> u8 {
         self.0.get(host).and_then(|ways| ways.get(rail)).copied().unwrap_or(0)
     }
@@ -283,10 +285,10 @@ mod tests {
 
     use super::*;
     use crate::port::{RawSide, interfaces};
-    use towpath_clic::key::JobKey;
+    use towpath_clic::key::FrameKey;
 
-    /// Far longer than two hosts need that answer, also as the part that is waited for further
-    /// ways.
+    /// Far longer than two hosts need to answer, even as the fraction that is waited for further
+    /// paths.
     const PATIENCE: Duration = Duration::from_secs(60);
 
     #[test]
@@ -305,7 +307,7 @@ mod tests {
                 };
                 let opposites = [0, 1].map(opposite);
                 let (own, endpoint) = (PeerIndex(own as u32), ends[own].0);
-                let identity = Identity { own, endpoint, incarnation: 1, key: JobKey([1, 2]), drowsy: false };
+                let identity = Identity { own, endpoint, incarnation: 1, key: FrameKey([1, 2]), drowsy: false };
                 std::thread::spawn(move || try_ways(&identity, &mut [port], &opposites, 0, PATIENCE))
             })
             .collect();
@@ -327,9 +329,9 @@ mod tests {
         });
         let identities = [0, 1].map(|own: usize| {
             let (rank, endpoint) = (PeerIndex(own as u32), ends[own].0);
-            Identity { own: rank, endpoint, incarnation: 1, key: JobKey([1, 2]), drowsy: false }
+            Identity { own: rank, endpoint, incarnation: 1, key: FrameKey([1, 2]), drowsy: false }
         });
-        let mut trial = Trial {
+        let mut trial = WayTrial {
             identity: &identities[1],
             opposites: &opposites[1],
             works: vec![vec![0]],
@@ -345,8 +347,8 @@ mod tests {
         std::thread::scope(|scope| {
             let begin = Instant::now();
             scope.spawn(|| try_ways(&identities[0], std::slice::from_mut(port), &opposites[0], UDP, LONG));
-            // As if all answers so far had been lost: it asks for five times as long as the other
-            // stays in silence.
+            // As if all answers so far had been lost: it keeps asking for five times as long as the
+            // other host stays without traffic.
             let mut answered = None;
             while begin.elapsed() < LONG / 4 {
                 trial.probe(std::slice::from_mut(other));
@@ -367,13 +369,13 @@ mod tests {
         let way = Some(port.way(&port.address(), false));
         let opposites = [Opposite { rank: 1, endpoint: port.endpoint(), rails: vec![(0, [way; 2])] }];
         let own = PeerIndex(0);
-        let identity = Identity { own, endpoint: 1, incarnation: 1, key: JobKey([1, 2]), drowsy: false };
+        let identity = Identity { own, endpoint: 1, incarnation: 1, key: FrameKey([1, 2]), drowsy: false };
         let met = Instant::now();
         let late = met + LEAST_GRACE;
         for (needed, works, is_complete) in
             [(0, RAW, true), (UDP, RAW, false), (UDP, UDP, true), (UDP, RAW | UDP, true)]
         {
-            let trial = Trial {
+            let trial = WayTrial {
                 identity: &identity,
                 opposites: &opposites,
                 works: vec![vec![works]],

@@ -1,4 +1,4 @@
-//! CLIC as a wire, alone: what its owner sleeps on, and what it copies.
+//! CLIC as a wire, alone: the descriptor to sleep on, and what is copied.
 
 use std::net::UdpSocket;
 use std::time::{Duration, Instant};
@@ -6,9 +6,9 @@ use std::time::{Duration, Instant};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use towpath_base::ids::PeerIndex;
 use towpath_base::transfer::{Fill, Source, Step, Target};
-use towpath_clic::key::JobKey;
+use towpath_clic::key::FrameKey;
 use towpath_clic_wire::port::{Address, Port, RawSide, interfaces};
-use towpath_clic_wire::{Clic, Contact, Identity};
+use towpath_clic_wire::{Clic, ClicContact, Identity};
 use towpath_transport::{Header, Losses, Sink};
 
 struct Nothing;
@@ -20,7 +20,7 @@ impl Sink for Nothing {
     fn lost(&mut self, _: PeerIndex) {}
 }
 
-/// Counts what ended.
+/// Counts completions.
 #[derive(Default)]
 struct Ends {
     released: u32,
@@ -38,13 +38,13 @@ impl Sink for Ends {
     fn lost(&mut self, _: PeerIndex) {}
 }
 
-/// Notes messages, by the first word of their headers.
+/// Records messages by the first word of their headers.
 #[derive(Default)]
 struct Heard(Vec<u64>);
 
 impl Sink for Heard {
     fn arrived(&mut self, _: PeerIndex, header: &Header, bytes: *const u8, length: usize) {
-        // SAFETY: the wire lends so many bytes.
+        // SAFETY: the wire passes a payload that is readable for `length` bytes during this call.
         let bytes = unsafe { std::slice::from_raw_parts(bytes, length) };
         assert_eq!(bytes, pattern(length, header.words[0] as usize));
         self.0.push(header.words[0]);
@@ -54,12 +54,12 @@ impl Sink for Heard {
     fn lost(&mut self, _: PeerIndex) {}
 }
 
-/// Two wires that lead to each other by UDP, and where each is reached.
+/// Two wires connected by UDP, and their addresses.
 fn pair() -> ([Clic; 2], [Address; 2]) {
     pair_with(RawSide::Closed)
 }
 
-/// As [`pair`]; frames go by UDP, whatever is open below IP.
+/// As [`pair`], with this raw side opened; frames are sent by UDP regardless.
 fn pair_with(raw: RawSide) -> ([Clic; 2], [Address; 2]) {
     let interface = interfaces(Some("lo")).remove(0);
     let ports = [(); 2].map(|()| Port::open(&interface, None, raw).unwrap());
@@ -67,13 +67,13 @@ fn pair_with(raw: RawSide) -> ([Clic; 2], [Address; 2]) {
     let mut ports = ports.into_iter();
     let wires = [0, 1].map(|own: usize| {
         let [(endpoint, _), (other_endpoint, other)] = [ends[own], ends[1 - own]];
-        let contact = Contact {
+        let contact = ClicContact {
             peer: PeerIndex(1 - own as u32),
             endpoint: other_endpoint,
             incarnation: 1,
             rails: vec![(0, other, false)],
         };
-        let (own, key) = (PeerIndex(own as u32), JobKey([1, 2]));
+        let (own, key) = (PeerIndex(own as u32), FrameKey([1, 2]));
         let identity = Identity { own, endpoint, incarnation: 1, key, drowsy: false };
         Clic::new(identity, ports.next().into_iter().collect(), &[contact]).unwrap()
     });
@@ -84,13 +84,13 @@ fn pattern(length: usize, seed: usize) -> Vec<u8> {
     (0..length).map(|at| (at * 7 + at / 251 + seed) as u8).collect()
 }
 
-/// Sends regions with these bytes from the first wire to the second, all at a time, and compares
-/// what comes.
+/// Transfers regions with these contents from the first wire to the second, all at the same time,
+/// and compares the result.
 fn fetch_all([from, to]: &mut [Clic; 2], contents: &[Vec<u8>], source: impl Fn(&[u8]) -> Source) {
     let mut places: Vec<Vec<u8>> = contents.iter().map(|bytes| vec![0; bytes.len()]).collect();
     for (token, (bytes, place)) in (0..).zip(contents.iter().zip(&mut places)) {
         let target = Target::Bytes { pointer: place.as_mut_ptr(), length: place.len() };
-        // SAFETY: contents and places live until all ends have been reported.
+        // SAFETY: `contents` and `places` outlive the transfers, which the loop below waits for.
         unsafe {
             let key = from.publish(0, token, source(bytes));
             to.pull(0, key, token, target);
@@ -106,14 +106,15 @@ fn fetch_all([from, to]: &mut [Clic; 2], contents: &[Vec<u8>], source: impl Fn(&
     assert!(places == contents, "other bytes came");
 }
 
-/// Packs bytes that lie in a row.
+/// Packs contiguous bytes.
 struct Row(Vec<u8>);
 
-// SAFETY: it reads its own bytes, and writes no more than there is room for.
+// SAFETY: it reads only its own bytes, and writes at most `capacity` bytes.
 unsafe impl Fill for Row {
     unsafe fn fill(&mut self, into: *mut u8, capacity: usize) -> Step {
         let step: Vec<u8> = self.0.drain(..capacity.min(self.0.len())).collect();
-        // SAFETY: the step is no longer than the room behind `into`.
+        // SAFETY: `step` has at most `capacity` bytes, for which `into` is writable (contract of
+        // `Fill::fill`).
         unsafe { into.copy_from_nonoverlapping(step.as_ptr(), step.len()) };
         Step::Done(step.len())
     }
@@ -128,7 +129,7 @@ fn what_is_sent_is_copied_once_or_not_at_all_and_arrives_whole() {
         let mut wires = pair().0.map(|wire| wire.copying(copies));
         fetch_all(&mut wires, &contents, |bytes| Source::Bytes { pointer: bytes.as_ptr(), length: bytes.len() });
         let copied = wires[0].copied_before_sending();
-        // What got lost on the way was sent, and copied, again.
+        // Frames that were lost in transit were sent, and copied, again.
         assert!(if copies { copied >= all } else { copied == 0 }, "{copied} bytes of {all} were copied ({copies})");
         fetch_all(&mut wires, &contents, |bytes| Source::Packer {
             fill: Box::new(Row(bytes.to_vec())),
@@ -164,7 +165,7 @@ fn bulk_that_nobody_waits_for_keeps_nobody_awake() {
 fn send(from: &mut Clic, number: u64, length: usize) {
     let (header, bytes) = (Header { protocol: 1, words: [number, 0] }, pattern(length, number as usize));
     let fill = |into: *mut u8| {
-        // SAFETY: the wire has room for so many bytes.
+        // SAFETY: the wire has reserved `length` bytes at `into`.
         unsafe { into.copy_from_nonoverlapping(bytes.as_ptr(), length) };
     };
     while from.copied(0, &header, length, fill).is_err() {
@@ -176,7 +177,7 @@ fn send(from: &mut Clic, number: u64, length: usize) {
 fn whoever_is_woken_takes_what_came_by_whatever_socket() {
     let ([mut from, mut to], _) = pair_with(RawSide::Small);
     for number in 0..20 {
-        // Until nobody seems to use UDP beside what is below IP.
+        // Until the UDP side seems unused next to the raw one.
         for _ in 0..10_000 {
             to.progress(&mut Nothing);
         }
@@ -190,7 +191,7 @@ fn whoever_is_woken_takes_what_came_by_whatever_socket() {
     }
 }
 
-/// Looks for messages until there are so many, or nothing has come for a while.
+/// Polls until this many messages have arrived, or nothing has arrived for a while.
 fn hear(to: &mut Clic, heard: &mut Heard, most: usize) {
     let mut since = Instant::now();
     while heard.0.len() < most && since.elapsed() < Duration::from_millis(300) {

@@ -1,27 +1,27 @@
 use std::time::Instant;
-use towpath_clic::key::JobKey;
+use towpath_clic::key::FrameKey;
 use towpath_clic::peer::Own;
-use towpath_clic::rails::Link;
+use towpath_clic::rails::RailLink;
 use towpath_clic::*;
 struct Out {
     frames: Vec<Vec<u8>>,
     got: u64,
     sent: u64,
 }
-impl Outlet for Out {
-    fn send(&mut self, _to: u32, _rail: u8, header: &[u8; 32], body: Body<'_>) -> bool {
+impl Io for Out {
+    fn send(&mut self, _to: u32, _rail: u8, header: &[u8; 32], body: FrameBody<'_>) -> bool {
         let mut f = header.to_vec();
         match body {
-            Body::Own(b) => f.extend_from_slice(b),
-            Body::Message { length, .. } | Body::Region { length, .. } => f.resize(32 + length as usize, 0),
+            FrameBody::Own(b) => f.extend_from_slice(b),
+            FrameBody::Message { length, .. } | FrameBody::Region { length, .. } => f.resize(32 + length as usize, 0),
         }
         self.frames.push(f);
         true
     }
-    fn broadcast(&mut self, _g: u32, _h: &[u8; 32], _b: Body<'_>) -> bool {
+    fn broadcast(&mut self, _g: u32, _h: &[u8; 32], _b: FrameBody<'_>) -> bool {
         true
     }
-    fn message(&mut self, _from: u32, _part: Part<'_>) {
+    fn message(&mut self, _from: u32, _part: MessagePart<'_>) {
         self.got += 1
     }
     fn sent(&mut self, _to: u32, _b: u64) {
@@ -36,12 +36,12 @@ impl Outlet for Out {
     fn lost(&mut self, _: u32) {}
 }
 fn main() {
-    let own = |rank| Own { key: JobKey([1, 2]), rank, endpoint: 5 + rank as u16, incarnation: 1 };
-    let card = |rank| Card {
+    let own = |rank| Own { key: FrameKey([1, 2]), rank, endpoint: 5 + rank as u16, incarnation: 1 };
+    let card = |rank| PeerCard {
         rank,
         endpoint: 5 + rank as u16,
         incarnation: Some(1),
-        links: vec![Link { payload: 1468, speed: 0 }],
+        links: vec![RailLink { payload: 1468, speed: 0 }],
     };
     let mut ends = [
         Endpoint::new(own(0), Settings { silence: None, ..Settings::default() }),

@@ -1,9 +1,10 @@
-//! How many bytes of bulk a process lets come at a time, from all senders together: the answer to
-//! incast, without help from switches.
+//! Credit: how many bytes of bulk a process allows to be in flight towards it, from all senders
+//! together. This handles incast without support from switches.
 //!
-//! The bound moves between a floor and a ceiling: up while answers come as fast as the fastest
-//! ever, down when they queue for long or get lost. While several senders are asked, each has an
-//! equal share, and whoever found none left is told when there is some again, in turn.
+//! The limit moves between a floor and a ceiling: up while answers arrive about as fast as the
+//! fastest ever, down when they queue for long or get lost. While several senders are active, each
+//! has an equal share. A peer that found no credit is queued, and called in turn when credit is
+//! available again.
 
 #![forbid(unsafe_code)]
 
@@ -12,16 +13,16 @@ use std::collections::VecDeque;
 use super::Time;
 use super::timer::MILLISECOND;
 
-/// Least bound.
+/// Minimum limit in bytes.
 pub const FLOOR: u64 = 128 << 10;
-/// The bound at the start.
+/// Initial limit in bytes.
 pub const START: u64 = 256 << 10;
-/// Greatest bound.
+/// Maximum limit in bytes.
 pub const CEILING: u64 = 4 << 20;
-/// Queues of this length are still welcome: they keep a link busy while the receiver computes.
+/// Queueing delay up to this length is welcome: it keeps a link busy while the receiver computes.
 const QUEUE: Time = 4 * MILLISECOND;
 
-/// The state, one for the process.
+/// The credit of the process.
 #[derive(Debug)]
 pub struct Credits {
     limit: u64,
@@ -36,36 +37,36 @@ impl Default for Credits {
     }
 }
 
-/// What one peer holds of the credits.
+/// The credit that one peer holds.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Share {
+pub struct CreditShare {
     used: u64,
     pulls: bool,
     waits: bool,
 }
 
 impl Credits {
-    /// The bound now, in bytes.
+    /// The current limit, in bytes.
     pub fn limit(&self) -> u64 {
         self.limit
     }
 
-    /// Bytes that are asked for and not here.
+    /// Bytes that have been requested and have not arrived.
     pub fn used(&self) -> u64 {
         self.used
     }
 
-    /// Says whether this peer has bulk to ask for: only such peers count when the bound is shared
-    /// out.
-    pub fn pulls(&mut self, share: &mut Share, pulls: bool) {
+    /// Sets whether this peer has bulk to request: only such peers count when the limit is divided.
+    pub fn pulls(&mut self, share: &mut CreditShare, pulls: bool) {
         if share.pulls != pulls {
             self.pulling = if pulls { self.pulling + 1 } else { self.pulling - 1 };
             share.pulls = pulls;
         }
     }
 
-    /// Takes up to `most` bytes, at least `least`, or nothing: then `rank` stands in the queue.
-    pub fn take(&mut self, share: &mut Share, rank: u32, least: u64, most: u64) -> Option<u64> {
+    /// Takes between `least` and `most` bytes. Without enough credit, takes nothing and queues
+    /// `rank`.
+    pub fn take(&mut self, share: &mut CreditShare, rank: u32, least: u64, most: u64) -> Option<u64> {
         let fair = (self.limit / self.pulling.max(1)).max(least);
         let allowed = self.limit.saturating_sub(self.used).min(fair.saturating_sub(share.used)).min(most);
         if allowed < least {
@@ -80,37 +81,38 @@ impl Credits {
         Some(allowed)
     }
 
-    /// Gives bytes back: they came, or are not expected any more.
-    pub fn give(&mut self, share: &mut Share, bytes: u64) {
+    /// Returns credit: the bytes arrived, or are no longer expected.
+    pub fn give(&mut self, share: &mut CreditShare, bytes: u64) {
         self.used -= bytes;
         share.used -= bytes;
     }
 
-    /// The next peer in the queue, if there is anything to take. It stands in the queue again when
-    /// it asks in vain.
+    /// Removes and returns the next peer in the queue, if any credit is available. It is queued
+    /// again if its next request fails.
     pub fn call(&mut self) -> Option<u32> {
         if self.used >= self.limit { None } else { self.waiting.pop_front() }
     }
 
-    /// How many stand in the queue.
+    /// The length of the queue.
     pub fn queue(&self) -> usize {
         self.waiting.len()
     }
 
-    /// The peer is no longer in the queue.
-    pub fn called(&self, share: &mut Share) {
+    /// Records that the peer is no longer in the queue.
+    pub fn called(&self, share: &mut CreditShare) {
         share.waits = false;
     }
 
-    /// Everything of a peer that is gone comes back.
-    pub fn forget(&mut self, share: &mut Share, rank: u32) {
+    /// Returns all credit of a peer that is gone.
+    pub fn forget(&mut self, share: &mut CreditShare, rank: u32) {
         self.give(share, share.used);
         self.pulls(share, false);
         self.waiting.retain(|waiting| *waiting != rank);
         share.waits = false;
     }
 
-    /// So many bytes came, `trip` after they were asked for; the fastest ever took `least`.
+    /// `bytes` bytes arrived `trip` after they were requested; the fastest answer ever took
+    /// `least`.
     pub fn came(&mut self, bytes: u64, trip: Time, least: Time) {
         if trip <= least + least / 2 {
             self.limit = (self.limit + bytes / 16).min(CEILING);
@@ -119,7 +121,7 @@ impl Credits {
         }
     }
 
-    /// So many bytes had to be asked for again.
+    /// `bytes` bytes had to be requested again.
     pub fn lost(&mut self, bytes: u64) {
         self.limit = self.limit.saturating_sub(bytes / 8).max(FLOOR);
     }
@@ -131,7 +133,7 @@ mod tests {
 
     #[test]
     fn the_bound_holds_for_all_together() {
-        let (mut credits, mut one, mut other) = (Credits::default(), Share::default(), Share::default());
+        let (mut credits, mut one, mut other) = (Credits::default(), CreditShare::default(), CreditShare::default());
         credits.pulls(&mut one, true);
         assert_eq!(credits.take(&mut one, 1, 1000, 1 << 30), Some(START));
         credits.pulls(&mut other, true);
@@ -150,7 +152,7 @@ mod tests {
     #[test]
     fn many_senders_get_small_shares_but_never_less_than_they_need() {
         let mut credits = Credits::default();
-        let mut shares = vec![Share::default(); 1000];
+        let mut shares = vec![CreditShare::default(); 1000];
         shares.iter_mut().for_each(|share| credits.pulls(share, true));
         let served = shares.iter_mut().zip(0..).filter_map(|(share, rank)| credits.take(share, rank, 18_000, 65_536));
         assert_eq!(served.collect::<Vec<_>>(), vec![18_000; (START / 18_000) as usize]);

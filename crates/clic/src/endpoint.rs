@@ -1,40 +1,40 @@
-//! A process: all its peers, its groups, and the credit that its pulls share. Finds whom a frame
-//! concerns, and whose time has come.
+//! A process: all its peers, its groups, and the credit that its pulls share. Dispatches frames to
+//! peers and groups, and runs their timers.
 //!
-//! The table of times holds one entry for each peer: an entry that turns out to be too early is put
-//! right when it comes up, so that a message costs no work on the table as a rule.
+//! The timer table holds one entry per peer. An entry that turns out to be too early is corrected
+//! when it expires, so a message usually does not touch the table.
 
 #![forbid(unsafe_code)]
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::credit::Credits;
-use super::frame::{HEADER_BYTES, Header, Kind, Pair};
-use super::multicast::{Group, Member, Root, WINDOW};
-use super::outlet::{Body, Outlet};
-use super::peer::{Card, Concern, Own, Peer, SendError};
+use super::frame::{FrameHeader, HEADER_BYTES, Kind, Pair};
+use super::io::{FrameBody, Io};
+use super::multicast::{Member, MulticastGroup, Root, WINDOW};
+use super::peer::{Concern, Own, Peer, PeerCard, SendError};
 use super::refusal::{Refusal, Refusals};
-use super::region::Key;
+use super::region::RegionName;
 use super::timer::{MICROSECOND, sooner};
 use super::{Settings, Time};
 
-/// The endpoint number in frames for all members of a group.
+/// The endpoint number in frames to all members of a group.
 pub const EVERYBODY: u16 = 0xffff;
 
-/// Groups of which early messages are noted.
+/// Maximum number of groups for which early messages are recorded.
 const EARLY: usize = 64;
 
-/// When a full interface is tried again.
+/// Delay before a full interface is tried again.
 const RETRY: Time = 20 * MICROSECOND;
 
 #[derive(Debug)]
 struct Entry {
     peer: Box<Peer>,
-    /// The time under which the peer stands in the table.
+    /// The peer's key in the timer table.
     armed: Option<Time>,
 }
 
-/// The state.
+/// All protocol state of a process.
 #[derive(Debug)]
 pub struct Endpoint {
     own: Own,
@@ -43,9 +43,9 @@ pub struct Endpoint {
     timers: BTreeSet<(Time, u32)>,
     credits: Credits,
     roots: BTreeMap<u32, Root>,
-    /// By root and number.
+    /// By root and group number.
     members: BTreeMap<(u32, u32), Member>,
-    /// Messages of groups that this process is not a member of yet: bit i is message i.
+    /// Messages that arrived for groups that this process has not joined yet: bit i is message i.
     early: BTreeMap<(u32, u32), u32>,
     multicast_frames: u64,
     group_retry: Option<Time>,
@@ -53,7 +53,7 @@ pub struct Endpoint {
 }
 
 impl Endpoint {
-    /// Of this process.
+    /// Creates the endpoint of this process, without peers.
     pub fn new(own: Own, settings: Settings) -> Endpoint {
         Endpoint {
             own,
@@ -70,13 +70,13 @@ impl Endpoint {
         }
     }
 
-    /// The number of this process.
+    /// The rank of this process.
     pub fn rank(&self) -> u32 {
         self.own.rank
     }
 
-    /// Gets to know a peer. Frames of others are refused.
-    pub fn add(&mut self, card: &Card) {
+    /// Adds a peer. Frames from unknown ranks are rejected.
+    pub fn add(&mut self, card: &PeerCard) {
         let slot = card.rank as usize;
         if self.peers.len() <= slot {
             self.peers.resize_with(slot + 1, || None);
@@ -85,7 +85,7 @@ impl Endpoint {
         self.peers[slot] = Some(Entry { peer, armed: None });
     }
 
-    /// The state towards a peer, if it is known.
+    /// The state of a peer, if it is known.
     pub fn peer(&self, rank: u32) -> Option<&Peer> {
         self.peers.get(rank as usize)?.as_ref().map(|entry| &*entry.peer)
     }
@@ -95,100 +95,90 @@ impl Endpoint {
         &self.credits
     }
 
-    /// Frames that were not believed, or not needed, of all peers and of strangers.
+    /// Counts of rejected frames, of all peers and of unknown senders.
     pub fn refusals(&self) -> Refusals {
         let mut all = self.refusals;
         self.peers.iter().flatten().for_each(|entry| all.add(entry.peer.refusals()));
         all
     }
 
-    /// True while something is under way.
+    /// True while anything is pending.
     pub fn is_busy(&self) -> bool {
-        // What members wait for is counted with the roots that owe it.
+        // What members wait for is counted with the peer that is the root.
         self.roots.values().any(|root| !root.is_idle()) || self.peers.iter().flatten().any(|entry| entry.peer.is_busy())
     }
 
-    /// As [`Peer::send`].
-    pub fn send(
-        &mut self,
-        now: Time,
-        to: u32,
-        buffer: u64,
-        length: u32,
-        outlet: &mut impl Outlet,
-    ) -> Result<(), SendError> {
-        self.with(to, |peer, _| peer.send(now, buffer, length, outlet)).unwrap_or(Err(SendError::Lost))
+    /// See [`Peer::send`].
+    ///
+    /// # Errors
+    /// See [`SendError`]; [`SendError::Lost`] if the peer is unknown.
+    pub fn send(&mut self, now: Time, to: u32, buffer: u64, length: u32, io: &mut impl Io) -> Result<(), SendError> {
+        self.with(to, |peer, _| peer.send(now, buffer, length, io)).unwrap_or(Err(SendError::Lost))
     }
 
-    /// As [`Peer::publish`]; `None` for a peer that is not known.
-    pub fn publish(&mut self, to: u32, token: u64, length: u64) -> Option<Key> {
+    /// See [`Peer::publish`]; `None` if the peer is unknown.
+    pub fn publish(&mut self, to: u32, token: u64, length: u64) -> Option<RegionName> {
         self.with(to, |peer, _| peer.publish(token, length))
     }
 
-    /// As [`Peer::withdraw`].
-    pub fn withdraw(&mut self, to: u32, key: Key) -> bool {
+    /// See [`Peer::withdraw`].
+    pub fn withdraw(&mut self, to: u32, key: RegionName) -> bool {
         self.with(to, |peer, _| peer.withdraw(key)).unwrap_or(false)
     }
 
-    /// As [`Peer::pull`].
-    pub fn pull(&mut self, now: Time, from: u32, key: Key, token: u64, wanted: u64, outlet: &mut impl Outlet) {
-        self.with(from, |peer, credits| peer.pull(now, key, token, wanted, credits, outlet));
+    /// See [`Peer::pull`].
+    pub fn pull(&mut self, now: Time, from: u32, key: RegionName, token: u64, wanted: u64, io: &mut impl Io) {
+        self.with(from, |peer, credits| peer.pull(now, key, token, wanted, credits, io));
     }
 
-    /// As [`Peer::set_asleep`], towards all peers.
-    pub fn set_asleep(&mut self, now: Time, asleep: bool, outlet: &mut impl Outlet) {
+    /// See [`Peer::set_asleep`]; applies to all peers.
+    pub fn set_asleep(&mut self, now: Time, asleep: bool, io: &mut impl Io) {
         for rank in 0..self.peers.len() as u32 {
-            self.with(rank, |peer, _| peer.set_asleep(now, asleep, outlet));
+            self.with(rank, |peer, _| peer.set_asleep(now, asleep, io));
         }
     }
 
-    /// The process behind this rank is gone, as somebody else knows: the launcher, say.
-    pub fn give_up(&mut self, now: Time, rank: u32, outlet: &mut impl Outlet) {
+    /// Declares a peer dead on outside knowledge, such as a report of the launcher.
+    pub fn give_up(&mut self, now: Time, rank: u32, io: &mut impl Io) {
         self.with(rank, |peer, credits| {
             if !peer.is_lost() {
-                peer.end(credits, outlet);
+                peer.end(credits, io);
             }
         });
-        self.settle(now, rank, outlet);
+        self.settle(now, rank, io);
     }
 
-    /// The interface of a rail to this process refuses all frames: others are used, if there are
+    /// The interface of a rail to this process rejects all frames: use the others, if there are
     /// any.
     pub fn rail_fails(&mut self, now: Time, rank: u32, rail: u8) {
         self.with(rank, |peer, _| peer.rail_fails(rail, now));
     }
 
     /// Sends a keep-alive frame to a peer, over each rail.
-    pub fn keep_alive(&mut self, now: Time, rank: u32, outlet: &mut impl Outlet) {
-        self.with(rank, |peer, _| peer.keep_alive(now, outlet));
+    pub fn keep_alive(&mut self, now: Time, rank: u32, io: &mut impl Io) {
+        self.with(rank, |peer, _| peer.keep_alive(now, io));
     }
 
-    /// This process leaves: says so to all peers that it has to do with. Nothing may be sent
-    /// afterwards; when [`Endpoint::is_busy`] is false nobody needs it any more.
-    pub fn leave(&mut self, now: Time, outlet: &mut impl Outlet) {
+    /// This process leaves the job: says goodbye to all peers that it has communicated with.
+    /// Nothing may be sent afterwards. Once [`Endpoint::is_busy`] is false, no peer needs this
+    /// process any more.
+    pub fn leave(&mut self, now: Time, io: &mut impl Io) {
         for rank in 0..self.peers.len() as u32 {
-            self.with(rank, |peer, _| peer.leave(now, outlet));
+            self.with(rank, |peer, _| peer.leave(now, io));
         }
     }
 
-    /// A frame came over a rail.
-    pub fn arrived(&mut self, now: Time, rail: u8, frame: &[u8], outlet: &mut impl Outlet) {
+    /// Handles a frame that arrived over a rail.
+    pub fn arrived(&mut self, now: Time, rail: u8, frame: &[u8], io: &mut impl Io) {
         match frame.split_first_chunk() {
-            Some((header, rest)) => self.arrived_apart(now, rail, header, rest, outlet),
+            Some((header, rest)) => self.arrived_apart(now, rail, header, rest, io),
             None => self.refusals.count(Refusal::Short),
         }
     }
 
-    /// As [`Endpoint::arrived`], for a frame whose header and body do not lie in a row.
-    pub fn arrived_apart(
-        &mut self,
-        now: Time,
-        rail: u8,
-        header: &[u8; HEADER_BYTES],
-        rest: &[u8],
-        outlet: &mut impl Outlet,
-    ) {
-        let taken = Header::decode_apart(&self.own.key, header, rest).and_then(|(header, body)| {
+    /// As [`Endpoint::arrived`], for a frame whose header and body are not contiguous.
+    pub fn arrived_apart(&mut self, now: Time, rail: u8, header: &[u8; HEADER_BYTES], rest: &[u8], io: &mut impl Io) {
+        let taken = FrameHeader::decode_apart(&self.own.key, header, rest).and_then(|(header, body)| {
             let everybody = header.kind == Kind::Broadcast && header.endpoint == EVERYBODY;
             if header.endpoint != self.own.endpoint && !everybody {
                 return Err(Refusal::Endpoint);
@@ -197,12 +187,12 @@ impl Endpoint {
                 return Err(Refusal::Source);
             }
             if header.kind == Kind::Broadcast {
-                return self.broadcast_arrived(now, &header, body, outlet);
+                return self.broadcast_arrived(now, &header, body, io);
             }
             let source = header.source;
-            let known = self.with(source, |peer, credits| peer.arrived(now, rail, &header, body, credits, outlet));
+            let known = self.with(source, |peer, credits| peer.arrived(now, rail, &header, body, credits, io));
             known.ok_or(Refusal::Source)?;
-            self.settle(now, source, outlet);
+            self.settle(now, source, io);
             Ok(())
         });
         if let Err(why) = taken {
@@ -210,32 +200,32 @@ impl Endpoint {
         }
     }
 
-    /// After a peer has been at work: what it said about groups, what its loss means for them, and
-    /// whose turn it is for credit.
-    fn settle(&mut self, now: Time, rank: u32, outlet: &mut impl Outlet) {
+    /// After a peer has run: processes its group-related events, the effect of its loss on groups,
+    /// and the credit queue.
+    fn settle(&mut self, now: Time, rank: u32, io: &mut impl Io) {
         let Some(Some(entry)) = self.peers.get_mut(rank as usize) else { return };
         let concerns = entry.peer.take_concerns();
-        self.notice_loss(rank, outlet);
+        self.notice_loss(rank, io);
         if !concerns.is_empty() {
             for concern in concerns {
-                if let Err(why) = self.concern(rank, concern, outlet) {
+                if let Err(why) = self.concern(rank, concern, io) {
                     self.refusals.count(why);
                 }
             }
-            self.groups(now, outlet);
+            self.groups(now, io);
         }
         for _ in 0..self.credits.queue() {
             let Some(waiting) = self.credits.call() else { break };
-            self.with(waiting, |peer, credits| peer.called(now, credits, outlet));
-            self.notice_loss(waiting, outlet);
+            self.with(waiting, |peer, credits| peer.called(now, credits, io));
+            self.notice_loss(waiting, io);
         }
     }
 
-    fn concern(&mut self, rank: u32, concern: Concern, outlet: &mut impl Outlet) -> Result<(), Refusal> {
+    fn concern(&mut self, rank: u32, concern: Concern, io: &mut impl Io) -> Result<(), Refusal> {
         match concern {
             Concern::Complete(Pair(group, message)) => {
                 let root = self.roots.get_mut(&group).ok_or(Refusal::Unknown)?;
-                root.complete(rank, message, &mut |buffer| outlet.broadcast_sent(group, buffer))?;
+                root.complete(rank, message, &mut |buffer| io.broadcast_sent(group, buffer))?;
                 self.with(rank, |peer, _| peer.owe(-1));
                 Ok(())
             }
@@ -245,8 +235,8 @@ impl Endpoint {
         }
     }
 
-    /// Time has passed.
-    pub fn tick(&mut self, now: Time, outlet: &mut impl Outlet) {
+    /// Runs the timers that have expired by `now`.
+    pub fn tick(&mut self, now: Time, io: &mut impl Io) {
         while let Some((at, rank)) = self.timers.first().copied().filter(|(at, _)| *at <= now) {
             self.timers.remove(&(at, rank));
             if let Some(Some(entry)) = self.peers.get_mut(rank as usize) {
@@ -254,16 +244,16 @@ impl Endpoint {
             }
             self.with(rank, |peer, credits| {
                 if peer.deadline().is_some_and(|at| at <= now) {
-                    peer.tick(now, credits, outlet);
+                    peer.tick(now, credits, io);
                 }
             });
-            self.settle(now, rank, outlet);
+            self.settle(now, rank, io);
             if self.timers.first().is_some_and(|first| *first == (now, rank)) {
-                // It has more to do than fits into one go: others first.
+                // It has more to do than fits into one call: let others run first.
                 break;
             }
         }
-        self.groups(now, outlet);
+        self.groups(now, io);
     }
 
     /// When [`Endpoint::tick`] must be called at the latest.
@@ -277,7 +267,7 @@ impl Endpoint {
         roots.chain(members).fold(peers, |next, at| sooner(next, Some(at)))
     }
 
-    /// Calls a peer, and puts its time into the table.
+    /// Calls `call` on a peer, and updates the timer table.
     fn with<T>(&mut self, rank: u32, call: impl FnOnce(&mut Peer, &mut Credits) -> T) -> Option<T> {
         let entry = self.peers.get_mut(rank as usize)?.as_mut()?;
         let outcome = call(&mut entry.peer, &mut self.credits);
@@ -293,54 +283,55 @@ impl Endpoint {
     }
 }
 
-/// Groups.
+/// Multicast groups.
 impl Endpoint {
-    /// Makes a group of which this process is the root. Receivers that are lost are left out.
-    pub fn add_root(&mut self, group: Group, receivers: &[u32]) {
+    /// Creates a group with this process as the root. Lost receivers are left out.
+    pub fn add_root(&mut self, group: MulticastGroup, receivers: &[u32]) {
         let alive = |rank: &&u32| self.peer(**rank).is_some_and(|peer| !peer.is_lost());
         let receivers: Vec<u32> = receivers.iter().filter(alive).copied().collect();
         self.roots.insert(group.number, Root::new(group, &receivers));
     }
 
-    /// Makes a group of which this process is a member. Groups of several roots may have the same
-    /// number. A member that `stands ready` expects messages that may never come: nobody waits for
-    /// it, and it is no reason to stay. It should expect [`READY`](super::multicast::READY)
-    /// messages: the root is told of one while there is a place for all that it may send then.
-    pub fn add_member(&mut self, group: Group, stands_ready: bool) {
+    /// Joins a group as a member. Groups of different roots may have the same number. With
+    /// `stands_ready`, the member pre-posts buffers for messages that may never come; such messages
+    /// do not make the endpoint busy. It should expect [`READY`](super::multicast::READY) messages:
+    /// a completion is reported to the root only while there is a buffer for everything that the
+    /// root may send next.
+    pub fn add_member(&mut self, group: MulticastGroup, stands_ready: bool) {
         let missed = self.early.remove(&(group.root, group.number)).unwrap_or(0);
         self.members.insert((group.root, group.number), Member::new(group, stands_ready, missed));
     }
 
-    /// This process is a member of the groups of this number no longer.
+    /// Leaves all groups of this number.
     pub fn remove_members(&mut self, group: u32) {
         self.members.retain(|(_, number), _| *number != group);
         self.early.retain(|(_, number), _| *number != group);
     }
 
-    /// True when a group of which this process is the root has nothing under way, or is not known.
+    /// True if a group with this process as the root has no messages in flight, or is unknown.
     pub fn is_group_idle(&self, group: u32) -> bool {
         self.roots.get(&group).is_none_or(Root::is_idle)
     }
 
-    /// True when [`Endpoint::broadcast`] may start another message in this group.
+    /// True if [`Endpoint::broadcast`] may start another message in this group.
     pub fn has_room(&self, group: u32) -> bool {
         self.roots.get(&group).is_some_and(Root::has_room)
     }
 
-    /// The root gives up a group; what is under way in it is forgotten.
+    /// Removes a group with this process as the root; its messages in flight are dropped.
     pub fn remove_root(&mut self, group: u32) {
         self.roots.remove(&group);
     }
 
-    /// Parts of broadcasts that came by multicast, and not in repair to this process alone.
+    /// Number of broadcast frames received by multicast, excluding unicast repairs.
     pub fn multicast_frames(&self) -> u64 {
         self.multicast_frames
     }
 
     /// Sends `length` bytes, which the caller calls `buffer`, to all members of a group;
-    /// [`Outlet::broadcast_sent`] reports it. False when the group has its window full, or the
-    /// message is too long.
-    pub fn broadcast(&mut self, now: Time, group: u32, buffer: u64, length: u32, outlet: &mut impl Outlet) -> bool {
+    /// [`Io::broadcast_sent`] reports completion. Returns false if the group's window is full or
+    /// the message is too long.
+    pub fn broadcast(&mut self, now: Time, group: u32, buffer: u64, length: u32, io: &mut impl Io) -> bool {
         let Some(root) = self.roots.get_mut(&group) else { return false };
         if root.start(now, buffer, length).is_none() {
             return false;
@@ -348,20 +339,13 @@ impl Endpoint {
         for rank in root.receivers().to_vec() {
             self.with(rank, |peer, _| peer.owe(1));
         }
-        self.groups(now, outlet);
+        self.groups(now, io);
         true
     }
 
-    /// Expects the next message of a group (root and number), of at most `capacity` bytes. False
-    /// when the group has its window full.
-    pub fn expect(
-        &mut self,
-        now: Time,
-        group: (u32, u32),
-        token: u64,
-        capacity: u32,
-        outlet: &mut impl Outlet,
-    ) -> bool {
+    /// Expects the next message of a group (root and number), of at most `capacity` bytes. Returns
+    /// false if the group's window is full or the group is unknown.
+    pub fn expect(&mut self, now: Time, group: (u32, u32), token: u64, capacity: u32, io: &mut impl Io) -> bool {
         let Some(member) = self.members.get_mut(&group) else { return false };
         if member.expect(now, token, capacity).is_none() {
             return false;
@@ -370,19 +354,19 @@ impl Endpoint {
         self.with(group.0, |peer, _| {
             peer.owe(i32::from(!stands_ready));
             if let Some(late) = late {
-                peer.complete(now, group.1, late, outlet);
+                peer.complete(now, group.1, late, io);
             }
         });
-        self.groups(now, outlet);
+        self.groups(now, io);
         true
     }
 
     fn broadcast_arrived(
         &mut self,
         now: Time,
-        header: &Header,
+        header: &FrameHeader,
         body: &[u8],
-        outlet: &mut impl Outlet,
+        io: &mut impl Io,
     ) -> Result<(), Refusal> {
         let [group, index] = header.words;
         let root = header.source;
@@ -396,23 +380,24 @@ impl Endpoint {
         }
         let (number, total) = (header.sequence, header.acknowledged);
         let (placed, owes) = (member.place(number, total, index, body.len())?, !member.stands_ready());
-        outlet.broadcast_part(group, placed.token, placed.offset, &body[..placed.keep]);
+        io.broadcast_part(group, placed.token, placed.offset, &body[..placed.keep]);
         if let Some(finished) = member.placed(number, total, index, now) {
             let is_through = member.is_through(finished.number);
-            outlet.broadcast_done(group, finished.token, finished.length);
+            io.broadcast_done(group, finished.token, finished.length);
             self.with(root, |peer, _| {
                 peer.owe(if owes { -1 } else { 0 });
                 if is_through {
-                    peer.complete(now, group, finished.number, outlet);
+                    peer.complete(now, group, finished.number, io);
                 }
             });
         }
         Ok(())
     }
 
-    /// A broadcast of a group that this process may become a member of: what it missed is asked for
-    /// then. Bounded: what does not fit is sent again by the root after a while.
-    fn note_early(&mut self, header: &Header) {
+    /// Records a broadcast of a group that this process may join later, so that it can request the
+    /// missed parts then. Bounded: what is not recorded is retransmitted by the root after a
+    /// timeout.
+    fn note_early(&mut self, header: &FrameHeader) {
         let place = (header.source, header.words[0]);
         let known = self.peer(header.source).is_some_and(|peer| !peer.is_lost());
         if known && header.sequence < WINDOW as u32 && (self.early.len() < EARLY || self.early.contains_key(&place)) {
@@ -420,8 +405,8 @@ impl Endpoint {
         }
     }
 
-    /// Sends what the groups have to send now.
-    fn groups(&mut self, now: Time, outlet: &mut impl Outlet) {
+    /// Sends whatever the groups have to send now.
+    fn groups(&mut self, now: Time, io: &mut impl Io) {
         if self.roots.is_empty() && self.members.is_empty() {
             return;
         }
@@ -433,7 +418,7 @@ impl Endpoint {
                     None => EVERYBODY,
                     Some(rank) => self.peers[rank as usize].as_ref().map_or(EVERYBODY, |entry| entry.peer.endpoint()),
                 };
-                let header = Header {
+                let header = FrameHeader {
                     sequence: part.message,
                     source: self.own.rank,
                     endpoint,
@@ -446,13 +431,13 @@ impl Endpoint {
                     words: [*number, part.index],
                 };
                 let header = header.encode(&self.own.key, &[]);
-                let body = Body::Message { buffer: part.buffer, offset: part.offset, length: part.length };
+                let body = FrameBody::Message { buffer: part.buffer, offset: part.offset, length: part.length };
                 let taken = match part.to {
-                    None => outlet.broadcast(*number, &header, body),
+                    None => io.broadcast(*number, &header, body),
                     Some(rank) => {
                         let peer = self.peers[rank as usize].as_ref();
                         let rail = peer.map_or(0, |entry| entry.peer.rails().best());
-                        outlet.send(rank, rail, &header, body)
+                        io.send(rank, rail, &header, body)
                     }
                 };
                 if !taken {
@@ -467,23 +452,22 @@ impl Endpoint {
                 let words = [*number, missing.message];
                 let pair = Pair(missing.first, missing.bitmap);
                 if let Some(Some(entry)) = self.peers.get_mut(*root as usize) {
-                    // Without a session, or with a full interface, this attempt counts all the
-                    // same.
-                    entry.peer.ask_repair(now, words, pair, outlet);
+                    // Without a session, or with a full interface, this still counts as an attempt.
+                    entry.peer.ask_repair(now, words, pair, io);
                 }
                 member.asked(&missing, now);
             }
         }
     }
 
-    /// A lost peer is missed in no group.
-    fn notice_loss(&mut self, rank: u32, outlet: &mut impl Outlet) {
+    /// If the peer is lost, removes it from all groups.
+    fn notice_loss(&mut self, rank: u32, io: &mut impl Io) {
         let entry = self.peers.get_mut(rank as usize).and_then(Option::as_mut);
         if !entry.is_some_and(|entry| entry.peer.take_loss()) {
             return;
         }
         for (number, root) in &mut self.roots {
-            root.forget(rank, &mut |buffer| outlet.broadcast_sent(*number, buffer));
+            root.forget(rank, &mut |buffer| io.broadcast_sent(*number, buffer));
         }
         self.members.retain(|(root, _), _| *root != rank);
         self.early.retain(|(root, _), _| *root != rank);
@@ -493,8 +477,8 @@ impl Endpoint {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::key::JobKey;
-    use crate::rails::Link;
+    use crate::key::FrameKey;
+    use crate::rails::RailLink;
 
     fn early(endpoint: &Endpoint, root: u32, group: u32) -> Option<u32> {
         endpoint.early.get(&(root, group)).copied()
@@ -502,12 +486,12 @@ mod tests {
 
     #[test]
     fn what_groups_say_early_is_noted_boundedly() {
-        let link = Link { payload: 1400, speed: 0 };
-        let key = JobKey::of_secret(&[7; 32]);
+        let link = RailLink { payload: 1400, speed: 0 };
+        let key = FrameKey::of_secret(&[7; 32]);
         let mut endpoint = Endpoint::new(Own { key, rank: 0, endpoint: 7, incarnation: 1 }, Settings::default());
-        endpoint.add(&Card { rank: 1, endpoint: 8, incarnation: Some(1), links: vec![link] });
+        endpoint.add(&PeerCard { rank: 1, endpoint: 8, incarnation: Some(1), links: vec![link] });
         let mut note = |source, group, sequence| {
-            let header = Header {
+            let header = FrameHeader {
                 sequence,
                 source,
                 endpoint: EVERYBODY,
@@ -524,14 +508,14 @@ mod tests {
         (0..WINDOW as u32 + 1).for_each(|sequence| note(1, 5, sequence));
         note(2, 5, 0);
         (100..100 + 2 * EARLY as u32).for_each(|group| note(1, group, 0));
-        // A group that is noted already has room.
+        // A group that is already recorded still has room.
         note(1, 100, 1);
         assert_eq!(early(&endpoint, 1, 5), Some((1 << WINDOW) - 1), "what the root may send before it hears of it");
         assert_eq!(early(&endpoint, 2, 5), None, "a stranger");
         assert_eq!((endpoint.early.len(), early(&endpoint, 1, 100)), (EARLY, Some(0b11)));
 
-        // Whoever joins asks for it at once, and only once.
-        endpoint.add_member(Group { number: 5, session: 1, root: 1, chunk: 100 }, true);
+        // A process that joins requests the missed message at once, and only once.
+        endpoint.add_member(MulticastGroup { number: 5, session: 1, root: 1, chunk: 100 }, true);
         assert_eq!(early(&endpoint, 1, 5), None);
         let member = endpoint.members.get_mut(&(1, 5)).unwrap();
         for number in 0..WINDOW as u32 {
@@ -542,7 +526,7 @@ mod tests {
         }
         assert_eq!((member.expect(50, 70, 1000), member.missing(50)), (Some(WINDOW as u32), None));
 
-        // Who has left the group, or lost its root, remembers nothing.
+        // After the group is left, or its root is lost, nothing is recorded any more.
         endpoint.remove_members(100);
         assert_eq!(early(&endpoint, 1, 100), None);
     }

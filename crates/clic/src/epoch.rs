@@ -1,59 +1,59 @@
-//! Incarnations and sessions: frames of an earlier life of a process are not mistaken for frames of
-//! this one.
+//! Incarnations and sessions: keeps frames of an earlier run of a process from being mistaken for
+//! frames of the current one.
 //!
-//! A process that starts has an incarnation, a number greater than those of its earlier lives (the
-//! launcher counts, or the clock does). Two processes that know each other's incarnation share a
-//! session: a number in every frame, and the first numbers of both ordered streams, all derived
-//! from both incarnations by the job's key. They learn them with the launcher's business cards, or
-//! by greetings: (own, yours as far as I know it). A greeting says nothing new or is answered or is
-//! stale:
+//! A process has an incarnation, a number greater than those of its earlier runs (from a counter of
+//! the launcher or from the clock). Two processes that know each other's incarnation share a
+//! session: a number in every frame, and the initial sequence numbers of both ordered streams, all
+//! derived from both incarnations with the job's key. They learn the incarnations from the
+//! launcher's business cards, or by greetings, which contain (own, yours as far as I know it). How
+//! a greeting is handled depends on the peer's incarnation in it:
 //!
-//! * an incarnation older than the known one: stale, refused; a replayed greeting cannot end a
-//!   session;
-//! * a newer one: the peer was restarted; what was under way with the old one is lost, and a new
+//! * older than the known one: stale, rejected; a replayed greeting cannot end a session;
+//! * newer: the peer has restarted; everything pending with the old incarnation is lost, and a new
 //!   session begins;
-//! * the known one: answered if it does not know us, in any case at most once in [`PAUSE`].
+//! * the known one: answered if the peer does not know us; at most one answer per [`PAUSE`] in any
+//!   case.
 //!
-//! A session that was given up stays so: its frames are answered with a greeting that says
-//! [`super::frame::ENDED`], so that the other side does not wait for its own timer.
+//! A session that was given up stays given up. Its frames are answered with a greeting that has the
+//! flag [`super::frame::ENDED`] set, so that the peer does not have to wait for its own timeout.
 
 #![forbid(unsafe_code)]
 
 use super::Time;
-use super::key::JobKey;
+use super::key::FrameKey;
 use super::timer::{CEILING, MILLISECOND};
 
-/// Shortest time between two greetings in answer.
+/// Minimum interval between two answering greetings.
 pub const PAUSE: Time = MILLISECOND;
 
 /// What two processes have agreed on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Session {
-    /// Stands in every frame.
+    /// The session number in every frame.
     pub number: u16,
-    /// Number of the first ordered frame that this process sends.
+    /// Sequence number of the first ordered frame that this process sends.
     pub outgoing: u32,
-    /// And of the first that it receives.
+    /// Sequence number of the first ordered frame that this process receives.
     pub incoming: u32,
 }
 
-/// What a greeting means.
+/// The effect of a greeting.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Meaning {
-    /// Nothing new.
+pub enum GreetingMeaning {
+    /// No news.
     Known,
-    /// A session begins; if there was one before, everything of it is lost.
+    /// A session begins; everything pending in an earlier one is lost.
     Begins,
-    /// The peer has given our session up.
+    /// The peer has given up our session.
     Ended,
-    /// It comes from an earlier life.
+    /// From an earlier incarnation.
     Stale,
 }
 
-/// The state towards one peer.
+/// The state of the session with one peer.
 #[derive(Debug)]
 pub struct Epoch {
-    key: JobKey,
+    key: FrameKey,
     own_rank: u32,
     peer_rank: u32,
     own: u32,
@@ -66,8 +66,9 @@ pub struct Epoch {
 }
 
 impl Epoch {
-    /// Of a process that lives its life `own`, towards a peer that lives `peer`, if that is known.
-    pub fn new(key: JobKey, own_rank: u32, peer_rank: u32, own: u32, peer: Option<u32>) -> Epoch {
+    /// Creates the state of a process of incarnation `own`, towards a peer of incarnation `peer`,
+    /// if known.
+    pub fn new(key: FrameKey, own_rank: u32, peer_rank: u32, own: u32, peer: Option<u32>) -> Epoch {
         let (ended, answer, answered, greeting, tries) = (false, false, None, None, 0);
         Epoch { key, own_rank, peer_rank, own, peer, ended, answer, answered, greeting, tries }
     }
@@ -88,43 +89,43 @@ impl Epoch {
         })
     }
 
-    /// A greeting came.
-    pub fn greeted(&mut self, [theirs, ours]: [u32; 2], ended: bool) -> Meaning {
+    /// Handles a greeting.
+    pub fn greeted(&mut self, [theirs, ours]: [u32; 2], ended: bool) -> GreetingMeaning {
         if self.peer.is_some_and(|known| (theirs.wrapping_sub(known) as i32) < 0) {
-            return Meaning::Stale;
+            return GreetingMeaning::Stale;
         }
         let same = self.peer == Some(theirs);
         if ended {
-            // Only the session of exactly these two lives can be ended.
+            // Only the session of exactly these two incarnations can be ended.
             let ends = same && ours == self.own && !self.ended;
             self.ended |= ends;
-            return if ends { Meaning::Ended } else { Meaning::Known };
+            return if ends { GreetingMeaning::Ended } else { GreetingMeaning::Known };
         }
         self.answer |= ours != self.own || (same && self.ended);
         if same {
-            return Meaning::Known;
+            return GreetingMeaning::Known;
         }
         (self.peer, self.ended, self.greeting, self.tries) = (Some(theirs), false, None, 0);
-        Meaning::Begins
+        GreetingMeaning::Begins
     }
 
-    /// A frame came that is not of this session: the other side should know how things are.
+    /// A frame of another session arrived: the peer should be told the current state.
     pub fn stray(&mut self) {
         self.answer = true;
     }
 
-    /// Gives the session up.
+    /// Gives up the session.
     pub fn end(&mut self) {
         self.ended = true;
     }
 
-    /// True when the session was given up by either side.
+    /// True if the session was given up by either side.
     pub fn has_ended(&self) -> bool {
         self.ended
     }
 
-    /// A greeting that wants to go out now, `eager` when something waits for the session: its
-    /// words, and whether it says that the session has ended.
+    /// The greeting to send now, if any: its words, and whether it says that the session has ended.
+    /// `eager`: something waits for the session.
     pub fn greeting(&self, now: Time, eager: bool) -> Option<([u32; 2], bool)> {
         let words = [self.own, self.peer.unwrap_or(0)];
         let answers = self.answer && self.answered.is_none_or(|at| now >= at + PAUSE);
@@ -136,7 +137,7 @@ impl Epoch {
         eager && self.peer.is_none()
     }
 
-    /// The greeting has gone out.
+    /// The greeting has been sent.
     pub fn sent(&mut self, now: Time) {
         (self.answer, self.answered) = (false, Some(now));
         self.greeting = Some(now + (MILLISECOND << self.tries.min(10)).min(CEILING));
@@ -155,7 +156,7 @@ impl Epoch {
 mod tests {
     use super::*;
 
-    const KEY: JobKey = JobKey([1, 2]);
+    const KEY: FrameKey = FrameKey([1, 2]);
 
     fn one(peer: Option<u32>) -> Epoch {
         Epoch::new(KEY, 4, 9, 100, peer)
@@ -172,7 +173,7 @@ mod tests {
         assert_ne!(here.outgoing, here.incoming);
         let next = one(Some(201)).session().unwrap();
         assert_ne!(here, next);
-        assert_ne!(Epoch::new(JobKey([1, 3]), 4, 9, 100, Some(200)).session(), Some(here));
+        assert_ne!(Epoch::new(FrameKey([1, 3]), 4, 9, 100, Some(200)).session(), Some(here));
     }
 
     #[test]
@@ -183,10 +184,10 @@ mod tests {
         assert_eq!((words, ended), ([100, 0], false));
         here.sent(0);
         assert_eq!((here.greeting(0, true), here.deadline(true)), (None, Some(MILLISECOND)));
-        assert_eq!(there.greeted(words, ended), Meaning::Begins);
+        assert_eq!(there.greeted(words, ended), GreetingMeaning::Begins);
         let (words, ended) = there.greeting(5, false).unwrap();
         there.sent(5);
-        assert_eq!(here.greeted(words, ended), Meaning::Begins);
+        assert_eq!(here.greeted(words, ended), GreetingMeaning::Begins);
         assert_eq!((here.greeting(10, true), there.greeting(10, true)), (None, None));
         assert!(here.session().is_some() && there.session().is_some());
     }
@@ -195,10 +196,10 @@ mod tests {
     fn a_restart_begins_anew_and_an_old_greeting_does_nothing() {
         let mut here = one(Some(200));
         let before = here.session();
-        assert_eq!(here.greeted([199, 100], false), Meaning::Stale);
-        assert_eq!(here.greeted([199, 100], true), Meaning::Stale);
+        assert_eq!(here.greeted([199, 100], false), GreetingMeaning::Stale);
+        assert_eq!(here.greeted([199, 100], true), GreetingMeaning::Stale);
         assert_eq!((here.session(), here.greeting(0, true)), (before, None));
-        assert_eq!(here.greeted([201, 0], false), Meaning::Begins);
+        assert_eq!(here.greeted([201, 0], false), GreetingMeaning::Begins);
         assert_ne!(here.session(), before);
         assert_eq!(here.greeting(0, false), Some(([100, 201], false)));
     }
@@ -212,10 +213,10 @@ mod tests {
         here.stray();
         let (words, ended) = here.greeting(0, true).unwrap();
         assert!(ended);
-        assert_eq!(there.greeted([100, 199], true), Meaning::Known, "an earlier life of ours");
-        assert_eq!(there.greeted(words, ended), Meaning::Ended);
-        assert_eq!(there.greeted(words, ended), Meaning::Known, "once");
-        assert_eq!(there.greeted([101, 0], false), Meaning::Begins);
+        assert_eq!(there.greeted([100, 199], true), GreetingMeaning::Known, "an earlier life of ours");
+        assert_eq!(there.greeted(words, ended), GreetingMeaning::Ended);
+        assert_eq!(there.greeted(words, ended), GreetingMeaning::Known, "once");
+        assert_eq!(there.greeted([101, 0], false), GreetingMeaning::Begins);
         assert!(there.session().is_some());
     }
 

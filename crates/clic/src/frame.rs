@@ -1,67 +1,68 @@
-//! What stands on the wire: a header of 32 bytes, little endian, behind the Ethernet header or in a
-//! UDP datagram, and a body.
+//! The wire format: a header of 32 bytes, little endian, after the Ethernet header or in a UDP
+//! datagram, followed by a body.
 //!
-//! Two sorts of frames. *Ordered* ones ([`Kind::is_ordered`]: parts of messages, releases,
-//! completions, goodbyes) have a number each in the stream from one process to another, are kept
-//! until acknowledged and delivered in order. All others stand for themselves: each may be lost,
-//! come twice or late, and whoever wants an answer asks again.
+//! There are two classes of frames. *Ordered* frames ([`Kind::is_ordered`]: fragments of messages,
+//! releases, completions, goodbyes) have a sequence number in the stream from one process to
+//! another, are kept until acknowledged, and are delivered in order. All others are independent:
+//! each may be lost, duplicated or delayed, and a process that needs an answer asks again.
 //!
-//! Every frame, but for greetings and broadcasts, acknowledges what has come so far. There is no
-//! frame that says "asleep" or "awake": it is a flag in every frame, and an acknowledgement is sent
-//! for its sake where it must be known at once.
+//! Every frame except greetings and broadcasts acknowledges what has arrived so far. There is no
+//! frame for "asleep" or "awake": this is a flag in every frame, and an acknowledgement is sent for
+//! its sake when the peer must know at once.
 //!
-//! Nothing is believed before the check over header and body is right. The check covers the bodies
-//! of the protocol's own frames, not the bytes of messages: those are guarded by the frame check
-//! sequence of the wire, and not at all against somebody who can alter frames on their way. Each
-//! segment of a super-frame has its own header.
+//! Nothing in a frame is trusted before its authentication tag is verified. The tag covers the
+//! header, and the bodies of control frames. It does not cover the bytes of messages: those are
+//! protected by the frame check sequence of Ethernet, and not at all against an attacker who can
+//! modify frames in transit. Each segment of a super-frame has its own header.
 
 #![forbid(unsafe_code)]
 
 use super::Time;
-use super::key::JobKey;
+use super::key::FrameKey;
 use super::refusal::Refusal;
 
 /// Length of the header in bytes.
 pub const HEADER_BYTES: usize = 32;
 
-/// The version that this module speaks.
+/// The protocol version that this module implements.
 pub const VERSION: u8 = 1;
 
-/// What a frame is. The words and the body that belong to each stand beside it.
+/// The kind of a frame. Words and body are described with each kind.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[repr(u8)]
 pub enum Kind {
-    /// A message or a part of one. Words: stamp, length of the whole message. Body: the bytes.
+    /// A message or a fragment of one. Words: timestamp, length of the whole message. Body: the
+    /// bytes.
     Eager = 1,
-    /// The receiver is done with a region. Words: stamp, 0. Body: [`Pair`] slot and generation of
-    /// the region.
+    /// The receiver is done with a region. Words: timestamp, 0. Body: [`Pair`] slot and generation
+    /// of the region.
     Release = 2,
-    /// A receiver has a whole broadcast. Words: stamp, 0. Body: [`Pair`] group and message.
+    /// A receiver has a whole broadcast. Words: timestamp, 0. Body: [`Pair`] group and message.
     Complete = 3,
-    /// Asks for chunks of a region. Words: request, 0; sequence: stamp. Body: [`Ask`].
+    /// Requests chunks of a region. Words: request, 0; sequence: timestamp. Body: [`BlockRequest`].
     Ask = 4,
-    /// A chunk of a region. Words: request, index of the chunk; sequence: the stamp of the request.
-    /// Body: the bytes.
+    /// A chunk of a region. Words: request, index of the chunk; sequence: the timestamp of the
+    /// request. Body: the bytes.
     Data = 5,
-    /// Acknowledges. Words: the stamp of the newest frame that is acknowledged, and how long it
-    /// waited for this answer (same unit; all ones: there was none yet, the stamp means nothing).
-    /// Body: bit i says that frame `acknowledged + 1 + i` is here.
+    /// Acknowledges. Words: the timestamp of the newest frame that is acknowledged, and how long it
+    /// waited for this acknowledgement (same unit; all ones: there was none yet, and the timestamp
+    /// is meaningless). Body: bit i is set if frame `acknowledged + 1 + i` has arrived.
     Acknowledge = 6,
-    /// Agrees on a session. Words: the sender's incarnation, and the receiver's as far as the
+    /// Negotiates a session. Words: the sender's incarnation, and the receiver's as far as the
     /// sender knows it.
     Greeting = 7,
-    /// Asks whether a rail works. Sequence: stamp.
+    /// Tests whether a rail works. Sequence: timestamp.
     Probe = 8,
-    /// Answers a probe over the same rail. Sequence: the stamp of the probe.
+    /// Answers a probe over the same rail. Sequence: the timestamp of the probe.
     Echo = 9,
-    /// A part of a broadcast, to all or in repair to one. Sequence: number of the message;
-    /// `acknowledged`: its length; words: group, index of the part. Body: the bytes.
+    /// A part of a broadcast, to all members or as a repair to one. Sequence: number of the
+    /// message; `acknowledged`: its length; words: group, index of the part. Body: the bytes.
     Broadcast = 10,
-    /// Asks the root of a broadcast for what is missing. Words: group, message. Body: [`Pair`]
-    /// first index, and a bitmap of 32 indices from there (all ones: everything from there to the
-    /// end).
+    /// Asks the root of a broadcast for missing parts. Words: group, message. Body: [`Pair`] first
+    /// index, and a bitmap of 32 indices from there (all ones: everything from there to the end).
     Repair = 11,
-    /// The sender leaves; it sends nothing new after this. Words: stamp, 0. Body: [`Pair`] 0, 0.
+    /// The sender leaves; it sends nothing new after this. Words: timestamp, 0. Body: [`Pair`] 0,
+    /// 0.
     Goodbye = 12,
 }
 
@@ -73,8 +74,7 @@ impl Kind {
             .find(|kind| *kind as u8 == number)
     }
 
-    /// Length of the body of the protocol's own frames; `None` for those that carry bytes of
-    /// messages.
+    /// Length of the body of control frames; `None` for frames that carry bytes of messages.
     pub fn body_bytes(self) -> Option<usize> {
         match self {
             Kind::Eager | Kind::Data | Kind::Broadcast => None,
@@ -84,7 +84,7 @@ impl Kind {
         }
     }
 
-    /// True for frames with a number in the ordered stream.
+    /// True for frames with a sequence number in the ordered stream.
     pub fn is_ordered(self) -> bool {
         matches!(self, Kind::Eager | Kind::Release | Kind::Complete | Kind::Goodbye)
     }
@@ -100,39 +100,40 @@ const FLAGS: u8 = ASLEEP | ENDED;
 
 /// The header. In brackets: offset and length in bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Header {
-    /// \[0, 4\] Number of an ordered frame; else a time stamp, see [`Kind`]. Stands first, so that
-    /// a rule of a packet filter can hit one certain frame. (\[4, 4\] is the check, which only
-    /// encoding and decoding see.)
+pub struct FrameHeader {
+    /// \[0, 4\] Sequence number of an ordered frame; otherwise a timestamp, see [`Kind`]. It comes
+    /// first so that a packet-filter rule can match one particular frame. (\[4, 4\] is the
+    /// authentication tag, which only encoding and decoding access.)
     pub sequence: u32,
-    /// \[8, 4\] Who sends, as a number of the job.
+    /// \[8, 4\] The rank of the sender in the job.
     pub source: u32,
-    /// \[12, 2\] For which endpoint of the host: a number that the receiver chose and tells its
-    /// peers when the job starts. The filter in the kernel looks at it.
+    /// \[12, 2\] The destination endpoint on the host: a number that the receiver chose and
+    /// published to its peers when the job started. The packet filter in the kernel matches it.
     pub endpoint: u16,
-    /// \[14, 2\] Length of the body in bytes. The frame may be longer: Ethernet fills short frames
-    /// up.
+    /// \[14, 2\] Length of the body in bytes. The frame may be longer, because Ethernet pads short
+    /// frames.
     pub length: u16,
-    /// \[16, low half\] What the frame is; the high half is the version.
+    /// \[16, low half\] The kind of frame; the high half is the version.
     pub kind: Kind,
-    /// \[17, low half\] Over which rail the frame goes.
+    /// \[17, low half\] The rail over which the frame is sent.
     pub rail: u8,
     /// \[17, high half\] [`ASLEEP`], [`ENDED`].
     pub flags: u8,
-    /// \[18, 2\] The session of both incarnations ([`super::epoch`]); of a broadcast: its group's.
+    /// \[18, 2\] The session of both incarnations ([`super::epoch`]); in a broadcast, the session
+    /// of the group.
     pub session: u16,
-    /// \[20, 4\] Number of the next ordered frame that the sender expects: all before it are
-    /// acknowledged.
+    /// \[20, 4\] Sequence number of the next ordered frame that the sender expects: all earlier
+    /// ones are acknowledged.
     pub acknowledged: u32,
     /// \[24, 8\] Two words, see [`Kind`].
     pub words: [u32; 2],
 }
 
-impl Header {
-    /// The bytes of the header. `body` is the body of a frame of the protocol's own, which the
-    /// check covers, and empty for frames that carry bytes of messages.
+impl FrameHeader {
+    /// Encodes the header. `body` is the body of a control frame, which the authentication tag
+    /// covers, and empty for frames that carry bytes of messages.
     #[inline]
-    pub fn encode(&self, key: &JobKey, body: &[u8]) -> [u8; HEADER_BYTES] {
+    pub fn encode(&self, key: &FrameKey, body: &[u8]) -> [u8; HEADER_BYTES] {
         let mut bytes = [0; HEADER_BYTES];
         bytes[0..4].copy_from_slice(&self.sequence.to_le_bytes());
         bytes[8..12].copy_from_slice(&self.source.to_le_bytes());
@@ -149,21 +150,27 @@ impl Header {
         bytes
     }
 
-    /// Header and body of a frame, or why it is not one of this job. Whether it comes at the right
-    /// time from the right peer is another question.
+    /// Decodes a frame into header and body. A valid frame may still be out of date or from the
+    /// wrong peer.
+    ///
+    /// # Errors
+    /// Why it is not a frame of this job.
     #[inline]
-    pub fn decode<'a>(key: &JobKey, frame: &'a [u8]) -> Result<(Header, &'a [u8]), Refusal> {
+    pub fn decode<'a>(key: &FrameKey, frame: &'a [u8]) -> Result<(FrameHeader, &'a [u8]), Refusal> {
         let (bytes, rest) = frame.split_first_chunk::<HEADER_BYTES>().ok_or(Refusal::Short)?;
-        Header::decode_apart(key, bytes, rest)
+        FrameHeader::decode_apart(key, bytes, rest)
     }
 
-    /// As [`Header::decode`], where header and body do not lie in a row.
+    /// As [`FrameHeader::decode`], for a frame whose header and body are not contiguous.
+    ///
+    /// # Errors
+    /// Why it is not a frame of this job.
     #[inline]
     pub fn decode_apart<'a>(
-        key: &JobKey,
+        key: &FrameKey,
         bytes: &[u8; HEADER_BYTES],
         rest: &'a [u8],
-    ) -> Result<(Header, &'a [u8]), Refusal> {
+    ) -> Result<(FrameHeader, &'a [u8]), Refusal> {
         if bytes[16] >> 4 != VERSION {
             return Err(Refusal::Version);
         }
@@ -181,7 +188,7 @@ impl Header {
         if bytes[17] & !(FLAGS | RAIL_MASK) != 0 {
             return Err(Refusal::Kind);
         }
-        let header = Header {
+        let header = FrameHeader {
             sequence: word(bytes, 0),
             source: word(bytes, 8),
             endpoint: u16::from_le_bytes([bytes[12], bytes[13]]),
@@ -197,9 +204,9 @@ impl Header {
     }
 }
 
-/// The check that a frame should carry, for those who test decoders; `None` if its form is wrong
-/// already.
-pub fn right_check(key: &JobKey, frame: &[u8]) -> Option<u32> {
+/// The authentication tag that a frame should carry, for tests of decoders; `None` if the frame is
+/// malformed.
+pub fn right_check(key: &FrameKey, frame: &[u8]) -> Option<u32> {
     let (bytes, rest) = frame.split_first_chunk::<HEADER_BYTES>()?;
     let body = rest.get(..usize::from(u16::from_le_bytes([bytes[14], bytes[15]])))?;
     let own = Kind::of(bytes[16] & 0x0f)?.body_bytes().is_some();
@@ -214,17 +221,17 @@ fn long(bytes: &[u8], at: usize) -> u64 {
     u64::from(word(bytes, at)) | u64::from(word(bytes, at + 4)) << 32
 }
 
-/// Two words as the body of a small frame.
+/// Two words as the body of a control frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Pair(pub u32, pub u32);
 
 impl Pair {
-    /// The body.
+    /// Encodes the body.
     pub fn encode(self) -> [u8; 8] {
         (u64::from(self.0) | u64::from(self.1) << 32).to_le_bytes()
     }
 
-    /// From a body (eight bytes: [`Header::decode`] has seen to that).
+    /// Decodes a body of eight bytes; [`FrameHeader::decode`] has checked the length.
     pub fn decode(body: &[u8]) -> Pair {
         Pair(word(body, 0), word(body, 4))
     }
@@ -236,23 +243,23 @@ pub const ASK_BYTES: usize = 32;
 /// The body of a request for a block of a region: chunk i is the bytes from `offset + i * chunk`
 /// on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Ask {
+pub struct BlockRequest {
     /// Slot of the region in its owner's table.
     pub slot: u32,
     /// Generation of the slot.
     pub generation: u32,
-    /// Where the block begins in the region.
+    /// Offset of the block in the region.
     pub offset: u64,
     /// Length of the block.
     pub length: u32,
     /// Length of a chunk; the last one may be shorter.
     pub chunk: u32,
-    /// Bit i: chunk i is wanted.
+    /// Bit i: chunk i is requested.
     pub missing: u64,
 }
 
-impl Ask {
-    /// The body.
+impl BlockRequest {
+    /// Encodes the body.
     pub fn encode(&self) -> [u8; ASK_BYTES] {
         let mut bytes = [0; ASK_BYTES];
         bytes[0..4].copy_from_slice(&self.slot.to_le_bytes());
@@ -264,9 +271,9 @@ impl Ask {
         bytes
     }
 
-    /// From a body. Missing bytes count as zero, which [`Ask::chunks`] refuses.
-    pub fn decode(body: &[u8]) -> Ask {
-        Ask {
+    /// Decodes a body. Missing bytes count as zero, which [`BlockRequest::chunks`] rejects.
+    pub fn decode(body: &[u8]) -> BlockRequest {
+        BlockRequest {
             slot: word(body, 0),
             generation: word(body, 4),
             offset: long(body, 8),
@@ -276,8 +283,8 @@ impl Ask {
         }
     }
 
-    /// How many chunks the block has: 1 to 64, or the request is nonsense. Bits beyond the last
-    /// chunk are nonsense too.
+    /// The number of chunks of the block, 1 to 64; `None` if the request is invalid. Bits beyond
+    /// the last chunk make it invalid too.
     pub fn chunks(&self) -> Option<u32> {
         if self.chunk == 0 || self.length == 0 {
             return None;
@@ -292,12 +299,13 @@ pub(super) fn ones(count: u32) -> u64 {
     if count >= 64 { u64::MAX } else { (1 << count) - 1 }
 }
 
-/// A time as it travels: units of 64 ns, so that it comes round after 4.5 minutes.
+/// A time in wire format: in units of 64 ns, so that it wraps around after 4.5 minutes.
 pub fn stamp(now: Time) -> u32 {
     (now >> 6) as u32
 }
 
-/// Nanoseconds from a stamp to now. A stamp of the future, or older than two minutes, is nonsense.
+/// Nanoseconds from a timestamp to now; `None` for a timestamp in the future or older than two
+/// minutes.
 pub fn since(stamp_then: u32, now: Time) -> Option<Time> {
     let passed = stamp(now).wrapping_sub(stamp_then);
     (passed < 1 << 31).then(|| Time::from(passed) << 6)
@@ -307,10 +315,10 @@ pub fn since(stamp_then: u32, now: Time) -> Option<Time> {
 mod tests {
     use super::*;
 
-    const KEY: JobKey = JobKey([3, 4]);
+    const KEY: FrameKey = FrameKey([3, 4]);
 
-    fn header(kind: Kind, length: usize) -> Header {
-        Header {
+    fn header(kind: Kind, length: usize) -> FrameHeader {
+        FrameHeader {
             sequence: 0x0403_0201,
             source: 0x0c0b_0a09,
             endpoint: 0x0e0d,
@@ -340,18 +348,22 @@ mod tests {
     fn a_frame_is_refused_for_the_first_thing_that_is_wrong() {
         let bytes = header(Kind::Release, 8).encode(&KEY, &[7; 8]);
         let mut frame = [&bytes[..], &[7; 8], &[0; 6]].concat();
-        assert_eq!(Header::decode(&KEY, &frame), Ok((header(Kind::Release, 8), &[7; 8][..])), "padding is ignored");
-        assert_eq!(Header::decode(&KEY, &frame[..31]), Err(Refusal::Short));
-        assert_eq!(Header::decode(&KEY, &frame[..39]), Err(Refusal::Length));
-        assert_eq!(Header::decode(&JobKey([3, 5]), &frame), Err(Refusal::Forged));
+        assert_eq!(
+            FrameHeader::decode(&KEY, &frame),
+            Ok((header(Kind::Release, 8), &[7; 8][..])),
+            "padding is ignored"
+        );
+        assert_eq!(FrameHeader::decode(&KEY, &frame[..31]), Err(Refusal::Short));
+        assert_eq!(FrameHeader::decode(&KEY, &frame[..39]), Err(Refusal::Length));
+        assert_eq!(FrameHeader::decode(&FrameKey([3, 5]), &frame), Err(Refusal::Forged));
         for (at, wanted) in [(16, Refusal::Kind), (14, Refusal::Length), (4, Refusal::Forged), (39, Refusal::Forged)] {
             let before = frame[at];
             frame[at] = if at == 16 { VERSION << 4 | 15 } else { before ^ 1 };
-            assert_eq!(Header::decode(&KEY, &frame), Err(wanted), "byte {at}");
+            assert_eq!(FrameHeader::decode(&KEY, &frame), Err(wanted), "byte {at}");
             frame[at] = before;
         }
         frame[16] = (VERSION + 1) << 4 | 2;
-        assert_eq!(Header::decode(&KEY, &frame), Err(Refusal::Version));
+        assert_eq!(FrameHeader::decode(&KEY, &frame), Err(Refusal::Version));
     }
 
     #[test]
@@ -364,28 +376,28 @@ mod tests {
 
     #[test]
     fn requests_are_read_as_written_and_nonsense_is_refused() {
-        let ask = Ask { slot: 1, generation: 2, offset: 1 << 40, length: 100, chunk: 64, missing: 3 };
-        assert_eq!(Ask::decode(&ask.encode()), ask);
+        let ask = BlockRequest { slot: 1, generation: 2, offset: 1 << 40, length: 100, chunk: 64, missing: 3 };
+        assert_eq!(BlockRequest::decode(&ask.encode()), ask);
         assert_eq!(ask.chunks(), Some(2));
         let nonsense = [
-            Ask { chunk: 0, ..ask },
-            Ask { length: 0, ..ask },
-            Ask { missing: 0, ..ask },
-            Ask { missing: 4, ..ask },
-            Ask { chunk: 1, ..ask },
+            BlockRequest { chunk: 0, ..ask },
+            BlockRequest { length: 0, ..ask },
+            BlockRequest { missing: 0, ..ask },
+            BlockRequest { missing: 4, ..ask },
+            BlockRequest { chunk: 1, ..ask },
         ];
         assert!(nonsense.iter().all(|ask| ask.chunks().is_none()));
-        assert_eq!(Ask { chunk: 1, length: 64, missing: u64::MAX, ..ask }.chunks(), Some(64));
-        assert_eq!(Ask::decode(&[]).chunks(), None);
+        assert_eq!(BlockRequest { chunk: 1, length: 64, missing: u64::MAX, ..ask }.chunks(), Some(64));
+        assert_eq!(BlockRequest::decode(&[]).chunks(), None);
         assert_eq!(Pair::decode(&Pair(5, u32::MAX).encode()), Pair(5, u32::MAX));
     }
 
     proptest::proptest! {
         #[test]
         fn no_bytes_make_decoding_panic(bytes: Vec<u8>, kind in 0u8..16) {
-            let _ = Header::decode(&KEY, &bytes);
-            let _ = (Ask::decode(&bytes).chunks(), Pair::decode(&bytes));
-            // With the right version, length and check the rest is reached too.
+            let _ = FrameHeader::decode(&KEY, &bytes);
+            let _ = (BlockRequest::decode(&bytes).chunks(), Pair::decode(&bytes));
+            // With the right version, length and tag, the remaining checks are reached too.
             let mut frame = bytes;
             if frame.len() >= HEADER_BYTES {
                 let length = frame.len() - HEADER_BYTES;
@@ -394,7 +406,7 @@ mod tests {
                 let known = frame[17] & !(FLAGS | RAIL_MASK) == 0;
                 let check = right_check(&KEY, &frame).unwrap_or(0);
                 frame[4..8].copy_from_slice(&check.to_le_bytes());
-                let decoded = Header::decode(&KEY, &frame);
+                let decoded = FrameHeader::decode(&KEY, &frame);
                 let fits = Kind::of(kind).is_some_and(|kind| kind.body_bytes().is_none_or(|bytes| bytes == length));
                 proptest::prop_assert_eq!(decoded.is_ok(), fits && known);
             }
@@ -417,10 +429,10 @@ mod tests {
             let flags = if asleep { ASLEEP } else { ENDED };
             let length = body.len() as u16;
             let words = [one, other];
-            let header = Header { sequence, source, endpoint, length, kind, rail, flags, session, acknowledged, words };
+            let header = FrameHeader { sequence, source, endpoint, length, kind, rail, flags, session, acknowledged, words };
             let checked = if kind.body_bytes().is_some() { &body[..] } else { &[] };
             let frame = [&header.encode(&KEY, checked)[..], &body].concat();
-            proptest::prop_assert_eq!(Header::decode(&KEY, &frame), Ok((header, &body[..])));
+            proptest::prop_assert_eq!(FrameHeader::decode(&KEY, &frame), Ok((header, &body[..])));
         }
     }
 

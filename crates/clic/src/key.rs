@@ -1,27 +1,27 @@
-//! The job's key, and the check that stands in every header: SipHash-2-4 (Aumasson and Bernstein,
-//! 2012), cut to 32 bits.
+//! The job's key, and the authentication tag in every header: SipHash-2-4 (Aumasson and Bernstein,
+//! 2012), truncated to 32 bits.
 //!
-//! Whoever does not know the key hits a valid check once in 2^32 frames. Small path: 12 rounds for
-//! a header.
+//! A sender that does not know the key guesses a valid tag once in 2^32 frames. Fast path: 12
+//! rounds per header.
 
 #![forbid(unsafe_code)]
 
 use super::frame::HEADER_BYTES;
 
-/// A secret of the job, made by the launcher from random bits and handed to every process over the
-/// launcher's own way.
+/// A secret of the job, which the launcher generates from random bits and distributes to every
+/// process over its own channel.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub struct JobKey(pub [u64; 2]);
+pub struct FrameKey(pub [u64; 2]);
 
-impl std::fmt::Debug for JobKey {
+impl std::fmt::Debug for FrameKey {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        formatter.write_str("JobKey(secret)")
+        formatter.write_str("FrameKey(secret)")
     }
 }
 
-impl JobKey {
-    /// The check of a header, whose own four bytes of check count as zero, and of the body behind
-    /// it.
+impl FrameKey {
+    /// Returns the tag over a header, whose own four tag bytes count as zero, and the body that
+    /// follows it.
     #[inline]
     pub fn check(&self, header: &[u8; HEADER_BYTES], body: &[u8]) -> u32 {
         let mut sip = Sip::new(self.0);
@@ -37,19 +37,19 @@ impl JobKey {
         sip.finish() as u32
     }
 
-    /// The key that comes of a secret of the job, of any length (HMAC-SHA256, RFC 2104).
-    pub fn of_secret(secret: &[u8]) -> JobKey {
+    /// Derives the key from a secret of the job of any length (HMAC-SHA256, RFC 2104).
+    pub fn of_secret(secret: &[u8]) -> FrameKey {
         let hash = hmac_sha256::HMAC::mac(b"towpath: frames between hosts", secret);
         let (words, _) = hash.as_chunks::<8>();
-        JobKey([u64::from_le_bytes(words[0]), u64::from_le_bytes(words[1])])
+        FrameKey([u64::from_le_bytes(words[0]), u64::from_le_bytes(words[1])])
     }
 
-    /// A number that follows from two others and cannot be foretold without the key.
+    /// Derives a number from two others; it cannot be predicted without the key.
     pub(super) fn mix(&self, one: u64, other: u64) -> u64 {
         self.hash(&[one, other])
     }
 
-    /// The hash of some words.
+    /// Returns the hash of `words`.
     #[inline]
     pub(crate) fn hash(&self, words: &[u64]) -> u64 {
         let mut sip = Sip::new(self.0);
@@ -111,7 +111,7 @@ mod tests {
     #[allow(deprecated)]
     fn the_check_is_siphash() {
         use std::hash::{Hasher, SipHasher};
-        let key = JobKey([0x0706_0504_0302_0100, 0x0f0e_0d0c_0b0a_0908]);
+        let key = FrameKey([0x0706_0504_0302_0100, 0x0f0e_0d0c_0b0a_0908]);
         let bytes: Vec<u8> = (0..64).collect();
         let mut header: [u8; HEADER_BYTES] = bytes[..32].try_into().unwrap();
         header[4..8].fill(0);
@@ -131,6 +131,6 @@ mod tests {
 
     #[test]
     fn the_key_is_not_shown() {
-        assert_eq!(format!("{:?}", JobKey([1, 2])), "JobKey(secret)");
+        assert_eq!(format!("{:?}", FrameKey([1, 2])), "FrameKey(secret)");
     }
 }

@@ -1,40 +1,41 @@
-//! CLIC, a reliable transport on raw Ethernet after the lightweight protocol of the University of
-//! Granada: its protocol, as state machines without I/O. Time is a number that is handed in, frames
-//! are bytes that are handed in and out.
+//! CLIC, a reliable transport on raw Ethernet modelled on the lightweight protocol of the
+//! University of Granada: the protocol as state machines without I/O. The caller passes in the time
+//! as a number and frames as bytes, and receives frames to send as bytes.
 //!
 //! ```text
 //!  endpoint        all peers, groups and credits of a process; dispatches frames and timers
-//!    peer          one remote process: what to send next, what a frame means, when it is lost
-//!      epoch       which lives of the two processes talk to each other
-//!      window      frames sent in order and kept until acknowledged
-//!      sequence    frames received in order, each once
+//!    peer          one remote process: transmit scheduling, frame handling, loss detection
+//!      epoch       which incarnations of the two processes talk to each other
+//!      window      ordered frames, kept until acknowledged
+//!      sequence    ordered frames received, each delivered once
 //!      region      memory that the peer may fetch
 //!      pull        memory fetched from the peer, credit
 //!      rails       which interface carries what
 //!      timer       retransmission timeouts
-//!    multicast     frames that the switch copies, repaired by unicast
-//!  frame, key      the format of frames, and the check that lets them in
+//!    multicast     frames that the switch replicates, repaired by unicast
+//!  frame, key      frame format, and the authentication tag that admits frames
 //! ```
 //!
-//! Messages of up to [`FRAGMENTS`] frames go in order through the window (*eager*); their bytes
-//! stay in the caller's buffer, of which the machines know a name and a length. Larger ones are
-//! published and pulled by the receiver: nothing is sent before the receiver asks, so senders
-//! cannot flood it. Whoever drives the machines implements [`Outlet`] and gathers header and bytes
-//! into frames; received bytes are lent, and kept only if they came too early.
+//! Messages of up to [`FRAGMENTS`] frames are sent in order through the window (*eager*). Their
+//! bytes stay in the caller's buffer; the state machines know only its name and its length. Larger
+//! messages are published and pulled by the receiver: the sender transmits nothing before the
+//! receiver asks, so senders cannot flood it. The driver of the state machines implements [`Io`]
+//! and gathers header and bytes into frames. Received bytes are borrowed, and copied only if they
+//! arrive out of order.
 //!
-//! What a stranger can do: with the check unknown, nothing but cost a decoding for each frame. What
-//! a peer can do: at most [`Settings`] bound what it makes this process keep, see [`sequence`],
-//! [`region`] and [`multicast`].
+//! Threat model: a stranger that does not know the key can only cost one decoding per frame. A peer
+//! can make this process store no more than [`Settings`] allows; see [`sequence`], [`region`] and
+//! [`multicast`].
 //!
-//! The state machines contain no unsafe code and do not panic on anything that comes from outside.
+//! The state machines contain no unsafe code and do not panic on any external input.
 
 pub mod credit;
 pub mod endpoint;
 pub mod epoch;
 pub mod frame;
+mod io;
 pub mod key;
 pub mod multicast;
-mod outlet;
 pub mod peer;
 pub mod pull;
 pub mod rails;
@@ -45,31 +46,32 @@ pub mod timer;
 pub mod window;
 
 pub use endpoint::Endpoint;
-pub use outlet::{Body, Outlet, Part};
-pub use peer::{Card, Peer, SendError};
+pub use io::{FrameBody, Io, MessagePart};
+pub use peer::{Peer, PeerCard, SendError};
 
-/// Nanoseconds since a moment that both the caller and the state machines do not care about; never
-/// runs backwards.
+/// Nanoseconds since an arbitrary epoch; monotonic.
 pub type Time = u64;
 
-/// Most frames of an eager message.
+/// Maximum number of frames of an eager message.
 pub const FRAGMENTS: usize = 16;
 
-/// Bounds of what one peer costs, and when it counts as lost.
+/// Bounds on what one peer may cost, and when it counts as lost.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Settings {
-    /// Ordered frames under way in each direction.
+    /// Maximum number of ordered frames in flight in each direction.
     pub window: u32,
-    /// Bytes of ordered frames that came too early; more are dropped and come again.
+    /// Maximum number of bytes of ordered frames kept out of order; excess frames are dropped and
+    /// retransmitted.
     pub early_bytes: usize,
-    /// A peer that owes something and is not heard of for so long is lost; `None`: never. A process
-    /// that computes does not answer, unless something answers in its place: where nothing does,
-    /// this must be `None`, and the launcher says who died.
+    /// A peer that owes a response and is not heard from for this long is lost; `None`: never. A
+    /// process that computes does not respond unless something else responds on its behalf. If
+    /// nothing does, this must be `None`, and the launcher reports who died.
     pub silence: Option<Time>,
-    /// A few frames to a sleeper wait for company, so that it is woken once. For processes that are
-    /// sure to call [`Endpoint::tick`] soon; another's last frame would wait for its next call.
+    /// A few frames to a sleeping peer are delayed and sent together, so that it is woken up once.
+    /// Only for processes that are sure to call [`Endpoint::tick`] soon; otherwise the last frame
+    /// would wait until the next call.
     pub gathers: bool,
-    /// This process shares its core, so that its answers may always take as long as a sleeper's.
+    /// This process shares its core, so its responses may always take as long as a sleeper's.
     pub drowsy: bool,
 }
 

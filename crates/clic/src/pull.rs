@@ -1,55 +1,54 @@
-//! The receiving end of bulk: regions of the peer are fetched in blocks of up to 64 chunks, asked
-//! for as far as the process has credit, each block over the rail that will be through first.
-//! Chunks are placed by offset, in any order; what is missing of a block is asked for again, over
-//! another rail if its own is down.
+//! The receiving side of bulk transfers. Regions of the peer are fetched in blocks of up to 64
+//! chunks. A block is requested as soon as the process has credit for it, over the rail with the
+//! earliest estimated completion. Chunks are placed by offset, in any order. Missing chunks of a
+//! block are requested again, over another rail if the first is down.
 //!
-//! A block misses something when its last chunk came before others, when the answer to a later
-//! request over the same rail came first, or when nothing came for too long. Stale answers cannot
-//! hurt: a request has a number that is not used again for 16 million blocks, and a chunk is placed
-//! once.
+//! Chunks of a block count as missing if its last chunk arrived before others, if the answer to a
+//! later request over the same rail arrived first, or on a timeout. Stale answers are harmless: a
+//! request number is not reused for 16 million blocks, and a chunk is placed only once.
 //!
-//! Bounded: [`BLOCKS`] blocks are under way at most. The list of pulls grows only by what the own
-//! process asks for.
+//! Bounded: at most [`BLOCKS`] blocks are in flight. The list of pulls grows only by what this
+//! process itself asks for.
 
 #![forbid(unsafe_code)]
 
 use std::collections::VecDeque;
 
 use super::Time;
-use super::credit::{Credits, Share};
-use super::frame::{Ask, ones, since};
+use super::credit::{CreditShare, Credits};
+use super::frame::{BlockRequest, ones, since};
 use super::rails::Rails;
 use super::refusal::Refusal;
-use super::region::Key;
+use super::region::RegionName;
 use super::timer::sooner;
 
-/// Most blocks of a peer under way.
+/// Maximum number of blocks of a peer in flight.
 pub const BLOCKS: usize = 64;
 
-/// Longest block in bytes.
+/// Maximum length of a block in bytes.
 pub const BLOCK_BYTES: u64 = 64 << 10;
 
-/// Shortest block in bytes, but for the end of a pull: each costs a request, so credit that comes
-/// back in crumbs is saved up.
+/// Minimum length of a block in bytes, except at the end of a pull. Each block costs a request, so
+/// small amounts of returned credit are accumulated.
 const LEAST_BYTES: u64 = 16 << 10;
 
-/// No block of a pull begins so many bytes behind one that is not complete. Whoever asks up to some
-/// offset will never ask again for what lies farther before it; both ends need not keep more of
-/// bytes that are made or taken in order.
+/// No block of a pull begins this many bytes or more after an incomplete one. A receiver that
+/// requests some offset never again requests anything more than this far before it, so both ends
+/// can limit what they keep of bytes that are packed or unpacked in order.
 pub const SPAN: u64 = 4 << 20;
 
 #[derive(Debug)]
-struct Pull {
+struct ClicPull {
     token: u64,
-    key: Key,
+    key: RegionName,
     wanted: u64,
-    /// Bytes from the front that blocks have been made for.
+    /// Number of bytes from the front for which blocks have been created.
     opened: u64,
     arrived: u64,
 }
 
 #[derive(Debug)]
-struct Block {
+struct PullBlock {
     /// Index into the table of pulls.
     pull: usize,
     offset: u64,
@@ -57,7 +56,7 @@ struct Block {
     chunk: u32,
     missing: u64,
     rail: u8,
-    /// When it was asked for the last time; `None`: that is still to be done.
+    /// When it was last requested; `None`: the request is still to be sent.
     asked: Option<Time>,
     deadline: Time,
     tries: u32,
@@ -66,87 +65,98 @@ struct Block {
 #[derive(Debug, Default)]
 struct Slot {
     generation: u32,
-    block: Option<Block>,
+    block: Option<PullBlock>,
 }
 
-/// Where a chunk belongs.
+/// The destination of a chunk.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Placed {
+pub struct PlacedChunk {
     /// The caller's name for the pull.
     pub token: u64,
     /// Offset in the pull's target.
     pub offset: u64,
 }
 
-/// A chunk that should come.
+/// A chunk that is expected to arrive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Expected {
     /// The caller's name for the pull.
     pub token: u64,
     /// Offset in the pull's target.
     pub offset: u64,
-    /// How long it is.
+    /// Its length in bytes.
     pub length: u32,
     /// The request that it answers.
     pub request: u32,
-    /// Its index there.
+    /// Its index in the request.
     pub index: u32,
 }
 
 /// A pull that is complete.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Finished {
-    /// The caller's name for it.
+pub struct FinishedPull {
+    /// The caller's name for the pull.
     pub token: u64,
-    /// The region, which the peer may have back.
-    pub key: Key,
+    /// The region, which can now be released.
+    pub key: RegionName,
 }
 
 /// A request to send.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Request {
-    /// Over which rail.
+pub struct BlockToRequest {
+    /// The rail to send it over.
     pub rail: u8,
-    /// Its number.
+    /// The number of the request.
     pub number: u32,
     /// What it asks for.
-    pub ask: Ask,
+    pub ask: BlockRequest,
 }
 
-/// The state.
+/// The pulls from one peer.
 #[derive(Debug)]
-pub struct Pulls {
+pub struct ClicPulls {
     rank: u32,
-    pulls: Vec<Option<Pull>>,
+    pulls: Vec<Option<ClicPull>>,
     free: Vec<usize>,
-    /// Pulls for which blocks are still to be made, oldest first.
+    /// Pulls for which blocks are still to be created, oldest first.
     queue: VecDeque<usize>,
     blocks: Vec<Slot>,
-    share: Share,
-    /// Blocks that exist, and those of them whose request is still to be sent.
+    share: CreditShare,
+    /// Number of blocks, and how many of them have a request still to be sent.
     under_way: usize,
     unasked: usize,
-    /// The stamp that the newest answer echoed.
+    /// The timestamp that the newest answer echoed.
     stamp: u32,
 }
 
-/// All rails carry the same chunks, whole cache lines, so that a block can move to another rail at
-/// any time.
+/// The chunk size: the same on all rails, so that a block can move to another rail at any time, and
+/// a multiple of the cache line.
 fn chunk_of(rails: &Rails) -> u32 {
     let payload = rails.least_payload();
     (if payload > 64 { payload & !63 } else { payload.max(1) }) as u32
 }
 
-impl Pulls {
-    /// Pulls from the peer of this rank (the name under which it stands in the queue for credit).
-    pub fn new(rank: u32) -> Pulls {
+impl ClicPulls {
+    /// Pulls from the peer of this rank (its identity in the credit queue).
+    pub fn new(rank: u32) -> ClicPulls {
         let (pulls, free, queue, blocks) = (Vec::new(), Vec::new(), VecDeque::new(), Vec::new());
-        Pulls { rank, pulls, free, queue, blocks, share: Share::default(), under_way: 0, unasked: 0, stamp: 0 }
+        ClicPulls {
+            rank,
+            pulls,
+            free,
+            queue,
+            blocks,
+            share: CreditShare::default(),
+            under_way: 0,
+            unasked: 0,
+            stamp: 0,
+        }
     }
 
-    /// Fetches the first `wanted` bytes of a region: more than none, and no more than it has.
-    pub fn add(&mut self, token: u64, key: Key, wanted: u64) {
-        let pull = Some(Pull { token, key, wanted: wanted.min(key.length), opened: 0, arrived: 0 });
+    /// Fetches the first `wanted` bytes of a region. `wanted` must not be zero; it is limited to
+    /// the length of the region.
+    pub fn add(&mut self, token: u64, key: RegionName, wanted: u64) {
+        let pull = Some(ClicPull { token, key, wanted: wanted.min(key.length), opened: 0, arrived: 0 });
         let index = self.free.pop().unwrap_or_else(|| {
             self.pulls.push(None);
             self.pulls.len() - 1
@@ -155,17 +165,17 @@ impl Pulls {
         self.queue.push_back(index);
     }
 
-    /// True when nothing is being fetched.
+    /// True if nothing is being fetched.
     pub fn is_empty(&self) -> bool {
         self.free.len() == self.pulls.len()
     }
 
-    /// Its turn has come in the queue for credit.
+    /// This peer has reached the head of the credit queue.
     pub fn called(&mut self, credits: &Credits) {
         credits.called(&mut self.share);
     }
 
-    /// Makes blocks as far as there is credit.
+    /// Creates blocks as far as there is credit.
     pub fn open(&mut self, now: Time, rails: &mut Rails, credits: &mut Credits) {
         while let Some(&index) = self.queue.front() {
             let Some(place) = self.free_block() else { break };
@@ -182,7 +192,7 @@ impl Pulls {
             let most = left.min(64 * u64::from(chunk));
             let Some(mut taken) = credits.take(&mut self.share, self.rank, least, most) else { return };
             if taken < most {
-                // Whole chunks only, else every block would end with a crumb.
+                // Whole chunks only, otherwise every block would end with a short one.
                 let crumb = (taken - least) % u64::from(chunk);
                 credits.give(&mut self.share, crumb);
                 taken -= crumb;
@@ -191,7 +201,7 @@ impl Pulls {
             rails.asked(rail, taken);
             let missing = ones(length.div_ceil(chunk));
             let (offset, asked) = (pull.opened, None);
-            let block = Block { pull: index, offset, length, chunk, missing, rail, asked, deadline: now, tries: 0 };
+            let block = PullBlock { pull: index, offset, length, chunk, missing, rail, asked, deadline: now, tries: 0 };
             let slot = &mut self.blocks[place];
             (slot.generation, slot.block) = (slot.generation.wrapping_add(1), Some(block));
             self.unasked += 1;
@@ -206,14 +216,14 @@ impl Pulls {
         }
     }
 
-    /// Where the first block of a pull begins that is not complete.
+    /// The offset of the first incomplete block of a pull.
     fn lowest_of(&self, pull: usize) -> Option<u64> {
         let blocks = self.blocks.iter().filter_map(|slot| slot.block.as_ref());
         blocks.filter(|block| block.pull == pull).map(|block| block.offset).min()
     }
 
     /// The next request to send over a rail that is not in the bitmap `blocked`.
-    pub fn next(&self, blocked: u8) -> Option<Request> {
+    pub fn next(&self, blocked: u8) -> Option<BlockToRequest> {
         if self.unasked == 0 {
             return None;
         }
@@ -223,12 +233,12 @@ impl Pulls {
         let (place, slot) = self.blocks.iter().enumerate().find(wants)?;
         let block = slot.block.as_ref()?;
         let key = self.pulls[block.pull].as_ref()?.key;
-        let Block { offset, length, chunk, missing, .. } = *block;
-        let ask = Ask { slot: key.slot, generation: key.generation, offset, length, chunk, missing };
-        Some(Request { rail: block.rail, number: slot.generation << 8 | place as u32, ask })
+        let PullBlock { offset, length, chunk, missing, .. } = *block;
+        let ask = BlockRequest { slot: key.slot, generation: key.generation, offset, length, chunk, missing };
+        Some(BlockToRequest { rail: block.rail, number: slot.generation << 8 | place as u32, ask })
     }
 
-    /// The request that [`Pulls::next`] gave has gone out.
+    /// The request that [`ClicPulls::next`] returned has been sent.
     pub fn asked(&mut self, number: u32, rails: &Rails, asleep: bool, now: Time) {
         let Ok(block) = self.find(number) else { return };
         block.deadline = now + rails.bulk(block.rail).timeout(asleep, block.tries);
@@ -236,8 +246,8 @@ impl Pulls {
         self.unasked -= 1;
     }
 
-    /// The chunks that have been asked for over a rail and are not here, in the order in which they
-    /// come if nothing gets lost, until `each` says false.
+    /// Calls `each` for the chunks that have been requested over a rail and have not arrived, in
+    /// the order in which they arrive without loss, until `each` returns false.
     pub fn expected(&self, rail: u8, mut each: impl FnMut(Expected) -> bool) {
         let blocks = self.blocks.iter().enumerate();
         let asked =
@@ -267,9 +277,12 @@ impl Pulls {
         }
     }
 
-    /// Bytes of a chunk came: where they belong. Nothing has changed yet; once they lie there,
-    /// [`Pulls::placed`] is called.
-    pub fn place(&mut self, number: u32, index: u32, length: usize) -> Result<Placed, Refusal> {
+    /// Returns the destination of a chunk that arrived. Changes no state; once the chunk is stored,
+    /// call [`ClicPulls::placed`].
+    ///
+    /// # Errors
+    /// Why the chunk is rejected.
+    pub fn place(&mut self, number: u32, index: u32, length: usize) -> Result<PlacedChunk, Refusal> {
         let block = self.find(number)?;
         let at = u64::from(index) * u64::from(block.chunk);
         if index >= 64 || at >= u64::from(block.length) {
@@ -283,11 +296,11 @@ impl Pulls {
         }
         let (pull, offset) = (block.pull, block.offset + at);
         let token = self.pulls[pull].as_ref().ok_or(Refusal::Unknown)?.token;
-        Ok(Placed { token, offset })
+        Ok(PlacedChunk { token, offset })
     }
 
-    /// The bytes of a chunk lie where [`Pulls::place`] said. `stamp` is that of the request which
-    /// they answer.
+    /// A chunk is stored where [`ClicPulls::place`] directed. `stamp` is the timestamp of the
+    /// request that it answers.
     pub fn placed(
         &mut self,
         number: u32,
@@ -296,7 +309,7 @@ impl Pulls {
         now: Time,
         rails: &mut Rails,
         credits: &mut Credits,
-    ) -> Option<Finished> {
+    ) -> Option<FinishedPull> {
         let block = self.find(number).ok()?;
         block.missing &= !(1 << index);
         let length = block.chunk.min(block.length - index * block.chunk);
@@ -328,15 +341,16 @@ impl Pulls {
         if entry.arrived < entry.wanted {
             return None;
         }
-        let finished = Finished { token: entry.token, key: entry.key };
+        let finished = FinishedPull { token: entry.token, key: entry.key };
         self.pulls[pull] = None;
         self.free.push(pull);
         Some(finished)
     }
 
-    /// Blocks that were asked for over this rail before `then` have been overtaken.
+    /// Blocks that were requested over this rail before `then` have been overtaken: shortens their
+    /// deadline to `soon`.
     fn hurry(&mut self, rail: u8, then: Time, soon: Time) {
-        // Stamps are coarser than times.
+        // Timestamps are coarser than times.
         let then = then.saturating_sub(64);
         for block in self.blocks.iter_mut().filter_map(|slot| slot.block.as_mut()) {
             if block.rail == rail && block.asked.is_some_and(|asked| asked < then) {
@@ -345,7 +359,7 @@ impl Pulls {
         }
     }
 
-    /// Blocks whose time is over are asked for again, perhaps over another rail.
+    /// Requests blocks again that have timed out, possibly over another rail.
     pub fn expire(&mut self, now: Time, rails: &mut Rails, credits: &mut Credits) {
         for block in self.blocks.iter_mut().filter_map(|slot| slot.block.as_mut()) {
             let Some(asked) = block.asked.filter(|_| block.deadline <= now) else { continue };
@@ -361,7 +375,7 @@ impl Pulls {
         self.leave_dead_rails(now, rails);
     }
 
-    /// Blocks that wait to be asked for over a rail that is down move to another.
+    /// Moves blocks away from rails that are down.
     fn leave_dead_rails(&mut self, now: Time, rails: &mut Rails) {
         for slot in &mut self.blocks {
             let Some(block) = &mut slot.block else { continue };
@@ -380,7 +394,7 @@ impl Pulls {
         }
     }
 
-    /// When the next block's time is over.
+    /// When the next block times out.
     pub fn deadline(&self) -> Option<Time> {
         if self.under_way == self.unasked {
             return None;
@@ -389,10 +403,10 @@ impl Pulls {
         blocks.filter(|block| block.asked.is_some()).map(|block| block.deadline).fold(None, |a, b| sooner(a, Some(b)))
     }
 
-    /// The peer is gone: everything ends, all credit is given back.
+    /// The peer is gone: ends all pulls and returns all credit.
     pub fn forget(&mut self, credits: &mut Credits) {
         credits.forget(&mut self.share, self.rank);
-        *self = Pulls::new(self.rank);
+        *self = ClicPulls::new(self.rank);
     }
 
     fn free_block(&mut self) -> Option<usize> {
@@ -405,7 +419,7 @@ impl Pulls {
         })
     }
 
-    fn find(&mut self, number: u32) -> Result<&mut Block, Refusal> {
+    fn find(&mut self, number: u32) -> Result<&mut PullBlock, Refusal> {
         let slot = self.blocks.get_mut((number & 0xff) as usize);
         let slot = slot.filter(|slot| slot.generation & 0x00ff_ffff == number >> 8);
         slot.and_then(|slot| slot.block.as_mut()).ok_or(Refusal::Unknown)
@@ -415,14 +429,14 @@ impl Pulls {
 #[cfg(test)]
 mod tests {
     use super::super::frame::stamp;
-    use super::super::rails::Link;
+    use super::super::rails::RailLink;
     use super::super::timer::{ASLEEP_FLOOR, MICROSECOND};
     use super::*;
 
     const CHUNK: u64 = 1408;
 
     struct Bench {
-        pulls: Pulls,
+        pulls: ClicPulls,
         rails: Rails,
         credits: Credits,
         now: Time,
@@ -430,16 +444,16 @@ mod tests {
     }
 
     fn bench(links: usize) -> Bench {
-        let rails = Rails::new(&vec![Link { payload: 1450, speed: 0 }; links]);
-        Bench { pulls: Pulls::new(3), rails, credits: Credits::default(), now: 1_000_000, finished: Vec::new() }
+        let rails = Rails::new(&vec![RailLink { payload: 1450, speed: 0 }; links]);
+        Bench { pulls: ClicPulls::new(3), rails, credits: Credits::default(), now: 1_000_000, finished: Vec::new() }
     }
 
     impl Bench {
         fn pull(&mut self, token: u64, length: u64) {
-            self.pulls.add(token, Key { slot: token as u32, generation: 0, length }, length);
+            self.pulls.add(token, RegionName { slot: token as u32, generation: 0, length }, length);
         }
 
-        fn ask(&mut self) -> Vec<Request> {
+        fn ask(&mut self) -> Vec<BlockToRequest> {
             self.pulls.open(self.now, &mut self.rails, &mut self.credits);
             let mut requests = Vec::new();
             while let Some(request) = self.pulls.next(0) {
@@ -450,7 +464,7 @@ mod tests {
             requests
         }
 
-        fn data(&mut self, request: &Request, index: u32, asked: Time) -> Result<Placed, Refusal> {
+        fn data(&mut self, request: &BlockToRequest, index: u32, asked: Time) -> Result<PlacedChunk, Refusal> {
             let length = request.ask.chunk.min(request.ask.length - index * request.ask.chunk);
             let placed = self.pulls.place(request.number, index, length as usize)?;
             let (rails, credits) = (&mut self.rails, &mut self.credits);
@@ -459,7 +473,7 @@ mod tests {
             Ok(placed)
         }
 
-        fn answer(&mut self, request: &Request, asked: Time) {
+        fn answer(&mut self, request: &BlockToRequest, asked: Time) {
             for index in (0..64).filter(|index| request.ask.missing >> index & 1 != 0) {
                 self.data(request, index, asked).unwrap();
             }
@@ -491,7 +505,7 @@ mod tests {
         bench.pull(7, 3 * CHUNK + 5);
         let request = bench.ask()[0];
         let now = bench.now;
-        assert_eq!(bench.data(&request, 3, now), Ok(Placed { token: 7, offset: 3 * CHUNK }));
+        assert_eq!(bench.data(&request, 3, now), Ok(PlacedChunk { token: 7, offset: 3 * CHUNK }));
         assert_eq!(bench.data(&request, 3, now), Err(Refusal::Again));
         assert_eq!(bench.pulls.place(request.number, 4, 5), Err(Refusal::Range));
         assert_eq!(bench.pulls.place(request.number, 2, 5), Err(Refusal::Length));
@@ -564,7 +578,7 @@ mod tests {
         (0..2).for_each(|rail| bench.rails.sample(rail, 20 * MICROSECOND, 0));
         bench.pull(1, 200_000);
         let requests = bench.ask();
-        let on = |requests: &[Request], rail| requests.iter().filter(|request| request.rail == rail).count();
+        let on = |requests: &[BlockToRequest], rail| requests.iter().filter(|request| request.rail == rail).count();
         assert!(on(&requests, 0) > 0 && on(&requests, 1) > 0);
         // Rail 1 is silent.
         while bench.rails.is_up(1) {

@@ -1,52 +1,53 @@
-//! Bonding: the rails between two hosts, which are interfaces of the one joined to interfaces of
-//! the other, numbered alike by both.
+//! Bonding: the rails between two hosts. A rail pairs an interface of one host with an interface of
+//! the other; both hosts number the rails alike.
 //!
-//! Small frames take the rail that answers soonest; blocks of bulk the one that will be through
-//! first, judged by what it still owes and by how fast it was, so that unequal links get unequal
-//! shares. Every block or frame that gets lost and every one that arrives is reported here; a rail
-//! that failed three times running is down until it answers a probe. If all are down, the one that
-//! failed least is tried, so that they take turns.
+//! Small frames take the rail with the shortest round trip. Blocks of bulk take the rail with the
+//! earliest estimated completion, given its outstanding bytes and its measured speed, so unequal
+//! links get unequal shares. Every arrival and every loss of a block or frame is reported here. A
+//! rail that fails three times in succession is down until it answers a probe. If all rails are
+//! down, the one with the fewest failures is tried, so they take turns.
 
 #![forbid(unsafe_code)]
 
 use super::Time;
 use super::timer::{MILLISECOND, RoundTrip, SECOND, sooner};
 
-/// Most rails of a peer.
+/// Maximum number of rails of a peer.
 pub const MOST_RAILS: usize = 4;
 
-/// Losses running after which a rail is down.
+/// Number of successive losses after which a rail is down.
 const PATIENCE: u32 = 3;
 
-/// Over so long a time the speed of a rail is measured.
+/// Interval over which the speed of a rail is measured.
 const MEASURED_OVER: Time = MILLISECOND;
 
-/// Bytes per second of a link of which nothing is known.
+/// Assumed speed of a link that reports none, in bytes per second.
 const MODEST: u64 = 125_000_000;
 
-/// What is known of a rail beforehand.
+/// What is known about a rail in advance.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Link {
-    /// Longest body of a frame in bytes: the MTU less the header (and those of IP and UDP, where it
-    /// goes over them).
+pub struct RailLink {
+    /// Longest body of a frame in bytes: the MTU less the header (and less those of IP and UDP, if
+    /// frames are sent over them).
     pub payload: u16,
-    /// Bytes per second that the slower end claims; 0 if it says nothing.
+    /// Nominal speed of the slower end in bytes per second; 0 if unknown.
     pub speed: u64,
 }
 
 #[derive(Clone, Copy, Debug)]
 struct Rail {
-    link: Link,
+    link: RailLink,
     up: bool,
     misses: u32,
-    /// When the last frame was sent that decided about the rail, or came; older ones say nothing
-    /// new.
+    /// When the last frame was sent or received that decided the state of the rail; older frames
+    /// carry no new information.
     judged: Time,
     trip: RoundTrip,
     bulk: RoundTrip,
     owes: u64,
     speed: u64,
-    /// Since when bytes have been coming without a pause, and how many after the first.
+    /// Since when bytes have been arriving without a pause. `came` counts the bytes after the first
+    /// arrival.
     coming_since: Option<Time>,
     came: u64,
     probe_at: Time,
@@ -60,9 +61,12 @@ pub struct Rails {
 }
 
 impl Rails {
-    /// One to [`MOST_RAILS`] rails; more are not used.
-    pub fn new(links: &[Link]) -> Rails {
-        let rail = |link: &Link| Rail {
+    /// Creates one to [`MOST_RAILS`] rails; further links are not used.
+    ///
+    /// # Panics
+    /// If `links` is empty.
+    pub fn new(links: &[RailLink]) -> Rails {
+        let rail = |link: &RailLink| Rail {
             link: *link,
             up: true,
             misses: 0,
@@ -80,7 +84,7 @@ impl Rails {
         Rails { rails: links.iter().take(MOST_RAILS).map(rail).collect() }
     }
 
-    /// How many.
+    /// The number of rails.
     pub fn count(&self) -> u8 {
         self.rails.len() as u8
     }
@@ -90,23 +94,23 @@ impl Rails {
         usize::from(self.rails[usize::from(rail)].link.payload)
     }
 
-    /// Longest body that every rail carries: a frame of this size can be sent again over any of
+    /// Longest body that every rail carries: a frame of this size can be retransmitted over any of
     /// them.
     pub fn least_payload(&self) -> usize {
         self.rails.iter().map(|rail| usize::from(rail.link.payload)).min().unwrap_or(0)
     }
 
-    /// True while the rail works as far as is known.
+    /// True while the rail is considered working.
     pub fn is_up(&self, rail: u8) -> bool {
         self.rails[usize::from(rail)].up
     }
 
-    /// The way and back of small frames over the best rail.
+    /// The round trip of small frames over the best rail.
     pub fn trip(&self) -> &RoundTrip {
         &self.rails[usize::from(self.best())].trip
     }
 
-    /// Request and answer of bulk over this rail.
+    /// The round trip from request to answer of bulk over this rail.
     pub fn bulk(&self, rail: u8) -> &RoundTrip {
         &self.rails[usize::from(rail)].bulk
     }
@@ -120,28 +124,29 @@ impl Rails {
         self.least(|rail| rail.trip.smoothed().unwrap_or(Time::MAX))
     }
 
-    /// The best rail but this one, on which a frame got lost; this one if there is no other that is
-    /// up.
+    /// The best rail other than this one, on which a frame was lost; without another rail that is
+    /// up, the best rail.
     pub fn other_than(&self, rail: u8) -> u8 {
         let others = self.rails.iter().enumerate().filter(|(index, other)| *index != usize::from(rail) && other.up);
         let best = others.min_by_key(|(_, other)| other.trip.smoothed().unwrap_or(Time::MAX));
         best.map_or_else(|| self.best(), |(index, _)| index as u8)
     }
 
-    /// The rail that would be through first with so many bytes more.
+    /// The rail with the earliest estimated completion of `length` further bytes.
     pub fn for_block(&self, length: u64, now: Time) -> u8 {
         if self.rails.len() == 1 {
             return 0;
         }
         self.least(|rail| {
-            // The way itself: what lies in its queues is counted as owed.
+            // The propagation delay alone: queued bytes are already counted in `owes`.
             let trip = rail.trip.smoothed().map_or(100 * MILLISECOND, |_| rail.trip.least());
             let busy = (rail.owes + length).saturating_mul(SECOND) / rail.speed.max(1);
             now.saturating_add(trip).saturating_add(busy)
         })
     }
 
-    /// The rail that is up and has the least figure; without one, the rail that failed least.
+    /// The rail that is up and has the least `figure`; if none is up, the rail with the fewest
+    /// failures.
     fn least(&self, figure: impl Fn(&Rail) -> Time) -> u8 {
         let judge = |(_, rail): &(usize, &Rail)| match rail.up {
             true => (0, figure(rail), rail.misses),
@@ -150,7 +155,7 @@ impl Rails {
         self.rails.iter().enumerate().min_by_key(judge).map_or(0, |(index, _)| index as u8)
     }
 
-    /// A frame sent then has not been answered in time. True when the rail is down by that.
+    /// A frame sent at `sent` was not answered in time. Returns true if this takes the rail down.
     pub fn missed(&mut self, rail: u8, sent: Time, now: Time) -> bool {
         let others = self.rails.len() > 1;
         let rail = &mut self.rails[usize::from(rail)];
@@ -166,8 +171,8 @@ impl Rails {
         falls
     }
 
-    /// The own interface of the rail takes no frames: it is down at once, unless it is the only
-    /// one.
+    /// The local interface of the rail accepts no frames: the rail is down at once, unless it is
+    /// the only one.
     pub fn fails(&mut self, rail: u8, now: Time) {
         let others = self.rails.len() > 1;
         let failed = self.rails.get_mut(usize::from(rail)).filter(|rail| others && rail.up);
@@ -177,8 +182,8 @@ impl Rails {
         }
     }
 
-    /// The rail has carried a frame there. A rail that is down needs more than that: an answer to a
-    /// probe.
+    /// The rail has carried a frame. This does not bring up a rail that is down; only an answer to
+    /// a probe does.
     pub fn works(&mut self, rail: u8, now: Time) {
         let rail = &mut self.rails[usize::from(rail)];
         if rail.up {
@@ -186,7 +191,7 @@ impl Rails {
         }
     }
 
-    /// A small frame's way and back over this rail.
+    /// Adds a measured round trip of a small frame over this rail.
     pub fn sample(&mut self, rail: u8, measured: Time, now: Time) {
         self.rails[usize::from(rail)].trip.sample(measured);
         self.works(rail, now);
@@ -198,12 +203,12 @@ impl Rails {
         self.sample(rail, measured, now);
     }
 
-    /// A rail that wants a probe now: it is down, or nothing is known of it.
+    /// A rail to probe now: it is down, or has not been measured yet.
     pub fn probe(&self, now: Time) -> Option<u8> {
         self.rails.iter().position(|rail| rail.wants_probe() && rail.probe_at <= now).map(|rail| rail as u8)
     }
 
-    /// A probe has gone out.
+    /// A probe has been sent.
     pub fn probed(&mut self, rail: u8, now: Time) {
         let rail = &mut self.rails[usize::from(rail)];
         rail.probe_at = now + ((10 * MILLISECOND) << rail.probes.min(10)).min(SECOND);
@@ -219,12 +224,12 @@ impl Rails {
             .fold(None, |a, b| sooner(a, Some(b)))
     }
 
-    /// So many bytes have been asked for over this rail.
+    /// `bytes` bytes have been requested over this rail.
     pub fn asked(&mut self, rail: u8, bytes: u64) {
         self.rails[usize::from(rail)].owes += bytes;
     }
 
-    /// So many bytes are no longer expected over it.
+    /// `bytes` bytes are no longer expected over this rail.
     pub fn settled(&mut self, rail: u8, bytes: u64) {
         let rail = &mut self.rails[usize::from(rail)];
         rail.owes = rail.owes.saturating_sub(bytes);
@@ -233,8 +238,8 @@ impl Rails {
         }
     }
 
-    /// So many bytes of bulk came over it. A rail is as fast as what it owes comes, over a while:
-    /// frames come in batches.
+    /// `bytes` bytes of bulk arrived over this rail. Its speed is measured over an interval,
+    /// because frames arrive in batches.
     pub fn came(&mut self, rail: u8, bytes: u64, now: Time) {
         let (number, rail) = (rail, &mut self.rails[usize::from(rail)]);
         match rail.coming_since {
@@ -251,7 +256,7 @@ impl Rails {
         self.settled(number, bytes);
     }
 
-    /// How long the answer to a request took.
+    /// Adds the time from a request to its answer.
     pub fn bulk_sample(&mut self, rail: u8, measured: Time) {
         self.rails[usize::from(rail)].bulk.sample(measured);
     }
@@ -269,7 +274,7 @@ mod tests {
     use super::*;
 
     fn rails(speeds: &[u64]) -> Rails {
-        Rails::new(&speeds.iter().map(|speed| Link { payload: 1468, speed: *speed }).collect::<Vec<_>>())
+        Rails::new(&speeds.iter().map(|speed| RailLink { payload: 1468, speed: *speed }).collect::<Vec<_>>())
     }
 
     #[test]

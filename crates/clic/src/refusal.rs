@@ -1,9 +1,9 @@
-//! Why a frame was not believed. Nothing that comes from outside ends in a panic: it is counted
-//! here and forgotten.
+//! Reasons for rejecting a frame. No external input causes a panic: a rejected frame is counted
+//! here and dropped.
 
 #![forbid(unsafe_code)]
 
-/// The reasons, in the order in which a frame is examined.
+/// The reasons, in the order in which a frame is checked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, thiserror::Error)]
 #[repr(u8)]
 pub enum Refusal {
@@ -13,43 +13,43 @@ pub enum Refusal {
     /// Another version of the protocol.
     #[error("the frame speaks another version of the protocol")]
     Version,
-    /// No kind of frame that exists, or flags that do not.
+    /// Unknown kind of frame, or unknown flags.
     #[error("the frame is of no known kind, or has unknown flags")]
     Kind,
     /// The length does not fit the frame, its kind, or what it belongs to.
     #[error("the frame's length does not fit")]
     Length,
-    /// The check is wrong: another job, a forger, or bits that fell over on the way.
+    /// Wrong authentication tag: another job, a forged frame, or bit errors in transit.
     #[error("the frame does not carry the check of this job")]
     Forged,
     /// For another endpoint of this host.
     #[error("the frame is for another endpoint")]
     Endpoint,
-    /// Came over another rail than it says, or one that does not exist.
+    /// Arrived over another rail than its header claims, or over one that does not exist.
     #[error("the frame came over another rail than it says")]
     Rail,
-    /// From nobody we know.
+    /// From an unknown sender.
     #[error("the frame comes from an unknown sender")]
     Source,
-    /// Of an earlier life of one of the two processes.
+    /// From an earlier incarnation of one of the two processes.
     #[error("the frame belongs to an earlier session")]
     Stale,
-    /// Acknowledges what was never sent.
+    /// Acknowledges frames that were never sent.
     #[error("the frame acknowledges what was never sent")]
     Acknowledgement,
     /// Sequence number outside the window.
     #[error("the frame's number lies outside the window")]
     Window,
-    /// No room to keep a frame that came too early; it will come again.
+    /// No room to store a frame that arrived out of order; it will be retransmitted.
     #[error("there is no room for a frame that came too early")]
     Room,
-    /// Names a region, request or group that is not there (any more).
+    /// Names a region, request or group that does not exist (any more).
     #[error("the frame names something that is not there")]
     Unknown,
-    /// Offset and length reach beyond what they belong to.
+    /// Offset and length exceed the object they refer to.
     #[error("the frame reaches beyond the end of what it belongs to")]
     Range,
-    /// Bytes that are here already. Harmless: what is sent again may come twice.
+    /// A duplicate. Harmless: a retransmitted frame may arrive twice.
     #[error("the frame's bytes are here already")]
     Again,
 }
@@ -61,7 +61,7 @@ const KINDS: usize = Refusal::Again as usize + 1;
 pub struct Refusals([u64; KINDS]);
 
 impl Refusals {
-    /// Counts one.
+    /// Counts one rejected frame.
     pub fn count(&mut self, why: Refusal) {
         self.0[why as usize] += 1;
     }
@@ -71,12 +71,12 @@ impl Refusals {
         self.0[why as usize]
     }
 
-    /// All of them together.
+    /// The sum over all reasons.
     pub fn total(&self) -> u64 {
         self.0.iter().sum()
     }
 
-    /// Adds what another has counted.
+    /// Adds the counts of `other`.
     pub fn add(&mut self, other: &Refusals) {
         self.0.iter_mut().zip(other.0).for_each(|(own, theirs)| *own += theirs);
     }

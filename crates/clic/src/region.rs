@@ -1,24 +1,24 @@
-//! The publishing end of bulk: regions that the peer may ask for, and the answers that still have
-//! to go out.
+//! The publishing side of bulk transfers: regions that the peer may request, and the answers that
+//! are still to be sent.
 //!
-//! A request is answered from the region alone; nothing is remembered of what was sent, for the
-//! receiver asks again for what it misses. Bounded: [`ANSWERS`] requests wait at most, later ones
-//! are dropped. A region that is released or withdrawn is not read any more from that moment on,
-//! whatever requests are still there.
+//! A request is answered from the region alone. The sender keeps no record of what it sent, because
+//! the receiver asks again for what is missing. Bounded: at most [`ANSWERS`] requests are pending;
+//! later ones are dropped. Once a region is released or withdrawn it is never read again, whatever
+//! requests are still pending.
 
 #![forbid(unsafe_code)]
 
 use std::collections::VecDeque;
 
-use super::frame::Ask;
+use super::frame::BlockRequest;
 use super::refusal::Refusal;
 
-/// Most requests of a peer that wait for their answer.
+/// Maximum number of pending requests of a peer.
 pub const ANSWERS: usize = 128;
 
-/// Names a region towards its receiver.
+/// Identifies a region to its receiver.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct Key {
+pub struct RegionName {
     /// Slot in the owner's table.
     pub slot: u32,
     /// How often the slot has been used before.
@@ -30,11 +30,11 @@ pub struct Key {
 #[derive(Clone, Copy, Debug, Default)]
 struct Slot {
     generation: u32,
-    region: Option<Region>,
+    region: Option<ClicRegion>,
 }
 
 #[derive(Clone, Copy, Debug)]
-struct Region {
+struct ClicRegion {
     token: u64,
     length: u64,
     asked: bool,
@@ -46,50 +46,50 @@ struct Answer {
     request: u32,
     stamp: u32,
     token: u64,
-    ask: Ask,
+    ask: BlockRequest,
 }
 
 /// One frame of an answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Chunk {
-    /// Over which rail.
+    /// The rail to send it over.
     pub rail: u8,
-    /// For which request.
+    /// The request that it answers.
     pub request: u32,
-    /// Which of its chunks.
+    /// Its index in the request.
     pub index: u32,
-    /// The stamp of the request.
+    /// The timestamp of the request.
     pub stamp: u32,
     /// The owner's name for the region.
     pub token: u64,
-    /// Where the bytes lie in it.
+    /// Offset of the bytes in the region.
     pub offset: u64,
-    /// How many.
+    /// Their length.
     pub length: u16,
 }
 
-/// The state.
+/// The regions published to one peer, and the pending answers.
 #[derive(Debug, Default)]
-pub struct Regions {
+pub struct ClicRegions {
     slots: Vec<Slot>,
     free: Vec<u32>,
     answers: VecDeque<Answer>,
 }
 
-impl Regions {
-    /// Makes `length` bytes fetchable.
-    pub fn publish(&mut self, token: u64, length: u64) -> Key {
+impl ClicRegions {
+    /// Makes `length` bytes fetchable. `token` is the caller's name for them.
+    pub fn publish(&mut self, token: u64, length: u64) -> RegionName {
         let slot = self.free.pop().unwrap_or_else(|| {
             self.slots.push(Slot::default());
             self.slots.len() as u32 - 1
         });
         let entry = &mut self.slots[slot as usize];
-        entry.region = Some(Region { token, length, asked: false });
-        Key { slot, generation: entry.generation, length }
+        entry.region = Some(ClicRegion { token, length, asked: false });
+        RegionName { slot, generation: entry.generation, length }
     }
 
-    /// Takes a region back that nobody has asked for; false if somebody has.
-    pub fn withdraw(&mut self, key: Key) -> bool {
+    /// Withdraws a region that the peer has not requested yet; false if it has.
+    pub fn withdraw(&mut self, key: RegionName) -> bool {
         let untouched = self.find(key.slot, key.generation).is_ok_and(|region| !region.asked);
         if untouched {
             self.remove(key.slot);
@@ -97,7 +97,7 @@ impl Regions {
         untouched
     }
 
-    /// The peer is done with a region: gives its token.
+    /// The peer is done with a region. Returns its token.
     pub fn release(&mut self, slot: u32, generation: u32) -> Result<u64, Refusal> {
         let token = self.find(slot, generation)?.token;
         self.answers.retain(|answer| (answer.ask.slot, answer.ask.generation) != (slot, generation));
@@ -105,18 +105,25 @@ impl Regions {
         Ok(token)
     }
 
-    /// True when nothing is published.
+    /// True if nothing is published.
     pub fn is_empty(&self) -> bool {
         self.free.len() == self.slots.len()
     }
 
-    /// True when answers wait.
+    /// True if answers are pending.
     pub fn has_answers(&self) -> bool {
         !self.answers.is_empty()
     }
 
-    /// The peer asks, over a rail whose frames carry `payload` bytes.
-    pub fn asked(&mut self, ask: Ask, request: u32, stamp: u32, rail: u8, payload: usize) -> Result<(), Refusal> {
+    /// Handles a request of the peer, over a rail whose frames carry `payload` bytes.
+    pub fn asked(
+        &mut self,
+        ask: BlockRequest,
+        request: u32,
+        stamp: u32,
+        rail: u8,
+        payload: usize,
+    ) -> Result<(), Refusal> {
         ask.chunks().ok_or(Refusal::Length)?;
         if ask.chunk as usize > payload {
             return Err(Refusal::Length);
@@ -127,9 +134,9 @@ impl Regions {
         }
         region.asked = true;
         let token = region.token;
-        // Asked again while the first answer still waits: one will do. It keeps its turn, and so it
-        // must keep its stamp: a newer one would tell the receiver that all requests in between
-        // have been overtaken.
+        // Repeated while the first answer is still pending: one answer is enough. It keeps its
+        // place in the queue, so it must also keep its timestamp: a newer one would tell the
+        // receiver that all requests in between have been overtaken.
         if let Some(answer) = self.answers.iter_mut().find(|answer| answer.request == request && answer.rail == rail) {
             *answer = Answer { rail, request, stamp: answer.stamp, token, ask };
             return Ok(());
@@ -144,7 +151,7 @@ impl Regions {
     /// The next frame to send over a rail that is not in the bitmap `blocked`.
     pub fn next(&self, blocked: u8) -> Option<Chunk> {
         let answer = self.answers.iter().find(|answer| blocked >> answer.rail & 1 == 0)?;
-        let Ask { offset, length, chunk, missing, .. } = answer.ask;
+        let BlockRequest { offset, length, chunk, missing, .. } = answer.ask;
         let index = missing.trailing_zeros();
         let at = index * chunk;
         Some(Chunk {
@@ -158,7 +165,7 @@ impl Regions {
         })
     }
 
-    /// The frame that [`Regions::next`] gave has gone out.
+    /// The frame that [`ClicRegions::next`] returned has been sent.
     pub fn sent(&mut self, chunk: &Chunk) {
         let same = |answer: &Answer| answer.request == chunk.request && answer.rail == chunk.rail;
         if let Some(place) = self.answers.iter().position(same) {
@@ -170,7 +177,7 @@ impl Regions {
         }
     }
 
-    fn find(&mut self, slot: u32, generation: u32) -> Result<&mut Region, Refusal> {
+    fn find(&mut self, slot: u32, generation: u32) -> Result<&mut ClicRegion, Refusal> {
         let entry = self.slots.get_mut(slot as usize).filter(|entry| entry.generation == generation);
         entry.and_then(|entry| entry.region.as_mut()).ok_or(Refusal::Unknown)
     }
@@ -186,11 +193,18 @@ impl Regions {
 mod tests {
     use super::*;
 
-    fn ask(key: Key) -> Ask {
-        Ask { slot: key.slot, generation: key.generation, offset: 100, length: 250, chunk: 100, missing: 0b101 }
+    fn ask(key: RegionName) -> BlockRequest {
+        BlockRequest {
+            slot: key.slot,
+            generation: key.generation,
+            offset: 100,
+            length: 250,
+            chunk: 100,
+            missing: 0b101,
+        }
     }
 
-    fn drain(regions: &mut Regions, blocked: u8) -> Vec<(u64, u16)> {
+    fn drain(regions: &mut ClicRegions, blocked: u8) -> Vec<(u64, u16)> {
         let mut out = Vec::new();
         while let Some(chunk) = regions.next(blocked) {
             out.push((chunk.offset, chunk.length));
@@ -201,7 +215,7 @@ mod tests {
 
     #[test]
     fn what_is_missing_is_sent_and_nothing_else() {
-        let mut regions = Regions::default();
+        let mut regions = ClicRegions::default();
         let key = regions.publish(77, 350);
         assert_eq!(regions.asked(ask(key), 5, 9, 1, 1000), Ok(()));
         assert_eq!(regions.next(0b10), None, "that rail takes nothing now");
@@ -213,21 +227,21 @@ mod tests {
 
     #[test]
     fn nonsense_is_refused() {
-        let mut regions = Regions::default();
+        let mut regions = ClicRegions::default();
         let key = regions.publish(77, 349);
         let good = ask(key);
         let mut refused = |ask, payload| regions.asked(ask, 0, 0, 0, payload).unwrap_err();
         assert_eq!(refused(good, 1000), Refusal::Range);
-        assert_eq!(refused(Ask { offset: u64::MAX, ..good }, 1000), Refusal::Range);
+        assert_eq!(refused(BlockRequest { offset: u64::MAX, ..good }, 1000), Refusal::Range);
         assert_eq!(refused(good, 99), Refusal::Length);
-        assert_eq!(refused(Ask { chunk: 0, ..good }, 99), Refusal::Length);
-        assert_eq!(refused(Ask { slot: 1, ..good }, 1000), Refusal::Unknown);
-        assert_eq!(refused(Ask { generation: 1, ..good }, 1000), Refusal::Unknown);
+        assert_eq!(refused(BlockRequest { chunk: 0, ..good }, 99), Refusal::Length);
+        assert_eq!(refused(BlockRequest { slot: 1, ..good }, 1000), Refusal::Unknown);
+        assert_eq!(refused(BlockRequest { generation: 1, ..good }, 1000), Refusal::Unknown);
     }
 
     #[test]
     fn a_region_ends_once_and_its_slot_is_another_then() {
-        let mut regions = Regions::default();
+        let mut regions = ClicRegions::default();
         let key = regions.publish(1, 1000);
         let other = regions.publish(2, 1000);
         assert!(regions.withdraw(other) && !regions.withdraw(other));
@@ -244,7 +258,7 @@ mod tests {
 
     #[test]
     fn a_flood_of_requests_finds_an_end() {
-        let mut regions = Regions::default();
+        let mut regions = ClicRegions::default();
         let key = regions.publish(1, 1000);
         for request in 0..1000 {
             let wanted = if request < ANSWERS as u32 { Ok(()) } else { Err(Refusal::Room) };

@@ -1,8 +1,9 @@
-//! The receiving end of the ordered stream of one peer: what comes next, and what came too early.
+//! The receiving side of the ordered stream of one peer: the next expected frame, and frames that
+//! arrived out of order.
 //!
-//! Invariant: frames leave in order, each once. Bounded: at most `window` frames and `limit` bytes
-//! wait; a frame for which there is no room counts as lost. The next frame in order is never
-//! stored, so the stream always gets on.
+//! Invariant: frames are delivered in order, each once. Bounded: at most `window` frames and
+//! `limit` bytes are buffered; a frame for which there is no room counts as lost. The next frame in
+//! order is never buffered, so the stream always makes progress.
 
 #![forbid(unsafe_code)]
 
@@ -11,12 +12,12 @@ use std::collections::VecDeque;
 use super::frame::Kind;
 use super::refusal::Refusal;
 
-/// What of an ordered frame is delivered.
+/// An ordered frame that was buffered.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Kept {
-    /// What it is.
+pub struct DeliveredFrame {
+    /// The kind of frame.
     pub kind: Kind,
-    /// The second of its words (the first is the stamp).
+    /// The second of its header words (the first is the timestamp).
     pub word: u32,
     /// Its body.
     pub body: Box<[u8]>,
@@ -24,68 +25,72 @@ pub struct Kept {
 
 /// What to do with a frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Verdict {
-    /// It is the next one: deliver it, call [`Sequence::step`], then all that [`Sequence::ready`]
-    /// gives.
+pub enum FrameVerdict {
+    /// It is the next one: deliver it, call [`ReceiveSequence::step`], then deliver everything that
+    /// [`ReceiveSequence::ready`] returns, with a step after each.
     Deliver,
-    /// It came early and is kept.
+    /// It arrived out of order and is buffered.
     Kept,
-    /// It came before: acknowledge again.
+    /// It is a duplicate: acknowledge it again.
     Again,
 }
 
-/// The state.
+/// The receive state of one stream.
 #[derive(Debug)]
-pub struct Sequence {
+pub struct ReceiveSequence {
     next: u32,
-    /// Entry i is frame `next + 1 + i`; the last entry is always taken.
-    early: VecDeque<Option<Kept>>,
+    /// Entry i is frame `next + 1 + i`; the last entry is always occupied.
+    early: VecDeque<Option<DeliveredFrame>>,
     bytes: usize,
     window: u32,
     limit: usize,
 }
 
-impl Sequence {
-    /// A stream that begins with `first`.
-    pub fn new(first: u32, window: u32, limit: usize) -> Sequence {
-        Sequence { next: first, early: VecDeque::new(), bytes: 0, window, limit }
+impl ReceiveSequence {
+    /// Creates a stream that begins with number `first`.
+    pub fn new(first: u32, window: u32, limit: usize) -> ReceiveSequence {
+        ReceiveSequence { next: first, early: VecDeque::new(), bytes: 0, window, limit }
     }
 
-    /// Number of the next frame in order: all before it are here.
+    /// Number of the next frame in order: all earlier ones have arrived.
     pub fn next(&self) -> u32 {
         self.next
     }
 
-    /// Bit i: frame `next + 1 + i` is here.
+    /// Bit i: frame `next + 1 + i` has arrived.
     pub fn bitmap(&self) -> u64 {
         let bits = self.early.iter().take(64).enumerate();
         bits.fold(0, |all, (bit, kept)| all | u64::from(kept.is_some()) << bit)
     }
 
-    /// True when something came early: a frame before it is missing.
+    /// True if a frame arrived out of order: an earlier one is missing.
     pub fn has_gap(&self) -> bool {
         !self.early.is_empty()
     }
 
-    /// Bytes that wait.
+    /// Number of buffered bytes.
     pub fn bytes(&self) -> usize {
         self.bytes
     }
 
-    /// Looks at an ordered frame, and keeps a copy of what came early.
-    pub fn arrived(&mut self, number: u32, kind: Kind, word: u32, body: &[u8]) -> Result<Verdict, Refusal> {
+    /// Classifies an ordered frame, and buffers a copy if it is out of order.
+    ///
+    /// # Errors
+    /// [`Refusal::Window`] if the number is outside the window, [`Refusal::Room`] if there is no
+    /// room.
+    pub fn arrived(&mut self, number: u32, kind: Kind, word: u32, body: &[u8]) -> Result<FrameVerdict, Refusal> {
         let ahead = number.wrapping_sub(self.next);
         if ahead == 0 {
-            return Ok(Verdict::Deliver);
+            return Ok(FrameVerdict::Deliver);
         }
         if ahead >= self.window {
-            // Behind us as far as a window goes: it came before. Else it is from nowhere.
+            // Up to a window behind `next` it is a duplicate, otherwise it is invalid.
             let behind = self.next.wrapping_sub(number);
-            return if behind <= self.window { Ok(Verdict::Again) } else { Err(Refusal::Window) };
+            return if behind <= self.window { Ok(FrameVerdict::Again) } else { Err(Refusal::Window) };
         }
         let place = ahead as usize - 1;
         if self.early.get(place).is_some_and(Option::is_some) {
-            return Ok(Verdict::Again);
+            return Ok(FrameVerdict::Again);
         }
         if self.bytes + body.len() > self.limit {
             return Err(Refusal::Room);
@@ -94,8 +99,8 @@ impl Sequence {
             self.early.resize(place + 1, None);
         }
         self.bytes += body.len();
-        self.early[place] = Some(Kept { kind, word, body: body.into() });
-        Ok(Verdict::Kept)
+        self.early[place] = Some(DeliveredFrame { kind, word, body: body.into() });
+        Ok(FrameVerdict::Kept)
     }
 
     /// The next frame has been delivered.
@@ -104,9 +109,9 @@ impl Sequence {
         self.next = self.next.wrapping_add(1);
     }
 
-    /// After a step: the next frame, if it came early.
+    /// After a step: the next frame, if it is buffered.
     #[inline]
-    pub fn ready(&mut self) -> Option<Kept> {
+    pub fn ready(&mut self) -> Option<DeliveredFrame> {
         let kept = self.early.pop_front().flatten()?;
         self.bytes -= kept.body.len();
         Some(kept)
@@ -117,10 +122,10 @@ impl Sequence {
 mod tests {
     use super::*;
 
-    /// Delivers what can be; gives the words.
-    fn take(sequence: &mut Sequence, number: u32, length: usize) -> Result<Vec<u32>, Refusal> {
+    /// Delivers what is deliverable; returns the words.
+    fn take(sequence: &mut ReceiveSequence, number: u32, length: usize) -> Result<Vec<u32>, Refusal> {
         let mut out = Vec::new();
-        if sequence.arrived(number, Kind::Eager, number, &vec![1; length])? == Verdict::Deliver {
+        if sequence.arrived(number, Kind::Eager, number, &vec![1; length])? == FrameVerdict::Deliver {
             out.push(number);
             sequence.step();
             while let Some(kept) = sequence.ready() {
@@ -135,7 +140,7 @@ mod tests {
     fn what_comes_early_waits_for_its_turn() {
         let first = u32::MAX - 1;
         let number = |index: u32| first.wrapping_add(index);
-        let mut sequence = Sequence::new(first, 8, 100);
+        let mut sequence = ReceiveSequence::new(first, 8, 100);
         assert_eq!(take(&mut sequence, number(2), 10), Ok(vec![]));
         assert_eq!(take(&mut sequence, number(1), 10), Ok(vec![]));
         assert_eq!(take(&mut sequence, number(4), 10), Ok(vec![]));
@@ -148,9 +153,11 @@ mod tests {
 
     #[test]
     fn nothing_comes_twice_and_nothing_from_nowhere() {
-        let mut sequence = Sequence::new(10, 8, 100);
+        let mut sequence = ReceiveSequence::new(10, 8, 100);
         assert_eq!(take(&mut sequence, 12, 1), Ok(vec![]));
-        for (number, wanted) in [(12, Ok(Verdict::Again)), (9, Ok(Verdict::Again)), (2, Ok(Verdict::Again))] {
+        for (number, wanted) in
+            [(12, Ok(FrameVerdict::Again)), (9, Ok(FrameVerdict::Again)), (2, Ok(FrameVerdict::Again))]
+        {
             assert_eq!(sequence.arrived(number, Kind::Eager, 0, &[]), wanted, "{number}");
         }
         for number in [18, 1, 10 + (1 << 31)] {
@@ -161,10 +168,10 @@ mod tests {
 
     #[test]
     fn a_flood_of_early_frames_finds_an_end() {
-        let mut sequence = Sequence::new(0, 8, 100);
+        let mut sequence = ReceiveSequence::new(0, 8, 100);
         for number in 1..8 {
             let verdict = sequence.arrived(number, Kind::Eager, 0, &[0; 40]);
-            assert_eq!(verdict, if number < 3 { Ok(Verdict::Kept) } else { Err(Refusal::Room) });
+            assert_eq!(verdict, if number < 3 { Ok(FrameVerdict::Kept) } else { Err(Refusal::Room) });
         }
         assert_eq!(sequence.bytes(), 80);
         assert_eq!(take(&mut sequence, 0, 1000).unwrap().len(), 3, "the next frame always has room");

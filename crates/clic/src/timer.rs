@@ -1,9 +1,9 @@
-//! Time: how long a way and back takes, when something counts as lost, when to acknowledge, and
-//! when a few frames are worth waking a sleeper.
+//! Timers: round-trip estimation, retransmission timeouts, delayed acknowledgements, and batching
+//! of frames to a sleeping peer.
 //!
-//! Round trips are smoothed as in RFC 6298, from echoed stamps only, so that a frame that was sent
-//! twice cannot spoil them. Variance is left out: four times the mean, and never less than a floor,
-//! is far beyond it on one segment.
+//! Round-trip times are smoothed as in RFC 6298, from echoed timestamps only, so that retransmitted
+//! frames cannot distort them. The variance term is left out: four times the mean, with a floor, is
+//! far above it on a single segment.
 
 #![forbid(unsafe_code)]
 
@@ -16,39 +16,39 @@ pub const MILLISECOND: Time = 1_000_000;
 /// A second.
 pub const SECOND: Time = 1_000_000_000;
 
-/// Shortest time after which a frame counts as lost, while the receiver spins.
+/// Minimum retransmission timeout while the receiver spins.
 pub const AWAKE_FLOOR: Time = 200 * MICROSECOND;
-/// The same for a receiver that sleeps, or of which nothing is known.
+/// Minimum retransmission timeout for a receiver that sleeps, or before the first measurement.
 pub const ASLEEP_FLOOR: Time = 5 * MILLISECOND;
 /// Longest time between two attempts.
 pub const CEILING: Time = 100 * MILLISECOND;
-/// Longest time that an acknowledgement waits for company.
+/// Maximum delay of an acknowledgement.
 pub const ACKNOWLEDGE_AFTER: Time = 50 * MICROSECOND;
-/// How long a process that leaves waits for a peer that has said goodbye too, but has not
-/// acknowledged: it may be gone.
+/// How long a leaving process waits for a peer that has also said goodbye but has not acknowledged:
+/// the peer may be gone.
 pub const LINGER: Time = 50 * MILLISECOND;
-/// The same for a peer that has not said goodbye.
+/// How long a leaving process waits for a peer that has not said goodbye.
 pub const PATIENCE: Time = 2 * SECOND;
-/// After so many samples the longest is about a third of what it was.
+/// After this many samples the recorded maximum has decayed to about a third.
 const MEMORY: u64 = 256;
-/// Time in which stamps can be compared: half of that in which they come round.
+/// Interval over which timestamps are comparable: half their wrap-around period.
 const STAMPS: Time = 1 << (31 + 6);
-/// Frames towards a sleeper go out together: so many,
+/// Frames to a sleeping peer are sent as a batch once this many are waiting.
 pub const GATHERED: usize = 8;
-/// or those of so long a time.
+/// Longest time that a frame to a sleeping peer waits for others.
 pub const GATHER_FOR: Time = 10 * MICROSECOND;
 
-/// The time that a way and back takes.
+/// Estimate of a round-trip time.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct RoundTrip {
     smoothed: Option<Time>,
     least: Time,
-    /// The longest of late; it is forgotten slowly.
+    /// The recent maximum; it decays slowly.
     longest: Time,
 }
 
 impl RoundTrip {
-    /// Counts one measured way and back.
+    /// Adds one measured round trip.
     pub fn sample(&mut self, measured: Time) {
         let measured = measured.min(CEILING);
         self.longest = measured.max(self.longest - self.longest / MEMORY);
@@ -66,12 +66,13 @@ impl RoundTrip {
         self.smoothed
     }
 
-    /// The shortest ever seen; 0 before the first sample.
+    /// The minimum ever measured; 0 before the first sample.
     pub fn least(&self) -> Time {
         self.least
     }
 
-    /// After how long a frame counts as lost that has been tried `tries` times in vain.
+    /// The timeout after which a frame counts as lost that has been retransmitted `tries` times
+    /// without success.
     pub fn timeout(&self, asleep: bool, tries: u32) -> Time {
         let (base, floor) = match self.smoothed {
             Some(smoothed) => {
@@ -83,21 +84,22 @@ impl RoundTrip {
         (patience << tries.min(16)).min(CEILING.max(patience))
     }
 
-    /// How far a frame may be overtaken by later ones before it counts as lost.
+    /// The reordering window: a frame counts as lost once another has arrived that was sent more
+    /// than this much later.
     pub fn slack(&self) -> Time {
         (self.smoothed.unwrap_or(ASLEEP_FLOOR) / 4).max(10 * MICROSECOND)
     }
 }
 
-/// What an acknowledgement echoes: the newest ordered frame.
+/// The newest ordered frame, which an acknowledgement echoes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Newest {
-    /// Its stamp.
+    /// Its timestamp.
     pub stamp: u32,
-    /// The rail that it came over; the answer goes back over the same, which may be the only one
-    /// that works.
+    /// The rail that it arrived over. The acknowledgement returns over the same rail, which may be
+    /// the only one that works.
     pub rail: u8,
-    /// When it came.
+    /// When it arrived.
     pub at: Time,
 }
 
@@ -110,9 +112,9 @@ pub struct Delay {
 }
 
 impl Delay {
-    /// An ordered frame came. `at_once`: it leaves a gap, or was here already, or the `every`
-    /// frames are full. A frame that was sent before the newest one came late, and its stamp would
-    /// make the way look as long as its delay.
+    /// An ordered frame arrived. `at_once`: it leaves a gap, or is a duplicate. The acknowledgement
+    /// is also due at once after `every` frames. A frame that was sent before the newest one
+    /// arrived late; echoing its timestamp would make the round trip look as long as its delay.
     pub fn arrived(&mut self, newest: Newest, at_once: bool, every: u32) {
         let late =
             self.newest.is_some_and(|before| is_older(newest.stamp, before.stamp) && newest.at < before.at + STAMPS);
@@ -124,17 +126,17 @@ impl Delay {
         self.due = Some(self.due.map_or(latest, |due| due.min(latest)));
     }
 
-    /// Another frame has carried the acknowledgement, or it was sent itself.
+    /// Another frame carried the acknowledgement, or the acknowledgement itself was sent.
     pub fn carried(&mut self) {
         (self.due, self.frames) = (None, 0);
     }
 
-    /// When an acknowledgement must go out.
+    /// When an acknowledgement must be sent.
     pub fn due(&self) -> Option<Time> {
         self.due
     }
 
-    /// What it echoes.
+    /// The frame that it echoes.
     pub fn newest(&self) -> Option<Newest> {
         self.newest
     }
@@ -144,14 +146,14 @@ fn is_older(stamp: u32, other: u32) -> bool {
     stamp.wrapping_sub(other) >= 1 << 31
 }
 
-/// When frames that wait for a sleeping receiver go out: at once if it is awake, else when there
-/// are enough or the oldest has waited long enough. `None`: now.
+/// Until when frames to a peer that sleeps (`asleep`) are held back; `None`: send them now, because
+/// the peer is awake, there are enough of them, or the oldest has waited long enough.
 pub fn gather_until(asleep: bool, waiting: usize, oldest: Time, now: Time) -> Option<Time> {
     let until = oldest + GATHER_FOR;
     (asleep && waiting < GATHERED && now < until).then_some(until)
 }
 
-/// The earlier of two times, where a missing one is never.
+/// The earlier of two times; `None` means never.
 pub(super) fn sooner(one: Option<Time>, other: Option<Time>) -> Option<Time> {
     match (one, other) {
         (Some(one), Some(other)) => Some(one.min(other)),

@@ -1,12 +1,13 @@
-//! The sending end of the ordered stream to one peer: frames that are not acknowledged, and those
+//! The sending side of the ordered stream to one peer: frames that are not acknowledged, and frames
 //! not sent yet.
 //!
-//! A frame keeps no bytes but a reference to the caller's buffer, which is free again when the
-//! buffer's last frame and all before it are acknowledged. Loss is found in two ways: a frame that
-//! was sent clearly later is here (as in RACK, RFC 8985), or the oldest frame has waited too long;
-//! then that one alone goes again, and its answer tells of the others.
+//! A frame holds no payload but a reference to the caller's buffer. The buffer is free again once
+//! its last frame and all earlier ones are acknowledged. Loss is detected in two ways: a frame that
+//! was sent sufficiently later has arrived (as in RACK, RFC 8985), or the oldest frame has timed
+//! out. In the latter case only that frame is retransmitted, and its acknowledgement reveals what
+//! else is missing.
 //!
-//! Bounded: at most `capacity` frames, whatever they are for.
+//! Bounded: at most `capacity` frames of all kinds.
 
 #![forbid(unsafe_code)]
 
@@ -16,20 +17,20 @@ use super::Time;
 use super::frame::Kind;
 use super::refusal::Refusal;
 
-/// What stands behind the header of an ordered frame.
+/// The body of an ordered frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Content {
-    /// Eight bytes of the protocol's own.
+pub enum FrameContent {
+    /// Eight bytes of a control frame.
     Own([u8; 8]),
-    /// A part of a message.
+    /// A fragment of a message.
     Part {
         /// The caller's name for the message's bytes.
         buffer: u64,
-        /// Where the part begins.
+        /// Offset of the fragment in the message.
         offset: u32,
-        /// How long it is.
+        /// Its length.
         length: u16,
-        /// True for the last part.
+        /// True for the last fragment.
         last: bool,
     },
 }
@@ -37,15 +38,15 @@ pub enum Content {
 /// One frame of the stream.
 #[derive(Clone, Copy, Debug)]
 pub struct Flight {
-    /// What it is.
+    /// The kind of frame.
     pub kind: Kind,
-    /// The second of its words.
+    /// The second of its header words.
     pub word: u32,
     /// Its body.
-    pub content: Content,
-    /// When it was sent last; before that: when it came to the window.
+    pub content: FrameContent,
+    /// When it was last sent; before the first transmission: when it was queued.
     pub at: Time,
-    /// Over which rail it was sent last.
+    /// The rail over which it was last sent.
     pub rail: u8,
     state: State,
 }
@@ -58,67 +59,67 @@ enum State {
     Here,
 }
 
-/// What an acknowledgement brought.
+/// The effect of an acknowledgement.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Progress {
-    /// So many frames are newly known to be there.
+pub struct AckOutcome {
+    /// The number of frames newly known to have arrived.
     pub frames: usize,
     /// Bit r: rail r has carried one of them.
     pub rails: u8,
 }
 
-/// The state.
+/// The send window of one peer.
 #[derive(Debug)]
-pub struct Window {
+pub struct SendWindow {
     first: u32,
     frames: VecDeque<Flight>,
     capacity: usize,
-    /// Frames at the front that were sent at least once.
+    /// The number of frames at the front that have been sent at least once.
     sent: usize,
     lost: usize,
     tries: u32,
 }
 
-impl Window {
-    /// A stream that begins with `first`.
-    pub fn new(first: u32, capacity: usize) -> Window {
-        Window { first, frames: VecDeque::new(), capacity, sent: 0, lost: 0, tries: 0 }
+impl SendWindow {
+    /// Creates a stream that begins with number `first`.
+    pub fn new(first: u32, capacity: usize) -> SendWindow {
+        SendWindow { first, frames: VecDeque::new(), capacity, sent: 0, lost: 0, tries: 0 }
     }
 
-    /// The stream begins with this number; nothing has been sent yet.
+    /// Sets the first number of a stream of which nothing has been sent yet.
     pub fn begin(&mut self, first: u32) {
         debug_assert_eq!(self.sent, 0);
         self.first = first;
     }
 
-    /// How many more frames there is room for.
+    /// The number of frames that can still be queued.
     pub fn room(&self) -> usize {
         self.capacity - self.frames.len()
     }
 
-    /// True when everything is acknowledged.
+    /// True if everything is acknowledged.
     pub fn is_empty(&self) -> bool {
         self.frames.is_empty()
     }
 
-    /// Frames that were never sent, and since when the oldest of them waits.
+    /// The number of frames that have never been sent, and since when the oldest of them waits.
     pub fn waiting(&self) -> (usize, Option<Time>) {
         (self.frames.len() - self.sent, self.frames.get(self.sent).map(|flight| flight.at))
     }
 
-    /// Attempts in vain since something was acknowledged last.
+    /// Timeouts since the last progress.
     pub fn tries(&self) -> u32 {
         self.tries
     }
 
-    /// Puts a frame at the end. There must be [`Window::room`].
-    pub fn push(&mut self, now: Time, kind: Kind, word: u32, content: Content) {
+    /// Queues a frame. There must be [`SendWindow::room`].
+    pub fn push(&mut self, now: Time, kind: Kind, word: u32, content: FrameContent) {
         debug_assert!(self.room() > 0);
         self.frames.push_back(Flight { kind, word, content, at: now, rail: 0, state: State::Waiting });
     }
 
-    /// The next frame that goes out: a lost one before a new one. New ones only if `new`. With its
-    /// number.
+    /// The next frame to send, with its number: a lost frame before a new one. New frames only if
+    /// `new`.
     #[inline]
     pub fn next(&self, new: bool) -> Option<(u32, &Flight)> {
         let index = if self.lost > 0 {
@@ -131,7 +132,7 @@ impl Window {
         Some((self.first.wrapping_add(index as u32), &self.frames[index]))
     }
 
-    /// The frame of this number, which [`Window::next`] gave, has gone out.
+    /// The frame of this number, which [`SendWindow::next`] returned, has been sent.
     #[inline]
     pub fn sent(&mut self, number: u32, rail: u8, now: Time) {
         let index = number.wrapping_sub(self.first) as usize;
@@ -141,33 +142,36 @@ impl Window {
         *flight = Flight { at: now, rail, state: State::Sent, ..*flight };
     }
 
-    /// Takes an acknowledgement: all before `next`, and bit i of the bitmap for `next + 1 + i`. A
-    /// frame counts as lost when another is here that was sent more than `slack` later. `free`
-    /// hears of buffers that are free again.
+    /// Processes an acknowledgement of all frames before `next`, and of frame `next + 1 + i` for
+    /// each bit i set in the bitmap. A frame counts as lost if another one that was sent more than
+    /// `slack` later has arrived. Calls `free` for each buffer that is free again.
+    ///
+    /// # Errors
+    /// [`Refusal::Acknowledgement`] if it acknowledges frames that were never sent.
     pub fn acknowledged(
         &mut self,
         next: u32,
         bitmap: u64,
         slack: Time,
         free: &mut impl FnMut(u64),
-    ) -> Result<Progress, Refusal> {
+    ) -> Result<AckOutcome, Refusal> {
         let before = next.wrapping_sub(self.first) as usize;
         if before > self.sent {
-            // An old one says nothing new; one of the future is a lie.
+            // An old acknowledgement carries no news; one beyond what was sent is invalid.
             let old = self.first.wrapping_sub(next) as usize <= 1 << 30;
-            return if old { Ok(Progress::default()) } else { Err(Refusal::Acknowledgement) };
+            return if old { Ok(AckOutcome::default()) } else { Err(Refusal::Acknowledgement) };
         }
         let highest = 64 - bitmap.leading_zeros() as usize;
         if highest > 0 && before + highest >= self.sent {
             return Err(Refusal::Acknowledgement);
         }
-        let mut progress = Progress::default();
+        let mut progress = AckOutcome::default();
         let mut newest = 0;
         for _ in 0..before {
             let Some(flight) = self.frames.pop_front() else { break };
             self.lost -= usize::from(flight.state == State::Lost);
             progress.note(&flight, &mut newest);
-            if let Content::Part { buffer, last: true, .. } = flight.content {
+            if let FrameContent::Part { buffer, last: true, .. } = flight.content {
                 free(buffer);
             }
         }
@@ -188,7 +192,7 @@ impl Window {
         Ok(progress)
     }
 
-    /// Everything that was sent before `then`, and is not here, counts as lost.
+    /// Marks everything as lost that was sent before `then` and has not arrived.
     fn mark_overtaken(&mut self, then: Time) {
         for flight in self.frames.iter_mut().take(self.sent) {
             if flight.state == State::Sent && flight.at < then {
@@ -198,15 +202,15 @@ impl Window {
         }
     }
 
-    /// When the oldest frame counts as lost, with a patience of `timeout`. Nothing when none is
-    /// under way.
+    /// When the oldest frame times out; `None` if none is in flight.
     #[inline]
     pub fn deadline(&self, timeout: Time) -> Option<Time> {
         let oldest = self.frames.front()?;
         (oldest.state == State::Sent).then(|| oldest.at + timeout)
     }
 
-    /// The oldest frame has waited too long: it goes again. Says over which rail it went, and when.
+    /// The oldest frame has timed out and is to be retransmitted. Returns the rail and the time of
+    /// its last transmission.
     pub fn expired(&mut self) -> Option<(u8, Time)> {
         let oldest = self.frames.front_mut().filter(|oldest| oldest.state == State::Sent)?;
         oldest.state = State::Lost;
@@ -216,7 +220,7 @@ impl Window {
     }
 }
 
-impl Progress {
+impl AckOutcome {
     fn note(&mut self, flight: &Flight, newest: &mut Time) {
         if flight.state != State::Here {
             self.frames += 1;
@@ -232,17 +236,17 @@ mod tests {
 
     const SLACK: Time = 100;
 
-    fn window(frames: u32) -> Window {
-        let mut window = Window::new(u32::MAX, 8);
+    fn window(frames: u32) -> SendWindow {
+        let mut window = SendWindow::new(u32::MAX, 8);
         for word in 0..frames {
-            let content = Content::Part { buffer: u64::from(word), offset: 0, length: 10, last: word % 2 == 1 };
+            let content = FrameContent::Part { buffer: u64::from(word), offset: 0, length: 10, last: word % 2 == 1 };
             window.push(0, Kind::Eager, word, content);
         }
         window
     }
 
-    /// Sends all that wants to go; gives the words.
-    fn send_all(window: &mut Window, now: Time) -> Vec<u32> {
+    /// Sends everything that is ready; returns the words.
+    fn send_all(window: &mut SendWindow, now: Time) -> Vec<u32> {
         let mut words = Vec::new();
         while let Some((number, flight)) = window.next(true) {
             words.push(flight.word);
@@ -251,7 +255,7 @@ mod tests {
         words
     }
 
-    fn acknowledge(window: &mut Window, next: u32, bitmap: u64) -> Result<(Progress, Vec<u64>), Refusal> {
+    fn acknowledge(window: &mut SendWindow, next: u32, bitmap: u64) -> Result<(AckOutcome, Vec<u64>), Refusal> {
         let mut free = Vec::new();
         window.acknowledged(next, bitmap, SLACK, &mut |buffer| free.push(buffer)).map(|progress| (progress, free))
     }
@@ -261,9 +265,9 @@ mod tests {
         let mut window = window(4);
         assert_eq!((window.room(), window.waiting()), (4, (4, Some(0))));
         assert_eq!(send_all(&mut window, 10), [0, 1, 2, 3]);
-        assert_eq!(acknowledge(&mut window, 2, 0), Ok((Progress { frames: 3, rails: 2 }, vec![1])));
-        assert_eq!(acknowledge(&mut window, 1, 0), Ok((Progress::default(), vec![])), "an old one");
-        assert_eq!(acknowledge(&mut window, 3, 0), Ok((Progress { frames: 1, rails: 2 }, vec![3])));
+        assert_eq!(acknowledge(&mut window, 2, 0), Ok((AckOutcome { frames: 3, rails: 2 }, vec![1])));
+        assert_eq!(acknowledge(&mut window, 1, 0), Ok((AckOutcome::default(), vec![])), "an old one");
+        assert_eq!(acknowledge(&mut window, 3, 0), Ok((AckOutcome { frames: 1, rails: 2 }, vec![3])));
         assert!(window.is_empty());
     }
 
@@ -283,14 +287,14 @@ mod tests {
     fn what_was_overtaken_goes_again_and_only_that() {
         let mut window = window(6);
         send_all(&mut window, 0);
-        // Frames 0, 2 and 5 are missing; 5 may still be under way.
+        // Frames 0, 2 and 5 are missing; 5 may still be in flight.
         assert_eq!(acknowledge(&mut window, u32::MAX, 0b1101).unwrap().0.frames, 3);
         assert_eq!(send_all(&mut window, 0), Vec::<u32>::new(), "within the slack nothing is lost");
-        window.push(500, Kind::Eager, 6, Content::Own([0; 8]));
+        window.push(500, Kind::Eager, 6, FrameContent::Own([0; 8]));
         assert_eq!(send_all(&mut window, 500), [6]);
         assert_eq!(acknowledge(&mut window, u32::MAX, 0b10_1101).unwrap().0.frames, 1);
         assert_eq!(send_all(&mut window, 600), [0, 2, 5]);
-        assert_eq!(acknowledge(&mut window, 6, 0).unwrap().0, Progress { frames: 3, rails: 2 });
+        assert_eq!(acknowledge(&mut window, 6, 0).unwrap().0, AckOutcome { frames: 3, rails: 2 });
         assert!(window.is_empty());
     }
 

@@ -1,17 +1,17 @@
-//! Whether a send and a receive buffer share bytes, which the standard forbids (MPI 5.0, section
-//! 6.2): asked only where both begin at the same address, since that is how programs get it wrong.
+//! Detects a send and a receive buffer that share bytes, which the standard forbids (MPI 5.0,
+//! section 6.2). Called only if both start at the same address, the usual mistake in programs.
 //!
-//! The answer is "yes" only where it is certain. Elements without gaps are known to the byte; of a
-//! row of elements with gaps only the first and the last byte of data are looked at, so that types
-//! that interleave are never refused.
+//! The check reports an overlap only if it is certain. For elements without gaps the bytes are
+//! known exactly. For elements with gaps only the first and the last byte of data count, so that
+//! interleaved types are never rejected.
 
 use crate::buffers::{Blocks, Buffer, Element};
 
-/// Addresses from and to.
+/// Half-open range of addresses.
 type Range = (i64, i64);
 
 impl Element {
-    /// Adds bytes that `count` elements at `pointer` certainly hold.
+    /// Adds bytes that `count` elements at `pointer` certainly occupy.
     fn certain(&self, pointer: *mut u8, count: i64, into: &mut Vec<Range>) {
         let Some((first, end)) = self.span(count).filter(|_| count > 0 && self.size > 0) else { return };
         let address = pointer.addr() as i64;
@@ -30,21 +30,21 @@ impl Buffer {
         Blocks::Equal { pointer: self.pointer, count: self.count, element: self.element.clone() }
     }
 
-    /// Whether it shares bytes with `number` blocks.
+    /// True if the buffer certainly shares bytes with `number` blocks.
     pub fn overlaps(&self, blocks: &Blocks, number: usize) -> bool {
         self.block().overlaps(1, blocks, number)
     }
 }
 
 impl Blocks {
-    /// Where displacement 0 is.
+    /// Address of displacement 0.
     pub fn pointer(&self) -> *mut u8 {
         match self {
             Blocks::Equal { pointer, .. } | Blocks::Varying { pointer, .. } | Blocks::Mixed { pointer, .. } => *pointer,
         }
     }
 
-    /// Bytes that `number` blocks certainly hold, by rising address.
+    /// Byte ranges that `number` blocks certainly occupy, in ascending order.
     fn certain(&self, number: usize) -> Vec<Range> {
         let mut ranges = Vec::new();
         match self {
@@ -66,7 +66,7 @@ impl Blocks {
         ranges
     }
 
-    /// Whether `own` of these blocks share bytes with `number` of the others.
+    /// True if `own` of these blocks certainly share bytes with `number` of the others.
     pub fn overlaps(&self, own: usize, others: &Blocks, number: usize) -> bool {
         let (mine, theirs) = (self.certain(own), others.certain(number));
         let (mut i, mut j) = (0, 0);
@@ -98,7 +98,7 @@ mod tests {
         Blocks::Varying { pointer, counts, displacements, element: Element::dense(4) }
     }
 
-    /// Every second integer, from the first or from the second on.
+    /// Every second integer, starting with the first or with the second.
     fn every_second(first: i64) -> Element {
         let int = Datatype::named(Basic::Int);
         let one = Datatype::hindexed_block(1, &[4 * first], &int, Form::Small).expect("a valid type");

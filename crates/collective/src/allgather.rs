@@ -1,9 +1,9 @@
 //! MPI_ALLGATHER and MPI_ALLGATHERV (6.7): Bruck's algorithm for little data, recursive doubling
-//! for powers of two, a ring for much data.
+//! for powers of two, a ring for large data.
 //!
-//! All sizes are known on every rank, so the "v" form has the same algorithms; only recursive
-//! doubling needs blocks that lie in a row. Bruck's algorithm works on packed bytes that start with
-//! my own block and unpacks at the end.
+//! All ranks know all sizes, so the "v" form uses the same algorithms; only recursive doubling
+//! needs consecutive blocks. Bruck's algorithm works on packed bytes that start with this rank's
+//! block, and unpacks at the end.
 
 use crate::Call;
 use crate::buffers::{Blocks, Buffer, Piece};
@@ -14,20 +14,20 @@ use crate::select::{Algorithm, Collective, Size};
 /// Arguments of an allgather.
 #[derive(Clone, Debug)]
 pub struct Allgather {
-    /// What I contribute; `None` means that it lies in my block already (MPI_IN_PLACE).
+    /// This rank's contribution; `None` if it is already in its block (MPI_IN_PLACE).
     pub send: Option<Buffer>,
-    /// Where the blocks of all ranks go.
+    /// Destination of the blocks of all ranks.
     pub receive: Blocks,
 }
 
-/// A plan that gives every rank the blocks of all, for both forms.
+/// Builds a plan that gives every rank the blocks of all ranks, for both forms.
 pub fn allgather(call: &Call, arguments: &Allgather) -> Result<Plan, PlanError> {
     let mut builder = Builder::new(call.team);
     append(&mut builder, call, arguments);
     builder.finish()
 }
 
-/// Adds the allgather to a plan.
+/// Appends the allgather to a plan.
 pub(crate) fn append(builder: &mut Builder, call: &Call, arguments: &Allgather) {
     let size = builder.size();
     let receive = &arguments.receive;
@@ -48,7 +48,7 @@ pub(crate) fn append(builder: &mut Builder, call: &Call, arguments: &Allgather) 
     builder.phase();
 }
 
-/// Every rank passes on the block that it received last.
+/// Every rank forwards the block that it received last.
 pub(crate) fn ring(builder: &mut Builder, receive: &Blocks) {
     let (rank, size) = (builder.rank(), builder.size());
     let (above, below) = ((rank + size - 1) % size, (rank + 1) % size);
@@ -73,7 +73,7 @@ fn recursive_doubling(builder: &mut Builder, receive: &Blocks) {
 
 fn bruck(builder: &mut Builder, receive: &Blocks) {
     let (rank, size) = (builder.rank(), builder.size());
-    // starts[i]: where the block of rank (rank + i) % size begins in the packed bytes.
+    // starts[i]: offset of the block of rank (rank + i) % size in the packed bytes.
     let mut starts = vec![0i64; size + 1];
     for index in 0..size {
         starts[index + 1] = starts[index].saturating_add(receive.bytes((rank + index) % size));

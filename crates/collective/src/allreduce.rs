@@ -1,25 +1,24 @@
 //! MPI_ALLREDUCE (6.9.6): recursive doubling for short vectors; halving and doubling (Rabenseifner
-//! 2004) for long ones; a ring for very long ones on any number of ranks when the operation
-//! commutes.
+//! 2004) for long ones; a ring for very long ones on any number of ranks if the operation commutes.
 //!
-//! Every element is either computed on one rank only and handed around, or computed by all ranks
-//! with the same operands in the same order: all ranks get the same bits.
+//! Every element is either computed on one rank only and then distributed, or computed by all ranks
+//! with the same operands in the same order. So all ranks get the same bits.
 
 use crate::Call;
 use crate::builder::Builder;
-use crate::halving::{Operand, Pair, elements, even_parts, halve};
+use crate::halving::{Operand, RowPair, elements, even_parts, halve};
 use crate::plan::{Plan, PlanError};
 use crate::select::{Algorithm, Collective, Size};
 use crate::tree::Fold;
 
-/// A plan that combines the vectors of all ranks in `receive` on every rank.
+/// Builds a plan that combines the vectors of all ranks in `receive` on every rank.
 pub fn allreduce(call: &Call, operand: &Operand, receive: *mut u8) -> Result<Plan, PlanError> {
     let mut builder = Builder::new(call.team);
     append(&mut builder, call, operand, receive);
     builder.finish()
 }
 
-/// Adds the reduction to a plan.
+/// Appends the reduction to a plan.
 pub(crate) fn append(builder: &mut Builder, call: &Call, operand: &Operand, receive: *mut u8) {
     let size = Size::of(builder.size(), operand.bytes()).commutative(operand.reducer.is_commutative());
     match call.selection.choose(Collective::Allreduce, size) {
@@ -32,7 +31,7 @@ pub(crate) fn append(builder: &mut Builder, call: &Call, operand: &Operand, rece
 
 fn recursive_doubling(builder: &mut Builder, operand: &Operand, receive: *mut u8) {
     let fold = Fold::new(builder.size());
-    let mut pair = Pair::new(builder, operand, receive);
+    let mut pair = RowPair::new(builder, operand, receive);
     if let Some(number) = pair.fold(builder, operand, fold) {
         for level in 0..fold.levels() {
             let partner = number ^ 1 << level;
@@ -48,7 +47,7 @@ fn recursive_doubling(builder: &mut Builder, operand: &Operand, receive: *mut u8
     unfold(builder, operand, fold, receive);
 }
 
-/// Gives the result to those that did not go on.
+/// Sends the result to the ranks that were folded away.
 fn unfold(builder: &mut Builder, operand: &Operand, fold: Fold, receive: *mut u8) {
     let rank = builder.rank();
     match fold.number(rank) {
@@ -64,7 +63,7 @@ fn unfold(builder: &mut Builder, operand: &Operand, fold: Fold, receive: *mut u8
 
 fn rabenseifner(builder: &mut Builder, operand: &Operand, receive: *mut u8) {
     let fold = Fold::new(builder.size());
-    let mut pair = Pair::new(builder, operand, receive);
+    let mut pair = RowPair::new(builder, operand, receive);
     if let Some(number) = pair.fold(builder, operand, fold) {
         let starts = even_parts(operand.count, fold.power);
         let halved = halve(builder, operand, &mut pair, fold, number, &starts);
@@ -83,11 +82,11 @@ fn rabenseifner(builder: &mut Builder, operand: &Operand, receive: *mut u8) {
     unfold(builder, operand, fold, receive);
 }
 
-/// Part p starts at rank p + 1, travels the ring while every rank adds its own, is complete at rank
-/// p, and travels on.
+/// Part p starts at rank p + 1 and travels around the ring, while every rank adds its own vector.
+/// It is complete at rank p and then travels around once more.
 fn ring(builder: &mut Builder, operand: &Operand, receive: *mut u8) {
     let (rank, size) = (builder.rank(), builder.size());
-    let pair = Pair::new(builder, operand, receive);
+    let pair = RowPair::new(builder, operand, receive);
     let starts = even_parts(operand.count, size);
     let (above, below) = ((rank + size - 1) % size, (rank + 1) % size);
     let part = |back: usize| {

@@ -1,8 +1,7 @@
 //! MPI_ALLTOALL, MPI_ALLTOALLV and MPI_ALLTOALLW (6.8): Bruck's algorithm for tiny equal blocks,
-//! everything at once for middle sizes and few ranks, pairs of ranks one after the other for large
-//! blocks.
+//! all messages at once for medium sizes or few ranks, pairwise exchange for large blocks.
 //!
-//! In place, the blocks are first copied away packed; then it is an ordinary exchange.
+//! In place, the blocks are first packed into memory of the plan; the rest is an ordinary exchange.
 
 use crate::Call;
 use crate::buffers::{Blocks, Element, Piece};
@@ -10,26 +9,26 @@ use crate::builder::Builder;
 use crate::plan::{Plan, PlanError};
 use crate::select::{Algorithm, Collective, Size};
 
-/// Exchanges that the pairwise algorithm keeps under way at a time.
+/// Number of exchanges that the pairwise algorithm keeps in flight.
 const PAIRS: usize = 4;
 
 /// Arguments of an alltoall.
 #[derive(Clone, Debug)]
 pub struct Alltoall {
-    /// The block for each rank; `None` means that they lie in `receive` (MPI_IN_PLACE).
+    /// The block for each rank; `None` if they are in `receive` (MPI_IN_PLACE).
     pub send: Option<Blocks>,
-    /// Where the block of each rank goes.
+    /// Destination of the block from each rank.
     pub receive: Blocks,
 }
 
-/// A plan that gives every rank its block of every rank, for all three forms.
+/// Builds a plan that gives every rank its block from every rank, for all three forms.
 pub fn alltoall(call: &Call, arguments: &Alltoall) -> Result<Plan, PlanError> {
     let mut builder = Builder::new(call.team);
     let size = builder.size();
     let receive = &arguments.receive;
     let (collective, bytes) = match receive {
         Blocks::Equal { .. } => (Collective::Alltoall, receive.bytes(0)),
-        // Only this rank knows these sizes: the choice must not look at them.
+        // These sizes differ between ranks, so the choice must not depend on them.
         _ => (Collective::Alltoallv, 0),
     };
     let packed;
@@ -93,9 +92,8 @@ fn pairwise(builder: &mut Builder, send: &Blocks, receive: &Blocks) {
     }
 }
 
-/// Round k moves every block whose distance has bit k to the rank 2^k above, together with the
-/// blocks that are only passing through. Blocks are indexed by the distance from their sender to
-/// their receiver.
+/// In round k, every block whose distance has bit k moves to the rank 2^k above, together with
+/// blocks in transit. Blocks are indexed by the distance from their sender to their receiver.
 fn bruck(builder: &mut Builder, send: &Blocks, receive: &Blocks) {
     let (rank, size) = (builder.rank(), builder.size());
     let bytes = send.bytes(0);

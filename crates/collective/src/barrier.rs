@@ -1,12 +1,12 @@
-//! MPI_BARRIER (6.3) by dissemination: in round k every rank signals the rank 2^k above and awaits
-//! the one 2^k below (Hensgen, Finkel and Manber 1988). After ceil(log2 n) rounds everybody has
-//! heard of everybody.
+//! MPI_BARRIER (6.3) by dissemination: in round k, every rank signals the rank 2^k above and waits
+//! for the one 2^k below (Hensgen, Finkel and Manber 1988). After ceil(log2 n) rounds, every rank
+//! depends on every other.
 
 use crate::Call;
 use crate::builder::Builder;
 use crate::plan::{Plan, PlanError};
 
-/// A plan that completes nowhere before it was started everywhere.
+/// Builds a plan that completes on no rank before it has been started on every rank.
 pub fn barrier(call: &Call) -> Result<Plan, PlanError> {
     let mut builder = Builder::new(call.team);
     dissemination(&mut builder);

@@ -1,9 +1,9 @@
-//! MPI_BCAST (6.4): binomial tree for small data; a scatter of parts followed by a ring for large
-//! data (van de Geijn); a chain of chunks for very large data on few ranks, where every rank sends
-//! and receives at the same time.
+//! MPI_BCAST (6.4): a binomial tree for small data; a scatter of parts followed by a ring for large
+//! data (van de Geijn); a chain of chunks for very large data on few ranks, in which every rank
+//! sends and receives concurrently.
 //!
-//! Count and type may differ between ranks as long as the bytes are the same, so the choice looks
-//! at bytes only.
+//! Count and type may differ between ranks as long as the number of bytes is the same, so the
+//! choice depends on bytes only.
 
 use crate::Call;
 use crate::buffers::{Buffer, Piece};
@@ -14,17 +14,17 @@ use crate::tree::{Binomial, absolute, relative};
 
 /// Bytes that one step of the chain moves.
 const CHUNK: i64 = 64 * 1024;
-/// Chunks that may be under way to one rank of the chain.
+/// Maximum number of chunks in flight to one rank of the chain.
 const WINDOW: usize = 4;
 
-/// A plan that brings the data of `root` to all ranks.
+/// Builds a plan that sends the data of `root` to all ranks.
 pub fn bcast(call: &Call, root: usize, data: &Buffer) -> Result<Plan, PlanError> {
     let mut builder = Builder::new(call.team);
     append(&mut builder, call, root, data);
     builder.finish()
 }
 
-/// Adds the broadcast to a plan.
+/// Appends the broadcast to a plan.
 pub(crate) fn append(builder: &mut Builder, call: &Call, root: usize, data: &Buffer) {
     if builder.size() == 1 {
         return;
@@ -51,8 +51,8 @@ pub(crate) fn binomial(builder: &mut Builder, root: usize, data: &Piece) {
     }
 }
 
-/// Runs an algorithm that cuts the data anywhere: data with gaps is packed at the root and unpacked
-/// at the others.
+/// Runs an algorithm that may cut the data at any byte: data with gaps is packed at the root and
+/// unpacked at the other ranks.
 fn in_bytes(builder: &mut Builder, root: usize, data: &Buffer, algorithm: fn(&mut Builder, usize, *mut u8, i64)) {
     let bytes = data.bytes();
     if data.element.is_dense() {

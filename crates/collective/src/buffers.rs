@@ -1,10 +1,10 @@
-//! How the plans see user memory: elements with gaps, buffers, rows of blocks, and the pieces that
-//! one step moves.
+//! User memory as the plans see it: elements with gaps, buffers, arrays of blocks, and the piece
+//! that one step moves.
 //!
-//! This is the only module that calls the datatype crate. A type that is dense (no gaps, first byte
-//! at 0) is moved as plain bytes. Invariant: pointers are only offset, never dereferenced, before a
-//! step runs; offsets wrap, so that NULL (`MPI_BOTTOM`) with absolute displacements and negative
-//! extents are ordinary.
+//! This is the only module that calls the datatype crate. A dense type (no gaps, first byte at 0)
+//! is moved as plain bytes. Invariant: before a step runs, pointers are only offset, never
+//! dereferenced. Offsets wrap, so that NULL (`MPI_BOTTOM`) with absolute displacements and negative
+//! extents need no special case.
 
 use std::alloc::{Layout, alloc, dealloc};
 use std::ptr::NonNull;
@@ -12,7 +12,7 @@ use std::ptr::NonNull;
 use towpath_base::transfer::{Source, Target};
 use towpath_datatype::Datatype;
 
-/// One element of a buffer: its extent, where its bytes lie, and how to move it.
+/// One element of a buffer: its extent, the location of its data, and its datatype.
 #[derive(Clone, Debug)]
 pub struct Element {
     /// Bytes of data.
@@ -21,7 +21,7 @@ pub struct Element {
     pub(crate) extent: i64,
     /// Offset of the first byte of data (true lower bound).
     pub(crate) lower: i64,
-    /// Offset behind the last byte of data (true upper bound).
+    /// Offset past the last byte of data (true upper bound).
     pub(crate) upper: i64,
     /// `None` when the element is dense.
     datatype: Option<Datatype>,
@@ -42,17 +42,17 @@ impl Element {
         Element { size, extent, lower, upper: datatype.true_ub(), datatype: Some(datatype.clone()) }
     }
 
-    /// Whether a row of these elements is a row of bytes.
+    /// True if consecutive elements form contiguous bytes.
     pub(crate) fn is_dense(&self) -> bool {
         self.datatype.is_none()
     }
 
-    /// Address of element `index` of the row that starts at `pointer`.
+    /// Address of element `index` of the array at `pointer`.
     pub(crate) fn at(&self, pointer: *mut u8, index: i64) -> *mut u8 {
         pointer.wrapping_offset(index.wrapping_mul(self.extent) as isize)
     }
 
-    /// Elements `first..first + count` of the row that starts at `pointer`.
+    /// Elements `first..first + count` of the array at `pointer`.
     pub(crate) fn piece(&self, pointer: *mut u8, first: i64, count: i64) -> Piece {
         let pointer = self.at(pointer, first);
         match &self.datatype {
@@ -61,8 +61,8 @@ impl Element {
         }
     }
 
-    /// Lowest and highest offset that a row of `count` elements touches; `None` when it does not
-    /// fit into 63 bits.
+    /// Lowest and highest offset that `count` consecutive elements touch; `None` on overflow of 63
+    /// bits.
     pub(crate) fn span(&self, count: i64) -> Option<(i64, i64)> {
         if count == 0 {
             return Some((0, 0));
@@ -72,67 +72,67 @@ impl Element {
     }
 }
 
-/// `count` elements in a row.
+/// An array of `count` elements.
 #[derive(Clone, Debug)]
 pub struct Buffer {
     /// First element.
     pub pointer: *mut u8,
-    /// How many elements.
+    /// Number of elements.
     pub count: i64,
-    /// What they are.
+    /// The type of the elements.
     pub element: Element,
 }
 
 impl Buffer {
-    /// All of it.
+    /// The whole buffer as one piece.
     pub(crate) fn piece(&self) -> Piece {
         self.element.piece(self.pointer, 0, self.count)
     }
 
-    /// Bytes of data in it.
+    /// Bytes of data in the buffer.
     pub(crate) fn bytes(&self) -> i64 {
         self.count.saturating_mul(self.element.size)
     }
 }
 
-/// One block per rank in one piece of memory.
+/// One block per rank, all in one buffer.
 #[derive(Clone, Debug)]
 pub enum Blocks {
-    /// Blocks of equal count in a row, rank 0 first.
+    /// Consecutive blocks of equal count, rank 0 first.
     Equal {
         /// First block.
         pointer: *mut u8,
         /// Elements in each block.
         count: i64,
-        /// What they are.
+        /// The type of the elements.
         element: Element,
     },
-    /// The "v" form: counts and displacements in extents of the element.
+    /// The "v" form: counts, and displacements in extents of the element.
     Varying {
-        /// Where displacement 0 is.
+        /// Address of displacement 0.
         pointer: *mut u8,
         /// Elements of each block.
         counts: Box<[i64]>,
         /// First element of each block, in extents from `pointer`.
         displacements: Box<[i64]>,
-        /// What they are.
+        /// The type of the elements.
         element: Element,
     },
-    /// The "w" form: a type for each block, displacements in bytes.
+    /// The "w" form: a type for each block, and displacements in bytes.
     Mixed {
-        /// Where displacement 0 is.
+        /// Address of displacement 0.
         pointer: *mut u8,
         /// Elements of each block.
         counts: Box<[i64]>,
         /// First element of each block, in bytes from `pointer`.
         displacements: Box<[i64]>,
-        /// What the elements of each block are.
+        /// The type of the elements of each block.
         elements: Box<[Element]>,
     },
 }
 
 impl Blocks {
-    /// Whether all blocks are of equal count, which all ranks know then.
+    /// True if all blocks have equal count, which all ranks then know.
     pub(crate) fn is_equal(&self) -> bool {
         matches!(self, Blocks::Equal { .. })
     }
@@ -153,7 +153,7 @@ impl Blocks {
     /// Blocks `first..first + number` as one piece.
     ///
     /// # Panics
-    /// When the blocks are not of equal count: they do not lie in a row then.
+    /// If the blocks are not of equal count, since they are not consecutive then.
     pub(crate) fn pieces(&self, first: usize, number: usize) -> Piece {
         match self {
             Blocks::Equal { pointer, count, element } => {
@@ -173,11 +173,11 @@ impl Blocks {
     }
 }
 
-/// What one step moves.
+/// The data that one step moves.
 #[derive(Clone, Debug)]
 pub(crate) struct Piece {
     pub(crate) pointer: *mut u8,
-    /// Elements; bytes where there is no datatype.
+    /// Number of elements; of bytes if there is no datatype.
     count: i64,
     /// Bytes in an element.
     size: i64,
@@ -185,12 +185,12 @@ pub(crate) struct Piece {
 }
 
 impl Piece {
-    /// A row of bytes.
+    /// Contiguous bytes.
     pub(crate) fn raw(pointer: *mut u8, bytes: i64) -> Piece {
         Piece { pointer, count: bytes, size: 1, datatype: None }
     }
 
-    /// Bytes `first..first + bytes` of a row of bytes that starts at `pointer`.
+    /// Bytes `first..first + bytes` of the contiguous bytes at `pointer`.
     pub(crate) fn range(pointer: *mut u8, first: i64, bytes: i64) -> Piece {
         Piece::raw(pointer.wrapping_offset(first as isize), bytes)
     }
@@ -200,13 +200,13 @@ impl Piece {
         self.count.wrapping_mul(self.size)
     }
 
-    /// Address and length where it is a row of bytes.
+    /// Address and length, if the data is contiguous bytes.
     #[inline]
     pub(crate) fn row(&self) -> Option<(*mut u8, usize)> {
         self.datatype.is_none().then_some((self.pointer, self.count as usize))
     }
 
-    /// Whether both are the same data in the same place.
+    /// True if both name the same data at the same address.
     pub(crate) fn same(&self, other: &Piece) -> bool {
         let same_type = match (&self.datatype, &other.datatype) {
             (None, None) => true,
@@ -216,37 +216,40 @@ impl Piece {
         same_type && self.pointer == other.pointer && self.count == other.count
     }
 
-    /// The bytes to send.
+    /// The piece as the source of a send.
     ///
     /// # Safety
-    /// The memory must live and stay unchanged as long as the source is used.
+    /// The memory must stay valid and unchanged while the source is in use.
     pub(crate) unsafe fn source(&self) -> Source {
         match &self.datatype {
             None => Source::Bytes { pointer: self.pointer, length: self.count as usize },
-            // SAFETY: handed through.
+            // SAFETY: the memory stays valid and unchanged while the source is in use (this
+            // function's contract).
             Some(datatype) => unsafe { towpath_datatype::source(datatype, self.pointer, self.count) },
         }
     }
 
-    /// The room to receive into.
+    /// The piece as the target of a receive.
     ///
     /// # Safety
-    /// The memory must live and be left alone as long as the target is used.
+    /// The memory must stay valid, and must not be accessed otherwise, while the target is in use.
     pub(crate) unsafe fn target(&self) -> Target {
         match &self.datatype {
             None => Target::Bytes { pointer: self.pointer, length: self.count as usize },
-            // SAFETY: handed through.
+            // SAFETY: the memory stays valid and unaccessed while the target is in use (this
+            // function's contract).
             Some(datatype) => unsafe { towpath_datatype::target(datatype, self.pointer, self.count) },
         }
     }
 
-    /// Copies the data of `from` to `to`; what does not fit is dropped.
+    /// Copies the data of `from` to `to`; data that does not fit is dropped.
     ///
     /// # Safety
-    /// Both must lie in memory that lives, and must not overlap.
+    /// The memory of both must be valid, and they must not overlap.
     pub(crate) unsafe fn copy(from: &Piece, to: &Piece) {
         let bytes = from.bytes().min(to.bytes()).max(0) as usize;
-        // SAFETY: both pieces have so many bytes, and the caller promises the rest.
+        // SAFETY: both pieces have at least `bytes` bytes, are valid and do not overlap (this
+        // function's contract).
         unsafe {
             match (&from.datatype, &to.datatype) {
                 (None, None) => std::ptr::copy(from.pointer.cast_const(), to.pointer, bytes),
@@ -259,12 +262,14 @@ impl Piece {
         }
     }
 
-    /// Packs the first bytes of `from` into a row.
+    /// Packs the first bytes of `from` into contiguous memory.
     ///
     /// # Safety
-    /// As [`Piece::copy`].
+    /// `row` must be writable for `bytes` bytes, and the memory of `from` valid; they must not
+    /// overlap.
     unsafe fn pack(from: &Piece, row: *mut u8, bytes: usize) {
-        // SAFETY: promised by the caller.
+        // SAFETY: `row` is writable for `bytes` bytes, and the memory of `from` is valid (this
+        // function's contract).
         unsafe { from.source().fill_all(row, bytes) };
     }
 }
@@ -277,13 +282,14 @@ pub(crate) struct Scratch {
 }
 
 impl Scratch {
-    /// `bytes` bytes, aligned for every type and for a cache line; `None` when there is no memory.
+    /// Allocates `bytes` bytes, aligned for every type and to a cache line; `None` if out of
+    /// memory.
     pub(crate) fn new(bytes: i64) -> Option<Scratch> {
         let layout = Layout::from_size_align(usize::try_from(bytes).ok()?.max(1), 64).ok()?;
         // SAFETY: the layout has a size of at least one.
         let pointer = NonNull::new(unsafe { alloc(layout) })?;
-        // SAFETY: just allocated. Tests must not pass because fresh memory happens to hold the
-        // right bytes.
+        // SAFETY: `pointer` was just allocated with this layout. The pattern keeps tests from
+        // passing because fresh memory happens to hold the right bytes.
         #[cfg(test)]
         unsafe {
             pointer.as_ptr().write_bytes(0xA5, layout.size());
@@ -299,7 +305,7 @@ impl Scratch {
 
 impl Drop for Scratch {
     fn drop(&mut self) {
-        // SAFETY: allocated with this layout in `new`.
+        // SAFETY: `new` allocated `pointer` with this layout.
         unsafe { dealloc(self.pointer.as_ptr(), self.layout) }
     }
 }

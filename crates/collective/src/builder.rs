@@ -1,9 +1,10 @@
-//! Makes plans: adds steps, phases and edges, and lends memory for intermediate results.
+//! The builder of plans: adds steps, phases and edges, and allocates memory for intermediate
+//! results.
 //!
-//! Most algorithms are phases: a step waits for all steps of the phases before. Where that is too
-//! strict (pipelines, reductions in the order of arrival) further edges within a phase are drawn
-//! with [`Builder::after`]. Messages without bytes are left out on both sides; signals are sent
-//! even though they carry nothing.
+//! Most algorithms consist of phases: a step waits for all steps of the earlier phases. If that is
+//! too strict (pipelines, reductions in order of arrival), [`Builder::after`] adds further edges
+//! within a phase. Messages without bytes are omitted on both sides. Signals are sent even though
+//! they carry no data.
 
 use std::ops::Range;
 
@@ -11,17 +12,17 @@ use towpath_base::ids::PeerIndex;
 use towpath_engine::messages::Team;
 
 use crate::buffers::{Element, Piece, Scratch};
-use crate::plan::{Action, Edge, NONE, Plan, PlanError, Step, StepId};
+use crate::plan::{NONE, Plan, PlanError, PlanStep, StepAction, StepEdge, StepId};
 use crate::reducer::Reducer;
 
-/// A step that was added; `None` when there was nothing to do.
+/// A step that was added; `None` if there was nothing to do.
 pub(crate) type Mark = Option<StepId>;
 
-/// A plan being made.
+/// A plan under construction.
 pub(crate) struct Builder {
     pub(crate) team: Team,
     plan: Plan,
-    /// All steps of earlier phases are complete when this one is.
+    /// Completes after all steps of earlier phases.
     gate: Mark,
     /// First step of the current phase.
     phase_start: usize,
@@ -41,7 +42,7 @@ impl Builder {
         Builder { team: team.clone(), plan, gate: None, phase_start: 0, failure: None }
     }
 
-    /// The finished plan.
+    /// Returns the finished plan.
     pub(crate) fn finish(self) -> Result<Plan, PlanError> {
         match self.failure {
             Some(failure) => Err(failure),
@@ -49,12 +50,12 @@ impl Builder {
         }
     }
 
-    /// My rank.
+    /// This rank.
     pub(crate) fn rank(&self) -> usize {
         self.team.rank
     }
 
-    /// Ranks in the team.
+    /// Number of ranks in the team.
     pub(crate) fn size(&self) -> usize {
         self.team.size()
     }
@@ -64,7 +65,7 @@ impl Builder {
         self.plan.reducer = Some(reducer.clone());
     }
 
-    /// Everything added from now on waits for everything added so far.
+    /// Ends a phase: everything added later waits for everything added so far.
     pub(crate) fn phase(&mut self) {
         let start = std::mem::replace(&mut self.phase_start, self.plan.steps.len());
         let steps = &self.plan.steps;
@@ -74,7 +75,7 @@ impl Builder {
             [] => {}
             [only] => self.gate = Some(only),
             _ => {
-                let join = self.add_free(Action::Join);
+                let join = self.add_free(StepAction::Join);
                 for end in ends {
                     self.edge(end, join);
                 }
@@ -84,7 +85,7 @@ impl Builder {
         }
     }
 
-    /// `later` must wait for `earlier` within one phase.
+    /// Makes `later` wait for `earlier`, within one phase.
     pub(crate) fn after(&mut self, later: Mark, earlier: Mark) {
         if let (Some(later), Some(earlier)) = (later, earlier) {
             self.edge(earlier, later);
@@ -105,39 +106,39 @@ impl Builder {
 
     /// Sends `piece` to a peer that need not be in the team.
     pub(crate) fn send_to(&mut self, peer: PeerIndex, turn: usize, piece: Piece) -> Mark {
-        (piece.bytes() > 0).then(|| self.add(Action::Send { peer, turn: turn as u16, piece }))
+        (piece.bytes() > 0).then(|| self.add(StepAction::Send { peer, turn: turn as u16, piece }))
     }
 
     /// Receives `piece` from a peer that need not be in the team.
     pub(crate) fn receive_from(&mut self, peer: PeerIndex, turn: usize, piece: Piece) -> Mark {
-        (piece.bytes() > 0).then(|| self.add(Action::Receive { peer, turn: turn as u16, piece }))
+        (piece.bytes() > 0).then(|| self.add(StepAction::Receive { peer, turn: turn as u16, piece }))
     }
 
     /// Sends a message without bytes.
     pub(crate) fn signal(&mut self, peer: PeerIndex, turn: usize) -> Mark {
         let piece = Piece::raw(std::ptr::dangling_mut(), 0);
-        Some(self.add(Action::Send { peer, turn: turn as u16, piece }))
+        Some(self.add(StepAction::Send { peer, turn: turn as u16, piece }))
     }
 
     /// Receives a message without bytes.
     pub(crate) fn await_signal(&mut self, peer: PeerIndex, turn: usize) -> Mark {
         let piece = Piece::raw(std::ptr::dangling_mut(), 0);
-        Some(self.add(Action::Receive { peer, turn: turn as u16, piece }))
+        Some(self.add(StepAction::Receive { peer, turn: turn as u16, piece }))
     }
 
-    /// Copies between pieces of memory; they must not overlap unless they are the same.
+    /// Copies between pieces, which must be either identical or disjoint.
     pub(crate) fn copy(&mut self, from: Piece, to: Piece) -> Mark {
-        (from.bytes() > 0 && !from.same(&to)).then(|| self.add(Action::Copy { from, to }))
+        (from.bytes() > 0 && !from.same(&to)).then(|| self.add(StepAction::Copy { from, to }))
     }
 
     /// `inout[i] = input[i] op inout[i]` for the elements of `range`.
     pub(crate) fn reduce(&mut self, input: *mut u8, inout: *mut u8, range: Range<i64>, element: &Element) -> Mark {
         let count = range.end - range.start;
         let (input, inout) = (element.at(input, range.start), element.at(inout, range.start));
-        (count > 0).then(|| self.add(Action::Reduce { input, inout, count }))
+        (count > 0).then(|| self.add(StepAction::Reduce { input, inout, count }))
     }
 
-    /// Memory for `bytes` bytes. When there is none the plan fails to build.
+    /// Allocates `bytes` bytes. If memory is exhausted, the plan fails to build.
     pub(crate) fn bytes(&mut self, bytes: i64) -> *mut u8 {
         match Scratch::new(bytes) {
             Some(scratch) => {
@@ -152,8 +153,8 @@ impl Builder {
         }
     }
 
-    /// Memory for a row of `count` elements; the pointer is where element 0 is, as in a buffer of
-    /// the program.
+    /// Allocates an array of `count` elements. The pointer is the address of element 0, as for a
+    /// user buffer.
     pub(crate) fn row(&mut self, count: i64, element: &Element) -> *mut u8 {
         match element.span(count) {
             Some((low, high)) => self.bytes(high - low).wrapping_offset(-low as isize),
@@ -164,7 +165,7 @@ impl Builder {
         }
     }
 
-    fn add(&mut self, action: Action) -> StepId {
+    fn add(&mut self, action: StepAction) -> StepId {
         let step = self.add_free(action);
         if let Some(gate) = self.gate {
             self.edge(gate, step);
@@ -172,16 +173,16 @@ impl Builder {
         step
     }
 
-    fn add_free(&mut self, action: Action) -> StepId {
+    fn add_free(&mut self, action: StepAction) -> StepId {
         let step = self.plan.steps.len() as StepId;
-        self.plan.steps.push(Step { action, dependencies: 0, waiting: 0, first_edge: NONE, last_edge: NONE });
+        self.plan.steps.push(PlanStep { action, dependencies: 0, waiting: 0, first_edge: NONE, last_edge: NONE });
         step
     }
 
     fn edge(&mut self, earlier: StepId, later: StepId) {
         debug_assert!(earlier < later, "edges lead from older to newer steps");
         let edge = self.plan.edges.len() as u32;
-        self.plan.edges.push(Edge { to: later, next: NONE });
+        self.plan.edges.push(StepEdge { to: later, next: NONE });
         let step = &mut self.plan.steps[earlier as usize];
         match step.last_edge {
             NONE => step.first_edge = edge,

@@ -1,9 +1,9 @@
-//! MPI_GATHER and MPI_GATHERV (6.5): a binomial tree for small blocks, directly to the root for
-//! large ones and for blocks whose sizes only the root knows.
+//! MPI_GATHER and MPI_GATHERV (6.5): a binomial tree for small blocks; direct sends to the root for
+//! large ones, and for blocks whose sizes only the root knows.
 //!
-//! In the tree, ranks are counted from the root, so that every subtree is an interval; ranks
-//! between carry their subtree's blocks packed, the root receives straight into the user's buffer
-//! (in two messages where the interval wraps around the highest rank).
+//! The tree uses ranks relative to the root, so that every subtree is an interval. Inner ranks
+//! carry the blocks of their subtree packed. The root receives straight into the user's buffer (in
+//! two messages where the interval wraps around the highest rank).
 
 use crate::Call;
 use crate::buffers::{Blocks, Buffer, Piece};
@@ -15,17 +15,16 @@ use crate::tree::{Binomial, absolute, intervals, relative};
 /// Arguments of a gather.
 #[derive(Clone, Debug)]
 pub struct Gather {
-    /// Who collects.
+    /// The rank that collects.
     pub root: usize,
-    /// What I contribute; `None` at the root means that it lies in its block already
-    /// (MPI_IN_PLACE).
+    /// This rank's contribution; `None` at the root if it is already in its block (MPI_IN_PLACE).
     pub send: Option<Buffer>,
-    /// Where the blocks go; needed at the root only.
+    /// Destination of the blocks; needed only at the root.
     pub receive: Option<Blocks>,
 }
 
-/// A plan that collects one block of each rank at the root. All ranks must know whether the blocks
-/// are equal.
+/// Builds a plan that collects one block from each rank at the root. All ranks must know whether
+/// the blocks are equal.
 pub fn gather(call: &Call, arguments: &Gather) -> Result<Plan, PlanError> {
     let mut builder = Builder::new(call.team);
     let bytes = match (&arguments.send, &arguments.receive) {
@@ -40,7 +39,7 @@ pub fn gather(call: &Call, arguments: &Gather) -> Result<Plan, PlanError> {
     builder.finish()
 }
 
-/// A plan for the "v" form, where only the root knows all sizes.
+/// Builds a plan for the "v" form, in which only the root knows all sizes.
 pub fn gatherv(call: &Call, arguments: &Gather) -> Result<Plan, PlanError> {
     let mut builder = Builder::new(call.team);
     linear(&mut builder, arguments);

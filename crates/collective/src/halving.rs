@@ -1,9 +1,10 @@
-//! What the reductions share: the pair of buffers that a rank reduces in, and the reduce-scatter by
-//! vector halving with distance doubling (Rabenseifner 2004), which keeps the order of operands.
+//! Building blocks of the reductions: the pair of vectors that a rank reduces in, and the
+//! reduce-scatter by vector halving with distance doubling (Rabenseifner 2004), which preserves the
+//! order of operands.
 //!
-//! A rank's partial result always stands for a contiguous interval of ranks, and neighbouring
-//! intervals are combined with the lower one as the left operand: so operations that do not commute
-//! come out right.
+//! A rank's partial result always represents a contiguous interval of ranks. Adjacent intervals are
+//! combined with the lower one as the left operand, so non-commutative operations give the right
+//! result.
 
 use std::ops::Range;
 
@@ -12,32 +13,32 @@ use crate::builder::Builder;
 use crate::reducer::Reducer;
 use crate::tree::Fold;
 
-/// Arguments that all reductions have in common.
+/// Arguments common to all reductions.
 #[derive(Clone, Debug)]
 pub struct Operand {
-    /// My vector; `None` means that it lies in the receive buffer (MPI_IN_PLACE).
+    /// This rank's vector; `None` if it is in the receive buffer (MPI_IN_PLACE).
     pub send: Option<*mut u8>,
-    /// Elements in the vector (reduce-scatter: of all ranks' blocks together).
+    /// Elements in the vector (for reduce-scatter, in the blocks of all ranks together).
     pub count: i64,
-    /// What they are.
+    /// The type of the elements.
     pub element: Element,
     /// The operation.
     pub reducer: Reducer,
 }
 
 impl Operand {
-    /// Whether the vector is a row of bytes and the operation predefined, which all ranks know
-    /// alike.
+    /// True if the vector is contiguous and the operation predefined. All ranks get the same
+    /// answer.
     pub(crate) fn is_plain(&self) -> bool {
         self.element.is_dense() && self.reducer.is_predefined()
     }
 
-    /// The part of `row` in `range`.
+    /// The elements `range` of `row`.
     pub(crate) fn piece(&self, row: *mut u8, range: &Range<i64>) -> crate::buffers::Piece {
         self.element.piece(row, range.start, range.end - range.start)
     }
 
-    /// The whole of `row`.
+    /// All elements of `row`.
     pub(crate) fn whole(&self, row: *mut u8) -> crate::buffers::Piece {
         self.element.piece(row, 0, self.count)
     }
@@ -48,29 +49,30 @@ impl Operand {
     }
 }
 
-/// Two rows: my partial result, and room for a partner's. They change roles when the result must
-/// land in the other.
-pub(crate) struct Pair {
+/// Two vectors: this rank's partial result, and a buffer for a partner's. They swap roles when the
+/// result ends up in the other one.
+pub(crate) struct RowPair {
     pub(crate) current: *mut u8,
     pub(crate) spare: *mut u8,
 }
 
-impl Pair {
-    /// Starts with my vector in `home` (the receive buffer or memory of the plan). Ends a phase.
-    pub(crate) fn new(builder: &mut Builder, operand: &Operand, home: *mut u8) -> Pair {
+impl RowPair {
+    /// Starts with this rank's vector in `home` (the receive buffer or memory of the plan). Ends a
+    /// phase.
+    pub(crate) fn new(builder: &mut Builder, operand: &Operand, home: *mut u8) -> RowPair {
         builder.reduce_with(&operand.reducer);
         if let Some(send) = operand.send {
             builder.copy(operand.whole(send), operand.whole(home));
             builder.phase();
         }
-        // Alone, nobody sends me anything.
+        // A single rank receives nothing.
         let room = if builder.size() > 1 { operand.count } else { 0 };
-        Pair { current: home, spare: builder.row(room, &operand.element) }
+        RowPair { current: home, spare: builder.row(room, &operand.element) }
     }
 
-    /// Combines the partner's part in `spare` with mine. With `free` the operands of a commutative
-    /// operation may change places, which saves the change of roles; without it both partners
-    /// compute the same bits.
+    /// Combines the partner's part in `spare` with this rank's. If `free`, the operands of a
+    /// commutative operation may be exchanged, which saves the swap of roles; otherwise both
+    /// partners compute the same bits.
     pub(crate) fn combine(
         &mut self,
         builder: &mut Builder,
@@ -88,7 +90,8 @@ impl Pair {
         builder.phase();
     }
 
-    /// Folds the team to a power of two: my number, or `None` when a neighbour goes on for me.
+    /// Folds the team to a power of two. Returns this rank's number, or `None` if its neighbour
+    /// represents it.
     pub(crate) fn fold(&mut self, builder: &mut Builder, operand: &Operand, fold: Fold) -> Option<usize> {
         let rank = builder.rank();
         let number = fold.number(rank);
@@ -108,26 +111,26 @@ impl Pair {
     }
 }
 
-/// The parts into which a vector is cut: `starts[p]` is the first element of position p.
+/// Cuts a vector into even parts: `starts[p]` is the first element of position p.
 pub(crate) fn even_parts(count: i64, parts: usize) -> Vec<i64> {
     let (base, rest) = (count / parts as i64, count % parts as i64);
     (0..=parts as i64).map(|part| base * part + part.min(rest)).collect()
 }
 
-/// What the halving leaves: the positions that are mine, and for each level what the partner has.
+/// Result of the halving: this rank's positions, and the partner's at each level.
 pub(crate) struct Halved {
-    /// Positions whose sum is complete here; always one.
+    /// Positions whose result is complete here; always exactly one.
     pub(crate) mine: Range<usize>,
     /// Partner's number and positions, in the order of the levels.
     pub(crate) given: Vec<(usize, Range<usize>)>,
 }
 
-/// Reduces so that each number ends with one position: in level k partners differ in bit k and
-/// split their positions, the one with the bit clear keeps the lower half.
+/// Reduces so that each number ends up with one position. At level k, partners differ in bit k and
+/// split their positions; the one with the bit clear keeps the lower half.
 pub(crate) fn halve(
     builder: &mut Builder,
     operand: &Operand,
-    pair: &mut Pair,
+    pair: &mut RowPair,
     fold: Fold,
     number: usize,
     starts: &[i64],
@@ -155,7 +158,7 @@ pub(crate) fn elements(starts: &[i64], positions: &Range<usize>) -> Range<i64> {
     starts[positions.start]..starts[positions.end]
 }
 
-/// The position that `number` ends with: its bits in reverse.
+/// The position that `number` ends up with: its bits reversed.
 pub(crate) fn position(number: usize, fold: Fold) -> usize {
     match fold.levels() {
         0 => 0,

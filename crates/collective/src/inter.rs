@@ -1,10 +1,10 @@
-//! Collectives between the two groups of an intercommunicator (MPI 5.0, section 6.2.3 and the forms
-//! in 6.3 to 6.10).
+//! Collectives between the two groups of an intercommunicator (MPI 5.0, section 6.2.3, and the
+//! forms in 6.3 to 6.10).
 //!
-//! Data crosses between the groups once: rank 0 of each group leads, and the group's own
-//! collectives do the rest. Where sizes are known to pairs of ranks only (the "v" and "w" forms)
-//! every rank talks to every remote rank. Both groups use one context; they have no process in
-//! common, so no message can be mistaken.
+//! Data crosses between the groups once: rank 0 of each group is its leader, and collectives within
+//! the group do the rest. If sizes are known only to pairs of ranks (the "v" and "w" forms), every
+//! rank communicates with every remote rank. Both groups use one context; they have no process in
+//! common, so messages cannot be confused.
 
 use towpath_base::ids::PeerIndex;
 
@@ -21,21 +21,21 @@ use crate::scatter::{self, Scatter};
 use crate::select::{Algorithm, Collective, Size};
 use crate::tree::Binomial;
 
-/// The local group and the remote one.
+/// The local and the remote group of an intercommunicator.
 #[derive(Clone, Copy, Debug)]
 pub struct Bridge<'a> {
     /// The local group.
     pub call: Call<'a>,
-    /// The remote group by rank.
+    /// The remote group, by rank.
     pub remote: &'a [PeerIndex],
 }
 
-/// What this rank is in a rooted collective between groups.
+/// The role of this rank in a rooted collective between groups.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Side {
+pub enum RootSide {
     /// The root itself (`MPI_ROOT`).
     Root,
-    /// In the root's group, not taking part (`MPI_PROC_NULL`).
+    /// In the root's group, but not taking part (`MPI_PROC_NULL`).
     Idle,
     /// In the other group.
     Leaf {
@@ -44,7 +44,7 @@ pub enum Side {
     },
 }
 
-/// A plan that completes nowhere before it was started in both groups.
+/// Builds a plan that completes on no rank before it has been started in both groups.
 pub fn barrier(bridge: &Bridge) -> Result<Plan, PlanError> {
     let mut builder = Builder::new(bridge.call.team);
     let tree = Binomial::new(builder.rank(), builder.size());
@@ -63,9 +63,9 @@ pub fn barrier(bridge: &Bridge) -> Result<Plan, PlanError> {
     builder.finish()
 }
 
-/// A plan that makes the words of both ranks 0 known to everybody: the first half of `words` is
-/// what rank 0 of the local group says (elsewhere it is only filled in), the second half becomes
-/// what rank 0 of the other group says.
+/// Builds a plan that makes the words of both leaders known to all ranks. The first half of `words`
+/// is the input of rank 0 of the local group (on other ranks it is overwritten); the second half
+/// receives the input of rank 0 of the remote group.
 pub fn introduce(bridge: &Bridge, words: &Buffer) -> Result<Plan, PlanError> {
     let mut builder = Builder::new(bridge.call.team);
     if builder.rank() == 0 {
@@ -78,20 +78,20 @@ pub fn introduce(bridge: &Bridge, words: &Buffer) -> Result<Plan, PlanError> {
     builder.finish()
 }
 
-/// A plan without steps, for ranks that take no part.
+/// Builds a plan without steps, for ranks that take no part.
 pub fn nothing(bridge: &Bridge) -> Result<Plan, PlanError> {
     Builder::new(bridge.call.team).finish()
 }
 
-/// A plan that brings the root's data to all ranks of the other group.
-pub fn bcast(bridge: &Bridge, side: Side, data: &Buffer) -> Result<Plan, PlanError> {
+/// Builds a plan that sends the root's data to all ranks of the other group.
+pub fn bcast(bridge: &Bridge, side: RootSide, data: &Buffer) -> Result<Plan, PlanError> {
     let mut builder = Builder::new(bridge.call.team);
     match side {
-        Side::Root => {
+        RootSide::Root => {
             builder.send_to(bridge.remote[0], 0, data.piece());
         }
-        Side::Idle => {}
-        Side::Leaf { root } => {
+        RootSide::Idle => {}
+        RootSide::Leaf { root } => {
             if builder.rank() == 0 {
                 builder.receive_from(bridge.remote[root], 0, data.piece());
                 builder.phase();
@@ -102,24 +102,29 @@ pub fn bcast(bridge: &Bridge, side: Side, data: &Buffer) -> Result<Plan, PlanErr
     builder.finish()
 }
 
-/// Whether a rooted collective of equal blocks goes through the leader of the leaves. Both groups
-/// must agree.
+/// True if a rooted collective of equal blocks is routed through the leader of the leaves. Both
+/// groups must agree.
 fn through_leader(bridge: &Bridge, collective: Collective, leaves: usize, bytes: i64) -> bool {
     bridge.call.selection.choose(collective, Size::of(leaves, bytes)) == Algorithm::Binomial
 }
 
-/// A plan that collects one equal block of each leaf at the root: `send` at the leaves, `receive`
-/// at the root.
-pub fn gather(bridge: &Bridge, side: Side, send: Option<&Buffer>, receive: Option<&Blocks>) -> Result<Plan, PlanError> {
+/// Builds a plan that collects one equal block from each leaf at the root: `send` at the leaves,
+/// `receive` at the root.
+pub fn gather(
+    bridge: &Bridge,
+    side: RootSide,
+    send: Option<&Buffer>,
+    receive: Option<&Blocks>,
+) -> Result<Plan, PlanError> {
     match (side, send, receive) {
-        (Side::Root, _, Some(blocks))
+        (RootSide::Root, _, Some(blocks))
             if through_leader(bridge, Collective::Gather, bridge.remote.len(), blocks.bytes(0)) =>
         {
             let mut builder = Builder::new(bridge.call.team);
             builder.receive_from(bridge.remote[0], 0, blocks.pieces(0, bridge.remote.len()));
             builder.finish()
         }
-        (Side::Leaf { root }, Some(send), _)
+        (RootSide::Leaf { root }, Some(send), _)
             if through_leader(bridge, Collective::Gather, bridge.call.team.size(), send.bytes()) =>
         {
             let mut builder = Builder::new(bridge.call.team);
@@ -132,7 +137,8 @@ pub fn gather(bridge: &Bridge, side: Side, send: Option<&Buffer>, receive: Optio
     }
 }
 
-/// Collects equal blocks of the local group, packed, at rank 0, which gets the piece. Ends a phase.
+/// Collects equal blocks of the local group at rank 0, packed. Returns the packed piece at rank 0.
+/// Ends a phase.
 fn gather_at_leader(builder: &mut Builder, send: &Buffer) -> Option<Piece> {
     let size = builder.size();
     let (bytes, total) = (send.bytes(), send.bytes().saturating_mul(size as i64));
@@ -146,18 +152,18 @@ fn gather_at_leader(builder: &mut Builder, send: &Buffer) -> Option<Piece> {
 /// The "v" form of [`gather`].
 pub fn gatherv(
     bridge: &Bridge,
-    side: Side,
+    side: RootSide,
     send: Option<&Buffer>,
     receive: Option<&Blocks>,
 ) -> Result<Plan, PlanError> {
     let mut builder = Builder::new(bridge.call.team);
     match (side, send, receive) {
-        (Side::Root, _, Some(blocks)) => {
+        (RootSide::Root, _, Some(blocks)) => {
             for (rank, &peer) in bridge.remote.iter().enumerate() {
                 builder.receive_from(peer, 0, blocks.piece(rank));
             }
         }
-        (Side::Leaf { root }, Some(send), _) => {
+        (RootSide::Leaf { root }, Some(send), _) => {
             builder.send_to(bridge.remote[root], 0, send.piece());
         }
         _ => {}
@@ -165,23 +171,23 @@ pub fn gatherv(
     builder.finish()
 }
 
-/// A plan that gives each leaf its equal block of the root's buffer: `send` at the root, `receive`
-/// at the leaves.
+/// Builds a plan that gives each leaf its equal block of the root's buffer: `send` at the root,
+/// `receive` at the leaves.
 pub fn scatter(
     bridge: &Bridge,
-    side: Side,
+    side: RootSide,
     send: Option<&Blocks>,
     receive: Option<&Buffer>,
 ) -> Result<Plan, PlanError> {
     match (side, send, receive) {
-        (Side::Root, Some(blocks), _)
+        (RootSide::Root, Some(blocks), _)
             if through_leader(bridge, Collective::Scatter, bridge.remote.len(), blocks.bytes(0)) =>
         {
             let mut builder = Builder::new(bridge.call.team);
             builder.send_to(bridge.remote[0], 0, blocks.pieces(0, bridge.remote.len()));
             builder.finish()
         }
-        (Side::Leaf { root }, _, Some(receive))
+        (RootSide::Leaf { root }, _, Some(receive))
             if through_leader(bridge, Collective::Scatter, bridge.call.team.size(), receive.bytes()) =>
         {
             scatter_from_leader(bridge, root, receive)
@@ -207,18 +213,18 @@ fn scatter_from_leader(bridge: &Bridge, root: usize, receive: &Buffer) -> Result
 /// The "v" form of [`scatter`].
 pub fn scatterv(
     bridge: &Bridge,
-    side: Side,
+    side: RootSide,
     send: Option<&Blocks>,
     receive: Option<&Buffer>,
 ) -> Result<Plan, PlanError> {
     let mut builder = Builder::new(bridge.call.team);
     match (side, send, receive) {
-        (Side::Root, Some(blocks), _) => {
+        (RootSide::Root, Some(blocks), _) => {
             for (rank, &peer) in bridge.remote.iter().enumerate() {
                 builder.send_to(peer, 0, blocks.piece(rank));
             }
         }
-        (Side::Leaf { root }, _, Some(receive)) => {
+        (RootSide::Leaf { root }, _, Some(receive)) => {
             builder.receive_from(bridge.remote[root], 0, receive.piece());
         }
         _ => {}
@@ -226,8 +232,8 @@ pub fn scatterv(
     builder.finish()
 }
 
-/// A plan that gives every rank the blocks of the whole other group, for both forms. `send` is
-/// needed.
+/// Builds a plan that gives every rank the blocks of the whole other group, for both forms.
+/// Requires `send`.
 pub fn allgather(bridge: &Bridge, arguments: &Allgather) -> Result<Plan, PlanError> {
     let mut builder = Builder::new(bridge.call.team);
     let Some(send) = &arguments.send else { return builder.finish() };
@@ -253,14 +259,14 @@ pub fn allgather(bridge: &Bridge, arguments: &Allgather) -> Result<Plan, PlanErr
     builder.finish()
 }
 
-/// The remote ranks, each local rank starting with another.
+/// The remote ranks; each local rank starts at a different one.
 fn staggered<'a>(bridge: &Bridge<'a>) -> impl Iterator<Item = &'a PeerIndex> {
     let (before, after) = bridge.remote.split_at(bridge.call.team.rank % bridge.remote.len());
     after.iter().chain(before)
 }
 
-/// A plan that gives every rank its block of every remote rank, for all three forms. `send` is
-/// needed.
+/// Builds a plan that gives every rank its block from every remote rank, for all three forms.
+/// Requires `send`.
 pub fn alltoall(bridge: &Bridge, arguments: &Alltoall) -> Result<Plan, PlanError> {
     let mut builder = Builder::new(bridge.call.team);
     if let Some(send) = &arguments.send {
@@ -275,15 +281,15 @@ pub fn alltoall(bridge: &Bridge, arguments: &Alltoall) -> Result<Plan, PlanError
     builder.finish()
 }
 
-/// A plan that combines the leaves' vectors in `receive` at the root.
-pub fn reduce(bridge: &Bridge, side: Side, operand: &Operand, receive: *mut u8) -> Result<Plan, PlanError> {
+/// Builds a plan that combines the leaves' vectors in `receive` at the root.
+pub fn reduce(bridge: &Bridge, side: RootSide, operand: &Operand, receive: *mut u8) -> Result<Plan, PlanError> {
     let mut builder = Builder::new(bridge.call.team);
     match side {
-        Side::Root => {
+        RootSide::Root => {
             builder.receive_from(bridge.remote[0], 0, operand.whole(receive));
         }
-        Side::Idle => {}
-        Side::Leaf { root } => {
+        RootSide::Idle => {}
+        RootSide::Leaf { root } => {
             if let Some(row) = reduce_at_leader(&mut builder, bridge, operand) {
                 builder.send_to(bridge.remote[root], 0, operand.whole(row));
             }
@@ -292,15 +298,14 @@ pub fn reduce(bridge: &Bridge, side: Side, operand: &Operand, receive: *mut u8) 
     builder.finish()
 }
 
-/// Combines the vectors of the local group at rank 0, which gets the row. Ends a phase.
+/// Combines the vectors of the local group at rank 0. Returns the result there. Ends a phase.
 fn reduce_at_leader(builder: &mut Builder, bridge: &Bridge, operand: &Operand) -> Option<*mut u8> {
     let row = (builder.rank() == 0).then(|| builder.row(operand.count, &operand.element));
     reduce::append(builder, &bridge.call, 0, operand, row);
     row
 }
 
-/// A plan that leaves on every rank the combination of the other group's vectors. `operand.send` is
-/// needed.
+/// Builds a plan that combines the other group's vectors on every rank. Requires `operand.send`.
 pub fn allreduce(bridge: &Bridge, operand: &Operand, receive: *mut u8) -> Result<Plan, PlanError> {
     let mut builder = Builder::new(bridge.call.team);
     if let Some(row) = reduce_at_leader(&mut builder, bridge, operand) {
@@ -313,8 +318,8 @@ pub fn allreduce(bridge: &Bridge, operand: &Operand, receive: *mut u8) -> Result
     builder.finish()
 }
 
-/// A plan that spreads the combination of the other group's vectors over the local group: `counts`
-/// are the elements of the local ranks' blocks. `operand.send` is needed.
+/// Builds a plan that scatters the combination of the other group's vectors over the local group:
+/// `counts` are the elements of the local ranks' blocks. Requires `operand.send`.
 pub fn reduce_scatter(bridge: &Bridge, operand: &Operand, counts: &[i64], receive: *mut u8) -> Result<Plan, PlanError> {
     let mut builder = Builder::new(bridge.call.team);
     let rank = builder.rank();

@@ -1,17 +1,16 @@
-//! The collective operations of the standard (MPI 5.0, chapters 6 and 8.6) as plans of steps over a
-//! team.
+//! The collective operations of the standard (MPI 5.0, chapter 6 and section 8.6), built as plans
+//! of steps over a team.
 //!
-//! A [`Plan`] is a small graph of steps (send, receive, copy, reduce) that is built once from the
+//! A [`Plan`] is a small graph of steps (send, receive, copy, reduce), built once from the
 //! arguments of a call. Blocking, nonblocking, persistent and neighbourhood calls all execute the
-//! same plans: [`Plan::start`] makes a [`Run`], whose [`Run::post`] only starts and completes
-//! messages and whose [`Run::compute`] only copies and reduces, so that a program's own reduction
-//! function is called with no lock of the engine held. A blocking call among processes of one host
-//! needs no messages: it goes over a [`board`], whose waiting is done by the caller's loop.
+//! same plans. [`Plan::start`] creates a [`Run`]. [`Run::post`] only starts and completes messages,
+//! and [`Run::compute`] only copies and reduces, so that a user-defined reduction is called without
+//! holding any lock of the engine. A blocking call within one host needs no messages: it uses a
+//! [`board`], and the caller's loop does the waiting.
 //!
-//! Nothing here blocks, and nothing here knows a communicator: a builder sees a team, buffers and
-//! an algorithm from the table in [`select`]. Reductions associate in the order of ranks and in one
-//! fixed way per plan, so that the same call gives the same bits on every run, and on every rank of
-//! an allreduce.
+//! Nothing here blocks or knows communicators: a builder gets a team, buffers and an algorithm from
+//! the table in [`select`]. Reductions associate in rank order, in one fixed way per plan, so the
+//! same call yields the same bits in every run, and on every rank of an allreduce.
 
 #![deny(missing_docs)]
 
@@ -52,11 +51,11 @@ pub use select::{Pays, Selection};
 
 use towpath_engine::messages::Team;
 
-/// What every builder is given beside the arguments of the call.
+/// Context for every builder, in addition to the arguments of the call.
 #[derive(Clone, Copy, Debug)]
 pub struct Call<'a> {
-    /// The members; for an intercommunicator the local group.
+    /// The members; for an intercommunicator, the local group.
     pub team: &'a Team,
-    /// Which algorithm where: the table, or what the user forced.
+    /// Algorithm selection: the table, or what the user forced.
     pub selection: &'a Selection,
 }

@@ -1,9 +1,9 @@
-//! Blocking collectives that send to all hosts at once: what the root broadcasts goes out once, and
-//! the network copies it.
+//! Blocking collectives with multicast to all hosts: the root sends broadcast data once, and the
+//! network replicates it.
 //!
-//! Data is cut into messages of a fixed length, and one that is shorter ends it; so a receiver that
-//! expects less, or more, than the root sends stays in step all the same. Inside a host, and
-//! towards the root of a reduction, messages go as ever. The waiting is the caller's ([`Cast`]).
+//! Data is cut into messages of a fixed length, and a shorter message ends it, so a receiver that
+//! expects less or more than the root sends stays in step. Messages within a host, and towards the
+//! root of a reduction, are ordinary ones. The caller does the waiting ([`Cast`]).
 
 use crate::buffers::{Blocks, Buffer, Element};
 use crate::gather::{self, Gather};
@@ -13,25 +13,25 @@ use crate::run::Failure;
 use crate::select::{Algorithm, Collective, Pays, Selection, Size};
 use crate::{Call, broadcast, reduce};
 
-/// Messages from one process to the first processes of all other hosts.
+/// Multicast messages from one process to the first process of every other host.
 pub trait Cast {
-    /// Longest message in bytes.
+    /// Maximum message length in bytes.
     fn longest(&self) -> usize;
-    /// Sends a message of `length` bytes that `fill` writes, as soon as there is room for it. The
-    /// memory is free then.
+    /// Sends a message of `length` bytes, written by `fill`, once there is room for it. The source
+    /// of `fill` may be reused on return.
     ///
     /// # Errors
-    /// What keeps the message from being sent.
+    /// The reason why the message cannot be sent.
     fn send(&mut self, length: usize, fill: &mut dyn FnMut(*mut u8)) -> Result<(), Failure>;
-    /// Waits for the next message and shows it to `take`.
+    /// Waits for the next message and passes it to `take`.
     ///
     /// # Errors
-    /// [`Failure::Lost`] when its sender is gone.
+    /// [`Failure::Lost`] if its sender is lost.
     fn receive(&mut self, take: &mut dyn FnMut(&[u8])) -> Result<(), Failure>;
 }
 
-/// Whether a call should go by multicast where the communicator's hosts are so reached, and it pays
-/// for these lengths. All ranks come to the same answer.
+/// True if a call should use multicast, given that it reaches the communicator's hosts and pays for
+/// these lengths. All ranks get the same answer.
 pub fn is_wanted(operation: &Operation, selection: &Selection, size: usize, pays: Pays) -> bool {
     let (collective, of) = match operation {
         Operation::Barrier => (Collective::Barrier, Size::of(size, 0)),
@@ -45,34 +45,36 @@ pub fn is_wanted(operation: &Operation, selection: &Selection, size: usize, pays
     selection.choose(collective, of.in_group(pays)) == Algorithm::Multicast
 }
 
-/// A call as its parts: messages that bring what all gave to a root, then the root's broadcast.
-pub struct Parts {
-    /// Who broadcasts.
+/// The parts of a call: messages that collect all contributions at a root, then the root's
+/// broadcast.
+pub struct MulticastParts {
+    /// The rank that broadcasts.
     pub root: usize,
-    /// What, or where it goes.
+    /// The data, or its destination.
     pub data: Buffer,
-    /// What comes first; `None` where the root has its data already.
+    /// The messages before the broadcast; `None` if the root already has the data.
     pub before: Option<Plan>,
 }
 
-/// The parts of a call that [`is_wanted`]; `bytes`, one for each rank, must live during the call.
+/// Builds the parts of a call that [`is_wanted`]; `bytes`, one per rank, must stay valid during the
+/// call.
 ///
 /// # Errors
 /// As [`Operation::plan`].
 ///
 /// # Panics
-/// When the call cannot go by multicast.
-pub fn parts(operation: &Operation, call: &Call, bytes: &mut [u8]) -> Result<Parts, PlanError> {
+/// If the call cannot use multicast.
+pub fn parts(operation: &Operation, call: &Call, bytes: &mut [u8]) -> Result<MulticastParts, PlanError> {
     let (root, rank) = (0, call.team.rank);
     Ok(match operation {
-        Operation::Bcast { root, data } => Parts { root: *root, data: data.clone(), before: None },
+        Operation::Bcast { root, data } => MulticastParts { root: *root, data: data.clone(), before: None },
         Operation::Barrier => {
             let (element, pointer) = (Element::dense(1), bytes.as_mut_ptr());
             let receive = (rank == root).then(|| Blocks::Equal { pointer, count: 1, element: element.clone() });
             let data = Buffer { pointer, count: 1, element };
             let send = (rank != root).then(|| data.clone());
             let before = gather::gather(call, &Gather { root, send, receive })?;
-            Parts { root, data, before: Some(before) }
+            MulticastParts { root, data, before: Some(before) }
         }
         Operation::Allreduce { operand, receive } => {
             let mut own = operand.clone();
@@ -80,14 +82,14 @@ pub fn parts(operation: &Operation, call: &Call, bytes: &mut [u8]) -> Result<Par
                 own.send = Some(*receive);
             }
             let data = Buffer { pointer: *receive, count: operand.count, element: operand.element.clone() };
-            Parts { root, data, before: Some(reduce::reduce(call, root, &own, *receive)?) }
+            MulticastParts { root, data, before: Some(reduce::reduce(call, root, &own, *receive)?) }
         }
         _ => panic!("this call does not end with a broadcast"),
     })
 }
 
-/// The plan that passes the data on inside a host: `call` has the processes of the host, of which
-/// `root` has the data.
+/// Builds the plan that forwards the data within a host: `call` has the processes of the host, of
+/// which `root` has the data.
 ///
 /// # Errors
 /// As [`Operation::plan`].
@@ -101,14 +103,15 @@ pub fn pass_on(call: &Call, root: usize, data: &Buffer) -> Result<Plan, PlanErro
 /// As [`Cast::send`].
 ///
 /// # Safety
-/// The memory of the data must live and not change during the call.
+/// The memory of the data must stay valid and unchanged during the call.
 pub unsafe fn send(data: &Buffer, cast: &mut dyn Cast) -> Result<(), Failure> {
-    // SAFETY: promised by the caller.
+    // SAFETY: the memory stays valid and unchanged during the call (this function's contract).
     let mut source = unsafe { data.piece().source() };
     let longest = cast.longest();
     loop {
         let length = source.length().min(longest);
-        // SAFETY: the cast lends `length` bytes; promised by the caller.
+        // SAFETY: `into` is writable for `length` bytes, and the memory behind `source` is valid
+        // (this function's contract).
         cast.send(length, &mut |into| unsafe { source.fill_all(into, length) })?;
         if length < longest {
             return Ok(());
@@ -116,15 +119,15 @@ pub unsafe fn send(data: &Buffer, cast: &mut dyn Cast) -> Result<(), Failure> {
     }
 }
 
-/// Receives what the root sends. What is more than `data` has room for is dropped, and a failure.
+/// Receives what the root sends. Data that does not fit `data` is dropped, and the call fails.
 ///
 /// # Errors
-/// [`Failure::Truncated`], or as [`Cast::receive`].
+/// [`Failure::Truncated`], and the errors of [`Cast::receive`].
 ///
 /// # Safety
-/// The memory of the data must live and be left alone during the call.
+/// The memory of the data must stay valid, and must not be accessed otherwise, during the call.
 pub unsafe fn receive(data: &Buffer, cast: &mut dyn Cast) -> Result<(), Failure> {
-    // SAFETY: promised by the caller.
+    // SAFETY: the memory stays valid and unaccessed during the call (this function's contract).
     let mut target = unsafe { data.piece().target() };
     let (longest, mut truncated) = (cast.longest(), false);
     loop {
@@ -132,7 +135,8 @@ pub unsafe fn receive(data: &Buffer, cast: &mut dyn Cast) -> Result<(), Failure>
         cast.receive(&mut |bytes| {
             length = bytes.len();
             truncated |= length > target.length();
-            // SAFETY: the bytes are a slice; promised by the caller.
+            // SAFETY: `bytes` is a slice, and the memory behind `target` is valid (this function's
+            // contract).
             unsafe { target.drain_all(bytes.as_ptr(), bytes.len()) };
         })?;
         if length < longest {

@@ -1,17 +1,17 @@
-//! The neighbourhood collectives (MPI 5.0, section 8.6) on any topology: all receives and sends at
-//! once.
+//! The neighbourhood collectives (MPI 5.0, section 8.6) on any topology: all receives and sends are
+//! started at once.
 //!
-//! A pair of ranks may be neighbours several times. The turn of an edge says which of its messages
-//! belong together: on a graph the k-th edge to a rank meets the k-th edge of that rank from here,
-//! in the order of the lists; on a grid what is sent in the negative direction of a dimension is
-//! received from the positive one (also where both neighbours are the same process, on periodic
-//! dimensions of size 1 and 2).
+//! Two ranks may be neighbours more than once. The turn of an edge tells which of their messages
+//! belong together. On a graph, the k-th edge from one rank to another matches the k-th edge that
+//! the other lists from the first. On a grid, a message sent in the negative direction of a
+//! dimension is received from the positive one (even if both neighbours are the same process, on
+//! periodic dimensions of size 1 and 2).
 
 use std::collections::HashMap;
 use std::mem::MaybeUninit;
 
 use towpath_base::ids::PeerIndex;
-use towpath_engine::Part;
+use towpath_engine::ExchangeMessage;
 
 use crate::Call;
 use crate::buffers::{Blocks, Buffer, Piece};
@@ -24,32 +24,32 @@ use crate::run;
 pub struct Edge {
     /// The neighbour; `None` beyond the border of a grid (MPI_PROC_NULL).
     pub rank: Option<usize>,
-    /// Tells several edges between the same two ranks apart; equal at both ends.
+    /// Distinguishes several edges between the same two ranks; equal at both ends.
     pub turn: usize,
 }
 
-/// The neighbours of one rank in the order of the standard.
+/// The neighbours of one rank, in the order of the standard.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Neighbors {
-    /// Whom it receives from.
+    /// The ranks it receives from.
     pub sources: Vec<Edge>,
-    /// Whom it sends to.
+    /// The ranks it sends to.
     pub destinations: Vec<Edge>,
 }
 
 impl Neighbors {
-    /// Neighbours on a graph: sources and destinations as the topology lists them.
+    /// Neighbours on a graph, in the order in which the topology lists them.
     pub fn on_graph(sources: &[usize], destinations: &[usize]) -> Neighbors {
         Neighbors { sources: numbered(sources), destinations: numbered(destinations) }
     }
 
-    /// Neighbours on a Cartesian grid: for each dimension the rank in the negative and in the
+    /// Neighbours on a Cartesian grid: per dimension, the rank in the negative and the one in the
     /// positive direction.
     pub fn on_grid(dimensions: &[(Option<usize>, Option<usize>)]) -> Neighbors {
         let mut neighbors = Neighbors::default();
         for (dimension, &(negative, positive)) in dimensions.iter().enumerate() {
             let (downward, upward) = (2 * dimension, 2 * dimension + 1);
-            // What comes from the negative neighbour travels upward.
+            // A message from the negative neighbour travels upward.
             neighbors.sources.push(Edge { rank: negative, turn: upward });
             neighbors.sources.push(Edge { rank: positive, turn: downward });
             neighbors.destinations.push(Edge { rank: negative, turn: downward });
@@ -70,10 +70,10 @@ fn numbered(ranks: &[usize]) -> Vec<Edge> {
     ranks.iter().map(|&rank| edge(rank)).collect()
 }
 
-/// What a rank gives its neighbours.
+/// The data that a rank sends to its neighbours.
 #[derive(Clone, Debug)]
 pub enum Given {
-    /// The same to every destination (allgather).
+    /// The same data to every destination (allgather).
     Same(Buffer),
     /// Block k to destination k (alltoall).
     Each(Blocks),
@@ -91,16 +91,16 @@ impl Given {
 /// A neighbourhood collective, in any of its forms.
 #[derive(Debug)]
 pub struct Neighborly<'a> {
-    /// With whom.
+    /// The neighbours.
     pub neighbors: &'a Neighbors,
-    /// What is sent.
+    /// The data to send.
     pub send: Given,
-    /// Where it goes: block k comes from source k.
+    /// The destination of the data: block k is from source k.
     pub receive: Blocks,
 }
 
 impl Neighborly<'_> {
-    /// The plan of its messages.
+    /// Builds the plan of its messages.
     pub fn plan(&self, call: &Call) -> Result<Plan, PlanError> {
         let mut builder = Builder::new(call.team);
         for (index, edge) in self.neighbors.sources.iter().enumerate() {
@@ -116,23 +116,29 @@ impl Neighborly<'_> {
         builder.finish()
     }
 
-    /// Its messages as the parts of an exchange among `peers` under this number: writes them to
-    /// `sends` and `receives` and says how many they are. `None` where they are too many, or data
-    /// has gaps: then only a plan will do.
+    /// Writes its messages to `sends` and `receives`, as the parts of an exchange among `peers`
+    /// with this sequence number, and returns their numbers. `None` if there are too many or the
+    /// data has gaps; a plan is needed then.
+    #[inline]
     pub fn parts(
         &self,
         peers: &[PeerIndex],
         sequence: u32,
-        sends: &mut [MaybeUninit<Part>],
-        receives: &mut [MaybeUninit<Part>],
+        sends: &mut [MaybeUninit<ExchangeMessage>],
+        receives: &mut [MaybeUninit<ExchangeMessage>],
     ) -> Option<(usize, usize)> {
-        let part = |into: &mut [MaybeUninit<Part>], filled: &mut usize, edge: &Edge, piece: Piece| {
+        let part = |into: &mut [MaybeUninit<ExchangeMessage>], filled: &mut usize, edge: &Edge, piece: Piece| {
             let (pointer, length) = piece.row()?;
             // Messages without bytes are left out on both sides, as in plans.
             if let Some(rank) = edge.rank
                 && length > 0
             {
-                into[*filled].write(Part::new(peers[rank], run::tag(sequence, edge.turn as u16), pointer, length));
+                into[*filled].write(ExchangeMessage::new(
+                    peers[rank],
+                    run::tag(sequence, edge.turn as u16),
+                    pointer,
+                    length,
+                ));
                 *filled += 1;
             }
             Some(())

@@ -1,5 +1,5 @@
-//! A collective call on one group, with its arguments checked: what is to happen, before it is
-//! decided how.
+//! A collective call on one group with checked arguments: what it does, before an algorithm is
+//! chosen.
 
 use crate::allgather::{self, Allgather};
 use crate::alltoall::{self, Alltoall};
@@ -10,16 +10,16 @@ use crate::plan::{Plan, PlanError};
 use crate::scatter::{self, Scatter};
 use crate::{Call, allreduce, barrier, broadcast, reduce, reduce_scatter, scan};
 
-/// What a collective call on one group asks for.
+/// The arguments of a collective call on one group.
 #[derive(Debug)]
 pub enum Operation {
     /// MPI_BARRIER.
     Barrier,
     /// MPI_BCAST.
     Bcast {
-        /// Who has the data.
+        /// The rank that has the data.
         root: usize,
-        /// Where it is, or where it goes.
+        /// The data, or its destination.
         data: Buffer,
     },
     /// MPI_GATHER.
@@ -36,42 +36,42 @@ pub enum Operation {
     Alltoall(Alltoall),
     /// MPI_REDUCE.
     Reduce {
-        /// Who gets the result.
+        /// The rank that gets the result.
         root: usize,
-        /// My vector and the operation.
+        /// This rank's vector, and the operation.
         operand: Operand,
-        /// Where the result goes, at the root.
+        /// Destination of the result, at the root.
         receive: *mut u8,
     },
     /// MPI_ALLREDUCE.
     Allreduce {
-        /// My vector and the operation.
+        /// This rank's vector, and the operation.
         operand: Operand,
-        /// Where the result goes.
+        /// Destination of the result.
         receive: *mut u8,
     },
     /// MPI_REDUCE_SCATTER and MPI_REDUCE_SCATTER_BLOCK.
     ReduceScatter {
-        /// My vector and the operation.
+        /// This rank's vector, and the operation.
         operand: Operand,
         /// Elements of each rank's block.
         counts: Vec<i64>,
-        /// Where my block goes.
+        /// Destination of this rank's block.
         receive: *mut u8,
     },
     /// MPI_SCAN, or MPI_EXSCAN.
     Scan {
-        /// My vector and the operation.
+        /// This rank's vector, and the operation.
         operand: Operand,
-        /// Where the result goes.
+        /// Destination of the result.
         receive: *mut u8,
-        /// Whether my own vector is left out.
+        /// True if this rank's own vector is excluded.
         exclusive: bool,
     },
 }
 
 impl Operation {
-    /// The plan of messages for it.
+    /// Builds the plan of messages for the operation.
     pub fn plan(&self, call: &Call) -> Result<Plan, PlanError> {
         match self {
             Operation::Barrier => barrier::barrier(call),

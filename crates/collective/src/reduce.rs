@@ -1,21 +1,21 @@
-//! MPI_REDUCE (6.9.1): a binomial tree in the order of ranks for short vectors; halving followed by
-//! a gather of the parts (Rabenseifner 2004) for long ones.
+//! MPI_REDUCE (6.9.1): a binomial tree in rank order for short vectors; halving followed by a
+//! gather of the parts (Rabenseifner 2004) for long ones.
 //!
-//! The tree keeps the order of operands for every root: the ranks above the root form a binomial
-//! tree upwards, those below its mirror image downwards, and every subtree is an interval that ends
-//! at its node.
+//! The tree preserves the order of operands for every root. The ranks above the root form an upward
+//! binomial tree, those below its mirror image, and every subtree is an interval that ends at its
+//! node.
 
 use crate::Call;
 use crate::builder::{Builder, Mark};
-use crate::halving::{Halved, Pair, elements, even_parts, halve};
+use crate::halving::{Halved, RowPair, elements, even_parts, halve};
 use crate::plan::{Plan, PlanError};
 use crate::select::{Algorithm, Collective, Size};
 use crate::tree::{Binomial, Fold};
 
 pub use crate::halving::Operand;
 
-/// A plan that combines the vectors of all ranks in `receive` at the root. Elsewhere `receive` is
-/// not used.
+/// Builds a plan that combines the vectors of all ranks in `receive` at the root. `receive` is
+/// unused elsewhere.
 pub fn reduce(call: &Call, root: usize, operand: &Operand, receive: *mut u8) -> Result<Plan, PlanError> {
     let mut builder = Builder::new(call.team);
     let result = (call.team.rank == root).then_some(receive);
@@ -23,7 +23,7 @@ pub fn reduce(call: &Call, root: usize, operand: &Operand, receive: *mut u8) -> 
     builder.finish()
 }
 
-/// Adds the reduction to a plan. `result` is where it goes, at the root.
+/// Appends the reduction to a plan. `result` is its destination, at the root.
 pub(crate) fn append(builder: &mut Builder, call: &Call, root: usize, operand: &Operand, result: Option<*mut u8>) {
     let size = Size::of(builder.size(), operand.bytes()).commutative(operand.reducer.is_commutative());
     match call.selection.choose(Collective::Reduce, size) {
@@ -33,8 +33,8 @@ pub(crate) fn append(builder: &mut Builder, call: &Call, root: usize, operand: &
     builder.phase();
 }
 
-/// The ranks that send to me with whether they stand for lower ranks than mine, nearest first, and
-/// whom I send to.
+/// The parent of this rank, and its children, nearest first. A child's flag is true if it
+/// represents lower ranks than this one.
 fn place(rank: usize, root: usize, size: usize) -> (Option<usize>, Vec<(usize, bool)>) {
     let mut children = Vec::new();
     let mut parent = None;
@@ -60,8 +60,8 @@ fn binomial(builder: &mut Builder, root: usize, operand: &Operand, result: Optio
         return;
     }
     let home = result.unwrap_or_else(|| builder.row(operand.count, &operand.element));
-    let mut pair = Pair::new(builder, operand, home);
-    // Rows that are free for a receive, with the reduction that must have read them.
+    let mut pair = RowPair::new(builder, operand, home);
+    // Vectors available for a receive, each with the reduction that must have read it before.
     let mut free: Vec<(*mut u8, Mark)> = vec![(pair.spare, None)];
     if children.len() > 1 {
         free.push((builder.row(operand.count, &operand.element), None));
@@ -96,8 +96,8 @@ fn rabenseifner(builder: &mut Builder, root: usize, operand: &Operand, result: O
     let fold = Fold::new(builder.size());
     let rank = builder.rank();
     let home = result.unwrap_or_else(|| builder.row(operand.count, &operand.element));
-    let mut pair = Pair::new(builder, operand, home);
-    // Who collects: the root, or the neighbour that goes on for it.
+    let mut pair = RowPair::new(builder, operand, home);
+    // The rank that collects: the root, or its neighbour if the root is inactive.
     let collector = if fold.number(root).is_some() { root } else { root + 1 };
     if let Some(number) = pair.fold(builder, operand, fold) {
         let starts = even_parts(operand.count, fold.power);
@@ -116,8 +116,8 @@ fn rabenseifner(builder: &mut Builder, root: usize, operand: &Operand, result: O
     }
 }
 
-/// Undoes the halving towards the number `aim`: in each level the half that differs from it hands
-/// its part over.
+/// Undoes the halving towards the number `aim`: at each level, the half that does not contain `aim`
+/// sends its part to its partner.
 fn collect(
     builder: &mut Builder,
     operand: &Operand,
@@ -148,7 +148,7 @@ mod tests {
     fn the_tree_of_every_root_is_in_order() {
         for size in 1..20 {
             for root in 0..size {
-                // interval[rank]: the ranks that its partial result stands for.
+                // interval[rank]: the ranks that its partial result represents.
                 fn interval(rank: usize, root: usize, size: usize) -> (usize, usize) {
                     let (mut low, mut high) = (rank, rank);
                     for (child, is_lower) in place(rank, root, size).1 {

@@ -1,19 +1,19 @@
-//! MPI_REDUCE_SCATTER_BLOCK and MPI_REDUCE_SCATTER (6.10): halving in an order of blocks that
-//! leaves each rank with its own, or every rank collecting its block from all others, which moves
-//! the fewest bytes when blocks are large.
+//! MPI_REDUCE_SCATTER_BLOCK and MPI_REDUCE_SCATTER (6.10): either halving, with the blocks ordered
+//! such that each rank ends up with its own, or every rank collects its block from all others,
+//! which moves the fewest bytes for large blocks.
 //!
-//! Both keep the order of operands.
+//! Both preserve the order of operands.
 
 use crate::Call;
 use crate::builder::Builder;
-use crate::halving::{Operand, Pair, halve, position};
+use crate::halving::{Operand, RowPair, halve, position};
 use crate::plan::{Plan, PlanError};
 use crate::select::{Algorithm, Collective, Size};
 use crate::tree::Fold;
 
-/// A plan that combines the vectors of all ranks and leaves block `rank` of the result in
+/// Builds a plan that combines the vectors of all ranks and leaves block `rank` of the result in
 /// `receive`. `counts` are the elements of the blocks; `operand.count` is their sum. In place, the
-/// vector lies in `receive`.
+/// vector is in `receive`.
 pub fn reduce_scatter(call: &Call, operand: &Operand, counts: &[i64], receive: *mut u8) -> Result<Plan, PlanError> {
     let mut builder = Builder::new(call.team);
     let size = Size::of(builder.size(), operand.bytes()).commutative(operand.reducer.is_commutative());
@@ -24,7 +24,7 @@ pub fn reduce_scatter(call: &Call, operand: &Operand, counts: &[i64], receive: *
     builder.finish()
 }
 
-/// First element of each block, and the end.
+/// First element of each block, followed by the total.
 fn starts_of(counts: &[i64]) -> Vec<i64> {
     let mut starts = vec![0i64];
     for count in counts {
@@ -39,8 +39,8 @@ fn halving(builder: &mut Builder, operand: &Operand, counts: &[i64], receive: *m
     let element = &operand.element;
     let input = operand.send.unwrap_or(receive);
     let blocks = starts_of(counts);
-    // The blocks of the numbers in the order of their positions; starts of blocks and of positions
-    // in that order.
+    // Arrange the blocks by the position of their rank's number: `ordered` has the start of each
+    // block in that arrangement, `positions` the start of each position.
     let mut ordered = vec![0i64; counts.len()];
     let mut positions = vec![0i64];
     let mut filled = 0;
@@ -59,7 +59,7 @@ fn halving(builder: &mut Builder, operand: &Operand, counts: &[i64], receive: *m
     }
     builder.phase();
     let permuted = Operand { send: None, ..operand.clone() };
-    let mut pair = Pair::new(builder, &permuted, home);
+    let mut pair = RowPair::new(builder, &permuted, home);
     if let Some(number) = pair.fold(builder, &permuted, fold) {
         halve(builder, &permuted, &mut pair, fold, number, &positions);
         if fold.speaks_for_two(number) {

@@ -1,48 +1,48 @@
-//! Executes plans without blocking.
+//! The non-blocking executor of plans.
 //!
-//! [`Run::post`] starts and completes messages and is called with the engine in hand;
-//! [`Run::compute`] copies and reduces, and is called without it, because a reduction may be a
-//! function of the program. Any number of runs progress side by side. Invariant: a step is in at
-//! most one of "waiting", "ready", "under way" and "done".
+//! [`Run::post`] starts and completes messages and needs the engine. [`Run::compute`] copies and
+//! reduces and runs without the engine, because a reduction may be a user-defined function. Any
+//! number of runs can progress concurrently. Invariant: a step is in at most one of the states
+//! waiting, ready, in flight and done.
 
 use std::collections::VecDeque;
 
 use towpath_engine::messages::{Messages, Ticket};
 
-use crate::plan::{Action, NONE, Plan, StepId};
+use crate::plan::{NONE, Plan, StepAction, StepId};
 
-/// How far a run is.
+/// State of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Progress {
-    /// Messages are under way; call [`Run::post`] again when the engine has moved.
+    /// Messages are in flight; call [`Run::post`] again after progress of the engine.
     Running,
-    /// Copies or reductions are due: call [`Run::compute`], then [`Run::post`].
+    /// Copies or reductions are ready: call [`Run::compute`], then [`Run::post`].
     Compute,
     /// Complete.
     Done,
-    /// Ended with an error. The buffers are undefined.
+    /// Ended with an error. The content of the buffers is undefined.
     Failed(Failure),
 }
 
-/// Why a run failed.
+/// Reason why a run failed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Failure {
     /// A rank sent more than this rank expected. All steps were executed nevertheless, so that no
     /// rank hangs.
     #[error("a rank sent more data than this rank expects; counts and datatypes of the ranks do not fit together")]
     Truncated,
-    /// A process of the communicator died; the remaining steps are not executed.
+    /// A process of the communicator was lost; the remaining steps are not executed.
     #[error("a process that takes part in the collective died")]
     Lost,
 }
 
-/// The tag of a message of call `sequence`; the turn tells messages of one pair apart.
+/// The tag of a message of call `sequence`; the turn distinguishes messages of one pair.
 #[inline]
 pub(crate) fn tag(sequence: u32, turn: u16) -> i32 {
     ((sequence & 0xFFFF) << 15 | u32::from(turn) & 0x7FFF) as i32
 }
 
-/// A plan being executed.
+/// A plan in execution.
 #[derive(Debug)]
 pub struct Run {
     plan: Plan,
@@ -50,7 +50,7 @@ pub struct Run {
     ready_messages: VecDeque<StepId>,
     ready_local: VecDeque<StepId>,
     under_way: Vec<(StepId, Ticket)>,
-    /// Steps that are not done.
+    /// Number of steps that are not done.
     left: usize,
     failure: Option<Failure>,
 }
@@ -63,8 +63,8 @@ impl Run {
     }
 
     pub(crate) fn held(plan: Plan, sequence: u32) -> Run {
-        // Most plans are so short that all of it may be under way at once; none needs a list to
-        // grow step by step.
+        // Most plans are short enough that all steps can be in flight at once; this avoids growing
+        // the lists step by step.
         let room = plan.steps.len().min(64);
         Run {
             plan,
@@ -77,20 +77,20 @@ impl Run {
         }
     }
 
-    /// Executes the plan, once more or for the first time, with the sequence number it has
-    /// (persistent requests).
+    /// Executes the plan, again or for the first time, with the same sequence number (persistent
+    /// requests).
     ///
     /// # Safety
-    /// As [`Plan::start`].
+    /// The contract of [`Plan::start`] applies.
     ///
     /// # Panics
-    /// When the run is not over.
+    /// If the run is not over.
     pub unsafe fn start_again(&mut self) {
         assert!(self.is_over(), "a run was started again before it was over");
         self.rewind();
     }
 
-    /// Whether nothing is left to do.
+    /// True if no step is left to execute.
     pub fn is_over(&self) -> bool {
         self.left == 0 || self.failure == Some(Failure::Lost)
     }
@@ -107,8 +107,8 @@ impl Run {
         }
     }
 
-    /// Starts the messages that are due and completes those that arrived. Calls no function of the
-    /// program.
+    /// Starts the messages that are ready and completes those that arrived. Never calls a
+    /// user-defined function.
     pub fn post<M: Messages + ?Sized>(&mut self, messages: &mut M) -> Progress {
         loop {
             let mut moved = false;
@@ -139,22 +139,24 @@ impl Run {
         }
     }
 
-    /// Copies and reduces what is due. May call the program's reduction function, so no lock may be
-    /// held.
+    /// Executes the copies and reductions that are ready. May call a user-defined reduction, so the
+    /// caller must not hold a lock.
     pub fn compute(&mut self) {
         while self.failure != Some(Failure::Lost)
             && let Some(step) = self.ready_local.pop_front()
         {
             match &self.plan.steps[step as usize].action {
-                // SAFETY: `Plan::start` was promised that the memory lives; the edges of the plan
-                // keep steps on the same memory apart.
-                Action::Copy { from, to } => unsafe { crate::buffers::Piece::copy(from, to) },
-                Action::Reduce { input, inout, count } => {
+                // SAFETY: the memory of both pieces is valid until the run is done (contract of
+                // `Plan::start`), and the plan's edges keep conflicting steps apart.
+                StepAction::Copy { from, to } => unsafe { crate::buffers::Piece::copy(from, to) },
+                StepAction::Reduce { input, inout, count } => {
                     let reducer = self.plan.reducer.as_ref().expect("a plan with reductions has a reducer");
-                    // SAFETY: as above.
+                    // SAFETY: both vectors are valid for `count` elements until the run is done
+                    // (contract of `Plan::start`), and the plan's edges keep conflicting steps
+                    // apart.
                     unsafe { reducer.apply(*input, *inout, *count) }
                 }
-                Action::Send { .. } | Action::Receive { .. } | Action::Join => {
+                StepAction::Send { .. } | StepAction::Receive { .. } | StepAction::Join => {
                     unreachable!("only local steps are queued here")
                 }
             }
@@ -176,23 +178,24 @@ impl Run {
         let tag = |turn: u16| tag(self.sequence, turn);
         let plan = &self.plan;
         let ticket = match &plan.steps[step as usize].action {
-            // SAFETY: `Plan::start` was promised that the memory lives; the edges of the plan keep
-            // it unchanged.
-            Action::Send { peer, turn, piece } => unsafe {
+            // SAFETY: the memory is valid until the run is done (contract of `Plan::start`), and
+            // the plan's edges keep it unchanged until the send is complete.
+            StepAction::Send { peer, turn, piece } => unsafe {
                 messages.start_send(*peer, plan.context, tag(*turn), plan.rank, piece.source())
             },
-            // SAFETY: as above.
-            Action::Receive { peer, turn, piece } => unsafe {
+            // SAFETY: the memory is valid until the run is done (contract of `Plan::start`), and
+            // the plan's edges keep other steps off it until the receive is complete.
+            StepAction::Receive { peer, turn, piece } => unsafe {
                 messages.start_receive(*peer, plan.context, tag(*turn), piece.target())
             },
-            Action::Copy { .. } | Action::Reduce { .. } | Action::Join => {
+            StepAction::Copy { .. } | StepAction::Reduce { .. } | StepAction::Join => {
                 unreachable!("only messages are queued here")
             }
         };
         self.under_way.push((step, ticket));
     }
 
-    /// Marks a step as done and readies those that waited for it alone.
+    /// Marks a step as done and releases the steps that waited only for it.
     fn complete(&mut self, step: StepId) {
         self.left -= 1;
         let mut edge = self.plan.steps[step as usize].first_edge;
@@ -209,9 +212,9 @@ impl Run {
 
     fn make_ready(&mut self, step: StepId) {
         match self.plan.steps[step as usize].action {
-            Action::Send { .. } | Action::Receive { .. } => self.ready_messages.push_back(step),
-            Action::Copy { .. } | Action::Reduce { .. } => self.ready_local.push_back(step),
-            Action::Join => self.complete(step),
+            StepAction::Send { .. } | StepAction::Receive { .. } => self.ready_messages.push_back(step),
+            StepAction::Copy { .. } | StepAction::Reduce { .. } => self.ready_local.push_back(step),
+            StepAction::Join => self.complete(step),
         }
     }
 }
@@ -219,8 +222,8 @@ impl Run {
 impl Drop for Run {
     fn drop(&mut self) {
         if !self.under_way.is_empty() {
-            // Messages to and from the living may still touch the intermediate memory of a run that
-            // lost a peer.
+            // Messages to and from the remaining peers may still access the intermediate memory of
+            // a run that lost a peer, so leak it.
             std::mem::forget(std::mem::take(&mut self.plan.memory));
         }
     }

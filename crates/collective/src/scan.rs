@@ -1,31 +1,31 @@
-//! MPI_SCAN and MPI_EXSCAN (6.11) by distance doubling (Hillis and Steele 1986): in round k every
-//! rank combines what the rank 2^k below has with its own. The lower operand is always the one
-//! received, so the order is kept without copies.
+//! MPI_SCAN and MPI_EXSCAN (6.11) by distance doubling (Hillis and Steele 1986): in round k, every
+//! rank combines the partial result of the rank 2^k below with its own. The received operand is
+//! always the lower one, so the order is preserved without copies.
 //!
-//! The exclusive scan shifts the vectors up by one rank first; ranks 1 and above then do an
+//! The exclusive scan first shifts the vectors up by one rank; ranks 1 and above then perform an
 //! inclusive scan.
 
 use crate::Call;
 use crate::builder::Builder;
-use crate::halving::{Operand, Pair};
+use crate::halving::{Operand, RowPair};
 use crate::plan::{Plan, PlanError};
 
-/// A plan that leaves in `receive` the combination of the vectors of ranks 0 to mine.
+/// Builds a plan that combines the vectors of ranks 0 up to and including this one in `receive`.
 pub fn scan(call: &Call, operand: &Operand, receive: *mut u8) -> Result<Plan, PlanError> {
     let mut builder = Builder::new(call.team);
-    let pair = Pair::new(&mut builder, operand, receive);
+    let pair = RowPair::new(&mut builder, operand, receive);
     doubling(&mut builder, operand, &pair, 0);
     builder.finish()
 }
 
-/// A plan that leaves in `receive` the combination of the vectors of the ranks below mine; on rank
-/// 0 `receive` stays as it is.
+/// Builds a plan that combines the vectors of the ranks below this one in `receive`; on rank 0,
+/// `receive` is unchanged.
 pub fn exscan(call: &Call, operand: &Operand, receive: *mut u8) -> Result<Plan, PlanError> {
     let mut builder = Builder::new(call.team);
     let (rank, size) = (builder.rank(), builder.size());
     builder.reduce_with(&operand.reducer);
     let spare = builder.row(operand.count, &operand.element);
-    let pair = Pair { current: receive, spare };
+    let pair = RowPair { current: receive, spare };
     let own = operand.send.unwrap_or(receive);
     if rank + 1 < size {
         builder.send(rank + 1, 0, operand.whole(own));
@@ -41,7 +41,7 @@ pub fn exscan(call: &Call, operand: &Operand, receive: *mut u8) -> Result<Plan, 
 }
 
 /// The inclusive scan over the ranks from `first` on.
-fn doubling(builder: &mut Builder, operand: &Operand, pair: &Pair, first: usize) {
+fn doubling(builder: &mut Builder, operand: &Operand, pair: &RowPair, first: usize) {
     let (rank, size) = (builder.rank(), builder.size());
     let mut distance = 1;
     let mut turn = 1;

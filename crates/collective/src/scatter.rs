@@ -1,5 +1,4 @@
-//! MPI_SCATTER and MPI_SCATTERV (6.6): the mirror image of the gather, with the same trees and the
-//! same packing.
+//! MPI_SCATTER and MPI_SCATTERV (6.6): the mirror image of gather, with the same trees and packing.
 
 use crate::Call;
 use crate::buffers::{Blocks, Buffer, Piece};
@@ -11,16 +10,16 @@ use crate::tree::{Binomial, absolute, intervals, relative};
 /// Arguments of a scatter.
 #[derive(Clone, Debug)]
 pub struct Scatter {
-    /// Who distributes.
+    /// The rank that distributes.
     pub root: usize,
-    /// The blocks; needed at the root only.
+    /// The blocks; needed only at the root.
     pub send: Option<Blocks>,
-    /// Where my block goes; `None` at the root means that it stays where it is (MPI_IN_PLACE).
+    /// Destination of this rank's block; `None` at the root if it stays in place (MPI_IN_PLACE).
     pub receive: Option<Buffer>,
 }
 
-/// A plan that gives each rank its block of the root's buffer. All ranks must know whether the
-/// blocks are equal.
+/// Builds a plan that gives each rank its block of the root's buffer. All ranks must know whether
+/// the blocks are equal.
 pub fn scatter(call: &Call, arguments: &Scatter) -> Result<Plan, PlanError> {
     let mut builder = Builder::new(call.team);
     let bytes = match (&arguments.receive, &arguments.send) {
@@ -35,7 +34,7 @@ pub fn scatter(call: &Call, arguments: &Scatter) -> Result<Plan, PlanError> {
     builder.finish()
 }
 
-/// A plan for the "v" form, where only the root knows all sizes.
+/// Builds a plan for the "v" form, in which only the root knows all sizes.
 pub fn scatterv(call: &Call, arguments: &Scatter) -> Result<Plan, PlanError> {
     let mut builder = Builder::new(call.team);
     linear(&mut builder, arguments);

@@ -1,14 +1,14 @@
-//! Which algorithm executes which collective: a table, and the choice the user may force.
+//! Selection of the algorithm for each collective: a table, and the choice that the user may force.
 //!
-//! A blocking call on one host can go over a board ([`crate::board`]); everything else is a plan of
-//! messages. Rows are read from top to bottom; the first that fits wins, and the last row of each
-//! collective fits everything. The setting `TOWPATH_COLLECTIVE` (`allreduce:ring,bcast:chain`)
-//! forces an algorithm wherever its hard conditions hold, whatever the sizes. Every rank must come
-//! to the same choice, so only what all ranks know may decide.
+//! A blocking call within one host can use a board ([`crate::board`]); everything else is a plan of
+//! messages. The table is read from top to bottom: the first row that fits wins, and the last row
+//! of each collective always fits. The setting `TOWPATH_COLLECTIVE` (`allreduce:ring,bcast:chain`)
+//! forces an algorithm wherever its hard conditions hold, regardless of size. Every rank must make
+//! the same choice, so it may depend only on what all ranks know.
 
 use towpath_base::ids::PeerIndex;
 
-/// The collectives that have a choice.
+/// The collectives with more than one algorithm.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Collective {
     /// MPI_Barrier; no bytes.
@@ -25,7 +25,7 @@ pub enum Collective {
     Allgatherv,
     /// MPI_Alltoall; bytes of one block.
     Alltoall,
-    /// MPI_Alltoallv and MPI_Alltoallw; no bytes are known.
+    /// MPI_Alltoallv and MPI_Alltoallw; the bytes are not known.
     Alltoallv,
     /// MPI_Reduce; bytes of the vector.
     Reduce,
@@ -39,11 +39,11 @@ pub enum Collective {
 
 /// Whether the ranks of a host share its cores.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Crowd {
-    /// Each rank has a core.
-    Fitting,
-    /// There are more ranks than cores.
-    Crowded,
+pub enum Subscription {
+    /// Each rank has a core to itself.
+    Full,
+    /// Oversubscribed: there are more ranks than cores.
+    Over,
 }
 
 /// The algorithms; each is described in the module of its collective.
@@ -66,33 +66,33 @@ pub enum Algorithm {
     ScatterAllgather,
 }
 
-/// What is known where a choice is made.
+/// The facts on which a choice depends.
 #[derive(Clone, Copy, Debug)]
 pub struct Size {
     ranks: usize,
     bytes: i64,
     commutative: bool,
-    board: Option<Crowd>,
+    board: Option<Subscription>,
     group: Option<Pays>,
     hosts: usize,
 }
 
-/// For which lengths multicast pays, in bytes: more than the first, up to the second.
+/// The lengths for which multicast pays, in bytes: more than the first, up to the second.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Pays(pub i64, pub i64);
 
 impl Size {
-    /// So many ranks and bytes.
+    /// This many ranks and bytes.
     pub fn of(ranks: usize, bytes: i64) -> Size {
         Size { ranks, bytes, commutative: true, board: None, group: None, hosts: 1 }
     }
 
-    /// The ranks are on so many hosts, or more where it is 3.
+    /// The ranks are on this many hosts ([`MANY`] means that many or more).
     pub fn on_hosts(self, hosts: usize) -> Size {
         Size { hosts, ..self }
     }
 
-    /// The call can go by multicast, which pays for these lengths.
+    /// The call can use multicast, which pays for these lengths.
     pub fn in_group(self, pays: Pays) -> Size {
         Size { group: Some(pays), ..self }
     }
@@ -101,12 +101,12 @@ impl Size {
         self.group.is_some_and(|Pays(more, most)| more < self.bytes && self.bytes <= most)
     }
 
-    /// The call can go over a board.
-    pub fn on_board(self, crowd: Crowd) -> Size {
-        Size { board: Some(crowd), ..self }
+    /// The call can use a board.
+    pub fn on_board(self, subscription: Subscription) -> Size {
+        Size { board: Some(subscription), ..self }
     }
 
-    /// Whether the operation commutes.
+    /// Sets whether the operation commutes.
     pub fn commutative(self, commutative: bool) -> Size {
         Size { commutative, ..self }
     }
@@ -114,20 +114,20 @@ impl Size {
 
 /// One algorithm of one collective.
 #[derive(Clone, Copy, Debug)]
-pub struct Row {
-    /// For which collective.
+pub struct SelectionRow {
+    /// The collective.
     pub collective: Collective,
-    /// Which algorithm.
+    /// The algorithm.
     pub algorithm: Algorithm,
     /// Hard condition: the number of ranks is a power of two.
     pub power_of_two: bool,
     /// Hard condition: the operation commutes.
     pub commutative: bool,
-    /// Hard condition: there is a board, and ranks share cores or not.
-    pub board: Option<Crowd>,
-    /// Hard condition: frames to a group reach the hosts, of which there are at least four.
+    /// Hard condition: the call can use a board, with this subscription.
+    pub board: Option<Subscription>,
+    /// Hard condition: multicast reaches the hosts, of which there are at least four.
     pub group: bool,
-    /// Hard condition: the ranks are on so many hosts at least, at most [`MANY`].
+    /// Hard condition: the ranks are on at least this many hosts; at most [`MANY`].
     pub hosts: usize,
     /// Chosen up to this many ranks.
     pub ranks: usize,
@@ -137,11 +137,11 @@ pub struct Row {
 
 const ANY: i64 = i64::MAX;
 const ALL: usize = usize::MAX;
-/// More hosts are not told apart.
+/// Larger numbers of hosts are not distinguished.
 pub const MANY: usize = 3;
 
-const fn row(collective: Collective, algorithm: Algorithm, ranks: usize, bytes: i64) -> Row {
-    Row {
+const fn row(collective: Collective, algorithm: Algorithm, ranks: usize, bytes: i64) -> SelectionRow {
+    SelectionRow {
         collective,
         algorithm,
         power_of_two: false,
@@ -154,42 +154,42 @@ const fn row(collective: Collective, algorithm: Algorithm, ranks: usize, bytes: 
     }
 }
 
-const fn board(collective: Collective, crowd: Crowd, ranks: usize, bytes: i64) -> Row {
-    Row { board: Some(crowd), ..row(collective, Algorithm::Board, ranks, bytes) }
+const fn board(collective: Collective, subscription: Subscription, ranks: usize, bytes: i64) -> SelectionRow {
+    SelectionRow { board: Some(subscription), ..row(collective, Algorithm::Board, ranks, bytes) }
 }
 
-const fn multicast(collective: Collective, ranks: usize, bytes: i64) -> Row {
-    Row { group: true, ..row(collective, Algorithm::Multicast, ranks, bytes) }
+const fn multicast(collective: Collective, ranks: usize, bytes: i64) -> SelectionRow {
+    SelectionRow { group: true, ..row(collective, Algorithm::Multicast, ranks, bytes) }
 }
 
-const fn on_hosts(hosts: usize, row: Row) -> Row {
-    Row { hosts, ..row }
+const fn on_hosts(hosts: usize, row: SelectionRow) -> SelectionRow {
+    SelectionRow { hosts, ..row }
 }
 
-const fn power_of_two(row: Row) -> Row {
-    Row { power_of_two: true, ..row }
+const fn power_of_two(row: SelectionRow) -> SelectionRow {
+    SelectionRow { power_of_two: true, ..row }
 }
 
-const fn commutative(row: Row) -> Row {
-    Row { commutative: true, ..row }
+const fn commutative(row: SelectionRow) -> SelectionRow {
+    SelectionRow { commutative: true, ..row }
 }
 
-/// The table.
-pub const TABLE: &[Row] = &[
-    board(Collective::Barrier, Crowd::Fitting, ALL, ANY),
-    board(Collective::Barrier, Crowd::Crowded, ALL, ANY),
-    // By number of ranks 0: only where it is forced.
+/// The selection table.
+pub const TABLE: &[SelectionRow] = &[
+    board(Collective::Barrier, Subscription::Full, ALL, ANY),
+    board(Collective::Barrier, Subscription::Over, ALL, ANY),
+    // `ranks` is 0: chosen only if forced.
     multicast(Collective::Barrier, 0, ANY),
     row(Collective::Barrier, Algorithm::Dissemination, ALL, ANY),
-    board(Collective::Bcast, Crowd::Fitting, ALL, 128 << 10),
-    board(Collective::Bcast, Crowd::Crowded, ALL, 4 << 20),
+    board(Collective::Bcast, Subscription::Full, ALL, 128 << 10),
+    board(Collective::Bcast, Subscription::Over, ALL, 4 << 20),
     multicast(Collective::Bcast, ALL, 256 << 10),
-    // Between hosts each message costs system calls and wake-ups, so the many small parts of a
-    // scatter do not pay. Microseconds over TCP until the root knows that all have it: binomial /
-    // scatter_allgather / chain (benchmarks/between/mpi.c, hosts that are namespaces of two cores,
-    // frames of 9000 bytes, two rounds, 2026-11-22). A binomial tree sends several copies over the
-    // root's wire, which costs nothing here, a chain one: beyond 64 KiB it is chosen even where it
-    // is a little slower.
+    // Between hosts, each message costs system calls and wake-ups, so the many small parts of a
+    // scatter do not pay. Microseconds over TCP until the root knows that all ranks have the data:
+    // binomial / scatter_allgather / chain (benchmarks/between/mpi.c, hosts that are namespaces of
+    // two cores, frames of 9000 bytes, two rounds, 2026-11-22). A binomial tree sends several
+    // copies over the root's link, which costs nothing in this setup; a chain sends one. So beyond
+    // 64 KiB the chain is chosen even where it is slightly slower.
     //
     // | hosts, ranks | 32 KiB | 64 KiB | 256 KiB | 1 MiB | 4 MiB |
     // |---|---|---|---|---|---|
@@ -208,52 +208,52 @@ pub const TABLE: &[Row] = &[
     row(Collective::Bcast, Algorithm::ScatterAllgather, ALL, 512 << 10),
     row(Collective::Bcast, Algorithm::Chain, 16, ANY),
     row(Collective::Bcast, Algorithm::ScatterAllgather, ALL, ANY),
-    board(Collective::Gather, Crowd::Fitting, ALL, 128 << 10),
-    board(Collective::Gather, Crowd::Crowded, ALL, ANY),
+    board(Collective::Gather, Subscription::Full, ALL, 128 << 10),
+    board(Collective::Gather, Subscription::Over, ALL, ANY),
     row(Collective::Gather, Algorithm::Binomial, ALL, 1 << 10),
     row(Collective::Gather, Algorithm::Linear, ALL, ANY),
-    board(Collective::Scatter, Crowd::Fitting, ALL, 128 << 10),
-    board(Collective::Scatter, Crowd::Crowded, ALL, ANY),
+    board(Collective::Scatter, Subscription::Full, ALL, 128 << 10),
+    board(Collective::Scatter, Subscription::Over, ALL, ANY),
     row(Collective::Scatter, Algorithm::Binomial, ALL, 1 << 10),
     row(Collective::Scatter, Algorithm::Linear, ALL, ANY),
-    board(Collective::Allgather, Crowd::Fitting, ALL, 256 << 10),
-    board(Collective::Allgather, Crowd::Crowded, ALL, 8 << 20),
+    board(Collective::Allgather, Subscription::Full, ALL, 256 << 10),
+    board(Collective::Allgather, Subscription::Over, ALL, 8 << 20),
     power_of_two(row(Collective::Allgather, Algorithm::RecursiveDoubling, ALL, 512 << 10)),
     row(Collective::Allgather, Algorithm::Bruck, ALL, 64 << 10),
     row(Collective::Allgather, Algorithm::Ring, ALL, ANY),
     row(Collective::Allgatherv, Algorithm::Bruck, ALL, 64 << 10),
     row(Collective::Allgatherv, Algorithm::Ring, ALL, ANY),
-    board(Collective::Alltoall, Crowd::Fitting, ALL, 64 << 10),
-    board(Collective::Alltoall, Crowd::Crowded, ALL, 256 << 10),
+    board(Collective::Alltoall, Subscription::Full, ALL, 64 << 10),
+    board(Collective::Alltoall, Subscription::Over, ALL, 256 << 10),
     row(Collective::Alltoall, Algorithm::Linear, 4, 32 << 10),
     row(Collective::Alltoall, Algorithm::Bruck, ALL, 256),
     row(Collective::Alltoall, Algorithm::Linear, ALL, 32 << 10),
     row(Collective::Alltoall, Algorithm::Pairwise, ALL, ANY),
     row(Collective::Alltoallv, Algorithm::Linear, 64, ANY),
     row(Collective::Alltoallv, Algorithm::Pairwise, ALL, ANY),
-    board(Collective::Reduce, Crowd::Fitting, ALL, 4 << 20),
-    board(Collective::Reduce, Crowd::Crowded, ALL, 4 << 20),
+    board(Collective::Reduce, Subscription::Full, ALL, 4 << 20),
+    board(Collective::Reduce, Subscription::Over, ALL, 4 << 20),
     row(Collective::Reduce, Algorithm::Binomial, ALL, 32 << 10),
     row(Collective::Reduce, Algorithm::Rabenseifner, ALL, ANY),
-    board(Collective::Allreduce, Crowd::Fitting, ALL, 128 << 10),
-    board(Collective::Allreduce, Crowd::Crowded, ALL, 2 << 20),
+    board(Collective::Allreduce, Subscription::Full, ALL, 128 << 10),
+    board(Collective::Allreduce, Subscription::Over, ALL, 2 << 20),
     multicast(Collective::Allreduce, 0, ANY),
     row(Collective::Allreduce, Algorithm::RecursiveDoubling, ALL, 16 << 10),
     row(Collective::Allreduce, Algorithm::Rabenseifner, ALL, 4 << 20),
     power_of_two(row(Collective::Allreduce, Algorithm::Rabenseifner, ALL, ANY)),
     commutative(row(Collective::Allreduce, Algorithm::Ring, 64, ANY)),
     row(Collective::Allreduce, Algorithm::Rabenseifner, ALL, ANY),
-    board(Collective::ReduceScatter, Crowd::Fitting, ALL, 128 << 10),
-    board(Collective::ReduceScatter, Crowd::Crowded, ALL, 1 << 20),
+    board(Collective::ReduceScatter, Subscription::Full, ALL, 128 << 10),
+    board(Collective::ReduceScatter, Subscription::Over, ALL, 1 << 20),
     row(Collective::ReduceScatter, Algorithm::Halving, ALL, 256 << 10),
     row(Collective::ReduceScatter, Algorithm::Linear, 16, ANY),
     row(Collective::ReduceScatter, Algorithm::Halving, ALL, ANY),
-    board(Collective::Scan, Crowd::Fitting, ALL, 1 << 20),
-    board(Collective::Scan, Crowd::Crowded, ALL, 1 << 20),
+    board(Collective::Scan, Subscription::Full, ALL, 1 << 20),
+    board(Collective::Scan, Subscription::Over, ALL, 1 << 20),
     row(Collective::Scan, Algorithm::Doubling, ALL, ANY),
 ];
 
-/// Where the rows of each collective begin: they follow each other.
+/// Index of the first row of each collective; the rows of a collective are consecutive.
 const FIRST_ROW: [usize; COLLECTIVES.len()] = {
     let mut first = [usize::MAX; COLLECTIVES.len()];
     let mut index = TABLE.len();
@@ -296,16 +296,16 @@ const ALGORITHMS: &[(&str, Algorithm)] = &[
     ("scatter_allgather", Algorithm::ScatterAllgather),
 ];
 
-/// The table, and what the user forced.
+/// The table, and the algorithms that the user forced.
 #[derive(Clone, Debug, Default)]
 pub struct Selection {
     forced: Vec<(Collective, Algorithm)>,
-    /// The host of each process by its index; empty where all are on one.
+    /// The host of each process, by index; empty if all are on one host.
     hosts: Vec<u32>,
 }
 
 impl Selection {
-    /// Reads `collective:algorithm` pairs separated by commas; an error is a sentence.
+    /// Parses `collective:algorithm` pairs separated by commas. An error is a full sentence.
     pub fn parse(text: &str) -> Result<Selection, String> {
         let mut forced = Vec::new();
         for pair in text.split(',').map(str::trim).filter(|pair| !pair.is_empty()) {
@@ -326,13 +326,13 @@ impl Selection {
         Ok(Selection { forced, ..Selection::default() })
     }
 
-    /// With the host of each process, by its index.
+    /// Sets the host of each process, by index.
     pub fn among(self, hosts: &[u32]) -> Selection {
         let is_apart = hosts.windows(2).any(|pair| pair[0] != pair[1]);
         Selection { hosts: if is_apart { hosts.to_vec() } else { Vec::new() }, ..self }
     }
 
-    /// On how many hosts these processes are, at most [`MANY`].
+    /// Number of hosts on which these processes are, at most [`MANY`].
     pub fn hosts_of(&self, peers: &[PeerIndex]) -> usize {
         let mut hosts = peers.iter().map_while(|peer| self.hosts.get(peer.slot()));
         let Some(one) = hosts.next() else { return 1 };
@@ -347,7 +347,7 @@ impl Selection {
         Selection { forced: vec![(collective, algorithm)], ..Selection::default() }
     }
 
-    /// The algorithm for a collective: the forced one where its hard conditions hold, else the
+    /// The algorithm for a collective: the forced one if its hard conditions hold, otherwise the
     /// first row that fits.
     pub fn choose(&self, collective: Collective, size: Size) -> Algorithm {
         self.forced(collective, size).unwrap_or_else(|| {
@@ -358,13 +358,13 @@ impl Selection {
         })
     }
 
-    /// Up to how many bytes [`Selection::choose`] takes the board, whatever bytes `size` has;
-    /// `None` where it never does.
+    /// The maximum bytes for which [`Selection::choose`] picks the board, regardless of the bytes
+    /// of `size`; `None` if it never does.
     pub fn limit_of_board(&self, collective: Collective, size: Size) -> Option<i64> {
         if let Some(forced) = self.forced(collective, size) {
             return (forced == Algorithm::Board).then_some(ANY);
         }
-        // The board stands first, so no other row is chosen for fewer bytes.
+        // The board's row is the first one, so no other row is chosen for fewer bytes.
         let first = allowed_rows(collective, size).next()?;
         (first.algorithm == Algorithm::Board && size.ranks <= first.ranks).then_some(first.bytes)
     }
@@ -376,12 +376,12 @@ impl Selection {
 }
 
 /// The rows of a collective whose hard conditions hold.
-fn allowed_rows(collective: Collective, size: Size) -> impl Iterator<Item = &'static Row> {
+fn allowed_rows(collective: Collective, size: Size) -> impl Iterator<Item = &'static SelectionRow> {
     let rows = TABLE[FIRST_ROW[collective as usize]..].iter();
     rows.take_while(move |row| row.collective == collective).filter(move |row| allowed(row, size))
 }
 
-fn allowed(row: &Row, size: Size) -> bool {
+fn allowed(row: &SelectionRow, size: Size) -> bool {
     (!row.power_of_two || size.ranks.is_power_of_two())
         && (!row.commutative || size.commutative)
         && (row.board.is_none() || row.board == size.board)
@@ -423,14 +423,16 @@ mod tests {
     #[test]
     fn the_board_is_chosen_up_to_its_limit() {
         let sizes = || {
-            [2, 3, 64, 1000].into_iter().flat_map(|ranks| [Crowd::Fitting, Crowd::Crowded].map(|crowd| (ranks, crowd)))
+            [2, 3, 64, 1000]
+                .into_iter()
+                .flat_map(|ranks| [Subscription::Full, Subscription::Over].map(|subscription| (ranks, subscription)))
         };
         for text in ["", "bcast:board", "bcast:chain", "allgather:recursive_doubling"] {
             let selection = Selection::parse(text).unwrap();
-            for (&(name, collective), (ranks, crowd)) in
+            for (&(name, collective), (ranks, subscription)) in
                 COLLECTIVES.iter().flat_map(|row| sizes().map(move |size| (row, size)))
             {
-                let size = |bytes| Size::of(ranks, bytes).on_board(crowd);
+                let size = |bytes| Size::of(ranks, bytes).on_board(subscription);
                 let limit = selection.limit_of_board(collective, size(0));
                 for bytes in (0..34).flat_map(|log| [(1 << log) - 1, 1 << log, (1 << log) + 1]) {
                     let on_board = selection.choose(collective, size(bytes)) == Algorithm::Board;

@@ -1,15 +1,15 @@
-//! Shapes that several algorithms share: binomial trees, intervals around a root, and the fold to a
+//! Shapes shared by several algorithms: binomial trees, intervals around a root, and the fold to a
 //! power of two.
 //!
-//! Everything here is arithmetic on ranks. A binomial tree over `0..n` covers with each node `v`
-//! the contiguous interval `v..v + 2^t`, where `t` is the number of trailing zero bits of `v`.
+//! All functions are pure arithmetic on ranks. In a binomial tree over `0..n`, node `v` covers the
+//! contiguous interval `v..v + 2^t`, where `t` is the number of trailing zero bits of `v`.
 
 /// The place of one node in a binomial tree over `0..size` with root 0.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Binomial {
-    /// The node above; `None` at the root.
+    /// The parent; `None` at the root.
     pub(crate) parent: Option<usize>,
-    /// The nodes below with the number of nodes in their subtree, nearest (smallest subtree) first.
+    /// The children, each with the size of its subtree; nearest (smallest subtree) first.
     pub(crate) children: Vec<(usize, usize)>,
 }
 
@@ -26,24 +26,24 @@ impl Binomial {
         Binomial { parent, children }
     }
 
-    /// Nodes in the subtree of `node`, itself included.
+    /// Number of nodes in the subtree of `node`, including itself.
     pub(crate) fn covered(node: usize, size: usize) -> usize {
         let reach = if node == 0 { size } else { node & node.wrapping_neg() };
         reach.min(size - node)
     }
 }
 
-/// Rank counted from the root: the root is 0.
+/// Rank relative to the root, which is 0.
 pub(crate) fn relative(rank: usize, root: usize, size: usize) -> usize {
     (rank + size - root) % size
 }
 
-/// The rank that [`relative`] came from.
+/// Inverse of [`relative`].
 pub(crate) fn absolute(relative: usize, root: usize, size: usize) -> usize {
     (relative + root) % size
 }
 
-/// `first..first + number` counted from the root, as at most two intervals (start, length) of
+/// The relative ranks `first..first + number` as at most two intervals (start, length) of absolute
 /// ranks.
 pub(crate) fn intervals(first: usize, number: usize, root: usize, size: usize) -> Vec<(usize, usize)> {
     let start = absolute(first, root, size);
@@ -51,13 +51,14 @@ pub(crate) fn intervals(first: usize, number: usize, root: usize, size: usize) -
     if head == number { vec![(start, number)] } else { vec![(start, head), (0, number - head)] }
 }
 
-/// A set of ranks of which a power of two goes on: the first `2 * extra` ranks pair up, the odd one
-/// of each pair goes on. Neighbours pair up so that the order of operands is kept.
+/// The reduction of a set of ranks to a power of two: the first `2 * extra` ranks pair up, and only
+/// the odd rank of each pair stays active. Pairs are neighbours, which preserves the order of
+/// operands.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Fold {
-    /// How many go on.
+    /// Number of active ranks.
     pub(crate) power: usize,
-    /// How many do not.
+    /// Number of inactive ranks.
     pub(crate) extra: usize,
 }
 
@@ -67,7 +68,7 @@ impl Fold {
         Fold { power, extra: size - power }
     }
 
-    /// My number among those that go on.
+    /// This rank's number among the active ranks; `None` if it is inactive.
     pub(crate) fn number(self, rank: usize) -> Option<usize> {
         if rank >= 2 * self.extra {
             Some(rank - self.extra)
@@ -78,17 +79,17 @@ impl Fold {
         }
     }
 
-    /// The rank with a number.
+    /// The rank with a given number.
     pub(crate) fn rank(self, number: usize) -> usize {
         if number < self.extra { 2 * number + 1 } else { number + self.extra }
     }
 
-    /// Whether the rank with this number speaks for the rank below it too.
+    /// True if the rank with this number also represents the rank below it.
     pub(crate) fn speaks_for_two(self, number: usize) -> bool {
         number < self.extra
     }
 
-    /// How many times the number can be halved.
+    /// Number of times that `power` can be halved.
     pub(crate) fn levels(self) -> u32 {
         self.power.trailing_zeros()
     }

@@ -1,9 +1,10 @@
-//! Times packing and unpacking of common layouts beside loops written by hand.
+//! Times packing and unpacking of common layouts against handwritten loops.
 //!
 //! `cargo run --release -p towpath-datatype --example pack_speed [name part]`
 //!
-//! Columns are GB of payload a second, the best of several batches: a plain copy, the hand loop,
-//! the whole message in one call, and the message in pieces of 32 KiB; packing before unpacking.
+//! Columns are GB of payload per second, the best of several batches: a plain copy, the handwritten
+//! loop, the whole message in one call, and the message in pieces of 32 KiB; packing before
+//! unpacking.
 
 use std::hint::black_box;
 use std::time::Instant;
@@ -11,14 +12,14 @@ use towpath_datatype::{Basic, Datatype, Form, pack, unpack};
 
 const PIECE: usize = 32 * 1024;
 
-/// A hand loop between the program's memory and packed doubles.
+/// A handwritten loop between user memory and packed doubles.
 type Hand = Box<dyn Fn(*mut f64, *mut f64)>;
 
 struct Case {
     name: String,
     datatype: Datatype,
     count: i64,
-    /// Doubles that the layout spans.
+    /// Number of doubles that the layout spans.
     span: usize,
     hand_pack: Hand,
     hand_unpack: Hand,
@@ -33,7 +34,7 @@ fn rows<const LENGTH: usize, const PACK: bool>(count: usize, stride: usize) -> H
     Box::new(move |user, packed| {
         for row in 0..count {
             for index in 0..LENGTH {
-                // SAFETY: inside the layout that the case describes.
+                // SAFETY: the element is inside the layout, which both buffers hold.
                 unsafe {
                     let (user, packed) = (user.add(row * stride + index), packed.add(row * LENGTH + index));
                     if PACK { *packed = *user } else { *user = *packed }
@@ -56,7 +57,7 @@ fn vector<const LENGTH: usize>(cases: &mut Vec<Case>, gap: usize, bytes: usize) 
     });
 }
 
-/// A face of a cube of doubles with `side` doubles a side: one loop or two over rows of doubles.
+/// A face of a cube of doubles with edge length `side`: one or two loops over rows of doubles.
 fn face(cases: &mut Vec<Case>, side: usize, axis: usize) {
     let all = side as i64;
     let (mut subsizes, starts) = ([all; 3], [0; 3]);
@@ -67,7 +68,7 @@ fn face(cases: &mut Vec<Case>, side: usize, axis: usize) {
         Box::new(move |user, packed| {
             for row in 0..outer {
                 for index in 0..length {
-                    // SAFETY: inside the cube.
+                    // SAFETY: the element is inside the cube and its packed face.
                     unsafe {
                         let (user, packed) = (user.add(row * stride + index), packed.add(row * length + index));
                         if pack { *packed = *user } else { *user = *packed }
@@ -86,13 +87,13 @@ fn face(cases: &mut Vec<Case>, side: usize, axis: usize) {
     });
 }
 
-/// A small generator of repeatable numbers.
+/// A small reproducible generator.
 fn random(state: &mut u64) -> usize {
     *state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
     (*state >> 33) as usize
 }
 
-/// Blocks of given lengths (in doubles) at given offsets.
+/// Blocks of the given lengths at the given offsets, both in doubles.
 fn listed(name: String, blocks: Vec<(usize, usize)>) -> Case {
     let lengths: Vec<i64> = blocks.iter().map(|block| block.0 as i64).collect();
     let offsets: Vec<i64> = blocks.iter().map(|block| block.1 as i64).collect();
@@ -103,7 +104,7 @@ fn listed(name: String, blocks: Vec<(usize, usize)>) -> Case {
             let mut at = 0;
             for &(length, offset) in &blocks {
                 for index in 0..even.unwrap_or(length) {
-                    // SAFETY: inside the layout that the case describes.
+                    // SAFETY: the element is inside the layout, which both buffers hold.
                     unsafe {
                         let (user, packed) = (user.add(offset + index), packed.add(at + index));
                         if pack { *packed = *user } else { *user = *packed }
@@ -145,7 +146,7 @@ fn lists(cases: &mut Vec<Case>, bytes: usize) {
     cases.push(listed(format!("indexed_1to8 {} KB", bytes / 1024), blocks));
 }
 
-/// Records of a double and an integer, in 16 bytes each: the integer last, so that both are one
+/// Records of a double and an integer, in 16 bytes each: the integer last, so that both form one
 /// block, or first.
 fn structure(cases: &mut Vec<Case>, bytes: usize, integer_first: bool) {
     let types = [Basic::Double, Basic::Int].map(Datatype::named);
@@ -155,7 +156,7 @@ fn structure(cases: &mut Vec<Case>, bytes: usize, integer_first: bool) {
         Box::new(move |user, packed| {
             let (user, packed) = (user.cast::<u8>(), packed.cast::<u8>());
             for index in 0..count {
-                // SAFETY: record `index` of the array, and its 12 packed bytes.
+                // SAFETY: record `index` is inside the array, as are its 12 packed bytes.
                 unsafe {
                     let (double, integer) = (user.add(index * 16 + offsets[0]), user.add(index * 16 + offsets[1]));
                     let packed = packed.add(index * 12);
@@ -191,7 +192,7 @@ fn nested(cases: &mut Vec<Case>, bytes: usize) {
             for outer in 0..count {
                 for row in 0..32 {
                     for index in 0..2 {
-                        // SAFETY: inside the layout that the case describes.
+                        // SAFETY: the element is inside the layout, which both buffers hold.
                         unsafe {
                             let user = user.add(outer * stride + row * 4 + index);
                             let packed = packed.add(outer * 64 + row * 2 + index);
@@ -212,8 +213,8 @@ fn nested(cases: &mut Vec<Case>, bytes: usize) {
     });
 }
 
-/// Best time of many batches of about 0.2 ms, in GB a second: short enough to be undisturbed now
-/// and then on a busy machine.
+/// Best of many batches of about 0.2 ms, in GB per second. Batches are short so that some run
+/// undisturbed on a busy machine.
 fn speed(bytes: usize, mut work: impl FnMut()) -> f64 {
     work();
     let start = Instant::now();
@@ -234,7 +235,7 @@ fn measure(case: &Case) {
     let (mut packed, mut other) = (vec![0.5f64; bytes / 8 + 2], vec![0.5f64; bytes / 8 + 2]);
     let (user, packed) = (memory.as_mut_ptr(), packed.as_mut_ptr());
     let (datatype, count) = (&case.datatype, case.count);
-    // SAFETY: `memory` spans the layout, `packed` and `other` hold its bytes.
+    // SAFETY: `memory` spans the layout, and `packed` and `other` hold its bytes.
     let copied = speed(bytes, || unsafe {
         std::ptr::copy_nonoverlapping(black_box(packed).cast::<u8>(), other.as_mut_ptr().cast(), bytes);
         black_box(&mut other);
@@ -243,13 +244,13 @@ fn measure(case: &Case) {
     let hand_unpack = speed(bytes, || (case.hand_unpack)(black_box(user), packed));
     let (mut whole, mut pieces) = ([0.0; 2], [0.0; 2]);
     for (index, step) in [bytes, PIECE].into_iter().enumerate() {
-        // SAFETY: as above.
+        // SAFETY: `memory` spans the layout, and `packed` holds its bytes.
         let packing = speed(bytes, || unsafe {
             for at in (0..bytes).step_by(step) {
                 pack(datatype, black_box(user).cast(), count, at, packed.cast::<u8>().add(at), step.min(bytes - at));
             }
         });
-        // SAFETY: as above.
+        // SAFETY: `memory` spans the layout, and `packed` holds its bytes.
         let unpacking = speed(bytes, || unsafe {
             for at in (0..bytes).step_by(step) {
                 unpack(datatype, black_box(user).cast(), count, at, packed.cast::<u8>().add(at), step.min(bytes - at));
@@ -269,7 +270,7 @@ fn measure(case: &Case) {
     );
 }
 
-/// Nanoseconds to make, commit and free a vector, and to pack one of 64 bytes.
+/// Times, in nanoseconds: making, committing and freeing a vector; packing one of 64 bytes.
 fn small_costs() {
     let double = double();
     let made = speed(1, || {
@@ -279,7 +280,7 @@ fn small_costs() {
     });
     let vector = Datatype::vector(8, 1, 2, &double, Form::Small).expect("a valid vector");
     let (memory, mut packed) = ([1.0f64; 16], [0.0f64; 8]);
-    // SAFETY: 8 doubles, 2 apart, and room for them.
+    // SAFETY: `memory` holds 8 doubles, 2 apart, and `packed` has room for them.
     let small = speed(1, || unsafe {
         pack(&vector, black_box(memory.as_ptr()).cast(), 1, 0, packed.as_mut_ptr().cast(), 64);
         black_box(&mut packed);

@@ -1,8 +1,8 @@
 //! Speed of the reduction kernels: `cargo run --release -p towpath-datatype --example
 //! reduce_speed`.
 //!
-//! Prints, for each operation on each type, gigabytes of input combined per second, in the
-//! first-level cache (4 KiB) and beyond the second (4 MiB): the best of several rounds.
+//! Prints, for each operation on each type, gigabytes of input combined per second, in the L1 cache
+//! (4 KiB) and beyond the L2 cache (4 MiB): the best of several rounds.
 
 use std::hint::black_box;
 use std::time::Instant;
@@ -12,11 +12,11 @@ use towpath_datatype::reduce::{self, Kernel, Operation};
 const SMALL: usize = 4 << 10;
 const LARGE: usize = 4 << 20;
 const ROUNDS: usize = 7;
-/// Every byte of the buffers: gives a normal number in each floating-point format.
+/// Value of every byte of the buffers: yields a normal number in each floating-point format.
 const NORMAL: u8 = 0xbc;
 const BYTES_PER_ROUND: usize = 8 << 20;
 
-/// Bytes per nanosecond of one kernel on buffers of `bytes`.
+/// Bytes per nanosecond of a kernel on buffers of `bytes` bytes.
 fn speed(kernel: Kernel, extent: usize, bytes: usize) -> f64 {
     let input = vec![NORMAL; bytes];
     let mut inout = vec![NORMAL; bytes];
@@ -25,7 +25,7 @@ fn speed(kernel: Kernel, extent: usize, bytes: usize) -> f64 {
     for _ in 0..ROUNDS {
         let start = Instant::now();
         for _ in 0..repetitions {
-            // SAFETY: both vectors have `bytes` bytes, of which whole elements are used.
+            // SAFETY: both vectors hold `bytes` bytes, and so `bytes / extent` elements.
             unsafe { kernel(black_box(input.as_ptr()), black_box(inout.as_mut_ptr()), bytes / extent) };
         }
         best = best.min(start.elapsed().as_nanos() as f64);

@@ -1,13 +1,12 @@
-//! Copies from one layout to another without packed bytes in between, for any part of a message, so
-//! that two processes may share the work.
+//! Copies any part of a message from one layout to another without packing, so that two processes
+//! can share the work.
 //!
-//! Two nests whose blocks have the same length, or of which one's are a multiple of the other's,
-//! are copied block to block: both walk their loops, and as far as neither begins a new row a
-//! kernel moves what lies between. Other blocks go through a buffer that stays in the first-level
-//! cache.
+//! Two nests with blocks of equal length, or with one block length a multiple of the other, are
+//! copied block by block: both loops advance together, and a kernel moves the blocks up to the next
+//! row of either. Other nests are copied through a buffer that stays in the L1 cache.
 //!
-//! A nest travels to another process as the words of a [`Strides`]: the length of a block, and
-//! count and stride of each loop, the outermost first.
+//! A nest is passed to another process as the words of a [`Strides`]: the length of a block,
+//! followed by count and stride of each loop, outermost first.
 
 use std::mem::MaybeUninit;
 
@@ -17,11 +16,11 @@ use crate::kernel::{Grid, GridKernel, grid_kernel};
 use crate::plan::{Loop, MAX_LOOPS, Nest};
 use crate::walk::{WALKED_LOOPS, Walker, walk_nest};
 
-/// Different blocks are copied through a buffer of this many bytes, which stays in the first-level
-/// cache.
+/// Size of the buffer through which nests with unrelated block lengths are copied; it fits in the
+/// L1 cache.
 const BOUNCE_BYTES: usize = 8192;
 
-/// A nest whose first block is at an address.
+/// A nest and the address of its first block.
 #[derive(Clone, Copy)]
 pub(crate) struct Placed<'a> {
     pub(crate) nest: &'a Nest,
@@ -29,7 +28,7 @@ pub(crate) struct Placed<'a> {
 }
 
 impl Placed<'_> {
-    /// Where it is, for another process.
+    /// Describes the nest for another process.
     pub(crate) fn layout(self) -> Option<Layout> {
         let (below, span) = extent(self.nest)?;
         let mut words = [0; STRIDES_WORDS];
@@ -41,8 +40,8 @@ impl Placed<'_> {
     }
 }
 
-/// Bytes from the lowest byte of a nest to its first block, and to behind its highest byte; `None`
-/// beyond all memory.
+/// Distance in bytes from the lowest byte of a nest to its first block, and the span from the
+/// lowest byte to the end of the highest one. `None` on overflow.
 fn extent(nest: &Nest) -> Option<(usize, usize)> {
     let (mut below, mut above) = (0usize, nest.block);
     for step in nest.loops() {
@@ -53,10 +52,10 @@ fn extent(nest: &Nest) -> Option<(usize, usize)> {
     Some((below, below.checked_add(above)?))
 }
 
-/// The nest that a layout describes, and how far behind the lowest byte it begins.
+/// Decodes the nest of a layout, and the distance from the lowest byte to its first block.
 ///
 /// # Panics
-/// When it leaves its span.
+/// If the nest does not have the span of the layout.
 fn decoded(layout: &Layout) -> (Nest, usize) {
     let words = &layout.strides.0;
     if layout.strides == Strides::ROW {
@@ -73,14 +72,14 @@ fn decoded(layout: &Layout) -> (Nest, usize) {
     }
 }
 
-/// Copies bytes `position..position + length` of a message from one layout to another; see
+/// Copies bytes `position..position + length` of a message from one layout to another; implements
 /// [`CopyAcross`](towpath_base::transfer::CopyAcross).
 ///
 /// # Safety
-/// As there.
+/// As for [`CopyAcross`](towpath_base::transfer::CopyAcross).
 ///
 /// # Panics
-/// As there.
+/// If a layout is inconsistent or holds fewer than `position + length` bytes.
 pub unsafe fn copy_across(from: &Layout, to: &Layout, position: usize, length: usize) {
     let ((from_nest, from_first), (to_nest, to_first)) = (decoded(from), decoded(to));
     let bytes = |nest: &Nest| nest.blocks().saturating_mul(nest.block);
@@ -88,27 +87,29 @@ pub unsafe fn copy_across(from: &Layout, to: &Layout, position: usize, length: u
     assert!(end <= bytes(&from_nest) && end <= bytes(&to_nest), "a layout holds too little: the segment is damaged");
     let from = Placed { nest: &from_nest, first: from.lowest.wrapping_add(from_first) };
     let to = Placed { nest: &to_nest, first: to.lowest.wrapping_add(to_first) };
-    // SAFETY: the caller vouches for both layouts.
+    // SAFETY: both nests span exactly their layouts, whose memory is valid and does not overlap
+    // (this function's contract), and hold at least `end` bytes.
     unsafe { copy_nests(from, to, position, length) }
 }
 
-/// Copies packed bytes `position..position + length` of one nest to the same place of another.
+/// Copies packed bytes `position..position + length` of one nest to the same position of another.
 ///
 /// # Safety
-/// Both nests hold that many bytes; those of `from` must be readable, those of `to` writable, and
-/// they must not overlap.
+/// Both nests must hold `position + length` bytes; those of `from` must be readable, those of `to`
+/// writable, and they must not overlap.
 pub(crate) unsafe fn copy_nests(from: Placed, to: Placed, position: usize, length: usize) {
     if length == 0 {
         return;
     }
-    // SAFETY: the bytes that the caller vouches for; a packing walk only reads from its user side,
-    // an unpacking one from its packed side.
+    // SAFETY: both nests hold the bytes `position..position + length`, which are readable in `from`
+    // and writable in `to` (this function's contract). A packing walk only reads its user side, an
+    // unpacking one only its packed side.
     unsafe {
         if to.nest.is_dense() {
             walk_nest::<true>(from.nest, from.first, to.first.wrapping_add(position), position, length);
         } else if from.nest.is_dense() {
             walk_nest::<false>(to.nest, to.first, from.first.wrapping_add(position), position, length);
-        } else if let Some(pair) = Pair::of(from, to) {
+        } else if let Some(pair) = NestPair::of(from, to) {
             pair.copy(position, length);
         } else {
             bounce(length, |buffer, done, piece| {
@@ -119,8 +120,9 @@ pub(crate) unsafe fn copy_nests(from: Placed, to: Placed, position: usize, lengt
     }
 }
 
-/// Moves `length` bytes through a buffer: `carry` gets its address, how many bytes are done, and
-/// how many come next, which it brings there and takes from there.
+/// Moves `length` bytes through a buffer. `carry` receives the buffer's address, the number of
+/// bytes already moved and the size of the next piece, and copies that piece into and out of the
+/// buffer.
 pub(crate) fn bounce(length: usize, carry: impl Fn(*mut u8, usize, usize)) {
     let mut buffer = [MaybeUninit::<u8>::uninit(); BOUNCE_BYTES];
     for done in (0..length).step_by(BOUNCE_BYTES) {
@@ -128,7 +130,7 @@ pub(crate) fn bounce(length: usize, carry: impl Fn(*mut u8, usize, usize)) {
     }
 }
 
-/// The loops of a nest over blocks that may be parts of its own.
+/// The loops of a nest over its blocks or over equal parts of them.
 struct Loops {
     first: *mut u8,
     depth: usize,
@@ -136,7 +138,7 @@ struct Loops {
 }
 
 impl Loops {
-    /// Those of a nest over blocks of `block` bytes, of which its own are a multiple.
+    /// The loops over blocks of `block` bytes; the nest's block length must be a multiple of it.
     fn cut(placed: Placed, block: usize) -> Loops {
         let own = placed.nest.loops();
         let mut loops = [Loop { count: 1, stride: 0 }; WALKED_LOOPS];
@@ -159,7 +161,7 @@ impl Loops {
 }
 
 /// Two nests as loops over blocks of the same length.
-struct Pair {
+struct NestPair {
     from: Loops,
     to: Loops,
     block: usize,
@@ -167,26 +169,33 @@ struct Pair {
     far: bool,
 }
 
-impl Pair {
-    /// `None` where the blocks of neither are a multiple of the other's.
-    fn of(from: Placed, to: Placed) -> Option<Pair> {
+impl NestPair {
+    /// Returns `None` if neither block length is a multiple of the other.
+    fn of(from: Placed, to: Placed) -> Option<NestPair> {
         let block = from.nest.block.min(to.nest.block);
         if !from.nest.block.is_multiple_of(block) || !to.nest.block.is_multiple_of(block) {
             return None;
         }
         let far = from.nest.is_far() || to.nest.is_far();
-        Some(Pair { from: Loops::cut(from, block), to: Loops::cut(to, block), block, kernel: grid_kernel(block), far })
+        Some(NestPair {
+            from: Loops::cut(from, block),
+            to: Loops::cut(to, block),
+            block,
+            kernel: grid_kernel(block),
+            far,
+        })
     }
 
-    /// Copies packed bytes `position..position + length`: what is left of a cut block, whole ones,
-    /// and the beginning of one.
+    /// Copies packed bytes `position..position + length`: the rest of a divided block, whole
+    /// blocks, and the beginning of a block.
     ///
     /// # Safety
-    /// As [`copy_nests`].
+    /// See [`copy_nests`].
     unsafe fn copy(&self, position: usize, length: usize) {
         let (mut index, within) = (position / self.block, position % self.block);
         let mut left = length;
-        // SAFETY: the pieces together are the bytes that the caller vouches for.
+        // SAFETY: the pieces partition the bytes `position..position + length`, which are valid on
+        // both sides (this function's contract).
         unsafe {
             if within > 0 {
                 let piece = left.min(self.block - within);
@@ -203,20 +212,22 @@ impl Pair {
     /// Copies a part of one block.
     ///
     /// # Safety
-    /// As [`copy_nests`].
+    /// Bytes `within..within + length` of block `index` must be valid on both sides, as in
+    /// [`copy_nests`].
     unsafe fn part(&self, index: usize, within: usize, length: usize) {
         if length == 0 {
             return;
         }
         let at = |loops: &Loops| loops.block(index).address.wrapping_add(within);
-        // SAFETY: the bytes lie in block `index` of both.
+        // SAFETY: these bytes of block `index` are readable in `from` and writable in `to` (this
+        // function's contract).
         unsafe { towpath_base::copy::row(at(&self.from), at(&self.to), length) }
     }
 
-    /// Copies whole blocks.
+    /// Copies `left` whole blocks, starting with block `index`.
     ///
     /// # Safety
-    /// As [`copy_nests`].
+    /// The blocks must be valid on both sides, as in [`copy_nests`].
     unsafe fn whole(&self, index: usize, mut left: usize) {
         let (mut from, mut to) = (self.from.block(index), self.to.block(index));
         let (from_inner, to_inner) = (self.from.inner(), self.to.inner());
@@ -242,7 +253,9 @@ impl Pair {
                 grid.rows = from_rows.min(to_rows).min(left / from_inner.count);
                 (grid.from_row, grid.to_row) = (from_row, to_row);
             }
-            // SAFETY: so many blocks and rows are left of both.
+            // SAFETY: `grid.blocks` blocks and `grid.rows` rows are left on both sides and within
+            // `left`, and are valid (this function's contract); the kernel was chosen for this
+            // processor.
             unsafe { (self.kernel)(&grid) };
             left -= grid.rows * grid.blocks;
             match rows {

@@ -1,10 +1,10 @@
 //! Parts of arrays: subarray (MPI 5.0, section 5.1.3) and distributed array (section 5.1.4).
 //!
-//! Both add one dimension after the other, innermost first, and finally set the bounds to those of
-//! the whole array. A dimension of a distributed array is a row of equal blocks, dealt out in turn,
-//! and perhaps a shorter last one.
+//! Both are built one dimension at a time, innermost first; finally the bounds are set to those of
+//! the whole array. In a distributed array a dimension is a sequence of equal blocks, assigned to
+//! the processes round-robin, with a possibly shorter last block.
 
-use crate::body::Body;
+use crate::body::ElementLayout;
 use crate::constants::{
     DISTRIBUTE_BLOCK, DISTRIBUTE_CYCLIC, DISTRIBUTE_DFLT_DARG, DISTRIBUTE_NONE, ORDER_C, ORDER_FORTRAN,
 };
@@ -18,7 +18,7 @@ fn argument<T>(argument: impl Into<String>, value: i64, rule: impl Into<String>)
     Err(Error::Argument { argument: argument.into(), value, rule: rule.into() })
 }
 
-/// The dimensions, innermost first.
+/// Indices of the dimensions, innermost first.
 fn dimensions(count: usize, order: i64) -> Result<Vec<usize>> {
     match order {
         _ if count == 0 => argument("ndims", 0, "must be at least 1"),
@@ -29,11 +29,12 @@ fn dimensions(count: usize, order: i64) -> Result<Vec<usize>> {
 }
 
 impl Datatype {
-    /// The part of an array that begins at `starts` and has `subsizes` elements in each dimension
+    /// The part of an array that begins at `starts` and has `subsizes` elements per dimension
     /// (`MPI_Type_create_subarray`).
     ///
     /// # Errors
-    /// A part that is not inside the array, an unknown order, or bounds beyond 63 bits.
+    /// If the part is not inside the array, the order is unknown, or the bounds do not fit in 63
+    /// bits.
     pub fn subarray(
         sizes: &[i64],
         subsizes: &[i64],
@@ -72,17 +73,17 @@ impl Datatype {
         Ok(Datatype::made(body.resized(0, stride)?, recipe, form))
     }
 
-    /// The part of a distributed array that one process holds (`MPI_Type_create_darray`).
+    /// The part of a distributed array owned by one process (`MPI_Type_create_darray`).
     ///
     /// # Errors
-    /// Arguments that do not describe a distribution, or bounds beyond 63 bits.
+    /// If the arguments do not describe a distribution, or the bounds do not fit in 63 bits.
     pub fn darray(arguments: Darray, child: &Datatype, form: Form) -> Result<Datatype> {
         let order = dimensions(arguments.gsizes.len(), arguments.order)?;
         let coordinates = coordinates(&arguments)?;
         let (mut body, mut stride) = (child.body().clone(), child.extent());
         for index in order {
             let block = block(&arguments, index)?;
-            let part = Part {
+            let part = DistributedDimension {
                 size: arguments.gsizes[index],
                 processes: arguments.processes[index],
                 mine: coordinates[index],
@@ -96,7 +97,8 @@ impl Datatype {
     }
 }
 
-/// Place of the process in the grid, last dimension fastest whatever the order of the array.
+/// Coordinates of the process in the grid; the last dimension varies fastest, whatever the order of
+/// the array.
 fn coordinates(arguments: &Darray) -> Result<Vec<i64>> {
     let Darray { size, rank, gsizes, distributions, arguments: blocks, processes, .. } = arguments;
     length("array_of_distribs", distributions.len(), gsizes.len())?;
@@ -154,25 +156,23 @@ fn block(arguments: &Darray, index: usize) -> Result<i64> {
     }
 }
 
-/// One dimension of a distributed array: `size` elements in blocks, dealt out to the processes in
-/// turn.
-struct Part {
+/// One dimension of a distributed array: `size` elements in blocks, assigned round-robin.
+struct DistributedDimension {
     size: i64,
     processes: i64,
     mine: i64,
     block: i64,
 }
 
-impl Part {
-    /// My blocks of `inner`, whose copies are `stride` bytes apart.
-    fn of(&self, inner: &Body, stride: i64) -> Result<Body> {
+impl DistributedDimension {
+    /// The process's blocks of `inner`, whose copies are `stride` bytes apart.
+    fn of(&self, inner: &ElementLayout, stride: i64) -> Result<ElementLayout> {
         let bytes = |elements: i64| elements.checked_mul(stride).ok_or(BOUNDS);
         let whole = self.size / self.block;
         let mine = if self.mine < whole { (whole - self.mine - 1) / self.processes + 1 } else { 0 };
-        let mut body = Body::empty();
+        let mut body = ElementLayout::empty();
         if mine > 0 {
-            // With a single block the distance to the next is not needed, and may not even be a
-            // number.
+            // The distance to the next block is not needed for a single block, and may overflow.
             let round = if mine > 1 { bytes(self.processes * self.block)? } else { 0 };
             body =
                 inner.repeated(self.block, stride)?.repeated(mine, round)?.shifted(bytes(self.mine * self.block)?)?;
@@ -180,7 +180,7 @@ impl Part {
         let rest = self.size % self.block;
         if rest > 0 && whole % self.processes == self.mine {
             let last = inner.repeated(rest, stride)?.shifted(bytes(whole * self.block)?)?;
-            body = Body::structure(&[body, last])?;
+            body = ElementLayout::structure(&[body, last])?;
         }
         Ok(body)
     }
@@ -192,11 +192,12 @@ mod tests {
     use crate::basic::Basic;
     use crate::cursor::pack;
 
-    /// Indices of the elements of `datatype`, a part of an array of `size` integers.
+    /// Indices of the elements that `datatype` selects from an array of `size` integers.
     fn picked(datatype: &Datatype, size: i32) -> Vec<i32> {
         let array: Vec<i32> = (0..size).collect();
         let mut packed = vec![0i32; datatype.size() as usize / 4];
-        // SAFETY: the extent of `datatype` is that of the array.
+        // SAFETY: `array` holds one element of `datatype`, and `packed` the `size` bytes that are
+        // written; `capacity` claims more, so that `pack` is limited by the datatype only.
         let done = unsafe { pack(datatype, array.as_ptr().cast(), 1, 0, packed.as_mut_ptr().cast(), usize::MAX / 2) };
         assert_eq!((done as i64, datatype.extent()), (datatype.size(), i64::from(size) * 4));
         packed

@@ -1,10 +1,10 @@
-//! The predefined named datatypes of MPI 5.0 (section 3.2.2, tables 3.1 to 3.4, and chapter 20 for
+//! The predefined named datatypes of MPI 5.0 (section 3.2.2 and tables 3.1 to 3.4; chapter 20 for
 //! the handle numbers).
 //!
-//! A [`Basic`] knows its name, its place in the standard's ABI, its size and alignment in this
-//! machine's C and Fortran compilers (x86-64 and aarch64 Linux), its size in the "external32"
-//! representation and what kind of number it is. Every derived type is a sequence of these. Pair
-//! types (`MPI_DOUBLE_INT`) are predefined, but made of two numbers.
+//! A [`Basic`] knows its name, its handle number in the standard ABI, its size and alignment for
+//! the C and Fortran compilers of x86-64 and aarch64 Linux, its size in external32 and its kind of
+//! number. Every derived type is a sequence of basic types. Pair types (`MPI_DOUBLE_INT`) are
+//! predefined, but consist of two numbers.
 
 /// A floating-point format.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -21,7 +21,7 @@ pub enum Float {
     Quad,
 }
 
-/// How the bytes of a basic type are to be read. Widths are in bytes.
+/// How the bytes of a basic type are interpreted. Widths are in bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Class {
     /// Two's complement integer.
@@ -32,24 +32,23 @@ pub enum Class {
     Float(Float),
     /// Real part followed by imaginary part.
     Complex(Float),
-    /// Truth value: 0 is false.
+    /// Truth value; 0 is false.
     Logical(usize),
-    /// A character: never computed with.
+    /// A character; takes no part in arithmetic.
     Character(usize),
-    /// Uninterpreted (`MPI_BYTE`).
+    /// Uninterpreted byte (`MPI_BYTE`).
     Byte,
-    /// The bytes of `MPI_PACKED`.
+    /// Packed data (`MPI_PACKED`).
     Packed,
-    /// Value and index of `MPI_MINLOC` and `MPI_MAXLOC`, as the C structure of the two.
+    /// Value and index for `MPI_MINLOC` and `MPI_MAXLOC`, laid out as a C structure of the two.
     Pair(Basic, Basic),
-    /// No data: a place in a structure that is its lower or its upper bound (MPI-1).
+    /// No data: marks the lower or upper bound of a structure (MPI-1).
     Marker,
 }
 
-/// Which row of "types allowed for predefined reduction operations" (MPI 5.0, section 6.9.2) a type
-/// belongs to.
+/// Row of the table of types allowed for predefined reduction operations (MPI 5.0, section 6.9.2).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Group {
+pub enum ReductionGroup {
     /// C integer.
     CInteger,
     /// Fortran integer.
@@ -66,33 +65,32 @@ pub enum Group {
     MultiLanguage,
     /// Value and index, for `MPI_MINLOC` and `MPI_MAXLOC`.
     Pair,
-    /// No predefined operation takes it.
+    /// No predefined operation accepts it.
     None,
 }
 
-/// A row of the table: everything that is known about one basic type.
-struct Row {
+/// A row of the table of basic types.
+struct BasicRow {
     basic: Basic,
     name: &'static str,
     class: Class,
-    group: Group,
+    group: ReductionGroup,
     alignment: usize,
     external: usize,
 }
 
 macro_rules! basics {
     ($($variant:ident = $number:literal, $name:literal, $class:expr, $group:ident, $alignment:literal, $external:literal;)*) => {
-        /// A predefined named datatype; the discriminant is its handle number in the standard's
-        /// ABI.
+        /// A predefined named datatype; the discriminant is its handle number in the standard ABI.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
         #[repr(u16)]
         pub enum Basic { $(#[doc = concat!("`", $name, "`")] $variant = $number,)* }
 
-        const ROWS: &[Row] = &[$(Row {
-            basic: Basic::$variant, name: $name, class: $class, group: Group::$group, alignment: $alignment, external: $external,
+        const ROWS: &[BasicRow] = &[$(BasicRow {
+            basic: Basic::$variant, name: $name, class: $class, group: ReductionGroup::$group, alignment: $alignment, external: $external,
         },)*];
 
-        /// Every predefined named datatype, by rising number.
+        /// Every predefined named datatype, in ascending order of number.
         pub const ALL: &[Basic] = &[$(Basic::$variant,)*];
     };
 }
@@ -100,9 +98,9 @@ macro_rules! basics {
 use Class::{Byte, Character, Complex, Float as Real, Logical, Marker, Packed, Pair, Signed, Unsigned};
 use Float::{Double, Extended, Half, Quad, Single};
 
-// Variant, number, name, class, group, alignment, size in external32 (table 14.2; `long` has 4
-// bytes there, and the sized LOGICALs and small REALs, which the table leaves out, keep their own
-// size).
+// Variant, number, name, class, group, alignment, size in external32 (table 14.2). `long` has 4
+// bytes in external32. The sized LOGICALs and small REALs, which the table omits, keep their native
+// size.
 basics! {
     Aint = 0x201, "MPI_AINT", Signed(8), MultiLanguage, 8, 8;
     Count = 0x202, "MPI_COUNT", Signed(8), MultiLanguage, 8, 8;
@@ -144,11 +142,10 @@ basics! {
     CBool = 0x238, "MPI_C_BOOL", Logical(1), Logical, 1, 1;
     CxxBool = 0x239, "MPI_CXX_BOOL", Logical(1), Logical, 1, 1;
     Wchar = 0x23c, "MPI_WCHAR", Character(4), None, 4, 2;
-    // No longer in the standard, but in the MPICH interface; numbers that the standard leaves free.
+    // Removed from the standard but still in the MPICH ABI; the numbers are unused by the standard.
     LowerBound = 0x23d, "MPI_LB", Marker, None, 1, 0;
     UpperBound = 0x23e, "MPI_UB", Marker, None, 1, 0;
-    // Not in the standard, but a C type of the MPICH interface; a number that the standard leaves
-    // free.
+    // Not in the standard, but a C type of the MPICH ABI; the number is unused by the standard.
     CFloat16 = 0x23f, "MPIX_C_FLOAT16", Real(Half), Floating, 2, 2;
     Int8 = 0x240, "MPI_INT8_T", Signed(1), CInteger, 1, 1;
     Uint8 = 0x241, "MPI_UINT8_T", Unsigned(1), CInteger, 1, 1;
@@ -184,7 +181,7 @@ basics! {
 
 const FIRST: usize = 0x200;
 
-/// Row index + 1 by `number - FIRST`; 0 where no type has that number.
+/// Row index + 1, indexed by `number - FIRST`; 0 if no type has that number.
 const INDEX: [u8; 0x100] = {
     let mut index = [0; 0x100];
     let mut row = 0;
@@ -196,7 +193,7 @@ const INDEX: [u8; 0x100] = {
 };
 
 impl Float {
-    /// Size in memory, in bytes.
+    /// Size in memory in bytes.
     pub const fn size(self) -> usize {
         match self {
             Float::Half => 2,
@@ -208,7 +205,7 @@ impl Float {
 }
 
 impl Class {
-    /// Bytes of data, without the padding of a pair.
+    /// Size of the data in bytes, without the padding of a pair.
     pub const fn size(self) -> usize {
         match self {
             Class::Signed(width) | Class::Unsigned(width) | Class::Logical(width) | Class::Character(width) => width,
@@ -222,18 +219,17 @@ impl Class {
 }
 
 impl Basic {
-    const fn row(self) -> &'static Row {
+    const fn row(self) -> &'static BasicRow {
         &ROWS[INDEX[self as usize - FIRST] as usize - 1]
     }
 
-    /// The type with this handle number of the standard's ABI; none if the number belongs to no
-    /// type.
+    /// Returns the type with this handle number in the standard ABI, if there is one.
     pub fn from_number(number: u32) -> Option<Basic> {
         let index = *INDEX.get((number as usize).checked_sub(FIRST)?)?;
         Some(ROWS[usize::from(index).checked_sub(1)?].basic)
     }
 
-    /// Handle number in the standard's ABI, e.g. 0x209 for `MPI_INT`.
+    /// Handle number in the standard ABI, e.g. 0x209 for `MPI_INT`.
     pub const fn number(self) -> u32 {
         self as u32
     }
@@ -248,17 +244,17 @@ impl Basic {
         self.row().name
     }
 
-    /// Bytes of data: 12 for `MPI_DOUBLE_INT`.
+    /// Size of the data in bytes: 12 for `MPI_DOUBLE_INT`.
     pub const fn size(self) -> usize {
         self.row().class.size()
     }
 
-    /// Alignment inside a C structure, in bytes.
+    /// Alignment within a C structure, in bytes.
     pub const fn alignment(self) -> usize {
         self.row().alignment
     }
 
-    /// Distance between two elements of an array: 16 for `MPI_DOUBLE_INT`.
+    /// Distance between consecutive array elements in bytes: 16 for `MPI_DOUBLE_INT`.
     pub const fn extent(self) -> usize {
         match self.row().class {
             Class::Pair(value, index) => {
@@ -269,7 +265,7 @@ impl Basic {
         }
     }
 
-    /// Value and index type of a pair type and the offset of the index.
+    /// Value type and index type of a pair type, and the offset of the index.
     pub const fn pair(self) -> Option<(Basic, Basic, usize)> {
         match self.row().class {
             Class::Pair(value, index) => Some((value, index, Basic::index_offset(value, index))),
@@ -282,18 +278,18 @@ impl Basic {
         value.size().next_multiple_of(index.alignment())
     }
 
-    /// Size in the "external32" representation, in bytes.
+    /// Size in external32, in bytes.
     pub const fn external32_size(self) -> usize {
         self.row().external
     }
 
-    /// How its bytes are to be read.
+    /// How its bytes are interpreted.
     pub const fn class(self) -> Class {
         self.row().class
     }
 
-    /// Row in the table of the predefined reduction operations.
-    pub const fn group(self) -> Group {
+    /// Row in the table of predefined reduction operations.
+    pub const fn group(self) -> ReductionGroup {
         self.row().group
     }
 }
@@ -316,7 +312,7 @@ mod tests {
 
     #[test]
     fn fixed_size_numbers_carry_their_size() {
-        // Chapter 20 of the standard: numbers from 0x240 hold log2 of the size in bits 3 to 5.
+        // Chapter 20 of the standard: numbers from 0x240 contain log2 of the size in bits 3 to 5.
         for &basic in ALL.iter().filter(|basic| basic.number() >= 0x240) {
             assert_eq!(basic.size(), 1 << (basic.number() >> 3 & 7), "{}", basic.name());
         }
@@ -348,15 +344,15 @@ mod tests {
     fn groups_agree_with_classes() {
         for &basic in ALL {
             let agrees = match basic.group() {
-                Group::CInteger | Group::FortranInteger | Group::MultiLanguage => {
+                ReductionGroup::CInteger | ReductionGroup::FortranInteger | ReductionGroup::MultiLanguage => {
                     matches!(basic.class(), Class::Signed(_) | Class::Unsigned(_))
                 }
-                Group::Floating => matches!(basic.class(), Class::Float(_)),
-                Group::Logical => matches!(basic.class(), Class::Logical(_)),
-                Group::Complex => matches!(basic.class(), Class::Complex(_)),
-                Group::Byte => basic == Basic::Byte,
-                Group::Pair => basic.pair().is_some(),
-                Group::None => matches!(basic.class(), Class::Character(_) | Class::Packed | Class::Marker),
+                ReductionGroup::Floating => matches!(basic.class(), Class::Float(_)),
+                ReductionGroup::Logical => matches!(basic.class(), Class::Logical(_)),
+                ReductionGroup::Complex => matches!(basic.class(), Class::Complex(_)),
+                ReductionGroup::Byte => basic == Basic::Byte,
+                ReductionGroup::Pair => basic.pair().is_some(),
+                ReductionGroup::None => matches!(basic.class(), Class::Character(_) | Class::Packed | Class::Marker),
             };
             assert!(agrees, "{}", basic.name());
         }

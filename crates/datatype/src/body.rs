@@ -1,24 +1,24 @@
-//! What a datatype amounts to: bounds, sizes, plan. Every constructor is a few of the operations
-//! below.
+//! The derived properties of a datatype: bounds, sizes and layout plan. Each constructor is
+//! composed of the operations on [`ElementLayout`].
 //!
-//! Bounds follow MPI 5.0, section 5.1.7: lower and upper bound are the least and the greatest of
-//! the type map, unless a component was resized; then only the resized components count
-//! ("markers"). MPI_LB and MPI_UB of MPI-1 are markers of one bound only. A structure's extent is
-//! rounded up to the alignment of its members. An empty type map has all bounds 0 and leaves those
-//! of its surroundings alone. Everything is `i64` and checked: a type whose bounds do not fit is an
-//! error, never a wrapped number.
+//! Bounds follow MPI 5.0, section 5.1.7: lower and upper bound are the minimum and maximum over the
+//! type map, unless a component was resized; then only the bounds of resized components count
+//! ("markers"). MPI_LB and MPI_UB of MPI-1 are markers of a single bound. A structure's extent is
+//! rounded up to the alignment of its members. An empty type map has zero bounds and does not
+//! affect those of an enclosing type. All arithmetic is checked `i64`: a type whose bounds overflow
+//! is an error.
 
 use crate::basic::Basic;
 use crate::error::{Error, Result};
-use crate::plan::{Gather, Plan};
+use crate::plan::{LayoutPlan, PlanBuilder};
 use std::borrow::Cow;
 
-/// Which basic types occur in a type map.
+/// The set of basic types that occur in a type map.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Uniform {
-    /// None: the map is empty.
+    /// None: the type map is empty.
     Empty,
-    /// Only this one.
+    /// A single one.
     One(Basic),
     /// Several.
     Mixed,
@@ -26,25 +26,25 @@ pub(crate) enum Uniform {
 
 /// Sizes, bounds and layout of one element of a datatype.
 #[derive(Clone, Debug)]
-pub(crate) struct Body {
-    /// Bytes of data.
+pub(crate) struct ElementLayout {
+    /// Size of the data in bytes.
     pub(crate) size: i64,
     pub(crate) lb: i64,
     pub(crate) ub: i64,
     pub(crate) true_lb: i64,
     pub(crate) true_ub: i64,
-    /// Whether a resized type or MPI_LB decides the lower bound.
+    /// True if a resized type or MPI_LB determines the lower bound.
     pub(crate) lb_marked: bool,
-    /// Whether a resized type or MPI_UB decides the upper bound.
+    /// True if a resized type or MPI_UB determines the upper bound.
     pub(crate) ub_marked: bool,
-    /// Greatest alignment of a member.
+    /// Maximum alignment of the members.
     pub(crate) alignment: i64,
-    /// Basic elements as `MPI_Get_elements` counts them: a pair is two.
+    /// Number of basic elements as counted by `MPI_Get_elements`: a pair counts as two.
     pub(crate) elements: i64,
-    /// Bytes in external32.
+    /// Size in external32, in bytes.
     pub(crate) external: i64,
     pub(crate) uniform: Uniform,
-    pub(crate) plan: Plan,
+    pub(crate) plan: LayoutPlan,
 }
 
 const SIZE: Error = Error::Overflow { what: "size" };
@@ -60,10 +60,10 @@ impl Uniform {
     }
 }
 
-impl Body {
-    /// The empty type map.
-    pub(crate) fn empty() -> Body {
-        Body {
+impl ElementLayout {
+    /// The layout of an empty type map.
+    pub(crate) fn empty() -> ElementLayout {
+        ElementLayout {
             size: 0,
             lb: 0,
             ub: 0,
@@ -75,28 +75,28 @@ impl Body {
             elements: 0,
             external: 0,
             uniform: Uniform::Empty,
-            plan: Plan::empty(),
+            plan: LayoutPlan::empty(),
         }
     }
 
-    /// One basic element.
-    pub(crate) fn basic(basic: Basic) -> Body {
+    /// The layout of one basic element.
+    pub(crate) fn basic(basic: Basic) -> ElementLayout {
         match basic {
-            Basic::LowerBound => return Body { lb_marked: true, ..Body::empty() },
-            Basic::UpperBound => return Body { ub_marked: true, ..Body::empty() },
+            Basic::LowerBound => return ElementLayout { lb_marked: true, ..ElementLayout::empty() },
+            Basic::UpperBound => return ElementLayout { ub_marked: true, ..ElementLayout::empty() },
             _ => {}
         }
         let (plan, elements) = match basic.pair() {
             Some((value, index, offset)) => {
-                let mut parts = Gather::default();
+                let mut parts = PlanBuilder::default();
                 parts.block(0, value.size());
                 parts.block(offset as i64, index.size());
                 (parts.finish(), 2)
             }
-            None => (Plan::dense(0, basic.size()), 1),
+            None => (LayoutPlan::dense(0, basic.size()), 1),
         };
         let end = basic.pair().map_or(basic.size(), |(_, index, offset)| offset + index.size());
-        Body {
+        ElementLayout {
             size: basic.size() as i64,
             lb: 0,
             ub: basic.extent() as i64,
@@ -116,15 +116,14 @@ impl Body {
         self.ub - self.lb
     }
 
-    /// Whether the type map has an entry or a marker.
+    /// True if the type map has an entry or a marker.
     fn has_map(&self) -> bool {
         self.elements > 0 || self.lb_marked || self.ub_marked
     }
 
-    /// The same number of elements with other bounds and layout: copies of `self` between the
-    /// displacements `low` and `high`, `copies` of them. The plan relies on bounds that fit, so it
-    /// is made last.
-    fn copies(&self, copies: i64, low: i64, high: i64, plan: impl FnOnce() -> Plan) -> Result<Body> {
+    /// The layout of `copies` copies of `self`, at displacements between `low` and `high`. `plan`
+    /// is called last, because it requires that the bounds do not overflow.
+    fn copies(&self, copies: i64, low: i64, high: i64, plan: impl FnOnce() -> LayoutPlan) -> Result<ElementLayout> {
         let (lb, ub) = (self.lb.checked_add(low), self.ub.checked_add(high));
         let (true_lb, true_ub) = match self.size {
             0 => (Some(0), Some(0)),
@@ -133,7 +132,7 @@ impl Body {
         let (lb, ub) = (lb.ok_or(BOUNDS)?, ub.ok_or(BOUNDS)?);
         let (true_lb, true_ub) = (true_lb.ok_or(BOUNDS)?, true_ub.ok_or(BOUNDS)?);
         check(lb, ub, true_lb, true_ub)?;
-        Ok(Body {
+        Ok(ElementLayout {
             size: self.size.checked_mul(copies).ok_or(SIZE)?,
             lb,
             ub,
@@ -149,48 +148,48 @@ impl Body {
         })
     }
 
-    fn checked(self) -> Result<Body> {
+    fn checked(self) -> Result<ElementLayout> {
         check(self.lb, self.ub, self.true_lb, self.true_ub).map(|()| self)
     }
 
     /// `count` copies, `stride` bytes apart.
-    pub(crate) fn repeated(&self, count: i64, stride: i64) -> Result<Body> {
+    pub(crate) fn repeated(&self, count: i64, stride: i64) -> Result<ElementLayout> {
         if count == 0 || !self.has_map() {
-            return Ok(Body::empty());
+            return Ok(ElementLayout::empty());
         }
         let span = (count - 1).checked_mul(stride).ok_or(BOUNDS)?;
         self.copies(count, span.min(0), span.max(0), || self.plan.repeated(count as usize, stride as isize))
     }
 
-    /// `count` copies one after the other, an extent apart.
-    pub(crate) fn contiguous(&self, count: i64) -> Result<Body> {
+    /// `count` copies, one extent apart.
+    pub(crate) fn contiguous(&self, count: i64) -> Result<ElementLayout> {
         self.repeated(count, self.extent())
     }
 
-    /// The same, `distance` bytes further.
-    pub(crate) fn shifted(self, distance: i64) -> Result<Body> {
+    /// The same layout, moved by `distance` bytes.
+    pub(crate) fn shifted(self, distance: i64) -> Result<ElementLayout> {
         if !self.has_map() {
             return Ok(self);
         }
         self.copies(1, distance, distance, || self.plan.clone().shifted(distance))
     }
 
-    /// Equal copies at the given displacements.
-    pub(crate) fn at_offsets(&self, offsets: &[i64]) -> Result<Body> {
+    /// Copies at the given displacements.
+    pub(crate) fn at_offsets(&self, offsets: &[i64]) -> Result<ElementLayout> {
         let (Some(&low), Some(&high)) = (offsets.iter().min(), offsets.iter().max()) else {
-            return Ok(Body::empty());
+            return Ok(ElementLayout::empty());
         };
         if !self.has_map() {
-            return Ok(Body::empty());
+            return Ok(ElementLayout::empty());
         }
         self.copies(offsets.len() as i64, low, high, || self.plan.indexed(offsets))
     }
 
-    /// Blocks of `lengths[i]` copies, an extent apart, at `offsets[i]`.
-    pub(crate) fn in_blocks(&self, lengths: &[i64], offsets: &[i64]) -> Result<Body> {
+    /// For each `i`, `lengths[i]` copies, one extent apart, starting at `offsets[i]`.
+    pub(crate) fn in_blocks(&self, lengths: &[i64], offsets: &[i64]) -> Result<ElementLayout> {
         let blocks = || lengths.iter().copied().zip(offsets.iter().copied()).filter(|block| block.0 > 0);
         if !self.has_map() || blocks().next().is_none() {
-            return Ok(Body::empty());
+            return Ok(ElementLayout::empty());
         }
         let (mut low, mut high, mut copies) = (i64::MAX, i64::MIN, 0i64);
         for (length, offset) in blocks() {
@@ -202,7 +201,7 @@ impl Body {
         self.copies(copies, low, high, || self.plan_in_blocks(lengths, offsets))
     }
 
-    fn plan_in_blocks(&self, lengths: &[i64], offsets: &[i64]) -> Plan {
+    fn plan_in_blocks(&self, lengths: &[i64], offsets: &[i64]) -> LayoutPlan {
         let stride = self.extent() as isize;
         let blocks = || lengths.iter().copied().zip(offsets.iter().copied()).filter(|block| block.0 > 0);
         let first = blocks().next().map_or(0, |block| block.0);
@@ -216,19 +215,19 @@ impl Body {
         }
         match self.plan.dense_length() {
             Some(length) if length as isize == stride => {
-                let mut parts = Gather::with_capacity(lengths.len());
+                let mut parts = PlanBuilder::with_capacity(lengths.len());
                 blocks().for_each(|(count, offset)| parts.block(offset + self.plan.offset, count as usize * length));
                 parts.finish()
             }
-            _ => Plan::sequence(
+            _ => LayoutPlan::sequence(
                 blocks().map(|(count, offset)| self.plan.repeated(count as usize, stride).shifted(offset)),
             ),
         }
     }
 
-    /// One part after the other, as in a C structure.
-    pub(crate) fn structure(parts: &[Body]) -> Result<Body> {
-        let mut whole = Body::empty();
+    /// The parts in sequence, as in a C structure.
+    pub(crate) fn structure(parts: &[ElementLayout]) -> Result<ElementLayout> {
+        let mut whole = ElementLayout::empty();
         whole.lb_marked = parts.iter().any(|part| part.lb_marked);
         whole.ub_marked = parts.iter().any(|part| part.ub_marked);
         let (mut lower, mut upper): (Option<i64>, Option<i64>) = (None, None);
@@ -257,21 +256,21 @@ impl Body {
             let padding = if excess == 0 { 0 } else { whole.alignment - excess };
             whole.ub = whole.ub.checked_add(padding).ok_or(BOUNDS)?;
         }
-        whole.plan = Plan::sequence(parts.iter().map(|part| part.plan.clone()));
+        whole.plan = LayoutPlan::sequence(parts.iter().map(|part| part.plan.clone()));
         whole.checked()
     }
 
-    /// The same data with a given lower bound and extent.
-    pub(crate) fn resized(self, lb: i64, extent: i64) -> Result<Body> {
+    /// The same data with the given lower bound and extent.
+    pub(crate) fn resized(self, lb: i64, extent: i64) -> Result<ElementLayout> {
         let Some(ub) = lb.checked_add(extent) else {
             let rule = format!("lb ({lb}) and extent together must fit in a signed 64-bit integer");
             return Err(Error::Argument { argument: "extent".into(), value: extent, rule });
         };
-        Body { lb, ub, lb_marked: true, ub_marked: true, ..self }.checked()
+        ElementLayout { lb, ub, lb_marked: true, ub_marked: true, ..self }.checked()
     }
 }
 
-/// Refuses bounds whose difference does not fit.
+/// Fails if an extent overflows.
 fn check(lb: i64, ub: i64, true_lb: i64, true_ub: i64) -> Result<()> {
     let extents = ub.checked_sub(lb).and(true_ub.checked_sub(true_lb));
     extents.map(|_| ()).ok_or(BOUNDS)

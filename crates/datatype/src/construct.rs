@@ -1,11 +1,11 @@
-//! The constructors of derived datatypes with strides, lists and members (MPI 5.0, sections 5.1.2
-//! and 5.1.7).
+//! Constructors of derived datatypes from strides, lists and members (MPI 5.0, sections 5.1.2 and
+//! 5.1.7).
 //!
-//! Counts and displacements are `i64` in all of them; [`Form`] says which form of the function the
-//! program called. Arguments are checked, bounds computed without wrapping, and the plan composed
-//! from the children's plans.
+//! Counts and displacements are always `i64`; [`Form`] tells which form of the function the program
+//! called. The constructors check their arguments, compute bounds without overflow and compose the
+//! plan from the plans of the component types.
 
-use crate::body::Body;
+use crate::body::ElementLayout;
 use crate::datatype::{Datatype, Form};
 use crate::error::{Error, Result, count, counts, length};
 use crate::recipe::Recipe;
@@ -20,10 +20,11 @@ fn in_bytes(displacements: &[i64], extent: i64) -> Result<Vec<i64>> {
 }
 
 impl Datatype {
-    /// `count` copies, an extent apart (`MPI_Type_contiguous`).
+    /// `count` copies, one extent apart (`MPI_Type_contiguous`).
     ///
     /// # Errors
-    /// A negative count, or bounds beyond 63 bits. The same holds for the constructors below.
+    /// If the count is negative or the bounds do not fit in 63 bits. This applies to all
+    /// constructors below.
     pub fn contiguous(count: i64, child: &Datatype, form: Form) -> Result<Datatype> {
         let body = child.body().contiguous(self::count("count", count)?)?;
         Ok(Datatype::made(body, Recipe::Contiguous { count, child: child.clone() }, form))
@@ -42,7 +43,7 @@ impl Datatype {
         Ok(Datatype::made(body, Recipe::Hvector { count, blocklength, stride, child: child.clone() }, form))
     }
 
-    /// Blocks of any length at displacements in extents (`MPI_Type_indexed`).
+    /// Blocks of any lengths at displacements given in extents (`MPI_Type_indexed`).
     pub fn indexed(lengths: &[i64], displacements: &[i64], child: &Datatype, form: Form) -> Result<Datatype> {
         counts(LENGTHS, lengths)?;
         length(DISPLACEMENTS, displacements.len(), lengths.len())?;
@@ -51,7 +52,7 @@ impl Datatype {
         Ok(Datatype::made(body, Recipe::Indexed { lengths, displacements, child: child.clone() }, form))
     }
 
-    /// Blocks of any length at displacements in bytes (`MPI_Type_create_hindexed`).
+    /// Blocks of any lengths at displacements in bytes (`MPI_Type_create_hindexed`).
     pub fn hindexed(lengths: &[i64], displacements: &[i64], child: &Datatype, form: Form) -> Result<Datatype> {
         counts(LENGTHS, lengths)?;
         length(DISPLACEMENTS, displacements.len(), lengths.len())?;
@@ -60,7 +61,7 @@ impl Datatype {
         Ok(Datatype::made(body, Recipe::Hindexed { lengths, displacements, child: child.clone() }, form))
     }
 
-    /// Blocks of equal length at displacements in extents (`MPI_Type_create_indexed_block`).
+    /// Blocks of equal length at displacements given in extents (`MPI_Type_create_indexed_block`).
     pub fn indexed_block(blocklength: i64, displacements: &[i64], child: &Datatype, form: Form) -> Result<Datatype> {
         let block = child.body().contiguous(count("blocklength", blocklength)?)?;
         let body = block.at_offsets(&in_bytes(displacements, child.extent())?)?;
@@ -82,8 +83,8 @@ impl Datatype {
         length(DISPLACEMENTS, displacements.len(), lengths.len())?;
         length("array_of_types", children.len(), lengths.len())?;
         let part = |index: usize| children[index].body().contiguous(lengths[index])?.shifted(displacements[index]);
-        let parts = (0..lengths.len()).map(part).collect::<Result<Vec<Body>>>()?;
-        let body = Body::structure(&parts)?;
+        let parts = (0..lengths.len()).map(part).collect::<Result<Vec<ElementLayout>>>()?;
+        let body = ElementLayout::structure(&parts)?;
         let recipe =
             Recipe::Struct { lengths: lengths.into(), displacements: displacements.into(), children: children.into() };
         Ok(Datatype::made(body, recipe, form))
@@ -96,7 +97,7 @@ impl Datatype {
     }
 }
 
-fn strided(count: i64, blocklength: i64, stride: i64, child: &Datatype) -> Result<Body> {
+fn strided(count: i64, blocklength: i64, stride: i64, child: &Datatype) -> Result<ElementLayout> {
     let (count, blocklength) = (self::count("count", count)?, self::count("blocklength", blocklength)?);
     match blocklength {
         1 => child.body().repeated(count, stride),

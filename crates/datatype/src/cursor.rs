@@ -1,25 +1,25 @@
-//! Reading and writing messages that are laid out by a datatype: whole, or piece by piece from any
-//! packed position.
+//! Packs and unpacks messages laid out by a datatype: as a whole, or piece by piece from any packed
+//! position.
 //!
-//! A [`Cursor`] is a buffer, a count and a clone of the datatype, so the program may free its
-//! handle while the message is under way. It holds only a position; every call turns the position
-//! into loop indices again, which costs a few divisions, and runs the plan's kernels. The free
-//! functions do the same without keeping a position.
+//! A [`Cursor`] consists of a buffer, a count and a clone of the datatype, so the program may free
+//! its handle while the message is in flight. The only state is the position: each call converts it
+//! to loop indices, which costs a few divisions, and runs the plan's kernels. The free functions do
+//! the same without a stored position.
 
 use crate::across::{Placed, bounce, copy_nests};
 use crate::datatype::Datatype;
-use crate::plan::{MAX_LOOPS, Nest, Shape};
+use crate::plan::{MAX_LOOPS, Nest, PlanShape};
 use crate::walk::{walk, walk_nest, walk_repeat};
 use std::any::Any;
 use towpath_base::transfer::{Drain, Fill, Layout, Source, Step, Target};
 
-/// `count` elements of a type as one layout.
+/// The layout of `count` elements.
 #[derive(Clone, Copy)]
-#[allow(clippy::large_enum_variant)] // Boxing would cost an allocation a message.
+#[allow(clippy::large_enum_variant)] // Boxing would cost an allocation per message.
 enum Whole {
     /// A nest that includes the loop over the elements, and its offset.
     Nest(Nest, isize),
-    /// The type's plan, an extent apart.
+    /// Copies of the type's plan, one extent apart.
     Copies,
 }
 
@@ -28,17 +28,17 @@ impl Whole {
     fn new(datatype: &Datatype, count: usize) -> Whole {
         let plan = &datatype.body().plan;
         match &plan.shape {
-            Shape::Nest(nest) if count > 0 => nest
+            PlanShape::Nest(nest) if count > 0 => nest
                 .repeated(count, datatype.extent() as isize, MAX_LOOPS + 1)
                 .map_or(Whole::Copies, |nest| Whole::Nest(nest, plan.offset as isize)),
             _ => Whole::Copies,
         }
     }
 
-    /// Moves packed bytes `skip..skip + limit`.
+    /// Moves the packed bytes `skip..skip + limit`.
     ///
     /// # Safety
-    /// As [`pack`] and [`unpack`]; the elements must hold that many bytes.
+    /// As for [`pack`] and [`unpack`]; the elements must hold `skip + limit` bytes.
     #[inline]
     unsafe fn walk<const PACK: bool>(
         &self,
@@ -49,7 +49,8 @@ impl Whole {
         limit: usize,
     ) {
         let plan = &datatype.body().plan;
-        // SAFETY: handed through; `limit > 0` means that the plan is not empty.
+        // SAFETY: the elements hold `skip + limit` bytes, which are valid on both sides (this
+        // function's contract); `limit > 0` implies that the plan is not empty.
         unsafe {
             match self {
                 _ if limit == 0 => {}
@@ -65,13 +66,13 @@ impl Whole {
     }
 }
 
-/// Bytes in `count` elements; negative counts are none.
+/// Size of `count` elements in packed bytes; 0 for negative counts.
 #[inline]
 fn total(datatype: &Datatype, count: i64) -> usize {
     datatype.bytes(count.max(0)) as usize
 }
 
-/// A position in the packed form of `count` elements at an address.
+/// A position in the packed form of `count` elements in a buffer.
 pub struct Cursor {
     datatype: Datatype,
     whole: Whole,
@@ -84,8 +85,8 @@ impl Cursor {
     /// A cursor at the first byte of `count` elements of `datatype` in the buffer at `pointer`.
     ///
     /// # Safety
-    /// The memory that the elements occupy must stay valid while the cursor is used, for reading if
-    /// it packs, for writing if it unpacks.
+    /// The memory of the elements must be valid for as long as the cursor is used: for reads if it
+    /// packs, for writes if it unpacks.
     pub unsafe fn new(datatype: &Datatype, pointer: *mut u8, count: i64) -> Cursor {
         Cursor::over(Whole::new(datatype, count.max(0) as usize), datatype, pointer, count)
     }
@@ -94,17 +95,17 @@ impl Cursor {
         Cursor { datatype: datatype.clone(), whole, user: pointer, position: 0, total: total(datatype, count) }
     }
 
-    /// Packed bytes before the cursor.
+    /// Position of the cursor in the packed bytes.
     pub fn position(&self) -> usize {
         self.position
     }
 
-    /// Packed bytes in all.
+    /// Total number of packed bytes.
     pub fn total(&self) -> usize {
         self.total
     }
 
-    /// The nest in which all bytes lie, while none has moved.
+    /// The nest that holds all bytes, if nothing has been moved yet.
     fn unbegun(&self) -> Option<Placed<'_>> {
         match &self.whole {
             Whole::Nest(nest, offset) if self.position == 0 => {
@@ -114,19 +115,19 @@ impl Cursor {
         }
     }
 
-    /// Moves the cursor; beyond the end means to the end.
+    /// Sets the position; a position beyond the end becomes the end.
     pub fn seek(&mut self, position: usize) {
         self.position = position.min(self.total);
     }
 }
 
-// SAFETY: `walk` touches only the elements' memory and the first `limit <= capacity` bytes of
+// SAFETY: `walk` accesses only the elements' memory and the first `limit <= capacity` bytes of
 // `into`.
 unsafe impl Fill for Cursor {
     unsafe fn fill(&mut self, into: *mut u8, capacity: usize) -> Step {
         let limit = capacity.min(self.total - self.position);
-        // SAFETY: `limit` bytes are left; the elements' memory lives (`new`), `into` is lent by the
-        // caller.
+        // SAFETY: `limit` bytes are left; the elements' memory is readable (contract of `new`), and
+        // `into` is writable for `capacity >= limit` bytes.
         unsafe { self.whole.walk::<true>(&self.datatype, self.user, into, self.position, limit) };
         self.position += limit;
         Step::Done(limit)
@@ -141,11 +142,14 @@ unsafe impl Fill for Cursor {
     }
 }
 
-// SAFETY: as above; what does not fit is dropped.
+// SAFETY: `walk` accesses only the elements' memory and the first `limit <= length` bytes of
+// `from`; bytes beyond the end are dropped.
 unsafe impl Drain for Cursor {
     unsafe fn drain(&mut self, from: *const u8, length: usize) -> Step {
         let limit = length.min(self.total - self.position);
-        // SAFETY: as in `fill`; an unpacking walk only reads from its packed side.
+        // SAFETY: `limit` bytes are left; the elements' memory is writable (contract of `new`), and
+        // `from` is readable for `length >= limit` bytes. An unpacking walk only reads its packed
+        // side.
         unsafe { self.whole.walk::<false>(&self.datatype, self.user, from.cast_mut(), self.position, limit) };
         self.position += limit;
         Step::Done(length)
@@ -159,18 +163,19 @@ unsafe impl Drain for Cursor {
         let source = source.as_any()?.downcast_mut::<Cursor>()?;
         let (from, to) = (source.unbegun()?, self.unbegun()?);
         let bytes = source.total.min(self.total);
-        // SAFETY: the elements of both live (`new`) and hold so many bytes.
+        // SAFETY: `bytes` is at most the total of either cursor, and the memory of both is valid
+        // (contract of `new`).
         unsafe { copy_nests(from, to, 0, bytes) };
         (source.position, self.position) = (bytes, bytes);
         Some(bytes)
     }
 }
 
-/// Packs bytes from packed position `position` on, at most `capacity`, and answers how many.
+/// Packs bytes starting at packed position `position`, at most `capacity`, and returns how many.
 ///
 /// # Safety
-/// The memory of `count` elements at `pointer` must be readable, `into` writable for `capacity`
-/// bytes, and they must not overlap.
+/// The memory of `count` elements at `pointer` must be readable, `into` must be writable for
+/// `capacity` bytes, and the two must not overlap.
 pub unsafe fn pack(
     datatype: &Datatype,
     pointer: *const u8,
@@ -181,22 +186,24 @@ pub unsafe fn pack(
 ) -> usize {
     let limit = capacity.min(total(datatype, count).saturating_sub(position));
     if count == 1 {
-        // SAFETY: handed through; a packing walk only reads from its user side.
+        // SAFETY: the element holds `position + limit` bytes and is readable, and `into` is
+        // writable for `limit` bytes (this function's contract). A packing walk only reads its user
+        // side.
         unsafe { walk::<true>(&datatype.body().plan, pointer.cast_mut(), into, position, limit) };
         return limit;
     }
     let whole = Whole::new(datatype, count.max(0) as usize);
-    // SAFETY: handed through; a packing walk only reads from its user side.
+    // SAFETY: the elements hold `position + limit` bytes and are readable, and `into` is writable
+    // for `limit` bytes (this function's contract). A packing walk only reads its user side.
     unsafe { whole.walk::<true>(datatype, pointer.cast_mut(), into, position, limit) };
     limit
 }
 
-/// Unpacks `length` bytes that belong at packed position `position`, and answers how many found
-/// room.
+/// Unpacks `length` bytes that start at packed position `position`, and returns how many fit.
 ///
 /// # Safety
-/// The memory of `count` elements at `pointer` must be writable, `from` readable for `length`
-/// bytes, and they must not overlap.
+/// The memory of `count` elements at `pointer` must be writable, `from` must be readable for
+/// `length` bytes, and the two must not overlap.
 pub unsafe fn unpack(
     datatype: &Datatype,
     pointer: *mut u8,
@@ -207,18 +214,20 @@ pub unsafe fn unpack(
 ) -> usize {
     let limit = length.min(total(datatype, count).saturating_sub(position));
     if count == 1 {
-        // SAFETY: handed through; an unpacking walk only reads from its packed side.
+        // SAFETY: the element holds `position + limit` bytes and is writable, and `from` is
+        // readable for `limit` bytes (this function's contract). An unpacking walk only reads its
+        // packed side.
         unsafe { walk::<false>(&datatype.body().plan, pointer, from.cast_mut(), position, limit) };
         return limit;
     }
     let whole = Whole::new(datatype, count.max(0) as usize);
-    // SAFETY: handed through; an unpacking walk only reads from its packed side.
+    // SAFETY: the elements hold `position + limit` bytes and are writable, and `from` is readable
+    // for `limit` bytes (this function's contract). An unpacking walk only reads its packed side.
     unsafe { whole.walk::<false>(datatype, pointer, from.cast_mut(), position, limit) };
     limit
 }
 
-/// `count` elements as one row of bytes, if they are that: the address of the data and their
-/// number. Else the layout.
+/// Address and length of `count` elements if they are contiguous; otherwise their layout.
 #[inline]
 fn row(datatype: &Datatype, pointer: *mut u8, count: i64) -> Result<(*mut u8, usize), Whole> {
     let plan = &datatype.body().plan;
@@ -232,10 +241,10 @@ fn row(datatype: &Datatype, pointer: *mut u8, count: i64) -> Result<(*mut u8, us
     }
 }
 
-/// The bytes of a message that is sent: described directly if they lie in a row, else by a packer.
+/// The bytes of an outgoing message: pointer and length if they are contiguous, otherwise a packer.
 ///
 /// # Safety
-/// The memory of the elements must stay valid for reading as long as the source is used.
+/// The memory of the elements must be valid for reads for as long as the source is used.
 #[inline]
 pub unsafe fn source(datatype: &Datatype, pointer: *const u8, count: i64) -> Source {
     match row(datatype, pointer.cast_mut(), count) {
@@ -248,11 +257,11 @@ pub unsafe fn source(datatype: &Datatype, pointer: *const u8, count: i64) -> Sou
     }
 }
 
-/// The room of a message that is received: described directly if it lies in a row, else by an
+/// The buffer of an incoming message: pointer and length if it is contiguous, otherwise an
 /// unpacker.
 ///
 /// # Safety
-/// The memory of the elements must stay valid for writing as long as the target is used.
+/// The memory of the elements must be valid for writes for as long as the target is used.
 #[inline]
 pub unsafe fn target(datatype: &Datatype, pointer: *mut u8, count: i64) -> Target {
     match row(datatype, pointer, count) {
@@ -265,11 +274,11 @@ pub unsafe fn target(datatype: &Datatype, pointer: *mut u8, count: i64) -> Targe
     }
 }
 
-/// Copies data from one layout to another in the order of the type maps, and answers how many
-/// bytes: those of the shorter side.
+/// Copies data from one layout to another in type-map order, and returns the number of bytes, which
+/// is that of the shorter side.
 ///
 /// # Safety
-/// The memory of both sides must be valid, and they must not overlap.
+/// The memory of `from` must be readable, that of `to` writable, and the two must not overlap.
 pub unsafe fn copy(
     from_type: &Datatype,
     from: *const u8,
@@ -279,7 +288,8 @@ pub unsafe fn copy(
     to_count: i64,
 ) -> usize {
     let bytes = total(from_type, from_count).min(total(to_type, to_count));
-    // SAFETY: `bytes` bytes are on both sides, handed through.
+    // SAFETY: both sides hold `bytes` bytes, are valid and do not overlap (this function's
+    // contract); `bounce` provides a buffer of `piece` bytes.
     unsafe {
         let source = match row(from_type, from.cast_mut(), from_count) {
             Ok((row, _)) => return unpack(to_type, to, to_count, 0, row, bytes),

@@ -1,17 +1,16 @@
-//! The datatype itself: a cheap handle on what its constructor made, and the questions MPI asks of
-//! it.
+//! The datatype object: a cheaply cloned handle, with the queries that MPI defines on it.
 //!
-//! A datatype never changes once made, except that it becomes committed; clones share everything.
-//! So a message that is under way keeps its own clone, and the program may free its handle (MPI
-//! 5.0, section 5.1.9).
+//! A datatype is immutable, except that it can be committed; clones share everything. A message in
+//! flight therefore keeps its own clone, and the program may free its handle (MPI 5.0, section
+//! 5.1.9).
 
 use crate::basic::Basic;
-use crate::body::{Body, Uniform};
+use crate::body::{ElementLayout, Uniform};
 use crate::recipe::Recipe;
 use std::sync::Arc;
 use towpath_base::sync::{AtomicBool, Ordering};
 
-/// Which form of a constructor made a type; it decides how `MPI_Type_get_contents` answers (MPI
+/// Form of the constructor that made a type; determines the result of `MPI_Type_get_contents` (MPI
 /// 5.0, section 5.1.13).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Form {
@@ -29,8 +28,8 @@ pub struct Datatype {
 
 #[derive(Debug)]
 struct Inner {
-    body: Body,
-    /// Elements follow each other without a gap, and each is one block.
+    body: ElementLayout,
+    /// True if each element is one block and consecutive elements leave no gap.
     contiguous: bool,
     recipe: Recipe,
     form: Form,
@@ -38,8 +37,8 @@ struct Inner {
 }
 
 impl Drop for Inner {
-    /// Lets go of the types this one was made of, and of what only those hold, in a loop: a program
-    /// may have piled up more constructors than the stack has room for nested drops.
+    /// Drops the component types, and those that only they hold, iteratively: a program may nest
+    /// constructors deeper than the stack allows recursive drops.
     fn drop(&mut self) {
         let mut children = Vec::new();
         self.recipe.take_children(&mut children);
@@ -54,17 +53,17 @@ impl Drop for Inner {
 impl Datatype {
     /// A predefined named datatype.
     pub fn named(basic: Basic) -> Datatype {
-        let datatype = Datatype::made(Body::basic(basic), Recipe::Named(basic), Form::Small);
+        let datatype = Datatype::made(ElementLayout::basic(basic), Recipe::Named(basic), Form::Small);
         datatype.commit();
         datatype
     }
 
-    pub(crate) fn made(body: Body, recipe: Recipe, form: Form) -> Datatype {
+    pub(crate) fn made(body: ElementLayout, recipe: Recipe, form: Form) -> Datatype {
         let contiguous = body.plan.dense_length() == Some(body.extent() as usize);
         Datatype { inner: Arc::new(Inner { body, contiguous, recipe, form, committed: AtomicBool::new(false) }) }
     }
 
-    /// A duplicate (`MPI_Type_dup`), committed if this one is.
+    /// A duplicate (`MPI_Type_dup`), committed if this type is.
     pub fn dup(&self) -> Datatype {
         let duplicate = Datatype::made(self.body().clone(), Recipe::Dup(self.clone()), Form::Small);
         if self.is_committed() {
@@ -73,7 +72,7 @@ impl Datatype {
         duplicate
     }
 
-    pub(crate) fn body(&self) -> &Body {
+    pub(crate) fn body(&self) -> &ElementLayout {
         &self.inner.body
     }
 
@@ -81,29 +80,29 @@ impl Datatype {
         &self.inner.recipe
     }
 
-    /// Which form of its constructor made it.
+    /// Form of the constructor that made the type.
     pub fn form(&self) -> Form {
         self.inner.form
     }
 
-    /// Whether both are the same object: clones of each other.
+    /// True if both are clones of the same object.
     pub fn same(&self, other: &Datatype) -> bool {
         Arc::ptr_eq(&self.inner, &other.inner)
     }
 
-    /// Makes it usable for communication.
+    /// Commits the type for use in communication.
     pub fn commit(&self) {
         self.inner.committed.store(true, Ordering::Relaxed);
     }
 
-    /// Whether it may be used for communication.
+    /// True if the type may be used in communication.
     #[inline]
     pub fn is_committed(&self) -> bool {
         self.inner.committed.load(Ordering::Relaxed)
     }
 
-    /// Whether MPI itself provides it, named or not (`MPI_Type_create_f90_real`): the program
-    /// cannot free it.
+    /// True if MPI itself provides the type, named or not (`MPI_Type_create_f90_real`), so that the
+    /// program cannot free it.
     pub fn is_predefined(&self) -> bool {
         matches!(
             self.inner.recipe,
@@ -119,7 +118,8 @@ impl Datatype {
         }
     }
 
-    /// The only basic type in the type map, however it is arranged; none for mixed and empty maps.
+    /// The basic type of a type map with a single one, in any arrangement; `None` for mixed and
+    /// empty type maps.
     #[inline]
     pub fn single_basic(&self) -> Option<Basic> {
         match self.inner.body.uniform {
@@ -128,19 +128,19 @@ impl Datatype {
         }
     }
 
-    /// Bytes of data in one element.
+    /// Size of one element's data in bytes.
     #[inline]
     pub fn size(&self) -> i64 {
         self.inner.body.size
     }
 
-    /// Bytes of data in `count` elements; `i64::MAX` if they are more.
+    /// Size of the data of `count` elements in bytes, saturating at `i64::MAX`.
     #[inline]
     pub fn bytes(&self, count: i64) -> i64 {
         self.inner.body.size.saturating_mul(count)
     }
 
-    /// The greatest count for which both the bytes of data and every offset of a byte fit in 63
+    /// The largest count for which the size of the data and the offset of every byte fit in 63
     /// bits.
     pub fn greatest_count(&self) -> i64 {
         let body = self.body();
@@ -167,44 +167,44 @@ impl Datatype {
         self.inner.body.ub
     }
 
-    /// Distance between two elements of a buffer.
+    /// Distance between consecutive elements of a buffer in bytes.
     #[inline]
     pub fn extent(&self) -> i64 {
         self.inner.body.extent()
     }
 
-    /// Where the data begin.
+    /// Offset of the first byte of data.
     #[inline]
     pub fn true_lb(&self) -> i64 {
         self.inner.body.true_lb
     }
 
-    /// Where the data end.
+    /// Offset of the end of the data.
     #[inline]
     pub fn true_ub(&self) -> i64 {
         self.inner.body.true_ub
     }
 
-    /// Bytes from the first to the last byte of data, gaps included.
+    /// Distance from the first byte of data to the end of the last one, gaps included.
     #[inline]
     pub fn true_extent(&self) -> i64 {
         self.inner.body.true_ub - self.inner.body.true_lb
     }
 
-    /// Greatest alignment of a member, in bytes.
+    /// Maximum alignment of the members, in bytes.
     pub fn alignment(&self) -> i64 {
         self.inner.body.alignment
     }
 
-    /// Whether any number of elements is one row of bytes, in order.
+    /// True if any number of elements is contiguous and in order.
     #[inline]
     pub fn is_contiguous(&self) -> bool {
         self.inner.contiguous
     }
 
-    /// Memory that `count` elements span: where the first byte of data lies, relative to the
-    /// buffer's address, and how many bytes further the last one ends. For temporary buffers of
-    /// collectives.
+    /// The memory spanned by `count` elements, for temporary buffers of collectives: the offset of
+    /// the first byte of data relative to the buffer's address, and the distance from there to the
+    /// end of the last one.
     pub fn span(&self, count: i64) -> (i64, i64) {
         if count <= 0 || self.size() == 0 {
             return (0, 0);

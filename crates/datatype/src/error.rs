@@ -1,7 +1,7 @@
-//! Why a datatype could not be made or used. Each message is a sentence for a person and names the
-//! argument and its value; `towpath-mpi` turns the variant into an error class.
+//! Errors of datatype functions. Each message is a sentence for the user and names the argument and
+//! its value; `towpath-mpi` maps the variants to error classes.
 
-/// What was wrong with the arguments of a datatype function.
+/// An invalid argument of a datatype function.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Error {
     /// A count or block length is negative (`MPI_ERR_COUNT`).
@@ -10,27 +10,27 @@ pub enum Error {
         /// Name of the argument in the standard, with its index if it is an array:
         /// "array_of_blocklengths\[3\]".
         argument: String,
-        /// What the program gave.
+        /// The value given by the program.
         value: i64,
     },
-    /// Any other bad argument (`MPI_ERR_ARG`).
+    /// Any other invalid argument (`MPI_ERR_ARG`).
     #[error("{argument} is {value}, but {rule}")]
     Argument {
         /// Name of the argument in the standard, with its index if it is an array.
         argument: String,
-        /// What the program gave.
+        /// The value given by the program.
         value: i64,
-        /// What it has to be.
+        /// The requirement that the value violates.
         rule: String,
     },
-    /// Arrays of different length belong together (`MPI_ERR_ARG`).
+    /// Arrays that belong together differ in length (`MPI_ERR_ARG`).
     #[error("{argument} has {value} entries, but {expected} are needed")]
     Length {
         /// Name of the argument in the standard.
         argument: &'static str,
-        /// Entries given.
+        /// Number of entries given.
         value: usize,
-        /// Entries needed.
+        /// Number of entries needed.
         expected: usize,
     },
     /// Size, bounds or number of elements do not fit in 63 bits (`MPI_ERR_COUNT`).
@@ -44,15 +44,15 @@ pub enum Error {
     NoKind {
         /// "real", "complex" or "integer".
         kind: &'static str,
-        /// Asked precision, as words.
+        /// Requested precision, in words.
         precision: String,
-        /// Asked range, as words.
+        /// Requested range, in words.
         range: String,
     },
-    /// Packed data ends in the middle (`MPI_ERR_TRUNCATE`).
+    /// The packed buffer is too short (`MPI_ERR_TRUNCATE`).
     #[error("the buffer of {available} bytes is too small: {needed} bytes are needed")]
     Truncated {
-        /// Bytes there are.
+        /// Bytes available.
         available: usize,
         /// Bytes needed.
         needed: usize,
@@ -62,7 +62,7 @@ pub enum Error {
 /// Result of a datatype function.
 pub type Result<T> = std::result::Result<T, Error>;
 
-/// A count argument: not negative.
+/// Checks that a count argument is not negative.
 pub(crate) fn count(argument: &str, value: i64) -> Result<i64> {
     if value < 0 {
         return Err(Error::Count { argument: argument.into(), value });
@@ -70,7 +70,7 @@ pub(crate) fn count(argument: &str, value: i64) -> Result<i64> {
     Ok(value)
 }
 
-/// Every entry of an array of counts: not negative.
+/// Checks that no entry of an array of counts is negative.
 pub(crate) fn counts(argument: &str, values: &[i64]) -> Result<()> {
     match values.iter().position(|&value| value < 0) {
         Some(index) => Err(Error::Count { argument: format!("{argument}[{index}]"), value: values[index] }),
@@ -78,7 +78,7 @@ pub(crate) fn counts(argument: &str, values: &[i64]) -> Result<()> {
     }
 }
 
-/// Two arrays that belong together have the same length.
+/// Checks that two arrays that belong together have the same length.
 pub(crate) fn length(argument: &'static str, value: usize, expected: usize) -> Result<()> {
     if value != expected {
         return Err(Error::Length { argument, value, expected });

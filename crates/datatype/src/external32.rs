@@ -1,43 +1,43 @@
 //! The portable representation "external32" (MPI 5.0, section 14.5.2): big-endian, IEEE, fixed
 //! sizes.
 //!
-//! Packed bytes are the type signature's elements in a row, so conversion is: pack a piece of whole
-//! elements in this machine's form, convert it element by element. `long` has 4 bytes there and is
-//! cut to its low half, `wchar_t` to its low 2 bytes; `long double` becomes IEEE binary128 with 16
-//! bytes.
+//! Packed data consists of the signature's elements in order. Conversion therefore packs a chunk of
+//! whole elements in native form and converts it element by element. In external32 `long` has 4
+//! bytes and is truncated to its low half, `wchar_t` to its low 2 bytes; `long double` becomes IEEE
+//! binary128 with 16 bytes.
 
 use crate::basic::{Basic, Class, Float};
 use crate::cursor::{pack, unpack};
 use crate::datatype::Datatype;
 use crate::error::{Error, Result};
 
-/// Elements are converted in pieces of at most this many bytes of this machine's form.
+/// Elements are converted in chunks of at most this many native bytes.
 const PIECE_BYTES: usize = 4096;
 
 /// How one number is converted.
 #[derive(Clone, Copy)]
 enum Conversion {
-    /// The same number of bytes in reverse order.
+    /// Same number of bytes, in reverse order.
     Reverse,
-    /// Fewer bytes there; back with copies of the sign.
+    /// Fewer bytes in external32; sign-extended when read.
     Signed,
-    /// Fewer bytes there; back with zeros.
+    /// Fewer bytes in external32; zero-extended when read.
     Unsigned,
-    /// x87 `long double` here, binary128 there.
+    /// x87 `long double` in native form, binary128 in external32.
     Extended,
 }
 
-/// One number: bytes here, bytes there, conversion.
+/// Conversion of one number: native size, external size, method.
 #[derive(Clone, Copy)]
-struct Number {
+struct NumberConversion {
     native: usize,
     external: usize,
     conversion: Conversion,
 }
 
-impl Number {
-    /// The numbers of a basic type that is not a pair: one, or two equal ones.
-    fn of(basic: Basic) -> (Number, usize) {
+impl NumberConversion {
+    /// The conversion of a basic type that is not a pair: one number, or two equal ones.
+    fn of(basic: Basic) -> (NumberConversion, usize) {
         let class = basic.class();
         let count = if matches!(class, Class::Complex(_)) { 2 } else { 1 };
         let (native, external) = (basic.size() / count, basic.external32_size() / count);
@@ -49,7 +49,7 @@ impl Number {
             Class::Signed(_) => Conversion::Signed,
             _ => Conversion::Unsigned,
         };
-        (Number { native, external, conversion }, count)
+        (NumberConversion { native, external, conversion }, count)
     }
 
     /// Converts to big-endian.
@@ -77,11 +77,12 @@ impl Number {
     }
 }
 
-/// Fraction bits of binary128 beyond those of the x87 format.
+/// Fraction bits of binary128 in excess of the x87 format's.
 const EXTRA_BITS: u32 = 112 - 63;
 const EXPONENT: u16 = 0x7fff;
 
-/// From the 10 bytes of an x87 number to binary128; both have the same exponents, so this is exact.
+/// Converts the 10 bytes of an x87 number to binary128. Exact, because the exponent ranges are
+/// equal.
 fn to_binary128(native: &[u8]) -> u128 {
     let mantissa = u64::from_le_bytes(native[..8].try_into().unwrap_or_default());
     let head = u16::from_le_bytes([native[8], native[9]]);
@@ -91,13 +92,13 @@ fn to_binary128(native: &[u8]) -> u128 {
     let (exponent, fraction) = match (exponent, leading) {
         (0, true) => (1, fraction),
         (0, false) | (_, true) => (exponent, fraction),
-        // The processor refuses such numbers: not a number.
+        // An invalid x87 encoding, which the processor rejects, becomes NaN.
         (_, false) => (EXPONENT, 1 << 111),
     };
     u128::from(sign | exponent) << 112 | fraction
 }
 
-/// To the x87 format, rounded to nearest, ties to even.
+/// Converts to the x87 format, rounding to nearest, ties to even.
 fn from_binary128(value: u128) -> [u8; 16] {
     let head = (value >> 112) as u16;
     let (sign, mut exponent) = (head & !EXPONENT, head & EXPONENT);
@@ -123,32 +124,34 @@ fn from_binary128(value: u128) -> [u8; 16] {
     native
 }
 
-/// Which way a run of elements is converted.
+/// Direction of a conversion.
 #[derive(Clone, Copy)]
-enum Way {
+enum ConversionWay {
     Pack,
     Unpack,
 }
 
-/// What a conversion works on.
-struct Work<'a> {
+/// State of a conversion.
+struct ConversionWork<'a> {
     datatype: &'a Datatype,
     pointer: *mut u8,
     count: i64,
-    /// Next byte of the packed form of this machine.
+    /// Position in the packed native form.
     position: usize,
     external: *mut u8,
 }
 
-impl Work<'_> {
+impl ConversionWork<'_> {
     /// Converts `elements` basic elements.
     ///
     /// # Safety
-    /// They must be left on both sides.
-    unsafe fn run(&mut self, way: Way, basic: Basic, elements: i64) {
+    /// At least this many elements of this type must be left at `position` of the buffer and at
+    /// `external`, valid for reading on one side and for writing on the other.
+    unsafe fn run(&mut self, way: ConversionWay, basic: Basic, elements: i64) {
         if let Some((value, index, _)) = basic.pair() {
             for _ in 0..elements {
-                // SAFETY: a pair is its value and its index.
+                // SAFETY: a pair consists of its value and its index, and `elements` pairs are left
+                // on both sides.
                 unsafe {
                     self.run(way, value, 1);
                     self.run(way, index, 1);
@@ -156,17 +159,17 @@ impl Work<'_> {
             }
             return;
         }
-        let (number, count) = Number::of(basic);
+        let (number, count) = NumberConversion::of(basic);
         let mut left = elements as usize * count;
         let mut buffer = [0u8; PIECE_BYTES];
         while left > 0 {
             let numbers = left.min(PIECE_BYTES / number.native);
             let native = &mut buffer[..numbers * number.native];
-            // SAFETY: `numbers` numbers are left on both sides.
+            // SAFETY: at least `numbers` numbers are left on both sides.
             unsafe {
                 match way {
-                    Way::Pack => self.pack(number, native),
-                    Way::Unpack => self.unpack(number, native),
+                    ConversionWay::Pack => self.pack(number, native),
+                    ConversionWay::Unpack => self.unpack(number, native),
                 }
             }
             self.position += native.len();
@@ -176,10 +179,12 @@ impl Work<'_> {
     }
 
     /// # Safety
-    /// As [`Work::run`].
-    unsafe fn pack(&self, number: Number, native: &mut [u8]) {
+    /// See [`ConversionWork::run`].
+    unsafe fn pack(&self, number: NumberConversion, native: &mut [u8]) {
         let external = self.external;
-        // SAFETY: the caller vouches for both sides; `native` is private memory.
+        // SAFETY: the elements of `native` are left in the buffer, and `external` is writable for
+        // their external form (this function's contract); `native` is a local buffer that overlaps
+        // neither.
         let external = unsafe {
             pack(self.datatype, self.pointer, self.count, self.position, native.as_mut_ptr(), native.len());
             std::slice::from_raw_parts_mut(external, native.len() / number.native * number.external)
@@ -189,23 +194,24 @@ impl Work<'_> {
     }
 
     /// # Safety
-    /// As [`Work::run`].
-    unsafe fn unpack(&self, number: Number, native: &mut [u8]) {
+    /// See [`ConversionWork::run`].
+    unsafe fn unpack(&self, number: NumberConversion, native: &mut [u8]) {
         let length = native.len() / number.native * number.external;
-        // SAFETY: the caller vouches for both sides; nothing else writes to the packed buffer
-        // during the call.
+        // SAFETY: `external` is readable for `length` bytes (this function's contract), and nothing
+        // writes to it while the slice exists.
         let external = unsafe { std::slice::from_raw_parts(self.external, length) };
         let numbers = native.chunks_exact_mut(number.native).zip(external.chunks_exact(number.external));
         numbers.for_each(|(native, external)| number.read(external, native));
-        // SAFETY: as above.
+        // SAFETY: the elements of `native` are left in the buffer, which is writable for them (this
+        // function's contract).
         unsafe { unpack(self.datatype, self.pointer, self.count, self.position, native.as_ptr(), native.len()) };
     }
 }
 
-/// Bytes that `count` elements take in external32 (`MPI_Pack_external_size`).
+/// Size of `count` elements in external32, in bytes (`MPI_Pack_external_size`).
 ///
 /// # Errors
-/// More than 63 bits.
+/// If the size does not fit in 63 bits.
 pub fn external32_size(datatype: &Datatype, count: i64) -> Result<i64> {
     datatype.body().external.checked_mul(count.max(0)).ok_or(Error::Overflow { what: "size" })
 }
@@ -218,14 +224,14 @@ fn checked(datatype: &Datatype, count: i64, available: usize) -> Result<usize> {
     Ok(needed)
 }
 
-/// Packs `count` elements in external32 (`MPI_Pack_external`) and answers how many bytes were
+/// Packs `count` elements in external32 (`MPI_Pack_external`) and returns the number of bytes
 /// written.
 ///
 /// # Errors
-/// `capacity` is too small; nothing is written then.
+/// If `capacity` is too small; nothing is written then.
 ///
 /// # Safety
-/// As [`pack`].
+/// See [`pack`].
 pub unsafe fn pack_external32(
     datatype: &Datatype,
     pointer: *const u8,
@@ -234,20 +240,21 @@ pub unsafe fn pack_external32(
     capacity: usize,
 ) -> Result<usize> {
     let needed = checked(datatype, count, capacity)?;
-    let mut work = Work { datatype, pointer: pointer.cast_mut(), count, position: 0, external: into };
-    // SAFETY: the runs together are the elements, and take `needed` bytes.
-    datatype.for_each_run(count, &mut |basic, elements| unsafe { work.run(Way::Pack, basic, elements) });
+    let mut work = ConversionWork { datatype, pointer: pointer.cast_mut(), count, position: 0, external: into };
+    // SAFETY: the runs are all of the elements at `pointer`, which are readable; `into` is writable
+    // for `capacity` bytes, which is at least the `needed` bytes of the runs.
+    datatype.for_each_run(count, &mut |basic, elements| unsafe { work.run(ConversionWay::Pack, basic, elements) });
     Ok(needed)
 }
 
-/// Unpacks `count` elements from external32 (`MPI_Unpack_external`) and answers how many bytes were
+/// Unpacks `count` elements from external32 (`MPI_Unpack_external`) and returns the number of bytes
 /// read.
 ///
 /// # Errors
-/// `length` is too small; nothing is read then.
+/// If `length` is too small; nothing is read then.
 ///
 /// # Safety
-/// As [`unpack`].
+/// See [`unpack`].
 pub unsafe fn unpack_external32(
     datatype: &Datatype,
     pointer: *mut u8,
@@ -256,9 +263,11 @@ pub unsafe fn unpack_external32(
     length: usize,
 ) -> Result<usize> {
     let needed = checked(datatype, count, length)?;
-    let mut work = Work { datatype, pointer, count, position: 0, external: from.cast_mut() };
-    // SAFETY: as above; unpacking only reads from the external side.
-    datatype.for_each_run(count, &mut |basic, elements| unsafe { work.run(Way::Unpack, basic, elements) });
+    let mut work = ConversionWork { datatype, pointer, count, position: 0, external: from.cast_mut() };
+    // SAFETY: the runs are all of the elements at `pointer`, which are writable; `from` is readable
+    // for `length` bytes, which is at least the `needed` bytes of the runs, and unpacking only
+    // reads it.
+    datatype.for_each_run(count, &mut |basic, elements| unsafe { work.run(ConversionWay::Unpack, basic, elements) });
     Ok(needed)
 }
 
@@ -272,7 +281,8 @@ mod tests {
         let size = external32_size(&datatype, count).expect("a small size") as usize;
         let mut packed = vec![0; size];
         let mut back = vec![T::default(); values.len()];
-        // SAFETY: `values` and `back` hold `count` elements of this type, `packed` their bytes.
+        // SAFETY: `values` and `back` hold `count` elements of this type, `packed` their external
+        // form.
         unsafe {
             assert_eq!(pack_external32(&datatype, values.as_ptr().cast(), count, packed.as_mut_ptr(), size), Ok(size));
             assert_eq!(unpack_external32(&datatype, back.as_mut_ptr().cast(), count, packed.as_ptr(), size), Ok(size));
@@ -307,7 +317,7 @@ mod tests {
         let record = Datatype::structure(&[1, 1], &[0, 4], &children, Form::Small).expect("a valid structure");
         let mut packed = [0; 12];
         let records = [Record(1, 2), Record(-1, 3)];
-        // SAFETY: two records, 12 bytes.
+        // SAFETY: `records` holds two records, and `packed` their 12 external bytes.
         let written =
             unsafe { pack_external32(&record, records.as_ptr().cast(), 2, packed.as_mut_ptr(), packed.len()) };
         assert_eq!((written, packed), (Ok(12), [0, 1, 0, 0, 0, 2, 255, 255, 0, 0, 0, 3]));
@@ -323,12 +333,12 @@ mod tests {
     #[test]
     fn too_small_buffers_are_refused() {
         let int = Datatype::named(Basic::Int);
-        // SAFETY: nothing is touched.
+        // SAFETY: `capacity` is too small, so no memory is accessed.
         let result = unsafe { pack_external32(&int, std::ptr::null(), 2, std::ptr::null_mut(), 7) };
         assert_eq!(result, Err(Error::Truncated { available: 7, needed: 8 }));
     }
 
-    /// Sign and exponent, mantissa with its leading bit.
+    /// An x87 number with this sign and exponent, and this mantissa, explicit leading bit included.
     fn x87(head: u16, mantissa: u64) -> [u8; 16] {
         let mut bytes = [0; 16];
         bytes[..8].copy_from_slice(&mantissa.to_le_bytes());

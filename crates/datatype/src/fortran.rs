@@ -1,17 +1,17 @@
-//! Datatypes for Fortran kinds by precision and range (MPI 5.0, section 19.1.9).
+//! Datatypes for Fortran kinds selected by precision and range (MPI 5.0, section 19.1.9).
 //!
-//! The kinds are those that gfortran and its peers have on this machine: real kinds 4, 8, 10
-//! (x86-64 only) and 16, integer kinds 1, 2, 4, 8 and 16. The smallest kind that is enough is
-//! taken, as `SELECTED_REAL_KIND` does.
+//! The kinds are those of gfortran and compatible compilers: real kinds 4, 8, 10 (x86-64 only) and
+//! 16, integer kinds 1, 2, 4, 8 and 16. The smallest sufficient kind is chosen, as by
+//! `SELECTED_REAL_KIND`.
 
 use crate::basic::Basic;
-use crate::body::Body;
+use crate::body::ElementLayout;
 use crate::constants::UNDEFINED;
 use crate::datatype::{Datatype, Form};
 use crate::error::{Error, Result};
 use crate::recipe::Recipe;
 
-/// Decimal digits, decimal exponent, and the types of a real and a complex number of one kind.
+/// Per real kind: decimal digits, decimal exponent range, real type, complex type.
 const REALS: &[(i64, i64, Basic, Basic)] = &[
     (6, 37, Basic::Real4, Basic::Complex8),
     (15, 307, Basic::Real8, Basic::Complex16),
@@ -20,7 +20,7 @@ const REALS: &[(i64, i64, Basic, Basic)] = &[
     (33, 4931, Basic::Real16, Basic::Complex32),
 ];
 
-/// Decimal digits and the type of an integer of one kind.
+/// Per integer kind: decimal digits, type.
 const INTEGERS: &[(i64, Basic)] =
     &[(2, Basic::Integer1), (4, Basic::Integer2), (9, Basic::Integer4), (18, Basic::Integer8), (38, Basic::Integer16)];
 
@@ -40,36 +40,36 @@ fn real_kind(kind: &'static str, precision: i64, range: i64) -> Result<(Basic, B
 }
 
 fn predefined(basic: Basic, recipe: Recipe) -> Datatype {
-    let datatype = Datatype::made(Body::basic(basic), recipe, Form::Small);
+    let datatype = Datatype::made(ElementLayout::basic(basic), recipe, Form::Small);
     datatype.commit();
     datatype
 }
 
 impl Datatype {
-    /// A real number with at least `precision` decimal digits and decimal exponents up to `range`;
-    /// one of the two may be `MPI_UNDEFINED` (`MPI_Type_create_f90_real`).
+    /// A real type with at least `precision` decimal digits and a decimal exponent range of at
+    /// least `range`; one of the two may be `MPI_UNDEFINED` (`MPI_Type_create_f90_real`).
     ///
     /// # Errors
-    /// There is no such kind.
+    /// If there is no such kind.
     pub fn f90_real(precision: i64, range: i64) -> Result<Datatype> {
         let (basic, _) = real_kind("real", precision, range)?;
         Ok(predefined(basic, Recipe::F90Real { basic, precision, range }))
     }
 
-    /// As [`Datatype::f90_real`], for a complex number (`MPI_Type_create_f90_complex`).
+    /// Like [`Datatype::f90_real`], but complex (`MPI_Type_create_f90_complex`).
     ///
     /// # Errors
-    /// There is no such kind.
+    /// If there is no such kind.
     pub fn f90_complex(precision: i64, range: i64) -> Result<Datatype> {
         let (_, basic) = real_kind("complex", precision, range)?;
         Ok(predefined(basic, Recipe::F90Complex { basic, precision, range }))
     }
 
-    /// An integer that holds all numbers of up to `range` decimal digits
+    /// An integer type that holds all numbers of up to `range` decimal digits
     /// (`MPI_Type_create_f90_integer`).
     ///
     /// # Errors
-    /// There is no such kind.
+    /// If there is no such kind.
     pub fn f90_integer(range: i64) -> Result<Datatype> {
         let found = INTEGERS.iter().find(|integer| range != UNDEFINED && integer.0 >= range);
         let basic = found.map(|integer| integer.1).ok_or_else(|| Error::NoKind {

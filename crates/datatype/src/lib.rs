@@ -1,10 +1,10 @@
-//! Datatypes: what lies where in a program's memory (MPI 5.0, chapter 5), and the kernels that
-//! reduce it.
+//! MPI datatypes (MPI 5.0, chapter 5), which describe the layout of data in memory, and the
+//! reduction kernels.
 //!
-//! A pure library: no handles, no process-wide state, no system calls. A [`Datatype`] is made by a
-//! constructor, which composes a plan (nests of strided loops, lists) from its children's;
-//! [`source`], [`target`], [`pack`], [`unpack`] and [`copy`] move data by that plan, from any
-//! position and in pieces of any size; [`copy_across`] does between processes.
+//! A pure library: no handles, no process-wide state, no system calls. The constructors of
+//! [`Datatype`] compose a layout plan (nested strided loops, lists) from the plans of the component
+//! types. [`source`], [`target`], [`pack`], [`unpack`] and [`copy`] move data along that plan, from
+//! any position and in pieces of any size; [`copy_across`] does so between processes.
 
 mod across;
 mod arrays;

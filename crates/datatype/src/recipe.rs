@@ -1,9 +1,9 @@
-//! How a datatype was made: the arguments of its constructor, for `MPI_Type_get_envelope`,
-//! `MPI_Type_get_contents` and for everything that must follow the order of the basic elements (MPI
+//! How a datatype was constructed: the arguments of its constructor, for `MPI_Type_get_envelope`,
+//! `MPI_Type_get_contents` and for all code that depends on the order of the basic elements (MPI
 //! 5.0, section 5.1.13).
 //!
-//! Invariant: a recipe other than a structure's repeats its one child, so the order of basic
-//! elements is that of `size / child.size` children.
+//! Invariant: every recipe other than that of a structure repeats a single child, so its basic
+//! elements are those of `size / child.size` consecutive children.
 
 use crate::basic::Basic;
 use crate::datatype::{Datatype, Form};
@@ -31,34 +31,34 @@ pub enum Combiner {
     Resized = 116,
 }
 
-/// What `MPI_Type_get_contents_c` answers. The lengths of the lists are what
-/// `MPI_Type_get_envelope_c` answers.
+/// The result of `MPI_Type_get_contents_c`. The lengths of the lists are the result of
+/// `MPI_Type_get_envelope_c`.
 #[derive(Clone, Debug)]
 pub struct Contents {
-    /// Which constructor.
+    /// The constructor.
     pub combiner: Combiner,
-    /// Arguments of kind `int`.
+    /// Arguments of type `int`.
     pub integers: Vec<i64>,
-    /// Arguments of kind `MPI_Aint`.
+    /// Arguments of type `MPI_Aint`.
     pub addresses: Vec<i64>,
-    /// Arguments of kind `MPI_Count`: only for types made by a large-count constructor.
+    /// Arguments of type `MPI_Count`; only for types made by a large-count constructor.
     pub counts: Vec<i64>,
     /// The component types.
     pub datatypes: Vec<Datatype>,
 }
 
-/// Arguments of `MPI_Type_create_darray`, in the standard's numbers.
+/// Arguments of `MPI_Type_create_darray`, with the standard's constants.
 #[derive(Clone, Debug)]
 pub struct Darray {
-    /// Processes.
+    /// Number of processes.
     pub size: i64,
-    /// Whose part.
+    /// Rank whose part the type describes.
     pub rank: i64,
-    /// Global sizes.
+    /// Global sizes of the array.
     pub gsizes: Vec<i64>,
-    /// `MPI_DISTRIBUTE_` constants.
+    /// `MPI_DISTRIBUTE_` constant of each dimension.
     pub distributions: Vec<i64>,
-    /// Block sizes, or `MPI_DISTRIBUTE_DFLT_DARG`.
+    /// Block size of each dimension, or `MPI_DISTRIBUTE_DFLT_DARG`.
     pub arguments: Vec<i64>,
     /// Shape of the process grid.
     pub processes: Vec<i64>,
@@ -66,7 +66,7 @@ pub struct Darray {
     pub order: i64,
 }
 
-/// Constructor and arguments.
+/// A constructor and its arguments.
 #[derive(Debug)]
 pub(crate) enum Recipe {
     Named(Basic),
@@ -88,23 +88,23 @@ pub(crate) enum Recipe {
 }
 
 /// The next level of a type map.
-pub(crate) enum Level<'a> {
+pub(crate) enum MapLevel<'a> {
     /// One basic element.
     Basic(Basic),
-    /// Copies of this type.
+    /// Repeated copies of this type.
     Copies(&'a Datatype),
-    /// So many of each type.
+    /// For each type, its number of copies.
     Members(&'a [i64], &'a [Datatype]),
 }
 
 impl Recipe {
-    /// What the type is made of.
-    pub(crate) fn level(&self) -> Level<'_> {
+    /// The next level of the type map.
+    pub(crate) fn level(&self) -> MapLevel<'_> {
         match self {
             Recipe::Named(basic)
             | Recipe::F90Real { basic, .. }
             | Recipe::F90Complex { basic, .. }
-            | Recipe::F90Integer { basic, .. } => Level::Basic(*basic),
+            | Recipe::F90Integer { basic, .. } => MapLevel::Basic(*basic),
             Recipe::Dup(child)
             | Recipe::Contiguous { child, .. }
             | Recipe::Vector { child, .. }
@@ -115,12 +115,12 @@ impl Recipe {
             | Recipe::HindexedBlock { child, .. }
             | Recipe::Subarray { child, .. }
             | Recipe::Darray { child, .. }
-            | Recipe::Resized { child, .. } => Level::Copies(child),
-            Recipe::Struct { lengths, children, .. } => Level::Members(lengths, children),
+            | Recipe::Resized { child, .. } => MapLevel::Copies(child),
+            Recipe::Struct { lengths, children, .. } => MapLevel::Members(lengths, children),
         }
     }
 
-    /// Moves the types that this one is made of to `into`; the recipe is useless afterwards.
+    /// Moves the component types to `into`; the recipe must not be used afterwards.
     pub(crate) fn take_children(&mut self, into: &mut Vec<Datatype>) {
         match std::mem::replace(self, Recipe::Named(Basic::Byte)) {
             Recipe::Named(_) | Recipe::F90Real { .. } | Recipe::F90Complex { .. } | Recipe::F90Integer { .. } => {}
@@ -160,8 +160,8 @@ impl Recipe {
         }
     }
 
-    /// Arguments that are `int` in both forms, those that are `int` or `MPI_Count`, and those that
-    /// are `MPI_Aint` or `MPI_Count`, each in the order of the standard's lists.
+    /// The arguments that are `int` in both forms, those that are `int` or `MPI_Count`, and those
+    /// that are `MPI_Aint` or `MPI_Count`, each in the order of the standard's lists.
     fn arguments(&self) -> [Vec<i64>; 3] {
         let list = |first: &[i64], lists: &[&[i64]]| [first, &lists.concat()].concat();
         match self {
@@ -181,8 +181,8 @@ impl Recipe {
             Recipe::HindexedBlock { blocklength, displacements, .. } => {
                 [vec![], vec![displacements.len() as i64, *blocklength], displacements.to_vec()]
             }
-            // Here the arguments that stay `int` surround the others: `contents` puts them in
-            // order.
+            // The arguments that stay `int` are on both sides of the others; `contents` orders
+            // them.
             Recipe::Subarray { sizes, subsizes, starts, order, .. } => {
                 [vec![sizes.len() as i64, *order], list(&[], &[sizes, subsizes, starts]), vec![]]
             }
@@ -199,7 +199,7 @@ impl Recipe {
         }
     }
 
-    /// Where among the arguments that stay `int` the others stand in the small form.
+    /// Index among the arguments that stay `int` at which the small form inserts the others.
     fn position(&self) -> usize {
         match self {
             Recipe::Subarray { .. } => 1,
@@ -210,16 +210,16 @@ impl Recipe {
 
     fn datatypes(&self) -> Vec<Datatype> {
         match self.level() {
-            Level::Basic(_) => Vec::new(),
-            Level::Copies(child) => vec![child.clone()],
-            Level::Members(_, children) => children.to_vec(),
+            MapLevel::Basic(_) => Vec::new(),
+            MapLevel::Copies(child) => vec![child.clone()],
+            MapLevel::Members(_, children) => children.to_vec(),
         }
     }
 }
 
 impl Datatype {
-    /// The constructor that made it and its arguments, in the order of the tables of MPI 5.0,
-    /// section 5.1.13.
+    /// Returns the constructor and its arguments, in the order of the tables of MPI 5.0, section
+    /// 5.1.13.
     pub fn contents(&self) -> Contents {
         let recipe = self.recipe();
         let [mut integers, changing, addresses] = recipe.arguments();

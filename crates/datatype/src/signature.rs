@@ -1,20 +1,20 @@
-//! The basic elements of a datatype in order: its type signature (MPI 5.0, sections 3.3.1 and 5.1).
+//! Type signatures: the sequence of basic elements of a datatype (MPI 5.0, sections 3.3.1 and 5.1).
 //!
-//! The packed bytes of a type are its signature's elements one after the other, so how many
-//! elements a received number of bytes holds, and how to convert packed bytes, follows from the
-//! signature alone.
+//! Packed data consists of the signature's elements in order. The signature alone therefore
+//! determines how many elements a number of received bytes contains and how to convert packed
+//! bytes.
 
 use crate::basic::Basic;
 use crate::datatype::Datatype;
-use crate::recipe::Level;
+use crate::recipe::MapLevel;
 
-/// Hashes are numbers modulo this prime (2^61 - 1).
+/// Hashes are computed modulo this prime (2^61 - 1).
 const PRIME: u128 = (1 << 61) - 1;
 
-/// Base of the polynomial hash: any large number below the prime.
+/// Base of the polynomial hash: an arbitrary large number below the prime.
 const BASE: u128 = 0x1234_5678_9abc_def1;
 
-/// Hash of a sequence, and the base to the power of its length: two of them make the hash of the
+/// Hash of a sequence, and the base raised to its length. Two of them determine the hash of the
 /// concatenation.
 #[derive(Clone, Copy)]
 struct Hash {
@@ -47,13 +47,13 @@ impl Hash {
 }
 
 impl Datatype {
-    /// Basic elements in one element of this type; the value and the index of a pair count as two.
+    /// Number of basic elements in one element of this type; a pair counts as two.
     pub fn elements(&self) -> i64 {
         self.body().elements
     }
 
-    /// How many whole elements of this type `bytes` received bytes are (`MPI_Get_count`); none
-    /// stands for `MPI_UNDEFINED`. A type without data fits 0 times into 0 bytes.
+    /// Number of whole elements of this type in `bytes` received bytes (`MPI_Get_count`); `None`
+    /// means `MPI_UNDEFINED`. A type without data has 0 elements in 0 bytes.
     pub fn count_in(&self, bytes: i64) -> Option<i64> {
         match self.size() {
             0 => (bytes == 0).then_some(0),
@@ -61,7 +61,7 @@ impl Datatype {
         }
     }
 
-    /// How many basic elements `bytes` received bytes are (`MPI_Get_elements`); none stands for
+    /// Number of basic elements in `bytes` received bytes (`MPI_Get_elements`); `None` means
     /// `MPI_UNDEFINED`: the bytes end inside a basic element.
     pub fn elements_in(&self, bytes: i64) -> Option<i64> {
         let size = self.size();
@@ -76,16 +76,16 @@ impl Datatype {
         self.elements_in_part(rest)?.checked_add(whole)
     }
 
-    /// The type under duplicates, resizings and other constructors that repeat nothing. Each level
-    /// below it holds less data, so what follows the levels goes at most 63 deep through types that
-    /// repeat another, however many constructors a program has piled up, and through structures no
-    /// deeper than they have members with data.
+    /// Returns the type below duplicates, resized types and other constructors that do not repeat
+    /// anything. Each level below it holds less data. Recursion through the levels is therefore at
+    /// most 63 deep through repeating types, however many constructors a program nests, and through
+    /// structures no deeper than the number of members with data.
     fn core(&self) -> &Datatype {
         let mut core = self;
         loop {
             core = match core.recipe().level() {
-                Level::Copies(child) if child.size() == core.size() => child,
-                Level::Members(lengths, children) => match only_with_data(lengths, children, core.size()) {
+                MapLevel::Copies(child) if child.size() == core.size() => child,
+                MapLevel::Members(lengths, children) => match only_with_data(lengths, children, core.size()) {
                     Some(child) => child,
                     None => return core,
                 },
@@ -97,12 +97,12 @@ impl Datatype {
     /// `elements_in` for less than one element.
     fn elements_in_part(&self, mut bytes: i64) -> Option<i64> {
         match self.core().recipe().level() {
-            Level::Basic(basic) => match basic.pair() {
+            MapLevel::Basic(basic) => match basic.pair() {
                 Some((value, ..)) if bytes == value.size() as i64 => Some(1),
                 _ => None,
             },
-            Level::Copies(child) => child.elements_in(bytes),
-            Level::Members(lengths, children) => {
+            MapLevel::Copies(child) => child.elements_in(bytes),
+            MapLevel::Members(lengths, children) => {
                 let mut elements = 0;
                 for (&length, child) in lengths.iter().zip(children) {
                     let size = child.bytes(length);
@@ -117,8 +117,8 @@ impl Datatype {
         }
     }
 
-    /// Calls `visit` with the basic elements of `count` elements in order, equal ones together as
-    /// far as their number is known without looking.
+    /// Calls `visit` with the basic elements of `count` elements in order, merging equal ones into
+    /// a run if their number is known without traversing them.
     pub fn for_each_run(&self, count: i64, visit: &mut dyn FnMut(Basic, i64)) {
         if count <= 0 || self.size() == 0 {
             return;
@@ -127,9 +127,9 @@ impl Datatype {
             return visit(basic, self.bytes(count) / basic.size() as i64);
         }
         match self.core().recipe().level() {
-            Level::Basic(basic) => visit(basic, count),
-            Level::Copies(child) => child.for_each_run(self.bytes(count) / child.size(), visit),
-            Level::Members(lengths, children) => {
+            MapLevel::Basic(basic) => visit(basic, count),
+            MapLevel::Copies(child) => child.for_each_run(self.bytes(count) / child.size(), visit),
+            MapLevel::Members(lengths, children) => {
                 for _ in 0..count {
                     lengths.iter().zip(children).for_each(|(&length, child)| child.for_each_run(length, visit));
                 }
@@ -137,8 +137,8 @@ impl Datatype {
         }
     }
 
-    /// A number that is the same for all types and counts with the same sequence of basic types,
-    /// and most likely different for different sequences.
+    /// Returns a hash of the sequence of basic types: equal for equal sequences, and very likely
+    /// different for different ones.
     pub fn signature_hash(&self, count: i64) -> u64 {
         self.hash().repeated(count).value as u64
     }
@@ -151,9 +151,9 @@ impl Datatype {
             return Hash::basic(basic).repeated(self.size() / basic.size() as i64);
         }
         match self.core().recipe().level() {
-            Level::Basic(basic) => Hash::basic(basic),
-            Level::Copies(child) => child.hash().repeated(self.size() / child.size()),
-            Level::Members(lengths, children) => lengths
+            MapLevel::Basic(basic) => Hash::basic(basic),
+            MapLevel::Copies(child) => child.hash().repeated(self.size() / child.size()),
+            MapLevel::Members(lengths, children) => lengths
                 .iter()
                 .zip(children)
                 .fold(Hash::EMPTY, |hash, (&length, child)| hash.then(child.hash().repeated(length))),
@@ -161,7 +161,8 @@ impl Datatype {
     }
 }
 
-/// The member of a structure of `size` bytes that holds all of them in one element.
+/// The member of a structure of `size` bytes whose one element holds all of the data, if there is
+/// one.
 fn only_with_data<'a>(lengths: &[i64], children: &'a [Datatype], size: i64) -> Option<&'a Datatype> {
     let (_, child) = lengths.iter().zip(children).find(|(length, child)| **length > 0 && child.size() > 0)?;
     (child.size() == size).then_some(child)

@@ -1,36 +1,44 @@
-//! Moves any part of a plan's bytes between the program's memory and packed bytes.
+//! Moves any part of a plan's bytes between user memory and packed bytes.
 //!
-//! A walk starts at any packed position: the position is turned into loop indices once, a block cut
-//! by the start is finished, whole blocks go through the plan's kernel, and a block cut by the end
-//! is begun. So packing in pieces costs what packing at once costs. `PACK` tells the direction;
-//! both directions share every line.
+//! A walk starts at any packed position. It converts the position to loop indices once, moves the
+//! rest of a block that the start divides, moves whole blocks by the plan's kernel, and moves the
+//! beginning of a block that the end divides. Packing in pieces therefore costs the same as packing
+//! at once. `PACK` selects the direction; both directions share all code.
 //!
 //! Invariant: exactly the bytes `skip..skip + limit` of the packed form are moved, and `skip +
 //! limit <= size`.
 
 use crate::copies::walk_copies;
 use crate::kernel::{Grid, GridKernel, exchange};
-use crate::plan::{Loop, MAX_LOOPS, Nest, Plan, Scatter, Sequence, Shape};
+use crate::plan::{LayoutPlan, Loop, MAX_LOOPS, Nest, PlanSequence, PlanShape, ScatteredCopies};
 
 /// Moves the bytes `skip..skip + limit` of one element whose buffer starts at `user`.
 ///
 /// # Safety
-/// `skip + limit <= plan.size`; the plan's blocks around `user` that hold these bytes, and `limit`
-/// bytes at `packed`, must be valid and not overlap.
-pub(crate) unsafe fn walk<const PACK: bool>(plan: &Plan, user: *mut u8, packed: *mut u8, skip: usize, limit: usize) {
+/// `skip + limit <= plan.size`. The parts of the plan's blocks, relative to `user`, that hold these
+/// bytes must be valid, as must `limit` bytes at `packed`: readable on the source side and writable
+/// on the destination side. The two sides must not overlap.
+pub(crate) unsafe fn walk<const PACK: bool>(
+    plan: &LayoutPlan,
+    user: *mut u8,
+    packed: *mut u8,
+    skip: usize,
+    limit: usize,
+) {
     if limit == 0 {
         return;
     }
     let user = user.wrapping_offset(plan.offset as isize);
-    // SAFETY: the shape's blocks are those of the plan, from its offset on.
+    // SAFETY: the contracts of the shapes are this function's own, with offsets relative to
+    // `plan.offset`, which has been added to `user`; `limit > 0`, so the shape is not empty.
     unsafe {
         match &plan.shape {
-            Shape::Nest(nest) => walk_nest::<PACK>(nest, user, packed, skip, limit),
-            Shape::Repeat(repeat) => walk_repeat::<PACK>(&repeat.child, repeat.stride, user, packed, skip, limit),
-            Shape::Blocks(blocks) => blocks.walk::<PACK>(user, packed, skip, limit),
-            Shape::List(list) => list.walk::<PACK>(user, packed, skip, limit),
-            Shape::Scatter(scatter) => walk_scatter::<PACK>(scatter, user, packed, skip, limit),
-            Shape::Sequence(sequence) => walk_sequence::<PACK>(sequence, user, packed, skip, limit),
+            PlanShape::Nest(nest) => walk_nest::<PACK>(nest, user, packed, skip, limit),
+            PlanShape::Repeat(repeat) => walk_repeat::<PACK>(&repeat.child, repeat.stride, user, packed, skip, limit),
+            PlanShape::Blocks(blocks) => blocks.walk::<PACK>(user, packed, skip, limit),
+            PlanShape::List(list) => list.walk::<PACK>(user, packed, skip, limit),
+            PlanShape::Scatter(scatter) => walk_scatter::<PACK>(scatter, user, packed, skip, limit),
+            PlanShape::Sequence(sequence) => walk_sequence::<PACK>(sequence, user, packed, skip, limit),
         }
     }
 }
@@ -38,7 +46,7 @@ pub(crate) unsafe fn walk<const PACK: bool>(plan: &Plan, user: *mut u8, packed: 
 /// Moves a part of a nest whose first block is at `user`.
 ///
 /// # Safety
-/// As [`walk`].
+/// See [`walk`].
 #[inline]
 pub(crate) unsafe fn walk_nest<const PACK: bool>(
     nest: &Nest,
@@ -49,12 +57,14 @@ pub(crate) unsafe fn walk_nest<const PACK: bool>(
 ) {
     let block = nest.block;
     if nest.is_dense() {
-        // SAFETY: the block holds `skip + limit` bytes.
+        // SAFETY: the nest is one block, valid for bytes `skip..skip + limit` (this function's
+        // contract).
         return unsafe { exchange::<PACK>(user.wrapping_add(skip), packed, limit) };
     }
     let (mut packed, mut limit) = (packed, limit);
     let (mut index, within) = if skip == 0 { (0, 0) } else { (skip / block, skip % block) };
-    // SAFETY: the pieces together are the `limit` bytes from `skip` on.
+    // SAFETY: the pieces partition the `limit` bytes from `skip` on, which are valid on both sides
+    // (this function's contract).
     unsafe {
         if within > 0 {
             let piece = limit.min(block - within);
@@ -65,7 +75,7 @@ pub(crate) unsafe fn walk_nest<const PACK: bool>(
         }
         let whole = limit / block;
         if whole > 0 {
-            let moved = Moved { user, packed, user_block: 0, packed_block: block as isize, far: nest.is_far() };
+            let moved = GridSides { user, packed, user_block: 0, packed_block: block as isize, far: nest.is_far() };
             nest_blocks::<PACK>(nest, moved, index, whole);
             packed = packed.wrapping_add(whole * block);
         }
@@ -81,10 +91,10 @@ fn nest_block(nest: &Nest, user: *mut u8, index: usize) -> *mut u8 {
     Walker::new(nest.loops(), user, index).address
 }
 
-/// Loops of a walker: those of a nest, and one into which its blocks may be cut.
+/// Maximum number of loops of a walker: those of a nest, and one over the parts of its blocks.
 pub(crate) const WALKED_LOOPS: usize = MAX_LOOPS + 2;
 
-/// One block of nested loops, from which it is gone on by blocks and rows.
+/// A position in nested loops, which advances by blocks and rows.
 pub(crate) struct Walker<'a> {
     loops: &'a [Loop],
     at: [usize; WALKED_LOOPS],
@@ -92,7 +102,7 @@ pub(crate) struct Walker<'a> {
 }
 
 impl Walker<'_> {
-    /// Block `index`, where the first one is at `first`.
+    /// The position of block `index`, where block 0 is at `first`.
     pub(crate) fn new(loops: &[Loop], first: *mut u8, mut index: usize) -> Walker<'_> {
         let (mut at, mut distance) = ([0; WALKED_LOOPS], 0isize);
         for (step, at) in loops.iter().zip(&mut at).rev() {
@@ -106,25 +116,26 @@ impl Walker<'_> {
         Walker { loops, at, address: first.wrapping_offset(distance) }
     }
 
-    /// Blocks that are left in this row.
+    /// Number of blocks left in this row.
     pub(crate) fn left(&self) -> usize {
         let inner = self.loops.len() - 1;
         self.loops[inner].count - self.at[inner]
     }
 
-    /// The rows of a grid that begins here: the distance between two and how many are left.
+    /// If the position is at the beginning of a row: the distance between rows and the number of
+    /// rows left in this grid.
     pub(crate) fn rows(&self) -> Option<(isize, usize)> {
         let level = self.loops.len().checked_sub(2)?;
         let outer = self.loops[level];
         (self.at[level + 1] == 0).then(|| (outer.stride, outer.count - self.at[level]))
     }
 
-    /// Goes on by some blocks of this row, no further than to its end.
+    /// Advances by `blocks` blocks, at most to the end of this row.
     pub(crate) fn skip_blocks(&mut self, blocks: usize) {
         self.advance(self.loops.len() - 1, blocks);
     }
 
-    /// Goes on by some rows of this grid, no further than to its end.
+    /// Advances by `rows` rows, at most to the end of this grid.
     pub(crate) fn skip_rows(&mut self, rows: usize) {
         self.advance(self.loops.len() - 2, rows);
     }
@@ -145,9 +156,9 @@ impl Walker<'_> {
     }
 }
 
-/// The two sides of a grid: addresses and distance from block to block.
+/// The two sides of a grid: address, and distance between blocks.
 #[derive(Clone, Copy)]
-pub(crate) struct Moved {
+pub(crate) struct GridSides {
     pub(crate) user: *mut u8,
     pub(crate) packed: *mut u8,
     pub(crate) user_block: isize,
@@ -155,11 +166,12 @@ pub(crate) struct Moved {
     pub(crate) far: bool,
 }
 
-impl Moved {
-    /// Runs the kernel over `rows` x `blocks` blocks; packed rows follow each other.
+impl GridSides {
+    /// Runs the kernel over `rows` x `blocks` blocks; packed rows are adjacent.
     ///
     /// # Safety
-    /// As [`walk`], for these blocks.
+    /// Every block of the grid must be valid on both sides, as in [`walk`], and the processor must
+    /// support `kernel`.
     #[inline(always)]
     pub(crate) unsafe fn grid<const PACK: bool>(
         self,
@@ -197,32 +209,35 @@ impl Moved {
                 far: self.far,
             }
         };
-        // SAFETY: handed through.
+        // SAFETY: every block of `grid` is valid on both sides and the processor supports `kernel`
+        // (this function's contract).
         unsafe { kernel(&grid) }
     }
 }
 
-/// Moves `whole` whole blocks of a nest with at least one loop, from block `index` on.
+/// Moves `whole` whole blocks of a nest with at least one loop, starting with block `index`.
 ///
 /// # Safety
-/// As [`walk`], for these blocks.
-unsafe fn nest_blocks<const PACK: bool>(nest: &Nest, start: Moved, index: usize, mut whole: usize) {
+/// As for [`walk`], for these blocks.
+unsafe fn nest_blocks<const PACK: bool>(nest: &Nest, start: GridSides, index: usize, mut whole: usize) {
     let loops = nest.loops();
     let inner = loops[loops.len() - 1];
     let mut walker = Walker::new(loops, start.user, index);
-    let mut moved = Moved { user_block: inner.stride, ..start };
+    let mut moved = GridSides { user_block: inner.stride, ..start };
     while whole > 0 {
         moved.user = walker.address;
         let grid = walker.rows().filter(|_| whole >= inner.count);
         let done = if let Some((row, left)) = grid {
             let rows = (whole / inner.count).min(left);
-            // SAFETY: `rows` whole rows are left of the blocks the caller vouches for.
+            // SAFETY: `rows` rows are left in the grid and among the `whole` blocks, all of which
+            // are valid (this function's contract).
             unsafe { moved.grid::<PACK>(nest.kernel, nest.block, inner.count, rows, row) };
             walker.skip_rows(rows);
             rows * inner.count
         } else {
             let blocks = whole.min(walker.left());
-            // SAFETY: the rest of this row, or less.
+            // SAFETY: `blocks` blocks are left in the row and among the `whole` blocks, all of
+            // which are valid (this function's contract).
             unsafe { moved.grid::<PACK>(nest.kernel, nest.block, blocks, 1, 0) };
             walker.skip_blocks(blocks);
             blocks
@@ -232,13 +247,12 @@ unsafe fn nest_blocks<const PACK: bool>(nest: &Nest, start: Moved, index: usize,
     }
 }
 
-/// Moves a part of copies of a plan, `stride` bytes apart.
+/// Moves a part of consecutive copies of a plan, `stride` bytes apart.
 ///
 /// # Safety
-/// As [`walk`]; there must be enough copies for `skip + limit` bytes, and `child.size` must not be
-/// 0.
+/// As for [`walk`]; the copies must hold `skip + limit` bytes, and `child.size` must not be 0.
 pub(crate) unsafe fn walk_repeat<const PACK: bool>(
-    child: &Plan,
+    child: &LayoutPlan,
     stride: isize,
     user: *mut u8,
     packed: *mut u8,
@@ -249,7 +263,8 @@ pub(crate) unsafe fn walk_repeat<const PACK: bool>(
     let (mut packed, mut limit) = (packed, limit);
     let within = skip % size;
     let mut user = user.wrapping_offset((skip / size) as isize * stride);
-    // SAFETY: the pieces together are the `limit` bytes from `skip` on, each inside its copy.
+    // SAFETY: the pieces partition the `limit` bytes from `skip` on, which are valid on both sides
+    // (this function's contract), and each piece is inside its copy.
     unsafe {
         if within > 0 {
             let piece = limit.min(size - within);
@@ -269,14 +284,21 @@ pub(crate) unsafe fn walk_repeat<const PACK: bool>(
 /// Moves a part of scattered copies.
 ///
 /// # Safety
-/// As [`walk`].
-unsafe fn walk_scatter<const PACK: bool>(scatter: &Scatter, user: *mut u8, packed: *mut u8, skip: usize, limit: usize) {
+/// See [`walk`].
+unsafe fn walk_scatter<const PACK: bool>(
+    scatter: &ScatteredCopies,
+    user: *mut u8,
+    packed: *mut u8,
+    skip: usize,
+    limit: usize,
+) {
     let size = scatter.child.size;
     let mut within = skip % size;
     let (mut packed, mut limit) = (packed, limit);
     for &offset in &scatter.offsets[skip / size..] {
         let piece = limit.min(size - within);
-        // SAFETY: the piece lies in this copy and among the `limit` bytes.
+        // SAFETY: the piece is inside this copy and among the `limit` bytes, which are valid on
+        // both sides (this function's contract).
         unsafe { walk::<PACK>(&scatter.child, user.wrapping_offset(offset as isize), packed, within, piece) };
         packed = packed.wrapping_add(piece);
         limit -= piece;
@@ -290,9 +312,9 @@ unsafe fn walk_scatter<const PACK: bool>(scatter: &Scatter, user: *mut u8, packe
 /// Moves a part of a sequence.
 ///
 /// # Safety
-/// As [`walk`].
+/// See [`walk`].
 unsafe fn walk_sequence<const PACK: bool>(
-    sequence: &Sequence,
+    sequence: &PlanSequence,
     user: *mut u8,
     packed: *mut u8,
     skip: usize,
@@ -303,7 +325,8 @@ unsafe fn walk_sequence<const PACK: bool>(
     let (mut packed, mut limit) = (packed, limit);
     for part in &sequence.parts[first..] {
         let piece = limit.min(part.size - within);
-        // SAFETY: the piece lies in this part and among the `limit` bytes.
+        // SAFETY: the piece is inside this part and among the `limit` bytes, which are valid on
+        // both sides (this function's contract).
         unsafe { walk::<PACK>(part, user, packed, within, piece) };
         packed = packed.wrapping_add(piece);
         limit -= piece;

@@ -1,11 +1,11 @@
-//! Copies from layout to layout, in parts and through another address of the source, against
+//! Compares copies from layout to layout, in parts and through another mapping of the source, with
 //! packing and unpacking.
 
 use proptest::prelude::*;
 use towpath_base::transfer::{Drain, Fill, Layout};
 use towpath_datatype::{Basic, Cursor, Datatype, Form, copy_across, pack, unpack};
 
-/// Loops over blocks of bytes: counts and gaps, the innermost first.
+/// Loops over blocks of bytes: counts and gaps, innermost first.
 #[derive(Clone, Debug)]
 struct Nest {
     block: i64,
@@ -37,7 +37,7 @@ fn any_nest() -> impl Strategy<Value = Nest> {
     (block, loops, any::<bool>()).prop_map(|(block, loops, backwards)| Nest { block, loops, backwards })
 }
 
-/// Memory of elements of a type, filled with something.
+/// Memory of elements of a type, filled with a pattern.
 struct Memory {
     bytes: Vec<u8>,
     origin: usize,
@@ -56,10 +56,10 @@ impl Memory {
     }
 }
 
-/// What packing and unpacking `bytes` bytes from `position` on would do.
+/// Does what the copy of `bytes` bytes from `position` on should do, by packing and unpacking.
 fn expected(from: (&Datatype, &mut Memory), to: (&Datatype, &mut Memory), position: usize, bytes: usize) {
     let mut packed = vec![0; bytes];
-    // SAFETY: the memories span all elements, of which there are enough.
+    // SAFETY: both memories span four elements, which hold the bytes.
     unsafe {
         pack(from.0, from.1.pointer(), 4, position, packed.as_mut_ptr(), bytes);
         unpack(to.0, to.1.pointer(), 4, position, packed.as_ptr(), bytes);
@@ -67,7 +67,7 @@ fn expected(from: (&Datatype, &mut Memory), to: (&Datatype, &mut Memory), positi
 }
 
 fn layout(memory: &mut Memory, datatype: &Datatype) -> Option<Layout> {
-    // SAFETY: the memory spans four elements and lives as long as the cursor.
+    // SAFETY: the memory spans four elements and outlives the cursor.
     let cursor = unsafe { Cursor::new(datatype, memory.pointer(), 4) };
     assert_eq!(Fill::layout(&cursor), Drain::layout(&cursor));
     Fill::layout(&cursor)
@@ -90,11 +90,11 @@ proptest! {
         let (Some(from), Some(to)) = (layout(&mut source, &from_type), layout(&mut target, &to_type)) else {
             return Err(TestCaseError::reject("more loops than a nest has"));
         };
-        // Another process sees the bytes of the source elsewhere.
+        // Simulate another process, which maps the source at another address.
         let offset = from.lowest as usize - source.bytes.as_ptr() as usize;
         let mut elsewhere = source.bytes[offset..offset + from.span].to_vec();
         let from = Layout { lowest: elsewhere.as_mut_ptr(), ..from };
-        // SAFETY: all bytes of both layouts are in the vectors.
+        // SAFETY: the vectors hold all bytes of both layouts.
         unsafe { copy_across(&from, &to, position, bytes) };
         prop_assert!(target.bytes == wanted.bytes, "bytes {position} and {bytes} more");
     }
@@ -110,7 +110,7 @@ proptest! {
         };
         let (mut row, mut wanted) = (vec![0; total], vec![0; total]);
         let bytes = total - position;
-        // SAFETY: the memory spans four elements, the vectors hold their bytes.
+        // SAFETY: the memory spans four elements, and the vectors hold their bytes.
         unsafe {
             copy_across(&strided, &Layout::row(row.as_mut_ptr(), total), position, bytes);
             pack(&datatype, memory.pointer(), 4, position, wanted.as_mut_ptr().add(position), bytes);
@@ -118,9 +118,9 @@ proptest! {
         prop_assert_eq!(&row, &wanted);
         let before = memory.bytes.clone();
         row.iter_mut().for_each(|byte| *byte ^= 0xFF);
-        // SAFETY: as above.
+        // SAFETY: the memory spans four elements, and `row` holds their bytes.
         unsafe { copy_across(&Layout::row(row.as_mut_ptr(), total), &strided, position, bytes) };
-        // SAFETY: as above.
+        // SAFETY: the memory spans four elements, and `wanted` holds their bytes.
         unsafe { unpack(&datatype, memory.pointer(), 4, position, wanted.as_ptr().add(position), bytes) };
         prop_assert_eq!(&memory.bytes, &before);
     }
@@ -136,7 +136,7 @@ fn a_layout_that_leaves_its_bounds_is_refused() {
         let mut bad = good;
         bad.strides.0[word] = value;
         let to = Layout::row(row.as_mut_ptr(), row.len());
-        // SAFETY: the layout is refused before anything is read.
+        // SAFETY: the layout is rejected before any memory is read.
         let copied = std::panic::catch_unwind(|| unsafe { copy_across(&bad, &to, 0, 1600) });
         assert!(copied.is_err(), "word {word} = {value}");
     }

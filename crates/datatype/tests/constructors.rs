@@ -1,5 +1,5 @@
-//! Every constructor against values worked out by hand, its contents, and its refusal of bad
-//! arguments.
+//! Tests every constructor against manually computed values, its contents, and its rejection of
+//! invalid arguments.
 
 use towpath_datatype::constants::{DISTRIBUTE_BLOCK, DISTRIBUTE_CYCLIC, DISTRIBUTE_DFLT_DARG, ORDER_C};
 use towpath_datatype::{Basic, Combiner, Darray, Datatype, Error, Form, Result};
@@ -154,7 +154,7 @@ fn duplicates_and_commitment() {
     assert_eq!((column.single_basic(), column.as_named()), (Some(Basic::Int), None));
 }
 
-/// Integers, addresses, counts and number of datatypes.
+/// Combiner, integers, addresses, counts and number of datatypes.
 fn contents(datatype: Result<Datatype>) -> (Combiner, Vec<i64>, Vec<i64>, Vec<i64>, usize) {
     let contents = datatype.expect("valid arguments").contents();
     (contents.combiner, contents.integers, contents.addresses, contents.counts, contents.datatypes.len())

@@ -1,5 +1,5 @@
-//! Random datatypes against the naive interpreter: basic elements, external32, and layouts larger
-//! than memory.
+//! Tests random datatypes against the naive interpreter: basic elements, external32, and layouts
+//! larger than memory.
 
 mod support;
 
@@ -11,7 +11,7 @@ use towpath_datatype::{
 
 const LIMIT: i64 = 1000;
 
-/// The basic elements of `count` elements, pairs taken apart.
+/// The basic elements of `count` elements, with pairs split.
 fn elements(map: &Map, count: i64) -> Vec<Basic> {
     let one = map.entries.iter().flat_map(|&(basic, _)| match basic.pair() {
         Some((value, index, _)) => vec![value, index],
@@ -63,7 +63,8 @@ proptest! {
         let pointer = memory.as_mut_ptr().wrapping_offset(-low as isize);
         let size = external32_size(&datatype, count).expect("a small size") as usize;
         let (mut packed, mut back) = (vec![0u8; size], vec![0u8; span as usize]);
-        // SAFETY: `memory` and `back` span the elements, `packed` has room for their external form.
+        // SAFETY: `memory` and `back` span the elements, and `packed` has room for their external
+        // form.
         unsafe {
             unpack(&datatype, pointer, count, 0, native.as_ptr(), native.len());
             prop_assert_eq!(pack_external32(&datatype, pointer, count, packed.as_mut_ptr(), size), Ok(size));
@@ -86,8 +87,7 @@ proptest! {
     }
 }
 
-/// A few bytes here and there in an address range of many gigabytes, which the kernel backs with
-/// pages only where they are touched.
+/// A sparse mapping of many gigabytes, which the kernel backs with pages only where it is accessed.
 struct Sparse {
     start: *mut u8,
     length: usize,
@@ -96,7 +96,7 @@ struct Sparse {
 impl Sparse {
     fn new(length: usize) -> Sparse {
         let (access, kind) = (libc::PROT_READ | libc::PROT_WRITE, libc::MAP_PRIVATE | libc::MAP_ANONYMOUS);
-        // SAFETY: a fresh mapping, which promises no memory before it is touched.
+        // SAFETY: a new anonymous mapping, which affects no existing memory.
         let start = unsafe { libc::mmap(std::ptr::null_mut(), length, access, kind | libc::MAP_NORESERVE, -1, 0) };
         assert_ne!(start, libc::MAP_FAILED, "no address space for {length} bytes");
         Sparse { start: start.cast(), length }
@@ -105,7 +105,8 @@ impl Sparse {
 
 impl Drop for Sparse {
     fn drop(&mut self) {
-        // SAFETY: mapped in `new` with this length.
+        // SAFETY: the mapping has this address and length, and no pointer into it is used
+        // afterwards.
         unsafe { libc::munmap(self.start.cast(), self.length) };
     }
 }
@@ -118,19 +119,19 @@ fn extents_beyond_4_gigabytes() {
     let far = Datatype::hvector(6, 2, stride, &int, Form::Large).expect("a valid vector");
     let packed: Vec<i32> = (1..=12).collect();
     for split in [1usize, 3, 7, 16, 48] {
-        // SAFETY: the vector spans 5 * 3 GiB + 8 bytes.
+        // SAFETY: the memory spans 5 * 3 GiB + 8 bytes and outlives the cursor.
         let mut cursor = unsafe { Cursor::new(&far, memory.start, 1) };
         let bytes = packed.as_ptr().cast::<u8>();
         for start in (0..48).step_by(split) {
-            // SAFETY: as above; the piece lies in `packed`.
+            // SAFETY: the memory outlives the cursor, and the piece is inside `packed`.
             unsafe { towpath_base::transfer::Drain::drain(&mut cursor, bytes.add(start), split.min(48 - start)) };
         }
         let mut back = vec![0i32; 12];
-        // SAFETY: as above.
+        // SAFETY: the memory spans the data, and `back` holds 48 bytes.
         unsafe { pack(&far, memory.start, 1, 0, back.as_mut_ptr().cast(), 48) };
         assert_eq!(back, packed);
     }
-    // SAFETY: the first integer of the last block.
+    // SAFETY: this is the first integer of the last block.
     assert_eq!(unsafe { memory.start.add(5 * stride as usize).cast::<i32>().read() }, 11);
 }
 
@@ -142,7 +143,7 @@ fn counts_beyond_2_to_the_31() {
     let position = (5usize << 30) + 5;
     let packed = *b"beyond";
     let mut back = [0u8; 6];
-    // SAFETY: 6 Gi elements of extent 2 lie in 16 GiB.
+    // SAFETY: 6 Gi elements with extent 2 fit in 16 GiB.
     unsafe {
         assert_eq!(unpack(&bytes, memory.start, count, position, packed.as_ptr(), 6), 6);
         assert_eq!(pack(&bytes, memory.start, count, position, back.as_mut_ptr(), 6), 6);
@@ -156,10 +157,10 @@ fn counts_beyond_2_to_the_31() {
 fn packing_reads_nothing_in_holes() {
     const PAGE: usize = 4096;
     let memory = Sparse::new(3 * PAGE);
-    // SAFETY: the middle page of the mapping, which nothing uses.
+    // SAFETY: nothing uses the middle page of the mapping.
     unsafe { libc::mprotect(memory.start.add(PAGE).cast(), PAGE, libc::PROT_NONE) };
     let byte = Datatype::named(Basic::Byte);
-    // All blocks but one end before the hole, one lies behind it.
+    // All blocks but one end before the hole; the last one is after it.
     let lengths: Vec<i64> = (1..=40).map(|index| index % 7 + 1).chain([100]).collect();
     let mut at = PAGE as i64;
     let mut displacements: Vec<i64> = Vec::new();
@@ -173,7 +174,7 @@ fn packing_reads_nothing_in_holes() {
     let bytes = datatype.size() as usize;
     let mut packed = vec![0u8; bytes];
     for start in 0..bytes {
-        // SAFETY: all blocks lie in the outer pages.
+        // SAFETY: all blocks are in the outer pages, and `packed` has room for them.
         let done = unsafe { pack(&datatype, memory.start, 1, start, packed.as_mut_ptr(), bytes) };
         assert_eq!(done, bytes - start);
     }

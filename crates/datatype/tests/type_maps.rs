@@ -1,4 +1,4 @@
-//! Random datatypes against the naive interpreter: bounds, packing, unpacking and copying, in
+//! Tests random datatypes against the naive interpreter: bounds, packing, unpacking and copying, in
 //! pieces of any size. `PROPTEST_CASES` scales the number of cases.
 
 mod support;
@@ -10,7 +10,7 @@ use towpath_datatype::{Cursor, Datatype, copy, pack, source, target, unpack};
 
 const LIMIT: i64 = 3000;
 
-/// Memory that the data of `count` elements span, and where displacement 0 is in it.
+/// Memory spanned by the data of `count` elements, and the position of displacement 0 in it.
 struct Memory {
     bytes: Vec<u8>,
     origin: i64,
@@ -50,7 +50,7 @@ impl Memory {
     }
 }
 
-/// Cuts `total` bytes into pieces of the given sizes, over and over.
+/// Divides `total` bytes into pieces of the given sizes, cyclically.
 fn pieces(total: usize, sizes: &[usize]) -> Vec<usize> {
     let (mut pieces, mut left) = (Vec::new(), total);
     for &size in sizes.iter().cycle() {
@@ -71,7 +71,8 @@ fn fill_all(fill: &mut dyn Fill, total: usize, sizes: &[usize]) -> Vec<u8> {
     let mut packed = vec![0u8; total];
     let mut done = 0;
     for piece in pieces(total, sizes) {
-        // SAFETY: `piece` bytes are left behind `done`; the memory behind the packer outlives it.
+        // SAFETY: `piece` bytes of `packed` are left after `done`, and the packer's memory outlives
+        // it.
         let step = unsafe { fill.fill(packed.as_mut_ptr().add(done), piece) };
         assert_eq!(step, Step::Done(piece));
         done += piece;
@@ -104,19 +105,19 @@ proptest! {
         let expected = memory.packed();
         let total = expected.len();
         let mut packed = vec![0u8; total + 1];
-        // SAFETY: `memory` spans the elements, `packed` has room for all bytes.
+        // SAFETY: `memory` spans the elements, and `packed` has room for all bytes.
         let done = unsafe { pack(&datatype, memory.pointer(), count, 0, packed.as_mut_ptr(), total + 1) };
         prop_assert_eq!(done, total);
         prop_assert_eq!(&packed[..total], &expected[..]);
         prop_assert_eq!(packed[total], 0);
-        // SAFETY: `memory` lives to the end of the test.
+        // SAFETY: `memory` outlives the cursor.
         let mut cursor = unsafe { Cursor::new(&datatype, memory.pointer(), count) };
         prop_assert_eq!(&fill_all(&mut cursor, total, &sizes), &expected);
-        // SAFETY: as above.
+        // SAFETY: `memory` outlives the source.
         match unsafe { source(&datatype, memory.pointer(), count) } {
             Source::Bytes { pointer, length } => {
                 prop_assert_eq!(length, total);
-                // SAFETY: the library says that these bytes are in a row.
+                // SAFETY: `Source::Bytes` describes `length` contiguous readable bytes.
                 let row = unsafe { std::slice::from_raw_parts(pointer, length) };
                 prop_assert_eq!(row, &expected[..]);
             }
@@ -135,22 +136,23 @@ proptest! {
         let packed: Vec<u8> = (0..memory.map.len()).map(|byte| (byte * 7 + 3) as u8).collect();
         let mut expected = Memory::new(&tree.map(), count, 2);
         expected.put(&packed);
-        // SAFETY: `memory` spans the elements.
+        // SAFETY: `memory` spans the elements, and `packed` is readable.
         let done = unsafe { unpack(&datatype, memory.pointer(), count, 0, packed.as_ptr(), packed.len()) };
         prop_assert_eq!(done, packed.len());
         prop_assert_eq!(&memory.bytes, &expected.bytes);
         let mut memory = Memory::new(&tree.map(), count, 2);
-        // SAFETY: `memory` lives to the end of the test.
+        // SAFETY: `memory` outlives the target.
         let mut target = unsafe { target(&datatype, memory.pointer(), count) };
         prop_assert_eq!(target.length(), packed.len());
         let mut done = 0;
         for piece in pieces(packed.len(), &sizes) {
-            // SAFETY: `piece` bytes are left behind `done`.
+            // SAFETY: `piece` bytes of `packed` are left after `done`.
             let step = unsafe { target.drain(packed.as_ptr().add(done), piece) };
             prop_assert_eq!(step, Step::Done(piece));
             done += piece;
         }
-        // SAFETY: bytes beyond the end are dropped.
+        // SAFETY: the bytes of `packed` are readable; bytes beyond the end of the target are
+        // dropped.
         prop_assert_eq!(unsafe { target.drain(packed.as_ptr(), packed.len().min(5)) }, Step::Done(packed.len().min(5)));
         prop_assert_eq!(&memory.bytes, &expected.bytes);
     }
@@ -163,7 +165,7 @@ proptest! {
         let mut expected = Memory::new(&to.map(), counts.1, 2);
         expected.put(&source.packed());
         let (from, to) = (from.datatype(), to.datatype());
-        // SAFETY: both memories span their elements.
+        // SAFETY: both memories span their elements and do not overlap.
         let done = unsafe { copy(&from, source.pointer(), counts.0, &to, target.pointer(), counts.1) };
         prop_assert_eq!(done, source.map.len().min(target.map.len()));
         prop_assert_eq!(&target.bytes, &expected.bytes);
@@ -177,7 +179,7 @@ proptest! {
         let mut expected = Memory::new(&tree.map(), count, 2);
         expected.put(&source.packed());
         let datatype = tree.datatype();
-        // SAFETY: both memories span their elements.
+        // SAFETY: both memories span their elements and do not overlap.
         unsafe { copy(&datatype, source.pointer(), count, &datatype, target.pointer(), count) };
         prop_assert_eq!(&target.bytes, &expected.bytes);
     }
@@ -190,11 +192,11 @@ fn cursors_unpack_after_seeking() {
             .expect("a valid vector");
     let mut memory = [0i32; 16];
     let packed: Vec<i32> = (1..=8).collect();
-    // SAFETY: the vector spans 15 integers.
+    // SAFETY: the vector spans 15 integers, which hold the column, and outlives the cursor.
     let mut cursor = unsafe { Cursor::new(&column, memory.as_mut_ptr().cast(), 1) };
     for start in [20usize, 0, 13] {
         cursor.seek(start);
-        // SAFETY: the bytes from `start` on.
+        // SAFETY: `packed` holds the 32 bytes, of which those from `start` on are passed.
         unsafe { cursor.drain(packed.as_ptr().cast::<u8>().add(start), 32 - start) };
         assert_eq!(cursor.position(), cursor.total());
     }
@@ -215,12 +217,13 @@ fn cursors_take_from_each_other_where_both_are_nests() {
     let (narrow, wide) = (vector(2, 1), vector(3, 1));
     let int = Datatype::named(towpath_datatype::Basic::Int);
     let list = Datatype::indexed_block(2, &[0, 3, 4], &int, towpath_datatype::Form::Small).expect("a valid list");
-    // SAFETY: all vectors span at most 22 integers.
+    // SAFETY: each array holds the at most 22 integers that a datatype spans, and outlives the
+    // cursors.
     let (mut source, mut target, mut other) = unsafe {
         let cursor = |kind: &Datatype, memory: &mut [i32]| Cursor::new(kind, memory.as_mut_ptr().cast(), 1);
         (cursor(&narrow, &mut from), cursor(&wide, &mut to), cursor(&list, &mut to))
     };
-    // SAFETY: the memory of all cursors lives.
+    // SAFETY: the memory of all cursors is still valid.
     unsafe {
         assert_eq!(other.take(&mut source), None, "a list");
         source.seek(4);

@@ -1,15 +1,15 @@
-//! The small-message path for counting its instructions: two engines in one process send 8 bytes to
-//! and fro, over the real shared-memory wire. The instructions of one message are the difference of
-//! two runs, divided by the difference of counts:
+//! Counts the instructions of the small-message path: two engines in one process send 8 bytes back
+//! and forth over the real shared-memory wire. The instructions per message are the difference of
+//! two runs, divided by the difference of their message counts:
 //!
 //! ```text
 //! cargo build --release -p towpath-engine --example small_path
 //! valgrind --tool=callgrind target/release/examples/small_path ping 1000
 //! ```
 //!
-//! Modes: `ping` (immediate send, posted receive, as a blocking ping-pong), `eager` (a request on
-//! both sides), `unexpected` (the message is looked for without posting a receive), `window` (64
-//! posted receives, then 64 sends).
+//! Modes: `ping` (immediate send, posted receive, as in a blocking ping-pong), `eager` (a request
+//! on both sides), `unexpected` (the receiver polls without posting a receive), `window` (64 posted
+//! receives, then 64 sends).
 
 use towpath_base::ids::{ContextId, PeerIndex};
 use towpath_base::transfer::{Source, Target};
@@ -39,14 +39,15 @@ fn engines() -> [Engine<Wires>; 2] {
 
 #[inline(never)]
 fn send_now(engine: &mut Engine<Wires>, to: PeerIndex, value: &u64) -> bool {
-    // SAFETY: eight bytes of a local.
+    // SAFETY: `value` is readable for eight bytes.
     unsafe { engine.try_send_now(to, CONTEXT, 1, 0, std::ptr::from_ref(value).cast(), 8).is_some() }
 }
 
 #[inline(never)]
 fn send_request(engine: &mut Engine<Wires>, to: PeerIndex, value: &u64) -> bool {
     let source = Source::Bytes { pointer: std::ptr::from_ref(value).cast(), length: 8 };
-    // SAFETY: eight bytes of a local that lives until the request is complete.
+    // SAFETY: `value` is readable for eight bytes. The caller's local outlives the request, which
+    // `main` completes by receiving each message before the next send.
     let request = unsafe { engine.isend(to, CONTEXT, 1, 0, source, Mode::Standard) };
     if engine.take(request).is_none() {
         engine.free_when_done(request);
@@ -57,7 +58,8 @@ fn send_request(engine: &mut Engine<Wires>, to: PeerIndex, value: &u64) -> bool 
 #[inline(never)]
 fn receive_posted(engine: &mut Engine<Wires>, other: &mut Engine<Wires>, from: PeerIndex, value: &mut u64) {
     let target = Target::Bytes { pointer: std::ptr::from_mut(value).cast(), length: 8 };
-    // SAFETY: eight bytes of a local that lives until the request is complete.
+    // SAFETY: `value` is writable for eight bytes until this function returns, which is after
+    // completion.
     let request = unsafe { engine.irecv(Some(from), CONTEXT, Some(1), target) };
     loop {
         engine.progress();
@@ -72,7 +74,7 @@ fn receive_posted(engine: &mut Engine<Wires>, other: &mut Engine<Wires>, from: P
 #[inline(never)]
 fn receive_now(engine: &mut Engine<Wires>, other: &mut Engine<Wires>, from: PeerIndex, value: &mut u64) {
     loop {
-        // SAFETY: eight bytes of a local.
+        // SAFETY: `value` is writable for eight bytes.
         let done = unsafe { engine.try_receive_now(Some(from), CONTEXT, Some(1), std::ptr::from_mut(value).cast(), 8) };
         if done.is_some() {
             return;
@@ -83,14 +85,15 @@ fn receive_now(engine: &mut Engine<Wires>, other: &mut Engine<Wires>, from: Peer
     }
 }
 
-/// Sends windows of 64 messages to receives that are posted before.
+/// Sends windows of 64 messages to receives that are already posted.
 #[inline(never)]
 fn windows(a: &mut Engine<Wires>, b: &mut Engine<Wires>, count: u64) {
     let mut got = [0u64; 64];
     for round in 0..count / 64 {
         let receives = got.each_mut().map(|value| {
             let target = Target::Bytes { pointer: std::ptr::from_mut(value).cast(), length: 8 };
-            // SAFETY: eight bytes of a local that lives until the request is complete.
+            // SAFETY: `value` is an element of `got`, writable for eight bytes until all receives
+            // are complete below.
             unsafe { b.irecv(Some(PeerIndex(0)), CONTEXT, Some(1), target) }
         });
         for value in 0..64 {

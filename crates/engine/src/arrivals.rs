@@ -1,10 +1,10 @@
-//! The engine's half that wires call into: matches arrivals and notes what has to be sent in
-//! answer.
+//! The half of the engine that wires call into: it matches arrivals and records what must be sent
+//! in response.
 //!
-//! A wire must not be called while it reports, so everything that goes out because something came
-//! in (pulls, acknowledgements, credit) is an [`Action`] that
-//! [`Engine::progress`](crate::Engine::progress) carries out afterwards. The bytes of a matched
-//! eager message go straight from the wire's memory into the target.
+//! A wire must not be called while it is reporting, so every send that an arrival triggers (pulls,
+//! acknowledgements, credit) is recorded as a [`DeferredCall`], which
+//! [`Engine::progress`](crate::Engine::progress) carries out afterwards. The payload of a matched
+//! eager message is copied straight from the wire's memory into the target.
 
 use towpath_base::ids::{ContextId, PeerIndex};
 use towpath_base::transfer::Target;
@@ -12,69 +12,71 @@ use towpath_transport::{Header, Here, Payload, RegionKey, Sink};
 
 use crate::Limits;
 use crate::closed::Closed;
-use crate::direct::Direct;
+use crate::direct::DirectReceive;
 use crate::flow::Flow;
 use crate::matching::{FRONT, Pattern};
 use crate::peers::Peers;
-use crate::posted::Posted;
+use crate::posted::PostedReceives;
 use crate::protocol::{self, ANNOUNCEMENT_BYTES, MESSAGE_OVERHEAD, REQUEST_BYTES};
-use crate::requests::{Completion, RequestId, Requests, UNNUMBERED, Work};
-use crate::unexpected::{Body, Message, Unexpected};
+use crate::requests::{Completion, PendingWork, RequestId, RequestSlab, UNNUMBERED};
+use crate::unexpected::{MessageBytes, Unexpected, UnexpectedMessage};
 
-/// Token of pulls that nobody waits for.
+/// Token of a pull without a request.
 pub(crate) const NO_REQUEST: u64 = u64::MAX;
 
-/// Something the wire is to be asked once it has finished reporting.
-pub(crate) enum Action {
-    /// Send a message of the engine's own.
+/// A call to the wire that is deferred until the wire has finished reporting.
+pub(crate) enum DeferredCall {
+    /// Send a control message.
     Control { to: PeerIndex, header: Header },
-    /// Bring a region.
+    /// Pull a region.
     Pull { from: PeerIndex, key: RegionKey, token: u64, target: Target },
-    /// Take a publication back.
+    /// Withdraw a published region.
     Withdraw { to: PeerIndex, key: RegionKey },
 }
 
-/// Whether a process may send messages in a context.
+/// Tells whether a process may send messages in a context.
 pub type IsMember = fn(ContextId, PeerIndex) -> bool;
 
-/// Everything of the engine except the wire.
+/// The state of the engine, except for the wire.
 pub(crate) struct State {
-    /// What this process is called.
+    /// Index of this process.
     pub(crate) own: PeerIndex,
     pub(crate) limits: Limits,
     pub(crate) peers: Peers,
-    pub(crate) posted: Posted,
-    /// The receive of a blocking call that makes progress right now.
-    pub(crate) direct: Direct,
+    pub(crate) posted: PostedReceives,
+    /// The receive of a blocking call that is making progress right now.
+    pub(crate) direct: DirectReceive,
     pub(crate) unexpected: Unexpected,
-    /// Credit beyond what every sender has.
+    /// Credit beyond the initial amount.
     pub(crate) flow: Flow,
-    /// Contexts of communicators that were freed.
+    /// Contexts of freed communicators.
     pub(crate) closed: Closed,
-    pub(crate) requests: Requests,
-    pub(crate) actions: Vec<Action>,
-    /// Sends and pulls that are not complete.
+    pub(crate) requests: RequestSlab,
+    pub(crate) actions: Vec<DeferredCall>,
+    /// Incomplete sends and pulls.
     pub(crate) under_way: usize,
     /// Counts [exchanges](crate::Exchange).
     pub(crate) exchanges: u32,
-    /// Who may send in a context.
+    /// Tells which peers may send in a context.
     pub(crate) is_member: IsMember,
 }
 
-/// Moves an eager payload into its target; returns the bytes taken and whether some had no room.
+/// Copies an eager payload into its target. Returns the bytes copied and whether the message was
+/// truncated.
 ///
 /// # Safety
-/// The memory behind `payload` and `target` must be alive.
+/// `payload` must be readable for its length, and `target` writable for its own.
 #[inline(always)]
 pub(crate) unsafe fn deliver(target: &mut Target, payload: impl Payload) -> (u64, bool) {
     let (room, length) = (target.length(), payload.length());
     let taken = length.min(room);
     match target {
-        // SAFETY: the caller vouches for both; `taken` is within both.
+        // SAFETY: `taken` exceeds neither the readable payload nor the writable target.
         Target::Bytes { pointer, .. } => unsafe { payload.copy_to(*pointer, taken) },
         Target::Unpacker { .. } => {
             let payload = payload.whole();
-            // SAFETY: as above.
+            // SAFETY: `payload` is readable for `taken` bytes, and the memory behind the target is
+            // valid (this function's contract).
             unsafe { target.drain_all(payload, taken) };
         }
     }
@@ -87,12 +89,12 @@ impl State {
             own,
             limits,
             peers: Peers::new(peers, limits.unexpected_bytes),
-            posted: Posted::new(FRONT),
-            direct: Direct::new(),
+            posted: PostedReceives::new(FRONT),
+            direct: DirectReceive::new(),
             unexpected: Unexpected::new(FRONT),
             flow: Flow::default(),
             closed: Closed::default(),
-            requests: Requests::default(),
+            requests: RequestSlab::default(),
             actions: Vec::new(),
             under_way: 0,
             exchanges: 0,
@@ -100,7 +102,7 @@ impl State {
         }
     }
 
-    /// An eager message: into its receive, or into the unexpected queue.
+    /// Delivers an eager message to its receive, or appends it to the unexpected queue.
     #[inline(always)]
     fn eager(&mut self, from: PeerIndex, words: &[u64; 2], payload: impl Payload, acknowledge: Option<u64>) {
         let length = payload.length();
@@ -114,14 +116,14 @@ impl State {
         peer.consumed += length + MESSAGE_OVERHEAD;
         let due = peer.consumed > self.limits.unexpected_bytes / 4;
         let Some(index) = found else {
-            // SAFETY: the wire lends `length` bytes behind `payload` during this call.
+            // SAFETY: `payload` is readable during this call (contract of `Sink::arrived`).
             unsafe { self.receive_directly(from, words, payload) };
             return self.settle(from, due, acknowledge);
         };
         let slot = self.requests.slot(index);
-        if let Work::Posted { target, .. } = &mut slot.work {
-            // SAFETY: the wire lends `length` bytes behind `payload` during this call; the owner of
-            // the request keeps its target alive until completion.
+        if let PendingWork::Posted { target, .. } = &mut slot.work {
+            // SAFETY: `payload` is readable during this call (contract of `Sink::arrived`). The
+            // request is incomplete, so its target is still valid (contract of `irecv`).
             let (bytes, truncated) = unsafe { deliver(target, payload) };
             let completion = Completion::of(from, protocol::rank(words), protocol::tag(words), bytes);
             slot.completion = Completion { truncated, ..completion };
@@ -134,8 +136,8 @@ impl State {
         self.settle(from, due, acknowledge);
     }
 
-    /// Answers the sender of an eager message that has its receive: credit when a batch is `due`,
-    /// and the acknowledgement.
+    /// Answers the sender of a matched eager message: credit if a batch is `due`, and the
+    /// acknowledgement.
     #[inline(always)]
     fn settle(&mut self, from: PeerIndex, due: bool, acknowledge: Option<u64>) {
         if due {
@@ -146,7 +148,7 @@ impl State {
         }
     }
 
-    /// Puts an eager message with a copy of its payload into the unexpected queue.
+    /// Appends an eager message, with a copy of its payload, to the unexpected queue.
     #[cold]
     #[inline(never)]
     fn keep(&mut self, from: PeerIndex, words: &[u64; 2], payload: *const u8, length: usize, acknowledge: Option<u64>) {
@@ -159,14 +161,15 @@ impl State {
             return self.consumed(from, Some(length));
         }
         let payload = (payload, length);
-        // SAFETY: the wire lends `length` bytes behind `payload` during this call.
+        // SAFETY: `payload` is readable for `length` bytes during this call (contract of
+        // `Sink::arrived`).
         unsafe { self.unexpected.add_eager(&envelope, protocol::rank(words), sequence, payload, acknowledge) };
         if is_short {
             self.extend(from);
         }
     }
 
-    /// An announced message: pulled into its receive, or into the unexpected queue.
+    /// Pulls an announced message into its receive, or appends it to the unexpected queue.
     fn announced(&mut self, from: PeerIndex, words: &[u64; 2], payload: [u64; 3], postponed: bool) {
         let peer = self.peers.at(from);
         let sequence = peer.arrived;
@@ -187,7 +190,8 @@ impl State {
                 }
             }
             Some(index) => {
-                if let Work::Posted { target, .. } = std::mem::replace(&mut self.requests.slot(index).work, Work::None)
+                if let PendingWork::Posted { target, .. } =
+                    std::mem::replace(&mut self.requests.slot(index).work, PendingWork::None)
                 {
                     self.pull(index, target, key, completion);
                 }
@@ -195,26 +199,28 @@ impl State {
         }
     }
 
-    /// Gives a message that has left the queues to the receive at `index`.
-    pub(crate) fn receive(&mut self, index: u32, mut target: Target, message: Message) {
-        let Message { from, rank, tag, length, acknowledge, body } = message;
+    /// Delivers a message taken from the unexpected queue to the receive at `index`.
+    pub(crate) fn receive(&mut self, index: u32, mut target: Target, message: UnexpectedMessage) {
+        let UnexpectedMessage { from, rank, tag, length, acknowledge, body } = message;
         match body {
-            Body::Announced(key) => return self.pull(index, target, key, Completion::of(from, rank, tag, length)),
-            Body::Fetching(fetch) => return self.receive_fetched(index, target, fetch),
-            Body::Inline(_) | Body::Buffered { .. } => {}
+            MessageBytes::Announced(key) => {
+                return self.pull(index, target, key, Completion::of(from, rank, tag, length));
+            }
+            MessageBytes::Fetching(fetch) => return self.receive_fetched(index, target, fetch),
+            MessageBytes::Inline(_) | MessageBytes::Buffered { .. } => {}
         }
         let length = length as usize;
-        // SAFETY: the body holds `length` bytes; the owner of the request keeps its target alive
-        // until completion.
+        // SAFETY: the body holds `length` bytes. The request is incomplete, so its target is still
+        // valid (contract of `irecv`).
         let (bytes, truncated) = unsafe { deliver(&mut target, Here(body.pointer(), length)) };
         self.requests.slot(index).completion = Completion { truncated, ..Completion::of(from, rank, tag, bytes) };
         self.requests.complete(index);
         self.matched(from, length, acknowledge, body);
     }
 
-    /// Settles an unexpected eager message with its sender once a receive has its bytes.
-    pub(crate) fn matched(&mut self, from: PeerIndex, length: usize, acknowledge: Option<u64>, body: Body) {
-        if let Body::Buffered { buffer, .. } = body {
+    /// Frees an unexpected eager message whose payload has been delivered, and answers its sender.
+    pub(crate) fn matched(&mut self, from: PeerIndex, length: usize, acknowledge: Option<u64>, body: MessageBytes) {
+        if let MessageBytes::Buffered { buffer, .. } = body {
             self.unexpected.buffers.remove(buffer);
         }
         self.consumed(from, Some(length));
@@ -228,13 +234,13 @@ impl State {
         self.control(to, protocol::ACKNOWLEDGE, [request, 0]);
     }
 
-    /// Notes a message of the engine's own.
+    /// Records a control message to be sent.
     #[cold]
     pub(crate) fn control(&mut self, to: PeerIndex, protocol: u8, words: [u64; 2]) {
-        self.actions.push(Action::Control { to, header: Header { protocol, words } });
+        self.actions.push(DeferredCall::Control { to, header: Header { protocol, words } });
     }
 
-    /// Completes a send or pull that was under way.
+    /// Completes a send or pull that was in flight.
     pub(crate) fn finish(&mut self, index: u32) {
         self.under_way -= 1;
         self.requests.slot(index).sequence = UNNUMBERED;
@@ -247,20 +253,20 @@ impl State {
         let words = &header.words;
         match header.protocol {
             protocol::EAGER_SYNCHRONOUS if length >= REQUEST_BYTES => {
-                // SAFETY: the wire lends `length` bytes, of which the first eight name the sender's
-                // request.
+                // SAFETY: `payload` is readable for `length` bytes during this call, and `length`
+                // is at least `REQUEST_BYTES`.
                 let (request, message) =
                     unsafe { (payload.cast::<u64>().read_unaligned(), payload.add(REQUEST_BYTES)) };
                 self.eager(from, words, Here(message, length - REQUEST_BYTES), Some(request));
             }
             protocol::ANNOUNCE | protocol::POSTPONE if length == ANNOUNCEMENT_BYTES => {
-                // SAFETY: the wire lends the 24 bytes of an announcement.
+                // SAFETY: `payload` is readable for `length` bytes during this call, which is 24.
                 let announcement = unsafe { payload.cast::<[u64; 3]>().read_unaligned() };
                 self.announced(from, words, announcement, header.protocol == protocol::POSTPONE);
             }
             protocol::ACKNOWLEDGE => {
                 if let Some(index) = self.requests.find(RequestId(words[0]))
-                    && matches!(self.requests.slot(index).work, Work::Unacknowledged)
+                    && matches!(self.requests.slot(index).work, PendingWork::Unacknowledged)
                 {
                     self.finish(index);
                 }
@@ -297,7 +303,7 @@ impl Sink for State {
 
     fn released(&mut self, token: u64) {
         if let Some(index) = self.requests.find(RequestId(token))
-            && matches!(self.requests.slot(index).work, Work::Announced { .. })
+            && matches!(self.requests.slot(index).work, PendingWork::Announced { .. })
         {
             self.finish(index);
         }
@@ -306,8 +312,8 @@ impl Sink for State {
     fn pulled(&mut self, token: u64) {
         let Some(index) = self.requests.find(RequestId(token)) else { return };
         match self.requests.slot(index).work {
-            Work::Pulling => self.finish(index),
-            Work::Fetching(_) => self.fetched(index),
+            PendingWork::Pulling => self.finish(index),
+            PendingWork::Fetching(_) => self.fetched(index),
             _ => {}
         }
     }

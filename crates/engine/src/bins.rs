@@ -1,8 +1,8 @@
-//! Hashed bins of ordered lists: what the two matching queues use for the entries beyond their
-//! short front.
+//! Hashed bins of ordered lists, which both matching queues use for the entries beyond their short
+//! front array.
 //!
 //! A bin holds, oldest first, the entries of one kind (which halves of the key count), one context
-//! and one key. The entries and their links belong to the queue. An empty bin is removed.
+//! and one key. The entries and their links are owned by the queue. An empty bin is removed.
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
@@ -10,14 +10,15 @@ use std::hash::{BuildHasherDefault, Hasher};
 
 use crate::matching::{MASKS, NONE};
 
-/// Bins for which room is kept when all are gone.
+/// Capacity (in bins) that is kept when all bins are gone.
 const SPARE_BINS: usize = 256;
 
-/// Folds eight bytes at a time by a multiplication; envelopes are not chosen by an adversary.
+/// Folds in eight bytes at a time with one multiplication. Not resistant to collision attacks,
+/// which do not matter here: no adversary chooses envelopes.
 #[derive(Default)]
-pub(crate) struct Fold(u64);
+pub(crate) struct EnvelopeHasher(u64);
 
-impl Hasher for Fold {
+impl Hasher for EnvelopeHasher {
     fn finish(&self) -> u64 {
         self.0
     }
@@ -34,35 +35,35 @@ impl Hasher for Fold {
 
 /// Key of a bin: context, masked key, kind.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-struct Name(u64, u64, u64);
+struct BinKey(u64, u64, u64);
 
-impl Name {
-    fn of(kind: usize, context: u64, key: u64) -> Name {
-        Name(context, key & MASKS[kind], kind as u64)
+impl BinKey {
+    fn of(kind: usize, context: u64, key: u64) -> BinKey {
+        BinKey(context, key & MASKS[kind], kind as u64)
     }
 }
 
 /// An entry's neighbours in its bin.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(C)]
-pub(crate) struct Neighbors {
+pub(crate) struct BinLinks {
     pub(crate) previous: u32,
     pub(crate) next: u32,
 }
 
-impl Neighbors {
-    /// Of an entry that is alone.
-    pub(crate) const NONE: Neighbors = Neighbors { previous: NONE, next: NONE };
+impl BinLinks {
+    /// Links of an entry that is alone in its bin.
+    pub(crate) const NONE: BinLinks = BinLinks { previous: NONE, next: NONE };
 }
 
-/// Where a queue keeps the neighbours of its entries in the bins of one kind.
+/// Access to the bin links of a queue's entries, for one kind.
 pub(crate) trait Links {
-    fn of(&mut self, entry: u32) -> &mut Neighbors;
+    fn of(&mut self, entry: u32) -> &mut BinLinks;
 }
 
 /// First and last entry of a bin.
 #[derive(Clone, Copy, Debug)]
-struct Ends {
+struct BinEnds {
     head: u32,
     tail: u32,
 }
@@ -70,17 +71,17 @@ struct Ends {
 /// All bins of one queue.
 #[derive(Debug, Default)]
 pub(crate) struct Bins {
-    ends: HashMap<Name, Ends, BuildHasherDefault<Fold>>,
+    ends: HashMap<BinKey, BinEnds, BuildHasherDefault<EnvelopeHasher>>,
     counts: [usize; 4],
 }
 
 impl Bins {
     /// Appends an entry to its bin.
     pub(crate) fn append(&mut self, links: &mut impl Links, kind: usize, context: u64, key: u64, entry: u32) {
-        *links.of(entry) = Neighbors::NONE;
-        match self.ends.entry(Name::of(kind, context, key)) {
+        *links.of(entry) = BinLinks::NONE;
+        match self.ends.entry(BinKey::of(kind, context, key)) {
             Entry::Vacant(vacant) => {
-                vacant.insert(Ends { head: entry, tail: entry });
+                vacant.insert(BinEnds { head: entry, tail: entry });
             }
             Entry::Occupied(mut occupied) => {
                 let tail = std::mem::replace(&mut occupied.get_mut().tail, entry);
@@ -96,19 +97,19 @@ impl Bins {
         if self.counts[kind] == 0 {
             return None;
         }
-        self.ends.get(&Name::of(kind, context, key)).map(|ends| ends.head)
+        self.ends.get(&BinKey::of(kind, context, key)).map(|ends| ends.head)
     }
 
-    /// Takes an entry out of its bin.
+    /// Removes an entry from its bin.
     pub(crate) fn remove(&mut self, links: &mut impl Links, kind: usize, context: u64, key: u64, entry: u32) {
-        let Neighbors { previous, next } = *links.of(entry);
+        let BinLinks { previous, next } = *links.of(entry);
         if previous != NONE {
             links.of(previous).next = next;
         }
         if next != NONE {
             links.of(next).previous = previous;
         }
-        let name = Name::of(kind, context, key);
+        let name = BinKey::of(kind, context, key);
         if previous == NONE && next == NONE {
             self.ends.remove(&name);
         } else if let Some(ends) = self.ends.get_mut(&name) {
@@ -122,7 +123,7 @@ impl Bins {
         self.counts[kind] -= 1;
     }
 
-    /// Gives the memory back that many bins took, once there are none.
+    /// Returns the memory of a grown table once no bin is left.
     pub(crate) fn shrink(&mut self) {
         if self.ends.is_empty() {
             self.ends.shrink_to(SPARE_BINS);
@@ -134,15 +135,15 @@ impl Bins {
 mod tests {
     use super::*;
 
-    impl Links for [Neighbors; 8] {
-        fn of(&mut self, entry: u32) -> &mut Neighbors {
+    impl Links for [BinLinks; 8] {
+        fn of(&mut self, entry: u32) -> &mut BinLinks {
             &mut self[entry as usize]
         }
     }
 
     #[test]
     fn a_bin_is_a_queue_with_removal_anywhere() {
-        let (mut bins, mut links, mut others) = (Bins::default(), [Neighbors::NONE; 8], [Neighbors::NONE; 8]);
+        let (mut bins, mut links, mut others) = (Bins::default(), [BinLinks::NONE; 8], [BinLinks::NONE; 8]);
         (0..5).for_each(|entry| bins.append(&mut links, 0, 1, 7, entry));
         bins.append(&mut others, 1, 1, 7, 6);
         [2, 0, 4].into_iter().for_each(|entry| bins.remove(&mut links, 0, 1, 7, entry));

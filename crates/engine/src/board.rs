@@ -1,5 +1,5 @@
-//! Boards as the patterns see them: memory that all members of a team on one host read (an engine
-//! capability; the messages of a board need no matching). They come from
+//! Boards as seen by collective algorithms: shared memory that all members of a team on one host
+//! can read. A board is an engine capability whose messages need no matching; obtain one through
 //! [`crate::Engine::wire_mut`].
 
 pub use towpath_shm::board::{Board, INLINE, Posted, Room, Want};

@@ -1,83 +1,84 @@
-//! Memory for the payloads of unexpected messages: slabs of sizes that are at most a quarter apart,
-//! so that a message takes about as much as it has bytes, and all of it goes back when a flood is
-//! over.
+//! Memory for the payloads of unexpected messages: one slab per size class.
+//!
+//! Size classes are at most a quarter apart, so a buffer wastes little memory, and all of it is
+//! freed after a burst.
 
 use towpath_base::copy;
 
 use crate::slab::Slab;
 
-/// Up to here sizes are multiples of 16 bytes.
+/// Sizes up to this one are multiples of 16 bytes.
 const EVEN_BYTES: usize = 256;
 const EVEN_CLASSES: usize = EVEN_BYTES / 16;
 
-/// The bytes of a message.
+/// A buffer that holds the bytes of one message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Buffer {
+pub(crate) struct MessageBuffer {
     /// First byte.
     pub(crate) pointer: *mut u8,
     slot: u32,
     class: u32,
 }
 
-// SAFETY: the pointer is the address of a slot in a slab; whoever reads or writes through it
-// answers for the accesses.
-unsafe impl Send for Buffer {}
+// SAFETY: `pointer` is the address of a slab slot, which is not tied to a thread; dereferencing it
+// is `unsafe` wherever it happens.
+unsafe impl Send for MessageBuffer {}
 
-/// The slabs by class.
+/// One slab per size class.
 #[derive(Debug, Default)]
-pub(crate) struct Buffers {
+pub(crate) struct MessageBuffers {
     classes: Vec<Slab>,
 }
 
-impl Buffers {
-    /// A buffer of `length` bytes, which must not be 0; its content is anything.
-    pub(crate) fn add(&mut self, length: usize) -> Buffer {
+impl MessageBuffers {
+    /// Allocates a buffer of `length` bytes, which must not be 0. Its content is unspecified.
+    pub(crate) fn add(&mut self, length: usize) -> MessageBuffer {
         let class = class(length);
         while self.classes.len() <= class {
             self.classes.push(Slab::new(class_bytes(self.classes.len())));
         }
         let slot = self.classes[class].add();
-        Buffer { pointer: self.classes[class].pointer(slot), slot, class: class as u32 }
+        MessageBuffer { pointer: self.classes[class].pointer(slot), slot, class: class as u32 }
     }
 
-    /// A copy of `length` bytes behind `from`.
+    /// Allocates a buffer with a copy of the `length` bytes at `from`.
     ///
     /// # Safety
     /// `from` must be readable for `length` bytes.
-    pub(crate) unsafe fn copy(&mut self, from: *const u8, length: usize) -> Buffer {
+    pub(crate) unsafe fn copy(&mut self, from: *const u8, length: usize) -> MessageBuffer {
         let buffer = self.add(length);
-        // SAFETY: the caller vouches for `from`; the buffer has room for `length` bytes and is
-        // nobody else's.
+        // SAFETY: `from` is readable for `length` bytes (this function's contract). The fresh
+        // buffer has room for `length` bytes and overlaps nothing.
         unsafe { copy::row(from, buffer.pointer, length) };
         buffer
     }
 
-    /// The buffer of `length` bytes in a slot.
-    pub(crate) fn at(&self, slot: u32, length: usize) -> Buffer {
+    /// The buffer of `length` bytes in `slot`.
+    pub(crate) fn at(&self, slot: u32, length: usize) -> MessageBuffer {
         let class = class(length);
-        Buffer { pointer: self.classes[class].pointer(slot), slot, class: class as u32 }
+        MessageBuffer { pointer: self.classes[class].pointer(slot), slot, class: class as u32 }
     }
 
-    /// Gives a buffer back.
-    pub(crate) fn remove(&mut self, buffer: Buffer) {
+    /// Frees a buffer.
+    pub(crate) fn remove(&mut self, buffer: MessageBuffer) {
         self.classes[buffer.class as usize].remove(buffer.slot);
     }
 
-    /// Bytes of memory that the blocks take when all their pages are written.
+    /// Bytes of memory that the blocks occupy when all their pages have been written.
     #[cfg(test)]
     pub(crate) fn bytes(&self) -> usize {
         self.classes.iter().map(Slab::bytes).sum()
     }
 }
 
-impl Buffer {
-    /// The number by which [`Buffers::at`] finds the buffer again.
+impl MessageBuffer {
+    /// The slot number by which [`MessageBuffers::at`] finds the buffer again.
     pub(crate) fn slot(&self) -> u32 {
         self.slot
     }
 }
 
-/// Class of a length: four sizes for each power of two.
+/// Size class of a length: four sizes per power of two.
 fn class(length: usize) -> usize {
     let last = length.max(1) - 1;
     if last < EVEN_BYTES {
@@ -87,7 +88,7 @@ fn class(length: usize) -> usize {
     EVEN_CLASSES + (bits - EVEN_BYTES.ilog2()) as usize * 4 + (last >> (bits - 2) & 3)
 }
 
-/// Bytes of a class.
+/// Size in bytes of a class.
 fn class_bytes(class: usize) -> usize {
     if class < EVEN_CLASSES {
         return (class + 1) * 16;
@@ -112,14 +113,14 @@ mod tests {
 
     #[test]
     fn buffers_hold_their_bytes() {
-        let mut pool = Buffers::default();
+        let mut pool = MessageBuffers::default();
         let lengths = [1, 41, 64, 65, 4096, 65536, 65537, 300_000, 3_000_000];
         let bytes = |length: usize| -> Vec<u8> { (0..length).map(|i| (i * length) as u8).collect() };
-        // SAFETY: the vector is alive during the copy.
+        // SAFETY: the vector lives until the copy is done and has `length` bytes.
         let buffers = lengths.map(|length| unsafe { pool.copy(bytes(length).as_ptr(), length) });
         for (buffer, length) in buffers.into_iter().zip(lengths) {
             assert_eq!(pool.at(buffer.slot(), length), buffer);
-            // SAFETY: the buffer is in use and holds that many bytes.
+            // SAFETY: the buffer is in use and holds `length` initialised bytes.
             assert_eq!(unsafe { std::slice::from_raw_parts(buffer.pointer, length) }, bytes(length));
             pool.remove(buffer);
         }
@@ -127,8 +128,8 @@ mod tests {
 
     #[test]
     fn a_flood_leaves_one_block() {
-        let mut pool = Buffers::default();
-        let flood: Vec<Buffer> = (0..10_000).map(|_| pool.add(1000)).collect();
+        let mut pool = MessageBuffers::default();
+        let flood: Vec<MessageBuffer> = (0..10_000).map(|_| pool.add(1000)).collect();
         assert!(pool.bytes() < 11_000_000);
         flood.into_iter().for_each(|buffer| pool.remove(buffer));
         assert!(pool.bytes() <= 256 << 10);

@@ -1,51 +1,51 @@
-//! Cancelling (MPI 5.0, 3.8.4): either the operation is taken back entirely or it ends as if nobody
-//! had asked.
+//! Cancelling (MPI 5.0, 3.8.4): an operation either is undone entirely, or completes as if the
+//! cancel had not been requested.
 //!
-//! A receive that is not matched leaves the posted queue. A send that still waits for the wire
-//! leaves its queue. A message under way is called back by asking its receiver, which drops it if
-//! no receive has taken it, and answers; the sender hears of it by progress, unless it is the
-//! receiver itself.
+//! An unmatched receive is removed from the posted queue, and a send that still waits for the wire
+//! from its peer's queue. For a message in flight, the sender asks the receiver, which drops the
+//! message if no receive has matched it, and answers. The sender gets the answer through progress,
+//! unless it is itself the receiver.
 
 use towpath_base::ids::PeerIndex;
 use towpath_transport::Wire;
 
 use crate::Engine;
-use crate::arrivals::{Action, State};
+use crate::arrivals::{DeferredCall, State};
 use crate::eager::Sent;
-use crate::peers::Waiting;
+use crate::peers::WaitingSend;
 use crate::protocol;
-use crate::requests::{Completion, RequestId, UNNUMBERED, Work};
-use crate::unexpected::Body;
+use crate::requests::{Completion, PendingWork, RequestId, UNNUMBERED};
+use crate::unexpected::MessageBytes;
 
 impl<W: Wire> Engine<W> {
-    /// Asks for the operation to be cancelled; its completion says whether it was. A complete
-    /// receive and a stale name are left alone. A finished eager send becomes incomplete again
-    /// until its receiver has answered.
+    /// Requests cancellation of the operation; its completion tells whether it succeeded. No effect
+    /// on a complete receive or a stale id. A finished eager send becomes incomplete again until
+    /// its receiver has answered.
     pub fn cancel(&mut self, request: RequestId) {
         let Some(index) = self.state.requests.find(request) else { return };
         let slot = self.state.requests.slot(index);
         let to = slot.completion.peer;
         match slot.work {
-            Work::Posted { link, .. } => {
+            PendingWork::Posted { link, .. } => {
                 slot.completion.cancelled = true;
                 self.state.posted.remove(index, link);
                 self.state.requests.complete(index);
             }
-            Work::Queued { .. } | Work::Published { .. } => self.cancel_queued(index, to),
-            Work::Announced { .. } | Work::Unacknowledged => self.ask_back(index, to),
-            Work::None if slot.complete && slot.sequence != UNNUMBERED && !self.state.peers.is_lost(to) => {
+            PendingWork::Queued { .. } | PendingWork::Published { .. } => self.cancel_queued(index, to),
+            PendingWork::Announced { .. } | PendingWork::Unacknowledged => self.ask_back(index, to),
+            PendingWork::None if slot.complete && slot.sequence != UNNUMBERED && !self.state.peers.is_lost(to) => {
                 let slot = self.state.requests.slot(index);
                 slot.complete = false;
-                slot.work = Work::Cancelling;
+                slot.work = PendingWork::Cancelling;
                 self.state.under_way += 1;
                 self.ask_back(index, to);
             }
-            Work::None | Work::Pulling | Work::Fetching(_) | Work::Cancelling => {}
+            PendingWork::None | PendingWork::Pulling | PendingWork::Fetching(_) | PendingWork::Cancelling => {}
         }
     }
 
-    /// Asks for a message back that needed no request. The request that this makes says whether it
-    /// came.
+    /// Cancels a message that was sent without a request. The completion of the returned request
+    /// tells whether it succeeded.
     pub fn call_back(&mut self, sent: Sent) -> RequestId {
         let request = self.request_of(&sent, Completion::of(sent.to, 0, 0, 0));
         self.cancel(request);
@@ -56,19 +56,19 @@ impl<W: Wire> Engine<W> {
         let Engine { wire, state } = self;
         let slot = state.requests.slot(index);
         slot.completion.cancelled = true;
-        if let Work::Published { key, .. } = slot.work {
+        if let PendingWork::Published { key, .. } = slot.work {
             wire.withdraw(to, key);
         }
         state.finish(index);
         let queue = state.peers.at(to).queue();
-        queue.retain(|waiting| *waiting != Waiting::Send(index));
+        queue.retain(|waiting| *waiting != WaitingSend::Send(index));
         if queue.is_empty() {
             state.peers.drained(to);
         }
     }
 
-    /// Asks the receiver, once. A message to this process is here already, unless the wire still
-    /// has it.
+    /// Asks the receiver, at most once. A message to this process is in its own unexpected queue,
+    /// unless the wire still holds it.
     fn ask_back(&mut self, index: u32, to: PeerIndex) {
         let slot = self.state.requests.slot(index);
         let number = std::mem::replace(&mut slot.sequence, UNNUMBERED);
@@ -86,15 +86,15 @@ impl<W: Wire> Engine<W> {
 }
 
 impl State {
-    /// A sender wants a message back.
+    /// Handles a cancel request from a sender.
     pub(crate) fn cancel_wanted(&mut self, from: PeerIndex, words: &[u64; 2]) {
-        // The sender of a message that was fetched hears that it is through, whatever it is told
-        // now.
+        // A message that was fetched counts as delivered: its sender is told so, whatever this
+        // answer is.
         let found = self.unexpected.find_sequence(from, words[0]).filter(|at| !self.unexpected.is_through(*at));
         let taken = u64::from(found.is_some());
         if let Some(at) = found {
             let message = self.unexpected.take(at);
-            if !matches!(message.body, Body::Announced(_)) {
+            if !matches!(message.body, MessageBytes::Announced(_)) {
                 self.matched(from, message.length as usize, None, message.body);
             }
         }
@@ -106,16 +106,16 @@ impl State {
         }
     }
 
-    /// A receiver has answered.
+    /// Handles the answer of a receiver.
     pub(crate) fn cancel_answered(&mut self, words: &[u64; 2]) {
         let Some(index) = self.requests.find(RequestId(words[0])) else { return };
         let taken = words[1] == 1;
         let slot = self.requests.slot(index);
         let peer = slot.completion.peer;
         match slot.work {
-            Work::Announced { key, .. } if taken => self.actions.push(Action::Withdraw { to: peer, key }),
-            Work::Unacknowledged if taken => {}
-            Work::Cancelling => {}
+            PendingWork::Announced { key, .. } if taken => self.actions.push(DeferredCall::Withdraw { to: peer, key }),
+            PendingWork::Unacknowledged if taken => {}
+            PendingWork::Cancelling => {}
             _ => return,
         }
         slot.completion.cancelled = taken;

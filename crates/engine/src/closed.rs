@@ -1,9 +1,7 @@
-//! Contexts of communicators that were freed: messages of them that nobody has received never will
-//! be.
+//! Contexts of freed communicators, whose unreceived messages can be dropped.
 //!
-//! Contexts are not used again for a long time. A message may still be under way when its
-//! communicator is freed, but not for long, so only the contexts that were closed last are
-//! remembered.
+//! A context is not reused for a long time. A message can still be in flight when its communicator
+//! is freed, but not for long, so only the most recently closed contexts are remembered.
 
 use std::collections::{HashSet, VecDeque};
 use std::hash::BuildHasherDefault;
@@ -12,21 +10,21 @@ use towpath_base::ids::ContextId;
 use towpath_transport::Wire;
 
 use crate::Engine;
-use crate::bins::Fold;
-use crate::unexpected::Body;
+use crate::bins::EnvelopeHasher;
+use crate::unexpected::MessageBytes;
 
-/// How many contexts are remembered.
+/// Number of contexts remembered.
 const REMEMBERED: usize = 4096;
 
-/// The contexts that were closed last.
+/// The most recently closed contexts.
 #[derive(Debug, Default)]
 pub(crate) struct Closed {
-    contexts: HashSet<u64, BuildHasherDefault<Fold>>,
+    contexts: HashSet<u64, BuildHasherDefault<EnvelopeHasher>>,
     order: VecDeque<u64>,
 }
 
 impl Closed {
-    /// Whether the context was closed.
+    /// True if the context was closed recently.
     pub(crate) fn has(&self, context: u64) -> bool {
         !self.order.is_empty() && self.contexts.contains(&context)
     }
@@ -45,9 +43,9 @@ impl Closed {
 }
 
 impl<W: Wire> Engine<W> {
-    /// No receive will ask for this context again: drops its messages, those that are here and
-    /// those that come, and gives their memory and credit back. Receives that are posted get theirs
-    /// all the same, and messages whose sender waits for a receive stay.
+    /// Declares that no further receive will use this context. Drops its messages, queued ones and
+    /// later arrivals, and returns their memory and credit. Receives already posted still get
+    /// theirs, and messages whose sender waits for a receive stay.
     pub fn close_context(&mut self, context: ContextId) {
         let state = &mut self.state;
         state.closed.add(context.0);
@@ -56,8 +54,8 @@ impl<W: Wire> Engine<W> {
         for at in dropped {
             let message = state.unexpected.take(at);
             match message.body {
-                Body::Announced(key) => state.release_sender(message.from, key),
-                Body::Fetching(fetch) => state.abandon_fetch(fetch),
+                MessageBytes::Announced(key) => state.release_sender(message.from, key),
+                MessageBytes::Fetching(fetch) => state.abandon_fetch(fetch),
                 body => state.matched(message.from, message.length as usize, None, body),
             }
         }

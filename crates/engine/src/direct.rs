@@ -1,10 +1,11 @@
-//! The receive of a blocking call, which waits on the caller's stack for a few rounds of progress
-//! (small path).
+//! The direct receive of a blocking call, which needs no request for the first few rounds of
+//! progress (fast path).
 //!
-//! It is the newest receive there is, so it asks the posted queue first and keeps the order of MPI
-//! 5.0, 3.5 without being in that queue: an arrival that no posted receive takes is offered to it.
-//! Invariant: it waits only inside [`Engine::receive_soon`] and [`Engine::receive_soon_into`];
-//! whatever has not come by then is received through an ordinary request.
+//! It is the newest receive of all, so an arrival is offered to it only if no posted receive
+//! matches. This keeps the order of MPI 5.0, 3.5 without an entry in the posted queue. Invariant: a
+//! direct receive is pending only inside [`Engine::receive_soon`] and
+//! [`Engine::receive_soon_into`]; a message that has not arrived by their end is received through
+//! an ordinary request.
 
 use towpath_base::ids::{ContextId, PeerIndex};
 use towpath_base::transfer::{Place, Target};
@@ -15,53 +16,53 @@ use crate::arrivals::{State, deliver};
 use crate::matching::Pattern;
 use crate::protocol;
 use crate::receive::ANY_PEER;
-use crate::requests::{Completion, RequestId, Work};
+use crate::requests::{Completion, PendingWork, RequestId};
 
-/// How a receive stands that was given a few rounds of progress.
+/// Outcome of a receive that was given a few rounds of progress.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Soon {
-    /// The message is there.
+pub enum EarlyOutcome {
+    /// The message has been received.
     Received(Completion),
-    /// It is not, or not all of it: the receive goes on as this request.
+    /// The message has not arrived completely: the receive continues as this request.
     Started(RequestId),
 }
 
-/// What waits.
+/// The kind of receive that is pending.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Waits {
     Nothing,
-    /// A receive into a row of bytes.
+    /// A receive into contiguous bytes.
     Row,
-    /// A receive into a place of the caller's.
+    /// A receive into a [`Place`].
     Place,
 }
 
-/// The receive that waits, if one does.
-pub(crate) struct Direct {
+/// The pending direct receive, if any.
+pub(crate) struct DirectReceive {
     waits: Waits,
     pattern: Pattern,
-    // The row.
+    // Destination of a receive into contiguous bytes.
     pointer: *mut u8,
     capacity: usize,
     place: Option<*const dyn Place>,
-    // What came, in single fields: a result copied as a whole is read again in wider pieces than it
-    // was written, which stalls the processor.
+    // The result, in separate fields: a struct copied as a whole would be read in wider pieces than
+    // it was written, which defeats store forwarding.
     peer: PeerIndex,
-    /// Tag and rank of the sender, as the header has them.
+    /// Tag and rank of the sender, as in the header.
     word: u64,
     bytes: u64,
     truncated: bool,
-    /// The request that the receive became.
+    /// The request that the receive was turned into.
     started: Option<RequestId>,
 }
 
-// SAFETY: the pointers are used only while the engine is inside `receive_soon` or
-// `receive_soon_into`, whose callers vouch for them.
-unsafe impl Send for Direct {}
+// SAFETY: the pointers are dereferenced only while a receive is pending, inside `receive_soon` or
+// `receive_soon_into` on the calling thread, whose contracts keep the memory valid.
+unsafe impl Send for DirectReceive {}
 
-impl Direct {
-    pub(crate) fn new() -> Direct {
-        Direct {
+impl DirectReceive {
+    pub(crate) fn new() -> DirectReceive {
+        DirectReceive {
             waits: Waits::Nothing,
             pattern: Pattern { context: 0, key: 0, mask: 0 },
             pointer: std::ptr::null_mut(),
@@ -75,64 +76,66 @@ impl Direct {
         }
     }
 
-    /// Whether the receive that waits here takes this message.
+    /// True if the pending receive accepts this message.
     #[inline(always)]
     pub(crate) fn takes(&self, message: &Pattern) -> bool {
         self.waits != Waits::Nothing && self.pattern.matches(message)
     }
 
-    /// The place that waits, if it is not a row.
+    /// The pending place, unless the receive is into contiguous bytes.
     fn place(&self) -> Option<&dyn Place> {
-        // SAFETY: a place waits only inside `receive_soon_into`, whose caller lends it.
+        // SAFETY: `waits` is `Place` only inside `receive_soon_into`, which borrows the place for
+        // that time.
         self.place.filter(|_| self.waits == Waits::Place).map(|place| unsafe { &*place })
     }
 
-    /// Puts a message into the place that waits.
+    /// Stores a message in the pending place.
     ///
     /// # Safety
     /// `payload` must be readable for `length` bytes.
     #[inline(never)]
     unsafe fn put(&self, payload: *const u8, length: usize) -> (u64, bool) {
         ahead::read(payload, length);
-        // SAFETY: handed through; the caller of `receive_soon_into` vouches for the memory behind
-        // the place.
+        // SAFETY: `payload` is readable for `length` bytes (this function's contract). The place is
+        // pending, so its memory is valid (contract of `receive_soon_into`).
         self.place().map_or((0, false), |place| unsafe { put(place, payload, length) })
     }
 
-    /// How the receive that waited here ended.
+    /// The outcome of the receive that was pending.
     #[inline(always)]
-    fn outcome(&mut self) -> Soon {
+    fn outcome(&mut self) -> EarlyOutcome {
         if let Some(request) = self.started.take() {
-            return Soon::Started(request);
+            return EarlyOutcome::Started(request);
         }
         let words = [0, self.word];
         let completion = Completion::of(self.peer, protocol::rank(&words), protocol::tag(&words), self.bytes);
-        Soon::Received(Completion { truncated: self.truncated, ..completion })
+        EarlyOutcome::Received(Completion { truncated: self.truncated, ..completion })
     }
 }
 
-/// Puts a message into a place; returns the bytes taken and whether some had no room.
+/// Stores a message in a place. Returns the bytes stored and whether the message was truncated.
 ///
 /// # Safety
-/// `payload` must be readable for `length` bytes and the memory behind `place` alive.
+/// `payload` must be readable for `length` bytes, and the memory behind `place` valid.
 unsafe fn put(place: &dyn Place, payload: *const u8, length: usize) -> (u64, bool) {
     let room = place.room();
     let taken = length.min(room);
-    // SAFETY: handed through; `taken` bytes fit.
+    // SAFETY: `payload` is readable for `length` bytes, `taken` of which fit the place, whose
+    // memory is valid (this function's contract).
     unsafe { place.put(payload, taken) };
     (taken as u64, length > room)
 }
 
 impl State {
-    /// Gives an eager message to the receive that waits.
+    /// Delivers an eager message to the pending receive.
     ///
     /// # Safety
-    /// The memory behind `payload` must be alive.
+    /// `payload` must be readable for its length.
     #[inline(always)]
     pub(crate) unsafe fn receive_directly(&mut self, from: PeerIndex, words: &[u64; 2], payload: impl Payload) {
         let direct = &mut self.direct;
-        // SAFETY: the caller vouches for the payload, the caller of `receive_soon`, inside which we
-        // are, for the target.
+        // SAFETY: `payload` is readable (this function's contract). A direct receive is pending, so
+        // its destination is valid (contracts of `receive_soon` and `receive_soon_into`).
         let (bytes, truncated) = unsafe {
             if direct.waits == Waits::Row {
                 let mut target = Target::Bytes { pointer: direct.pointer, length: direct.capacity };
@@ -149,11 +152,11 @@ impl State {
         direct.truncated = truncated;
     }
 
-    /// Makes a request of the receive that waits, because its message comes in pieces; gives its
-    /// index and target.
+    /// Turns the pending receive into a request, because its message has to be pulled. Returns the
+    /// request's index and target.
     #[cold]
     pub(crate) fn start_direct(&mut self) -> (u32, Target) {
-        let index = self.requests.add(Completion::of(ANY_PEER, u32::MAX, -1, 0), Work::None);
+        let index = self.requests.add(Completion::of(ANY_PEER, u32::MAX, -1, 0), PendingWork::None);
         let direct = &mut self.direct;
         let row = Target::Bytes { pointer: direct.pointer, length: direct.capacity };
         let target = direct.place().map_or(row, |place| place.target());
@@ -164,12 +167,13 @@ impl State {
 }
 
 impl<W: Wire> Engine<W> {
-    /// Receives into `capacity` contiguous bytes with at most `rounds` rounds of progress; what is
-    /// not through then goes on as a request. `None` for `from` or `tag` is a wildcard.
+    /// Receives into `capacity` contiguous bytes with at most `rounds` rounds of progress. A
+    /// receive that is still incomplete continues as a request. `None` for `from` or `tag` is a
+    /// wildcard.
     ///
     /// # Safety
-    /// `pointer` must be writable for `capacity` bytes, until the request is complete if one is
-    /// started.
+    /// `pointer` must be writable for `capacity` bytes; if a request is started, until that is
+    /// complete.
     #[inline(always)]
     pub unsafe fn receive_soon(
         &mut self,
@@ -179,7 +183,7 @@ impl<W: Wire> Engine<W> {
         pointer: *mut u8,
         capacity: usize,
         rounds: u32,
-    ) -> Soon {
+    ) -> EarlyOutcome {
         let pattern = Pattern::receive(context, from, tag);
         if let Some(at) = self.state.unexpected.find(&pattern) {
             return self.receive_kept(at, pointer, capacity);
@@ -192,14 +196,15 @@ impl<W: Wire> Engine<W> {
         if let Some(outcome) = self.wait_directly(rounds) {
             return outcome;
         }
-        // SAFETY: handed through.
-        Soon::Started(unsafe { self.irecv(from, context, tag, Target::Bytes { pointer, length: capacity }) })
+        // SAFETY: `pointer` stays writable for `capacity` bytes until the request is complete (this
+        // function's contract).
+        EarlyOutcome::Started(unsafe { self.irecv(from, context, tag, Target::Bytes { pointer, length: capacity }) })
     }
 
-    /// As [`Engine::receive_soon`], into `place`.
+    /// Like [`Engine::receive_soon`], into `place`.
     ///
     /// # Safety
-    /// The memory behind `place` must live, until the request is complete if one is started.
+    /// The memory behind `place` must be valid; if a request is started, until that is complete.
     #[inline]
     pub unsafe fn receive_soon_into(
         &mut self,
@@ -208,12 +213,14 @@ impl<W: Wire> Engine<W> {
         tag: Option<i32>,
         place: &(dyn Place + 'static),
         rounds: u32,
-    ) -> Soon {
+    ) -> EarlyOutcome {
         let pattern = Pattern::receive(context, from, tag);
         if let Some(at) = self.state.unexpected.find(&pattern) {
-            // SAFETY: the message is readable; the caller vouches for the place.
+            // SAFETY: `payload` is readable for `length` bytes, and the memory behind `place` is
+            // valid (this function's contract).
             let received = self.receive_waiting(at, |payload, length| unsafe { put(place, payload, length) });
-            return received.map_or_else(|| Soon::Started(self.receive_found(at, place.target())), Soon::Received);
+            return received
+                .map_or_else(|| EarlyOutcome::Started(self.receive_found(at, place.target())), EarlyOutcome::Received);
         }
         let direct = &mut self.state.direct;
         direct.waits = Waits::Place;
@@ -222,14 +229,15 @@ impl<W: Wire> Engine<W> {
         if let Some(outcome) = self.wait_directly(rounds) {
             return outcome;
         }
-        // SAFETY: handed through.
-        Soon::Started(unsafe { self.irecv(from, context, tag, place.target()) })
+        // SAFETY: the memory behind `place` stays valid until the request is complete (this
+        // function's contract).
+        EarlyOutcome::Started(unsafe { self.irecv(from, context, tag, place.target()) })
     }
 
-    /// Makes progress until the receive that waits has its message; `None` when it has not after so
-    /// many rounds.
+    /// Makes progress until the pending receive has its message; `None` if it does not get one
+    /// within `rounds` rounds.
     #[inline(always)]
-    fn wait_directly(&mut self, rounds: u32) -> Option<Soon> {
+    fn wait_directly(&mut self, rounds: u32) -> Option<EarlyOutcome> {
         for _ in 0..rounds {
             self.progress();
             if self.state.direct.waits == Waits::Nothing {
@@ -240,14 +248,15 @@ impl<W: Wire> Engine<W> {
         None
     }
 
-    /// Receives a message that waits in the unexpected queue.
+    /// Receives a message from the unexpected queue.
     #[inline(never)]
-    fn receive_kept(&mut self, at: u32, pointer: *mut u8, capacity: usize) -> Soon {
+    fn receive_kept(&mut self, at: u32, pointer: *mut u8, capacity: usize) -> EarlyOutcome {
         let row = || Target::Bytes { pointer, length: capacity };
-        // SAFETY: the message is readable; the caller of `receive_soon` vouches for the target.
+        // SAFETY: `payload` is readable for `length` bytes. `receive_kept` is called only by
+        // `receive_soon`, whose contract makes `pointer` writable for `capacity` bytes.
         match self.receive_waiting(at, |payload, length| unsafe { deliver(&mut row(), Here(payload, length)) }) {
-            Some(completion) => Soon::Received(completion),
-            None => Soon::Started(self.receive_found(at, row())),
+            Some(completion) => EarlyOutcome::Received(completion),
+            None => EarlyOutcome::Started(self.receive_found(at, row())),
         }
     }
 }

@@ -1,9 +1,9 @@
-//! Sending: the immediate path of small messages, the choice of protocol, and the eager protocol.
+//! Sending: the immediate path for small messages, the choice of protocol, and the eager protocol.
 //!
-//! A message is eager while it fits the wire's slot, the configured limit and the credit of the
-//! pair; otherwise it is announced, and says whether only credit was missing. The choice never
-//! reorders: whatever is chosen enters the same stream of headers, and while the queue of a peer
-//! holds anything every message to it goes through that queue.
+//! A message is eager if it fits the wire's slot, the configured limit and the pair's credit.
+//! Otherwise it is announced, and the announcement tells whether only credit was missing. The
+//! choice never reorders messages: every protocol uses the same stream of headers, and while the
+//! queue of a peer is not empty, every message to that peer is appended to it.
 
 use std::ptr;
 
@@ -12,36 +12,36 @@ use towpath_base::transfer::Source;
 use towpath_transport::{NoResource, SHORT_BYTES, Wire, ahead};
 
 use crate::Engine;
-use crate::peers::Waiting;
+use crate::peers::WaitingSend;
 use crate::protocol::{self, MESSAGE_OVERHEAD, REQUEST_BYTES};
-use crate::requests::{Completion, Pending, RequestId, Work};
+use crate::requests::{Completion, Pending, PendingWork, RequestId};
 
-/// Send modes (MPI 5.0, 3.4) that the engine tells apart; a buffered send is a standard send of a
+/// Send modes (MPI 5.0, 3.4) that the engine distinguishes; a buffered send is a standard send of a
 /// copy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Mode {
-    /// Complete when the source may be used again.
+    /// Complete once the source may be reused.
     Standard,
-    /// Complete when, besides, the receive has been matched.
+    /// Like `Standard`, but complete only after the receive has been matched.
     Synchronous,
-    /// As standard: the program promises that the receive is posted.
+    /// Like `Standard`: the application guarantees that the receive is posted.
     Ready,
 }
 
-/// A message that went out at once and needs no request: by this it can still be called back
+/// Names a message that was sent immediately, without a request, so that it can still be cancelled
 /// ([`Engine::call_back`]).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Sent {
     pub(crate) to: PeerIndex,
-    /// Number of the message in its pair.
+    /// Sequence number of the message in its pair.
     pub(crate) number: u64,
 }
 
 impl<W: Wire> Engine<W> {
-    /// Sends a contiguous message completely, if that is possible at once: it is small enough to be
-    /// eager, credit is there, nothing waits before it and the wire has room. True when done: no
-    /// request, no allocation; `pointer` may be used again. False when nothing happened: use
-    /// [`Engine::isend`].
+    /// Sends a contiguous message immediately, if it is small enough to be eager, credit is
+    /// available, the peer's queue is empty and the wire has room. On `Some` the send is complete:
+    /// no request, no allocation, and the memory at `pointer` may be reused. On `None` nothing has
+    /// happened; use [`Engine::isend`].
     ///
     /// # Safety
     /// `pointer` must be readable for `length` bytes.
@@ -63,10 +63,10 @@ impl<W: Wire> Engine<W> {
         }
         let header = protocol::envelope(protocol::EAGER, context, tag, rank);
         let sent = if length <= SHORT_BYTES {
-            // SAFETY: handed through.
+            // SAFETY: `pointer` is readable for `length` bytes (this function's contract).
             unsafe { wire.short(to, &header, pointer, length) }
         } else if length <= state.limits.eager_bytes && length <= wire.copied_row_limit(to) {
-            // SAFETY: handed through.
+            // SAFETY: `pointer` is readable for `length` bytes (this function's contract).
             unsafe { wire.copied_row(to, &header, pointer, length) }
         } else {
             return None;
@@ -79,8 +79,8 @@ impl<W: Wire> Engine<W> {
         Some(Sent { to, number: peer.sent - 1 })
     }
 
-    /// As [`Engine::try_send_now`], for a message that `fill` writes straight to where the wire
-    /// wants it: it gets the address of `length` bytes.
+    /// Like [`Engine::try_send_now`], but `fill` writes the message straight into the wire's
+    /// memory: it gets the address of `length` writable bytes.
     #[inline]
     pub fn try_send_filled(
         &mut self,
@@ -109,10 +109,11 @@ impl<W: Wire> Engine<W> {
         Some(Sent { to, number: peer.sent - 1 })
     }
 
-    /// Starts a send of `source` with the envelope (context, tag, my `rank` in the communicator).
+    /// Starts a send of `source` with the given envelope; `rank` is this process's rank in the
+    /// communicator.
     ///
     /// # Safety
-    /// The memory behind `source` must live and stay unchanged until the request is complete.
+    /// The memory behind `source` must stay valid and unchanged until the request is complete.
     pub unsafe fn isend(
         &mut self,
         to: PeerIndex,
@@ -126,12 +127,13 @@ impl<W: Wire> Engine<W> {
         let completion = Completion::of(to, rank, tag, length as u64);
         if let Source::Bytes { pointer, .. } = source
             && mode != Mode::Synchronous
-            // SAFETY: promised by the caller.
+            // SAFETY: `pointer` is readable for `length` bytes: `source` is valid (this function's
+            // contract).
             && let Some(sent) = unsafe { self.try_send_now(to, context, tag, rank, pointer, length) }
         {
             return self.request_of(&sent, completion);
         }
-        let index = self.state.requests.add(completion, Work::Queued { source, context, mode });
+        let index = self.state.requests.add(completion, PendingWork::Queued { source, context, mode });
         let id = self.state.requests.id(index);
         self.state.under_way += 1;
         let peer = self.state.peers.at(to);
@@ -139,26 +141,26 @@ impl<W: Wire> Engine<W> {
             self.state.requests.slot(index).completion.lost = true;
             self.state.finish(index);
         } else if peer.blocked || self.transmit(index).is_err() {
-            self.state.peers.wait(to, Waiting::Send(index));
+            self.state.peers.wait(to, WaitingSend::Send(index));
         }
         id
     }
 
-    /// A complete request for a message that is out already.
+    /// Creates a complete request for a message that has already been sent.
     pub(crate) fn request_of(&mut self, sent: &Sent, completion: Completion) -> RequestId {
-        let index = self.state.requests.add(completion, Work::None);
+        let index = self.state.requests.add(completion, PendingWork::None);
         let slot = self.state.requests.slot(index);
         slot.complete = true;
         slot.sequence = sent.number;
         self.state.requests.id(index)
     }
 
-    /// Brings the send at `index` onto the wire, by the protocol that fits now.
+    /// Puts the send at `index` on the wire, by the protocol that fits at this moment.
     pub(crate) fn transmit(&mut self, index: u32) -> Result<(), NoResource> {
         let Engine { wire, state } = self;
         let slot = state.requests.slot(index);
         let to = slot.completion.peer;
-        let Work::Queued { source, mode, .. } = &slot.work else { return self.announce(index, false) };
+        let PendingWork::Queued { source, mode, .. } = &slot.work else { return self.announce(index, false) };
         let length = source.length();
         let synchronous = *mode == Mode::Synchronous;
         let prefix = if synchronous { REQUEST_BYTES } else { 0 };
@@ -174,14 +176,14 @@ impl<W: Wire> Engine<W> {
         self.send_eager(index, length, prefix)
     }
 
-    /// Sends header and payload together; a `prefix` is the request that waits for the
-    /// acknowledgement.
+    /// Sends header and payload together. The `prefix` bytes of a synchronous send hold the request
+    /// that waits for the acknowledgement.
     fn send_eager(&mut self, index: u32, length: usize, prefix: usize) -> Result<(), NoResource> {
         let Engine { wire, state } = self;
         let request = state.requests.id(index).0.to_ne_bytes();
         let slot = state.requests.slot(index);
         let Completion { peer: to, tag, source_rank: rank, .. } = slot.completion;
-        let Work::Queued { source, context, .. } = &mut slot.work else { return Ok(()) };
+        let PendingWork::Queued { source, context, .. } = &mut slot.work else { return Ok(()) };
         let protocol = if prefix == 0 { protocol::EAGER } else { protocol::EAGER_SYNCHRONOUS };
         let header = protocol::envelope(protocol, *context, tag, rank);
         let total = length + prefix;
@@ -189,15 +191,18 @@ impl<W: Wire> Engine<W> {
             Source::Bytes { pointer, .. } if total <= SHORT_BYTES => {
                 let mut bytes = [0u8; SHORT_BYTES];
                 bytes[..prefix].copy_from_slice(&request[..prefix]);
-                // SAFETY: the program keeps the source alive; prefix and message fit the array.
+                // SAFETY: the request is incomplete, so the source is still readable for `length`
+                // bytes (contract of `isend`). Prefix and message fit the array, since `total <=
+                // SHORT_BYTES`.
                 unsafe {
                     ptr::copy_nonoverlapping(*pointer, bytes.as_mut_ptr().add(prefix), length);
                     wire.short(to, &header, bytes.as_ptr(), total)?;
                 }
             }
             _ => wire.copied(to, &header, total, |slot| {
-                // SAFETY: the wire lends `prefix + length` bytes; the program keeps the source
-                // alive.
+                // SAFETY: `slot` is writable for `prefix + length` bytes (contract of
+                // `Wire::copied`). The request is incomplete, so the source is still valid
+                // (contract of `isend`).
                 unsafe {
                     ptr::copy_nonoverlapping(request.as_ptr(), slot, prefix);
                     source.fill_all(slot.add(prefix), length);
@@ -213,37 +218,37 @@ impl<W: Wire> Engine<W> {
             state.under_way -= 1;
             state.requests.complete(index);
         } else {
-            slot.work = Work::Unacknowledged;
+            slot.work = PendingWork::Unacknowledged;
         }
         Ok(())
     }
 
-    /// Whether the request is complete.
+    /// True if the request is complete. A stale id counts as complete.
     #[inline]
     pub fn is_complete(&self, request: RequestId) -> bool {
         self.state.requests.is_complete(request)
     }
 
-    /// What a request that is not complete waits for; `None` when it is complete or its name is
-    /// stale.
+    /// What an incomplete request waits for; `None` if it is complete or its id is stale.
     pub fn pending(&self, request: RequestId) -> Option<Pending> {
         self.state.requests.pending(request)
     }
 
-    /// The result of a complete request, which stays; `None` while it is not complete or when it is
-    /// spent.
+    /// The result of a complete request, without consuming it; `None` if it is incomplete or
+    /// already consumed.
     pub fn peek(&self, request: RequestId) -> Option<Completion> {
         self.state.requests.peek(request)
     }
 
-    /// The result of a complete request, which is spent by this; `None` while it is not complete or
-    /// when it is spent already.
+    /// Takes the result of a complete request and frees it; `None` if it is incomplete or already
+    /// consumed.
     #[inline]
     pub fn take(&mut self, request: RequestId) -> Option<Completion> {
         self.state.requests.take(request)
     }
 
-    /// Nobody will ask for this request again: it runs to its end by itself (`MPI_Request_free`).
+    /// Detaches the request: it completes in the background and then frees itself
+    /// (`MPI_Request_free`).
     pub fn free_when_done(&mut self, request: RequestId) {
         self.state.requests.detach(request);
     }

@@ -1,11 +1,11 @@
-//! Exchanges between declared neighbours: messages to some peers and one expected from each of some
-//! others, in one call that waits for all of them (MPI 5.0, 8.6; small path).
+//! Exchanges between declared neighbours: one call sends to some peers and receives one message
+//! from each of some others, and waits for all of them (MPI 5.0, 8.6; fast path).
 //!
-//! What a neighbour sends is taken from the front of its stream straight into the buffer: no posted
-//! receive, no request. That keeps the order of MPI 5.0, 3.5 because context, peer and tag of an
-//! expected message are the call's own: nobody else waits for it, and what is older lies in the
-//! unexpected queue, which is asked first. What stands in the way, or is not there after some
-//! looks, goes the ordinary way as a request.
+//! A neighbour's message is copied from the head of its stream straight into the buffer, without a
+//! posted receive or a request. This preserves the order of MPI 5.0, 3.5: context, peer and tag of
+//! an expected message belong to this call alone, so no other receive can match it, and older
+//! messages are in the unexpected queue, which is searched first. A message that is blocked by
+//! another one, or that has not arrived after a few polls, falls back to an ordinary request.
 
 use towpath_base::ids::{ContextId, PeerIndex};
 use towpath_base::transfer::{Source, Target};
@@ -17,63 +17,62 @@ use crate::protocol::{self, MESSAGE_OVERHEAD};
 use crate::requests::RequestId;
 use crate::{Engine, Mode};
 
-/// Exchanges between two rounds of progress at the least. An exchange whose messages are there
-/// needs none itself, but what else is under way must get on in a program that does nothing but
-/// exchange.
+/// Number of exchanges per round of progress. An exchange whose messages have arrived needs no
+/// progress itself, but other operations in flight must advance in a program that only exchanges.
 const ROUND_OF: u32 = 16;
 
 /// One message of an exchange.
 #[derive(Clone, Copy, Debug)]
-pub struct Part {
+pub struct ExchangeMessage {
     peer: PeerIndex,
     tag: i32,
     pointer: *mut u8,
     length: usize,
-    way: Way,
+    way: MessageProgress,
 }
 
-/// How far a message is.
+/// State of a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Way {
-    /// Nothing has happened.
+enum MessageProgress {
+    /// Not started.
     Due,
-    /// It goes on as this request.
+    /// Continues as this request.
     Started(RequestId),
-    /// It is through.
+    /// Complete.
     Done,
 }
 
-impl Part {
-    /// A message of `length` bytes at `pointer` to a peer, or room for one from it.
+impl ExchangeMessage {
+    /// A message of `length` bytes at `pointer` to `peer`, or a buffer for one from it.
     #[inline]
-    pub fn new(peer: PeerIndex, tag: i32, pointer: *mut u8, length: usize) -> Part {
-        Part { peer, tag, pointer, length, way: Way::Due }
+    pub fn new(peer: PeerIndex, tag: i32, pointer: *mut u8, length: usize) -> ExchangeMessage {
+        ExchangeMessage { peer, tag, pointer, length, way: MessageProgress::Due }
     }
 
     #[inline]
     fn is_expected(&self, from: PeerIndex, tag: i32) -> bool {
-        self.tag == tag && self.peer == from && self.way == Way::Due
+        self.tag == tag && self.peer == from && self.way == MessageProgress::Due
     }
 }
 
-/// Messages that one call sends and receives.
+/// The messages that one call sends and receives.
 #[derive(Debug)]
 pub struct Exchange<'a> {
-    /// Context of all of them; no receive with a wildcard may be posted in it.
+    /// Context of all messages; no wildcard receive may be posted in it.
     pub context: ContextId,
-    /// My rank in the communicator.
+    /// This process's rank in the communicator.
     pub rank: u32,
-    /// What is sent.
-    pub sends: &'a mut [Part],
-    /// What is received. Peer and tag must tell all of them apart.
-    pub receives: &'a mut [Part],
-    /// A message was longer than its room, which is full.
+    /// Messages to send.
+    pub sends: &'a mut [ExchangeMessage],
+    /// Messages to receive. No two may have the same peer and tag.
+    pub receives: &'a mut [ExchangeMessage],
+    /// A message was longer than its buffer; the buffer is full.
     pub truncated: bool,
     /// A peer was lost.
     pub lost: bool,
 }
 
-/// What is under way of an exchange whose caller does not wait.
+/// The pending part of a nonblocking exchange.
 #[derive(Debug)]
 pub struct Rest {
     requests: Box<[RequestId]>,
@@ -82,13 +81,13 @@ pub struct Rest {
 }
 
 impl Rest {
-    /// Whether all of it is through.
+    /// True if all messages are complete.
     pub fn is_complete<W: Wire>(&self, engine: &Engine<W>) -> bool {
         self.requests.iter().all(|&request| engine.is_complete(request))
     }
 
-    /// Takes the results, once all is through: whether a message of the whole exchange was longer
-    /// than its room, and whether a peer was lost.
+    /// Takes the results once all messages are complete: whether any message of the exchange was
+    /// truncated, and whether a peer was lost.
     pub fn take<W: Wire>(&self, engine: &mut Engine<W>) -> (bool, bool) {
         let (mut truncated, mut lost) = (self.truncated, self.lost);
         for completion in self.requests.iter().filter_map(|&request| engine.take(request)) {
@@ -99,29 +98,31 @@ impl Rest {
     }
 }
 
-/// What became of an expected message that has arrived.
-struct Taken {
+/// Outcome of delivering an expected message.
+struct TakenMessage {
     position: usize,
     truncated: bool,
 }
 
 impl State {
-    /// Takes a message that an exchange expects; `None` leaves it where it is.
+    /// Delivers a message that an exchange expects. `None` if none does; the message then stays
+    /// where it is.
     ///
     /// # Safety
-    /// `payload` must be readable for `length` bytes; the room of the receives must be writable.
+    /// `payload` must be readable for `length` bytes; the buffers of `receives` must be writable.
     #[inline(always)]
     unsafe fn take_expected(
         &mut self,
-        receives: &[Part],
+        receives: &[ExchangeMessage],
         from: PeerIndex,
         tag: i32,
         payload: *const u8,
         length: usize,
-    ) -> Option<Taken> {
+    ) -> Option<TakenMessage> {
         let position = receives.iter().position(|part| part.is_expected(from, tag))?;
         let mut target = Target::Bytes { pointer: receives[position].pointer, length: receives[position].length };
-        // SAFETY: promised by the caller.
+        // SAFETY: `payload` is readable for `length` bytes and the target is writable (this
+        // function's contract).
         let (_, truncated) = unsafe { deliver(&mut target, Here(payload, length)) };
         let peer = self.peers.at(from);
         peer.arrived += 1;
@@ -129,25 +130,25 @@ impl State {
         if peer.consumed > self.limits.unexpected_bytes / 4 {
             self.consumed(from, None);
         }
-        Some(Taken { position, truncated })
+        Some(TakenMessage { position, truncated })
     }
 }
 
 impl Exchange<'_> {
-    /// Starts everything, and completes what completes within `rounds` looks. True when all is
-    /// through; else [`Exchange::settle`] is to be called between rounds of progress until it says
-    /// so.
+    /// Starts all messages and polls up to `rounds` times for the expected ones. True if all are
+    /// complete; otherwise the caller alternates progress and [`Exchange::settle`] until that
+    /// returns true.
     ///
     /// # Safety
-    /// What is sent must be readable and the room of what is received writable, until all is
-    /// through.
+    /// The send buffers must stay readable and the receive buffers writable until all messages are
+    /// complete.
     #[inline]
     pub unsafe fn begin<W: Wire>(&mut self, engine: &mut Engine<W>, rounds: u32) -> bool {
         let mut left = self.receives.len();
         if !engine.state.unexpected.is_empty() {
             left -= self.take_kept(engine);
         }
-        // SAFETY: promised by the caller.
+        // SAFETY: the send buffers stay readable until complete (this function's contract).
         let sent = unsafe { self.send(engine) };
         for _ in 0..rounds {
             if left == 0 {
@@ -167,13 +168,14 @@ impl Exchange<'_> {
         if sent && left == 0 && !self.waits() {
             return true;
         }
-        // SAFETY: promised by the caller.
+        // SAFETY: the receive buffers stay writable until complete (this function's contract).
         unsafe { self.post(engine) };
         self.settle(engine)
     }
 
-    /// Takes what has arrived from the streams of the peers, of which `left` messages are expected:
-    /// how many came, and whether something stands in the way that needs progress.
+    /// Takes expected messages from the heads of the peers' streams; `left` are outstanding.
+    /// Returns how many were taken, and whether a message that only progress can handle blocks the
+    /// rest.
     #[inline(always)]
     fn look<W: Wire>(&mut self, engine: &mut Engine<W>, left: usize) -> (usize, bool) {
         let Engine { wire, state } = engine;
@@ -184,24 +186,26 @@ impl Exchange<'_> {
                 foreign = true;
                 return Choice::Leave;
             }
-            // SAFETY: the wire lends the payload; whoever called `begin` vouches for the room.
+            // SAFETY: `sift` passes a payload that is readable during this call. `look` runs only
+            // inside `begin`, whose contract makes the buffers writable.
             let came = unsafe { state.take_expected(receives, from, protocol::tag(&header.words), payload, length) };
-            // What else has this context belongs to a later call, or waits behind what does: it may
-            // stay.
+            // Any other message of this context belongs to a later call, or is queued behind one
+            // that does; it may stay.
             let Some(came) = came else { return Choice::Leave };
-            receives[came.position].way = Way::Done;
+            receives[came.position].way = MessageProgress::Done;
             *truncated |= came.truncated;
             taken += 1;
             if taken == left {
                 return Choice::Done;
             }
-            let another = receives.iter().any(|part| part.peer == from && part.way == Way::Due);
+            let another = receives.iter().any(|part| part.peer == from && part.way == MessageProgress::Due);
             if another { Choice::More } else { Choice::Enough }
         });
         (taken, (foreign || beyond) && taken < left)
     }
 
-    /// Takes what arrived before the call; how many receives that settles or starts.
+    /// Matches messages that arrived before the call. Returns how many receives this completed or
+    /// started.
     #[cold]
     fn take_kept<W: Wire>(&mut self, engine: &mut Engine<W>) -> usize {
         let mut found = 0;
@@ -210,77 +214,84 @@ impl Exchange<'_> {
             let Some(at) = engine.state.unexpected.find(&pattern) else { continue };
             found += 1;
             let room = || Target::Bytes { pointer: part.pointer, length: part.length };
-            // SAFETY: the message is readable; whoever called `begin` vouches for the room.
+            // SAFETY: `payload` is readable for `length` bytes. `take_kept` runs only inside
+            // `begin`, whose contract makes the buffers writable.
             let received =
                 engine.receive_waiting(at, |payload, length| unsafe { deliver(&mut room(), Here(payload, length)) });
             part.way = match received {
                 Some(completion) => {
                     self.truncated |= completion.truncated;
-                    Way::Done
+                    MessageProgress::Done
                 }
-                None => Way::Started(engine.receive_found(at, room())),
+                None => MessageProgress::Started(engine.receive_found(at, room())),
             };
         }
         found
     }
 
-    /// Sends everything; false when something has to wait.
+    /// Sends all messages. False if one could not be sent immediately.
     ///
     /// # Safety
-    /// As [`Exchange::begin`].
+    /// The contract of [`Exchange::begin`] applies.
     #[inline(always)]
     unsafe fn send<W: Wire>(&mut self, engine: &mut Engine<W>) -> bool {
         let mut all = true;
         for part in self.sends.iter_mut() {
-            let Part { peer, tag, pointer, length, .. } = *part;
-            // SAFETY: promised by the caller.
+            let ExchangeMessage { peer, tag, pointer, length, .. } = *part;
+            // SAFETY: `pointer` is readable for `length` bytes (contract of `begin`).
             let sent = unsafe { engine.try_send_now(peer, self.context, tag, self.rank, pointer, length) };
-            part.way = Way::Done;
+            part.way = MessageProgress::Done;
             if sent.is_none() {
                 let source = Source::Bytes { pointer, length };
-                // SAFETY: as above.
-                part.way =
-                    Way::Started(unsafe { engine.isend(peer, self.context, tag, self.rank, source, Mode::Standard) });
+                // SAFETY: `pointer` stays readable for `length` bytes until the send completes
+                // (contract of `begin`).
+                part.way = MessageProgress::Started(unsafe {
+                    engine.isend(peer, self.context, tag, self.rank, source, Mode::Standard)
+                });
                 all = false;
             }
         }
         all
     }
 
-    /// Whether a receive is under way as a request.
+    /// True if a receive is not complete.
     #[inline]
     fn waits(&self) -> bool {
-        self.receives.iter().any(|part| part.way != Way::Done)
+        self.receives.iter().any(|part| part.way != MessageProgress::Done)
     }
 
-    /// Makes requests of the receives that are due.
+    /// Posts a request for each receive that has not been matched.
     ///
     /// # Safety
-    /// As [`Exchange::begin`].
+    /// The contract of [`Exchange::begin`] applies.
     #[inline(never)]
     unsafe fn post<W: Wire>(&mut self, engine: &mut Engine<W>) {
-        for part in self.receives.iter_mut().filter(|part| part.way == Way::Due) {
+        for part in self.receives.iter_mut().filter(|part| part.way == MessageProgress::Due) {
             let target = Target::Bytes { pointer: part.pointer, length: part.length };
-            // SAFETY: promised by the caller.
-            part.way = Way::Started(unsafe { engine.irecv(Some(part.peer), self.context, Some(part.tag), target) });
+            // SAFETY: the buffer stays writable until the receive completes (contract of `begin`).
+            part.way = MessageProgress::Started(unsafe {
+                engine.irecv(Some(part.peer), self.context, Some(part.tag), target)
+            });
         }
     }
 
-    /// What is under way, for a call that does not wait. The parts are not needed any more.
+    /// The pending part, for a nonblocking call. The message slices are not needed any more.
     pub fn rest(&self) -> Rest {
         let parts = self.sends.iter().chain(self.receives.iter());
-        let started = |part: &Part| if let Way::Started(request) = part.way { Some(request) } else { None };
+        let started = |part: &ExchangeMessage| {
+            if let MessageProgress::Started(request) = part.way { Some(request) } else { None }
+        };
         Rest { requests: parts.filter_map(started).collect(), truncated: self.truncated, lost: self.lost }
     }
 
-    /// Takes the results of requests that are complete. True when all is through.
+    /// Takes the results of completed requests. True if all messages are complete.
     pub fn settle<W: Wire>(&mut self, engine: &mut Engine<W>) -> bool {
         let mut all = true;
         for part in self.sends.iter_mut().chain(self.receives.iter_mut()) {
-            let Way::Started(request) = part.way else { continue };
+            let MessageProgress::Started(request) = part.way else { continue };
             match engine.take(request) {
                 Some(completion) => {
-                    part.way = Way::Done;
+                    part.way = MessageProgress::Done;
                     self.truncated |= completion.truncated;
                     self.lost |= completion.lost;
                 }

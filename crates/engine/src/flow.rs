@@ -1,11 +1,12 @@
-//! Flow control beyond the credit that every sender has: as long as there is memory for messages
-//! that nobody has received, senders that need it get more.
+//! Flow control beyond the initial credit: while memory for unexpected messages is available,
+//! senders that need more credit get it.
 //!
-//! Each grant is small compared with the memory that is free when it is made, and what a process
-//! has granted and not yet filled is at most a share of that, so that all ranks of a host may grant
-//! at once. Credit beyond the first is not given back to a sender when its messages are consumed:
-//! whoever still needs it asks again by running out. A sender without credit *postpones* a message:
-//! it announces it, and the receiver fetches it when it has room, or when it is matched.
+//! Each grant is small compared with the memory that is free at that moment, and the total that a
+//! process has granted but that has not been filled is at most a fraction of it, so that all ranks
+//! of a host can grant at the same time. Credit beyond the initial amount is not returned to a
+//! sender when its messages are consumed: a sender that still needs it runs out again and so asks
+//! again. A sender without credit *postpones* a message: it announces it, and the receiver fetches
+//! it as soon as there is room, or when it is matched.
 
 mod postponed;
 
@@ -15,72 +16,72 @@ use towpath_base::ids::PeerIndex;
 use towpath_transport::{Header, Wire};
 
 use crate::Engine;
-use crate::arrivals::{Action, State};
-use crate::peers::Waiting;
+use crate::arrivals::{DeferredCall, State};
+use crate::peers::WaitingSend;
 use crate::protocol::{self, MESSAGE_OVERHEAD};
-use crate::requests::Work;
+use crate::requests::PendingWork;
 use postponed::Hungry;
 
 pub(crate) use postponed::Fetch;
 
-/// Memory that is never granted: the program needs some too.
+/// Memory that is never granted, left for the application.
 const RESERVE: u64 = 64 << 20;
-/// The least that is granted at once.
+/// Smallest grant.
 const LEAST_GRANT: u64 = 64 << 10;
-/// Messages that are fetched at one time. A wire may hold resources of the receiver for each until
-/// its sender enters MPI again, and messages that are matched need them too.
+/// Maximum number of concurrent fetches. For each, a wire may hold resources of the receiver until
+/// the sender enters MPI again, and pulls of matched messages need those resources too.
 const MOST_FETCHES: usize = 2;
-/// What ranks have granted and not filled is at most this part of the free memory.
+/// Ranks may have granted, but not yet filled, at most one part in `SHARE` of the free memory.
 const SHARE: u64 = 4;
 
-/// What senders may have together, their first credit included, as long as the memory allows. Many
-/// senders get no more, so a flood from everywhere stays bounded; few may.
+/// Cap on the credit of all senders together, initial credit included, memory permitting. It bounds
+/// a burst from many senders; a few senders may exceed it.
 const TOGETHER: u64 = 108 << 20;
 
-/// Memory of the host as a rank sees it.
+/// Memory of the host as seen by one rank.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Headroom {
-    /// Bytes that may still be taken.
+    /// Bytes that can still be allocated.
     pub free: u64,
     /// Ranks that share them.
     pub ranks: u64,
 }
 
-/// What has been granted.
+/// State of flow control.
 #[derive(Default)]
 pub(crate) struct Flow {
-    /// Tells how much memory there is; without it nothing is granted.
+    /// Reports the available memory; without it nothing is granted.
     headroom: Option<Box<dyn FnMut() -> Headroom + Send>>,
-    /// Peers that have more than the first credit.
+    /// Peers whose credit exceeds the initial amount.
     extended: Vec<PeerIndex>,
-    /// Bytes that they have more, together.
+    /// Total credit of those peers beyond the initial amount, in bytes.
     extra: u64,
-    /// Messages and bytes that are being fetched.
+    /// Messages and bytes being fetched.
     fetches: usize,
     fetching: u64,
-    /// Peers that wait for room, in the order in which they have waited.
+    /// Peers that wait for room, in the order in which they began to wait.
     hungry: VecDeque<Hungry>,
-    /// No message about credit is sent any more.
+    /// Credit messages are no longer sent.
     pub(crate) ended: bool,
 }
 
 impl<W: Wire> Engine<W> {
-    /// Lets the credit of senders grow with the memory that there is.
+    /// Lets the credit of senders grow with the available memory.
     pub fn grow_within(&mut self, headroom: impl FnMut() -> Headroom + Send + 'static) {
         self.state.flow.headroom = Some(Box::new(headroom));
         let half = self.state.limits.unexpected_bytes / 2;
         self.state.peers.extend_below(u32::try_from(half).unwrap_or(u32::MAX));
     }
 
-    /// Whether a peer may have to do something before this process gets on, or this one has to look
-    /// again for memory: whoever waits looks at [`Engine::held_up`] and calls
-    /// [`Engine::look_for_room`] now and then.
+    /// True if progress may depend on a peer's action, or on memory that must be polled for. A
+    /// waiting caller then checks [`Engine::held_up`] and calls [`Engine::look_for_room`] from time
+    /// to time.
     #[inline]
     pub fn may_be_held_up(&self) -> bool {
         self.state.under_way > 0 || !self.state.flow.hungry.is_empty()
     }
 
-    /// Grants what senders wait for, if there is memory now.
+    /// Grants what senders wait for, if memory has become available.
     pub fn look_for_room(&mut self) {
         if !self.state.flow.hungry.is_empty() {
             self.state.feed();
@@ -88,9 +89,9 @@ impl<W: Wire> Engine<W> {
         }
     }
 
-    /// Sends nothing about credit from now on. For `MPI_Finalize`, once all ranks are in it: who
-    /// has left reads nothing, so a message to it would wait for room for ever, and nobody needs
-    /// credit.
+    /// Stops all credit messages. For `MPI_Finalize`, once all ranks have entered it: a process
+    /// that has left reads nothing, so a message to it would wait for room forever, and credit is
+    /// no longer needed.
     pub fn end_flow_control(&mut self) {
         let State { flow, peers, .. } = &mut self.state;
         flow.ended = true;
@@ -98,32 +99,32 @@ impl<W: Wire> Engine<W> {
         flow.hungry.clear();
         for to in peers.backlog.clone() {
             let queue = peers.at(to).queue();
-            queue.retain(|waiting| !matches!(waiting, Waiting::Control(header) if protocol::is_credit(header)));
+            queue.retain(|waiting| !matches!(waiting, WaitingSend::Control(header) if protocol::is_credit(header)));
             if queue.is_empty() {
                 peers.drained(to);
             }
         }
     }
 
-    /// A peer that has no room for a message of this process, and whether the wire has none (else
-    /// it is credit that is missing).
+    /// Returns a peer that has no room for a message from this process. The flag is true if the
+    /// wire lacks room, and false if credit is missing.
     pub fn held_up(&mut self) -> Option<(PeerIndex, bool)> {
         let requests = &mut self.state.requests;
         requests.unfinished().into_iter().find_map(|index| {
             let slot = requests.slot(index);
             match slot.work {
-                Work::Announced { postponed: true, .. } => Some((slot.completion.peer, false)),
-                Work::Queued { .. } | Work::Published { .. } => Some((slot.completion.peer, true)),
+                PendingWork::Announced { postponed: true, .. } => Some((slot.completion.peer, false)),
+                PendingWork::Queued { .. } | PendingWork::Published { .. } => Some((slot.completion.peer, true)),
                 _ => None,
             }
         })
     }
 }
 
-/// Credit.
+/// Credit accounting.
 impl State {
-    /// Counts the credit of a consumed eager message, of `length` bytes if it was kept, and gives
-    /// it back once a batch is together.
+    /// Accounts for a consumed eager message (`length` is given if it was in the unexpected queue),
+    /// and returns credit once a batch has accumulated.
     #[cold]
     pub(crate) fn consumed(&mut self, from: PeerIndex, length: Option<usize>) {
         let batch = self.limits.unexpected_bytes / 4;
@@ -137,8 +138,7 @@ impl State {
         }
     }
 
-    /// Gives the credit of consumed messages back to their sender, as far as it is not beyond the
-    /// first.
+    /// Returns the credit of consumed messages to their sender, up to the initial amount.
     fn give_back(&mut self, to: PeerIndex) {
         let first = self.limits.unexpected_bytes;
         let peer = self.peers.at(to);
@@ -154,7 +154,7 @@ impl State {
         }
     }
 
-    /// Takes bytes that a sender no longer has off what it was granted beyond the first credit.
+    /// Deducts bytes that a sender no longer holds from its credit beyond the initial amount.
     fn retire(&mut self, from: PeerIndex, bytes: usize) {
         let first = self.limits.unexpected_bytes;
         let peer = self.peers.at(from);
@@ -165,7 +165,7 @@ impl State {
         }
     }
 
-    /// Asks for the credit that other senders were granted beyond the first and do not use.
+    /// Recalls unused credit beyond the initial amount from all senders.
     fn recall(&mut self) {
         let first = self.limits.unexpected_bytes;
         let State { flow, peers, actions, .. } = self;
@@ -176,12 +176,12 @@ impl State {
             if unused > 0 && !peer.recalled {
                 peer.recalled = true;
                 let header = Header { protocol: protocol::RECALL, words: [extra as u64, 0] };
-                actions.push(Action::Control { to, header });
+                actions.push(DeferredCall::Control { to, header });
             }
         }
     }
 
-    /// A receiver wants credit back: as much of it as is not used goes.
+    /// Handles a recall from the receiver: returns as much of the wanted credit as is unused.
     pub(crate) fn return_credit(&mut self, to: PeerIndex, wanted: u64) {
         let peer = self.peers.at(to);
         let bytes = peer.credit.min(wanted as usize);
@@ -189,8 +189,8 @@ impl State {
         self.control(to, protocol::RETURN, [bytes as u64, 0]);
     }
 
-    /// A sender has returned credit. What was retired meanwhile because it had been used it gets
-    /// again.
+    /// Handles credit returned by a sender. The part that was meanwhile retired, because it had
+    /// been used, is granted again.
     pub(crate) fn credit_returned(&mut self, from: PeerIndex, bytes: usize) {
         let first = self.limits.unexpected_bytes;
         let peer = self.peers.at(from);
@@ -204,13 +204,13 @@ impl State {
         self.feed();
     }
 
-    /// The peer is to get more credit once it has used half of what it has now.
+    /// Arranges for the peer to get more credit once it has used half of what it has now.
     fn ask_again_at_half(&mut self, peer: PeerIndex) {
         let peer = self.peers.at(peer);
         peer.extend_below = u32::try_from((peer.granted.saturating_sub(peer.kept)) / 2).unwrap_or(u32::MAX);
     }
 
-    /// Grants a sender more credit before it runs out, if there is memory.
+    /// Grants a sender more credit before it runs out, if memory is available.
     #[cold]
     pub(crate) fn extend(&mut self, to: PeerIndex) {
         let room = self.room();
@@ -219,26 +219,26 @@ impl State {
         self.ask_again_at_half(to);
     }
 
-    /// Bytes that may be granted now, after a look at the memory.
+    /// Queries the memory and returns the number of bytes that may be granted now.
     fn room(&mut self) -> u64 {
         let Some(headroom) = self.flow.headroom.as_mut().map(|ask| ask()) else { return 0 };
         let spare = headroom.free.saturating_sub(RESERVE);
         let share = spare / (SHARE * headroom.ranks.max(1));
         let senders = self.flow.extended.len().max(1) as u64;
         let first = senders * self.limits.unexpected_bytes as u64;
-        // The more there are, the less they get, together too.
+        // The total shrinks as the number of senders grows, and so does each sender's part of it.
         let together = TOGETHER.saturating_sub(first).max(spare / (2 * senders * senders));
         spare.min(together).saturating_sub(self.flow.extra).min(share.saturating_sub(self.unfilled()))
     }
 
-    /// A sender's part of the room: half of it, because others may come, and no more than half of
-    /// what it has, because most need little; 0 where that is too little to be worth a message.
+    /// A sender's part of `room`: at most half, since other senders may come, and at most half of
+    /// what it has, since most need little. 0 if that is too little to be worth a message.
     fn part_of(&mut self, room: u64, to: PeerIndex) -> u64 {
         let bytes = (room / 2).min(LEAST_GRANT.max(self.peers.at(to).granted as u64 / 2));
         if bytes < LEAST_GRANT { 0 } else { bytes }
     }
 
-    /// Bytes that were granted beyond the first credit and have taken no memory yet.
+    /// Bytes granted beyond the initial credit that occupy no memory yet.
     fn unfilled(&mut self) -> u64 {
         let (first, peers) = (self.limits.unexpected_bytes, &mut self.peers);
         let unfilled = |peer: &PeerIndex| {
@@ -248,7 +248,7 @@ impl State {
         self.flow.extended.iter().map(unfilled).sum::<u64>() + self.flow.fetching
     }
 
-    /// Grants a sender so many bytes.
+    /// Grants a sender `bytes` bytes.
     fn grant(&mut self, to: PeerIndex, bytes: u64) {
         if bytes > 0 {
             self.count_grant(to, bytes);
@@ -256,7 +256,7 @@ impl State {
         }
     }
 
-    /// Counts bytes that a sender may use beyond the first credit.
+    /// Records bytes that a sender may use beyond its initial credit.
     fn count_grant(&mut self, to: PeerIndex, bytes: u64) {
         let first = self.limits.unexpected_bytes;
         let peer = self.peers.at(to);

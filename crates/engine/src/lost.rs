@@ -1,21 +1,21 @@
-//! Peers from which nothing comes any more: what needs them ends (`MPI_ERR_PROC_ABORTED`,
-//! MPI 5.0, 9.4).
+//! Lost peers: ends the operations that depend on a peer that failed or left
+//! (`MPI_ERR_PROC_ABORTED`, MPI 5.0, 9.4).
 //!
-//! A receive that names the peer ends whether the peer has failed or left MPI in order. One that
-//! accepts any source ends only when a process that may send to it has failed: whoever has left
-//! owed it nothing, and others may still send.
+//! A receive that names the peer ends whether the peer failed or left MPI in order. A receive from
+//! any source ends only when a process that may send to it fails: a process that left in order owed
+//! it nothing, and others may still send.
 
 use towpath_base::ids::{ContextId, PeerIndex};
 use towpath_transport::Wire;
 
 use crate::Engine;
-use crate::arrivals::{Action, IsMember, State};
+use crate::arrivals::{DeferredCall, IsMember, State};
 use crate::receive::ANY_PEER;
-use crate::requests::Work;
+use crate::requests::PendingWork;
 
 impl State {
-    /// Completes as lost every operation that needs the peer; messages of it that are here already
-    /// can still be received.
+    /// Completes as lost every operation that needs the peer. Messages of it that have already
+    /// arrived can still be received.
     #[cold]
     pub(crate) fn end_operations(&mut self, peer: PeerIndex) {
         self.peers.any_lost = true;
@@ -30,43 +30,43 @@ impl State {
                 continue;
             }
             slot.completion.lost = true;
-            match std::mem::replace(&mut slot.work, Work::None) {
-                Work::Posted { link, .. } => {
+            match std::mem::replace(&mut slot.work, PendingWork::None) {
+                PendingWork::Posted { link, .. } => {
                     slot.completion.bytes = 0;
                     self.posted.remove(index, link);
                     self.requests.complete(index);
                     continue;
                 }
-                Work::Published { key, .. } | Work::Announced { key, .. } => {
-                    self.actions.push(Action::Withdraw { to: peer, key });
+                PendingWork::Published { key, .. } | PendingWork::Announced { key, .. } => {
+                    self.actions.push(DeferredCall::Withdraw { to: peer, key });
                 }
-                Work::Fetching(fetch) => self.drop_fetch(*fetch),
+                PendingWork::Fetching(fetch) => self.drop_fetch(*fetch),
                 _ => {}
             }
             self.finish(index);
         }
-        // What the peer had is free for others.
+        // The peer's share of the memory is free for others.
         self.feed();
     }
 
-    /// Completes as lost the receives from any source that the failed peer might have sent to.
+    /// Completes as lost the any-source receives to which the failed peer could have sent.
     #[cold]
     pub(crate) fn end_wildcards(&mut self, peer: PeerIndex) {
         self.peers.failed.push(peer);
         for index in self.requests.unfinished() {
             let slot = self.requests.slot(index);
-            let Work::Posted { link, .. } = slot.work else { continue };
+            let PendingWork::Posted { link, .. } = slot.work else { continue };
             if slot.completion.peer != ANY_PEER || !(self.is_member)(self.posted.context_of(index, link), peer) {
                 continue;
             }
             (slot.completion.peer, slot.completion.bytes, slot.completion.lost) = (peer, 0, true);
-            slot.work = Work::None;
+            slot.work = PendingWork::None;
             self.posted.remove(index, link);
             self.requests.complete(index);
         }
     }
 
-    /// The lost peer because of which a receive or probe that finds nothing now waits in vain.
+    /// The lost peer because of which a receive or probe without a match now would wait forever.
     #[cold]
     pub(crate) fn lost_source(&self, from: Option<PeerIndex>, context: ContextId) -> Option<PeerIndex> {
         match from {
@@ -77,8 +77,8 @@ impl State {
 }
 
 impl<W: Wire> Engine<W> {
-    /// Says how to find out who may send in a context. Asked only after a peer has failed, from
-    /// inside progress: `is_member` must not come back to the engine.
+    /// Sets the function that tells who may send in a context. It is called only after a peer has
+    /// failed, from inside progress, and must not call the engine.
     pub fn ask_members(&mut self, is_member: IsMember) {
         self.state.is_member = is_member;
     }

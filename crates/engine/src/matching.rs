@@ -1,20 +1,20 @@
-//! The matching rule (MPI 5.0, 3.2.3 and 3.5), and the short ordered array that both queues look at
+//! The matching rule (MPI 5.0, 3.2.3 and 3.5), and the short ordered array that both queues search
 //! first.
 //!
 //! A pattern is a context, a key (source in the high half, tag in the low half) and a mask of the
-//! key bits that count; wildcards clear a half of the mask. Two patterns match when contexts are
-//! equal and the keys agree in every bit that both masks keep. The four possible masks are the four
-//! *kinds* by which long queues are binned.
+//! significant key bits; a wildcard clears one half of the mask. Two patterns match if their
+//! contexts are equal and their keys agree in every bit that both masks keep. The four possible
+//! masks are the four *kinds* by which long queues are binned.
 
 use towpath_base::ids::{ContextId, PeerIndex};
 
-/// "No entry" in links of all queues.
+/// "No entry" in the links of all queues.
 pub(crate) const NONE: u32 = u32::MAX;
 
-/// The masks of the kinds: exact, any tag, any source, both.
+/// The mask of each kind: exact, any tag, any source, any source and tag.
 pub(crate) const MASKS: [u64; 4] = [u64::MAX, 0xffff_ffff_0000_0000, 0x0000_0000_ffff_ffff, 0];
 
-/// What a receive or probe asks for, or what a message is.
+/// The envelope that a receive or probe accepts, or that a message has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Pattern {
     pub(crate) context: u64,
@@ -23,7 +23,7 @@ pub(crate) struct Pattern {
 }
 
 impl Pattern {
-    /// What a receive accepts; `None` is a wildcard.
+    /// The pattern of a receive; `None` is a wildcard.
     #[inline]
     pub(crate) fn receive(context: ContextId, from: Option<PeerIndex>, tag: Option<i32>) -> Pattern {
         let source = from.map_or((0, 0), |peer| (u64::from(peer.0) << 32, MASKS[1]));
@@ -37,7 +37,7 @@ impl Pattern {
         Pattern { context: words[0], key: u64::from(from.0) << 32 | words[1] & MASKS[2], mask: MASKS[0] }
     }
 
-    /// The envelope of a message, from what a pattern of it had.
+    /// The envelope of a message, rebuilt from the context and key of its pattern.
     #[inline]
     pub(crate) fn of(context: u64, key: u64) -> Pattern {
         Pattern { context, key, mask: MASKS[0] }
@@ -53,7 +53,7 @@ impl Pattern {
         self.key as u32 as i32
     }
 
-    /// Whether a receive of one pattern takes a message of the other.
+    /// True if a receive with one pattern accepts a message with the other.
     #[inline]
     pub(crate) fn matches(&self, other: &Pattern) -> bool {
         self.context == other.context && (self.key ^ other.key) & self.mask & other.mask == 0
@@ -65,30 +65,30 @@ impl Pattern {
     }
 }
 
-/// Entries that a [`Front`] holds: about where looking through them costs as much as hashing.
+/// Capacity of a [`Front`]: roughly where a linear search costs as much as hashing.
 pub(crate) const FRONT: usize = 64;
 
-/// The oldest entries of a queue in order, looked through one by one: programs rarely have more,
-/// and then no hash is computed. Its owner keeps the invariant that everything here is older than
-/// everything in its bins.
+/// The oldest entries of a queue, in order, searched linearly. Programs rarely have more, so
+/// usually no hash is computed. The owner keeps the invariant that every entry here is older than
+/// every entry in its bins.
 #[derive(Debug)]
 pub(crate) struct Front {
-    /// The entries lie in `start..end`.
+    /// The entries are in `start..end`.
     start: usize,
     end: usize,
-    /// Entries it takes at most.
+    /// Maximum number of entries.
     limit: usize,
     entries: [(Pattern, u32); FRONT],
 }
 
 impl Front {
-    /// An empty array for at most `limit` entries.
+    /// Creates an empty array for at most `limit` entries.
     pub(crate) fn new(limit: usize) -> Front {
         let nothing = (Pattern { context: 0, key: 0, mask: 0 }, NONE);
         Front { start: 0, end: 0, limit: limit.min(FRONT), entries: [nothing; FRONT] }
     }
 
-    /// Appends an entry; false when there is no room.
+    /// Appends an entry. False if it is full.
     #[inline]
     pub(crate) fn push(&mut self, pattern: Pattern, value: u32) -> bool {
         if self.end >= self.limit && !self.compact() {
@@ -99,7 +99,7 @@ impl Front {
         true
     }
 
-    /// Moves the entries to the beginning; false when they are there already.
+    /// Moves the entries to the beginning. False if they are already there.
     #[cold]
     #[inline(never)]
     fn compact(&mut self) -> bool {
@@ -136,7 +136,7 @@ impl Front {
         self.entries[position].0
     }
 
-    /// Takes the entry at a position out.
+    /// Removes the entry at a position and returns its value.
     #[inline]
     pub(crate) fn remove(&mut self, position: usize) -> u32 {
         let value = self.entries[position].1;

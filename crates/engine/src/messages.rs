@@ -1,4 +1,4 @@
-//! What the patterns above (collectives, one-sided, files) see of the engine: messages between
+//! The engine's interface to the layers above (collectives, one-sided, files): messages between the
 //! peers of a team.
 
 use std::sync::Arc;
@@ -9,63 +9,62 @@ use towpath_transport::Wire;
 
 use crate::{Engine, Mode, RequestId};
 
-/// The processes of a communicator as the patterns see them: who, in which order, and under which
-/// context.
+/// A communicator as the layers above see it: its members in rank order, and the context.
 #[derive(Clone, Debug)]
 pub struct Team {
-    /// Context of the plane the pattern uses (already `on(Plane::Collective)` for collectives).
+    /// Context of the plane in use (already `on(Plane::Collective)` for collectives).
     pub context: ContextId,
-    /// My rank in the team.
+    /// This process's rank in the team.
     pub rank: usize,
     /// The members by rank.
     pub peers: Arc<[PeerIndex]>,
 }
 
 impl Team {
-    /// How many members.
+    /// Number of members.
     pub fn size(&self) -> usize {
         self.peers.len()
     }
 }
 
-/// Names a message under way.
+/// Names a message in flight.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Ticket(pub u64);
 
 /// How a message ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Outcome {
-    /// Bytes moved.
+    /// Bytes transferred.
     pub bytes: usize,
     /// The message was longer than the target.
     pub truncated: bool,
-    /// The peer died before the message was through.
+    /// The peer was lost before the message was complete.
     pub lost: bool,
 }
 
-/// Starting and completing messages without blocking. Implemented by the engine, and by fakes in
-/// tests.
+/// Nonblocking start and completion of messages. Implemented by the engine, and by fakes in tests.
 pub trait Messages {
-    /// Starts a standard send. `rank` is my rank in the team.
+    /// Starts a standard send. `rank` is this process's rank in the team.
     ///
     /// # Safety
-    /// The memory behind `source` must live and stay unchanged until the ticket is complete.
+    /// The memory behind `source` must stay valid and unchanged until the ticket is complete.
     unsafe fn start_send(&mut self, to: PeerIndex, context: ContextId, tag: i32, rank: usize, source: Source)
     -> Ticket;
 
     /// Starts a receive from one peer with one tag.
     ///
     /// # Safety
-    /// The memory behind `target` must live and be left alone until the ticket is complete.
+    /// The memory behind `target` must stay valid, and must not be accessed, until the ticket is
+    /// complete.
     unsafe fn start_receive(&mut self, from: PeerIndex, context: ContextId, tag: i32, target: Target) -> Ticket;
 
-    /// The outcome once the message is complete; the ticket is spent then and must not be asked
+    /// Returns the outcome once the message is complete. This consumes the ticket; do not poll it
     /// again.
     fn poll(&mut self, ticket: Ticket) -> Option<Outcome>;
 }
 
-/// Marks the ticket of a send that was complete at once; its length lies below. No request has this
-/// bit.
+/// Marks the ticket of a send that completed immediately; the low bits hold its length. No request
+/// id has this bit set.
 const DONE: u64 = 1 << 63;
 
 impl<W: Wire> Messages for Engine<W> {
@@ -79,17 +78,18 @@ impl<W: Wire> Messages for Engine<W> {
     ) -> Ticket {
         let rank = rank as u32;
         if let Source::Bytes { pointer, length } = source
-            // SAFETY: promised by the caller.
+            // SAFETY: `pointer` is readable for `length` bytes: `source` is valid (this function's
+            // contract).
             && unsafe { self.try_send_now(to, context, tag, rank, pointer, length) }.is_some()
         {
             return Ticket(DONE | length as u64);
         }
-        // SAFETY: promised by the caller.
+        // SAFETY: `source` stays valid until the ticket is complete (this function's contract).
         Ticket(unsafe { self.isend(to, context, tag, rank, source, Mode::Standard) }.0)
     }
 
     unsafe fn start_receive(&mut self, from: PeerIndex, context: ContextId, tag: i32, target: Target) -> Ticket {
-        // SAFETY: promised by the caller.
+        // SAFETY: `target` stays valid until the ticket is complete (this function's contract).
         Ticket(unsafe { self.irecv(Some(from), context, Some(tag), target) }.0)
     }
 

@@ -1,56 +1,55 @@
-//! What the engine keeps for each peer: one cache line of counters, and a queue only while
-//! something waits.
+//! Per-peer state: one cache line of counters, and a queue that exists only if it was ever needed.
 //!
-//! Credit (the bound on floods): a sender may have [`Limits::unexpected_bytes`](crate::Limits) of
-//! eager messages under way to a peer, and what the receiver grants beyond (`flow`); the receiver
-//! gives consumed bytes back in batches. Without credit a message is announced, never delayed.
-//! Order: while the queue of a peer holds anything, everything to that peer goes through it.
+//! Credit bounds bursts: a sender may have [`Limits::unexpected_bytes`](crate::Limits) of eager
+//! messages unconsumed at a peer, plus what the receiver grants beyond that (`flow`). The receiver
+//! returns consumed bytes in batches. A message without credit is announced, not delayed. Order:
+//! while the queue of a peer is not empty, every message to that peer is appended to it.
 
 use std::collections::VecDeque;
 
 use towpath_base::ids::PeerIndex;
 use towpath_transport::Header;
 
-/// Something that waits for room on the wire.
+/// An entry that waits for room on the wire.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Waiting {
-    /// A send by its request index.
+pub(crate) enum WaitingSend {
+    /// A send, by its request index.
     Send(u32),
-    /// A message of the engine's own.
+    /// A control message.
     Control(Header),
 }
 
-/// One peer.
+/// State of one peer.
 #[derive(Debug)]
-pub(crate) struct Peer {
+pub(crate) struct PeerState {
     /// Eager bytes that may still be sent.
     pub(crate) credit: usize,
-    /// Eager bytes consumed and not yet given back.
+    /// Eager bytes consumed and not yet returned as credit.
     pub(crate) consumed: usize,
-    /// Eager bytes that this peer may have under way to this process, kept ones included.
+    /// Eager bytes that this peer may have unconsumed at this process, unexpected ones included.
     pub(crate) granted: usize,
     /// Eager bytes of this peer in the unexpected queue.
     pub(crate) kept: usize,
-    /// Messages of the program sent so far.
+    /// Application messages sent so far.
     pub(crate) sent: u64,
-    /// Messages of the program received so far.
+    /// Application messages received so far.
     pub(crate) arrived: u64,
-    /// Once fewer bytes of what was granted are left to the peer, it is to get more.
+    /// The peer gets more credit once fewer bytes than this are left to it.
     pub(crate) extend_below: u32,
     /// The peer was asked to return credit and has not answered.
     pub(crate) recalled: bool,
-    /// The queue holds something, or the peer is lost: nothing may be sent past it.
+    /// The queue is not empty, or the peer is lost: nothing may bypass it.
     pub(crate) blocked: bool,
-    /// Nothing comes from or goes to this peer any more.
+    /// No more messages from or to this peer.
     pub(crate) lost: bool,
-    /// Boxed because most peers never have one and the record is to stay one cache line.
+    /// Boxed because most peers never need one and `PeerState` must fit one cache line.
     #[expect(clippy::box_collection)]
-    queue: Option<Box<VecDeque<Waiting>>>,
+    queue: Option<Box<VecDeque<WaitingSend>>>,
 }
 
-impl Peer {
-    /// The waiting queue, made when first needed.
-    pub(crate) fn queue(&mut self) -> &mut VecDeque<Waiting> {
+impl PeerState {
+    /// The queue, created on first use.
+    pub(crate) fn queue(&mut self) -> &mut VecDeque<WaitingSend> {
         self.queue.get_or_insert_default()
     }
 }
@@ -58,20 +57,20 @@ impl Peer {
 /// All peers by index.
 #[derive(Debug)]
 pub(crate) struct Peers {
-    table: Vec<Peer>,
+    table: Vec<PeerState>,
     credit: usize,
-    /// [`Peer::extend_below`] of new peers.
+    /// [`PeerState::extend_below`] of new peers.
     extend_below: u32,
-    /// Peers with something in their queue.
+    /// Peers with a non-empty queue.
     pub(crate) backlog: Vec<PeerIndex>,
-    /// Some peer is lost.
+    /// True if any peer is lost.
     pub(crate) any_lost: bool,
-    /// Those that are lost and have not left in order.
+    /// Lost peers that failed rather than left in order.
     pub(crate) failed: Vec<PeerIndex>,
 }
 
 impl Peers {
-    /// A table for `peers` peers, each with this credit to start with.
+    /// Creates a table of `peers` peers, each with this initial credit.
     pub(crate) fn new(peers: usize, credit: usize) -> Peers {
         let mut all = Peers {
             table: Vec::new(),
@@ -89,7 +88,7 @@ impl Peers {
     fn grow(&mut self, peers: usize) {
         let credit = self.credit;
         let extend_below = self.extend_below;
-        let fresh = || Peer {
+        let fresh = || PeerState {
             credit,
             consumed: 0,
             granted: credit,
@@ -105,15 +104,15 @@ impl Peers {
         self.table.resize_with(peers, fresh);
     }
 
-    /// From now on peers are to get more once fewer bytes of what was granted are left to them.
+    /// Sets [`PeerState::extend_below`] of all present and future peers.
     pub(crate) fn extend_below(&mut self, bytes: u32) {
         self.extend_below = bytes;
         self.table.iter_mut().for_each(|peer| peer.extend_below = bytes);
     }
 
-    /// A peer, added when it is new.
+    /// The state of a peer, added if it is new.
     #[inline]
-    pub(crate) fn at(&mut self, peer: PeerIndex) -> &mut Peer {
+    pub(crate) fn at(&mut self, peer: PeerIndex) -> &mut PeerState {
         if peer.slot() < self.table.len() {
             return &mut self.table[peer.slot()];
         }
@@ -121,14 +120,14 @@ impl Peers {
         &mut self.table[peer.slot()]
     }
 
-    /// Whether the peer is known to be lost.
+    /// True if the peer is known to be lost.
     #[inline]
     pub(crate) fn is_lost(&self, peer: PeerIndex) -> bool {
         self.any_lost && self.table.get(peer.slot()).is_some_and(|peer| peer.lost)
     }
 
-    /// Puts something at the end of the queue to a peer.
-    pub(crate) fn wait(&mut self, to: PeerIndex, what: Waiting) {
+    /// Appends an entry to a peer's queue.
+    pub(crate) fn wait(&mut self, to: PeerIndex, what: WaitingSend) {
         let peer = self.at(to);
         peer.queue().push_back(what);
         if !peer.blocked {
@@ -137,7 +136,7 @@ impl Peers {
         }
     }
 
-    /// The queue to a peer has run empty (or the peer is lost): takes it off the backlog.
+    /// Removes a peer from the backlog, because its queue is empty or the peer is lost.
     pub(crate) fn drained(&mut self, to: PeerIndex) {
         let peer = self.at(to);
         peer.blocked = peer.lost;
@@ -151,15 +150,15 @@ mod tests {
 
     #[test]
     fn a_peer_fits_a_cache_line() {
-        assert!(size_of::<Peer>() <= 64, "{}", size_of::<Peer>());
+        assert!(size_of::<PeerState>() <= 64, "{}", size_of::<PeerState>());
     }
 
     #[test]
     fn new_peers_have_credit_and_queues_block() {
         let mut peers = Peers::new(1, 400);
         assert_eq!(peers.at(PeerIndex(9)).credit, 400);
-        peers.wait(PeerIndex(3), Waiting::Send(1));
-        peers.wait(PeerIndex(3), Waiting::Send(2));
+        peers.wait(PeerIndex(3), WaitingSend::Send(1));
+        peers.wait(PeerIndex(3), WaitingSend::Send(2));
         assert!(peers.at(PeerIndex(3)).blocked);
         assert_eq!(peers.backlog, [PeerIndex(3)]);
         peers.drained(PeerIndex(3));

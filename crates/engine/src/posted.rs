@@ -1,48 +1,48 @@
-//! The queue of posted receives: an arriving message takes the oldest one that matches (MPI 5.0,
+//! The queue of posted receives. An arriving message takes the oldest one that matches (MPI 5.0,
 //! 3.5).
 //!
-//! The oldest few entries lie in a [`Front`] and are looked through one by one; the others are
-//! binned by kind and key, so an arrival asks at most four bins and takes the entry with the
-//! smallest order number, whatever the length of the queue. Invariant: every entry of the front is
-//! older than every binned one (the front takes an entry only while no bin holds any).
+//! The oldest few entries are in a [`Front`], which is searched linearly. The others are binned by
+//! kind and key, so an arrival checks at most four bins and takes the entry with the smallest order
+//! number, whatever the length of the queue. Invariant: every entry in the front is older than
+//! every binned one (the front accepts an entry only while no bin has any).
 
 use towpath_base::ids::ContextId;
 
-use crate::bins::{Bins, Links, Neighbors};
+use crate::bins::{BinLinks, Bins, Links};
 use crate::matching::{Front, NONE, Pattern};
 
 /// A binned receive.
 #[derive(Debug)]
 struct Binned {
     pattern: Pattern,
-    /// Grows from receive to receive.
+    /// Position in posting order; increases with every binned receive.
     order: u64,
     request: u32,
-    neighbors: Neighbors,
+    neighbors: BinLinks,
 }
 
 impl Links for Vec<Binned> {
-    fn of(&mut self, entry: u32) -> &mut Neighbors {
+    fn of(&mut self, entry: u32) -> &mut BinLinks {
         &mut self[entry as usize].neighbors
     }
 }
 
 /// Posted receives; values are request indices.
 #[derive(Debug)]
-pub(crate) struct Posted {
+pub(crate) struct PostedReceives {
     front: Front,
     binned: usize,
     order: u64,
     bins: Bins,
-    /// The binned receives, and entries that are free for others.
+    /// The binned receives, including free entries.
     pool: Vec<Binned>,
     free: Vec<u32>,
 }
 
-impl Posted {
-    /// An empty queue whose front takes at most `limit` entries.
-    pub(crate) fn new(limit: usize) -> Posted {
-        Posted {
+impl PostedReceives {
+    /// Creates an empty queue whose front takes at most `limit` entries.
+    pub(crate) fn new(limit: usize) -> PostedReceives {
+        PostedReceives {
             front: Front::new(limit),
             binned: 0,
             order: 0,
@@ -52,7 +52,7 @@ impl Posted {
         }
     }
 
-    /// Appends a receive. Returns its link for [`Posted::remove`].
+    /// Appends a receive. Returns its link for [`PostedReceives::remove`].
     #[inline]
     pub(crate) fn add(&mut self, pattern: Pattern, request: u32) -> u32 {
         if self.binned == 0 && self.front.push(pattern, request) {
@@ -66,7 +66,7 @@ impl Posted {
     fn bin(&mut self, pattern: Pattern, request: u32) -> u32 {
         self.binned += 1;
         self.order += 1;
-        let binned = Binned { pattern, order: self.order, request, neighbors: Neighbors::NONE };
+        let binned = Binned { pattern, order: self.order, request, neighbors: BinLinks::NONE };
         let at = match self.free.pop() {
             Some(at) => {
                 self.pool[at as usize] = binned;
@@ -89,7 +89,7 @@ impl Posted {
         request
     }
 
-    /// Takes the oldest receive that matches an arriving message.
+    /// Removes and returns the oldest receive that matches an arriving message.
     #[inline]
     pub(crate) fn take(&mut self, message: &Pattern) -> Option<u32> {
         if let Some(position) = self.front.find(message) {
@@ -107,14 +107,14 @@ impl Posted {
         Some(self.unbin(oldest))
     }
 
-    /// The context of a receive that has not been matched.
+    /// The context of an unmatched receive.
     pub(crate) fn context_of(&self, request: u32, link: u32) -> ContextId {
         let of_front = || self.front.position(request).map(|position| self.front.pattern(position));
         let pattern = if link == NONE { of_front() } else { Some(self.pool[link as usize].pattern) };
         ContextId(pattern.expect("the receive is posted").context)
     }
 
-    /// Takes a receive back that has not been matched.
+    /// Removes an unmatched receive.
     pub(crate) fn remove(&mut self, request: u32, link: u32) {
         if link != NONE {
             self.unbin(link);
@@ -149,7 +149,7 @@ mod tests {
     proptest! {
         #[test]
         fn the_oldest_match_is_taken(limit in prop_oneof![Just(3usize), Just(64)], events in prop::collection::vec(event(), 1..300)) {
-            let mut posted = Posted::new(limit);
+            let mut posted = PostedReceives::new(limit);
             let mut naive: Vec<(Pattern, u32, u32)> = Vec::new();
             for (number, event) in events.into_iter().enumerate() {
                 match event {

@@ -1,7 +1,7 @@
-//! Probing: looking at a message without receiving it, and taking it out for a matched receive (MPI
+//! Probing: inspecting a message without receiving it, and extracting it for a matched receive (MPI
 //! 5.0, 3.8).
 //!
-//! Probes see what has arrived; they make no progress themselves.
+//! Probes see only messages that have arrived; they make no progress.
 
 use towpath_base::ids::{ContextId, PeerIndex};
 use towpath_transport::Wire;
@@ -10,7 +10,7 @@ use crate::Engine;
 use crate::matching::Pattern;
 use crate::unexpected::Seen;
 
-/// What a probe tells of a message.
+/// The result of a probe.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Envelope {
     /// Sender.
@@ -29,21 +29,21 @@ impl Envelope {
     }
 }
 
-/// Names a message taken out by a matched probe, until it is received.
+/// Names a message extracted by a matched probe, until it is received.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct MessageId(pub u64);
 
 impl<W: Wire> Engine<W> {
-    /// The oldest message here that a receive with these arguments would match; `None` arguments
-    /// are wildcards.
+    /// Returns the oldest arrived message that a receive with these arguments would match; `None`
+    /// arguments are wildcards.
     #[inline]
     pub fn iprobe(&mut self, from: Option<PeerIndex>, context: ContextId, tag: Option<i32>) -> Option<Envelope> {
         let at = self.state.unexpected.find(&Pattern::receive(context, from, tag))?;
         Some(Envelope::of(self.state.unexpected.see(at)))
     }
 
-    /// As [`Engine::iprobe`], and takes the message out of matching: only [`Engine::imrecv`]
-    /// receives it now.
+    /// Like [`Engine::iprobe`], but extracts the message from matching: from now on only
+    /// [`Engine::imrecv`] receives it.
     pub fn improbe(
         &mut self,
         from: Option<PeerIndex>,
@@ -56,7 +56,7 @@ impl<W: Wire> Engine<W> {
         Some((MessageId(u64::from(generation) << 32 | u64::from(at)), envelope))
     }
 
-    /// The lost peer because of which a probe that finds nothing now asks in vain; `None` for
+    /// The lost peer because of which a probe without a match now would wait forever. `None` for
     /// `from` is a wildcard.
     #[inline]
     pub fn probes_in_vain(&self, from: Option<PeerIndex>, context: ContextId) -> Option<PeerIndex> {

@@ -1,16 +1,16 @@
-//! Progress: lets the wire report, then carries out what the reports asked for, then sends what
-//! waited for room.
+//! The progress engine: lets the wire report, then carries out the deferred calls, then retries the
+//! sends that waited for room.
 
 use towpath_base::ids::PeerIndex;
 use towpath_transport::Wire;
 
 use crate::Engine;
-use crate::arrivals::Action;
-use crate::peers::Waiting;
+use crate::arrivals::DeferredCall;
+use crate::peers::WaitingSend;
 use crate::protocol;
 
 impl<W: Wire> Engine<W> {
-    /// Moves everything that can move. True when anything happened: callers spin on false.
+    /// Advances everything that can advance. True if anything happened; callers spin on false.
     #[inline]
     pub fn progress(&mut self) -> bool {
         let moved = self.wire.progress(&mut self.state);
@@ -32,14 +32,14 @@ impl<W: Wire> Engine<W> {
         moved | sent
     }
 
-    /// Sends from the queue of a peer until the wire refuses. True when anything was sent.
+    /// Sends from a peer's queue until the wire refuses. True if anything was sent.
     fn drain_queue(&mut self, to: PeerIndex) -> bool {
         let mut sent = false;
         while let Some(waiting) = self.state.peers.at(to).queue().front().copied() {
             let outcome = match waiting {
-                Waiting::Send(index) => self.transmit(index),
-                // SAFETY: no payload.
-                Waiting::Control(header) => unsafe { self.wire.short(to, &header, std::ptr::null(), 0) },
+                WaitingSend::Send(index) => self.transmit(index),
+                // SAFETY: a payload of length 0 is not read.
+                WaitingSend::Control(header) => unsafe { self.wire.short(to, &header, std::ptr::null(), 0) },
             };
             if outcome.is_err() {
                 return sent;
@@ -51,7 +51,7 @@ impl<W: Wire> Engine<W> {
         sent
     }
 
-    /// Carries out the noted actions.
+    /// Carries out the deferred calls.
     #[inline]
     pub(crate) fn act(&mut self) {
         if !self.state.actions.is_empty() {
@@ -64,29 +64,30 @@ impl<W: Wire> Engine<W> {
         let Engine { wire, state } = self;
         for action in state.actions.drain(..) {
             match action {
-                Action::Control { to, header } => {
+                DeferredCall::Control { to, header } => {
                     let peer = state.peers.at(to);
                     if peer.lost || (state.flow.ended && protocol::is_credit(&header)) {
                         continue;
                     }
-                    // SAFETY: no payload.
+                    // SAFETY: a payload of length 0 is not read.
                     if peer.blocked || unsafe { wire.short(to, &header, std::ptr::null(), 0) }.is_err() {
-                        state.peers.wait(to, Waiting::Control(header));
+                        state.peers.wait(to, WaitingSend::Control(header));
                     }
                 }
-                // SAFETY: whoever started the receive keeps its target alive until the request is
-                // complete, and it is not complete before the wire reports the pull; a pull without
-                // a request has no bytes to write.
-                Action::Pull { from, key, token, target } => unsafe { wire.pull(from, key, token, target) },
-                Action::Withdraw { to, key } => {
+                // SAFETY: the target is valid until the wire reports the pull or the loss of the
+                // peer: the request behind `token` is incomplete until then (contract of `irecv`),
+                // and a fetch keeps its buffer. Wires drop a pull from a peer whose loss they have
+                // reported. A pull without a request has length 0 and writes nothing.
+                DeferredCall::Pull { from, key, token, target } => unsafe { wire.pull(from, key, token, target) },
+                DeferredCall::Withdraw { to, key } => {
                     wire.withdraw(to, key);
                 }
             }
         }
     }
 
-    /// True while a send or a pull is not through, or the wire owes something: `MPI_Finalize` makes
-    /// progress until it is false. Receives that nobody matched do not count.
+    /// True while a send or pull is incomplete, or the wire has work pending. `MPI_Finalize` makes
+    /// progress until it is false. Unmatched receives do not count.
     pub fn busy(&self) -> bool {
         let state = &self.state;
         state.under_way > 0 || !state.actions.is_empty() || !state.peers.backlog.is_empty() || self.wire.busy()

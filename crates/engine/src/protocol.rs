@@ -1,57 +1,58 @@
-//! What the engine writes into the headers: the protocol numbers and the two words of each.
+//! The engine's header format: the protocol numbers and the two words of each.
 //!
-//! Messages of the program (`EAGER`, `EAGER_SYNCHRONOUS`, `ANNOUNCE`, `POSTPONE`) carry the
-//! envelope: words[0] is the context, words[1] the tag in the low half and the sender's rank in the
-//! high half. The other protocols have no payload and use the words as written below. Messages of
-//! the program are numbered per pair by counting on both sides, which works because a wire keeps
-//! order: that number names a message in a cancel request without a byte in the header.
+//! Application messages (`EAGER`, `EAGER_SYNCHRONOUS`, `ANNOUNCE`, `POSTPONE`) carry the envelope:
+//! words[0] is the context; words[1] has the tag in the low half and the sender's rank in the high
+//! half. The other protocols have no payload and use the words as described below. Both sides
+//! number the application messages of a pair by counting, which works because a wire keeps order. A
+//! cancel request names a message by this sequence number, so the number needs no space in the
+//! header.
 
 use towpath_base::ids::ContextId;
 use towpath_transport::Header;
 
 /// The payload is the message.
 pub const EAGER: u8 = 1;
-/// The payload is the sender's request (8 bytes), then the message; the receiver answers
+/// The payload is the sender's request (8 bytes), then the message. The receiver replies
 /// [`ACKNOWLEDGE`] on matching.
 pub const EAGER_SYNCHRONOUS: u8 = 2;
-/// The payload is a region key (16 bytes) and the message's length (8 bytes); the receiver pulls on
+/// The payload is a region key (16 bytes) and the message's length (8 bytes). The receiver pulls on
 /// matching.
 pub const ANNOUNCE: u8 = 3;
 /// A synchronous message was matched: words[0] is the sender's request.
 pub const ACKNOWLEDGE: u8 = 4;
-/// The sender wants a message back: words[0] is the message's number in the pair, words[1] the
-/// sender's request.
+/// The sender asks to cancel a message: words[0] is the message's sequence number in the pair,
+/// words[1] the sender's request.
 pub const CANCEL: u8 = 5;
-/// Answer to [`CANCEL`]: words[0] is the sender's request, words[1] is 1 when the message was still
-/// unmatched and is gone.
+/// Reply to [`CANCEL`]: words[0] is the sender's request, words[1] is 1 if the message was still
+/// unmatched and has been dropped.
 pub const CANCELLED: u8 = 6;
 /// The sender may send words[0] more bytes of eager messages.
 pub const CREDIT: u8 = 7;
 
-/// As [`ANNOUNCE`], of a message that would have been eager had its sender had credit: the receiver
-/// may pull before matching.
+/// Like [`ANNOUNCE`], for a message that would have been eager if its sender had had credit. The
+/// receiver may pull before matching.
 pub const POSTPONE: u8 = 8;
 
-/// The receiver wants back up to words[0] bytes of credit that the sender does not use.
+/// The receiver recalls up to words[0] bytes of unused credit.
 pub const RECALL: u8 = 9;
-/// Answer to [`RECALL`]: the sender gives words[0] bytes of credit back.
+/// Reply to [`RECALL`]: the sender returns words[0] bytes of credit.
 pub const RETURN: u8 = 10;
 
-/// Whether a message is about credit only.
+/// True if the message only concerns credit.
 pub(crate) fn is_credit(header: &Header) -> bool {
     matches!(header.protocol, CREDIT | RECALL | RETURN)
 }
 
-/// Bytes in front of a synchronous eager message.
+/// Bytes before the message in the payload of [`EAGER_SYNCHRONOUS`].
 pub const REQUEST_BYTES: usize = 8;
 /// Payload bytes of an announcement.
 pub const ANNOUNCEMENT_BYTES: usize = 24;
 
-/// What one message costs of its sender's credit besides its bytes: the room that a waiting message
-/// takes at the receiver.
+/// Credit that a message costs in addition to its bytes: the space that an unexpected message
+/// occupies at the receiver.
 pub const MESSAGE_OVERHEAD: usize = 64;
 
-/// Header of a message of the program.
+/// Header of an application message.
 #[inline]
 pub(crate) fn envelope(protocol: u8, context: ContextId, tag: i32, rank: u32) -> Header {
     Header { protocol, words: [context.0, u64::from(rank) << 32 | u64::from(tag.cast_unsigned())] }

@@ -1,4 +1,5 @@
-//! Receiving: first the unexpected queue, then the posted one (MPI 5.0, 3.2.4 and 3.7.2).
+//! Receiving: searches the unexpected queue first, then posts the receive (MPI 5.0, 3.2.4 and
+//! 3.7.2).
 
 use towpath_base::ids::{ContextId, PeerIndex};
 use towpath_base::transfer::Target;
@@ -8,14 +9,14 @@ use crate::Engine;
 use crate::arrivals::deliver;
 use crate::matching::{NONE, Pattern};
 use crate::probe::MessageId;
-use crate::requests::{Completion, RequestId, Work};
+use crate::requests::{Completion, PendingWork, RequestId};
 
-/// Peer of a receive that accepts any source, while it is not matched.
+/// Peer of an any-source receive that has not been matched.
 pub(crate) const ANY_PEER: PeerIndex = PeerIndex(u32::MAX);
 
 impl<W: Wire> Engine<W> {
-    /// Receives completely into `capacity` contiguous bytes, if a matching eager message is here
-    /// already. No request. `None` when nothing happened: use [`Engine::irecv`].
+    /// Receives into `capacity` contiguous bytes, if a matching eager message has already arrived.
+    /// Needs no request. On `None` nothing has happened; use [`Engine::irecv`].
     ///
     /// # Safety
     /// `pointer` must be writable for `capacity` bytes.
@@ -29,14 +30,15 @@ impl<W: Wire> Engine<W> {
         capacity: usize,
     ) -> Option<Completion> {
         let at = self.state.unexpected.find(&Pattern::receive(context, from, tag))?;
-        // SAFETY: the message is readable; the caller vouches for the target.
+        // SAFETY: `payload` is readable for `length` bytes, and `pointer` writable for `capacity`
+        // bytes (this function's contract).
         self.receive_waiting(at, |payload, length| unsafe {
             deliver(&mut Target::Bytes { pointer, length: capacity }, Here(payload, length))
         })
     }
 
-    /// Delivers a waiting message if its bytes are here. `take` gets the bytes and their number,
-    /// and says how many had room and whether some had none.
+    /// Delivers an unexpected message if its bytes have arrived. `take` gets the bytes and their
+    /// number, and returns how many it stored and whether the message was truncated.
     pub(crate) fn receive_waiting(
         &mut self,
         at: u32,
@@ -57,7 +59,8 @@ impl<W: Wire> Engine<W> {
     /// Starts a receive; `None` is a wildcard.
     ///
     /// # Safety
-    /// The memory behind `target` must live and be left alone until the request is complete.
+    /// The memory behind `target` must stay valid, and must not be accessed, until the request is
+    /// complete.
     #[inline]
     pub unsafe fn irecv(
         &mut self,
@@ -77,31 +80,31 @@ impl<W: Wire> Engine<W> {
         }
         let state = &mut self.state;
         let completion = Completion::of(from.unwrap_or(ANY_PEER), u32::MAX, tag.unwrap_or(-1), 0);
-        let index = state.requests.add(completion, Work::Posted { target, link: NONE });
+        let index = state.requests.add(completion, PendingWork::Posted { target, link: NONE });
         let link = state.posted.add(pattern, index);
         if link != NONE
-            && let Work::Posted { link: place, .. } = &mut state.requests.slot(index).work
+            && let PendingWork::Posted { link: place, .. } = &mut state.requests.slot(index).work
         {
             *place = link;
         }
         state.requests.id(index)
     }
 
-    /// A receive that waits for a peer that is lost and has left nothing behind.
+    /// Creates the completed request of a receive from a lost peer that has no message left.
     #[cold]
     #[inline(never)]
     fn receive_never(&mut self, peer: PeerIndex) -> RequestId {
         let completion = Completion { lost: true, ..Completion::of(peer, u32::MAX, -1, 0) };
-        let index = self.state.requests.add(completion, Work::None);
+        let index = self.state.requests.add(completion, PendingWork::None);
         self.state.requests.complete(index);
         self.state.requests.id(index)
     }
 
-    /// Receives the waiting message `at`.
+    /// Receives the unexpected message in node `at`.
     #[inline(never)]
     pub(crate) fn receive_found(&mut self, at: u32, target: Target) -> RequestId {
         let state = &mut self.state;
-        let index = state.requests.add(Completion::of(ANY_PEER, u32::MAX, -1, 0), Work::None);
+        let index = state.requests.add(Completion::of(ANY_PEER, u32::MAX, -1, 0), PendingWork::None);
         let id = state.requests.id(index);
         let message = state.unexpected.take(at);
         state.receive(index, target, message);
@@ -109,15 +112,15 @@ impl<W: Wire> Engine<W> {
         id
     }
 
-    /// Starts the receive of a message that [`Engine::improbe`] took out; `None` when the message
-    /// has been received already.
+    /// Starts the receive of a message that [`Engine::improbe`] extracted; `None` if it has already
+    /// been received.
     ///
     /// # Safety
-    /// As [`Engine::irecv`].
+    /// The contract of [`Engine::irecv`] applies to `target`.
     pub unsafe fn imrecv(&mut self, message: MessageId, target: Target) -> Option<RequestId> {
         let state = &mut self.state;
         let message = state.unexpected.take_extracted(message.0 as u32, (message.0 >> 32) as u16)?;
-        let index = state.requests.add(Completion::of(message.from, message.rank, message.tag, 0), Work::None);
+        let index = state.requests.add(Completion::of(message.from, message.rank, message.tag, 0), PendingWork::None);
         let id = state.requests.id(index);
         state.receive(index, target, message);
         self.act();

@@ -1,9 +1,10 @@
-//! Requests: a slab of slots that are used again, named by index and generation.
+//! Requests: a slab of reusable slots, named by index and generation.
 //!
 //! A slot owns what its operation still needs (the target of a posted receive, the source of a
-//! queued send). Slots are reused last-in first-out, so a program that waits for each message stays
-//! in one warm line. Invariant: `complete` is set exactly once in the life of a request, except
-//! that a cancel of a finished eager send opens it again until the answer.
+//! queued send). Free slots are reused in LIFO order, so a program that waits for each message
+//! stays within one cached slot. Invariant: `complete` is set exactly once in the life of a
+//! request, except that cancelling a finished eager send clears it again until the receiver's
+//! answer.
 
 use towpath_base::ids::{ContextId, PeerIndex};
 use towpath_base::transfer::{Source, Target};
@@ -22,22 +23,22 @@ pub struct RequestId(pub u64);
 pub struct Completion {
     /// The other side: the sender of a received message, the receiver of a sent one.
     pub peer: PeerIndex,
-    /// Rank of the sender in the communicator, as it wrote it into the message.
+    /// Rank of the sender in the communicator, as sent with the message.
     pub source_rank: u32,
     /// Tag of the message.
     pub tag: i32,
-    /// Bytes that reached the target, or bytes of the message sent.
+    /// Bytes delivered to the target, or bytes of the message sent.
     pub bytes: u64,
     /// The message was longer than the target; the target is full.
     pub truncated: bool,
-    /// The operation was cancelled: nothing was received, or no receive will see the message.
+    /// The operation was cancelled: nothing was received, or no receive will match the message.
     pub cancelled: bool,
-    /// The peer was lost before the operation was through.
+    /// The peer was lost before the operation was complete.
     pub lost: bool,
 }
 
 impl Completion {
-    /// The result of an operation with `peer` of which nothing else is known yet.
+    /// The result of an operation with `peer`, with all flags clear.
     #[inline]
     pub(crate) fn of(peer: PeerIndex, source_rank: u32, tag: i32, bytes: u64) -> Completion {
         Completion { peer, source_rank, tag, bytes, truncated: false, cancelled: false, lost: false }
@@ -47,31 +48,31 @@ impl Completion {
 /// The message that a request waits for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Pending {
-    /// Whether the message is to be received; else it is to be sent.
+    /// True if the message is to be received, false if it is to be sent.
     pub receives: bool,
-    /// The other side; `None`: any.
+    /// The other side; `None` is any.
     pub peer: Option<PeerIndex>,
-    /// Tag of the message; `None`: any.
+    /// Tag of the message; `None` is any.
     pub tag: Option<i32>,
 }
 
-/// A message that has no number in its pair yet, or may no longer be called back.
+/// Marks a message without a sequence number, or one that can no longer be cancelled.
 pub(crate) const UNNUMBERED: u64 = u64::MAX;
 
-/// What an operation waits for, and what it owns meanwhile.
-pub(crate) enum Work {
+/// What an operation waits for, and what it owns in the meantime.
+pub(crate) enum PendingWork {
     /// Nothing: free or complete.
     None,
     /// A receive in the posted queue.
     Posted { target: Target, link: u32 },
-    /// A receive whose bytes the wire is bringing.
+    /// A receive whose bytes the wire is pulling.
     Pulling,
-    /// A message whose bytes the wire is bringing before it is matched. Boxed because few are.
+    /// A message being fetched before it is matched. Boxed because it is rare and large.
     Fetching(Box<Fetch>),
-    /// A send that waits in the queue of its peer.
+    /// A send in the queue of its peer.
     Queued { source: Source, context: ContextId, mode: Mode },
-    /// A published send whose announcement waits in the queue of its peer.
-    /// It is `postponed` for lack of credit.
+    /// A published send whose announcement is in the queue of its peer; `postponed` if it only
+    /// lacks credit.
     Published { key: RegionKey, context: ContextId, postponed: bool },
     /// An announced send whose region has not been released.
     Announced { key: RegionKey, postponed: bool },
@@ -84,35 +85,35 @@ pub(crate) enum Work {
 pub(crate) struct Slot {
     generation: u32,
     pub(crate) complete: bool,
-    /// Nobody will ask for the result: the slot is freed on completion.
+    /// The result will not be read: the slot is freed on completion.
     detached: bool,
     pub(crate) completion: Completion,
-    /// Number of a sent message in its pair, or [`UNNUMBERED`].
+    /// Sequence number of a sent message in its pair, or [`UNNUMBERED`].
     pub(crate) sequence: u64,
-    pub(crate) work: Work,
+    pub(crate) work: PendingWork,
 }
 
-/// Replaces work that owns nothing, without the code that would drop it.
+/// Replaces work that owns nothing, without running its drop code.
 #[inline(always)]
-fn replace_spent(work: &mut Work, next: Work) {
+fn replace_spent(work: &mut PendingWork, next: PendingWork) {
     debug_assert!(
-        matches!(work, Work::None | Work::Posted { target: Target::Bytes { .. }, .. }),
+        matches!(work, PendingWork::None | PendingWork::Posted { target: Target::Bytes { .. }, .. }),
         "only work that owns nothing may be forgotten"
     );
     std::mem::forget(std::mem::replace(work, next));
 }
 
-/// The slab.
+/// The request table.
 #[derive(Default)]
-pub(crate) struct Requests {
+pub(crate) struct RequestSlab {
     slots: Vec<Slot>,
     free: Vec<u32>,
 }
 
-impl Requests {
-    /// Takes a slot.
+impl RequestSlab {
+    /// Allocates a slot.
     #[inline(always)]
-    pub(crate) fn add(&mut self, completion: Completion, work: Work) -> u32 {
+    pub(crate) fn add(&mut self, completion: Completion, work: PendingWork) -> u32 {
         let index = self.free.pop().unwrap_or_else(|| self.grow());
         let slot = &mut self.slots[index as usize];
         slot.complete = false;
@@ -123,7 +124,7 @@ impl Requests {
         index
     }
 
-    /// Adds a slot.
+    /// Adds a slot to the table.
     #[cold]
     #[inline(never)]
     fn grow(&mut self) -> u32 {
@@ -134,18 +135,18 @@ impl Requests {
             detached: false,
             completion: Completion::of(PeerIndex(0), 0, 0, 0),
             sequence: UNNUMBERED,
-            work: Work::None,
+            work: PendingWork::None,
         });
         index
     }
 
-    /// Name of the slot at an index.
+    /// Id of the slot at an index.
     #[inline]
     pub(crate) fn id(&self, index: u32) -> RequestId {
         RequestId(u64::from(self.slots[index as usize].generation) << 32 | u64::from(index))
     }
 
-    /// Index of a request; `None` when the name is stale.
+    /// Index of a request; `None` if the id is stale.
     #[inline]
     pub(crate) fn find(&self, id: RequestId) -> Option<u32> {
         let index = id.0 as u32;
@@ -159,24 +160,24 @@ impl Requests {
         &mut self.slots[index as usize]
     }
 
-    /// Marks a request complete; a detached one is freed.
+    /// Marks a request complete, and frees it if it is detached.
     pub(crate) fn complete(&mut self, index: u32) {
-        self.slots[index as usize].work = Work::None;
+        self.slots[index as usize].work = PendingWork::None;
         self.complete_spent(index);
     }
 
-    /// As [`Requests::complete`] where nothing in the slot needs to be dropped: the small path.
+    /// Like [`RequestSlab::complete`], for a slot that owns nothing to drop (fast path).
     #[inline(always)]
     pub(crate) fn complete_spent(&mut self, index: u32) {
         let slot = &mut self.slots[index as usize];
-        replace_spent(&mut slot.work, Work::None);
+        replace_spent(&mut slot.work, PendingWork::None);
         slot.complete = true;
         if slot.detached {
             self.free(index);
         }
     }
 
-    /// Whether the request is complete. A stale name counts as complete.
+    /// True if the request is complete. A stale id counts as complete.
     #[inline]
     pub(crate) fn is_complete(&self, id: RequestId) -> bool {
         self.slots
@@ -184,7 +185,7 @@ impl Requests {
             .is_none_or(|slot| slot.complete || u64::from(slot.generation) != id.0 >> 32)
     }
 
-    /// Gives the result of a complete request out and frees it.
+    /// Returns the result of a complete request and frees it.
     #[inline]
     pub(crate) fn take(&mut self, id: RequestId) -> Option<Completion> {
         let index = self.find(id)?;
@@ -197,25 +198,25 @@ impl Requests {
         Some(completion)
     }
 
-    /// What a request that is not complete waits for.
+    /// What an incomplete request waits for.
     pub(crate) fn pending(&self, id: RequestId) -> Option<Pending> {
         let slot = &self.slots[self.find(id)? as usize];
         let Completion { peer, tag, .. } = slot.completion;
         (!slot.complete).then(|| Pending {
-            receives: matches!(slot.work, Work::Posted { .. } | Work::Pulling),
+            receives: matches!(slot.work, PendingWork::Posted { .. } | PendingWork::Pulling),
             peer: (peer != ANY_PEER).then_some(peer),
-            // Tags of programs are not negative; what is not matched yet has -1 for any.
+            // Application tags are not negative; an unmatched receive of any tag has -1.
             tag: (tag >= 0).then_some(tag),
         })
     }
 
-    /// The result of a complete request, which stays.
+    /// The result of a complete request, without freeing it.
     pub(crate) fn peek(&self, id: RequestId) -> Option<Completion> {
         let slot = &self.slots[self.find(id)? as usize];
         slot.complete.then_some(slot.completion)
     }
 
-    /// Nobody will ask for this request: frees it now or on completion.
+    /// Detaches a request: frees it now if complete, otherwise on completion.
     pub(crate) fn detach(&mut self, id: RequestId) {
         let Some(index) = self.find(id) else { return };
         let slot = &mut self.slots[index as usize];
@@ -236,7 +237,7 @@ impl Requests {
 
     /// Indices of the requests that are not complete.
     pub(crate) fn unfinished(&self) -> Vec<u32> {
-        let unfinished = |slot: &Slot| !matches!(slot.work, Work::None);
+        let unfinished = |slot: &Slot| !matches!(slot.work, PendingWork::None);
         (0..self.slots.len() as u32).filter(|index| unfinished(&self.slots[*index as usize])).collect()
     }
 }
@@ -251,26 +252,26 @@ mod tests {
 
     #[test]
     fn names_go_stale() {
-        let mut requests = Requests::default();
-        let index = requests.add(some(), Work::Pulling);
+        let mut requests = RequestSlab::default();
+        let index = requests.add(some(), PendingWork::Pulling);
         let id = requests.id(index);
         assert!(!requests.is_complete(id) && requests.take(id).is_none());
         requests.complete(index);
         assert!(requests.is_complete(id));
         assert_eq!(requests.take(id), Some(some()));
         assert_eq!((requests.take(id), requests.find(id)), (None, None));
-        let next = requests.add(some(), Work::Pulling);
+        let next = requests.add(some(), PendingWork::Pulling);
         assert_eq!(next, index);
         assert_ne!(requests.id(next), id);
     }
 
     #[test]
     fn what_is_not_complete_says_what_it_waits_for() {
-        let mut requests = Requests::default();
-        let index = requests.add(Completion::of(ANY_PEER, 2, -1, 0), Work::Pulling);
+        let mut requests = RequestSlab::default();
+        let index = requests.add(Completion::of(ANY_PEER, 2, -1, 0), PendingWork::Pulling);
         let id = requests.id(index);
         assert_eq!(requests.pending(id), Some(Pending { receives: true, peer: None, tag: None }));
-        let sent = requests.add(some(), Work::Unacknowledged);
+        let sent = requests.add(some(), PendingWork::Unacknowledged);
         let pending = Pending { receives: false, peer: Some(PeerIndex(1)), tag: Some(3) };
         assert_eq!(requests.pending(requests.id(sent)), Some(pending));
         requests.complete(index);
@@ -279,9 +280,9 @@ mod tests {
 
     #[test]
     fn detached_requests_free_themselves() {
-        let mut requests = Requests::default();
+        let mut requests = RequestSlab::default();
         for early in [true, false] {
-            let index = requests.add(some(), Work::Pulling);
+            let index = requests.add(some(), PendingWork::Pulling);
             let id = requests.id(index);
             if early {
                 requests.detach(id);

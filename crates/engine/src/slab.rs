@@ -1,27 +1,27 @@
-//! Slots of one size in blocks of pages: what the unexpected queue keeps its messages in.
+//! A slab allocator: slots of one size in page-backed blocks, which hold the unexpected messages.
 //!
-//! A slot is named by a number: its block in the high bits, its place in the block in the low ones.
-//! Slots are used again, and the pages of a block that has run empty go back to the system, but for
-//! one block, so that a program whose messages come and go does not ask the system for each of
-//! them. Pages of slots that were never used take no memory.
+//! A slot number has the block in its high bits and the place within the block in its low bits.
+//! Freed slots are reused. The pages of an empty block are returned to the system, except for one
+//! spare block, so that a steady flow of messages does not cause a system call each. Slots that
+//! were never used cost no memory, since their pages are not touched.
 
 use towpath_machine::pages::Pages;
 
 use crate::matching::NONE;
 
-/// Bits of a slot's number that say its place in the block.
+/// Bits of a slot number that hold the place within the block.
 const PLACE_BITS: u32 = 12;
-/// The most slots of a block.
+/// Maximum number of slots in a block.
 const MOST_SLOTS: usize = 1 << PLACE_BITS;
-/// Bytes of a block of small slots, about; a larger slot has a block of its own.
+/// Approximate size of a block of small slots; a larger slot has a block to itself.
 const BLOCK_BYTES: usize = 256 << 10;
-/// Smallest slot: a free one holds the number of the next free place.
+/// Minimum slot size: a free slot stores the place of the next free one.
 const LEAST_BYTES: usize = 8;
 
 #[derive(Debug)]
-struct Block {
+struct SlabBlock {
     pages: Pages,
-    /// First of the free places that were used before.
+    /// Head of the free list of used places.
     free: u32,
     /// Places from here on were never used.
     fresh: u32,
@@ -34,22 +34,22 @@ struct Block {
 pub(crate) struct Slab {
     slot_bytes: usize,
     per_block: u32,
-    blocks: Vec<Option<Block>>,
+    blocks: Vec<Option<SlabBlock>>,
     /// Blocks with free slots.
     open: Vec<u32>,
-    /// Numbers of blocks that were given back.
+    /// Indices of blocks that were freed.
     vacant: Vec<u32>,
 }
 
 impl Slab {
-    /// Slots of `slot_bytes` bytes, which is a multiple of 8.
+    /// Creates a slab with slots of `slot_bytes` bytes, a multiple of 8.
     pub(crate) fn new(slot_bytes: usize) -> Slab {
         debug_assert!(slot_bytes >= LEAST_BYTES && slot_bytes.is_multiple_of(LEAST_BYTES));
         let per_block = (BLOCK_BYTES / slot_bytes).clamp(1, MOST_SLOTS) as u32;
         Slab { slot_bytes, per_block, blocks: Vec::new(), open: Vec::new(), vacant: Vec::new() }
     }
 
-    /// Takes a slot, whose content is anything.
+    /// Allocates a slot. Its content is unspecified.
     pub(crate) fn add(&mut self) -> u32 {
         let number = self.open.last().copied().unwrap_or_else(|| self.grow());
         let (per_block, slot_bytes) = (self.per_block, self.slot_bytes);
@@ -59,7 +59,8 @@ impl Slab {
             block.fresh += 1;
             block.fresh - 1
         } else {
-            // SAFETY: a free place lies in the pages and holds the number of the next one.
+            // SAFETY: a place on the free list is inside the pages, and its first bytes hold the
+            // next free place.
             block.free = unsafe { block.pages.pointer().add(place as usize * slot_bytes).cast::<u32>().read() };
             place
         };
@@ -70,12 +71,12 @@ impl Slab {
         number << PLACE_BITS | place
     }
 
-    /// Gives a slot back. Its bytes must not be used any more.
+    /// Frees a slot. Its bytes must not be accessed afterwards.
     pub(crate) fn remove(&mut self, slot: u32) {
         let (number, place) = (slot >> PLACE_BITS, slot % MOST_SLOTS as u32);
         let (per_block, slot_bytes) = (self.per_block, self.slot_bytes);
         let block = self.block(number);
-        // SAFETY: the slot lies in the pages, is aligned to 8 bytes and no longer in use.
+        // SAFETY: the slot is inside the pages, aligned to 8 bytes and no longer in use.
         unsafe { block.pages.pointer().add(place as usize * slot_bytes).cast::<u32>().write(block.free) };
         block.free = place;
         block.live -= 1;
@@ -95,23 +96,23 @@ impl Slab {
     pub(crate) fn pointer(&self, slot: u32) -> *mut u8 {
         let block = self.blocks[(slot >> PLACE_BITS) as usize].as_ref().expect("the block of a slot in use");
         let place = slot as usize % MOST_SLOTS;
-        // SAFETY: the slot was given out by `add`, so it lies in the pages of its block.
+        // SAFETY: `add` returned the slot, so it is inside the pages of its block.
         unsafe { block.pages.pointer().add(place * self.slot_bytes) }
     }
 
-    /// Whether the slot was given out once and its block is still here.
+    /// True if the slot has been allocated at least once and its block still exists.
     pub(crate) fn was_given_out(&self, slot: u32) -> bool {
         let block = self.blocks.get((slot >> PLACE_BITS) as usize).and_then(Option::as_ref);
         block.is_some_and(|block| slot % (MOST_SLOTS as u32) < block.fresh)
     }
 
-    /// Bytes of memory that the blocks take when all their pages are written.
+    /// Bytes of memory that the blocks occupy when all their pages have been written.
     #[cfg(test)]
     pub(crate) fn bytes(&self) -> usize {
         self.blocks.iter().flatten().map(|block| block.pages.length()).sum()
     }
 
-    fn block(&mut self, number: u32) -> &mut Block {
+    fn block(&mut self, number: u32) -> &mut SlabBlock {
         self.blocks[number as usize].as_mut().expect("the block of a slot in use")
     }
 
@@ -122,7 +123,7 @@ impl Slab {
             let layout = std::alloc::Layout::from_size_align(length, LEAST_BYTES);
             std::alloc::handle_alloc_error(layout.expect("a block is smaller than the address space"));
         };
-        let block = Some(Block { pages, free: NONE, fresh: 0, live: 0 });
+        let block = Some(SlabBlock { pages, free: NONE, fresh: 0, live: 0 });
         let number = match self.vacant.pop() {
             Some(number) => {
                 self.blocks[number as usize] = block;
@@ -149,11 +150,11 @@ mod tests {
             let count = 3 * slab.per_block + 1;
             let slots: Vec<u32> = (0..count).map(|_| slab.add()).collect();
             for slot in &slots {
-                // SAFETY: the slot is in use and has at least eight bytes, the last of them at its
-                // end.
+                // SAFETY: the slot is in use and has `slot_bytes` bytes, a multiple of 8; this
+                // writes the last eight.
                 unsafe { slab.pointer(*slot).add(slot_bytes - 8).cast::<u64>().write(u64::from(*slot)) };
             }
-            // SAFETY: as above.
+            // SAFETY: `slot` is in use, and its last eight bytes have been written.
             let read = |slab: &Slab, slot| unsafe { slab.pointer(slot).add(slot_bytes - 8).cast::<u64>().read() };
             assert!(slots.iter().all(|slot| read(&slab, *slot) == u64::from(*slot)));
             let bytes = slab.bytes();

@@ -1,9 +1,10 @@
-//! A wire for tests: any number of processes in one thread, connected by queues, deterministic by a
-//! seed.
+//! A wire for tests: any number of processes in one thread, connected by queues and deterministic
+//! for a given seed.
 //!
-//! It keeps the contract of [`Wire`] and nothing more: it refuses at random, delivers late (in the
-//! order of each pair), pulls regions in odd pieces, and can lose a peer. [`Logged`] keeps the
-//! arrivals of any wire, so that a test can tell what should have matched.
+//! It provides exactly what the contract of [`Wire`] guarantees: it refuses sends at random,
+//! delivers late (but each pair in order), pulls regions in odd pieces, and can lose a peer.
+//! [`Logged`] records the arrivals of any wire, so that a test can compute what should have
+//! matched.
 
 use std::cell::RefCell;
 use std::collections::{HashMap, VecDeque};
@@ -27,27 +28,27 @@ impl Random {
         z ^ (z >> 31)
     }
 
-    /// A number below `bound` (above 0).
+    /// A number below `bound`, which must not be 0.
     pub fn below(&mut self, bound: u64) -> u64 {
         self.bits() % bound
     }
 
-    /// True `percent` times in a hundred.
+    /// True with a probability of `percent` percent.
     pub fn chance(&mut self, percent: u64) -> bool {
         self.below(100) < percent
     }
 }
 
-/// How a network of test wires behaves.
+/// Behaviour of a network of test wires.
 #[derive(Clone, Copy, Debug)]
 pub struct Manners {
-    /// Seed of everything random.
+    /// Seed of all random decisions.
     pub seed: u64,
-    /// Messages that fit between two processes.
+    /// Number of messages that fit between two processes.
     pub capacity: usize,
-    /// Percentage of sends refused although there is room.
+    /// Percentage of sends that are refused although there is room.
     pub refuse: u64,
-    /// Percentage of chances to deliver a message that are not taken.
+    /// Percentage of opportunities to deliver a message that are skipped.
     pub delay: u64,
     /// Largest copied message in bytes.
     pub copied_limit: usize,
@@ -56,7 +57,7 @@ pub struct Manners {
 }
 
 impl Manners {
-    /// Roomy, prompt and friendly.
+    /// Large queues, no refusals, no delays.
     pub const PLAIN: Manners =
         Manners { seed: 1, capacity: 1 << 20, refuse: 0, delay: 0, copied_limit: 4096, piece: usize::MAX };
     /// Small queues, refusals, delays, odd pieces.
@@ -64,7 +65,7 @@ impl Manners {
         Manners { seed: 1, capacity: 7, refuse: 20, delay: 30, copied_limit: 900, piece: 10_007 };
 }
 
-/// A message as it was delivered.
+/// Record of a delivered message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Arrival {
     /// Sending process.
@@ -73,10 +74,10 @@ pub struct Arrival {
     pub header: Header,
 }
 
-/// Header and payload on their way.
+/// Header and payload in flight.
 type Packet = (Header, Vec<u8>);
 
-struct Region {
+struct TestRegion {
     source: Source,
     token: u64,
     pulling: bool,
@@ -86,23 +87,23 @@ struct Shared {
     size: usize,
     manners: Manners,
     random: Random,
-    /// By receiver, then by sender.
+    /// Indexed by receiver, then by sender.
     queues: Vec<Vec<VecDeque<Packet>>>,
-    regions: Vec<HashMap<u64, Region>>,
+    regions: Vec<HashMap<u64, TestRegion>>,
     released: Vec<Vec<u64>>,
-    /// Who is gone, and whether it left in order.
+    /// Peers that are gone, and whether each left in order.
     gone: Vec<Vec<(PeerIndex, bool)>>,
     next_key: u64,
 }
 
 /// The network behind a set of test wires.
 #[derive(Clone)]
-pub struct Network(Rc<RefCell<Shared>>);
+pub struct TestNetwork(Rc<RefCell<Shared>>);
 
-impl Network {
-    /// `size` processes.
-    pub fn new(size: usize, manners: Manners) -> Network {
-        Network(Rc::new(RefCell::new(Shared {
+impl TestNetwork {
+    /// Creates a network of `size` processes.
+    pub fn new(size: usize, manners: Manners) -> TestNetwork {
+        TestNetwork(Rc::new(RefCell::new(Shared {
             size,
             manners,
             random: Random(manners.seed),
@@ -119,12 +120,12 @@ impl Network {
         TestWire { me, network: self.clone(), pulls: Vec::new(), scratch: Vec::new() }
     }
 
-    /// Process `gone` dies: what it sent still arrives, then the others hear of it.
+    /// Lets process `gone` fail: what it sent still arrives, then the others are told.
     pub fn lose(&self, gone: usize) {
         self.end(gone, false);
     }
 
-    /// As [`Network::lose`], for a process that leaves in order.
+    /// Like [`TestNetwork::lose`], for a process that leaves in order.
     pub fn leave(&self, gone: usize) {
         self.end(gone, true);
     }
@@ -137,18 +138,18 @@ impl Network {
     }
 }
 
-struct Pull {
+struct TestPull {
     from: PeerIndex,
     key: u64,
     token: u64,
     target: Target,
 }
 
-/// One process's end of a [`Network`].
+/// One process's end of a [`TestNetwork`].
 pub struct TestWire {
     me: usize,
-    network: Network,
-    pulls: Vec<Pull>,
+    network: TestNetwork,
+    pulls: Vec<TestPull>,
     scratch: Vec<u8>,
 }
 
@@ -182,7 +183,7 @@ impl TestWire {
         None
     }
 
-    /// Moves a piece of one pull; true when it is complete.
+    /// Moves a piece of one pull. True when the pull is complete.
     fn pull_piece(&mut self, which: usize) -> bool {
         let shared = &mut *self.network.0.borrow_mut();
         let pull = &mut self.pulls[which];
@@ -197,8 +198,8 @@ impl TestWire {
         self.scratch.resize(wanted, 0);
         let mut moved = 0;
         while moved < wanted {
-            // SAFETY: the scratch buffer holds `wanted` bytes; both engines keep their memory alive
-            // until told.
+            // SAFETY: the scratch buffer has room for `wanted` bytes. The region is not released
+            // and the pull not reported, so the memory of both is still valid.
             unsafe {
                 let Step::Done(filled) = region.source.fill(self.scratch.as_mut_ptr(), wanted - moved) else { break };
                 assert!(filled > 0, "a source ended before its length");
@@ -231,7 +232,8 @@ impl Wire for TestWire {
     ) -> Result<(), NoResource> {
         assert!(length <= SHORT_BYTES);
         let mut bytes = vec![0; length];
-        // SAFETY: the caller lends `length` bytes.
+        // SAFETY: `payload` is readable for `length` bytes (this function's contract), and `bytes`
+        // has room for them.
         unsafe { std::ptr::copy_nonoverlapping(payload, bytes.as_mut_ptr(), length) };
         self.send(to, header, || bytes)
     }
@@ -259,7 +261,7 @@ impl Wire for TestWire {
         let shared = &mut *self.network.0.borrow_mut();
         let key = shared.next_key;
         shared.next_key += 1;
-        shared.regions[self.me].insert(key, Region { source, token, pulling: false });
+        shared.regions[self.me].insert(key, TestRegion { source, token, pulling: false });
         RegionKey([self.me as u64, key])
     }
 
@@ -274,7 +276,7 @@ impl Wire for TestWire {
 
     unsafe fn pull(&mut self, from: PeerIndex, key: RegionKey, token: u64, target: Target) {
         assert_eq!(key.0[0], u64::from(from.0), "a key of another peer");
-        self.pulls.push(Pull { from, key: key.0[1], token, target });
+        self.pulls.push(TestPull { from, key: key.0[1], token, target });
     }
 
     fn sift(&mut self, mut take: impl FnMut(PeerIndex, &Header, *const u8, usize) -> Choice) -> bool {
@@ -294,7 +296,7 @@ impl Wire for TestWire {
                 }
             }
         }
-        // Sometimes in vain: whoever asks must be ready for it.
+        // Sometimes true without a reason: callers must cope with that.
         shared.manners.delay > 0 && shared.random.chance(shared.manners.delay)
     }
 
@@ -333,22 +335,22 @@ impl Wire for TestWire {
     }
 }
 
-/// Any wire, with a log of what arrived in which order.
+/// Wraps any wire and logs its arrivals in order.
 pub struct Logged<W> {
     /// The wire.
     pub wire: W,
-    /// Arrivals that nobody has taken yet.
+    /// Arrivals that no test has taken yet.
     pub log: Vec<Arrival>,
 }
 
 impl<W> Logged<W> {
-    /// Logs what arrives over `wire`.
+    /// Logs the arrivals of `wire`.
     pub fn new(wire: W) -> Logged<W> {
         Logged { wire, log: Vec::new() }
     }
 }
 
-/// Notes arrivals on their way to the engine.
+/// Logs arrivals on their way to the engine.
 struct Note<'a, S> {
     log: &'a mut Vec<Arrival>,
     sink: &'a mut S,
@@ -385,7 +387,7 @@ impl<W: Wire> Wire for Logged<W> {
         payload: *const u8,
         length: usize,
     ) -> Result<(), NoResource> {
-        // SAFETY: handed through.
+        // SAFETY: `payload` is readable for `length` bytes (this function's contract).
         unsafe { self.wire.short(to, header, payload, length) }
     }
     fn copied_limit(&self, to: PeerIndex) -> usize {
@@ -401,7 +403,7 @@ impl<W: Wire> Wire for Logged<W> {
         payload: *const u8,
         length: usize,
     ) -> Result<(), NoResource> {
-        // SAFETY: handed through.
+        // SAFETY: `payload` is readable for `length` bytes (this function's contract).
         unsafe { self.wire.copied_row(to, header, payload, length) }
     }
     fn copied(
@@ -414,14 +416,16 @@ impl<W: Wire> Wire for Logged<W> {
         self.wire.copied(to, header, length, fill)
     }
     unsafe fn publish(&mut self, to: PeerIndex, token: u64, source: Source) -> RegionKey {
-        // SAFETY: handed through.
+        // SAFETY: the memory behind `source` is valid until released or withdrawn (this function's
+        // contract).
         unsafe { self.wire.publish(to, token, source) }
     }
     fn withdraw(&mut self, to: PeerIndex, key: RegionKey) -> bool {
         self.wire.withdraw(to, key)
     }
     unsafe fn pull(&mut self, from: PeerIndex, key: RegionKey, token: u64, target: Target) {
-        // SAFETY: handed through.
+        // SAFETY: the memory behind `target` is valid until the pull is reported (this function's
+        // contract).
         unsafe { self.wire.pull(from, key, token, target) }
     }
     fn progress(&mut self, sink: &mut impl Sink) -> bool {

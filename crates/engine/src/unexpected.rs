@@ -1,10 +1,11 @@
-//! The queue of unexpected messages: arrived, not yet matched. A receive or probe takes the oldest
-//! that matches.
+//! The queue of unexpected messages, which have arrived but are not yet matched. A receive or probe
+//! takes the oldest one that matches.
 //!
-//! The oldest few lie in a [`Front`]; the others are linked in order of arrival and binned by every
-//! kind of pattern that has been asked for so far (an exact-only program never pays for wildcard
-//! bins). A message takes a node of 56 bytes, which holds up to eight bytes of payload, and a
-//! buffer for more. Invariant: every message of the front is older than every binned one.
+//! The oldest few messages are in a [`Front`]. The others are linked in order of arrival, and
+//! binned by every kind of pattern that has been searched for so far, so a program that uses no
+//! wildcards never pays for wildcard bins. A message occupies a node of 56 bytes, which holds up to
+//! eight bytes of payload; a longer payload has a buffer. Invariant: every message in the front is
+//! older than every binned one.
 
 mod fetch;
 mod node;
@@ -15,60 +16,60 @@ use towpath_base::copy;
 use towpath_base::ids::PeerIndex;
 use towpath_transport::RegionKey;
 
-use crate::bins::{Bins, Neighbors};
-use crate::buffers::{Buffer, Buffers};
+use crate::bins::{BinLinks, Bins};
+use crate::buffers::{MessageBuffer, MessageBuffers};
 use crate::matching::{Front, NONE, Pattern};
 use crate::protocol;
 use crate::slab::Slab;
-use node::{ANNOUNCED_WORDS, Column, Content, INLINE_BYTES, Node, Nodes, Place};
+use node::{ANNOUNCED_WORDS, Column, INLINE_BYTES, Node, NodeContent, NodePlace, Nodes};
 
-/// The bytes of a message that was taken out of the queue.
+/// The payload of a message that was taken from the queue.
 #[derive(Clone, Copy, Debug)]
-pub(crate) enum Body {
-    /// A few bytes.
+pub(crate) enum MessageBytes {
+    /// At most `INLINE_BYTES` bytes.
     Inline([u8; INLINE_BYTES]),
-    /// More, from `skip` on in a buffer that is to be given back.
-    Buffered { buffer: Buffer, skip: usize },
+    /// A longer payload: starts at offset `skip` of a buffer that the receiver of this value frees.
+    Buffered { buffer: MessageBuffer, skip: usize },
     /// Still at the sender.
     Announced(RegionKey),
-    /// On their way into a buffer of this request.
+    /// Being fetched into a buffer by this request.
     Fetching(u32),
 }
 
-impl Body {
+impl MessageBytes {
     /// First byte of an eager payload.
     pub(crate) fn pointer(&self) -> *const u8 {
         match self {
-            Body::Inline(bytes) => bytes.as_ptr(),
-            // SAFETY: what is skipped is part of the buffer.
-            Body::Buffered { buffer, skip } => unsafe { buffer.pointer.add(*skip) },
-            Body::Announced(_) | Body::Fetching(_) => std::ptr::null(),
+            MessageBytes::Inline(bytes) => bytes.as_ptr(),
+            // SAFETY: the buffer begins with `skip` bytes that precede the message.
+            MessageBytes::Buffered { buffer, skip } => unsafe { buffer.pointer.add(*skip) },
+            MessageBytes::Announced(_) | MessageBytes::Fetching(_) => std::ptr::null(),
         }
     }
 }
 
-/// A message that was taken out of the queue.
+/// A message that was taken from the queue.
 #[derive(Debug)]
-pub(crate) struct Message {
+pub(crate) struct UnexpectedMessage {
     /// Sender.
     pub(crate) from: PeerIndex,
     /// Sender's rank in the communicator.
     pub(crate) rank: u32,
     pub(crate) tag: i32,
-    /// Bytes of the message.
+    /// Length of the message in bytes.
     pub(crate) length: u64,
-    /// Sender's request that waits for an acknowledgement.
+    /// The sender's request that waits for an acknowledgement.
     pub(crate) acknowledge: Option<u64>,
-    pub(crate) body: Body,
+    pub(crate) body: MessageBytes,
 }
 
-/// What a probe sees of a waiting message: sender, its rank and the tag, and the bytes.
+/// What a probe sees of an unexpected message: sender, sender's rank, tag, and length in bytes.
 pub(crate) type Seen = (PeerIndex, u32, i32, u64);
 
-/// Unexpected messages; names are node numbers.
+/// Unexpected messages, named by node numbers.
 #[derive(Debug)]
 pub(crate) struct Unexpected {
-    /// Messages that wait.
+    /// Messages in the queue.
     count: usize,
     front: Front,
     head: u32,
@@ -77,15 +78,15 @@ pub(crate) struct Unexpected {
     active: [bool; 4],
     bins: Bins,
     nodes: Nodes,
-    /// Links of the kinds with wildcards, by node.
-    wild: [Vec<Neighbors>; 3],
+    /// Links of the wildcard kinds, by node.
+    wild: [Vec<BinLinks>; 3],
     /// Matched probes so far.
     probes: u16,
-    pub(crate) buffers: Buffers,
+    pub(crate) buffers: MessageBuffers,
 }
 
 impl Unexpected {
-    /// An empty queue whose front takes at most `limit` messages.
+    /// Creates an empty queue whose front takes at most `limit` messages.
     pub(crate) fn new(limit: usize) -> Unexpected {
         Unexpected {
             count: 0,
@@ -97,12 +98,12 @@ impl Unexpected {
             nodes: Nodes(Slab::new(size_of::<Node>())),
             wild: Default::default(),
             probes: 0,
-            buffers: Buffers::default(),
+            buffers: MessageBuffers::default(),
         }
     }
 
-    /// Appends an eager message with a copy of its payload, or with the request of its sender in
-    /// front of it.
+    /// Appends an eager message with a copy of its payload. For a synchronous send, `acknowledge`
+    /// is the sender's request, which is stored before the payload.
     ///
     /// # Safety
     /// `payload` must be readable for `length` bytes.
@@ -115,23 +116,24 @@ impl Unexpected {
         acknowledge: Option<u64>,
     ) {
         let Some(request) = acknowledge else {
-            // SAFETY: handed through.
-            unsafe { self.append(envelope, rank, sequence, Content::Eager, payload, length) };
+            // SAFETY: `payload` is readable for `length` bytes (this function's contract).
+            unsafe { self.append(envelope, rank, sequence, NodeContent::Eager, payload, length) };
             return;
         };
         let buffer = self.buffers.add(length + protocol::REQUEST_BYTES);
-        // SAFETY: the buffer holds the request and the message; the caller vouches for `payload`.
+        // SAFETY: the buffer has room for the request and `length` bytes and is aligned to 8 bytes;
+        // `payload` is readable for `length` bytes (this function's contract).
         unsafe {
             buffer.pointer.cast::<u64>().write(request);
             copy::row(payload, buffer.pointer.add(protocol::REQUEST_BYTES), length);
         }
-        let at = self.node(envelope, rank, sequence, Content::Synchronous, length + protocol::REQUEST_BYTES);
+        let at = self.node(envelope, rank, sequence, NodeContent::Synchronous, length + protocol::REQUEST_BYTES);
         self.nodes.get_mut(at).set_numbers(buffer.slot(), 0);
         self.enqueue(envelope, at);
     }
 
-    /// Appends an announced message: its region and length. `postponed` says that the sender waits
-    /// for room rather than for a receive. Returns its node.
+    /// Appends an announced message: its region key and length. `postponed` means that the sender
+    /// waits for room rather than for a receive. Returns the message's node.
     pub(crate) fn add_announced(
         &mut self,
         envelope: &Pattern,
@@ -140,8 +142,8 @@ impl Unexpected {
         words: [u64; ANNOUNCED_WORDS],
         postponed: bool,
     ) -> u32 {
-        let content = if postponed { Content::Postponed } else { Content::Announced };
-        // SAFETY: the words are a parameter.
+        let content = if postponed { NodeContent::Postponed } else { NodeContent::Announced };
+        // SAFETY: `words` is a parameter, readable for its size.
         unsafe { self.append(envelope, rank, sequence, content, words.as_ptr().cast(), size_of_val(&words)) }
     }
 
@@ -152,17 +154,18 @@ impl Unexpected {
         envelope: &Pattern,
         rank: u32,
         sequence: u64,
-        content: Content,
+        content: NodeContent,
         bytes: *const u8,
         length: usize,
     ) -> u32 {
         let at = self.node(envelope, rank, sequence, content, length);
         let node = self.nodes.get_mut(at);
         if length <= INLINE_BYTES {
-            // SAFETY: the caller vouches for `bytes`; the node has room for eight.
+            // SAFETY: `bytes` is readable for `length` bytes (this function's contract), and
+            // `node.payload` has room for them.
             unsafe { copy::row(bytes, node.payload.as_mut_ptr(), length) };
         } else {
-            // SAFETY: handed through.
+            // SAFETY: `bytes` is readable for `length` bytes (this function's contract).
             let buffer = unsafe { self.buffers.copy(bytes, length) };
             node.set_numbers(buffer.slot(), 0);
         }
@@ -170,8 +173,8 @@ impl Unexpected {
         at
     }
 
-    /// A node without payload.
-    fn node(&mut self, envelope: &Pattern, rank: u32, sequence: u64, content: Content, length: usize) -> u32 {
+    /// Allocates a node; the payload is not set.
+    fn node(&mut self, envelope: &Pattern, rank: u32, sequence: u64, content: NodeContent, length: usize) -> u32 {
         self.nodes.add(Node {
             context: envelope.context,
             key: envelope.key,
@@ -180,10 +183,10 @@ impl Unexpected {
             length: u32::try_from(length).expect("an eager message is shorter than 4 GiB"),
             generation: 0,
             content,
-            place: Place::Front,
+            place: NodePlace::Front,
             payload: [0; INLINE_BYTES],
-            arrival: Neighbors::NONE,
-            exact: Neighbors::NONE,
+            arrival: BinLinks::NONE,
+            exact: BinLinks::NONE,
         })
     }
 
@@ -197,7 +200,7 @@ impl Unexpected {
     fn add_binned(&mut self, at: u32) {
         let tail = self.tail;
         let node = self.nodes.get_mut(at);
-        node.place = Place::Binned;
+        node.place = NodePlace::Binned;
         node.arrival.previous = tail;
         match tail {
             NONE => self.head = at,
@@ -222,7 +225,7 @@ impl Unexpected {
         (&mut self.bins, Column { nodes: &mut self.nodes, wild })
     }
 
-    /// Whether no message waits.
+    /// True if the queue is empty.
     #[inline]
     pub(crate) fn is_empty(&self) -> bool {
         self.count == 0
@@ -256,7 +259,7 @@ impl Unexpected {
         self.bins.oldest(kind, wanted.context, wanted.key)
     }
 
-    /// The message with this number of its pair, if it waits.
+    /// The message with this sequence number of its pair, if it is in the queue.
     pub(crate) fn find_sequence(&self, from: PeerIndex, sequence: u64) -> Option<u32> {
         self.waiting().find(|at| self.is_message(*at, from, sequence as u32))
     }
@@ -266,63 +269,63 @@ impl Unexpected {
         node.pattern().source() == from && node.sequence == sequence
     }
 
-    /// All waiting messages in order of arrival.
+    /// All messages in order of arrival.
     pub(crate) fn waiting(&self) -> impl Iterator<Item = u32> + '_ {
         let next = |at: &u32| Some(self.nodes.get(*at).arrival.next).filter(|next| *next != NONE);
         let first = (self.head != NONE).then_some(self.head);
         self.front.values().chain(std::iter::successors(first, next))
     }
 
-    /// What a probe sees of a waiting message.
+    /// What a probe sees of a message.
     pub(crate) fn see(&self, at: u32) -> Seen {
         let node = self.nodes.get(at);
         let length = match node.content {
-            Content::Announced | Content::Postponed => self.announced(node)[2],
-            Content::Synchronous => u64::from(node.length) - protocol::REQUEST_BYTES as u64,
+            NodeContent::Announced | NodeContent::Postponed => self.announced(node)[2],
+            NodeContent::Synchronous => u64::from(node.length) - protocol::REQUEST_BYTES as u64,
             _ => u64::from(node.length),
         };
         (node.pattern().source(), node.rank, node.pattern().tag(), length)
     }
 
-    /// Whether the bytes of a waiting message are here.
+    /// True if the bytes of a message have arrived.
     pub(crate) fn is_here(&self, at: u32) -> bool {
-        matches!(self.nodes.get(at).content, Content::Eager | Content::Synchronous | Content::Fetched)
+        matches!(self.nodes.get(at).content, NodeContent::Eager | NodeContent::Synchronous | NodeContent::Fetched)
     }
 
-    /// Whether the sender of a waiting message has been told, or soon is, that the message is
-    /// through.
+    /// True if the sender of a message has been told, or soon will be, that the message is
+    /// complete.
     pub(crate) fn is_through(&self, at: u32) -> bool {
-        matches!(self.nodes.get(at).content, Content::Fetching | Content::Fetched)
+        matches!(self.nodes.get(at).content, NodeContent::Fetching | NodeContent::Fetched)
     }
 
-    /// Whether a waiting message belongs to a context and its sender does not wait for a receive.
+    /// True if a message belongs to `context` and its sender does not wait for a receive.
     pub(crate) fn is_unwanted(&self, at: u32, context: u64) -> bool {
         let node = self.nodes.get(at);
-        node.context == context && !matches!(node.content, Content::Synchronous | Content::Announced)
+        node.context == context && !matches!(node.content, NodeContent::Synchronous | NodeContent::Announced)
     }
 
     fn announced(&self, node: &Node) -> [u64; ANNOUNCED_WORDS] {
         let buffer = self.buffers.at(node.number(0), node.length as usize);
-        // SAFETY: the node holds an announcement, which is three words in a buffer aligned to 8
-        // bytes.
+        // SAFETY: the node holds an announcement, so `buffer` has three initialised words and is
+        // aligned to 8 bytes.
         unsafe { buffer.pointer.cast::<[u64; ANNOUNCED_WORDS]>().read() }
     }
 
-    /// Takes a message out of the queue but keeps its node, for a matched probe. Returns the node's
+    /// Removes a message from the queue but keeps its node, for a matched probe. Returns the node's
     /// generation.
     pub(crate) fn extract(&mut self, at: u32) -> u16 {
         let place = self.nodes.get(at).place;
         match place {
-            Place::Front => {
+            NodePlace::Front => {
                 if let Some(position) = self.front.position(at) {
                     self.front.remove(position);
                 }
             }
-            Place::Binned => self.unlink(at),
-            Place::Extracted | Place::Free => return self.nodes.get(at).generation,
+            NodePlace::Binned => self.unlink(at),
+            NodePlace::Extracted | NodePlace::Free => return self.nodes.get(at).generation,
         }
         self.probes = self.probes.wrapping_add(1);
-        let (place, generation) = (Place::Extracted, self.probes);
+        let (place, generation) = (NodePlace::Extracted, self.probes);
         let node = self.nodes.get_mut(at);
         (node.place, node.generation) = (place, generation);
         self.count -= 1;
@@ -350,7 +353,7 @@ impl Unexpected {
         }
     }
 
-    /// Gives back what only many messages need, when there are none.
+    /// Frees the memory that only long queues need, once the queue is empty.
     fn give_back(&mut self) {
         if self.active != [false; 4] {
             self.active = [false; 4];
@@ -359,52 +362,60 @@ impl Unexpected {
         }
     }
 
-    /// Takes a waiting message out.
+    /// Removes a message from the queue and frees its node.
     #[inline]
-    pub(crate) fn take(&mut self, at: u32) -> Message {
+    pub(crate) fn take(&mut self, at: u32) -> UnexpectedMessage {
         self.extract(at);
         self.release(at)
     }
 
-    /// Takes the message of an extracted node; `None` when the name is stale.
-    pub(crate) fn take_extracted(&mut self, at: u32, generation: u16) -> Option<Message> {
+    /// Takes the message of an extracted node; `None` if the name is stale.
+    pub(crate) fn take_extracted(&mut self, at: u32, generation: u16) -> Option<UnexpectedMessage> {
         if !self.nodes.0.was_given_out(at) {
             return None;
         }
         let node = self.nodes.get(at);
-        let named = node.generation == generation && node.place == Place::Extracted;
+        let named = node.generation == generation && node.place == NodePlace::Extracted;
         named.then(|| self.release(at))
     }
 
-    fn release(&mut self, at: u32) -> Message {
+    fn release(&mut self, at: u32) -> UnexpectedMessage {
         let node = self.nodes.get(at);
         let pattern = node.pattern();
         let mut length = u64::from(node.length);
         let mut acknowledge = None;
         let body = match node.content {
-            Content::Eager | Content::Fetched if length <= INLINE_BYTES as u64 => Body::Inline(node.payload),
-            Content::Eager | Content::Fetched => {
-                Body::Buffered { buffer: self.buffers.at(node.number(0), length as usize), skip: 0 }
+            NodeContent::Eager | NodeContent::Fetched if length <= INLINE_BYTES as u64 => {
+                MessageBytes::Inline(node.payload)
             }
-            Content::Synchronous => {
+            NodeContent::Eager | NodeContent::Fetched => {
+                MessageBytes::Buffered { buffer: self.buffers.at(node.number(0), length as usize), skip: 0 }
+            }
+            NodeContent::Synchronous => {
                 let buffer = self.buffers.at(node.number(0), length as usize);
                 // SAFETY: the buffer begins with the sender's request and is aligned to 8 bytes.
                 acknowledge = Some(unsafe { buffer.pointer.cast::<u64>().read() });
                 length -= protocol::REQUEST_BYTES as u64;
-                Body::Buffered { buffer, skip: protocol::REQUEST_BYTES }
+                MessageBytes::Buffered { buffer, skip: protocol::REQUEST_BYTES }
             }
-            Content::Announced | Content::Postponed => {
+            NodeContent::Announced | NodeContent::Postponed => {
                 let words = self.announced(node);
                 let buffer = self.buffers.at(node.number(0), length as usize);
                 self.buffers.remove(buffer);
                 length = words[2];
-                Body::Announced(RegionKey([words[0], words[1]]))
+                MessageBytes::Announced(RegionKey([words[0], words[1]]))
             }
-            Content::Fetching => Body::Fetching(node.number(1)),
+            NodeContent::Fetching => MessageBytes::Fetching(node.number(1)),
         };
-        let message =
-            Message { from: pattern.source(), rank: node.rank, tag: pattern.tag(), length, acknowledge, body };
-        self.nodes.get_mut(at).place = Place::Free;
+        let message = UnexpectedMessage {
+            from: pattern.source(),
+            rank: node.rank,
+            tag: pattern.tag(),
+            length,
+            acknowledge,
+            body,
+        };
+        self.nodes.get_mut(at).place = NodePlace::Free;
         self.nodes.0.remove(at);
         message
     }

@@ -1,30 +1,30 @@
-//! Exchanges between neighbours: rings and several edges between a pair, among other messages, at
-//! their own pace each.
+//! Exchanges between neighbours: rings and multiple edges between a pair, mixed with other
+//! messages, with every rank running at its own pace.
 
 mod support;
 
 use support::{CONTEXT, World, bytes, pattern, peer, room};
 use towpath_base::ids::ContextId;
-use towpath_engine::testing::{Manners, Network, Random};
-use towpath_engine::{Engine, Exchange, Limits, Mode, Part};
+use towpath_engine::testing::{Manners, Random, TestNetwork};
+use towpath_engine::{Engine, Exchange, ExchangeMessage, Limits, Mode};
 
 const LIMITS: Limits = Limits { eager_bytes: usize::MAX, unexpected_bytes: 8 << 10 };
 
 /// Context of the exchanges.
 const OURS: ContextId = ContextId(0x20);
 
-/// Messages to the right, and as many to the left.
+/// Number of messages to the right, and also to the left.
 const EDGES: usize = 2;
 
-/// A rank that goes from exchange to exchange.
+/// A rank that performs one exchange after another.
 struct Rank {
     me: usize,
     size: usize,
     round: usize,
     out: Vec<Vec<u8>>,
-    parts: Option<(Vec<Part>, Vec<Part>)>,
+    parts: Option<(Vec<ExchangeMessage>, Vec<ExchangeMessage>)>,
     got: Vec<Vec<u8>>,
-    /// Exchanges that were through at once.
+    /// Exchanges that completed immediately.
     prompt: usize,
 }
 
@@ -38,7 +38,8 @@ impl Rank {
         Rank { me, size, round: 0, out: Vec::new(), parts: None, got: Vec::new(), prompt: 0 }
     }
 
-    /// To whom or from whom edge `edge` leads: the first half to the right (from the left).
+    /// The peer of edge `edge`. The first half of the edges leads to the right (comes from the
+    /// left).
     fn other(&self, edge: usize, sends: bool) -> usize {
         (if (edge < EDGES) == sends { self.me + 1 } else { self.me + self.size - 1 }) % self.size
     }
@@ -47,24 +48,24 @@ impl Rank {
         (self.round * 16 + edge) as i32
     }
 
-    /// One step: begins the next exchange or asks whether the present one is through; true when it
-    /// is.
+    /// One step: begins the next exchange, or checks whether the current one is complete. True if
+    /// it is.
     fn step(&mut self, engine: &mut Engine<impl towpath_transport::Wire>, rounds: u32) -> bool {
         let done = match self.parts.take() {
             None => {
                 self.out = (0..2 * EDGES).map(|edge| content(self.me, self.round, edge)).collect();
                 let expected = |edge| content(self.other(edge, false), self.round, edge);
                 self.got = (0..2 * EDGES).map(|edge| vec![0xee; expected(edge).len()]).collect();
-                let mut sends: Vec<Part> = Vec::new();
-                let mut receives: Vec<Part> = Vec::new();
+                let mut sends: Vec<ExchangeMessage> = Vec::new();
+                let mut receives: Vec<ExchangeMessage> = Vec::new();
                 for edge in 0..2 * EDGES {
                     let (to, from, tag) = (self.other(edge, true), self.other(edge, false), self.tag(edge));
                     let (out, got) = (&self.out[edge], &mut self.got[edge]);
-                    sends.push(Part::new(peer(to), tag, out.as_ptr().cast_mut(), out.len()));
-                    receives.insert(0, Part::new(peer(from), tag, got.as_mut_ptr(), got.len()));
+                    sends.push(ExchangeMessage::new(peer(to), tag, out.as_ptr().cast_mut(), out.len()));
+                    receives.insert(0, ExchangeMessage::new(peer(from), tag, got.as_mut_ptr(), got.len()));
                 }
                 let mut exchange = exchange(self.me, &mut sends, &mut receives);
-                // SAFETY: the vectors are left alone until the exchange is through.
+                // SAFETY: `out` and `got` are not touched until the exchange is complete.
                 let done = unsafe { exchange.begin(engine, rounds) };
                 assert!(!exchange.truncated && !exchange.lost);
                 self.prompt += usize::from(done);
@@ -91,7 +92,7 @@ impl Rank {
     }
 }
 
-fn exchange<'a>(me: usize, sends: &'a mut [Part], receives: &'a mut [Part]) -> Exchange<'a> {
+fn exchange<'a>(me: usize, sends: &'a mut [ExchangeMessage], receives: &'a mut [ExchangeMessage]) -> Exchange<'a> {
     Exchange { context: OURS, rank: me as u32, sends, receives, truncated: false, lost: false }
 }
 
@@ -114,7 +115,7 @@ fn ranks_exchange_at_their_own_pace_amid_other_messages() {
             if random.chance(30) {
                 world.engines[me].progress();
             }
-            // Messages of the program to the right, received much later by wildcards.
+            // Unrelated messages to the right, received much later by wildcards.
             if random.chance(10) && others.len() < 200 {
                 let data = pattern(others.len() as u64, 5 + others.len() * 9);
                 let to = (me + 1) % size;
@@ -145,13 +146,13 @@ fn what_came_early_for_a_later_exchange_stays_in_its_stream() {
     let mut world = World::plain(2);
     let (one, two, mut first, mut second) = ([1u8; 8], [2u8; 8], [0u8; 8], [0u8; 8]);
     for (tag, data) in [(1, &one), (2, &two)] {
-        let mut send = [Part::new(peer(1), tag, data.as_ptr().cast_mut(), 8)];
-        // SAFETY: the arrays outlive the exchange.
+        let mut send = [ExchangeMessage::new(peer(1), tag, data.as_ptr().cast_mut(), 8)];
+        // SAFETY: `data` outlives the exchange, which is complete on return.
         assert!(unsafe { exchange(0, &mut send, &mut []).begin(&mut world.engines[0], 1) });
     }
     for (tag, data) in [(1, &mut first), (2, &mut second)] {
-        let mut receive = [Part::new(peer(0), tag, data.as_mut_ptr(), 8)];
-        // SAFETY: as above.
+        let mut receive = [ExchangeMessage::new(peer(0), tag, data.as_mut_ptr(), 8)];
+        // SAFETY: `data` outlives the exchange, which is complete on return.
         assert!(unsafe { exchange(1, &mut [], &mut receive).begin(&mut world.engines[1], 1) });
         assert!(world.engines[1].iprobe(None, OURS, None).is_none(), "a message was taken out of its stream");
     }
@@ -161,20 +162,20 @@ fn what_came_early_for_a_later_exchange_stays_in_its_stream() {
 
 #[test]
 fn a_message_that_is_too_long_fills_the_room_and_is_told() {
-    // At the front of the stream, in the unexpected queue, announced: the same.
+    // The message is at the head of the stream, in the unexpected queue, or announced.
     for (length, early) in [(8, false), (8, true), (100_000, false), (100_000, true)] {
         let mut world = World::plain(2);
         let data = pattern(3, length);
         let mut got = vec![0u8; length / 2 + 1];
-        let mut send = [Part::new(peer(1), 4, data.as_ptr().cast_mut(), length)];
-        let mut receive = [Part::new(peer(0), 4, got.as_mut_ptr(), length / 2)];
+        let mut send = [ExchangeMessage::new(peer(1), 4, data.as_ptr().cast_mut(), length)];
+        let mut receive = [ExchangeMessage::new(peer(0), 4, got.as_mut_ptr(), length / 2)];
         let (mut giver, mut taker) = (exchange(0, &mut send, &mut []), exchange(1, &mut [], &mut receive));
-        // SAFETY: the buffers outlive the exchange.
+        // SAFETY: `data` outlives the exchange.
         let mut sent = unsafe { giver.begin(&mut world.engines[0], 1) };
         if early {
             world.progress();
         }
-        // SAFETY: as above.
+        // SAFETY: `got` outlives the exchange and has more than `length / 2` bytes.
         let mut received = unsafe { taker.begin(&mut world.engines[1], 1) };
         for _ in 0..1000 {
             world.progress();
@@ -190,12 +191,12 @@ fn a_message_that_is_too_long_fills_the_room_and_is_told() {
 
 #[test]
 fn a_lost_neighbour_ends_the_exchange() {
-    let network = Network::new(2, Manners::PLAIN);
+    let network = TestNetwork::new(2, Manners::PLAIN);
     let mut engine = Engine::new(network.wire(1), LIMITS, 2);
     let mut got = [0u8; 8];
-    let mut receive = [Part::new(peer(0), 4, got.as_mut_ptr(), 8)];
+    let mut receive = [ExchangeMessage::new(peer(0), 4, got.as_mut_ptr(), 8)];
     let mut exchange = exchange(1, &mut [], &mut receive);
-    // SAFETY: the buffer outlives the exchange.
+    // SAFETY: `got` outlives the exchange.
     assert!(!unsafe { exchange.begin(&mut engine, 3) });
     network.lose(0);
     engine.progress();
@@ -208,12 +209,12 @@ fn a_flood_of_exchanges_gives_credit_back() {
     let data = [7u8; 32];
     for round in 0..1000 {
         let mut got = [0u8; 32];
-        let mut send = [Part::new(peer(1), round, data.as_ptr().cast_mut(), 32)];
-        let mut receive = [Part::new(peer(0), round, got.as_mut_ptr(), 32)];
-        // SAFETY: the buffers outlive the exchange.
+        let mut send = [ExchangeMessage::new(peer(1), round, data.as_ptr().cast_mut(), 32)];
+        let mut receive = [ExchangeMessage::new(peer(0), round, got.as_mut_ptr(), 32)];
+        // SAFETY: `data` outlives the exchange, which is complete on return.
         let sent = unsafe { exchange(0, &mut send, &mut []).begin(&mut world.engines[0], 1) };
         assert!(sent, "round {round} was not sent at once: the credit did not come back");
-        // SAFETY: as above.
+        // SAFETY: `got` outlives the exchange, which is complete on return.
         assert!(unsafe { exchange(1, &mut [], &mut receive).begin(&mut world.engines[1], 1) });
         assert_eq!(got, data);
         world.engines[0].progress();

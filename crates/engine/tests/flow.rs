@@ -1,5 +1,5 @@
-//! Flow control: credit that grows with the memory there is, messages that are fetched before they
-//! are matched, and messages of contexts that are closed.
+//! Flow control: credit that grows with the available memory, messages that are fetched before they
+//! are matched, and messages of closed contexts.
 
 mod support;
 
@@ -11,11 +11,11 @@ use towpath_engine::protocol::MESSAGE_OVERHEAD;
 use towpath_engine::testing::Manners;
 use towpath_engine::{Headroom, Limits, Mode, RequestId};
 
-/// Credit that every sender has.
+/// Initial credit of every sender.
 const FIRST: usize = 64 << 10;
 const PLENTY: u64 = 8 << 30;
 
-/// Engines whose senders get more credit while the memory says so.
+/// Engines whose senders get more credit while memory is available.
 fn growing(size: usize, manners: Manners) -> (World, Arc<AtomicU64>) {
     let mut world = World::new(size, manners, Limits { eager_bytes: usize::MAX, unexpected_bytes: FIRST });
     let free = Arc::new(AtomicU64::new(PLENTY));
@@ -30,7 +30,7 @@ fn flood(world: &mut World, from: usize, count: usize, data: &[u8]) -> Vec<Reque
     (0..count).map(|_| world.send(from, 0, 1, bytes(data), Mode::Standard)).collect()
 }
 
-/// How many of these sends are complete.
+/// Number of these sends that are complete.
 fn through(world: &World, from: usize, sends: &[RequestId]) -> usize {
     sends.iter().filter(|send| world.engines[from].is_complete(**send)).count()
 }
@@ -76,7 +76,7 @@ fn without_memory_senders_wait_and_everything_arrives() {
     }
     assert!(world.engines[0].may_be_held_up());
     receive_all(&mut world, 2, 3000, &data);
-    // Memory comes back: the first sender need not wait for its receives.
+    // Memory becomes available again: the first sender need not wait for its receives.
     free.store(PLENTY, Ordering::Relaxed);
     world.engines[0].look_for_room();
     (0..10_000).for_each(|_| {
@@ -91,7 +91,7 @@ fn without_memory_senders_wait_and_everything_arrives() {
 #[test]
 fn little_memory_is_divided_and_not_overdrawn() {
     let (mut world, free) = growing(9, Manners::PLAIN);
-    // 64 MiB are kept for the program: of 8 MiB more at most half is granted.
+    // 64 MiB are reserved for the application; of the 8 MiB above that at most half is granted.
     let spare = 8 << 20;
     free.store((64 << 20) + spare, Ordering::Relaxed);
     let data = pattern(3, 960);
@@ -109,8 +109,8 @@ fn little_memory_is_divided_and_not_overdrawn() {
 #[test]
 fn credit_that_a_sender_does_not_need_goes_to_another() {
     let (mut world, free) = growing(41, Manners::PLAIN);
-    // 512 KiB may be granted and unused: less than what the first ten senders leave unused of their
-    // grants.
+    // 512 KiB may be granted and unused, which is less than what the first ten senders leave unused
+    // of their grants.
     free.store((64 << 20) + (8 << 20), Ordering::Relaxed);
     let data = pattern(3, 960);
     for from in 1..41 {
@@ -133,7 +133,7 @@ fn many_senders_may_send_a_hundred_thousand_messages_of_a_kilobyte() {
     let data = pattern(3, 1024);
     let each = 100_000_usize.div_ceil(SENDERS);
     let mut sends = vec![Vec::new(); SENDERS + 1];
-    // In turns of several lengths, so that some are through long before others.
+    // In turns of different lengths, so that some senders finish long before others.
     while sends[1..].iter().any(|sends: &Vec<RequestId>| sends.len() < each) {
         for (from, sends) in sends.iter_mut().enumerate().skip(1) {
             let count = (17 * from).min(each - sends.len());
@@ -156,7 +156,7 @@ fn credit_beyond_the_first_ends_with_the_flood() {
     world.settle();
     assert_eq!(through(&world, 1, &sends), 20_000);
     receive_all(&mut world, 1, 20_000, &data);
-    // What was granted last and not used is still the sender's; a second flood uses it up.
+    // The last grant is still unused and belongs to the sender; a second burst uses it up.
     free.store(0, Ordering::Relaxed);
     for last in [false, true] {
         let sends = flood(&mut world, 1, 60_000, &data);
@@ -170,8 +170,8 @@ fn credit_beyond_the_first_ends_with_the_flood() {
     world.settle();
 }
 
-/// A world in which the last of some sends from rank 1 is announced, and rank 0 is about to fetch
-/// it.
+/// A world in which the last of several sends from rank 1 is announced, and rank 0 is about to
+/// fetch it.
 fn fetching(length: usize) -> (World, Vec<RequestId>, Vec<u8>) {
     let (mut world, free) = growing(2, Manners { piece: 7, delay: 1, seed: 9, ..Manners::PLAIN });
     free.store(0, Ordering::Relaxed);
@@ -196,7 +196,7 @@ fn a_message_is_received_while_it_is_fetched() {
         let request = if probed {
             let (message, seen) = world.engines[0].improbe(None, CONTEXT, None).unwrap();
             assert_eq!(seen.bytes, 900);
-            // SAFETY: the buffer lives until the request is complete.
+            // SAFETY: `got` lives until the request is complete.
             unsafe { world.engines[0].imrecv(message, room(&mut got)) }.unwrap()
         } else {
             world.receive(0, None, None, room(&mut got))
@@ -241,7 +241,7 @@ fn a_sender_is_lost_while_its_message_is_fetched() {
             world.engines[0].progress();
         }
         if let Some(message) = named {
-            // SAFETY: the buffer lives until the request is complete.
+            // SAFETY: `got` lives until the request is complete.
             request = unsafe { world.engines[0].imrecv(message, room(&mut got)) };
         }
         let request = request.unwrap_or_else(|| world.receive(0, Some(1), None, room(&mut got)));
@@ -250,7 +250,7 @@ fn a_sender_is_lost_while_its_message_is_fetched() {
     }
 }
 
-/// Receives messages that are here, without progress of the fetch.
+/// Receives messages that have already arrived, without progress of the fetch.
 fn receive_all_kept(world: &mut World, count: usize, data: &[u8]) {
     for _ in 0..count {
         let mut got = vec![0; data.len()];
@@ -264,8 +264,8 @@ fn a_closed_context_gives_memory_and_credit_back() {
     let (mut world, free) = growing(2, Manners::PLAIN);
     free.store(0, Ordering::Relaxed);
     let data = pattern(1, 100);
-    // Messages before and after: each time more than the credit allows, and the sender waits for
-    // nothing.
+    // Messages before and after closing the context, each time more than the credit allows. The
+    // sender never has to wait.
     for before in [true, false] {
         let mut sends = Vec::new();
         if before {

@@ -1,9 +1,10 @@
-//! Many engines in one thread: rings, all-to-all, wildcards by arrival, floods from everywhere.
+//! Many engines in one thread: rings, all-to-all, wildcards in arrival order, bursts from all
+//! ranks.
 
 mod support;
 
 use support::{CONTEXT, World, bytes, pattern, peer, room};
-use towpath_engine::testing::{Manners, Network};
+use towpath_engine::testing::{Manners, TestNetwork};
 use towpath_engine::{Engine, Limits, Mode, protocol};
 
 const LIMITS: Limits = Limits { eager_bytes: usize::MAX, unexpected_bytes: 64 << 10 };
@@ -101,11 +102,11 @@ fn floods_from_everywhere_are_bounded_and_arrive() {
 
 #[test]
 fn peers_appear_when_they_are_named() {
-    let network = Network::new(40, Manners::PLAIN);
+    let network = TestNetwork::new(40, Manners::PLAIN);
     let mut first = Engine::new(network.wire(0), LIMITS, 1);
     let mut last = Engine::new(network.wire(39), LIMITS, 0);
     let mut got = [0; 3];
-    // SAFETY: local buffers; both operations are complete below.
+    // SAFETY: the buffers are valid for three bytes, and both operations complete immediately.
     unsafe {
         assert!(first.try_send_now(peer(39), CONTEXT, 0, 0, [1u8, 2, 3].as_ptr(), 3).is_some());
         last.progress();

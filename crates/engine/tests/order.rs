@@ -1,13 +1,13 @@
-//! The order model on wires of every temper. `TOWPATH_TEST_MESSAGES` sets how many messages each
-//! run sends, `TOWPATH_TEST_SEED` is added to every seed. `make stress` adds the ignored tests:
-//! 10^7 messages of each ordered pair.
+//! Runs the order model on wires of different behaviour. `TOWPATH_TEST_MESSAGES` sets the number of
+//! messages that each run sends; `TOWPATH_TEST_SEED` is added to every seed. `make stress` adds the
+//! ignored tests: 10^7 messages for each ordered pair.
 
 mod support;
 
 use support::order_model::Model;
 use towpath_base::config;
 use towpath_base::ids::PeerIndex;
-use towpath_engine::testing::{Logged, Manners, Network, Random};
+use towpath_engine::testing::{Logged, Manners, Random, TestNetwork};
 use towpath_engine::{Engine, Headroom, Limits};
 use towpath_shm::layout::RING_AREA;
 use towpath_shm::{Segment, Settings};
@@ -24,13 +24,13 @@ const PLAIN: Settings = Settings {
     staging_bytes: None,
 };
 
-/// Messages of one run unless the environment says otherwise.
+/// Default number of messages of a run.
 const MESSAGES: usize = 3000;
 
 /// Messages of each ordered pair in the long runs.
 const LONG: u64 = 10_000_000;
 
-/// Most receives of a rank that wait, and most messages of a pair under way.
+/// Maximum number of pending receives of a rank, and of messages in flight of a pair.
 const OPEN: usize = 40;
 
 fn number(variable: &str) -> Option<usize> {
@@ -42,7 +42,7 @@ fn messages() -> usize {
 }
 
 fn run(size: usize, manners: Manners, limits: Limits) {
-    let network = Network::new(size, manners);
+    let network = TestNetwork::new(size, manners);
     check((0..size).map(|me| Engine::new(Logged::new(network.wire(me)), limits, size)).collect(), manners.seed, OPEN);
 }
 
@@ -53,13 +53,13 @@ fn engines_on_wires(size: usize, settings: Settings, limits: Limits) -> Vec<Engi
 }
 
 fn engines_on(size: usize, limits: Limits, wires: impl Fn(Segment) -> Wires) -> Vec<Engine<Logged<Wires>>> {
-    // A file on a disk would be written back all the time.
+    // The kernel would keep writing back a file on a disk.
     let file = tempfile::tempfile_in("/dev/shm").or_else(|_| tempfile::tempfile()).expect("a temporary file");
     let segment = |me| Segment::map(&file, size, me).expect("room for the segment");
     (0..size).map(|me| Engine::new(Logged::new(wires(segment(me))), limits, size)).collect()
 }
 
-/// In the strict mode, with topologies that come and go every now and then.
+/// Strict mode, with topologies that are declared and undeclared from time to time.
 fn run_on_strict_wires(size: usize, seed: u64, settings: &strict::Settings, limits: Limits) {
     let wires = |segment| Wires::strict(segment, settings).expect("settings that make sense");
     let mut model = Model::new(engines_on(size, limits, wires), seed, OPEN);
@@ -86,7 +86,7 @@ fn run_on_wires(size: usize, seed: u64, settings: Settings, limits: Limits) {
 fn check_long<W: Wire>(engines: Vec<Engine<Logged<W>>>, seed: u64) {
     let mut model = Model::new(engines, seed, OPEN);
     while model.fewest_of_a_pair() < LONG {
-        // Looking at all pairs costs more than a step.
+        // Counting all pairs costs more than a step.
         (0..1000).for_each(|_| model.step());
     }
     model.finish();
@@ -133,7 +133,7 @@ fn little_credit() {
     }
 }
 
-/// With credit that grows while there is memory, and memory that comes and goes.
+/// Credit grows while memory is available, and the available memory changes.
 fn check_growing<W: Wire>(mut engines: Vec<Engine<Logged<W>>>, seed: u64) {
     for (me, engine) in (0..).zip(&mut engines) {
         let mut random = Random(seed + me);
@@ -152,7 +152,7 @@ fn check_growing<W: Wire>(mut engines: Vec<Engine<Logged<W>>>, seed: u64) {
 fn credit_that_grows() {
     for (seed, unexpected_bytes) in [(33, 0), (34, 1000), (35, 5_000)] {
         let limits = Limits { eager_bytes: usize::MAX, unexpected_bytes };
-        let network = Network::new(3, Manners { seed, ..Manners::ROUGH });
+        let network = TestNetwork::new(3, Manners { seed, ..Manners::ROUGH });
         let engine = |me| Engine::new(Logged::new(network.wire(me)), limits, 3);
         check_growing((0..3).map(engine).collect(), seed);
         check_growing(engines_on_wires(3, PLAIN, limits), seed);
@@ -181,8 +181,8 @@ fn real_wires() {
     }
 }
 
-/// Topologies that come and go while messages are under way: every 50 steps a rank declares some
-/// neighbours or forgets a topology, out of an area that is too small for all.
+/// Topologies change while messages are in flight: every 50 steps a rank declares some neighbours
+/// or undeclares a topology, in an area that is too small for all of them.
 #[test]
 fn real_wires_under_changing_topologies() {
     let kinds = [
@@ -228,7 +228,7 @@ fn strict_wires() {
 
 #[test]
 fn long_queues() {
-    let network = Network::new(2, Manners { capacity: 1000, ..Manners::ROUGH });
+    let network = TestNetwork::new(2, Manners { capacity: 1000, ..Manners::ROUGH });
     let engines = (0..2).map(|me| Engine::new(Logged::new(network.wire(me)), ROOMY, 2)).collect();
     check(engines, 60, 500);
 }
@@ -236,7 +236,7 @@ fn long_queues() {
 #[test]
 #[ignore = "minutes: make stress"]
 fn ten_million_messages_of_each_pair_on_rough_wires() {
-    let network = Network::new(2, Manners { seed: 70, ..Manners::ROUGH });
+    let network = TestNetwork::new(2, Manners { seed: 70, ..Manners::ROUGH });
     check_long((0..2).map(|me| Engine::new(Logged::new(network.wire(me)), ROOMY, 2)).collect(), 70);
 }
 

@@ -9,7 +9,7 @@ use towpath_base::ids::ContextId;
 use towpath_base::transfer::Target;
 use towpath_engine::messages::Messages;
 use towpath_engine::testing::Manners;
-use towpath_engine::{Engine, Limits, Mode, RequestId, Soon};
+use towpath_engine::{EarlyOutcome, Engine, Limits, Mode, RequestId};
 use towpath_shm::{Segment, Settings};
 use towpath_wires::Wires;
 
@@ -64,7 +64,7 @@ fn the_immediate_path_needs_no_request() {
     for length in [0usize, 8, 40, 4096] {
         let data = pattern(3, length);
         let mut got = vec![0; length];
-        // SAFETY: local buffers of the lengths given.
+        // SAFETY: `data` and `got` are locals of `length` bytes.
         unsafe {
             let [a, b] = &mut world.engines[..] else { unreachable!() };
             assert!(a.try_send_now(peer(1), CONTEXT, 1, 0, data.as_ptr(), length).is_some());
@@ -77,7 +77,7 @@ fn the_immediate_path_needs_no_request() {
         assert_eq!(got, data);
     }
     let large = vec![0; 4097];
-    // SAFETY: a local of that length.
+    // SAFETY: `large` has 4097 bytes.
     assert!(unsafe { world.engines[0].try_send_now(peer(1), CONTEXT, 1, 0, large.as_ptr(), 4097) }.is_none());
 }
 
@@ -89,15 +89,16 @@ fn a_place_is_filled_without_a_request() {
             let data = pattern(5, length);
             let mut got = vec![0; room];
             let [a, b] = &mut world.engines[..] else { unreachable!() };
-            // SAFETY: the wire lends as many bytes as the data have.
+            // SAFETY: `slot` is writable for `length` bytes, and `data` has that many.
             let fill = |slot: *mut u8| unsafe { std::ptr::copy_nonoverlapping(data.as_ptr(), slot, length) };
             assert!(a.try_send_filled(peer(1), CONTEXT, 1, 0, length, fill).is_some());
             if waits {
                 b.progress();
             }
-            // SAFETY: the place is a local of that length.
+            // SAFETY: `got` has `room` bytes and outlives the receive, which completes within the
+            // call.
             let soon = unsafe { b.receive_soon_into(None, CONTEXT, Some(1), &Row(got.as_mut_ptr(), room), 5) };
-            let Soon::Received(done) = soon else { panic!("the message of {length} bytes became a request") };
+            let EarlyOutcome::Received(done) = soon else { panic!("the message of {length} bytes became a request") };
             let taken = length.min(room);
             assert_eq!((done.bytes, done.tag, done.truncated), (taken as u64, 1, length > room));
             assert!(got[..taken] == data[..taken] && got[taken..].iter().all(|byte| *byte == 0));
@@ -150,9 +151,9 @@ fn probes_tell_and_matched_probes_take() {
         assert_eq!(seen, same);
         let (mut first, mut second) = (vec![0; length], vec![0; length]);
         let later = world.receive(1, Some(0), Some(7), room(&mut second));
-        // SAFETY: local buffers that live to the end.
+        // SAFETY: `first` lives until the request is complete.
         let request = unsafe { world.engines[1].imrecv(message, room(&mut first)) }.unwrap();
-        // SAFETY: as above; the name is spent, so nothing happens.
+        // SAFETY: the target has no bytes; the name is stale, so nothing is received.
         assert!(unsafe { world.engines[1].imrecv(message, room(&mut [])) }.is_none());
         assert_eq!(world.wait(1, request).bytes, length as u64);
         assert_eq!(world.wait(1, later).bytes, length as u64);
@@ -230,7 +231,7 @@ fn a_message_to_oneself_is_taken_back_without_a_journey() {
             }
             world.engines[1].cancel(send);
             if !delivered {
-                // Message and question arrive together.
+                // The message and the cancel request arrive together.
                 world.engines[1].progress();
             }
             let done = world.engines[1].take(send).expect("answered at once");
@@ -248,9 +249,9 @@ fn a_send_announced_to_a_dead_process_of_the_host_is_lost() {
     let limits = Limits { eager_bytes: 0, unexpected_bytes: 1 << 20 };
     let mut engine = Engine::new(Wires::with_settings(segment, Settings::default()), limits, 2);
     let data = pattern(3, 50_000);
-    // SAFETY: the bytes outlive the engine's use of them: the sends are complete at the end.
+    // SAFETY: `data` outlives the sends, which are all complete at the end.
     let mut send = || unsafe { engine.isend(peer(1), CONTEXT, 1, 0, bytes(&data), Mode::Standard) };
-    // More sends than there are windows: some are filled already, some only announced.
+    // More sends than windows: some are copied into a window already, others only announced.
     let sends: Vec<RequestId> = (0..20).map(|_| send()).collect();
     engine.progress();
     engine.wire_mut().mark_lost(peer(1));
@@ -293,7 +294,7 @@ fn a_lost_peer_ends_what_needs_it() {
     assert!(!world.engines[0].busy());
 }
 
-/// A world in which process 2 may send in [`CONTEXT`] and nobody in another one.
+/// A world in which process 2 may send in [`CONTEXT`] but in no other context.
 fn world_of_members() -> World {
     let mut world = World::plain(3);
     world.engines[0].ask_members(|context, _| context == CONTEXT);
@@ -306,9 +307,9 @@ const ELSEWHERE: ContextId = ContextId(0x20);
 fn a_failed_peer_ends_receives_from_any_source_where_it_might_send() {
     let mut world = world_of_members();
     let (mut one, mut other) = ([0; 8], [0; 8]);
-    // More than the front of the queue takes, so that some are binned.
+    // More than the front of the queue holds, so that some are binned.
     let waiting: Vec<_> = (0..100).map(|tag| world.receive(0, None, Some(tag), room(&mut one))).collect();
-    // SAFETY: the room lives until the end.
+    // SAFETY: `other` lives until the end of the test.
     let apart = unsafe { world.engines[0].irecv(None, ELSEWHERE, None, room(&mut other)) };
     world.network.lose(2);
     world.engines[0].progress();
@@ -373,7 +374,7 @@ fn patterns_send_and_receive_by_tickets() {
     for length in [0, 8, 100_000] {
         let data = pattern(6, length);
         let mut got = vec![0; length];
-        // SAFETY: local buffers that live until both tickets are complete.
+        // SAFETY: `data` and `got` live until both tickets are complete.
         let (send, receive) = unsafe {
             (
                 world.engines[0].start_send(peer(1), CONTEXT, 3, 0, bytes(&data)),

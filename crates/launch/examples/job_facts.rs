@@ -1,8 +1,8 @@
-//! Prints what a process learns from its launcher. Try it under different ones:
+//! Prints what a process learns from its launcher, for trying different launchers.
 //!
-//! `mpiexec -n 4 job_facts` prints the facts; further words do more, for tests and for a look at a
-//! foreign launcher: `exchange` puts and gets values and meets the other ranks in shared memory,
-//! `leave` ends without MPI_Finalize, `abort CODE` ends the job, `stay` waits for its end.
+//! `mpiexec -n 4 job_facts` prints the job. Additional words do more, for tests and for trying
+//! other launchers: `exchange` puts and gets values and meets the other ranks in shared memory,
+//! `leave` exits without MPI_Finalize, `abort CODE` ends the job, `stay` waits for its end.
 
 use std::process::ExitCode;
 

@@ -1,9 +1,11 @@
-//! What the library asks of its launcher, through one trait, [`Launcher`], whoever the launcher is.
+//! The library's interface to its launcher: the trait [`Launcher`], independent of which launcher
+//! it is.
 //!
-//! [`connect`] finds out who started this process: Towpath's own `mpiexec`, a PMI or PMIx server,
-//! or nobody. When the environment shows a launcher of several processes but no server answers, it
-//! is an error: a job must never run as N times "rank 0 of 1". Operations of dynamic processes are
-//! named from the first day and answer [`Error::Unsupported`] until they are built.
+//! [`connect`] determines who started this process: Towpath's own `mpiexec`, a PMI or PMIx server,
+//! or no launcher. If the environment shows a launcher of several processes but no server answers,
+//! that is an error: a job must never run as N times "rank 0 of 1". The operations for dynamic
+//! processes are part of the trait already and return [`Error::Unsupported`] until they are
+//! implemented.
 
 mod guard;
 mod handover;
@@ -18,26 +20,27 @@ use std::os::fd::OwnedFd;
 
 use crate::error::Error;
 use crate::key::JobKey;
-use crate::ticket::Ticket;
+use crate::ticket::RankTicket;
 
 pub use handover::{Reached, Trial, try_handover};
 
-/// The facts of the job this process belongs to.
+/// The job that this process belongs to.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Job {
     /// Rank of this process in MPI_COMM_WORLD.
     pub rank: u32,
     /// Number of processes in MPI_COMM_WORLD.
     pub size: u32,
-    /// Number of the program on the launcher's command line (MPI_APPNUM), where the launcher says
-    /// it.
+    /// Number of the program on the launcher's command line (MPI_APPNUM); `None` if the launcher
+    /// does not provide it.
     pub appnum: Option<i32>,
-    /// How many processes could run (MPI_UNIVERSE_SIZE), where the launcher says it.
+    /// How many processes could run (MPI_UNIVERSE_SIZE); `None` if the launcher does not provide
+    /// it.
     pub universe_size: Option<i32>,
-    /// Random number of the job, the same in all its processes, different in every other job. No
+    /// Random number of the job: the same in all its processes, different in every other job. Not a
     /// secret.
     pub nonce: u64,
-    /// Place of this process among the ranks of its host.
+    /// Index of this process among the ranks of its host.
     pub local_rank: u32,
     /// World ranks of the processes of this host, ascending.
     pub local_ranks: Vec<u32>,
@@ -45,7 +48,7 @@ pub struct Job {
     pub node_of_rank: Vec<u32>,
     /// First rank of each host.
     first_ranks: Vec<u32>,
-    /// Who started this process, in words for a sentence.
+    /// Name of the launcher, for use in a sentence.
     pub launcher: String,
 }
 
@@ -86,87 +89,86 @@ impl Job {
     }
 }
 
-/// One program of a spawn request.
+/// One program of a spawn request (MPI_Comm_spawn_multiple).
 #[derive(Clone, Debug)]
 pub struct SpawnProgram {
-    /// The program's name.
+    /// Name of the program.
     pub command: String,
     /// Its arguments.
     pub arguments: Vec<String>,
-    /// How many processes of it at most.
+    /// Maximum number of processes.
     pub processes: u32,
-    /// Key and value pairs of the info object.
+    /// Key-value pairs of the info object.
     pub info: Vec<(String, String)>,
 }
 
-/// A process's launcher.
+/// The launcher of a process.
 pub trait Launcher: Send {
-    /// The facts of the job.
+    /// The job that this process belongs to.
     fn job(&self) -> &Job;
 
-    /// A new descriptor (close-on-exec) of the memory file that the ranks of this host share, with
-    /// head and control pages laid out. A process started alone makes a file of its own at the
-    /// first call.
+    /// Returns a new close-on-exec descriptor of this host's segment, with head and control pages
+    /// laid out. A singleton creates its own file at the first call.
     ///
     /// # Errors
-    /// [`Error::Segment`] when the file cannot be made or duplicated.
+    /// [`Error::Segment`] if the file cannot be created or duplicated.
     fn segment(&mut self) -> Result<OwnedFd, Error>;
 
-    /// The secret of the job, the same in all its processes on all hosts: what they prove to each
-    /// other.
+    /// Returns the secret of the job, the same in all its processes on all hosts, with which they
+    /// authenticate to each other.
     ///
     /// # Errors
-    /// When the launcher is gone.
+    /// If the launcher is gone.
     fn key(&mut self) -> Result<JobKey, Error>;
 
-    /// Publishes a value under a key; processes on all hosts see it after the next
-    /// [`Launcher::fence`]. Keys: 1 to 56 printable signs without blanks, `=` and `;`, put once in
-    /// a job; values of any length.
+    /// Publishes a value under a key. Processes on all hosts see it after the next
+    /// [`Launcher::fence`]. A key has 1 to 56 printable ASCII characters without blanks, `=` and
+    /// `;`, and is put at most once in a job. A value may have any length.
     ///
     /// # Errors
-    /// When the launcher refuses or is gone.
+    /// If the launcher refuses or is gone.
     fn put(&mut self, key: &str, value: &str) -> Result<(), Error>;
 
-    /// The value of a key; `None` when nobody has put it.
+    /// Returns the value of a key; `None` if no process has put it.
     ///
     /// # Errors
-    /// When the launcher is gone.
+    /// If the launcher is gone.
     fn get(&mut self, key: &str) -> Result<Option<String>, Error>;
 
-    /// As [`Launcher::get`] for a value that this rank has put, which some launchers find much
-    /// sooner.
+    /// Like [`Launcher::get`] for a value that the given rank has put, which some launchers find
+    /// much faster.
     ///
     /// # Errors
-    /// When the launcher is gone.
+    /// If the launcher is gone.
     fn get_from(&mut self, _rank: u32, key: &str) -> Result<Option<String>, Error> {
         self.get(key)
     }
 
-    /// Waits until all processes of the job have called it; what was put before is visible
+    /// Waits until all processes of the job have called it. Values put before the call are visible
     /// afterwards.
     ///
     /// # Errors
-    /// When the launcher is gone.
+    /// If the launcher is gone.
     fn fence(&mut self) -> Result<(), Error>;
 
-    /// Asks the launcher to end the whole job with this exit code. The sentence reaches the
-    /// person's terminal once, by the launcher where it can, else written to stderr here. The
+    /// Asks the launcher to end the whole job with this exit code. The user sees `sentence` exactly
+    /// once: the launcher prints it if it can, otherwise this process writes it to stderr. The
     /// caller then exits with the same code.
     ///
     /// # Errors
-    /// When the launcher is gone.
+    /// If the launcher is gone.
     fn abort(&mut self, code: i32, sentence: &str) -> Result<(), Error>;
 
-    /// Says that this process has left MPI orderly; nothing may be asked afterwards.
+    /// Tells the launcher that this process has finalized MPI. No other request may follow.
     ///
     /// # Errors
-    /// When the launcher is gone.
+    /// If the launcher is gone.
     fn finalize(&mut self) -> Result<(), Error>;
 
-    /// Starts further processes (MPI_Comm_spawn).
+    /// Starts more processes (MPI_Comm_spawn).
     ///
     /// # Errors
-    /// [`Error::Unsupported`] until it is built.
+    /// [`Error::Unsupported`] until it is implemented.
     fn spawn(&mut self, _programs: &[SpawnProgram]) -> Result<Vec<i32>, Error> {
         Err(self.unsupported("starting further processes"))
     }
@@ -174,140 +176,140 @@ pub trait Launcher: Send {
     /// Publishes a port under a service name (MPI_Publish_name).
     ///
     /// # Errors
-    /// [`Error::Unsupported`] until it is built.
+    /// [`Error::Unsupported`] until it is implemented.
     fn publish(&mut self, _service: &str, _port: &str) -> Result<(), Error> {
         Err(self.unsupported("publishing a name"))
     }
 
-    /// The port of a service name (MPI_Lookup_name).
+    /// Returns the port of a service name (MPI_Lookup_name).
     ///
     /// # Errors
-    /// [`Error::Unsupported`] until it is built.
+    /// [`Error::Unsupported`] until it is implemented.
     fn lookup(&mut self, _service: &str) -> Result<Option<String>, Error> {
         Err(self.unsupported("looking a name up"))
     }
 
-    /// Takes a published name back (MPI_Unpublish_name).
+    /// Withdraws a published service name (MPI_Unpublish_name).
     ///
     /// # Errors
-    /// [`Error::Unsupported`] until it is built.
+    /// [`Error::Unsupported`] until it is implemented.
     fn unpublish(&mut self, _service: &str) -> Result<(), Error> {
         Err(self.unsupported("withdrawing a name"))
     }
 
-    /// The port of the parent job; `None` when this job was not spawned.
+    /// Returns the port of the parent job; `None` if this job was not spawned.
     ///
     /// # Errors
-    /// When the launcher is gone.
+    /// If the launcher is gone.
     fn parent_port(&mut self) -> Result<Option<String>, Error> {
         Ok(None)
     }
 
-    /// Ranks that have died since the last call.
+    /// Returns the ranks that have died since the last call.
     ///
     /// # Errors
-    /// [`Error::Unsupported`] until it is built.
+    /// [`Error::Unsupported`] until it is implemented.
     fn deaths(&mut self) -> Result<Vec<u32>, Error> {
         Err(self.unsupported("notice of a process's death"))
     }
 
-    /// The error for an operation that this launcher or version does not have.
+    /// The error for an operation that this launcher, or this version of Towpath, does not support.
     fn unsupported(&self, operation: &'static str) -> Error {
         Error::Unsupported { operation, launcher: self.job().launcher.clone() }
     }
 }
 
-/// Finds the launcher of this process and learns the facts of the job. Called once, by MPI_Init;
-/// collective over the processes of the job under a launcher that is not ours.
+/// Finds the launcher of this process and retrieves the job. MPI_Init calls it once. Under any
+/// launcher but Towpath's own it is collective over the processes of the job.
 ///
 /// # Errors
-/// One sentence when the environment shows a launcher that does not answer, or the answer is of no
-/// use.
+/// An error message for the user if the environment shows a launcher that does not answer, or if
+/// its answer is unusable.
 pub fn connect() -> Result<Box<dyn Launcher>, Error> {
-    Ok(match Found::in_environment()? {
-        Found::Own(ticket) => Box::new(own::OwnLauncher::start(&ticket)?),
-        Found::Pmi(server) => Box::new(pmi::connect(&server)?),
-        Found::Pmix(server) => match pmix::connect(&server) {
+    Ok(match FoundLauncher::in_environment()? {
+        FoundLauncher::Own(ticket) => Box::new(own::OwnLauncher::start(&ticket)?),
+        FoundLauncher::Pmi(server) => Box::new(pmi::connect(&server)?),
+        FoundLauncher::Pmix(server) => match pmix::connect(&server) {
             Ok(launcher) => Box::new(launcher),
-            // One process has nobody to find.
+            // A single process has no peers to find.
             Err(Error::NoServer(_)) if server.size == Some(1) => Box::new(singleton::Singleton::new()),
             Err(error) => return Err(error),
         },
-        Found::Nobody => Box::new(singleton::Singleton::new()),
+        FoundLauncher::Nobody => Box::new(singleton::Singleton::new()),
     })
 }
 
 /// The launcher that the environment shows.
-enum Found {
-    Own(Ticket),
-    Pmi(pmi::Server),
-    Pmix(pmix::Server),
+enum FoundLauncher {
+    Own(RankTicket),
+    Pmi(pmi::PmiAddress),
+    Pmix(pmix::PmixAddress),
     Nobody,
 }
 
-impl Found {
-    /// Looks without touching anything.
-    fn in_environment() -> Result<Found, Error> {
+impl FoundLauncher {
+    /// Reads the environment without contacting the launcher.
+    fn in_environment() -> Result<FoundLauncher, Error> {
         if let Some(ticket) = own::OwnLauncher::ticket()? {
-            return Ok(Found::Own(ticket));
+            return Ok(FoundLauncher::Own(ticket));
         }
-        if let Some(server) = pmi::Server::from_environment()? {
-            return Ok(Found::Pmi(server));
+        if let Some(server) = pmi::PmiAddress::from_environment()? {
+            return Ok(FoundLauncher::Pmi(server));
         }
-        if let Some(server) = pmix::Server::from_environment()? {
-            return Ok(Found::Pmix(server));
+        if let Some(server) = pmix::PmixAddress::from_environment()? {
+            return Ok(FoundLauncher::Pmix(server));
         }
         guard::no_other_launcher()?;
-        Ok(Found::Nobody)
+        Ok(FoundLauncher::Nobody)
     }
 }
 
-/// How ranks of Towpath's own mpiexec come by the segment, in words.
+/// How the ranks of Towpath's own mpiexec obtain the segment, for messages.
 pub const BY_OWN_MPIEXEC: &str = "inherited from mpiexec";
 
-/// How ranks of any other launcher come by the segment, in words.
+/// How the ranks of any other launcher obtain the segment, for messages.
 const FROM_FIRST_RANK: &str = "from the first rank";
 
-/// What a process sees of its launcher before it speaks to it.
+/// What a process can tell about its launcher before it contacts it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Seen {
-    /// Who it is, in words.
+    /// Name of the launcher.
     pub launcher: String,
-    /// Rank of this process and number of ranks, where the environment says it; `None` when nobody
-    /// has launched it.
+    /// Rank of this process and number of ranks, as far as the environment provides them; `None`
+    /// for a process without a launcher.
     pub place: Option<(u32, Option<u32>)>,
-    /// How its ranks come to share the segment, in words.
+    /// How its ranks obtain the segment, for messages.
     pub handover: &'static str,
 }
 
-/// Looks for the launcher that [`connect`] would speak to, without speaking to it.
+/// Finds the launcher that [`connect`] would contact, without contacting it.
 ///
 /// # Errors
-/// The sentence with which [`connect`] would refuse.
+/// The error with which [`connect`] would fail.
 pub fn seen() -> Result<Seen, Error> {
-    Ok(match Found::in_environment()? {
-        Found::Own(ticket) => Seen {
+    Ok(match FoundLauncher::in_environment()? {
+        FoundLauncher::Own(ticket) => Seen {
             launcher: own::NAME.to_owned(),
             place: Some((ticket.rank, Some(ticket.size))),
             handover: BY_OWN_MPIEXEC,
         },
-        Found::Pmi(server) => {
+        FoundLauncher::Pmi(server) => {
             Seen { launcher: server.name, place: Some((server.rank, Some(server.size))), handover: FROM_FIRST_RANK }
         }
-        Found::Pmix(server) => {
+        FoundLauncher::Pmix(server) => {
             Seen { launcher: server.name, place: Some((server.rank, server.size)), handover: FROM_FIRST_RANK }
         }
-        Found::Nobody => Seen { launcher: "nobody".to_owned(), place: None, handover: "private" },
+        FoundLauncher::Nobody => Seen { launcher: "nobody".to_owned(), place: None, handover: "private" },
     })
 }
 
-/// How long a launcher, or a host, that has never answered is waited for: no longer than a year.
+/// How long to wait for a launcher or host that has never answered; at most a year.
 pub(crate) fn patience() -> std::time::Duration {
     let seconds = towpath_base::config::number("TOWPATH_LAUNCHER_SECONDS").unwrap_or(60);
     std::time::Duration::from_secs(seconds.min(365 * 24 * 3600))
 }
 
-/// A close-on-exec duplicate of the segment's descriptor.
+/// Duplicates the segment's descriptor, close-on-exec.
 fn duplicate(segment: &OwnedFd) -> Result<OwnedFd, Error> {
     rustix::io::fcntl_dupfd_cloexec(segment, 3)
         .map_err(|refusal| Error::Segment { action: "reached", detail: std::io::Error::from(refusal).to_string() })

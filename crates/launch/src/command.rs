@@ -1,5 +1,5 @@
-//! The command `towpath`: answers a person's questions about Towpath on this machine. Each question
-//! is a subcommand, a row of [`SUBCOMMANDS`], which drives both reading and `--help`.
+//! The command `towpath`, which answers the user's questions about Towpath on this machine. Each
+//! question is a subcommand, a row of [`SUBCOMMANDS`], which drives both parsing and `--help`.
 
 mod info;
 mod report;
@@ -12,12 +12,12 @@ use towpath_base::config::nearest;
 /// One subcommand.
 struct Subcommand {
     name: &'static str,
-    /// One line for the list of `towpath --help`.
+    /// Its line in the list of `towpath --help`.
     about: &'static str,
-    /// The text of `towpath NAME --help`.
+    /// The output of `towpath NAME --help`.
     help: &'static str,
-    /// Reads the arguments behind the name and gives the answer, or says in a sentence what is
-    /// wrong with them.
+    /// Parses the arguments after the name and returns the answer, or an error message for the
+    /// user.
     answer: fn(&[String]) -> Result<String, String>,
 }
 
@@ -32,7 +32,7 @@ const SUBCOMMANDS: &[Subcommand] = &[Subcommand {
 pub fn main() -> i32 {
     match answer(std::env::args_os().skip(1)) {
         Ok(text) => {
-            // A reader that has gone is no error.
+            // A reader that has closed the pipe is not an error.
             let _ = std::io::stdout().write_all(text.as_bytes());
             0
         }

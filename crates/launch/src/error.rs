@@ -1,57 +1,57 @@
-//! Everything that can go wrong between a process and its launcher. Each text is a sentence for the
-//! person who started the job.
+//! Errors between a process and its launcher. Each `Display` text is a message for the user who
+//! started the job.
 
 use std::io;
 
-/// Why the launcher could not be reached or did not do what was asked.
+/// Why the launcher could not be reached or did not do what it was asked.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// The environment speaks of a job of several processes, but nobody answers.
+    /// The environment describes a job of several processes, but no server answers.
     #[error("{0}")]
     NoServer(String),
-    /// The launcher cannot do this, or this version does not ask it to.
+    /// The launcher does not offer this operation, or this version of Towpath does not use it.
     #[error("{operation} is not available under {launcher} in this version of Towpath.")]
     Unsupported {
-        /// What was asked for, in the standard's words.
+        /// The operation, in the standard's words.
         operation: &'static str,
-        /// Who started the process.
+        /// Name of the launcher.
         launcher: String,
     },
-    /// The launcher's answer makes no sense.
+    /// The launcher's answer is malformed or unexpected.
     #[error("{launcher} answered in a way that Towpath does not understand: {detail}.")]
     Protocol {
-        /// Who started the process.
+        /// Name of the launcher.
         launcher: String,
-        /// What was wrong with the answer.
+        /// What is wrong with the answer.
         detail: String,
     },
     /// The launcher refused a request.
     #[error("{launcher} refused the request {request}: {detail}.")]
     Refused {
-        /// Who started the process.
+        /// Name of the launcher.
         launcher: String,
-        /// Name of the request.
+        /// Name of the PMI request.
         request: String,
-        /// The launcher's own words.
+        /// The reason that the launcher gave.
         detail: String,
     },
     /// The connection to the launcher broke.
     #[error("The connection to {launcher} broke ({source}); the job cannot go on.")]
     Connection {
-        /// Who started the process.
+        /// Name of the launcher.
         launcher: String,
-        /// What the system said.
+        /// The error that the system returned.
         source: io::Error,
     },
-    /// A key or value that the launcher's protocol cannot carry.
+    /// A key or value that the launcher's protocol cannot encode.
     #[error("{0}")]
     Unsendable(String),
-    /// The memory that the ranks of this host share could not be made or reached.
+    /// The shared memory of this host's ranks could not be created or opened.
     #[error("The shared memory of the job cannot be {action}: {detail}.")]
     Segment {
-        /// `made` or `reached`.
+        /// What failed: `made`, `reached` or `handed to another process`.
         action: &'static str,
-        /// Why, and what to do.
+        /// The reason, and what the user can do about it.
         detail: String,
     },
 }

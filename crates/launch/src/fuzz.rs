@@ -1,12 +1,13 @@
-//! The decoders of launching, each fed with any bytes: for `make fuzz`, and in short runs as tests
-//! of this crate. What a decoder must keep to is asserted here.
+//! Fuzz entry points for the decoders of this crate. `make fuzz` runs them with arbitrary bytes,
+//! the tests of this crate run them briefly. Each function asserts the invariants of its decoder.
 
 use crate::key::JobKey;
-use crate::ticket::Ticket;
-use crate::wire::{LONGEST_LINE, LineReader, Message, escape, records, unescape};
+use crate::ticket::RankTicket;
+use crate::wire::{LONGEST_LINE, LineReader, PmiMessage, escape, records, unescape};
 use crate::{client, hosts, mpiexec};
 
-/// PMI-1: a stream of lines in pieces, and each line as a request to the server of `mpiexec`.
+/// PMI-1: a stream of lines in pieces of any size, each line also a request to the server of
+/// `mpiexec`.
 pub fn pmi_lines(bytes: &[u8]) {
     let Some((&cut, stream)) = bytes.split_first() else { return };
     let mut server = mpiexec::server::Server::new(1, &JobKey([7; 32]), &[0, 1], &[0, 0]);
@@ -15,13 +16,13 @@ pub fn pmi_lines(bytes: &[u8]) {
         reader.push(piece);
         while let Ok(Some(line)) = reader.next_line() {
             assert!(!line.contains(&b'\n'));
-            let message = Message::parse(&line);
+            let message = PmiMessage::parse(&line);
             if let Ok(written) = message.to_line() {
-                assert_eq!(Message::parse(&written), message);
+                assert_eq!(PmiMessage::parse(&written), message);
             }
             server.line(number % 2, &line, &mut answers);
         }
-        // Two ranks: the last one to come opens the barrier for both.
+        // Two ranks: the second one that enters the barrier releases both.
         assert!(answers.len() <= 2 * piece.len() + 2);
         for answer in answers.drain(..) {
             if let mpiexec::server::Event::Answer(rank, line) = answer {
@@ -33,7 +34,7 @@ pub fn pmi_lines(bytes: &[u8]) {
     let _ = unescape(&String::from_utf8_lossy(stream));
 }
 
-/// PMI-2: a stream of records in pieces.
+/// PMI-2: a stream of records in pieces of any size.
 pub fn pmi_records(bytes: &[u8]) {
     let Some((&cut, stream)) = bytes.split_first() else { return };
     let mut reader = records::RecordReader::default();
@@ -52,13 +53,13 @@ pub fn pmi_records(bytes: &[u8]) {
     }
 }
 
-/// What `mpiexec` and its proxies say to each other.
+/// The frames between `mpiexec` and its proxies.
 pub fn proxy_frames(bytes: &[u8]) {
     mpiexec::frames::fuzz(bytes);
 }
 
-/// Hosts: a process mapping, a list, a host file, Slurm's lists; and the ticket in which a mapping
-/// travels.
+/// Host descriptions: process mappings, host lists, host files and Slurm's node lists, and the
+/// ticket, which carries a process mapping.
 pub fn host_texts(bytes: &[u8]) {
     let text = String::from_utf8_lossy(bytes);
     for text in [&text, &*format!("(vector,{text})")] {
@@ -69,15 +70,15 @@ pub fn host_texts(bytes: &[u8]) {
         }
     }
     mpiexec::host_list::fuzz(&text);
-    if let Some(ticket) = Ticket::parse(&text) {
-        assert_eq!(Ticket::parse(&ticket.to_text()), Some(ticket));
+    if let Some(ticket) = RankTicket::parse(&text) {
+        assert_eq!(RankTicket::parse(&ticket.to_text()), Some(ticket));
     }
     if let Some(key) = JobKey::parse(&text) {
         assert_eq!(key.to_text(), text.to_ascii_lowercase());
     }
 }
 
-/// What ranks have put for each other through PMIx.
+/// The sheets that ranks publish through PMIx.
 pub fn pmix_sheets(bytes: &[u8]) {
     client::pmix::fuzz(&String::from_utf8_lossy(bytes));
 }

@@ -1,17 +1,17 @@
-//! Which rank is on which host, as launchers write it: `PMI_process_mapping`, and a host's own name
-//! where they do not.
+//! The host of each rank as launchers describe it (`PMI_process_mapping`), and an identifier of
+//! this host for launchers that do not.
 //!
-//! The value is `(vector,(first host,hosts,ranks per host),...)`: each triple gives the next ranks
-//! to `hosts` hosts from `first host` on, `ranks per host` consecutive ranks each; when ranks are
-//! left over, the list begins again (PMI-1 as Hydra serves it). Hydra of MPICH 5 writes `host` for
-//! `(host,1,1)` and `[...]xN` for what comes N times.
+//! The value is `(vector,(first host,hosts,ranks per host),...)`. Each triple assigns the next
+//! ranks to `hosts` hosts starting at `first host`, `ranks per host` consecutive ranks each. If
+//! ranks remain, the list starts over (PMI-1 as Hydra serves it). Hydra of MPICH 5 writes `host`
+//! for `(host,1,1)` and `[...]xN` for N repetitions.
 #![forbid(unsafe_code)]
 
 use std::collections::HashMap;
 use std::os::unix::fs::MetadataExt;
 
-/// Reads a process mapping for `size` ranks: the host of each rank, numbered from 0 in order of
-/// appearance. `None` when the text is not such a mapping.
+/// Parses a process mapping for `size` ranks. Returns the host of each rank, numbered from 0 in
+/// order of appearance, or `None` if the text is not a process mapping.
 pub fn parse_mapping(text: &str, size: usize) -> Option<Vec<u32>> {
     let inside = text.trim().strip_prefix('(')?.strip_suffix(')')?.trim();
     let list = inside.strip_prefix("vector")?.trim_start().strip_prefix(',')?;
@@ -27,12 +27,12 @@ pub fn parse_mapping(text: &str, size: usize) -> Option<Vec<u32>> {
     Some(number_by_appearance(&places?))
 }
 
-/// A run of ranks: first host, hosts, ranks per host.
+/// First host, number of hosts, ranks per host.
 type Triple = (usize, usize, usize);
 
-/// Reads blocks, separated by commas: triples, single hosts of one rank, and bracketed lists of
-/// both with a number of repetitions. Blocks without ranks are left out; of the others no more
-/// count than there are ranks.
+/// Parses blocks separated by commas: triples, single hosts of one rank, and bracketed lists of
+/// both with a repeat count. Drops blocks without ranks and stops repeating a list once there are
+/// as many blocks as ranks.
 fn blocks(mut rest: &str, size: usize) -> Option<Vec<Triple>> {
     let mut triples = Vec::new();
     while !rest.is_empty() {
@@ -59,7 +59,7 @@ fn blocks(mut rest: &str, size: usize) -> Option<Vec<Triple>> {
     Some(triples)
 }
 
-/// Reads blocks without repetitions.
+/// Parses blocks without repetitions.
 fn simple_blocks(mut rest: &str) -> Option<Vec<Triple>> {
     let mut triples = Vec::new();
     loop {
@@ -81,9 +81,9 @@ fn simple_blocks(mut rest: &str) -> Option<Vec<Triple>> {
     }
 }
 
-/// Writes the hosts of all ranks as a process mapping. Consecutive hosts with equally many ranks
-/// share a triple, and a list that begins again is written once: clients of PMI-1 take a value of
-/// about a thousand bytes at most.
+/// Encodes the hosts of all ranks as a process mapping. Consecutive hosts with the same number of
+/// ranks share a triple, and a periodic list is written once: PMI-1 clients accept values of about
+/// a thousand bytes at most.
 pub fn write_mapping(node_of_rank: &[u32]) -> String {
     let (whole, once) = (triples(node_of_rank), triples(&node_of_rank[..period(node_of_rank)]));
     let shorter = if once.len() < whole.len() { once } else { whole };
@@ -92,9 +92,9 @@ pub fn write_mapping(node_of_rank: &[u32]) -> String {
     format!("(vector{})", texts.concat())
 }
 
-/// The least number of things after which a list begins again (by Knuth, Morris and Pratt).
+/// The smallest period of a list (Knuth, Morris and Pratt).
 fn period(list: &[u32]) -> usize {
-    // How much of the beginning each part of the list ends with, itself not counted.
+    // `borders[at]`: length of the longest proper prefix of `list[..=at]` that is also its suffix.
     let mut borders = vec![0; list.len()];
     for at in 1..list.len() {
         let mut border: usize = borders[at - 1];
@@ -106,7 +106,7 @@ fn period(list: &[u32]) -> usize {
     list.len() - borders.last().copied().unwrap_or(0)
 }
 
-/// Runs of ranks: first host, hosts, ranks of each.
+/// Runs of ranks: first host, number of hosts, ranks per host.
 fn triples(node_of_rank: &[u32]) -> Vec<(u32, u32, usize)> {
     let mut triples: Vec<(u32, u32, usize)> = Vec::new();
     let mut rest = node_of_rank;
@@ -121,7 +121,7 @@ fn triples(node_of_rank: &[u32]) -> Vec<(u32, u32, usize)> {
     triples
 }
 
-/// Numbers equal things equally, from 0 in order of first appearance.
+/// Numbers distinct values from 0 in order of first appearance.
 pub fn number_by_appearance<T: Eq + std::hash::Hash + Clone>(things: &[T]) -> Vec<u32> {
     let mut numbers: HashMap<T, u32> = HashMap::new();
     things
@@ -133,8 +133,9 @@ pub fn number_by_appearance<T: Eq + std::hash::Hash + Clone>(things: &[T]) -> Ve
         .collect()
 }
 
-/// A text that two processes share exactly when they run on one kernel in one network: the kernel's
-/// boot id and the number of the network namespace. Falls back to the host's name.
+/// Returns a text that is the same in two processes exactly if they run on one kernel in one
+/// network namespace: the kernel's boot ID and the namespace's inode. Uses the host's name if the
+/// boot ID is not available.
 pub fn own_host() -> String {
     let boot = std::fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap_or_default();
     let network = std::fs::metadata("/proc/self/ns/net").map(|m| m.ino()).unwrap_or(0);
@@ -157,12 +158,12 @@ mod tests {
         assert_eq!(parse_mapping("(vector,(0,2,2))", 4), Some(vec![0, 0, 1, 1]));
         assert_eq!(parse_mapping("(vector,(0,2,1))", 4), Some(vec![0, 1, 0, 1]));
         assert_eq!(parse_mapping("(vector, (5,1,1), (3,1,2))", 3), Some(vec![0, 1, 1]));
-        // Hydra of MPICH 5.0.2, where ranks do not fill the hosts evenly.
+        // Hydra of MPICH 5.0.2, where the ranks do not fill the hosts evenly.
         assert_eq!(parse_mapping("(vector,(0,2,2),(0,1,2),1)", 7), Some(vec![0, 0, 1, 1, 0, 0, 1]));
         assert_eq!(parse_mapping("(vector,(0,1,2),1)", 3), Some(vec![0, 0, 1]));
         assert_eq!(parse_mapping("(vector,[(0,2,1)]x2,0)", 5), Some(vec![0, 1, 0, 1, 0]));
         assert_eq!(parse_mapping("(vector,7,[0,(1,2,1)]x2)", 7), Some(vec![0, 1, 2, 3, 1, 2, 3]));
-        // Slurm: 3 + 1 ranks in blocks, and dealt out in turn.
+        // Slurm: 3 + 1 ranks, in blocks and cyclically.
         assert_eq!(parse_mapping("(vector,(0,1,3),(1,1,1))", 4), Some(vec![0, 0, 0, 1]));
         assert_eq!(parse_mapping("(vector,(0,2,1),(0,1,1),(0,1,1))", 4), Some(vec![0, 1, 0, 0]));
     }

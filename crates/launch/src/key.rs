@@ -1,6 +1,6 @@
-//! The secret of a job: what processes on different hosts prove to each other before anything else
-//! they send is looked at. It travels in the launcher's own connections only, never in a command
-//! line, a name or a message to a person.
+//! The secret of a job. Processes on different hosts prove knowledge of it before any other data
+//! from them is interpreted. It is sent over the launcher's own connections only and never appears
+//! in a command line, a file name or a message to the user.
 #![forbid(unsafe_code)]
 
 use std::fmt;
@@ -12,10 +12,10 @@ use std::io::{self, Read};
 pub struct JobKey(pub [u8; 32]);
 
 impl JobKey {
-    /// A new secret from the system's random numbers.
+    /// Generates a secret from the system's random numbers.
     ///
     /// # Errors
-    /// What the system said when it has none to give.
+    /// The system's error if /dev/urandom cannot be read.
     pub fn random() -> io::Result<JobKey> {
         let mut bytes = [0; 32];
         File::open("/dev/urandom")?.read_exact(&mut bytes)?;
@@ -27,7 +27,7 @@ impl JobKey {
         self.0.iter().map(|byte| format!("{byte:02x}")).collect()
     }
 
-    /// Reads what [`JobKey::to_text`] wrote.
+    /// Parses the output of [`JobKey::to_text`].
     pub fn parse(text: &str) -> Option<JobKey> {
         let digits: Option<Vec<u8>> = text.chars().map(|digit| digit.to_digit(16).map(|value| value as u8)).collect();
         let digits = digits.filter(|digits| digits.len() == 64)?;

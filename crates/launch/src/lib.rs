@@ -1,9 +1,10 @@
-//! Launching: what the library asks of the program that started it ([`client`]), that program
-//! itself ([`mpiexec`]), and the command `towpath`, which answers people's questions ([`command`]).
+//! Launching jobs: the library's side ([`client`]), the launcher `mpiexec` ([`mpiexec`]), and the
+//! command `towpath`, which reports on the installation and the machine ([`command`]).
 //!
-//! `client` speaks to Towpath's own `mpiexec`, to any PMI-1 or PMI-2 server (the Hydra launchers of
-//! MPICH and Intel MPI, gforker, Slurm) and to nobody (a program started alone). `mpiexec` serves
-//! PMI-1, so programs of those libraries start under it too. Nothing here knows the engine.
+//! `client` works under Towpath's own `mpiexec`, under any PMI-1 or PMI-2 server (the Hydra
+//! launchers of MPICH and Intel MPI, gforker, Slurm), under PMIx, and without a launcher (a
+//! singleton). `mpiexec` serves PMI-1, so programs linked with those libraries start under it too.
+//! This crate does not depend on the engine.
 
 #![deny(missing_docs)]
 

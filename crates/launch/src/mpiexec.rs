@@ -1,10 +1,11 @@
-//! `mpiexec`: starts the ranks of a job on this host or on several, serves PMI-1 to them, forwards
-//! their output, and ends them all together, leaving no process, file or segment behind.
+//! `mpiexec`: starts the ranks of a job on one or more hosts, serves PMI-1 to them, forwards their
+//! output, and ends them all together without leaving a process, file or segment behind.
 //!
-//! Three kinds of processes: `mpiexec` itself ([`job`]: one event loop), the guardian
-//! ([`guardian`]: parent of the ranks, kills what is left when `mpiexec` is gone), and the ranks,
-//! each in a process group of its own. Over several hosts `mpiexec` ([`fleet`]) holds one
-//! connection to a proxy on each ([`proxy`]), and the proxy has guardian and ranks.
+//! On one host there are three kinds of processes: `mpiexec` itself ([`job`], an event loop), the
+//! guardian ([`guardian`], the parent of the ranks, which kills what remains when `mpiexec` is
+//! gone), and the ranks, each in a process group of its own. Over several hosts `mpiexec`
+//! ([`job_on_hosts`]) has one connection to a proxy on each ([`proxy`]), and each proxy has a
+//! guardian and ranks.
 
 mod activity;
 pub(crate) mod binding;
@@ -13,7 +14,6 @@ mod calls;
 mod descendants;
 mod environment;
 mod events;
-mod fleet;
 mod foreign;
 pub(crate) mod frames;
 mod guardian;
@@ -21,6 +21,7 @@ mod host_choice;
 pub(crate) mod host_list;
 mod input;
 mod job;
+mod job_on_hosts;
 mod link;
 mod merge;
 mod options;
@@ -43,10 +44,10 @@ mod verdict;
 use std::os::fd::{AsFd, AsRawFd};
 use std::time::Duration;
 
-use options::{Command, Request};
-use plan::{Part, Plan, Refusal, Surroundings};
+use options::{Command, JobRequest};
+use plan::{HostPart, LaunchPlan, StartRefusal, Surroundings};
 
-/// More ranks than anybody has: a slip of the keyboard.
+/// Upper limit of the number of ranks, to catch typing errors.
 const MOST_RANKS: usize = 1 << 20;
 
 /// Runs the command line of this process and returns its exit code.
@@ -76,45 +77,45 @@ pub fn main() -> i32 {
     }
 }
 
-/// Prints a text; a reader that has gone is no error.
+/// Prints a text. A reader that has closed the pipe is not an error.
 fn show(text: &str) -> i32 {
     let _ = std::io::Write::write_all(&mut std::io::stdout(), text.as_bytes());
     0
 }
 
-fn run(mut request: Request, arguments: &[std::ffi::OsString]) -> Result<i32, Refusal> {
-    let hosts = host_choice::Hosts::of(&request).map_err(|sentence| Refusal { code: 2, sentence })?;
+fn run(mut request: JobRequest, arguments: &[std::ffi::OsString]) -> Result<i32, StartRefusal> {
+    let hosts = host_choice::Hosts::of(&request).map_err(|sentence| StartRefusal { code: 2, sentence })?;
     let one_host = request.ranks_per_host.max(1);
     request.fill_up(hosts.as_ref().map_or(one_host, |hosts| host_list::room(&hosts.hosts, request.ranks_per_host)));
     if request.size() > MOST_RANKS {
         let sentence = format!("A job has {MOST_RANKS} ranks at most, not {}.", request.size());
-        return Err(Refusal { code: 2, sentence });
+        return Err(StartRefusal { code: 2, sentence });
     }
-    let failed = |what: &str, error: std::io::Error| Refusal::from(format!("{what} ({error})."));
+    let failed = |what: &str, error: std::io::Error| StartRefusal::from(format!("{what} ({error})."));
     let answered = signals::Set::answered();
     let mask = answered.block();
     let signals = answered.descriptor().map_err(|error| failed("Signals cannot be watched", error))?;
     descendants::adopt_orphans();
     if let Some(hosts) = hosts.filter(|hosts| !hosts.here) {
-        return Ok(fleet::Fleet::start(&request, hosts, arguments, signals, mask)?.run());
+        return Ok(job_on_hosts::JobOnHosts::start(&request, hosts, arguments, signals, mask)?.run());
     }
     let spared = descendants::children();
 
-    let part = Part::whole(&request);
+    let part = HostPart::whole(&request);
     let around = Surroundings { environment: towpath_base::config::whole_environment().collect(), inherit_input: true };
     let nonce = part.nonce;
-    let plan = Plan::make(&request, part, &around, mask)?;
+    let plan = LaunchPlan::make(&request, part, &around, mask)?;
     let key = crate::key::JobKey::random().map_err(|error| failed("The job gets no secret", error))?;
     let (commands_of_guardian, commands) = rustix::pipe::pipe_with(rustix::pipe::PipeFlags::CLOEXEC)
         .map_err(|error| failed("The guardian cannot be reached", error.into()))?;
     let size = plan.starts.len();
     let view =
-        crate::segment::View::map(plan.segment.as_fd(), size).map_err(|error| Refusal::from(error.to_string()))?;
+        crate::segment::View::map(plan.segment.as_fd(), size).map_err(|error| StartRefusal::from(error.to_string()))?;
     let mut own = plan.own_descriptors();
     own.extend([commands.as_raw_fd(), signals.as_raw_fd()]);
     let guardian = guardian::fork_guardian(plan.starts, plan.common, commands_of_guardian, &own)
         .map_err(|error| failed("No process can be started", std::io::Error::from_raw_os_error(error)))?;
-    let job = job::Job::new(job::Parts {
+    let job = job::RunningJob::new(job::JobParts {
         server: server::Server::new(nonce, &key, &request.appnums(), &vec![0; size]),
         ends: plan.ends,
         view,
@@ -122,7 +123,7 @@ fn run(mut request: Request, arguments: &[std::ffi::OsString]) -> Result<i32, Re
         reports: plan.reports,
         signals,
         terminal: input::Terminal::new(plan.input),
-        destinations: [rustix::stdio::stdout(), rustix::stdio::stderr()].map(output::Destination::new),
+        destinations: [rustix::stdio::stdout(), rustix::stdio::stderr()].map(output::OutputStream::new),
         guardian,
         spared,
         tag: request.tag_lines,
@@ -132,7 +133,7 @@ fn run(mut request: Request, arguments: &[std::ffi::OsString]) -> Result<i32, Re
     Ok(job.map_err(|error| failed("The ranks cannot be watched", error))?.run())
 }
 
-/// MPICH's variable for a time limit in seconds.
+/// The time limit in seconds that MPICH's variable sets.
 fn timeout_of_environment() -> Option<Duration> {
     let text = towpath_base::config::environment("MPIEXEC_TIMEOUT")?;
     text.trim().parse().ok().filter(|&seconds| seconds > 0).map(Duration::from_secs)

@@ -1,12 +1,12 @@
-//! The memory file that the ranks of one host share: making it, handing it to ranks that did not
-//! inherit it, and a view of its control pages.
+//! The segment, the shared-memory file of a job on one host: how it is created, how ranks that did
+//! not inherit it open it, and a view of its control pages.
 //!
-//! The file has no name that could stay behind: it is a memfd, or, where memfd is refused, a file
-//! in /dev/shm or TMPDIR that is unlinked the moment it exists. A rank that did not inherit it
-//! opens it through `/proc/PID/fd/N`, or asks its maker for the descriptor over an abstract socket
-//! (processes may be non-dumpable or in other PID namespaces), or, when even that fails, through a
-//! file with a name that lives until all have opened it. The transport makes the file longer; here
-//! it holds the head and the control pages of `towpath_base::control`.
+//! The file leaves no name behind. It is a memfd or, if memfd is refused, a file in /dev/shm or
+//! TMPDIR that is unlinked right after its creation. A rank that did not inherit it opens it
+//! through `/proc/PID/fd/N`. If that fails (the process is non-dumpable or in another PID
+//! namespace), it asks the creator for the descriptor over an abstract socket. The last resort is a
+//! named file that is removed once all ranks have opened it. This module lays out the head and the
+//! control pages of `towpath_base::control`; the transport extends the file.
 
 use std::fs::{File, OpenOptions};
 use std::io;
@@ -17,11 +17,11 @@ use std::path::PathBuf;
 use towpath_base::config;
 use towpath_base::control::{self, ControlPage, MAGIC, SegmentHead};
 use towpath_base::sync::Ordering;
-use towpath_machine::memory::{Mapping, Shortage, Way, check_headroom, create_file_some_way};
+use towpath_machine::memory::{FileOrigin, Mapping, Shortage, check_headroom, create_file_some_way};
 
 use crate::error::Error;
 
-/// A random number that names a job.
+/// Returns a random number that identifies a job; never 0.
 pub fn new_nonce() -> u64 {
     let mut bytes = [0u8; 8];
     let from_system = File::open("/dev/urandom").and_then(|random| random.read_exact_at(&mut bytes, 0));
@@ -32,30 +32,31 @@ pub fn new_nonce() -> u64 {
     u64::from_ne_bytes(bytes).max(1)
 }
 
-/// The number of the segment of one host of a job: what the launcher calls different hosts may
-/// share one kernel, as in a test, and must not take each other's.
+/// Returns the number that identifies the segment of one host of a job. Different hosts, as the
+/// launcher counts them, may share a kernel, for instance in a test, and must not open each other's
+/// segments.
 pub(crate) fn nonce_of_host(job: u64, host: u32) -> u64 {
     job.wrapping_add(u64::from(host)).max(1)
 }
 
-/// Makes the segment of a job: a nameless file with head and control pages, the magic word written
-/// last.
+/// Creates the segment of a job: a file without a name, with head and control pages. The magic word
+/// is written last.
 ///
 /// # Errors
-/// [`Error::Segment`] when neither memfd nor a file works, or memory for the pages is missing.
+/// [`Error::Segment`] if neither memfd nor a file can be created, or memory for the pages is short.
 pub fn make(nonce: u64, local_ranks: usize) -> Result<OwnedFd, Error> {
     make_some_way(nonce, local_ranks).map(|(file, _)| file)
 }
 
-/// As [`make`], and says how the file was made.
-pub(crate) fn make_some_way(nonce: u64, local_ranks: usize) -> Result<(OwnedFd, Way), Error> {
+/// Like [`make`]; also returns how the file was created.
+pub(crate) fn make_some_way(nonce: u64, local_ranks: usize) -> Result<(OwnedFd, FileOrigin), Error> {
     let (file, way) = create_file_some_way("towpath").map_err(not_made)?;
     lay_out(&file, nonce, local_ranks).map_err(not_made)?;
     Ok((file, way))
 }
 
-/// Makes the segment as a file with a name, for ranks that reach its maker by no other way. The
-/// caller removes it.
+/// Creates the segment as a named file, for ranks that cannot open it in any other way. The caller
+/// removes it.
 pub(crate) fn make_named(nonce: u64, local_ranks: usize) -> Result<(OwnedFd, PathBuf), Error> {
     let (file, path) = named_file(nonce)?;
     let file = OwnedFd::from(file);
@@ -85,13 +86,13 @@ fn named_file(number: u64) -> Result<(File, PathBuf), Error> {
     Err(Error::Segment { action: "made", detail: format!("no file could be made: {}", refusals.join(", ")) })
 }
 
-/// Most ranks for which the maker provides the header slots too. Beyond, that would be much memory
-/// for programs that may not even use it: there each rank provides its own.
+/// Largest number of local ranks for which the creator allocates the header slots too. Above it
+/// they would take much memory that the program may never use, so each rank allocates its own.
 const SLOTS_PROVIDED: usize = 512;
 
-/// Provides the pages (where memory is missing, that is an error now and not a signal later) and
+/// Allocates the pages, so that a shortage of memory is an error now instead of SIGBUS later, and
 /// fills in the head. A rank writes into the slots of others before they have started, so their
-/// pages must be there from the beginning.
+/// pages must exist from the beginning.
 fn lay_out(file: &OwnedFd, nonce: u64, local_ranks: usize) -> Result<(), Shortage> {
     let slots = if local_ranks <= SLOTS_PROVIDED { control::slot_table_bytes(local_ranks) } else { 0 };
     let length = control::behind_control_pages(local_ranks) + slots;
@@ -105,7 +106,7 @@ fn lay_out(file: &OwnedFd, nonce: u64, local_ranks: usize) -> Result<(), Shortag
     Ok(())
 }
 
-/// True when the file is the segment of the job `nonce`.
+/// True if the file is the segment of the job `nonce`.
 pub(crate) fn belongs_to(file: BorrowedFd<'_>, nonce: u64) -> bool {
     let mut head = [0u8; 16];
     matches!(rustix::io::pread(file, &mut head, 0), Ok(16))
@@ -113,35 +114,35 @@ pub(crate) fn belongs_to(file: BorrowedFd<'_>, nonce: u64) -> bool {
         && head[8..] == nonce.to_ne_bytes()
 }
 
-/// Process number of the rank that has taken the control page of `local_rank`; 0 when nobody has.
+/// Process ID of the rank that has claimed the control page of `local_rank`; 0 if it is unclaimed.
 pub(crate) fn owner_of(file: BorrowedFd<'_>, local_rank: usize) -> u32 {
     let mut pid = [0u8; 4];
     let _ = rustix::io::pread(file, &mut pid, control::control_page_offset(local_rank) as u64);
     u32::from_ne_bytes(pid)
 }
 
-/// Opens the descriptor `number` of another process of this user.
+/// Opens descriptor `number` of another process of this user.
 pub(crate) fn open_of_process(pid: u32, number: i32) -> io::Result<OwnedFd> {
     let path = format!("/proc/{pid}/fd/{number}");
     OpenOptions::new().read(true).write(true).open(path).map(OwnedFd::from)
 }
 
-/// The descriptor number, as another process writes it into `/proc/PID/fd/N`.
+/// The descriptor's number, for `/proc/PID/fd/N`.
 pub(crate) fn number_of(file: &OwnedFd) -> i32 {
     file.as_raw_fd()
 }
 
-/// Head and control pages, mapped.
+/// The head and control pages of a segment, mapped.
 pub struct View {
     mapping: Mapping,
     local_ranks: usize,
 }
 
 impl View {
-    /// Maps head and control pages of a segment for `local_ranks` ranks.
+    /// Maps the head and control pages of a segment for `local_ranks` ranks.
     ///
     /// # Errors
-    /// [`Error::Segment`] when the file is too short or cannot be mapped.
+    /// [`Error::Segment`] if the file is too short or cannot be mapped.
     pub fn map(file: BorrowedFd<'_>, local_ranks: usize) -> Result<View, Error> {
         let length = control::behind_control_pages(local_ranks);
         let refused = |detail: String| Error::Segment { action: "reached", detail };
@@ -157,19 +158,20 @@ impl View {
 
     /// The head page.
     pub fn head(&self) -> &SegmentHead {
-        // SAFETY: the mapping is page-aligned, longer than the head, lives as long as `self`; all
-        // fields are atomics.
+        // SAFETY: the mapping is page-aligned, longer than the head, and lives as long as `self`.
+        // All fields are atomics, so any content is valid and other processes may write to it.
         unsafe { &*self.mapping.pointer().cast() }
     }
 
     /// The control page of a local rank.
     ///
     /// # Panics
-    /// When there is no such local rank.
+    /// If `local_rank` is not below the number of local ranks.
     pub fn page(&self, local_rank: usize) -> &ControlPage {
         assert!(local_rank < self.local_ranks, "local rank {local_rank} of {}", self.local_ranks);
-        // SAFETY: the page lies inside the mapping by the assertion, is page-aligned, and all its
-        // fields are atomics (padding aside, which nobody reads).
+        // SAFETY: the assertion puts the page inside the mapping, which lives as long as `self`.
+        // The page is page-aligned, and all its fields are atomics (apart from padding, which is
+        // never read).
         unsafe { &*self.mapping.pointer().add(control::control_page_offset(local_rank)).cast() }
     }
 }

@@ -1,9 +1,9 @@
-//! What Towpath's own `mpiexec` tells each rank in one environment variable, so that a rank starts
-//! without asking.
+//! The ticket: what Towpath's own `mpiexec` passes to each rank in one environment variable, so
+//! that a rank starts without a request to the server.
 //!
-//! Environments are inherited further than they are meant (a rank's child processes, another
-//! launcher started inside a rank), so the ticket names the inode of its rank's PMI socket: it
-//! counts only where that very socket is open.
+//! Environments are inherited further than intended (by a rank's child processes, by another
+//! launcher started inside a rank). The ticket therefore names the inode of its rank's PMI socket,
+//! and is valid only in a process that has that socket open.
 #![forbid(unsafe_code)]
 
 /// Name of the environment variable.
@@ -13,11 +13,11 @@ const VERSION: u32 = 2;
 
 /// One rank's ticket.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Ticket {
+pub(crate) struct RankTicket {
     pub(crate) nonce: u64,
     pub(crate) rank: u32,
     pub(crate) size: u32,
-    /// Number of the program on the command line.
+    /// Number of the program on the command line (MPI_APPNUM).
     pub(crate) appnum: i32,
     /// Descriptor number of the segment.
     pub(crate) segment: i32,
@@ -29,16 +29,16 @@ pub(crate) struct Ticket {
     pub(crate) mapping: String,
 }
 
-impl Ticket {
+impl RankTicket {
     pub(crate) fn to_text(&self) -> String {
-        let Ticket { nonce, rank, size, appnum, segment, pmi, inode, mapping } = self;
+        let RankTicket { nonce, rank, size, appnum, segment, pmi, inode, mapping } = self;
         format!("{VERSION}:{nonce:x}:{rank}:{size}:{appnum}:{segment}:{pmi}:{inode}:{mapping}")
     }
 
-    pub(crate) fn parse(text: &str) -> Option<Ticket> {
+    pub(crate) fn parse(text: &str) -> Option<RankTicket> {
         let parts: Vec<&str> = text.split(':').collect();
         let &[version, nonce, rank, size, appnum, segment, pmi, inode, mapping] = parts.as_slice() else { return None };
-        let ticket = Ticket {
+        let ticket = RankTicket {
             nonce: u64::from_str_radix(nonce, 16).ok()?,
             rank: rank.parse().ok()?,
             size: size.parse().ok()?,
@@ -60,12 +60,12 @@ mod tests {
     #[test]
     fn a_ticket_is_read_back_and_a_torn_one_is_not() {
         let mapping = "(vector,(0,2,2))".to_owned();
-        let ticket = Ticket { nonce: 0xabc, rank: 3, size: 4, appnum: 1, segment: 65, pmi: 64, inode: 99, mapping };
-        assert_eq!(Ticket::parse(&ticket.to_text()), Some(ticket));
+        let ticket = RankTicket { nonce: 0xabc, rank: 3, size: 4, appnum: 1, segment: 65, pmi: 64, inode: 99, mapping };
+        assert_eq!(RankTicket::parse(&ticket.to_text()), Some(ticket));
         for text in
             ["", "2:abc:4:4:0:65:64:9:m", "1:abc:0:4:0:65:64:9:m", "2:abc:0:4:0:65:64:9", "2:abc:0:4:0:-1:64:9:m"]
         {
-            assert_eq!(Ticket::parse(text), None, "{text}");
+            assert_eq!(RankTicket::parse(text), None, "{text}");
         }
     }
 }

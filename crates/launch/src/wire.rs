@@ -1,42 +1,42 @@
-//! The PMI-1 wire: lines of `key=value` pairs separated by blanks, each line one message, its first
-//! pair `cmd=NAME`.
+//! The PMI-1 wire format: lines of `key=value` pairs separated by blanks. Each line is one message,
+//! and its first pair is `cmd=NAME`.
 //!
-//! Facts from the exchanges seen on the wire of MPICH's Hydra, Intel's Hydra and gforker: the order
-//! of keys differs, a text (`msg=key not found`) may hold blanks, answers may carry keys nobody
-//! asked for. So the parser keeps pairs in a list, adds a word without `=` to the value before it,
-//! and never fails on anything but an endless line.
+//! Observed in the traffic of MPICH's Hydra, Intel's Hydra and gforker: the order of keys differs,
+//! a text (`msg=key not found`) may contain blanks, and answers may carry additional keys. The
+//! parser therefore keeps the pairs in a list, appends a word without `=` to the preceding value,
+//! and fails only on an overlong line.
 //!
-//! PMI-2 carries the same messages in records: [`records`].
+//! PMI-2 carries the same messages in records: see [`records`].
 #![forbid(unsafe_code)]
 
 pub mod records;
 
-/// Longest line that is accepted in bytes; the longest that any known server sends is 4096 plus a
-/// few keys.
+/// Longest accepted line in bytes. The longest line that any known server sends is 4096 bytes plus
+/// a few keys.
 pub const LONGEST_LINE: usize = 64 * 1024;
 
-/// One line of the wire.
+/// One message.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Message {
+pub struct PmiMessage {
     pairs: Vec<(String, String)>,
 }
 
-impl Message {
-    /// A message that carries a command and nothing else yet.
-    pub fn new(command: &str) -> Message {
-        Message { pairs: vec![("cmd".to_owned(), command.to_owned())] }
+impl PmiMessage {
+    /// Creates a message with a command and no other pairs.
+    pub fn new(command: &str) -> PmiMessage {
+        PmiMessage { pairs: vec![("cmd".to_owned(), command.to_owned())] }
     }
 
-    /// The same message with one more pair.
+    /// Adds a pair to the message.
     #[must_use]
-    pub fn with(mut self, key: &str, value: impl ToString) -> Message {
+    pub fn with(mut self, key: &str, value: impl ToString) -> PmiMessage {
         self.pairs.push((key.to_owned(), value.to_string()));
         self
     }
 
-    /// Reads a line (with or without its newline). Never fails: what is no pair becomes part of the
-    /// value before it.
-    pub fn parse(line: &[u8]) -> Message {
+    /// Parses a line, with or without its newline. Never fails: a word that is not a pair becomes
+    /// part of the preceding value.
+    pub fn parse(line: &[u8]) -> PmiMessage {
         let text = String::from_utf8_lossy(line);
         let mut pairs: Vec<(String, String)> = Vec::new();
         for word in text.trim_end_matches(['\n', '\r', '\0']).split(' ').filter(|word| !word.is_empty()) {
@@ -49,10 +49,10 @@ impl Message {
                 (_, None) => pairs.push((word.to_owned(), String::new())),
             }
         }
-        Message { pairs }
+        PmiMessage { pairs }
     }
 
-    /// The value of a key; `None` when the message does not have it.
+    /// The value of a key; `None` if the message does not have it.
     pub fn get(&self, key: &str) -> Option<&str> {
         self.pairs.iter().find(|(k, _)| k == key).map(|(_, value)| value.as_str())
     }
@@ -62,16 +62,17 @@ impl Message {
         self.get(key)?.trim().parse().ok()
     }
 
-    /// The command; empty when the line names none. `mcmd` (messages of several lines) counts as
-    /// one.
+    /// The command; empty if the line names none. `mcmd` (a message of several lines) is accepted
+    /// as well.
     pub fn command(&self) -> &str {
         self.get("cmd").or_else(|| self.get("mcmd")).unwrap_or("")
     }
 
-    /// The line as it goes onto the wire, with its newline.
+    /// Encodes the message as a line, newline included.
     ///
     /// # Errors
-    /// A sentence when a key or value cannot travel: a newline, or a blank or `=` in a key.
+    /// An error message for the user if a key or value cannot be encoded: a newline or NUL in
+    /// either, or a blank or `=` in a key.
     pub fn to_line(&self) -> Result<Vec<u8>, String> {
         let mut line = String::new();
         for (key, value) in &self.pairs {
@@ -93,7 +94,7 @@ impl Message {
     }
 }
 
-/// Cuts a stream of bytes into lines.
+/// Splits a byte stream into lines.
 #[derive(Debug, Default)]
 pub struct LineReader {
     held: Vec<u8>,
@@ -101,15 +102,15 @@ pub struct LineReader {
 }
 
 impl LineReader {
-    /// Takes bytes as they arrive.
+    /// Appends received bytes.
     pub fn push(&mut self, bytes: &[u8]) {
         self.held.extend_from_slice(bytes);
     }
 
-    /// The next whole line without its newline; `Ok(None)` when more bytes are needed.
+    /// The next complete line without its newline; `Ok(None)` if more bytes are needed.
     ///
     /// # Errors
-    /// A sentence when a line grows beyond [`LONGEST_LINE`].
+    /// An error message if a line grows beyond [`LONGEST_LINE`].
     pub fn next_line(&mut self) -> Result<Option<Vec<u8>>, String> {
         match self.held[self.searched..].iter().position(|&byte| byte == b'\n') {
             Some(place) => {
@@ -130,7 +131,7 @@ impl LineReader {
     }
 }
 
-/// Makes any text fit for a PMI value: everything but letters, digits and a few harmless signs
+/// Encodes any bytes as a PMI value: everything except letters, digits and a few safe characters
 /// becomes `%XX`.
 pub fn escape(text: &[u8]) -> String {
     let mut escaped = String::new();
@@ -144,7 +145,7 @@ pub fn escape(text: &[u8]) -> String {
     escaped
 }
 
-/// Undoes [`escape`]; a broken escape stays as it is.
+/// Reverses [`escape`]; an invalid escape is copied unchanged.
 pub fn unescape(text: &str) -> Vec<u8> {
     let bytes = text.as_bytes();
     let mut plain = Vec::new();
@@ -168,8 +169,8 @@ mod tests {
 
     #[test]
     fn the_order_of_keys_does_not_matter_and_texts_keep_their_blanks() {
-        let mpich = Message::parse(b"cmd=get_result rc=1 msg=key bc-0 not found value=unknown\n");
-        let intel = Message::parse(b"rc=-1 cmd=get_result  value=unknown msg=key_not_found");
+        let mpich = PmiMessage::parse(b"cmd=get_result rc=1 msg=key bc-0 not found value=unknown\n");
+        let intel = PmiMessage::parse(b"rc=-1 cmd=get_result  value=unknown msg=key_not_found");
         assert_eq!((mpich.command(), mpich.number("rc")), ("get_result", Some(1)));
         assert_eq!(mpich.get("msg"), Some("key bc-0 not found"));
         assert_eq!((intel.command(), intel.number("rc")), ("get_result", Some(-1)));
@@ -177,15 +178,15 @@ mod tests {
 
     #[test]
     fn a_mapping_keeps_its_signs() {
-        let message = Message::parse(b"cmd=get_result rc=0 value=(vector,(0,1,2)) a=b=c");
+        let message = PmiMessage::parse(b"cmd=get_result rc=0 value=(vector,(0,1,2)) a=b=c");
         assert_eq!(message.get("value"), Some("(vector,(0,1,2))"));
         assert_eq!(message.get("a"), Some("b=c"));
     }
 
     #[test]
     fn line_breaks_cannot_be_smuggled_in() {
-        assert!(Message::new("put").with("value", "a\ncmd=abort").to_line().is_err());
-        assert!(Message::new("put").with("a b", "x").to_line().is_err());
+        assert!(PmiMessage::new("put").with("value", "a\ncmd=abort").to_line().is_err());
+        assert!(PmiMessage::new("put").with("a b", "x").to_line().is_err());
     }
 
     #[test]
@@ -198,7 +199,7 @@ mod tests {
     proptest! {
         #[test]
         fn garbage_never_panics(bytes in proptest::collection::vec(any::<u8>(), 0..400)) {
-            let message = Message::parse(&bytes);
+            let message = PmiMessage::parse(&bytes);
             let _ = (message.command(), message.get("rc"), message.number::<i32>("rc"));
             let mut reader = LineReader::default();
             for piece in bytes.chunks(7) {
@@ -213,8 +214,8 @@ mod tests {
         #[test]
         fn what_is_written_is_read(value in "[!-~]{0,40}", key in "[a-z_]{1,12}") {
             prop_assume!(key != "cmd");
-            let message = Message::new("put").with(&key, &value).with("rc", 0);
-            let back = Message::parse(&message.to_line().unwrap());
+            let message = PmiMessage::new("put").with(&key, &value).with("rc", 0);
+            let back = PmiMessage::parse(&message.to_line().unwrap());
             prop_assert_eq!(back, message);
         }
 

@@ -1,5 +1,5 @@
-//! The library's side against `mpiexec`'s: with the ticket, over PMI-1, alone, and where something
-//! is wrong.
+//! The library's side against `mpiexec`'s: with the ticket, over PMI-1, as a singleton, and in
+//! error cases.
 
 mod common;
 
@@ -7,7 +7,7 @@ use common::{finish, job_facts, run, shell};
 use std::os::fd::{AsRawFd, OwnedFd};
 use std::process::{Command, Stdio};
 
-/// A rank that does not see the ticket uses PMI-1.
+/// Runs ranks that do not see the ticket and therefore use PMI-1.
 fn over_pmi(ranks: usize, words: &str) -> common::Run {
     shell(ranks, &[], &format!("unset TOWPATH_JOB; exec {} {words}", job_facts()))
 }
@@ -22,7 +22,7 @@ fn alone(variables: &[(&str, &str)]) -> common::Run {
     finish(command, "")
 }
 
-/// A process whose PMI_FD leads to a server that has ended, or never answers.
+/// Runs a process whose PMI_FD leads to a server that has exited or never answers.
 fn with_dead_server(dialect: &str, ended: bool) -> common::Run {
     let (server, rank) = std::os::unix::net::UnixStream::pair().unwrap();
     let rank = OwnedFd::from(rank);
@@ -50,7 +50,7 @@ fn ranks_exchange_values_and_share_memory() {
     assert!(over_pmi(2, "").output.contains("PMI launcher"));
 }
 
-/// Needs the right to make namespaces; without it there is nothing to test.
+/// Needs the right to create namespaces; passes without a test otherwise.
 #[test]
 fn memory_is_shared_across_containers() {
     for namespaces in ["-p -f --mount-proc", "-p -f --mount-proc -n"] {
@@ -138,7 +138,7 @@ fn never_n_times_rank_0_of_1() {
     }
 }
 
-/// Where the PMIx library is installed; without one the sentence is another.
+/// Where the PMIx library is installed; without it the error message is a different one.
 #[test]
 fn a_dead_pmix_server_costs_one_sentence() {
     let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
@@ -154,7 +154,7 @@ fn a_dead_pmix_server_costs_one_sentence() {
         )
         .collect()
     };
-    // One that never answers, and one that nobody listens at.
+    // A server that never answers, and a port without a listener.
     for (variable, port) in [("OMPI_COMM_WORLD_SIZE", address.port()), ("SLURM_STEP_NUM_TASKS", 1)] {
         let variables = variables(variable, port);
         let variables: Vec<(&str, &str)> = variables.iter().map(|(n, v)| (n.as_str(), v.as_str())).collect();

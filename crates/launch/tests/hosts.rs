@@ -1,15 +1,15 @@
-//! Jobs over several hosts. The hosts are proxies on this machine, reached by a command that tells
-//! them their name; what belongs to another kernel or network is tested where namespaces are made.
+//! Jobs over several hosts. The hosts are proxies on this machine, started by a command that gives
+//! them their name. What needs another kernel or network is tested with network namespaces.
 
 mod common;
 
 use common::{finish, job_facts, mpiexec, new_mark, run, wait, wait_until};
 use std::process::{Command, Stdio};
 
-/// How each host is reached.
+/// The launch command of each host.
 const WAY: &str = "env HOST_NAME={host}";
 
-/// `mpiexec --hosts HOSTS -n N [options] WORDS`, not started yet.
+/// Prepares `mpiexec --hosts HOSTS -n N [options] WORDS`.
 fn job(hosts: &str, ranks: usize, options: &[&str], words: &[&str]) -> Command {
     let ranks = ranks.to_string();
     mpiexec(&[&["--hosts", hosts, "--launcher", WAY, "-n", &ranks], options, words].concat())
@@ -152,11 +152,11 @@ fn hosts_that_cannot_be_reached_cost_a_sentence() {
     silent.env("TOWPATH_LAUNCHER_SECONDS", "1");
     let run = finish(silent, "");
     assert!(run.code == 1 && run.errors.contains("nobody answered for 1 s"), "{run:?}");
-    // One host is lost, the other has not answered yet and never will.
+    // One host is lost, the other one has not answered yet and never will.
     let way = "sh -c 'test $0 = a && exit; exec sleep 60' {host}";
     let run = common::run(&["--hosts", "a,b", "--launcher", way, "-n", "2", "true"]);
     assert!(run.code == 1 && run.errors.contains("host a is lost") && run.errors.lines().count() == 1, "{run:?}");
-    // A proxy of another job, or something that claims to be one.
+    // A proxy of another job, or a program that claims to be one.
     let liar = r"printf '\ntowpath-proxy 1\n\020\005\0\0\0\001\0\0\0x\n'; sleep 60";
     let run = common::run(&["--hosts", "a", "--launcher", &format!("sh -c \"{liar}\" {{host}}"), "-n", "1", "true"]);
     assert!(run.code == 1 && run.errors.contains("did not know the job"), "{run:?}");
@@ -182,7 +182,7 @@ fn a_proxy_learns_its_job_behind_what_a_shell_prints_and_not_from_its_command_li
     wait_until("the job has gone", || left(&mark) == 0);
 }
 
-/// Processes with the mark, without this one.
+/// Number of processes with the mark.
 fn left(mark: &str) -> usize {
     common::marked(mark).len()
 }
@@ -248,8 +248,8 @@ fn the_time_limit_ends_all_hosts() {
 
 #[test]
 fn the_cause_is_told_also_when_a_consequence_could_be_known_before() {
-    // What host a says comes late. Its rank ends the job; one on host b fails as soon as that rank
-    // has ended.
+    // The output of host a arrives late. Its rank ends the job; a rank on host b fails as soon as
+    // that rank has ended.
     let way = "sh -c 'if test $0 = a; then \"$@\" | (sleep 0.7; exec cat); else exec \"$@\"; fi' {host}";
     let folder = tempfile::tempdir().unwrap();
     let ended = folder.path().join("ended").to_string_lossy().into_owned();
@@ -261,7 +261,7 @@ fn the_cause_is_told_also_when_a_consequence_could_be_known_before() {
     assert!(run.code == 9 && run.errors.contains("Rank 0 says: it's over."), "{run:?}");
 }
 
-/// A folder with an `srun` that runs its command here.
+/// Creates a folder with an `srun` that runs its command on this machine.
 fn with_srun() -> tempfile::TempDir {
     let folder = tempfile::tempdir().unwrap();
     let script = "#!/bin/sh\nwhile :; do case $1 in --nodelist=*) export HOST_NAME=${1#*=};; --*) ;; *) break;; esac; shift; done\nexec \"$@\"\n";
@@ -271,7 +271,7 @@ fn with_srun() -> tempfile::TempDir {
     folder
 }
 
-/// `mpiexec` inside an allocation of Slurm.
+/// Prepares an `mpiexec` inside a Slurm allocation.
 fn allocated(folder: &tempfile::TempDir, nodes: &str, tasks: &str, arguments: &[&str]) -> Command {
     let mut command = mpiexec(arguments);
     let path = format!("{}:{}", folder.path().display(), std::env::var("PATH").unwrap());
@@ -333,7 +333,7 @@ fn ranks_go_round_the_hosts_where_that_is_asked_for() {
 
 #[test]
 fn variables_of_a_host_stay_there_unless_they_are_named() {
-    // The hosts have values of their own for two of them.
+    // The hosts have their own values for two of the variables.
     let way = "env -u SLURM_X TMPDIR=there DISPLAY=there HOST_NAME={host}";
     let script = "echo $TMPDIR $DISPLAY $TMPDIRECTORY ${SLURM_X-none} $SLURMISH";
     for (options, wanted) in [
@@ -361,7 +361,7 @@ fn the_folder_goes_by_the_name_that_the_shell_has_for_it() {
     std::fs::create_dir(&one).unwrap();
     std::fs::create_dir(&two).unwrap();
     std::os::unix::fs::symlink(&one, &link).unwrap();
-    // On the other host the name leads elsewhere, as an automounter's does.
+    // On the other host the name leads to another folder, as with an automounter.
     let way = format!("sh -c 'ln -sfn {} {}; exec \"$@\"' {{host}}", two.display(), link.display());
     let start = |variable: &std::path::Path| {
         let mut command = mpiexec(&["--hosts", "a", "--launcher", &way, "-n", "1", "sh", "-c", "pwd -P"]);
@@ -369,14 +369,14 @@ fn the_folder_goes_by_the_name_that_the_shell_has_for_it() {
         finish(command, "").output
     };
     assert_eq!(start(&link), format!("{}\n", two.display()));
-    // By now it names another folder here too.
+    // Now it leads to the other folder on this host too.
     assert_eq!(start(&link), format!("{}\n", one.display()));
     assert_eq!(start(std::path::Path::new("link")), format!("{}\n", one.display()));
 }
 
 #[test]
 fn a_host_that_is_lost_after_its_ranks_is_lost() {
-    // Preamble, Ready, Started and Ended of one rank pass; what follows, and with it the end of the
+    // Preamble, Ready, Started and Ended of one rank arrive; the rest, including the end of the
     // output, does not.
     let way = "sh -c '\"$@\" | head -c 107' {host}";
     let run = run(&["--hosts", "a", "--launcher", way, "-n", "1", "true"]);

@@ -1,5 +1,4 @@
-//! `towpath info` tells what is there: every setting, and what changes when the machine, the
-//! launcher or a sandbox do.
+//! `towpath info`: every setting, and what changes if the machine, the launcher or a sandbox does.
 
 mod common;
 
@@ -9,36 +8,36 @@ use std::process::{Command, Stdio};
 use common::finish;
 use towpath_base::config::SETTINGS;
 
-/// A `towpath` in an empty environment, not started yet.
+/// Prepares a `towpath` with an empty environment.
 fn towpath(arguments: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_towpath"));
     command.args(arguments).env_clear().stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
     command
 }
 
-/// What a `towpath` prints that must succeed.
+/// Runs a `towpath` that must succeed and returns its output.
 fn said(command: Command) -> String {
     let run = finish(command, "");
     assert!(run.code == 0 && run.errors.is_empty(), "{run:?}");
     run.output
 }
 
-/// The words behind the label that begins a line of the text.
+/// What follows the label at the beginning of a line of the text.
 fn line_of<'a>(text: &'a str, label: &str) -> &'a str {
     let found =
         text.lines().find_map(|line| line.trim_start().strip_prefix(label).filter(|rest| rest.starts_with(' ')));
     found.unwrap_or_else(|| panic!("{label} is not in\n{text}")).trim_start()
 }
 
-/// The text with the words of wrapped lines joined by one blank.
+/// The text with all words of wrapped lines separated by one blank.
 fn unwrapped(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-/// Lets the command run on one of the processors of this test.
+/// Restricts the command to one of the processors of this test.
 fn on_one_processor(command: &mut Command) {
-    // SAFETY: between fork and exec only two system calls are made, on values of the child's own
-    // stack.
+    // SAFETY: an all-zero `cpu_set_t` is valid. Between fork and exec the closure makes only two
+    // system calls, on values on its own stack.
     unsafe {
         command.pre_exec(|| {
             let mut set: libc::cpu_set_t = std::mem::zeroed();
@@ -65,8 +64,8 @@ fn without(command: &mut Command, calls: &[libc::c_long]) {
         program.push(give(libc::SECCOMP_RET_ERRNO | libc::EPERM as u32));
     }
     program.push(give(libc::SECCOMP_RET_ALLOW));
-    // SAFETY: between fork and exec only two system calls are made; the program lives in the
-    // closure, and the kernel copies it.
+    // SAFETY: between fork and exec the closure makes only two system calls. It owns `program`,
+    // which the kernel copies.
     unsafe {
         command.pre_exec(move || {
             let filter = libc::sock_fprog { len: program.len() as u16, filter: program.as_ptr().cast_mut() };
@@ -228,8 +227,8 @@ fn libraries_that_are_not_there_are_missing() {
 
 #[test]
 fn what_leads_to_other_hosts_is_asked_of_the_library() {
-    // The library is not beside the program of this test; tests/packaging.py and
-    // tests/hosts/libfabric.py see what it says.
+    // The library is not installed next to the program of this test. tests/packaging.py and
+    // tests/hosts/libfabric.py check its answers.
     let text = unwrapped(&said(towpath(&["info", "--networks"])));
     assert!(text.starts_with("Ways to other hosts to other hosts not known "), "{text}");
     assert!(text.ends_with("lib/libmpi_abi.so.1 is not there"), "{text}");

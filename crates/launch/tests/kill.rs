@@ -1,8 +1,8 @@
-//! Nothing survives a job: whatever is killed, whatever the ranks have started, however they hide
-//! it.
+//! No process survives a job, no matter which process is killed, what the ranks have started, and
+//! how they hide it.
 //!
-//! Every process of a job carries a mark in its environment; afterwards no process on the machine
-//! may have it. `TOWPATH_KILL_ROUNDS` sets the number of rounds.
+//! Every process of a job has a mark in its environment. Afterwards no process on the machine may
+//! have it. `TOWPATH_KILL_ROUNDS` sets the number of rounds.
 
 mod common;
 
@@ -10,7 +10,7 @@ use common::{marked, mpiexec, new_mark, wait, wait_until};
 use std::process::Child;
 use std::time::Duration;
 
-/// A rank with a child, a child in another session, and an orphan in yet another.
+/// A rank with a child, a child in another session, and an orphan in yet another session.
 const FAMILY: &str = "sleep 600 & setsid sleep 600 & setsid sh -c 'sleep 600 & sleep 600 &' & wait";
 
 fn rounds() -> usize {
@@ -25,12 +25,11 @@ fn start(mark: &str, ranks: usize, script: &str) -> Child {
 }
 
 fn signal(pid: u32, signal: i32) {
-    // SAFETY: sends a signal to a process that this test has started.
+    // SAFETY: `kill` accesses no memory of this process.
     unsafe { libc::kill(pid as i32, signal) };
 }
 
-/// The ranks themselves: leaders of their process groups among the marked ones that were started by
-/// the guardian.
+/// The ranks: those marked processes started by the guardian that lead a process group.
 fn ranks_of(mark: &str, ranks: usize) -> Vec<u32> {
     let mut found = Vec::new();
     wait_until("the start of all ranks", || {
@@ -44,7 +43,7 @@ fn is_rank(pid: u32) -> bool {
     let Ok(stat) = std::fs::read_to_string(format!("/proc/{pid}/stat")) else { return false };
     let fields: Vec<&str> = stat.rsplit_once(')').unwrap().1.split_whitespace().collect();
     let own = pid.to_string();
-    // Own group, but not own session.
+    // A process group of its own, but not a session.
     fields[2] == own && fields[3] != own
 }
 
@@ -52,7 +51,7 @@ fn nothing_survives(mark: &str) {
     wait_until("the end of all processes", || marked(mark).is_empty());
 }
 
-/// A whole family of processes exists.
+/// Waits until all ranks have started their families of processes.
 fn wait_for_family(mark: &str, ranks: usize) {
     wait_until("the start of the families", || marked(mark).len() >= 5 * ranks);
 }
@@ -101,7 +100,7 @@ fn mpiexec_killed_while_it_starts() {
         std::thread::sleep(Duration::from_micros(1500 * round as u64));
         signal(job.id(), libc::SIGKILL);
         wait(&mut job);
-        // What has not been executed yet has no mark: let it come first.
+        // Processes that have not called `execve` yet have no mark: wait for that.
         std::thread::sleep(Duration::from_millis(30));
         nothing_survives(&mark);
     }
@@ -165,7 +164,7 @@ fn nobody_outside_the_job_is_killed() {
     let mark = new_mark();
     let mut job = start(&mark, 2, "true");
     assert_eq!(wait(&mut job), 0);
-    // A shell that has a child of its own becomes mpiexec: that child is not part of the job.
+    // A shell with a child becomes mpiexec: that child is not part of the job.
     let line =
         format!("sleep 600 >/dev/null 2>&1 & echo $!; exec {} -n 2 sh -c 'kill -9 $$'", env!("CARGO_BIN_EXE_mpiexec"));
     let shell = std::process::Command::new("sh").args(["-c", &line]).output().unwrap();

@@ -1,5 +1,4 @@
-//! The command line, the output, the input and the exit codes of `mpiexec`, with programs that know
-//! nothing of MPI.
+//! Command line, output, input and exit codes of `mpiexec`, with programs that do not use MPI.
 
 mod common;
 
@@ -276,7 +275,8 @@ fn many_ranks_start_on_few_cores() {
 fn descriptors_of_other_ranks_are_not_inherited() {
     let run = shell(3, &[], "ls /proc/$$/fd | wc -l");
     let counts: Vec<usize> = run.output.lines().map(|line| line.trim().parse().unwrap()).collect();
-    // Those the shell opens itself come on top, and those this test was started with.
+    // In addition to the descriptors that the shell opens itself and those that this test was
+    // started with.
     let own = std::fs::read_dir("/proc/self/fd").unwrap().count();
     assert!(counts.iter().all(|&count| count <= 8 + own), "{counts:?}");
 }
@@ -333,7 +333,7 @@ fn nothing_is_lost_to_a_reader_that_comes_late_unless_a_person_ends_the_wait() {
     let over_hosts = ["--hosts", "a", "--launcher", "env X={host}"];
     let mut children = [&[][..], &over_hosts].map(start);
     let mut interrupted = start(&[]);
-    // Longer than anything else at the end of a job is waited for.
+    // Longer than all other time limits at the end of a job.
     std::thread::sleep(std::time::Duration::from_secs(6));
     for child in &mut children {
         let mut bytes = Vec::new();
@@ -349,7 +349,7 @@ fn a_parent_that_ignores_the_ends_of_children_changes_nothing() {
     for hosts in [&[][..], &["--hosts", "a", "--launcher", "env X={host}"]] {
         let mut command =
             mpiexec(&[hosts, &["--timeout", "30", "-n", "2", "sh", "-c", "exit $((PMI_RANK * 3))"]].concat());
-        // SAFETY: signal changes one attribute of the child, between fork and exec.
+        // SAFETY: between fork and exec the closure makes one async-signal-safe call, `signal`.
         unsafe {
             std::os::unix::process::CommandExt::pre_exec(&mut command, || {
                 libc::signal(libc::SIGCHLD, libc::SIG_IGN);
@@ -364,7 +364,7 @@ fn a_parent_that_ignores_the_ends_of_children_changes_nothing() {
 #[test]
 fn output_that_cannot_be_written_ends_the_job_with_the_reason() {
     for hosts in [&[][..], &["--hosts", "a", "--launcher", "env X={host}"]] {
-        // The ranks still run, or have ended.
+        // The ranks are still running, or have ended.
         for words in [&["sh", "-c", "echo x; sleep 60"][..], &["echo", "x"]] {
             let mut command = mpiexec(&[hosts, &["-n", "1"], words].concat());
             command.stdout(std::fs::File::options().write(true).open("/dev/full").unwrap());

@@ -1,15 +1,15 @@
-//! What the control groups of this process allow: processor quota and memory, for hierarchies of
-//! version 1 and 2.
+//! Limits set by the control groups of this process: processor quota and memory, for cgroup
+//! versions 1 and 2.
 //!
-//! A container usually sees its own group mounted at the root, a service sees the path that
-//! /proc/self/cgroup names; both are looked at, and every ancestor counts, because each of them can
-//! set a limit.
+//! A container usually sees its own group mounted at the root, whereas a service sees the path in
+//! /proc/self/cgroup. Both are checked, with all ancestors, because each of them can set a limit.
 
 use std::fs::{self, File};
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
-/// The directories, from own group to root, that hold files of a controller (`cpu`, `memory`).
+/// The directories with files of a controller (`cpu`, `memory`), from the process's own group to
+/// the root.
 fn directories(controller: &str) -> Vec<PathBuf> {
     let groups = fs::read_to_string("/proc/self/cgroup").unwrap_or_default();
     let mut found = Vec::new();
@@ -36,32 +36,31 @@ fn number(path: PathBuf) -> Option<u64> {
     fs::read_to_string(path).ok()?.trim().parse().ok()
 }
 
-/// Cores' worth of processor time that the groups grant, rounded up; `None` without a quota.
+/// The CPU quota of the groups in cores, rounded up; `None` without a quota.
 pub fn processor_quota() -> Option<usize> {
     ProcessorQuota::open().cores()
 }
 
-/// The processor quotas of this process's groups. They may change while it runs, so their files
-/// stay open: to ask again costs one system call for each group that can have a quota.
+/// The CPU quotas of this process's groups. They may change while it runs, so their files stay
+/// open: reading them again costs one system call per file.
 #[derive(Debug)]
 pub struct ProcessorQuota {
     groups: Vec<GroupQuota>,
 }
 
 impl ProcessorQuota {
-    /// Looks for the groups of this process.
+    /// Finds the groups of this process.
     pub fn open() -> ProcessorQuota {
         ProcessorQuota { groups: directories("cpu").iter().filter_map(|at| GroupQuota::open(at)).collect() }
     }
 
-    /// Cores' worth of processor time that the groups grant now, rounded up; `None` without a
-    /// quota.
+    /// The current CPU quota of the groups in cores, rounded up; `None` without a quota.
     pub fn cores(&self) -> Option<usize> {
         self.groups.iter().filter_map(GroupQuota::cores).min()
     }
 }
 
-/// The files of one group.
+/// The open files of one group.
 #[derive(Debug)]
 enum GroupQuota {
     /// cpu.max.
@@ -81,7 +80,7 @@ impl GroupQuota {
     fn cores(&self) -> Option<usize> {
         match self {
             GroupQuota::Version2(max) => parse_cpu_max(&reread(max)?),
-            // Without a quota the file says -1, and the period does not matter.
+            // Without a quota the file contains -1, and the period does not matter.
             GroupQuota::Version1(quota, period) => {
                 Some(cores(reread(quota)?.trim().parse().ok()?, reread(period)?.trim().parse().ok()?))
             }
@@ -89,14 +88,14 @@ impl GroupQuota {
     }
 }
 
-/// The present content of a short file that is open.
+/// Reads an open, short file again from the start.
 fn reread(file: &File) -> Option<String> {
     let mut bytes = [0; 64];
     let length = file.read_at(&mut bytes, 0).ok()?;
     std::str::from_utf8(&bytes[..length]).ok().map(str::to_owned)
 }
 
-/// "max 100000" or "150000 100000".
+/// Parses "max 100000" or "150000 100000".
 fn parse_cpu_max(text: &str) -> Option<usize> {
     let mut words = text.split_whitespace();
     let quota = words.next()?.parse().ok()?;
@@ -107,7 +106,7 @@ fn cores(quota: u64, period: u64) -> usize {
     quota.div_ceil(period.max(1)).max(1) as usize
 }
 
-/// Bytes that may still be taken before a group's memory limit is reached; `None` without a limit.
+/// Bytes that may be allocated before a group's memory limit is reached; `None` without a limit.
 pub fn memory_headroom() -> Option<u64> {
     directories("memory").iter().filter_map(|at| headroom_of(at)).min()
 }
@@ -120,7 +119,7 @@ fn headroom_of(group: &Path) -> Option<u64> {
             (limit, number(group.join("memory.usage_in_bytes"))?, "total_inactive_file")
         }
     };
-    // Cached file pages count as used, but the kernel drops them before it refuses anything.
+    // Cached file pages count as used, but the kernel reclaims them before it fails an allocation.
     let stat = fs::read_to_string(group.join("memory.stat")).unwrap_or_default();
     let cached = stat.lines().find_map(|line| line.strip_prefix(reclaimable)?.trim().parse::<u64>().ok()).unwrap_or(0);
     Some(limit.saturating_sub(used.saturating_sub(cached)))

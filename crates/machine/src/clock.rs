@@ -1,16 +1,16 @@
-//! The clock that all processes of a host share.
+//! The monotonic clock that all processes of a host share.
 
 use rustix::time::{ClockId, clock_gettime};
 
-/// Seconds since the host started, to the nanosecond; never runs backwards. No system call on
-/// common machines (vDSO).
+/// Seconds since the host booted, with nanosecond resolution; never runs backwards. No system call
+/// on common machines (vDSO).
 #[inline]
 pub fn seconds() -> f64 {
     let now = clock_gettime(ClockId::Monotonic);
     now.tv_sec as f64 + now.tv_nsec as f64 * 1e-9
 }
 
-/// The same in nanoseconds.
+/// Nanoseconds since the host booted.
 pub fn nanoseconds() -> u64 {
     let now = clock_gettime(ClockId::Monotonic);
     now.tv_sec as u64 * 1_000_000_000 + now.tv_nsec as u64

@@ -1,4 +1,4 @@
-//! Which logical processors this process may use, and all ranks of the host together.
+//! The logical processors that this process, and all ranks of the host together, may use.
 
 use towpath_base::control::SegmentHead;
 use towpath_base::sync::Ordering;
@@ -9,33 +9,33 @@ pub const MASK_WORDS: usize = 16;
 /// A set of logical processors, one bit each.
 pub type Mask = [u64; MASK_WORDS];
 
-/// The affinity mask of the calling thread; all zero where the kernel does not tell.
+/// The affinity mask of the calling thread; all zeros if the kernel does not report it.
 pub fn affinity() -> Mask {
     let mut mask = [0; MASK_WORDS];
-    // SAFETY: a mask is an array of long words, as the kernel writes it, and its size is what the
-    // call is told.
+    // SAFETY: `mask` is writable for `size_of::<Mask>()` bytes, the size passed, and any bits are a
+    // valid mask.
     let outcome = unsafe { libc::sched_getaffinity(0, size_of::<Mask>(), mask.as_mut_ptr().cast()) };
     if outcome == 0 { mask } else { [0; MASK_WORDS] }
 }
 
-/// How many processors the system runs on, whoever may use them; at least 1.
+/// Number of processors online, whether or not this process may use them; at least 1.
 pub fn online() -> usize {
-    // SAFETY: the call only asks.
+    // SAFETY: `sysconf` takes no pointers.
     let count = unsafe { libc::sysconf(libc::_SC_NPROCESSORS_ONLN) };
     usize::try_from(count).unwrap_or(1).max(1)
 }
 
-/// How many processors a mask names.
+/// Number of processors in a mask.
 pub fn count(mask: &Mask) -> usize {
     mask.iter().map(|word| word.count_ones() as usize).sum()
 }
 
-/// The numbers of the processors that a mask names, ascending.
+/// The processors in a mask, ascending.
 pub fn listed(mask: &Mask) -> Vec<usize> {
     (0..64 * MASK_WORDS).filter(|cpu| mask[cpu / 64] >> (cpu % 64) & 1 == 1).collect()
 }
 
-/// The mask that names these processors; numbers beyond a mask are left out.
+/// The mask of these processors; numbers beyond the size of a mask are ignored.
 pub fn mask_of(processors: &[usize]) -> Mask {
     let mut mask = [0; MASK_WORDS];
     for &cpu in processors.iter().filter(|&&cpu| cpu < 64 * MASK_WORDS) {
@@ -44,29 +44,29 @@ pub fn mask_of(processors: &[usize]) -> Mask {
     mask
 }
 
-/// How many processors the processes with the united `mask` may keep busy: the mask cut by this
-/// process's control group quota; at least 1.
+/// Number of processors that processes with the combined `mask` may keep busy: those in the mask,
+/// limited by the control group quota of this process; at least 1.
 pub fn allowed(mask: &Mask) -> usize {
     let named = count(mask);
     let quota = crate::cgroup::processor_quota().unwrap_or(usize::MAX);
     named.min(quota).max(1)
 }
 
-/// Adds a rank's mask to the union in the segment. Once per rank.
+/// Adds a rank's mask to the union in the segment and counts the rank. Call it once per rank.
 pub fn announce(head: &SegmentHead, mask: &Mask) {
     unite(head, mask);
     head.affinities.fetch_add(1, Ordering::Release);
 }
 
-/// Adds a rank's mask to the union in the segment, for ranks that meet before all of them have
-/// announced theirs.
+/// Adds a rank's mask to the union in the segment without counting the rank, for ranks that meet
+/// before all of them have announced theirs.
 pub fn unite(head: &SegmentHead, mask: &Mask) {
     for (shared, own) in head.affinity.iter().zip(mask) {
         shared.fetch_or(*own, Ordering::Relaxed);
     }
 }
 
-/// How many ranks have announced their masks, and the union of these.
+/// How many ranks have announced their masks, and the union of these masks.
 pub fn announced(head: &SegmentHead) -> (u32, Mask) {
     let ranks = head.affinities.load(Ordering::Acquire);
     let mut mask = [0; MASK_WORDS];
@@ -76,8 +76,8 @@ pub fn announced(head: &SegmentHead) -> (u32, Mask) {
     (ranks, mask)
 }
 
-/// Whether `ranks` ranks of the host share cores, as far as they have said where they may run.
-/// `quota` is asked only where their masks name enough processors.
+/// Whether `ranks` ranks of the host are oversubscribed, as far as they have announced their masks.
+/// Calls `quota` only if the masks contain enough processors.
 pub fn are_shared(head: &SegmentHead, ranks: u32, quota: impl FnOnce() -> Option<usize>) -> bool {
     let ranks = ranks as usize;
     ranks > count(&announced(head).1).max(1) || quota().is_some_and(|quota| ranks > quota)

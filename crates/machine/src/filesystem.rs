@@ -1,10 +1,10 @@
-//! Whether a directory belongs to this host or to a network.
+//! Tells whether a directory is local or on a network file system.
 
 use std::io;
 use std::path::Path;
 
-/// Numbers of file systems (statfs(2)) that processes of several hosts can share: NFS, SMB and
-/// CIFS, Lustre, GPFS, BeeGFS, Ceph, AFS, PanFS, OrangeFS, GFS2, OCFS2.
+/// Magic numbers (statfs(2)) of file systems that several hosts can share: NFS, SMB and CIFS,
+/// Lustre, GPFS, BeeGFS, Ceph, AFS, PanFS, OrangeFS, GFS2, OCFS2.
 const SHARED: [u32; 13] = [
     0x6969,
     0x517b,
@@ -21,10 +21,10 @@ const SHARED: [u32; 13] = [
     0x7461_636f,
 ];
 
-/// Whether processes of several hosts can see this directory.
+/// Whether processes on several hosts may see this directory.
 ///
 /// # Errors
-/// It does not exist, or is not to be seen.
+/// The directory does not exist or is not accessible.
 pub fn is_on_network(directory: &Path) -> io::Result<bool> {
     Ok(SHARED.contains(&(rustix::fs::statfs(directory)?.f_type as u32)))
 }

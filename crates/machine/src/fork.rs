@@ -1,37 +1,33 @@
-//! What happens around a fork of this process: functions before and after it, and a parent that
-//! waits for its child.
+//! Fork handlers, and a parent that waits for its child.
 
 use std::os::fd::OwnedFd;
 
 use rustix::pipe::{PipeFlags, pipe_with};
 
-/// Has functions called around each fork(): `before` it, then one in either process, in the thread
-/// that forks. False where the system cannot remember them. Processes made by vfork, posix_spawn or
+/// Registers functions to be called around each fork() in the forking thread: `before` it, then one
+/// in each of the two processes. False if the system cannot register them. vfork, posix_spawn and
 /// clone call none of them.
 pub fn around(before: extern "C" fn(), in_parent: extern "C" fn(), in_child: extern "C" fn()) -> bool {
     let function = |function: extern "C" fn()| Some(function as unsafe extern "C" fn());
-    // SAFETY: the functions live as long as this library, which is never unloaded, and may be
-    // called at any time.
+    // SAFETY: the functions are safe to call at any time, and this library is never unloaded.
     unsafe { libc::pthread_atfork(function(before), function(in_parent), function(in_child)) == 0 }
 }
 
-/// Has a function called in each child that fork() makes from now on, in its only thread. False
-/// where the system cannot remember it. Processes made by vfork, posix_spawn or clone do not call
-/// it.
+/// Registers a function to be called in each child of a later fork(), in its only thread. False if
+/// the system cannot register it. vfork, posix_spawn and clone do not call it.
 pub fn in_child(function: extern "C" fn()) -> bool {
     let function: unsafe extern "C" fn() = function;
-    // SAFETY: the function lives as long as this library, which is never unloaded, and may be
-    // called at any time.
+    // SAFETY: the function is safe to call at any time, and this library is never unloaded.
     unsafe { libc::pthread_atfork(None, None, Some(function)) == 0 }
 }
 
-/// A line on standard error, without any lock that another thread may have held when this process
-/// was forked.
+/// Writes to standard error without taking a lock that another thread may have held when this
+/// process was forked.
 pub fn say(line: &str) {
     let _ = rustix::io::write(rustix::stdio::stderr(), line.as_bytes());
 }
 
-/// A parent that waits until its child has done something, made before the fork.
+/// Lets a parent wait until its child has completed a step; created before the fork.
 #[derive(Debug)]
 pub struct Handover {
     done: OwnedFd,
@@ -39,16 +35,16 @@ pub struct Handover {
 }
 
 impl Handover {
-    /// `None` where the process has no descriptors left.
+    /// `None` if the process has no descriptors left.
     pub fn new() -> Option<Handover> {
         let (done, doing) = pipe_with(PipeFlags::CLOEXEC).ok()?;
         Some(Handover { done, doing })
     }
 
-    /// The child: it is done. Its end says the same.
+    /// Signals completion, in the child. The end of the child has the same effect.
     pub fn finish(self) {}
 
-    /// The parent: waits until the child is done, or has ended.
+    /// Waits, in the parent, until the child has completed the step or ended. **Blocks.**
     pub fn wait(self) {
         drop(self.doing);
         while rustix::io::read(&self.done, &mut [0; 1]) == Err(rustix::io::Errno::INTR) {}
@@ -64,8 +60,8 @@ mod tests {
         for ends in [false, true] {
             let handover = Handover::new().unwrap();
             let (mark, marked) = pipe_with(PipeFlags::CLOEXEC).unwrap();
-            // SAFETY: the child calls only what is safe after a fork, and leaves without running
-            // what belongs to its parent.
+            // SAFETY: the child calls only async-signal-safe functions and leaves by `_exit`,
+            // without running handlers or destructors of its parent.
             let child = unsafe { libc::fork() };
             if child == 0 {
                 let _ = rustix::io::write(&marked, b"x");
@@ -73,13 +69,13 @@ mod tests {
                     handover.finish();
                     std::thread::sleep(std::time::Duration::from_millis(20));
                 }
-                // SAFETY: ends this process at once.
+                // SAFETY: `_exit` takes no pointers.
                 unsafe { libc::_exit(0) };
             }
             handover.wait();
             rustix::io::ioctl_fionbio(&mark, true).unwrap();
             assert_eq!(rustix::io::read(&mark, &mut [0; 8]), Ok(1), "the parent did not wait");
-            // SAFETY: the child is this process's, and NULL is allowed for its status.
+            // SAFETY: `waitpid` accepts NULL for the status.
             unsafe { libc::waitpid(child, std::ptr::null_mut(), 0) };
         }
     }

@@ -1,5 +1,4 @@
-//! Sleeping on a word of shared memory until another process changes it (futex(2), shared between
-//! processes).
+//! Sleeping on a word of shared memory until another process changes it (futex(2), process-shared).
 
 use std::time::Duration;
 
@@ -7,23 +6,23 @@ use rustix::io::Errno;
 use rustix::thread::futex::{Flags, Timespec};
 use towpath_base::sync::AtomicU32;
 
-/// How long a caller pauses to whom the system refuses to wait.
+/// Pause that replaces the wait if the system refuses it.
 pub(crate) const REFUSED: Duration = Duration::from_micros(200);
 
-/// Blocks while `word` holds `value`, at most `limit` (`None`: without limit). May return early
-/// without reason.
+/// Blocks while `word` contains `value`, for at most `limit` (`None`: no limit). May return
+/// spuriously.
 pub fn wait(word: &AtomicU32, value: u32, limit: Option<Duration>) {
     let limit =
         limit.map(|limit| Timespec { tv_sec: limit.as_secs() as i64, tv_nsec: i64::from(limit.subsec_nanos()) });
     match rustix::thread::futex::wait(word, Flags::empty(), value, limit.as_ref()) {
-        // The word changed, a signal, the limit: all mean the same to the caller, who looks again.
+        // Changed word, signal and timeout are the same to the caller, who checks the word again.
         Ok(()) | Err(Errno::AGAIN | Errno::INTR | Errno::TIMEDOUT) => {}
-        // The system refuses to wait (a sandbox): the caller's loop must not burn a core instead.
+        // The system refuses to wait (a sandbox); do not let the caller's loop burn a core.
         Err(_) => std::thread::sleep(REFUSED),
     }
 }
 
-/// Wakes at most `count` processes that wait on `word`; says how many there were.
+/// Wakes at most `count` processes that wait on `word`; returns how many it woke.
 pub fn wake(word: &AtomicU32, count: u32) -> usize {
     rustix::thread::futex::wake(word, Flags::empty(), count).unwrap_or(0)
 }

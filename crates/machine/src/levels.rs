@@ -1,12 +1,12 @@
-//! How far apart processes run: levels of the machine, from the host down to the core, and
-//! distances that follow from them.
+//! Distances between processes, from the levels of the machine: host, package, cache, core.
 //!
-//! Two processes are as far apart as the coarsest level that parts them says. A level that parts
-//! nothing which a coarser one has not parted counts not (a package with one cache), the finest
-//! that is left has distance 1, each coarser one twice that: what a line of memory costs between
-//! neighbours, over a cache, a package, a network. A level can be a mesh of tiles, whose distance
-//! counts for each step from tile to tile (Manhattan). A level at which one of the processes is not
-//! restricted to one instance counts not either: where it runs is not known.
+//! The distance of two processes is that of the coarsest level at which they are in different
+//! instances. Levels that separate no processes beyond what a coarser level separates are ignored
+//! (for example a package with one cache). The finest remaining level has distance 1, and each
+//! coarser one twice the next finer: an approximation of what moving a cache line costs between
+//! neighbours, across a cache, a package, a network. A level can be a mesh of tiles, whose distance
+//! applies to each hop (Manhattan distance). A level is also ignored if one of the processes is not
+//! restricted to a single instance, since its location is unknown then.
 
 mod description;
 
@@ -14,45 +14,43 @@ use std::collections::BTreeMap;
 
 use crate::resources::{OfEach, RESOURCES, Resource};
 
-pub use description::Description;
+pub use description::MachineDescription;
 
-/// Levels of a place, that of the host included.
+/// Maximum number of levels of a place, including the host.
 pub const MOST_LEVELS: usize = 8;
 
-/// The levels below the host that the kernel tells of; hardware threads of one core are at no
-/// distance.
+/// The levels below the host that the kernel reports. Hardware threads of one core have distance 0.
 pub const KERNEL_LEVELS: [Resource; 5] =
     [Resource::Package, Resource::NumaNode, Resource::L3Cache, Resource::L2Cache, Resource::Core];
 
-/// Says that a process is not restricted to one instance of a level, or that there is no such
-/// level.
+/// The level does not exist, or the process is not restricted to one instance of it.
 const UNKNOWN: u64 = u64::MAX;
 
-/// Where a process runs: its instance of each level, the coarsest first. A value that can be sent
-/// as it is.
+/// Where a process runs: its instance of each level, coarsest first. Plain words, so it can be sent
+/// between processes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Place(
-    /// An instance, with the columns of the mesh of instances in the upper half (0: no mesh), or
+pub struct ProcessPlace(
+    /// An instance in the lower half and the columns of its mesh in the upper half (0: no mesh), or
     /// [`UNKNOWN`].
     [u64; MOST_LEVELS],
 );
 
-impl Place {
-    /// A place from instances and columns of the levels below a host.
-    fn below(host: u32, levels: impl Iterator<Item = Option<(u32, u32)>>) -> Place {
+impl ProcessPlace {
+    /// Creates a place from the (instance, columns) pairs of the levels below a host.
+    fn below(host: u32, levels: impl Iterator<Item = Option<(u32, u32)>>) -> ProcessPlace {
         let mut words = [UNKNOWN; MOST_LEVELS];
         words[0] = u64::from(host);
         for (word, level) in words[1..].iter_mut().zip(levels) {
             *word = level.map_or(UNKNOWN, |(instance, columns)| u64::from(columns) << 32 | u64::from(instance));
         }
-        Place(words)
+        ProcessPlace(words)
     }
 
-    /// The place of a process that these instances hold, as the kernel tells.
-    pub fn of_instances(host: u32, instances: &OfEach) -> Place {
+    /// The place of a process in these `instances`, as the kernel reports them.
+    pub fn of_instances(host: u32, instances: &OfEach) -> ProcessPlace {
         let found = |level: &Resource| RESOURCES.iter().position(|resource| resource == level);
         let instance = |level| Some((instances[found(level)?]? as u32, 0));
-        Place::below(host, KERNEL_LEVELS.iter().map(instance))
+        ProcessPlace::below(host, KERNEL_LEVELS.iter().map(instance))
     }
 
     /// The place as words.
@@ -60,9 +58,12 @@ impl Place {
         self.0
     }
 
-    /// Places that came as words, one behind the other.
-    pub fn read(words: &[u64]) -> Vec<Place> {
-        words.chunks_exact(MOST_LEVELS).map(|chunk| Place(chunk.try_into().expect("chunks of this length"))).collect()
+    /// Reads places from consecutive words, as written by [`ProcessPlace::words`].
+    pub fn read(words: &[u64]) -> Vec<ProcessPlace> {
+        words
+            .chunks_exact(MOST_LEVELS)
+            .map(|chunk| ProcessPlace(chunk.try_into().expect("chunks of this length")))
+            .collect()
     }
 
     fn instance(&self, level: usize) -> Option<u32> {
@@ -74,12 +75,12 @@ impl Place {
     }
 }
 
-/// A level that parts some places.
+/// A level that separates some places.
 #[derive(Debug)]
 struct Level {
-    /// What it costs to leave an instance, or to go one step in the mesh.
+    /// Distance between two instances, or of one hop in the mesh.
     cost: u64,
-    /// Columns of the mesh in which the instances lie; 0 where all are equally far apart.
+    /// Columns of the mesh of instances; 0 if all are equally far apart.
     columns: u32,
 }
 
@@ -97,27 +98,27 @@ impl Level {
     }
 }
 
-/// Which side of a mesh is cut.
+/// Which side of a mesh to cut.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Side {
-    /// The longer one, for parts that are nearly square.
+pub enum MeshSide {
+    /// The longer one, for nearly square parts.
     Longer,
-    /// The shorter one, for parts that are stripes.
+    /// The shorter one, for stripes.
     Shorter,
 }
 
-/// The distances among some places, which are named by their index.
+/// The distances between places, identified by their index.
 #[derive(Debug)]
 pub struct Distances {
     levels: Vec<Level>,
-    /// Instances of the levels that count, place by place.
+    /// Instances of `levels`, place by place.
     instances: Vec<u32>,
     places: usize,
 }
 
 impl Distances {
-    /// The distances among these places; the first one says which levels are meshes.
-    pub fn among(places: &[Place]) -> Distances {
+    /// Computes the distances between `places`; the first place determines which levels are meshes.
+    pub fn among(places: &[ProcessPlace]) -> Distances {
         let mut chosen = Vec::new();
         let mut part_of = vec![0usize; places.len()];
         let mut parts = 1;
@@ -141,19 +142,19 @@ impl Distances {
         Distances { levels: chosen.iter().enumerate().map(level).collect(), instances, places: places.len() }
     }
 
-    /// How many places there are.
+    /// Number of places.
     pub fn places(&self) -> usize {
         self.places
     }
 
-    /// How far apart two places are; 0 where no level parts them.
+    /// The distance between two places; 0 if no level separates them.
     pub fn between(&self, from: usize, to: usize) -> u64 {
         let (from, to) = (self.path(from), self.path(to));
         let parted = self.levels.iter().zip(from.iter().zip(to)).find(|(_, (from, to))| from != to);
         parted.map_or(0, |(level, (&from, &to))| level.cost * level.steps(from, to))
     }
 
-    /// Whether some pair of places may be farther apart than another.
+    /// Whether some pairs of places may be farther apart than others.
     pub fn differ(&self) -> bool {
         match &self.levels[..] {
             [] => false,
@@ -166,10 +167,10 @@ impl Distances {
         }
     }
 
-    /// Parts some places in two where they are farthest apart, as equally as that level allows: the
-    /// places of the first part come to the front, in a fixed order. Says how many these are; 0
-    /// where nothing parts them.
-    pub fn halve(&self, places: &mut [usize], side: Side) -> usize {
+    /// Splits `places` at the coarsest level that separates them, as evenly as that level allows.
+    /// Sorts them so that the first part comes first, in a deterministic order, and returns its
+    /// length; 0 if nothing separates them.
+    pub fn halve(&self, places: &mut [usize], side: MeshSide) -> usize {
         let Some(&first) = places.first() else { return 0 };
         let first = self.path(first);
         let Some(at) = (0..self.levels.len()).find(|&i| places.iter().any(|&place| self.path(place)[i] != first[i]))
@@ -186,16 +187,16 @@ impl Distances {
             all().max().unwrap_or(0) - all().min().unwrap_or(0)
         };
         let (width, height) = (extent(&|(x, _)| x), extent(&|(_, y)| y));
-        let wide = height == 0 || width > 0 && (width >= height) == (side == Side::Longer);
+        let wide = height == 0 || width > 0 && (width >= height) == (side == MeshSide::Longer);
         let key = |place: usize| if wide { position(place) } else { (position(place).1, position(place).0) };
-        // In a mesh the middle of each part shall be its middle in both directions.
+        // In a mesh, the middle element of each part should be its middle in both directions.
         places.sort_by_key(|&place| (key(place), place));
         let axis = |place: usize| key(place).0;
         let cuts = (1..places.len()).filter(|&i| axis(places[i - 1]) != axis(places[i]));
         cuts.min_by_key(|&cut| cut.abs_diff(places.len() - cut)).unwrap_or(0)
     }
 
-    /// Whether a level is a mesh, on which what lies side by side matters.
+    /// Whether some level is a mesh, so that adjacency matters.
     pub fn have_mesh(&self) -> bool {
         self.levels.iter().any(|level| level.columns > 0)
     }
@@ -206,7 +207,7 @@ impl Distances {
     }
 }
 
-/// Parts by instances what is in parts already; new numbers follow from 0.
+/// Splits each part by instance; returns new part numbers, counted from 0.
 fn refined(part_of: &[usize], instances: &[u32]) -> Vec<usize> {
     let mut numbers = BTreeMap::new();
     let pairs = part_of.iter().zip(instances);
@@ -223,7 +224,7 @@ mod tests {
     use super::*;
 
     fn described(text: &str, processes: usize) -> Distances {
-        let description = Description::parse(text).unwrap();
+        let description = MachineDescription::parse(text).unwrap();
         Distances::among(&(0..processes).map(|process| description.place(0, process)).collect::<Vec<_>>())
     }
 
@@ -254,8 +255,9 @@ mod tests {
 
     #[test]
     fn a_level_counts_only_when_all_are_restricted_to_an_instance() {
-        let place =
-            |package, core: Option<u32>| Place::below(0, [Some((package, 0)), core.map(|core| (core, 0))].into_iter());
+        let place = |package, core: Option<u32>| {
+            ProcessPlace::below(0, [Some((package, 0)), core.map(|core| (core, 0))].into_iter())
+        };
         let bound = Distances::among(&[place(0, Some(0)), place(0, Some(1)), place(1, Some(2))]);
         assert_eq!((bound.between(0, 1), bound.between(0, 2)), (1, 2));
         let loose = Distances::among(&[place(0, Some(0)), place(0, None), place(1, Some(2))]);
@@ -264,39 +266,40 @@ mod tests {
 
     #[test]
     fn hosts_are_the_coarsest_level() {
-        let description = Description::parse("core 2").unwrap();
-        let places: Vec<Place> = (0..4).map(|process| description.place(process / 2, process as usize % 2)).collect();
+        let description = MachineDescription::parse("core 2").unwrap();
+        let places: Vec<ProcessPlace> =
+            (0..4).map(|process| description.place(process / 2, process as usize % 2)).collect();
         let distances = Distances::among(&places);
         assert_eq!((distances.between(0, 1), distances.between(0, 2)), (1, 2));
     }
 
     #[test]
     fn places_travel_as_words() {
-        let description = Description::parse("tile 3x2; core 2").unwrap();
+        let description = MachineDescription::parse("tile 3x2; core 2").unwrap();
         let places = [description.place(7, 0), description.place(1, 11)];
-        assert_eq!(Place::read(&places.map(|place| place.words()).concat()), places);
+        assert_eq!(ProcessPlace::read(&places.map(|place| place.words()).concat()), places);
     }
 
     #[test]
     fn halves_are_cut_where_places_are_farthest_apart() {
         let distances = described("package 2; core 4", 8);
         let mut places = vec![7, 0, 5, 2, 1, 6];
-        assert_eq!(distances.halve(&mut places, Side::Longer), 3);
+        assert_eq!(distances.halve(&mut places, MeshSide::Longer), 3);
         assert_eq!(places, [0, 1, 2, 5, 6, 7]);
-        assert!([1, 2].contains(&distances.halve(&mut places[..3], Side::Longer)));
+        assert!([1, 2].contains(&distances.halve(&mut places[..3], MeshSide::Longer)));
         let mesh = described("tile 6x4; core 2", 48);
         let mut all: Vec<usize> = (0..48).collect();
-        assert_eq!(mesh.halve(&mut all, Side::Longer), 24);
+        assert_eq!(mesh.halve(&mut all, MeshSide::Longer), 24);
         assert!(all[..24].iter().all(|place| place / 2 % 6 < 3), "{all:?}");
-        assert_eq!(mesh.halve(&mut all, Side::Shorter), 24);
+        assert_eq!(mesh.halve(&mut all, MeshSide::Shorter), 24);
         assert!(all[..24].iter().all(|place| place / 12 < 2), "{all:?}");
-        assert_eq!(described("core 1", 3).halve(&mut [0, 1, 2], Side::Longer), 0);
+        assert_eq!(described("core 1", 3).halve(&mut [0, 1, 2], MeshSide::Longer), 0);
     }
 
     #[test]
     fn this_process_has_a_place() {
         let instances = crate::resources::Instances::default().of(&crate::cores::affinity());
-        let place = Place::of_instances(3, &instances);
+        let place = ProcessPlace::of_instances(3, &instances);
         assert_eq!(place.instance(0), Some(3));
         assert!(!Distances::among(&[place, place]).differ());
     }

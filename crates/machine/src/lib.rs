@@ -1,8 +1,8 @@
-//! What the hardware and the kernel offer: cores, memory, futexes, barriers between processes, and
-//! the policy of waiting.
+//! Hardware and kernel services: cores, caches, memory, futexes, memory barriers between processes,
+//! and the wait policy.
 //!
-//! Everything here is about *this* host and knows no wire and no MPI object. Nothing blocks except
-//! the functions that say so in their name or first line.
+//! Everything here concerns the local host and knows nothing of wires or MPI objects. Only
+//! functions that say so in their name or first line block.
 
 #![deny(missing_docs)]
 

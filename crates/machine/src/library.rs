@@ -1,17 +1,17 @@
-//! Libraries that are opened while the program runs: what their openers share.
+//! Helpers for libraries that are loaded at run time.
 
 use std::ffi::{CStr, OsStr, c_void};
 use std::os::unix::ffi::OsStrExt as _;
 
-/// A function of an open library, in the usual version.
+/// Looks up a function of a loaded library, in its default version.
 ///
 /// # Errors
-/// That the library has none of this name, in words that go behind the name of the library.
+/// A message that the library has no such symbol, to be appended to the name of the library.
 ///
 /// # Safety
-/// `handle` must be of an open library.
+/// `handle` must be a library that `dlopen` returned and that is still open.
 pub unsafe fn symbol(handle: *mut c_void, name: &CStr) -> Result<*mut c_void, String> {
-    // SAFETY: the library is open by the caller's word; the name ends with a zero byte.
+    // SAFETY: `handle` is an open library (this function's contract), and `name` is a C string.
     let found = unsafe { libc::dlsym(handle, name.as_ptr()) };
     match found.is_null() {
         true => Err(format!("it has no {}", name.to_string_lossy())),
@@ -19,14 +19,14 @@ pub unsafe fn symbol(handle: *mut c_void, name: &CStr) -> Result<*mut c_void, St
     }
 }
 
-/// Why the loader refused the last thing that this thread asked for.
+/// The reason for the last failure of the dynamic loader in this thread.
 pub fn loader_error() -> String {
-    // SAFETY: gives a text of the loader, or null; it is copied before anything else is loaded.
+    // SAFETY: `dlerror` takes no pointers. Its result is copied before the next call to the loader.
     let text = unsafe { libc::dlerror() };
     if text.is_null() {
         return "the loader gives no reason".to_owned();
     }
-    // SAFETY: a text that ends with a zero byte.
+    // SAFETY: `text` is not NULL, so it is a C string of the loader.
     OsStr::from_bytes(unsafe { CStr::from_ptr(text) }.to_bytes()).to_string_lossy().into_owned()
 }
 
@@ -38,7 +38,7 @@ mod tests {
     fn functions_are_found_and_missing_ones_cost_a_sentence() {
         // SAFETY: NULL opens the program itself, which has the functions of the C library.
         let program = unsafe { libc::dlopen(std::ptr::null(), libc::RTLD_NOW) };
-        // SAFETY: it is open.
+        // SAFETY: `program` is the open program.
         unsafe {
             assert!(symbol(program, c"getpid").is_ok());
             assert_eq!(symbol(program, c"no_such_function").unwrap_err(), "it has no no_such_function");

@@ -1,16 +1,16 @@
-//! Limits of the process (ulimit) that MPI can fail at, to be named in messages.
+//! Process limits (ulimit) that MPI may exceed, for error messages.
 
 use rustix::process::{Resource, getrlimit};
 
-/// Bytes of stack without which MPI does not start: less ends in a signal somewhere inside it.
+/// Minimum stack in bytes: with less, MPI would crash somewhere instead of reporting an error.
 const STACK: u64 = 128 << 10;
 
-/// Bytes of address space that the process may use; `None`: as many as it likes.
+/// Limit of the address space in bytes; `None` if unlimited.
 pub fn address_space() -> Option<u64> {
     getrlimit(Resource::As).current
 }
 
-/// The limit of the stack in bytes, where it is too small for MPI.
+/// The stack limit in bytes, if it is too small for MPI.
 pub fn short_stack() -> Option<u64> {
     getrlimit(Resource::Stack).current.filter(|&limit| limit < STACK)
 }

@@ -1,35 +1,35 @@
-//! The narrow door to `libtowpath-malloc.so`: if it is preloaded, it is told where large blocks
-//! come from.
+//! The interface to `libtowpath-malloc.so`: if the library is preloaded, it is given an allocator
+//! for large blocks.
 
 use std::ffi::{c_int, c_void};
 
-/// Where large blocks come from, as the library sees it.
+/// An allocator for large blocks, as declared by the library.
 #[repr(C)]
 #[derive(Debug)]
-pub struct Heap {
+pub struct MallocTable {
     /// First address that a block can have.
     pub begin: usize,
-    /// Bytes from there on in which all blocks lie.
+    /// Length in bytes of the range from `begin` that contains all blocks.
     pub length: usize,
-    /// A block of so many bytes with this alignment, zeroed if the last argument is not 0; NULL
-    /// where there is none.
+    /// Allocates a block of the given size and alignment, zeroed if the last argument is not 0;
+    /// NULL on failure.
     pub allocate: unsafe extern "C" fn(usize, usize, c_int) -> *mut c_void,
-    /// 1 if the block has got this size where it lies.
+    /// Resizes a block in place; 1 on success.
     pub resize: unsafe extern "C" fn(*mut c_void, usize) -> c_int,
-    /// Takes a block back.
+    /// Frees a block.
     pub free: unsafe extern "C" fn(*mut c_void),
-    /// How many bytes of a block may be used.
+    /// Usable bytes of a block.
     pub size: unsafe extern "C" fn(*const c_void) -> usize,
 }
 
-/// Tells the library; false when it is not preloaded, or serves another heap already.
-pub fn attach(heap: &'static Heap) -> bool {
-    // SAFETY: the name ends with a zero.
+/// Passes `heap` to the library; false if it is not preloaded or already uses another heap.
+pub fn attach(heap: &'static MallocTable) -> bool {
+    // SAFETY: the name is a C string.
     let found = unsafe { libc::dlsym(libc::RTLD_DEFAULT, c"towpath_malloc_attach_1".as_ptr()) };
     if found.is_null() {
         return false;
     }
-    // SAFETY: the library gives the function of this name this type; it only keeps the table, which
-    // lives long enough.
-    unsafe { std::mem::transmute::<*mut c_void, unsafe extern "C" fn(*const Heap) -> c_int>(found)(heap) == 1 }
+    // SAFETY: the library defines the function of this name with this type, and `heap` lives as
+    // long as the process.
+    unsafe { std::mem::transmute::<*mut c_void, unsafe extern "C" fn(*const MallocTable) -> c_int>(found)(heap) == 1 }
 }

@@ -1,22 +1,22 @@
-//! A memory barrier in *other* processes, paid by the one that asks (membarrier(2), global
-//! expedited).
+//! Memory barriers in *other* processes, paid for by the process that issues them (membarrier(2),
+//! global expedited).
 //!
-//! A process that is about to sleep writes "I sleep", asks for the barrier, and looks once more:
-//! every other registered process has then either seen the word or shown what it wrote before. So
-//! posters need no fence of their own.
+//! A process that is about to sleep sets its sleep word, issues the barrier and polls once more.
+//! Every other registered process has then either seen the word or made its earlier writes visible,
+//! so posters need no fence.
 
 use rustix::thread::{MembarrierCommand, membarrier};
 
-/// Registers this process as a target of global barriers; false where the kernel or a sandbox
-/// refuses.
+/// Registers this process as a target of global barriers; false if the kernel or a sandbox refuses.
 ///
-/// Idempotent. A refusal means that no barrier reaches this process, so all others must know
+/// Idempotent. After a refusal no barrier reaches this process, so all others must be told
 /// (`SegmentHead::unregistered`).
 pub fn register() -> bool {
     membarrier(MembarrierCommand::RegisterGlobalExpedited).is_ok()
 }
 
-/// A full memory barrier in every running thread of every registered process; false where refused.
+/// Issues a full memory barrier in every running thread of every registered process; false if
+/// refused.
 pub fn global() -> bool {
     membarrier(MembarrierCommand::GlobalExpedited).is_ok()
 }

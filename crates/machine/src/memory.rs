@@ -1,9 +1,9 @@
-//! Memory that processes share: an anonymous memory file, its mapping, and the checks that make a
-//! shortage a sentence instead of a signal.
+//! Shared memory: anonymous memory files, their mappings, and checks that turn a shortage into an
+//! error message instead of a signal.
 //!
-//! A page of a memory file that cannot be provided kills the process that touches it (SIGBUS, or
-//! SIGKILL by the memory group). So pages are asked for first, with [`Mapping::populate`], and the
-//! group's limit is looked at before.
+//! Touching a page of a memory file that cannot be allocated kills the process (by SIGBUS, or by
+//! SIGKILL from the memory control group). So pages are allocated in advance by
+//! [`Mapping::populate`], after a check of the control group's limit.
 
 use std::fmt;
 use std::os::fd::{AsFd, OwnedFd};
@@ -16,7 +16,7 @@ use towpath_base::config::environment;
 
 use crate::limits;
 
-/// Why shared memory could not be had.
+/// Why shared memory could not be allocated; a complete sentence.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Shortage(String);
 
@@ -28,32 +28,32 @@ impl fmt::Display for Shortage {
 
 impl std::error::Error for Shortage {}
 
-/// How a memory file without a name was made.
+/// How an unnamed memory file was created.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Way {
+pub enum FileOrigin {
     /// By memfd_create.
     Memfd,
-    /// As a file that was unlinked at once, because memfd_create was refused.
+    /// As a file that was unlinked immediately, because memfd_create was refused.
     Unlinked {
-        /// Folder of the file.
+        /// Directory of the file.
         folder: String,
         /// Why memfd_create was refused.
         refusal: Errno,
     },
 }
 
-/// Makes an empty memory file without a name: memfd, or a file in /dev/shm or the temporary
-/// directory that is unlinked at once where memfd is forbidden. Closed on exec.
+/// Creates an empty, unnamed memory file: a memfd or, if memfd_create is forbidden, an unlinked
+/// file in /dev/shm or the temporary directory. Closed on exec.
 pub fn create_file(label: &str) -> Result<OwnedFd, Shortage> {
     create_file_some_way(label).map(|(file, _)| file)
 }
 
-/// As [`create_file`], and says which way worked.
-pub fn create_file_some_way(label: &str) -> Result<(OwnedFd, Way), Shortage> {
+/// Like [`create_file`], and returns how the file was created.
+pub fn create_file_some_way(label: &str) -> Result<(OwnedFd, FileOrigin), Shortage> {
     match rustix::fs::memfd_create(label, MemfdFlags::CLOEXEC) {
-        Ok(file) => Ok((file, Way::Memfd)),
+        Ok(file) => Ok((file, FileOrigin::Memfd)),
         Err(refusal) => match unlinked_file(label) {
-            Some((file, folder)) => Ok((file, Way::Unlinked { folder, refusal })),
+            Some((file, folder)) => Ok((file, FileOrigin::Unlinked { folder, refusal })),
             None => Err(Shortage(format!(
                 "no shared memory file can be made: memfd_create failed ({refusal}) and neither /dev/shm nor the \
                  temporary directory takes a file; allow one of them to this process."
@@ -75,32 +75,32 @@ fn unlinked_file(label: &str) -> Option<(OwnedFd, String)> {
     })
 }
 
-/// Size and free bytes of the file system that holds `path`; `None` when there is none.
+/// Size and free bytes of the file system that contains `path`; `None` if that cannot be
+/// determined.
 pub fn file_system(path: &str) -> Option<(u64, u64)> {
     let figures = rustix::fs::statvfs(path).ok()?;
     Some((figures.f_blocks * figures.f_frsize, figures.f_bavail * figures.f_frsize))
 }
 
-/// Reads bytes at an address of another process into `bytes` (process_vm_readv, "cross-memory
-/// attach").
+/// Reads memory of another process into `bytes` (process_vm_readv, "cross-memory attach").
 ///
 /// # Errors
-/// What the kernel says: not permitted, no such process, not mapped there; end of file when fewer
-/// bytes came.
+/// The kernel's error (not permitted, no such process, address not mapped), or end of file if fewer
+/// bytes were read.
 pub fn read_process(pid: u32, address: u64, bytes: &mut [u8]) -> std::io::Result<()> {
-    // SAFETY: the slice is writable for its length.
+    // SAFETY: `bytes` is writable for `bytes.len()` bytes.
     unsafe { read_process_into(pid, address, bytes.as_mut_ptr(), bytes.len()) }
 }
 
-/// As [`read_process`], into user memory.
+/// Like [`read_process`], into raw memory.
 ///
 /// # Safety
 /// `into` must be writable for `length` bytes.
 pub unsafe fn read_process_into(pid: u32, address: u64, into: *mut u8, length: usize) -> std::io::Result<()> {
     let own = libc::iovec { iov_base: into.cast(), iov_len: length };
     let other = libc::iovec { iov_base: address as *mut libc::c_void, iov_len: length };
-    // SAFETY: the kernel writes at most `length` bytes to `into`; the other address is in another
-    // process and is only looked up there.
+    // SAFETY: `into` is writable for `length` bytes (this function's contract), and the kernel
+    // writes at most that many. `address` is resolved in the other process only.
     let count = unsafe { libc::process_vm_readv(pid as libc::pid_t, &own, 1, &other, 1, 0) };
     match usize::try_from(count) {
         Ok(count) if count == length => Ok(()),
@@ -109,8 +109,8 @@ pub unsafe fn read_process_into(pid: u32, address: u64, into: *mut u8, length: u
     }
 }
 
-/// Checks that `bytes` more fit into the memory group of this process. Says what is left; `None`
-/// without a limit.
+/// Checks that `bytes` more fit into the memory control group of this process. Returns the bytes
+/// left before the check; `None` without a limit.
 pub fn check_headroom(bytes: u64) -> Result<Option<u64>, Shortage> {
     match crate::cgroup::memory_headroom() {
         Some(left) if left < bytes => Err(Shortage(format!(
@@ -121,41 +121,42 @@ pub fn check_headroom(bytes: u64) -> Result<Option<u64>, Shortage> {
     }
 }
 
-/// Bytes that this process may still take: what the host has available, or what its memory groups
-/// leave if that is less. None where that cannot be read.
+/// Bytes that this process may still allocate: what the host has available, or what its memory
+/// control groups leave if that is less. 0 if /proc/meminfo cannot be read.
 pub fn available() -> u64 {
     let text = std::fs::read_to_string("/proc/meminfo").unwrap_or_default();
     let host = available_of(&text).unwrap_or(0);
     crate::cgroup::memory_headroom().map_or(host, |group| group.min(host))
 }
 
-/// Reads "MemAvailable:    1234 kB".
+/// Parses "MemAvailable:    1234 kB".
 fn available_of(meminfo: &str) -> Option<u64> {
     let line = meminfo.lines().find_map(|line| line.strip_prefix("MemAvailable:"))?;
     line.trim().strip_suffix("kB")?.trim().parse::<u64>().ok()?.checked_mul(1024)
 }
 
-/// A shared mapping of the first bytes of a file; unmapped when dropped.
+/// A shared mapping of part of a file; unmapped when dropped.
 #[derive(Debug)]
 pub struct Mapping {
     pointer: *mut u8,
     length: usize,
 }
 
-// SAFETY: the mapping is only an address range; whoever reads or writes through it answers for the
-// accesses.
+// SAFETY: a `Mapping` is only an address range. It never accesses the memory through `&self` except
+// by system calls, which may run in any thread.
 unsafe impl Send for Mapping {}
-// SAFETY: as above.
+// SAFETY: its methods only make system calls, which may run concurrently.
 unsafe impl Sync for Mapping {}
 
 impl Mapping {
-    /// Grows the file to `length` bytes (sparse) if it is shorter, and maps it readable and
+    /// Grows the file to `length` bytes (sparse) if it is shorter, and maps them readable and
     /// writable.
     pub fn new(file: impl AsFd, length: usize) -> Result<Mapping, Shortage> {
         Mapping::part(file, 0, length)
     }
 
-    /// As [`Mapping::new`], of the `length` bytes from `offset` on, a multiple of the page size.
+    /// Like [`Mapping::new`], for `length` bytes from `offset`, which must be a multiple of the
+    /// page size.
     pub fn part(file: impl AsFd, offset: usize, length: usize) -> Result<Mapping, Shortage> {
         let file = file.as_fd();
         let end = offset + length;
@@ -169,12 +170,12 @@ impl Mapping {
         if (present as usize) < end {
             let limit = rustix::process::getrlimit(rustix::process::Resource::Fsize).current;
             if limit.is_some_and(|limit| limit < end as u64) {
-                // The kernel would not refuse it, but send a signal.
+                // The kernel would send SIGXFSZ instead of returning an error.
                 return Err(fail("growing the file beyond the limit of file sizes (ulimit -f)", Errno::FBIG));
             }
             rustix::fs::ftruncate(file, end as u64).map_err(|error| fail("ftruncate", error))?;
         }
-        // SAFETY: the kernel chooses the address, so no memory in use is replaced.
+        // SAFETY: the kernel chooses the address, so no existing mapping is replaced.
         let pointer = unsafe {
             rustix::mm::mmap(
                 std::ptr::null_mut(),
@@ -200,19 +201,20 @@ impl Mapping {
         self.length
     }
 
-    /// Provides the pages of a range now; an error where the file system or the memory group has
-    /// none left. Does nothing on kernels that cannot (before 5.14).
+    /// Allocates the pages of a range now; fails if the file system or the memory control group has
+    /// none left. Does nothing on kernels without MADV_POPULATE_WRITE (before 5.14).
     pub fn populate(&self, offset: usize, length: usize) -> Result<(), Shortage> {
         assert!(offset + length <= self.length, "populate outside the mapping");
         let page = rustix::param::page_size();
         let begin = offset / page * page;
         let end = (offset + length).next_multiple_of(page).min(self.length.next_multiple_of(page));
-        // SAFETY: the range is inside the mapping and the advice changes no content.
+        // SAFETY: the pages of the range belong to the mapping, and the advice does not change
+        // their content.
         let outcome =
             unsafe { rustix::mm::madvise(self.pointer.add(begin).cast(), end - begin, Advice::LinuxPopulateWrite) };
         match outcome {
             Ok(()) | Err(Errno::INVAL | Errno::NOSYS) => Ok(()),
-            // EFAULT says that touching the pages would be a bus error.
+            // EFAULT means that touching the pages would raise SIGBUS.
             Err(Errno::FAULT | Errno::NOMEM) => Err(Shortage(format!(
                 "{length} bytes of shared memory cannot be provided, because the file system for it (/dev/shm, or where \
                  TMPDIR is) or the memory is full: make room, raise the limit, or start fewer ranks."
@@ -223,29 +225,29 @@ impl Mapping {
 }
 
 impl Mapping {
-    /// Gives the pages of a range back to the system; they read as zeros afterwards. False where
-    /// the file system cannot do that: then they stay as they are.
+    /// Returns the pages of a range to the system; they read as zeros afterwards. False if the file
+    /// system does not support that; the pages then stay unchanged.
     pub fn discard(&self, offset: usize, length: usize) -> bool {
         assert!(offset + length <= self.length, "discard outside the mapping");
-        // SAFETY: the range is inside the mapping; whoever gives pages back says that nobody uses
-        // their content.
+        // SAFETY: the range is inside the mapping, which consists of shared memory that is accessed
+        // only through raw pointers and atomics, so it may change at any time.
         unsafe { rustix::mm::madvise(self.pointer.add(offset).cast(), length, Advice::LinuxRemove).is_ok() }
     }
 
-    /// Puts private memory with the same bytes in the place of a range of whole pages; what is
-    /// written there afterwards, no other process sees, and the other way round. Allocates nothing
-    /// but the pages.
+    /// Replaces a range of whole pages by private memory with the same content. Later writes to it
+    /// are not visible to other processes, nor theirs to this one. Allocates nothing but the pages.
     ///
     /// # Errors
-    /// What the kernel says where memory is short; then the range is as it was.
+    /// The kernel's error if memory is short; the range is then unchanged.
     ///
     /// # Safety
-    /// Nobody may write to the range meanwhile.
+    /// The range must not be written to during the call, by any process.
     pub unsafe fn detach(&self, offset: usize, length: usize) -> std::io::Result<()> {
         assert!(offset + length <= self.length, "detach outside the mapping");
         let (access, none) = (ProtFlags::READ | ProtFlags::WRITE, std::ptr::null_mut());
-        // SAFETY: the kernel chooses the address. The copy is as long as the range, and takes its
-        // place as a whole.
+        // SAFETY: the kernel chooses the address of `copy`, which is as long as the range. The
+        // range is inside the mapping and not written to meanwhile (this function's contract), so
+        // it can be copied and then replaced as a whole.
         unsafe {
             let range = self.pointer.add(offset);
             let copy = rustix::mm::mmap_anonymous(none, length, access, MapFlags::PRIVATE)?;
@@ -262,24 +264,26 @@ impl Mapping {
     /// Frees the pages of a range that [`Mapping::detach`] has made private.
     ///
     /// # Safety
-    /// The range must be private, and nobody may use its content any more.
+    /// The range must be private, and its content must no longer be used.
     pub unsafe fn forget(&self, offset: usize, length: usize) {
         assert!(offset + length <= self.length, "forget outside the mapping");
-        // SAFETY: inside the mapping, and the caller says that the content is not used.
+        // SAFETY: the range is inside the mapping, and its content is no longer used (this
+        // function's contract).
         let _ = unsafe { rustix::mm::madvise(self.pointer.add(offset).cast(), length, Advice::LinuxDontNeed) };
     }
 }
 
-/// True when the file system of a memory file has no limit of its own (memfd): then a page that
-/// cannot be provided when it is touched is lack of memory as with any other page, not a bus error.
+/// True if the file system of a memory file has no size limit of its own (memfd): failing to
+/// allocate a page on first touch then means that the host is out of memory, as for any other page,
+/// rather than SIGBUS.
 pub fn has_no_limit(file: impl AsFd) -> bool {
     rustix::fs::fstatvfs(file).is_ok_and(|figures| figures.f_blocks == 0)
 }
 
 impl Drop for Mapping {
     fn drop(&mut self) {
-        // SAFETY: the mapping was made by `new` and nobody may use it after its owner is gone.
-        // Unmapping what was mapped cannot fail.
+        // SAFETY: `pointer` and `length` describe a mapping that only this value owns. Unmapping a
+        // whole mapping cannot fail.
         let _ = unsafe { rustix::mm::munmap(self.pointer.cast(), self.length) };
     }
 }
@@ -294,7 +298,7 @@ mod tests {
         let first = Mapping::new(&file, 8192).unwrap();
         let second = Mapping::new(&file, 8192).unwrap();
         first.populate(4096, 10).unwrap();
-        // SAFETY: both mappings are 8192 bytes long.
+        // SAFETY: byte 5000 is inside both mappings of 8192 bytes.
         unsafe {
             first.pointer().add(5000).write(7);
             assert_eq!(second.pointer().add(5000).read(), 7);
@@ -305,7 +309,7 @@ mod tests {
     fn a_part_of_a_file_is_mapped_and_its_pages_go_back() {
         let file = create_file("towpath-test").unwrap();
         let (whole, part) = (Mapping::new(&file, 12288).unwrap(), Mapping::part(&file, 8192, 8192).unwrap());
-        // SAFETY: both mappings are that long.
+        // SAFETY: all offsets are inside the mappings of 12288 and 8192 bytes.
         unsafe {
             part.pointer().add(7).write(9);
             assert_eq!(whole.pointer().add(8199).read(), 9);
@@ -318,7 +322,7 @@ mod tests {
     fn a_detached_range_keeps_its_bytes_and_no_longer_shows_those_of_the_file() {
         let file = create_file("towpath-test").unwrap();
         let (one, other) = (Mapping::new(&file, 12288).unwrap(), Mapping::new(&file, 12288).unwrap());
-        // SAFETY: all bytes lie in the mappings, and nobody else uses them.
+        // SAFETY: all offsets are inside the mappings, which no other thread uses.
         unsafe {
             one.pointer().add(5000).write(3);
             one.detach(4096, 4096).unwrap();

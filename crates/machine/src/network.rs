@@ -1,39 +1,39 @@
-//! The networks of this host: the addresses by which others may reach it.
+//! The networks of this host: the addresses by which other hosts may reach it.
 
 use std::ffi::CStr;
 use std::fmt;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, SocketAddrV6};
 
-/// An address of a host and how many of its leading bits name the network.
+/// An address of a host and its prefix length.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Network {
     /// The address.
     pub address: IpAddr,
-    /// Leading bits that all addresses of the network share.
+    /// Number of leading bits that all addresses of the network share.
     pub prefix: u8,
-    /// Of a link-local address of this host: the number of its interface. Else 0; to other hosts it
-    /// means nothing.
+    /// Interface index of a link-local address of this host; otherwise 0. It has no meaning on
+    /// other hosts.
     pub scope: u32,
 }
 
 impl Network {
-    /// A network that every route may lead to.
+    /// A network without an interface scope: any route may lead to it.
     pub fn new(address: IpAddr, prefix: u8) -> Network {
         Network { address, prefix, scope: 0 }
     }
 
-    /// Whether the address holds for one link only.
+    /// Whether the address is valid on one link only.
     pub fn is_link_local(&self) -> bool {
         matches!(self.address, IpAddr::V6(address) if address.is_unicast_link_local())
     }
 
-    /// Whether addresses of one can be reached from the other by a route.
+    /// Whether addresses of one network may be reachable from the other through a router.
     pub fn is_routed_to(&self, other: &Network) -> bool {
         let is_wide = |network: &Network| !network.is_link_local() && !network.address.is_loopback();
         is_wide(self) && is_wide(other) && self.address.is_ipv4() == other.address.is_ipv4()
     }
 
-    /// Whether the other address lies in the same network.
+    /// Whether the other address is in the same network.
     pub fn holds(&self, other: &IpAddr) -> bool {
         let differ = match (self.address, other) {
             (IpAddr::V4(own), IpAddr::V4(other)) => u128::from(own.to_bits() ^ other.to_bits()) << 96,
@@ -43,7 +43,7 @@ impl Network {
         differ.leading_zeros() >= u32::from(self.prefix)
     }
 
-    /// The port at this address, over an interface if that is not 0.
+    /// The socket address of `port` at this address; `scope` is the interface index, or 0.
     pub fn place(&self, port: u16, scope: u32) -> SocketAddr {
         match self.address {
             IpAddr::V6(address) => SocketAddrV6::new(address, port, 0, scope).into(),
@@ -51,7 +51,7 @@ impl Network {
         }
     }
 
-    /// Reads `address/prefix`; `None` when the text is none.
+    /// Parses `address/prefix`; `None` if the text has another form.
     pub fn parse(text: &str) -> Option<Network> {
         let (address, prefix) = text.split_once('/')?;
         let network = Network::new(address.parse().ok()?, prefix.parse().ok()?);
@@ -66,95 +66,101 @@ impl fmt::Display for Network {
 }
 
 /// An address of an interface.
-struct Found {
+struct FoundAddress {
     interface: String,
     network: Network,
-    /// Nominal speed of the link in Mbit/s, 0 where the system does not say.
+    /// Nominal link speed in Mbit/s; 0 if the system does not report it.
     speed: u64,
 }
 
-/// The networks in which this host can be reached, the fastest first, link-local ones last: those
-/// of all interfaces that are up, or only those that `wanted` names (interfaces or
-/// `address/prefix`, separated by commas). Without any, the host's own loopback.
+/// The networks in which this host can be reached, fastest first and link-local ones last: those of
+/// all interfaces that are up, or only those named in `wanted` (interfaces or `address/prefix`,
+/// separated by commas). The loopback network only if there is no other.
 pub fn networks(wanted: Option<&str>) -> Vec<Network> {
     sorted(all(), wanted).into_iter().map(|found| found.network).collect()
 }
 
-/// As [`networks`] without those that hold for one link only, each with the name of its interface.
+/// Like [`networks`] without link-local ones, each with the name of its interface.
 pub fn chosen(wanted: Option<&str>) -> Vec<(String, Network)> {
-    let wide: Vec<Found> = all().into_iter().filter(|found| !found.network.is_link_local()).collect();
+    let wide: Vec<FoundAddress> = all().into_iter().filter(|found| !found.network.is_link_local()).collect();
     sorted(wide, wanted).into_iter().map(|found| (found.interface, found.network)).collect()
 }
 
-fn sorted(mut found: Vec<Found>, wanted: Option<&str>) -> Vec<Found> {
+fn sorted(mut found: Vec<FoundAddress>, wanted: Option<&str>) -> Vec<FoundAddress> {
     let names: Vec<&str> = wanted.into_iter().flat_map(|text| text.split(',')).map(str::trim).collect();
     found.retain(|found| names.is_empty() || is_named(found, &names));
     if found.iter().any(|found| !found.network.address.is_loopback()) {
         found.retain(|found| !found.network.address.is_loopback());
     }
-    let speed = |found: &Found| std::cmp::Reverse(found.speed);
+    let speed = |found: &FoundAddress| std::cmp::Reverse(found.speed);
     found.sort_by_key(|found| (found.network.is_link_local(), speed(found), found.network.address.is_ipv6()));
     found
 }
 
-fn is_named(found: &Found, names: &[&str]) -> bool {
+fn is_named(found: &FoundAddress, names: &[&str]) -> bool {
     let holds = |name: &str| Network::parse(name).is_some_and(|network| network.holds(&found.network.address));
     names.iter().any(|name| *name == found.interface || holds(name))
 }
 
-fn all() -> Vec<Found> {
+fn all() -> Vec<FoundAddress> {
     let mut list: *mut libc::ifaddrs = std::ptr::null_mut();
-    // SAFETY: the call fills the list in, or fails.
+    // SAFETY: `list` is a valid location for the result; it is set only on success.
     if unsafe { libc::getifaddrs(&raw mut list) } != 0 {
         return Vec::new();
     }
     let mut found = Vec::new();
     let mut next = list;
-    // SAFETY: the entries are a list that ends with NULL and lives until it is freed.
+    // SAFETY: `next` is NULL or an entry of the list, which is not freed before the loop ends.
     while let Some(entry) = unsafe { next.as_ref() } {
-        // SAFETY: as above; the addresses of an entry are NULL or valid.
+        // SAFETY: `getifaddrs` fills in entries whose name is a C string and whose address and
+        // netmask are NULL or valid.
         found.extend(unsafe { usable(entry) });
         next = entry.ifa_next;
     }
-    // SAFETY: the list came from `getifaddrs`, and nothing of it is used any more.
+    // SAFETY: `list` came from `getifaddrs`, and no reference to its entries remains.
     unsafe { libc::freeifaddrs(list) };
     found
 }
 
-/// The address of an entry, if others may reach it.
+/// The address of an entry, if other hosts may reach it.
 ///
 /// # Safety
-/// The pointers in the entry must be NULL or valid.
-unsafe fn usable(entry: &libc::ifaddrs) -> Option<Found> {
+/// `ifa_name` must be a C string; `ifa_addr` and `ifa_netmask` must each be NULL or point to an
+/// address of the family that it names.
+unsafe fn usable(entry: &libc::ifaddrs) -> Option<FoundAddress> {
     let wanted = (libc::IFF_UP | libc::IFF_RUNNING) as libc::c_uint;
     if entry.ifa_flags & wanted != wanted {
         return None;
     }
-    // SAFETY: promised by the caller.
+    // SAFETY: both pointers are NULL or valid socket addresses (this function's contract).
     let (address, mask) = unsafe { (address_of(entry.ifa_addr)?, address_of(entry.ifa_netmask)?) };
     let prefix = match mask {
         IpAddr::V4(mask) => mask.to_bits().leading_ones(),
         IpAddr::V6(mask) => mask.to_bits().leading_ones(),
     };
-    // Those of IPv4 have no scope by which a link could be told.
+    // Link-local IPv4 addresses have no scope that would identify the link.
     if matches!(address, IpAddr::V4(address) if address.is_link_local()) {
         return None;
     }
     let mut network = Network::new(address, prefix as u8);
     if network.is_link_local() {
-        // SAFETY: promised by the caller; an address of this family has this form.
+        // SAFETY: `ifa_addr` is an IPv6 address, as `address` shows, so it has the form of
+        // `sockaddr_in6`.
         network.scope = unsafe { entry.ifa_addr.cast::<libc::sockaddr_in6>().read_unaligned() }.sin6_scope_id;
     }
-    // SAFETY: the name of an entry is a text.
+    // SAFETY: `ifa_name` is a C string (this function's contract).
     let interface = unsafe { CStr::from_ptr(entry.ifa_name) }.to_string_lossy().into_owned();
     let speed = std::fs::read_to_string(format!("/sys/class/net/{interface}/speed")).unwrap_or_default();
-    Some(Found { interface, network, speed: speed.trim().parse().unwrap_or(0) })
+    Some(FoundAddress { interface, network, speed: speed.trim().parse().unwrap_or(0) })
 }
 
+/// The IP address in a socket address; `None` for NULL and other families.
+///
 /// # Safety
-/// The pointer must be NULL or lead to an address of the family that it names.
+/// `address` must be NULL or point to an address of the family that it names.
 unsafe fn address_of(address: *const libc::sockaddr) -> Option<IpAddr> {
-    // SAFETY: promised by the caller; addresses of the two families have these forms.
+    // SAFETY: `address` is NULL or valid (this function's contract); an address of either family
+    // has the form that is read.
     unsafe {
         match i32::from(address.as_ref()?.sa_family) {
             libc::AF_INET => {

@@ -1,26 +1,26 @@
-//! Private memory in whole pages that goes back to the system when it is dropped, whatever lies
-//! around it: memory of malloc may stay with the process because of one small block above it.
+//! Private memory in whole pages that is returned to the system when dropped. Memory of malloc may
+//! stay with the process because of one small block above it.
 
 use rustix::mm::{MapFlags, ProtFlags};
 
-/// Zeroed pages; a page takes memory when it is first written.
+/// Zeroed pages, which are allocated on first write.
 #[derive(Debug)]
 pub struct Pages {
     pointer: *mut u8,
     length: usize,
 }
 
-// SAFETY: the pages are only an address range; whoever reads or writes through it answers for the
-// accesses.
+// SAFETY: `Pages` is only an address range, and it never accesses the memory itself; users of the
+// pointer synchronize their accesses.
 unsafe impl Send for Pages {}
-// SAFETY: as above.
+// SAFETY: its methods only read `pointer` and `length`, which never change.
 unsafe impl Sync for Pages {}
 
 impl Pages {
-    /// At least `length` bytes; `None` where the system refuses the address space.
+    /// Maps at least `length` bytes; `None` if the system refuses the address space.
     pub fn new(length: usize) -> Option<Pages> {
         let length = length.max(1).checked_next_multiple_of(rustix::param::page_size())?;
-        // SAFETY: the kernel chooses the address, so no memory in use is replaced.
+        // SAFETY: the kernel chooses the address, so no existing mapping is replaced.
         let mapped = unsafe {
             rustix::mm::mmap_anonymous(
                 std::ptr::null_mut(),
@@ -46,8 +46,7 @@ impl Pages {
 
 impl Drop for Pages {
     fn drop(&mut self) {
-        // SAFETY: the pages were mapped by `new`, and nobody may use them after their owner is
-        // gone.
+        // SAFETY: `new` mapped exactly this range, and only this value owns it.
         let _ = unsafe { rustix::mm::munmap(self.pointer.cast(), self.length) };
     }
 }
@@ -60,7 +59,7 @@ mod tests {
     fn pages_are_zero_and_writable() {
         let pages = Pages::new(5000).unwrap();
         assert!(pages.length() >= 5000);
-        // SAFETY: both bytes lie in the pages.
+        // SAFETY: bytes 0 and 4999 are inside the mapping of at least 5000 bytes.
         unsafe {
             assert_eq!((pages.pointer().read(), pages.pointer().add(4999).read()), (0, 0));
             pages.pointer().add(4999).write(7);

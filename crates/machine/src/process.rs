@@ -1,8 +1,8 @@
-//! The end of this process.
+//! Termination of this process.
 
-/// Ends the process without running the handlers of `atexit` or the destructors of libraries: for
-/// who is called by one of them, since `exit` must not be called again meanwhile.
+/// Ends the process without running `atexit` handlers or library destructors. For callers that run
+/// inside one of these, where `exit` must not be called again.
 pub fn exit_without_handlers(code: i32) -> ! {
-    // SAFETY: the call takes a number only and does not return.
+    // SAFETY: `_exit` takes no pointers and does not return.
     unsafe { libc::_exit(code) }
 }

@@ -1,6 +1,6 @@
-//! The parts of this host that processors share, from the whole package down to one hardware
-//! thread, as the kernel lists them under `/sys/devices/system`. What the kernel does not list is
-//! not there.
+//! The resources of this host that processors share, from the package down to the hardware thread,
+//! as the kernel lists them under `/sys/devices/system`. Resources that the kernel does not list
+//! are treated as absent.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -9,16 +9,16 @@ use crate::cores::{self, Mask};
 
 const SYSTEM: &str = "/sys/devices/system";
 
-/// A kind of resource; each has instances with processors of their own.
+/// A kind of resource; its instances are sets of processors.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Resource {
-    /// What sits in one socket.
+    /// The chip in one socket.
     Package,
-    /// Processors and the memory that is near to them.
+    /// Processors and their local memory.
     NumaNode,
-    /// A cache of the third level.
+    /// A third-level cache.
     L3Cache,
-    /// A cache of the second level.
+    /// A second-level cache.
     L2Cache,
     /// A core with all its hardware threads.
     Core,
@@ -26,7 +26,7 @@ pub enum Resource {
     HardwareThread,
 }
 
-/// All kinds, the largest first.
+/// All kinds, largest first.
 pub const RESOURCES: [Resource; 6] = [
     Resource::Package,
     Resource::NumaNode,
@@ -37,7 +37,7 @@ pub const RESOURCES: [Resource; 6] = [
 ];
 
 impl Resource {
-    /// Its name, in one lower-case word.
+    /// The name, as one lower-case word.
     pub fn name(self) -> &'static str {
         match self {
             Resource::Package => "package",
@@ -49,8 +49,8 @@ impl Resource {
         }
     }
 
-    /// The instance that holds all processors of `mask`, named by its lowest processor; `None`
-    /// where the mask reaches over several instances, is empty, or the kernel knows no such
+    /// The instance that contains all processors of `mask`, identified by its lowest processor.
+    /// `None` if the mask spans several instances or is empty, or if the kernel knows no such
     /// resource. Reads files: see [`Instances`].
     pub fn instance_of(self, mask: &Mask) -> Option<usize> {
         self.instance_below(Path::new(SYSTEM), mask)
@@ -63,7 +63,7 @@ impl Resource {
         if inside { processors.iter().min().copied() } else { None }
     }
 
-    /// The processors of the instance that one processor belongs to.
+    /// The processors of the instance that contains `processor`.
     fn processors(self, system: &Path, processor: usize) -> Option<Vec<usize>> {
         let home = system.join(format!("cpu/cpu{processor}"));
         match self {
@@ -85,18 +85,18 @@ impl Resource {
     }
 }
 
-/// Which instance of each resource holds a process. What the kernel says about a mask does not
-/// change, so its files are read once for each mask that is asked for in a row.
+/// Caches the instances of a mask. The kernel's topology does not change, so its files are read
+/// only when the mask differs from the previous one.
 #[derive(Debug, Default)]
 pub struct Instances {
     known: Option<(Mask, OfEach)>,
 }
 
-/// The instance of each of [`RESOURCES`], as [`Resource::instance_of`] says it.
+/// The instance of each of [`RESOURCES`], as returned by [`Resource::instance_of`].
 pub type OfEach = [Option<usize>; RESOURCES.len()];
 
 impl Instances {
-    /// The instances that hold all processors of `mask`.
+    /// The instances that contain all processors of `mask`.
     pub fn of(&mut self, mask: &Mask) -> OfEach {
         self.of_below(Path::new(SYSTEM), mask)
     }
@@ -113,18 +113,18 @@ impl Instances {
     }
 }
 
-/// The data caches of the first core, after which those of the others are judged: what two cores
-/// exchange goes through them.
+/// The data caches of the first core, taken as typical for all cores: data that two cores exchange
+/// passes through them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Caches {
-    /// Bytes of the second level, which a core has to itself.
+    /// Size in bytes of the second-level cache, which is private to a core.
     pub private: usize,
-    /// Bytes of the third level, divided by the cores that share it.
+    /// Size in bytes of the third-level cache, divided by the number of cores that share it.
     pub share: usize,
 }
 
 impl Caches {
-    /// As the kernel lists them; `None` where a level is missing. Reads files.
+    /// Reads the sizes from the kernel's files; `None` if a level is missing.
     pub fn of_first_core() -> Option<Caches> {
         Caches::below(Path::new(SYSTEM))
     }
@@ -142,10 +142,10 @@ impl Caches {
     }
 }
 
-/// The file of a cache that lists the processors that share it.
+/// File that lists the processors that share a cache.
 const SHARED_BY: &str = "shared_cpu_list";
 
-/// The folder of a processor's data cache of a level.
+/// The directory of a processor's data cache of a level.
 fn cache(home: &Path, level: &str) -> Option<PathBuf> {
     let indices = fs::read_dir(home.join("cache")).ok()?.flatten().map(|entry| entry.path());
     let says = |path: &Path, what: &str| fs::read_to_string(path.join(what)).unwrap_or_default().trim().to_owned();
@@ -157,10 +157,10 @@ fn list_of(path: &Path) -> Option<Vec<usize>> {
     parse(fs::read_to_string(path).ok()?.trim())
 }
 
-/// Longer ranges than any machine needs are no lists.
+/// A longer range is an error: no machine has that many processors.
 const LONGEST_RANGE: usize = 1 << 20;
 
-/// Reads the kernel's lists: "0-3,8".
+/// Parses the kernel's list format: "0-3,8".
 pub(crate) fn parse(text: &str) -> Option<Vec<usize>> {
     let mut all = Vec::new();
     for range in text.split(',') {
@@ -178,8 +178,8 @@ pub(crate) fn parse(text: &str) -> Option<Vec<usize>> {
 mod tests {
     use super::*;
 
-    /// Two packages of two cores with two threads; processors n and n + 4 share a core, a package
-    /// has a cache of its own.
+    /// Two packages of two cores with two threads each; processors n and n + 4 share a core, and
+    /// each package has its own cache.
     fn made_up() -> tempfile::TempDir {
         let folder = tempfile::tempdir().expect("a folder");
         let write = |path: String, text: String| {

@@ -1,7 +1,7 @@
-//! A cheap name for the calling thread, for a lock that is biased to its owner.
+//! A cheap identifier of the calling thread, for a lock that is biased to its owner.
 //!
-//! The thread pointer register is unique among living threads and is read in one instruction; a
-//! thread number from the kernel or a thread-local would cost more than the lock that uses it.
+//! The thread pointer register is unique among living threads and is read in one instruction. A
+//! kernel thread ID or a thread-local would cost more than the lock that uses it.
 
 /// A number that no other living thread of this process has; never 0.
 #[inline(always)]

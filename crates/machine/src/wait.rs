@@ -1,16 +1,18 @@
-//! How a process waits: spin, yield or sleep, and how it is woken.
+//! How a process waits: it spins, yields or sleeps until a message wakes it.
 //!
-//! Policy and figures: research on waiting (48 us of spinning makes a barrier of more ranks than
-//! cores 11-36 times slower than yielding; a futex wake across idle virtual cores costs 23 us).
-//! Where ranks fit on the allowed cores: spin, then yield up to a millisecond, then sleep; and spin
-//! no more once a yield shows that ranks of other hosts on the same machine wait for the core too
-//! (eight hosts on two cores: 205 instead of 450 us for a broadcast). Where they do not: never
-//! spin; yield; sleep after some yields, or at once while a stranger uses a core ([`stranger`]);
-//! now and then the ranks that yield see to it that each core has as many of them ([`place`]).
+//! Policy, with the measurements behind it (48 us of spinning makes a barrier of an oversubscribed
+//! host 11-36 times slower than yielding; a futex wake across idle virtual cores costs 23 us):
 //!
-//! Invariant: no wake-up is lost. The sleeper announces itself, then makes every poster's earlier
-//! messages visible (a barrier in all processes, or posters fence, see
-//! [`ControlPage::wake_fence`]), then looks once more.
+//! * Ranks fit on the allowed cores: spin, then yield for up to a millisecond, then sleep. Stop
+//!   spinning once a yield shows that ranks of other hosts on the same machine compete for the core
+//!   (eight hosts on two cores: 205 instead of 450 us for a broadcast).
+//! * Oversubscribed: never spin. Yield, and sleep after some yields, or at once under external load
+//!   ([`external_load`]). From time to time, yielding ranks balance themselves over the cores
+//!   ([`place`]).
+//!
+//! Invariant: no wake-up is lost. The sleeper sets its sleep word, then makes all messages posted
+//! before that visible (by a barrier in all processes, or because posters fence, see
+//! [`ControlPage::wake_fence`]), then polls once more before it sleeps.
 
 use std::hint::spin_loop;
 use std::ops::Range;
@@ -21,55 +23,55 @@ use towpath_base::control::{ControlPage, SegmentHead};
 use towpath_base::sync::{Ordering, compiler_fence, fence};
 
 use crate::{cgroup, cores, futex, membarrier};
-use place::Place;
+use place::WaitingPlace;
 
 mod bell;
+mod external_load;
 mod place;
 mod policy;
-mod stranger;
 pub use bell::Bell;
 pub use policy::Policy;
 
-/// What can end a wait, beside the descriptors of a [`Bell`].
+/// What can end a wait, in addition to the descriptors of a [`Bell`].
 #[derive(Clone, Copy)]
 pub enum Sources<'a> {
-    /// Messages in shared memory only: sleeps on the futex word of the own control page.
+    /// Messages in shared memory only: sleeps on the futex word of the waiter's own control page.
     SharedMemory {
-        /// The control page of the process that waits.
+        /// The control page of the waiting process.
         own: &'a ControlPage,
-        /// Head of its segment: an abort ends the wait.
+        /// Head of its segment; an abort ends the wait.
         head: &'a SegmentHead,
     },
 }
 
-/// What a sleeper writes to its sleep word: whether it sleeps on that word or on its bell.
+/// Values of the sleep word: the owner sleeps on the word itself, or on its bell.
 const ON_WORD: u32 = 1;
 const ON_BELL: u32 = 2;
 
-/// Longest time that a fitting process yields before it sleeps.
+/// How long a process that is not oversubscribed yields before it sleeps.
 const YIELD_LIMIT: Duration = Duration::from_millis(1);
-/// Yields before messages are looked at, where ranks share cores and one waits for something else:
-/// see [`Waiter::pass`].
+/// Yields of an oversubscribed rank between two polls for messages, while it waits for something
+/// else: see [`Waiter::pass`].
 const TURNS: u32 = 4;
-/// Time spun before yielding where ranks fit, unless the setting says otherwise.
+/// Default time to spin before yielding, if ranks fit on the cores.
 const SPIN: Duration = Duration::from_micros(50);
-/// A yield that took so long has let others run who wait too: it takes a third of a microsecond
-/// where nobody wants the core, and a millisecond and more where somebody computes on it.
+/// Duration of a yield that let other waiting processes run. A yield takes a third of a microsecond
+/// if nothing else wants the core, and a millisecond or more if another process computes on it.
 const TURN: Range<Duration> = Duration::from_micros(3)..Duration::from_micros(500);
-/// So many yields in a row that nobody makes use of: the core is this process's own.
+/// After this many consecutive yields that let nothing else run, the core is this process's own.
 const ALONE: u32 = 32;
-/// Empty polls between two looks at the clock while spinning.
+/// Empty polls between two reads of the clock while spinning.
 const POLLS_PER_CLOCK: u32 = 64;
-/// Empty polls without a pause instruction: a pause lengthens the latency of a message that is just
+/// Empty polls without a pause instruction, which would add latency to a message that is just
 /// arriving.
 const POLLS_WITHOUT_PAUSE: u32 = 4096;
 
-/// The waiting state of one thread of a process: knows how long it has waited and what to do next.
+/// The waiting state of one thread: how long it has waited, and what to do next.
 #[derive(Debug)]
 pub struct Waiter {
     local_ranks: usize,
     quota: usize,
-    /// How many ranks had said where they may run when the policy was chosen.
+    /// How many ranks had announced their affinity when the policy was chosen.
     announced: u32,
     cores: usize,
     fits: bool,
@@ -77,35 +79,37 @@ pub struct Waiter {
     spin: Duration,
     yields_before_sleep: u32,
     slow_yield: Duration,
-    /// So many yields lately that nobody made use of are missing until the core is this process's
-    /// own again. While it is not, others run when it is given away, and give it back soon:
-    /// processes of other hosts on the same machine, say (containers), which wait as this one does.
-    /// What is waited for may need the core, so it is not spun on.
+    /// How many more yields that let nothing else run are needed until the core counts as this
+    /// process's own again. While this is not 0, other processes run when this one yields and soon
+    /// yield back: for example, processes of other hosts on the same machine (containers), which
+    /// wait in the same way. This process does not spin meanwhile, because the process it waits for
+    /// may need the core.
     shares_core: u32,
     polls: u32,
     yields: u32,
     began: Option<Instant>,
     sleeps: u64,
-    /// No sleep lasts longer.
+    /// Upper limit of one sleep.
     longest_sleep: Option<Duration>,
-    place: Place,
+    place: WaitingPlace,
     bell: Option<Bell>,
 }
 
 impl Waiter {
-    /// Policy for a host with so many ranks of this job. Announces where this rank may run and how
-    /// posters must look at the sleep word, so it must be made once per process, before it first
-    /// waits. While the other ranks start, the policy follows what they announce.
+    /// Creates the policy for a host with `local_ranks` ranks of this job. Announces the affinity
+    /// of this rank and whether posters must fence before they read its sleep word, so create it
+    /// once per process, before the first wait. While other ranks start, the policy follows what
+    /// they announce.
     pub fn new(local_ranks: usize, head: &SegmentHead, own: &ControlPage) -> Waiter {
         cores::announce(head, &cores::affinity());
         Waiter::with_quota(local_ranks, cgroup::processor_quota().unwrap_or(usize::MAX), head, own)
     }
 
-    /// As [`Waiter::new`], for a test that chooses the number of cores; announces no mask.
+    /// Like [`Waiter::new`], for a test that chooses the number of cores; announces no mask.
     pub fn with_quota(local_ranks: usize, quota: usize, head: &SegmentHead, own: &ControlPage) -> Waiter {
         let is_registered = membarrier::register();
         if !is_registered {
-            // Before the first post: whoever sleeps looks at it behind its fence.
+            // Must precede the first post: a sleeper reads this counter after its fence.
             head.unregistered.fetch_add(1, Ordering::SeqCst);
         }
         let mut waiter = Waiter {
@@ -124,7 +128,7 @@ impl Waiter {
             began: None,
             sleeps: 0,
             longest_sleep: None,
-            place: Place::default(),
+            place: WaitingPlace::default(),
             bell: None,
         };
         demand_fences(head, own, true);
@@ -132,7 +136,7 @@ impl Waiter {
         waiter
     }
 
-    /// From now on descriptors end a sleep too, and posters ring the bell beside them.
+    /// Makes descriptors end a sleep too; posters then ring the bell instead of waking the futex.
     pub fn watch(&mut self, bell: Bell, own: &ControlPage) {
         bell.announce(own);
         self.bell = Some(bell);
@@ -154,24 +158,25 @@ impl Waiter {
         self.membarrier &= head.unregistered.load(Ordering::SeqCst) == 0;
         let fence_needed = !self.barrier_before_sleep();
         if demand_fences(head, own, fence_needed) && fence_needed {
-            // Whoever posted without a fence until now has shown its message when this returns.
+            // Once this returns, messages that were posted without a fence until now are visible.
             membarrier::global();
         }
     }
 
-    /// True when this process asks for a barrier in all others before it sleeps; else posters
-    /// fence. A barrier interrupts every core: where sleeping is frequent, a fence per message is
-    /// cheaper.
+    /// True if this process issues a barrier in all other processes before it sleeps; if false,
+    /// posters fence. A barrier interrupts every core: if sleeps are frequent, a fence per message
+    /// is cheaper.
     fn barrier_before_sleep(&self) -> bool {
         self.membarrier && self.fits
     }
 
-    /// Cores that the ranks may use together, as far as they have said so.
+    /// Cores that the ranks may use together, as far as they have announced their affinity.
     pub fn cores(&self) -> usize {
         self.cores
     }
 
-    /// True when there are more ranks than cores: polling calls that find nothing should yield too.
+    /// True if there are more ranks than cores: a polling call that finds nothing should yield
+    /// then.
     pub fn oversubscribed(&self) -> bool {
         !self.fits
     }
@@ -181,13 +186,13 @@ impl Waiter {
         self.sleeps
     }
 
-    /// From now on no sleep lasts longer, or (`None`) sleeps last until somebody ends them.
+    /// Limits every later sleep to `longest`; `None` removes the limit.
     #[inline]
     pub fn limit_sleep(&mut self, longest: Option<Duration>) {
         self.longest_sleep = longest;
     }
 
-    /// Something happened: the next wait begins anew.
+    /// Starts a new wait, after progress was made.
     #[inline]
     pub fn reset(&mut self) {
         self.polls = 0;
@@ -195,9 +200,9 @@ impl Waiter {
         self.began = None;
     }
 
-    /// To be called after a progress that found nothing; **may block**. Looks again with `recheck`
-    /// (one more progress) between announcing its sleep and sleeping; true from `recheck` means
-    /// that something happened.
+    /// Waits a little; call it after a progress call that found nothing. **May block.** Calls
+    /// `recheck` (one more progress call) between announcing its sleep and sleeping; true from
+    /// `recheck` means that something happened.
     #[inline]
     pub fn idle(&mut self, sources: Sources<'_>, recheck: impl FnMut() -> bool) {
         self.polls += 1;
@@ -226,39 +231,39 @@ impl Waiter {
         } else {
             self.yields >= self.yields_before_sleep
         };
-        if tired || stranger::is_about(head) || !self.give_core(head) {
+        if tired || external_load::is_present(head) || !self.give_core(head) {
             self.sleep(sources, recheck);
         }
     }
 
-    /// Gives the core away once; false when a stranger had it.
+    /// Yields once; false if external load had the core.
     #[inline]
     fn give_core(&mut self, head: &SegmentHead) -> bool {
-        let before = stranger::now();
+        let before = external_load::now();
         rustix::thread::sched_yield();
         self.yields += 1;
         if !self.fits {
             self.place.count_turn(head);
         }
-        let took = stranger::since(before);
+        let took = external_load::since(before);
         let quick = took < self.slow_yield;
         self.shares_core = if TURN.contains(&took) { ALONE } else { self.shares_core.saturating_sub(1) };
         if !quick {
-            // While ranks start, the start is what takes so long.
-            stranger::announce(head, self.announced as usize >= self.local_ranks);
+            // While ranks start, a slow yield is caused by the start itself.
+            external_load::announce(head, self.announced as usize >= self.local_ranks);
         }
         quick
     }
 
-    /// Where ranks share cores: gives the core away a few times, looking at nothing but `ready` in
-    /// between, and says whether it is. Whoever waits in a crowd is there to give the core away:
-    /// what a turn touches beyond that costs more than the switch itself, because a switch empties
-    /// the translation buffers. False at once where ranks fit or a stranger is about; then
-    /// [`Waiter::idle`].
+    /// Yields a few times on an oversubscribed host, checking only `ready` in between; returns
+    /// whether it is ready. A waiting rank should give the core away cheaply: whatever it touches
+    /// per turn costs more than the context switch itself, because a switch flushes the TLB.
+    /// Returns false at once if the ranks fit on the cores or under external load; call
+    /// [`Waiter::idle`] then.
     #[inline]
     pub fn pass(&mut self, sources: Sources<'_>, ready: &mut dyn FnMut() -> bool) -> bool {
         let Sources::SharedMemory { head, .. } = sources;
-        if self.fits || stranger::is_about(head) {
+        if self.fits || external_load::is_present(head) {
             return false;
         }
         for _ in 0..TURNS {
@@ -281,8 +286,8 @@ impl Waiter {
         let reaches_all = || head.unregistered.load(Ordering::SeqCst) == 0 && membarrier::global();
         let announced = !self.barrier_before_sleep() || reaches_all();
         if !announced {
-            // Forbidden since the start (a sandbox was entered), or a rank has come that no barrier
-            // reaches: from now on posters fence, and this once stay awake.
+            // The barrier is forbidden since the process started (it entered a sandbox), or a rank
+            // has joined that no barrier reaches. Posters fence from now on; stay awake this time.
             self.membarrier = false;
             demand_fences(head, own, true);
         } else if head.aborting.load(Ordering::Acquire) == 0 && !recheck() {
@@ -295,13 +300,13 @@ impl Waiter {
         }
         own.sleep.store(0, Ordering::Relaxed);
         head.sleepers.fetch_sub(1, Ordering::Relaxed);
-        // Whoever was woken finds its message at the next look; if not, it has had its sleep and
-        // may yield again.
+        // A woken rank finds its message at the next poll. Otherwise it has slept and may yield
+        // again.
         self.reset();
     }
 }
 
-/// Says whether posters must fence for the owner of a page; true when that is new.
+/// Sets whether posters must fence for the owner of a page; true if that changes it.
 fn demand_fences(head: &SegmentHead, own: &ControlPage, demand: bool) -> bool {
     let changed = own.wake_fence.swap(u32::from(demand), Ordering::SeqCst) != u32::from(demand);
     if changed && demand {
@@ -312,8 +317,8 @@ fn demand_fences(head: &SegmentHead, own: &ControlPage, demand: bool) -> bool {
     changed
 }
 
-/// To be called by a poster for many readers after it has written: true when some process of the
-/// host sleeps or is about to, so that the readers' pages must be looked at.
+/// True if some process of the host sleeps or is about to, so the readers' pages must be checked.
+/// To be called by a poster that has written a message for many readers.
 #[inline]
 pub fn somebody_sleeps(head: &SegmentHead) -> bool {
     compiler_fence(Ordering::SeqCst);
@@ -323,8 +328,8 @@ pub fn somebody_sleeps(head: &SegmentHead) -> bool {
     head.sleepers.load(Ordering::Relaxed) != 0
 }
 
-/// To be called by a poster after each message it has written for the owner of `page`: wakes the
-/// owner if it sleeps.
+/// Wakes the owner of `page` if it sleeps. To be called by a poster after each message that it has
+/// written for that owner.
 #[inline]
 pub fn notify(page: &ControlPage) {
     compiler_fence(Ordering::SeqCst);
@@ -377,11 +382,13 @@ mod tests {
             Arc::new(Pages(Mapping::new(create_file("towpath-test").unwrap(), 2 * PAGE).unwrap()))
         }
         fn head(&self) -> &SegmentHead {
-            // SAFETY: the mapping is zeroed, large and aligned enough, and lives as long as self.
+            // SAFETY: the mapping is zeroed, page-aligned, two pages long, and lives as long as
+            // `self`.
             unsafe { &*self.0.pointer().cast() }
         }
         fn own(&self) -> &ControlPage {
-            // SAFETY: as above.
+            // SAFETY: the second page of the mapping is zeroed, page-aligned, and lives as long as
+            // `self`.
             unsafe { &*self.0.pointer().add(PAGE).cast() }
         }
         fn sources(&self) -> Sources<'_> {
@@ -403,8 +410,8 @@ mod tests {
         let mut waiter = Waiter::with_quota(1, 2, pages.head(), pages.own());
         let registered = pages.head().unregistered.load(Ordering::Relaxed) == 0;
         assert_eq!(pages.own().wake_fence.load(Ordering::Relaxed), u32::from(!registered));
-        // A rank starts that was refused. The waiter, which has chosen its policy already, learns
-        // that before it sleeps.
+        // A rank starts whose registration was refused. The waiter has chosen its policy already,
+        // and notices it before it sleeps.
         pages.head().unregistered.store(1, Ordering::SeqCst);
         waiter.sleep(pages.sources(), || panic!("it must stay awake this once"));
         assert_eq!(pages.own().wake_fence.load(Ordering::Relaxed), 1);

@@ -1,21 +1,21 @@
-//! `libtowpath-malloc.so`, preloaded (`TOWPATH_MALLOC=1`, or LD_PRELOAD by hand): large blocks of
-//! malloc lie where the other ranks of the host reach them, so that messages from and to them are
-//! copied once.
+//! `libtowpath-malloc.so`, a preloaded library (`TOWPATH_MALLOC=1`, or LD_PRELOAD by hand) that
+//! allocates large malloc blocks in memory shared by the ranks of the host, so that messages from
+//! and to them are copied only once.
 //!
-//! Everything below [`LARGE`], everything before MPI_Init and after MPI_Finalize, and whatever the
-//! ranks' heap has no room for comes from the C library, by the names under which that calls its
-//! own functions; so nothing is looked up, and what this library calls never comes back to it.
-//! Whose block an address is, the address says.
+//! Blocks smaller than [`LARGE`], all blocks allocated before MPI_Init and after MPI_Finalize, and
+//! blocks that do not fit in the shared heap come from the C library. They are allocated through
+//! the C library's internal names (`__libc_malloc`), so no symbol lookup is needed and these calls
+//! cannot recurse into this library. The address of a block tells which allocator owns it.
 //!
-//! Small path: what a small block costs more is one comparison in malloc and one in free.
+//! Overhead for a small block: one comparison in `malloc` and one in `free`.
 
 use std::ffi::{c_int, c_void};
 
 use towpath_base::sync::{AtomicPtr, AtomicUsize, Ordering};
 
-/// Smallest block out of the shared heap: shorter messages go through a window all the same.
+/// Smallest block allocated in the shared heap; shorter messages go through a window anyway.
 const LARGE: usize = 128 << 10;
-/// Alignment of malloc.
+/// Alignment guaranteed by malloc.
 const ALIGNMENT: usize = 16;
 
 unsafe extern "C" {
@@ -26,48 +26,49 @@ unsafe extern "C" {
     fn __libc_memalign(alignment: usize, size: usize) -> *mut c_void;
 }
 
-/// What the MPI library offers (`towpath_machine::malloc::Heap` is the same table, seen from
-/// there).
+/// The functions of the MPI library's shared heap (`towpath_machine::malloc::MallocTable` is the
+/// same table in the MPI library).
 #[repr(C)]
-pub struct Heap {
-    /// Where all of its blocks lie.
+pub struct HeapTable {
+    /// Start of the heap's address range.
     begin: usize,
     length: usize,
-    /// A block, zeroed if the last argument is not 0; NULL where there is none.
+    /// Allocates a block, zeroed if the last argument is not 0; NULL on failure.
     allocate: unsafe extern "C" fn(size: usize, alignment: usize, zeroed: c_int) -> *mut c_void,
-    /// 1 if the block has got this size where it lies.
+    /// Resizes a block in place; returns 1 on success, else 0.
     resize: unsafe extern "C" fn(block: *mut c_void, size: usize) -> c_int,
     free: unsafe extern "C" fn(block: *mut c_void),
-    /// How many bytes of it may be used.
+    /// Usable size of a block in bytes.
     size: unsafe extern "C" fn(block: *const c_void) -> usize,
 }
 
-static HEAP: AtomicPtr<Heap> = AtomicPtr::new(std::ptr::null_mut());
+static HEAP: AtomicPtr<HeapTable> = AtomicPtr::new(std::ptr::null_mut());
 static BEGIN: AtomicUsize = AtomicUsize::new(0);
 static LENGTH: AtomicUsize = AtomicUsize::new(0);
 
-/// The MPI library calls this when it is initialised, with a table that lives as long as the
-/// process. Returns 1 unless there is a heap already.
+/// Called by the MPI library when it is initialized, with a table that lives as long as the
+/// process. Returns 1, or 0 if a heap is already attached.
 ///
 /// # Safety
-/// The table must be one, and its functions must not call this library's for large blocks.
+/// `heap` must point to a valid table that is never freed. Its functions must not call this
+/// library's functions for large blocks.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn towpath_malloc_attach_1(heap: *mut Heap) -> c_int {
+pub unsafe extern "C" fn towpath_malloc_attach_1(heap: *mut HeapTable) -> c_int {
     if !HEAP.load(Ordering::Acquire).is_null() {
         return 0;
     }
-    // SAFETY: promised by the caller.
+    // SAFETY: `heap` points to a valid table (this function's contract).
     let (begin, length) = unsafe { ((*heap).begin, (*heap).length) };
     HEAP.store(heap, Ordering::Release);
     BEGIN.store(begin, Ordering::Release);
-    // Last: until there is a length, no address is one of the heap's.
+    // Stored last: while the length is 0, no address belongs to the heap.
     LENGTH.store(length, Ordering::Release);
     1
 }
 
-/// The heap, if this block is one of its.
+/// The heap, if it owns this block.
 #[inline(always)]
-fn owner(block: *const c_void) -> Option<&'static Heap> {
+fn owner(block: *const c_void) -> Option<&'static HeapTable> {
     let length = LENGTH.load(Ordering::Acquire);
     if (block as usize).wrapping_sub(BEGIN.load(Ordering::Relaxed)) >= length {
         return None;
@@ -76,21 +77,22 @@ fn owner(block: *const c_void) -> Option<&'static Heap> {
 }
 
 #[inline(always)]
-fn heap() -> Option<&'static Heap> {
-    // SAFETY: NULL, or the table that was promised to live as long as the process.
+fn heap() -> Option<&'static HeapTable> {
+    // SAFETY: the pointer is NULL, or a table that is never freed (contract of
+    // `towpath_malloc_attach_1`).
     unsafe { HEAP.load(Ordering::Acquire).as_ref() }
 }
 
-/// A block of the heap; NULL where the C library must give it.
+/// Allocates a block in the heap; NULL if the C library must allocate it.
 #[inline(never)]
 fn shared(size: usize, alignment: usize, zeroed: bool) -> *mut c_void {
     let Some(heap) = heap() else { return std::ptr::null_mut() };
-    // SAFETY: the table's function may be called with any sizes.
+    // SAFETY: `allocate` accepts any size, and any power of two as alignment.
     unsafe { (heap.allocate)(size, alignment, c_int::from(zeroed)) }
 }
 
 fn fail(error: c_int) -> *mut c_void {
-    // SAFETY: the address of this thread's errno is always valid.
+    // SAFETY: `__errno_location` returns a valid pointer to this thread's errno.
     unsafe { *libc::__errno_location() = error };
     std::ptr::null_mut()
 }
@@ -98,7 +100,7 @@ fn fail(error: c_int) -> *mut c_void {
 /// `malloc`.
 ///
 /// # Safety
-/// That of the C function.
+/// See malloc(3).
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn malloc(size: usize) -> *mut c_void {
     if size >= LARGE {
@@ -107,17 +109,18 @@ pub unsafe extern "C" fn malloc(size: usize) -> *mut c_void {
             return block;
         }
     }
-    // SAFETY: the C library's own, with the caller's promise.
+    // SAFETY: `__libc_malloc` accepts any size.
     unsafe { __libc_malloc(size) }
 }
 
 /// `free`.
 ///
 /// # Safety
-/// That of the C function.
+/// See free(3).
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn free(block: *mut c_void) {
-    // SAFETY: the block is the heap's or the C library's, and the caller frees it once.
+    // SAFETY: `block` is NULL or a block that is not yet freed (free(3)), and `owner` selects its
+    // allocator.
     unsafe {
         match owner(block) {
             None => __libc_free(block),
@@ -129,7 +132,7 @@ pub unsafe extern "C" fn free(block: *mut c_void) {
 /// `calloc`.
 ///
 /// # Safety
-/// That of the C function.
+/// See calloc(3).
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn calloc(count: usize, size: usize) -> *mut c_void {
     if let Some(bytes) = count.checked_mul(size).filter(|bytes| *bytes >= LARGE) {
@@ -138,18 +141,18 @@ pub unsafe extern "C" fn calloc(count: usize, size: usize) -> *mut c_void {
             return block;
         }
     }
-    // SAFETY: as in malloc; the C library answers for a product that is too large.
+    // SAFETY: `__libc_calloc` accepts any sizes and fails if the product overflows.
     unsafe { __libc_calloc(count, size) }
 }
 
 /// `realloc`.
 ///
 /// # Safety
-/// That of the C function.
+/// See realloc(3).
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn realloc(block: *mut c_void, size: usize) -> *mut c_void {
-    // SAFETY: the block is NULL, the heap's or the C library's, and the caller gives it up if it
-    // gets another.
+    // SAFETY: `block` is NULL or a block that is not yet freed (realloc(3)), and `owner` selects
+    // its allocator. The program does not use it after it has been replaced.
     unsafe {
         match owner(block) {
             Some(heap) => resize(heap, block, size),
@@ -160,11 +163,14 @@ pub unsafe extern "C" fn realloc(block: *mut c_void, size: usize) -> *mut c_void
     }
 }
 
+/// Resizes a block of the heap.
+///
 /// # Safety
-/// The block must be one of the heap.
+/// `block` must be a block of `heap` that is not yet freed.
 #[inline(never)]
-unsafe fn resize(heap: &Heap, block: *mut c_void, size: usize) -> *mut c_void {
-    // SAFETY: the block is one of the heap; it is freed once, after its content has been copied.
+unsafe fn resize(heap: &HeapTable, block: *mut c_void, size: usize) -> *mut c_void {
+    // SAFETY: `block` belongs to `heap` (this function's contract). It is freed once, after its
+    // content has been copied, and both blocks hold the bytes copied.
     unsafe {
         if size == 0 {
             (heap.free)(block);
@@ -182,14 +188,15 @@ unsafe fn resize(heap: &Heap, block: *mut c_void, size: usize) -> *mut c_void {
     }
 }
 
-/// A block of the C library that becomes a large one.
+/// Moves a block of the C library to the heap if it grows large.
 ///
 /// # Safety
-/// The block must be the C library's.
+/// `block` must be a block of the C library that is not yet freed.
 #[inline(never)]
 unsafe fn adopt(block: *mut c_void, size: usize) -> *mut c_void {
     let fresh = shared(size, ALIGNMENT, false);
-    // SAFETY: both blocks are as long as is copied, and the old one is freed once.
+    // SAFETY: `block` belongs to the C library (this function's contract). Both blocks hold the
+    // bytes copied, and the old one is freed once.
     unsafe {
         if fresh.is_null() {
             return __libc_realloc(block, size);
@@ -203,11 +210,11 @@ unsafe fn adopt(block: *mut c_void, size: usize) -> *mut c_void {
 /// `reallocarray`.
 ///
 /// # Safety
-/// That of the C function.
+/// See reallocarray(3).
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn reallocarray(block: *mut c_void, count: usize, size: usize) -> *mut c_void {
     match count.checked_mul(size) {
-        // SAFETY: the caller's promise.
+        // SAFETY: `block` is NULL or a block that is not yet freed (reallocarray(3)).
         Some(bytes) => unsafe { realloc(block, bytes) },
         None => fail(libc::ENOMEM),
     }
@@ -216,7 +223,7 @@ pub unsafe extern "C" fn reallocarray(block: *mut c_void, count: usize, size: us
 /// `memalign`.
 ///
 /// # Safety
-/// That of the C function.
+/// See memalign(3).
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn memalign(alignment: usize, size: usize) -> *mut c_void {
     if size >= LARGE && alignment.is_power_of_two() {
@@ -225,33 +232,34 @@ pub unsafe extern "C" fn memalign(alignment: usize, size: usize) -> *mut c_void 
             return block;
         }
     }
-    // SAFETY: the C library's own, with the caller's promise.
+    // SAFETY: `__libc_memalign` accepts any arguments.
     unsafe { __libc_memalign(alignment, size) }
 }
 
 /// `aligned_alloc`.
 ///
 /// # Safety
-/// That of the C function.
+/// See aligned_alloc(3).
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn aligned_alloc(alignment: usize, size: usize) -> *mut c_void {
     if !alignment.is_power_of_two() {
         return fail(libc::EINVAL);
     }
-    // SAFETY: the caller's promise.
+    // SAFETY: `memalign` accepts any alignment and size.
     unsafe { memalign(alignment, size) }
 }
 
 /// `posix_memalign`.
 ///
 /// # Safety
-/// That of the C function.
+/// See posix_memalign(3).
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn posix_memalign(into: *mut *mut c_void, alignment: usize, size: usize) -> c_int {
     if !alignment.is_power_of_two() || !alignment.is_multiple_of(size_of::<*mut c_void>()) {
         return libc::EINVAL;
     }
-    // SAFETY: the caller's promise.
+    // SAFETY: `memalign` accepts any alignment and size, and `into` is writable
+    // (posix_memalign(3)).
     unsafe {
         let block = memalign(alignment, size);
         if block.is_null() {
@@ -263,29 +271,29 @@ pub unsafe extern "C" fn posix_memalign(into: *mut *mut c_void, alignment: usize
 }
 
 fn page_size() -> usize {
-    // SAFETY: asks for a constant of the system.
+    // SAFETY: `sysconf` has no preconditions.
     unsafe { libc::sysconf(libc::_SC_PAGESIZE) as usize }
 }
 
 /// `valloc`.
 ///
 /// # Safety
-/// That of the C function.
+/// See valloc(3).
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn valloc(size: usize) -> *mut c_void {
-    // SAFETY: the caller's promise.
+    // SAFETY: `memalign` accepts any alignment and size.
     unsafe { memalign(page_size(), size) }
 }
 
 /// `pvalloc`.
 ///
 /// # Safety
-/// That of the C function.
+/// See pvalloc(3).
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn pvalloc(size: usize) -> *mut c_void {
     let page = page_size();
     match size.checked_next_multiple_of(page) {
-        // SAFETY: the caller's promise.
+        // SAFETY: `memalign` accepts any alignment and size.
         Some(size) => unsafe { memalign(page, size) },
         None => fail(libc::ENOMEM),
     }
@@ -294,29 +302,29 @@ pub unsafe extern "C" fn pvalloc(size: usize) -> *mut c_void {
 /// `malloc_usable_size`.
 ///
 /// # Safety
-/// That of the C function.
+/// See malloc_usable_size(3).
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn malloc_usable_size(block: *mut c_void) -> usize {
-    // SAFETY: the block is NULL, the heap's or the C library's.
+    // SAFETY: `block` is NULL or a block that is not yet freed, and `owner` selects its allocator.
     unsafe { owner(block).map_or_else(|| size_in_library(block), |heap| (heap.size)(block)) }
 }
 
-/// The C library's `malloc_usable_size`, the one function of it that has no other name.
+/// The C library's `malloc_usable_size`, its only allocation function without an internal name.
 ///
 /// # Safety
-/// The block must be NULL or the C library's.
+/// `block` must be NULL or a block of the C library that is not yet freed.
 unsafe fn size_in_library(block: *mut c_void) -> usize {
     static FOUND: AtomicPtr<c_void> = AtomicPtr::new(std::ptr::null_mut());
     let mut found = FOUND.load(Ordering::Relaxed);
     if found.is_null() {
-        // SAFETY: the name ends with a zero.
+        // SAFETY: the name is a NUL-terminated string.
         found = unsafe { libc::dlsym(libc::RTLD_NEXT, c"malloc_usable_size".as_ptr()) };
         FOUND.store(found, Ordering::Relaxed);
     }
     if found.is_null() {
         return 0;
     }
-    // SAFETY: the C library gives the function of this name this type, and the block is one of its
-    // or NULL.
+    // SAFETY: `found` is the C library's `malloc_usable_size`, which has this type; `block` is NULL
+    // or a block of the C library (this function's contract).
     unsafe { std::mem::transmute::<*mut c_void, unsafe extern "C" fn(*mut c_void) -> usize>(found)(block) }
 }

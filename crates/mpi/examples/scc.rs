@@ -1,5 +1,5 @@
-//! What the programs of the Single-Chip Cloud Computer's figures move, counted: a ping-pong between
-//! the first and the last rank, and a heat solver. `benchmarks/scc.py` starts it under
+//! Counts what the programs behind the Single-Chip Cloud Computer's figures transfer: a ping-pong
+//! between the first and the last rank, and a heat solver. `benchmarks/scc.py` runs it under
 //! `TOWPATH_CHANNEL=strict` and draws the figures.
 //!
 //! ```text
@@ -17,10 +17,10 @@ use towpath_mpi::face::{Handle, Integers};
 use towpath_mpi::topologies::cart_create;
 use towpath_mpi::{point_to_point, requests, world};
 
-/// Chunks written, lines in them, the same times hops, header lines polled for chunks that came.
+/// Chunks written, lines in them, lines times hops, header lines polled for chunks that arrived.
 type Cost = [u64; 4];
 
-/// What this rank has moved so far.
+/// The counts of this rank so far.
 fn cost() -> Result<Cost> {
     let counts = world::lane()?.with(|state| state.engine.wire().strictness().map(|strict| strict.counts()));
     let Some(counts) = counts else {
@@ -35,26 +35,26 @@ fn since(before: Cost) -> Result<Cost> {
 }
 
 fn send<T>(data: &[T], to: i32, comm: Handle) -> Result<()> {
-    // SAFETY: a slice of plain numbers.
+    // SAFETY: `data` is readable for its size in bytes, and its elements are plain numbers.
     unsafe { point_to_point::send(data.as_ptr().cast(), size_of_val(data) as i64, BYTE, to, 0, comm) }
 }
 
 fn receive<T>(data: &mut [T], from: i32, comm: Handle) -> Result<()> {
-    // SAFETY: a slice of plain numbers.
+    // SAFETY: `data` is writable for its size in bytes, and its elements are plain numbers.
     unsafe { point_to_point::recv(data.as_mut_ptr().cast(), size_of_val(data) as i64, BYTE, from, 0, comm) }?;
     Ok(())
 }
 
-/// A grid that does or does not wrap around, as a communicator with a topology.
+/// A communicator with a grid topology, periodic in all dimensions or in none.
 fn grid(dims: &[i32], periodic: bool) -> Result<Handle> {
     let periods = vec![i32::from(periodic); dims.len()];
     let (dims, count) = (Integers::small(dims.as_ptr()), dims.len() as i32);
-    // SAFETY: both arrays have that many elements.
+    // SAFETY: both arrays have `count` elements.
     unsafe { cart_create(COMM_WORLD, count, dims, Integers::small(periods.as_ptr()), false) }
 }
 
-/// So many messages of `bytes` there and back. The seconds of the fastest of several rounds, and
-/// what one rank moved for one round trip.
+/// Sends messages of `buffer`'s size back and forth. Returns the seconds per round trip in the
+/// fastest of several rounds, and what one rank transferred for one round trip.
 fn round_trips(buffer: &mut [u8], me: usize, partner: i32, comm: Handle) -> Result<(f64, Cost)> {
     let repetitions = if buffer.len() < 16384 { 20 } else { 2 };
     let mut fastest = f64::INFINITY;
@@ -83,7 +83,7 @@ fn pingpong(shape: &str, me: usize, ranks: usize) -> Result<()> {
     let comm = if shape == "ring" { grid(&[ranks as i32], true)? } else { COMM_WORLD };
     barrier(comm)?;
     if me != 0 && me != ranks - 1 {
-        // The others wait: what they would exchange in a barrier would be counted.
+        // The other ranks wait for a message, because a barrier's traffic would be counted.
         return receive(&mut [0u8], 0, comm);
     }
     let partner = if me == 0 { ranks as i32 - 1 } else { 0 };
@@ -104,7 +104,7 @@ fn pingpong(shape: &str, me: usize, ranks: usize) -> Result<()> {
     Ok(())
 }
 
-/// The plate's part of one rank, with a rim of neighbours' points.
+/// One rank's part of the plate, with a halo of the neighbours' points.
 struct Plate {
     rows: usize,
     columns: usize,
@@ -113,7 +113,7 @@ struct Plate {
 }
 
 impl Plate {
-    /// A part whose first row may be the plate's hot edge.
+    /// Creates a part, whose upper halo may be the plate's hot edge.
     fn new(rows: usize, columns: usize, hot: bool) -> Plate {
         let mut now = vec![0.0; (rows + 2) * (columns + 2)];
         if hot {
@@ -137,7 +137,7 @@ impl Plate {
         }
     }
 
-    /// One step of Jacobi's method.
+    /// One Jacobi iteration.
     fn step(&mut self) {
         let width = self.columns + 2;
         for row in 1..=self.rows {
@@ -157,7 +157,7 @@ impl Plate {
     }
 }
 
-/// Sends the four edges of the part to the neighbours (up, down, left, right) and takes theirs.
+/// Exchanges the four edges of the part with the neighbours (up, down, left, right).
 fn exchange(plate: &mut Plate, neighbours: &[i32], comm: Handle) -> Result<()> {
     let (rows, columns) = (plate.rows, plate.columns);
     let row = |plate: &Plate, row| plate.now[plate.at(row, 1)..=plate.at(row, columns)].to_vec();
@@ -166,9 +166,10 @@ fn exchange(plate: &mut Plate, neighbours: &[i32], comm: Handle) -> Result<()> {
     let mut open = Vec::new();
     for (side, &neighbour) in neighbours.iter().enumerate() {
         let count = rims[side].len() as i64;
-        // What goes up arrives as what comes from below.
+        // A message sent upwards is received from below.
         let (out, into) = (side as i32, (side ^ 1) as i32);
-        // SAFETY: edges and rims live until all requests are complete, below.
+        // SAFETY: `edges` and `rims` are not touched until all requests are complete, which is
+        // before they go out of scope.
         unsafe {
             open.push(point_to_point::irecv(rims[side].as_mut_ptr().cast(), count, DOUBLE, neighbour, into, comm)?);
             open.push(point_to_point::isend(edges[side].as_ptr().cast(), count, DOUBLE, neighbour, out, comm)?);
@@ -194,13 +195,13 @@ fn exchange(plate: &mut Plate, neighbours: &[i32], comm: Handle) -> Result<()> {
     Ok(())
 }
 
-/// The most square grid of so many processes.
+/// The most nearly square grid of `ranks` processes.
 fn dims_of(ranks: usize) -> [usize; 2] {
     let rows = (1..=ranks).filter(|rows| ranks.is_multiple_of(*rows) && rows * rows <= ranks).max().unwrap_or(1);
     [rows, ranks / rows]
 }
 
-/// Points of part `index` of `parts` of a side.
+/// Number of points of part `index` if a side is divided into `parts`.
 fn share(side: usize, parts: usize, index: usize) -> usize {
     side / parts + usize::from(index < side % parts)
 }
@@ -208,7 +209,7 @@ fn share(side: usize, parts: usize, index: usize) -> usize {
 fn heat(shape: &str, side: usize, iterations: usize, me: usize, ranks: usize) -> Result<()> {
     let dims = dims_of(ranks);
     let place = [me / dims[1], me % dims[1]];
-    // Flat is the same program on the same ranks, whose neighbours the library does not know.
+    // Flat is the same program on the same ranks, but the library does not know the neighbours.
     let comm = if shape == "grid" { grid(&dims.map(|dim| dim as i32), false)? } else { COMM_WORLD };
     let neighbours = [(place[0] > 0, -(dims[1] as i32)), (place[0] + 1 < dims[0], dims[1] as i32)]
         .into_iter()
@@ -228,7 +229,8 @@ fn heat(shape: &str, side: usize, iterations: usize, me: usize, ranks: usize) ->
     let part = sum;
     let own = [(plate.rows * plate.columns) as u64, chunks, lines, line_hops, polls];
     let mut all = vec![0u64; own.len() * ranks];
-    // SAFETY: numbers of this function, as many as said.
+    // SAFETY: `part`, `sum` and `own` have as many elements as the calls state, and `all` has
+    // `count` for each rank.
     unsafe {
         let (from, into) = (std::ptr::from_ref(&part).cast::<c_void>(), std::ptr::from_mut(&mut sum).cast());
         allreduce(from, into, 1, DOUBLE, SUM, COMM_WORLD)?;
@@ -246,7 +248,7 @@ fn heat(shape: &str, side: usize, iterations: usize, me: usize, ranks: usize) ->
 fn run() -> Result<()> {
     let words: Vec<String> = std::env::args().skip(1).collect();
     let words: Vec<&str> = words.iter().map(String::as_str).collect();
-    // SAFETY: the pointers are not read.
+    // SAFETY: `init` does not read the pointers.
     unsafe { init(std::ptr::null_mut(), std::ptr::null_mut()) }?;
     let job = &world::world()?.job;
     let (me, ranks) = (job.rank as usize, job.size as usize);

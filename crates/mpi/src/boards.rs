@@ -1,71 +1,72 @@
-//! The board of a communicator: made when its first blocking collective can use one, and how a call
-//! waits on it.
+//! The board of a communicator: how it is made, when the first blocking collective can use one, and
+//! how a call waits on it.
 //!
-//! Member 0 makes the board and tells the others its place by a broadcast of messages. All members
-//! take these steps in the same calls, because all come to the same answers.
+//! Member 0 makes the board and broadcasts its place by messages. All members take these steps in
+//! the same calls, because all make the same decisions.
 
 use towpath_base::ids::Plane;
 use towpath_base::sync::Ordering;
-use towpath_collective::board::{self, Limits, Need, Patience};
-use towpath_collective::select::Crowd;
+use towpath_collective::board::{self, BoardLimits, Need, WaitLoop};
+use towpath_collective::select::Subscription;
 use towpath_collective::{Operation, Selection};
 use towpath_engine::board::Board;
 
-use crate::comm::{Comm, Form};
+use crate::comm::{CallForm, Comm};
 use crate::constants::ERR_TRUNCATE;
 use crate::error::{Error, Result};
 use crate::internal::{broadcast, synchronize};
 use crate::lane::Lane;
 use crate::world;
 
-/// What a communicator knows of its board.
+/// What is known about the board of a communicator.
 #[derive(Debug, Default)]
-pub(crate) enum Place {
-    /// No call has asked for it.
+pub(crate) enum BoardState {
+    /// No call has needed a board yet.
     #[default]
     Unknown,
-    /// There is none: no memory, or members on several hosts.
+    /// There is no board: no memory, or members on several hosts.
     Missing,
-    /// Made.
+    /// The board exists.
     Made {
         board: Box<Board>,
-        /// Which calls go over it.
-        limits: Limits,
-        /// Whether long messages can be posted; `None` until one was to be.
+        /// Which calls use the board.
+        limits: BoardLimits,
+        /// Whether the board has areas for long messages; `None` until a call needs them.
         areas: Option<bool>,
-        /// Calls that went over it.
+        /// Number of calls that used the board.
         calls: u32,
     },
 }
 
-/// A rank whose partners are always there before it never waits; it must move its messages all the
-/// same (3.5).
+/// Calls between two rounds of progress. A rank whose partners always arrive first never waits, but
+/// must make progress on its messages all the same (3.5).
 const CALLS_PER_POLL: u32 = 8;
 
-/// Whether a communicator has a board.
+/// True if the communicator has a board.
 pub(crate) fn has_one(comm: &Comm) -> bool {
-    matches!(*comm.board.lock().unwrap(), Place::Made { .. })
+    matches!(*comm.board.lock().unwrap(), BoardState::Made { .. })
 }
 
-/// Executes a call over the board of its communicator; `None` when it must be done by messages.
+/// Executes a call over the board of its communicator; `None` if it must run by messages.
 ///
 /// # Safety
-/// The memory that the operation names must be as the standard asks.
+/// The memory that the operation names must be as the standard requires for the buffers of the
+/// call.
 pub(crate) unsafe fn try_execute(comm: &Comm, operation: &Operation, selection: &Selection) -> Option<Result<()>> {
     let size = comm.group.peers.len();
     if size == 1 {
         return None;
     }
     let mut place = comm.board.lock().unwrap();
-    if let Place::Unknown = *place {
-        // Crowded or not, the call would use a board.
-        Limits::new(selection, size, Crowd::Fitting).need(operation)?;
+    if let BoardState::Unknown = *place {
+        // Do not make a board for a call that would not use one, whether or not ranks share cores.
+        BoardLimits::new(selection, size, Subscription::Full).need(operation)?;
         match establish(comm, selection) {
             Ok(made) => *place = made,
             Err(error) => return Some(Err(error)),
         }
     }
-    let Place::Made { board, limits, areas, calls } = &mut *place else { return None };
+    let BoardState::Made { board, limits, areas, calls } = &mut *place else { return None };
     if limits.need(operation)? == Need::Areas {
         if areas.is_none() {
             match agree(comm, u64::from(board.own() == 0 && board.provide_areas())) {
@@ -77,16 +78,17 @@ pub(crate) unsafe fn try_execute(comm: &Comm, operation: &Operation, selection: 
             return None;
         }
     }
-    let mut patience = match Waiting::new(comm) {
+    let mut waiter = match LineWait::new(comm) {
         Ok(waiting) => waiting,
         Err(error) => return Some(Err(error)),
     };
     *calls = calls.wrapping_add(1);
     if calls.is_multiple_of(CALLS_PER_POLL) {
-        patience.lane.poll_in_passing();
+        waiter.lane.poll_in_passing();
     }
-    // SAFETY: promised by the caller.
-    let complete = unsafe { board::execute(operation, board, limits, *calls, &mut patience) };
+    // SAFETY: the memory that the operation names is as the standard requires for the buffers of
+    // the call (this function's contract).
+    let complete = unsafe { board::execute(operation, board, limits, *calls, &mut waiter) };
     Some(if complete { Ok(()) } else { Err(truncated(comm)) })
 }
 
@@ -97,29 +99,29 @@ fn truncated(comm: &Comm) -> Error {
     let calls = comm.group.peers.iter().map(|&peer| world::last_call_of(peer));
     let other = calls.enumerate().find_map(|(rank, call)| call.filter(|_| call != own).map(|call| (rank, call)));
     if let Some((rank, call)) = other {
-        // That rank may have gone on already, so this is a hint and no more.
+        // That rank may have gone on already, so this is only a hint.
         let place = comm.in_words();
         sentence.push_str(&format!(", or they are in different calls: rank {rank} of {place} has called {call} last"));
     }
     Error::new(ERR_TRUNCATE, sentence)
 }
 
-/// The number that member 0 says.
+/// Broadcasts a number from member 0.
 fn agree(comm: &Comm, said: u64) -> Result<u64> {
     let mut words = [said];
-    broadcast(&comm.team(Plane::Collective), comm.next_sequence(Form::Blocking), 0, &mut words)?;
+    broadcast(&comm.team(Plane::Collective), comm.next_sequence(CallForm::Blocking), 0, &mut words)?;
     Ok(words[0])
 }
 
-/// What member 0 says about a board, beside its place: there is one; ranks share cores; so it
-/// seems, but not all ranks have said where they run.
+/// Flags that member 0 broadcasts with the place of a board: the board exists; ranks share cores;
+/// the latter is uncertain, because not all ranks have announced their affinity.
 const MADE: u64 = 1;
-const CROWDED: u64 = 2;
+const OVERSUBSCRIBED: u64 = 2;
 const UNCERTAIN: u64 = 4;
 const PLACE_SHIFT: u32 = 3;
 
 #[cold]
-fn establish(comm: &Comm, selection: &Selection) -> Result<Place> {
+fn establish(comm: &Comm, selection: &Selection) -> Result<BoardState> {
     let world = world::world()?;
     let peers = &comm.group.peers;
     let head = world.segment.head();
@@ -128,45 +130,45 @@ fn establish(comm: &Comm, selection: &Selection) -> Result<Place> {
     if comm.rank == 0
         && let Some(place) = world.lane.with(|state| state.engine.wire_mut().make_board(peers))
     {
-        // A rank that starts later may add cores, so only "crowded" can be wrong.
+        // A rank that starts later may add cores, so only "oversubscribed" can be wrong.
         let certain = head.affinities.load(Ordering::Relaxed) >= ranks;
         said = match (world.ranks_share_cores(), certain) {
             (false, _) => MADE,
-            (true, true) => MADE | CROWDED,
-            (true, false) => MADE | CROWDED | UNCERTAIN,
+            (true, true) => MADE | OVERSUBSCRIBED,
+            (true, false) => MADE | OVERSUBSCRIBED | UNCERTAIN,
         };
         said |= (place as u64) << PLACE_SHIFT;
     }
     let mut said = agree(comm, said)?;
     if said & MADE == 0 {
-        return Ok(Place::Missing);
+        return Ok(BoardState::Missing);
     }
     let place = (said >> PLACE_SHIFT) as usize;
     if said & UNCERTAIN != 0 {
-        // Whoever comes here has said where it runs. Member 0 decides, because the quota may
-        // change.
-        synchronize(&comm.team(Plane::Collective), comm.next_sequence(Form::Blocking))?;
-        said = agree(comm, if world.ranks_share_cores() { CROWDED } else { 0 })?;
+        // After this barrier all members have announced their affinity. Member 0 decides, because
+        // the quota may change.
+        synchronize(&comm.team(Plane::Collective), comm.next_sequence(CallForm::Blocking))?;
+        said = agree(comm, if world.ranks_share_cores() { OVERSUBSCRIBED } else { 0 })?;
     }
-    let crowd = if said & CROWDED == 0 { Crowd::Fitting } else { Crowd::Crowded };
+    let subscription = if said & OVERSUBSCRIBED == 0 { Subscription::Full } else { Subscription::Over };
     let board = world.lane.with(|state| state.engine.wire().join_board(place, peers, comm.rank));
-    let limits = Limits::new(selection, peers.len(), crowd);
-    Ok(Place::Made { board: Box::new(board), limits, areas: None, calls: 0 })
+    let limits = BoardLimits::new(selection, peers.len(), subscription);
+    Ok(BoardState::Made { board: Box::new(board), limits, areas: None, calls: 0 })
 }
 
-/// Waiting for a line in the lane's loop.
-struct Waiting<'a> {
+/// Waits for a line in the lane's loop.
+struct LineWait<'a> {
     lane: &'static Lane,
     comm: &'a Comm,
 }
 
-impl Waiting<'_> {
-    fn new(comm: &Comm) -> Result<Waiting<'_>> {
-        Ok(Waiting { lane: &world::world()?.lane, comm })
+impl LineWait<'_> {
+    fn new(comm: &Comm) -> Result<LineWait<'_>> {
+        Ok(LineWait { lane: &world::world()?.lane, comm })
     }
 }
 
-impl Patience for Waiting<'_> {
+impl WaitLoop for LineWait<'_> {
     fn out_of_step(&mut self, member: usize) -> ! {
         let calls = [world::last_call_of(world::me()), world::last_call_of(self.comm.group.peers[member])];
         world::end_job(1, &in_other_calls(member, &self.comm.in_words(), calls))
@@ -177,8 +179,8 @@ impl Patience for Waiting<'_> {
     }
 }
 
-/// The sentence about a member that is in another collective call than this rank: what both have
-/// called last shows why.
+/// The error message about a member that is in a different collective call. The last call of both
+/// ranks shows why.
 fn in_other_calls(member: usize, comm: &str, calls: [Option<&str>; 2]) -> String {
     let rule = "the ranks have not called the same collective functions in the same order";
     match calls {

@@ -1,8 +1,8 @@
-//! Buffered sends: how much of an attached buffer is in use, and the copies under way (MPI 5.0,
-//! section 3.6).
+//! Buffered sends: accounting of an attached buffer, and the copies in flight (MPI 5.0, section
+//! 3.6).
 //!
-//! The copies lie in memory of Towpath; the program's buffer only bounds them, as the model of
-//! 3.6.1 asks. The invariant kept: the bytes of copies under way, with [`OVERHEAD`] each, never
+//! Towpath allocates the copies itself; the program's buffer only limits their size, as in the
+//! model of 3.6.1. Invariant: the bytes of the copies in flight plus [`OVERHEAD`] for each never
 //! exceed the size of the buffer.
 
 use std::ffi::c_void;
@@ -18,19 +18,20 @@ use crate::datatypes;
 use crate::error::{Result, fail};
 use crate::face::Handle;
 use crate::lane::State;
-use crate::persistent::Message;
-use crate::request_table::{Extra, Work};
+use crate::persistent::PersistentMessage;
+use crate::request_table::{Extra, RequestWork};
 use crate::world::{self, OBJECTS};
 
-/// What one message takes of the buffer beyond its bytes; below MPI_BSEND_OVERHEAD of both faces.
+/// What one message takes of the buffer beyond its bytes; less than MPI_BSEND_OVERHEAD of both
+/// ABIs.
 const OVERHEAD: usize = 64;
 
 /// An attached buffer.
 #[derive(Debug)]
-pub struct Buffer {
-    /// What the program attached, handed back at detach.
+pub struct AttachedBuffer {
+    /// The address that the program attached; returned at detach.
     pub address: usize,
-    /// Its size in bytes, as the program gave it.
+    /// Size in bytes, as given by the program.
     pub size: i64,
     used: usize,
     under_way: Vec<Copy>,
@@ -47,15 +48,15 @@ impl std::fmt::Debug for Copy {
     }
 }
 
-impl Buffer {
-    /// A buffer that nothing uses yet.
-    pub fn new(address: *mut c_void, size: i64) -> Buffer {
-        Buffer { address: address as usize, size, used: 0, under_way: Vec::new() }
+impl AttachedBuffer {
+    /// Creates an unused buffer.
+    pub fn new(address: *mut c_void, size: i64) -> AttachedBuffer {
+        AttachedBuffer { address: address as usize, size, used: 0, under_way: Vec::new() }
     }
 
-    /// Frees what has been sent; true when nothing is under way any more.
+    /// Frees the copies that have been sent. Returns true if none is in flight any more.
     pub fn reclaim(&mut self, state: &mut State) -> bool {
-        let Buffer { under_way, used, .. } = self;
+        let AttachedBuffer { under_way, used, .. } = self;
         under_way.retain(|copy| {
             let done = state.engine.take(copy.id).is_some();
             if done {
@@ -66,22 +67,22 @@ impl Buffer {
         under_way.is_empty()
     }
 
-    /// The messages that [`Buffer::reclaim`] has not found sent.
+    /// The sends that [`AttachedBuffer::reclaim`] has not yet found complete.
     pub fn under_way(&self) -> Vec<RequestId> {
         self.under_way.iter().map(|copy| copy.id).collect()
     }
 
-    /// The buffer goes, its messages stay: their copies live until they are sent.
+    /// Drops the buffer. The copies live until they are sent.
     pub fn leave(self, state: &mut State) -> Result<()> {
         let ids = self.under_way();
         ids.iter().for_each(|id| state.engine.free_when_done(*id));
         let Ok(place) = state.requests.place() else {
-            // Nobody can tell when they are sent, so they stay.
+            // Without a request their completion goes unnoticed, so the copies are leaked.
             std::mem::forget(self.under_way);
             return Ok(());
         };
         let extra = Extra { start: None, finish: None, keep: Some(Box::new(self.under_way)) };
-        let request = state.requests.fill(place, Work::Flush(ids), Handle(0), Some(Box::new(extra)));
+        let request = state.requests.fill(place, RequestWork::Flush(ids), Handle(0), Some(Box::new(extra)));
         state.abandon(request)?;
         state.sweep_abandoned();
         Ok(())
@@ -92,15 +93,15 @@ impl Buffer {
         self.address == BUFFER_AUTOMATIC || needed as u64 <= self.size as u64
     }
 
-    /// Makes room for a message of `length` bytes, if need be from messages that have been sent by
-    /// now.
+    /// Makes room for a message of `length` bytes, if necessary by freeing copies that have been
+    /// sent.
     fn make_room(&mut self, state: &mut State, length: usize) -> Result<()> {
         if !self.has_room(length) {
             state.progress();
             self.reclaim(state);
         } else if self.under_way.len() == self.under_way.capacity() {
-            // A buffer without bound never lacks room: what is sent is freed before the list would
-            // grow.
+            // A buffer of unlimited size never lacks room: free what has been sent before the list
+            // grows.
             self.reclaim(state);
         }
         if !self.has_room(length) {
@@ -115,18 +116,19 @@ impl Buffer {
     }
 }
 
-/// Which buffer a send on this communicator uses: the communicator's own, else the process's.
-fn with_buffer<R>(comm: &Comm, f: impl FnOnce(Option<&mut Buffer>) -> R) -> R {
+/// Calls `f` with the buffer for sends on this communicator: its own if it has one, else that of
+/// the process.
+fn with_buffer<R>(comm: &Comm, f: impl FnOnce(Option<&mut AttachedBuffer>) -> R) -> R {
     let mut settings = comm.settings();
     if settings.buffer.is_some() {
         return f(settings.buffer.as_mut());
     }
     drop(settings);
-    let mut process: MutexGuard<'_, Option<Buffer>> = OBJECTS.buffer.lock().unwrap();
+    let mut process: MutexGuard<'_, Option<AttachedBuffer>> = OBJECTS.buffer.lock().unwrap();
     f(process.as_mut())
 }
 
-/// Sends a copy of `count` elements; complete at once for the program.
+/// Sends a copy of `count` elements. The send is complete for the program when this returns.
 ///
 /// # Safety
 /// `buffer` must hold `count` elements.
@@ -145,11 +147,12 @@ pub(crate) unsafe fn send(
             fail!(ERR_BUFFER, "no buffer is attached for buffered sends; call MPI_Buffer_attach first");
         };
         lane.with(|state| attached.make_room(state, length))?;
-        // SAFETY: promised by the caller.
+        // SAFETY: `buffer` holds `count` elements (this function's contract).
         let bytes = unsafe { datatypes::packed(datatype, buffer, count) }?;
         lane.with(|state| {
             let source = Source::Bytes { pointer: bytes.as_ptr(), length };
-            // SAFETY: the copy is kept until the send is complete.
+            // SAFETY: `bytes` is stored in `under_way` below and is freed only after the send is
+            // complete.
             let id = unsafe { state.engine.isend(peer, comm.context(), tag, comm.rank as u32, source, Mode::Standard) };
             attached.used += length + OVERHEAD;
             attached.under_way.push(Copy { id, bytes });
@@ -160,11 +163,12 @@ pub(crate) unsafe fn send(
     sent
 }
 
-/// Starts a persistent buffered send once more.
-pub(crate) fn again(message: &Message) -> Box<dyn FnOnce() -> Result<()>> {
+/// Prepares another start of a persistent buffered send.
+pub(crate) fn again(message: &PersistentMessage) -> Box<dyn FnOnce() -> Result<()>> {
     let (comm, datatype) = (message.comm.clone(), message.datatype.clone());
     let (buffer, count) = (message.buffer, message.count);
     let (peer, tag) = (message.peer.expect("a send names its receiver"), message.tag.expect("a send has a tag"));
-    // SAFETY: the program keeps the buffer while the request is active.
+    // SAFETY: `buffer` holds `count` elements while the request is active (contract of
+    // `bsend_init`), and the closure runs while it is.
     Box::new(move || unsafe { send(&comm, buffer, count, &datatype, peer, tag) })
 }

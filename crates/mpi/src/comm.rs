@@ -1,5 +1,5 @@
-//! Communicators as objects (MPI 5.0, chapter 7): a context, a group (or two), and what the program
-//! attached.
+//! Communicators as objects (MPI 5.0, chapter 7): a context, one or two groups, and what the
+//! program has attached.
 //!
 //! The C functions are in `communicators`, `intercommunicators` and `attributes`.
 
@@ -11,8 +11,8 @@ use towpath_collective::neighborhood::Neighbors;
 use towpath_engine::messages::Team;
 
 use crate::attributes::Attributes;
-use crate::boards::Place;
-use crate::buffered::Buffer;
+use crate::boards::BoardState;
+use crate::buffered::AttachedBuffer;
 use crate::constants::{COMM_SELF, COMM_WORLD, PROC_NULL};
 use crate::error::{Result, fail};
 use crate::errors::Errhandler;
@@ -21,21 +21,21 @@ use crate::group::Group;
 use crate::info::Pairs;
 use crate::lane::Lane;
 use crate::multicast;
-use crate::topologies::declaration::Claim;
+use crate::topologies::declaration::ChannelClaim;
 use crate::topology::Topology;
 use crate::world;
 
-/// The other side of an intercommunicator.
+/// The remote side of an intercommunicator.
 #[derive(Debug)]
 pub struct Remote {
     /// The remote group.
     pub group: Arc<Group>,
-    /// Context of an intracommunicator of the local group alone, for collectives that need one.
+    /// Context of an intracommunicator of only the local group, for collectives that need one.
     local_context: AtomicU64,
 }
 
 impl Remote {
-    /// The remote group, and a context of the local group alone.
+    /// Creates the remote side from its group and a context for the local group.
     pub fn new(group: Arc<Group>, local_context: ContextId) -> Remote {
         Remote { group, local_context: AtomicU64::new(local_context.0) }
     }
@@ -45,19 +45,19 @@ impl Remote {
     }
 }
 
-/// What the program may change at any time.
+/// The properties that the program may change at any time.
 #[derive(Debug)]
 pub struct Settings {
     /// MPI_Comm_set_name.
     pub name: String,
     /// MPI_Comm_set_errhandler.
     pub errhandler: Arc<Errhandler>,
-    /// Whether the program has chosen the error handler of this very communicator.
+    /// True if the program has set the error handler on this communicator itself.
     pub errhandler_chosen: bool,
-    /// Hints that Towpath knows and the program has set.
+    /// Hints that the program has set and Towpath knows.
     pub info: Pairs,
     /// The buffer of MPI_Comm_attach_buffer.
-    pub buffer: Option<Buffer>,
+    pub buffer: Option<AttachedBuffer>,
 }
 
 /// A communicator.
@@ -65,34 +65,34 @@ pub struct Settings {
 pub struct Comm {
     handle: AtomicU32,
     context: AtomicU64,
-    /// My group.
+    /// The local group.
     pub group: Arc<Group>,
     /// The remote group, if this is an intercommunicator.
     pub remote: Option<Remote>,
-    /// My rank in my group.
+    /// Rank of this process in the local group.
     pub rank: usize,
     /// The virtual topology.
     pub topology: Option<Arc<Topology>>,
     /// What the topology claims of the channel.
-    pub claim: Option<Arc<Claim>>,
-    /// My neighbours in the topology, as neighbourhood collectives see them: listed at the first of
-    /// them.
+    pub claim: Option<Arc<ChannelClaim>>,
+    /// Neighbours of this process, in the form for neighbourhood collectives; listed at the first
+    /// of them.
     pub neighbors: OnceLock<Neighbors>,
-    /// The processes that ranks in point-to-point calls name: the remote group of an
-    /// intercommunicator, else the group.
+    /// The processes that rank arguments of point-to-point calls name: the remote group of an
+    /// intercommunicator, else the local group.
     targets: Arc<[PeerIndex]>,
     /// Cached attributes.
     pub attributes: Attributes,
     settings: Mutex<Settings>,
     sequences: [AtomicU32; 3],
     /// The board of its blocking collectives.
-    pub(crate) board: Mutex<Place>,
-    /// The group by which its blocking collectives reach all hosts at once.
-    pub(crate) cast: Mutex<multicast::Place>,
+    pub(crate) board: Mutex<BoardState>,
+    /// The multicast group by which its blocking collectives reach all hosts at once.
+    pub(crate) cast: Mutex<multicast::MulticastState>,
 }
 
 impl Comm {
-    /// A communicator of `group`, of which this process must be a member.
+    /// Creates a communicator of `group`, of which this process must be a member.
     pub fn new(context: ContextId, group: Arc<Group>, remote: Option<Remote>, errhandler: Arc<Errhandler>) -> Comm {
         let rank = group.rank.expect("only members hold a communicator");
         let (name, info) = (String::new(), Pairs::default());
@@ -116,30 +116,30 @@ impl Comm {
         }
     }
 
-    /// With a virtual topology.
+    /// Sets the virtual topology.
     pub fn with_topology(mut self, topology: Option<Arc<Topology>>) -> Comm {
         self.topology = topology;
         self
     }
 
-    /// With a claim on the channel.
-    pub fn with_claim(mut self, claim: Option<Arc<Claim>>) -> Comm {
+    /// Sets the claim on the channel.
+    pub fn with_claim(mut self, claim: Option<Arc<ChannelClaim>>) -> Comm {
         self.claim = claim;
         self
     }
 
-    /// With these attributes.
+    /// Sets the attributes.
     pub fn with_attributes(mut self, attributes: Attributes) -> Comm {
         self.attributes = attributes;
         self
     }
 
-    /// The handle that the program knows.
+    /// The program's handle of the communicator.
     pub fn handle(&self) -> Handle {
         Handle(self.handle.load(Ordering::Relaxed))
     }
 
-    /// Says under which handle the program knows the communicator.
+    /// Sets the program's handle of the communicator.
     pub fn set_handle(&self, handle: Handle) {
         self.handle.store(handle.0, Ordering::Relaxed);
     }
@@ -150,14 +150,14 @@ impl Comm {
         ContextId(self.context.load(Ordering::Relaxed))
     }
 
-    /// Whether the communicator has this context for itself or for the local group of an
+    /// True if this is the context of the communicator, or of the local group of an
     /// intercommunicator.
     pub(crate) fn has_context(&self, context: ContextId) -> bool {
         self.context() == context || self.remote.as_ref().is_some_and(|remote| remote.local_context() == context)
     }
 
-    /// Gives the contexts when MPI_Comm_idup learns them: the communicator's own, and that of the
-    /// local group of an intercommunicator.
+    /// Sets the contexts when MPI_Comm_idup has learned them: the communicator's own, and that of
+    /// the local group of an intercommunicator.
     pub fn set_contexts(&self, (context, local): (ContextId, ContextId)) {
         self.context.store(context.0, Ordering::Relaxed);
         if let Some(remote) = &self.remote {
@@ -165,13 +165,13 @@ impl Comm {
         }
     }
 
-    /// What the program may change.
+    /// Locks the properties that the program may change.
     pub fn settings(&self) -> MutexGuard<'_, Settings> {
         self.settings.lock().unwrap()
     }
 
-    /// For a person: the name that the program has given, else who made the context. Does not wait
-    /// for a thread that changes the name.
+    /// Description for the user: the name that the program has set, else number and creator of the
+    /// context. Does not wait for a thread that holds the settings.
     pub fn in_words(&self) -> String {
         let name = self.settings.try_lock().map_or_else(|_| String::new(), |settings| settings.name.clone());
         if name.is_empty() {
@@ -189,23 +189,23 @@ impl Comm {
         self.settings().errhandler.clone()
     }
 
-    /// Is this an intercommunicator?
+    /// True if this is an intercommunicator.
     #[inline]
     pub fn is_inter(&self) -> bool {
         self.remote.is_some()
     }
 
-    /// The processes that ranks in point-to-point calls name: the remote group of an
-    /// intercommunicator, else the group.
+    /// The processes that rank arguments of point-to-point calls name: the remote group of an
+    /// intercommunicator, else the local group.
     #[inline]
     pub fn targets(&self) -> &[PeerIndex] {
         &self.targets
     }
 
-    /// The process behind a rank argument; `None` for MPI_PROC_NULL.
+    /// The process for a rank argument; `None` for MPI_PROC_NULL.
     #[inline(always)]
     pub fn target(&self, rank: i32, argument: &str) -> Result<Option<PeerIndex>> {
-        // A negative rank is no index: it becomes too large a one.
+        // A negative rank becomes an index beyond the end.
         match self.targets.get(rank as usize) {
             Some(&peer) => Ok(Some(peer)),
             None => self.nobody(rank, argument),
@@ -225,55 +225,56 @@ impl Comm {
         )
     }
 
-    /// My group under the communicator's own context, which on an intercommunicator is that of both
-    /// groups.
+    /// The local group under the communicator's own context, which on an intercommunicator both
+    /// groups share.
     pub fn common_team(&self, plane: Plane) -> Team {
         Team { context: self.context().on(plane), rank: self.rank, peers: self.group.peers.clone() }
     }
 
-    /// My group as collectives see it, on a plane.
+    /// The local group as collectives see it, on a plane.
     pub fn team(&self, plane: Plane) -> Team {
         let context = self.remote.as_ref().map_or(self.context(), Remote::local_context);
         Team { context: context.on(plane), rank: self.rank, peers: self.group.peers.clone() }
     }
 
     /// The remote group as collectives see it: its peers under the communicator's own context, and
-    /// my rank in my group.
+    /// the rank of this process in the local group.
     pub fn remote_team(&self, plane: Plane) -> Option<Team> {
         let remote = self.remote.as_ref()?;
         Some(Team { context: self.context().on(plane), rank: self.rank, peers: remote.group.peers.clone() })
     }
 
-    /// The number of the next collective operation of a form, which its messages carry; all members
-    /// call in the same order, so all get the same. Each form has numbers of its own: the standard
-    /// forbids to start a nonblocking operation before a blocking one on one process and after it
-    /// on another (6.12), but programs do, and other libraries let them.
-    pub fn next_sequence(&self, form: Form) -> u32 {
+    /// Takes the next sequence number of a form of collective call. Messages carry it; all members
+    /// call in the same order, so all get the same number. Each form has its own range of numbers:
+    /// the standard forbids starting a nonblocking operation before a blocking one on one process
+    /// and after it on another (6.12), but programs do it, and other libraries accept it.
+    pub fn next_sequence(&self, form: CallForm) -> u32 {
         let number = self.coming_sequence(form);
-        // No locked instruction: calls of one form on one communicator are never concurrent.
+        // No atomic read-modify-write: calls of one form on one communicator never run
+        // concurrently.
         let counter = &self.sequences[form as usize];
         counter.store(counter.load(Ordering::Relaxed).wrapping_add(1), Ordering::Relaxed);
         number
     }
 
-    /// The number that [`Comm::next_sequence`] gives next.
-    pub fn coming_sequence(&self, form: Form) -> u32 {
+    /// The number that [`Comm::next_sequence`] returns next.
+    pub fn coming_sequence(&self, form: CallForm) -> u32 {
         let number = self.sequences[form as usize].load(Ordering::Relaxed);
         match form {
-            Form::Blocking => number % (1 << 14),
-            Form::Nonblocking => (1 << 14) + number % (1 << 14),
-            Form::Persistent => (1 << 15) + number % (1 << 15),
+            CallForm::Blocking => number % (1 << 14),
+            CallForm::Nonblocking => (1 << 14) + number % (1 << 14),
+            CallForm::Persistent => (1 << 15) + number % (1 << 15),
         }
     }
 }
 
-/// Contexts of communicators that are gone and that the engine does not know of yet.
+/// Contexts of dropped communicators that the engine has not been told about.
 static CLOSED: Mutex<Vec<ContextId>> = Mutex::new(Vec::new());
 
 impl Drop for Comm {
-    /// Nobody can receive a point-to-point message in this context any more: neither the handle nor
-    /// a persistent request refers to the communicator. Messages of collective operations are left
-    /// alone, because one that is under way may still wait for them.
+    /// Queues the context to be closed. Its point-to-point messages cannot be received any more,
+    /// because neither a handle nor a persistent request refers to the communicator. Messages of
+    /// collectives are kept, because a collective in flight may still wait for them.
     fn drop(&mut self) {
         if self.handle().0 != 0 {
             CLOSED.lock().unwrap().push(self.context().on(Plane::PointToPoint));
@@ -281,8 +282,8 @@ impl Drop for Comm {
     }
 }
 
-/// Tells the engine of contexts whose communicators are gone. The last reference may go anywhere,
-/// so this is done at the next occasion.
+/// Tells the engine about contexts of dropped communicators. The last reference may be dropped
+/// anywhere, so this happens at the next opportunity.
 pub(crate) fn close_contexts(lane: &Lane) {
     let contexts = std::mem::take(&mut *CLOSED.lock().unwrap());
     if !contexts.is_empty() {
@@ -290,13 +291,13 @@ pub(crate) fn close_contexts(lane: &Lane) {
     }
 }
 
-/// How a collective operation was called.
+/// The form of a collective call.
 #[derive(Clone, Copy, Debug)]
-pub enum Form {
-    /// It returns when it is complete.
+pub enum CallForm {
+    /// Returns when the operation is complete.
     Blocking = 0,
-    /// It gives a request.
+    /// Returns a request.
     Nonblocking = 1,
-    /// It gives a request that can be started again.
+    /// Returns a request that can be started repeatedly.
     Persistent = 2,
 }

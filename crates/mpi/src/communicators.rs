@@ -1,6 +1,6 @@
 //! Communicator functions (MPI 5.0, section 7.4).
 //!
-//! A context is proposed by rank 0 of the new group and carried to its members; there is no
+//! Rank 0 of a new group proposes a context and distributes it to the members; there is no
 //! agreement protocol.
 
 use std::ffi::c_char;
@@ -9,7 +9,7 @@ use std::sync::Arc;
 use towpath_base::ids::{ContextId, PeerIndex, Plane};
 use towpath_engine::messages::Team;
 
-use crate::comm::{Comm, Form, Remote, close_contexts};
+use crate::comm::{CallForm, Comm, Remote, close_contexts};
 use crate::constants::*;
 use crate::error::{Error, Result, fail};
 use crate::face::Handle;
@@ -21,7 +21,7 @@ use crate::intercomm;
 use crate::internal;
 use crate::multicast;
 use crate::proposals::Proposals;
-use crate::request_table::{Extra, Work};
+use crate::request_table::{Extra, RequestWork};
 use crate::strings::text;
 use crate::topologies::declaration::forget_ended;
 use crate::world::{self, OBJECTS};
@@ -29,14 +29,16 @@ use crate::world::{self, OBJECTS};
 /// MPI_Comm_size.
 #[inline]
 pub fn comm_size(comm: Handle) -> Result<i32> {
-    // SAFETY: looked at here only, where no other thread may free it.
+    // SAFETY: the reference is not used beyond this statement, and MPI forbids freeing a
+    // communicator while another thread passes it to a call.
     Ok(unsafe { world::borrow_comm(comm) }?.group.size() as i32)
 }
 
 /// MPI_Comm_rank.
 #[inline]
 pub fn comm_rank(comm: Handle) -> Result<i32> {
-    // SAFETY: as above.
+    // SAFETY: the reference is not used beyond this statement, and MPI forbids freeing a
+    // communicator while another thread passes it to a call.
     Ok(unsafe { world::borrow_comm(comm) }?.rank as i32)
 }
 
@@ -63,7 +65,7 @@ pub fn comm_group(comm: Handle) -> Result<Handle> {
     groups::insert(world::comm(comm)?.group.clone())
 }
 
-/// Stores a communicator and tells it its handle.
+/// Stores a communicator in the handle table and sets its handle.
 pub(crate) fn insert(comm: Comm) -> Result<Handle> {
     let comm = Arc::new(comm);
     let Some(handle) = OBJECTS.comms.insert(comm.clone()) else {
@@ -74,7 +76,7 @@ pub(crate) fn insert(comm: Comm) -> Result<Handle> {
     Ok(handle)
 }
 
-/// A copy of `parent` without contexts, with its attributes, topology and error handler.
+/// A copy of `parent` with its attributes, topology and error handler, but without contexts.
 fn copy_of(parent: &Arc<Comm>, handle: Handle, hints: Pairs) -> Result<Comm> {
     let attributes = parent.attributes.copied(handle)?;
     let remote = parent.remote.as_ref().map(|remote| Remote::new(remote.group.clone(), ContextId(0)));
@@ -90,8 +92,8 @@ fn dup(comm: Handle, hints: Pairs) -> Result<Handle> {
     let parent = world::comm(comm)?;
     let mut proposals = Proposals::new();
     let plan = proposals.plan(&parent)?;
-    // SAFETY: the proposals live until the plan has run.
-    unsafe { internal::run(plan, parent.next_sequence(Form::Blocking)) }?;
+    // SAFETY: `proposals` is not moved or dropped before the plan has run.
+    unsafe { internal::run(plan, parent.next_sequence(CallForm::Blocking)) }?;
     let copy = copy_of(&parent, comm, hints)?;
     copy.set_contexts(proposals.settled(&parent));
     insert(copy)
@@ -123,32 +125,33 @@ fn idup(comm: Handle, hints: Pairs) -> Result<(Handle, Handle)> {
         }
     };
     let copy = world::comm(handle)?;
-    // SAFETY: the proposals move into the request and live until it is complete.
-    let run = Box::new(unsafe { plan.start(parent.next_sequence(Form::Nonblocking)) });
+    // SAFETY: the boxed proposals do not move, and the request's `finish` function keeps them alive
+    // until the plan is complete.
+    let run = Box::new(unsafe { plan.start(parent.next_sequence(CallForm::Nonblocking)) });
     let finish = Box::new(move || copy.set_contexts(proposals.settled(&parent)));
     let request = lane.with(|state| {
         let id = state.runs.add(run, &mut state.engine);
         let extra = Box::new(Extra { start: None, finish: Some(finish), keep: None });
-        state.requests.fill(place, Work::Run(id), comm, Some(extra))
+        state.requests.fill(place, RequestWork::Run(id), comm, Some(extra))
     });
     lane.nudge();
     Ok((handle, request))
 }
 
-/// MPI_Comm_idup: communicator and request.
+/// MPI_Comm_idup: the new communicator and the request.
 pub fn comm_idup(comm: Handle) -> Result<(Handle, Handle)> {
     let hints = world::comm(comm)?.settings().info.clone();
     idup(comm, hints)
 }
 
-/// MPI_Comm_idup_with_info: communicator and request.
+/// MPI_Comm_idup_with_info: the new communicator and the request.
 pub fn comm_idup_with_info(comm: Handle, info: Handle) -> Result<(Handle, Handle)> {
     let hints = info::pairs(info)?;
     idup(comm, hints)
 }
 
-/// A communicator of a subset whose members all know it: rank 0 of the subset sends the context
-/// round.
+/// Creates a communicator of a subset that all its members know: rank 0 of the subset broadcasts
+/// the context.
 fn of_group(parent: &Comm, group: &Arc<Group>, plane: Plane, sequence: u32) -> Result<Handle> {
     let Some(rank) = group.rank else { return Ok(COMM_NULL) };
     let context = parent.team(plane).context;
@@ -165,22 +168,22 @@ fn check_subset(group: &Group, parent: &Comm) -> Result<()> {
     }
 }
 
-/// MPI_Comm_create. With an intercommunicator both sides give a subset of their own group.
+/// MPI_Comm_create. With an intercommunicator each side passes a subset of its own group.
 pub fn comm_create(comm: Handle, group: Handle) -> Result<Handle> {
     let parent = world::comm(comm)?;
     let group = groups::lookup(group, "group")?;
     check_subset(&group, &parent)?;
     if parent.is_inter() {
-        // Members of the subset all take color 0, ordered as in the group they gave.
+        // Members of the subset all use color 0, ordered as in the group they passed.
         let color = if group.rank.is_some() { 0 } else { UNDEFINED };
         return intercomm::split(&parent, color, group.rank.unwrap_or(0) as i32);
     }
-    let sequence = parent.next_sequence(Form::Blocking);
+    let sequence = parent.next_sequence(CallForm::Blocking);
     of_group(&parent, &group, Plane::Collective, sequence)
 }
 
-/// MPI_Comm_create_group: only the members of the group call it; `tag` tells concurrent calls
-/// apart.
+/// MPI_Comm_create_group: called by the members of the group only; `tag` distinguishes concurrent
+/// calls.
 pub fn comm_create_group(comm: Handle, group: Handle, tag: i32) -> Result<Handle> {
     let parent = world::comm(comm)?;
     if parent.is_inter() {
@@ -192,8 +195,8 @@ pub fn comm_create_group(comm: Handle, group: Handle, tag: i32) -> Result<Handle
     of_group(&parent, &group, Plane::Internal, tag as u32)
 }
 
-/// One process's part in a split: what it asked for, and the contexts it proposes.
-pub(crate) struct Choice {
+/// What one process passes to a split, and the contexts it proposes.
+pub(crate) struct SplitChoice {
     pub(crate) color: i32,
     pub(crate) key: i32,
     pub(crate) context: ContextId,
@@ -201,51 +204,51 @@ pub(crate) struct Choice {
     pub(crate) peer: PeerIndex,
 }
 
-impl Choice {
-    /// How many words a choice takes on the way.
+impl SplitChoice {
+    /// Words of an encoded choice.
     pub(crate) const WORDS: usize = 3;
 
-    /// What this process sends round.
-    pub(crate) fn words(color: i32, key: i32) -> [u64; Choice::WORDS] {
+    /// Encodes the choice of this process, with newly proposed contexts.
+    pub(crate) fn words(color: i32, key: i32) -> [u64; SplitChoice::WORDS] {
         let first = u64::from(color as u32) << 32 | u64::from(key as u32);
         [first, world::new_context().0, world::new_context().0]
     }
 
-    /// The choices of a group, by rank.
-    pub(crate) fn read(words: &[u64], peers: &[PeerIndex]) -> Vec<Choice> {
-        let choice = |(words, &peer): (&[u64], &PeerIndex)| Choice {
+    /// Decodes the choices of a group, by rank.
+    pub(crate) fn read(words: &[u64], peers: &[PeerIndex]) -> Vec<SplitChoice> {
+        let choice = |(words, &peer): (&[u64], &PeerIndex)| SplitChoice {
             color: (words[0] >> 32) as i32,
             key: words[0] as i32,
             context: ContextId(words[1]),
             local_context: ContextId(words[2]),
             peer,
         };
-        words.chunks(Choice::WORDS).zip(peers).map(choice).collect()
+        words.chunks(SplitChoice::WORDS).zip(peers).map(choice).collect()
     }
 }
 
-/// The members of a color, ordered by key, then by rank.
-pub(crate) fn of_color(choices: &[Choice], color: i32) -> Vec<&Choice> {
-    let mut members: Vec<&Choice> = choices.iter().filter(|choice| choice.color == color).collect();
+/// The members with a color, ordered by key, then by rank.
+pub(crate) fn of_color(choices: &[SplitChoice], color: i32) -> Vec<&SplitChoice> {
+    let mut members: Vec<&SplitChoice> = choices.iter().filter(|choice| choice.color == color).collect();
     members.sort_by_key(|choice| choice.key);
     members
 }
 
-/// Splits an intracommunicator: one allgather.
+/// Splits an intracommunicator with one allgather.
 pub(crate) fn split(parent: &Comm, color: i32, key: i32) -> Result<Option<(Arc<Group>, ContextId)>> {
     Ok(part_of_mine(parent, &choices(parent, color, key)?))
 }
 
-/// What all processes of an intracommunicator ask for, by rank.
-fn choices(parent: &Comm, color: i32, key: i32) -> Result<Vec<Choice>> {
+/// Gathers the choices of all processes of an intracommunicator, by rank.
+fn choices(parent: &Comm, color: i32, key: i32) -> Result<Vec<SplitChoice>> {
     let (team, sequence) = internal::team_of(parent);
-    let words = internal::gather_everywhere(&team, sequence, &Choice::words(color, key))?;
-    Ok(Choice::read(&words, &parent.group.peers))
+    let words = internal::gather_everywhere(&team, sequence, &SplitChoice::words(color, key))?;
+    Ok(SplitChoice::read(&words, &parent.group.peers))
 }
 
-/// Group and context of the processes that have chosen the same color as this one; `None` for
+/// Group and context of the processes that chose the same color as this one; `None` for
 /// MPI_UNDEFINED.
-fn part_of_mine(parent: &Comm, choices: &[Choice]) -> Option<(Arc<Group>, ContextId)> {
+fn part_of_mine(parent: &Comm, choices: &[SplitChoice]) -> Option<(Arc<Group>, ContextId)> {
     let color = choices[parent.rank].color;
     if color == UNDEFINED {
         return None;
@@ -256,7 +259,7 @@ fn part_of_mine(parent: &Comm, choices: &[Choice]) -> Option<(Arc<Group>, Contex
     Some((Arc::new(group), context))
 }
 
-/// The communicator of a part.
+/// Creates the communicator of one part of a split.
 fn insert_part(parent: &Comm, part: Option<(Arc<Group>, ContextId)>) -> Result<Handle> {
     match part {
         None => Ok(COMM_NULL),
@@ -277,8 +280,8 @@ pub fn comm_split(comm: Handle, color: i32, key: i32) -> Result<Handle> {
     insert_part(&parent, part)
 }
 
-/// Stands for the color of a process that asks for MPI_COMM_TYPE_HW_UNGUIDED; no program can give
-/// it.
+/// Placeholder color of a process that passes MPI_COMM_TYPE_HW_UNGUIDED; programs cannot pass it,
+/// because it is negative.
 const BY_HARDWARE: i32 = -1;
 const _: () = assert!(BY_HARDWARE != UNDEFINED);
 
@@ -301,7 +304,8 @@ pub fn comm_split_type(comm: Handle, split_type: i32, key: i32, info: Handle) ->
         return intercomm::split(&parent, color, key);
     }
     let mut choices = choices(&parent, color, key)?;
-    // Who gives MPI_UNDEFINED learns only here what the others ask for, and takes part in that.
+    // A process that passed MPI_UNDEFINED learns only now what the others passed, and must take
+    // part in the collective call.
     if choices.iter().any(|choice| choice.color == BY_HARDWARE) {
         let colors = hardware::unguided(&parent, info, color != BY_HARDWARE)?;
         let asking = choices.iter_mut().zip(colors).filter(|(choice, _)| choice.color == BY_HARDWARE);
@@ -310,7 +314,7 @@ pub fn comm_split_type(comm: Handle, split_type: i32, key: i32, info: Handle) ->
     insert_part(&parent, part_of_mine(&parent, &choices))
 }
 
-/// MPI_Comm_free. Operations under way keep what they need.
+/// MPI_Comm_free. Pending operations keep what they need.
 pub fn comm_free(comm: &mut Handle) -> Result<()> {
     let object = world::comm(*comm)?;
     if *comm == COMM_WORLD || *comm == COMM_SELF {
@@ -321,7 +325,7 @@ pub fn comm_free(comm: &mut Handle) -> Result<()> {
         );
     }
     object.attributes.delete_all(*comm)?;
-    // Under the lane's lock, where whoever uses a borrowed communicator holds it.
+    // Under the lane's lock, which users of a borrowed communicator hold.
     let removed = world::lane()?.with(|_| OBJECTS.comms.remove(*comm));
     drop(removed);
     *comm = COMM_NULL;
@@ -342,7 +346,7 @@ pub fn comm_free(comm: &mut Handle) -> Result<()> {
 /// `comm_name` must be NULL or a NUL-terminated string.
 pub unsafe fn comm_set_name(comm: Handle, comm_name: *const c_char) -> Result<()> {
     let object = world::comm(comm)?;
-    // SAFETY: promised by the caller.
+    // SAFETY: `comm_name` is NULL or NUL-terminated (this function's contract).
     let name = unsafe { text(comm_name, "comm_name") }?;
     if name.len() >= MAX_OBJECT_NAME as usize {
         fail!(ERR_ARG, "argument comm_name has {} characters; at most {} fit", name.len(), MAX_OBJECT_NAME - 1);
@@ -359,7 +363,7 @@ pub fn comm_get_name(comm: Handle) -> Result<String> {
     Ok(world::comm(comm)?.settings().name.clone())
 }
 
-/// Hints that Towpath understands (4.1 assertions); others are forgotten, as the standard asks.
+/// Hints that Towpath recognizes (4.1 assertions); others are ignored, as the standard requires.
 const KNOWN_HINTS: [&str; 4] =
     ["mpi_assert_no_any_tag", "mpi_assert_no_any_source", "mpi_assert_exact_length", "mpi_assert_allow_overtaking"];
 
@@ -377,7 +381,7 @@ pub fn comm_set_info(comm: Handle, info: Handle) -> Result<()> {
     Ok(())
 }
 
-/// MPI_Comm_get_info: a new info object with the hints in use.
+/// MPI_Comm_get_info: a new info object with the hints in effect.
 pub fn comm_get_info(comm: Handle) -> Result<Handle> {
     let hints = world::comm(comm)?.settings().info.clone();
     info::insert(hints)

@@ -1,4 +1,5 @@
-//! Constants in the neutral numbering: the numbers of the standard's own ABI (docs/design/abi.md).
+//! The constants of MPI in the neutral numbering, which is that of the standard ABI
+//! (docs/design/abi.md).
 
 mod generated;
 

@@ -1,24 +1,24 @@
-//! The contexts that this process proposes for new communicators (see
+//! Allocates the contexts that this process proposes for new communicators (see
 //! `towpath_base::ids::ContextId`).
 //!
-//! A counter names them. It begins anew after 2^30 proposals, which a program that makes
-//! communicators all the time reaches within days; contexts of communicators that still exist are
-//! left out then. The process that proposed a context is a member of its communicator, so it knows.
+//! A counter names them. It wraps around after 2^30 proposals, which a program that keeps creating
+//! communicators reaches within days; it then skips the contexts of communicators that still exist.
+//! The process that proposed a context is a member of its communicator, so it knows them.
 
 use towpath_base::ids::{CONTEXTS, ContextId};
 use towpath_base::sync::{AtomicU64, Ordering};
 
-/// The first counters belong to MPI_COMM_WORLD and MPI_COMM_SELF.
+/// The first counter values belong to MPI_COMM_WORLD and MPI_COMM_SELF.
 const FIRST: u64 = 2;
 
-/// The counter, and the first part of all names.
+/// The counter, and the process number that all its contexts share.
 pub(crate) struct Contexts {
     creator: u32,
     next: AtomicU64,
 }
 
 impl Contexts {
-    /// Of the process with this number.
+    /// Creates the allocator of the process with this number.
     pub(crate) fn new(creator: u32) -> Contexts {
         Contexts { creator, next: AtomicU64::new(FIRST) }
     }
@@ -28,7 +28,7 @@ impl Contexts {
         self.creator
     }
 
-    /// A context that no communicator has.
+    /// Allocates a context that no communicator has.
     pub(crate) fn propose(&self, is_taken: impl Fn(ContextId) -> bool) -> ContextId {
         loop {
             let number = self.next.fetch_add(1, Ordering::Relaxed);

@@ -1,28 +1,28 @@
-//! What both faces do around every body: the check that MPI is initialised, the published call, the
-//! error handler, and the writing of out-parameters.
+//! What the bindings of both ABIs do around every body: check that MPI is initialised, publish the
+//! call, call the error handler, and write out-parameters.
 //!
-//! Invariant: out-parameters are written by the face when the body succeeded. On failure the
-//! results that the standard defines are written too (a completion call's, see
-//! [`crate::error::Failed`]), and new handles become null.
+//! Invariant: the binding writes out-parameters if the body succeeded. On failure it writes the
+//! results that the standard defines (those of a completion call, see [`crate::error::Failed`]),
+//! and sets new handles to null.
 
 use std::ffi::{c_char, c_int};
 
 use crate::constants;
 use crate::error::{Error, Failing, Result};
-use crate::errors::{self, Target};
+use crate::errors::{self, ErrhandlerOwner};
 use crate::face::Face;
 use crate::world;
 
-/// Runs a body that needs an initialised MPI; returns MPI_SUCCESS or the neutral code after the
-/// error handler.
+/// Runs a body that needs an initialised MPI. Returns MPI_SUCCESS, or the neutral code that the
+/// error handler returns.
 ///
-/// `number` is the function's number in `towpath_base::calls::NAMES`; `target` is asked only when
-/// something fails.
+/// `number` is the function's number in `towpath_base::calls::NAMES`. `target` is called only on
+/// failure.
 #[inline(always)]
 pub fn call(
     face: &'static Face,
     number: u16,
-    target: impl FnOnce() -> Target,
+    target: impl FnOnce() -> ErrhandlerOwner,
     body: impl FnOnce() -> Result<()>,
 ) -> i32 {
     let result = match world::enter(number) {
@@ -44,7 +44,7 @@ pub fn call(
 pub fn call_any_time(
     face: &'static Face,
     number: u16,
-    target: impl FnOnce() -> Target,
+    target: impl FnOnce() -> ErrhandlerOwner,
     body: impl FnOnce() -> Result<()>,
 ) -> i32 {
     world::set_face(face);
@@ -54,13 +54,13 @@ pub fn call_any_time(
     }
 }
 
-/// The error of a function whose body does not exist yet.
+/// The error of a function that has no body yet.
 #[cold]
 pub fn not_built() -> Error {
     Error::new(constants::ERR_UNSUPPORTED_OPERATION, "this function is not built yet (docs/standard.md lists what is)")
 }
 
-/// Refuses NULL where the program must give the address of a variable.
+/// Rejects NULL where the program must pass the address of a variable.
 ///
 /// # Errors
 /// MPI_ERR_ARG.
@@ -74,8 +74,8 @@ fn missing(name: &'static str) -> Error {
     Error::new(constants::ERR_ARG, format!("argument {name} is NULL; pass the address of a variable"))
 }
 
-/// Lets the face write the results of a body; `clear` sets new handles to null where there are
-/// none.
+/// Calls `write` with the results of a body, or `clear`, which sets new handles to null, if there
+/// are none.
 #[inline(always)]
 pub fn deliver<T, E: Failing<T>>(
     result: std::result::Result<T, E>,
@@ -98,49 +98,52 @@ pub fn deliver<T, E: Failing<T>>(
     }
 }
 
-/// Writes to a variable that the program may leave out.
+/// Writes to an optional variable of the program.
 ///
 /// # Safety
-/// `pointer` is NULL or the program's variable.
+/// `pointer` must be NULL or valid for a write.
 pub unsafe fn put<T>(pointer: *mut T, value: T) {
     if !pointer.is_null() {
-        // SAFETY: promised by the caller.
+        // SAFETY: `pointer` is not NULL, so it is valid for a write (this function's contract).
         unsafe { pointer.write(value) }
     }
 }
 
-/// A count for an `int` of the program: MPI_UNDEFINED when it does not fit.
+/// A count as an `int` of the program; MPI_UNDEFINED if it does not fit.
 #[inline]
 pub fn count_to_int(value: i64) -> c_int {
     c_int::try_from(value).unwrap_or(constants::UNDEFINED)
 }
 
-/// The sum of `n` degrees, as far as they can be summed: whether they are degrees the body checks.
+/// The sum of `n` degrees. Saturates, and counts negative degrees as 0: the body checks them.
 ///
 /// # Safety
-/// `degrees` is NULL or has `n` elements.
+/// `degrees` must be NULL or have `n` elements.
 pub unsafe fn total_of(degrees: *const c_int, n: c_int) -> c_int {
     let n = if degrees.is_null() { 0 } else { n.max(0) as usize };
-    // SAFETY: promised by the caller.
+    // SAFETY: `degrees` is not NULL if `n` is positive, so it has `n` elements (this function's
+    // contract), and `i` is less.
     (0..n).fold(0, |total: c_int, i| total.saturating_add(unsafe { *degrees.add(i) }.max(0)))
 }
 
-/// Room of a string whose length the program gave without the terminating zero (MPI_Info_get).
+/// Size of a string buffer whose length the program gave without the terminating zero
+/// (MPI_Info_get).
 pub fn room(length: c_int) -> usize {
     usize::try_from(length).unwrap_or(0) + 1
 }
 
-/// Writes a string of at most `room` bytes, terminating zero included; returns the length written
+/// Writes at most `room` bytes of a string, including a terminating zero. Returns the length
 /// without the zero.
 ///
 /// # Safety
-/// `pointer` has room for `room` bytes.
+/// `pointer` must be NULL or writable for `room` bytes.
 pub unsafe fn put_string(pointer: *mut c_char, room: usize, text: &str) -> c_int {
     if pointer.is_null() || room == 0 {
         return 0;
     }
     let length = text.len().min(room - 1);
-    // SAFETY: promised by the caller; `text` has at least `length` bytes.
+    // SAFETY: `pointer` is writable for `room` bytes (this function's contract), `length` is less,
+    // and `text` has at least `length` bytes.
     unsafe {
         std::ptr::copy_nonoverlapping(text.as_ptr(), pointer.cast::<u8>(), length);
         pointer.add(length).write(0);
@@ -148,16 +151,17 @@ pub unsafe fn put_string(pointer: *mut c_char, room: usize, text: &str) -> c_int
     length as c_int
 }
 
-/// Writes a string into a room that the program gives in `*length`, and the room it needs into
-/// `*length`.
+/// Writes a string to a buffer of `*length` bytes, and the size that the string needs to `*length`.
 ///
 /// # Safety
-/// `length` is NULL or the program's variable; `pointer` is NULL or has room for `*length` bytes.
+/// `length` must be NULL or valid for reads and writes. `pointer` must be NULL or writable for
+/// `*length` bytes.
 pub unsafe fn put_string_with_length(pointer: *mut c_char, length: *mut c_int, text: &str) {
     if length.is_null() {
         return;
     }
-    // SAFETY: promised by the caller.
+    // SAFETY: `length` is valid, and `pointer` is NULL or writable for `*length` bytes (this
+    // function's contract).
     unsafe {
         put_string(pointer, usize::try_from(*length).unwrap_or(0), text);
         *length = count_to_int(text.len() as i64 + 1);
@@ -172,15 +176,15 @@ mod tests {
     #[test]
     fn strings_are_cut_and_terminated() {
         let mut room = [1 as c_char; 4];
-        // SAFETY: four bytes.
+        // SAFETY: `room` has four bytes.
         assert_eq!(unsafe { put_string(room.as_mut_ptr(), 4, "abcdef") }, 3);
         assert_eq!(room, [b'a' as c_char, b'b' as c_char, b'c' as c_char, 0]);
         let mut length = 2;
-        // SAFETY: four bytes, of which two are offered.
+        // SAFETY: `room` has four bytes, and `length` is two.
         unsafe { put_string_with_length(room.as_mut_ptr(), &mut length, "xyz") };
         assert_eq!((room[0], room[1], length), (b'x' as c_char, 0, 4));
         length = 0;
-        // SAFETY: a length of 0 asks for the needed room only.
+        // SAFETY: `pointer` may be NULL, and `length` is valid.
         unsafe { put_string_with_length(std::ptr::null_mut(), &mut length, "xyz") };
         assert_eq!(length, 4);
     }

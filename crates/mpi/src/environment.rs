@@ -1,4 +1,4 @@
-//! Start, end and surroundings of a process (MPI 5.0, chapters 9 and 11).
+//! Startup, shutdown and environmental functions (MPI 5.0, chapters 9 and 11).
 
 use std::alloc::Layout;
 use std::collections::HashMap;
@@ -11,24 +11,24 @@ use crate::face::Handle;
 use crate::world::{self, Phase};
 use crate::{heap, info};
 
-/// Memory of MPI_Alloc_mem, by address.
+/// Blocks allocated by MPI_Alloc_mem from private memory, by address.
 static ALLOCATED: LazyLock<Mutex<HashMap<usize, Layout>>> = LazyLock::new(Mutex::default);
 /// Alignment of MPI_Alloc_mem in bytes: a cache line.
 const ALIGNMENT: usize = 64;
 
-/// Seconds since a moment in the past, the same moment for all processes of a host (MPI_Wtime).
+/// Seconds since a fixed moment in the past, common to all processes of a host (MPI_Wtime).
 #[inline]
 pub fn wtime() -> f64 {
     towpath_machine::clock::seconds()
 }
 
-/// Seconds between two ticks of [`wtime`] (MPI_Wtick).
+/// Resolution of [`wtime`] in seconds (MPI_Wtick).
 pub fn wtick() -> f64 {
     1e-9
 }
 
-/// A start that fails ends the process with the sentence: there is no error handler yet that could
-/// return.
+/// Starts MPI. A failure ends the process with its message, because no error handler exists yet
+/// that could return it.
 fn started(level: i32) -> Result<()> {
     if world::phase() == Phase::Child {
         return world::not_running();
@@ -50,7 +50,7 @@ pub unsafe fn init(_argc: *mut c_int, _argv: *mut *mut *mut c_char) -> Result<()
     started(THREAD_SINGLE)
 }
 
-/// MPI_Init_thread: the level asked for is provided.
+/// MPI_Init_thread: provides the requested level.
 ///
 /// # Safety
 /// None needed: the pointers are not read.
@@ -120,13 +120,13 @@ pub fn abi_get_info() -> Result<Handle> {
     info::insert(pairs)
 }
 
-/// MPI_Get_hw_resource_info: which hardware this process is restricted to.
+/// MPI_Get_hw_resource_info: the hardware that this process is restricted to.
 pub fn get_hw_resource_info() -> Result<Handle> {
     info::insert(crate::hardware::resources())
 }
 
-/// MPI_Alloc_mem: memory aligned to a cache line, large blocks where the peers of this host reach
-/// them.
+/// MPI_Alloc_mem: allocates memory aligned to a cache line; large blocks in memory that the peers
+/// on this host can access.
 pub fn alloc_mem(size: i64, info: Handle) -> Result<*mut c_void> {
     let hints = info::pairs(info)?;
     let Ok(size) = usize::try_from(size) else {
@@ -139,7 +139,7 @@ pub fn alloc_mem(size: i64, info: Handle) -> Result<*mut c_void> {
     }
     let none = || Error::new(ERR_NO_MEM, format!("the system has no {size} bytes of memory"));
     let layout = Layout::from_size_align(size.max(1), alignment).map_err(|_| none())?;
-    // SAFETY: the layout has a size above 0.
+    // SAFETY: the size of the layout is at least 1.
     let memory = unsafe { std::alloc::alloc(layout) };
     if memory.is_null() {
         return Err(none());
@@ -157,7 +157,8 @@ pub fn free_mem(base: *mut c_void) -> Result<()> {
         return Ok(());
     }
     match ALLOCATED.lock().unwrap().remove(&(base as usize)) {
-        // SAFETY: the memory was allocated with this layout and is freed once.
+        // SAFETY: `base` was allocated with this layout, and removing it from the table prevents a
+        // second free.
         Some(layout) => unsafe { std::alloc::dealloc(base.cast(), layout) },
         None => fail!(ERR_BASE, "argument base ({base:p}) was not given by MPI_Alloc_mem, or was freed already"),
     }

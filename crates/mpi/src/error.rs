@@ -1,8 +1,8 @@
-//! The one error type of the core: a class of the standard and a sentence that names argument and
-//! value.
+//! The error type of this crate: an error class of the standard, and a message that names argument
+//! and value.
 //!
-//! Nothing here decides what happens with an error; [`crate::errors::raise`] finds the error
-//! handler (MPI 5.0, chapter 9).
+//! An `Error` does not decide how it is handled: [`crate::errors::raise`] invokes the error handler
+//! (MPI 5.0, chapter 9).
 
 use std::borrow::Cow;
 
@@ -10,34 +10,34 @@ use crate::face::Handle;
 
 /// Why an operation was refused or failed.
 #[derive(Debug, Clone)]
-pub struct Error(Box<Body>);
+pub struct Error(Box<ErrorBody>);
 
 #[derive(Debug, Clone)]
-struct Body {
+struct ErrorBody {
     class: i32,
     text: Cow<'static, str>,
     object: Option<Handle>,
 }
 
-/// Result of every body.
+/// Result of a body.
 pub type Result<T> = std::result::Result<T, Error>;
 
-/// Result of a body with results that the standard defines on failure too (3.7.3, 3.7.5: a
-/// completion call says which request failed).
+/// Result of a body with results that the standard defines even on failure (3.7.3, 3.7.5: a
+/// completion call tells which request failed).
 pub type Completed<T> = std::result::Result<T, Failed<T>>;
 
-/// Why a body failed, and its results where there are some.
+/// Why a body failed, and its results if they are defined.
 #[derive(Debug)]
 pub struct Failed<T>(Box<(Error, Option<T>)>);
 
 impl<T> Failed<T> {
-    /// A failure with results.
+    /// A failure with defined results.
     #[cold]
     pub fn with(error: Error, results: T) -> Failed<T> {
         Failed(Box::new((error, Some(results))))
     }
 
-    /// The same failure with these results instead of its own, if it has some.
+    /// Applies `change` to the results, if there are any.
     pub fn map<U>(self, change: impl FnOnce(T) -> U) -> Failed<U> {
         let (error, results) = *self.0;
         Failed(Box::new((error, results.map(change))))
@@ -56,9 +56,9 @@ impl<T> From<Failed<T>> for Error {
     }
 }
 
-/// The two kinds of failures of a body that returns `T`.
+/// A failure of a body that returns `T`, with or without defined results.
 pub trait Failing<T> {
-    /// The error, and the results that are defined although the body failed.
+    /// The error, and the results that are defined despite the failure.
     fn parts(self) -> (Error, Option<T>);
 }
 
@@ -75,36 +75,37 @@ impl<T> Failing<T> for Failed<T> {
 }
 
 impl Error {
-    /// An error of a class of the standard (neutral number) with its sentence.
+    /// An error of a class of the standard (neutral number) with its message, which has no final
+    /// period.
     #[cold]
     pub fn new(class: i32, text: impl Into<Cow<'static, str>>) -> Error {
-        Error(Box::new(Body { class, text: text.into(), object: None }))
+        Error(Box::new(ErrorBody { class, text: text.into(), object: None }))
     }
 
-    /// The class, or a code that a user's callback returned.
+    /// The class, or a code that a callback of the program returned.
     pub fn class(&self) -> i32 {
         self.0.class
     }
 
-    /// The same error, decided by the error handler of this communicator (completion functions have
-    /// no communicator).
+    /// Makes the error handler of this communicator responsible (completion functions have no
+    /// communicator argument).
     pub fn with_object(mut self, comm: Handle) -> Error {
         self.0.object = Some(comm);
         self
     }
 
-    /// The communicator whose handler decides, where the function that fails does not name it.
+    /// The communicator whose handler is responsible, if the failing function has no such argument.
     pub fn object(&self) -> Option<Handle> {
         self.0.object
     }
 
-    /// The sentence.
+    /// The message.
     pub fn text(&self) -> &str {
         &self.0.text
     }
 }
 
-/// Leaves the function with an error: `fail!(ERR_RANK, "argument dest is {dest}, ...")`.
+/// Returns an error from the current function: `fail!(ERR_RANK, "argument dest is {dest}, ...")`.
 macro_rules! fail {
     ($class:ident, $($text:tt)+) => {
         return Err($crate::error::Error::new($crate::constants::$class, format!($($text)+)))

@@ -1,9 +1,9 @@
-//! Error handlers, classes, codes and strings (MPI 5.0, chapter 9), and what happens when a body
-//! fails.
+//! Error handlers, classes, codes and strings (MPI 5.0, chapter 9), and the dispatch of errors to
+//! handlers.
 //!
-//! A neutral error code is `class | slot << 8`: the slot names one of the last 63 sentences, so
-//! that `MPI_Error_string` tells what happened and not only which class it was. Classes and codes
-//! that the program adds start above `MPI_ERR_LASTCODE`.
+//! A neutral error code is `class | slot << 8`. The slot identifies one of the last 63 error
+//! messages, so that `MPI_Error_string` can return the specific message and not only the one of the
+//! class. Classes and codes that the program adds start above `MPI_ERR_LASTCODE`.
 
 use std::collections::HashMap;
 use std::ffi::c_char;
@@ -17,9 +17,9 @@ use crate::face::{Callback, Face, Handle, Kind};
 use crate::strings::text;
 use crate::world::{self, OBJECTS};
 
-/// First class or code that a program adds.
+/// First class or code added by the program.
 const FIRST_ADDED: i32 = ERR_LASTCODE + 1;
-/// How many sentences are kept.
+/// Number of error messages kept.
 const SLOTS: usize = 63;
 
 /// What an error handler does.
@@ -35,27 +35,27 @@ pub enum Action {
     Call(Callback),
 }
 
-/// An error handler as objects hold it.
+/// An error handler, as attached to objects.
 #[derive(Debug)]
 pub struct Errhandler {
-    /// Its handle, 0 once the program has freed it.
+    /// Its handle; stale after the program has freed it.
     pub handle: Handle,
-    /// Which objects it may be attached to; `None`: all (the predefined ones).
+    /// The kind of object it may be attached to; `None`: any (predefined handlers).
     pub kind: Option<Kind>,
     /// What it does.
     pub action: Action,
-    /// How often the program must still free the handle.
+    /// How many times the program must still free the handle.
     references: AtomicU32,
 }
 
 impl Errhandler {
-    /// An error handler of MPI itself.
+    /// A predefined error handler.
     pub(crate) fn predefined(handle: Handle, action: Action) -> Errhandler {
         Errhandler { handle, kind: None, action, references: AtomicU32::new(1) }
     }
 }
 
-/// Classes, codes and sentences of this process.
+/// Classes, codes and messages of this process.
 #[derive(Default)]
 pub struct Registry {
     sentences: Mutex<Sentences>,
@@ -70,7 +70,8 @@ struct Sentences {
 
 #[derive(Default)]
 struct Added {
-    /// By number - FIRST_ADDED: the class of the code (itself for a class); `None` when removed.
+    /// Indexed by number - FIRST_ADDED: the class of the code (of a class: itself); `None` if
+    /// removed.
     classes: Vec<Option<i32>>,
     /// Strings of added classes and codes.
     strings: HashMap<i32, String>,
@@ -100,15 +101,15 @@ impl Registry {
         (code >= 0 && code >> 8 <= SLOTS as i32).then_some(code & 0xff)
     }
 
-    /// Highest code in use: MPI_LASTUSEDCODE.
+    /// Highest code in use (MPI_LASTUSEDCODE).
     pub fn last_used(&self) -> i32 {
         ERR_LASTCODE + self.added.lock().unwrap().classes.len() as i32
     }
 }
 
-/// The object whose error handler decides.
+/// The object whose error handler is invoked.
 #[derive(Clone, Copy, Debug)]
-pub enum Target {
+pub enum ErrhandlerOwner {
     /// A communicator.
     Comm(Handle),
     /// A window.
@@ -117,32 +118,32 @@ pub enum Target {
     File(Handle),
     /// A session.
     Session(Handle),
-    /// No object: MPI_COMM_SELF's handler, or that of MPI_COMM_WORLD where the program has chosen
-    /// none for MPI_COMM_SELF.
+    /// No object: the handler of MPI_COMM_SELF, or that of MPI_COMM_WORLD if the program has set
+    /// none on MPI_COMM_SELF.
     None,
 }
 
-/// Decides what becomes of an error: finds the handler, says or calls, and returns the neutral code
+/// Dispatches an error: stores its message, invokes the error handler and returns the neutral code
 /// for the program.
 ///
-/// `call` is the number of the function in `towpath_base::calls::NAMES`.
+/// `call` is the index of the function in `towpath_base::calls::NAMES`.
 #[cold]
-pub fn raise(face: &'static Face, target: Target, call: u16, error: Error) -> i32 {
+pub fn raise(face: &'static Face, target: ErrhandlerOwner, call: u16, error: Error) -> i32 {
     let name = towpath_base::calls::NAMES.get(usize::from(call)).copied().unwrap_or("MPI");
     let sentence = format!("{name}: {}.", error.text());
     let code = OBJECTS.errors.keep(error.class(), sentence.clone());
-    let target = error.object().map_or(target, Target::Comm);
+    let target = error.object().map_or(target, ErrhandlerOwner::Comm);
     apply(face, target, code, &sentence)
 }
 
-/// Hands a code to the error handler of an object.
-pub fn apply(face: &'static Face, target: Target, code: i32, sentence: &str) -> i32 {
+/// Invokes the error handler of an object with a code; returns the code for the program.
+pub fn apply(face: &'static Face, target: ErrhandlerOwner, code: i32, sentence: &str) -> i32 {
     let (handler, kind, object) = handler_of(target);
     match handler.action {
         Action::Return => code,
         Action::Fatal | Action::Abort => world::end_job(class_number(code), sentence),
-        // SAFETY: the program registered this function as an error handler for objects of this
-        // kind.
+        // SAFETY: the program registered `function` as an error handler for objects of kind `kind`,
+        // as checked by `lookup_for`.
         Action::Call(function) => unsafe { (face.call_errhandler)(function, kind, object, code) },
     }
 }
@@ -152,11 +153,11 @@ fn class_number(code: i32) -> i32 {
     if class == 0 { ERR_OTHER } else { class }
 }
 
-fn handler_of(target: Target) -> (Arc<Errhandler>, Kind, Handle) {
+fn handler_of(target: ErrhandlerOwner) -> (Arc<Errhandler>, Kind, Handle) {
     let handle = match target {
-        Target::Comm(handle) if world::comm(handle).is_ok() => handle,
-        Target::File(handle) => return (OBJECTS.file_errhandler.lock().unwrap().clone(), Kind::File, handle),
-        Target::Session(handle) => {
+        ErrhandlerOwner::Comm(handle) if world::comm(handle).is_ok() => handle,
+        ErrhandlerOwner::File(handle) => return (OBJECTS.file_errhandler.lock().unwrap().clone(), Kind::File, handle),
+        ErrhandlerOwner::Session(handle) => {
             if let Some(session) = OBJECTS.sessions.share(handle) {
                 return (session.errhandler.lock().unwrap().clone(), Kind::Session, handle);
             }
@@ -170,8 +171,8 @@ fn handler_of(target: Target) -> (Arc<Errhandler>, Kind, Handle) {
     }
 }
 
-/// The communicator whose handler decides where an error belongs to no object. Most programs choose
-/// a handler for MPI_COMM_WORLD only, and mean these errors too (docs/standard.md).
+/// The communicator whose handler is invoked for an error without an object. Most programs set a
+/// handler on MPI_COMM_WORLD only, and expect it to cover these errors too (docs/standard.md).
 fn without_object() -> Handle {
     match world::comm(COMM_SELF) {
         Ok(myself) if !myself.settings().errhandler_chosen => COMM_WORLD,
@@ -179,7 +180,7 @@ fn without_object() -> Handle {
     }
 }
 
-/// Finds an error handler by its handle.
+/// Looks up an error handler.
 pub(crate) fn lookup(handle: Handle) -> Result<Arc<Errhandler>> {
     match handle {
         ERRORS_ARE_FATAL => Ok(OBJECTS.fatal.clone()),
@@ -193,7 +194,7 @@ pub(crate) fn lookup(handle: Handle) -> Result<Arc<Errhandler>> {
     }
 }
 
-/// A handler for one kind of object.
+/// Looks up an error handler that may be attached to objects of `kind`.
 pub(crate) fn lookup_for(handle: Handle, kind: Kind) -> Result<Arc<Errhandler>> {
     let handler = lookup(handle)?;
     match handler.kind {
@@ -244,13 +245,13 @@ pub fn comm_set_errhandler(comm: Handle, errhandler: Handle) -> Result<()> {
     Ok(())
 }
 
-/// MPI_Comm_get_errhandler: the handle stays valid until it is freed once per call.
+/// MPI_Comm_get_errhandler: the program must free the handle once per call.
 pub fn comm_get_errhandler(comm: Handle) -> Result<Handle> {
     Ok(hold(&world::comm(comm)?.errhandler()))
 }
 
-/// MPI_File_set_errhandler. Files are not built yet: only the default handler (MPI_FILE_NULL) can
-/// be set.
+/// MPI_File_set_errhandler. Files are not implemented yet: only the default handler (on
+/// MPI_FILE_NULL) can be set.
 pub fn file_set_errhandler(file: Handle, errhandler: Handle) -> Result<()> {
     if file != FILE_NULL {
         fail!(ERR_FILE, "argument file ({}) is no open file", file);
@@ -259,7 +260,7 @@ pub fn file_set_errhandler(file: Handle, errhandler: Handle) -> Result<()> {
     Ok(())
 }
 
-/// MPI_File_get_errhandler, of MPI_FILE_NULL.
+/// MPI_File_get_errhandler, for MPI_FILE_NULL only.
 pub fn file_get_errhandler(file: Handle) -> Result<Handle> {
     if file != FILE_NULL {
         fail!(ERR_FILE, "argument file ({}) is no open file", file);
@@ -267,12 +268,12 @@ pub fn file_get_errhandler(file: Handle) -> Result<Handle> {
     Ok(hold(&OBJECTS.file_errhandler.lock().unwrap()))
 }
 
-/// The handle of an error handler that an object holds, to be freed once more by the program; a new
-/// one where the program has freed the handler before.
+/// The handle of an error handler that an object holds, which the program must free once more. A
+/// new handle if the program has freed the handler before.
 pub(crate) fn hold(handler: &Arc<Errhandler>) -> Handle {
     let Some(kind) = handler.kind else { return handler.handle };
     let is_known = OBJECTS.errhandlers.share(handler.handle).is_some_and(|known| Arc::ptr_eq(&known, handler));
-    // Another thread may be about to free the handle for the last time.
+    // Another thread may be releasing the last reference concurrently.
     let one_more = |references: u32| (references > 0).then_some(references + 1);
     if is_known && handler.references.fetch_update(Ordering::Relaxed, Ordering::Relaxed, one_more).is_ok() {
         return handler.handle;
@@ -293,18 +294,18 @@ pub fn errhandler_free(errhandler: &mut Handle) -> Result<()> {
 /// MPI_Comm_call_errhandler.
 pub fn comm_call_errhandler(comm: Handle, code: i32) -> Result<()> {
     world::comm(comm)?;
-    call(Target::Comm(comm), code)
+    call(ErrhandlerOwner::Comm(comm), code)
 }
 
-/// MPI_File_call_errhandler, of MPI_FILE_NULL.
+/// MPI_File_call_errhandler, for MPI_FILE_NULL only.
 pub fn file_call_errhandler(file: Handle, code: i32) -> Result<()> {
     if file != FILE_NULL {
         fail!(ERR_FILE, "argument file ({}) is no open file", file);
     }
-    call(Target::File(file), code)
+    call(ErrhandlerOwner::File(file), code)
 }
 
-pub(crate) fn call(target: Target, code: i32) -> Result<()> {
+pub(crate) fn call(target: ErrhandlerOwner, code: i32) -> Result<()> {
     let Some(class) = OBJECTS.errors.class_of(code) else {
         fail!(ERR_ARG, "argument errorcode ({code}) is no error code");
     };
@@ -323,7 +324,7 @@ pub fn error_class(code: i32) -> Result<i32> {
     }
 }
 
-/// MPI_Error_string: the sentence of the error where it is still kept, else that of the class.
+/// MPI_Error_string: the message of the error if it is still kept, otherwise that of its class.
 pub fn error_string(code: i32) -> Result<String> {
     let class = error_class(code)?;
     Ok(string_of(code, class))
@@ -367,7 +368,7 @@ pub fn add_error_code(class: i32) -> Result<i32> {
 /// # Safety
 /// `string` must be NULL or a NUL-terminated string.
 pub unsafe fn add_error_string(code: i32, string: *const c_char) -> Result<()> {
-    // SAFETY: promised by the caller.
+    // SAFETY: `string` is NULL or NUL-terminated (this function's contract).
     let string = unsafe { text(string, "string") }?;
     if code < FIRST_ADDED || OBJECTS.errors.class_of(code).is_none() {
         fail!(ERR_ARG, "argument errorcode ({code}) was not made by MPI_Add_error_class or MPI_Add_error_code");

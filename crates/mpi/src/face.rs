@@ -1,17 +1,19 @@
-//! What a face gives to the core, and the readers through which the core sees a face's arrays.
+//! The interface between an ABI crate (a face) and this crate, and the accessors for arrays of the
+//! program.
 //!
-//! One process speaks one face. Nothing here allocates: arrays of handles, statuses, ints and
-//! counts stay where the program has them and are read element by element through the face's table.
+//! A process uses one face. Nothing here allocates: arrays of handles, statuses, ints and counts
+//! stay in the program's memory and are accessed element by element, those of handles and statuses
+//! through the face's function table.
 
 use std::ffi::{c_int, c_void};
 
-/// A handle in the neutral numbering (docs/design/abi.md): predefined objects have the numbers of
+/// A handle in the neutral numbering (docs/design/abi.md): predefined objects have their numbers of
 /// the standard ABI.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[repr(transparent)]
 pub struct Handle(pub u32);
 
-/// What a handle names; also the kind bits of created handles.
+/// The kind of object that a handle names; also the kind bits of created handles.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[repr(u8)]
 pub enum Kind {
@@ -37,18 +39,18 @@ pub enum Kind {
     Message = 10,
     /// MPI_Session
     Session = 11,
-    /// Attribute keys: plain ints in both faces, but a table of their own.
+    /// Attribute keys: plain ints in both faces, but with a handle table.
     Keyval = 12,
 }
 
-/// A status in the neutral form: ranks and tags in the standard's numbers.
+/// A status in neutral form: ranks and tags in the standard's numbering.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Status {
     /// Rank of the sender in the communicator.
     pub source: i32,
     /// Tag of the message.
     pub tag: i32,
-    /// Error code (class and message slot, see `error`); 0 is MPI_SUCCESS.
+    /// Error code (class and message slot, see `errors`); 0 is MPI_SUCCESS.
     pub error: i32,
     /// Received bytes.
     pub bytes: i64,
@@ -67,21 +69,21 @@ impl Status {
     };
 }
 
-/// Calls an attribute copy function with object, key, extra state and value; gives code, keep, new
-/// value.
+/// Calls an attribute copy function with object, key, extra state and value; returns code, flag
+/// (keep) and new value.
 pub type CopyCall =
     unsafe fn(Callback, Kind, Handle, i32, extra: *mut c_void, value: *mut c_void) -> (i32, bool, *mut c_void);
 
-/// As [`CopyCall`], with the function by which the one of Fortran is called before it.
+/// Like [`CopyCall`], preceded by the proxy through which the Fortran function is called.
 pub type FortranCopyCall =
     unsafe fn(Callback, Callback, Kind, Handle, i32, extra: *mut c_void, value: i64) -> (i32, bool, i64);
 
-/// How functions are called that a program has registered through MPICH's own Fortran library.
+/// How to call functions that the program has registered through MPICH's own Fortran library.
 pub struct FortranCalls {
-    /// Calls an attribute copy function by its proxy, a function of that library; otherwise as
-    /// [`Face::call_copy`], with an integer for a value.
+    /// Calls an attribute copy function through its proxy, a function of that library; otherwise
+    /// like [`Face::call_copy`], with an integer value.
     pub call_copy: FortranCopyCall,
-    /// As [`Face::call_delete`], by a proxy.
+    /// Like [`Face::call_delete`], through a proxy.
     pub call_delete: unsafe fn(
         proxy: Callback,
         function: Callback,
@@ -91,18 +93,18 @@ pub struct FortranCalls {
         value: i64,
         extra: *mut c_void,
     ) -> i32,
-    /// As [`Face::call_grequest_query`].
+    /// Like [`Face::call_grequest_query`].
     pub call_grequest_query: unsafe fn(function: Callback, extra: *mut c_void) -> (i32, Status),
-    /// As [`Face::call_grequest_free`].
+    /// Like [`Face::call_grequest_free`].
     pub call_grequest_free: unsafe fn(function: Callback, extra: *mut c_void) -> i32,
-    /// As [`Face::call_grequest_cancel`].
+    /// Like [`Face::call_grequest_cancel`].
     pub call_grequest_cancel: unsafe fn(function: Callback, extra: *mut c_void, complete: bool) -> i32,
 }
 
-/// The table of one face: how its arrays look and how the program's callbacks are called.
+/// The function table of a face: how to access its arrays and how to call the program's callbacks.
 ///
-/// All functions are called with no lock of Towpath held. Codes are neutral on the Towpath side of
-/// each function.
+/// No lock of Towpath is held while a callback runs. Arguments and return values are in the neutral
+/// numbering.
 pub struct Face {
     /// `"standard"` or `"mpich"`.
     pub name: &'static str,
@@ -112,12 +114,11 @@ pub struct Face {
     pub write_handle: unsafe fn(array: *mut c_void, index: usize, kind: Kind, handle: Handle),
     /// Reads element `index` of an array of statuses.
     pub read_status: unsafe fn(array: *const c_void, index: usize) -> Status,
-    /// Writes element `index` of an array of statuses. The error field is written only when
-    /// `with_error`.
+    /// Writes element `index` of an array of statuses; the error field only if `with_error` is set.
     pub write_status: unsafe fn(array: *mut c_void, index: usize, status: &Status, with_error: bool),
-    /// Calls a user's reduction function (`MPI_User_function`, or `_c` when `large`); counts above
-    /// INT_MAX of the small form are cut by the face into several calls (`extent` is the
-    /// datatype's, in bytes).
+    /// Calls a user's reduction function (`MPI_User_function`, or `_c` if `large`). For the small
+    /// form, the face splits counts above INT_MAX into several calls; `extent` is the datatype's
+    /// extent in bytes.
     pub call_reduction: unsafe fn(
         function: Callback,
         large: bool,
@@ -127,12 +128,13 @@ pub struct Face {
         datatype: Handle,
         extent: i64,
     ),
-    /// Calls a user's error handler of an object of `kind`; returns the code that the handler left.
+    /// Calls a user's error handler for an object of `kind`; returns the code as the handler left
+    /// it.
     pub call_errhandler: unsafe fn(function: Callback, kind: Kind, object: Handle, code: i32) -> i32,
-    /// Calls a user's attribute copy function of an object of `kind`; returns (code, keep, new
-    /// value).
+    /// Calls a user's attribute copy function for an object of `kind`; returns code, flag (keep)
+    /// and new value.
     pub call_copy: CopyCall,
-    /// Calls a user's attribute delete function of an object of `kind`; returns the code.
+    /// Calls a user's attribute delete function for an object of `kind`; returns the code.
     pub call_delete: unsafe fn(
         function: Callback,
         kind: Kind,
@@ -141,30 +143,31 @@ pub struct Face {
         value: *mut c_void,
         extra: *mut c_void,
     ) -> i32,
-    /// Calls a generalized request's query function: fills and returns (code, status).
+    /// Calls the query function of a generalized request; returns the code and the status that it
+    /// filled in.
     pub call_grequest_query: unsafe fn(function: Callback, extra: *mut c_void) -> (i32, Status),
     /// Calls a generalized request's free function.
     pub call_grequest_free: unsafe fn(function: Callback, extra: *mut c_void) -> i32,
     /// Calls a generalized request's cancel function.
     pub call_grequest_cancel: unsafe fn(function: Callback, extra: *mut c_void, complete: bool) -> i32,
-    /// For a library of Fortran bindings that is not part of Towpath; `None` where no such library
-    /// fits.
+    /// For a library of Fortran bindings that is not part of Towpath; `None` if this face has no
+    /// such library.
     pub fortran: Option<FortranCalls>,
 }
 
-/// A program's function as it handed it over. Predefined attribute functions are small numbers of
-/// the standard (`MPI_COMM_NULL_COPY_FN` 0, `MPI_COMM_DUP_FN` 1), whatever the face.
+/// A callback as passed by the program. Predefined attribute functions have the small numbers of
+/// the standard ABI (`MPI_COMM_NULL_COPY_FN` 0, `MPI_COMM_DUP_FN` 1) in every face.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(transparent)]
 pub struct Callback(pub *const c_void);
 
-// SAFETY: a function pointer may be called from any thread; the program promises so with its thread
-// level.
+// SAFETY: a function may be called from any thread; the program requests a thread level under which
+// its callbacks allow that.
 unsafe impl Send for Callback {}
-// SAFETY: as above.
+// SAFETY: a `Callback` is an address that never changes.
 unsafe impl Sync for Callback {}
 
-/// Array of ints (small form) or counts (large form) that the program passed, read as `i64`.
+/// Input array of ints (small form) or counts (large form), read as `i64`.
 #[derive(Clone, Copy)]
 pub struct Integers {
     pointer: *const c_void,
@@ -180,23 +183,23 @@ impl Integers {
     pub fn large(pointer: *const i64) -> Integers {
         Integers { pointer: pointer.cast(), wide: true }
     }
-    /// True for NULL (and for the standard's MPI_UNWEIGHTED = 10 and MPI_WEIGHTS_EMPTY = 11, use
-    /// [`Integers::address`]).
+    /// True for NULL. Not for MPI_UNWEIGHTED (10) and MPI_WEIGHTS_EMPTY (11): compare
+    /// [`Integers::address`].
     pub fn is_null(&self) -> bool {
         self.pointer.is_null()
     }
-    /// The pointer as a number, for sentinels.
+    /// The pointer as a number, for sentinel values.
     pub fn address(&self) -> usize {
         self.pointer as usize
     }
     /// Element `index`.
     ///
     /// # Safety
-    /// The program's array must have more than `index` elements.
+    /// The array must have more than `index` elements.
     #[inline]
     pub unsafe fn get(&self, index: usize) -> i64 {
-        // SAFETY: promised by the caller; the width was given by the face. Program arrays are
-        // aligned for their type.
+        // SAFETY: the array has more than `index` elements (this function's contract), whose type
+        // `wide` identifies and for which MPI requires the program to align the array.
         unsafe {
             if self.wide {
                 *self.pointer.cast::<i64>().add(index)
@@ -207,7 +210,7 @@ impl Integers {
     }
 }
 
-/// Array of ints or counts that the core fills.
+/// Output array of ints or counts.
 #[derive(Clone, Copy)]
 pub struct IntegersMut {
     pointer: *mut c_void,
@@ -227,26 +230,27 @@ impl IntegersMut {
     pub fn is_null(&self) -> bool {
         self.pointer.is_null()
     }
-    /// The pointer as a number, for sentinels.
+    /// The pointer as a number, for sentinel values.
     pub fn address(&self) -> usize {
         self.pointer as usize
     }
-    /// Element `index`, of an array that the program fills before the call (MPI_Dims_create).
+    /// Element `index` of an array that is also an input (MPI_Dims_create).
     ///
     /// # Safety
-    /// The program's array must have more than `index` elements.
+    /// The array must have more than `index` elements.
     #[inline]
     pub unsafe fn get(&self, index: usize) -> i64 {
-        // SAFETY: promised by the caller.
+        // SAFETY: the array has more than `index` elements (this function's contract).
         unsafe { Integers { pointer: self.pointer, wide: self.wide }.get(index) }
     }
-    /// Writes element `index`; a value that an int cannot hold becomes MPI_UNDEFINED.
+    /// Writes element `index`; values that do not fit in an int become MPI_UNDEFINED.
     ///
     /// # Safety
-    /// The program's array must have room for more than `index` elements.
+    /// The array must be writable and have more than `index` elements.
     #[inline]
     pub unsafe fn set(&self, index: usize, value: i64) {
-        // SAFETY: promised by the caller.
+        // SAFETY: the array is writable and has more than `index` elements (this function's
+        // contract), whose type `wide` identifies.
         unsafe {
             if self.wide {
                 *self.pointer.cast::<i64>().add(index) = value;
@@ -267,7 +271,7 @@ pub struct HandleArray {
 }
 
 impl HandleArray {
-    /// Array that starts at `pointer`; arrays the standard calls input-only are never written.
+    /// The array at `pointer`. Arrays that are inputs in the standard are never written.
     pub fn new(pointer: *const c_void, face: &'static Face, kind: Kind) -> HandleArray {
         HandleArray { pointer: pointer.cast_mut(), face, kind }
     }
@@ -278,19 +282,21 @@ impl HandleArray {
     /// Element `index`.
     ///
     /// # Safety
-    /// The program's array must have more than `index` elements.
+    /// The array must have more than `index` elements.
     #[inline]
     pub unsafe fn get(&self, index: usize) -> Handle {
-        // SAFETY: promised by the caller.
+        // SAFETY: the array has more than `index` elements (this function's contract), of the
+        // handle type that `face` has for `kind`.
         unsafe { (self.face.read_handle)(self.pointer, index, self.kind) }
     }
     /// Writes element `index`.
     ///
     /// # Safety
-    /// The program's array must be writable and have more than `index` elements.
+    /// The array must be writable and have more than `index` elements.
     #[inline]
     pub unsafe fn set(&self, index: usize, handle: Handle) {
-        // SAFETY: promised by the caller.
+        // SAFETY: the array is writable and has more than `index` elements (this function's
+        // contract), of the handle type that `face` has for `kind`.
         unsafe { (self.face.write_handle)(self.pointer, index, self.kind, handle) }
     }
 }
@@ -303,21 +309,22 @@ pub struct StatusArray {
 }
 
 impl StatusArray {
-    /// Array at `pointer`; the face passes NULL for MPI_STATUSES_IGNORE.
+    /// The array at `pointer`; the face passes NULL for MPI_STATUSES_IGNORE.
     pub fn new(pointer: *mut c_void, face: &'static Face) -> StatusArray {
         StatusArray { pointer, face }
     }
-    /// True when the program does not want statuses.
+    /// True if the program does not want statuses.
     pub fn is_ignored(&self) -> bool {
         self.pointer.is_null()
     }
-    /// Writes only the error field of element `index` (nothing when ignored).
+    /// Writes only the error field of element `index`; does nothing if statuses are ignored.
     ///
     /// # Safety
-    /// The program's array must have more than `index` elements.
+    /// The array must be NULL, or be writable and have more than `index` elements.
     pub unsafe fn set_error(&self, index: usize, error: i32) {
         if !self.pointer.is_null() {
-            // SAFETY: promised by the caller.
+            // SAFETY: the array is not NULL, so it is writable and has more than `index` elements
+            // of the face's status type (this function's contract).
             unsafe {
                 let status = Status { error, ..(self.face.read_status)(self.pointer, index) };
                 (self.face.write_status)(self.pointer, index, &status, true);
@@ -325,15 +332,16 @@ impl StatusArray {
         }
     }
 
-    /// Writes element `index` (nothing when ignored). The error field is written only when
-    /// `with_error`.
+    /// Writes element `index`, the error field only if `with_error` is set; does nothing if
+    /// statuses are ignored.
     ///
     /// # Safety
-    /// The program's array must have more than `index` elements.
+    /// The array must be NULL, or be writable and have more than `index` elements.
     #[inline]
     pub unsafe fn set(&self, index: usize, status: &Status, with_error: bool) {
         if !self.pointer.is_null() {
-            // SAFETY: promised by the caller.
+            // SAFETY: the array is not NULL, so it is writable and has more than `index` elements
+            // of the face's status type (this function's contract).
             unsafe { (self.face.write_status)(self.pointer, index, status, with_error) }
         }
     }

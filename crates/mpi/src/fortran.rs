@@ -1,7 +1,8 @@
-//! What this library knows of Fortran (MPI 5.0, section 20.4): sizes of its default kinds, which
-//! sized types exist, and the bits of its logicals. They are those of the usual compilers (4-byte
-//! integer, real and logical, 1 for true) and cannot be changed: setting the same again succeeds,
-//! anything else is MPI_ERR_ABI.
+//! What this library assumes about Fortran (MPI 5.0, section 20.4): sizes of the default kinds,
+//! supported sized types, and the representation of logicals.
+//!
+//! The values are those of common compilers (4-byte integer, real and logical; true is 1) and
+//! cannot be changed: setting the same values succeeds, others fail with MPI_ERR_ABI.
 
 use std::ffi::c_void;
 
@@ -11,7 +12,7 @@ use crate::error::{Error, Result, fail};
 use crate::face::Handle;
 use crate::info::{self, Pairs};
 
-/// Default kinds: key and type.
+/// Info keys of the default kinds, and their types.
 const SIZES: [(&str, Handle); 4] = [
     ("mpi_logical_size", LOGICAL),
     ("mpi_integer_size", INTEGER),
@@ -19,7 +20,7 @@ const SIZES: [(&str, Handle); 4] = [
     ("mpi_double_precision_size", DOUBLE_PRECISION),
 ];
 
-/// Types that a Fortran compiler may lack: key and type.
+/// Info keys of types that a Fortran compiler may lack, and the types.
 const OPTIONAL: [(&str, Handle); 19] = [
     ("mpi_logical1_supported", LOGICAL1),
     ("mpi_logical2_supported", LOGICAL2),
@@ -59,7 +60,7 @@ pub fn abi_get_fortran_info() -> Result<Handle> {
     info::insert(known()?)
 }
 
-/// MPI_Abi_set_fortran_info: succeeds when it says what is so.
+/// MPI_Abi_set_fortran_info: succeeds if the info agrees with the built-in values.
 pub fn abi_set_fortran_info(info: Handle) -> Result<()> {
     let known = known()?;
     for (key, value) in info::pairs(info)?.iter() {
@@ -72,7 +73,7 @@ pub fn abi_set_fortran_info(info: Handle) -> Result<()> {
     Ok(())
 }
 
-/// The bytes of true and false in a logical of this size.
+/// The bytes of true and false in a logical of `size` bytes.
 fn booleans(size: i32) -> Result<([u8; 16], [u8; 16], usize)> {
     if !matches!(size, 1 | 2 | 4 | 8 | 16) {
         fail!(ERR_ARG, "argument logical_size is {size}; it must be 1, 2, 4, 8 or 16");
@@ -88,16 +89,17 @@ fn present(pointer: *mut c_void, name: &str) -> Result<()> {
     }
 }
 
-/// MPI_Abi_get_fortran_booleans: the answer is always known.
+/// MPI_Abi_get_fortran_booleans: the values are always known.
 ///
 /// # Safety
-/// Both pointers are NULL or have room for a logical of this size.
+/// Both pointers must be NULL or have room for a logical of `size` bytes.
 pub unsafe fn abi_get_fortran_booleans(size: i32, on: *mut c_void, off: *mut c_void) -> Result<bool> {
     let (true_bytes, false_bytes, length) = booleans(size)?;
     present(on, "logical_true")?;
     present(off, "logical_false")?;
-    // SAFETY: promised by the caller. On a little-endian machine the first bytes of a wide integer
-    // are a narrow one.
+    // SAFETY: neither pointer is NULL, so both have room for `length` bytes (this function's
+    // contract), and so do the arrays of 16 bytes. On little-endian machines the first bytes of a
+    // wide integer are the narrow one.
     unsafe {
         std::ptr::copy_nonoverlapping(true_bytes.as_ptr(), on.cast(), length);
         std::ptr::copy_nonoverlapping(false_bytes.as_ptr(), off.cast(), length);
@@ -105,16 +107,16 @@ pub unsafe fn abi_get_fortran_booleans(size: i32, on: *mut c_void, off: *mut c_v
     Ok(true)
 }
 
-/// MPI_Abi_set_fortran_booleans: succeeds when it says what is so.
+/// MPI_Abi_set_fortran_booleans: succeeds if the values agree with the built-in ones.
 ///
 /// # Safety
-/// Both pointers are NULL or point to a logical of this size.
+/// Both pointers must be NULL or point to a logical of `size` bytes.
 pub unsafe fn abi_set_fortran_booleans(size: i32, on: *mut c_void, off: *mut c_void) -> Result<()> {
     let (true_bytes, false_bytes, length) = booleans(size)?;
     present(on, "logical_true")?;
     present(off, "logical_false")?;
-    // SAFETY: promised by the caller; a logical of the program is not changed while this call reads
-    // it.
+    // SAFETY: neither pointer is NULL, so both are readable for `length` bytes (this function's
+    // contract).
     let same = |pointer: *mut c_void, bytes: &[u8; 16]| unsafe {
         (0..length).all(|i| *pointer.cast::<u8>().add(i) == bytes[i])
     };
@@ -132,14 +134,14 @@ mod tests {
     fn booleans_come_back_as_they_were_given() {
         for size in [1, 2, 4, 8, 16] {
             let (mut on, mut off) = ([7u8; 16], [7u8; 16]);
-            // SAFETY: both have 16 bytes.
+            // SAFETY: `on` and `off` have 16 bytes, the largest size.
             unsafe {
                 assert!(abi_get_fortran_booleans(size, on.as_mut_ptr().cast(), off.as_mut_ptr().cast()).unwrap());
                 abi_set_fortran_booleans(size, on.as_mut_ptr().cast(), off.as_mut_ptr().cast()).unwrap();
             }
             assert_eq!((on[0], off[0]), (1, 0));
             on[0] = 255;
-            // SAFETY: as above.
+            // SAFETY: `on` and `off` have 16 bytes, the largest size.
             let refused = unsafe { abi_set_fortran_booleans(size, on.as_mut_ptr().cast(), off.as_mut_ptr().cast()) };
             assert_eq!(refused.unwrap_err().class(), ERR_ABI);
         }

@@ -9,32 +9,32 @@ use crate::error::{Error, Result};
 use crate::face::{Callback, Face, FortranCalls, Status};
 use crate::world;
 
-/// The program's functions and whether it said that the operation is complete.
+/// The program's callbacks, and whether the program has completed the operation.
 pub struct Generalized {
     query: Callback,
     free_state: Callback,
     cancel: Callback,
     extra: *mut c_void,
-    ends: Ends,
-    /// The functions are of Fortran.
+    ends: CompletionFlags,
+    /// True if the callbacks are Fortran functions.
     fortran: AtomicBool,
 }
 
-/// Which of MPI_Grequest_complete and MPI_Request_free have been called. One word, so that of two
-/// threads that call them at the same time exactly one sees that the other was there before.
+/// Which of MPI_Grequest_complete and MPI_Request_free have been called. Both flags are in one
+/// word, so that of two concurrent calls exactly one sees that the other was first.
 #[derive(Default)]
-struct Ends(AtomicU32);
+struct CompletionFlags(AtomicU32);
 
 const COMPLETE: u32 = 1;
 const FREED: u32 = 2;
 
-impl Ends {
-    /// MPI_Grequest_complete; true when the request was freed before.
+impl CompletionFlags {
+    /// MPI_Grequest_complete. Returns true if the request was freed before.
     fn complete(&self) -> bool {
         self.0.fetch_or(COMPLETE, Ordering::AcqRel) == FREED
     }
 
-    /// MPI_Request_free; true when the operation was complete before.
+    /// MPI_Request_free. Returns true if the operation was complete before.
     fn free(&self) -> bool {
         self.0.fetch_or(FREED, Ordering::AcqRel) == COMPLETE
     }
@@ -44,9 +44,11 @@ impl Ends {
     }
 }
 
-// SAFETY: the pointers are the program's and are only handed back to it.
+// SAFETY: Towpath never dereferences `extra`; it only passes it to the program's callbacks, which
+// MPI allows to run in any thread.
 unsafe impl Send for Generalized {}
-// SAFETY: as above.
+// SAFETY: all other fields are immutable or atomic, and `extra` is only passed to the program's
+// callbacks.
 unsafe impl Sync for Generalized {}
 
 fn checked(code: i32, which: &str) -> Result<()> {
@@ -57,62 +59,72 @@ fn checked(code: i32, which: &str) -> Result<()> {
 }
 
 impl Generalized {
-    /// An operation that has not completed.
+    /// Creates an operation that is not complete.
     pub fn new(query: Callback, free: Callback, cancel: Callback, extra: *mut c_void) -> Generalized {
-        Generalized { query, free_state: free, cancel, extra, ends: Ends::default(), fortran: AtomicBool::new(false) }
+        Generalized {
+            query,
+            free_state: free,
+            cancel,
+            extra,
+            ends: CompletionFlags::default(),
+            fortran: AtomicBool::new(false),
+        }
     }
 
     /// MPI_Grequest_complete.
     pub fn complete(&self) {
         if self.ends.complete() {
-            // Freed by MPI_Request_free before it completed: the free function runs now (13.2).
+            // MPI_Request_free came first: the free function is called now (13.2).
             let _ = self.call_free();
         }
     }
 
-    /// Has the program said that the operation is complete?
+    /// True if the program has completed the operation.
     pub fn is_complete(&self) -> bool {
         self.ends.is_complete()
     }
 
-    /// The program gave the functions through MPICH's own Fortran library.
+    /// Marks the callbacks as given through MPICH's own Fortran library.
     pub fn mark_fortran(&self) {
         self.fortran.store(true, Ordering::Release);
     }
 
-    /// How the functions are called, where that is not as C calls them.
+    /// How to call the callbacks, if not as C functions.
     fn fortran_calls(&self, face: &'static Face) -> Option<&'static FortranCalls> {
         face.fortran.as_ref().filter(|_| self.fortran.load(Ordering::Acquire))
     }
 
-    /// MPI_Request_free. True when the operation was complete before: the free function is to be
-    /// called, which [`Generalized::complete`] does otherwise.
+    /// MPI_Request_free. Returns true if the operation was complete before; the caller must then
+    /// call the free function. Otherwise [`Generalized::complete`] calls it.
     pub fn free(&self) -> bool {
         self.ends.free()
     }
 
-    /// Asks the program for the status. No lock is held.
+    /// Calls the query function for the status. No lock may be held.
     pub fn call_query(&self) -> Result<Status> {
         let face = world::face().expect("a face made the request");
         let call = self.fortran_calls(face).map_or(face.call_grequest_query, |calls| calls.call_grequest_query);
-        // SAFETY: the program gave this function for this request.
+        // SAFETY: the program registered `query` and `extra` for this request, and `call` uses the
+        // calling convention of its language.
         let (code, status) = unsafe { call(self.query, self.extra) };
         checked(code, "query").map(|()| status)
     }
 
-    /// Lets the program free its state. No lock is held.
+    /// Calls the free function. No lock may be held.
     pub fn call_free(&self) -> Result<()> {
         let face = world::face().expect("a face made the request");
         let call = self.fortran_calls(face).map_or(face.call_grequest_free, |calls| calls.call_grequest_free);
-        // SAFETY: as above.
+        // SAFETY: the program registered `free_state` and `extra` for this request, and `call` uses
+        // the calling convention of its language.
         checked(unsafe { call(self.free_state, self.extra) }, "free")
     }
 
-    /// Tells the program that its operation should be cancelled. No lock is held.
+    /// Calls the cancel function. No lock may be held.
     pub fn call_cancel(&self) -> Result<()> {
         let face = world::face().expect("a face made the request");
         let call = self.fortran_calls(face).map_or(face.call_grequest_cancel, |calls| calls.call_grequest_cancel);
-        // SAFETY: as above.
+        // SAFETY: the program registered `cancel` and `extra` for this request, and `call` uses the
+        // calling convention of its language.
         checked(unsafe { call(self.cancel, self.extra, self.is_complete()) }, "cancel")
     }
 }
@@ -124,14 +136,14 @@ mod tests {
     #[test]
     fn whoever_comes_second_frees() {
         for _ in 0..10_000 {
-            let ends = Ends::default();
+            let ends = CompletionFlags::default();
             let (completer, freer) = std::thread::scope(|scope| {
                 let completer = scope.spawn(|| ends.complete());
                 (ends.free(), completer.join().unwrap())
             });
             assert!(completer != freer, "one of the two calls the free function");
         }
-        let ends = Ends::default();
+        let ends = CompletionFlags::default();
         assert!(!ends.complete() && !ends.complete(), "a request that nobody frees is not freed");
     }
 }

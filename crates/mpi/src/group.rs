@@ -1,22 +1,22 @@
-//! Groups: ordered sets of processes (MPI 5.0, chapter 7.3). Pure values; the C functions are in
-//! `groups`.
+//! Groups: ordered sets of processes (MPI 5.0, section 7.3), as plain values. The C functions are
+//! in `groups`.
 
 use std::collections::HashMap;
 use std::sync::{Arc, OnceLock};
 
 use towpath_base::ids::PeerIndex;
 
-/// An ordered set of processes, each named by its index in this process's table of peers.
+/// An ordered set of processes, identified by their indices in this process's table of peers.
 #[derive(Debug)]
 pub struct Group {
     /// Members by rank.
     pub peers: Arc<[PeerIndex]>,
-    /// My rank, if I am a member.
+    /// The rank of this process, if it is a member.
     pub rank: Option<usize>,
     ranks: OnceLock<HashMap<PeerIndex, usize>>,
 }
 
-/// How two groups relate.
+/// How two groups are related.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Relation {
     /// Same members in the same order.
@@ -28,13 +28,13 @@ pub enum Relation {
 }
 
 impl Group {
-    /// The group of these members as seen by process `me`.
+    /// The group of these members, as seen by process `me`.
     pub fn new(peers: Vec<PeerIndex>, me: PeerIndex) -> Group {
         let rank = peers.iter().position(|&peer| peer == me);
         Group { peers: peers.into(), rank, ranks: OnceLock::new() }
     }
 
-    /// How many members.
+    /// Number of members.
     pub fn size(&self) -> usize {
         self.peers.len()
     }
@@ -50,7 +50,7 @@ impl Group {
             .copied()
     }
 
-    /// How this group relates to another.
+    /// Compares this group with another.
     pub fn compare(&self, other: &Group) -> Relation {
         if self.peers == other.peers {
             return Relation::Identical;
@@ -61,18 +61,18 @@ impl Group {
         Relation::Unequal
     }
 
-    /// Members of this group, then those of the other that are not in this one.
+    /// The members of this group, followed by those of the other that are not in this one.
     pub fn union(&self, other: &Group) -> Vec<PeerIndex> {
         let mine = self.peers.iter().copied();
         mine.chain(other.peers.iter().copied().filter(|&peer| self.rank_of(peer).is_none())).collect()
     }
 
-    /// Members of this group that are in the other too.
+    /// The members of this group that are also in the other.
     pub fn intersection(&self, other: &Group) -> Vec<PeerIndex> {
         self.peers.iter().copied().filter(|&peer| other.rank_of(peer).is_some()).collect()
     }
 
-    /// Members of this group that are not in the other.
+    /// The members of this group that are not in the other.
     pub fn difference(&self, other: &Group) -> Vec<PeerIndex> {
         self.peers.iter().copied().filter(|&peer| other.rank_of(peer).is_none()).collect()
     }

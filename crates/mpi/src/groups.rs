@@ -10,7 +10,7 @@ use crate::face::{Handle, Integers, IntegersMut};
 use crate::group::{Group, Relation};
 use crate::world::{self, OBJECTS};
 
-/// Finds a group.
+/// Looks up a group.
 pub(crate) fn lookup(handle: Handle, argument: &str) -> Result<Arc<Group>> {
     match handle {
         GROUP_EMPTY => Ok(OBJECTS.empty_group.clone()),
@@ -22,7 +22,7 @@ pub(crate) fn lookup(handle: Handle, argument: &str) -> Result<Arc<Group>> {
     }
 }
 
-/// Makes a handle for a group; an empty one is MPI_GROUP_EMPTY.
+/// Creates a handle for a group; an empty one is MPI_GROUP_EMPTY.
 pub(crate) fn insert(group: Arc<Group>) -> Result<Handle> {
     if group.size() == 0 {
         return Ok(GROUP_EMPTY);
@@ -39,7 +39,7 @@ pub fn group_size(group: Handle) -> Result<i32> {
     Ok(lookup(group, "group")?.size() as i32)
 }
 
-/// MPI_Group_rank: MPI_UNDEFINED for a process that is no member.
+/// MPI_Group_rank: MPI_UNDEFINED if this process is not a member.
 pub fn group_rank(group: Handle) -> Result<i32> {
     Ok(lookup(group, "group")?.rank.map_or(UNDEFINED, |rank| rank as i32))
 }
@@ -47,7 +47,7 @@ pub fn group_rank(group: Handle) -> Result<i32> {
 /// MPI_Group_translate_ranks.
 ///
 /// # Safety
-/// `ranks1` and `ranks2` must hold `n` elements.
+/// `ranks1` and `ranks2` must have `n` elements.
 pub unsafe fn group_translate_ranks(
     group1: Handle,
     n: i32,
@@ -61,26 +61,26 @@ pub unsafe fn group_translate_ranks(
         fail!(ERR_ARG, "arguments ranks1 and ranks2 must not be NULL when n is {n}");
     }
     for i in 0..n {
-        // SAFETY: `i` is below `n`.
+        // SAFETY: `i` is below `n`, the length of `ranks1` (this function's contract).
         let rank = unsafe { ranks1.get(i) };
         if rank != i64::from(PROC_NULL) && !(0..first.size() as i64).contains(&rank) {
             fail!(ERR_RANK, "ranks1[{i}] is {rank}, but group1 has ranks 0 to {}", first.size() as i64 - 1);
         }
     }
     for i in 0..n {
-        // SAFETY: as above.
+        // SAFETY: `i` is below `n`, the length of `ranks1` (this function's contract).
         let rank = unsafe { ranks1.get(i) };
         let translated = match rank {
             _ if rank == i64::from(PROC_NULL) => PROC_NULL,
             _ => second.rank_of(first.peers[rank as usize]).map_or(UNDEFINED, |rank| rank as i32),
         };
-        // SAFETY: as above.
+        // SAFETY: `i` is below `n`, the length of `ranks2` (this function's contract).
         unsafe { ranks2.set(i, i64::from(translated)) };
     }
     Ok(())
 }
 
-/// A count argument that must not be negative.
+/// Checks that a count argument is not negative.
 pub(crate) fn count_of(value: i32, argument: &str) -> Result<usize> {
     match usize::try_from(value) {
         Ok(count) => Ok(count),
@@ -88,7 +88,7 @@ pub(crate) fn count_of(value: i32, argument: &str) -> Result<usize> {
     }
 }
 
-/// The number that a relation has.
+/// The MPI constant of a relation.
 pub(crate) fn comparison(relation: Relation) -> i32 {
     match relation {
         Relation::Identical => IDENT,
@@ -117,10 +117,10 @@ pub fn group_difference(group1: Handle, group2: Handle) -> Result<Handle> {
     of(lookup(group1, "group1")?.difference(&*lookup(group2, "group2")?))
 }
 
-/// The members that a rank array selects, each at most once.
+/// Reads and checks the ranks in an array, which must be distinct.
 ///
 /// # Safety
-/// `ranks` must hold `n` elements.
+/// `ranks` must have `n` elements.
 unsafe fn selected(group: &Group, n: i32, ranks: Integers) -> Result<Vec<usize>> {
     let n = count_of(n, "n")?;
     if n > 0 && ranks.is_null() {
@@ -129,7 +129,7 @@ unsafe fn selected(group: &Group, n: i32, ranks: Integers) -> Result<Vec<usize>>
     let mut seen = vec![false; group.size()];
     let mut chosen = Vec::with_capacity(n);
     for i in 0..n {
-        // SAFETY: `i` is below `n`.
+        // SAFETY: `i` is below `n`, the length of `ranks` (this function's contract).
         let rank = unsafe { ranks.get(i) };
         match usize::try_from(rank).ok().filter(|&rank| rank < group.size()) {
             None => fail!(ERR_RANK, "ranks[{i}] is {rank}, but the group has ranks 0 to {}", group.size() as i64 - 1),
@@ -156,27 +156,27 @@ fn excluded(group: &Group, ranks: &[usize]) -> Result<Handle> {
 /// MPI_Group_incl.
 ///
 /// # Safety
-/// `ranks` must hold `n` elements.
+/// `ranks` must have `n` elements.
 pub unsafe fn group_incl(group: Handle, n: i32, ranks: Integers) -> Result<Handle> {
     let group = lookup(group, "group")?;
-    // SAFETY: promised by the caller.
+    // SAFETY: `ranks` has `n` elements (this function's contract).
     included(&group, &unsafe { selected(&group, n, ranks) }?)
 }
 
 /// MPI_Group_excl.
 ///
 /// # Safety
-/// `ranks` must hold `n` elements.
+/// `ranks` must have `n` elements.
 pub unsafe fn group_excl(group: Handle, n: i32, ranks: Integers) -> Result<Handle> {
     let group = lookup(group, "group")?;
-    // SAFETY: promised by the caller.
+    // SAFETY: `ranks` has `n` elements (this function's contract).
     excluded(&group, &unsafe { selected(&group, n, ranks) }?)
 }
 
-/// The ranks that `n` triplets (first, last, stride) select.
+/// Reads and checks the ranks in `n` triplets (first, last, stride), which must be distinct.
 ///
 /// # Safety
-/// `ranges` must hold `3 n` elements.
+/// `ranges` must have `3 n` elements.
 unsafe fn ranged(group: &Group, n: i32, ranges: Integers) -> Result<Vec<usize>> {
     let n = count_of(n, "n")?;
     if n > 0 && ranges.is_null() {
@@ -185,7 +185,7 @@ unsafe fn ranged(group: &Group, n: i32, ranges: Integers) -> Result<Vec<usize>> 
     let mut seen = vec![false; group.size()];
     let mut chosen = Vec::new();
     for i in 0..n {
-        // SAFETY: triplet `i` lies inside the array.
+        // SAFETY: `i` is below `n`, and `ranges` has `3 n` elements (this function's contract).
         let (first, last, stride) = unsafe { (ranges.get(3 * i), ranges.get(3 * i + 1), ranges.get(3 * i + 2)) };
         if stride == 0 {
             fail!(ERR_ARG, "ranges[{i}] has stride 0");
@@ -216,20 +216,20 @@ unsafe fn ranged(group: &Group, n: i32, ranges: Integers) -> Result<Vec<usize>> 
 /// MPI_Group_range_incl.
 ///
 /// # Safety
-/// `ranges` must hold `3 n` elements.
+/// `ranges` must have `3 n` elements.
 pub unsafe fn group_range_incl(group: Handle, n: i32, ranges: Integers) -> Result<Handle> {
     let group = lookup(group, "group")?;
-    // SAFETY: promised by the caller.
+    // SAFETY: `ranges` has `3 n` elements (this function's contract).
     included(&group, &unsafe { ranged(&group, n, ranges) }?)
 }
 
 /// MPI_Group_range_excl.
 ///
 /// # Safety
-/// `ranges` must hold `3 n` elements.
+/// `ranges` must have `3 n` elements.
 pub unsafe fn group_range_excl(group: Handle, n: i32, ranges: Integers) -> Result<Handle> {
     let group = lookup(group, "group")?;
-    // SAFETY: promised by the caller.
+    // SAFETY: `ranges` has `3 n` elements (this function's contract).
     excluded(&group, &unsafe { ranged(&group, n, ranges) }?)
 }
 

@@ -1,10 +1,10 @@
-//! Tables from handles to objects: chunks that never move, read without a lock (MPI 5.0, chapter 20
-//! leaves the values to us).
+//! Tables from handles to objects, in chunks that never move and are read without a lock. MPI 5.0,
+//! chapter 20, leaves the values of these handles to the implementation.
 //!
-//! A handle carries kind, generation and index; a wrong, stale or foreign one is an error, never a
-//! crash. An object is held by an `Arc`, so operations under way keep what the program has freed.
-//! [`Table::share`] gives a share of it; [`Table::borrow`] does without the lock and the counting,
-//! for the small path.
+//! A handle contains kind, generation and index. A stale handle, or one of another kind, is an
+//! error and never a crash. Objects are in an `Arc`, so operations in flight keep objects alive
+//! that the program has freed. [`Table::share`] clones the `Arc`; [`Table::borrow`] avoids the lock
+//! and the reference count, for the fast path.
 
 use std::sync::{Arc, Mutex};
 
@@ -22,7 +22,7 @@ const CHUNKS: usize = 1024;
 const INDEX_BITS: u32 = 20;
 const GENERATIONS: u32 = 64;
 
-/// Builds the number of a created handle (docs/design/abi.md).
+/// Builds a created handle (docs/design/abi.md).
 pub(crate) fn compose(kind: Kind, generation: u32, index: usize) -> Handle {
     Handle(0xC000_0000 | (kind as u32) << 26 | (generation % GENERATIONS) << INDEX_BITS | index as u32)
 }
@@ -36,7 +36,7 @@ pub(crate) fn decompose(handle: Handle, kind: Kind) -> Option<(u32, usize)> {
     Some((handle.0 >> INDEX_BITS & (GENERATIONS - 1), (handle.0 & ((1 << INDEX_BITS) - 1)) as usize))
 }
 
-/// The predefined handles that are no datatypes, by name.
+/// Names of the predefined handles other than datatypes.
 const NAMES: [(Handle, &str); 18] = [
     (COMM_NULL, "MPI_COMM_NULL"),
     (COMM_WORLD, "MPI_COMM_WORLD"),
@@ -58,8 +58,8 @@ const NAMES: [(Handle, &str); 18] = [
     (OP_NULL, "MPI_OP_NULL"),
 ];
 
-/// For messages: predefined handles by name, others by number. What a face could not read at all is
-/// 0.
+/// For error messages: predefined handles by name, others by number. 0 is a value that a binding
+/// could not translate.
 impl std::fmt::Display for Handle {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let name = NAMES.iter().find(|(handle, _)| handle == self).map_or(datatype_name(*self), |(_, name)| name);
@@ -84,19 +84,21 @@ pub struct Table<T> {
     vacant: Mutex<Vacant>,
 }
 
-/// A vacant entry that belongs to whoever is about to fill it.
+/// A vacant entry reserved for an object.
 #[must_use = "a place is filled"]
-pub struct Place(usize);
+pub struct VacantEntry(usize);
 
 struct Vacant {
     indices: Vec<u32>,
     used: usize,
 }
 
-// SAFETY: entries are changed under the lock of `vacant` and published by `state`; `T` itself is
-// shared by reference.
+// SAFETY: an entry is filled only by the owner of its `VacantEntry`, is published by `state`, and
+// is emptied only under the lock of `vacant`. Objects are shared between threads by reference and
+// by `Arc`, which needs `T: Send + Sync`.
 unsafe impl<T: Send + Sync> Sync for Table<T> {}
-// SAFETY: as above.
+// SAFETY: the table owns its chunks, and moving it moves only `Arc<T>`, which is `Send` if `T` is
+// `Send + Sync`.
 unsafe impl<T: Send + Sync> Send for Table<T> {}
 
 impl<T> Table<T> {
@@ -114,25 +116,25 @@ impl<T> Table<T> {
         if chunk.is_null() {
             return None;
         }
-        // SAFETY: a chunk has CHUNK entries and is never freed.
+        // SAFETY: a published chunk has `CHUNK` entries and is never freed.
         Some(unsafe { &*chunk.add(index % CHUNK) })
     }
 
-    /// Stores an object that wants to know its own handle.
+    /// Stores an object that needs to know its own handle.
     pub fn insert_with(&self, make: impl FnOnce(Handle) -> T) -> Option<Handle> {
         self.place().map(|place| self.fill_with(place, |handle| Arc::new(make(handle))))
     }
 
-    /// Stores an object and names it. `None` when a million objects of this kind exist.
+    /// Stores an object and returns its handle. `None` if a million objects of this kind exist.
     pub fn insert(&self, object: Arc<T>) -> Option<Handle> {
         self.place().map(|place| self.fill(place, object))
     }
 
-    /// Takes a place for an object that must not be made without one; `fill` uses it.
-    pub fn place(&self) -> Option<Place> {
+    /// Reserves an entry for an object that must not be created without one.
+    pub fn place(&self) -> Option<VacantEntry> {
         let mut vacant = self.vacant.lock().unwrap();
         if let Some(index) = vacant.indices.pop() {
-            return Some(Place(index as usize));
+            return Some(VacantEntry(index as usize));
         }
         if vacant.used == CHUNK * CHUNKS {
             return None;
@@ -141,19 +143,20 @@ impl<T> Table<T> {
             self.add_chunk(vacant.used / CHUNK);
         }
         vacant.used += 1;
-        Some(Place(vacant.used - 1))
+        Some(VacantEntry(vacant.used - 1))
     }
 
-    /// Stores an object in its place and names it.
-    pub fn fill(&self, place: Place, object: Arc<T>) -> Handle {
+    /// Stores an object in a reserved entry and returns its handle.
+    pub fn fill(&self, place: VacantEntry, object: Arc<T>) -> Handle {
         self.fill_with(place, |_| object)
     }
 
-    fn fill_with(&self, place: Place, make: impl FnOnce(Handle) -> Arc<T>) -> Handle {
+    fn fill_with(&self, place: VacantEntry, make: impl FnOnce(Handle) -> Arc<T>) -> Handle {
         let entry = self.entry(place.0).expect("a place has its chunk");
         let generation = entry.state.load(Ordering::Relaxed) >> 1;
         let handle = compose(self.kind, generation, place.0);
-        // SAFETY: the entry is vacant, and only the owner of its place fills it.
+        // SAFETY: the entry is vacant and reserved by `place`, so no other thread accesses
+        // `object`.
         unsafe { *entry.object.get() = Some(make(handle)) };
         entry.state.store(generation << 1 | 1, Ordering::Release);
         handle
@@ -165,20 +168,20 @@ impl<T> Table<T> {
         self.chunks[number].store(Box::leak(entries.into_boxed_slice()).as_mut_ptr(), Ordering::Release);
     }
 
-    /// The object behind a handle; `None` for null, stale, foreign and wrong-kind handles.
+    /// The object behind a handle; `None` if the handle is null, stale or of another kind.
     pub fn share(&self, handle: Handle) -> Option<Arc<T>> {
         let _nobody_removes = self.vacant.lock().unwrap();
-        // SAFETY: objects are removed under the lock only.
+        // SAFETY: objects are removed only under the lock of `vacant`, which is held.
         unsafe { self.borrow(handle) }.cloned()
     }
 
-    /// As [`Table::share`], without a share of the object.
+    /// As [`Table::share`], but does not count a reference.
     ///
     /// # Safety
     /// The object must not be removed while the reference is used. A program may free an object as
-    /// soon as it can know that the call which uses it has started, so the reference is not to be
-    /// used after a message has gone out, after the lane was released with an operation under way,
-    /// or after a function of the program was called. To free it earlier is an error of the
+    /// soon as it can know that the call which uses it has started. So the reference must not be
+    /// used after a message has been sent, after the lane was released with an operation in flight,
+    /// or after a function of the program was called. To free the object earlier is an error of the
     /// program.
     #[inline]
     pub unsafe fn borrow(&self, handle: Handle) -> Option<&Arc<T>> {
@@ -188,25 +191,26 @@ impl<T> Table<T> {
         if state & 1 == 0 || (state >> 1) % GENERATIONS != generation {
             return None;
         }
-        // SAFETY: a live entry holds an object, written before `state`.
+        // SAFETY: a live entry holds an object, which was written before `state` was stored and is
+        // not removed while the reference is used (this function's contract).
         unsafe { (*entry.object.get()).as_ref() }
     }
 
-    /// The first object that `is_wanted` accepts; it must not come back to this table.
+    /// The first object that `is_wanted` accepts. `is_wanted` must not call this table.
     pub fn find(&self, is_wanted: impl Fn(&T) -> bool) -> Option<Arc<T>> {
         let vacant = self.vacant.lock().unwrap();
         let live = |entry: &&Entry<T>| entry.state.load(Ordering::Acquire) & 1 == 1;
         (0..vacant.used)
             .filter_map(|index| self.entry(index))
             .filter(live)
-            // SAFETY: a live entry holds an object until it is emptied, which happens under the
-            // lock held here only.
+            // SAFETY: a live entry holds an object, and entries are emptied only under the lock of
+            // `vacant`, which is held.
             .filter_map(|entry| unsafe { (*entry.object.get()).as_ref() })
             .find(|object| is_wanted(object))
             .cloned()
     }
 
-    /// Takes the object out; the handle is stale from now on.
+    /// Removes an object; its handle becomes stale.
     pub fn remove(&self, handle: Handle) -> Option<Arc<T>> {
         let mut vacant = self.vacant.lock().unwrap();
         let (generation, index) = decompose(handle, self.kind)?;
@@ -216,7 +220,8 @@ impl<T> Table<T> {
             return None;
         }
         entry.state.store(((state >> 1) + 1) << 1, Ordering::Release);
-        // SAFETY: the entry was live, and only the holder of the lock empties entries.
+        // SAFETY: the entry was live, so its object is written, and entries are emptied only under
+        // the lock of `vacant`, which is held.
         let object = unsafe { (*entry.object.get()).take() };
         vacant.indices.push(index as u32);
         object

@@ -1,9 +1,8 @@
-//! Communicators by the hardware that processes are restricted to (MPI 5.0, sections 7.4.2 and
-//! 11.1.2).
+//! Hardware-based communicator splits (MPI 5.0, sections 7.4.2 and 11.1.2).
 //!
-//! A process is restricted to an instance of a resource when its affinity mask lies inside. Types
-//! are named `towpath://core` and so on; the provider may be left out. The coarsest type is the
-//! host (`mpi_shared_memory`).
+//! A process is restricted to an instance of a resource if the instance contains its affinity mask.
+//! Resource types are named `towpath://core` and so on; the `towpath://` prefix may be omitted. The
+//! coarsest type is the host (`mpi_shared_memory`).
 
 use std::path::Path;
 
@@ -18,17 +17,17 @@ use crate::info::{self, Pairs};
 use crate::internal;
 use crate::world::{self, OBJECTS};
 
-/// The info key that names a type.
+/// The info key that names a resource type.
 const TYPE_KEY: &str = "mpi_hw_resource_type";
-/// The type of the standard: processes that can share memory.
+/// The standard's type for processes that can share memory.
 const SHARED_MEMORY: &str = "mpi_shared_memory";
 const PROVIDER: &str = "towpath://";
-/// Stands for a process that is not restricted to one instance.
+/// Color word of a process that is not restricted to a single instance.
 const NOWHERE: u64 = u64::MAX;
-/// Stands for a process that takes no part.
+/// Color word of a process that takes part in the call but not in the split.
 const WATCHES: u64 = u64::MAX - 1;
 
-/// Where processes can be restricted to, the coarsest first.
+/// Number of resource types, including the host; type 0 is the host, the coarsest.
 const PLACES: usize = 1 + RESOURCES.len();
 
 fn type_name(place: usize) -> String {
@@ -38,32 +37,33 @@ fn type_name(place: usize) -> String {
     }
 }
 
-/// The instance of each resource that this process is restricted to. The mask may change, so it is
-/// asked each time.
+/// The instance of each resource that this process is restricted to. The affinity mask may change,
+/// so it is read on each call.
 pub(crate) fn instances_of_mine() -> OfEach {
     OBJECTS.instances.lock().unwrap().of(&cores::affinity())
 }
 
-/// The instance of each place that this process is restricted to, named by its lowest processor.
+/// The instance of each type that this process is restricted to, identified by its lowest
+/// processor.
 fn instances() -> [Option<usize>; PLACES] {
     let found = instances_of_mine();
     std::array::from_fn(|place| if place == 0 { Some(0) } else { found[place - 1] })
 }
 
-/// The same as colors that mean the same instance everywhere in the job.
+/// Like [`instances`], as colors that identify instances uniquely in the job.
 fn colors() -> Result<[Option<i32>; PLACES]> {
     let host = world::host_of_mine()? as usize;
     let color = |instance: usize| i32::try_from(host * 64 * cores::MASK_WORDS + instance).ok();
     Ok(instances().map(|instance| instance.and_then(color)))
 }
 
-/// The info key of MPIX_COMM_TYPE_NEIGHBORHOOD: a directory that a neighbourhood shares.
+/// The info key of MPIX_COMM_TYPE_NEIGHBORHOOD: a directory shared by the neighbourhood.
 const DIRECTORY_KEY: &str = "nbhd_common_dirname";
-/// The color of the processes that share a directory of the network; hosts have smaller ones.
+/// The color of processes that share a network directory; greater than the color of any host.
 const ON_NETWORK: i32 = i32::MAX;
 
-/// The color for MPIX_COMM_TYPE_NEIGHBORHOOD, MPICH's extension: by who shares the directory that
-/// the program names. MPI_UNDEFINED where it names none, or one that this process does not see.
+/// The color for MPICH's extension MPIX_COMM_TYPE_NEIGHBORHOOD: groups processes that share the
+/// directory named in `hints`. MPI_UNDEFINED if none is named, or if this process cannot access it.
 pub(crate) fn neighborhood(hints: &Pairs) -> Result<i32> {
     Ok(match hints.get(DIRECTORY_KEY).map(|directory| filesystem::is_on_network(Path::new(directory))) {
         Some(Ok(true)) => ON_NETWORK,
@@ -72,8 +72,8 @@ pub(crate) fn neighborhood(hints: &Pairs) -> Result<i32> {
     })
 }
 
-/// The color for a type that the program names; MPI_UNDEFINED where it is not known or holds not
-/// all of this process.
+/// The color for the resource type named in `hints`; MPI_UNDEFINED if the type is unknown, or if
+/// this process is not restricted to one instance of it.
 pub(crate) fn guided(hints: &Pairs) -> Result<i32> {
     let Some(wanted) = hints.get(TYPE_KEY) else { return Ok(UNDEFINED) };
     let known = |place: &usize| {
@@ -84,9 +84,9 @@ pub(crate) fn guided(hints: &Pairs) -> Result<i32> {
     Ok(colors()?[place].unwrap_or(UNDEFINED))
 }
 
-/// The colors of all processes by the coarsest type that all which take part are restricted to and
-/// that parts them, whose name goes into `info`; MPI_UNDEFINED where no type parts them, and for
-/// processes that only `watch`. Collective.
+/// The colors of all processes for the coarsest type that every participating process is restricted
+/// to and that separates some of them. Stores the name of that type in `info`. MPI_UNDEFINED if no
+/// type separates them, and for processes that only `watch`. Collective.
 pub(crate) fn unguided(comm: &Comm, info: Handle, watch: bool) -> Result<Vec<i32>> {
     let (team, sequence) = internal::team_of(comm);
     let mine = if watch { [None; PLACES] } else { colors()? };

@@ -1,9 +1,9 @@
-//! Memory that the ranks of a host share, as the program gets it: by MPI_Alloc_mem, and by malloc
-//! where `libtowpath-malloc.so` is preloaded.
+//! The program's access to the shared heap of the host's ranks: through MPI_Alloc_mem, and through
+//! malloc if `libtowpath-malloc.so` is preloaded.
 //!
-//! While this thread changes the heap it may itself call malloc, which then must not come back
-//! here: such a block is the C library's. The same holds for functions of others that run between
-//! the two halves of a fork.
+//! While this thread changes the heap, it may itself call malloc. That call must not reenter the
+//! heap, and is served by the C library instead. The same holds for fork handlers of other
+//! libraries that run between the handlers here.
 
 use std::cell::Cell;
 use std::ffi::{c_int, c_void};
@@ -17,9 +17,9 @@ use towpath_shm::Heap;
 use crate::world::{self, Phase, World};
 
 thread_local! {
-    /// This thread holds the heap.
+    /// True while this thread holds the heap.
     static INSIDE: Cell<bool> = const { Cell::new(false) };
-    /// What is held while this thread forks.
+    /// What this thread holds while it forks.
     static FORKING: Cell<Option<Forking>> = const { Cell::new(None) };
 }
 
@@ -28,7 +28,7 @@ struct Forking {
     handover: Option<Handover>,
 }
 
-/// Acts on the heap; `None` where there is none, or this thread holds it already.
+/// Calls `act` with the heap; `None` if there is no heap or this thread already holds it.
 fn with<T>(act: impl FnOnce(&mut Heap) -> T) -> Option<T> {
     let world = world::world().ok()?;
     if INSIDE.replace(true) {
@@ -39,19 +39,19 @@ fn with<T>(act: impl FnOnce(&mut Heap) -> T) -> Option<T> {
     Some(done)
 }
 
-/// A block; `None` where it is too small to be shared, or there is no room: then private memory
-/// does as well.
+/// Allocates a block; `None` if it is too small to be worth sharing or there is no room. Private
+/// memory is then a good substitute.
 pub(crate) fn allocate(bytes: usize, alignment: usize) -> Option<*mut u8> {
     with(|heap| heap.allocate(bytes, alignment))?
 }
 
-/// Frees a block; false when it is none.
+/// Frees a block; false if it is not one of the heap.
 pub(crate) fn free(block: *mut u8) -> bool {
     with(|heap| heap.free(block)) == Some(true)
 }
 
-/// Once, when MPI starts: children get copies of the blocks, and malloc takes large blocks from
-/// here if it asks to.
+/// Called once when MPI starts: makes children get copies of the blocks, and lets malloc take large
+/// blocks from here if it asks for them.
 pub(crate) fn open(world: &'static World) {
     let refusal = attach(&world.heap.lock().unwrap());
     if let Some(why) = refusal
@@ -62,9 +62,9 @@ pub(crate) fn open(world: &'static World) {
     }
 }
 
-/// Why malloc does not take blocks from the heap.
+/// Offers the heap to malloc; returns the reason if malloc does not use it.
 fn attach(heap: &Heap) -> Option<&'static str> {
-    static TABLE: OnceLock<malloc::Heap> = OnceLock::new();
+    static TABLE: OnceLock<malloc::MallocTable> = OnceLock::new();
     let Some(begin) = heap.address() else {
         return Some("the ranks' heaps are switched off (TOWPATH_HEAP=0) or could not be mapped");
     };
@@ -75,7 +75,7 @@ fn attach(heap: &Heap) -> Option<&'static str> {
         );
     }
     let (begin, length) = (begin as usize, heap.bytes());
-    let table = || malloc::Heap { begin, length, allocate: allocate_c, resize, free: free_c, size };
+    let table = || malloc::MallocTable { begin, length, allocate: allocate_c, resize, free: free_c, size };
     let attached = remembered && malloc::attach(TABLE.get_or_init(table));
     let missing = "libtowpath-malloc.so is not preloaded: start the job with Towpath's mpiexec, or name the library in LD_PRELOAD";
     (!attached).then_some(missing)
@@ -89,15 +89,15 @@ extern "C" fn allocate_c(bytes: usize, alignment: usize, zeroed: c_int) -> *mut 
         return std::ptr::null_mut();
     };
     if zeroed != 0 && !block.zeroed {
-        // SAFETY: the block has so many bytes, and nobody else knows it yet.
+        // SAFETY: the block has at least `bytes` bytes, and no other code knows its address yet.
         unsafe { block.address.write_bytes(0, bytes) };
     }
     block.address.cast()
 }
 
 extern "C" fn free_c(block: *mut c_void) {
-    // A block that is freed while this thread holds the heap stays taken: only other libraries'
-    // functions around a fork could do that.
+    // A block that is freed while this thread holds the heap is leaked: only fork handlers of other
+    // libraries could do that.
     free(block.cast());
 }
 
@@ -110,7 +110,7 @@ extern "C" fn size(block: *const c_void) -> usize {
     with(|heap| heap.size(block.cast())).flatten().unwrap_or(0)
 }
 
-/// Holds the heap over the fork, so that the child gets it whole.
+/// Holds the heap across the fork, so that the child gets it in a consistent state.
 extern "C" fn before_fork() {
     let Ok(world) = world::world() else { return };
     if INSIDE.replace(true) {
@@ -121,7 +121,8 @@ extern "C" fn before_fork() {
     FORKING.set(Some(Forking { heap, handover }));
 }
 
-/// Waits until the child has its copies: the program would change what is being copied.
+/// Waits until the child has its copies, because the program would change the blocks while they are
+/// copied.
 extern "C" fn in_parent() {
     let Some(forking) = FORKING.take() else { return };
     if let Some(handover) = forking.handover {

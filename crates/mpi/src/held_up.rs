@@ -1,7 +1,7 @@
-//! What the user is told when a rank waits long because a receiver has no room for its messages.
+//! The message to the user when a rank waits long because a receiver has no room for its messages.
 //!
-//! The standard lets a send wait for its receive, but a program that relies on room stands still
-//! then, and nothing else says why. One rank of each host says it, once.
+//! The standard allows a send to wait for its receive, but a program that relies on buffering then
+//! hangs without an explanation. One rank of each host prints the message, once.
 
 use std::time::{Duration, Instant};
 
@@ -12,22 +12,23 @@ use towpath_shm::Segment;
 use crate::waiting::Waiting;
 use crate::world;
 
-/// Time between two looks.
+/// Interval between two checks.
 const INTERVAL: Duration = Duration::from_millis(900);
-/// A wait of that length is told of.
+/// Shortest wait that is reported.
 const LONG: Duration = Duration::from_secs(5);
 
-/// Knows how long a wait has lasted. Looks at the clock when it begins and after each sleep only.
+/// Measures how long a wait has lasted. Reads the clock only when the wait begins and after each
+/// sleep.
 #[derive(Default)]
 pub(crate) struct Watchdog {
-    /// How often the process had slept at the last look at the clock.
+    /// The process's sleep count when the clock was last read.
     sleeps: Option<u64>,
-    /// When the wait began, and when it was looked at last.
+    /// When the wait began, and when it was last checked.
     times: Option<(Instant, Instant)>,
 }
 
 impl Watchdog {
-    /// Whether it is time to look at what is waited for.
+    /// True if it is time to check the wait again.
     #[inline]
     pub(crate) fn is_due(&mut self, waiting: &Waiting) -> bool {
         let sleeps = Some(waiting.sleeps());
@@ -46,14 +47,15 @@ impl Watchdog {
         due
     }
 
-    /// Whether the wait has become a long one.
+    /// True if the wait has lasted [`LONG`] or longer.
     pub(crate) fn waits_long(&self) -> bool {
         self.times.is_some_and(|(began, looked)| looked - began >= LONG)
     }
 }
 
-/// Tells the user that this process waits for room at a peer, unless somebody of this host has told
-/// that already. `wire` says that the peer has not even taken what was sent before.
+/// Tells the user that this process waits for room at `peer`, unless a rank of this host has done
+/// so already. `wire` means that the peer has not even read what was sent before; otherwise credit
+/// is missing.
 pub(crate) fn tell(segment: &Segment, peer: PeerIndex, wire: bool) {
     if segment.head().told_of_wait.swap(1, Ordering::Relaxed) == 0 {
         let why = if wire {
@@ -65,8 +67,8 @@ pub(crate) fn tell(segment: &Segment, peer: PeerIndex, wire: bool) {
     }
 }
 
-/// Why a peer takes no messages: `call` is the MPI function that it has called last, and whether it
-/// is in that still. Of other hosts it is not known.
+/// Why a peer takes no messages. `call` is the MPI function that the peer called last and whether
+/// it is still in it; `None` for a peer on another host.
 fn why_it_takes_none(call: Option<Option<(&str, bool)>>) -> String {
     match call {
         None => "takes none, most likely because it computes and calls no MPI function".to_owned(),

@@ -9,7 +9,7 @@ use crate::face::Handle;
 use crate::strings::text;
 use crate::world::{self, OBJECTS};
 
-/// Pairs in the order in which the keys were first set.
+/// (key, value) pairs, in the order in which the keys were first set.
 #[derive(Clone, Debug, Default)]
 pub struct Pairs(Vec<(String, String)>);
 
@@ -36,7 +36,7 @@ impl Pairs {
     }
 }
 
-/// The pairs behind an info argument; MPI_INFO_NULL gives none.
+/// The pairs of an info argument; MPI_INFO_NULL has none.
 pub(crate) fn pairs(info: Handle) -> Result<Pairs> {
     if info == INFO_NULL { Ok(Pairs::default()) } else { Ok(lookup(info)?.lock().unwrap().clone()) }
 }
@@ -59,22 +59,24 @@ fn changeable(info: Handle) -> Result<Arc<Info>> {
     lookup(info)
 }
 
-/// Makes a handle for pairs.
+/// Creates a handle for pairs.
 pub(crate) fn insert(pairs: Pairs) -> Result<Handle> {
     let made = OBJECTS.infos.insert(Arc::new(Mutex::new(pairs)));
     made.ok_or_else(|| Error::new(ERR_NO_MEM, "too many info objects exist; free some"))
 }
 
-/// Sets a key of the program's info object.
+/// Sets a key of an info object of the program.
 pub(crate) fn put(info: Handle, key: &str, value: &str) -> Result<()> {
     lookup(info)?.lock().unwrap().set(key, value);
     Ok(())
 }
 
+/// Reads and checks a key argument.
+///
 /// # Safety
 /// `key` must be NULL or a NUL-terminated string.
 unsafe fn key_text(key: *const c_char) -> Result<String> {
-    // SAFETY: promised by the caller.
+    // SAFETY: `key` is NULL or NUL-terminated (this function's contract).
     let key = unsafe { text(key, "key") }.map_err(|e| Error::new(ERR_INFO_KEY, e.text().to_owned()))?;
     if key.is_empty() || key.len() >= MAX_INFO_KEY as usize {
         fail!(ERR_INFO_KEY, "argument key has {} characters; 1 to {} are allowed", key.len(), MAX_INFO_KEY - 1);
@@ -82,8 +84,8 @@ unsafe fn key_text(key: *const c_char) -> Result<String> {
     Ok(key)
 }
 
-/// Refuses what is neither an info object nor MPI_INFO_NULL, for functions that have no use for its
-/// keys.
+/// Rejects arguments that are neither an info object nor MPI_INFO_NULL, for functions that do not
+/// use any keys.
 pub(crate) fn known(info: Handle) -> Result<()> {
     pairs(info).map(drop)
 }
@@ -93,8 +95,8 @@ pub fn info_create() -> Result<Handle> {
     insert(Pairs::default())
 }
 
-/// MPI_Info_create_env: the start-up values, as MPI_INFO_ENV holds them. The arguments of the
-/// program are known from the operating system, so `argc` and `argv` are not needed.
+/// MPI_Info_create_env: the startup values, as in MPI_INFO_ENV. The program's arguments are known
+/// from the operating system, so `argc` and `argv` are ignored.
 ///
 /// # Safety
 /// None needed: the pointers are not read.
@@ -122,7 +124,7 @@ pub fn info_free(info: &mut Handle) -> Result<()> {
 /// `key` and `value` must be NULL or NUL-terminated strings.
 pub unsafe fn info_set(info: Handle, key: *const c_char, value: *const c_char) -> Result<()> {
     let info = changeable(info)?;
-    // SAFETY: promised by the caller.
+    // SAFETY: `key` and `value` are NULL or NUL-terminated (this function's contract).
     let (key, value) =
         unsafe { (key_text(key)?, text(value, "value").map_err(|e| Error::new(ERR_INFO_VALUE, e.text().to_owned()))?) };
     if value.len() >= MAX_INFO_VAL as usize {
@@ -143,7 +145,7 @@ pub unsafe fn info_set(info: Handle, key: *const c_char, value: *const c_char) -
 /// `key` must be NULL or a NUL-terminated string.
 pub unsafe fn info_delete(info: Handle, key: *const c_char) -> Result<()> {
     let info = changeable(info)?;
-    // SAFETY: promised by the caller.
+    // SAFETY: `key` is NULL or NUL-terminated (this function's contract).
     let key = unsafe { key_text(key) }?;
     let mut pairs = info.lock().unwrap();
     let before = pairs.0.len();
@@ -154,42 +156,43 @@ pub unsafe fn info_delete(info: Handle, key: *const c_char) -> Result<()> {
     Ok(())
 }
 
-/// The value of a key; `None` when it is not set.
+/// The value of a key; `None` if it is not set.
 ///
 /// # Safety
 /// `key` must be NULL or a NUL-terminated string.
 unsafe fn value_of(info: Handle, key: *const c_char) -> Result<Option<String>> {
     let info = lookup(info)?;
-    // SAFETY: promised by the caller.
+    // SAFETY: `key` is NULL or NUL-terminated (this function's contract).
     let key = unsafe { key_text(key) }?;
     let found = info.lock().unwrap().get(&key).map(str::to_owned);
     Ok(found)
 }
 
-/// MPI_Info_get: the value, cut by the face to `valuelen`, and whether the key is set.
+/// MPI_Info_get: the value, which the binding truncates to `valuelen`, and whether the key is set.
 ///
 /// # Safety
 /// `key` must be NULL or a NUL-terminated string.
 pub unsafe fn info_get(info: Handle, key: *const c_char) -> Result<(String, bool)> {
-    // SAFETY: promised by the caller.
+    // SAFETY: `key` is NULL or NUL-terminated (this function's contract).
     Ok(unsafe { value_of(info, key) }?.map_or((String::new(), false), |value| (value, true)))
 }
 
-/// MPI_Info_get_string: the value, cut by the face to the buffer, and whether the key is set.
+/// MPI_Info_get_string: the value, which the binding truncates to the buffer, and whether the key
+/// is set.
 ///
 /// # Safety
 /// `key` must be NULL or a NUL-terminated string.
 pub unsafe fn info_get_string(info: Handle, key: *const c_char) -> Result<(String, bool)> {
-    // SAFETY: promised by the caller.
+    // SAFETY: `key` is NULL or NUL-terminated (this function's contract).
     unsafe { info_get(info, key) }
 }
 
-/// MPI_Info_get_valuelen: length without the NUL, and whether the key is set.
+/// MPI_Info_get_valuelen: the length without the NUL, and whether the key is set.
 ///
 /// # Safety
 /// `key` must be NULL or a NUL-terminated string.
 pub unsafe fn info_get_valuelen(info: Handle, key: *const c_char) -> Result<(i32, bool)> {
-    // SAFETY: promised by the caller.
+    // SAFETY: `key` is NULL or NUL-terminated (this function's contract).
     Ok(unsafe { value_of(info, key) }?.map_or((0, false), |value| (value.len() as i32, true)))
 }
 

@@ -1,12 +1,12 @@
-//! How the two sides of an intercommunicator come to terms: their leaders exchange words, each
-//! tells its own group.
+//! Agreement between the two sides of an intercommunicator: the leaders exchange words, and each
+//! broadcasts the result to its group.
 
 use std::sync::Arc;
 
 use towpath_base::ids::Plane;
 
 use crate::comm::{Comm, Remote};
-use crate::communicators::{Choice, insert, of_color};
+use crate::communicators::{SplitChoice, insert, of_color};
 use crate::constants::*;
 use crate::error::{Error, Result};
 use crate::face::Handle;
@@ -17,15 +17,15 @@ use crate::world;
 /// Tag of the leaders' messages on the internal plane.
 const LEADERS: i32 = 0;
 
-/// The two sides must decide alike which of them proposes: the one whose first process has the
-/// lower index.
+/// True if this side's proposals are used: the side whose first process has the lower index. Both
+/// sides must come to the same decision.
 pub(crate) fn is_low(comm: &Comm) -> bool {
     let remote = comm.remote.as_ref().expect("an intercommunicator");
     comm.group.peers[0] < remote.group.peers[0]
 }
 
-/// Every process of one side gets the words that the other side's rank 0 gave; `mine` counts at
-/// rank 0 only.
+/// Gives every process of one side the words of the other side's rank 0; `mine` is read on rank 0
+/// only.
 pub(crate) fn trade(comm: &Comm, mine: &[u64]) -> Result<Vec<u64>> {
     let remote = comm.remote.as_ref().expect("an intercommunicator");
     let (team, sequence) = internal::team_of(comm);
@@ -34,9 +34,9 @@ pub(crate) fn trade(comm: &Comm, mine: &[u64]) -> Result<Vec<u64>> {
     spread(&team, sequence, 0, theirs)
 }
 
-/// Every process gets the words of the leader, whose number only it knows, or fails as the leader
-/// has failed: a group must not wait for a leader that has given up. `mine` is what the leader has,
-/// `None` everywhere else.
+/// Broadcasts the words of the leader, whose number only the leader knows. If the leader has
+/// failed, every process fails, because the group must not wait for a leader that has given up.
+/// `mine` is the leader's outcome, and `None` on all other processes.
 pub(crate) fn spread(
     team: &towpath_engine::messages::Team,
     sequence: u32,
@@ -51,14 +51,14 @@ pub(crate) fn spread(
     let mut length = [words.len() as u64];
     internal::broadcast(team, sequence, leader, &mut length)?;
     words.resize(length[0] as usize, 0);
-    // The second message of the same call has its own turn in the order of messages, so the tag may
-    // be the same.
+    // Messages between two processes do not overtake each other, so the second broadcast of the
+    // same call may use the same tag.
     internal::broadcast(team, sequence, leader, &mut words)?;
     failure.map_or_else(|| heard(words), Err)
 }
 
-/// What a leader told: one word is the class of its error, for a context and whatever follows it
-/// are more.
+/// Interprets the words of a leader: a single word is the class of its error, since a success has
+/// at least two words.
 fn heard(words: Vec<u64>) -> Result<Vec<u64>> {
     match words[..] {
         [class] => {
@@ -68,23 +68,25 @@ fn heard(words: Vec<u64>) -> Result<Vec<u64>> {
     }
 }
 
-/// MPI_Comm_split of an intercommunicator: a color that only one side has gives MPI_COMM_NULL.
+/// MPI_Comm_split of an intercommunicator: a color that is used on one side only yields
+/// MPI_COMM_NULL.
 pub(crate) fn split(comm: &Arc<Comm>, color: i32, key: i32) -> Result<Handle> {
     let remote = comm.remote.as_ref().expect("an intercommunicator");
     let (team, sequence) = internal::team_of(comm);
-    let mine = internal::gather_everywhere(&team, sequence, &Choice::words(color, key))?;
+    let mine = internal::gather_everywhere(&team, sequence, &SplitChoice::words(color, key))?;
     let theirs = trade(comm, &mine)?;
     if color == UNDEFINED {
         return Ok(COMM_NULL);
     }
-    let (ours, others) = (Choice::read(&mine, &comm.group.peers), Choice::read(&theirs, &remote.group.peers));
+    let (ours, others) = (SplitChoice::read(&mine, &comm.group.peers), SplitChoice::read(&theirs, &remote.group.peers));
     let (ours, others) = (of_color(&ours, color), of_color(&others, color));
     if others.is_empty() {
         return Ok(COMM_NULL);
     }
     let context = if is_low(comm) { ours[0].context } else { others[0].context };
-    let group =
-        |members: &[&Choice]| Arc::new(Group::new(members.iter().map(|member| member.peer).collect(), world::me()));
+    let group = |members: &[&SplitChoice]| {
+        Arc::new(Group::new(members.iter().map(|member| member.peer).collect(), world::me()))
+    };
     let remote = Remote::new(group(&others), ours[0].local_context);
     insert(Comm::new(context, group(&ours), Some(remote), comm.errhandler()))
 }

@@ -36,8 +36,8 @@ pub fn comm_remote_group(comm: Handle) -> Result<Handle> {
     groups::insert(remote_group(comm)?)
 }
 
-/// What the leader learns for its group: the context of both groups, the members of the other, and
-/// the context of its own.
+/// What the leader obtains for its group: the context of the intercommunicator, the members of the
+/// other group, and the context of the own group.
 fn agree(local: &Comm, peer_comm: Handle, remote_leader: i32, tag: i32) -> Result<Vec<u64>> {
     let peers = world::comm(peer_comm)?;
     crate::point_to_point::check_tag(tag)?;
@@ -57,8 +57,8 @@ fn agree(local: &Comm, peer_comm: Handle, remote_leader: i32, tag: i32) -> Resul
     Ok(words)
 }
 
-/// MPI_Intercomm_create: the leaders exchange groups and contexts over `peer_comm`, then tell their
-/// groups.
+/// MPI_Intercomm_create: the leaders exchange groups and contexts over `peer_comm`, then broadcast
+/// them to their groups.
 pub fn intercomm_create(
     local_comm: Handle,
     local_leader: i32,
@@ -87,8 +87,8 @@ pub fn intercomm_create(
     insert(Comm::new(ContextId(words[0]), local.group.clone(), Some(remote), local.errhandler()))
 }
 
-/// MPI_Intercomm_merge: the side that says low comes first; where both say the same, the side with
-/// the lower process.
+/// MPI_Intercomm_merge: the group that passes `high = false` comes first; if both pass the same
+/// value, the group whose first process has the lower index.
 pub fn intercomm_merge(intercomm: Handle, high: bool) -> Result<Handle> {
     let comm = world::comm(intercomm)?;
     let Some(remote) = &comm.remote else {

@@ -1,5 +1,5 @@
-//! Messages that the object layer itself sends: small broadcasts and gathers that carry contexts
-//! and groups.
+//! Messages that the object layer itself sends: small broadcasts and gathers of contexts and
+//! groups.
 
 use towpath_base::ids::{ContextId, PeerIndex, Plane};
 use towpath_base::transfer::{Source, Target};
@@ -10,7 +10,7 @@ use towpath_collective::{Blocks, Buffer, Call, Element, Plan};
 use towpath_engine::Mode;
 use towpath_engine::messages::Team;
 
-use crate::comm::{Comm, Form};
+use crate::comm::{CallForm, Comm};
 use crate::constants::*;
 use crate::error::{Error, Result};
 use crate::lane::State;
@@ -19,14 +19,15 @@ use crate::runs::RunId;
 use crate::wait_target::WaitTarget;
 use crate::world;
 
-/// Runs a plan to its end.
+/// Runs a plan to completion.
 ///
 /// # Safety
 /// The memory that the plan was built for must live during the call.
 pub(crate) unsafe fn run(plan: Plan, sequence: u32) -> Result<()> {
     let lane = world::lane()?;
     let context = plan.context();
-    // SAFETY: promised by the caller.
+    // SAFETY: the memory that the plan was built for lives during the call (this function's
+    // contract), which waits for the run.
     let run = Box::new(unsafe { plan.start(sequence) });
     let id: RunId = lane.with(|state| state.runs.add(run, &mut state.engine));
     lane.nudge();
@@ -43,28 +44,28 @@ pub(crate) fn plan_failed(error: towpath_collective::PlanError) -> Error {
     Error::new(class, error.to_string())
 }
 
-/// The rank of `root` broadcasts `words` to the team.
+/// Broadcasts `words` from `root` to the team.
 pub(crate) fn broadcast(team: &Team, sequence: u32, root: usize, words: &mut [u64]) -> Result<()> {
     let plan = broadcast_plan(team, root, words)?;
-    // SAFETY: `words` lives during the call.
+    // SAFETY: the plan names only `words`, which is borrowed during the call.
     unsafe { run(plan, sequence) }
 }
 
-/// The plan of such a broadcast.
+/// The plan of a broadcast of `words`.
 pub(crate) fn broadcast_plan(team: &Team, root: usize, words: &mut [u64]) -> Result<Plan> {
     let call = Call { team, selection: world::selection()? };
     let data = Buffer { pointer: words.as_mut_ptr().cast(), count: words.len() as i64, element: Element::dense(8) };
     bcast(&call, root, &data).map_err(plan_failed)
 }
 
-/// Nobody goes on before everybody has come here.
+/// A barrier: no member returns before all have called this.
 pub(crate) fn synchronize(team: &Team, sequence: u32) -> Result<()> {
     let plan = barrier(&Call { team, selection: world::selection()? }).map_err(plan_failed)?;
-    // SAFETY: the plan moves no bytes.
+    // SAFETY: the plan moves no data.
     unsafe { run(plan, sequence) }
 }
 
-/// Everybody gives `mine` and gets the words of all, by rank.
+/// Gathers `mine` from all members. Returns the words of all, by rank.
 pub(crate) fn gather_everywhere(team: &Team, sequence: u32, mine: &[u64]) -> Result<Vec<u64>> {
     let mut all = vec![0u64; mine.len() * team.size()];
     let call = Call { team, selection: world::selection()? };
@@ -75,12 +76,12 @@ pub(crate) fn gather_everywhere(team: &Team, sequence: u32, mine: &[u64]) -> Res
         receive: Blocks::Equal { pointer: all.as_mut_ptr().cast(), count, element },
     };
     let plan = allgather(&call, &arguments).map_err(plan_failed)?;
-    // SAFETY: `mine` and `all` live during the call.
+    // SAFETY: the plan names only `mine` and `all`, which live during the call.
     unsafe { run(plan, sequence) }?;
     Ok(all)
 }
 
-/// Everybody gives as many words as it likes and gets the lists of all, by rank.
+/// Gathers lists of any length from all members. Returns the lists by rank.
 pub(crate) fn gather_lists(comm: &Comm, mine: &[u64]) -> Result<Vec<Vec<u64>>> {
     let (team, sequence) = team_of(comm);
     let lengths = gather_everywhere(&team, sequence, &[mine.len() as u64])?;
@@ -103,7 +104,7 @@ pub(crate) fn gather_lists(comm: &Comm, mine: &[u64]) -> Result<Vec<Vec<u64>>> {
             Buffer { pointer: mine.as_ptr().cast_mut().cast(), count: mine.len() as i64, element: element.clone() };
         let receive = Blocks::Varying { pointer: all.as_mut_ptr().cast(), counts, displacements, element };
         let plan = allgather(&call, &Allgather { send: Some(send), receive }).map_err(plan_failed)?;
-        // SAFETY: `mine` and `all` live during the call.
+        // SAFETY: the plan names only `mine` and `all`, which live during the call.
         unsafe { run(plan, sequence) }?;
     }
     let mut rest = &all[..];
@@ -115,10 +116,10 @@ pub(crate) fn gather_lists(comm: &Comm, mine: &[u64]) -> Result<Vec<Vec<u64>>> {
     Ok(lengths.into_iter().map(&mut next).collect())
 }
 
-/// Sends words to one process and receives as many as it sends, under the same context and tag.
+/// Sends words to one process and receives those that it sends under the same context and tag.
 ///
 /// # Errors
-/// MPI_ERR_PROC_ABORTED where the process is lost.
+/// MPI_ERR_PROC_ABORTED if the process is lost.
 pub(crate) fn exchange(peer: PeerIndex, context: ContextId, tag: i32, words: &[u64]) -> Result<Vec<u64>> {
     let lane = world::lane()?;
     let mut theirs = 0u64;
@@ -126,13 +127,13 @@ pub(crate) fn exchange(peer: PeerIndex, context: ContextId, tag: i32, words: &[u
     let round = |mine: &[u64], yours: &mut [u64]| {
         let target = Target::Bytes { pointer: yours.as_mut_ptr().cast(), length: size_of_val(yours) };
         let source = Source::Bytes { pointer: mine.as_ptr().cast(), length: size_of_val(mine) };
-        // SAFETY: both slices live until the two operations are complete below.
+        // SAFETY: `mine` and `yours` outlive both operations, which are waited for below.
         let (send, receive) = lane.with(|state| unsafe {
             let receive = state.engine.irecv(Some(peer), context, Some(tag), target);
             (state.engine.isend(peer, context, tag, 0, source, Mode::Standard), receive)
         });
         lane.nudge();
-        // Both end before either is looked at: they use the slices.
+        // Wait for both before checking either: they use the slices.
         let [received, sent] = [receive, send]
             .map(|id| lane.wait_for(|_: &State| WaitTarget::Members(context), |state| state.engine.take(id)));
         failure_of(&received).or_else(|| failure_of(&sent)).map_or(Ok(()), Err)
@@ -143,8 +144,8 @@ pub(crate) fn exchange(peer: PeerIndex, context: ContextId, tag: i32, words: &[u
     Ok(received)
 }
 
-/// The team of a communicator for its object management, and the sequence number of this call: part
-/// of the order of collective calls.
+/// The team of a communicator for its object management, and the sequence number of this call in
+/// the order of blocking collective calls.
 pub(crate) fn team_of(comm: &Comm) -> (Team, u32) {
-    (comm.team(Plane::Collective), comm.next_sequence(Form::Blocking))
+    (comm.team(Plane::Collective), comm.next_sequence(CallForm::Blocking))
 }

@@ -1,10 +1,11 @@
-//! The lane: engine, requests and collective runs of the process behind one lock, and the one
-//! waiting loop of Towpath.
+//! The lane: the engine, the requests and the collective runs of the process behind one lock, with
+//! the only waiting loop of Towpath.
 //!
-//! Nothing below `mpi` blocks; everything that waits, waits here. Below MPI_THREAD_MULTIPLE the
-//! lock is not taken. With several threads one waiting thread polls (it holds the baton) and the
-//! others sleep; whoever completes something wakes them, and a thread that leaves hands the baton
-//! on. Callbacks of the program run with no lock held.
+//! Nothing below `mpi` blocks; every wait happens here. Below MPI_THREAD_MULTIPLE the lock is not
+//! taken. With several threads, one waiting thread holds the baton and polls for the process; the
+//! others sleep. A thread that completes something wakes the sleepers, and a thread that gives up
+//! the baton wakes them so that another one can take it. Callbacks into the program run without a
+//! lock.
 
 use std::ops::{Deref, DerefMut};
 use std::sync::{Condvar, Mutex};
@@ -17,61 +18,63 @@ use towpath_wires::Wires;
 use crate::held_up::{self, Watchdog};
 use crate::request_table::Requests;
 use crate::runs::Runs;
-use crate::wait_target::{Published, WaitTarget};
+use crate::wait_target::{PublishedWait, WaitTarget};
 use crate::waiting::Waiting;
 
 /// What the lane's lock protects.
 pub struct State {
-    /// Matching, protocols, wires.
+    /// Matching, protocols and wires.
     pub engine: Engine<Wires>,
     /// The program's requests.
     pub requests: Requests,
-    /// Collective operations under way.
+    /// Collective operations in flight.
     pub runs: Runs,
-    /// Lines of boards for which threads sleep while another one polls.
+    /// Conditions on board lines for which threads sleep while another thread polls.
     pub(crate) watches: Vec<Watch>,
 }
 
 impl State {
-    /// Moves messages and collective runs, and looks at the lines for which other threads wait;
-    /// true when anything happened.
+    /// Advances messages and collective runs, and checks the board lines that other threads wait
+    /// for. Returns true if anything changed.
     pub fn progress(&mut self) -> bool {
         let moved = self.engine.progress();
         let posted = self.runs.post(&mut self.engine);
         moved | posted | (!self.watches.is_empty() && self.look())
     }
 
-    /// Takes the watches out whose lines are written; true when there was one.
+    /// Removes the watches whose condition holds. Returns true if there was one.
     #[cold]
     fn look(&mut self) -> bool {
         let before = self.watches.len();
-        // SAFETY: a watch is here only while its thread is in `Lane::sleep_for_line`, and this is
-        // under the lock.
+        // SAFETY: a watch is in the list only while its thread is in `Lane::sleep_for_line`, so the
+        // closure is alive; `&mut self` means that the lane's lock is held, so no other thread
+        // calls it.
         self.watches.retain(|watch| unsafe { !(*watch.0)() });
         self.watches.len() < before
     }
 }
 
-/// What a sleeping thread waits for; lies on its stack.
+/// The condition that a sleeping thread waits for. Points to a closure on that thread's stack.
 pub(crate) struct Watch(*mut (dyn FnMut() -> bool + 'static));
 
-// SAFETY: called under the lane's lock only, while the thread that owns what it refers to sleeps.
+// SAFETY: the closure is called only under the lane's lock, while the thread that owns it is
+// blocked in `Lane::sleep_for_line`.
 unsafe impl Send for Watch {}
 
-/// Rounds of progress before a wait where ranks fit on the cores: about a microsecond, in which
-/// other threads find the lane locked, so a quarter of it at MPI_THREAD_MULTIPLE. With more ranks
-/// than cores it is one round.
-const PATIENCE: u32 = 64;
+/// Rounds of progress before a wait if each rank has a core: about a microsecond. Other threads
+/// find the lane locked meanwhile, so MPI_THREAD_MULTIPLE uses a quarter of it. An oversubscribed
+/// host uses one round.
+const SPIN_ROUNDS: u32 = 64;
 
-/// A lane.
+/// A lane: shared state, its lock, and the baton.
 pub struct Lane {
     locked: AtomicU32,
-    /// Whether several threads may call MPI at the same time.
+    /// True if several threads may call MPI concurrently.
     shared: AtomicBool,
     state: UnsafeCell<State>,
-    /// Rounds of progress that a blocking call makes before it waits in `wait_for`.
-    patience: AtomicU32,
-    /// 1 while a thread polls and may sleep for the process.
+    /// Rounds of progress that a blocking call makes before it calls `wait_for`.
+    spin_rounds: AtomicU32,
+    /// 1 while a thread polls, and may sleep, for the process.
     baton: AtomicU32,
     waiting: UnsafeCell<Waiting>,
     sleepers: AtomicU32,
@@ -79,11 +82,11 @@ pub struct Lane {
     changed: Condvar,
 }
 
-// SAFETY: `state` is touched under `locked` only and `waiting` under `baton`, or by the only thread
-// that calls MPI.
+// SAFETY: `state` is accessed only while `locked` is held and `waiting` only while `baton` is held,
+// or, if `shared` is false, only by the one thread that calls MPI.
 unsafe impl Sync for Lane {}
 
-/// The state of a lane, held by this thread.
+/// Guard for exclusive access to the state of a lane; dropping it releases the lock.
 pub struct Held<'a> {
     lane: &'a Lane,
     shared: bool,
@@ -94,7 +97,7 @@ impl Deref for Held<'_> {
 
     #[inline(always)]
     fn deref(&self) -> &State {
-        // SAFETY: this thread holds the lock, or is the only one that calls MPI.
+        // SAFETY: this guard holds the lock, or this thread is the only one that calls MPI.
         unsafe { &*self.lane.state.get() }
     }
 }
@@ -102,7 +105,8 @@ impl Deref for Held<'_> {
 impl DerefMut for Held<'_> {
     #[inline(always)]
     fn deref_mut(&mut self) -> &mut State {
-        // SAFETY: as above, and `self` is borrowed alone.
+        // SAFETY: this guard holds the lock, or this thread is the only one that calls MPI; `&mut
+        // self` rules out another reference through the guard.
         unsafe { &mut *self.lane.state.get() }
     }
 }
@@ -117,13 +121,13 @@ impl Drop for Held<'_> {
 }
 
 impl Lane {
-    /// A lane around a state.
+    /// Creates a lane around `state`.
     pub fn new(state: State, waiting: Waiting) -> Lane {
         Lane {
             locked: AtomicU32::new(0),
             shared: AtomicBool::new(false),
             state: UnsafeCell::new(state),
-            patience: AtomicU32::new(1),
+            spin_rounds: AtomicU32::new(1),
             baton: AtomicU32::new(0),
             waiting: UnsafeCell::new(waiting),
             sleepers: AtomicU32::new(0),
@@ -132,7 +136,7 @@ impl Lane {
         }
     }
 
-    /// Takes the lock from now on (MPI_THREAD_MULTIPLE).
+    /// Turns locking on (MPI_THREAD_MULTIPLE).
     pub fn share(&self) {
         self.shared.store(true, Ordering::SeqCst);
     }
@@ -143,9 +147,9 @@ impl Lane {
         f(&mut self.hold())
     }
 
-    /// The state, until the result is dropped: what [`Lane::with`] does, for the small path, where
-    /// a closure would have its arguments carried through memory. The holder must not call back
-    /// into the program or into the lane.
+    /// Locks the state until the guard is dropped. The fast path uses this instead of
+    /// [`Lane::with`], whose closure passes its captures through memory. The holder must not call
+    /// back into the program or into the lane.
     #[inline(always)]
     pub fn hold(&self) -> Held<'_> {
         let shared = self.shared.load(Ordering::Relaxed);
@@ -155,20 +159,21 @@ impl Lane {
         Held { lane: self, shared }
     }
 
-    /// Rounds of progress for a blocking call to try before it waits in [`Lane::wait_for`].
+    /// Rounds of progress that a blocking call should make before it calls [`Lane::wait_for`].
     #[inline]
-    pub fn patience(&self) -> u32 {
-        self.patience.load(Ordering::Relaxed)
+    pub fn spin_rounds(&self) -> u32 {
+        self.spin_rounds.load(Ordering::Relaxed)
     }
 
-    /// Says whether there are more ranks than cores, which is learnt while the other ranks start.
-    pub fn choose_patience(&self, crowded: bool) {
-        let rounds = match (crowded, self.shared.load(Ordering::Relaxed)) {
+    /// Chooses the number of spin rounds. Whether the host is oversubscribed becomes known only
+    /// while the other ranks start.
+    pub fn choose_spin_rounds(&self, oversubscribed: bool) {
+        let rounds = match (oversubscribed, self.shared.load(Ordering::Relaxed)) {
             (true, _) => 1,
-            (false, true) => PATIENCE / 4,
-            (false, false) => PATIENCE,
+            (false, true) => SPIN_ROUNDS / 4,
+            (false, false) => SPIN_ROUNDS,
         };
-        self.patience.store(rounds, Ordering::Relaxed);
+        self.spin_rounds.store(rounds, Ordering::Relaxed);
     }
 
     #[cold]
@@ -180,9 +185,9 @@ impl Lane {
         }
     }
 
-    /// One round of progress, including the local work of collectives; true when anything happened.
-    /// For the thread that waits: nothing tells a thread that sleeps in the kernel, as
-    /// [`Lane::poll_in_passing`] does.
+    /// Makes one round of progress, including the local work of collectives. Returns true if
+    /// anything changed. For the waiting thread only: unlike [`Lane::poll_in_passing`], it does not
+    /// wake a thread that sleeps in the kernel.
     fn poll(&self) -> bool {
         let moved = self.with(State::progress);
         let worked = self.compute();
@@ -192,7 +197,7 @@ impl Lane {
         moved || worked
     }
 
-    /// Runs the local work of collective runs that is ready, with the lock released meanwhile.
+    /// Runs the local work of collective runs that is ready, without holding the lock.
     fn compute(&self) -> bool {
         let mut worked = false;
         while let Some(mut job) = self.with(|state| state.runs.take_work()) {
@@ -203,28 +208,28 @@ impl Lane {
         worked
     }
 
-    /// Runs `f` as the thread that polls; `None` when another thread does. The only thread that
-    /// calls MPI never finds the baton taken, and takes it without a locked instruction.
+    /// Runs `f` with the baton; `None` if another thread holds it. If only one thread calls MPI,
+    /// the baton is always free and needs no atomic read-modify-write.
     #[inline]
     fn with_baton<R>(&self, f: impl FnOnce(&mut Waiting) -> R) -> Option<R> {
         let shared = self.shared.load(Ordering::Relaxed);
         if shared && self.baton.compare_exchange(0, 1, Ordering::SeqCst, Ordering::Relaxed).is_err() {
             return None;
         }
-        // SAFETY: this thread has the baton, or is the only one that calls MPI; `f` does not come
-        // here again.
+        // SAFETY: this thread holds the baton, or is the only one that calls MPI, and `f` does not
+        // re-enter `with_baton`.
         let result = f(unsafe { &mut *self.waiting.get() });
         if shared {
             self.baton.store(0, Ordering::SeqCst);
-            // A thread that found the baton taken sleeps until somebody tells it that it may poll
-            // itself.
+            // A thread that found the baton taken sleeps until it is woken, so wake it now: it may
+            // poll itself.
             self.announce();
         }
         Some(result)
     }
 
-    /// Waits until `ready` has a result, making progress meanwhile. `target` says what for; it is
-    /// asked when the wait comes to its first sleep, for those who want to know where a job hangs.
+    /// Makes progress until `ready` returns a result. `target` describes what is waited for. It is
+    /// called only before the first sleep, for tools that show where a job hangs.
     pub fn wait_for<R>(
         &self,
         target: impl Fn(&State) -> WaitTarget,
@@ -250,7 +255,7 @@ impl Lane {
         ready: &mut impl FnMut(&mut State) -> Option<R>,
     ) -> R {
         waiting.reset();
-        let mut published = Published::default();
+        let mut published = PublishedWait::default();
         let mut watch = Watchdog::default();
         loop {
             let moved = self.poll();
@@ -282,8 +287,8 @@ impl Lane {
         }
     }
 
-    /// Looks for room that others wait for, and tells the user when this process has waited long
-    /// for room.
+    /// Looks for memory to grant to waiting senders, and tells the user if this process has waited
+    /// long for a receiver.
     #[cold]
     fn look_at_flow(&self, watch: &Watchdog, waiting: &Waiting) {
         self.with(|state| state.engine.look_for_room());
@@ -294,8 +299,8 @@ impl Lane {
         }
     }
 
-    /// Waits until `ready` says true, which it does after another process has written a line on a
-    /// board of this context.
+    /// Waits until `ready` returns true, after another process has written a line on a board of
+    /// this context.
     pub fn wait_for_line(&self, context: ContextId, ready: &mut dyn FnMut() -> bool) {
         loop {
             let polled = self.with_baton(|waiting| {
@@ -311,27 +316,31 @@ impl Lane {
         }
     }
 
-    /// Sleeps until the thread with the baton has seen the line, moved something else, or hands the
-    /// baton over; true when `ready` is.
+    /// Sleeps until the thread with the baton has seen the line, made other progress, or released
+    /// the baton. Returns true if `ready` does.
     fn sleep_for_line(&self, ready: &mut dyn FnMut() -> bool) -> bool {
         let watch: *mut (dyn FnMut() -> bool + '_) = ready;
-        // SAFETY: only the lifetime is lost; the watch is taken back below, before `ready` ends.
+        // SAFETY: the transmute only erases the lifetime of the closure. The watch is removed
+        // below, before `ready` goes out of scope, and nothing calls it after that.
         let watch = unsafe { std::mem::transmute::<*mut (dyn FnMut() -> bool + '_), *mut dyn FnMut() -> bool>(watch) };
         self.with(|state| state.watches.push(Watch(watch)));
-        // The thread with the baton may sleep without having looked at this line: it looks now.
+        // The thread with the baton may be asleep without having checked this line: make it check
+        // now.
         crate::world::wake_myself();
-        // SAFETY: called under the lock, like the poller's calls.
+        // SAFETY: `sleep` calls this under the lane's lock, so the poller does not call `watch` at
+        // the same time, and `ready` is still borrowed by this function.
         let done = self.sleep(&mut |_| unsafe { (*watch)() }.then_some(())).is_some();
         self.with(|state| state.watches.retain(|other| !std::ptr::addr_eq(other.0, watch)));
         done
     }
 
-    /// Sleeps until the thread with the baton has moved something or hands the baton over.
+    /// Sleeps until the thread with the baton has made progress or released the baton.
     fn sleep<R>(&self, ready: &mut impl FnMut(&mut State) -> Option<R>) -> Option<R> {
         self.sleepers.fetch_add(1, Ordering::SeqCst);
         let guard = self.epoch.lock().unwrap();
         let result = self.with(&mut *ready);
-        // The baton is free again when its holder left between our try and now: do not sleep then.
+        // If the holder of the baton has released it since this thread tried to take it, no thread
+        // polls: do not sleep.
         if result.is_none() && self.baton.load(Ordering::SeqCst) != 0 {
             let before = *guard;
             drop(self.changed.wait_while(guard, |epoch| *epoch == before).unwrap());
@@ -340,7 +349,7 @@ impl Lane {
         result
     }
 
-    /// Tells sleeping threads that something changed.
+    /// Wakes sleeping threads after something changed.
     #[inline]
     pub fn announce(&self) {
         if self.shared.load(Ordering::Relaxed) {
@@ -355,9 +364,9 @@ impl Lane {
         }
     }
 
-    /// Wakes this process's own waiting thread after another thread did something that it may wait
-    /// for. A receive is that too: a message of this process to itself may end with it, or its
-    /// acknowledgement wait for progress.
+    /// Wakes the thread of this process that sleeps in the kernel, after another thread did
+    /// something that it may wait for. Posting a receive counts: it may complete a message from
+    /// this process to itself, or its acknowledgement may need progress.
     #[inline]
     pub fn nudge(&self) {
         if self.shared.load(Ordering::Relaxed) {
@@ -366,17 +375,17 @@ impl Lane {
         }
     }
 
-    /// One round of progress for a call that does not wait; true when anything happened.
+    /// Makes one round of progress for a call that does not wait. Returns true if anything changed.
     pub fn poll_in_passing(&self) -> bool {
         let moved = self.poll();
         if moved {
-            // It may be what the thread with the baton sleeps for in the kernel.
+            // The thread with the baton may sleep in the kernel and wait for just this.
             self.nudge();
         }
         moved
     }
 
-    /// One round of progress for a failing MPI_Test or MPI_Iprobe.
+    /// Makes one round of progress for an unsuccessful MPI_Test or MPI_Iprobe.
     pub fn poll_for_test(&self) {
         if self.poll_in_passing() {
             return;

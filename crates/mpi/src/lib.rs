@@ -1,8 +1,9 @@
-//! The objects of the standard, one module per chapter, and the only process-wide state of Towpath.
+//! The MPI objects and functions, one module per chapter of the standard, and the only process-wide
+//! state of Towpath.
 //!
-//! Chapters (bodies of the C functions): `environment`, `errors`, `info`, `groups`,
+//! Modules with bodies of the C functions: `environment`, `errors`, `info`, `groups`,
 //! `communicators`, `intercommunicators`, `attributes`, `topologies`, `point_to_point`, `requests`,
-//! `status`, `datatypes`, `operations`, `collectives`, `processes`. The other modules are the
+//! `status`, `datatypes`, `operations`, `collectives`, `processes`. The other modules implement the
 //! objects behind them.
 
 pub mod attributes;

@@ -1,13 +1,13 @@
-//! Which process takes which node of a graph, so that neighbours run near each other: a pure
-//! function of graph and distances.
+//! Mapping of a graph's nodes to places, so that neighbours run near each other: a pure function of
+//! graph and distances.
 //!
 //! Dual recursive bisection (Pellegrini, 1994; TreeMatch of Jeannot, Mercier and Tessier, 2014,
-//! does the same on trees from below): the places are parted where they are farthest apart, the
-//! nodes so that little weight is cut, and so on in both parts (`bisection`); then pairs of nodes
-//! change places as long as that helps (`swaps`). The result never costs more than leaving
-//! everything as it is, which is kept when nothing is better. Everything is in whole numbers and in
-//! a fixed order: the same arguments give the same result. O((n + m) log^2 n) for n nodes and m
-//! edges: 4096 nodes with six neighbours take less than half a second of a core.
+//! does the same on trees, bottom-up): split the places where they are farthest apart, split the
+//! nodes so that the cut has little weight, and recurse into both parts (`bisection`). Then pairs
+//! of nodes exchange places while that lowers the cost (`swaps`). The result never costs more than
+//! the identity mapping, which is kept if nothing is better. All arithmetic is on integers and in a
+//! fixed order, so the result is deterministic. O((n + m) log^2 n) for n nodes and m edges: 4096
+//! nodes with six neighbours take less than half a second on one core.
 
 mod bisection;
 mod swaps;
@@ -16,24 +16,24 @@ mod tests;
 
 use std::collections::BTreeMap;
 
-use towpath_machine::levels::{Distances, Side};
+use towpath_machine::levels::{Distances, MeshSide};
 
-/// Heavier edges count as this: sums of all costs stay within 63 bits.
+/// Upper limit of an edge's weight, which keeps sums of all costs within 63 bits.
 const HEAVIEST: u64 = i32::MAX as u64;
 
-/// An undirected graph with weights, and orders in which nodes that follow each other are near.
+/// An undirected, weighted graph, with node orders in which consecutive nodes are close.
 #[derive(Clone, Debug)]
 pub(crate) struct Graph {
-    /// Neighbours of each node with the weight of the edge.
+    /// Neighbours of each node, with the weight of the edge.
     edges: Vec<Vec<(u32, i64)>>,
-    /// Keys by which nodes can be sorted into an order that makes good parts, rows of a grid for
-    /// instance.
+    /// Sort keys of the nodes. Sorting by them gives an order whose prefixes are good parts, for
+    /// example the rows of a grid.
     orders: Vec<Vec<u32>>,
 }
 
 impl Graph {
-    /// A graph from directed edges, which add up; those from a node to itself cost nothing
-    /// anywhere.
+    /// Creates a graph from directed edges, whose weights are added up; self-loops are ignored,
+    /// since they cost the same everywhere.
     pub(crate) fn new(nodes: usize, edges: impl Iterator<Item = (usize, usize, u64)>) -> Graph {
         let mut lists: Vec<Vec<(u32, u64)>> = vec![Vec::new(); nodes];
         for (from, to, weight) in edges.filter(|(from, to, weight)| from != to && *weight > 0) {
@@ -43,13 +43,13 @@ impl Graph {
         Graph { edges: lists.into_iter().map(merged).collect(), orders: vec![(0..nodes as u32).collect()] }
     }
 
-    /// With a further order.
+    /// Adds a node order.
     pub(crate) fn with_order(mut self, keys: Vec<u32>) -> Graph {
         self.orders.push(keys);
         self
     }
 
-    /// With nodes that have no edges, until there are so many.
+    /// Adds nodes without edges until there are `nodes`.
     fn padded(&self, nodes: usize) -> Graph {
         let mut padded = self.clone();
         padded.edges.resize(nodes, Vec::new());
@@ -59,7 +59,7 @@ impl Graph {
         padded
     }
 
-    /// Weight times distance, summed over all edges: `places[node]` is the place of a node.
+    /// Weight times distance, summed over all edges; `places[node]` is the place of a node.
     pub(crate) fn cost(&self, places: &[usize], distances: &Distances) -> u64 {
         let of_node = |(node, list): (usize, &Vec<(u32, i64)>)| {
             let later = list.iter().filter(move |(other, _)| *other as usize > node);
@@ -71,7 +71,7 @@ impl Graph {
     }
 }
 
-/// Sorted, with the weights of equal neighbours added up.
+/// Sorts the list and adds up the weights of equal neighbours.
 fn merged(list: Vec<(u32, u64)>) -> Vec<(u32, i64)> {
     let mut sums: BTreeMap<u32, u64> = BTreeMap::new();
     for (other, weight) in list {
@@ -81,29 +81,33 @@ fn merged(list: Vec<(u32, u64)>) -> Vec<(u32, i64)> {
     sums.into_iter().map(|(other, weight)| (other, weight as i64)).collect()
 }
 
-/// Where the nodes go.
+/// A mapping of nodes to places.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Mapping {
+pub(crate) struct RankMapping {
     /// The place of each node.
     pub(crate) places: Vec<usize>,
-    /// The cost when node i is at place i.
+    /// The cost if node i is at place i.
     pub(crate) before: u64,
-    /// The cost now.
+    /// The cost of this mapping.
     pub(crate) after: u64,
 }
 
-/// Finds a place for each node; there must be at least as many places as nodes.
-pub(crate) fn map(graph: &Graph, distances: &Distances) -> Mapping {
+/// Finds a place for each node.
+///
+/// # Panics
+/// If there are fewer places than nodes.
+pub(crate) fn map(graph: &Graph, distances: &Distances) -> RankMapping {
     let nodes = graph.edges.len();
     assert!(nodes <= distances.places(), "every node needs a place");
     let identity: Vec<usize> = (0..nodes).collect();
     let before = graph.cost(&identity, distances);
-    let stay = Mapping { places: identity, before, after: before };
+    let stay = RankMapping { places: identity, before, after: before };
     if before == 0 || !distances.differ() {
         return stay;
     }
     let padded = graph.padded(distances.places());
-    let sides: &[Side] = if distances.have_mesh() { &[Side::Longer, Side::Shorter] } else { &[Side::Longer] };
+    let sides: &[MeshSide] =
+        if distances.have_mesh() { &[MeshSide::Longer, MeshSide::Shorter] } else { &[MeshSide::Longer] };
     let bisected = sides.iter().map(|&side| bisection::places(&padded, distances, side));
     let starts = bisected.chain([(0..distances.places()).collect()]);
     let improved = starts.map(|places| swaps::improved(&padded, distances, places));
@@ -113,5 +117,5 @@ pub(crate) fn map(graph: &Graph, distances: &Distances) -> Mapping {
     }
     places.truncate(nodes);
     let after = graph.cost(&places, distances);
-    if after < before { Mapping { places, before, after } } else { stay }
+    if after < before { RankMapping { places, before, after } } else { stay }
 }

@@ -6,11 +6,11 @@ use towpath_engine::MessageId;
 
 use crate::comm::Comm;
 
-/// A message that only its handle can receive now.
+/// A message that only its handle can receive.
 #[derive(Debug)]
 pub struct Matched {
-    /// The engine's name of it.
+    /// The engine's identifier of the message.
     pub message: MessageId,
-    /// The communicator it was probed on.
+    /// The communicator on which it was probed.
     pub comm: Arc<Comm>,
 }

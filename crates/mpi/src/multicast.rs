@@ -1,10 +1,10 @@
-//! The group by which the blocking collectives of a communicator reach all its hosts at once: made
-//! when the first of them can use one, left when the communicator is freed.
+//! The multicast group by which the blocking collectives of a communicator reach all its hosts at
+//! once. It is made when the first of them can use it, and left when the communicator is freed.
 //!
-//! The first rank of each host on a communicator is the one that receives, and passes on inside its
-//! host. Any rank may send. All members take these steps in the same calls, because all come to the
-//! same answers: they tell each other how frames reach the others, join the group, and try it with
-//! a few empty messages. Where not everybody hears one of them, there is no group.
+//! The first rank of the communicator on each host receives, and passes the data on inside its
+//! host. Any rank may send. All members take these steps in the same calls, because all make the
+//! same decisions: they exchange how frames reach the others, join the group, and test it with a
+//! few empty messages. If a host receives none of these, there is no group.
 
 use std::sync::Arc;
 
@@ -17,7 +17,7 @@ use towpath_collective::multicast::{self as cast, Cast};
 use towpath_collective::{Buffer, Call, Failure, Operation, Pays, Selection};
 use towpath_engine::messages::Team;
 
-use crate::comm::{Comm, Form};
+use crate::comm::{CallForm, Comm};
 use crate::error::Result;
 use crate::internal::{gather_everywhere, plan_failed, run};
 use crate::lane::{Lane, State};
@@ -25,68 +25,69 @@ use crate::runs::failed;
 use crate::wait_target::WaitTarget;
 use crate::world;
 
-/// What a communicator knows of its group.
+/// What is known about the group of a communicator.
 #[derive(Debug)]
-pub(crate) enum Place {
-    /// So many calls could have used one, if there is one.
+pub(crate) enum MulticastState {
+    /// Number of calls that could have used a group, if there is one.
     Unknown(u32),
-    /// There is none: too few hosts, or frames to a group do not reach them.
+    /// There is no group: too few hosts, or multicast frames do not reach them.
     Missing,
-    /// Made.
-    Made(Box<Group>),
+    /// The group exists.
+    Made(Box<JoinedGroup>),
 }
 
-impl Default for Place {
-    fn default() -> Place {
-        Place::Unknown(0)
+impl Default for MulticastState {
+    fn default() -> MulticastState {
+        MulticastState::Unknown(0)
     }
 }
 
 /// A group that this process has joined.
 #[derive(Debug)]
-pub(crate) struct Group {
+pub(crate) struct JoinedGroup {
     number: u32,
     chunk: u16,
     pays: Pays,
     /// The ranks of each host.
     hosts: Vec<Vec<usize>>,
-    /// Which of them is mine.
+    /// Index of this process's host in `hosts`.
     own: usize,
-    /// This process has sent already.
+    /// True once this process has sent to the group.
     sends: bool,
 }
 
-/// Groups that this process has given numbers to; a number is its own and one of these, each of 16
-/// bits.
+/// Number of groups that this process has numbered. The upper 16 bits of a group number are the
+/// rank of the process, the lower 16 a value of this counter.
 static NUMBERS: AtomicU32 = AtomicU32::new(0);
-/// Numbers that a communicator takes: one for each way by which its frames may go, so that nothing
-/// of one attempt is taken for the next.
+/// Group numbers per communicator: one for each carrier, so that frames of one attempt are not
+/// taken for frames of the next.
 const NUMBERS_EACH: u32 = 2;
-/// As many calls go by messages before a group is made, which takes as long as several of them.
+/// Calls that run by messages before a group is made, which takes as long as several of them.
 const CALLS: u32 = 8;
-/// Before anything is known about frames. A group pays for nothing else: up to the first messages
-/// are quicker, since they need no answer; beyond the second the copies that receivers make cost
-/// more than what the sender saves.
+/// Lengths for which a group can pay off, before anything is known about its frames. Up to the
+/// first, messages are faster, because they need no answer. Beyond the second, the copies that
+/// receivers make cost more than the sender saves.
 const MAY_PAY: Pays = Pays(4 << 10, 256 << 10);
-/// Only where it is forced.
+/// Multicast is used only if it is forced.
 const NEVER: Pays = Pays(0, 0);
-/// What fits into so many frames goes by messages: those need no answer, so that many are under way
-/// at a time.
+/// Data that fits into this many frames goes by messages: they need no answer, so many are in
+/// flight at a time.
 const FEW_FRAMES: i64 = 5;
-/// With more frames that go one by one, connections are quicker where they carry large messages,
-/// because the system makes frames of 64 KiB at once.
+/// With more frames than this, sent one by one, connections are faster if they carry large
+/// messages, because the kernel turns 64 KiB into frames at once.
 const STREAM_FRAMES: i64 = 12;
-/// Empty messages by which a new group is tried: some may get lost on any network.
+/// Empty messages that test a new group. Any network may drop some.
 const TRIALS: usize = 3;
 
-/// Executes a call by multicast; `None` when it must be done otherwise.
+/// Executes a call by multicast; `None` if it must run otherwise.
 ///
 /// # Safety
-/// The memory that the operation names must be as the standard asks.
+/// The memory that the operation names must be as the standard requires for the buffers of the
+/// call.
 pub(crate) unsafe fn try_execute(comm: &Comm, operation: &Operation, selection: &Selection) -> Option<Result<()>> {
     let size = comm.group.peers.len();
     let is_wanted = |pays: Pays| cast::is_wanted(operation, selection, size, pays);
-    // What no group could be for is known from the call alone, and most calls are that.
+    // Most calls can be rejected from their arguments alone: no group would be of use.
     if size <= FEWEST_RECEIVERS
         || !is_wanted(MAY_PAY)
         || !world::lane().is_ok_and(|lane| lane.hold().engine.wire().clic().is_some_and(Clic::reaches_all))
@@ -94,7 +95,7 @@ pub(crate) unsafe fn try_execute(comm: &Comm, operation: &Operation, selection: 
         return None;
     }
     let mut place = comm.cast.lock().unwrap();
-    if let Place::Unknown(calls) = &mut *place {
+    if let MulticastState::Unknown(calls) = &mut *place {
         *calls += 1;
         if *calls <= CALLS && !is_wanted(NEVER) {
             return None;
@@ -104,17 +105,20 @@ pub(crate) unsafe fn try_execute(comm: &Comm, operation: &Operation, selection: 
             Err(error) => return Some(Err(error)),
         }
     }
-    let Place::Made(group) = &mut *place else { return None };
+    let MulticastState::Made(group) = &mut *place else { return None };
     if !is_wanted(group.pays) {
         return None;
     }
-    // SAFETY: promised by the caller.
+    // SAFETY: the memory that the operation names is as the standard requires for the buffers of
+    // the call (this function's contract).
     Some(unsafe { execute(comm, group, operation, selection) })
 }
 
+/// Executes a call through the group.
+///
 /// # Safety
 /// As [`try_execute`].
-unsafe fn execute(comm: &Comm, group: &mut Group, operation: &Operation, selection: &Selection) -> Result<()> {
+unsafe fn execute(comm: &Comm, group: &mut JoinedGroup, operation: &Operation, selection: &Selection) -> Result<()> {
     let team = comm.team(Plane::Collective);
     let mut bytes = match operation {
         Operation::Barrier => vec![0; team.size()],
@@ -122,19 +126,24 @@ unsafe fn execute(comm: &Comm, group: &mut Group, operation: &Operation, selecti
     };
     let parts = cast::parts(operation, &Call { team: &team, selection }, &mut bytes).map_err(plan_failed)?;
     if let Some(before) = parts.before {
-        // SAFETY: promised by the caller; `bytes` lives until the end.
-        unsafe { run(before, comm.next_sequence(Form::Blocking)) }?;
+        // SAFETY: the memory that the operation names lives during the call (this function's
+        // contract), and so does `bytes`.
+        unsafe { run(before, comm.next_sequence(CallForm::Blocking)) }?;
     }
-    // SAFETY: as above.
+    // SAFETY: the memory behind `parts.data` is part of the operation's, which lives during the
+    // call (this function's contract), or of `bytes`.
     unsafe { group.broadcast(comm, parts.root, &parts.data, selection) }
 }
 
-impl Group {
+impl JoinedGroup {
+    /// Broadcasts `data` from `root`, between the hosts and then inside each.
+    ///
     /// # Safety
-    /// The memory of the data must live and be left alone during the call.
+    /// The memory of the data must live during the call, and nothing else may access it.
     unsafe fn broadcast(&mut self, comm: &Comm, root: usize, data: &Buffer, selection: &Selection) -> Result<()> {
-        let sequence = comm.next_sequence(Form::Blocking);
-        // SAFETY: promised by the caller.
+        let sequence = comm.next_sequence(CallForm::Blocking);
+        // SAFETY: the memory of `data` lives during the call, and nothing else accesses it (this
+        // function's contract).
         let outcome = unsafe { self.between_hosts(comm, root, data) }?;
         let mates = &self.hosts[self.own];
         let is_near = mates.contains(&root);
@@ -144,16 +153,17 @@ impl Group {
             let team = Team { rank: place(comm.rank), peers, ..comm.team(Plane::Collective) };
             let source = if is_near { root } else { mates[0] };
             let plan = cast::pass_on(&Call { team: &team, selection }, place(source), data).map_err(plan_failed)?;
-            // SAFETY: promised by the caller.
+            // SAFETY: the plan names only the memory of `data`, which lives during the call (this
+            // function's contract).
             unsafe { run(plan, sequence) }?;
         }
         outcome.map_err(failed)
     }
 
-    /// From the root to the first ranks of the other hosts.
+    /// Sends the data from the root to the first rank of each other host.
     ///
     /// # Safety
-    /// As [`Group::broadcast`].
+    /// As [`JoinedGroup::broadcast`].
     unsafe fn between_hosts(
         &mut self,
         comm: &Comm,
@@ -163,19 +173,21 @@ impl Group {
         let mates = &self.hosts[self.own];
         let receives = comm.rank == mates[0] && !mates.contains(&root);
         let lane = world::lane()?;
-        let mut link = Link { lane, number: self.number, chunk: self.chunk, root: comm.group.peers[root] };
+        let mut link = RootMessages { lane, number: self.number, chunk: self.chunk, root: comm.group.peers[root] };
         Ok(if comm.rank == root {
             if !self.sends {
                 let receivers: Vec<PeerIndex> = self.others().map(|ranks| comm.group.peers[ranks[0]]).collect();
                 lane.with(|state| wire(state).send_to_group(self.number, self.chunk, &receivers));
                 self.sends = true;
             }
-            // SAFETY: promised by the caller.
+            // SAFETY: the memory of `data` lives and does not change during the call (this
+            // function's contract).
             unsafe { cast::send(data, &mut link) }
         } else if receives {
             lane.with(|state| wire(state).listen_to(link.root, self.number, self.chunk));
             lane.nudge();
-            // SAFETY: promised by the caller.
+            // SAFETY: the memory of `data` lives during the call, and nothing else accesses it
+            // (this function's contract).
             unsafe { cast::receive(data, &mut link) }
         } else {
             Ok(())
@@ -188,23 +200,23 @@ impl Group {
     }
 }
 
-/// The wire by which groups are reached.
+/// The wire that reaches groups.
 ///
 /// # Panics
-/// Where there is none: then there is no group.
+/// If there is no CLIC wire; then there is no group.
 fn wire(state: &mut State) -> &mut Clic {
     state.engine.wire_mut().clic_mut().expect("a group is reached by frames")
 }
 
-/// Messages of one root, waited for in the lane's loop.
-struct Link {
+/// Messages of one root. Waits in the lane's loop.
+struct RootMessages {
     lane: &'static Lane,
     number: u32,
     chunk: u16,
     root: PeerIndex,
 }
 
-impl Cast for Link {
+impl Cast for RootMessages {
     fn longest(&self) -> usize {
         Clic::longest_broadcast(self.chunk)
     }
@@ -230,33 +242,33 @@ impl Cast for Link {
     }
 }
 
-/// What all members must know of each other: everything in one word.
+/// Packs what the members must know about each other into one word.
 fn said(reach: Option<Reach>, streams: bool, number: u32) -> u64 {
     let Some(Reach { raw, chunk, .. }) = reach else { return 0 };
     1 | u64::from(raw) << 1 | u64::from(streams) << 2 | u64::from(chunk) << 16 | u64::from(number) << 32
 }
 
-/// Whether somebody's large messages go by connections.
+/// True if the large messages of a member go by connections.
 fn streams(said: &[u64]) -> bool {
     said.iter().any(|said| said >> 2 & 1 != 0)
 }
 
-/// For which lengths a group pays whose frames carry so much, and go by this carrier; large
-/// messages go by connections, or not.
+/// Lengths for which a group pays off whose frames carry `chunk` bytes over this carrier; `streams`
+/// if large messages go by connections.
 fn pays(chunk: u16, by: Carrier, streams: bool) -> Pays {
     let most = if streams && by == Carrier::Raw { STREAM_FRAMES * i64::from(chunk) } else { i64::MAX };
     Pays(MAY_PAY.0.max(FEW_FRAMES * i64::from(chunk)), MAY_PAY.1.min(most))
 }
 
-/// True when all members say so.
+/// True if `mine` is true for all members.
 fn all_say(comm: &Comm, mine: bool) -> Result<bool> {
     let team = comm.team(Plane::Collective);
-    let all = gather_everywhere(&team, comm.next_sequence(Form::Blocking), &[u64::from(mine)])?;
+    let all = gather_everywhere(&team, comm.next_sequence(CallForm::Blocking), &[u64::from(mine)])?;
     Ok(all.iter().all(|said| *said != 0))
 }
 
 #[cold]
-fn establish(comm: &Comm) -> Result<Place> {
+fn establish(comm: &Comm) -> Result<MulticastState> {
     let world = world::world()?;
     let (peers, host_of) = (&comm.group.peers, &world.job.node_of_rank);
     let mut hosts: Vec<(u32, Vec<usize>)> = Vec::new();
@@ -268,33 +280,35 @@ fn establish(comm: &Comm) -> Result<Place> {
         }
     }
     if hosts.len() <= FEWEST_RECEIVERS {
-        return Ok(Place::Missing);
+        return Ok(MulticastState::Missing);
     }
     let hosts: Vec<Vec<usize>> = hosts.into_iter().map(|(_, ranks)| ranks).collect();
     let own = hosts.iter().position(|ranks| ranks.contains(&comm.rank)).unwrap_or(0);
-    let Some((reach, streams, first)) = agree(comm, &world.lane, &hosts, own)? else { return Ok(Place::Missing) };
-    let mut group = Group { number: first, chunk: reach.chunk, pays: NEVER, hosts, own, sends: false };
+    let Some((reach, streams, first)) = agree(comm, &world.lane, &hosts, own)? else {
+        return Ok(MulticastState::Missing);
+    };
+    let mut group = JoinedGroup { number: first, chunk: reach.chunk, pays: NEVER, hosts, own, sends: false };
     for (number, by) in (first..).zip(reach.carriers()) {
         (group.number, group.sends) = (number, false);
         group.pays = pays(reach.chunk, *by, streams);
         let joined = world.lane.with(|state| wire(state).join(number, reach, *by));
         if all_say(comm, joined)? && all_hear(comm, &world.lane, &mut group)? {
-            return Ok(Place::Made(Box::new(group)));
+            return Ok(MulticastState::Made(Box::new(group)));
         }
         world.lane.with(|state| wire(state).leave_group(number));
     }
-    Ok(Place::Missing)
+    Ok(MulticastState::Missing)
 }
 
-/// Whether all hosts hear what the first one says to the group.
-fn all_hear(comm: &Comm, lane: &Lane, group: &mut Group) -> Result<bool> {
+/// True if every host receives messages that the first one sends to the group.
+fn all_hear(comm: &Comm, lane: &Lane, group: &mut JoinedGroup) -> Result<bool> {
     let before = lane.with(|state| wire(state).frames_of_groups());
     let nothing = Buffer { pointer: std::ptr::null_mut(), count: 0, element: towpath_collective::Element::dense(1) };
-    // Only those that receive hear anything.
+    // Only the receiving rank of a host can have received frames.
     let receives = comm.rank == group.hosts[group.own][0];
     for _ in 0..TRIALS {
         if comm.rank == 0 || receives {
-            // SAFETY: no bytes are moved.
+            // SAFETY: `nothing` has no elements, so no memory is accessed.
             unsafe { group.between_hosts(comm, 0, &nothing) }?.map_err(failed)?;
         }
     }
@@ -302,8 +316,8 @@ fn all_hear(comm: &Comm, lane: &Lane, group: &mut Group) -> Result<bool> {
     all_say(comm, heard || !receives || group.own == 0)
 }
 
-/// Agrees on how frames to the group go, on whether large messages go by connections, and on the
-/// first of its numbers; `None` when there can be none.
+/// Agrees on the carriers of the group, on whether large messages go by connections, and on the
+/// first group number. `None` if there can be no group.
 fn agree(comm: &Comm, lane: &Lane, hosts: &[Vec<usize>], own: usize) -> Result<Option<(Reach, bool, u32)>> {
     let others = hosts.iter().enumerate().filter(|(host, _)| *host != own).flat_map(|(_, ranks)| ranks);
     let others: Vec<PeerIndex> = others.map(|rank| comm.group.peers[*rank]).collect();
@@ -318,7 +332,7 @@ fn agree(comm: &Comm, lane: &Lane, hosts: &[Vec<usize>], own: usize) -> Result<O
     }
     let team = comm.team(Plane::Collective);
     let mine = said(reach.filter(|_| possible), own_streams, number);
-    let all = gather_everywhere(&team, comm.next_sequence(Form::Blocking), &[mine])?;
+    let all = gather_everywhere(&team, comm.next_sequence(CallForm::Blocking), &[mine])?;
     let alike = all.iter().all(|said| said & 3 == mine & 3);
     let chunk = all.iter().map(|said| (said >> 16) as u16).min();
     Ok(reach
@@ -327,9 +341,9 @@ fn agree(comm: &Comm, lane: &Lane, hosts: &[Vec<usize>], own: usize) -> Result<O
         .map(|(reach, chunk)| (Reach { chunk, ..reach }, streams(&all), (all[0] >> 32) as u32)))
 }
 
-/// The communicator is freed: its group is left. What is under way in it still reaches everybody.
+/// Leaves the group of a communicator that is freed. Messages in flight still reach all members.
 pub(crate) fn forget(comm: &Comm) -> Result<()> {
-    if let Place::Made(group) = std::mem::take(&mut *comm.cast.lock().unwrap()) {
+    if let MulticastState::Made(group) = std::mem::take(&mut *comm.cast.lock().unwrap()) {
         world::lane()?.with(|state| wire(state).leave_group(group.number));
     }
     Ok(())

@@ -1,4 +1,4 @@
-//! Reduction operations (MPI 5.0, section 6.9): the predefined ones, those of the program, and
+//! Reduction operations (MPI 5.0, section 6.9): predefined and user-defined ones, and
 //! MPI_Reduce_local.
 
 use std::ffi::c_void;
@@ -14,35 +14,36 @@ use crate::error::{Error, Result, fail};
 use crate::face::{Callback, Handle};
 use crate::world::{self, OBJECTS};
 
-/// An operation of the program.
+/// A user-defined operation.
 #[derive(Debug)]
 pub struct Operation {
     /// The program's function.
     pub function: Callback,
-    /// Whether the order of operands does not matter.
+    /// Whether the operation is commutative.
     pub commutes: bool,
-    /// Whether the function takes a large count.
+    /// Whether the function takes a large count (`MPI_User_function_c`).
     pub large: bool,
 }
 
-/// An operation that a handle names.
-enum Found {
+/// The operation that a handle names.
+enum FoundOperation {
     Predefined(Predefined),
     Program(Arc<Operation>),
 }
 
-fn lookup(op: Handle) -> Result<Found> {
+fn lookup(op: Handle) -> Result<FoundOperation> {
     if let Some(predefined) = Predefined::from_number(op.0) {
-        return Ok(Found::Predefined(predefined));
+        return Ok(FoundOperation::Predefined(predefined));
     }
     match OBJECTS.operations.share(op) {
-        Some(operation) => Ok(Found::Program(operation)),
+        Some(operation) => Ok(FoundOperation::Program(operation)),
         None if op == OP_NULL => fail!(ERR_OP, "argument op is MPI_OP_NULL; pass an operation"),
         None => fail!(ERR_OP, "argument op ({}) is no operation: it was never made, or was freed", op),
     }
 }
 
-/// The basic type whose elements those of `datatype` are: itself, or a duplicate of it.
+/// The basic type of the elements of `datatype`, if that is a basic type or has the same layout as
+/// one.
 fn basic_of(datatype: &Datatype) -> Option<Basic> {
     datatype.as_named().or_else(|| {
         let basic = datatype.single_basic()?;
@@ -51,18 +52,19 @@ fn basic_of(datatype: &Datatype) -> Option<Basic> {
     })
 }
 
-/// What combines elements of a datatype. The operation may be freed while it is in use.
+/// Creates the function that combines elements of a datatype. The operation may be freed while the
+/// function is in use.
 pub(crate) fn reducer(op: Handle, handle: Handle, kind: &Arc<Type>) -> Result<Reducer> {
     match lookup(op)? {
-        Found::Predefined(operation) => predefined(operation, &kind.datatype),
-        Found::Program(operation) => {
+        FoundOperation::Predefined(operation) => predefined(operation, &kind.datatype),
+        FoundOperation::Program(operation) => {
             let Some(face) = world::face() else { fail!(ERR_OP, "no face of MPI is in use") };
             let (function, large) = (operation.function, operation.large);
             let (kept, extent) = (kind.clone(), kind.datatype.extent());
             let call = move |input: *const u8, inout: *mut u8, count: i64| {
                 let _ = &kept;
-                // SAFETY: the program's function combines elements of this datatype; plans give
-                // rows of them.
+                // SAFETY: the program registered `function` as a reduction function of this form;
+                // `input` and `inout` each point to `count` elements of `handle`.
                 unsafe { (face.call_reduction)(function, large, input.cast(), inout.cast(), count, handle, extent) }
             };
             Ok(Reducer::user(Arc::new(call), operation.commutes))
@@ -92,9 +94,9 @@ pub fn op_create(user_fn: Callback, commute: bool, large: bool) -> Result<Handle
         .ok_or_else(|| Error::new(ERR_NO_MEM, "too many operations exist; free some"))
 }
 
-/// MPI_Op_free. Reductions under way keep the operation.
+/// MPI_Op_free. Pending reductions keep the operation.
 pub fn op_free(op: &mut Handle) -> Result<()> {
-    if let Found::Predefined(operation) = lookup(*op)? {
+    if let FoundOperation::Predefined(operation) = lookup(*op)? {
         fail!(ERR_OP, "argument op is {}; predefined operations cannot be freed", operation.name());
     }
     OBJECTS.operations.remove(*op);
@@ -105,15 +107,15 @@ pub fn op_free(op: &mut Handle) -> Result<()> {
 /// MPI_Op_commutative.
 pub fn op_commutative(op: Handle) -> Result<bool> {
     Ok(match lookup(op)? {
-        Found::Predefined(operation) => operation.commutative(),
-        Found::Program(operation) => operation.commutes,
+        FoundOperation::Predefined(operation) => operation.commutative(),
+        FoundOperation::Program(operation) => operation.commutes,
     })
 }
 
 /// MPI_Reduce_local (6.9.7).
 ///
 /// # Safety
-/// Both buffers must hold `count` elements of `datatype`.
+/// Both buffers must hold `count` elements of `datatype`, and must not overlap.
 pub unsafe fn reduce_local(
     inbuf: *const c_void,
     inoutbuf: *mut c_void,
@@ -138,7 +140,8 @@ pub unsafe fn reduce_local(
         return crate::collectives::aliased();
     }
     if count > 0 {
-        // SAFETY: promised by the caller.
+        // SAFETY: both buffers hold `count` elements of the type that `reducer` was created for,
+        // and do not overlap (this function's contract).
         unsafe { reducer.apply(inbuf.cast(), inoutbuf.cast(), count) }
     }
     Ok(())

@@ -1,5 +1,5 @@
-//! Persistent requests: what an operation needs to be started again and again (MPI 5.0, sections
-//! 3.9 and 6.13).
+//! Persistent requests: what is needed to start an operation again (MPI 5.0, sections 3.9 and
+//! 6.13).
 
 use std::ffi::c_void;
 use std::sync::Arc;
@@ -13,56 +13,57 @@ use crate::comm::Comm;
 use crate::error::{Error, Result, fail};
 use crate::face::{Handle, Status};
 use crate::lane::State;
-use crate::request_table::{Extra, FROM_NOBODY, Work};
+use crate::request_table::{Extra, FROM_NOBODY, RequestWork};
 use crate::world;
 
-/// A message that can be sent or received again.
-pub struct Message {
+/// The arguments of a persistent send or receive.
+pub struct PersistentMessage {
     /// The communicator.
     pub comm: Arc<Comm>,
     /// First element.
     pub buffer: *mut c_void,
-    /// How many elements.
+    /// Number of elements.
     pub count: i64,
-    /// Of which type.
+    /// Type of the elements.
     pub datatype: Datatype,
-    /// To or from whom; `None` any source.
+    /// Destination or source; `None` for any source.
     pub peer: Option<PeerIndex>,
-    /// Which tag; `None` any tag.
+    /// Tag; `None` for any tag.
     pub tag: Option<i32>,
-    /// Bytes of the elements where they are a row of bytes.
+    /// Length in bytes if the elements are contiguous, else `None`.
     pub row: Option<usize>,
 }
 
-// SAFETY: the buffer is the program's; it is touched while the request is active only, by the
-// thread with the lane.
-unsafe impl Send for Message {}
+// SAFETY: `buffer` points to memory of the program that is valid in every thread. It is accessed
+// only while the request is active, under the lane's lock or by the thread that starts a buffered
+// send.
+unsafe impl Send for PersistentMessage {}
 
-/// How a persistent request starts.
+/// How a persistent request is started.
 pub enum Start {
     /// A send in this mode.
-    Send(Message, Mode),
+    Send(PersistentMessage, Mode),
     /// A buffered send.
-    Buffered(Message),
+    Buffered(PersistentMessage),
     /// A receive.
-    Receive(Message),
-    /// Nothing: the peer is MPI_PROC_NULL; completion gives this status.
+    Receive(PersistentMessage),
+    /// A send to or receive from MPI_PROC_NULL, which completes with this status.
     Nothing(Status),
-    /// A collective operation; the run is here while the request is inactive.
+    /// A collective operation. Holds the run while the request is inactive.
     Collective(Option<Box<Run>>),
 }
 
-/// Makes an inactive persistent request.
+/// Creates an inactive persistent request.
 pub(crate) fn create(start: Start, comm: Handle) -> Result<Handle> {
     create_by(|| start, comm)
 }
 
-/// As [`create`]; asks how it starts once nothing can fail any more.
+/// As [`create`], but calls `start` only when nothing can fail any more.
 pub(crate) fn create_by(start: impl FnOnce() -> Start, comm: Handle) -> Result<Handle> {
     world::lane()?.with(|state| {
         let place = state.requests.place()?;
         let extra = Box::new(Extra { start: Some(start()), finish: None, keep: None });
-        Ok(state.requests.fill(place, Work::Inactive, comm, Some(extra)))
+        Ok(state.requests.fill(place, RequestWork::Inactive, comm, Some(extra)))
     })
 }
 
@@ -79,12 +80,12 @@ pub(crate) fn start(request: Handle) -> Result<()> {
     start_slowly(request)
 }
 
-/// Starts whatever it is.
+/// Starts any persistent request.
 #[inline(never)]
 fn start_slowly(request: Handle) -> Result<()> {
     let lane = world::lane()?;
     let buffered = lane.with(|state| {
-        if !matches!(state.requests.work(request)?, Work::Inactive) {
+        if !matches!(state.requests.work(request)?, RequestWork::Inactive) {
             fail!(
                 ERR_REQUEST,
                 "the request is active already, or not persistent; wait for it before starting it again"
@@ -101,15 +102,15 @@ fn start_slowly(request: Handle) -> Result<()> {
     })?;
     if let Some(buffered) = buffered {
         buffered()?;
-        lane.with(|state| state.requests.set_work(request, Work::Done(Status::EMPTY)))?;
+        lane.with(|state| state.requests.set_work(request, RequestWork::Done(Status::EMPTY)))?;
     }
     lane.nudge();
     Ok(())
 }
 
 enum Begun {
-    Work(Work),
-    /// A buffered send, to be copied with the lane released.
+    Work(RequestWork),
+    /// A buffered send, which is copied after the lane is released.
     Copy(Box<dyn FnOnce() -> Result<()>>),
 }
 
@@ -120,32 +121,35 @@ fn begin(state: &mut State, request: Handle, mut start: Start) -> Result<Begun> 
             let source = crate::datatypes::source(&message.datatype, message.buffer, message.count);
             let (context, rank) = (message.comm.context(), message.comm.rank as u32);
             let tag = message.tag.expect("a send has a tag");
-            // SAFETY: the program keeps the buffer until the request is complete.
-            Begun::Work(Work::Send(unsafe { state.engine.isend(peer, context, tag, rank, source, *mode) }))
+            // SAFETY: the buffer holds `count` elements while the request is active (contract of
+            // `send_init`), and it becomes active here.
+            Begun::Work(RequestWork::Send(unsafe { state.engine.isend(peer, context, tag, rank, source, *mode) }))
         }
         Start::Receive(message) => {
             let target = crate::datatypes::target(&message.datatype, message.buffer, message.count);
-            // SAFETY: as above.
-            Begun::Work(Work::Receive(unsafe {
+            // SAFETY: the buffer has room for `count` elements while the request is active
+            // (contract of `recv_init`), and it becomes active here.
+            Begun::Work(RequestWork::Receive(unsafe {
                 state.engine.irecv(message.peer, message.comm.context(), message.tag, target)
             }))
         }
         Start::Buffered(message) => Begun::Copy(crate::buffered::again(message)),
-        Start::Nothing(status) => Begun::Work(Work::Done(*status)),
+        Start::Nothing(status) => Begun::Work(RequestWork::Done(*status)),
         Start::Collective(run) => {
             let mut run = run
                 .take()
                 .ok_or_else(|| Error::new(crate::constants::ERR_REQUEST, "the collective is active already"))?;
-            // SAFETY: the program keeps the buffers until the request is complete.
+            // SAFETY: the buffers of the call live whenever the request is active (contract of
+            // `Prepared::keep`), and it becomes active here.
             unsafe { run.start_again() };
-            Begun::Work(Work::Run(state.runs.add(run, &mut state.engine)))
+            Begun::Work(RequestWork::Run(state.runs.add(run, &mut state.engine)))
         }
     };
     state.requests.put_start(request, start)?;
     Ok(begun)
 }
 
-/// The status with which a persistent operation with MPI_PROC_NULL completes.
+/// A persistent operation with MPI_PROC_NULL; `receive` chooses the status.
 pub(crate) fn nothing(receive: bool) -> Start {
     Start::Nothing(if receive { FROM_NOBODY } else { Status::EMPTY })
 }

@@ -1,8 +1,8 @@
 //! Point-to-point communication (MPI 5.0, chapter 3): blocking and nonblocking sends and receives.
 //!
 //! Probes are in `point_to_point/probes`, buffered sends in `point_to_point/buffers`, persistent
-//! requests in `point_to_point/persistent_requests`. The small path is `send`: lookups, checks, one
-//! call of the engine.
+//! requests in `point_to_point/persistent_requests`. The fast path of a send is lookups, checks and
+//! one call of the engine.
 
 mod buffers;
 mod persistent_requests;
@@ -20,7 +20,7 @@ use std::sync::Arc;
 use towpath_base::ids::{ContextId, PeerIndex};
 use towpath_base::transfer::{Place, Target};
 use towpath_datatype::Datatype;
-use towpath_engine::{Completion, Mode, RequestId, Sent, Soon};
+use towpath_engine::{Completion, EarlyOutcome, Mode, RequestId, Sent};
 
 use crate::comm::Comm;
 use crate::constants::*;
@@ -28,12 +28,12 @@ use crate::datatypes::{self, Type};
 use crate::error::{Completed, Error, Failed, Result, fail};
 use crate::face::{Handle, Status};
 use crate::lane::{Lane, State};
-use crate::request_table::{COMPLETE, COMPLETE_RECEIVE, FROM_NOBODY, Work};
+use crate::request_table::{COMPLETE, COMPLETE_RECEIVE, FROM_NOBODY, RequestWork};
 use crate::wait_target::WaitTarget;
 use crate::world;
 
 /// The arguments of a send, looked up and checked.
-pub(crate) struct Outgoing<'a> {
+pub(crate) struct SendArguments<'a> {
     pub(crate) comm: &'a Arc<Comm>,
     pub(crate) kind: &'a Arc<Type>,
     /// `None` for MPI_PROC_NULL.
@@ -41,14 +41,14 @@ pub(crate) struct Outgoing<'a> {
 }
 
 /// The arguments of a receive, looked up and checked.
-pub(crate) struct Incoming<'a> {
+pub(crate) struct ReceiveArguments<'a> {
     pub(crate) comm: &'a Arc<Comm>,
     pub(crate) kind: &'a Arc<Type>,
     /// `None` for MPI_ANY_SOURCE.
     pub(crate) peer: Option<PeerIndex>,
     /// `None` for MPI_ANY_TAG.
     pub(crate) tag: Option<i32>,
-    /// The source is MPI_PROC_NULL.
+    /// True if the source is MPI_PROC_NULL.
     pub(crate) nobody: bool,
 }
 
@@ -91,7 +91,8 @@ fn bad_tag<T>(tag: i32) -> Result<T> {
 /// Looks up and checks the arguments of a send.
 ///
 /// # Safety
-/// What was looked up is for the start of the operation only: see [`crate::handle::Table::borrow`].
+/// The references must not be used after the operation is started: see
+/// [`crate::handle::Table::borrow`].
 #[inline(always)]
 pub(crate) unsafe fn outgoing<'a>(
     buffer: *const c_void,
@@ -100,10 +101,10 @@ pub(crate) unsafe fn outgoing<'a>(
     dest: i32,
     tag: i32,
     comm: Handle,
-) -> Result<Outgoing<'a>> {
-    // SAFETY: promised by the caller.
+) -> Result<SendArguments<'a>> {
+    // SAFETY: the reference is not used after the operation is started (this function's contract).
     let comm = unsafe { world::borrow_comm(comm) }?;
-    // SAFETY: as above.
+    // SAFETY: the reference is not used after the operation is started (this function's contract).
     let kind = match unsafe { datatypes::borrow(datatype, "datatype") } {
         Ok(kind) => kind,
         Err(error) => datatypes::of_no_elements(datatype, count, error)?,
@@ -111,7 +112,7 @@ pub(crate) unsafe fn outgoing<'a>(
     check_buffer(buffer, count, kind)?;
     check_tag(tag)?;
     let peer = comm.target(dest, "dest")?;
-    Ok(Outgoing { comm, kind, peer })
+    Ok(SendArguments { comm, kind, peer })
 }
 
 /// Looks up and checks the arguments of a receive.
@@ -126,29 +127,28 @@ pub(crate) unsafe fn incoming<'a>(
     source: i32,
     tag: i32,
     comm: Handle,
-) -> Result<Incoming<'a>> {
-    // SAFETY: promised by the caller.
+) -> Result<ReceiveArguments<'a>> {
+    // SAFETY: the reference is not used after the operation is started (this function's contract).
     let kind = match unsafe { datatypes::borrow(datatype, "datatype") } {
         Ok(kind) => kind,
         Err(error) => datatypes::of_no_elements(datatype, count, error)?,
     };
     check_buffer(buffer, count, kind)?;
-    // SAFETY: as above.
+    // SAFETY: the reference is not used after the operation is started (this function's contract).
     let (comm, peer, tag, nobody) = unsafe { envelope(source, tag, comm) }?;
-    Ok(Incoming { comm, kind, peer, tag, nobody })
+    Ok(ReceiveArguments { comm, kind, peer, tag, nobody })
 }
 
-/// Communicator, source and tag (none: any), and whether the source is nobody.
+/// Communicator, source and tag (`None`: any), and whether the source is MPI_PROC_NULL.
 type Envelope<'a> = (&'a Arc<Comm>, Option<PeerIndex>, Option<i32>, bool);
 
-/// Looks up and checks what a receive or probe asks for: communicator, source, tag, and whether the
-/// source is nobody.
+/// Looks up and checks the envelope that a receive or probe asks for.
 ///
 /// # Safety
 /// As [`outgoing`].
 #[inline(always)]
 pub(crate) unsafe fn envelope<'a>(source: i32, tag: i32, comm: Handle) -> Result<Envelope<'a>> {
-    // SAFETY: promised by the caller.
+    // SAFETY: the reference is not used after the operation is started (this function's contract).
     let comm = unsafe { world::borrow_comm(comm) }?;
     let tag = if tag == ANY_TAG { None } else { Some(tag) };
     check_tag(tag.unwrap_or(0))?;
@@ -156,7 +156,10 @@ pub(crate) unsafe fn envelope<'a>(source: i32, tag: i32, comm: Handle) -> Result
     Ok((comm, peer, tag, peer.is_none() && source != ANY_SOURCE))
 }
 
-/// Sends and waits until the buffer may be used again.
+/// Sends, and waits until the buffer may be reused.
+///
+/// # Safety
+/// `buffer` must hold `count` elements of `datatype`.
 #[inline(always)]
 unsafe fn send_as(
     mode: Mode,
@@ -167,8 +170,8 @@ unsafe fn send_as(
     tag: i32,
     comm: Handle,
 ) -> Result<()> {
-    // SAFETY: used until the message is out, or by `send_slowly`, which promises the same.
-    let Outgoing { comm, kind, peer } = unsafe { outgoing(buffer, count, datatype, dest, tag, comm) }?;
+    // SAFETY: `comm` and `kind` are not used after the message is sent, here or in `send_slowly`.
+    let SendArguments { comm, kind, peer } = unsafe { outgoing(buffer, count, datatype, dest, tag, comm) }?;
     let Some(peer) = peer else { return Ok(()) };
     let lane = world::lane()?;
     if mode != Mode::Synchronous
@@ -176,7 +179,8 @@ unsafe fn send_as(
     {
         let mut state = lane.hold();
         let (context, rank) = (comm.context(), comm.rank as u32);
-        // SAFETY: the program lends `count` elements at `buffer`.
+        // SAFETY: `pointer` and `length` describe the `count` elements at `buffer`, which are
+        // readable (this function's contract).
         let sent = unsafe { state.engine.try_send_now(peer, context, tag, rank, pointer, length) };
         drop(state);
         if sent.is_some() {
@@ -184,11 +188,12 @@ unsafe fn send_as(
             return Ok(());
         }
     }
-    // SAFETY: as above, until the send is complete.
+    // SAFETY: `buffer` holds `count` elements of `kind` (this function's contract), and the message
+    // has not been sent.
     unsafe { send_slowly(mode, buffer, count, kind, peer, tag, comm) }
 }
 
-/// The elements of a receive that waits.
+/// The elements that a blocking receive writes to.
 struct Elements {
     datatype: *const Datatype,
     buffer: *mut c_void,
@@ -197,19 +202,21 @@ struct Elements {
 
 impl Elements {
     fn datatype(&self) -> &Datatype {
-        // SAFETY: whoever made this holds the lane, under which types are freed.
+        // SAFETY: `receive_elements` holds the lane's lock while it uses this value, and datatypes
+        // are freed only under that lock.
         unsafe { &*self.datatype }
     }
 }
 
-// SAFETY: `unpack` writes to the elements only.
+// SAFETY: `unpack` writes only to the `count` elements at `buffer`.
 unsafe impl Place for Elements {
     fn room(&self) -> usize {
         self.datatype().bytes(self.count) as usize
     }
 
     unsafe fn put(&self, from: *const u8, length: usize) {
-        // SAFETY: handed through.
+        // SAFETY: `from` is readable for `length` bytes, which is at most `room`, and the elements
+        // at `buffer` are alive (contract of `Place::put`).
         unsafe { towpath_datatype::unpack(self.datatype(), self.buffer.cast(), self.count, 0, from, length) };
     }
 
@@ -218,10 +225,10 @@ unsafe impl Place for Elements {
     }
 }
 
-/// Packs elements straight into the wire, if the message can go out at once.
+/// Packs elements directly into the wire's memory, if the message can be sent at once.
 ///
 /// # Safety
-/// As [`send`].
+/// `buffer` must hold `count` elements of `kind`.
 #[inline(always)]
 unsafe fn send_packed(
     state: &mut State,
@@ -234,11 +241,17 @@ unsafe fn send_packed(
 ) -> Option<Sent> {
     let length = kind.datatype.bytes(count) as usize;
     state.engine.try_send_filled(peer, comm.context(), tag, comm.rank as u32, length, |into| {
-        // SAFETY: the wire lends `length` bytes; the program lends the elements.
+        // SAFETY: `into` has room for `length` bytes (`try_send_filled`), and `buffer` holds
+        // `count` elements (this function's contract).
         unsafe { towpath_datatype::pack(&kind.datatype, buffer.cast(), count, 0, into, length) };
     })
 }
 
+/// Sends a message that is synchronous, has gaps or cannot be sent at once, and waits for it.
+///
+/// # Safety
+/// `buffer` must hold `count` elements of `kind`, unchanged until this returns; for `kind` and
+/// `comm` as [`outgoing`].
 #[cold]
 unsafe fn send_slowly(
     mode: Mode,
@@ -252,7 +265,7 @@ unsafe fn send_slowly(
     let lane = world::lane()?;
     if mode != Mode::Synchronous
         && kind.bytes(buffer, count).is_none()
-        // SAFETY: promised by the caller.
+        // SAFETY: `buffer` holds `count` elements of `kind` (this function's contract).
         && unsafe { send_packed(&mut lane.hold(), buffer, count, kind, peer, tag, comm) }.is_some()
     {
         lane.nudge();
@@ -260,7 +273,8 @@ unsafe fn send_slowly(
     }
     let source = crate::datatypes::source(&kind.datatype, buffer, count);
     let (object, context) = (comm.handle(), comm.context());
-    // SAFETY: promised by the caller.
+    // SAFETY: `source` reads the `count` elements at `buffer`, which stay unchanged until this
+    // function returns (its contract), after the send is complete.
     let id = lane.with(|state| unsafe { state.engine.isend(peer, context, tag, comm.rank as u32, source, mode) });
     lane.nudge();
     let target = |_: &State| WaitTarget::Message(context, id);
@@ -269,7 +283,7 @@ unsafe fn send_slowly(
     Ok(())
 }
 
-/// Turns the end of a blocking operation into a status or an error.
+/// Turns the completion of a blocking operation into a status or an error.
 #[inline(always)]
 pub(crate) fn completed(comm: Handle, completion: &Completion) -> Completed<Status> {
     if completion.truncated || completion.lost {
@@ -302,7 +316,7 @@ fn failed(comm: Handle, completion: &Completion) -> Completed<Status> {
 /// `buf` must hold `count` elements of `datatype`.
 #[inline(always)]
 pub unsafe fn send(buf: *const c_void, count: i64, datatype: Handle, dest: i32, tag: i32, comm: Handle) -> Result<()> {
-    // SAFETY: promised by the caller.
+    // SAFETY: `buf` holds `count` elements of `datatype` (this function's contract).
     unsafe { send_as(Mode::Standard, buf, count, datatype, dest, tag, comm) }
 }
 
@@ -311,7 +325,7 @@ pub unsafe fn send(buf: *const c_void, count: i64, datatype: Handle, dest: i32, 
 /// # Safety
 /// As [`send`].
 pub unsafe fn ssend(buf: *const c_void, count: i64, datatype: Handle, dest: i32, tag: i32, comm: Handle) -> Result<()> {
-    // SAFETY: promised by the caller.
+    // SAFETY: `buf` holds `count` elements of `datatype` (this function's contract).
     unsafe { send_as(Mode::Synchronous, buf, count, datatype, dest, tag, comm) }
 }
 
@@ -320,7 +334,7 @@ pub unsafe fn ssend(buf: *const c_void, count: i64, datatype: Handle, dest: i32,
 /// # Safety
 /// As [`send`].
 pub unsafe fn rsend(buf: *const c_void, count: i64, datatype: Handle, dest: i32, tag: i32, comm: Handle) -> Result<()> {
-    // SAFETY: promised by the caller.
+    // SAFETY: `buf` holds `count` elements of `datatype` (this function's contract).
     unsafe { send_as(Mode::Ready, buf, count, datatype, dest, tag, comm) }
 }
 
@@ -337,33 +351,35 @@ pub unsafe fn recv(
     tag: i32,
     comm: Handle,
 ) -> Completed<Status> {
-    // SAFETY: used until the lane is released.
-    let Incoming { comm: object, kind, peer, tag, nobody } =
+    // SAFETY: `object` and `kind` are not used after the lane is released.
+    let ReceiveArguments { comm: object, kind, peer, tag, nobody } =
         unsafe { incoming(buf, count, datatype, source, tag, comm) }?;
     if nobody {
         return Ok(FROM_NOBODY);
     }
     let lane = world::lane()?;
     let Some((_, capacity)) = kind.bytes(buf, count) else {
-        // SAFETY: the program lends `count` elements at `buf` until this call returns.
+        // SAFETY: `buf` has room for `count` elements of `kind` until this call returns (its
+        // contract), and `kind` and `object` have just been borrowed.
         return unsafe { receive_elements(buf, count, kind, peer, tag, object) };
     };
-    let (rounds, context) = (lane.patience(), object.context());
+    let (rounds, context) = (lane.spin_rounds(), object.context());
     let mut state = lane.hold();
-    // SAFETY: as above.
+    // SAFETY: `buf` is writable for `capacity` bytes until this call returns (its contract), and a
+    // request that is started here is waited for below.
     let soon = unsafe { state.engine.receive_soon(peer, context, tag, buf.cast(), capacity, rounds) };
     drop(state);
     lane.nudge();
     match soon {
-        Soon::Received(completion) => completed(comm, &completion),
-        Soon::Started(id) => wait_for_received(lane, comm, context, id),
+        EarlyOutcome::Received(completion) => completed(comm, &completion),
+        EarlyOutcome::Started(id) => wait_for_received(lane, comm, context, id),
     }
 }
 
-/// Receives elements with gaps: unpacks straight from the wire where the message comes soon.
+/// Receives elements with gaps. Unpacks directly from the wire if the message arrives soon.
 ///
 /// # Safety
-/// As [`recv`].
+/// `buf` must have room for `count` elements of `kind`; for `kind` and `comm` as [`outgoing`].
 #[inline(never)]
 unsafe fn receive_elements(
     buf: *mut c_void,
@@ -375,17 +391,18 @@ unsafe fn receive_elements(
 ) -> Completed<Status> {
     let lane = world::lane()?;
     let place = Elements { datatype: &kind.datatype, buffer: buf, count };
-    let rounds = lane.patience();
+    let rounds = lane.spin_rounds();
     let mut state = lane.hold();
-    // SAFETY: the program lends the elements until this call returns, and then the message is
-    // through. A receive that goes on has a share of the datatype.
+    // SAFETY: the elements at `buf` are writable until this call returns (its contract), and a
+    // request that is started here is waited for below. Such a request holds its own reference to
+    // the datatype.
     let soon = unsafe { state.engine.receive_soon_into(peer, comm.context(), tag, &place, rounds) };
     let (comm, context) = (comm.handle(), comm.context());
     drop(state);
     lane.nudge();
     match soon {
-        Soon::Received(completion) => completed(comm, &completion),
-        Soon::Started(id) => wait_for_received(lane, comm, context, id),
+        EarlyOutcome::Received(completion) => completed(comm, &completion),
+        EarlyOutcome::Started(id) => wait_for_received(lane, comm, context, id),
     }
 }
 
@@ -393,10 +410,14 @@ unsafe fn receive_elements(
 fn wait_for_received(lane: &Lane, comm: Handle, context: ContextId, id: RequestId) -> Completed<Status> {
     let target = |_: &State| WaitTarget::Message(context, id);
     let completion = lane.wait_for(target, |state| state.engine.take(id));
-    lane.choose_patience(world::is_crowded());
+    lane.choose_spin_rounds(world::is_oversubscribed());
     completed(comm, &completion)
 }
 
+/// Starts a send in this mode.
+///
+/// # Safety
+/// `buffer` must hold `count` elements of `datatype`, unchanged until the request is complete.
 unsafe fn isend_as(
     mode: Mode,
     buffer: *const c_void,
@@ -406,8 +427,8 @@ unsafe fn isend_as(
     tag: i32,
     comm: Handle,
 ) -> Result<Handle> {
-    // SAFETY: used until the lane is released.
-    let Outgoing { comm, kind, peer } = unsafe { outgoing(buffer, count, datatype, dest, tag, comm) }?;
+    // SAFETY: `comm` and `kind` are not used after the lane is released.
+    let SendArguments { comm, kind, peer } = unsafe { outgoing(buffer, count, datatype, dest, tag, comm) }?;
     let Some(peer) = peer else { return Ok(COMPLETE) };
     let lane = world::lane()?;
     let mut state = lane.hold();
@@ -415,18 +436,20 @@ unsafe fn isend_as(
     let (context, rank) = (comm.context(), comm.rank as u32);
     let sent = match kind.bytes(buffer, count) {
         _ if mode == Mode::Synchronous => None,
-        // SAFETY: the program lends `count` elements at `buffer`.
+        // SAFETY: `pointer` and `length` describe the `count` elements at `buffer`, which are
+        // readable (this function's contract).
         Some((pointer, length)) => unsafe { state.engine.try_send_now(peer, context, tag, rank, pointer, length) },
-        // SAFETY: as above.
+        // SAFETY: `buffer` holds `count` elements of `kind` (this function's contract).
         None => unsafe { send_packed(&mut state, buffer, count, kind, peer, tag, comm) },
     };
-    // A request even for a message that is out already: an unmatched send can still be cancelled.
+    // Even a message that has been sent needs a request: an unmatched send can still be cancelled.
     let work = match sent {
-        Some(sent) => Work::Sent(sent),
+        Some(sent) => RequestWork::Sent(sent),
         None => {
             let source = crate::datatypes::source(&kind.datatype, buffer, count);
-            // SAFETY: as above, until the request is complete.
-            Work::Send(unsafe { state.engine.isend(peer, context, tag, rank, source, mode) })
+            // SAFETY: `source` reads the `count` elements at `buffer`, which stay unchanged until
+            // the request is complete (this function's contract).
+            RequestWork::Send(unsafe { state.engine.isend(peer, context, tag, rank, source, mode) })
         }
     };
     let request = state.requests.fill(place, work, comm.handle(), None);
@@ -438,7 +461,7 @@ unsafe fn isend_as(
 /// MPI_Isend.
 ///
 /// # Safety
-/// `buf` must hold `count` elements of `datatype` and be left alone until the request is complete.
+/// `buf` must hold `count` elements of `datatype`, unchanged until the request is complete.
 pub unsafe fn isend(
     buf: *const c_void,
     count: i64,
@@ -447,7 +470,8 @@ pub unsafe fn isend(
     tag: i32,
     comm: Handle,
 ) -> Result<Handle> {
-    // SAFETY: promised by the caller.
+    // SAFETY: `buf` holds `count` elements until the request is complete (this function's
+    // contract).
     unsafe { isend_as(Mode::Standard, buf, count, datatype, dest, tag, comm) }
 }
 
@@ -463,7 +487,8 @@ pub unsafe fn issend(
     tag: i32,
     comm: Handle,
 ) -> Result<Handle> {
-    // SAFETY: promised by the caller.
+    // SAFETY: `buf` holds `count` elements until the request is complete (this function's
+    // contract).
     unsafe { isend_as(Mode::Synchronous, buf, count, datatype, dest, tag, comm) }
 }
 
@@ -479,15 +504,16 @@ pub unsafe fn irsend(
     tag: i32,
     comm: Handle,
 ) -> Result<Handle> {
-    // SAFETY: promised by the caller.
+    // SAFETY: `buf` holds `count` elements until the request is complete (this function's
+    // contract).
     unsafe { isend_as(Mode::Ready, buf, count, datatype, dest, tag, comm) }
 }
 
 /// MPI_Irecv.
 ///
 /// # Safety
-/// `buf` must have room for `count` elements of `datatype` and be left alone until the request is
-/// complete.
+/// `buf` must have room for `count` elements of `datatype`, and nothing else may access them until
+/// the request is complete.
 pub unsafe fn irecv(
     buf: *mut c_void,
     count: i64,
@@ -496,8 +522,9 @@ pub unsafe fn irecv(
     tag: i32,
     comm: Handle,
 ) -> Result<Handle> {
-    // SAFETY: used until the lane is released.
-    let Incoming { comm, kind, peer, tag, nobody } = unsafe { incoming(buf, count, datatype, source, tag, comm) }?;
+    // SAFETY: `comm` and `kind` are not used after the lane is released.
+    let ReceiveArguments { comm, kind, peer, tag, nobody } =
+        unsafe { incoming(buf, count, datatype, source, tag, comm) }?;
     if nobody {
         return Ok(COMPLETE_RECEIVE);
     }
@@ -508,9 +535,10 @@ pub unsafe fn irecv(
     };
     let mut state = lane.hold();
     let place = state.requests.place()?;
-    // SAFETY: the program lends `count` elements at `buf` until the request is complete.
+    // SAFETY: `target` covers the `count` elements at `buf`, which are writable until the request
+    // is complete (this function's contract).
     let id = unsafe { state.engine.irecv(peer, comm.context(), tag, target) };
-    let request = state.requests.fill(place, Work::Receive(id), comm.handle(), None);
+    let request = state.requests.fill(place, RequestWork::Receive(id), comm.handle(), None);
     drop(state);
     lane.nudge();
     Ok(request)

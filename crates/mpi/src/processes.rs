@@ -1,6 +1,6 @@
-//! Creating and connecting processes (MPI 5.0, sections 11.8 to 11.10). Spawning and connecting are
-//! not built yet: no process has a parent, and disconnecting is freeing once everything on the
-//! communicator is complete.
+//! Process creation and connection (MPI 5.0, sections 11.8 to 11.10). Spawning and connecting are
+//! not implemented yet: no process has a parent, and disconnecting means to free the communicator
+//! once all communication on it is complete.
 
 use crate::constants::COMM_NULL;
 use crate::error::Result;
@@ -11,9 +11,9 @@ pub fn comm_get_parent() -> Result<Handle> {
     Ok(COMM_NULL)
 }
 
-/// MPI_Comm_disconnect: collective; waits until every member has come this far, then frees the
+/// MPI_Comm_disconnect. Collective: waits until every member has made the call, then frees the
 /// communicator.
 pub fn comm_disconnect(comm: &mut Handle) -> Result<()> {
-    crate::collectives::barrier(*comm)?;
+    crate::collectives::wait_for_all(*comm)?;
     crate::communicators::comm_free(comm)
 }

@@ -1,6 +1,6 @@
-//! How the processes of a communicator agree on the contexts of a copy (MPI 5.0, section 7.4.2):
-//! rank 0 proposes them and everybody hears of it. Both sides of an intercommunicator propose, and
-//! the low one's proposal counts.
+//! Agreement on the contexts of a duplicated communicator (MPI 5.0, section 7.4.2). Rank 0 proposes
+//! them and broadcasts its proposal. In an intercommunicator both sides propose, and the proposal
+//! of the low side is used.
 
 use towpath_base::ids::{ContextId, Plane};
 use towpath_collective::inter::{Bridge, introduce};
@@ -12,17 +12,17 @@ use crate::intercomm::is_low;
 use crate::internal::{broadcast_plan, plan_failed};
 use crate::world;
 
-/// Contexts that were proposed: the common one and that of the own group, then the same of the
-/// other group.
+/// Proposed contexts: the common one and that of the own group, then the same two from the other
+/// group.
 pub(crate) struct Proposals([u64; 4]);
 
 impl Proposals {
-    /// What this process proposes, should it be rank 0.
+    /// What this process proposes if it is rank 0.
     pub(crate) fn new() -> Proposals {
         Proposals([world::new_context().0, world::new_context().0, 0, 0])
     }
 
-    /// The plan that makes them known. They must stay where they are until it has run.
+    /// The plan that distributes them. They must not be moved until it has run.
     pub(crate) fn plan(&mut self, comm: &Comm) -> Result<Plan> {
         let team = comm.common_team(Plane::Collective);
         let Some(remote) = &comm.remote else { return broadcast_plan(&team, 0, &mut self.0[..1]) };
@@ -31,7 +31,7 @@ impl Proposals {
         introduce(&bridge, &words).map_err(plan_failed)
     }
 
-    /// What was agreed: the context of the copy, and that of its local group (for
+    /// The contexts agreed on: that of the copy, and that of its local group (used by
     /// intercommunicators).
     pub(crate) fn settled(&self, comm: &Comm) -> (ContextId, ContextId) {
         let [common, local, theirs, _] = self.0;

@@ -1,4 +1,5 @@
-//! Completion, persistent and generalized requests (MPI 5.0, sections 3.7, 3.9 and 13.2).
+//! Completion functions, and MPI_Start and generalized requests (MPI 5.0, sections 3.7, 3.9 and
+//! 13.2).
 
 use std::ffi::c_void;
 use std::sync::Arc;
@@ -9,12 +10,12 @@ use crate::face::{Callback, Handle, HandleArray, IntegersMut, Kind, Status, Stat
 use crate::generalized::Generalized;
 use crate::groups::count_of;
 use crate::lane::{Lane, State};
-use crate::request_table::{Ended, Work, is_trivial};
+use crate::request_table::{Ended, RequestWork, is_trivial};
 use crate::wait_target::WaitTarget;
 use crate::world;
 
-/// Turns the end of a request into a status: asks the program for a generalized one, with no lock
-/// held.
+/// Turns the outcome of a request into a status and an error. Queries the program for a generalized
+/// request, so no lock may be held.
 #[inline]
 fn settle(ended: Ended) -> (Status, Option<Error>) {
     match ended {
@@ -39,7 +40,7 @@ fn settled(ended: Ended) -> Completed<Status> {
     }
 }
 
-/// The results of a completion call from the status of its request, whether that failed or not.
+/// Maps the status of a completion call to its results, in success and failure alike.
 #[inline]
 fn results<T>(status: Completed<Status>, make: impl Fn(Status) -> T) -> Completed<T> {
     match status {
@@ -74,7 +75,7 @@ pub fn test(request: &mut Handle) -> Completed<(bool, Status)> {
     Ok((false, Status::EMPTY))
 }
 
-/// The program's array of requests.
+/// The program's array of requests, checked.
 #[derive(Clone, Copy)]
 struct Array {
     handles: HandleArray,
@@ -85,7 +86,7 @@ impl Array {
     /// Checks that all elements are requests.
     ///
     /// # Safety
-    /// `handles` must have `count` elements, as long as the array is used.
+    /// `handles` must have `count` elements for as long as the array is used.
     unsafe fn checked(count: i32, handles: HandleArray) -> Result<Array> {
         let count = count_of(count, "count")?;
         if count > 0 && handles.is_null() {
@@ -99,27 +100,27 @@ impl Array {
     #[inline]
     fn get(&self, i: usize) -> Handle {
         assert!(i < self.count);
-        // SAFETY: the array has `count` elements.
+        // SAFETY: `handles` has `count` elements (`Array::checked`), and `i` is less.
         unsafe { self.handles.get(i) }
     }
 
     #[inline]
     fn set(&self, i: usize, request: Handle) {
         assert!(i < self.count);
-        // SAFETY: as above.
+        // SAFETY: `handles` has `count` elements (`Array::checked`), and `i` is less.
         unsafe { self.handles.set(i, request) };
     }
 }
 
-/// The statuses of a call that ends several requests. Errors go to them, and the call answers
-/// MPI_ERR_IN_STATUS; without one their field MPI_ERROR stays as it is (3.2.5).
+/// The statuses of a call that ends several requests. Errors are stored in them, and the call
+/// returns MPI_ERR_IN_STATUS. If none has failed, the MPI_ERROR fields stay unchanged (3.2.5).
 struct Statuses {
     array: StatusArray,
     failed: Option<Error>,
 }
 
 impl Statuses {
-    /// Writes status `i`; all before it are written.
+    /// Writes status `i`; all earlier ones must have been written.
     ///
     /// # Safety
     /// The array must be ignored or have more than `i` elements.
@@ -127,14 +128,15 @@ impl Statuses {
     unsafe fn write(&mut self, i: usize, mut status: Status, failure: Option<Error>) {
         if let Some(error) = failure {
             status.error = error.class();
-            // SAFETY: the array is longer than `i`.
+            // SAFETY: the array is ignored or has more than `i` elements (this function's
+            // contract).
             unsafe { self.fail(i, error) };
         }
-        // SAFETY: as above.
+        // SAFETY: the array is ignored or has more than `i` elements (this function's contract).
         unsafe { self.array.set(i, &status, self.failed.is_some()) };
     }
 
-    /// Remembers the first error, which status `i` shows.
+    /// Remembers the first error; it is stored in status `i`.
     ///
     /// # Safety
     /// The array must be ignored or have `i` elements.
@@ -144,9 +146,10 @@ impl Statuses {
             return;
         }
         self.failed = Some(error);
-        // Statuses of requests that ended well must show success once one shows an error.
+        // Once one status shows an error, those of successful requests must show MPI_SUCCESS.
         for earlier in 0..i {
-            // SAFETY: the array has `i` elements.
+            // SAFETY: the array is ignored or has `i` elements (this function's contract), and
+            // `earlier` is less.
             unsafe { self.array.set_error(earlier, SUCCESS) };
         }
     }
@@ -162,12 +165,12 @@ impl Statuses {
 /// The arrays of a call that ends all of its requests.
 struct Ending {
     requests: Array,
-    /// As many as there are requests.
+    /// Ignored, or as long as `requests`.
     statuses: Statuses,
 }
 
 impl Ending {
-    /// Nothing has ended yet.
+    /// Creates the state of a call in which no request has ended yet.
     ///
     /// # Safety
     /// `statuses` must be ignored or have as many elements as `requests`.
@@ -175,15 +178,17 @@ impl Ending {
         Ending { requests, statuses: Statuses { array: statuses, failed: None } }
     }
 
-    /// Writes how request `i` has ended, and what is left of its handle.
+    /// Writes the outcome and the remaining handle of request `i`.
     #[inline]
     fn record(&mut self, i: usize, request: Handle, status: Status, failure: Option<Error>) {
         self.requests.set(i, request);
-        // SAFETY: there are as many statuses as requests (`new`), more than `i`.
+        // SAFETY: `statuses` is ignored or has `requests.count` elements (`Ending::new`); `set` has
+        // checked that `i` is less.
         unsafe { self.statuses.write(i, status, failure) };
     }
 
-    /// Ends requests from `first` on for as long as they are complete; the first that is not.
+    /// Ends requests in order, from `first` until one is not complete. Returns the index of that
+    /// one, or the number of requests.
     fn advance(&mut self, lane: &Lane, first: usize) -> Result<usize> {
         let count = self.requests.count;
         let mut i = first;
@@ -203,7 +208,7 @@ impl Ending {
             };
             drop(state);
             if let Some((request, ended)) = asked {
-                // The program is asked with no lock held.
+                // The lock is released while the program is called.
                 let (status, failure) = settle(ended);
                 self.record(i, request, status, failure);
                 i += 1;
@@ -226,10 +231,10 @@ fn in_status(first: &Error) -> Error {
 /// # Safety
 /// The arrays must have `count` elements.
 pub unsafe fn waitall(count: i32, requests: HandleArray, statuses: StatusArray) -> Result<()> {
-    // SAFETY: promised by the caller.
+    // SAFETY: `requests` has `count` elements (this function's contract).
     let requests = unsafe { Array::checked(count, requests) }?;
     let lane = world::lane()?;
-    // SAFETY: promised by the caller.
+    // SAFETY: `statuses` is ignored or has `count` elements (this function's contract).
     let mut ending = unsafe { Ending::new(requests, statuses) };
     let mut done = ending.advance(lane, 0)?;
     while done < requests.count {
@@ -248,7 +253,7 @@ pub unsafe fn waitall(count: i32, requests: HandleArray, statuses: StatusArray) 
 /// # Safety
 /// The arrays must have `count` elements.
 pub unsafe fn testall(count: i32, requests: HandleArray, statuses: StatusArray) -> Completed<bool> {
-    // SAFETY: promised by the caller.
+    // SAFETY: `requests` has `count` elements (this function's contract).
     let requests = unsafe { Array::checked(count, requests) }?;
     let lane = world::lane()?;
     let all = || lane.with(|state| (0..requests.count).all(|i| state.is_complete(requests.get(i)).unwrap_or(true)));
@@ -258,13 +263,13 @@ pub unsafe fn testall(count: i32, requests: HandleArray, statuses: StatusArray) 
             return Ok(false);
         }
     }
-    // SAFETY: promised by the caller.
+    // SAFETY: `statuses` is ignored or has `count` elements (this function's contract).
     let mut ending = unsafe { Ending::new(requests, statuses) };
     ending.advance(lane, 0)?;
     ending.statuses.result().map(|()| true).map_err(|error| Failed::with(error, true))
 }
 
-/// Looks for a complete active request; `Err(true)`: none is active.
+/// Looks for a complete active request. `Err(true)` means that none is active.
 fn find_complete(state: &State, requests: Array) -> std::result::Result<usize, bool> {
     let mut none_active = true;
     for i in 0..requests.count {
@@ -280,8 +285,7 @@ fn find_complete(state: &State, requests: Array) -> std::result::Result<usize, b
     Err(none_active)
 }
 
-/// The first of several requests that is active: none of them is complete while the program waits
-/// for any.
+/// The first active request, shown while a call waits for any of several requests.
 fn first_active(requests: Array) -> impl Fn(&State) -> WaitTarget {
     move |state| {
         let mut all = (0..requests.count).map(|i| requests.get(i));
@@ -303,7 +307,7 @@ fn end_one(index: usize, requests: Array) -> Completed<Status> {
 /// # Safety
 /// The array must have `count` elements.
 pub unsafe fn waitany(count: i32, requests: HandleArray) -> Completed<(i32, Status)> {
-    // SAFETY: promised by the caller.
+    // SAFETY: `requests` has `count` elements (this function's contract).
     let requests = unsafe { Array::checked(count, requests) }?;
     let found = world::lane()?.wait_for(first_active(requests), |state| match find_complete(state, requests) {
         Ok(index) => Some(Some(index)),
@@ -321,7 +325,7 @@ pub unsafe fn waitany(count: i32, requests: HandleArray) -> Completed<(i32, Stat
 /// # Safety
 /// The array must have `count` elements.
 pub unsafe fn testany(count: i32, requests: HandleArray) -> Completed<(i32, bool, Status)> {
-    // SAFETY: promised by the caller.
+    // SAFETY: `requests` has `count` elements (this function's contract).
     let requests = unsafe { Array::checked(count, requests) }?;
     let lane = world::lane()?;
     for attempt in 0..2 {
@@ -335,10 +339,11 @@ pub unsafe fn testany(count: i32, requests: HandleArray) -> Completed<(i32, bool
     Ok((UNDEFINED, false, Status::EMPTY))
 }
 
-/// Ends every complete active request; indices and statuses are written side by side.
+/// Ends every active request that is complete, and writes indices and statuses to consecutive
+/// elements.
 ///
 /// # Safety
-/// `indices` must have as many elements as `requests`, and `statuses` too unless ignored.
+/// `indices` must have as many elements as `requests`, and so must `statuses` unless it is ignored.
 unsafe fn end_some(requests: Array, indices: IntegersMut, statuses: StatusArray) -> Completed<i32> {
     let lane = world::lane()?;
     let mut statuses = Statuses { array: statuses, failed: None };
@@ -352,7 +357,7 @@ unsafe fn end_some(requests: Array, indices: IntegersMut, statuses: StatusArray)
         let (status, failure) = match state.end(&mut request)? {
             Ended::With(status, failure) => (status, failure),
             asked => {
-                // The program is asked with no lock held.
+                // The lock is released while the program is called.
                 drop(state);
                 let settled = settle(asked);
                 state = lane.hold();
@@ -360,7 +365,8 @@ unsafe fn end_some(requests: Array, indices: IntegersMut, statuses: StatusArray)
             }
         };
         requests.set(i, request);
-        // SAFETY: promised by the caller; no more results are written than there are requests.
+        // SAFETY: `indices` and `statuses`, unless ignored, have `requests.count` elements (this
+        // function's contract), and `ended` is at most `i`, which is less.
         unsafe {
             indices.set(ended, i as i64);
             statuses.write(ended, status, failure);
@@ -381,14 +387,15 @@ pub unsafe fn waitsome(
     indices: IntegersMut,
     statuses: StatusArray,
 ) -> Completed<i32> {
-    // SAFETY: promised by the caller.
+    // SAFETY: `requests` has `count` elements (this function's contract).
     let requests = unsafe { Array::checked(count, requests) }?;
     let any = world::lane()?.wait_for(first_active(requests), |state| match find_complete(state, requests) {
         Ok(_) => Some(true),
         Err(true) => Some(false),
         Err(false) => None,
     });
-    // SAFETY: promised by the caller.
+    // SAFETY: `indices` and `statuses`, unless ignored, have `count` elements (this function's
+    // contract).
     if any { unsafe { end_some(requests, indices, statuses) } } else { Ok(UNDEFINED) }
 }
 
@@ -402,12 +409,13 @@ pub unsafe fn testsome(
     indices: IntegersMut,
     statuses: StatusArray,
 ) -> Completed<i32> {
-    // SAFETY: promised by the caller.
+    // SAFETY: `requests` has `count` elements (this function's contract).
     let requests = unsafe { Array::checked(count, requests) }?;
     let lane = world::lane()?;
     for attempt in 0..2 {
         match lane.with(|state| find_complete(state, requests)) {
-            // SAFETY: promised by the caller.
+            // SAFETY: `indices` and `statuses`, unless ignored, have `count` elements (this
+            // function's contract).
             Ok(_) => return unsafe { end_some(requests, indices, statuses) },
             Err(true) => return Ok(UNDEFINED),
             Err(false) if attempt == 0 => lane.poll_for_test(),
@@ -425,15 +433,15 @@ pub fn request_free(request: &mut Handle) -> Result<()> {
     let lane = world::lane()?;
     let done = lane.with(|state| {
         if !is_trivial(*request)
-            && let Work::Generalized(operation) = state.requests.work(*request)?
+            && let RequestWork::Generalized(operation) = state.requests.work(*request)?
         {
             let operation = operation.clone();
             if operation.free() {
-                state.requests.set_work(*request, Work::Inactive)?;
+                state.requests.set_work(*request, RequestWork::Inactive)?;
                 state.abandon(*request)?;
                 return Ok(Some(operation));
             }
-            // The program still names the request in MPI_Grequest_complete, which runs the free
+            // The program still names the request in MPI_Grequest_complete, which calls the free
             // function.
         }
         state.abandon(*request)?;
@@ -444,8 +452,8 @@ pub fn request_free(request: &mut Handle) -> Result<()> {
     done.map_or(Ok(()), |operation| operation.call_free())
 }
 
-/// MPI_Cancel: local, as the standard asks (3.8.4). A message under way is called back; the call
-/// that completes the request hears the receiver's answer.
+/// MPI_Cancel: local, as the standard requires (3.8.4). A message in flight is recalled; the call
+/// that completes the request returns the receiver's answer.
 pub fn cancel(request: &mut Handle) -> Result<()> {
     if *request == REQUEST_NULL {
         fail!(ERR_REQUEST, "argument request is MPI_REQUEST_NULL; there is nothing to cancel");
@@ -456,30 +464,30 @@ pub fn cancel(request: &mut Handle) -> Result<()> {
             return Ok(None);
         }
         match state.requests.work(*request)? {
-            Work::Send(id) | Work::Receive(id) => {
+            RequestWork::Send(id) | RequestWork::Receive(id) => {
                 let id = *id;
                 state.engine.cancel(id);
                 Ok(None)
             }
-            Work::Sent(sent) => {
+            RequestWork::Sent(sent) => {
                 let id = state.engine.call_back(*sent);
-                state.requests.set_work(*request, Work::Send(id))?;
+                state.requests.set_work(*request, RequestWork::Send(id))?;
                 Ok(None)
             }
-            Work::Generalized(operation) => Ok(Some(operation.clone())),
-            Work::Run(_) | Work::Exchange(_) => {
+            RequestWork::Generalized(operation) => Ok(Some(operation.clone())),
+            RequestWork::Run(_) | RequestWork::Exchange(_) => {
                 fail!(ERR_REQUEST, "argument request is a collective operation, which cannot be cancelled")
             }
             _ => Ok(None),
         }
     })?;
-    // A thread may wait for what was cancelled, or for the answer of the peer, which needs
-    // progress.
+    // Another thread may wait for the cancelled operation, or for the answer of the peer, which
+    // needs progress.
     lane.nudge();
     asked.map_or(Ok(()), |operation| operation.call_cancel())
 }
 
-/// Status of a complete request without ending it.
+/// The status of a request if it is complete, without ending it.
 fn peek(request: Handle) -> Result<Option<Status>> {
     let lane = world::lane()?;
     let found = lane.with(|state| {
@@ -513,7 +521,7 @@ pub fn request_get_status(request: Handle) -> Result<(bool, Status)> {
 /// # Safety
 /// The arrays must have `count` elements.
 pub unsafe fn request_get_status_all(count: i32, requests: HandleArray, statuses: StatusArray) -> Result<bool> {
-    // SAFETY: promised by the caller.
+    // SAFETY: `requests` has `count` elements (this function's contract).
     let requests = unsafe { Array::checked(count, requests) }?;
     world::lane()?.poll_for_test();
     for i in 0..requests.count {
@@ -522,7 +530,8 @@ pub unsafe fn request_get_status_all(count: i32, requests: HandleArray, statuses
         }
     }
     for i in 0..requests.count {
-        // SAFETY: promised by the caller.
+        // SAFETY: `statuses` is ignored or has `count` elements (this function's contract), and `i`
+        // is less.
         unsafe { statuses.set(i, &peek(requests.get(i))?.unwrap_or(Status::EMPTY), false) };
     }
     Ok(true)
@@ -533,7 +542,7 @@ pub unsafe fn request_get_status_all(count: i32, requests: HandleArray, statuses
 /// # Safety
 /// The array must have `count` elements.
 pub unsafe fn request_get_status_any(count: i32, requests: HandleArray) -> Result<(i32, bool, Status)> {
-    // SAFETY: promised by the caller.
+    // SAFETY: `requests` has `count` elements (this function's contract).
     let requests = unsafe { Array::checked(count, requests) }?;
     let lane = world::lane()?;
     lane.poll_for_test();
@@ -553,7 +562,7 @@ pub unsafe fn request_get_status_some(
     indices: IntegersMut,
     statuses: StatusArray,
 ) -> Result<i32> {
-    // SAFETY: promised by the caller.
+    // SAFETY: `requests` has `count` elements (this function's contract).
     let requests = unsafe { Array::checked(count, requests) }?;
     let lane = world::lane()?;
     lane.poll_for_test();
@@ -565,7 +574,8 @@ pub unsafe fn request_get_status_some(
         }
         active = true;
         if let Some(status) = peek(request)? {
-            // SAFETY: promised by the caller.
+            // SAFETY: `indices` and `statuses`, unless ignored, have `count` elements (this
+            // function's contract), and `found` is at most `i`, which is less.
             unsafe {
                 indices.set(found, i as i64);
                 statuses.set(found, &status, false);
@@ -586,7 +596,7 @@ pub fn start(request: &mut Handle) -> Result<()> {
 /// # Safety
 /// The array must have `count` elements.
 pub unsafe fn startall(count: i32, requests: HandleArray) -> Result<()> {
-    // SAFETY: promised by the caller.
+    // SAFETY: `requests` has `count` elements (this function's contract).
     let requests = unsafe { Array::checked(count, requests) }?;
     for i in 0..requests.count {
         crate::persistent::start(requests.get(i))?;
@@ -597,15 +607,15 @@ pub unsafe fn startall(count: i32, requests: HandleArray) -> Result<()> {
 /// MPI_Grequest_start.
 pub fn grequest_start(query: Callback, free: Callback, cancel: Callback, extra: *mut c_void) -> Result<Handle> {
     let operation = Arc::new(Generalized::new(query, free, cancel, extra));
-    world::lane()?.with(|state| state.requests.add(Work::Generalized(operation), Handle(0), None))
+    world::lane()?.with(|state| state.requests.add(RequestWork::Generalized(operation), Handle(0), None))
 }
 
-/// The functions of a generalized request are of Fortran; nothing happens where the request is no
-/// such one.
+/// Marks the functions of a generalized request as Fortran functions. Does nothing if `request` is
+/// not a generalized request.
 pub fn grequest_of_fortran(request: Handle) {
     let Ok(lane) = world::lane() else { return };
     lane.with(|state| {
-        if let Ok(Work::Generalized(operation)) = state.requests.work(request) {
+        if let Ok(RequestWork::Generalized(operation)) = state.requests.work(request) {
             operation.mark_fortran();
         }
     });
@@ -615,7 +625,7 @@ pub fn grequest_of_fortran(request: Handle) {
 pub fn grequest_complete(request: Handle) -> Result<()> {
     let lane = world::lane()?;
     let operation = lane.with(|state| match state.requests.work(request) {
-        Ok(Work::Generalized(operation)) => Ok(operation.clone()),
+        Ok(RequestWork::Generalized(operation)) => Ok(operation.clone()),
         _ => fail!(ERR_REQUEST, "argument request ({}) is no generalized request ({:?})", request, Kind::Request),
     })?;
     operation.complete();

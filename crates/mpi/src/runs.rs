@@ -1,5 +1,5 @@
-//! Collective operations under way: the lane posts their messages, and their local work is done
-//! with the lock released, because a reduction may be a function of the program.
+//! Collective operations in flight. The lane posts their messages; their local work runs without
+//! the lock, because a reduction may call a function of the program.
 
 use towpath_collective::{Failure, Progress, Run};
 use towpath_engine::Engine;
@@ -8,29 +8,29 @@ use towpath_wires::Wires;
 use crate::constants::{ERR_PROC_ABORTED, ERR_TRUNCATE};
 use crate::error::Error;
 
-/// Names a run.
+/// Identifies a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RunId(usize);
 
-enum Place {
+enum RunSlot {
     Vacant,
-    /// Messages are under way.
+    /// Messages are in flight.
     Running(Box<Run>),
-    /// Copies or reductions are due.
+    /// Copies or reductions are ready to run.
     Due(Box<Run>),
-    /// A thread works on it.
+    /// A thread has taken the run out to work on it.
     Out,
-    /// Over; kept until the request is completed, and started again if it is persistent.
+    /// Complete. Kept until the request is completed; a persistent request starts the run again.
     Over(Box<Run>, Option<Error>),
 }
 
-/// A run whose local work is done outside the lane.
-pub struct Job {
+/// A run taken out of the lane for its local work.
+pub struct LocalWork {
     id: RunId,
     run: Box<Run>,
 }
 
-impl Job {
+impl LocalWork {
     /// Copies and reduces; may call the program.
     pub fn compute(&mut self) {
         self.run.compute();
@@ -49,44 +49,44 @@ pub(crate) fn failed(failure: Failure) -> Error {
 /// All runs of the process.
 #[derive(Default)]
 pub struct Runs {
-    places: Vec<Place>,
+    places: Vec<RunSlot>,
     vacant: Vec<usize>,
-    /// Runs that are `Running`, in the order in which they were started.
+    /// Indices of the `Running` runs, in start order.
     running: Vec<usize>,
-    /// An empty list for the next look at those, so that looking allocates nothing.
+    /// Empty list to swap with `running` in the next pass, so that a pass does not allocate.
     spare: Vec<usize>,
-    /// Runs that are `Due`.
+    /// Indices of the `Due` runs.
     due: Vec<usize>,
 }
 
 impl Runs {
-    /// Begins a run; its first messages are posted at once.
+    /// Adds a run and posts its first messages.
     pub fn add(&mut self, run: Box<Run>, engine: &mut Engine<Wires>) -> RunId {
         let index = self.vacant.pop().unwrap_or_else(|| {
-            self.places.push(Place::Vacant);
+            self.places.push(RunSlot::Vacant);
             self.places.len() - 1
         });
         self.advance(index, run, engine);
         RunId(index)
     }
 
-    /// Posts what can be posted and files the run under what it needs next.
+    /// Posts what can be posted, and files the run by what it needs next.
     fn advance(&mut self, index: usize, mut run: Box<Run>, engine: &mut Engine<Wires>) {
         self.places[index] = match run.post(engine) {
             Progress::Running => {
                 self.running.push(index);
-                Place::Running(run)
+                RunSlot::Running(run)
             }
             Progress::Compute => {
                 self.due.push(index);
-                Place::Due(run)
+                RunSlot::Due(run)
             }
-            Progress::Done => Place::Over(run, None),
-            Progress::Failed(failure) => Place::Over(run, Some(failed(failure))),
+            Progress::Done => RunSlot::Over(run, None),
+            Progress::Failed(failure) => RunSlot::Over(run, Some(failed(failure))),
         };
     }
 
-    /// Looks at every running run; true when one of them is not merely waiting any more.
+    /// Advances every running run. Returns true if at least one is no longer waiting for messages.
     pub fn post(&mut self, engine: &mut Engine<Wires>) -> bool {
         if self.running.is_empty() {
             return false;
@@ -94,7 +94,7 @@ impl Runs {
         let before = self.running.len();
         let mut looked_at = std::mem::replace(&mut self.running, std::mem::take(&mut self.spare));
         for index in looked_at.drain(..) {
-            if let Place::Running(run) = std::mem::replace(&mut self.places[index], Place::Out) {
+            if let RunSlot::Running(run) = std::mem::replace(&mut self.places[index], RunSlot::Out) {
                 self.advance(index, run, engine);
             }
         }
@@ -102,11 +102,11 @@ impl Runs {
         self.running.len() != before
     }
 
-    /// A run with local work, for the calling thread to do.
-    pub fn take_work(&mut self) -> Option<Job> {
+    /// Takes out a run whose local work is ready; the calling thread must do the work.
+    pub fn take_work(&mut self) -> Option<LocalWork> {
         let index = self.due.pop()?;
-        match std::mem::replace(&mut self.places[index], Place::Out) {
-            Place::Due(run) => Some(Job { id: RunId(index), run }),
+        match std::mem::replace(&mut self.places[index], RunSlot::Out) {
+            RunSlot::Due(run) => Some(LocalWork { id: RunId(index), run }),
             other => {
                 self.places[index] = other;
                 None
@@ -114,26 +114,26 @@ impl Runs {
         }
     }
 
-    /// Takes a run back after its local work and posts what follows.
-    pub fn put_back(&mut self, job: Job, engine: &mut Engine<Wires>) {
+    /// Puts a run back after its local work, and posts the messages that follow.
+    pub fn put_back(&mut self, job: LocalWork, engine: &mut Engine<Wires>) {
         self.advance(job.id.0, job.run, engine);
     }
 
-    /// Is the run over?
+    /// True if the run is complete.
     pub fn is_complete(&self, id: RunId) -> bool {
-        matches!(self.places[id.0], Place::Over(..))
+        matches!(self.places[id.0], RunSlot::Over(..))
     }
 
-    /// Forgets a run that is over; its error, if it failed.
+    /// Removes a complete run and returns its error, if it failed.
     pub fn take(&mut self, id: RunId) -> Option<Error> {
         self.recover(id).1
     }
 
-    /// Takes a run that is over back, to be started again later.
+    /// Removes a complete run and returns it, so that it can be started again.
     pub fn recover(&mut self, id: RunId) -> (Option<Box<Run>>, Option<Error>) {
         self.vacant.push(id.0);
-        match std::mem::replace(&mut self.places[id.0], Place::Vacant) {
-            Place::Over(run, failure) => (Some(run), failure),
+        match std::mem::replace(&mut self.places[id.0], RunSlot::Vacant) {
+            RunSlot::Over(run, failure) => (Some(run), failure),
             _ => (None, None),
         }
     }

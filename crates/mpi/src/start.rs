@@ -1,4 +1,4 @@
-//! Building the lane: cores, waiting policy, wires and engine.
+//! Builds the lane: cores, waiting policy, wires and engine.
 
 use std::time::{Duration, Instant};
 
@@ -19,10 +19,11 @@ use crate::runs::Runs;
 use crate::waiting::Waiting;
 use crate::world::failed_start;
 
-/// For so long a look at the system's memory counts: less arrives meanwhile than is never granted.
+/// How long a reading of the available memory is used: less data arrives in this time than is
+/// always held back.
 const FRESH: Duration = Duration::from_millis(1);
 
-/// The lane of this process.
+/// Creates the lane of this process.
 pub(crate) fn lane(segment: &Segment, job: &Job, far: Option<Far>) -> Result<Lane> {
     let near: Vec<PeerIndex> = job.local_ranks.iter().copied().map(PeerIndex).collect();
     let mut waiter = Waiter::new(near.len(), segment.head(), segment.own_control());

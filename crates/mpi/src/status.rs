@@ -1,4 +1,4 @@
-//! What the program asks of and writes into statuses (MPI 5.0, sections 3.2.5, 5.1.11 and 13.3).
+//! Status accessors (MPI 5.0, sections 3.2.5, 5.1.11 and 13.3).
 
 use towpath_datatype::Datatype;
 
@@ -7,9 +7,10 @@ use crate::datatypes::{borrow, lookup};
 use crate::error::{Result, fail};
 use crate::face::{Handle, Status};
 
-/// MPI_Get_count: MPI_UNDEFINED when the bytes are no whole number of elements.
+/// MPI_Get_count: MPI_UNDEFINED if the bytes are not a whole number of elements.
 pub fn get_count(status: Status, datatype: Handle) -> Result<i64> {
-    // SAFETY: looked at here only, where no other thread may free it.
+    // SAFETY: the reference is not used beyond this statement, and MPI forbids freeing a datatype
+    // while another thread passes it to a call.
     let size = unsafe { borrow(datatype, "datatype") }?.datatype.size();
     Ok(match size {
         0 if status.bytes == 0 => 0,
@@ -19,7 +20,7 @@ pub fn get_count(status: Status, datatype: Handle) -> Result<i64> {
     })
 }
 
-/// MPI_Get_elements: basic elements.
+/// MPI_Get_elements: the number of basic elements.
 pub fn get_elements(status: Status, datatype: Handle) -> Result<i64> {
     let kind = lookup(datatype, "datatype")?;
     Ok(kind.datatype.elements_in(status.bytes).unwrap_or(i64::from(UNDEFINED)))
@@ -63,7 +64,7 @@ pub fn status_set_cancelled(status: &mut Status, flag: bool) -> Result<()> {
     Ok(())
 }
 
-/// Bytes that so many basic elements take; `None` beyond 63 bits.
+/// The size of `count` basic elements in bytes; `None` if it exceeds 63 bits.
 fn bytes_of(datatype: &Datatype, count: i64) -> Option<i64> {
     let elements = datatype.elements();
     if elements == 0 {

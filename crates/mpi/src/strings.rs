@@ -1,10 +1,10 @@
-//! Strings that the program passes.
+//! String arguments of the program.
 
 use std::ffi::{CStr, c_char};
 
 use crate::error::{Result, fail};
 
-/// Reads a string argument; NULL is an error that names the argument.
+/// Copies a string argument; NULL is an error that names the argument.
 ///
 /// # Safety
 /// `pointer` must be NULL or point to a NUL-terminated string.
@@ -12,6 +12,6 @@ pub(crate) unsafe fn text(pointer: *const c_char, argument: &str) -> Result<Stri
     if pointer.is_null() {
         fail!(ERR_ARG, "argument {argument} is NULL; pass a string");
     }
-    // SAFETY: promised by the caller.
+    // SAFETY: `pointer` is not NULL, so it is a NUL-terminated string (this function's contract).
     Ok(unsafe { CStr::from_ptr(pointer) }.to_string_lossy().into_owned())
 }

@@ -1,5 +1,5 @@
-//! Topology functions (MPI 5.0, chapter 8). Grids are in `topologies/cartesian`, graphs in
-//! `topologies/graphs`, who takes which rank in `topologies/reorder`.
+//! Topology functions (MPI 5.0, chapter 8). Cartesian topologies are in `topologies/cartesian`,
+//! graphs in `topologies/graphs`, rank reordering in `topologies/reorder`.
 
 mod cartesian;
 pub(crate) mod declaration;
@@ -23,7 +23,7 @@ use crate::internal;
 use crate::topology::Topology;
 use crate::world;
 
-use reorder::Order;
+use reorder::RankOrder;
 
 /// MPI_Topo_test.
 pub fn topo_test(comm: Handle) -> Result<i32> {
@@ -35,7 +35,7 @@ pub fn topo_test(comm: Handle) -> Result<i32> {
     })
 }
 
-/// A count argument that must not be negative.
+/// Checks that a count argument is not negative.
 fn size_of(value: i32, argument: &str) -> Result<usize> {
     match usize::try_from(value) {
         Ok(size) => Ok(size),
@@ -43,21 +43,21 @@ fn size_of(value: i32, argument: &str) -> Result<usize> {
     }
 }
 
-/// Reads an int array argument.
+/// Copies an int array argument.
 fn ints(array: Integers, count: usize, argument: &str) -> Result<Vec<i32>> {
     if count > 0 && array.is_null() {
         fail!(ERR_ARG, "argument {argument} is NULL, but {count} elements are needed");
     }
-    // SAFETY: the program's array has `count` elements.
+    // SAFETY: the array is not NULL, and MPI requires it to have `count` elements.
     Ok((0..count).map(|i| unsafe { array.get(i) } as i32).collect())
 }
 
-/// Makes a communicator of `size` processes of `parent` with a topology, of which each gets the
-/// part of its new rank; the others get MPI_COMM_NULL.
+/// Creates a communicator of `size` processes of `parent`. Each member gets the topology of its new
+/// rank; the others get MPI_COMM_NULL.
 fn with_topology(
     parent: &Arc<Comm>,
     size: usize,
-    order: &Order,
+    order: &RankOrder,
     topology: impl FnOnce(usize) -> Topology,
 ) -> Result<Handle> {
     let (team, sequence) = internal::team_of(parent);

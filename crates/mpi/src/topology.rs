@@ -1,41 +1,41 @@
-//! Virtual topologies as values (MPI 5.0, chapter 8). The C functions are in `topologies`.
+//! Virtual topologies as plain values (MPI 5.0, chapter 8). The C functions are in `topologies`.
 
-/// What a communicator's topology is.
+/// The topology of a communicator.
 #[derive(Debug, Clone)]
 pub enum Topology {
-    /// A grid.
+    /// A Cartesian grid.
     Cartesian {
         /// Extent of each dimension.
         dims: Vec<i32>,
         /// Whether each dimension wraps around.
         periodic: Vec<bool>,
     },
-    /// The same graph known to everyone (MPI_Graph_create): `index[i]` ends the list of node i in
+    /// A graph known to all processes (MPI_Graph_create): `index[i]` is the end of node i's list in
     /// `edges`.
     Graph {
-        /// Running totals of degrees.
+        /// Prefix sums of the degrees.
         index: Vec<i32>,
-        /// Flattened neighbour lists.
+        /// Concatenated neighbour lists.
         edges: Vec<i32>,
     },
-    /// Each process knows its own edges.
+    /// A graph of which each process knows its own edges only.
     Distributed {
-        /// Ranks that send to me.
+        /// Ranks that send to this process.
         sources: Vec<i32>,
-        /// Their weights; empty when unweighted.
+        /// Weights of the sources; empty if unweighted.
         source_weights: Vec<i32>,
-        /// Ranks that I send to.
+        /// Ranks that this process sends to.
         destinations: Vec<i32>,
-        /// Their weights; empty when unweighted.
+        /// Weights of the destinations; empty if unweighted.
         destination_weights: Vec<i32>,
-        /// Whether weights were given.
+        /// Whether the program passed weights.
         weighted: bool,
     },
 }
 
 impl Topology {
-    /// Ranks from which `rank` receives and to which it sends in neighbourhood collectives, in the
-    /// standard's order (8.6); MPI_PROC_NULL (-3) at the border of a grid that does not wrap.
+    /// Ranks that `rank` receives from and sends to in neighbourhood collectives, in the standard's
+    /// order (8.6); MPI_PROC_NULL (-3) beyond the border of a non-periodic dimension.
     pub fn neighbours(&self, rank: usize) -> (Vec<i32>, Vec<i32>) {
         match self {
             Topology::Cartesian { dims, periodic } => {
@@ -53,8 +53,8 @@ impl Topology {
 }
 
 impl Topology {
-    /// Ranks that send to `rank`, each with the weight of the edge; those at MPI_PROC_NULL left
-    /// out, the same rank as often as it stands there.
+    /// Ranks that send to `rank`, each with the weight of its edge; without MPI_PROC_NULL, and
+    /// repeated as often as a rank is listed.
     pub fn senders(&self, rank: usize) -> Vec<(usize, u64)> {
         let with_weights: Vec<(i32, u64)> = match self {
             Topology::Cartesian { .. } => self.neighbours(rank).0.into_iter().map(|from| (from, 1)).collect(),
@@ -84,7 +84,7 @@ pub(crate) fn coordinates(dims: &[i32], rank: usize) -> Vec<i32> {
     result
 }
 
-/// Rank of coordinates that lie inside the grid.
+/// The rank of coordinates, which must be inside the grid.
 pub(crate) fn rank_of(dims: &[i32], coordinates: &[i32]) -> usize {
     dims.iter().zip(coordinates).fold(0, |rank, (&dim, &place)| rank * dim as usize + place as usize)
 }

@@ -1,9 +1,9 @@
-//! What a blocked call waits for: published in the process's control page, where `mpiexec` reads it
-//! when somebody wants to know where a job hangs.
+//! What a blocked call waits for, published in the process's control page so that `mpiexec` can
+//! show where a job hangs.
 //!
-//! A wait publishes at its first sleep, so calls that end while they spin or yield pay nothing.
-//! Only the thread that polls for the process publishes; with several threads in MPI the page shows
-//! what one of them waits for.
+//! A wait is published before its first sleep, so calls that end while they spin or yield pay
+//! nothing. Only the thread that polls for the process publishes; with several threads in MPI, the
+//! page shows what one of them waits for.
 
 use towpath_base::control::{Awaited, BlockedCall, ControlPage};
 use towpath_base::ids::{ContextId, PeerIndex, Plane};
@@ -14,30 +14,30 @@ use crate::comm::Comm;
 use crate::constants::{COMM_SELF, COMM_WORLD};
 use crate::face::Handle;
 use crate::lane::State;
-use crate::request_table::Work;
+use crate::request_table::RequestWork;
 use crate::world::{self, OBJECTS};
 
-/// What a wait waits for.
+/// The object of a wait.
 #[derive(Clone, Copy, Debug)]
 pub enum WaitTarget {
-    /// Something that only the name of the call tells.
+    /// Nothing more specific than the name of the call.
     Other,
-    /// This operation of the engine, in this context.
+    /// This engine request, in this context.
     Message(ContextId, RequestId),
-    /// A message that a probe asks for; `None` is a wildcard.
+    /// A message that matches a probe; `None` is a wildcard.
     Probe(ContextId, Option<PeerIndex>, Option<i32>),
-    /// The other members of the communicator of this context.
+    /// The other members of the communicator with this context.
     Members(ContextId),
-    /// This request of the program.
+    /// This request handle of the program.
     Request(Handle),
 }
 
-/// A published wait; it is withdrawn when this is dropped.
+/// A published wait. Dropping it withdraws it.
 #[derive(Default)]
-pub(crate) struct Published(Option<&'static ControlPage>);
+pub(crate) struct PublishedWait(Option<&'static ControlPage>);
 
-impl Published {
-    /// Publishes a wait, once.
+impl PublishedWait {
+    /// Publishes the wait; later calls do nothing.
     #[cold]
     pub(crate) fn publish(&mut self, state: &State, target: impl Fn(&State) -> WaitTarget) {
         if self.0.is_some() {
@@ -52,7 +52,7 @@ impl Published {
     }
 }
 
-impl Drop for Published {
+impl Drop for PublishedWait {
     #[inline]
     fn drop(&mut self) {
         if let Some(page) = self.0 {
@@ -87,16 +87,16 @@ fn describe_request(state: &State, request: Handle) -> BlockedCall {
     let kinds = [Awaited::ReceiveRequest, Awaited::SendRequest];
     let engine = &state.engine;
     let pending = match work {
-        Work::Send(id) | Work::Receive(id) => engine.pending(*id),
-        Work::Both(send, receive) => receive.and_then(|id| engine.pending(id)).or_else(|| engine.pending(*send)),
-        Work::Run(_) | Work::Exchange(_) => {
+        RequestWork::Send(id) | RequestWork::Receive(id) => engine.pending(*id),
+        RequestWork::Both(send, receive) => receive.and_then(|id| engine.pending(id)).or_else(|| engine.pending(*send)),
+        RequestWork::Run(_) | RequestWork::Exchange(_) => {
             let communicator = in_words(comm);
             return BlockedCall { awaited: Awaited::CollectiveRequest as u32, communicator, ..BlockedCall::default() };
         }
-        Work::Generalized(_) => {
+        RequestWork::Generalized(_) => {
             return BlockedCall { awaited: Awaited::GeneralizedRequest as u32, ..BlockedCall::default() };
         }
-        Work::Flush(_) | Work::Sent(_) | Work::Done(_) | Work::Inactive => None,
+        RequestWork::Flush(_) | RequestWork::Sent(_) | RequestWork::Done(_) | RequestWork::Inactive => None,
     };
     pending.map_or_else(BlockedCall::default, |pending| message(pending, kinds, comm))
 }
@@ -115,12 +115,12 @@ fn message(pending: Pending, [receive, send]: [Awaited; 2], comm: Option<&Comm>)
     }
 }
 
-/// Whether a process may send messages in a context.
+/// True if `peer` belongs to the communicator of `context` and may send in it.
 pub(crate) fn is_member(context: ContextId, peer: PeerIndex) -> bool {
     with_comm(context, |comm| comm.is_some_and(|comm| comm.targets().contains(&peer)))
 }
 
-/// Hands over the communicator of a context; `None` when the program knows none.
+/// Calls `then` with the communicator of a context, or with `None` if the program has none.
 fn with_comm<R>(context: ContextId, then: impl FnOnce(Option<&Comm>) -> R) -> R {
     let context = context.on(Plane::PointToPoint);
     let found = [COMM_WORLD, COMM_SELF]

@@ -1,12 +1,12 @@
-//! How the waiting loop of the lane idles: the policy of `machine::wait` on this process's control
-//! page.
+//! How the lane's waiting loop idles: applies the policy of `machine::wait` to this process's
+//! control page.
 
 use std::time::Duration;
 
 use towpath_machine::wait::Waiter;
 use towpath_shm::Segment;
 
-/// Longest sleep of a process that has to look after the flow of messages.
+/// Longest sleep of a process that must attend to flow control.
 const WATCHFUL_SLEEP: Duration = Duration::from_secs(1);
 
 /// The waiter of the thread that holds the baton, and the segment it watches.
@@ -16,35 +16,36 @@ pub struct Waiting {
 }
 
 impl Waiting {
-    /// Idles on the own control page of this segment.
+    /// Creates the waiter of this process, which idles on its own control page of `segment`.
     pub fn new(waiter: Waiter, segment: Segment) -> Waiting {
         Waiting { waiter, segment }
     }
 
-    /// A wait begins or has ended.
+    /// Resets the waiter when a wait begins or ends.
     #[inline]
     pub fn reset(&mut self) {
         self.waiter.reset();
     }
 
-    /// Says whether the next sleeps are to end soon, because time matters to what is waited for.
+    /// Limits the following sleeps to one second if `limited`, for waits that flow control may hold
+    /// up; otherwise lifts the limit.
     #[inline]
     pub fn limit_sleep(&mut self, limited: bool) {
         self.waiter.limit_sleep(limited.then_some(WATCHFUL_SLEEP));
     }
 
-    /// How often this process has slept.
+    /// Number of times that this process has slept.
     pub fn sleeps(&self) -> u64 {
         self.waiter.sleeps()
     }
 
-    /// The segment that is watched.
+    /// The watched segment.
     pub fn segment(&self) -> &Segment {
         &self.segment
     }
 
-    /// Nothing moved: spin, yield or sleep. `recheck` makes one more round of progress before a
-    /// sleep.
+    /// Spins, yields or sleeps after a round without progress. `recheck` makes one more round
+    /// before a sleep.
     #[inline]
     pub fn idle(&mut self, recheck: impl FnMut() -> bool) {
         self.waiter.idle(self.segment.sources(), recheck);
@@ -53,14 +54,14 @@ impl Waiting {
         }
     }
 
-    /// Where ranks share cores: gives the core away a few times until `ready` says true (see
-    /// [`Waiter::pass`]).
+    /// If ranks share cores, yields a few times until `ready` returns true (see [`Waiter::pass`]).
     #[inline]
     pub fn pass(&mut self, ready: &mut dyn FnMut() -> bool) -> bool {
         self.waiter.pass(self.segment.sources(), ready)
     }
 
-    /// A test found nothing: with more ranks than cores somebody else should run.
+    /// Yields after an unsuccessful test on an oversubscribed host, so that another process can
+    /// run.
     #[inline]
     pub fn give_way(&self) {
         if self.segment.aborting() {

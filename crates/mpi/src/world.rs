@@ -1,8 +1,8 @@
-//! The state of this process: the only statics of Towpath (arrow 6), from MPI_Init to MPI_Finalize.
+//! The global state of this process, from MPI_Init to MPI_Finalize.
 //!
 //! `OBJECTS` exists before MPI_Init, because info objects, error handlers and attribute keys may be
-//! made then; `WORLD` exists from MPI_Init on and is never taken down, so late calls find a
-//! sentence and not a crash.
+//! created then. `WORLD` exists from MPI_Init on and is never destroyed, so late calls get an error
+//! instead of crashing.
 
 use std::ffi::c_void;
 use std::io::Write as _;
@@ -19,12 +19,12 @@ use towpath_launch::client::{Job, Launcher};
 use towpath_machine::cgroup::ProcessorQuota;
 use towpath_machine::cores;
 use towpath_machine::fork;
-use towpath_machine::levels::Description;
+use towpath_machine::levels::MachineDescription;
 use towpath_machine::resources::Instances;
 use towpath_shm::Heap;
 use towpath_transport::Losses;
 
-use crate::buffered::Buffer;
+use crate::buffered::AttachedBuffer;
 use crate::comm::Comm;
 use crate::constants::*;
 use crate::contexts::Contexts;
@@ -65,10 +65,10 @@ pub struct Objects {
     pub operations: Table<Operation>,
     /// Sessions.
     pub sessions: Table<Session>,
-    /// Predefined types made from parameters (MPI_Type_create_f90_*).
+    /// Predefined types created from parameters (MPI_Type_create_f90_*).
     pub parameterized: Mutex<Vec<(Datatype, Handle)>>,
     /// The buffer of MPI_Buffer_attach.
-    pub buffer: Mutex<Option<Buffer>>,
+    pub buffer: Mutex<Option<AttachedBuffer>>,
     /// MPI_GROUP_EMPTY.
     pub empty_group: Arc<Group>,
     /// MPI_ERRORS_ARE_FATAL.
@@ -77,26 +77,26 @@ pub struct Objects {
     pub abort: Arc<Errhandler>,
     /// MPI_ERRORS_RETURN.
     pub returning: Arc<Errhandler>,
-    /// What decides errors before MPI_Init and after MPI_Finalize.
+    /// The error handler before MPI_Init and after MPI_Finalize.
     pub initial_errhandler: Mutex<Arc<Errhandler>>,
-    /// What decides errors of files that are not open (MPI_FILE_NULL).
+    /// The error handler of files that are not open (MPI_FILE_NULL).
     pub file_errhandler: Mutex<Arc<Errhandler>>,
     /// Error classes and codes.
     pub errors: Registry,
-    /// What MPI_INFO_ENV holds.
+    /// Contents of MPI_INFO_ENV.
     pub environment: OnceLock<Pairs>,
-    /// Where this process runs.
+    /// The hardware instances on which this process runs.
     pub instances: Mutex<Instances>,
 }
 
-/// A session: built with the issue of dynamic processes; its error handler and buffer have their
-/// place already.
+/// A session. Not implemented yet (it will come with dynamic processes), but it already has room
+/// for an error handler and a buffer.
 #[derive(Debug)]
 pub struct Session {
     /// MPI_Session_set_errhandler.
     pub errhandler: Mutex<Arc<Errhandler>>,
     /// MPI_Session_attach_buffer.
-    pub buffer: Mutex<Option<Buffer>>,
+    pub buffer: Mutex<Option<AttachedBuffer>>,
 }
 
 /// The registries of this process.
@@ -128,7 +128,7 @@ pub static OBJECTS: LazyLock<Objects> = LazyLock::new(|| {
     }
 });
 
-/// What exists from MPI_Init on.
+/// The state that exists from MPI_Init on.
 pub struct World {
     /// Engine, requests, and the waiting loop.
     pub lane: Lane,
@@ -136,28 +136,28 @@ pub struct World {
     pub world: Arc<Comm>,
     /// MPI_COMM_SELF.
     pub myself: Arc<Comm>,
-    /// The facts of the job.
+    /// Description of the job.
     pub job: Job,
     /// Provided thread level.
     pub thread_level: i32,
     /// The thread that called MPI_Init.
     pub main_thread: std::thread::ThreadId,
-    /// Which collective algorithm where.
+    /// Selection of collective algorithms.
     pub selection: Selection,
-    /// The machine that a setting describes in place of the one that is there.
-    pub machine: Option<Description>,
+    /// The machine described by TOWPATH_MACHINE, used instead of the real one.
+    pub machine: Option<MachineDescription>,
     /// The mapped segment, kept for its control pages.
     pub segment: towpath_shm::Segment,
     /// Opened when the first board is made.
     quota: OnceLock<ProcessorQuota>,
-    /// Where MPI_Alloc_mem takes memory that the peers can reach.
+    /// Memory that the peers can access, for MPI_Alloc_mem.
     pub(crate) heap: Mutex<Heap>,
-    /// Why processes of other hosts are lost.
+    /// Why processes of other hosts were lost.
     losses: Option<Losses>,
     launcher: Mutex<Box<dyn Launcher>>,
-    /// The context names that this process gives.
+    /// Allocator of the contexts that this process names.
     contexts: Contexts,
-    /// Values of the predefined attributes, to which the program gets pointers.
+    /// Values of the predefined attributes; the program gets pointers to them.
     attributes: Predefined,
 }
 
@@ -172,7 +172,7 @@ struct Predefined {
     last_used_code: AtomicU32,
 }
 
-/// Where the process stands between start and end.
+/// Phase of the process in the life of MPI.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[repr(u32)]
 pub enum Phase {
@@ -182,20 +182,20 @@ pub enum Phase {
     Running = 1,
     /// After MPI_Finalize.
     After = 2,
-    /// In a child that was forked while MPI ran: the channels are its parent's.
+    /// In a child forked while MPI runs: the channels belong to its parent.
     Child = 3,
-    /// While the job is being ended: handlers of `atexit` run.
+    /// The job is being ended: `atexit` handlers run.
     Ending = 4,
 }
 
 static WORLD: OnceLock<World> = OnceLock::new();
 static PHASE: AtomicU32 = AtomicU32::new(0);
 static FACE: AtomicPtr<Face> = AtomicPtr::new(std::ptr::null_mut());
-/// The own control page while MPI runs, NULL before and after: every function looks at it first,
-/// and publishes its number there.
+/// This process's control page while MPI runs, else NULL. Every MPI function checks it first and
+/// publishes its number there.
 static PAGE: AtomicPtr<ControlPage> = AtomicPtr::new(std::ptr::null_mut());
 
-/// Where the process stands.
+/// The current phase.
 pub fn phase() -> Phase {
     match PHASE.load(Ordering::Acquire) {
         0 => Phase::Before,
@@ -215,12 +215,12 @@ pub(crate) fn set_phase(phase: Phase) {
     PHASE.store(phase as u32, Ordering::Release);
 }
 
-/// Checks that MPI may be called and publishes which function the process is in; the page is for
-/// [`leave`].
+/// Checks that MPI may be called, and publishes the function that the process is in. The page must
+/// be passed to [`leave`].
 #[inline]
 pub fn enter(call: u16) -> Result<&'static ControlPage> {
-    // SAFETY: the page is NULL unless MPI runs, else part of the segment, which stays mapped until
-    // the process ends.
+    // SAFETY: `PAGE` is NULL unless MPI runs; otherwise it points into the segment, which stays
+    // mapped until the process ends.
     match unsafe { PAGE.load(Ordering::Relaxed).as_ref() } {
         Some(page) => {
             page.last_call.store(u32::from(call), Ordering::Relaxed);
@@ -231,13 +231,14 @@ pub fn enter(call: u16) -> Result<&'static ControlPage> {
     }
 }
 
-/// The own control page while MPI runs.
+/// This process's control page while MPI runs.
 pub(crate) fn page() -> Option<&'static ControlPage> {
-    // SAFETY: as in `enter`.
+    // SAFETY: `PAGE` is NULL unless MPI runs; otherwise it points into the segment, which stays
+    // mapped until the process ends.
     unsafe { PAGE.load(Ordering::Relaxed).as_ref() }
 }
 
-/// Why MPI cannot be called now.
+/// The error that tells why MPI cannot be called now.
 #[cold]
 pub(crate) fn not_running<T>() -> Result<T> {
     match phase() {
@@ -251,15 +252,16 @@ pub(crate) fn not_running<T>() -> Result<T> {
     }
 }
 
-/// What becomes of a call that [`enter`] has refused. MPI_Finalize succeeds and does nothing where
-/// a handler of `atexit` calls it: in a child, which inherits its parent's, and while the job ends.
+/// The result of a call that [`enter`] has rejected. MPI_Finalize succeeds and does nothing if an
+/// `atexit` handler calls it: in a forked child, which inherits the handlers of its parent, and
+/// while the job ends.
 #[cold]
 pub(crate) fn refused(call: u16, error: Error) -> Result<()> {
     let finalizes = NAMES.get(usize::from(call)) == Some(&"MPI_Finalize");
     if finalizes && matches!(phase(), Phase::Child | Phase::Ending) { Ok(()) } else { Err(error) }
 }
 
-/// In a child that was just forked: from now on every call finds that MPI does not run here.
+/// Runs in a forked child: every later call finds that MPI does not run in this process.
 extern "C" fn leave_mpi_to_parent() {
     match phase() {
         Phase::Running => set_phase(Phase::Child),
@@ -274,19 +276,19 @@ pub fn leave(page: &ControlPage) {
     page.in_call.store(0, Ordering::Relaxed);
 }
 
-/// Remembers the face through which the program calls.
+/// Stores the ABI through which the program calls.
 #[inline]
 pub fn set_face(face: &'static Face) {
     FACE.store(std::ptr::from_ref(face).cast_mut(), Ordering::Relaxed);
 }
 
-/// The face through which the program calls.
+/// The ABI through which the program calls; `None` before its first call.
 pub fn face() -> Option<&'static Face> {
-    // SAFETY: only `set_face` stores here, and faces are statics.
+    // SAFETY: `FACE` is NULL or was stored by `set_face` from a `&'static Face`.
     unsafe { FACE.load(Ordering::Relaxed).as_ref() }
 }
 
-/// The world.
+/// The state of MPI, or an error before MPI_Init.
 #[inline]
 pub fn world() -> Result<&'static World> {
     match WORLD.get() {
@@ -295,24 +297,24 @@ pub fn world() -> Result<&'static World> {
     }
 }
 
-/// The lane.
+/// The lane, or an error before MPI_Init.
 #[inline]
 pub fn lane() -> Result<&'static Lane> {
     Ok(&world()?.lane)
 }
 
-/// Which collective algorithm where.
+/// Selection of collective algorithms, or an error before MPI_Init.
 pub fn selection() -> Result<&'static Selection> {
     Ok(&world()?.selection)
 }
 
-/// This process.
+/// The rank of this process in MPI_COMM_WORLD.
 pub fn me() -> PeerIndex {
     WORLD.get().map_or(PeerIndex(0), |world| PeerIndex(world.job.rank))
 }
 
-/// Whether this host has more ranks of the job than cores for them, as far as is known.
-pub(crate) fn is_crowded() -> bool {
+/// True if this host has more ranks of the job than cores for them, as far as known.
+pub(crate) fn is_oversubscribed() -> bool {
     WORLD.get().is_none_or(|world| {
         let cores = world.segment.head().allowed_cores.load(Ordering::Relaxed) as usize;
         world.job.local_ranks.len() > cores
@@ -320,7 +322,7 @@ pub(crate) fn is_crowded() -> bool {
 }
 
 impl World {
-    /// Whether the ranks of this host share cores, as far as they have said where they may run.
+    /// True if the ranks of this host share cores, as far as they have announced their affinity.
     pub(crate) fn ranks_share_cores(&self) -> bool {
         let head = self.segment.head();
         let quota = || self.quota.get_or_init(ProcessorQuota::open).cores();
@@ -328,7 +330,7 @@ impl World {
     }
 }
 
-/// Finds a communicator.
+/// Looks up a communicator.
 pub fn comm(handle: Handle) -> Result<Arc<Comm>> {
     let found = match handle {
         COMM_WORLD => WORLD.get().map(|world| world.world.clone()),
@@ -341,7 +343,7 @@ pub fn comm(handle: Handle) -> Result<Arc<Comm>> {
     }
 }
 
-/// Finds a communicator for the small path.
+/// Looks up a communicator on the fast path, without a reference count.
 ///
 /// # Safety
 /// As [`Table::borrow`].
@@ -350,7 +352,7 @@ pub unsafe fn borrow_comm<'a>(handle: Handle) -> Result<&'a Arc<Comm>> {
     let found = match handle {
         COMM_WORLD => WORLD.get().map(|world| &world.world),
         COMM_SELF => WORLD.get().map(|world| &world.myself),
-        // SAFETY: promised by the caller.
+        // SAFETY: the reference is used only as `Table::borrow` allows (this function's contract).
         _ => unsafe { OBJECTS.comms.borrow(handle) },
     };
     match found {
@@ -367,31 +369,32 @@ fn unknown_comm<T>(handle: Handle) -> Result<T> {
     fail!(ERR_COMM, "argument comm ({}) is no communicator: it was never made, or was freed", handle)
 }
 
-/// Why a message from or to a lost process failed, as a sentence.
+/// The error message for a message from or to a lost process.
 pub(crate) fn reason_of_loss(peer: PeerIndex) -> String {
     let known = WORLD.get().and_then(|world| world.losses.as_ref()?.of(peer));
     known.unwrap_or_else(|| "the other process died before the message was through".to_owned())
 }
 
-/// A new context, named by this process.
+/// Creates a context named by this process.
 pub fn new_context() -> ContextId {
     let world = WORLD.get().expect("contexts are made between MPI_Init and MPI_Finalize");
     world.contexts.propose(|context| OBJECTS.comms.find(|comm| comm.has_context(context)).is_some())
 }
 
-/// The number that its maker gave a context (0 is MPI_COMM_WORLD's, 1 MPI_COMM_SELF's), and the
-/// maker's rank.
+/// The number that its creator gave a context (0 for MPI_COMM_WORLD, 1 for MPI_COMM_SELF), and the
+/// creator's rank.
 pub(crate) fn maker_of(context: ContextId) -> (u32, u32) {
     let first = WORLD.get().map_or(0, |world| world.contexts.creator().wrapping_sub(world.job.rank));
     (context.0 as u32 >> 2, ((context.0 >> 32) as u32).wrapping_sub(first))
 }
 
-/// The MPI function that a rank of this host has called last.
+/// Name of the MPI function that a rank of this host called last.
 pub(crate) fn last_call_of(peer: PeerIndex) -> Option<&'static str> {
     name_of_call(page_of(peer)?)
 }
 
-/// As [`last_call_of`], with whether the rank is in it still; `Some(None)` before its first call.
+/// As [`last_call_of`], and whether the rank is still in the function; `Some(None)` before its
+/// first call.
 pub(crate) fn call_of(peer: PeerIndex) -> Option<Option<(&'static str, bool)>> {
     let page = page_of(peer)?;
     Some(name_of_call(page).map(|name| (name, page.in_call.load(Ordering::Relaxed) != 0)))
@@ -409,13 +412,14 @@ fn name_of_call(page: &ControlPage) -> Option<&'static str> {
     towpath_base::calls::NAMES.get(number as usize).copied().filter(|name| number != 0 && !name.is_empty())
 }
 
-/// The number of the host that this process is on.
+/// Number of the host on which this process runs.
 pub fn host_of_mine() -> Result<u32> {
     let job = &world()?.job;
     Ok(job.node_of_rank[job.rank as usize])
 }
 
-/// A predefined attribute: `None` when the key is none, `Some(None)` when it has no value.
+/// The value of a predefined attribute; `None` if the key is not predefined, `Some(None)` if it has
+/// no value.
 pub fn predefined_attribute(keyval: i32) -> Option<Option<*mut c_void>> {
     let attributes = &WORLD.get()?.attributes;
     let address = |value: &i32| std::ptr::from_ref(value).cast_mut().cast::<c_void>();
@@ -434,8 +438,8 @@ pub fn predefined_attribute(keyval: i32) -> Option<Option<*mut c_void>> {
     })
 }
 
-/// What MPI_INFO_ENV holds (11.2.1): found out once, so that it is the same before and after
-/// MPI_Init. No launcher is asked for a thread level, so there is no key for one.
+/// Contents of MPI_INFO_ENV (11.2.1), determined once, so that they are the same before and after
+/// MPI_Init. There is no key for a thread level, because launchers are not asked for one.
 pub fn environment_pairs() -> Pairs {
     OBJECTS.environment.get_or_init(look_at_environment).clone()
 }
@@ -453,7 +457,7 @@ fn look_at_environment() -> Pairs {
     pairs.set("host", &crate::environment::host_name());
     pairs.set("arch", std::env::consts::ARCH);
     pairs.set("mpi_memory_alloc_kinds", "system,mpi");
-    // Where nobody has launched the process there is one.
+    // A process that was not launched is alone.
     let processes = towpath_launch::client::seen().map(|seen| seen.place.map_or(Some(1), |(_, size)| size));
     if let Ok(Some(processes)) = processes {
         pairs.set("maxprocs", &processes.to_string());
@@ -461,7 +465,7 @@ fn look_at_environment() -> Pairs {
     pairs
 }
 
-/// Starts MPI: meets the launcher, maps the segment, makes the predefined communicators.
+/// Starts MPI: connects to the launcher, maps the segment and creates the predefined communicators.
 pub(crate) fn start(thread_level: i32) -> Result<()> {
     if phase() != Phase::Before {
         fail!(ERR_OTHER, "MPI was initialised before; MPI_Init may be called once");
@@ -523,7 +527,7 @@ fn build(thread_level: i32, connected: &mut Option<Box<dyn Launcher>>) -> Result
         None => Selection::default(),
     }
     .among(&job.node_of_rank);
-    let machine = config::setting("TOWPATH_MACHINE").map(|value| Description::of_setting(&value));
+    let machine = config::setting("TOWPATH_MACHINE").map(|value| MachineDescription::of_setting(&value));
     Ok(World {
         lane,
         world: comm(ContextId::new(number, 0), everyone, "MPI_COMM_WORLD"),
@@ -542,7 +546,7 @@ fn build(thread_level: i32, connected: &mut Option<Box<dyn Launcher>>) -> Result
             tag_ub: i32::MAX,
             host: PROC_NULL,
             io: job.rank as i32,
-            // Hosts do not share a clock; the processes of one host do.
+            // Processes share a clock only within a host.
             wtime_is_global: i32::from(!several),
             universe_size: job.universe_size.unwrap_or(job.size as i32),
             appnum: job.appnum,
@@ -552,8 +556,8 @@ fn build(thread_level: i32, connected: &mut Option<Box<dyn Launcher>>) -> Result
     })
 }
 
-/// Ends MPI: attributes of MPI_COMM_SELF first, then everything under way, then the launcher hears
-/// of it.
+/// Ends MPI: deletes the attributes of MPI_COMM_SELF, then completes everything in flight, then
+/// tells the launcher.
 pub(crate) fn finish() -> Result<()> {
     let world = world()?;
     world.myself.attributes.delete_all(COMM_SELF)?;
@@ -572,17 +576,18 @@ pub(crate) fn finish() -> Result<()> {
     world.launcher.lock().unwrap().finalize().map_err(|error| Error::new(ERR_OTHER, error.to_string()))
 }
 
-/// Lines on standard error in one write.
+/// Prints lines to standard error in one write.
 pub(crate) fn say_lines(lines: &str) {
     let _ = std::io::stderr().write_all(format!("{lines}\n").as_bytes());
 }
 
-/// A line on standard error in one write: ranks that fail at once do not tear each other's lines.
+/// Prints a line to standard error in one write, so that the lines of ranks that fail together do
+/// not mix.
 pub(crate) fn say(sentence: &str) {
     say_lines(&format!("towpath: {sentence}"));
 }
 
-/// Wakes the own waiting thread.
+/// Wakes the thread of this process that sleeps in the kernel.
 pub(crate) fn wake_myself() {
     if let Some(world) = WORLD.get() {
         towpath_machine::wait::notify(world.segment.own_control());

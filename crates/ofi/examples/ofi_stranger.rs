@@ -1,27 +1,27 @@
-//! A stranger on a fabric, who knows everything of a job but its key: for
+//! A stranger on a fabric that knows everything about a job except its key: for
 //! `tests/hosts/strangers.py`.
 //!
 //! ```text
 //! ofi_stranger SECONDS ADDRESS:PORT...
 //! ```
 //!
-//! Pretends, at each of these ports, to be rank 0 and rank 1 of the job, and sends messages of all
-//! lengths by libfabric (`TOWPATH_OFI_PROVIDER`, `TOWPATH_LIBFABRIC`), checked with another key.
-//! Says in one line of JSON how many the provider took, from how many of the pretenders some
-//! arrived, and what was answered.
+//! For each of these ports, it pretends to be rank 0 and rank 1 of the job, and sends messages of
+//! all lengths through libfabric (`TOWPATH_OFI_PROVIDER`, `TOWPATH_LIBFABRIC`), authenticated with
+//! another key. It prints one line of JSON: how many messages the provider has accepted, from how
+//! many of the pretenders some have arrived, and how many answers came.
 
 use std::net::SocketAddr;
 use std::time::{Duration, Instant};
 
 use towpath_base::ids::PeerIndex;
 use towpath_machine::network::networks;
-use towpath_ofi::{COPIED_LIMIT, Choice, Contact, Key, Ofi, Port, choose};
+use towpath_ofi::{BoundEndpoint, COPIED_LIMIT, FabricKey, Ofi, OfiContact, ProviderChoice, choose};
 use towpath_transport::{Header, Sink};
 
-/// Lengths of messages.
+/// Lengths of messages in bytes.
 const LENGTHS: [usize; 4] = [0, 40, 1000, COPIED_LIMIT];
 
-/// Messages to one process that may be under way.
+/// Most messages in flight to one process.
 const UNDER_WAY: u64 = 64;
 
 /// What was sent, and what came back.
@@ -47,17 +47,17 @@ impl Sink for Answers {
     }
 }
 
-/// An address as the providers over sockets write it.
+/// An address in the format of the providers over sockets.
 fn as_provider(place: SocketAddr) -> Vec<u8> {
     let SocketAddr::V4(place) = place else { panic!("the test hosts have addresses of four bytes") };
     let family = (libc::AF_INET as u16).to_ne_bytes();
     [&family[..], &place.port().to_be_bytes(), &place.ip().octets(), &[0; 8]].concat()
 }
 
-/// A process with another key that says that it is `rank`, and knows the other one at `place`.
-fn pretender(choice: &Choice, rank: u32, place: SocketAddr) -> Ofi {
-    let port = Port::open(choice, Key::of_secret(b"another"), 1).expect("an endpoint");
-    let contact = Contact { peer: PeerIndex(1 - rank), address: as_provider(place) };
+/// A process with another key that claims to be `rank`, and knows the other one at `place`.
+fn pretender(choice: &ProviderChoice, rank: u32, place: SocketAddr) -> Ofi {
+    let port = BoundEndpoint::open(choice, FabricKey::of_secret(b"another"), 1).expect("an endpoint");
+    let contact = OfiContact { peer: PeerIndex(1 - rank), address: as_provider(place) };
     Ofi::new(port, PeerIndex(rank), vec![contact]).expect("memory for arrivals")
 }
 
@@ -74,11 +74,11 @@ fn main() {
             break;
         }
         for (wire, answers) in &mut wires {
-            // Protocols that the engine has, and some that it has not.
+            // Protocols that the engine has, and some that it does not have.
             let header = Header { protocol: (round % 16) as u8, words: [round, !round] };
             let length = LENGTHS[(round % 4) as usize];
             if answers.lost == 0 {
-                // SAFETY: the wire lends so many bytes.
+                // SAFETY: the wire lends `length` bytes at `slot`.
                 let filled = wire.copied(0, &header, length, |slot| unsafe { slot.write_bytes(0x5a, length) });
                 answers.sent += u64::from(filled.is_ok());
             }
@@ -90,6 +90,6 @@ fn main() {
     let answered: u64 = wires.iter().map(|(_, answers)| answers.messages).sum();
     let problems = if answered > 0 { format!("\"a stranger was answered {answered} times\"") } else { String::new() };
     println!("{{\"sent\": {sent}, \"seen\": {heard}, \"problems\": [{problems}]}}");
-    // Endpoints end with the process: whatever waits in them goes nowhere.
+    // Endpoints end with the process: what is pending in them is never sent.
     std::process::exit(0);
 }

@@ -1,13 +1,13 @@
-//! The binary interface of libfabric (symbol versions FABRIC_1.0 to 1.3, which 1.17 to 2.x all
-//! have): the fields and functions that are used, at the offsets of its headers. Tables are
-//! declared as far as they are needed; tables and structures grow at their ends only. A test
-//! compares all offsets with the headers where these are installed.
+//! The binary interface of libfabric (symbol versions FABRIC_1.0 to 1.3, which all of 1.17 to 2.x
+//! provide): the fields and functions in use, at the offsets of its headers. Tables are declared
+//! only as far as they are needed; tables and structures grow only at their ends. A test compares
+//! all offsets with the headers if these are installed.
 
 use std::ffi::{c_char, c_int, c_void};
 
 use libc::{size_t, ssize_t};
 
-/// The version of the interface that is asked for, 1.17: major number in the upper half.
+/// The requested version of the interface, 1.17: the major number is in the upper half.
 pub(super) const VERSION: u32 = 1 << 16 | 17;
 
 pub(super) mod cap {
@@ -19,26 +19,26 @@ pub(super) mod cap {
     pub(crate) const REMOTE_READ: u64 = 1 << 12;
 }
 
-/// What an application promises to do for a provider.
+/// What an application promises to a provider.
 pub(super) mod mode {
-    /// Every operation has memory of the provider's, which begins at its context, until it is
-    /// complete.
+    /// The context of every operation starts with memory that belongs to the provider until the
+    /// operation completes.
     pub(crate) const CONTEXT: u64 = 1 << 59;
     pub(crate) const CONTEXT2: u64 = 1 << 52;
 }
 
-/// What a provider asks of memory that it reads or writes.
+/// A provider's requirements on memory that it accesses.
 pub(super) mod memory {
     use std::ffi::c_int;
     /// The memory of local operations must be registered too.
     pub(crate) const LOCAL: c_int = 1 << 2;
-    /// Remote memory is named by its address, else by its offset in what was registered.
+    /// Remote memory is named by its virtual address; otherwise by its offset in the region.
     pub(crate) const VIRTUAL_ADDRESS: c_int = 1 << 4;
-    /// What is registered has pages.
+    /// Registered memory must be backed by pages.
     pub(crate) const ALLOCATED: c_int = 1 << 5;
     /// The provider chooses the keys.
     pub(crate) const PROVIDER_KEY: c_int = 1 << 6;
-    /// What is registered belongs to one endpoint.
+    /// A region is bound to one endpoint.
     pub(crate) const ENDPOINT: c_int = 1 << 9;
 }
 
@@ -54,12 +54,12 @@ pub(super) const WAIT_DESCRIPTOR: c_int = 3;
 /// Commands of [`FidOps::control`].
 pub(super) const GET_WAIT: c_int = 5;
 pub(super) const ENABLE: c_int = 6;
-/// Formats of addresses: an IPv4 and an IPv6 socket address.
+/// Address formats: an IPv4 and an IPv6 socket address.
 pub(super) const ADDRESS_IPV4: u32 = 2;
 pub(super) const ADDRESS_IPV6: u32 = 3;
-/// An address that stands for anybody.
+/// The wildcard address.
 pub(super) const ANYBODY: u64 = u64::MAX;
-/// Errors of libfabric beyond those of the system.
+/// Error numbers of libfabric beyond `errno`.
 pub(super) const ERROR_AVAILABLE: ssize_t = -259;
 pub(super) const AGAIN: ssize_t = -(libc::EAGAIN as ssize_t);
 pub(super) const KEY_TAKEN: c_int = 266;
@@ -129,7 +129,7 @@ pub(super) struct FabricAttr {
     pub(super) prov_name: *mut c_char,
 }
 
-/// What every object begins with.
+/// The common header of all objects.
 #[repr(C)]
 pub(super) struct Fid {
     pub(super) class: size_t,
@@ -187,14 +187,14 @@ pub(super) struct MemoryOps {
         u64,
         u64,
         u64,
-        *mut *mut Memory,
+        *mut *mut RegisteredMemory,
         *mut c_void,
     ) -> c_int,
 }
 
 /// Registered memory.
 #[repr(C)]
-pub(super) struct Memory {
+pub(super) struct RegisteredMemory {
     pub(super) fid: Fid,
     pub(super) mem_desc: *mut c_void,
     pub(super) key: u64,
@@ -257,7 +257,7 @@ pub(super) struct CqEntry {
     pub(super) len: size_t,
 }
 
-/// A completion with an error, and room for what later versions add.
+/// A failed completion, with room for fields of later versions.
 #[repr(C)]
 pub(super) struct CqErrEntry {
     pub(super) op_context: *mut c_void,
@@ -347,7 +347,7 @@ mod tests {
             "fid_domain" Domain { fid = "fid", ops = "ops", mr = "mr" }
             "fi_ops_domain" DomainOps { size = "size", av_open = "av_open", cq_open = "cq_open", endpoint = "endpoint" }
             "fi_ops_mr" MemoryOps { size = "size", reg = "reg" }
-            "fid_mr" Memory { fid = "fid", mem_desc = "mem_desc", key = "key" }
+            "fid_mr" RegisteredMemory { fid = "fid", mem_desc = "mem_desc", key = "key" }
             "fi_av_attr" AvAttr { kind = "type", rx_ctx_bits = "rx_ctx_bits", count = "count",
                 ep_per_node = "ep_per_node", name = "name", map_addr = "map_addr", flags = "flags" }
             "fid_av" Av { fid = "fid", ops = "ops" }

@@ -1,23 +1,23 @@
-//! The card of a process: by which provider and at which address it can be reached. Processes
-//! exchange their cards through the launcher.
+//! The card of a process: its provider and its address there. Processes exchange their cards
+//! through the launcher.
 #![forbid(unsafe_code)]
 
 use std::fmt::Write;
 
-/// Longest address that is believed.
+/// Longest address that is accepted.
 const ADDRESS_BYTES: usize = 512;
 
 /// The card of a process.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Card {
-    /// The provider, as `verbs;ofi_rxm`.
+pub struct FabricCard {
+    /// The provider, for example `verbs;ofi_rxm`.
     pub provider: String,
     /// Its address there.
     pub address: Vec<u8>,
 }
 
-impl Card {
-    /// As text: the provider, a slash, the address in hexadecimal digits.
+impl FabricCard {
+    /// Encodes the card: the provider, a slash, the address in hexadecimal digits.
     pub fn to_text(&self) -> String {
         let mut text = format!("{}/", self.provider);
         for byte in &self.address {
@@ -26,8 +26,8 @@ impl Card {
         text
     }
 
-    /// Reads a card; `None` when the text is none.
-    pub fn parse(text: &str) -> Option<Card> {
+    /// Decodes a card; `None` if the text is malformed.
+    pub fn parse(text: &str) -> Option<FabricCard> {
         let (provider, digits) = text.rsplit_once('/')?;
         let digits = digits.as_bytes();
         if provider.is_empty() || digits.is_empty() || digits.len() > 2 * ADDRESS_BYTES {
@@ -37,7 +37,7 @@ impl Card {
         let digit = |byte: u8| char::from(byte).to_digit(16);
         let byte = |pair: &[u8; 2]| Some((digit(pair[0])? << 4 | digit(pair[1])?) as u8);
         let address = pairs.iter().map(byte).collect::<Option<_>>()?;
-        Some(Card { provider: provider.to_owned(), address })
+        Some(FabricCard { provider: provider.to_owned(), address })
     }
 }
 
@@ -49,13 +49,13 @@ mod tests {
     proptest! {
         #[test]
         fn a_card_is_read_back(provider in "[a-z_;/0-9]{1,20}", address in proptest::collection::vec(any::<u8>(), 1..80)) {
-            let card = Card { provider, address };
-            prop_assert_eq!(Card::parse(&card.to_text()), Some(card));
+            let card = FabricCard { provider, address };
+            prop_assert_eq!(FabricCard::parse(&card.to_text()), Some(card));
         }
 
         #[test]
         fn any_text_is_a_card_or_refused(text in "[a-f0-9/;x+é-]{0,40}") {
-            if let Some(card) = Card::parse(&text) {
+            if let Some(card) = FabricCard::parse(&text) {
                 prop_assert_eq!(card.to_text(), text);
             }
         }
@@ -64,8 +64,8 @@ mod tests {
     #[test]
     fn nonsense_is_no_card() {
         for text in ["", "tcp", "tcp/", "/00", "tcp/0", "tcp/0g", "tcp/+1"] {
-            assert_eq!(Card::parse(text), None, "{text}");
+            assert_eq!(FabricCard::parse(text), None, "{text}");
         }
-        assert_eq!(Card::parse(&format!("tcp/{}", "00".repeat(513))), None);
+        assert_eq!(FabricCard::parse(&format!("tcp/{}", "00".repeat(513))), None);
     }
 }

@@ -1,46 +1,46 @@
-//! Which provider of libfabric carries the messages between hosts, if any.
+//! Selects the libfabric provider that carries the messages between hosts, if any.
 //!
-//! By itself only a real fabric is chosen: Slingshot (cxi), EFA, InfiniBand and RoCE (verbs), or
-//! what psm3 drives by verbs. Providers over sockets or memory of one machine are for tests and
-//! must be named.
+//! Only a real fabric is selected automatically: Slingshot (cxi), EFA, InfiniBand and RoCE (verbs),
+//! or a device that psm3 drives through verbs. Providers over sockets or shared memory are for
+//! tests and must be named.
 
 use towpath_base::config;
 
-use super::library::{Library, Offer};
+use super::library::{Libfabric, Offer};
 use towpath_machine::network::Network;
 use towpath_transport::error::Error;
 
-/// The library to open.
+/// The setting that names the library to load.
 pub(super) const LIBRARY: &str = "TOWPATH_LIBFABRIC";
-/// The provider to use.
+/// The setting that names the provider to use.
 const PROVIDER: &str = "TOWPATH_OFI_PROVIDER";
 
-/// Where the system shows devices that the real fabrics need.
+/// Where the system lists the devices of real fabrics.
 pub(super) const DEVICES: [&str; 3] = ["/sys/class/infiniband", "/sys/class/cxi", "/sys/class/hfi1"];
 
-/// A way through a fabric that can carry the messages of this process.
-pub struct Choice {
+/// An offer that can carry the messages of this process.
+pub struct ProviderChoice {
     pub(super) offer: Offer,
 }
 
-/// What was chosen, for people.
+/// A description of the selected provider, for the user.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Description {
-    /// Version of libfabric.
+pub struct ProviderDescription {
+    /// Version of libfabric: major and minor number.
     pub version: (u32, u32),
-    /// The provider, as `verbs;ofi_rxm`.
+    /// The provider, for example `verbs;ofi_rxm`.
     pub provider: String,
     /// The fabric's name.
     pub fabric: String,
-    /// The domain's name: mostly that of a device.
+    /// The domain's name: usually that of a device.
     pub domain: String,
 }
 
-impl Choice {
-    /// What was chosen.
-    pub fn description(&self) -> Description {
+impl ProviderChoice {
+    /// Describes the selected provider.
+    pub fn description(&self) -> ProviderDescription {
         let offer = &self.offer;
-        Description {
+        ProviderDescription {
             version: offer.library.version(),
             provider: offer.provider(),
             fabric: offer.fabric(),
@@ -49,45 +49,45 @@ impl Choice {
     }
 }
 
-/// The place of a provider among those that are chosen by themselves; `None` when it is none of
+/// The rank of a provider among those that are selected automatically; `None` if it is not one of
 /// them.
 pub(super) fn merit(provider: &str, fabric: &str) -> Option<usize> {
     let core = provider.split(';').next().unwrap_or_default();
     match core {
         "cxi" => Some(0),
         "efa" => Some(1),
-        // Over datagrams instead of rxm it would be slow.
+        // It would be slow over rxd (datagrams) instead of rxm.
         "verbs" if !provider.contains("rxd") => Some(2),
-        // Its fabric over sockets is named after them.
+        // The name of its fabric over sockets starts with `TCP`.
         "psm3" if !fabric.starts_with("TCP") => Some(3),
         _ => None,
     }
 }
 
-/// Chooses by the settings `TOWPATH_LIBFABRIC` and `TOWPATH_OFI_PROVIDER`; where a provider runs
-/// over several networks, the first of `networks` that it runs over. `None` when nothing was asked
-/// for and there is no real fabric.
+/// Selects a provider by the settings `TOWPATH_LIBFABRIC` and `TOWPATH_OFI_PROVIDER`. If it runs
+/// over several networks, the first of `networks` is taken. `None` if nothing was requested and
+/// there is no real fabric.
 ///
 /// # Errors
-/// [`Error::Fabric`] when what the settings ask for is not there.
-pub fn choose(networks: &[Network]) -> Result<Option<Choice>, Error> {
+/// [`Error::Fabric`] if what the settings request is not available.
+pub fn choose(networks: &[Network]) -> Result<Option<ProviderChoice>, Error> {
     choose_from(config::setting(LIBRARY).as_deref(), config::setting(PROVIDER).as_deref(), networks)
 }
 
-/// As [`choose`], with the values of the settings.
+/// Like [`choose`], with the values of the settings.
 ///
 /// # Errors
-/// As there.
+/// [`Error::Fabric`] if what the values request is not available.
 pub fn choose_from(
     library: Option<&str>,
     provider: Option<&str>,
     networks: &[Network],
-) -> Result<Option<Choice>, Error> {
+) -> Result<Option<ProviderChoice>, Error> {
     let has_device = || DEVICES.iter().any(|path| std::fs::read_dir(path).is_ok_and(|mut all| all.next().is_some()));
     if provider.is_none() && !has_device() {
         return Ok(None);
     }
-    let opened = match Library::open(library) {
+    let opened = match Libfabric::open(library) {
         Ok(opened) => opened,
         Err(_) if provider.is_none() && library.is_none() => return Ok(None),
         Err(reason) => return Err(Error::Fabric(format!("libfabric cannot be opened ({reason})"))),
@@ -103,12 +103,12 @@ pub fn choose_from(
             let what = "reliable datagrams with remote reads on this host";
             Err(Error::Fabric(format!("libfabric {major}.{minor} has no provider {name} that offers {what}")))
         }
-        (offer, _) => Ok(offer.map(|offer| Choice { offer })),
+        (offer, _) => Ok(offer.map(|offer| ProviderChoice { offer })),
     }
 }
 
-/// The offer that comes first by merit, then by network; without a network in common the library's
-/// order counts.
+/// The offer with the best merit, then with the first network; offers without a common network stay
+/// in the library's order.
 fn best(offers: Vec<Offer>, merit: impl Fn(&Offer) -> Option<usize>, networks: &[Network]) -> Option<Offer> {
     let network = |offer: &Offer| {
         let address = offer.address();
@@ -143,7 +143,7 @@ mod tests {
     fn what_was_asked_for_and_is_not_there_is_a_sentence() {
         let missing = choose_from(Some("/nowhere/libfabric.so"), Some("tcp"), &[]).err().unwrap().to_string();
         assert!(missing.starts_with("The fabric cannot be used: libfabric cannot be opened (/nowhere/"), "{missing}");
-        if Library::open(None).is_ok() {
+        if Libfabric::open(None).is_ok() {
             let unknown = choose_from(None, Some("imaginary"), &[]).err().unwrap().to_string();
             assert!(unknown.contains(" has no provider imaginary that offers reliable datagrams"), "{unknown}");
         }

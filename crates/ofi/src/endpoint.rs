@@ -1,8 +1,8 @@
-//! One endpoint of a fabric and everything that hangs on it: domain, completions, addresses,
+//! An endpoint of a fabric and the objects it needs: domain, completion queue, address table,
 //! registered memory.
 //!
-//! All calls come from whoever holds the lane's lock, as FI_THREAD_DOMAIN demands. Small path:
-//! send, receive and completions are one call each through the provider's tables.
+//! The lane's lock is held during all calls, as FI_THREAD_DOMAIN demands. Fast path: send, receive
+//! and completions are one call each through the provider's tables.
 
 use std::ffi::{c_int, c_void};
 use std::os::fd::RawFd;
@@ -12,38 +12,38 @@ use libc::ssize_t;
 
 use super::abi::{
     ADDRESSES_TABLE, AGAIN, ANYBODY, Av, AvAttr, Cq, CqAttr, CqEntry, CqErrEntry, Domain, ENABLE, ERROR_AVAILABLE, Ep,
-    FORMAT_MSG, Fabric, Fid, GET_WAIT, Info, KEY_TAKEN, Memory, WAIT_DESCRIPTOR, WAIT_NONE, cap, memory,
+    FORMAT_MSG, Fabric, Fid, GET_WAIT, Info, KEY_TAKEN, RegisteredMemory, WAIT_DESCRIPTOR, WAIT_NONE, cap, memory,
 };
-use super::library::{Library, Offer};
+use super::library::{Libfabric, Offer};
 
-/// Completions that the queue holds at least.
+/// Minimum size of the completion queue.
 const QUEUE_ENTRIES: usize = 4096;
 
-/// What became of an operation that was handed to the provider.
+/// The result of posting an operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Posted {
-    /// It is on its way.
+pub(super) enum PostOutcome {
+    /// The provider has accepted it.
     Done,
-    /// Not now.
+    /// Try again later.
     Later,
-    /// Never: an error number, without its sign.
+    /// It has failed: an error number, without its sign.
     Failed(c_int),
 }
 
-/// An operation that is complete.
+/// A completed operation.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Completion {
-    /// As it was posted.
+pub(super) struct FabricCompletion {
+    /// The context that was posted.
     pub(super) context: *mut c_void,
-    /// Bytes that were received.
+    /// Number of bytes received.
     pub(super) length: usize,
     /// 0, or an error number without its sign.
     pub(super) error: c_int,
 }
 
 /// An endpoint.
-pub(super) struct Endpoint {
-    library: Library,
+pub(super) struct FabricEndpoint {
+    library: Libfabric,
     fabric: *mut Fabric,
     domain: *mut Domain,
     queue: *mut Cq,
@@ -52,11 +52,11 @@ pub(super) struct Endpoint {
     memory_mode: c_int,
     /// The bits that a key may have.
     key_mask: u64,
-    /// Makes keys that nobody can guess, where the provider lets us choose them.
+    /// Makes unpredictable keys, for providers that let the application choose them.
     keys: Keys,
     descriptor: Option<RawFd>,
     most: usize,
-    /// It can be closed while somebody still sends to it.
+    /// It can be closed while other processes still send to it.
     closes_amid_messages: bool,
 }
 
@@ -64,25 +64,25 @@ pub(super) struct Endpoint {
 pub(super) type Keys = Box<dyn FnMut() -> u64 + Send>;
 
 /// Registered memory; must be dropped before its endpoint.
-pub(super) struct Region {
-    memory: *mut Memory,
+pub(super) struct MemoryRegion {
+    memory: *mut RegisteredMemory,
 }
 
-impl Region {
-    /// What local operations name it by.
+impl MemoryRegion {
+    /// The descriptor for local operations.
     pub(super) fn local(&self) -> *mut c_void {
-        // SAFETY: the provider's object, alive until the region is dropped.
+        // SAFETY: `memory` is a live object of the provider until it is closed in `drop`.
         unsafe { (*self.memory).mem_desc }
     }
 
-    /// What remote reads name it by.
+    /// The key for remote reads.
     pub(super) fn key(&self) -> u64 {
-        // SAFETY: as above.
+        // SAFETY: `memory` is a live object of the provider until it is closed in `drop`.
         unsafe { (*self.memory).key }
     }
 }
 
-impl Drop for Region {
+impl Drop for MemoryRegion {
     fn drop(&mut self) {
         close(self.memory.cast());
     }
@@ -91,30 +91,30 @@ impl Drop for Region {
 /// Closes an object, if there is one.
 fn close(fid: *mut Fid) {
     if !fid.is_null() {
-        // SAFETY: an object of the provider, used no more.
+        // SAFETY: `fid` is a live object of the provider, and its owner has given it up.
         unsafe { ((*(*fid).ops).close)(fid) };
     }
 }
 
 /// # Safety
-/// Two live objects that the provider can bind.
+/// `one` and `other` must be live objects that the provider can bind.
 unsafe fn bind(one: *mut Fid, other: *mut Fid, flags: u64) -> c_int {
-    // SAFETY: promised by the caller.
+    // SAFETY: both objects are live and can be bound (this function's contract).
     unsafe { ((*(*one).ops).bind)(one, other, flags) }
 }
 
-impl Endpoint {
-    /// Opens an endpoint as offered.
+impl FabricEndpoint {
+    /// Opens an endpoint for an offer.
     ///
     /// # Errors
-    /// What was refused, in the library's words.
-    pub(super) fn open(offer: &Offer, peers: usize, keys: Keys) -> Result<Endpoint, String> {
+    /// What was refused, with the library's reason.
+    pub(super) fn open(offer: &Offer, peers: usize, keys: Keys) -> Result<FabricEndpoint, String> {
         let library = offer.library;
-        // SAFETY: the offer is a whole structure of the library.
+        // SAFETY: `info` is a complete structure of the library, which lives as long as `offer`.
         let info = unsafe { &*offer.info };
-        // SAFETY: as above; its parts are there.
+        // SAFETY: the library allocates these parts with every `fi_info`.
         let (domain, endpoint) = unsafe { (&*info.domain_attr, &*info.ep_attr) };
-        let mut new = Endpoint {
+        let mut new = FabricEndpoint {
             library,
             fabric: ptr::null_mut(),
             domain: ptr::null_mut(),
@@ -126,11 +126,11 @@ impl Endpoint {
             keys,
             descriptor: None,
             most: endpoint.max_msg_size,
-            // rxm takes what comes meanwhile into connections that it has closed, and crashes
-            // (issue 11828 of libfabric).
+            // rxm accepts what arrives during the close into connections that it has closed, and
+            // crashes (libfabric issue 11828).
             closes_amid_messages: !offer.provider().contains("ofi_rxm"),
         };
-        // SAFETY: the offer lives as long as this call.
+        // SAFETY: `offer.info` is a complete structure that outlives this call.
         unsafe { new.open_all(offer.info, peers) }?;
         Ok(new)
     }
@@ -140,10 +140,10 @@ impl Endpoint {
     }
 
     /// # Safety
-    /// A whole structure of the library.
+    /// `info` must be a complete structure of the library.
     unsafe fn open_all(&mut self, info: *mut Info, peers: usize) -> Result<(), String> {
-        // SAFETY: each object is made by the one before it, with the tables that its provider has
-        // given it.
+        // SAFETY: each object is live when the next one is created from it, and is called through
+        // the tables that its provider has set.
         unsafe {
             let code = (self.library.open_fabric)((*info).fabric_attr, &mut self.fabric, ptr::null_mut());
             self.check("the fabric cannot be opened", code)?;
@@ -174,10 +174,10 @@ impl Endpoint {
         }
     }
 
-    /// Opens the queue of completions, with a descriptor to sleep on where the provider has one.
+    /// Opens the completion queue, with a descriptor to sleep on if the provider has one.
     ///
     /// # Safety
-    /// An open domain.
+    /// The domain must be open.
     unsafe fn open_queue(&mut self) -> Result<(), String> {
         let mut code = 0;
         for wait in [WAIT_DESCRIPTOR, WAIT_NONE] {
@@ -190,14 +190,16 @@ impl Endpoint {
                 wait_cond: 0,
                 wait_set: ptr::null_mut(),
             };
-            // SAFETY: the domain is open; the attributes live during the call.
+            // SAFETY: the domain is open (this function's contract), and `attributes` outlives the
+            // call.
             code = unsafe {
                 ((*(*self.domain).ops).cq_open)(self.domain, &mut attributes, &mut self.queue, ptr::null_mut())
             };
             if code == 0 {
                 let mut descriptor: RawFd = -1;
                 let queue = self.queue.cast::<Fid>();
-                // SAFETY: the queue is open; a queue that waits by a descriptor writes one number.
+                // SAFETY: the queue is open, and for a queue with a wait descriptor `GET_WAIT`
+                // writes one `int`.
                 let told = wait == WAIT_DESCRIPTOR
                     && unsafe { ((*(*queue).ops).control)(queue, GET_WAIT, (&raw mut descriptor).cast()) } == 0;
                 self.descriptor = Some(descriptor).filter(|descriptor| told && *descriptor >= 0);
@@ -207,31 +209,31 @@ impl Endpoint {
         self.check("no queue of completions", code)
     }
 
-    /// What an error number means.
+    /// The text of an error number.
     pub(super) fn error(&self, code: c_int) -> String {
         self.library.error(code)
     }
 
-    /// Whether the memory of local operations must be registered.
+    /// True if the memory of local operations must be registered.
     pub(super) fn registers_local(&self) -> bool {
         self.memory_mode & memory::LOCAL != 0
     }
 
-    /// Largest message and read, in bytes.
+    /// Longest message and longest read, in bytes.
     pub(super) fn most(&self) -> usize {
         self.most
     }
 
-    /// The descriptor of the queue, where it has one.
+    /// The descriptor of the queue, if it has one.
     pub(super) fn descriptor(&self) -> Option<RawFd> {
         self.descriptor
     }
 
-    /// Its address, as others insert it.
+    /// Its address, for other processes to insert.
     pub(super) fn name(&self) -> Result<Vec<u8>, String> {
         let (mut name, mut length) = (vec![0u8; 512], 512);
-        // SAFETY: the endpoint is enabled; the provider writes at most `length` bytes, and says how
-        // many there are.
+        // SAFETY: the endpoint is enabled, and the provider writes at most `length` bytes to
+        // `name`.
         let code = unsafe {
             let endpoint = self.endpoint;
             ((*(*endpoint).cm).getname)(endpoint.cast(), name.as_mut_ptr().cast(), &mut length)
@@ -241,14 +243,15 @@ impl Endpoint {
         Ok(name)
     }
 
-    /// Enters the address of a peer: what it is called from now on.
+    /// Inserts the address of a peer and returns the provider's handle for it.
     pub(super) fn reach(&mut self, address: &[u8]) -> Result<u64, String> {
         // Providers read as many bytes as their own addresses have.
         let mut room = [0u8; 512];
         let length = address.len().min(room.len());
         room[..length].copy_from_slice(&address[..length]);
         let mut number = ANYBODY;
-        // SAFETY: one address in memory that is long enough for any.
+        // SAFETY: `room` is longer than an address of any provider, and `number` has room for one
+        // handle.
         let count = unsafe {
             let insert = (*(*self.addresses).ops).insert;
             insert(self.addresses, room.as_ptr().cast(), 1, &mut number, 0, ptr::null_mut())
@@ -262,8 +265,9 @@ impl Endpoint {
     /// Sends a message.
     ///
     /// # Safety
-    /// Memory of `length` bytes and the context must live until the completion; `local` is that of
-    /// the memory's region.
+    /// `memory` must be readable for `length` bytes and `context` valid until the completion;
+    /// `local` must be the descriptor of a region that contains the memory, if local memory must be
+    /// registered.
     #[inline]
     pub(super) unsafe fn send(
         &self,
@@ -272,8 +276,9 @@ impl Endpoint {
         length: usize,
         local: *mut c_void,
         context: *mut c_void,
-    ) -> Posted {
-        // SAFETY: the endpoint is enabled; the rest is promised by the caller.
+    ) -> PostOutcome {
+        // SAFETY: the endpoint is enabled, and memory and context live until the completion (this
+        // function's contract).
         let code = unsafe {
             let send = (*(*self.endpoint).msg).send;
             send(self.endpoint, memory.cast(), length, local, to, context)
@@ -281,10 +286,12 @@ impl Endpoint {
         posted(code)
     }
 
-    /// Lends memory for a message of anybody.
+    /// Posts a receive buffer for a message from any process.
     ///
     /// # Safety
-    /// As [`Endpoint::send`].
+    /// `memory` must be writable for `length` bytes and `context` valid until the completion;
+    /// `local` must be the descriptor of a region that contains the memory, if local memory must be
+    /// registered.
     #[inline]
     pub(super) unsafe fn receive(
         &self,
@@ -292,8 +299,9 @@ impl Endpoint {
         length: usize,
         local: *mut c_void,
         context: *mut c_void,
-    ) -> Posted {
-        // SAFETY: as there.
+    ) -> PostOutcome {
+        // SAFETY: the endpoint is enabled, and memory and context live until the completion (this
+        // function's contract).
         let code = unsafe {
             let receive = (*(*self.endpoint).msg).recv;
             receive(self.endpoint, memory.cast(), length, local, ANYBODY, context)
@@ -304,7 +312,9 @@ impl Endpoint {
     /// Reads memory of a peer.
     ///
     /// # Safety
-    /// As [`Endpoint::send`].
+    /// `memory` must be writable for `length` bytes and `context` valid until the completion;
+    /// `local` must be the descriptor of a region that contains the memory, if local memory must be
+    /// registered.
     pub(super) unsafe fn read(
         &self,
         from: u64,
@@ -313,8 +323,9 @@ impl Endpoint {
         length: usize,
         local: *mut c_void,
         context: *mut c_void,
-    ) -> Posted {
-        // SAFETY: as there.
+    ) -> PostOutcome {
+        // SAFETY: the endpoint is enabled, and memory and context live until the completion (this
+        // function's contract).
         let code = unsafe {
             let read = (*(*self.endpoint).rma).read;
             read(self.endpoint, memory.cast(), length, local, from, address, key, context)
@@ -322,16 +333,17 @@ impl Endpoint {
         posted(code)
     }
 
-    /// Takes completions; this is also what lets the provider work. True when there may be more.
+    /// Polls for completions, which also drives the provider. True if there may be more.
     #[inline]
-    pub(super) fn completions(&self, into: &mut Vec<Completion>, most: usize) -> bool {
+    pub(super) fn completions(&self, into: &mut Vec<FabricCompletion>, most: usize) -> bool {
         const BATCH: usize = 16;
         let mut entries = [CqEntry { op_context: ptr::null_mut(), flags: 0, len: 0 }; BATCH];
         let most = most.min(BATCH);
-        // SAFETY: room for so many entries of the queue's format.
+        // SAFETY: `entries` has room for `most` entries of the queue's format.
         let count = unsafe { ((*(*self.queue).ops).read)(self.queue, entries.as_mut_ptr().cast(), most) };
         if count > 0 {
-            let complete = |entry: &CqEntry| Completion { context: entry.op_context, length: entry.len, error: 0 };
+            let complete =
+                |entry: &CqEntry| FabricCompletion { context: entry.op_context, length: entry.len, error: 0 };
             into.extend(entries[..count as usize].iter().map(complete));
             return count as usize == most;
         }
@@ -339,22 +351,23 @@ impl Endpoint {
     }
 
     #[cold]
-    fn failure(&self, into: &mut Vec<Completion>) -> bool {
-        // SAFETY: numbers and pointers, all of which may be zero.
+    fn failure(&self, into: &mut Vec<FabricCompletion>) -> bool {
+        // SAFETY: an all-zero `CqErrEntry` is valid: it contains numbers and raw pointers.
         let mut entry: CqErrEntry = unsafe { std::mem::zeroed() };
-        // SAFETY: the entry is as long as that of any version, and lends no memory for details.
+        // SAFETY: `entry` is at least as long as in any version of the library, and lends no memory
+        // for error details.
         let count = unsafe { ((*(*self.queue).ops).readerr)(self.queue, &mut entry, 0) };
         if count < 1 {
             return false;
         }
-        into.push(Completion { context: entry.op_context, length: entry.len, error: entry.err.max(1) });
+        into.push(FabricCompletion { context: entry.op_context, length: entry.len, error: entry.err.max(1) });
         true
     }
 
-    /// Whether whoever has found no completion may sleep on the descriptor now.
+    /// True if the caller, which has found no completion, may sleep on the descriptor now.
     pub(super) fn may_sleep(&self) -> bool {
         let mut objects = [self.queue.cast::<Fid>()];
-        // SAFETY: one open queue of this fabric.
+        // SAFETY: fabric and queue are open, and `objects` contains one object.
         self.descriptor.is_none()
             || unsafe { ((*(*self.fabric).ops).trywait)(self.fabric, objects.as_mut_ptr(), 1) == 0 }
     }
@@ -362,23 +375,24 @@ impl Endpoint {
     /// Registers memory for the operations of `access`.
     ///
     /// # Safety
-    /// The memory must live until the region is dropped.
-    pub(super) unsafe fn register(&mut self, at: *const u8, length: usize, access: u64) -> Result<Region, c_int> {
+    /// `at` must be valid for `length` bytes until the region is dropped.
+    pub(super) unsafe fn register(&mut self, at: *const u8, length: usize, access: u64) -> Result<MemoryRegion, c_int> {
         for _ in 0..16 {
-            let mut memory: *mut Memory = ptr::null_mut();
+            let mut memory: *mut RegisteredMemory = ptr::null_mut();
             let key = match self.memory_mode & memory::PROVIDER_KEY {
                 0 => (self.keys)() & self.key_mask,
                 _ => 0,
             };
-            // SAFETY: the domain is open; the caller vouches for the memory.
+            // SAFETY: the domain is open, and `at` is valid for `length` bytes (this function's
+            // contract).
             let code = unsafe {
                 let register = (*(*self.domain).mr).reg;
                 let domain = self.domain.cast();
                 register(domain, at.cast(), length, access, 0, key, 0, &mut memory, ptr::null_mut())
             };
             match code {
-                0 => return self.enable(Region { memory }),
-                // Two keys met.
+                0 => return self.enable(MemoryRegion { memory }),
+                // Two keys collide.
                 code if code == -KEY_TAKEN => {}
                 code => return Err(-code),
             }
@@ -386,12 +400,13 @@ impl Endpoint {
         Err(KEY_TAKEN)
     }
 
-    fn enable(&self, region: Region) -> Result<Region, c_int> {
+    fn enable(&self, region: MemoryRegion) -> Result<MemoryRegion, c_int> {
         if self.memory_mode & memory::ENDPOINT == 0 {
             return Ok(region);
         }
         let memory = region.memory.cast::<Fid>();
-        // SAFETY: both objects are alive; memory that is bound must be enabled.
+        // SAFETY: region and endpoint are live; a region that is bound to an endpoint must be
+        // enabled.
         let code = unsafe {
             match bind(memory, self.endpoint.cast(), 0) {
                 0 => ((*(*memory).ops).control)(memory, ENABLE, ptr::null_mut()),
@@ -401,25 +416,25 @@ impl Endpoint {
         if code == 0 { Ok(region) } else { Err(-code) }
     }
 
-    /// What a remote read names the memory at this place of a region that begins at `base`.
+    /// The address by which a remote read names `at`, in a region that starts at `base`.
     pub(super) fn remote_address(&self, base: *const u8, at: *const u8) -> u64 {
         let begin = if self.memory_mode & memory::VIRTUAL_ADDRESS == 0 { base.addr() } else { 0 };
         (at.addr() - begin) as u64
     }
 }
 
-impl Endpoint {
-    /// Whether it can be closed while somebody still sends to it.
+impl FabricEndpoint {
+    /// True if it can be closed while other processes still send to it.
     pub(super) fn closes_amid_messages(&self) -> bool {
         self.closes_amid_messages
     }
 
-    /// Whether it was closed or abandoned.
+    /// True if it was closed or abandoned.
     pub(super) fn is_closed(&self) -> bool {
         self.endpoint.is_null()
     }
 
-    /// Everything, in the order in which it can be closed; it is given up here.
+    /// Takes all objects out, in the order in which they can be closed.
     fn objects(&mut self) -> [*mut Fid; 5] {
         [
             std::mem::replace(&mut self.endpoint, ptr::null_mut()).cast(),
@@ -430,32 +445,32 @@ impl Endpoint {
         ]
     }
 
-    /// Closes everything; nothing else may be called afterwards.
+    /// Closes everything; no other method may be called afterwards.
     pub(super) fn close(&mut self) {
         self.descriptor = None;
         self.objects().into_iter().for_each(close);
     }
 
-    /// Leaves everything open until the process ends, and with it all memory that was lent or
-    /// registered must stay; nothing else may be called afterwards.
+    /// Leaves everything open until the process ends. All memory that was posted or registered must
+    /// live until then; no other method may be called afterwards.
     pub(super) fn abandon(&mut self) {
         self.objects();
     }
 }
 
-impl Drop for Endpoint {
+impl Drop for FabricEndpoint {
     fn drop(&mut self) {
         self.close();
     }
 }
 
-/// The bits of keys with so many bytes, for memory that is registered in this mode.
+/// The bits of keys of `bytes` bytes, for memory that is registered in this mode.
 ///
 /// # Errors
-/// A sentence when the provider wants keys of nobody's choice: neither its own nor any of ours.
+/// An explanation if the provider uses keys, but neither its own nor any of ours.
 fn key_mask(mode: c_int, bytes: usize) -> Result<u64, String> {
     match bytes {
-        // Its own keys are never cut.
+        // The provider's own keys are never truncated.
         0 if mode & memory::PROVIDER_KEY != 0 => Ok(0),
         0 => Err("it registers memory for reads without keys".to_owned()),
         8.. => Ok(u64::MAX),
@@ -464,11 +479,11 @@ fn key_mask(mode: c_int, bytes: usize) -> Result<u64, String> {
 }
 
 #[inline]
-fn posted(code: ssize_t) -> Posted {
+fn posted(code: ssize_t) -> PostOutcome {
     match code {
-        0 => Posted::Done,
-        AGAIN => Posted::Later,
-        code => Posted::Failed((-code) as c_int),
+        0 => PostOutcome::Done,
+        AGAIN => PostOutcome::Later,
+        code => PostOutcome::Failed((-code) as c_int),
     }
 }
 

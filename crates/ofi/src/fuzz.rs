@@ -1,43 +1,43 @@
-//! The decoders of libfabric's wire, each fed with any bytes: for `make fuzz`, and in short runs as
-//! tests of this crate. What a decoder must keep to is asserted here.
+//! Fuzz targets for the decoders of the libfabric wire: for `make fuzz`, and in short runs as tests
+//! of this crate. The properties that each decoder must have are asserted here.
 
 use towpath_base::transfer::Target;
 
-use super::frame::{Frame, HEAD_BYTES, Sender, Way};
-use super::transfers::Pull;
-use super::{COPIED_LIMIT, Card, Key};
+use super::frame::{FabricFrame, HEAD_BYTES, MessageWay, Sender};
+use super::transfers::OfiPull;
+use super::{COPIED_LIMIT, FabricCard, FabricKey};
 
 /// Bytes that the pull of [`heads`] wants.
 const WANTED: usize = 1000;
 
-/// The text of a card: what is one is the same when it is written again, but for the case of its
-/// digits.
+/// The text of a card: one that decodes must be encoded to the same text, except for the case of
+/// its digits.
 pub fn card(bytes: &[u8]) {
     let text = String::from_utf8_lossy(bytes);
-    let Some(card) = Card::parse(&text) else { return };
-    assert_eq!(Card::parse(&card.to_text()).as_ref(), Some(&card));
+    let Some(card) = FabricCard::parse(&text) else { return };
+    assert_eq!(FabricCard::parse(&card.to_text()).as_ref(), Some(&card));
     assert!(card.to_text().eq_ignore_ascii_case(&text) && !card.provider.is_empty() && !card.address.is_empty());
 }
 
-/// Heads of messages, one behind the other, from a peer that knows the key: each is one that an
-/// encoder writes or refused, and what they grant to a pull is never more than it wants.
+/// A sequence of headers from a peer that knows the key: each must be refused or be a possible
+/// output of the encoder, and together they must not grant more to a pull than it wants.
 pub fn heads(bytes: &[u8]) {
-    let key = Key::of_secret(b"fuzz");
+    let key = FabricKey::of_secret(b"fuzz");
     let mut room = [0u8; WANTED];
-    let mut pull = Pull::new(1, 2, 3, Target::Bytes { pointer: room.as_mut_ptr(), length: WANTED });
+    let mut pull = OfiPull::new(1, 2, 3, Target::Bytes { pointer: room.as_mut_ptr(), length: WANTED });
     let mut expected = 0;
     for head in bytes.as_chunks::<HEAD_BYTES>().0 {
         let sender = Sender::of(head);
         let number = sender.number(expected);
         assert!(number as u32 == sender.low && number.wrapping_sub(expected).wrapping_add(1 << 31) < 1 << 32);
-        let way = Way { from: sender.from, to: 2, number };
+        let way = MessageWay { from: sender.from, to: 2, number };
         expected = number;
-        let Ok(frame) = Frame::decode(head) else { continue };
+        let Ok(frame) = FabricFrame::decode(head) else { continue };
         let again = frame.encode(&key, way);
-        assert!(again[8..] == head[8..] && Frame::is_genuine(&key, way, &again), "{frame:?}");
+        assert!(again[8..] == head[8..] && FabricFrame::is_genuine(&key, way, &again), "{frame:?}");
         match frame {
-            Frame::Message { length, .. } => assert!(length as usize <= COPIED_LIMIT),
-            Frame::Grant { last, address, key, length, .. } => {
+            FabricFrame::Message { length, .. } => assert!(length as usize <= COPIED_LIMIT),
+            FabricFrame::Grant { last, address, key, length, .. } => {
                 let before = pull.grants.len();
                 let taken = pull.grant(address, key, length, last);
                 assert!(pull.grants.len() == before + usize::from(taken && length > 0));
@@ -66,7 +66,7 @@ mod tests {
             kinds in any::<[u8; 4]>(),
             lengths in any::<[u16; 4]>(),
         ) {
-            // Most of what is random is refused at once.
+            // Most random headers would be refused at once.
             for ((head, kind), length) in bytes.as_chunks_mut::<HEAD_BYTES>().0.iter_mut().zip(kinds).zip(lengths) {
                 (head[16], head[17], head[18], head[19]) = (kind % 11, 0, 0, 0);
                 head[40..].fill(0);

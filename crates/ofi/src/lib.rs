@@ -1,14 +1,14 @@
-//! libfabric between hosts: one endpoint for reliable datagrams in each process, on the provider
-//! that drives the fabric.
+//! The libfabric wire between hosts: one endpoint for reliable datagrams (`FI_EP_RDM`) per process,
+//! on the provider that drives the fabric.
 //!
-//! Messages are copied into registered memory and carry a head with a check (`frame`). A large
-//! message is asked for by its receiver; its sender registers its memory, grants it, and takes the
-//! registration back when the receiver has read it. What is no row goes through pieces of memory on
-//! that side. Messages of a pair are numbered, so that what a provider completes out of order is
-//! taken in order, and what was recorded is refused.
+//! Messages are copied into registered memory and have a header with an authentication code
+//! (`frame`). A large message is requested by its receiver. Its sender registers the memory, grants
+//! it, and deregisters it when the receiver has read it. A side whose memory is not contiguous goes
+//! through bounce buffers. The messages of a pair are numbered, so that completions out of order
+//! are processed in order, and replayed messages are refused.
 //!
-//! Small path: a message is one copy and one send; its arrival is one completion. Memory is
-//! bounded: pieces come from pools, and what finds none is refused or waits.
+//! Fast path: a message is one copy and one send; its arrival is one completion. Memory is bounded:
+//! buffers come from pools, and an operation without a buffer is refused or waits.
 
 mod abi;
 mod card;
@@ -28,10 +28,10 @@ mod survey;
 mod tests;
 mod transfers;
 
-pub use card::Card;
-pub use choice::{Choice, Description, choose, choose_from};
-pub use frame::Key;
-pub use survey::{Found, Offered, Survey, Use, survey};
+pub use card::FabricCard;
+pub use choice::{ProviderChoice, ProviderDescription, choose, choose_from};
+pub use frame::FabricKey;
+pub use survey::{FoundLibrary, Offered, Survey, Use, survey};
 
 use std::collections::{BTreeMap, VecDeque};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
@@ -45,127 +45,127 @@ use towpath_base::ids::PeerIndex;
 use towpath_base::transfer::{Source, Target};
 
 use abi::cap;
-use endpoint::{Completion, Endpoint};
-use frame::{Frame, HEAD_BYTES};
+use endpoint::{FabricCompletion, FabricEndpoint};
+use frame::{FabricFrame, HEAD_BYTES};
 use pool::{Kind, Pool};
 use stalled::Wait;
 use towpath_transport::error::Error;
 use towpath_transport::regions::{Published, Regions};
 use towpath_transport::{Header, Losses, NoResource, RegionKey, SHORT_BYTES, Sink};
-use transfers::{Pull, Pulls, Push, Read};
+use transfers::{FabricRead, OfiPull, OfiPulls, OfiPush};
 
 /// Largest copied message in bytes.
 pub const COPIED_LIMIT: usize = 16 * 1024;
-/// Pieces of memory lent to the provider for arrivals.
+/// Receive buffers posted to the provider.
 const RECEIVES: u32 = 64;
 const SMALL_BYTES: usize = 128;
 const LARGE_BYTES: usize = COPIED_LIMIT + 64;
-/// Pieces of each size that may be under way: half a MiB and 4 MiB.
+/// Buffers of each size that may be in flight: half a MiB and 4 MiB.
 const SMALL_PIECES: u32 = 4096;
 const LARGE_PIECES: u32 = 256;
-/// Messages to one peer under way at most.
+/// Most messages in flight to one peer.
 const UNDER_WAY: u32 = 64;
-/// Bytes that pass through a piece at a time where source or target is no row; 2 MiB in all on each
-/// way.
+/// Size of a bounce buffer, for a source or target that is not contiguous; 2 MiB in all in each
+/// direction.
 const BOUNCE_BYTES: usize = 64 * 1024;
 const BOUNCES: u32 = 32;
-/// Reads under way.
+/// Most reads in flight.
 const READS: u32 = 256;
-/// Bytes of a read into a row, where the provider reads as much at a time: more begin while the
-/// last ones end.
+/// Longest read into contiguous memory, unless the provider's limit is lower: the next reads start
+/// while the last ones complete.
 const READ_BYTES: usize = 4 << 20;
-/// Completions taken in one progress.
+/// Completions processed in one progress call.
 const BATCH: usize = 16;
-/// The shortest and the longest sleep where the provider has a descriptor, which may miss what it
-/// promises.
+/// The shortest and the longest sleep if the provider has a descriptor; bounded, because it may
+/// miss events.
 const TOLD_SLEEPS: (Duration, Duration) = (Duration::from_millis(5), Duration::from_millis(80));
-/// The same where it tells nothing of what is waited for.
+/// The same if the provider gives no event for what is pending.
 const UNTOLD_SLEEPS: (Duration, Duration) = (Duration::from_micros(500), Duration::from_millis(5));
-/// In between, a sleep is this part of the time in which nothing has happened: so much later may
-/// what comes be seen.
+/// In between, a sleep lasts this fraction of the time in which nothing has happened, which bounds
+/// the relative delay of what arrives.
 const SLEEP_PART: u32 = 16;
 
 const _: () = assert!(HEAD_BYTES + SHORT_BYTES <= SMALL_BYTES && HEAD_BYTES + COPIED_LIMIT <= LARGE_BYTES);
 
-/// An endpoint that has an address and is not used yet.
-pub struct Port {
-    endpoint: Endpoint,
+/// An endpoint that has an address and is not in use yet.
+pub struct BoundEndpoint {
+    endpoint: FabricEndpoint,
     provider: String,
-    key: Key,
+    key: FabricKey,
 }
 
-impl Port {
-    /// Opens one, for a job with this key and that many processes.
+impl BoundEndpoint {
+    /// Opens one, for a job with this key and `peers` processes.
     ///
     /// # Errors
-    /// [`Error::Fabric`] with what the provider refuses.
-    pub fn open(choice: &Choice, key: Key, peers: usize) -> Result<Port, Error> {
+    /// [`Error::Fabric`] with the provider's reason.
+    pub fn open(choice: &ProviderChoice, key: FabricKey, peers: usize) -> Result<BoundEndpoint, Error> {
         let failed = |reason: String| Error::Fabric(format!("provider {}: {reason}", choice.offer.provider()));
         let (start, mut count) = (u64::from(std::process::id()), 0);
         let keys = move || {
             count += 1;
             key.number(start, count)
         };
-        let endpoint = Endpoint::open(&choice.offer, peers, Box::new(keys)).map_err(failed)?;
+        let endpoint = FabricEndpoint::open(&choice.offer, peers, Box::new(keys)).map_err(failed)?;
         if endpoint.most() < LARGE_BYTES {
             return Err(failed(format!("its messages have {} bytes at most", endpoint.most())));
         }
-        Ok(Port { endpoint, provider: choice.offer.provider(), key })
+        Ok(BoundEndpoint { endpoint, provider: choice.offer.provider(), key })
     }
 
-    /// How others reach it.
+    /// The card by which other processes reach it.
     ///
     /// # Errors
-    /// [`Error::Fabric`] when the provider gives no address.
-    pub fn card(&self) -> Result<Card, Error> {
+    /// [`Error::Fabric`] if the provider gives no address.
+    pub fn card(&self) -> Result<FabricCard, Error> {
         let address = self.endpoint.name().map_err(Error::Fabric)?;
-        Ok(Card { provider: self.provider.clone(), address })
+        Ok(FabricCard { provider: self.provider.clone(), address })
     }
 }
 
-/// A process on another host.
+/// A process on another host, as the launcher announces it.
 #[derive(Clone, Debug)]
-pub struct Contact {
-    /// What it is called here and, as a number, in the whole job.
+pub struct OfiContact {
+    /// Its index in this process, and its number in the whole job.
     pub peer: PeerIndex,
-    /// Its address, as its card says.
+    /// Its address, from its card.
     pub address: Vec<u8>,
 }
 
-/// How far a peer is known.
+/// The state of a peer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Link {
-    /// Nothing went to it or came from it.
+enum OfiLink {
+    /// Nothing has been sent to it or received from it.
     Quiet,
     Known,
     Lost,
 }
 
 /// One process of another host.
-struct Peer {
-    contact: Contact,
-    /// What the provider calls it, once something went to it.
+struct OfiPeer {
+    contact: OfiContact,
+    /// The provider's handle for its address, once something has been sent to it.
     address: Option<u64>,
-    link: Link,
+    link: OfiLink,
     /// The numbers of the next message to it and from it.
     next_out: u64,
     next_in: u64,
-    /// Messages whose sends are not complete, those included that the provider has not taken.
+    /// Messages whose sends are incomplete, including those that the provider has not accepted yet.
     under_way: u32,
-    /// Pieces with whole messages that the provider has not taken, in order.
+    /// Buffers with complete messages that the provider has not accepted yet, in order.
     pending: VecDeque<(Kind, u32, usize)>,
-    /// Heads without payload that have no piece yet.
-    controls: VecDeque<Frame>,
-    /// Messages that came before their turn: their pieces and lengths.
+    /// Headers without payload that have no buffer yet.
+    controls: VecDeque<FabricFrame>,
+    /// Messages that arrived out of order: their buffers and lengths.
     held: BTreeMap<u64, (u32, usize)>,
-    /// Reads of its memory under way, and how long they have been waited for.
+    /// Reads of its memory in flight, and how long they have been waited for.
     reading: u32,
     wait: Wait,
-    /// Signs of life that it was asked for.
+    /// Probes that were sent to it.
     probes: u32,
-    /// Something waits to be sent, and the peer is in the list.
+    /// Something is pending, and the peer is in `Ofi::writing`.
     listed: bool,
-    /// Goodbye was said to it, and by it.
+    /// A goodbye was sent to it, and received from it.
     told: bool,
     parted: bool,
 }
@@ -176,78 +176,79 @@ struct Dead {
     since: Instant,
 }
 
-/// The wire to the processes of other hosts. Peers are named by place inside, by [`PeerIndex`] to
-/// the [`Sink`].
+/// The wire to the processes of other hosts. Internally, peers are named by their index in `peers`;
+/// the [`Sink`] gets [`PeerIndex`].
 pub struct Ofi {
     own: u32,
-    key: Key,
-    // Pools lend memory to the endpoint, regions belong to it: `close` sees to the order.
+    key: FabricKey,
+    // The endpoint uses memory of the pools, and their registrations belong to it: `close` tears
+    // them down in the right order.
     receives: Pool,
     small: Pool,
     large: Pool,
-    /// Pieces that peers read, and pieces that reads go to.
+    /// Bounce buffers that peers read, and bounce buffers that reads go to.
     outgoing: Pool,
     incoming: Pool,
     read_contexts: Pool,
-    reads: Vec<Read>,
-    /// Most bytes of a read.
+    reads: Vec<FabricRead>,
+    /// Longest read in bytes.
     longest_read: usize,
-    peers: Vec<Peer>,
-    /// The places of peers by their numbers in the job.
+    peers: Vec<OfiPeer>,
+    /// The indices of peers by their numbers in the job.
     places: BTreeMap<u32, u32>,
-    /// Peers for whom something waits.
+    /// Peers with pending messages.
     writing: Vec<u32>,
     /// Peers whose memory is being read.
     awaited: Vec<u32>,
-    /// When a read ended last, how long reads are waited for, and how often nobody has looked
-    /// whether it was too long.
+    /// When a read last ended, how long reads are waited for, and the number of progress calls
+    /// since the last check of that.
     last_end: Instant,
     patience: Duration,
     looks: u32,
     regions: Regions,
-    /// Regions that peers have asked for, by name; and those that can go on.
-    pushes: BTreeMap<u64, Push>,
+    /// Regions that peers have requested, by name; and those of which more can be granted.
+    pushes: BTreeMap<u64, OfiPush>,
     filling: Vec<u64>,
-    pulls: Pulls,
+    pulls: OfiPulls,
     working: Vec<u32>,
-    /// Pieces that could not be lent for arrivals.
+    /// Receive buffers that could not be posted.
     unlent: Vec<u32>,
-    /// Sends under way.
+    /// Sends in flight.
     sending: usize,
-    completions: Vec<Completion>,
+    completions: Vec<FabricCompletion>,
     released: Vec<u64>,
     finished: Vec<u64>,
     dead: VecDeque<Dead>,
     losses: Losses,
-    /// This process leaves MPI: until when it waits for others.
+    /// Set when this process leaves MPI: how long it waits for the others.
     leaving: Option<Instant>,
     closed: bool,
     /// Messages that no process of the job has sent.
     refused: u64,
-    /// When somebody first wanted to sleep since anything happened.
+    /// The first request to sleep since anything happened.
     quiet: Option<Instant>,
-    /// Watches the timer, and the provider's descriptor where there is one.
+    /// An epoll descriptor for the timer and, if there is one, the provider's descriptor.
     watch: OwnedFd,
     timer: OwnedFd,
-    endpoint: Endpoint,
+    endpoint: FabricEndpoint,
 }
 
 impl Ofi {
-    /// The wire of the process `own` to these processes.
+    /// The wire of process `own` to the processes `contacts`.
     ///
     /// # Errors
-    /// [`Error::Fabric`] when the provider takes no memory for arrivals, [`Error::Network`] when
-    /// the system refuses a timer.
-    pub fn new(port: Port, own: PeerIndex, contacts: Vec<Contact>) -> Result<Ofi, Error> {
-        let Port { endpoint, key, .. } = port;
+    /// [`Error::Fabric`] if the provider accepts no receive buffers, [`Error::Network`] if the
+    /// system refuses a timer.
+    pub fn new(port: BoundEndpoint, own: PeerIndex, contacts: Vec<OfiContact>) -> Result<Ofi, Error> {
+        let BoundEndpoint { endpoint, key, .. } = port;
         let local = |access: u64| if endpoint.registers_local() { access } else { 0 };
         let pool = |kind, stride, per_slab, pieces, access| Pool::new(kind, stride, per_slab, pieces, access);
         let (watch, timer) = watch(&endpoint).map_err(|error| Error::network("make a timer", &error.into()))?;
         let now = Instant::now();
-        let peer = |contact| Peer {
+        let peer = |contact| OfiPeer {
             contact,
             address: None,
-            link: Link::Quiet,
+            link: OfiLink::Quiet,
             next_out: 0,
             next_in: 0,
             under_way: 0,
@@ -270,7 +271,7 @@ impl Ofi {
             outgoing: pool(Kind::Bounce, BOUNCE_BYTES, 8, BOUNCES, cap::REMOTE_READ),
             incoming: pool(Kind::Bounce, BOUNCE_BYTES, 8, BOUNCES, local(cap::READ)),
             read_contexts: pool(Kind::Read, 0, READS, READS, 0),
-            reads: vec![Read::default(); READS as usize],
+            reads: vec![FabricRead::default(); READS as usize],
             longest_read: READ_BYTES.min(endpoint.most()),
             places: (0..).zip(&contacts).map(|(place, contact)| (contact.peer.0, place)).collect(),
             peers: contacts.into_iter().map(peer).collect(),
@@ -282,7 +283,7 @@ impl Ofi {
             regions: Regions::default(),
             pushes: BTreeMap::new(),
             filling: Vec::new(),
-            pulls: Pulls::default(),
+            pulls: OfiPulls::default(),
             working: Vec::new(),
             unlent: Vec::new(),
             sending: 0,
@@ -309,37 +310,38 @@ impl Ofi {
         Ok(wire)
     }
 
-    /// The peers, in the order of their places.
+    /// The peers, in the order of their indices.
     pub fn reached(&self) -> Vec<PeerIndex> {
         self.peers.iter().map(|peer| peer.contact.peer).collect()
     }
 
-    /// Why peers are lost, for whoever has to say so.
+    /// Why peers are lost.
     pub fn losses(&self) -> Losses {
         self.losses.clone()
     }
 
-    /// Messages that were refused, because no process of the job has sent them.
+    /// Number of messages that were refused, because no process of the job has sent them.
     pub fn refused(&self) -> u64 {
         self.refused
     }
 
-    /// A descriptor that is readable when [`Ofi::progress`] may find something, for whoever sleeps
-    /// and was allowed to by [`Ofi::may_sleep`].
+    /// A descriptor that becomes readable when [`Ofi::progress`] may find something. Sleep on it
+    /// only after [`Ofi::may_sleep`] has returned true.
     pub fn descriptor(&self) -> BorrowedFd<'_> {
         self.watch.as_fd()
     }
 
-    /// Whether whoever has just found nothing may sleep on [`Ofi::descriptor`]. The sleep ends by
-    /// time too, the later the longer nothing has happened; soon where the provider has no
-    /// descriptor, or something waits that the provider tells nothing of.
+    /// Called when progress has found nothing: arms the timer, and returns true if the caller may
+    /// sleep on [`Ofi::descriptor`]. The timer ends the sleep as well: later, the longer nothing
+    /// has happened; soon, if the provider has no descriptor or gives no event for something that
+    /// is pending.
     pub fn may_sleep(&mut self) -> bool {
         if self.closed {
             return false;
         }
-        // A provider that takes nothing now does not say when it does: with a peer that has not yet
-        // accepted a connection that may be long, and whoever polled meanwhile could keep that very
-        // peer from its core.
+        // A provider that accepts nothing now gives no event when it does again. That may take long
+        // while a peer has not accepted a connection, and polling in the meantime could keep that
+        // peer off its core.
         let waits = !self.writing.is_empty() || !self.working.is_empty() || !self.filling.is_empty();
         let by_time = waits || !self.dead.is_empty() || self.leaving.is_some() || self.endpoint.descriptor().is_none();
         let (shortest, longest) = if by_time { UNTOLD_SLEEPS } else { TOLD_SLEEPS };
@@ -353,7 +355,8 @@ impl Ofi {
             && (self.endpoint.is_closed() || self.endpoint.may_sleep())
     }
 
-    /// As [`towpath_transport::Wire::copied`], to the peer at `place`; short messages too.
+    /// Like [`towpath_transport::Wire::copied`], to the peer at index `place`; for short messages
+    /// too.
     #[inline]
     pub fn copied(
         &mut self,
@@ -365,46 +368,46 @@ impl Ofi {
         if length > COPIED_LIMIT || self.peers[place].under_way >= UNDER_WAY {
             return Err(NoResource);
         }
-        if self.peers[place].link == Link::Lost {
+        if self.peers[place].link == OfiLink::Lost {
             return Ok(());
         }
-        let frame = Frame::Message { protocol: header.protocol, length: length as u32, words: header.words };
+        let frame = FabricFrame::Message { protocol: header.protocol, length: length as u32, words: header.words };
         if self.send(place, &frame, length, fill) { Ok(()) } else { Err(NoResource) }
     }
 
-    /// As [`towpath_transport::Wire::publish`], to the peer at `place`.
+    /// Like [`towpath_transport::Wire::publish`], to the peer at index `place`.
     ///
     /// # Safety
-    /// As there.
+    /// The memory behind `source` must live until `released`, or until [`Ofi::withdraw`].
     pub unsafe fn publish(&mut self, place: usize, token: u64, source: Source) -> RegionKey {
         RegionKey([self.regions.publish(Published { to: place as u32, token, source }), 0])
     }
 
-    /// As [`towpath_transport::Wire::withdraw`].
+    /// Like [`towpath_transport::Wire::withdraw`].
     pub fn withdraw(&mut self, key: RegionKey) -> bool {
         self.regions.take(key.0[0]).is_some()
     }
 
-    /// As [`towpath_transport::Wire::pull`], from the peer at `place`.
+    /// Like [`towpath_transport::Wire::pull`], from the peer at index `place`.
     ///
     /// # Safety
-    /// As there.
+    /// The memory behind `target` must live until `pulled`.
     pub unsafe fn pull(&mut self, place: usize, key: RegionKey, token: u64, target: Target) {
-        if self.peers[place].link != Link::Known {
+        if self.peers[place].link != OfiLink::Known {
             return;
         }
         let (name, wanted) = (key.0[0], target.length() as u64);
         let frame = if wanted == 0 {
             self.finished.push(token);
-            Frame::Release { name }
+            FabricFrame::Release { name }
         } else {
-            let number = self.pulls.begin(Pull::new(place as u32, name, token, target));
-            Frame::Pull { number, name, wanted }
+            let number = self.pulls.begin(OfiPull::new(place as u32, name, token, target));
+            FabricFrame::Pull { number, name, wanted }
         };
         self.control(place, frame);
     }
 
-    /// As [`towpath_transport::Wire::progress`].
+    /// Like [`towpath_transport::Wire::progress`].
     pub fn progress(&mut self, sink: &mut impl Sink) -> bool {
         if self.closed {
             return false;
@@ -441,7 +444,7 @@ impl Ofi {
         moved
     }
 
-    /// Reports what ended outside of a completion.
+    /// Reports everything that ended outside of a completion.
     fn report(&mut self, sink: &mut impl Sink) -> bool {
         let mut moved = !(self.released.is_empty() && self.finished.is_empty());
         self.released.drain(..).for_each(|token| sink.released(token));
@@ -452,14 +455,14 @@ impl Ofi {
         moved
     }
 
-    /// Closes the endpoint, which may have files or devices that only this frees; to be called
+    /// Closes the endpoint, which may hold files or devices that nothing else frees. Must be called
     /// after [`Ofi::leave`], when the wire is not busy any more. Nothing happens afterwards.
     pub fn close(&mut self) {
         if std::mem::replace(&mut self.closed, true) {
             return;
         }
         self.pushes.clear();
-        self.pulls = Pulls::default();
+        self.pulls = OfiPulls::default();
         if self.endpoint.closes_amid_messages() || !self.may_hear_more() {
             return self.close_endpoint();
         }
@@ -467,8 +470,8 @@ impl Ofi {
         self.endpoint.abandon();
     }
 
-    /// Closes the endpoint, with all registrations but those of regions and pulls. They end before
-    /// the endpoint that they may be bound to; the memory that the provider knows stays for longer.
+    /// Closes the endpoint, after all registrations of the pools, which may be bound to it; those
+    /// of regions and pulls have ended before. The memory itself is freed later.
     fn close_endpoint(&mut self) {
         self.pools().into_iter().for_each(Pool::unregister);
         self.endpoint.close();
@@ -479,13 +482,13 @@ impl Ofi {
         [receives, small, large, outgoing, incoming, read_contexts]
     }
 
-    /// Whether somebody has spoken who has not said goodbye: a stranger, or a peer that was lost or
-    /// is late.
+    /// True if a message may still come from a process that has not sent its goodbye: a stranger,
+    /// or a peer that is lost or late.
     fn may_hear_more(&self) -> bool {
-        self.refused > 0 || self.peers.iter().any(|peer| peer.link != Link::Quiet && !peer.parted)
+        self.refused > 0 || self.peers.iter().any(|peer| peer.link != OfiLink::Quiet && !peer.parted)
     }
 
-    /// As [`towpath_transport::Wire::busy`].
+    /// Like [`towpath_transport::Wire::busy`].
     pub fn busy(&self) -> bool {
         let done = self.regions.is_empty()
             && self.pushes.is_empty()
@@ -499,14 +502,14 @@ impl Ofi {
     }
 }
 
-/// A timer, and what watches it beside the provider's descriptor.
-fn watch(endpoint: &Endpoint) -> rustix::io::Result<(OwnedFd, OwnedFd)> {
+/// An epoll descriptor for a new timer and the provider's descriptor, and the timer.
+fn watch(endpoint: &FabricEndpoint) -> rustix::io::Result<(OwnedFd, OwnedFd)> {
     let timer = timerfd_create(TimerfdClockId::Monotonic, TimerfdFlags::CLOEXEC | TimerfdFlags::NONBLOCK)?;
     let watch = epoll::create(epoll::CreateFlags::CLOEXEC)?;
     let nobody = epoll::EventData::new_u64(0);
     epoll::add(&watch, &timer, nobody, epoll::EventFlags::IN)?;
     if let Some(descriptor) = endpoint.descriptor() {
-        // SAFETY: the queue's descriptor is open as long as the endpoint.
+        // SAFETY: the queue's descriptor is open as long as the endpoint is.
         let descriptor = unsafe { BorrowedFd::borrow_raw(descriptor) };
         epoll::add(&watch, descriptor, nobody, epoll::EventFlags::IN)?;
     }
@@ -519,9 +522,11 @@ impl Drop for Ofi {
     }
 }
 
-// SAFETY: the raw pointers in pushes and pulls lead to memory that `publish` and `pull` were
-// promised to live, the others to objects of the provider, which the wire alone uses, under the
-// lock of its lane.
+// SAFETY: the raw pointers in pushes and pulls point to memory that lives until the region is
+// released or the pull is reported (the contracts of `publish` and `pull`). The others point to
+// provider objects that only this wire uses, and FI_THREAD_DOMAIN permits calls from any thread,
+// one at a time.
 unsafe impl Send for Ofi {}
-// SAFETY: as above; a choice and a port are used by one thread.
-unsafe impl Send for Port {}
+// SAFETY: the raw pointers point to provider objects that only this endpoint uses, and
+// FI_THREAD_DOMAIN permits calls from any thread, one at a time.
+unsafe impl Send for BoundEndpoint {}

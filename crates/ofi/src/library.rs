@@ -1,5 +1,5 @@
-//! libfabric, opened at run time: the functions that are used, behind safe methods, and what
-//! providers offer.
+//! libfabric, loaded at run time: the functions in use, behind safe methods, and what its providers
+//! offer.
 
 use std::ffi::{CStr, CString, c_char, c_int, c_void};
 
@@ -10,13 +10,13 @@ use super::abi::{
     OpenFabric, PROGRESS_MANUAL, RESOURCES_MANAGED, THREAD_DOMAIN, VERSION, cap, memory, mode,
 };
 
-/// As the loader finds it.
+/// The name that the dynamic loader searches for.
 const USUAL_NAME: &str = "libfabric.so.1";
 
-/// The functions of an opened library. It stays open for ever: providers have threads and handlers
-/// of their own.
+/// The functions of a loaded library. It is never unloaded, because providers have their own
+/// threads and handlers.
 #[derive(Clone, Copy)]
-pub(super) struct Library {
+pub(super) struct Libfabric {
     get_info: GetInfo,
     free_info: FreeInfo,
     duplicate_info: DuplicateInfo,
@@ -25,23 +25,23 @@ pub(super) struct Library {
     version: GetVersion,
 }
 
-impl Library {
-    /// Opens the library with this path, or the one that the loader finds.
+impl Libfabric {
+    /// Loads the library at `path`, or the one that the dynamic loader finds.
     ///
     /// # Errors
-    /// The loader's words, or which function is missing.
-    pub(super) fn open(path: Option<&str>) -> Result<Library, String> {
+    /// The loader's message, or which function is missing.
+    pub(super) fn open(path: Option<&str>) -> Result<Libfabric, String> {
         let name = path.unwrap_or(USUAL_NAME);
         let name = CString::new(name).map_err(|_| "its name holds a zero byte".to_owned())?;
-        // SAFETY: the name ends with a zero byte; what the library does when it is loaded is its
-        // maker's business.
+        // SAFETY: `name` is a C string. Loading runs the library's initialisers, which are trusted.
         let handle = unsafe { libc::dlopen(name.as_ptr(), libc::RTLD_NOW | libc::RTLD_LOCAL) };
         if handle.is_null() {
             return Err(loader_error());
         }
-        // SAFETY: each function has the type that libfabric's headers give it in that version.
+        // SAFETY: `handle` is an open library, and each function has the type that libfabric's
+        // headers declare for that symbol version.
         unsafe {
-            Ok(Library {
+            Ok(Libfabric {
                 get_info: std::mem::transmute::<*mut c_void, GetInfo>(symbol(handle, c"fi_getinfo", c"FABRIC_1.3")?),
                 free_info: std::mem::transmute::<*mut c_void, FreeInfo>(symbol(handle, c"fi_freeinfo", c"FABRIC_1.3")?),
                 duplicate_info: std::mem::transmute::<*mut c_void, DuplicateInfo>(symbol(
@@ -64,18 +64,18 @@ impl Library {
         }
     }
 
-    /// The library's version.
+    /// The library's version: major and minor number.
     pub(super) fn version(&self) -> (u32, u32) {
-        // SAFETY: takes nothing.
+        // SAFETY: `fi_version` takes no arguments.
         let version = unsafe { (self.version)() };
         (version >> 16, version & 0xffff)
     }
 
-    /// The file that it was loaded from, where the loader knows.
+    /// The file that it was loaded from, if the loader knows.
     pub(super) fn path(&self) -> Option<String> {
         let mut place = std::mem::MaybeUninit::<libc::Dl_info>::zeroed();
-        // SAFETY: an address of the library; the loader fills in what it knows, and zeros are valid
-        // for the rest.
+        // SAFETY: `dladdr` accepts any address, and writes one `Dl_info` at most. An all-zero
+        // `Dl_info` is valid, in case it writes nothing.
         let place = unsafe {
             libc::dladdr(self.version as *const c_void, place.as_mut_ptr());
             place.assume_init()
@@ -83,32 +83,32 @@ impl Library {
         Some(text(place.dli_fname)).filter(|path| !path.is_empty())
     }
 
-    /// What an error number (without its sign) means.
+    /// The text of an error number (without its sign).
     pub(super) fn error(&self, code: c_int) -> String {
-        // SAFETY: takes any number and gives a text that is never freed.
+        // SAFETY: `fi_strerror` accepts any number and returns a static string.
         let text = unsafe { (self.error_text)(code) };
         if text.is_null() {
             return format!("error {code}");
         }
-        // SAFETY: a text of the library, ended by a zero byte.
+        // SAFETY: `text` is not null, so it is a static C string of the library.
         unsafe { CStr::from_ptr(text) }.to_string_lossy().into_owned()
     }
 
-    /// Everything that can carry this wire, in the library's order of preference; of one provider
-    /// where it is named.
+    /// All offers that can carry this wire, in the library's order of preference; only those of
+    /// `provider`, if it is given.
     ///
     /// # Errors
-    /// The library's words.
+    /// The library's message.
     pub(super) fn offers(&self, provider: Option<&str>) -> Result<Vec<Offer>, String> {
         let provider = provider.map(|name| CString::new(name).map_err(|_| "the name holds a zero byte".to_owned()));
         let provider = provider.transpose()?;
-        // SAFETY: without a model the library makes a structure whose parts are all there and zero.
+        // SAFETY: without a model `fi_dupinfo` allocates a structure with all its parts, all zero.
         let hints = unsafe { (self.duplicate_info)(std::ptr::null()) };
         if hints.is_null() {
             return Err("no memory".to_owned());
         }
         let hints = Offer { library: *self, info: hints };
-        // SAFETY: the structure and its parts are as the library made them, and ours.
+        // SAFETY: `hints.info` is not null, complete, and used by nothing else.
         unsafe {
             let info = &mut *hints.info;
             (info.caps, info.mode) = (cap::MSG | cap::RMA, mode::CONTEXT | mode::CONTEXT2);
@@ -122,30 +122,31 @@ impl Library {
             domain.mr_mode =
                 memory::LOCAL | memory::VIRTUAL_ADDRESS | memory::ALLOCATED | memory::PROVIDER_KEY | memory::ENDPOINT;
             if let Some(name) = &provider {
-                // The library frees it with the rest.
+                // `fi_freeinfo` frees it with the rest.
                 (*info.fabric_attr).prov_name = libc::strdup(name.as_ptr());
             }
         }
-        // SAFETY: the hints are whole.
+        // SAFETY: `hints.info` is a complete structure.
         unsafe { self.list(hints.info) }
     }
 
-    /// Everything that the library has, in its order of preference, whatever it is good for.
+    /// All offers of the library, in its order of preference, whatever they support.
     ///
     /// # Errors
-    /// The library's words.
+    /// The library's message.
     pub(super) fn everything(&self) -> Result<Vec<Offer>, String> {
-        // SAFETY: no hints ask for everything.
+        // SAFETY: null hints are allowed.
         unsafe { self.list(std::ptr::null_mut()) }
     }
 
-    /// What the library has by these hints.
+    /// The offers that match `hints`.
     ///
     /// # Safety
-    /// None, or whole ones.
+    /// `hints` must be null or a complete structure.
     unsafe fn list(&self, hints: *mut Info) -> Result<Vec<Offer>, String> {
         let mut list: *mut Info = std::ptr::null_mut();
-        // SAFETY: the caller vouches for the hints; the library writes a list of its own.
+        // SAFETY: `hints` is null or complete (this function's contract), and the library stores a
+        // list of its own in `list`.
         let code = unsafe { (self.get_info)(VERSION, std::ptr::null(), std::ptr::null(), 0, hints, &mut list) };
         if code == -libc::ENODATA {
             return Ok(Vec::new());
@@ -156,51 +157,53 @@ impl Library {
         let mut offers = Vec::new();
         let mut next = list;
         while !next.is_null() {
-            // SAFETY: an element of the library's list; a copy is whole and ours.
+            // SAFETY: `next` is an element of the library's list; `fi_dupinfo` makes a complete
+            // copy.
             let info = unsafe { (self.duplicate_info)(next) };
             if !info.is_null() {
                 offers.push(Offer { library: *self, info });
             }
-            // SAFETY: as above.
+            // SAFETY: `next` is an element of the library's list.
             next = unsafe { (*next).next };
         }
-        // SAFETY: the library's list, used no more.
+        // SAFETY: `list` is the library's list, and is not used any more.
         unsafe { (self.free_info)(list) };
         Ok(offers)
     }
 }
 
-/// One way through a fabric, as a provider describes it.
+/// A provider's description of one way to use a fabric.
 pub(super) struct Offer {
-    pub(super) library: Library,
+    pub(super) library: Libfabric,
     pub(super) info: *mut Info,
 }
 
 impl Offer {
     fn info(&self) -> &Info {
-        // SAFETY: made by the library, whole, and ours until it is dropped.
+        // SAFETY: `info` is a complete structure that `fi_dupinfo` has allocated, freed only in
+        // `drop`.
         unsafe { &*self.info }
     }
 
-    /// The provider's name, as `tcp` or `verbs;ofi_rxm`.
+    /// The provider's name, for example `tcp` or `verbs;ofi_rxm`.
     pub(super) fn provider(&self) -> String {
-        // SAFETY: a part of the structure.
+        // SAFETY: the library allocates `fabric_attr` with every `fi_info`.
         text(unsafe { (*self.info().fabric_attr).prov_name })
     }
 
     /// The fabric's name.
     pub(super) fn fabric(&self) -> String {
-        // SAFETY: a part of the structure.
+        // SAFETY: the library allocates `fabric_attr` with every `fi_info`.
         text(unsafe { (*self.info().fabric_attr).name })
     }
 
-    /// The domain's name: mostly that of a device.
+    /// The domain's name: usually that of a device.
     pub(super) fn domain(&self) -> String {
-        // SAFETY: a part of the structure.
+        // SAFETY: the library allocates `domain_attr` with every `fi_info`.
         text(unsafe { (*self.info().domain_attr).name })
     }
 
-    /// The address of the own side where it is one of the Internet's.
+    /// The local address, if it is an IP address.
     pub(super) fn address(&self) -> Option<std::net::IpAddr> {
         let info = self.info();
         if info.src_addr.is_null() {
@@ -208,12 +211,14 @@ impl Offer {
         }
         match info.addr_format {
             super::abi::ADDRESS_IPV4 if info.src_addrlen >= size_of::<libc::sockaddr_in>() => {
-                // SAFETY: the format and the length say so; the address may lie anywhere.
+                // SAFETY: `src_addr` points to a `sockaddr_in` (its format and length), which may
+                // be unaligned.
                 let address = unsafe { info.src_addr.cast::<libc::sockaddr_in>().read_unaligned() };
                 Some(std::net::Ipv4Addr::from(u32::from_be(address.sin_addr.s_addr)).into())
             }
             super::abi::ADDRESS_IPV6 if info.src_addrlen >= size_of::<libc::sockaddr_in6>() => {
-                // SAFETY: as above.
+                // SAFETY: `src_addr` points to a `sockaddr_in6` (its format and length), which may
+                // be unaligned.
                 let address = unsafe { info.src_addr.cast::<libc::sockaddr_in6>().read_unaligned() };
                 Some(std::net::Ipv6Addr::from(address.sin6_addr.s6_addr).into())
             }
@@ -224,7 +229,7 @@ impl Offer {
 
 impl Drop for Offer {
     fn drop(&mut self) {
-        // SAFETY: made by the library, freed once.
+        // SAFETY: `info` was allocated by `fi_dupinfo` and is freed only here.
         unsafe { (self.library.free_info)(self.info) }
     }
 }
@@ -233,18 +238,19 @@ fn text(pointer: *const c_char) -> String {
     if pointer.is_null() {
         return String::new();
     }
-    // SAFETY: a text of a structure that the library has filled, ended by a zero byte.
+    // SAFETY: `pointer` is not null; all callers pass a C string of a structure that the library
+    // has filled in.
     unsafe { CStr::from_ptr(pointer) }.to_string_lossy().into_owned()
 }
 
-/// A function in the version whose structures are declared here; in the usual one where the library
-/// has no versions.
+/// A function in the symbol version whose structures are declared here, or in the default version
+/// if the library has no symbol versions.
 ///
 /// # Safety
-/// An open library.
+/// `handle` must be an open library.
 unsafe fn symbol(handle: *mut c_void, name: &CStr, version: &CStr) -> Result<*mut c_void, String> {
-    // SAFETY: the library is open by the caller's word; the names end with a zero byte.
+    // SAFETY: `handle` is an open library (this function's contract), and the names are C strings.
     let found = unsafe { libc::dlvsym(handle, name.as_ptr(), version.as_ptr()) };
-    // SAFETY: as above.
+    // SAFETY: `handle` is an open library (this function's contract).
     if found.is_null() { unsafe { library::symbol(handle, name) } } else { Ok(found) }
 }

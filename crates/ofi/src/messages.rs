@@ -1,16 +1,16 @@
-//! Messages on their way out and in. Small path: a copy, a head with its check, one call of the
-//! provider.
+//! Sending and receiving messages. Fast path: a copy, a header with its authentication code, one
+//! call of the provider.
 
 use std::ffi::c_void;
 
-use super::endpoint::{Completion, Posted};
-use super::frame::{Frame, HEAD_BYTES, Sender, Way};
-use super::pool::{self, Kind, Pool, Ticket};
-use super::{LARGE_BYTES, Link, Ofi, SMALL_BYTES};
+use super::endpoint::{FabricCompletion, PostOutcome};
+use super::frame::{FabricFrame, HEAD_BYTES, MessageWay, Sender};
+use super::pool::{self, Kind, OperationTicket, Pool};
+use super::{LARGE_BYTES, Ofi, OfiLink, SMALL_BYTES};
 use towpath_transport::{Header, Sink};
 
-/// How far ahead of the message that is awaited one may be: a provider has at most so many under
-/// way.
+/// How far ahead of the next expected message a message may be: a provider has at most this many in
+/// flight.
 const AHEAD: u64 = 4096;
 
 impl Ofi {
@@ -19,19 +19,25 @@ impl Ofi {
         if kind == Kind::Small { &mut self.small } else { &mut self.large }
     }
 
-    /// Sends a message whose `length` bytes of payload `fill` writes; false when there is no piece
-    /// of memory for it.
+    /// Sends a message whose `length` bytes of payload `fill` writes; false if there is no buffer
+    /// for it.
     #[inline]
-    pub(super) fn send(&mut self, place: usize, frame: &Frame, length: usize, fill: impl FnOnce(*mut u8)) -> bool {
+    pub(super) fn send(
+        &mut self,
+        place: usize,
+        frame: &FabricFrame,
+        length: usize,
+        fill: impl FnOnce(*mut u8),
+    ) -> bool {
         let kind = if HEAD_BYTES + length <= SMALL_BYTES { Kind::Small } else { Kind::Large };
         let pool = if kind == Kind::Small { &mut self.small } else { &mut self.large };
         let Some(slot) = pool.take(&mut self.endpoint) else { return false };
         let at = pool.at(slot);
         fill(at.wrapping_add(HEAD_BYTES));
         let peer = &mut self.peers[place];
-        let way = Way { from: self.own, to: peer.contact.peer.0, number: peer.next_out };
+        let way = MessageWay { from: self.own, to: peer.contact.peer.0, number: peer.next_out };
         let head = frame.encode(&self.key, way);
-        // SAFETY: the piece is longer than a head, and nobody else's.
+        // SAFETY: the buffer is longer than a header, and taken for this message only.
         unsafe { std::ptr::copy_nonoverlapping(head.as_ptr(), at, HEAD_BYTES) };
         peer.next_out += 1;
         peer.under_way += 1;
@@ -43,7 +49,7 @@ impl Ofi {
         true
     }
 
-    /// Hands a message to the provider; false when it takes it later.
+    /// Posts a message to the provider; false if it must be posted again later.
     #[inline]
     fn post(&mut self, place: usize, (kind, slot, length): (Kind, u32, usize)) -> bool {
         let Some(address) = self.peers[place].address.or_else(|| self.find(place)) else {
@@ -52,14 +58,14 @@ impl Ofi {
         };
         let pool = self.pool_of(kind);
         let (at, local, context) = (pool.at(slot), pool.local(slot), pool.context(slot, place as u32));
-        // SAFETY: the piece is not used otherwise until its completion.
+        // SAFETY: the buffer and its context stay reserved until the completion.
         match unsafe { self.endpoint.send(address, at, length, local, context) } {
-            Posted::Done => {
+            PostOutcome::Done => {
                 self.meet(place);
                 true
             }
-            Posted::Later => false,
-            Posted::Failed(code) => {
+            PostOutcome::Later => false,
+            PostOutcome::Failed(code) => {
                 self.forget(place, kind, slot);
                 self.fail(place, code);
                 true
@@ -67,7 +73,7 @@ impl Ofi {
         }
     }
 
-    /// A message to a peer is over, one way or the other.
+    /// Frees the buffer of a message that was sent or has failed.
     #[inline]
     pub(super) fn forget(&mut self, place: usize, kind: Kind, slot: u32) {
         self.pool_of(kind).give_back(slot);
@@ -75,10 +81,10 @@ impl Ofi {
         self.sending -= 1;
     }
 
-    /// Sends a head without payload, as soon as that can be.
-    pub(super) fn control(&mut self, place: usize, frame: Frame) {
+    /// Sends a header without payload, now or as soon as possible.
+    pub(super) fn control(&mut self, place: usize, frame: FabricFrame) {
         let peer = &mut self.peers[place];
-        if peer.link == Link::Lost {
+        if peer.link == OfiLink::Lost {
             return;
         }
         if !peer.controls.is_empty() || !self.send(place, &frame, 0, |_| {}) {
@@ -87,7 +93,7 @@ impl Ofi {
         }
     }
 
-    /// Lists a peer for whom something waits.
+    /// Lists a peer with pending messages.
     fn list(&mut self, place: usize) {
         if !self.peers[place].listed {
             self.peers[place].listed = true;
@@ -95,7 +101,7 @@ impl Ofi {
         }
     }
 
-    /// Sends what waits for a peer; true when anything went.
+    /// Sends the pending messages of a peer; true if anything was sent.
     pub(super) fn flush(&mut self, place: usize) -> bool {
         let mut moved = false;
         while let Some(front) = self.peers[place].pending.pop_front() {
@@ -120,32 +126,32 @@ impl Ofi {
         moved
     }
 
-    /// Lends the provider pieces for arrivals.
+    /// Posts receive buffers to the provider.
     pub(super) fn lend(&mut self) {
         while let Some(slot) = self.unlent.pop() {
             let pool = &mut self.receives;
             let (at, local, context) = (pool.at(slot), pool.local(slot), pool.context(slot, 0));
-            // SAFETY: the piece is not used otherwise until its completion.
-            if unsafe { self.endpoint.receive(at, LARGE_BYTES, local, context) } != Posted::Done {
+            // SAFETY: the buffer and its context stay reserved until the completion.
+            if unsafe { self.endpoint.receive(at, LARGE_BYTES, local, context) } != PostOutcome::Done {
                 self.unlent.push(slot);
                 return;
             }
         }
     }
 
-    /// Takes a completion.
+    /// Processes a completion.
     #[inline]
-    pub(super) fn complete(&mut self, completion: Completion, sink: &mut impl Sink) {
-        let Completion { context, length, error } = completion;
+    pub(super) fn complete(&mut self, completion: FabricCompletion, sink: &mut impl Sink) {
+        let FabricCompletion { context, length, error } = completion;
         if context.is_null() {
             return;
         }
-        // SAFETY: contexts come from the pools alone.
-        let Ticket { kind, slot, place } = unsafe { pool::ticket(context.cast::<c_void>()) };
+        // SAFETY: all contexts come from the pools, which live as long as the endpoint.
+        let OperationTicket { kind, slot, place } = unsafe { pool::ticket(context.cast::<c_void>()) };
         match kind {
             Kind::Receive if error == 0 => self.arrive(slot, length, sink),
-            // Longer than any message of the job, or its sender has ended amid it (rxm of libfabric
-            // 1.17 calls that cancelled).
+            // Longer than any message of the job, or its sender has ended in the middle of it
+            // (which rxm of libfabric 1.17 reports as cancelled).
             Kind::Receive => {
                 self.refused += 1;
                 self.unlent.push(slot);
@@ -166,7 +172,7 @@ impl Ofi {
         }
     }
 
-    /// A message has come into a piece.
+    /// Processes a message that has arrived in a receive buffer.
     fn arrive(&mut self, slot: u32, length: usize, sink: &mut impl Sink) {
         let Some(place) = self.sender(slot, length) else {
             self.refused += 1;
@@ -175,7 +181,7 @@ impl Ofi {
         let number = self.number(slot, place);
         let peer = &mut self.peers[place];
         if number != peer.next_in {
-            // Something else takes longer on its way; or this one has been here.
+            // It has overtaken another message, or is a duplicate.
             if number > peer.next_in && number - peer.next_in < AHEAD && !peer.held.contains_key(&number) {
                 peer.held.insert(number, (slot, length));
             } else {
@@ -194,16 +200,17 @@ impl Ofi {
 
     #[inline]
     fn head(&self, slot: u32) -> [u8; HEAD_BYTES] {
-        // SAFETY: the piece is longer than a head, and its message is complete.
+        // SAFETY: receive buffers are longer than a header, and the provider does not write to this
+        // one any more.
         unsafe { self.receives.at(slot).cast::<[u8; HEAD_BYTES]>().read() }
     }
 
-    /// The whole number of a message that says that it is from the peer at `place`.
+    /// The complete number of a message that claims to be from the peer at index `place`.
     fn number(&self, slot: u32, place: usize) -> u64 {
         Sender::of(&self.head(slot)).number(self.peers[place].next_in)
     }
 
-    /// Who has sent the message in a piece; `None` when that is no process of the job.
+    /// The sender of the message in a buffer; `None` if it is not a process of the job.
     fn sender(&self, slot: u32, length: usize) -> Option<usize> {
         if length < HEAD_BYTES {
             return None;
@@ -211,18 +218,18 @@ impl Ofi {
         let head = self.head(slot);
         let from = Sender::of(&head).from;
         let place = *self.places.get(&from)? as usize;
-        let way = Way { from, to: self.own, number: self.number(slot, place) };
-        Frame::is_genuine(&self.key, way, &head).then_some(place)
+        let way = MessageWay { from, to: self.own, number: self.number(slot, place) };
+        FabricFrame::is_genuine(&self.key, way, &head).then_some(place)
     }
 
-    /// Takes the message whose turn it is.
+    /// Processes the next message in order.
     fn take(&mut self, place: usize, slot: u32, length: usize, sink: &mut impl Sink) {
         self.peers[place].next_in += 1;
         self.meet(place);
         let payload = length - HEAD_BYTES;
-        match Frame::decode(&self.head(slot)) {
-            _ if self.peers[place].link == Link::Lost => {}
-            Ok(Frame::Message { protocol, length, words }) if length as usize == payload => {
+        match FabricFrame::decode(&self.head(slot)) {
+            _ if self.peers[place].link == OfiLink::Lost => {}
+            Ok(FabricFrame::Message { protocol, length, words }) if length as usize == payload => {
                 let from = self.peers[place].contact.peer;
                 let at = self.receives.at(slot).wrapping_add(HEAD_BYTES);
                 sink.arrived(from, &Header { protocol, words }, at, payload);
@@ -236,27 +243,27 @@ impl Ofi {
         self.unlent.push(slot);
     }
 
-    /// Does what a peer asks for; false when it makes no sense.
-    fn obey(&mut self, place: usize, frame: Frame) -> bool {
+    /// Handles a control message of a peer; false if it is invalid.
+    fn obey(&mut self, place: usize, frame: FabricFrame) -> bool {
         match frame {
-            Frame::Message { .. } => return false,
-            Frame::Pull { number, name, wanted } => self.asked(place, number, name, wanted),
-            Frame::Release { name } => {
+            FabricFrame::Message { .. } => return false,
+            FabricFrame::Pull { number, name, wanted } => self.asked(place, number, name, wanted),
+            FabricFrame::Release { name } => {
                 if let Some(region) = self.published(place, name) {
                     self.released.push(region.token);
                 }
             }
-            Frame::Grant { number, last, address, key, length } => {
+            FabricFrame::Grant { number, last, address, key, length } => {
                 let Some(pull) = self.pulls.at(number).filter(|pull| pull.from as usize == place) else { return false };
                 if !pull.grant(address, key, length, last) {
                     return false;
                 }
                 self.go_on(number);
             }
-            Frame::Done { name } => return self.has_been_read(place, name),
-            Frame::Probe { number } => self.control(place, Frame::Echo { number }),
-            Frame::Echo { number } => self.has_answered(place, number),
-            Frame::Goodbye => self.part(place),
+            FabricFrame::Done { name } => return self.has_been_read(place, name),
+            FabricFrame::Probe { number } => self.control(place, FabricFrame::Echo { number }),
+            FabricFrame::Echo { number } => self.has_answered(place, number),
+            FabricFrame::Goodbye => self.part(place),
         }
         true
     }

@@ -1,30 +1,29 @@
-//! Pieces of memory for operations, of one size each, registered together, and the contexts that
-//! the operations carry. A pool grows by slabs up to its bound.
+//! Pools of equally sized buffers for operations, registered slab by slab, with the contexts that
+//! the operations carry. A pool grows by slabs up to its limit.
 
 use std::alloc::{Layout, alloc_zeroed, dealloc, handle_alloc_error};
 use std::ffi::c_void;
 use std::ptr;
 
-use super::endpoint::{Endpoint, Region};
+use super::endpoint::{FabricEndpoint, MemoryRegion};
 
-/// Bytes at the beginning of a context that belong to the provider while its operation is under
-/// way.
+/// Bytes at the start of a context that belong to the provider while the operation is in flight.
 pub(super) const SCRATCH_BYTES: usize = 64;
-/// Slabs begin at pages: some devices register whole pages.
+/// Slabs start at page boundaries: some devices register whole pages.
 const PAGE: usize = 4096;
 
-/// What an operation was.
+/// The kind of an operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Kind {
-    /// Memory lent for a message of anybody.
+    /// A buffer posted for a message from any process.
     Receive,
-    /// A message that fits a small piece.
+    /// A message that fits into a small buffer.
     Small,
     /// Any other message.
     Large,
     /// A read of a peer's memory.
     Read,
-    /// Memory alone, without operations of its own.
+    /// Memory only, without operations of its own.
     Bounce,
 }
 
@@ -32,86 +31,87 @@ pub(super) enum Kind {
 #[repr(C)]
 struct Context {
     scratch: [u64; SCRATCH_BYTES / 8],
-    ticket: Ticket,
+    ticket: OperationTicket,
 }
 
-/// Which operation it was.
+/// Identifies an operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Ticket {
+pub(super) struct OperationTicket {
     pub(super) kind: Kind,
-    /// The piece of the pool.
+    /// The buffer's index in its pool.
     pub(super) slot: u32,
-    /// The peer that the operation went to.
+    /// The peer that the operation was posted to.
     pub(super) place: u32,
 }
 
-/// The ticket in a context that a pool has handed out.
+/// The ticket in a context of a pool.
 ///
 /// # Safety
-/// A context of [`Pool::context`].
+/// `context` must come from [`Pool::context`] of a live pool.
 #[inline]
-pub(super) unsafe fn ticket(context: *mut c_void) -> Ticket {
-    // SAFETY: promised by the caller; providers write to the scratch alone.
+pub(super) unsafe fn ticket(context: *mut c_void) -> OperationTicket {
+    // SAFETY: `context` points to a live `Context` (this function's contract), and providers write
+    // to its scratch only.
     unsafe { (*context.cast::<Context>()).ticket }
 }
 
-struct Slab {
-    region: Option<Region>,
+struct PoolSlab {
+    region: Option<MemoryRegion>,
     memory: *mut u8,
     layout: Option<Layout>,
     contexts: *mut Context,
     count: usize,
 }
 
-impl Drop for Slab {
+impl Drop for PoolSlab {
     fn drop(&mut self) {
         self.region = None;
         if let Some(layout) = self.layout {
-            // SAFETY: allocated with this layout.
+            // SAFETY: `memory` was allocated with this layout, and its registration has ended.
             unsafe { dealloc(self.memory, layout) };
         }
-        // SAFETY: a boxed slice of so many contexts, given up once.
+        // SAFETY: `contexts` came from a boxed slice of `count` contexts and is freed only here.
         drop(unsafe { Box::from_raw(ptr::slice_from_raw_parts_mut(self.contexts, self.count)) });
     }
 }
 
-/// Pieces of one size.
+/// A pool of buffers of one size.
 pub(super) struct Pool {
     kind: Kind,
-    /// Bytes of a piece; 0 for contexts alone.
+    /// Size of a buffer in bytes; 0 for contexts only.
     stride: usize,
-    /// What providers do with the memory; 0 where it need not be registered.
+    /// How providers access the memory; 0 if it need not be registered.
     access: u64,
     per_slab: u32,
     slabs_at_most: usize,
-    slabs: Vec<Slab>,
+    slabs: Vec<PoolSlab>,
     free: Vec<u32>,
 }
 
 impl Pool {
-    /// At most `pieces` pieces, `per_slab` of them at a time.
+    /// A pool of at most `pieces` buffers, allocated `per_slab` at a time.
     pub(super) fn new(kind: Kind, stride: usize, per_slab: u32, pieces: u32, access: u64) -> Pool {
         let slabs_at_most = pieces.div_ceil(per_slab) as usize;
         Pool { kind, stride, access, per_slab, slabs_at_most, slabs: Vec::new(), free: Vec::new() }
     }
 
-    /// A piece, where there is one.
+    /// Takes a buffer, if one is free or can be allocated.
     #[inline]
-    pub(super) fn take(&mut self, endpoint: &mut Endpoint) -> Option<u32> {
+    pub(super) fn take(&mut self, endpoint: &mut FabricEndpoint) -> Option<u32> {
         if self.free.is_empty() {
             self.grow(endpoint);
         }
         self.free.pop()
     }
 
-    /// The piece is not used any more.
+    /// Returns a buffer to the pool.
     #[inline]
     pub(super) fn give_back(&mut self, slot: u32) {
         self.free.push(slot);
     }
 
     #[cold]
-    fn grow(&mut self, endpoint: &mut Endpoint) {
+    fn grow(&mut self, endpoint: &mut FabricEndpoint) {
         if self.slabs.len() >= self.slabs_at_most {
             return;
         }
@@ -119,22 +119,23 @@ impl Pool {
         let bytes = (self.stride * count).next_multiple_of(PAGE);
         let layout = Layout::from_size_align(bytes, PAGE).ok().filter(|layout| layout.size() > 0);
         let memory = layout.map_or(ptr::null_mut(), |layout| {
-            // SAFETY: the size is not 0.
+            // SAFETY: the layout's size is not 0.
             let memory = unsafe { alloc_zeroed(layout) };
             if memory.is_null() {
                 handle_alloc_error(layout);
             }
             memory
         });
-        let context = |slot| Context { scratch: [0; _], ticket: Ticket { kind: self.kind, slot, place: 0 } };
+        let context = |slot| Context { scratch: [0; _], ticket: OperationTicket { kind: self.kind, slot, place: 0 } };
         let contexts: Box<[Context]> = (first..first + self.per_slab).map(context).collect();
         let contexts = Box::into_raw(contexts).cast::<Context>();
-        let mut slab = Slab { region: None, memory, layout, contexts, count };
+        let mut slab = PoolSlab { region: None, memory, layout, contexts, count };
         if self.access != 0 {
-            // SAFETY: the slab gives its region up before its memory.
+            // SAFETY: `memory` has `bytes` bytes, and the slab drops its region before it frees
+            // them.
             match unsafe { endpoint.register(memory, bytes, self.access) } {
                 Ok(region) => slab.region = Some(region),
-                // As if the pool were at its bound: whoever asks waits for a piece.
+                // As if the pool were at its limit: the caller waits for a buffer.
                 Err(_) => return,
             }
         }
@@ -143,46 +144,48 @@ impl Pool {
     }
 
     #[inline]
-    fn slab(&self, slot: u32) -> (&Slab, usize) {
+    fn slab(&self, slot: u32) -> (&PoolSlab, usize) {
         (&self.slabs[(slot / self.per_slab) as usize], (slot % self.per_slab) as usize)
     }
 
-    /// Where a piece lies: `stride` bytes.
+    /// The address of a buffer of `stride` bytes.
     #[inline]
     pub(super) fn at(&self, slot: u32) -> *mut u8 {
         let (slab, index) = self.slab(slot);
         slab.memory.wrapping_add(index * self.stride)
     }
 
-    /// What local operations name a piece by.
+    /// The descriptor of a buffer for local operations.
     #[inline]
     pub(super) fn local(&self, slot: u32) -> *mut c_void {
-        self.slab(slot).0.region.as_ref().map_or(ptr::null_mut(), Region::local)
+        self.slab(slot).0.region.as_ref().map_or(ptr::null_mut(), MemoryRegion::local)
     }
 
-    /// What remote reads name a piece by: address and key.
-    pub(super) fn remote(&self, slot: u32, endpoint: &Endpoint) -> (u64, u64) {
+    /// The address and key of a buffer for remote reads.
+    pub(super) fn remote(&self, slot: u32, endpoint: &FabricEndpoint) -> (u64, u64) {
         let slab = self.slab(slot).0;
-        let key = slab.region.as_ref().map_or(0, Region::key);
+        let key = slab.region.as_ref().map_or(0, MemoryRegion::key);
         (endpoint.remote_address(slab.memory, self.at(slot)), key)
     }
 
-    /// The context of an operation on a piece, towards the peer at `place`.
+    /// The context of an operation on a buffer, posted to the peer at index `place`.
     #[inline]
     pub(super) fn context(&mut self, slot: u32, place: u32) -> *mut c_void {
         let (slab, index) = self.slab(slot);
         let context = slab.contexts.wrapping_add(index);
-        // SAFETY: the slab has so many contexts; no operation is under way with this one.
+        // SAFETY: the slab has more than `index` contexts, and no operation is in flight with this
+        // one.
         unsafe { (*context).ticket.place = place };
         context.cast()
     }
 
-    /// Whether there has never been a piece.
+    /// True if no slab was ever allocated.
     pub(super) fn is_empty(&self) -> bool {
         self.slabs.is_empty()
     }
 
-    /// Ends all registrations; to be called before the endpoint is closed. The memory stays.
+    /// Ends all registrations. Must be called before the endpoint is closed. The memory stays
+    /// allocated.
     pub(super) fn unregister(&mut self) {
         self.slabs.iter_mut().for_each(|slab| slab.region = None);
     }

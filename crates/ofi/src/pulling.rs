@@ -1,50 +1,50 @@
-//! Large messages: what a publisher grants, and what a receiver reads. Large path.
+//! Large messages: grants of the publisher and reads of the receiver. Not on the fast path.
 
 use towpath_base::transfer::{Source, Step, Target};
 
 use super::abi::cap;
-use super::endpoint::{Posted, Region};
-use super::frame::Frame;
-use super::transfers::{Push, Read};
-use super::{BOUNCE_BYTES, Link, Ofi};
+use super::endpoint::{MemoryRegion, PostOutcome};
+use super::frame::FabricFrame;
+use super::transfers::{FabricRead, OfiPush};
+use super::{BOUNCE_BYTES, Ofi, OfiLink};
 use towpath_transport::regions::Published;
 
-/// Reads of one pull under way.
+/// Most reads of one pull in flight.
 const READS_AT_ONCE: usize = 4;
-/// Pieces of one region granted at a time.
+/// Most outstanding grants of one region.
 const PIECES_AT_ONCE: usize = 2;
 
-/// Where the bytes of a read go: the memory, what local operations name it by, and the piece of the
-/// pool if it is one.
+/// Where the bytes of a read go: the address, its descriptor for local operations, and the bounce
+/// buffer if it is one.
 type Destination = (*mut u8, *mut std::ffi::c_void, Option<u32>);
 
 impl Ofi {
-    /// Takes a region out that this peer may have; another one's stays.
+    /// Removes a region that this peer may pull; `None` if it is published to another one.
     pub(super) fn published(&mut self, place: usize, name: u64) -> Option<Published> {
         if self.regions.is_for(name, place as u32) { self.regions.take(name) } else { None }
     }
 
-    /// A peer asks for a region.
+    /// Handles a peer's request for a region.
     pub(super) fn asked(&mut self, place: usize, number: u32, name: u64, wanted: u64) {
         let Some(Published { token, source, .. }) = self.published(place, name) else {
-            return self.control(place, Frame::Grant { number, last: true, address: 0, key: 0, length: 0 });
+            return self.control(place, FabricFrame::Grant { number, last: true, address: 0, key: 0, length: 0 });
         };
         let left = source.length().min(usize::try_from(wanted).unwrap_or(usize::MAX));
         let in_pieces = !matches!(source, Source::Bytes { .. });
         let (to, granted) = (place as u32, std::collections::VecDeque::new());
-        let push = Push { to, number, token, source, left, in_pieces, region: None, granted, over: false };
+        let push = OfiPush { to, number, token, source, left, in_pieces, region: None, granted, over: false };
         self.pushes.insert(name, push);
         self.filling.push(name);
         self.fill(name);
     }
 
-    /// Grants what can be granted of a region; true when something was.
+    /// Grants as much of a region as possible; true if anything was granted.
     pub(super) fn fill(&mut self, name: u64) -> bool {
         let mut moved = false;
         while let Some(grant) = self.next_grant(name) {
             let Some(push) = self.pushes.get_mut(&name) else { return moved };
             moved = true;
-            push.over = matches!(grant, Frame::Grant { last: true, .. });
+            push.over = matches!(grant, FabricFrame::Grant { last: true, .. });
             let to = push.to as usize;
             self.control(to, grant);
             self.end_push(name);
@@ -56,28 +56,28 @@ impl Ofi {
         moved
     }
 
-    /// The next grant of a region, if it can be made now.
-    fn next_grant(&mut self, name: u64) -> Option<Frame> {
+    /// The next grant of a region, if it is possible now.
+    fn next_grant(&mut self, name: u64) -> Option<FabricFrame> {
         let push = self.pushes.get_mut(&name).filter(|push| !push.over)?;
         let number = push.number;
         if let Source::Bytes { pointer, .. } = push.source
             && !push.in_pieces
             && push.left > 0
         {
-            // SAFETY: `Wire::publish` was promised that the memory lives until it is released, and
-            // the push with it.
+            // SAFETY: `pointer` is valid for `push.left` bytes until the region is released
+            // (contract of `Ofi::publish`), and the registration ends with the push, before that.
             match unsafe { self.endpoint.register(pointer, push.left, cap::REMOTE_READ) } {
                 Ok(region) => {
                     let (address, key) = (self.endpoint.remote_address(pointer, pointer), region.key());
                     push.region = Some(region);
                     push.granted.push_back(None);
-                    return Some(Frame::Grant { number, last: true, address, key, length: push.left as u64 });
+                    return Some(FabricFrame::Grant { number, last: true, address, key, length: push.left as u64 });
                 }
-                // The device cannot have all of it at a time.
+                // The device cannot register all of it at once.
                 Err(_) => push.in_pieces = true,
             }
         }
-        let none = Frame::Grant { number, last: true, address: 0, key: 0, length: 0 };
+        let none = FabricFrame::Grant { number, last: true, address: 0, key: 0, length: 0 };
         if push.left == 0 {
             return Some(none);
         }
@@ -85,22 +85,24 @@ impl Ofi {
             return None;
         }
         let slot = self.outgoing.take(&mut self.endpoint)?;
-        // SAFETY: the piece has so many bytes; the memory behind the source lives, as above.
+        // SAFETY: the buffer has `BOUNCE_BYTES` bytes, and the memory behind `push.source` lives
+        // until the region is released (contract of `Ofi::publish`).
         let filled = match unsafe { push.source.fill(self.outgoing.at(slot), BOUNCE_BYTES.min(push.left)) } {
             Step::Done(filled) if filled > 0 => filled,
             other => {
                 self.outgoing.give_back(slot);
-                // A source that yields less than it said is at its end.
+                // A source that yields nothing has reached its end, before its stated length.
                 return if other == Step::Pending { None } else { Some(none) };
             }
         };
         push.left -= filled;
         push.granted.push_back(Some(slot));
         let (address, key) = self.outgoing.remote(slot, &self.endpoint);
-        Some(Frame::Grant { number, last: push.left == 0, address, key, length: filled as u64 })
+        Some(FabricFrame::Grant { number, last: push.left == 0, address, key, length: filled as u64 })
     }
 
-    /// The first grant of a region has been read; false when there is none.
+    /// Handles a peer's notice that it has read the oldest grant of a region; false if there is
+    /// none.
     pub(super) fn has_been_read(&mut self, place: usize, name: u64) -> bool {
         let Some(push) = self.pushes.get_mut(&name).filter(|push| push.to as usize == place) else { return false };
         match push.granted.pop_front() {
@@ -115,7 +117,7 @@ impl Ofi {
         true
     }
 
-    /// Releases a region of which everything has been granted and read.
+    /// Releases a region that has been granted and read completely.
     fn end_push(&mut self, name: u64) {
         if self.pushes.get(&name).is_some_and(|push| push.over && push.granted.is_empty()) {
             self.filling.retain(|other| *other != name);
@@ -123,7 +125,7 @@ impl Ofi {
         }
     }
 
-    /// Lists a pull that can go on.
+    /// Lists a pull that can continue.
     pub(super) fn go_on(&mut self, number: u32) {
         if let Some(pull) = self.pulls.at(number)
             && !pull.listed
@@ -133,7 +135,7 @@ impl Ofi {
         }
     }
 
-    /// Goes on with a pull as far as it goes; true when it moved.
+    /// Continues a pull as far as possible; true if it moved.
     pub(super) fn work(&mut self, number: u32) -> bool {
         let mut moved = false;
         loop {
@@ -157,7 +159,8 @@ impl Ofi {
         moved
     }
 
-    /// Begins reads for a pull: whether it has, and whether something is short.
+    /// Starts reads for a pull. Returns whether it has started any, and whether a resource is
+    /// short.
     fn ask(&mut self, number: u32) -> (bool, bool) {
         let mut moved = false;
         loop {
@@ -167,7 +170,7 @@ impl Ofi {
             }
             let place = pull.from as usize;
             // A read of a lost peer's memory may never end.
-            if self.peers[place].link == Link::Lost {
+            if self.peers[place].link == OfiLink::Lost {
                 return (moved, false);
             }
             let Some(grant) = pull.grants.iter().find(|grant| grant.asked < grant.length).copied() else {
@@ -183,16 +186,17 @@ impl Ofi {
             };
             let context = self.read_contexts.context(slot, place as u32);
             let remote = (grant.address.wrapping_add(grant.asked), grant.key);
-            // SAFETY: the destination belongs to the pull, or to this read alone, until the
-            // completion.
+            // SAFETY: until the completion, a bounce buffer belongs to this read only, and the
+            // target's memory is live (contract of `Ofi::pull`; a lost peer is reported only when
+            // no read can write to it any more).
             match unsafe { self.endpoint.read(address, remote, memory, length, local, context) } {
-                Posted::Done => {
-                    self.began(number, slot, Read { pull: Some(number), length, bounce, ..Read::default() })
+                PostOutcome::Done => {
+                    self.began(number, slot, FabricRead { pull: Some(number), length, bounce, ..FabricRead::default() })
                 }
                 refused => {
                     self.read_contexts.give_back(slot);
                     self.give_bounce_back(bounce);
-                    if let Posted::Failed(code) = refused {
+                    if let PostOutcome::Failed(code) = refused {
                         self.fail(place, code);
                         return (moved, false);
                     }
@@ -203,8 +207,8 @@ impl Ofi {
         }
     }
 
-    /// A read for a pull is under way.
-    fn began(&mut self, number: u32, slot: u32, read: Read) {
+    /// Accounts for a read that has started.
+    fn began(&mut self, number: u32, slot: u32, read: FabricRead) {
         self.reads[slot as usize] = read;
         let Some(pull) = self.pulls.at(number) else { return };
         pull.reads.push_back(slot);
@@ -229,15 +233,15 @@ impl Ofi {
             && !pull.bounces
         {
             if pull.region.is_none() && self.endpoint.registers_local() {
-                // SAFETY: `Wire::pull` was promised that the memory lives until it is reported, and
-                // the pull with it.
+                // SAFETY: `pointer` is valid for `length` bytes until the pull is reported
+                // (contract of `Ofi::pull`), and the registration ends with the pull, before that.
                 match unsafe { self.endpoint.register(pointer, length, cap::READ) } {
                     Ok(region) => pull.region = Some(region),
                     Err(_) => pull.bounces = true,
                 }
             }
             if !pull.bounces {
-                let local = pull.region.as_ref().map_or(std::ptr::null_mut(), Region::local);
+                let local = pull.region.as_ref().map_or(std::ptr::null_mut(), MemoryRegion::local);
                 return Some((pointer.wrapping_add(pull.asked), local, None));
             }
         }
@@ -245,7 +249,7 @@ impl Ofi {
         Some((self.incoming.at(slot), self.incoming.local(slot), Some(slot)))
     }
 
-    /// A read is complete. A pull stays behind one that has failed, until its peer is buried.
+    /// Handles a completed read. A pull stops at a read that has failed, until its peer is buried.
     pub(super) fn has_read(&mut self, slot: u32, place: u32, failed: bool) {
         self.read_has_ended(place as usize);
         let read = &mut self.reads[slot as usize];
@@ -257,25 +261,25 @@ impl Ofi {
     }
 
     fn end_read(&mut self, slot: u32) {
-        let Read { bounce, .. } = std::mem::take(&mut self.reads[slot as usize]);
+        let FabricRead { bounce, .. } = std::mem::take(&mut self.reads[slot as usize]);
         self.read_contexts.give_back(slot);
         self.give_bounce_back(bounce);
     }
 
-    /// Takes what reads have brought, in order: whether anything was taken, and whether the target
-    /// waits.
+    /// Processes completed reads in order. Returns whether any was processed, and whether the
+    /// target waits for a device.
     fn drain(&mut self, number: u32) -> (bool, bool) {
         let mut moved = false;
         loop {
             let Some(pull) = self.pulls.at(number) else { return (moved, false) };
             let Some(&slot) = pull.reads.front() else { return (moved, false) };
-            let Read { length, bounce, complete, failed, .. } = self.reads[slot as usize];
+            let FabricRead { length, bounce, complete, failed, .. } = self.reads[slot as usize];
             if !complete || failed {
                 return (moved, false);
             }
             if let Some(bounce) = bounce {
-                // SAFETY: the read has put so many bytes there; `Wire::pull` was promised that the
-                // target lives.
+                // SAFETY: the read has put `length` bytes into the bounce buffer, and the memory
+                // behind the target lives until the pull is reported (contract of `Ofi::pull`).
                 if unsafe { pull.target.drain(self.incoming.at(bounce), length) } == Step::Pending {
                     return (moved, true);
                 }
@@ -291,12 +295,12 @@ impl Ofi {
             }
             self.end_read(slot);
             if done {
-                self.control(place, Frame::Done { name });
+                self.control(place, FabricFrame::Done { name });
             }
         }
     }
 
-    /// Everything that was granted to a peer or read from it ends, unreported.
+    /// Ends all grants to a peer and all reads from it without a report.
     pub(super) fn bury_transfers(&mut self, place: u32) {
         self.regions.take_all_of(place);
         let names: Vec<u64> = self.pushes.iter().filter(|(_, push)| push.to == place).map(|(name, _)| *name).collect();

@@ -1,18 +1,18 @@
-//! How peers come and go: finding, leaving, losing. Set-up path.
+//! The life cycle of peers: resolving, leaving, losing. Not on the fast path.
 
 use std::time::{Duration, Instant};
 
-use super::frame::Frame;
-use super::{Dead, Link, Ofi};
+use super::frame::FabricFrame;
+use super::{Dead, Ofi, OfiLink};
 use towpath_transport::Sink;
 
-/// How long a process that leaves waits for the others to say so too.
+/// How long a leaving process waits for the goodbyes of the others.
 const FAREWELL: Duration = Duration::from_secs(5);
-/// How long reads of a lost peer's memory are waited for: the provider ends them with errors.
+/// How long to wait for reads of a lost peer's memory: the provider ends them with errors.
 const LAST_READS: Duration = Duration::from_secs(2);
 
 impl Ofi {
-    /// Enters the address of a peer: what the provider calls it.
+    /// Inserts the address of a peer and returns the provider's handle for it.
     #[cold]
     pub(super) fn find(&mut self, place: usize) -> Option<u64> {
         let peer = &self.peers[place];
@@ -29,47 +29,48 @@ impl Ofi {
         }
     }
 
-    /// Something has gone to a peer or come from it.
+    /// Notes that something was sent to a peer or received from it.
     #[inline]
     pub(super) fn meet(&mut self, place: usize) {
-        if self.peers[place].link == Link::Quiet {
-            self.peers[place].link = Link::Known;
+        if self.peers[place].link == OfiLink::Quiet {
+            self.peers[place].link = OfiLink::Known;
             if self.leaving.is_some() {
                 self.tell(place);
             }
         }
     }
 
-    /// An operation towards a peer has failed.
+    /// Handles a failed operation that was posted to a peer.
     #[cold]
     pub(super) fn fail(&mut self, place: usize, code: i32) {
         let (rank, reason) = (self.peers[place].contact.peer.0, self.endpoint.error(code));
         if self.leaving.is_some() && self.peers[place].told {
-            // It has left before it could hear.
+            // It left before it could receive the goodbye.
             self.peers[place].parted = true;
             return;
         }
         self.lose(place, &format!("the way to rank {rank} over the fabric is broken: {reason}"));
     }
 
-    /// A peer is lost; [`Sink::lost`] follows.
+    /// Marks a peer as lost; [`Sink::lost`] follows.
     pub(super) fn lose(&mut self, place: usize, reason: &str) {
         let peer = &mut self.peers[place];
-        if peer.link == Link::Lost {
+        if peer.link == OfiLink::Lost {
             return;
         }
-        peer.link = Link::Lost;
+        peer.link = OfiLink::Lost;
         self.losses.note(peer.contact.peer, reason);
         self.dead.push_back(Dead { place: place as u32, since: Instant::now() });
     }
 
-    /// The peer is gone, as somebody else knows; [`Sink::lost`] follows at the next progress.
+    /// Marks a peer as lost that the launcher or another wire has found dead; [`Sink::lost`]
+    /// follows at the next progress call.
     pub fn mark_lost(&mut self, place: usize) {
         let reason = format!("rank {} has ended", self.peers[place].contact.peer.0);
         self.lose(place, &reason);
     }
 
-    /// Buries lost peers whose memory nobody reads any more.
+    /// Buries lost peers whose memory is not being read any more.
     #[cold]
     pub(super) fn bury_dead(&mut self, sink: &mut impl Sink) -> bool {
         let mut moved = false;
@@ -95,8 +96,8 @@ impl Ofi {
         moved
     }
 
-    /// Whether a read of a peer's memory that has not ended may still write to memory of the
-    /// program. What was registered for it is safe: the registration ends with the pull.
+    /// True if a read of a peer's memory that is still in flight may write to user memory.
+    /// Registered memory is safe: its registration ends with the pull.
     fn may_be_written(&mut self, place: u32) -> bool {
         let numbers = self.pulls.of_peer(place);
         let (pulls, reads) = (&mut self.pulls, &self.reads);
@@ -106,7 +107,7 @@ impl Ofi {
             .any(|number| pulls.at(number).is_some_and(|pull| pull.region.is_none() && pull.reads.iter().any(goes_on)))
     }
 
-    /// Closes the endpoint because of a lost peer, and loses all others: nothing less ends a read.
+    /// Closes the endpoint because of a lost peer, and loses all others: nothing less stops a read.
     #[cold]
     fn end_all_ways(&mut self, because: u32) {
         let rank = self.peers[because as usize].contact.peer.0;
@@ -128,13 +129,13 @@ impl Ofi {
         self.close_endpoint();
     }
 
-    /// Ends everything that was promised to a peer or expected from it.
+    /// Ends all transfers and pending messages from and to a peer.
     fn bury(&mut self, place: u32) {
         self.bury_transfers(place);
         let peer = &mut self.peers[place as usize];
         let held = std::mem::take(&mut peer.held);
         self.unlent.extend(held.into_values().map(|(slot, _)| slot));
-        // Whoever has said goodbye waits for an answer.
+        // A peer that has sent its goodbye still waits for ours.
         if !self.peers[place as usize].parted {
             let peer = &mut self.peers[place as usize];
             peer.controls.clear();
@@ -143,14 +144,14 @@ impl Ofi {
         }
     }
 
-    /// Says goodbye to a peer, once.
+    /// Sends a goodbye to a peer, once.
     fn tell(&mut self, place: usize) {
         if !std::mem::replace(&mut self.peers[place].told, true) {
-            self.control(place, Frame::Goodbye);
+            self.control(place, FabricFrame::Goodbye);
         }
     }
 
-    /// The peer has left MPI and expects nothing more but an answer.
+    /// Handles a peer's goodbye: it has left MPI and expects only an answer.
     pub(super) fn part(&mut self, place: usize) {
         self.tell(place);
         let peer = &mut self.peers[place];
@@ -161,22 +162,22 @@ impl Ofi {
         }
     }
 
-    /// Says to all peers that this process leaves MPI: [`Ofi::busy`] until they have said so too,
-    /// or some seconds are over. To be called when nothing else is under way; after it, nothing may
-    /// be sent.
+    /// Sends a goodbye to all peers: [`Ofi::busy`] is true until they have sent theirs, or for a
+    /// few seconds. Must be called when nothing else is in flight; nothing may be sent afterwards.
     pub fn leave(&mut self) {
         self.leaving = Some(Instant::now() + FAREWELL);
         for place in 0..self.peers.len() {
-            if self.peers[place].link == Link::Known {
+            if self.peers[place].link == OfiLink::Known {
                 self.tell(place);
             }
         }
     }
 
-    /// True while this process leaves and somebody who was told has not answered.
+    /// True while this process is leaving and a peer has not answered its goodbye.
     pub(super) fn waits_for_farewells(&self) -> bool {
         let waits = |end: &Instant| {
-            self.peers.iter().any(|peer| peer.told && !peer.parted && peer.link == Link::Known) && Instant::now() < *end
+            self.peers.iter().any(|peer| peer.told && !peer.parted && peer.link == OfiLink::Known)
+                && Instant::now() < *end
         };
         self.leaving.as_ref().is_some_and(waits)
     }

@@ -1,35 +1,36 @@
-//! Reads of a peer's memory that do not end.
+//! Detects reads of a peer's memory that do not end.
 //!
-//! A provider that serves reads in software ends them when their owner calls MPI, however late that
-//! is; and some never end one that the owner's side refuses (`shm` of libfabric 1.17 none of memory
-//! that is not registered). So time alone says nothing: after a while the owner is asked for a sign
-//! of life, which it can give only where it serves reads too. If no read at all ends for as long
-//! again, it is lost. Large path; the clock is read seldom.
+//! A provider that serves reads in software completes them when their target process calls MPI,
+//! however late that is. And some never complete a read that the target's side refuses (`shm` of
+//! libfabric 1.17, if the memory is not registered). So a timeout alone proves nothing. After a
+//! while the target process is sent a probe, which it can answer only in a progress call, where it
+//! serves reads too. If no read at all completes for the same time again, the peer is lost. Not on
+//! the fast path; the clock is read rarely.
 
 use std::time::{Duration, Instant};
 
 use super::Ofi;
-use super::frame::Frame;
+use super::frame::FabricFrame;
 
-/// How long reads are waited for before their owner is asked, and again after it has answered:
-/// longer than everything that may be under way takes over a slow network.
+/// How long to wait for reads before the peer is probed, and again after it has answered: longer
+/// than everything that may be in flight takes over a slow network.
 pub(super) const PATIENCE: Duration = Duration::from_secs(30);
-/// The clock is looked at every so many progresses.
+/// The clock is read once in this many progress calls.
 pub(super) const SELDOM: u32 = 256;
 
-/// How far the wait for the reads of a peer's memory has come.
+/// The state of waiting for reads of a peer's memory.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Wait {
-    /// The first of them began then, or the last one ended.
+    /// Since the first of them started, or the last one ended.
     Since(Instant),
-    /// The peer has been asked for a sign of life.
+    /// The peer has been probed.
     Asked,
-    /// It gave one then, and none of them has ended since.
+    /// It answered at this time, and no read of its memory has ended since.
     Answered(Instant),
 }
 
 impl Ofi {
-    /// A read of a peer's memory is under way.
+    /// A read of a peer's memory has started.
     pub(super) fn waits_for_read(&mut self, place: usize) {
         let peer = &mut self.peers[place];
         peer.reading += 1;
@@ -39,7 +40,7 @@ impl Ofi {
         }
     }
 
-    /// A read of a peer's memory is over.
+    /// A read of a peer's memory has ended.
     pub(super) fn read_has_ended(&mut self, place: usize) {
         let now = Instant::now();
         self.last_end = now;
@@ -51,8 +52,7 @@ impl Ofi {
         }
     }
 
-    /// A peer has given the sign of life that it was asked for; one that it was asked for earlier
-    /// says nothing.
+    /// A peer has answered a probe; answers to older probes are ignored.
     pub(super) fn has_answered(&mut self, place: usize, number: u32) {
         let peer = &mut self.peers[place];
         if matches!(peer.wait, Wait::Asked) && number == peer.probes {
@@ -60,8 +60,8 @@ impl Ofi {
         }
     }
 
-    /// Now and then: asks peers that reads have long been waited for, and gives up those that
-    /// answer but serve none.
+    /// Called while reads are in flight, acts rarely: probes peers whose reads take long, and loses
+    /// those that answer but whose reads do not end.
     pub(super) fn watch_reads(&mut self) {
         self.looks += 1;
         if self.looks < SELDOM {
@@ -78,7 +78,7 @@ impl Ofi {
                     peer.wait = Wait::Asked;
                     peer.probes = peer.probes.wrapping_add(1);
                     let number = peer.probes;
-                    self.control(place, Frame::Probe { number });
+                    self.control(place, FabricFrame::Probe { number });
                 }
                 Wait::Answered(then) if is_long(then.max(self.last_end)) => {
                     let rank = peer.contact.peer.0;

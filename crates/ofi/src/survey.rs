@@ -1,62 +1,61 @@
-//! What stands behind the choice of a provider, for people who ask why their fabric is not used:
-//! devices, the library, its providers, and which of them would carry this wire. Nothing is chosen
-//! here.
+//! Diagnostics for users who wonder why their fabric is not used: devices, the library, its
+//! providers, and which of them could carry this wire. Nothing is selected here.
 
 use std::path::Path;
 
 use towpath_base::config;
 
 use super::choice::{DEVICES, LIBRARY, merit};
-use super::library::{Library, Offer};
+use super::library::{Libfabric, Offer};
 
 /// What was found on this host.
 #[derive(Clone, Debug)]
 pub struct Survey {
-    /// Devices of real fabrics, each with the state of its ports where the system tells it: `mlx5_0
-    /// (port 1: ACTIVE, InfiniBand)`.
+    /// Devices of real fabrics, each with the state of its ports if the system tells it:
+    /// `mlx5_0 (port 1: ACTIVE, InfiniBand)`.
     pub devices: Vec<String>,
-    /// The library, or why there is none, in the loader's words.
-    pub library: Result<Found, String>,
+    /// The library, or the dynamic loader's message why there is none.
+    pub library: Result<FoundLibrary, String>,
 }
 
-/// A library that can be opened.
+/// A library that can be loaded.
 #[derive(Clone, Debug)]
-pub struct Found {
-    /// Its version.
+pub struct FoundLibrary {
+    /// Its version: major and minor number.
     pub version: (u32, u32),
-    /// Where it was loaded from, if the loader knows.
+    /// The file that it was loaded from, if the loader knows.
     pub path: Option<String>,
-    /// Its providers, in its own order of preference, or its words for why it tells none.
+    /// Its providers, in its own order of preference, or its error message.
     pub providers: Result<Vec<Offered>, String>,
 }
 
 /// A provider.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Offered {
-    /// Its name, as `verbs;ofi_rxm`.
+    /// Its name, for example `verbs;ofi_rxm`.
     pub name: String,
-    /// Its domains: mostly devices, or interfaces.
+    /// Its domains: usually devices, or interfaces.
     pub domains: Vec<String>,
-    /// What it is used for.
+    /// When it is used.
     pub usage: Use,
 }
 
-/// What a provider is used for, the best first.
+/// When a provider is used, the best case first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Use {
-    /// It drives a real fabric, and is chosen without being named.
+    /// It drives a real fabric and is selected automatically.
     ByItself,
     /// It must be named.
     IfNamed,
-    /// It offers no reliable datagrams with remote reads here.
+    /// It offers no reliable datagrams with remote reads on this host.
     Never,
 }
 
-/// Looks at this host, with the library that the setting `TOWPATH_LIBFABRIC` names, else the one
-/// that the loader finds. Providers are asked for all that they have, which may take a second, and
-/// may print: to be called for people alone.
+/// Surveys this host, with the library that the setting `TOWPATH_LIBFABRIC` names, or else the one
+/// that the dynamic loader finds. It makes the providers list everything, which may take a second
+/// and may print messages, so it is for diagnostics only.
 pub fn survey() -> Survey {
-    let library = Library::open(config::setting(LIBRARY).as_deref()).map(|library| Found {
+    let library = Libfabric::open(config::setting(LIBRARY).as_deref()).map(|library| FoundLibrary {
         version: library.version(),
         path: library.path(),
         providers: providers(&library),
@@ -64,7 +63,7 @@ pub fn survey() -> Survey {
     Survey { devices: DEVICES.iter().flat_map(|folder| devices(Path::new(folder))).collect(), library }
 }
 
-fn providers(library: &Library) -> Result<Vec<Offered>, String> {
+fn providers(library: &Libfabric) -> Result<Vec<Offered>, String> {
     let mut all: Vec<Offered> = Vec::new();
     for offer in library.offers(None)? {
         let by_itself = merit(&offer.provider(), &offer.fabric()).is_some();
@@ -76,7 +75,7 @@ fn providers(library: &Library) -> Result<Vec<Offered>, String> {
     Ok(all)
 }
 
-/// Adds an offer to its provider, whose best use counts.
+/// Adds an offer to its provider; the best use counts.
 fn enter(all: &mut Vec<Offered>, offer: &Offer, usage: Use) {
     let (name, domain) = (offer.provider(), offer.domain());
     match all.iter_mut().find(|known| known.name == name) {
@@ -90,7 +89,7 @@ fn enter(all: &mut Vec<Offered>, offer: &Offer, usage: Use) {
     }
 }
 
-/// The devices in a folder of the system, in the order of their names.
+/// The devices in a sysfs directory, sorted by name.
 fn devices(folder: &Path) -> Vec<String> {
     names(folder).iter().map(|name| device(name, &folder.join(name).join("ports"))).collect()
 }
@@ -98,7 +97,7 @@ fn devices(folder: &Path) -> Vec<String> {
 fn device(name: &str, ports: &Path) -> String {
     let port = |number: &String| {
         let said = |what: &str| std::fs::read_to_string(ports.join(number).join(what)).unwrap_or_default();
-        // As in "4: ACTIVE".
+        // For example "4: ACTIVE".
         let state = said("state").trim().rsplit(' ').next().unwrap_or_default().to_owned();
         let words: Vec<String> =
             [state, said("link_layer").trim().to_owned()].into_iter().filter(|w| !w.is_empty()).collect();

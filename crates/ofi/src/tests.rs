@@ -1,5 +1,5 @@
-//! The wire among endpoints of one process, by the providers that need no hardware. Where there is
-//! no libfabric nothing is tested; a library that TOWPATH_LIBFABRIC names must be there.
+//! The wire between endpoints in one process, with the providers that need no hardware. Without
+//! libfabric nothing is tested, but a library that TOWPATH_LIBFABRIC names must exist.
 
 use std::time::Duration;
 
@@ -16,7 +16,7 @@ struct Inbox {
 
 impl Sink for Inbox {
     fn arrived(&mut self, from: PeerIndex, header: &Header, payload: *const u8, length: usize) {
-        // SAFETY: the wire lends `length` readable bytes.
+        // SAFETY: `payload` is readable for `length` bytes (contract of `Sink::arrived`).
         let bytes = unsafe { std::slice::from_raw_parts(payload, length) };
         self.arrived.push((from, header.words[0], bytes.to_vec()));
     }
@@ -33,18 +33,18 @@ impl Sink for Inbox {
 
 type Station = (Ofi, Inbox);
 
-fn key() -> Key {
-    Key::of_secret(b"a test")
+fn key() -> FabricKey {
+    FabricKey::of_secret(b"a test")
 }
 
-/// The shm provider of libfabric 2 fails when endpoints of one process read each other's memory;
-/// between processes it does not.
+/// The shm provider of libfabric 2 fails when endpoints in one process read each other's memory;
+/// between processes it works.
 fn shm_bears_one_process(library: Option<&str>) -> bool {
-    library::Library::open(library).is_ok_and(|library| library.version().0 == 1)
+    library::Libfabric::open(library).is_ok_and(|library| library.version().0 == 1)
 }
 
-/// Runs a test over every provider that is here.
-fn over_each_provider(test: impl Fn(&str, &Choice)) {
+/// Runs a test with every available provider.
+fn over_each_provider(test: impl Fn(&str, &ProviderChoice)) {
     let named = std::env::var("TOWPATH_LIBFABRIC").ok();
     for provider in ["tcp", "shm"] {
         if provider == "shm" && !shm_bears_one_process(named.as_deref()) {
@@ -58,19 +58,23 @@ fn over_each_provider(test: impl Fn(&str, &Choice)) {
     }
 }
 
-/// Wires of that many processes with these keys, each of which knows all others.
-fn wires_with_keys(choice: &Choice, keys: &[Key]) -> Vec<Station> {
-    let ports: Vec<Port> = keys.iter().map(|key| Port::open(choice, *key, keys.len()).unwrap()).collect();
-    let contact = |(rank, port): (u32, &Port)| Contact { peer: PeerIndex(rank), address: port.card().unwrap().address };
-    let contacts: Vec<Contact> = (0..).zip(&ports).map(contact).collect();
-    let wire = |(own, port): (u32, Port)| {
+/// Wires with these keys, each of which knows all others.
+fn wires_with_keys(choice: &ProviderChoice, keys: &[FabricKey]) -> Vec<Station> {
+    let ports: Vec<BoundEndpoint> =
+        keys.iter().map(|key| BoundEndpoint::open(choice, *key, keys.len()).unwrap()).collect();
+    let contact = |(rank, port): (u32, &BoundEndpoint)| OfiContact {
+        peer: PeerIndex(rank),
+        address: port.card().unwrap().address,
+    };
+    let contacts: Vec<OfiContact> = (0..).zip(&ports).map(contact).collect();
+    let wire = |(own, port): (u32, BoundEndpoint)| {
         let others = contacts.iter().filter(|contact| contact.peer.0 != own).cloned().collect();
         (Ofi::new(port, PeerIndex(own), others).unwrap(), Inbox::default())
     };
     (0..).zip(ports).map(wire).collect()
 }
 
-fn wires(choice: &Choice, count: usize) -> Vec<Station> {
+fn wires(choice: &ProviderChoice, count: usize) -> Vec<Station> {
     wires_with_keys(choice, &vec![key(); count])
 }
 
@@ -79,7 +83,7 @@ fn send(wire: &mut Ofi, place: usize, number: u64) {
     wire.copied(place, &header, 0, |_| {}).unwrap();
 }
 
-/// Progress of all until `done`; fails when that takes too long.
+/// Makes progress on all wires until `done`; fails after a timeout.
 fn until(wires: &mut [Station], done: impl Fn(&[Station]) -> bool) {
     let end = Instant::now() + Duration::from_secs(30);
     while !done(wires) {
@@ -113,24 +117,24 @@ fn a_message_comes_back() {
     });
 }
 
-/// Lets the second process pull `wanted` of `length` bytes from the first one, and looks at what
-/// has come.
+/// Lets the second process pull `wanted` of `length` bytes from the first one, and checks the
+/// result.
 fn pull(wires: &mut [Station], length: usize, wanted: usize) {
     let bytes: Vec<u8> = (0..length).map(|at| (at * 7 + length) as u8).collect();
     let source = Source::Bytes { pointer: bytes.as_ptr(), length };
-    // SAFETY: bytes and room live until the region is released and the pull reported.
+    // SAFETY: `bytes` lives until the region is released, which this function waits for.
     let key = unsafe { wires[0].0.publish(0, length as u64, source) };
     let mut room = vec![0; wanted];
     let target = Target::Bytes { pointer: room.as_mut_ptr(), length: wanted };
-    // SAFETY: as above.
+    // SAFETY: `room` lives until the pull is reported, which this function waits for.
     unsafe { wires[1].0.pull(0, key, 7, target) };
     until(wires, |wires| !wires[0].1.released.is_empty() && !wires[1].1.pulled.is_empty());
     assert!(room[..wanted.min(length)] == bytes[..wanted.min(length)], "{wanted} of {length} bytes are damaged");
     assert_eq!((wires[0].1.released.pop(), wires[1].1.pulled.pop()), (Some(length as u64), Some(7)));
 }
 
-/// Processes that have heard of each other.
-fn acquainted(choice: &Choice, count: usize) -> Vec<Station> {
+/// Wires that have exchanged a message with each other.
+fn acquainted(choice: &ProviderChoice, count: usize) -> Vec<Station> {
     let mut wires = wires(choice, count);
     for (wire, _) in &mut wires {
         (0..count - 1).for_each(|place| send(wire, place, 0));
@@ -157,28 +161,28 @@ fn regions_come_whole_and_as_far_as_they_are_wanted() {
 #[test]
 fn whoever_does_not_know_the_key_is_not_heard() {
     over_each_provider(|_, choice| {
-        let mut wires = wires_with_keys(choice, &[key(), Key::of_secret(b"another"), key()]);
+        let mut wires = wires_with_keys(choice, &[key(), FabricKey::of_secret(b"another"), key()]);
         send(&mut wires[1].0, 0, 5);
         until(&mut wires, |wires| wires[0].0.refused() == 1);
         assert!(wires[0].1.arrived.is_empty() && wires[0].1.lost.is_empty());
-        // It keeps nobody out.
+        // It does not block other senders.
         send(&mut wires[2].0, 0, 6);
         until(&mut wires, |wires| wires[0].1.arrived.len() == 1);
         assert_eq!(wires[0].1.arrived[0].1, 6);
     });
 }
 
-/// Sends bytes as they are to the peer at `place`.
+/// Sends raw bytes to the peer at index `place`.
 fn send_bytes(wire: &mut Ofi, place: usize, bytes: &[u8]) {
     let address = wire.peers[place].address.or_else(|| wire.find(place)).unwrap();
     let slot = wire.large.take(&mut wire.endpoint).unwrap();
     let (at, local, context) = (wire.large.at(slot), wire.large.local(slot), wire.large.context(slot, place as u32));
     wire.peers[place].under_way += 1;
     wire.sending += 1;
-    // SAFETY: the bytes fit the piece, which is not used otherwise until its completion.
+    // SAFETY: the bytes fit into the buffer, which stays reserved until its completion.
     unsafe {
         std::ptr::copy_nonoverlapping(bytes.as_ptr(), at, bytes.len());
-        assert_eq!(wire.endpoint.send(address, at, bytes.len(), local, context), endpoint::Posted::Done);
+        assert_eq!(wire.endpoint.send(address, at, bytes.len(), local, context), endpoint::PostOutcome::Done);
     }
 }
 
@@ -186,14 +190,14 @@ fn send_bytes(wire: &mut Ofi, place: usize, bytes: &[u8]) {
 fn what_was_recorded_and_what_was_made_up_is_refused() {
     over_each_provider(|_, choice| {
         let mut wires = acquainted(choice, 3);
-        let way = |from, number| frame::Way { from, to: 0, number };
-        let message = Frame::Message { protocol: 1, length: 0, words: [9, 0] };
+        let way = |from, number| frame::MessageWay { from, to: 0, number };
+        let message = FabricFrame::Message { protocol: 1, length: 0, words: [9, 0] };
         let genuine = message.encode(&key(), way(1, 1));
         let made_up = [
-            // What it sent before, what another one sends in its name, what is too short, and
-            // noise.
+            // A replay of an earlier message, forgeries in another's name, one that is too short,
+            // and noise.
             message.encode(&key(), way(1, 0)).to_vec(),
-            message.encode(&Key::of_secret(b""), way(1, 2)).to_vec(),
+            message.encode(&FabricKey::of_secret(b""), way(1, 2)).to_vec(),
             message.encode(&key(), way(77, 1)).to_vec(),
             message.encode(&key(), way(1, 1 << 20)).to_vec(),
             genuine[..20].to_vec(),
@@ -215,8 +219,8 @@ fn a_message_that_overtakes_another_waits_for_it() {
     over_each_provider(|_, choice| {
         let mut wires = acquainted(choice, 2);
         for number in [3, 2, 4, 1] {
-            let message = Frame::Message { protocol: 1, length: 0, words: [number, 0] };
-            send_bytes(&mut wires[1].0, 0, &message.encode(&key(), frame::Way { from: 1, to: 0, number }));
+            let message = FabricFrame::Message { protocol: 1, length: 0, words: [number, 0] };
+            send_bytes(&mut wires[1].0, 0, &message.encode(&key(), frame::MessageWay { from: 1, to: 0, number }));
             turns(&mut wires, 20);
         }
         until(&mut wires, |wires| wires[0].1.arrived.len() == 4);
@@ -227,7 +231,7 @@ fn a_message_that_overtakes_another_waits_for_it() {
 #[test]
 fn a_flood_of_strangers_is_refused_in_bounded_memory() {
     over_each_provider(|_, choice| {
-        let mut wires = wires_with_keys(choice, &[key(), Key::of_secret(b"another")]);
+        let mut wires = wires_with_keys(choice, &[key(), FabricKey::of_secret(b"another")]);
         let header = Header { protocol: 1, words: [0; 2] };
         let mut sent = 0;
         while sent < 5000 {
@@ -250,7 +254,7 @@ fn a_region_of_another_peer_is_not_given_away() {
         let source = Source::Bytes { pointer: secret.as_ptr(), length: secret.len() };
         let mut room = vec![0u8; secret.len()];
         let target = Target::Bytes { pointer: room.as_mut_ptr(), length: room.len() };
-        // SAFETY: bytes and room live until the end of the test.
+        // SAFETY: `secret` and `room` live until the end of the test.
         unsafe {
             let key = wires[0].0.publish(0, 1, source);
             wires[2].0.pull(0, key, 7, target);
@@ -263,15 +267,15 @@ fn a_region_of_another_peer_is_not_given_away() {
 #[test]
 fn a_genuine_message_that_makes_no_sense_ends_the_peer() {
     let senseless = [
-        Frame::Grant { number: 0, last: true, address: 0, key: 0, length: 10 },
-        Frame::Grant { number: u32::MAX, last: false, address: u64::MAX, key: 1, length: u64::MAX },
-        Frame::Done { name: 3 },
-        Frame::Message { protocol: 1, length: 7, words: [0; 2] },
+        FabricFrame::Grant { number: 0, last: true, address: 0, key: 0, length: 10 },
+        FabricFrame::Grant { number: u32::MAX, last: false, address: u64::MAX, key: 1, length: u64::MAX },
+        FabricFrame::Done { name: 3 },
+        FabricFrame::Message { protocol: 1, length: 7, words: [0; 2] },
     ];
     over_each_provider(|_, choice| {
         for frame in senseless {
             let mut wires = acquainted(choice, 2);
-            send_bytes(&mut wires[1].0, 0, &frame.encode(&key(), frame::Way { from: 1, to: 0, number: 1 }));
+            send_bytes(&mut wires[1].0, 0, &frame.encode(&key(), frame::MessageWay { from: 1, to: 0, number: 1 }));
             until(&mut wires, |wires| wires[0].1.lost == [PeerIndex(1)]);
             let sentence = wires[0].0.losses().of(PeerIndex(1)).unwrap();
             assert_eq!(sentence, "rank 1 sent something that no process of this job does");
@@ -283,15 +287,16 @@ fn a_genuine_message_that_makes_no_sense_ends_the_peer() {
 fn a_read_that_fails_is_no_message() {
     over_each_provider(|provider, choice| {
         let mut wires = acquainted(choice, 2);
-        // The shm provider never ends a read of memory that is not registered.
+        // The shm provider never completes a read of memory that is not registered.
         if provider != "tcp" {
             wires[1].0.patience = Duration::from_millis(100);
         }
         let mut room = [0u8; 1000];
         let target = Target::Bytes { pointer: room.as_mut_ptr(), length: room.len() };
-        let number = wires[1].0.pulls.begin(Pull::new(0, 1, 7, target));
-        // Nobody has registered that.
-        let grant = Frame::Grant { number, last: true, address: 4096, key: 0x1234_5678, length: room.len() as u64 };
+        let number = wires[1].0.pulls.begin(OfiPull::new(0, 1, 7, target));
+        // This memory is not registered.
+        let grant =
+            FabricFrame::Grant { number, last: true, address: 4096, key: 0x1234_5678, length: room.len() as u64 };
         wires[0].0.control(0, grant);
         until(&mut wires, |wires| !wires[1].1.lost.is_empty());
         assert!(wires[1].1.pulled.is_empty(), "what did not come is reported as here");
@@ -306,14 +311,14 @@ fn a_read_that_fails_is_no_message() {
     });
 }
 
-/// The first publishes bytes, and the second begins to pull them into the room.
+/// The first process publishes `bytes`, and the second one starts to pull them into `room`.
 ///
 /// # Safety
-/// Both must live until the wires are done with them.
+/// `bytes` and `room` must live until the wires have finished with them.
 unsafe fn begin_pull(wires: &mut [Station], bytes: &[u8], room: &mut [u8]) {
     let source = Source::Bytes { pointer: bytes.as_ptr(), length: bytes.len() };
     let target = Target::Bytes { pointer: room.as_mut_ptr(), length: room.len() };
-    // SAFETY: promised by the caller.
+    // SAFETY: `bytes` and `room` live long enough (this function's contract).
     unsafe {
         let key = wires[0].0.publish(0, 1, source);
         wires[1].0.pull(0, key, 7, target);
@@ -323,22 +328,22 @@ unsafe fn begin_pull(wires: &mut [Station], bytes: &[u8], room: &mut [u8]) {
 #[test]
 fn nothing_is_written_after_a_loss_is_reported() {
     over_each_provider(|provider, choice| {
-        // The shm provider reads without its owner's help.
+        // The shm provider reads without the help of the target process.
         if provider != "tcp" {
             return;
         }
         let mut wires = acquainted(choice, 3);
         let (bytes, mut room) = (vec![7u8; 100_000], vec![0u8; 100_000]);
-        // SAFETY: bytes and room live until the end of the test.
+        // SAFETY: `bytes` and `room` live until the end of the test.
         unsafe { begin_pull(&mut wires, &bytes, &mut room) };
         until(&mut wires, |wires| wires[1].0.peers[0].reading > 0);
-        // Others say that the owner has ended, while it only computes.
+        // The peer is reported as ended, while it only computes.
         wires[1].0.mark_lost(0);
         until(&mut wires[1..2], |wires| wires[0].1.lost.first() == Some(&PeerIndex(0)));
         let before = room.clone();
         turns(&mut wires, 200);
         assert!(room == before, "a read that nobody waits for has written");
-        // What has ended that read has ended the way to all others.
+        // What has stopped that read has closed the endpoint for all other peers too.
         assert_eq!(wires[1].1.lost, [PeerIndex(0), PeerIndex(2)]);
         let sentence = wires[1].0.losses().of(PeerIndex(2)).unwrap();
         assert!(sentence.starts_with("the way to rank 2 over the fabric was closed: "), "{sentence}");
@@ -351,14 +356,14 @@ fn nothing_is_written_after_a_loss_is_reported() {
 #[test]
 fn no_more_of_a_lost_peer_is_read_than_is_under_way() {
     over_each_provider(|provider, choice| {
-        // The shm provider reads without its owner's help.
+        // The shm provider reads without the help of the target process.
         if provider != "tcp" {
             return;
         }
         let mut wires = acquainted(choice, 3);
         let (bytes, mut room) = (vec![7u8; 100_000], vec![0u8; 100_000]);
         wires[1].0.longest_read = 1000;
-        // SAFETY: bytes and room live until the end of the test.
+        // SAFETY: `bytes` and `room` live until the end of the test.
         unsafe { begin_pull(&mut wires, &bytes, &mut room) };
         until(&mut wires, |wires| wires[1].0.peers[0].reading > 0);
         wires[1].0.mark_lost(0);
@@ -372,18 +377,18 @@ fn no_more_of_a_lost_peer_is_read_than_is_under_way() {
 #[test]
 fn whoever_computes_is_waited_for_while_its_memory_is_read() {
     over_each_provider(|provider, choice| {
-        // The shm provider reads without its owner's help.
+        // The shm provider reads without the help of the target process.
         if provider != "tcp" {
             return;
         }
         let mut wires = acquainted(choice, 2);
         wires[1].0.patience = Duration::from_millis(20);
         let (bytes, mut room) = (vec![7u8; 100_000], vec![0u8; 100_000]);
-        // SAFETY: bytes and room live until the end of the test.
+        // SAFETY: `bytes` and `room` live until the end of the test.
         unsafe { begin_pull(&mut wires, &bytes, &mut room) };
         until(&mut wires, |wires| wires[1].0.peers[0].reading > 0 || !wires[1].1.pulled.is_empty());
         until(&mut wires[1..], |wires| wires[0].0.peers[0].reading == 0 || wires[0].0.peers[0].probes == 1);
-        // It is asked once, and has all the time that it takes.
+        // It is probed once, and may take as long as it needs.
         let end = Instant::now() + 5 * wires[1].0.patience;
         while Instant::now() < end {
             turns(&mut wires[1..], 2 * stalled::SELDOM as usize);
@@ -404,7 +409,8 @@ fn reads_are_no_longer_than_the_provider_takes() {
             let mut room = vec![0u8; bytes.len()];
             let target = Target::Bytes { pointer: room.as_mut_ptr(), length: room.len() };
             let source = Source::Bytes { pointer: bytes.as_ptr(), length: bytes.len() };
-            // SAFETY: bytes and room live until the pull is reported.
+            // SAFETY: `bytes` and `room` live until the pull is reported, which the loop below
+            // waits for.
             unsafe {
                 let key = wires[0].0.publish(0, 1, source);
                 wires[1].0.pull(0, key, 7, target);
@@ -426,7 +432,7 @@ fn reads_are_no_longer_than_the_provider_takes() {
 #[test]
 fn whoever_waits_for_the_provider_sleeps_a_little() {
     over_each_provider(|_, choice| {
-        // The other one does not answer, so some providers take nothing.
+        // The other process does not answer, so some providers accept nothing.
         let mut wires = wires(choice, 2);
         send(&mut wires[0].0, 0, 1);
         turns(&mut wires[..1], 20);
@@ -458,10 +464,10 @@ fn whoever_waits_for_long_sleeps_long() {
                 sleeps += 1;
             }
         }
-        // By the shortest sleeps that would be 200, and 2000 where there is no descriptor.
+        // With the shortest sleeps that would be 200, and 2000 without a descriptor.
         let most = if wires[0].0.endpoint.descriptor().is_some() { 100 } else { 500 };
         assert!((1..most).contains(&sleeps), "{sleeps} sleeps in a second");
-        // What comes then is seen soon.
+        // A message after that is noticed soon.
         send(&mut wires[1].0, 0, 1);
         until(&mut wires, |wires| wires[0].1.arrived.len() == 1);
         assert!(wires[0].0.quiet.is_none());
@@ -471,8 +477,8 @@ fn whoever_waits_for_long_sleeps_long() {
 #[test]
 fn a_process_that_ends_is_lost_to_whoever_sends_to_it() {
     over_each_provider(|provider, choice| {
-        // The shm provider reports no end of a peer; tcp of libfabric 2 tries for ever to connect
-        // to it again.
+        // The shm provider does not report the end of a peer; tcp of libfabric 2 retries to connect
+        // to it for ever.
         if provider != "tcp" || choice.description().version.0 > 1 {
             return;
         }
@@ -482,8 +488,8 @@ fn a_process_that_ends_is_lost_to_whoever_sends_to_it() {
         let end = Instant::now() + Duration::from_secs(30);
         while wires[0].1.lost.is_empty() && Instant::now() < end {
             turns(&mut wires, 1);
-            // What goes out may still find an open socket.
-            if wires[0].0.peers[0].under_way == 0 && wires[0].0.peers[0].link != Link::Lost {
+            // A message may still find an open socket.
+            if wires[0].0.peers[0].under_way == 0 && wires[0].0.peers[0].link != OfiLink::Lost {
                 send(&mut wires[0].0, 0, 2);
             }
         }
@@ -500,7 +506,7 @@ fn processes_that_leave_wait_for_each_other() {
         let mut wires = acquainted(choice, 3);
         wires[0].0.leave();
         turns(&mut wires, 50);
-        // The others hear of it and answer; for them it is gone.
+        // The others receive the goodbye and answer; for them the process is gone.
         until(&mut wires, |wires| !wires[0].0.busy());
         assert!(wires[0].1.lost.is_empty());
         until(&mut wires, |wires| wires[1..].iter().all(|(_, inbox)| inbox.lost == [PeerIndex(0)]));
@@ -513,11 +519,11 @@ fn processes_that_leave_wait_for_each_other() {
 #[test]
 fn a_stranger_that_ends_takes_no_memory_for_arrivals_with_it() {
     over_each_provider(|provider, choice| {
-        // What ends in the memory of one machine is not seen.
+        // The end of a process is not detected over shared memory.
         if provider != "tcp" {
             return;
         }
-        let mut wires = wires_with_keys(choice, &[key(), key(), Key::of_secret(b"another")]);
+        let mut wires = wires_with_keys(choice, &[key(), key(), FabricKey::of_secret(b"another")]);
         let mut stranger = wires.split_off(2);
         let header = Header { protocol: 1, words: [0; 2] };
         send(&mut stranger[0].0, 0, 1);
@@ -525,7 +531,7 @@ fn a_stranger_that_ends_takes_no_memory_for_arrivals_with_it() {
             turns(&mut stranger, 1);
             turns(&mut wires, 1);
         }
-        // As many as there are pieces of memory, and so long that they would be read from the
+        // As many as there are receive buffers, and so long that they would be read from the
         // stranger's memory.
         while stranger[0].0.copied(0, &header, COPIED_LIMIT, |_| {}).is_ok() {}
         turns(&mut wires, 100);
@@ -537,7 +543,7 @@ fn a_stranger_that_ends_takes_no_memory_for_arrivals_with_it() {
     });
 }
 
-/// Ends a wire as the system does when a process dies: its sockets are closed.
+/// Ends a wire as if its process had died: its sockets are closed.
 fn die((mut wire, _): Station) {
     wire.close_endpoint();
 }
@@ -545,9 +551,9 @@ fn die((mut wire, _): Station) {
 #[test]
 fn whoever_closes_while_strangers_send_ends() {
     over_each_provider(|_, choice| {
-        // What is on its way when the endpoint closes is another each time.
+        // What is in flight when the endpoint closes differs between rounds.
         for round in 0..12 {
-            let other = Key::of_secret(b"another");
+            let other = FabricKey::of_secret(b"another");
             let mut wires = wires_with_keys(choice, &[key(), other, other]);
             let mut strangers = wires.split_off(1);
             let header = Header { protocol: 1, words: [0; 2] };

@@ -1,46 +1,45 @@
-//! Large messages: regions that peers read, and pulls by which this process brings regions.
+//! Large messages: regions that peers read, and pulls that fetch regions of peers.
 
 use std::collections::VecDeque;
 
 use towpath_base::transfer::{Source, Target};
 
-use super::endpoint::Region;
+use super::endpoint::MemoryRegion;
 
-/// A region that a peer has asked for.
-pub(super) struct Push {
+/// A region that a peer has requested.
+pub(super) struct OfiPush {
     /// The peer, and its number for the pull.
     pub(super) to: u32,
     pub(super) number: u32,
-    /// The publisher's name for it.
+    /// The publisher's token.
     pub(super) token: u64,
     pub(super) source: Source,
-    /// Bytes that the peer has not been granted.
+    /// Bytes that have not been granted yet.
     pub(super) left: usize,
     /// The source cannot be registered as a whole.
     pub(super) in_pieces: bool,
-    /// The whole source, once it is granted.
-    pub(super) region: Option<Region>,
-    /// Grants that the peer has not read, in order: the piece of memory where it is one of the
-    /// bounce pool.
+    /// The registration of the whole source, once it is granted.
+    pub(super) region: Option<MemoryRegion>,
+    /// Grants that the peer has not read, in order: the bounce buffer of each, if it is one.
     pub(super) granted: VecDeque<Option<u32>>,
-    /// The last grant is out.
+    /// The last grant has been sent.
     pub(super) over: bool,
 }
 
 /// Memory of a peer that may be read.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Grant {
+pub(super) struct ReadGrant {
     pub(super) address: u64,
     pub(super) key: u64,
     pub(super) length: u64,
-    /// Bytes of it that reads are under way for, or were.
+    /// Bytes for which reads have started.
     pub(super) asked: u64,
-    /// Bytes of it that are in the target.
+    /// Bytes that are in the target.
     pub(super) finished: u64,
 }
 
-/// A region on its way here.
-pub(super) struct Pull {
+/// A region that is being fetched.
+pub(super) struct OfiPull {
     pub(super) from: u32,
     /// The publisher's name for it.
     pub(super) name: u64,
@@ -48,26 +47,26 @@ pub(super) struct Pull {
     pub(super) target: Target,
     /// Bytes of the target that no grant covers yet.
     pub(super) room: u64,
-    /// Bytes that reads are under way for, or were.
+    /// Bytes for which reads have started.
     pub(super) asked: usize,
-    /// The whole target, where its memory must be registered.
-    pub(super) region: Option<Region>,
-    /// The target is no row, or cannot be registered.
+    /// The registration of the whole target, if its memory must be registered.
+    pub(super) region: Option<MemoryRegion>,
+    /// The target is not contiguous, or cannot be registered.
     pub(super) bounces: bool,
-    pub(super) grants: VecDeque<Grant>,
-    /// Reads under way, in order.
+    pub(super) grants: VecDeque<ReadGrant>,
+    /// Reads that are not processed yet, in order.
     pub(super) reads: VecDeque<u32>,
-    /// No further grant comes.
+    /// No more grants come.
     pub(super) last: bool,
-    /// It is in the list of those that can go on.
+    /// It is in `Ofi::working`.
     pub(super) listed: bool,
 }
 
-impl Pull {
-    pub(super) fn new(from: u32, name: u64, token: u64, target: Target) -> Pull {
+impl OfiPull {
+    pub(super) fn new(from: u32, name: u64, token: u64, target: Target) -> OfiPull {
         let bounces = !matches!(target, Target::Bytes { .. });
         let room = target.length() as u64;
-        Pull {
+        OfiPull {
             from,
             name,
             token,
@@ -83,7 +82,7 @@ impl Pull {
         }
     }
 
-    /// Takes a grant; false when the peer grants more than was asked for.
+    /// Adds a grant; false if the peer grants more than was requested.
     pub(super) fn grant(&mut self, address: u64, key: u64, length: u64, last: bool) -> bool {
         if self.last || length > self.room {
             return false;
@@ -91,7 +90,7 @@ impl Pull {
         self.room -= length;
         self.last = last;
         if length > 0 {
-            self.grants.push_back(Grant { address, key, length, asked: 0, finished: 0 });
+            self.grants.push_back(ReadGrant { address, key, length, asked: 0, finished: 0 });
         }
         true
     }
@@ -101,33 +100,33 @@ impl Pull {
     }
 }
 
-/// A read under way.
+/// A read in flight.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Read {
-    /// The pull that it is for; none when that has ended without it.
+pub(super) struct FabricRead {
+    /// Its pull; `None` if that has ended before the read.
     pub(super) pull: Option<u32>,
     pub(super) length: usize,
-    /// The piece of memory that the bytes go to first.
+    /// The bounce buffer that it goes to, if any.
     pub(super) bounce: Option<u32>,
     pub(super) complete: bool,
-    /// It has brought nothing.
+    /// It has failed.
     pub(super) failed: bool,
 }
 
-/// All regions that this process brings; a pull's number is its place.
+/// All pulls of this process; a pull's number is its index.
 #[derive(Default)]
-pub(super) struct Pulls {
-    places: Vec<Option<Pull>>,
+pub(super) struct OfiPulls {
+    places: Vec<Option<OfiPull>>,
     free: Vec<u32>,
 }
 
-impl Pulls {
+impl OfiPulls {
     pub(super) fn is_empty(&self) -> bool {
         self.free.len() == self.places.len()
     }
 
-    /// Enters a pull: its number.
-    pub(super) fn begin(&mut self, pull: Pull) -> u32 {
+    /// Adds a pull and returns its number.
+    pub(super) fn begin(&mut self, pull: OfiPull) -> u32 {
         let number = self.free.pop().unwrap_or_else(|| {
             self.places.push(None);
             self.places.len() as u32 - 1
@@ -136,12 +135,12 @@ impl Pulls {
         number
     }
 
-    pub(super) fn at(&mut self, number: u32) -> Option<&mut Pull> {
+    pub(super) fn at(&mut self, number: u32) -> Option<&mut OfiPull> {
         self.places.get_mut(number as usize)?.as_mut()
     }
 
-    /// A pull is over.
-    pub(super) fn end(&mut self, number: u32) -> Option<Pull> {
+    /// Removes a pull.
+    pub(super) fn end(&mut self, number: u32) -> Option<OfiPull> {
         let pull = self.places.get_mut(number as usize)?.take()?;
         self.free.push(number);
         Some(pull)
@@ -161,7 +160,7 @@ mod tests {
     #[test]
     fn no_more_is_granted_than_was_asked_for() {
         let mut room = [0u8; 100];
-        let mut pull = Pull::new(1, 2, 3, Target::Bytes { pointer: room.as_mut_ptr(), length: 100 });
+        let mut pull = OfiPull::new(1, 2, 3, Target::Bytes { pointer: room.as_mut_ptr(), length: 100 });
         assert!(!pull.grant(0, 0, 101, true) && !pull.grant(0, 0, u64::MAX, false));
         assert!(pull.grant(0, 0, 60, false) && !pull.grant(0, 0, 41, false) && pull.grant(0, 0, 40, true));
         assert!(!pull.grant(0, 0, 0, true) && !pull.is_complete());

@@ -1,24 +1,24 @@
-//! The areas out of which a rank grants rings and makes boards: first fit over a sorted list of
-//! free ranges, in whole pages.
+//! First-fit allocator for the areas from which a rank grants rings and makes boards: a sorted list
+//! of free ranges, in whole pages.
 
-/// Free ranges as (offset, length), sorted, never touching.
+/// Free ranges as (offset, length), sorted, never adjacent.
 #[derive(Debug)]
 pub(crate) struct Arena {
     free: Vec<(usize, usize)>,
 }
 
 impl Arena {
-    /// All of an area of `bytes` bytes is free.
+    /// An arena of `bytes` free bytes.
     pub(crate) fn new(bytes: usize) -> Arena {
         Arena { free: vec![(0, bytes)] }
     }
 
-    /// How much is free.
+    /// Number of free bytes.
     pub(crate) fn free_bytes(&self) -> usize {
         self.free.iter().map(|(_, length)| length).sum()
     }
 
-    /// Takes `bytes` out; `None` when no range is long enough.
+    /// Allocates `bytes` bytes; `None` if no range is long enough.
     pub(crate) fn take(&mut self, bytes: usize) -> Option<usize> {
         let index = self.free.iter().position(|(_, length)| *length >= bytes)?;
         let (offset, length) = self.free[index];
@@ -30,7 +30,8 @@ impl Arena {
         Some(offset)
     }
 
-    /// Takes the `bytes` bytes from `offset` on; false when they are not free.
+    /// Allocates the `bytes` bytes at `offset`; false if they are not the start of a long enough
+    /// free range.
     pub(crate) fn take_at(&mut self, offset: usize, bytes: usize) -> bool {
         let index = self.free.partition_point(|(begin, _)| *begin < offset);
         let Some(range) = self.free.get_mut(index).filter(|range| range.0 == offset && range.1 >= bytes) else {
@@ -43,7 +44,7 @@ impl Arena {
         true
     }
 
-    /// Gives a range back.
+    /// Frees a range.
     pub(crate) fn give(&mut self, offset: usize, bytes: usize) {
         let index = self.free.partition_point(|(begin, _)| *begin < offset);
         self.free.insert(index, (offset, bytes));
@@ -53,7 +54,7 @@ impl Arena {
         }
     }
 
-    /// Joins range `index` with the next one where they touch.
+    /// Merges range `index` with the next one if they are adjacent.
     fn join(&mut self, index: usize) {
         if let [first, second, ..] = self.free[index..]
             && first.0 + first.1 == second.0

@@ -1,4 +1,4 @@
-//! The payload of an arrival that is still on its way while its first part is copied out.
+//! The payload of a message that is still being written while its first part is copied out.
 
 use std::ops::Range;
 
@@ -8,17 +8,17 @@ use towpath_transport::{Payload, copy};
 use crate::layout::LINE;
 use crate::ring::Follower;
 
-/// Shortest message in parts.
+/// Shortest message that is sent in parts.
 pub(crate) const IN_PARTS: usize = 16 << 10;
-/// Longest part. Shorter ones cost more than they hide, most of all between cores that share no
+/// Longest part. Shorter parts cost more than they hide, especially between cores that share no
 /// cache.
 const LONGEST_PART: usize = 16 << 10;
 
-/// Looks at a part that is not here before the processor is left to others.
+/// Polls of a missing part before the thread yields its core.
 const LOOKS: u32 = 1000;
 
-/// A payload whose sender is still writing it: it does nothing else until all is there, so waiting
-/// for it is short.
+/// A payload that its sender is still writing. The sender does nothing else until all parts are
+/// complete, so the wait for them is short.
 pub struct Arriving {
     pub(crate) pointer: *const u8,
     pub(crate) length: usize,
@@ -26,7 +26,7 @@ pub struct Arriving {
 }
 
 impl<W: Words> Follower<W> {
-    /// Returns when part `number` is here.
+    /// Returns once part `number` has arrived.
     #[inline]
     fn await_part(&self, number: u32) {
         let mut looks = 0;
@@ -35,8 +35,8 @@ impl<W: Words> Follower<W> {
             if looks < LOOKS {
                 std::hint::spin_loop();
             } else {
-                // The sender lost its processor in the middle of the message: perhaps it wants this
-                // one.
+                // The sender was preempted in the middle of the message, and may be waiting for
+                // this core.
                 std::thread::yield_now();
             }
         }
@@ -54,11 +54,12 @@ impl Payload for Arriving {
             if part.start < taken {
                 self.follower.await_part(number);
                 let bytes = part.end.min(taken) - part.start;
-                // SAFETY: the part is here; the caller vouches for the target.
-                unsafe { copy::fetch(self.pointer.add(part.start), to.add(part.start), bytes) };
+                // SAFETY: the part has arrived, and `to` is writable for `taken` bytes (the
+                // contract of `copy_to`).
+                unsafe { copy::row(self.pointer.add(part.start), to.add(part.start), bytes) };
             }
         }
-        // The memory is given back after this, so the sender must be through even where not all is
+        // The memory is given back after this, so the sender must be done even if not everything is
         // wanted.
         self.follower.await_part(parts(self.length) - 1);
     }
@@ -69,20 +70,19 @@ impl Payload for Arriving {
     }
 }
 
-/// Bytes of the parts of a payload but the one at its end: halves, or less where those are too
-/// long.
+/// Bytes of each part of a payload except the last one: half of it, or less if that is too long.
 fn part_bytes(length: usize) -> usize {
     let count = length.div_ceil(LONGEST_PART).max(2);
     length.div_ceil(count).next_multiple_of(LINE)
 }
 
-/// Which bytes of a payload are part `number`.
+/// The byte range of part `number` of a payload.
 pub(crate) fn part(length: usize, number: u32) -> Range<usize> {
     let start = number as usize * part_bytes(length);
     start..length.min(start + part_bytes(length))
 }
 
-/// How many parts a payload has.
+/// Number of parts of a payload.
 pub(crate) fn parts(length: usize) -> u32 {
     length.div_ceil(part_bytes(length)) as u32
 }

@@ -1,15 +1,15 @@
-//! The cells of a sender: payload of messages that are longer than a line, on their way to peers
-//! without a ring.
+//! The cells of a sender: payload memory for messages that are longer than a line and are sent to
+//! peers without a ring.
 //!
-//! A cell belongs to the entry in one peer's slot and is free again when that slot is.
+//! A cell belongs to the entry in one peer's slot and is free again when that slot is free.
 
 use super::layout::CELLS;
 
-/// Which cells are in use, and by the slot of which peer.
+/// Which cells are in use, and for which peer's slot.
 #[derive(Debug)]
 pub(crate) struct Cells {
     holders: [Option<u32>; CELLS],
-    /// Cells whose pages are provided: one from the beginning.
+    /// Cells whose pages are populated; one from the start.
     pub(crate) provided: usize,
 }
 
@@ -18,15 +18,15 @@ impl Cells {
         Cells { holders: [None; CELLS], provided: 1 }
     }
 
-    /// A cell for the entry to `peer`, lowest first; `slot_is_free` says whether a peer has taken
-    /// its entry.
+    /// Takes the lowest free cell for the entry to `peer`. `slot_is_free` tells whether a peer has
+    /// consumed its entry.
     pub(crate) fn take(&mut self, peer: u32, slot_is_free: impl Fn(u32) -> bool) -> Option<usize> {
         let cell = self.holders.iter().position(|holder| holder.is_none_or(&slot_is_free))?;
         self.holders[cell] = Some(peer);
         Some(cell)
     }
 
-    /// Gives a cell back that was not used after all.
+    /// Gives back a cell that was not used after all.
     pub(crate) fn give(&mut self, cell: usize) {
         self.holders[cell] = None;
     }

@@ -1,40 +1,40 @@
-//! Who copies which part of a message that both sides can reach: one side takes units from the
-//! front, the other from the back, until they meet. Either may do all of it, so nobody waits for a
-//! side that has left MPI.
+//! The claims of a split copy: one side takes units from the front, the other one from the back,
+//! until they meet. Either side may copy everything, so neither waits for a peer that has left MPI.
 //!
-//! Words: what the sender has copied, what the receiver has copied, and the claims, which both
-//! replace. Each carries the *generation* of the message, so the words of an earlier message are
-//! told apart. Invariants: a unit is claimed once; the sender opens the next generation only when
-//! every unit of this one is copied, so a receiver that finds another generation knows that its
-//! message is complete.
+//! Words: the number of units that the sender has copied, the number that the receiver has copied,
+//! and the claims, which both sides update by compare-and-swap. Each word carries the *generation*
+//! of the message, which distinguishes it from words of earlier messages. Invariants: a unit is
+//! claimed once, unless it is given back; the sender opens the next generation only when every unit
+//! of this one is copied, so a receiver that finds another generation knows that its message is
+//! complete.
 
 use towpath_base::sync::LongWords;
 
 const SENDER_DONE: usize = 0;
 const RECEIVER_DONE: usize = 1;
 const CLAIMS: usize = 2;
-/// How many words there are.
+/// Number of words.
 #[cfg(all(test, loom))]
 pub(crate) const WORDS: usize = 3;
 
 const UNIT_BITS: u32 = 20;
-/// Most units of a message.
+/// Maximum number of units of a message.
 pub(crate) const MOST_UNITS: usize = (1 << UNIT_BITS) - 1;
 const UNITS: u64 = (1 << UNIT_BITS) - 1;
 
-/// A part in the work.
+/// A side of a split copy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Part {
+pub(crate) enum CopySide {
     Sender,
     Receiver,
 }
 
-/// The claims as one side of one message sees them.
+/// The claims of one message as seen by one side.
 #[derive(Debug)]
 pub(crate) struct Claims<W> {
     words: W,
-    part: Part,
-    /// Whether this side takes units from the front.
+    part: CopySide,
+    /// True if this side takes units from the front.
     front: bool,
     generation: u32,
     units: u32,
@@ -42,43 +42,43 @@ pub(crate) struct Claims<W> {
     copied: u32,
 }
 
-/// How many units both sides have claimed: from the front, and from the back.
-type Taken = (u32, u32);
+/// Number of units claimed from the front, and from the back.
+type Claimed = (u32, u32);
 
 impl<W: LongWords> Claims<W> {
-    /// The sender begins a message: nothing is claimed. How many units it has may be learnt later.
+    /// Sender: starts a message with no unit claimed. The number of units may be set later.
     pub(crate) fn open(words: W, generation: u32, front: bool) -> Claims<W> {
         words.store_release(CLAIMS, claimed(generation, (0, 0)));
-        Claims { words, part: Part::Sender, front, generation, units: 0, copied: 0 }
+        Claims { words, part: CopySide::Sender, front, generation, units: 0, copied: 0 }
     }
 
-    /// The receiver of the message, which the sender has announced.
+    /// Receiver of a message that the sender has announced.
     pub(crate) fn follow(words: W, generation: u32, front: bool, units: u32) -> Claims<W> {
-        Claims { words, part: Part::Receiver, front, generation, units, copied: 0 }
+        Claims { words, part: CopySide::Receiver, front, generation, units, copied: 0 }
     }
 
-    /// The receiver says that it has begun, and everything that it wrote before.
+    /// Receiver: publishes that it has begun, and everything that it wrote before.
     pub(crate) fn join(&self) {
         self.words.store_release(self.done_word(), done(self.generation, self.copied));
     }
 
-    /// The sender asks whether the receiver has begun.
+    /// Sender: true if the receiver has begun.
     #[inline]
     pub(crate) fn is_joined(&self) -> bool {
         (self.words.load_acquire(RECEIVER_DONE) >> 32) as u32 == self.generation
     }
 
-    /// The number of units, once it is known.
+    /// Sets the number of units, once it is known.
     pub(crate) fn set_units(&mut self, units: u32) {
         self.units = units;
     }
 
-    /// The sender leaves all units to the receiver, which takes them in order from the front.
+    /// Sender: leaves all units to the receiver, which takes them in order from the front.
     pub(crate) fn leave_all(&mut self) {
         self.front = false;
     }
 
-    /// Takes the next unit for this side; `None` when none is left.
+    /// Claims the next unit for this side; `None` if none is left.
     #[inline]
     pub(crate) fn claim(&self) -> Option<u32> {
         loop {
@@ -97,7 +97,7 @@ impl<W: LongWords> Claims<W> {
         }
     }
 
-    /// Gives back the unit that was claimed last and is not copied: somebody else must copy it.
+    /// Gives back the unit that was claimed last and is not copied. Either side may claim it again.
     pub(crate) fn unclaim(&self) {
         loop {
             let word = self.words.load_acquire(CLAIMS);
@@ -109,20 +109,20 @@ impl<W: LongWords> Claims<W> {
         }
     }
 
-    /// The unit that was claimed last is copied.
+    /// Publishes that the unit that was claimed last is copied.
     #[inline]
     pub(crate) fn finish(&mut self) {
         self.copied += 1;
         self.join();
     }
 
-    /// What is claimed; `None` when the sender has gone on to another message, so that all of this
-    /// one is copied.
-    pub(crate) fn taken(&self) -> Option<Taken> {
+    /// The claims; `None` if the sender has started another message, so that all of this one is
+    /// copied.
+    pub(crate) fn taken(&self) -> Option<Claimed> {
         self.taken_in(self.words.load_acquire(CLAIMS))
     }
 
-    /// True when all units are claimed and both sides have copied theirs.
+    /// True if all units are claimed and both sides have copied theirs.
     #[inline]
     pub(crate) fn is_complete(&self) -> bool {
         let Some((front, back)) = self.taken() else { return true };
@@ -130,37 +130,37 @@ impl<W: LongWords> Claims<W> {
         front + back == self.units && self.other_has_copied(theirs)
     }
 
-    /// True when the other side has copied so many units, or all that it had to.
+    /// True if the other side has copied `units` units, or the whole message is known to be copied.
     pub(crate) fn other_has_copied(&self, units: u32) -> bool {
         if units == 0 {
             return true;
         }
         let word = match self.part {
-            Part::Sender => RECEIVER_DONE,
-            Part::Receiver => SENDER_DONE,
+            CopySide::Sender => RECEIVER_DONE,
+            CopySide::Receiver => SENDER_DONE,
         };
         let word = self.words.load_acquire(word);
         match self.part {
-            Part::Sender => word == done(self.generation, units),
-            // The sender may be at a later message, after all of this one was copied.
-            Part::Receiver => word == done(self.generation, units) || self.taken().is_none(),
+            CopySide::Sender => word == done(self.generation, units),
+            // The sender may have started a later message, after all of this one was copied.
+            CopySide::Receiver => word == done(self.generation, units) || self.taken().is_none(),
         }
     }
 
     fn done_word(&self) -> usize {
         match self.part {
-            Part::Sender => SENDER_DONE,
-            Part::Receiver => RECEIVER_DONE,
+            CopySide::Sender => SENDER_DONE,
+            CopySide::Receiver => RECEIVER_DONE,
         }
     }
 
-    fn taken_in(&self, word: u64) -> Option<Taken> {
+    fn taken_in(&self, word: u64) -> Option<Claimed> {
         let same = word >> (2 * UNIT_BITS) == u64::from(self.generation & 0xFF_FFFF);
         same.then_some(((word & UNITS) as u32, (word >> UNIT_BITS & UNITS) as u32))
     }
 }
 
-fn claimed(generation: u32, (front, back): Taken) -> u64 {
+fn claimed(generation: u32, (front, back): Claimed) -> u64 {
     u64::from(generation & 0xFF_FFFF) << (2 * UNIT_BITS) | u64::from(back) << UNIT_BITS | u64::from(front)
 }
 

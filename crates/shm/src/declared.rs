@@ -1,11 +1,11 @@
-//! Rings for declared neighbours: the receiver's area is divided anew when a topology comes, and
-//! rings move by grant and marker while messages are in flight.
+//! Rings for declared neighbours: a new topology redivides the receiver's area, and rings move by
+//! grant and marker while messages are in flight.
 //!
-//! A declared sender gets its ring without being asked, with its pages, so its first message is as
-//! fast as the next. Where the area is short, declared edges win over observed ones, and rings
-//! above their share are taken back; both come back when their senders have written the marker, and
-//! the wanting edges are served then. A ring whose topology is gone stays until somebody needs its
-//! bytes.
+//! A declared sender gets its ring without asking, with its pages populated, so its first message
+//! is as fast as the next ones. If the area is too small, declared edges take precedence over
+//! observed ones, and rings above their share are revoked. The memory of a revoked ring returns
+//! when its sender has written the marker, and edges with less than their share are served then. A
+//! ring whose topology is gone stays until its bytes are needed.
 
 use towpath_base::control::{ChannelShare, PAGE};
 use towpath_base::sync::Ordering;
@@ -16,9 +16,9 @@ use super::division::RingShape;
 use super::layout::{CELL_BYTES, RingPlace};
 
 impl Shm {
-    /// A topology named `key` declares that local ranks send to this process, each with a weight; a
-    /// rank may stand there several times, and own edges count for nothing. Returns at once: grants
-    /// are on their way ([`Shm::has_granted`]).
+    /// A topology with key `key` declares that local ranks send to this process, each with a
+    /// weight. A rank may be listed several times; edges from this process itself are ignored.
+    /// Returns at once, with grants still pending ([`Shm::has_granted`]).
     pub fn declare(&mut self, key: u64, sources: &[(usize, u64)]) {
         let others = sources.iter().filter(|(from, _)| *from != self.own);
         self.division.declare(key, others.map(|&(from, weight)| (from as u32, weight)));
@@ -26,7 +26,7 @@ impl Shm {
         self.publish_shares();
     }
 
-    /// The topology named `key` is gone.
+    /// The topology with key `key` no longer exists.
     pub fn undeclare(&mut self, key: u64) {
         self.division.undeclare(key);
         self.publish_shares();
@@ -35,8 +35,9 @@ impl Shm {
         }
     }
 
-    /// True when every sender that the topology declares has been sent its grant: what is refused
-    /// now needs no word. Senders of other topologies do not count, since they may be outside MPI.
+    /// True if the grants to all senders that the topology declares have been sent. Rings that
+    /// cannot be granted now need no message. Senders of other topologies do not count, since they
+    /// may be outside MPI.
     pub fn has_granted(&self, key: u64) -> bool {
         self.division.senders_of(key).all(|from| {
             let out = &self.outgoing[from as usize];
@@ -44,8 +45,8 @@ impl Shm {
         })
     }
 
-    /// How the channel of this receiver is laid out now: a section for each sender that has a ring
-    /// or is declared, by rank.
+    /// The current layout of this receiver's channel: a section for each sender that has a ring or
+    /// is declared, by rank.
     pub fn sections(&self) -> Vec<Section> {
         let rings = self.hot.iter().map(|ring| ring.from);
         let mut senders: Vec<u32> = rings.chain(self.division.senders()).collect();
@@ -63,7 +64,7 @@ impl Shm {
         senders.into_iter().map(section).collect()
     }
 
-    /// Shows in the control page what a sender has.
+    /// Publishes a sender's share in the control page.
     pub(super) fn publish_share(&self, from: usize) {
         let bytes = self.granted_bytes(from as u32);
         let share = ChannelShare::of(bytes, bytes > 0 && self.division.weight(from as u32).is_some());
@@ -74,7 +75,7 @@ impl Shm {
         self.hot.iter().for_each(|ring| self.publish_share(ring.from as usize));
     }
 
-    /// Brings the rings into line with what is declared.
+    /// Grants and revokes rings so that they match the declared shares.
     pub(super) fn redivide(&mut self) {
         let usual = RingPlace::total_bytes(self.settings.ring_lines, self.settings.ring_bytes);
         let shares = self.division.shares(self.settings.arena_bytes, usual);
@@ -84,7 +85,7 @@ impl Shm {
             if self.outgoing[from as usize].lost || 2 * has >= share {
                 continue;
             }
-            // Half of a share now is better than the whole when others have given theirs back.
+            // Half of a share now is better than all of it after others have returned theirs.
             let sizes = [share, share / 2 / PAGE * PAGE].into_iter().filter(|&bytes| bytes >= (2 * has).max(PAGE));
             let place = sizes.into_iter().find_map(|bytes| self.make_ring(RingShape::within(bytes), true));
             if let Some(place) = place {
@@ -106,8 +107,8 @@ impl Shm {
         self.incoming[from as usize].decision.latest().map_or(0, |place| place.total())
     }
 
-    /// Takes rings back that `may_go`, until `needed` bytes are on their way; undeclared ones
-    /// first.
+    /// Revokes rings for which `may_go` is true, undeclared ones first, until `needed` bytes are
+    /// being returned.
     fn revoke(&mut self, needed: usize, may_go: impl Fn(&Shm, u32) -> bool) {
         let mut victims: Vec<u32> = self.hot.iter().map(|ring| ring.from).filter(|&from| may_go(self, from)).collect();
         victims.sort_by_key(|&from| self.division.weight(from));
@@ -123,8 +124,8 @@ impl Shm {
         }
     }
 
-    /// Takes back rings that nobody declares and that were not used since this was asked last: an
-    /// observed pair needs `needed` bytes.
+    /// Revokes undeclared rings that were not used since the last call, because an observed pair
+    /// needs `needed` bytes.
     pub(super) fn revoke_idle(&mut self, needed: usize) {
         let idle = |ring: &super::HotRing| ring.receiver.taken() == ring.seen;
         let unused: Vec<u32> = self.hot.iter().filter(|ring| idle(ring)).map(|ring| ring.from).collect();
@@ -132,7 +133,8 @@ impl Shm {
         self.revoke(needed, |wire, from| unused.contains(&from) && wire.division.weight(from).is_none());
     }
 
-    /// Rings that nobody writes any more go back into the area, and wanting edges are served.
+    /// Returns rings that their senders no longer write to the area, and serves edges with less
+    /// than their share.
     pub(super) fn take_back(&mut self, freed: Vec<RingPlace>) {
         for place in &freed {
             self.returning = self.returning.saturating_sub(place.total());

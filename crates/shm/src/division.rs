@@ -1,10 +1,10 @@
-//! How a receiver divides its ring area among the senders that topologies declare.
+//! Division of a receiver's ring area among the senders that topologies declare.
 //!
-//! Pure policy: shares follow the declared weights, never exceed the area, and depend on nothing
-//! but what was declared, so they are the same in every run. A pair that several topologies declare
-//! has the sum of its weights. Where the area cannot give everybody a page, the lightest edges stay
+//! Pure policy: shares follow the declared weights, never exceed the area, and depend only on what
+//! was declared, so they are the same in every run. A pair that several topologies declare has the
+//! sum of its weights. If the area has less than a page for every sender, the lightest edges stay
 //! on the header slot. The idea is the re-division of the message-passing buffer in RCKMPI (Comprés
-//! Ureña et al., IPDPSW 2012); here all sections but the slots are shares.
+//! Ureña et al., IPDPSW 2012); here all sections except the slots are shares.
 
 use std::collections::BTreeMap;
 
@@ -12,8 +12,8 @@ use towpath_base::control::PAGE;
 
 use super::layout::{RingPlace, header_bytes};
 
-/// Largest share of one sender in bytes: beyond it a ring stops helping, because large messages
-/// have windows.
+/// Largest share of one sender in bytes. Beyond it a larger ring does not help, because large
+/// messages use windows.
 const LARGEST_SHARE: usize = 256 * 1024;
 
 /// Shape of a ring: header lines (a power of two) and payload bytes (a multiple of the line).
@@ -24,13 +24,13 @@ pub(crate) struct RingShape {
 }
 
 impl RingShape {
-    /// The shape that uses `total` bytes, whole pages, to their end.
+    /// The shape that uses all of `total` bytes, a number of whole pages.
     pub(crate) fn within(total: usize) -> RingShape {
         let lines = (total / 256).next_power_of_two().clamp(16, 32);
         RingShape { lines: lines as u32, bytes: (total - header_bytes(lines)) as u32 }
     }
 
-    /// Bytes that the ring takes, in whole pages.
+    /// Bytes of the ring, in whole pages.
     pub(crate) fn total(&self) -> usize {
         RingPlace::total_bytes(self.lines, self.bytes)
     }
@@ -39,15 +39,15 @@ impl RingShape {
 /// One topology's incoming edges: sender and weight, each sender once, sorted.
 type Edges = Vec<(u32, u64)>;
 
-/// What the topologies that are alive declare about the streams to this receiver.
+/// What the existing topologies declare about the streams to this receiver.
 #[derive(Debug, Default)]
 pub(crate) struct Division {
     declared: BTreeMap<u64, Edges>,
 }
 
 impl Division {
-    /// A topology with this key declares that the `sources` send to us; the same sender twice
-    /// counts with both weights.
+    /// The topology `key` declares that the `sources` send to this process. The weights of a sender
+    /// that is listed twice add up.
     pub(crate) fn declare(&mut self, key: u64, sources: impl IntoIterator<Item = (u32, u64)>) {
         let mut edges = BTreeMap::new();
         for (from, weight) in sources {
@@ -57,22 +57,22 @@ impl Division {
         self.declared.insert(key, edges.into_iter().collect());
     }
 
-    /// The topology is gone.
+    /// The topology no longer exists.
     pub(crate) fn undeclare(&mut self, key: u64) {
         self.declared.remove(&key);
     }
 
-    /// Everybody who is declared, possibly several times.
+    /// All declared senders, possibly with duplicates.
     pub(crate) fn senders(&self) -> impl Iterator<Item = u32> {
         self.declared.values().flatten().map(|edge| edge.0)
     }
 
-    /// Everybody whom one topology declares.
+    /// All senders that one topology declares.
     pub(crate) fn senders_of(&self, key: u64) -> impl Iterator<Item = u32> {
         self.declared.get(&key).into_iter().flatten().map(|edge| edge.0)
     }
 
-    /// The weight with which a sender is declared now; `None` when it is not.
+    /// The current weight of a declared sender; `None` if it is not declared.
     pub(crate) fn weight(&self, from: u32) -> Option<u64> {
         let weight_in = |edges: &Edges| edges.binary_search_by_key(&from, |edge| edge.0).ok().map(|at| edges[at].1);
         self.declared.values().filter_map(weight_in).reduce(u64::saturating_add)
@@ -87,8 +87,8 @@ impl Division {
         weights
     }
 
-    /// The share of each declared sender in bytes (whole pages), out of an area of `area` bytes,
-    /// heaviest first. An edge of average weight gets `usual` bytes where the area has them.
+    /// The share of each declared sender in bytes (whole pages) of an area of `area` bytes,
+    /// heaviest first. An edge of average weight gets `usual` bytes if the area has them.
     pub(crate) fn shares(&self, area: usize, usual: usize) -> Vec<(u32, usize)> {
         let mut edges: Vec<(u32, u64)> = self.weights().into_iter().collect();
         edges.sort_by_key(|&(from, weight)| (std::cmp::Reverse(weight), from));
@@ -97,12 +97,12 @@ impl Division {
         if total == 0 {
             edges.iter_mut().for_each(|edge| edge.1 = 1);
         }
-        // What an edge may have if the area were endless: in proportion to its weight.
+        // The share of an edge if the area were unlimited: in proportion to its weight.
         let sum = edges.iter().map(|edge| u128::from(edge.1)).sum::<u128>().max(1);
         let count = edges.len() as u128;
         let wish = |weight: u64| (usual as u128 * u128::from(weight) * count / sum).min(LARGEST_SHARE as u128) as usize;
-        // From the lightest on, so that what a page at least takes from the rest is known when the
-        // rest is divided.
+        // From the lightest edge on, so that what the minimum of one page takes from the rest is
+        // known when the rest is divided.
         let (mut left, mut weights_left) = (area, sum);
         let mut shares: Vec<(u32, usize)> = Vec::with_capacity(edges.len());
         for &(from, weight) in edges.iter().rev() {

@@ -1,6 +1,6 @@
-//! The 64-byte line in which every message, control word and switch marker travels.
+//! Wire format of an entry: the 64-byte line that carries a message, a control entry or a marker.
 //!
-//! | offset | bytes | what |
+//! | offset | bytes | content |
 //! |---|---|---|
 //! | 0 | 4 | flag: written last by the sender (see `slot` and `ring` for its values) |
 //! | 4 | 1 | [`Kind`] |
@@ -15,36 +15,38 @@ use towpath_transport::Header;
 /// Offset of the inline payload in a line.
 pub(crate) const INLINE_AT: usize = 24;
 
-/// Bit of an entry: its sender asks for a ring.
+/// Entry bit: the sender asks for a ring.
 pub(crate) const ASK: u8 = 1;
-/// Bit of an entry: its payload is handed over in parts, of which this entry is the first.
+/// Entry bit: the payload is published in parts, of which this entry is the first.
 pub(crate) const PARTS: u8 = 2;
 
-/// What an entry is.
+/// Kind of an entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub(crate) enum Kind {
-    /// A message whose payload lies in the line.
+    /// A message with its payload in the line.
     Inline = 1,
-    /// A message whose payload lies in a cell, in the staging area or in the ring's payload bytes.
+    /// A message with its payload in a cell, in the staging area or in the payload bytes of the
+    /// ring.
     Stored = 2,
-    /// Last entry of this path: the stream goes on where the grant with this epoch says.
+    /// Last entry of this place. The stream continues in the place that the grant with this epoch
+    /// names.
     Marker = 3,
-    /// The receiver of the stream may continue in the place described (a ring, or the slot).
+    /// The stream's receiver lets the sender continue in the described place (a ring, or the slot).
     Grant = 4,
-    /// The ring that was asked for is not to be had now.
+    /// No ring is available now.
     Refuse = 5,
-    /// Send a published region into a window.
+    /// Asks the sender to copy a published region into a window.
     Pull = 6,
-    /// A published region is not wanted.
+    /// Releases a published region without pulling it.
     Release = 7,
-    /// One more part of the message before it is there.
+    /// Another part of the preceding message is complete.
     Part = 8,
-    /// Says only that everything before it is consumed when it is.
+    /// No operation. Once it is consumed, everything before it is consumed too.
     Nothing = 9,
 }
 
-/// What the wires say to each other.
+/// A control entry: what the wires send each other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Control {
     pub(crate) kind: Kind,
@@ -52,16 +54,16 @@ pub(crate) struct Control {
     pub(crate) extra: u64,
 }
 
-/// A line as its receiver reads it.
+/// A line as read by its receiver.
 ///
-/// Kept as the words that were loaded: a header inside would be copied around through the stack.
+/// Kept as the loaded words: a `Header` inside would be copied through the stack.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Read {
+pub(crate) struct ReadLine {
     packed: u32,
     words: (u64, u64),
 }
 
-impl Read {
+impl ReadLine {
     #[inline(always)]
     pub(crate) fn kind(&self) -> u8 {
         self.packed as u8
@@ -84,76 +86,84 @@ impl Read {
     }
 }
 
-/// Writes everything of a line but flag and payload.
+/// Writes all of a line except the flag and the payload.
 ///
 /// # Safety
-/// `line` must be a line that the caller owns until it sets the flag.
+/// `line` must point to a 64-byte, 64-aligned line that is writable and that no other process
+/// accesses until its flag is set.
 #[inline(always)]
 pub(crate) unsafe fn write(line: *mut u8, kind: Kind, bits: u8, inline: usize, header: &Header) {
     let packed = kind as u32 | u32::from(header.protocol) << 8 | (inline as u32) << 16 | u32::from(bits) << 24;
-    // SAFETY: a line is 64 bytes, 64-aligned.
+    // SAFETY: `line` is a writable line (this function's contract) of 64 bytes, 64-aligned, so
+    // offsets 4, 8 and 16 are inside it and aligned.
     unsafe {
         line.add(4).cast::<u32>().write(packed);
-        // Word by word: a pair that was just put together on the stack could not be forwarded to
-        // one wide load.
+        // Two stores: a pair that was just built on the stack could not be store-forwarded to one
+        // wide load.
         line.add(8).cast::<u64>().write(header.words[0]);
         line.add(16).cast::<u64>().write(header.words[1]);
     }
 }
 
-/// Writes the two words behind the header: where a stored payload lies.
+/// Writes the two words after the header: offset and length of a stored payload.
 ///
 /// # Safety
-/// As [`write`].
+/// Same as for [`write`].
 #[inline(always)]
 pub(crate) unsafe fn write_stored(line: *mut u8, offset: usize, length: usize) {
-    // SAFETY: inside the line, 8-aligned.
+    // SAFETY: `line` is a writable line (this function's contract); the 16 bytes at `INLINE_AT` are
+    // inside it and 8-aligned.
     unsafe { line.add(INLINE_AT).cast::<[u64; 2]>().write([offset as u64, length as u64]) };
 }
 
 /// Writes a control entry.
 ///
 /// # Safety
-/// As [`write`].
+/// Same as for [`write`].
 pub(crate) unsafe fn write_control(line: *mut u8, control: &Control) {
     let header = Header { protocol: 0, words: control.words };
-    // SAFETY: handed through; `extra` lies inside the line, 8-aligned.
+    // SAFETY: `line` is a writable line (this function's contract); the 8 bytes at `INLINE_AT` are
+    // inside it and aligned.
     unsafe {
         write(line, control.kind, 0, 0, &header);
         line.add(INLINE_AT).cast::<u64>().write(control.extra);
     }
 }
 
-/// Reads everything of a line but its payload.
+/// Reads all of a line except its payload.
 ///
 /// # Safety
-/// `line` must be a line whose flag the caller has read with acquire, and not yet handed back.
+/// `line` must point to a 64-byte, 64-aligned line whose flag was read as full with acquire
+/// ordering, and which has not been given back to the sender.
 #[inline(always)]
-pub(crate) unsafe fn read(line: *const u8) -> Read {
-    // SAFETY: a line is 64 bytes, 64-aligned.
+pub(crate) unsafe fn read(line: *const u8) -> ReadLine {
+    // SAFETY: `line` is full and not given back (this function's contract), so its sender does not
+    // write it. It is 64 bytes, 64-aligned, so offsets 4, 8 and 16 are inside it and aligned.
     unsafe {
         let words = (line.add(8).cast::<u64>().read(), line.add(16).cast::<u64>().read());
-        Read { packed: line.add(4).cast::<u32>().read(), words }
+        ReadLine { packed: line.add(4).cast::<u32>().read(), words }
     }
 }
 
-/// Where a stored payload lies: offset in the segment and length.
+/// Reads offset in the segment and length of a stored payload.
 ///
 /// # Safety
-/// As [`read`].
+/// Same as for [`read`].
 #[inline(always)]
 pub(crate) unsafe fn read_stored(line: *const u8) -> (usize, usize) {
-    // SAFETY: inside the line, 8-aligned.
+    // SAFETY: `line` is full and not given back (this function's contract); the 16 bytes at
+    // `INLINE_AT` are inside it and 8-aligned.
     let [offset, length] = unsafe { line.add(INLINE_AT).cast::<[u64; 2]>().read() };
     (offset as usize, length as usize)
 }
 
-/// The third word of a control entry.
+/// Reads the third word of a control entry.
 ///
 /// # Safety
-/// As [`read`].
+/// Same as for [`read`].
 pub(crate) unsafe fn read_extra(line: *const u8) -> u64 {
-    // SAFETY: inside the line, 8-aligned.
+    // SAFETY: `line` is full and not given back (this function's contract); the 8 bytes at
+    // `INLINE_AT` are inside it and aligned.
     unsafe { line.add(INLINE_AT).cast::<u64>().read() }
 }
 
@@ -172,7 +182,7 @@ mod tests {
         let mut line = Line([0; LINE]);
         let pointer = line.0.as_mut_ptr();
         let header = Header { protocol: 9, words: [u64::MAX, 5] };
-        // SAFETY: a line of our own.
+        // SAFETY: `pointer` points to a local, aligned line that only this thread accesses.
         unsafe {
             write(pointer, Kind::Stored, ASK, 40, &header);
             write_stored(pointer, 77, 88);

@@ -1,26 +1,26 @@
-//! Where the stream of an ordered pair runs, and how it moves: the receiver decides, the sender
-//! obeys.
+//! The protocol that moves the stream of an ordered pair between its header slot and rings: the
+//! receiver decides, the sender obeys.
 //!
-//! A stream begins in the header slot. The receiver may at any time *grant* another place (a ring;
-//! or the slot again, which revokes a ring). A grant carries an epoch. The sender writes a *marker*
-//! with that epoch as the last entry of the old place and goes on in the new one; a newer grant
+//! A stream starts in the header slot. The receiver may at any time *grant* another place: a ring,
+//! or the slot again, which revokes a ring. A grant carries an epoch. The sender writes a *marker*
+//! with that epoch as the last entry in the old place and continues in the new one; a newer grant
 //! replaces one that was not obeyed yet. The receiver reads the old place up to the marker, then
-//! the new one: nothing is drained, order is kept, and a ring is free again as soon as its marker
-//! (or a newer one) is consumed.
+//! the new one. So nothing has to be drained, order is kept, and a ring is free again as soon as
+//! its marker (or a newer one) is consumed.
 
 use std::collections::VecDeque;
 
 use super::layout::{LINE, RingPlace};
 
-/// Where the word that describes a ring has its provided payload (in lines) and its payload bytes;
-/// the header lines are its lowest bits.
+/// Bit positions of the populated payload (in lines) and of the payload bytes in the word that
+/// describes a ring; the header lines are its lowest bits.
 const PROVIDED_AT: u32 = 16;
 const BYTES_AT: u32 = 32;
 
 /// A place for a stream: a ring, or the header slot.
 pub(crate) type Place = Option<RingPlace>;
 
-/// A grant as it travels: epoch and place.
+/// A grant: epoch and place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Grant {
     pub(crate) epoch: u64,
@@ -28,7 +28,7 @@ pub(crate) struct Grant {
 }
 
 impl Grant {
-    /// As two words and an extra word of a control entry.
+    /// Encodes the grant as two words and the extra word of a control entry.
     pub(crate) fn encode(&self) -> ([u64; 2], u64) {
         let words = match self.place {
             Some(ring) => {
@@ -40,7 +40,7 @@ impl Grant {
         (words, self.epoch)
     }
 
-    /// Back from a control entry.
+    /// Decodes a grant from a control entry.
     pub(crate) fn decode(words: [u64; 2], extra: u64) -> Grant {
         let lines = words[1] as u32 & ((1 << PROVIDED_AT) - 1);
         let provided = (words[1] as u32 >> PROVIDED_AT) * LINE as u32;
@@ -51,20 +51,20 @@ impl Grant {
 
 /// The sender's side: counts sends until the pair is hot, and keeps the grant that is to be obeyed.
 #[derive(Debug)]
-pub(crate) struct Obedience {
+pub(crate) struct SenderGrantState {
     sends: u32,
     ask_at: u32,
     asked: bool,
     pending: Option<Grant>,
 }
 
-impl Obedience {
+impl SenderGrantState {
     /// Asks after `hot_sends` sends; 0 never asks.
-    pub(crate) fn new(hot_sends: u32) -> Obedience {
-        Obedience { sends: 0, ask_at: hot_sends, asked: hot_sends == 0, pending: None }
+    pub(crate) fn new(hot_sends: u32) -> SenderGrantState {
+        SenderGrantState { sends: 0, ask_at: hot_sends, asked: hot_sends == 0, pending: None }
     }
 
-    /// Counts a message through the slot; true when it shall carry the question for a ring.
+    /// Counts a message through the slot; true if it is to carry the request for a ring.
     #[inline]
     pub(crate) fn count(&mut self) -> bool {
         self.sends = self.sends.saturating_add(1);
@@ -78,7 +78,7 @@ impl Obedience {
         self.pending = Some(grant);
     }
 
-    /// The receiver has no ring now: asks again after sixteen times as many sends.
+    /// The receiver has no ring at the moment: asks again after sixteen times as many sends.
     pub(crate) fn refused(&mut self) {
         if self.ask_at > 0 {
             self.ask_at = self.sends.max(1).saturating_mul(16);
@@ -91,7 +91,7 @@ impl Obedience {
         self.pending
     }
 
-    /// The marker is written. Back in the slot, the pair may become hot again.
+    /// The marker is written. Once back in the slot, the pair may become hot again.
     pub(crate) fn obeyed(&mut self) {
         if self.pending.take().is_some_and(|grant| grant.place.is_none()) {
             self.refused();
@@ -99,40 +99,40 @@ impl Obedience {
     }
 }
 
-/// The receiver's side: where the stream runs now and which grants are out.
+/// The receiver's side: where the stream is now, and which grants are outstanding.
 #[derive(Debug, Default)]
-pub(crate) struct Decision {
+pub(crate) struct ReceiverGrantState {
     current: Place,
     epoch: u64,
     out: VecDeque<Grant>,
 }
 
-/// What a consumed marker means.
+/// The effect of a consumed marker.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) struct Moved {
-    /// Where the stream goes on.
+pub(crate) struct MarkerMeaning {
+    /// Where the stream continues.
     pub(crate) to: Place,
-    /// Rings that nobody writes any more.
+    /// Rings that the sender no longer writes.
     pub(crate) freed: Vec<RingPlace>,
 }
 
-impl Decision {
-    /// Where the stream runs.
+impl ReceiverGrantState {
+    /// Where the stream is now.
     pub(crate) fn current(&self) -> Place {
         self.current
     }
 
-    /// Where the stream runs or will run as soon as its sender obeys.
+    /// Where the stream is, or will be once its sender has obeyed.
     pub(crate) fn latest(&self) -> Place {
         self.out.back().map_or(self.current, |grant| grant.place)
     }
 
-    /// True when the stream is in the slot and no grant is out.
+    /// True if the stream is in the slot and no grant is outstanding.
     pub(crate) fn is_cold(&self) -> bool {
         self.current.is_none() && self.out.is_empty()
     }
 
-    /// Grants a place: the answer is to be sent to the stream's sender.
+    /// Grants a place. The result must be sent to the stream's sender.
     pub(crate) fn grant(&mut self, place: Place) -> Grant {
         self.epoch += 1;
         let grant = Grant { epoch: self.epoch, place };
@@ -140,17 +140,18 @@ impl Decision {
         grant
     }
 
-    /// A marker was consumed: the stream goes on where the grant with its epoch says.
+    /// Handles a consumed marker: the stream continues in the place that the grant with its epoch
+    /// names.
     ///
     /// # Panics
-    /// When no such grant is out: the sender wrote a marker that it was never asked for.
-    pub(crate) fn marker(&mut self, epoch: u64) -> Moved {
+    /// If no such grant is outstanding: the sender wrote a marker that it was not asked for.
+    pub(crate) fn marker(&mut self, epoch: u64) -> MarkerMeaning {
         let mut freed: Vec<RingPlace> = self.current.take().into_iter().collect();
         loop {
             let grant = self.out.pop_front().expect("a switch marker without a grant");
             if grant.epoch == epoch {
                 self.current = grant.place;
-                return Moved { to: grant.place, freed };
+                return MarkerMeaning { to: grant.place, freed };
             }
             freed.extend(grant.place);
         }
@@ -176,7 +177,7 @@ mod tests {
 
     #[test]
     fn asks_once_when_hot_and_later_after_a_refusal() {
-        let mut side = Obedience::new(4);
+        let mut side = SenderGrantState::new(4);
         let asked: Vec<u32> = (1..=10).filter(|_| side.count()).collect();
         assert_eq!(asked, [4]);
         side.refused();
@@ -186,7 +187,7 @@ mod tests {
 
     #[test]
     fn one_that_never_asks_does_not_begin_after_its_ring_was_taken() {
-        let (mut receiver, mut sender) = (Decision::default(), Obedience::new(0));
+        let (mut receiver, mut sender) = (ReceiverGrantState::default(), SenderGrantState::new(0));
         for place in [ring(1), None] {
             sender.granted(receiver.grant(place));
             sender.obeyed();
@@ -197,17 +198,17 @@ mod tests {
 
     #[test]
     fn a_newer_grant_replaces_one_that_was_not_obeyed() {
-        let (mut receiver, mut sender) = (Decision::default(), Obedience::new(1));
+        let (mut receiver, mut sender) = (ReceiverGrantState::default(), SenderGrantState::new(1));
         sender.granted(receiver.grant(ring(1)));
         sender.granted(receiver.grant(ring(2)));
         assert!(!receiver.is_cold());
         let epoch = sender.pending().unwrap().epoch;
         sender.obeyed();
         let moved = receiver.marker(epoch);
-        assert_eq!(moved, Moved { to: ring(2), freed: vec![ring(1).unwrap()] });
+        assert_eq!(moved, MarkerMeaning { to: ring(2), freed: vec![ring(1).unwrap()] });
         sender.granted(receiver.grant(None));
         let epoch = sender.pending().unwrap().epoch;
-        assert_eq!(receiver.marker(epoch), Moved { to: None, freed: vec![ring(2).unwrap()] });
+        assert_eq!(receiver.marker(epoch), MarkerMeaning { to: None, freed: vec![ring(2).unwrap()] });
         assert!(receiver.is_cold());
     }
 }

@@ -1,13 +1,13 @@
-//! Memory for programs that the other ranks of the host can reach: blocks of the own heap.
+//! Shared heap: memory for programs that the other ranks of the host can reach.
 //!
-//! Every rank maps the heaps of all ranks when it starts, so an address inside a block needs no
-//! lookup at the peers, and nobody must be told when a block is freed.
+//! Every rank maps the heaps of all ranks at startup, so peers need no lookup for an address inside
+//! a block and need not be told when a block is freed.
 //!
-//! Blocks that were freed a moment ago keep their pages ([`Warm`]): programs take blocks of the
-//! same size again and again, and fresh pages cost more than copying what goes into them.
+//! Recently freed blocks keep their pages ([`Warm`]): programs allocate blocks of the same size
+//! again and again, and fresh pages cost more than copying data into them.
 //!
-//! A child process (fork) would share the blocks with its parent. [`Heap::leave_to_parent`] gives
-//! it private ones with the same content, before either goes on.
+//! A forked child would share the blocks with its parent. [`Heap::leave_to_parent`] gives it
+//! private copies before either process continues.
 
 use std::collections::{HashMap, VecDeque};
 
@@ -17,81 +17,82 @@ use towpath_machine::memory::Mapping;
 use super::arena::Arena;
 use super::segment::Segment;
 
-/// Smallest block: smaller ones would waste pages and are not worth a copy without a window.
+/// Smallest block. Smaller ones would waste pages and are not worth a copy without a window.
 const BLOCK_AT_LEAST: usize = 64 << 10;
-/// Largest block whose pages are provided at once whether they will be touched or not: that takes a
-/// third of the time of as many faults.
+/// Largest block whose pages are populated at once even if they may never be touched: populating
+/// takes a third of the time of the page faults.
 const PROVIDED_AT_MOST: usize = 16 << 20;
 
-/// A block.
+/// An allocated block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Block {
+pub struct HeapBlock {
     /// First byte.
     pub address: *mut u8,
-    /// All of its bytes are 0.
+    /// True if all of its bytes are 0.
     pub zeroed: bool,
 }
 
-/// Pages of the own heap: the first byte, and how many bytes.
+/// A range of the own heap: offset and length, in whole pages.
 type Range = (usize, usize);
 
-/// The own heap.
+/// The heap of this rank.
 pub struct Heap {
     segment: Segment,
     arena: Arena,
     /// By address.
     blocks: HashMap<usize, Range>,
     warm: Warm,
-    /// Pages that the system did not take back are free: they may hold anything.
+    /// True if free memory may hold arbitrary data because pages could not be given back to the
+    /// system.
     stained: bool,
-    /// This process is a child of the rank; its blocks are private.
+    /// True in a forked child of the rank, whose blocks are private.
     child: bool,
 }
 
 impl Heap {
-    /// The heap of this rank, all of it free.
+    /// The heap of this rank, with everything free.
     pub fn new(segment: Segment) -> Heap {
         let bytes = segment.heaps().map_or(0, |_| segment.layout().heap_bytes());
         let (blocks, warm) = (HashMap::new(), Warm::default());
         Heap { segment, arena: Arena::new(bytes), blocks, warm, stained: false, child: false }
     }
 
-    /// Bytes of the heap; 0 where it is not mapped.
+    /// Bytes of the heap; 0 if it is not mapped.
     pub fn bytes(&self) -> usize {
         self.segment.heaps().map_or(0, |_| self.segment.layout().heap_bytes())
     }
 
-    /// Where the heap begins, if it is mapped.
+    /// Address of the heap, if it is mapped.
     pub fn address(&self) -> Option<*mut u8> {
         self.segment.heap_address(self.own())
     }
 
-    /// True when there is as much room as for private memory, so that all large blocks of a program
-    /// may come from here.
+    /// True if there is as much room as for private memory, so that all large blocks of a program
+    /// may be allocated here.
     pub fn is_boundless(&self) -> bool {
         self.bytes() > 0 && self.segment.is_boundless()
     }
 
-    /// Where the own heap begins in all of them.
+    /// Offset of the own heap in the heaps of all ranks.
     fn own(&self) -> usize {
         self.segment.own_rank() * self.segment.layout().heap_bytes()
     }
 
-    /// A block with all its pages; `None` where a block is not worth it, or there is no room for
-    /// it.
+    /// Allocates a block and populates all its pages; `None` if the block is too small to be worth
+    /// it, or there is no room for it.
     pub fn allocate(&mut self, bytes: usize, alignment: usize) -> Option<*mut u8> {
         self.take(bytes, alignment, usize::MAX).map(|block| block.address)
     }
 
-    /// As [`Heap::allocate`], for a program that may never touch most of a very large block: its
-    /// pages are provided when they are touched, if that does no more harm than with private
-    /// memory.
-    pub fn allocate_for_malloc(&mut self, bytes: usize, alignment: usize) -> Option<Block> {
+    /// Like [`Heap::allocate`], for a program that may never touch most of a very large block: the
+    /// pages of such a block are allocated on first touch, if that does no more harm than with
+    /// private memory.
+    pub fn allocate_for_malloc(&mut self, bytes: usize, alignment: usize) -> Option<HeapBlock> {
         let limit = if self.segment.is_unlimited() { PROVIDED_AT_MOST } else { usize::MAX };
         self.take(bytes, alignment, limit)
     }
 
-    fn take(&mut self, bytes: usize, alignment: usize, provided_at_most: usize) -> Option<Block> {
+    fn take(&mut self, bytes: usize, alignment: usize, provided_at_most: usize) -> Option<HeapBlock> {
         if bytes < BLOCK_AT_LEAST || bytes > self.bytes() || alignment > self.bytes() || self.child {
             return None;
         }
@@ -104,11 +105,11 @@ impl Heap {
         let address = self.segment.heap_address(self.own() + range.0)?;
         let address = address.wrapping_add(address.align_offset(alignment));
         self.blocks.insert(address as usize, range);
-        Some(Block { address, zeroed })
+        Some(HeapBlock { address, zeroed })
     }
 
-    /// A range that nobody has used, or whose pages went back. Where there is no room, blocks that
-    /// are kept warm make some.
+    /// Allocates a range without old data, as far as possible. If there is no room, releases warm
+    /// blocks.
     fn take_fresh(&mut self, length: usize, provide: bool) -> Option<Range> {
         loop {
             if let Some(first) = self.arena.take(length) {
@@ -122,12 +123,12 @@ impl Heap {
         }
     }
 
-    /// Frees a block; false when the address is that of none.
+    /// Frees a block; false if no block has this address.
     pub fn free(&mut self, block: *mut u8) -> bool {
         let Some(range) = self.blocks.remove(&(block as usize)) else { return false };
         if self.child {
             let own = self.own();
-            // SAFETY: a child's blocks are private, and this one is freed.
+            // SAFETY: a child's blocks are private, and this one was just removed from `blocks`.
             self.segment.heaps().inspect(|heaps| unsafe { heaps.forget(own + range.0, range.1) });
         } else if let Some(range) = self.warm.keep(range) {
             self.cool(range);
@@ -138,7 +139,7 @@ impl Heap {
         true
     }
 
-    /// Gives a range back with its pages.
+    /// Gives a range and its pages back.
     fn cool(&mut self, (first, length): Range) {
         let own = self.own();
         let clean = self.segment.heaps().is_none_or(|heaps| heaps.discard(own + first, length));
@@ -146,15 +147,15 @@ impl Heap {
         self.arena.give(first, length);
     }
 
-    /// How many bytes of a block may be used; `None` when the address is that of none.
+    /// Usable bytes of a block; `None` if no block has this address.
     pub fn size(&self, block: *const u8) -> Option<usize> {
         let (first, length) = *self.blocks.get(&(block as usize))?;
         let begin = self.segment.heap_address(self.own() + first)?;
         Some(length - (block as usize - begin as usize))
     }
 
-    /// Gives a block another size where it lies; false when it must move. A block that needs less
-    /// than half of its room should.
+    /// Resizes a block in place; false if it must move. A block that would use less than half of
+    /// its room should move.
     pub fn resize(&mut self, block: *mut u8, bytes: usize) -> bool {
         let Some(size) = self.size(block) else { return false };
         if bytes <= size {
@@ -176,29 +177,30 @@ impl Heap {
         true
     }
 
-    /// Whether a child process has blocks to copy.
+    /// True if a forked child has no blocks to copy.
     pub fn is_empty(&self) -> bool {
         self.blocks.is_empty() || self.child
     }
 
-    /// In a child process, while its parent waits: makes all blocks private. False where memory is
-    /// short; then the others are shared, and stay so.
+    /// In a forked child, while its parent waits: makes all blocks private. False if memory is
+    /// short; the blocks that could not be copied then stay shared.
     pub fn leave_to_parent(&mut self) -> bool {
         let own = self.own();
-        // SAFETY: the parent waits, and this process has one thread. Blocks overlap no other.
+        // SAFETY: the parent waits and this process has one thread, so neither writes to the range.
+        // A peer writes to it only if a pending receive of the parent has its target there.
         let detach = |heaps: &Mapping, range: Range| unsafe { heaps.detach(own + range.0, range.1).is_ok() };
         let was_child = std::mem::replace(&mut self.child, true);
         let Some(heaps) = self.segment.heaps().filter(|_| !was_child) else { return true };
         let before = self.blocks.len();
         let private: Vec<bool> = self.blocks.values().map(|range| detach(heaps, *range)).collect();
         let mut private = private.into_iter();
-        // What is shared is the parent's to free.
+        // Shared blocks are freed by the parent.
         self.blocks.retain(|_, _| private.next() == Some(true));
         self.blocks.len() == before
     }
 }
 
-/// Freed ranges that keep their pages, the oldest first.
+/// Freed ranges that keep their pages, oldest first.
 #[derive(Debug, Default)]
 struct Warm {
     ranges: VecDeque<Range>,
@@ -206,14 +208,14 @@ struct Warm {
 }
 
 impl Warm {
-    /// What is kept in all, as much as glibc's malloc keeps.
+    /// Maximum total bytes, as much as glibc's malloc keeps.
     const BYTES: usize = 64 << 20;
-    /// How many ranges are looked at.
+    /// Maximum number of ranges, which bounds the search.
     const RANGES: usize = 64;
     /// Largest range that is kept.
     const LARGEST: usize = 32 << 20;
 
-    /// Keeps a range, or gives back one that is too large.
+    /// Keeps a range, or returns it if it is too large.
     fn keep(&mut self, range: Range) -> Option<Range> {
         if range.1 > Warm::LARGEST {
             return Some(range);
@@ -223,7 +225,7 @@ impl Warm {
         None
     }
 
-    /// The oldest range, when there are too many.
+    /// Removes the oldest range if there are too many.
     fn too_much(&mut self) -> Option<Range> {
         if self.bytes > Warm::BYTES || self.ranges.len() > Warm::RANGES { self.oldest() } else { None }
     }
@@ -234,7 +236,7 @@ impl Warm {
         Some(range)
     }
 
-    /// The youngest range that is long enough and not a quarter longer.
+    /// Takes the most recent range that is long enough and at most a quarter longer than needed.
     fn take(&mut self, length: usize) -> Option<Range> {
         let fits = |range: &Range| range.1 >= length && range.1 <= length + length / 4;
         let index = self.ranges.iter().rposition(fits)?;
@@ -284,7 +286,7 @@ mod tests {
         // SAFETY: the block has 200,000 bytes.
         unsafe { first.address.write(9) };
         assert!(heap.free(first.address));
-        assert_eq!(heap.allocate_for_malloc(190_000, 1), Some(Block { zeroed: false, ..first }));
+        assert_eq!(heap.allocate_for_malloc(190_000, 1), Some(HeapBlock { zeroed: false, ..first }));
         let other = heap.allocate_for_malloc(190_000, 1).unwrap();
         assert!(other.zeroed && other.address != first.address);
         // Larger than what is kept.
@@ -305,7 +307,7 @@ mod tests {
         assert!(heap.warm.bytes <= Warm::BYTES && !heap.warm.ranges.is_empty());
         let all = heap.bytes();
         let block = heap.allocate_for_malloc(all, 1).map(|block| block.address);
-        // Without a memory group's limit nothing of this block is there yet.
+        // Without a memory cgroup limit, no page of this block is populated yet.
         assert!(block.is_some() || !heap.segment.is_unlimited());
         assert!(heap.warm.ranges.is_empty());
     }
@@ -326,7 +328,7 @@ mod tests {
         let (mut heap, peer) = heap();
         let block = heap.allocate(100_000, 1).unwrap();
         let seen = peer.heap_address(heap.segment.in_heaps(block, 1).unwrap()).unwrap();
-        // SAFETY: both addresses are those of the block; afterwards the one of the heap is private.
+        // SAFETY: both addresses are those of the block; afterwards the one in the heap is private.
         unsafe {
             block.write(1);
             assert!(!heap.is_empty() && heap.leave_to_parent() && heap.is_empty());

@@ -1,105 +1,105 @@
-//! Where everything lies in the shared segment, as offsets computed alike by all ranks of a host.
+//! Layout of the shared segment: offsets that all ranks of a host compute alike.
 //!
-//! Behind the control pages: the table of header slots, one line per ordered pair, grouped by
-//! receiver; then one arena per rank with its outgoing cells, its bulk windows, its staging area,
-//! the area out of which it grants rings to its senders, and the one out of which it makes boards
-//! for teams. Behind all arenas, mapped for itself because a rank can do without: one heap per
-//! rank, from which programs get memory that their peers can reach. The file is sparse: only what
-//! is touched exists.
+//! After the control pages follow the table of header slots (one line per ordered pair, grouped by
+//! receiver) and one arena per rank. An arena holds the rank's outgoing cells, its windows, its
+//! staging area, the area from which it grants rings to its senders, and the area from which it
+//! makes boards for teams. After all arenas follows one heap per rank, from which programs allocate
+//! memory that their peers can reach; the heaps are mapped separately because a rank can do without
+//! them. The file is sparse: only pages that are touched are allocated.
 
 use towpath_base::control::{PAGE, behind_control_pages};
 
 use super::walk;
 
-/// Bytes of a cache line; unit of slots, ring lines and counters.
+/// Bytes of a cache line, the unit of slots, ring lines and counters.
 pub const LINE: usize = 64;
-/// Most ranks on one host: bits of the door-bell.
+/// Maximum number of ranks on one host, which is the number of doorbell bits.
 pub const RANK_LIMIT: usize = 2048;
 /// Outgoing cells of a rank.
 pub const CELLS: usize = 16;
-/// Bytes of a cell: largest copied message to a peer without a ring.
+/// Bytes of a cell, which is the largest copied message to a peer without a ring.
 pub const CELL_BYTES: usize = 4096;
-/// Bulk windows that a rank fills itself: published regions that can be under way at once.
+/// Windows that a rank fills itself: published regions that can be in flight at once.
 pub const OUT_WINDOWS: usize = 4;
-/// Bulk windows that a rank lends to its senders.
+/// Windows that a rank lends to its senders.
 pub const IN_WINDOWS: usize = 4;
-/// Bytes of a bulk window: as far as messages walk in it at most.
+/// Bytes of a window: the longest walk of messages in it.
 pub const WINDOW_BYTES: usize = walk::LONGEST;
-/// How far behind a page boundary a window begins. Large arrays of programs begin 0 to 64 bytes
-/// behind one, and a copy between places that are equally far behind a boundary is up to a quarter
-/// slower: the processor takes loads for rereads of what it has just stored when their addresses
-/// agree in the last twelve bits.
+/// Offset of a window from a page boundary. Large arrays of programs start 0 to 64 bytes after a
+/// page boundary. A copy between addresses with the same page offset is up to a quarter slower: the
+/// processor mistakes loads for loads of data that it has just stored if the low twelve address
+/// bits match (4K aliasing).
 const WINDOW_SHIFT: usize = 1088;
 const WINDOW_STRIDE: usize = WINDOW_BYTES + PAGE;
-/// Most chunks into which a window is cut.
+/// Maximum number of chunks of a window.
 pub const CHUNKS: usize = 16;
-/// Largest message that every ring which can hold it takes as a whole: beyond it, windows are as
-/// fast.
+/// Largest message that a ring takes as a whole if it has room for it. For larger messages, windows
+/// are as fast.
 const RING_MESSAGE: usize = 16 * 1024;
-/// Bytes out of which a receiver grants rings.
+/// Bytes of the area from which a receiver grants rings.
 pub const RING_AREA: usize = 8 << 20;
 
-/// Bytes of the two counter lines of a window (the filler's, the drainer's).
+/// Bytes of the two counter lines of a window, the filler's and the drainer's.
 pub const WINDOW_LINES: usize = 2 * LINE;
 
-/// Bytes out of which the first rank of a team takes the team's board.
+/// Bytes of the area from which the first rank of a team allocates the team's board.
 pub const BOARD_AREA: usize = 64 << 20;
 
-/// Messages of a rank at one time that its receivers may copy too.
+/// Messages of a rank that may be split copies at the same time.
 pub const SHARES: usize = 63;
 const SHARES_IN_PAGE: usize = 9;
-/// Bytes of the lines of such a message: the sender's, the receiver's, the claims of both, and two
-/// for the strides of each side's bytes.
+/// Bytes of the lines of a split copy: the sender's, the receiver's, the claims of both, and two
+/// for the strides of each side.
 pub const SHARE_BYTES: usize = 7 * LINE;
-/// Address space for the heaps of all ranks together, and for one of them at most.
+/// Address space for the heaps of all ranks together, and the maximum for one heap.
 const HEAPS: usize = 64 << 30;
 const HEAP_AT_MOST: usize = 4 << 30;
-/// Heaps begin at a multiple of this, a large page.
+/// Alignment of the heaps, a huge page.
 const HEAP_UNIT: usize = 2 << 20;
 
-/// Bytes behind the counter lines of a rank's windows, in the same page, through which messages go
-/// where memory is short.
+/// Bytes of the reserve, through which messages are sent when memory is short. It is in the same
+/// page as the counter lines of a rank's windows, after them.
 pub const RESERVE_BYTES: usize = PAGE / 2;
 
 const CELLS_AT: usize = 0;
 const WINDOW_LINES_AT: usize = CELLS_AT + CELLS * CELL_BYTES;
 const WINDOWS_AT: usize = WINDOW_LINES_AT + PAGE;
-/// The staging area lies as one more window.
+/// The staging area is placed like one more window.
 const STAGING_AT: usize = WINDOWS_AT + (OUT_WINDOWS + IN_WINDOWS) * WINDOW_STRIDE;
 const SHARES_AT: usize = STAGING_AT + WINDOW_STRIDE;
 const RINGS_AT: usize = SHARES_AT + SHARES / SHARES_IN_PAGE * PAGE;
 const BOARDS_AT: usize = RINGS_AT + RING_AREA;
 const ARENA: usize = BOARDS_AT + BOARD_AREA;
 
-/// The layout of a host with so many ranks.
+/// The layout of a host with a given number of ranks.
 #[derive(Clone, Copy, Debug)]
-pub struct Layout {
+pub struct SegmentLayout {
     ranks: usize,
     slots_at: usize,
     arenas_at: usize,
 }
 
-impl Layout {
+impl SegmentLayout {
     /// The layout for `ranks` ranks.
-    pub fn new(ranks: usize) -> Layout {
+    pub fn new(ranks: usize) -> SegmentLayout {
         let slots_at = behind_control_pages(ranks);
-        let arenas_at = (slots_at + ranks * Layout::row_bytes(ranks)).next_multiple_of(PAGE);
-        Layout { ranks, slots_at, arenas_at }
+        let arenas_at = (slots_at + ranks * SegmentLayout::row_bytes(ranks)).next_multiple_of(PAGE);
+        SegmentLayout { ranks, slots_at, arenas_at }
     }
 
-    /// Bytes of one receiver's row of slots.
+    /// Bytes of one receiver's slots.
     pub fn row_bytes(ranks: usize) -> usize {
         ranks * LINE
     }
 
-    /// Length of the segment without the heaps in bytes.
+    /// Length of the segment in bytes, without the heaps.
     pub fn length(&self) -> usize {
         self.arenas_at + self.ranks * ARENA
     }
 
     /// The header slot of an ordered pair.
     pub fn slot(&self, receiver: usize, sender: usize) -> usize {
-        self.slots_at + receiver * Layout::row_bytes(self.ranks) + sender * LINE
+        self.slots_at + receiver * SegmentLayout::row_bytes(self.ranks) + sender * LINE
     }
 
     fn arena(&self, rank: usize) -> usize {
@@ -111,8 +111,8 @@ impl Layout {
         self.arena(sender) + CELLS_AT + cell * CELL_BYTES
     }
 
-    /// The filler's counter line of a rank's window (those it fills first, then those it lends);
-    /// the drainer's follows.
+    /// The filler's counter line of a rank's window; the drainer's line follows. The windows that
+    /// the rank fills come first, then those that it lends.
     pub fn window_lines(&self, owner: usize, window: usize) -> usize {
         self.arena(owner) + WINDOW_LINES_AT + window * WINDOW_LINES
     }
@@ -132,18 +132,18 @@ impl Layout {
         self.arena(owner) + STAGING_AT + WINDOW_SHIFT
     }
 
-    /// The first line of a message of `owner` that its receiver may copy too.
+    /// The first line of split copy `share` of `owner`.
     pub fn share(&self, owner: usize, share: usize) -> usize {
         let (page, inside) = (share / SHARES_IN_PAGE, share % SHARES_IN_PAGE);
         self.arena(owner) + SHARES_AT + page * PAGE + inside * SHARE_BYTES
     }
 
-    /// Where the heaps begin in the file.
+    /// Offset of the heaps in the file.
     pub fn heaps_at(&self) -> usize {
         self.length().next_multiple_of(HEAP_UNIT)
     }
 
-    /// Bytes of a rank's heap; heap i begins i times as far behind [`Layout::heaps_at`].
+    /// Bytes of a rank's heap. Heap i starts `i * heap_bytes()` after [`SegmentLayout::heaps_at`].
     pub fn heap_bytes(&self) -> usize {
         (HEAPS / self.ranks / HEAP_UNIT * HEAP_UNIT).min(HEAP_AT_MOST)
     }
@@ -159,7 +159,7 @@ impl Layout {
     }
 }
 
-/// Bytes in front of a ring's payload: the progress line and the header lines.
+/// Bytes before a ring's payload: the progress line and the header lines.
 pub fn header_bytes(lines: usize) -> usize {
     LINE + lines * LINE
 }
@@ -173,13 +173,13 @@ pub struct RingPlace {
     pub lines: u32,
     /// Payload bytes, a multiple of [`LINE`].
     pub bytes: u32,
-    /// How many of them have their pages from the beginning, a multiple of [`LINE`].
+    /// Payload bytes whose pages are populated from the start, a multiple of [`LINE`].
     pub provided: u32,
 }
 
 impl RingPlace {
-    /// A ring at an offset. One that is `ready` has the pages for its largest message; others those
-    /// for some short ones, because few pairs exchange more.
+    /// A ring at `offset`. If `ready`, the pages for its largest message are to be populated,
+    /// otherwise those for a few short messages, because few pairs exchange more.
     pub fn new(offset: usize, lines: u32, bytes: u32, ready: bool) -> RingPlace {
         let place = RingPlace { offset: offset as u64, lines, bytes, provided: 0 };
         let limit = place.copied_limit();
@@ -189,12 +189,12 @@ impl RingPlace {
         RingPlace { provided: provided as u32, ..place }
     }
 
-    /// Bytes that the ring takes, in whole pages.
+    /// Bytes of the ring, in whole pages.
     pub fn total(&self) -> usize {
         RingPlace::total_bytes(self.lines, self.bytes)
     }
 
-    /// Bytes that a ring of this shape takes, in whole pages.
+    /// Bytes of a ring of this shape, in whole pages.
     pub fn total_bytes(lines: u32, bytes: u32) -> usize {
         (header_bytes(lines as usize) + bytes as usize).next_multiple_of(PAGE)
     }
@@ -223,7 +223,7 @@ mod tests {
     #[test]
     fn parts_follow_each_other_without_overlap() {
         for ranks in [1, 2, 3, 48, 256, RANK_LIMIT] {
-            let layout = Layout::new(ranks);
+            let layout = SegmentLayout::new(ranks);
             let last = ranks - 1;
             assert!(layout.slot(0, 0) >= behind_control_pages(ranks));
             assert!(layout.slot(last, last) + LINE <= layout.cell(0, 0));
@@ -251,7 +251,7 @@ mod tests {
         let place = RingPlace::new(PAGE, 64, 16384, false);
         assert!(place.payload_at() + 16384 <= PAGE + place.total());
         assert_eq!(place.copied_limit(), 12288);
-        // Header and payload of the first messages share two pages.
+        // The header and the payload of the first messages share two pages.
         assert_eq!(place.payload_at() + place.provided as usize, 3 * PAGE);
         let large = RingPlace::new(0, 32, 65536, true);
         assert_eq!(large.copied_limit(), 16384);

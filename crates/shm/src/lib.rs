@@ -1,17 +1,19 @@
-//! Messages between the processes of one host, through one shared segment, and of a process to
-//! itself (`loopback`).
+//! Transport between the processes of one host through a shared-memory segment, and from a process
+//! to itself (`loopback`).
 //!
-//! Per ordered pair there is exactly one stream of entries at any time: it begins in a header slot
-//! (`slot`) and moves to a ring (`ring`) when the pair is hot, by a grant and a marker (`grant`).
-//! Where a payload lies (in the line, in a cell or in the staging area of the sender, in the ring)
-//! is a field of the entry. Large messages run through windows (`push`, `pull`). Every structure
-//! has one writer at a time, so a process that dies never blocks others.
+//! Each ordered pair of ranks has exactly one stream of entries at any time. It starts in a header
+//! slot (`slot`) and moves to a ring (`ring`) when the pair becomes hot; a grant and a marker
+//! (`grant`) keep the order. A field of the entry tells where the payload is: in the line, in a
+//! cell or in the staging area of the sender, or in the ring. Large messages are copied through
+//! windows (`push`, `pull`). Every structure has one writer at a time, so a process that dies never
+//! blocks the others.
 
 mod arena;
 mod arriving;
 pub mod board;
 mod cells;
 mod claims;
+mod cma_read;
 mod declared;
 mod division;
 mod entry;
@@ -34,12 +36,11 @@ mod staging;
 mod stores;
 mod streamed;
 mod streaming;
-mod theft;
 mod walk;
 mod window;
 
 pub use arriving::Arriving;
-pub use heap::{Block, Heap};
+pub use heap::{Heap, HeapBlock};
 pub use segment::Segment;
 
 use std::collections::VecDeque;
@@ -57,18 +58,18 @@ use division::{Division, RingShape};
 use entry::{Control, Kind};
 use layout::{CELL_BYTES, LINE, RING_AREA, RingPlace};
 use pull::Pulls;
-use push::{Advance, Pushes, Whereabouts};
-use receive::Incoming;
+use push::{Advance, Pushes, RegionDescriptor};
+use receive::IncomingStream;
 use ring::RingReceiver;
-use send::Outgoing;
+use send::OutgoingStream;
 use staging::Staging;
 use towpath_transport::ahead::PrefetchHint;
 use towpath_transport::{RegionKey, Sink};
 
-/// Smallest payload of a ring: its messages may be as long as those through a cell.
+/// Smallest payload of a ring. Its messages may then be as long as those through a cell.
 const RING_BYTES_AT_LEAST: u64 = 4 * CELL_BYTES as u64;
 
-/// What can be tuned; every rank may have its own values.
+/// Tuning parameters. Each rank may have its own values.
 #[derive(Clone, Copy, Debug)]
 pub struct Settings {
     /// Sends through the slot after which a sender asks for a ring; 0: never.
@@ -77,13 +78,13 @@ pub struct Settings {
     pub ring_bytes: u32,
     /// Header lines of those rings, a power of two.
     pub ring_lines: u32,
-    /// Bytes out of which this rank grants rings, at most [`RING_AREA`].
+    /// Bytes of the area from which this rank grants rings, at most [`RING_AREA`].
     pub arena_bytes: usize,
-    /// Whether this rank may use windows. Without them large messages go through the reserve, piece
-    /// by piece.
+    /// True if this rank may use windows. Without windows, large messages are sent through the
+    /// reserve, piece by piece.
     pub windows: bool,
-    /// Bytes that this rank stages for rings, at most [`layout::WINDOW_BYTES`]; `None`: as far as
-    /// it walks, if it has room.
+    /// Bytes of this rank's staging area, at most [`layout::WINDOW_BYTES`]. `None`: the length of
+    /// its walk (see `walk`), if memory allows.
     pub staging_bytes: Option<usize>,
 }
 
@@ -107,34 +108,34 @@ struct HotRing {
     from: u32,
     receiver: RingReceiver<MappedWords>,
     lines: *const u8,
-    /// How far it was read when idle rings were looked for last.
+    /// The receiver's count at the last search for idle rings.
     seen: u32,
-    /// Where the payload of the next entry lies if it is as long as the last one in the ring.
-    /// `sift` neither uses nor updates it.
+    /// Where the payload of the next entry is if it is as long as the last one in the ring. `sift`
+    /// neither uses nor updates it.
     hint: PrefetchHint,
 }
 
-/// The wire to all processes of this host (but oneself). Peers are named by local rank inside, by
-/// [`PeerIndex`] to the [`Sink`].
+/// The wire to all other processes of this host. Its methods take local ranks; [`Sink`] gets
+/// [`PeerIndex`]es.
 pub struct Shm {
     segment: Segment,
     own: usize,
     settings: Settings,
     peers: Vec<PeerIndex>,
-    outgoing: Vec<Outgoing>,
-    incoming: Vec<Incoming>,
-    /// The words of my door-bell.
+    outgoing: Vec<OutgoingStream>,
+    incoming: Vec<IncomingStream>,
+    /// The words of this rank's doorbell.
     doorbell: *const AtomicU64,
     doorbell_words: usize,
-    /// Rings to look at, one per sender whose stream runs through one.
+    /// Rings to poll, one per sender whose stream is in a ring.
     hot: Vec<HotRing>,
     /// Peers with control entries that did not fit, or with a marker to write.
     attention: Vec<u32>,
     arena: Arena,
     division: Division,
-    /// Declared edges have less than their share.
+    /// True while declared edges have less than their share.
     wanting: bool,
-    /// Bytes of rings that were taken back and whose markers have not come yet.
+    /// Bytes of revoked rings whose markers have not arrived yet.
     returning: usize,
     maker: Maker,
     cells: Cells,
@@ -143,27 +144,27 @@ pub struct Shm {
     pulls: Pulls,
     /// How payload for each local rank is written.
     stores: Stores,
-    /// Pulls of length 0, to be reported.
+    /// Tokens of pulls of length 0 that are still to be reported.
     finished: Vec<u64>,
-    /// Peers found dead, to be reported.
+    /// Dead peers that are still to be reported.
     dead: VecDeque<u32>,
 }
 
-// SAFETY: the raw pointers lead into the segment, which lives as long as the wire; the wire is used
-// under the lock of its lane.
+// SAFETY: the raw pointers point into the segment, which lives as long as the wire, and the wire is
+// only used under the lock of its lane.
 unsafe impl Send for Shm {}
 
 impl Shm {
-    /// The wire of one rank. `peers[i]` is this process's name for local rank i.
+    /// The wire of one rank. `peers[i]` is the index by which this process knows local rank i.
     ///
     /// # Panics
-    /// When there are not as many peers as the segment has ranks.
+    /// If the number of peers is not the number of ranks in the segment.
     pub fn new(segment: Segment, peers: Vec<PeerIndex>, settings: Settings) -> Shm {
         let own = segment.own_rank();
         let segment = segment.with_windows(settings.windows);
         assert_eq!(peers.len(), segment.ranks(), "one peer per local rank");
-        let outgoing = (0..peers.len()).map(|rank| Outgoing::new(&segment, rank, settings.hot_sends)).collect();
-        let incoming = (0..peers.len()).map(|rank| Incoming::new(&segment, rank)).collect();
+        let outgoing = (0..peers.len()).map(|rank| OutgoingStream::new(&segment, rank, settings.hot_sends)).collect();
+        let incoming = (0..peers.len()).map(|rank| IncomingStream::new(&segment, rank)).collect();
         let doorbell = segment.own_control().doorbell.as_ptr();
         let pushes = Pushes::new(&segment);
         let stores = Stores::new(peers.len(), segment.walk().bytes());
@@ -195,35 +196,36 @@ impl Shm {
         }
     }
 
-    /// What copies from strides to strides: without it, messages that do not lie in a row are
-    /// packed on their way.
+    /// Sets the function that copies between strided layouts. Without it, messages that are not
+    /// contiguous are packed.
     pub fn set_across(&mut self, across: CopyAcross) {
         self.pushes.set_across(across);
         self.pulls.set_across(across);
     }
 
-    /// The segment below.
+    /// The segment that this wire uses.
     pub fn segment(&self) -> &Segment {
         &self.segment
     }
 
-    /// As [`towpath_transport::Wire::publish`], to a local rank.
+    /// [`towpath_transport::Wire::publish`] to a local rank.
     ///
     /// # Safety
-    /// As there.
+    /// The memory behind `source` must stay valid until [`Sink::released`] or a successful
+    /// [`Shm::withdraw`].
     pub unsafe fn publish(&mut self, to: usize, token: u64, source: Source) -> RegionKey {
         self.pushes.publish(&self.segment, to as u32, token, source)
     }
 
-    /// As [`towpath_transport::Wire::withdraw`].
+    /// [`towpath_transport::Wire::withdraw`].
     pub fn withdraw(&mut self, key: RegionKey) -> bool {
         self.pushes.withdraw(key.0[0])
     }
 
-    /// As [`towpath_transport::Wire::pull`], from a local rank.
+    /// [`towpath_transport::Wire::pull`] from a local rank.
     ///
     /// # Safety
-    /// As there.
+    /// The memory behind `target` must stay valid until [`Sink::pulled`].
     pub unsafe fn pull(&mut self, from: usize, key: RegionKey, token: u64, target: Target) {
         if self.outgoing[from].lost {
             return;
@@ -233,14 +235,14 @@ impl Shm {
             self.post_control(from, Control { kind: Kind::Release, words: [name, 0], extra: 0 });
             self.finished.push(token);
         } else {
-            let place = Whereabouts::decode(place);
+            let place = RegionDescriptor::decode(place);
             if !self.pulls.start(&self.segment, from as u32, token, target, place, name) {
                 self.begin_pulls();
             }
         }
     }
 
-    /// As [`towpath_transport::Wire::progress`].
+    /// [`towpath_transport::Wire::progress`].
     #[inline]
     pub fn progress(&mut self, sink: &mut impl Sink) -> bool {
         let mut moved = self.receive(sink);
@@ -256,7 +258,7 @@ impl Shm {
         moved
     }
 
-    /// As [`towpath_transport::Wire::busy`].
+    /// [`towpath_transport::Wire::busy`].
     pub fn busy(&self) -> bool {
         !(self.pushes.is_empty()
             && self.pulls.is_empty()
@@ -264,9 +266,9 @@ impl Shm {
             && self.outgoing.iter().all(|out| out.backlog.is_empty()))
     }
 
-    /// The process behind a local rank is gone: [`Sink::lost`] reports it. Regions published to it
-    /// and pulls from it end without a report of their own, so nobody takes them for transfers that
-    /// ended well.
+    /// Marks the process of a local rank as dead; [`Sink::lost`] reports it. Regions published to
+    /// it and pulls from it end without a report of their own, so they are not taken for transfers
+    /// that succeeded.
     pub fn mark_lost(&mut self, rank: usize) {
         if !self.outgoing[rank].lost {
             self.outgoing[rank].lost = true;
@@ -275,14 +277,14 @@ impl Shm {
         }
     }
 
-    /// Makes a board for a team of `members`; its place in the segment, which the other members
-    /// must learn. `None` where there is no memory for it.
+    /// Makes a board for a team of `members` members. Returns its place in the segment, which the
+    /// other members must learn, or `None` if there is no memory for it.
     pub fn make_board(&mut self, members: usize) -> Option<usize> {
         self.maker.make(&self.segment, members)
     }
 
-    /// The board at a place of the segment, as member `own` of the members with these local ranks.
-    /// `made` says that this process made it.
+    /// Joins the board at `place` as member `own`; `members` holds the local ranks of all members.
+    /// `made` is true on the process that made the board.
     pub fn join_board(&self, place: usize, members: Box<[u32]>, own: usize, made: bool) -> Board {
         Board::new(&self.segment, place, members, own, made.then(|| self.maker.left()))
     }
@@ -332,7 +334,7 @@ impl Shm {
         moved
     }
 
-    /// What is seldom there: control entries that wait for room, empty pulls, dead peers.
+    /// Handles rare events: control entries that wait for room, empty pulls, dead peers.
     #[cold]
     fn settle_all(&mut self, sink: &mut impl Sink) -> bool {
         let mut moved = !self.finished.is_empty();
@@ -360,9 +362,8 @@ impl Shm {
         sink.lost(self.peers[rank as usize]);
     }
 
-    /// Takes a ring out of the area and prepares it; `None` when there is no room or no page. A
-    /// ring that is `ready` for its largest message has all pages for it, others those that most
-    /// messages need.
+    /// Allocates and initializes a ring; `None` if there is no room or no memory. If `ready`, all
+    /// pages for its largest message are populated, otherwise only those that most messages need.
     fn make_ring(&mut self, shape: RingShape, ready: bool) -> Option<RingPlace> {
         let inside = self.arena.take(shape.total())?;
         let offset = self.segment.layout().ring_area(self.own) + inside;
@@ -372,8 +373,8 @@ impl Shm {
             self.arena.give(inside, shape.total());
             return None;
         }
-        // SAFETY: the range was taken out of our own area, so nobody else uses it; flags of an
-        // earlier ring vanish.
+        // SAFETY: the range was just allocated from this rank's own area, so no other process uses
+        // it. This clears the flags of an earlier ring.
         unsafe { self.segment.at(offset).write_bytes(0, place.payload_at() - offset) };
         Some(place)
     }

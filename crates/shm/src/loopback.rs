@@ -1,7 +1,7 @@
-//! Messages of a process to itself: a queue of copied messages, and regions copied straight from
-//! source to target.
+//! The wire of a process to itself: a queue of copied messages, and regions that are copied
+//! directly from source to target.
 //!
-//! Order is the order of the calls. Back-pressure keeps the queue bounded.
+//! Messages arrive in the order of the calls. Back-pressure bounds the queue.
 
 use std::collections::VecDeque;
 
@@ -13,24 +13,24 @@ use towpath_transport::{Header, NoResource, RegionKey, SHORT_BYTES, Sink, Wire, 
 
 /// Largest copied message in bytes.
 const COPIED_LIMIT: usize = 16 * 1024;
-/// Messages that may wait.
+/// Maximum number of queued messages.
 const QUEUE_LIMIT: usize = 1024;
-/// Messages delivered in one progress.
+/// Messages delivered in one call of progress.
 const BATCH: usize = 64;
-/// Bytes that move at a time where source or target is not a row.
+/// Bytes copied at a time if source or target is not contiguous.
 const BOUNCE_BYTES: usize = 16 * 1024;
 /// Buffers kept for later messages.
 const SPARE_BUFFERS: usize = 16;
 
-enum Payload {
+enum LoopbackPayload {
     Inline([u8; SHORT_BYTES]),
     Stored(Vec<u8>),
 }
 
-struct Message {
+struct LoopbackMessage {
     header: Header,
     length: usize,
-    payload: Payload,
+    payload: LoopbackPayload,
 }
 
 struct Transfer {
@@ -44,7 +44,7 @@ struct Transfer {
 /// The wire of a process to itself.
 pub struct Loopback {
     own: PeerIndex,
-    queue: VecDeque<Message>,
+    queue: VecDeque<LoopbackMessage>,
     spare: Vec<Vec<u8>>,
     regions: Regions,
     transfers: VecDeque<Transfer>,
@@ -64,9 +64,8 @@ impl Loopback {
         }
     }
 
-    /// Whether no message waits.
+    /// True if no message is queued.
     #[inline]
-    /// True when nothing waits.
     pub fn is_empty(&self) -> bool {
         self.queue.is_empty()
     }
@@ -76,11 +75,11 @@ impl Loopback {
         let batch = self.queue.len().min(BATCH);
         for message in self.queue.drain(..batch) {
             let pointer = match &message.payload {
-                Payload::Inline(bytes) => bytes.as_ptr(),
-                Payload::Stored(bytes) => bytes.as_ptr(),
+                LoopbackPayload::Inline(bytes) => bytes.as_ptr(),
+                LoopbackPayload::Stored(bytes) => bytes.as_ptr(),
             };
             sink.arrived(self.own, &message.header, pointer, message.length);
-            if let Payload::Stored(buffer) = message.payload
+            if let LoopbackPayload::Stored(buffer) = message.payload
                 && self.spare.len() < SPARE_BUFFERS
             {
                 self.spare.push(buffer);
@@ -89,15 +88,15 @@ impl Loopback {
         batch > 0
     }
 
-    /// One step of the first transfer.
+    /// Makes one step of the first transfer.
     #[inline(never)]
     fn transfer(&mut self, sink: &mut impl Sink) -> bool {
         let Some(first) = self.transfers.front_mut() else { return false };
         self.bounce.resize(BOUNCE_BYTES, 0);
         let mut moved = 0;
         if first.target.length() > 0 {
-            // SAFETY: `publish` and `pull` promised that the memory lives until released and
-            // pulled.
+            // SAFETY: `publish` and `pull` require that the memory of source and target stays valid
+            // until `released` and `pulled` are reported, which happens below.
             match unsafe { copy::across(&mut first.source, &mut first.target, &mut self.bounce, &mut first.held) } {
                 Some(bytes) => moved = bytes,
                 None => return false,
@@ -130,9 +129,10 @@ impl Wire for Loopback {
             return Err(NoResource);
         }
         let mut bytes = [0; SHORT_BYTES];
-        // SAFETY: the caller lends `length` readable bytes, at most SHORT_BYTES.
+        // SAFETY: `payload` is readable for `length` bytes, at most `SHORT_BYTES` (the contract of
+        // `short`), and `bytes` has room for them.
         unsafe { copy::short(payload, bytes.as_mut_ptr(), length) };
-        self.queue.push_back(Message { header: *header, length, payload: Payload::Inline(bytes) });
+        self.queue.push_back(LoopbackMessage { header: *header, length, payload: LoopbackPayload::Inline(bytes) });
         Ok(())
     }
 
@@ -156,7 +156,7 @@ impl Wire for Loopback {
         let mut buffer = self.spare.pop().unwrap_or_default();
         buffer.resize(length.max(buffer.len()), 0);
         fill(buffer.as_mut_ptr());
-        self.queue.push_back(Message { header: *header, length, payload: Payload::Stored(buffer) });
+        self.queue.push_back(LoopbackMessage { header: *header, length, payload: LoopbackPayload::Stored(buffer) });
         Ok(())
     }
 

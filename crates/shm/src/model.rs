@@ -1,9 +1,9 @@
-//! The lock-free pieces under a model checker: every interleaving of a small run, with the memory
-//! model of the language instead of this machine's. Run with `RUSTFLAGS="--cfg loom" cargo test -p
-//! towpath-shm --lib --profile quick model`.
+//! The lock-free parts under a model checker, which runs every interleaving of a small program
+//! under the memory model of the language instead of this machine's. Run with `RUSTFLAGS="--cfg
+//! loom" cargo test -p towpath-shm --lib --profile quick model`.
 //!
-//! Payload lies in checked cells, so a read that is not ordered after its write fails. Each test
-//! asserts that the branch it is about was reached.
+//! Payload is in checked cells, so a read that is not ordered after its write fails. Each test
+//! asserts that it has reached the branch that it tests.
 
 use loom::sync::Arc;
 use loom::sync::atomic::{Ordering, fence};
@@ -11,7 +11,7 @@ use loom::thread;
 use towpath_base::model::{Flags, Payload, Reached, model};
 use towpath_base::sync::{LongWords, Words};
 
-use super::board::{Memory, Rounds, Want};
+use super::board::{RoundMemory, Rounds, Want};
 use super::claims::{self, Claims};
 use super::ring::{LINE_WORDS, RingReceiver, RingSender};
 use super::slot::{SlotReceiver, SlotSender};
@@ -54,8 +54,8 @@ fn a_ring_keeps_order_and_reuses_lines_only_when_read() {
                 none.mark();
                 thread::yield_now();
             }
-            // The sender's place for the payload, as far as the receiver can know it: first in,
-            // first out.
+            // The offset that the sender chose for the payload, as far as the receiver can infer
+            // it: FIFO order.
             let place = [0, 1].into_iter().map(|step| (offset + step) % LINES).find(|at| payload.read(*at) == value);
             offset = place.expect("the payload of the entry is in the ring") + 1;
             receiver.advance(64);
@@ -96,8 +96,8 @@ fn a_slot_alternates_between_its_two_owners() {
     waited.assert("a slot that is still full");
 }
 
-/// A message and the marker go through the slot, the next messages through the ring; the ring's
-/// entry may be visible before the marker is.
+/// A message and the marker are sent through the slot, the next messages through the ring. The
+/// ring's entry may become visible before the marker.
 #[test]
 fn a_marker_keeps_the_order_between_slot_and_ring() {
     const MARKER: u32 = 99;
@@ -139,7 +139,7 @@ fn a_marker_keeps_the_order_between_slot_and_ring() {
     overtaken.assert("a ring that is filled when the marker is read");
 }
 
-/// 64-bit words of a board as the checker's atomics.
+/// The 64-bit words of a board as atomics of the checker.
 #[derive(Clone)]
 struct LongFlags(Arc<Vec<loom::sync::atomic::AtomicU64>>);
 
@@ -161,10 +161,10 @@ impl LongWords for LongFlags {
     }
 }
 
-/// Two members of a board whose lines are kept for two rounds.
+/// Two members of a board that keeps the lines of two rounds.
 fn board() -> [Rounds<LongFlags>; 2] {
     let [done, claims, wants] = [0; 3].map(|_| LongFlags::new(2));
-    let memory = Memory { done, claims, wants, lines: LongFlags::new(4) };
+    let memory = RoundMemory { done, claims, wants, lines: LongFlags::new(4) };
     [0, 1].map(|own| Rounds::new(2, own, 2, memory.clone()))
 }
 
@@ -200,15 +200,15 @@ fn a_line_of_a_board_is_written_again_only_when_all_have_read_it() {
     waited.assert("a line that is not written");
 }
 
-/// As `Board::post` and `machine::wait` do it: whoever writes the last line wakes the member that
-/// sleeps until all are written, and nobody else need.
+/// Follows `Board::post` and `machine::wait`: the member that writes the last line wakes the member
+/// that sleeps until all lines are written; no other member has to.
 #[test]
 fn whoever_writes_the_last_line_wakes_those_that_want_all() {
     let (slept, awake) = (Reached::default(), Reached::default());
     let (sleeps, stays) = (slept.clone(), awake.clone());
     model(move || {
         let [done, claims, wants] = [0; 3].map(|_| LongFlags::new(3));
-        let memory = Memory { done, claims, wants, lines: LongFlags::new(6) };
+        let memory = RoundMemory { done, claims, wants, lines: LongFlags::new(6) };
         let [first, second, mut sleeper] = [0, 1, 2].map(|own| Rounds::new(3, own, 2, memory.clone()));
         let asleep = Flags::new(1, 1);
         sleeper.commit();
@@ -272,8 +272,8 @@ fn one_member_of_a_board_does_the_common_work() {
     lost.assert("the second member claims");
 }
 
-/// Both sides copy a message of three units, twice over the same words, and both read all of it
-/// when they hold it complete.
+/// Both sides copy a message of two units, twice over the same words. Both read all of it once it
+/// is complete.
 #[test]
 fn both_sides_of_a_shared_copy_do_each_unit_once() {
     const UNITS: u32 = 2;
@@ -283,7 +283,7 @@ fn both_sides_of_a_shared_copy_do_each_unit_once() {
         let words = LongFlags::new(claims::WORDS);
         let payloads = [Payload::new(UNITS as usize), Payload::new(UNITS as usize)];
         let (sender_words, into) = (words.clone(), payloads.clone());
-        // How the receiver hears of a message: two slots, so that the second announcement may wait
+        // How the receiver learns of a message: two slots, so that the second announcement may wait
         // there.
         let announced = LongFlags::new(2);
         let (announce, by_both, by_one) = (announced.clone(), by_both.clone(), by_one.clone());
@@ -306,7 +306,7 @@ fn both_sides_of_a_shared_copy_do_each_unit_once() {
                 while !side.is_complete() {
                     thread::yield_now();
                 }
-                // The memory is free again: reading it must not race with the other side's work.
+                // The source may be reused now: reading must not race with the other side's copies.
                 (0..UNITS).for_each(|unit| assert_eq!(payload.read(unit as usize), unit + 1));
             }
         });
@@ -335,8 +335,8 @@ fn both_sides_of_a_shared_copy_do_each_unit_once() {
     later.assert("a sender that is at its next message when the receiver looks");
 }
 
-/// The receiver claims a unit that it cannot copy and gives it back; the sender, which may have
-/// found nothing left, does it.
+/// The receiver claims a unit that it cannot copy and gives it back. The sender, which may have
+/// found no unit left, copies it.
 #[test]
 fn a_unit_that_is_given_back_is_copied_by_the_other_side() {
     let waited = Reached::default();
@@ -374,7 +374,7 @@ fn a_unit_that_is_given_back_is_copied_by_the_other_side() {
     waited.assert("a sender that finds nothing left");
 }
 
-/// A message in two parts, whose receiver copies the first before the second is there.
+/// A message in two parts, whose receiver copies the first before the second has arrived.
 #[test]
 fn parts_are_read_only_when_they_are_there() {
     let waited = Reached::default();

@@ -1,10 +1,10 @@
-//! The sending side of large messages: regions that are published, and their way into a window.
+//! The sending side of large messages: published regions and their copies into windows.
 //!
-//! A region gets one of the sender's own windows if one is free and is filled at once, before
-//! anybody asks: the announcement then says where, and the receiver needs no word to the sender.
-//! Without a free window the region waits until its receiver names one of *its* windows. A region
-//! in a heap needs no window: its receiver copies it from there, and the sender helps where it can
-//! reach the target.
+//! If one of the sender's own windows is free, a region gets it and is copied into it at once,
+//! before the receiver asks. The announcement then names the window, and the receiver need not send
+//! anything back. Without a free window the region waits until its receiver names one of *its*
+//! windows. A region in a heap needs no window: its receiver copies it directly, and the sender
+//! helps if it can reach the target.
 
 use towpath_base::sync::MappedLongWords;
 use towpath_base::transfer::{CopyAcross, Layout, Source, Step, Strides};
@@ -12,32 +12,34 @@ use towpath_base::transfer::{CopyAcross, Layout, Source, Step, Strides};
 use super::claims::{Claims, MOST_UNITS};
 use super::layout::OUT_WINDOWS;
 use super::segment::Segment;
-use super::share::{DIRECT_AT_LEAST, InHeap, Lines, Place, SHARED_AT_LEAST, Shares, copy_unit, direct_unit};
-use super::window::{Shape, Window, WindowId, resting_count};
+use super::share::{
+    DIRECT_AT_LEAST, InHeap, MessagePlace, SHARED_AT_LEAST, ShareLines, Shares, copy_unit, direct_unit,
+};
+use super::window::{Window, WindowId, WindowShape, resting_count};
 use crate::stores::Stores;
 use towpath_transport::RegionKey;
 use towpath_transport::regions::{Published, Regions};
 
-/// How far one call came.
+/// How far a transfer got in one call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Advance {
-    /// Nothing could move.
+    /// Nothing could be copied.
     Nothing,
-    /// Something moved.
+    /// Something was copied.
     Some,
-    /// The transfer is complete, and the other side may wait for the last of it.
+    /// The transfer is complete, and the other side may be waiting for its end.
     Done,
-    /// The transfer is complete, and the other side waits for nothing: it need not be woken.
+    /// The transfer is complete, and the other side does not wait for it: it need not be woken.
     Over,
 }
 
 impl Advance {
-    /// True when the transfer is complete.
+    /// True if the transfer is complete.
     pub(crate) fn is_end(self) -> bool {
         matches!(self, Advance::Done | Advance::Over)
     }
 
-    /// The end of a transfer after this.
+    /// The final state of a transfer after this step.
     fn end(self) -> Advance {
         if self == Advance::Nothing { Advance::Over } else { Advance::Done }
     }
@@ -45,22 +47,22 @@ impl Advance {
 
 const NOTHING: Source = Source::Bytes { pointer: std::ptr::null(), length: 0 };
 
-/// Where a region's key says that its bytes are: length, the sender's window and its shape if it
-/// has one, and the number of the lines if the receiver may copy too. Lines and no window: the
-/// bytes are in a heap.
+/// Where a region's bytes are, as encoded in its key: the length, the sender's window and its shape
+/// if it has one, and the number of the lines if the receiver may copy too. Lines without a window:
+/// the bytes are in a heap.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Whereabouts {
+pub(crate) struct RegionDescriptor {
     pub(crate) length: u64,
-    pub(crate) window: Option<(u32, Shape)>,
+    pub(crate) window: Option<(u32, WindowShape)>,
     pub(crate) share: Option<u32>,
 }
 
 const LENGTH_BITS: u32 = 48;
-/// Bits of the number of a window, of that of its shape; those of the lines' number follow.
+/// Bits of the number of a window and of that of its shape; those of the lines' number follow.
 const WINDOW_BITS: u32 = 3;
 const SHAPE_BITS: u32 = 6;
 
-impl Whereabouts {
+impl RegionDescriptor {
     pub(crate) fn encode(self) -> u64 {
         let window =
             self.window.map_or(0, |(index, shape)| u64::from(index + 1) | u64::from(shape.number()) << WINDOW_BITS);
@@ -68,29 +70,29 @@ impl Whereabouts {
         self.length | (window | share << (WINDOW_BITS + SHAPE_BITS)) << LENGTH_BITS
     }
 
-    pub(crate) fn decode(word: u64) -> Whereabouts {
+    pub(crate) fn decode(word: u64) -> RegionDescriptor {
         let place = word >> LENGTH_BITS;
         let bits = |from: u32, count: u32| (place >> from) as u32 & ((1 << count) - 1);
         let (index, shape) = (bits(0, WINDOW_BITS), bits(WINDOW_BITS, SHAPE_BITS));
         let share = (place >> (WINDOW_BITS + SHAPE_BITS)) as u32;
-        Whereabouts {
+        RegionDescriptor {
             length: word & ((1 << LENGTH_BITS) - 1),
-            window: (index > 0).then(|| (index - 1, Shape::from_number(shape))),
+            window: (index > 0).then(|| (index - 1, WindowShape::from_number(shape))),
             share: share.checked_sub(1),
         }
     }
 }
 
-/// A message on its way into a window.
+/// A message that is being copied into a window.
 struct Filling {
     source: Source,
     remaining: usize,
     window: Window,
     filled: u32,
-    /// What the sender knows of the receiver's count.
+    /// The receiver's count as last read by the sender.
     drained: u32,
     ended: bool,
-    /// Set where the receiver may read chunks from the end by itself.
+    /// Set if the receiver may claim and read chunks from the end itself.
     share: Option<(u32, Claims<MappedLongWords>)>,
 }
 
@@ -101,7 +103,7 @@ impl Filling {
         Filling { source, remaining, window, filled: start, drained: start, ended: false, share: None }
     }
 
-    /// Fills every free chunk. Done when all is filled and the receiver has begun to drain.
+    /// Fills every free chunk. Complete when all is filled and the receiver has begun to drain.
     fn step(&mut self, segment: &Segment, reader: u32, stores: &mut Stores) -> Advance {
         let mut advance = Advance::Nothing;
         let chunks = self.window.shape().chunks();
@@ -115,13 +117,13 @@ impl Filling {
             if let Some((_, claims)) = &self.share
                 && claims.claim().is_none()
             {
-                // The receiver has taken the rest; it may still give some of it back.
+                // The receiver has claimed the rest. It may still give some of it back.
                 return if self.others_are_copied() { advance.end() } else { advance };
             }
             let capacity = self.window.shape().chunk_bytes().min(self.remaining);
             let place = self.window.chunk(segment, self.filled);
-            // SAFETY: the chunk is ours until counted, and `publish` promised that the source
-            // lives.
+            // SAFETY: the receiver does not access a free chunk before it is counted, and the chunk
+            // has room for `capacity` bytes. `publish` requires that the source stays valid.
             let Step::Done(bytes) = (unsafe { stores.fill(reader as usize, &mut self.source, place, capacity) }) else {
                 return advance;
             };
@@ -134,13 +136,13 @@ impl Filling {
         if self.has_begun() { advance.end() } else { advance }
     }
 
-    /// True when the receiver has read what it has taken.
+    /// True if the receiver has copied all chunks that it has claimed.
     fn others_are_copied(&self) -> bool {
         let taken = |claims: &Claims<_>| claims.taken().is_none_or(|(_, back)| claims.other_has_copied(back));
         self.share.as_ref().is_none_or(|(_, claims)| taken(claims))
     }
 
-    /// True when the receiver has drained or read something.
+    /// True if the receiver has drained or claimed anything.
     fn has_begun(&mut self) -> bool {
         if self.drained == self.window.start() {
             self.drained = self.window.drained();
@@ -150,24 +152,25 @@ impl Filling {
     }
 }
 
-/// A message out of a heap: its receiver copies it, and so does this side where the receiver's
-/// memory is in a heap too.
-struct Direct {
-    /// For a receiver that cannot reach the heap.
+/// A message in a heap. Its receiver copies it, and so does this side if the receiver's memory is
+/// in a heap too.
+struct HeapPush {
+    /// Kept for a receiver that cannot reach the heap.
     source: Source,
     from: Layout,
-    lines: Lines,
+    lines: ShareLines,
     index: u32,
     claims: Claims<MappedLongWords>,
     joined: bool,
-    /// Where it goes, and how many bytes are wanted; `None` where only the receiver can write.
+    /// The target and the number of bytes wanted; `None` if only the receiver can write to the
+    /// target.
     target: Option<(Layout, usize)>,
 }
 
-/// Units that one step copies at most, so that other messages move too.
+/// Maximum number of units that one step copies, so that other messages make progress too.
 pub(super) const UNITS_OF_A_STEP: u32 = 8;
 
-impl Direct {
+impl HeapPush {
     fn step(&mut self, segment: &Segment, across: Option<CopyAcross>) -> Advance {
         if !self.joined && !self.join(segment, across.is_some()) {
             return Advance::Nothing;
@@ -176,8 +179,9 @@ impl Direct {
         if let Some((target, wanted)) = &self.target {
             for _ in 0..UNITS_OF_A_STEP {
                 let Some(number) = self.claims.claim() else { break };
-                // SAFETY: the unit is claimed; both sides keep source and target until all is
-                // copied.
+                // SAFETY: this side has claimed the unit, so the other one does not copy it. Source
+                // and target stay valid until all units are copied. `target` is only set if both
+                // are contiguous or `across` is set.
                 unsafe { copy_unit(&self.from, target, number, *wanted, across) };
                 self.claims.finish();
                 advance = Advance::Some;
@@ -186,8 +190,8 @@ impl Direct {
         if self.claims.is_complete() { advance.end() } else { advance }
     }
 
-    /// Learns where the bytes go, once the receiver has begun; strides are followed where they can
-    /// be.
+    /// Reads the location of the target once the receiver has joined. Strided targets are only used
+    /// if `follows`.
     #[cold]
     fn join(&mut self, segment: &Segment, follows: bool) -> bool {
         self.joined = self.claims.is_joined();
@@ -207,34 +211,35 @@ impl Direct {
     }
 }
 
-// SAFETY: the pointers are those of the message's source and target, see `Source` and `Target`.
-unsafe impl Send for Direct {}
+// SAFETY: the pointers are those of the message's source and target, which are only accessed under
+// the lane's lock.
+unsafe impl Send for HeapPush {}
 
-enum Work {
+enum PushWork {
     Filling(Filling),
-    Direct(Box<Direct>),
+    Direct(Box<HeapPush>),
 }
 
-/// A published region that has begun its way.
+/// A published region whose transfer has started.
 struct Push {
     to: u32,
-    /// Name of the region while it can be withdrawn or released unread; what to report.
+    /// Name and token of the region, while it can be withdrawn or released unread.
     region: Option<(u64, u64)>,
-    work: Work,
+    work: PushWork,
 }
 
 impl Push {
     fn step(&mut self, segment: &Segment, across: Option<CopyAcross>, stores: &mut Stores) -> Advance {
         match &mut self.work {
-            Work::Filling(filling) => filling.step(segment, self.to, stores),
-            Work::Direct(direct) => direct.step(segment, across),
+            PushWork::Filling(filling) => filling.step(segment, self.to, stores),
+            PushWork::Direct(direct) => direct.step(segment, across),
         }
     }
 
     fn has_begun(&mut self) -> bool {
         match &mut self.work {
-            Work::Filling(filling) => filling.has_begun(),
-            Work::Direct(direct) => direct.claims.is_joined(),
+            PushWork::Filling(filling) => filling.has_begun(),
+            PushWork::Direct(direct) => direct.claims.is_joined(),
         }
     }
 
@@ -248,12 +253,13 @@ pub(crate) struct Pushes {
     own: u32,
     regions: Regions,
     running: Vec<Push>,
-    /// Which own windows a push holds.
+    /// True for each own window that a push holds.
     held: [bool; OUT_WINDOWS],
-    /// Bytes of each own window whose pages are provided.
+    /// Bytes of each own window whose pages are populated.
     provided: [usize; OUT_WINDOWS],
     shares: Shares,
-    /// Copies from strides to strides; without it, only rows are copied without a window.
+    /// Copies between strided layouts. Without it, only contiguous messages are copied without a
+    /// window.
     across: Option<CopyAcross>,
 }
 
@@ -270,7 +276,7 @@ impl Pushes {
         }
     }
 
-    /// What copies from strides to strides.
+    /// Sets the function that copies between strided layouts.
     pub(crate) fn set_across(&mut self, across: CopyAcross) {
         self.across = Some(across);
     }
@@ -279,13 +285,13 @@ impl Pushes {
         self.running.is_empty() && self.regions.is_empty()
     }
 
-    /// True when steps have something to do.
+    /// True if there are no steps to make.
     #[inline]
     pub(crate) fn is_idle(&self) -> bool {
         self.running.is_empty()
     }
 
-    /// Makes a region available.
+    /// Publishes a region.
     pub(crate) fn publish(&mut self, segment: &Segment, to: u32, token: u64, source: Source) -> RegionKey {
         let length = source.length();
         let source = match self.publish_direct(segment, to, token, source) {
@@ -293,7 +299,7 @@ impl Pushes {
             Err(source) => source,
         };
         let window = if length > 0 { self.take_window(segment, length) } else { None };
-        let mut place = Whereabouts {
+        let mut place = RegionDescriptor {
             length: length as u64,
             window: window.as_ref().map(|w| (w.id.index, w.shape())),
             share: None,
@@ -305,26 +311,27 @@ impl Pushes {
         let name = self.regions.publish(Published { to, token, source: NOTHING });
         let share = self.share(segment, &source, window.shape());
         place.share = share.as_ref().map(|(index, _)| *index);
-        let work = Work::Filling(Filling { share, ..Filling::new(source, length, window) });
+        let work = PushWork::Filling(Filling { share, ..Filling::new(source, length, window) });
         self.running.push(Push { to, region: Some((name, token)), work });
         RegionKey([name, place.encode()])
     }
 
-    /// Makes a region available that lies in a heap; gives it back where another way is better.
+    /// Publishes a region that is in a heap; gives the source back if another method is better.
     fn publish_direct(&mut self, segment: &Segment, to: u32, token: u64, source: Source) -> Result<RegionKey, Source> {
         let length = source.length();
         let Some((from, heap)) = self.reachable(segment, &source) else { return Err(source) };
-        let place = Place { address: from.lowest as u64, heap: Some(heap) };
+        let place = MessagePlace { address: from.lowest as u64, heap: Some(heap) };
         let Some((index, claims)) = self.shares.open(segment, self.own < to, place) else { return Err(source) };
-        let lines = Lines::new(segment, self.own, index);
+        let lines = ShareLines::new(segment, self.own, index);
         let name = self.regions.publish(Published { to, token, source: NOTHING });
-        let direct = Direct { source, from, lines, index, claims, joined: false, target: None };
-        self.running.push(Push { to, region: Some((name, token)), work: Work::Direct(Box::new(direct)) });
-        let place = Whereabouts { length: length as u64, window: None, share: Some(index) };
+        let direct = HeapPush { source, from, lines, index, claims, joined: false, target: None };
+        self.running.push(Push { to, region: Some((name, token)), work: PushWork::Direct(Box::new(direct)) });
+        let place = RegionDescriptor { length: length as u64, window: None, share: Some(index) };
         Ok(RegionKey([name, place.encode()]))
     }
 
-    /// Where a message is that is worth a copy without a window, and that its receiver can reach.
+    /// The location of a message that is worth a copy without a window and that its receiver can
+    /// reach.
     fn reachable(&self, segment: &Segment, source: &Source) -> Option<(Layout, InHeap)> {
         if source.length() < DIRECT_AT_LEAST {
             return None;
@@ -333,19 +340,26 @@ impl Pushes {
         Some((from, InHeap::of(segment, &from)?))
     }
 
-    /// Lines through which the receiver may take chunks of a message that goes through a window.
-    fn share(&mut self, segment: &Segment, source: &Source, shape: Shape) -> Option<(u32, Claims<MappedLongWords>)> {
+    /// Opens lines by which the receiver can claim chunks of a message that is sent through a
+    /// window.
+    fn share(
+        &mut self,
+        segment: &Segment,
+        source: &Source,
+        shape: WindowShape,
+    ) -> Option<(u32, Claims<MappedLongWords>)> {
         let &Source::Bytes { pointer, length } = source else { return None };
         let units = length.div_ceil(shape.chunk_bytes());
         if length < SHARED_AT_LEAST || units > MOST_UNITS {
             return None;
         }
-        let (index, mut claims) = self.shares.open(segment, true, Place { address: pointer as u64, heap: None })?;
+        let (index, mut claims) =
+            self.shares.open(segment, true, MessagePlace { address: pointer as u64, heap: None })?;
         claims.set_units(units as u32);
         Some((index, claims))
     }
 
-    /// One of the own windows for a message of `length` bytes.
+    /// Takes one of the own windows for a message of `length` bytes.
     fn take_window(&mut self, segment: &Segment, length: usize) -> Option<Window> {
         for index in 0..OUT_WINDOWS {
             let id = WindowId { owner: self.own, index: index as u32 };
@@ -360,7 +374,7 @@ impl Pushes {
         None
     }
 
-    /// Takes a region back; false when its receiver has begun.
+    /// Withdraws a region; false if its receiver has begun to pull it.
     pub(crate) fn withdraw(&mut self, name: u64) -> bool {
         let Some(index) = self.running.iter().position(|push| push.is_named(name)) else {
             return self.regions.take(name).is_some();
@@ -372,7 +386,7 @@ impl Pushes {
         true
     }
 
-    /// The receiver does not want a region: what to report.
+    /// The receiver does not want a region. Returns the token to report.
     pub(crate) fn released(&mut self, name: u64) -> Option<u64> {
         let running = self.running.iter().position(|push| push.is_named(name));
         match running {
@@ -381,15 +395,15 @@ impl Pushes {
         }
     }
 
-    /// The receiver names a window of its own for a region. One that was withdrawn is sent as
-    /// nothing.
+    /// The receiver names a window of its own for a region. A region that was withdrawn is sent as
+    /// an empty message.
     pub(crate) fn serve(&mut self, to: u32, name: u64, length: u64, window: Window) {
         let length = usize::try_from(length).unwrap_or(usize::MAX);
         if let Some(source) = self.leave_heap(name) {
             self.running.push(Push {
                 to,
                 region: self.regions.take(name).map(|region| (name, region.token)),
-                work: Work::Filling(Filling::new(source, length, window)),
+                work: PushWork::Filling(Filling::new(source, length, window)),
             });
             return;
         }
@@ -397,20 +411,20 @@ impl Pushes {
             Some(region) => (Some((name, region.token)), region.source),
             None => (None, NOTHING),
         };
-        self.running.push(Push { to, region, work: Work::Filling(Filling::new(source, length, window)) });
+        self.running.push(Push { to, region, work: PushWork::Filling(Filling::new(source, length, window)) });
     }
 
-    /// The source of a message in a heap that its receiver cannot reach.
+    /// Removes a message in a heap that its receiver cannot reach, and returns its source.
     fn leave_heap(&mut self, name: u64) -> Option<Source> {
-        let is_it = |push: &Push| push.is_named(name) && matches!(push.work, Work::Direct(_));
+        let is_it = |push: &Push| push.is_named(name) && matches!(push.work, PushWork::Direct(_));
         let index = self.running.iter().position(is_it)?;
-        let Work::Direct(direct) = self.running.swap_remove(index).work else { return None };
+        let PushWork::Direct(direct) = self.running.swap_remove(index).work else { return None };
         self.shares.close(direct.index);
         Some(direct.source)
     }
 
-    /// One step of push `index`, which is gone when the answer is `Done`. Says for whom, how far,
-    /// and what to report.
+    /// Makes one step of push `index`, which is removed if the transfer is complete. Returns the
+    /// peer, the progress, and the token to report.
     pub(crate) fn step(&mut self, segment: &Segment, index: usize, stores: &mut Stores) -> (u32, Advance, Option<u64>) {
         let push = &mut self.running[index];
         let (to, advance) = (push.to, push.step(segment, self.across, stores));
@@ -422,7 +436,7 @@ impl Pushes {
         self.running.len()
     }
 
-    /// Everything for one peer ends, unreported.
+    /// Ends all transfers to one peer without a report.
     pub(crate) fn bury(&mut self, peer: u32) {
         while let Some(index) = self.running.iter().position(|push| push.to == peer) {
             self.abandon(index);
@@ -430,9 +444,9 @@ impl Pushes {
         self.regions.take_all_of(peer);
     }
 
-    /// Ends a push whose receiver will not drain it, and frees the window where it is our own.
+    /// Ends a push whose receiver will not drain it, and frees the window if it is an own one.
     fn abandon(&mut self, index: usize) -> Option<u64> {
-        if let Work::Filling(filling) = &self.running[index].work
+        if let PushWork::Filling(filling) = &self.running[index].work
             && filling.window.id.owner == self.own
         {
             filling.window.drain(filling.filled);
@@ -443,7 +457,7 @@ impl Pushes {
     fn end(&mut self, index: usize) -> Option<u64> {
         let push = self.running.swap_remove(index);
         match push.work {
-            Work::Filling(filling) => {
+            PushWork::Filling(filling) => {
                 if filling.window.id.owner == self.own {
                     self.held[filling.window.id.index as usize] = false;
                 }
@@ -451,7 +465,7 @@ impl Pushes {
                     self.shares.close(share);
                 }
             }
-            Work::Direct(direct) => self.shares.close(direct.index),
+            PushWork::Direct(direct) => self.shares.close(direct.index),
         }
         let (name, token) = push.region?;
         self.regions.take(name);
@@ -468,11 +482,11 @@ mod tests {
     #[test]
     fn whereabouts_survive_their_journey() {
         let last = Some(SHARES as u32 - 1);
-        let shape = |length| Shape::of(length, Walk::from_number(MOST_DOUBLINGS));
-        for window in [None, Some((0, Shape::SMALL)), Some((3, shape(1 << 30)))] {
+        let shape = |length| WindowShape::of(length, Walk::from_number(MOST_DOUBLINGS));
+        for window in [None, Some((0, WindowShape::SMALL)), Some((3, shape(1 << 30)))] {
             for share in [None, Some(0), last] {
-                let place = Whereabouts { length: (1 << LENGTH_BITS) - 1, window, share };
-                assert_eq!(Whereabouts::decode(place.encode()), place);
+                let place = RegionDescriptor { length: (1 << LENGTH_BITS) - 1, window, share };
+                assert_eq!(RegionDescriptor::decode(place.encode()), place);
             }
         }
     }

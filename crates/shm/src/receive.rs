@@ -1,13 +1,12 @@
-//! The receiving half of the wire: looks at hot rings and door-bells, and acts on what the entries
-//! say.
+//! The receiving half of the wire: polls the hot rings and the doorbell, and acts on the entries.
 
 use towpath_base::sync::{MappedWords, Ordering};
 
 use super::division::RingShape;
-use super::entry::{self, ASK, Control, INLINE_AT, Kind, PARTS, Read};
-use super::grant::{Decision, Grant, Place};
+use super::entry::{self, ASK, Control, INLINE_AT, Kind, PARTS, ReadLine};
+use super::grant::{Grant, Place, ReceiverGrantState};
 use super::layout::LINE;
-use super::pull::Begun;
+use super::pull::PullStarted;
 use super::ring::{LINE_WORDS, RingReceiver};
 use super::segment::Segment;
 use super::slot::SlotReceiver;
@@ -18,41 +17,42 @@ use crate::arriving::Arriving;
 use towpath_transport::ahead::PrefetchHint;
 use towpath_transport::{Header, Sink};
 
-/// With more rings than these no payload is prefetched: it would fill the first-level cache.
+/// With more rings than this, no payload is prefetched: it would fill the first-level cache.
 const FEW: usize = 8;
 const _: () = assert!(IN_RING <= PrefetchHint::MOST);
-/// Entries taken from one ring before the next one is looked at.
+/// Entries taken from one ring before the next one is polled.
 const BATCH: usize = 32;
 
-/// The stream from one local rank, as its receiver sees it.
-pub(super) struct Incoming {
+/// The stream from one local rank, as seen by its receiver.
+pub(super) struct IncomingStream {
     slot: SlotReceiver<MappedWords>,
     slot_line: *const u8,
-    pub(super) decision: Decision,
+    pub(super) decision: ReceiverGrantState,
 }
 
-impl Incoming {
-    pub(super) fn new(segment: &Segment, from: usize) -> Incoming {
+impl IncomingStream {
+    pub(super) fn new(segment: &Segment, from: usize) -> IncomingStream {
         let slot_at = segment.layout().slot(segment.own_rank(), from);
-        Incoming {
-            // SAFETY: the wire holds the segment and drops this before.
+        IncomingStream {
+            // SAFETY: the slot is in the segment and line-aligned. The wire holds the segment and
+            // drops this stream before it.
             slot: SlotReceiver::new(unsafe { segment.words(slot_at, LINE_WORDS) }),
             slot_line: segment.at(slot_at),
-            decision: Decision::default(),
+            decision: ReceiverGrantState::default(),
         }
     }
 }
 
-/// What is left to do once an entry is consumed.
-enum Taken {
-    /// Nothing; so many payload bytes, of the ring or staged, are free.
+/// What remains to be done once an entry is consumed.
+enum EntryOutcome {
+    /// Nothing more. This many payload bytes, in the ring or staged, can be freed.
     Entry(usize),
-    /// The stream moves to the place granted with this epoch.
+    /// The stream moves to the place that was granted with this epoch.
     Marker(u64),
 }
 
 impl Shm {
-    /// Takes what has arrived.
+    /// Takes everything that has arrived.
     #[inline]
     pub(super) fn receive(&mut self, sink: &mut impl Sink) -> bool {
         let mut moved = false;
@@ -62,8 +62,8 @@ impl Shm {
             index += 1;
         }
         for word in 0..self.doorbell_words {
-            // SAFETY: the control page lies in the segment, which the wire holds; there are as many
-            // words as that.
+            // SAFETY: the doorbell of the own control page has `doorbell_words` words, and the wire
+            // holds the segment that the page is in.
             let bits = unsafe { (*self.doorbell.add(word)).load(Ordering::Relaxed) };
             if bits != 0 {
                 moved |= self.answer_doorbell(word, sink);
@@ -90,12 +90,14 @@ impl Shm {
             moved = true;
             let from = ring.from as usize;
             let line = ring.lines.wrapping_add(line * LINE);
-            // SAFETY: the line is full and ours until `advance`.
+            // SAFETY: `ready` returned this line, so it is full, and it is not given back before
+            // `advance`.
             let taken = unsafe { self.take_entry(from, line, sink) };
             match taken {
-                Taken::Entry(bytes) => {
+                EntryOutcome::Entry(bytes) => {
                     if (1..=IN_RING).contains(&bytes) {
-                        // SAFETY: as above; the payload lies in the ring.
+                        // SAFETY: the line is full until `advance`. Its payload is outside the
+                        // line, so it names a stored payload.
                         let (offset, _) = unsafe { entry::read_stored(line) };
                         let (payload, taken) = (self.segment.at(offset), bytes.next_multiple_of(LINE));
                         self.hot[index].hint = PrefetchHint::new(payload.wrapping_add(taken), bytes);
@@ -104,7 +106,7 @@ impl Shm {
                         self.outgoing[from].notify();
                     }
                 }
-                Taken::Marker(epoch) => {
+                EntryOutcome::Marker(epoch) => {
                     self.move_stream(from, epoch);
                     return true;
                 }
@@ -113,7 +115,7 @@ impl Shm {
         moved
     }
 
-    /// Looks at the slots whose bits are set in one word of the door-bell.
+    /// Polls the slots whose bits are set in one word of the doorbell.
     #[cold]
     fn answer_doorbell(&mut self, word: usize, sink: &mut impl Sink) -> bool {
         let mut bits = self.segment.own_control().doorbell[word].swap(0, Ordering::AcqRel);
@@ -121,18 +123,18 @@ impl Shm {
         while bits != 0 {
             let from = word * 64 + bits.trailing_zeros() as usize;
             bits &= bits - 1;
-            // What stands in the slot while the stream is still read from a ring comes behind the
+            // While the stream is still read from a ring, an entry in the slot comes after the
             // ring's marker.
             let in_slot = from < self.peers.len() && self.incoming[from].decision.current().is_none();
             if in_slot && self.incoming[from].slot.is_full() {
                 moved = true;
                 let line = self.incoming[from].slot_line;
-                // SAFETY: the slot is full and ours until `advance`.
+                // SAFETY: `is_full` returned true, and the slot is not given back before `advance`.
                 let taken = unsafe { self.take_entry(from, line, sink) };
                 self.incoming[from].slot.advance();
-                // The sender may sleep until its slot is free.
+                // The sender may be asleep until its slot is free.
                 self.outgoing[from].notify();
-                if let Taken::Marker(epoch) = taken {
+                if let EntryOutcome::Marker(epoch) = taken {
                     self.move_stream(from, epoch);
                 }
             }
@@ -143,69 +145,79 @@ impl Shm {
     /// Acts on one entry.
     ///
     /// # Safety
-    /// `line` must be full and not be given back before this returns.
+    /// `line` must be full (its flag read with acquire ordering) and must not be given back before
+    /// this returns.
     #[inline(always)]
-    unsafe fn take_entry(&mut self, from: usize, line: *const u8, sink: &mut impl Sink) -> Taken {
-        // SAFETY: the caller vouches for the line.
+    unsafe fn take_entry(&mut self, from: usize, line: *const u8, sink: &mut impl Sink) -> EntryOutcome {
+        // SAFETY: `line` is full and not given back (this function's contract).
         let read = unsafe { entry::read(line) };
         let peer = self.peers[from];
         if read.bits() & ASK != 0 {
             self.answer_question(from);
         }
-        // One call for both kinds of message, so that the sink's code is here only once.
-        // SAFETY: as above.
+        // One call for both kinds of message, so that the sink's code is inlined only once.
+        // SAFETY: `line` is full and not given back (this function's contract); `read` was read
+        // from it.
         let Some((payload, length, stored)) = (unsafe { self.payload(line, &read) }) else {
             if read.bits() & PARTS != 0 {
-                // SAFETY: as above.
+                // SAFETY: `line` is full and not given back (this function's contract), and its
+                // bits say that it starts a message in parts.
                 return unsafe { self.take_parts(from, line, &read.header(), sink) };
             }
-            // SAFETY: as above.
+            // SAFETY: `line` is full and not given back (this function's contract).
             let extra = unsafe { entry::read_extra(line) };
             return self.obey(from, read.kind(), read.header().words, extra, sink);
         };
         sink.arrived(peer, &read.header(), payload, length);
-        Taken::Entry(stored)
+        EntryOutcome::Entry(stored)
     }
 
-    /// The payload of an entry, its length and how many bytes of it lie outside the line; `None`
+    /// The payload of an entry, its length, and how many bytes of it are outside the line. `None`
     /// for a control entry and for a message in parts.
     ///
     /// # Safety
-    /// As [`Shm::take_entry`]; `read` is what the line says.
+    /// `line` must be full and must not be given back; `read` must have been read from it.
     #[inline(always)]
-    pub(super) unsafe fn payload(&self, line: *const u8, read: &Read) -> Option<(*const u8, usize, usize)> {
+    pub(super) unsafe fn payload(&self, line: *const u8, read: &ReadLine) -> Option<(*const u8, usize, usize)> {
         if read.kind() == Kind::Inline as u8 {
             return Some((line.wrapping_add(INLINE_AT), read.inline(), 0));
         }
         if read.kind() != Kind::Stored as u8 || read.bits() & PARTS != 0 {
             return None;
         }
-        // SAFETY: handed through.
+        // SAFETY: `line` is full and not given back (this function's contract).
         let (offset, length) = unsafe { entry::read_stored(line) };
         Some((self.segment.at(offset).cast_const(), length, length))
     }
 
-    /// Acts on a message in parts; the entries of the other parts say nothing more.
+    /// Acts on a message in parts. The entries of its other parts carry no further information.
     ///
     /// # Safety
-    /// As [`Shm::take_entry`].
+    /// `line` must be full, must not be given back before this returns, and must hold an entry with
+    /// [`PARTS`] set.
     #[inline(never)]
-    unsafe fn take_parts(&mut self, from: usize, line: *const u8, header: &Header, sink: &mut impl Sink) -> Taken {
-        // SAFETY: handed through.
+    unsafe fn take_parts(
+        &mut self,
+        from: usize,
+        line: *const u8,
+        header: &Header,
+        sink: &mut impl Sink,
+    ) -> EntryOutcome {
+        // SAFETY: `line` is full and not given back (this function's contract).
         let (offset, length) = unsafe { entry::read_stored(line) };
         let pointer = self.segment.at(offset).cast_const();
         let ring = self.hot.iter().find(|ring| ring.from as usize == from);
         let follower = ring.expect("only rings carry messages in parts").receiver.follower();
         sink.arriving(self.peers[from], header, Arriving { pointer, length, follower });
-        Taken::Entry(length)
+        EntryOutcome::Entry(length)
     }
 
     /// Acts on a control entry.
     #[cold]
     #[inline(never)]
-    fn obey(&mut self, from: usize, kind: u8, words: [u64; 2], extra: u64, sink: &mut impl Sink) -> Taken {
+    fn obey(&mut self, from: usize, kind: u8, words: [u64; 2], extra: u64, sink: &mut impl Sink) -> EntryOutcome {
         match kind {
-            kind if kind == Kind::Marker as u8 => return Taken::Marker(words[0]),
+            kind if kind == Kind::Marker as u8 => return EntryOutcome::Marker(words[0]),
             kind if kind == Kind::Grant as u8 => self.granted(from, Grant::decode(words, extra)),
             kind if kind == Kind::Refuse as u8 => self.refused(from),
             kind if kind == Kind::Pull as u8 => self.serve(from, words[0], words[1], extra),
@@ -217,17 +229,17 @@ impl Shm {
             }
             unknown => panic!("local rank {from} wrote an entry of unknown kind {unknown}: the segment is damaged"),
         }
-        Taken::Entry(0)
+        EntryOutcome::Entry(0)
     }
 
     /// The peer wants a region in one of its windows.
     fn serve(&mut self, to: usize, name: u64, length: u64, extra: u64) {
-        let (index, shape, start) = Begun::decode(extra);
+        let (index, shape, start) = PullStarted::decode(extra);
         let window = Window::new(&self.segment, WindowId { owner: to as u32, index }, shape, start);
         self.pushes.serve(to as u32, name, length, window);
     }
 
-    /// The peer asks for a ring for its stream to us.
+    /// The peer asks for a ring for its stream to this process.
     #[cold]
     #[inline(never)]
     fn answer_question(&mut self, from: usize) {
@@ -251,12 +263,14 @@ impl Shm {
         self.post_control(from, Control { kind: Kind::Grant, words, extra });
     }
 
-    /// The old place of a stream is read to its end.
+    /// The old place of a stream is read to its end: continues with the new one.
     fn move_stream(&mut self, from: usize, epoch: u64) {
         let moved = self.incoming[from].decision.marker(epoch);
         self.hot.retain(|ring| ring.from as usize != from);
         if let Some(place) = moved.to {
-            // SAFETY: the wire holds the segment and drops this before.
+            // SAFETY: the ring was allocated by this process in its own ring area, which is in the
+            // segment, with line-aligned parts. The wire holds the segment and drops the ring
+            // before it.
             let (lines, progress) = unsafe {
                 let words = self.segment.words(place.lines_at(), place.lines as usize * LINE_WORDS);
                 (words, self.segment.words(place.offset as usize, 1))
@@ -265,7 +279,7 @@ impl Shm {
             let (lines, hint) = (self.segment.at(place.lines_at()), PrefetchHint::NOTHING);
             self.hot.push(HotRing { from: from as u32, receiver, lines, seen: 0, hint });
         } else {
-            // The sender may have rung while the stream was in the ring.
+            // The sender may have rung the doorbell while the stream was in the ring.
             self.segment.own_control().doorbell[from / 64].fetch_or(1 << (from % 64), Ordering::AcqRel);
         }
         self.take_back(moved.freed);

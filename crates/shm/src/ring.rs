@@ -1,34 +1,33 @@
-//! The ring of a hot pair: many entries under way, payload in a separate row of bytes.
+//! The ring of a hot pair: many entries in flight, payload in a separate contiguous buffer.
 //!
-//! Flag of a line = its entry's number + 1, so a line of an earlier lap never looks full. The
-//! receiver says how far it is in one word on a line of its own, in batches and when it finds the
-//! ring empty. The sender allocates payload first-in first-out, knows alone where it lies, and
-//! starts again at 0 whenever everything is consumed: only what is under way is touched. No
-//! read-modify-write, no fence, no system call.
+//! The flag of a line is its entry's number + 1, so a line of an earlier lap never looks full. The
+//! receiver publishes its progress in one word on a line of its own, in batches and when it finds
+//! the ring empty. The sender allocates payload bytes in FIFO order, keeps the bookkeeping private,
+//! and restarts at offset 0 whenever everything is consumed, so only the bytes in flight are
+//! touched. No read-modify-write, no fence, no system call.
 
 use towpath_base::sync::Words;
 
 use super::layout::LINE;
 
-/// Of how many messages of more than `LONG` bytes a pair touches memory before it looks for some
-/// that is free again.
+/// A pair touches the memory of this many messages of more than `LONG` bytes before it checks for
+/// freed memory.
 const WALK: u32 = 4;
 const LONG: u32 = 8192;
 
-/// Messages up to so many bytes stay within the payload that is provided when that is at least a
-/// lap long.
+/// Messages up to this many bytes stay within the populated payload if that is at least a lap long.
 const SHORT: u32 = 2048;
 const LAP: u32 = 16 * 1024;
 
 /// Words of a line.
 pub(crate) const LINE_WORDS: usize = LINE / 4;
 
-/// Where the next entry goes.
+/// Where the next entry is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Claim {
+pub(crate) struct RingClaim {
     /// Index of the header line.
     pub(crate) line: usize,
-    /// First payload byte, counted from the ring's payload.
+    /// First payload byte, relative to the ring's payload.
     pub(crate) payload: usize,
 }
 
@@ -44,17 +43,17 @@ pub(crate) struct RingSender<W> {
 
 impl<W: Words> RingSender<W> {
     /// `lines` holds 16 words per header line, `progress` the receiver's word. `touched` bytes of
-    /// payload are provided.
+    /// payload are populated.
     pub(crate) fn new(lines: W, progress: W, count: u32, bytes: u32, touched: u32) -> RingSender<W> {
         assert!(count.is_power_of_two(), "a ring has a power of two of lines");
         let payload = PayloadRow::new(count, bytes, touched);
         RingSender { lines, progress, mask: count - 1, next: 0, consumed: 0, payload }
     }
 
-    /// A line, and `bytes` of payload (0: none); `None` when the receiver has to consume something
-    /// first.
+    /// Claims a line and `bytes` of payload (0: none); `None` if the receiver must consume
+    /// something first.
     #[inline(always)]
-    pub(crate) fn claim(&mut self, bytes: usize) -> Option<Claim> {
+    pub(crate) fn claim(&mut self, bytes: usize) -> Option<RingClaim> {
         if self.next.wrapping_sub(self.consumed) > self.mask {
             self.look();
             if self.next.wrapping_sub(self.consumed) > self.mask {
@@ -63,14 +62,14 @@ impl<W: Words> RingSender<W> {
         }
         let line = (self.next & self.mask) as usize;
         if bytes == 0 {
-            return Some(Claim { line, payload: 0 });
+            return Some(RingClaim { line, payload: 0 });
         }
         let bytes = (bytes as u32).next_multiple_of(LINE as u32);
         let walk = if bytes > LONG { WALK * bytes } else { 0 };
         let payload = match self.payload.place(bytes) {
-            // Before fresh pages are touched, see whether used ones are free again. Longer messages
-            // rather go on: a look is a line from the other core, and the lines behind have left
-            // its cache.
+            // Before touching fresh pages, check whether used ones are free again. Longer messages
+            // do not check: it costs a cache line from the other core, and the lines of the used
+            // pages have already left that core's cache.
             Some(offset) if offset + bytes <= self.payload.touched.max(walk) => offset,
             first => {
                 self.look();
@@ -78,21 +77,21 @@ impl<W: Words> RingSender<W> {
             }
         };
         self.payload.take(payload, bytes);
-        Some(Claim { line, payload: payload as usize })
+        Some(RingClaim { line, payload: payload as usize })
     }
 
-    /// How many entries were handed over, modulo the width of the word.
+    /// Number of committed entries, modulo 2^32.
     #[inline]
     pub(crate) fn committed(&self) -> u32 {
         self.next
     }
 
-    /// True when the receiver has consumed entry `number`, counted from 1 modulo the width of the
-    /// word, which was handed over.
+    /// True if the receiver has consumed entry `number`, a committed entry counted from 1, modulo
+    /// 2^32.
     #[inline]
     pub(crate) fn has_consumed(&mut self, number: u32) -> bool {
-        // No more entries are under way than there are lines, so one that lies farther back is
-        // consumed, however far.
+        // At most as many entries as there are lines are in flight, so any entry farther back is
+        // consumed.
         let behind = self.next.wrapping_sub(number);
         let is_consumed = |ring: &Self| ring.next.wrapping_sub(ring.consumed) <= behind;
         if behind <= self.mask && !is_consumed(self) {
@@ -101,12 +100,12 @@ impl<W: Words> RingSender<W> {
         behind > self.mask || is_consumed(self)
     }
 
-    /// True when the receiver has consumed an entry of this ring.
+    /// True if the receiver has consumed any entry of this ring.
     pub(crate) fn has_consumed_some(&mut self) -> bool {
         self.next != 0 && self.has_consumed(1)
     }
 
-    /// True when so many lines can be claimed.
+    /// True if this many lines can be claimed.
     #[inline]
     pub(crate) fn has_lines(&mut self, lines: u32) -> bool {
         let limit = self.mask + 1;
@@ -116,7 +115,7 @@ impl<W: Words> RingSender<W> {
         self.next.wrapping_sub(self.consumed) + lines <= limit
     }
 
-    /// Hands the claimed line, filled but for the flag, to the receiver.
+    /// Publishes the claimed line, which is complete except for the flag.
     #[inline(always)]
     pub(crate) fn commit(&mut self) {
         let line = self.next & self.mask;
@@ -125,8 +124,8 @@ impl<W: Words> RingSender<W> {
         self.lines.store_release(line as usize * LINE_WORDS, self.next);
     }
 
-    /// Payload bytes `from..to` that the claims made so far reach beyond what was provided, and
-    /// forgets about them.
+    /// Returns the payload bytes `from..to` that claims have reached beyond the populated ones,
+    /// once.
     #[inline]
     pub(crate) fn grown(&mut self) -> Option<(usize, usize)> {
         let (from, to) = (self.payload.touched, self.payload.reached);
@@ -136,7 +135,7 @@ impl<W: Words> RingSender<W> {
         })
     }
 
-    /// Fresh payload cannot be provided: gives the claim back and stays below `limit` from now on.
+    /// Payload pages cannot be populated: undoes the claim and stays below `limit` from now on.
     pub(crate) fn shrink(&mut self, limit: usize) {
         self.payload.give_back(limit as u32);
     }
@@ -151,20 +150,20 @@ impl<W: Words> RingSender<W> {
     }
 }
 
-/// First-in first-out allocation of payload bytes, private to the sender.
+/// FIFO allocator of payload bytes, private to the sender.
 struct PayloadRow {
     size: u32,
     /// Next free byte.
     head: u32,
-    /// Oldest byte in use. Where head < tail the bytes in use wrap around.
+    /// Oldest byte in use. If head < tail, the bytes in use wrap around.
     tail: u32,
     /// Head before the claim that is not committed yet.
     before: u32,
     /// Highest byte that claims have reached.
     reached: u32,
-    /// Highest byte whose page is provided.
+    /// Highest byte whose page is populated.
     touched: u32,
-    /// Head behind each line's entry.
+    /// Head after each line's entry.
     ends: Box<[u32]>,
 }
 
@@ -174,7 +173,7 @@ impl PayloadRow {
         PayloadRow { size, head: 0, tail: 0, before: 0, reached: 0, touched, ends }
     }
 
-    /// Where `bytes` in a row are free.
+    /// Offset of `bytes` free contiguous bytes.
     #[inline]
     fn place(&self, bytes: u32) -> Option<u32> {
         if self.head >= self.tail {
@@ -186,9 +185,9 @@ impl PayloadRow {
         (self.head + bytes < self.tail).then_some(self.head)
     }
 
-    /// As [`PayloadRow::place`], for who has just looked what is free: a short message begins the
-    /// next lap rather than to touch fresh pages, once a lap is long enough that a look for each
-    /// costs little.
+    /// Like [`PayloadRow::place`], just after the receiver's progress was read. A short message
+    /// starts the next lap instead of touching fresh pages, once a lap is so long that a check per
+    /// lap costs little.
     fn place_again(&self, bytes: u32) -> Option<u32> {
         let place = self.place(bytes);
         let is_fresh = place.is_some_and(|offset| offset + bytes > self.touched);
@@ -231,9 +230,9 @@ pub(crate) struct RingReceiver<W> {
 }
 
 impl<W: Words> RingReceiver<W> {
-    /// As [`RingSender::new`].
+    /// Takes the same arguments as [`RingSender::new`].
     pub(crate) fn new(lines: W, progress: W, count: u32, bytes: u32, touched: u32) -> RingReceiver<W> {
-        // So that a sender that stays within a lap finds room before its end.
+        // So that a sender that stays within a lap finds room before the end of the lap.
         let bytes_per_publication = if touched >= LAP { (bytes / 4).min(touched / 2) } else { bytes / 4 };
         RingReceiver { lines, progress, mask: count - 1, next: 0, published: 0, bytes: 0, bytes_per_publication }
     }
@@ -247,20 +246,20 @@ impl<W: Words> RingReceiver<W> {
         Follower { lines: self.lines.clone(), mask: self.mask, first: self.next }
     }
 
-    /// How many entries were taken, modulo the width of the word.
+    /// Number of consumed entries, modulo 2^32.
     pub(crate) fn taken(&self) -> u32 {
         self.next
     }
 
-    /// Index of the line of the next entry, when it has arrived.
+    /// Index of the line of the next entry, if it has arrived.
     #[inline]
     pub(crate) fn ready(&self) -> Option<usize> {
         let line = (self.next & self.mask) as usize;
         (self.lines.load_acquire(line * LINE_WORDS) == self.next.wrapping_add(1)).then_some(line)
     }
 
-    /// The entry is consumed, with so many bytes of payload. True when the sender was told: it may
-    /// sleep for want of room.
+    /// Consumes the entry, which has `bytes` bytes of payload. True if the progress was published:
+    /// the sender may be asleep, waiting for room.
     #[inline]
     pub(crate) fn advance(&mut self, bytes: usize) -> bool {
         self.next = self.next.wrapping_add(1);
@@ -272,8 +271,8 @@ impl<W: Words> RingReceiver<W> {
         due
     }
 
-    /// Nothing more has arrived: tells the sender how far everything is consumed. True when there
-    /// was something to tell.
+    /// Publishes the progress when no more entries have arrived. True if there was progress to
+    /// publish.
     #[inline]
     pub(crate) fn rest(&mut self) -> bool {
         let due = self.published != self.next;
@@ -290,8 +289,8 @@ impl<W: Words> RingReceiver<W> {
     }
 }
 
-/// Watches entries of a ring without taking them: parts of a message that its sender hands over one
-/// by one.
+/// Watches entries of a ring without consuming them: the parts of a message that its sender
+/// publishes one by one.
 pub(crate) struct Follower<W> {
     lines: W,
     mask: u32,
@@ -299,7 +298,7 @@ pub(crate) struct Follower<W> {
 }
 
 impl<W: Words> Follower<W> {
-    /// Whether entry `number`, counted from the first, is here.
+    /// True if entry `number`, counted from the first watched one, has arrived.
     #[inline]
     pub(crate) fn is_here(&self, number: u32) -> bool {
         let entry = self.first.wrapping_add(number);
@@ -352,7 +351,7 @@ mod tests {
             assert_eq!(sender.grown(), None, "message {number} touches fresh pages");
             sender.commit();
             under_way.push_back((claim.payload, end));
-            // One is always under way, so the sender never finds the ring empty.
+            // One is always in flight, so the sender never finds the ring empty.
             if under_way.len() > 2 {
                 let (from, to): (usize, usize) = under_way.pop_front().unwrap();
                 assert!(receiver.ready().is_some());
@@ -437,8 +436,8 @@ mod tests {
         assert_eq!(places, [0, step, 2 * step, 3 * step, 4 * step]);
     }
 
-    /// Random traffic against a list of what is in flight: payloads never overlap, order and count
-    /// are kept.
+    /// Random traffic checked against a list of what is in flight: payloads never overlap, order
+    /// and count are kept.
     #[test]
     fn payloads_in_flight_never_overlap() {
         let mut random = 0x9E37_79B9_7F4A_7C15u64;

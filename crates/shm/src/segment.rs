@@ -1,4 +1,4 @@
-//! The shared segment of one job on one host, as one rank has mapped it.
+//! The shared segment of one job on one host, as mapped by one rank.
 
 use std::os::fd::AsFd;
 use std::sync::Arc;
@@ -8,36 +8,35 @@ use towpath_base::sync::{AtomicU64, MappedLongWords, MappedWords, Ordering};
 use towpath_machine::memory::{Mapping, check_headroom, has_no_limit};
 use towpath_machine::wait;
 
-use super::layout::{CELL_BYTES, Layout, OUT_WINDOWS, RANK_LIMIT};
+use super::layout::{CELL_BYTES, OUT_WINDOWS, RANK_LIMIT, SegmentLayout};
 use super::walk::{self, Walk};
-use super::window::{Shape, WindowId};
+use super::window::{WindowId, WindowShape};
 use towpath_transport::error::Error;
 
 /// A mapped segment. Cheap to clone; unmapped with the last clone.
 #[derive(Clone, Debug)]
 pub struct Segment {
     mapping: Arc<Mapping>,
-    /// The heaps of all ranks; `None` where address space or file sizes are limited.
+    /// The heaps of all ranks; `None` if address space or file sizes are limited.
     heaps: Option<Arc<Mapping>>,
-    /// The file system of the segment has no limit of its own.
+    /// True if the segment's file system has no size limit of its own.
     boundless: bool,
-    layout: Layout,
+    layout: SegmentLayout,
     ranks: usize,
     own: usize,
-    /// Bytes that this rank takes before it looks at the limit of its memory group again; `None`
-    /// without a limit.
+    /// Bytes that this rank may allocate before it checks the limit of its memory cgroup again;
+    /// `None` without a limit.
     allowance: Option<Arc<AtomicU64>>,
     windows: bool,
     walk: Walk,
 }
 
 impl Segment {
-    /// Maps the memory file of the job's segment for the rank `own` of the host's `ranks` ranks.
+    /// Maps the memory file of the job's segment as rank `own` of the host's `ranks` ranks.
     ///
-    /// The file is grown (sparse) to the length that the number of ranks asks for; every rank may
-    /// be the first. The pages that this rank needs to be reached and to receive messages of any
-    /// length, if slowly, are provided here: a shortage is an error now, and later only costs
-    /// speed.
+    /// Grows the (sparse) file to the length for this number of ranks; any rank may be the first.
+    /// Populates the pages that this rank needs to be reachable and to receive messages of any
+    /// length, if slowly. A memory shortage is therefore an error here, and later only costs speed.
     pub fn map(file: impl AsFd, ranks: usize, own: usize) -> Result<Segment, Error> {
         if ranks > RANK_LIMIT {
             return Err(Error::TooManyRanks { ranks, limit: RANK_LIMIT });
@@ -45,11 +44,11 @@ impl Segment {
         if own >= ranks {
             return Err(Error::NoSuchRank { rank: own, ranks });
         }
-        let (file, layout) = (file.as_fd(), Layout::new(ranks));
+        let (file, layout) = (file.as_fd(), SegmentLayout::new(ranks));
         let needed = [
             (0, PAGE),
             (control_page_offset(own), PAGE),
-            (layout.slot(own, 0), Layout::row_bytes(ranks)),
+            (layout.slot(own, 0), SegmentLayout::row_bytes(ranks)),
             (layout.cell(own, 0), CELL_BYTES),
             (layout.window_lines(own, 0), PAGE),
         ];
@@ -66,22 +65,22 @@ impl Segment {
         Ok(Segment { mapping, heaps, boundless, layout, ranks, own, allowance, windows: true, walk })
     }
 
-    /// The segment for a wire that may use windows, or must do with the reserve of the first one.
+    /// Sets whether the wire may use windows, or only the reserve of the first one.
     pub(crate) fn with_windows(self, windows: bool) -> Segment {
         Segment { windows, ..self }
     }
 
-    /// The segment for a rank that uses the heaps, or leaves them to others.
+    /// Sets whether this rank uses the heaps.
     pub fn with_heaps(self, heaps: bool) -> Segment {
         Segment { heaps: self.heaps.filter(|_| heaps), ..self }
     }
 
-    /// How many ranks the host has.
+    /// Number of ranks on the host.
     pub fn ranks(&self) -> usize {
         self.ranks
     }
 
-    /// My number among them.
+    /// This process's local rank.
     pub fn own_rank(&self) -> usize {
         self.own
     }
@@ -89,7 +88,8 @@ impl Segment {
     /// The head of the segment.
     #[inline]
     pub fn head(&self) -> &SegmentHead {
-        // SAFETY: the first page is a SegmentHead of atomics; the mapping lives as long as self.
+        // SAFETY: the first page of the mapping is a `SegmentHead`, which consists of atomics; the
+        // mapping lives as long as `self`.
         unsafe { &*self.mapping.pointer().cast::<SegmentHead>() }
     }
 
@@ -97,22 +97,22 @@ impl Segment {
     #[inline]
     pub fn control(&self, local_rank: usize) -> &ControlPage {
         assert!(local_rank < self.ranks, "local rank {local_rank} of {}", self.ranks);
-        // SAFETY: the page lies inside the mapping and consists of atomics; the mapping lives as
-        // long as self.
+        // SAFETY: `local_rank < ranks`, so the page is inside the mapping. It consists of atomics;
+        // the mapping lives as long as `self`.
         unsafe { &*self.mapping.pointer().add(control_page_offset(local_rank)).cast::<ControlPage>() }
     }
 
-    /// My own control page.
+    /// This rank's own control page.
     pub fn own_control(&self) -> &ControlPage {
         self.control(self.own)
     }
 
-    /// What a wait on this segment listens to (see [`wait::Waiter::idle`]).
+    /// The wake-up sources of a wait on this segment (see [`wait::Waiter::idle`]).
     pub fn sources(&self) -> wait::Sources<'_> {
         wait::Sources::SharedMemory { own: self.own_control(), head: self.head() }
     }
 
-    /// True once somebody has ended the job early.
+    /// True once a process has aborted the job.
     #[inline]
     pub fn aborting(&self) -> bool {
         self.head().aborting.load(Ordering::Acquire) != 0
@@ -123,8 +123,8 @@ impl Segment {
         wait::abort(self.head(), (0..self.ranks).map(|rank| self.control(rank)));
     }
 
-    /// Where everything lies.
-    pub fn layout(&self) -> &Layout {
+    /// The layout of the segment.
+    pub fn layout(&self) -> &SegmentLayout {
         &self.layout
     }
 
@@ -132,39 +132,40 @@ impl Segment {
     #[inline]
     pub fn at(&self, offset: usize) -> *mut u8 {
         debug_assert!(offset < self.mapping.length());
-        // SAFETY: the offset is inside the mapping.
+        // SAFETY: `offset` is inside the mapping: it comes from the layout, or from an entry that
+        // names bytes of the segment. Debug builds check this.
         unsafe { self.mapping.pointer().add(offset) }
     }
 
-    /// Provides the pages of a range that speeds things up but can be done without; false where
-    /// memory is short.
+    /// Populates the pages of a range that improve speed but are not required; false if memory is
+    /// short.
     pub fn populate(&self, offset: usize, length: usize) -> bool {
         self.allows(length as u64) && self.mapping.populate(offset, length).is_ok()
     }
 
-    /// The heaps, where they are mapped.
+    /// The heaps, if they are mapped.
     pub(crate) fn heaps(&self) -> Option<&Mapping> {
         self.heaps.as_deref()
     }
 
-    /// True when shared pages are as plentiful as private ones. In a small /dev/shm they are not:
-    /// what one rank takes, another may need to start.
+    /// True if shared pages are as plentiful as private ones. In a small /dev/shm they are not: a
+    /// rank may need at startup what another one has taken.
     pub(crate) fn is_boundless(&self) -> bool {
         self.boundless
     }
 
-    /// True when pages of the heaps that are provided only when they are touched do not make a
-    /// shortage worse than it is with private memory.
+    /// True if heap pages that are allocated on first touch do not make a memory shortage worse
+    /// than private memory would.
     pub(crate) fn is_unlimited(&self) -> bool {
         self.boundless && self.allowance.is_none()
     }
 
-    /// Provides pages of the heaps; false where memory is short.
+    /// Populates pages of the heaps; false if memory is short.
     pub(crate) fn populate_heap(&self, offset: usize, length: usize) -> bool {
         self.allows(length as u64) && self.heaps().is_some_and(|heaps| heaps.populate(offset, length).is_ok())
     }
 
-    /// Where in the heaps a row of bytes lies; `None` when it does not lie there entirely.
+    /// Offset in the heaps of `length` contiguous bytes; `None` unless all of them are there.
     #[inline]
     pub(crate) fn in_heaps(&self, pointer: *const u8, length: usize) -> Option<usize> {
         let heaps = self.heaps.as_deref()?;
@@ -172,34 +173,35 @@ impl Segment {
         (offset < heaps.length() && length <= heaps.length() - offset).then_some(offset)
     }
 
-    /// Address of an offset in the heaps; `None` where they are not mapped.
+    /// Address of an offset in the heaps; `None` if they are not mapped.
     pub(crate) fn heap_address(&self, offset: usize) -> Option<*mut u8> {
         self.heaps().filter(|heaps| offset < heaps.length()).map(|heaps| heaps.pointer().wrapping_add(offset))
     }
 
-    /// Long words from `offset` on, `stride` words apart.
+    /// 64-bit words from `offset` on, `stride` words apart.
     ///
     /// # Safety
-    /// The result must not outlive the segment, and be used for words inside it only.
+    /// `offset` must be a multiple of 8. The result must not outlive the segment, and may only be
+    /// used for words inside it.
     pub(crate) unsafe fn long_words(&self, offset: usize, stride: usize) -> MappedLongWords {
-        // SAFETY: promised by the caller; layouts align to lines, and only atomics are used on
-        // these words.
+        // SAFETY: the words used are inside the segment, which outlives the result, and `offset` is
+        // 8-aligned (this function's contract). All processes access these words with atomics only.
         unsafe { MappedLongWords::new(self.at(offset), stride) }
     }
 
-    /// Maps pages in that another rank has provided, so that the first look at them is not a fault.
-    /// Nothing is lost where that fails.
+    /// Maps pages that another rank has populated, so that the first access does not fault. Errors
+    /// are ignored: they only cost speed.
     pub(crate) fn map_in(&self, offset: usize, length: usize) {
         let _ = self.mapping.populate(offset, length);
     }
 
-    /// True when the memory group has room for so many bytes more. The kernel would not refuse
-    /// them, but kill a rank. All ranks of the host may ask at once, and programs need memory too:
-    /// each rank takes its share of half of what is left.
+    /// True if the memory cgroup has room for `bytes` more. The kernel would not refuse the
+    /// allocation but kill a rank. All ranks of the host may allocate at once, and programs need
+    /// memory too, so each rank uses its share of half of what is left.
     fn allows(&self, bytes: u64) -> bool {
         let Some(allowance) = &self.allowance else { return true };
-        // Two threads of this rank that take at once err by one range at most: reading and writing
-        // need not be one step.
+        // The load and the store need not be one atomic step: if two threads of this rank race, the
+        // error is one range at most.
         let mut left = allowance.load(Ordering::Relaxed);
         if left < bytes {
             let room = check_headroom(0).ok().flatten();
@@ -210,17 +212,17 @@ impl Segment {
         enough
     }
 
-    /// Provides as much of a window as a message of `length` bytes touches that begins at count
-    /// `start`, and says how it goes through the window; `provided` says how much already is.
-    /// `None` where there is no page left.
+    /// Populates as much of a window as a message of `length` bytes touches if it starts at count
+    /// `start`. `provided` is the number of bytes populated so far. Returns the shape for the
+    /// message, or `None` if no page is available.
     pub(crate) fn provide_window(
         &self,
         id: WindowId,
         provided: &mut usize,
         start: u32,
         length: usize,
-    ) -> Option<Shape> {
-        let mut provide = |shape: &Shape| {
+    ) -> Option<WindowShape> {
+        let mut provide = |shape: &WindowShape| {
             let reach = shape.reach(start, length);
             if reach > *provided {
                 let first = self.layout.window_bytes(id.owner as usize, id.index as usize) + *provided;
@@ -231,32 +233,34 @@ impl Segment {
             }
             true
         };
-        // Messages under way at the same time walk round one long window and some short ones,
-        // unless they are as long themselves: all together shall stay in the shared cache.
+        // Messages in flight at the same time use one long walk and several short ones, unless they
+        // are that long themselves: together they must stay in the shared cache.
         let first = matches!(id.index as usize, 0 | OUT_WINDOWS);
         let walk = if first || length >= walk::LONGEST / 2 { self.walk } else { Walk::SHORTEST };
-        [Shape::of(length, walk), Shape::of(length, Walk::SHORTEST), Shape::SMALL]
+        [WindowShape::of(length, walk), WindowShape::of(length, Walk::SHORTEST), WindowShape::SMALL]
             .into_iter()
             .find(|shape| provide(shape))
     }
 
-    /// How far this rank walks.
+    /// How much memory this rank cycles through.
     pub(crate) fn walk(&self) -> Walk {
         self.walk
     }
 
-    /// How many bytes this rank may stage: as many as it walks round, where that is worth it.
+    /// Bytes of this rank's staging area: its walk, if staging is worthwhile.
     pub(crate) fn staging_bytes(&self) -> usize {
         if self.windows && self.walk.is_long() { self.walk.bytes() } else { 0 }
     }
 
-    /// `count` words from `offset` on, as shared words.
+    /// `count` 32-bit words from `offset` on.
     ///
     /// # Safety
-    /// The result must not outlive the segment.
+    /// The words must be inside the segment, and `offset` must be a multiple of 4. The result must
+    /// not outlive the segment.
     pub unsafe fn words(&self, offset: usize, count: usize) -> MappedWords {
         debug_assert!(offset + 4 * count <= self.mapping.length());
-        // SAFETY: inside the mapping, 4-aligned by layout; only atomics are used on these words.
+        // SAFETY: the words are inside the mapping, which outlives the result, and 4-aligned (this
+        // function's contract). All processes access these words with atomics only.
         unsafe { MappedWords::new(self.at(offset), count) }
     }
 }

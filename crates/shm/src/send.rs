@@ -1,5 +1,5 @@
-//! The sending half of the wire: entries into slots and rings, control entries, and the way from
-//! slot to ring.
+//! The sending half of the wire: messages and control entries through slots and rings, and the move
+//! from slot to ring.
 
 use std::collections::VecDeque;
 
@@ -9,9 +9,9 @@ use towpath_machine::wait;
 
 use super::Shm;
 use super::entry::{self, ASK, Control, INLINE_AT, Kind, PARTS};
-use super::grant::{Grant, Obedience};
+use super::grant::{Grant, SenderGrantState};
 use super::layout::{CELL_BYTES, CELLS, LINE, RingPlace};
-use super::ring::{Claim, LINE_WORDS, RingSender};
+use super::ring::{LINE_WORDS, RingClaim, RingSender};
 use super::segment::Segment;
 use super::slot::SlotSender;
 use super::staging::{Entry, IN_RING, Staging};
@@ -19,55 +19,58 @@ use crate::arriving::{IN_PARTS, part, parts};
 use crate::stores::Stores;
 use towpath_transport::{Header, NoResource, SHORT_BYTES, copy};
 
-/// The ring through which a stream leaves.
+/// The ring that a stream is sent through.
 struct OutRing {
     sender: RingSender<MappedWords>,
     place: RingPlace,
     lines: *mut u8,
 }
 
-/// The stream to one local rank, as its sender sees it.
-pub(super) struct Outgoing {
-    /// Set where the stream leaves through a ring.
+/// The stream to one local rank, as seen by its sender.
+pub(super) struct OutgoingStream {
+    /// Set if the stream is sent through a ring.
     ring: Option<Box<OutRing>>,
     page: *const ControlPage,
     slot_line: *mut u8,
     slot: SlotSender<MappedWords>,
     limit: u32,
-    /// How many places the stream has had before this one, and how many entries had gone through
-    /// the slot by then.
+    /// Number of places that the stream had before this one, and the number of commits of the slot
+    /// when it moved here.
     places: u32,
     slot_commits: u32,
-    /// Something must be settled before the next entry: backlog, a marker, or the peer is lost.
+    /// Set if something must be handled before the next entry: the backlog, a marker, or the loss
+    /// of the peer.
     pub(super) detour: bool,
     pub(super) lost: bool,
-    obedience: Obedience,
+    obedience: SenderGrantState,
     /// Control entries that wait for room.
     pub(super) backlog: VecDeque<Control>,
 }
 
-impl Outgoing {
-    pub(super) fn new(segment: &Segment, to: usize, hot_sends: u32) -> Outgoing {
+impl OutgoingStream {
+    pub(super) fn new(segment: &Segment, to: usize, hot_sends: u32) -> OutgoingStream {
         let slot_at = segment.layout().slot(to, segment.own_rank());
-        Outgoing {
+        OutgoingStream {
             ring: None,
             page: segment.control(to),
             slot_line: segment.at(slot_at),
-            // SAFETY: the wire holds the segment and drops this before.
+            // SAFETY: the slot is in the segment and line-aligned. The wire holds the segment and
+            // drops this stream before it.
             slot: SlotSender::new(unsafe { segment.words(slot_at, LINE_WORDS) }),
             limit: CELL_BYTES as u32,
             places: 0,
             slot_commits: 0,
             detour: false,
             lost: false,
-            obedience: Obedience::new(hot_sends),
+            obedience: SenderGrantState::new(hot_sends),
             backlog: VecDeque::new(),
         }
     }
 
     #[inline]
     fn page(&self) -> &ControlPage {
-        // SAFETY: the page lies in the segment, which outlives this.
+        // SAFETY: the page is in the segment, which the wire holds and drops after this stream, and
+        // consists of atomics.
         unsafe { &*self.page }
     }
 
@@ -77,16 +80,16 @@ impl Outgoing {
         wait::notify(self.page());
     }
 
-    /// Hands the slot to the peer and rings its door-bell.
+    /// Publishes the slot and rings the peer's doorbell.
     fn commit_slot(&mut self, own: usize) {
         self.slot.commit();
         self.page().doorbell[own / 64].fetch_or(1 << (own % 64), Ordering::AcqRel);
         self.notify();
     }
 
-    /// True when the peer has consumed an entry, or is gone.
+    /// True if the peer has consumed an entry, or is lost.
     fn has_consumed(&mut self, entry: Entry) -> bool {
-        // A peer reads a place to its end before the next one.
+        // A peer reads a place to its end before it continues with the next one.
         let earlier = entry.place != self.places;
         match &mut self.ring {
             _ if self.lost => true,
@@ -100,7 +103,7 @@ impl Outgoing {
     fn try_control(&mut self, own: usize, control: &Control) -> bool {
         if let Some(ring) = &mut self.ring {
             let Some(claim) = ring.sender.claim(0) else { return false };
-            // SAFETY: the claimed line is ours until committed.
+            // SAFETY: the receiver does not access a claimed line before it is committed.
             unsafe { entry::write_control(ring.lines.add(claim.line * LINE), control) };
             ring.sender.commit();
             self.notify();
@@ -108,17 +111,17 @@ impl Outgoing {
             if !self.slot.is_free() {
                 return false;
             }
-            // SAFETY: the free slot is ours until committed.
+            // SAFETY: the receiver does not access a free slot before it is committed.
             unsafe { entry::write_control(self.slot_line, control) };
             self.commit_slot(own);
         }
         true
     }
 
-    /// Writes a message of at most a line into the ring or the slot.
+    /// Writes a message with an inline payload into the ring or the slot.
     ///
     /// # Safety
-    /// `payload` must be readable for `length` bytes.
+    /// `payload` must be readable for `length` bytes, and `length` at most [`SHORT_BYTES`].
     #[inline(always)]
     unsafe fn short(
         &mut self,
@@ -128,11 +131,13 @@ impl Outgoing {
         length: usize,
     ) -> Result<(), NoResource> {
         let Some(ring) = &mut self.ring else {
-            // SAFETY: handed through.
+            // SAFETY: `payload` is readable for `length` bytes, at most `SHORT_BYTES` (this
+            // function's contract).
             return unsafe { self.short_by_slot(own, header, payload, length) };
         };
         let claim = ring.sender.claim(0).ok_or(NoResource)?;
-        // SAFETY: the claimed line is ours until committed; the caller vouches for the payload.
+        // SAFETY: the receiver does not access a claimed line before it is committed. `payload` is
+        // readable for `length` bytes, which fit into the line (this function's contract).
         unsafe {
             let line = ring.lines.add(claim.line * LINE);
             entry::write(line, Kind::Inline, 0, length, header);
@@ -143,8 +148,10 @@ impl Outgoing {
         Ok(())
     }
 
+    /// Like [`OutgoingStream::short`], through the slot.
+    ///
     /// # Safety
-    /// As [`Outgoing::short`].
+    /// `payload` must be readable for `length` bytes, and `length` at most [`SHORT_BYTES`].
     #[inline(never)]
     unsafe fn short_by_slot(
         &mut self,
@@ -157,7 +164,8 @@ impl Outgoing {
             return Err(NoResource);
         }
         let bits = self.bits();
-        // SAFETY: the free slot is ours until committed; the caller vouches for the payload.
+        // SAFETY: the receiver does not access a free slot before it is committed. `payload` is
+        // readable for `length` bytes, which fit into the line (this function's contract).
         unsafe {
             entry::write(self.slot_line, Kind::Inline, bits, length, header);
             copy::short(payload, self.slot_line.add(INLINE_AT), length);
@@ -166,7 +174,7 @@ impl Outgoing {
         Ok(())
     }
 
-    /// Bits of the next entry through the slot.
+    /// Counts the next entry through the slot and returns its bits.
     #[inline]
     fn bits(&mut self) -> u8 {
         if self.obedience.count() { ASK } else { 0 }
@@ -174,10 +182,10 @@ impl Outgoing {
 }
 
 impl Shm {
-    /// As [`towpath_transport::Wire::short`], to a local rank.
+    /// [`towpath_transport::Wire::short`] to a local rank.
     ///
     /// # Safety
-    /// As there.
+    /// `payload` must be readable for `length` bytes, and `length` at most [`SHORT_BYTES`].
     #[inline(always)]
     pub unsafe fn short(
         &mut self,
@@ -188,17 +196,19 @@ impl Shm {
     ) -> Result<(), NoResource> {
         let out = &mut self.outgoing[to];
         if out.detour {
-            // SAFETY: handed through.
+            // SAFETY: `payload` is readable for `length` bytes, at most `SHORT_BYTES` (this
+            // function's contract).
             return unsafe { self.short_by_detour(to, header, payload, length) };
         }
-        // SAFETY: handed through.
+        // SAFETY: `payload` is readable for `length` bytes, at most `SHORT_BYTES` (this function's
+        // contract).
         unsafe { out.short(self.own, header, payload, length) }
     }
 
-    /// As [`Shm::short`], where something must be settled before.
+    /// [`Shm::short`] if something must be handled first.
     ///
     /// # Safety
-    /// As there.
+    /// `payload` must be readable for `length` bytes, and `length` at most [`SHORT_BYTES`].
     #[cold]
     #[inline(never)]
     unsafe fn short_by_detour(
@@ -211,17 +221,18 @@ impl Shm {
         if self.detour(to)? {
             return Ok(());
         }
-        // SAFETY: handed through.
+        // SAFETY: `payload` is readable for `length` bytes, at most `SHORT_BYTES` (this function's
+        // contract).
         unsafe { self.outgoing[to].short(self.own, header, payload, length) }
     }
 
-    /// As [`towpath_transport::Wire::copied_limit`].
+    /// [`towpath_transport::Wire::copied_limit`].
     #[inline]
     pub fn copied_limit(&self, to: usize) -> usize {
         self.outgoing[to].limit as usize
     }
 
-    /// As [`towpath_transport::Wire::copied_row_limit`].
+    /// [`towpath_transport::Wire::copied_row_limit`].
     #[inline]
     pub fn copied_row_limit(&self, to: usize) -> usize {
         let out = &self.outgoing[to];
@@ -229,8 +240,7 @@ impl Shm {
         if out.ring.is_some() { limit.max(self.staging.largest()) } else { limit }
     }
 
-    /// As [`towpath_transport::Wire::copied`], to a local rank.
-    ///
+    /// [`towpath_transport::Wire::copied`] to a local rank.
     #[inline]
     pub fn copied(
         &mut self,
@@ -240,13 +250,13 @@ impl Shm {
         fill: impl FnOnce(*mut u8),
     ) -> Result<(), NoResource> {
         self.stored(to, header, length, |slot, stores| {
-            // SAFETY: the slot has `length` bytes, and [`towpath_transport::Wire::copied`] says
-            // that `fill` writes so many.
+            // SAFETY: `slot` has room for `length` bytes, and `fill` writes no more than that
+            // ([`towpath_transport::Wire::copied`]).
             unsafe { stores.fill_row(to, slot, length, fill) }
         })
     }
 
-    /// As [`Shm::copied`]; `fill` also gets the way in which payload for this rank is stored.
+    /// Like [`Shm::copied`]; `fill` also gets the method by which payload for this rank is stored.
     #[inline]
     fn stored(
         &mut self,
@@ -269,7 +279,8 @@ impl Shm {
         }
         let (ring, claim) = out.claim(&self.segment, if staged.is_some() { 0 } else { stored })?;
         let stores = &mut self.stores;
-        // SAFETY: the claimed line and payload are ours until committed.
+        // SAFETY: the receiver accesses neither the claimed line nor the claimed or staged payload
+        // bytes before the line is committed. There is room for `length` bytes.
         unsafe {
             let line = ring.lines.add(claim.line * LINE);
             if stored == 0 {
@@ -290,10 +301,10 @@ impl Shm {
         Ok(())
     }
 
-    /// As [`towpath_transport::Wire::copied_row`], to a local rank.
+    /// [`towpath_transport::Wire::copied_row`] to a local rank.
     ///
     /// # Safety
-    /// As there.
+    /// `payload` must be readable for `length` bytes.
     #[inline]
     pub unsafe fn copied_row(
         &mut self,
@@ -308,18 +319,20 @@ impl Shm {
             if staged.is_none() && length > out.limit as usize {
                 return Err(NoResource);
             }
-            // SAFETY: handed through.
+            // SAFETY: `payload` is readable for `length` bytes (this function's contract), and the
+            // ring has enough free lines (`has_lines`).
             unsafe { out.in_parts(&self.segment, &mut self.stores, to, header, payload, length, staged)? };
             if let Some(staged) = staged {
                 staged.commit(&mut self.staging, out.last_entry(to));
             }
             return Ok(());
         }
-        // SAFETY: the wire lends `length` bytes; the caller vouches for the payload.
+        // SAFETY: `payload` is readable for `length` bytes (this function's contract), and `slot`
+        // has room for `length` bytes.
         self.stored(to, header, length, |slot, stores| unsafe { stores.copy(to, payload, slot, length) })
     }
 
-    /// A block of the staging area for a payload that is worth it, if one is free.
+    /// Claims a block of the staging area if the payload is long enough for it and a block is free.
     #[inline]
     fn stage(&mut self, bytes: usize) -> Option<Staged> {
         if bytes <= IN_RING {
@@ -349,7 +362,8 @@ impl Shm {
         let out = &mut self.outgoing[to];
         let bits = out.bits();
         let stores = &mut self.stores;
-        // SAFETY: the free slot and the cell are ours until committed.
+        // SAFETY: the receiver accesses neither the free slot nor the cell before the slot is
+        // committed. A cell has room for `length` bytes, and `SHORT_BYTES` bytes fit into the line.
         unsafe {
             if let Some(offset) = cell {
                 fill(self.segment.at(offset), stores);
@@ -364,7 +378,7 @@ impl Shm {
         Ok(())
     }
 
-    /// Offset of a cell whose page is provided.
+    /// Claims a cell and returns its offset; its page is populated.
     fn take_cell(&mut self, to: usize) -> Result<usize, NoResource> {
         let outgoing = &self.outgoing;
         let cell = self.cells.take(to as u32, |peer| outgoing[peer as usize].slot.is_free()).ok_or(NoResource)?;
@@ -372,7 +386,7 @@ impl Shm {
         if cell >= self.cells.provided {
             debug_assert!(cell < CELLS);
             if !self.segment.populate(offset, CELL_BYTES) {
-                // The first cell is always there, so that this is over when it is free.
+                // The first cell is always populated, so a retry succeeds once that one is free.
                 self.cells.give(cell);
                 return Err(NoResource);
             }
@@ -381,8 +395,8 @@ impl Shm {
         Ok(offset)
     }
 
-    /// Settles what stands in the way of the next entry; true when the entry needs not be sent at
-    /// all (the peer is gone, and what is sent to it vanishes).
+    /// Handles what must precede the next entry. True if the entry need not be sent at all, because
+    /// the peer is lost and everything sent to it is discarded.
     #[cold]
     fn detour(&mut self, to: usize) -> Result<bool, NoResource> {
         if self.outgoing[to].lost {
@@ -402,14 +416,14 @@ impl Shm {
         self.attend(to);
     }
 
-    /// The peer grants a place for our stream.
+    /// The peer grants a place for the stream to it.
     pub(super) fn granted(&mut self, to: usize, grant: Grant) {
         self.outgoing[to].obedience.granted(grant);
         self.attend(to);
         self.settle(to);
     }
 
-    /// The peer has no ring for us now.
+    /// The peer has no ring for the stream to it at the moment.
     pub(super) fn refused(&mut self, to: usize) {
         self.outgoing[to].obedience.refused();
     }
@@ -422,8 +436,8 @@ impl Shm {
         }
     }
 
-    /// Writes the marker and the waiting control entries as far as there is room. (Nothing is left,
-    /// something moved.)
+    /// Writes the marker and the pending control entries as far as there is room. Returns whether
+    /// nothing is left, and whether anything was written.
     pub(super) fn settle(&mut self, to: usize) -> (bool, bool) {
         let out = &mut self.outgoing[to];
         if out.lost {
@@ -437,8 +451,8 @@ impl Shm {
                 out.obedience.obeyed();
                 let in_slot = out.ring.is_none() && grant.place.is_none();
                 out.move_to(&self.segment, grant);
-                // What was staged in earlier places is known to be read when this is, or the marker
-                // in the slot.
+                // Once this entry, or the marker in the slot, is consumed, the payload that was
+                // staged in earlier places is known to be read.
                 if !in_slot && self.staging.holds_for(to as u32) {
                     out.backlog.push_front(Control { kind: Kind::Nothing, words: [0, 0], extra: 0 });
                 }
@@ -462,7 +476,7 @@ impl Shm {
 /// A block of the staging area that no entry names yet.
 #[derive(Clone, Copy)]
 struct Staged {
-    /// Of its first byte in the segment.
+    /// Offset of its first byte in the segment.
     offset: usize,
     begin: usize,
     bytes: usize,
@@ -475,30 +489,30 @@ impl Staged {
     }
 }
 
-impl Outgoing {
-    /// True when a message of `length` bytes can go through the ring in parts now.
+impl OutgoingStream {
+    /// True if a message of `length` bytes can be sent through the ring in parts now.
     #[inline]
     fn has_lines(&mut self, length: usize) -> bool {
         !self.detour && self.ring.as_mut().is_some_and(|ring| ring.sender.has_lines(parts(length)))
     }
 
-    /// The entry that was handed over last, through the ring to local rank `to`.
+    /// The entry that was committed last, through the ring to local rank `to`.
     #[inline]
     fn last_entry(&self, to: usize) -> Entry {
         let number = self.ring.as_ref().map_or(0, |ring| ring.sender.committed());
         Entry { peer: to as u32, place: self.places, number }
     }
 
-    /// A line of the ring and `bytes` of its payload, whose pages are provided.
+    /// Claims a line of the ring and `bytes` of its payload, with populated pages.
     #[inline]
-    fn claim(&mut self, segment: &Segment, bytes: usize) -> Result<(&mut OutRing, Claim), NoResource> {
+    fn claim(&mut self, segment: &Segment, bytes: usize) -> Result<(&mut OutRing, RingClaim), NoResource> {
         let ring = self.ring.as_mut().ok_or(NoResource)?;
         let claim = ring.sender.claim(bytes).ok_or(NoResource)?;
         if let Some(grown) = ring.sender.grown() {
             let provided = grown.0 as u32;
             if let Err(shortage) = provide(segment, ring, grown) {
-                // What is longer than the ring is now would never find room: it goes through a
-                // window.
+                // A message longer than what the ring has now would never find room: it uses a
+                // window instead.
                 self.limit = self.limit.min(provided);
                 return Err(shortage);
             }
@@ -506,12 +520,13 @@ impl Outgoing {
         Ok((ring, claim))
     }
 
-    /// Writes a message into the ring part by part, each with an entry of its own, so that the
-    /// receiver copies the first while this side writes the next; the payload lies in the staged
-    /// block, if there is one. There must be as many free lines as parts.
+    /// Writes a message into the ring in parts, each with an entry of its own, so that the receiver
+    /// copies the first part while this side writes the next one. The payload is in the staged
+    /// block, if there is one, otherwise in the ring.
     ///
     /// # Safety
-    /// `payload` must be readable for `length` bytes.
+    /// `payload` must be readable for `length` bytes, and the ring must have as many free lines as
+    /// the message has parts.
     unsafe fn in_parts(
         &mut self,
         segment: &Segment,
@@ -529,8 +544,9 @@ impl Outgoing {
                 claim = ring.sender.claim(0).expect("the lines were counted");
             }
             let part = part(length, number);
-            // SAFETY: the claimed lines and payload are ours until committed; the caller vouches
-            // for `payload`.
+            // SAFETY: the receiver accesses neither the claimed line nor this part of the payload
+            // memory before the line is committed. `payload` is readable for `length` bytes (this
+            // function's contract), which `part` stays inside.
             unsafe {
                 let line = ring.lines.add(claim.line * LINE);
                 stores.copy(to, payload.add(part.start), segment.at(offset + part.start), part.len());
@@ -543,17 +559,18 @@ impl Outgoing {
             }
             ring.sender.commit();
         }
-        // Whoever was awake for the first part waits for the others without sleep.
+        // A receiver that is woken for the first part does not sleep while it waits for the others.
         self.notify();
         Ok(())
     }
 
-    /// The marker is written: the stream goes on in the granted place.
+    /// The marker is written: the stream continues in the granted place.
     fn move_to(&mut self, segment: &Segment, grant: Grant) {
         let stays = self.ring.is_none() && grant.place.is_none();
         self.ring = grant.place.map(|place| {
             let (lines_at, count) = (place.lines_at(), place.lines);
-            // SAFETY: the wire holds the segment and drops this before.
+            // SAFETY: the peer granted a ring in its ring area, which is in the segment, with
+            // line-aligned parts. The wire holds the segment and drops the ring before it.
             let (lines, progress) = unsafe {
                 let words = segment.words(lines_at, count as usize * LINE_WORDS);
                 (words, segment.words(place.offset as usize, 1))
@@ -570,8 +587,8 @@ impl Outgoing {
     }
 }
 
-/// Provides payload pages that a ring has not used before; where there are none the ring stays as
-/// small as it is.
+/// Populates payload pages that a ring has not used before. If there are none, the ring keeps its
+/// current size.
 #[cold]
 fn provide(segment: &Segment, ring: &mut OutRing, (from, to): (usize, usize)) -> Result<(), NoResource> {
     if segment.populate(ring.place.payload_at() + from, to - from) {

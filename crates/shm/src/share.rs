@@ -1,9 +1,9 @@
-//! A message whose receiver may copy too, as it lies in the segment: lines of the sender, of the
-//! receiver, and the claims of both ([`super::claims`]).
+//! Split copies: messages that the receiver copies too. This is their representation in the
+//! segment: lines of the sender, of the receiver, and the claims of both ([`super::claims`]).
 //!
-//! The receiver reaches the bytes because they lie in a heap (what `MPI_Alloc_mem` gives), or by
-//! reading the memory of the sender's process. The sender writes where they are before it announces
-//! the message; the receiver writes where they go before it joins.
+//! The receiver can reach the bytes because they are in a heap (memory from `MPI_Alloc_mem`), or by
+//! reading the memory of the sender's process. The sender writes the location of the bytes before
+//! it announces the message; the receiver writes the location of the target before it joins.
 
 use towpath_base::sync::{LongWords, MappedLongWords};
 use towpath_base::transfer::{CopyAcross, Layout, Strides};
@@ -15,33 +15,33 @@ use towpath_transport::copy;
 
 /// Words of one line.
 const LINE_WORDS: usize = LINE / 8;
-/// The sender's: behind what it has copied, the message's generation, the address of its bytes,
-/// their place in the heaps plus 1 (0: not there), the address and the value of the word by which a
-/// reader knows the sender's process, and how far the bytes span (0: they are in a row).
+/// The sender's line. After the word that counts its copied units: the message's generation, the
+/// address of its bytes, their offset in the heaps plus 1 (0: not there), the address and the value
+/// of the mark by which a reader recognizes the sender's process, and their span (0: contiguous).
 const GENERATION: usize = 1;
 const ADDRESS: usize = 2;
 const HEAP: usize = 3;
 const MARK_AT: usize = 4;
 const MARK: usize = 5;
 const SPAN: usize = 6;
-/// The receiver's: behind what it has copied, where the bytes go in the heaps plus 1 (0: not
-/// there), how many are wanted, and how far they span (0: they go in a row).
+/// The receiver's line. After the word that counts its copied units: the offset of the target in
+/// the heaps plus 1 (0: not there), the number of bytes wanted, and their span (0: contiguous).
 const TARGET: usize = LINE_WORDS + 1;
 const WANTED: usize = LINE_WORDS + 2;
 const TARGET_SPAN: usize = LINE_WORDS + 3;
-/// The strides of both, where they are not rows.
+/// The strides of both sides, if they are not contiguous.
 const STRIDES: usize = 3 * LINE_WORDS;
 const TARGET_STRIDES: usize = 5 * LINE_WORDS;
 
-/// Smallest message from a heap that is copied without a window: below, a window is as fast.
+/// Smallest message from a heap that is copied without a window. Below, a window is as fast.
 pub(super) const DIRECT_AT_LEAST: usize = 128 << 10;
-/// Smallest other message of whose units the receiver may read some from the sender's process.
+/// Smallest other message of which the receiver may read some units from the sender's process.
 pub(super) const SHARED_AT_LEAST: usize = 256 << 10;
 
 const SMALLEST_UNIT: usize = 32 << 10;
 const LARGEST_UNIT: usize = 128 << 10;
 
-/// Bytes of the units into which a message between heaps is cut: an eighth of it, within limits.
+/// Bytes of the units of a message between heaps: an eighth of it, within limits.
 pub(super) fn direct_unit(length: usize) -> usize {
     let most = (length / MOST_UNITS + 1).next_multiple_of(LARGEST_UNIT);
     if length / LARGEST_UNIT >= MOST_UNITS {
@@ -53,13 +53,14 @@ pub(super) fn direct_unit(length: usize) -> usize {
 /// Copies one unit of a message of which `wanted` bytes are wanted.
 ///
 /// # Safety
-/// The unit must be claimed, and both layouts hold `wanted` bytes in memory that lives. Without
-/// `across`, both are rows.
+/// The unit must be claimed by the calling side. Both layouts must hold `wanted` bytes in valid
+/// memory. Without `across`, both must be contiguous.
 pub(super) unsafe fn copy_unit(from: &Layout, to: &Layout, unit: u32, wanted: usize, across: Option<CopyAcross>) {
     let size = direct_unit(wanted);
     let at = unit as usize * size;
     let length = size.min(wanted - at);
-    // SAFETY: the unit lies inside both layouts.
+    // SAFETY: `at + length <= wanted`, so the unit is inside both layouts, which are valid; without
+    // `across` both are contiguous (this function's contract).
     unsafe {
         match across.filter(|_| from.strides != Strides::ROW || to.strides != Strides::ROW) {
             Some(across) => across(from, to, at, length),
@@ -70,7 +71,7 @@ pub(super) unsafe fn copy_unit(from: &Layout, to: &Layout, unit: u32, wanted: us
 
 /// The lines of a message.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Lines {
+pub(super) struct ShareLines {
     words: MappedLongWords,
     claims: MappedLongWords,
 }
@@ -79,19 +80,20 @@ pub(super) struct Lines {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct InHeap {
     offset: usize,
-    /// How far they span and how they lie, if not in a row.
+    /// Their span and strides, if they are not contiguous.
     strided: Option<(usize, Strides)>,
 }
 
 impl InHeap {
-    /// `None` where some of the bytes are elsewhere.
+    /// `None` if some of the bytes are elsewhere.
     pub(super) fn of(segment: &Segment, layout: &Layout) -> Option<InHeap> {
         let offset = segment.in_heaps(layout.lowest, layout.span)?;
         let strided = (layout.strides != Strides::ROW).then_some((layout.span, layout.strides));
         Some(InHeap { offset, strided })
     }
 
-    /// `length` bytes of them, as this process sees them; `None` where it does not.
+    /// The layout of `length` of these bytes in this process; `None` if they are not inside its
+    /// mapping.
     pub(super) fn layout(self, segment: &Segment, length: usize) -> Option<Layout> {
         let (span, strides) = self.strided.unwrap_or((length, Strides::ROW));
         let lowest = segment.heap_address(self.offset)?;
@@ -100,31 +102,31 @@ impl InHeap {
     }
 }
 
-/// Where the bytes of a message are, as its sender says.
+/// Where the bytes of a message are, as published by its sender.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Place {
+pub(super) struct MessagePlace {
     pub(super) address: u64,
-    /// Set where they are in the heaps.
+    /// Set if they are in the heaps.
     pub(super) heap: Option<InHeap>,
 }
 
-/// A word in the memory of a process and what it says.
+/// Address and value of a word that identifies a process.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Mark {
     pub(super) address: u64,
     pub(super) value: u64,
 }
 
-impl Lines {
-    pub(super) fn new(segment: &Segment, owner: u32, index: u32) -> Lines {
+impl ShareLines {
+    pub(super) fn new(segment: &Segment, owner: u32, index: u32) -> ShareLines {
         let at = segment.layout().share(owner as usize, index as usize);
-        // SAFETY: shares live in the wire, which holds the segment; the words lie in the lines of
-        // this share.
-        unsafe { Lines { words: segment.long_words(at, 1), claims: segment.long_words(at, LINE_WORDS) } }
+        // SAFETY: the lines of a share are in the segment, 8-aligned, and hold all words that are
+        // used here. Shares are owned by the wire, which holds the segment.
+        unsafe { ShareLines { words: segment.long_words(at, 1), claims: segment.long_words(at, LINE_WORDS) } }
     }
 
-    /// The sender: begins a message in these lines.
-    pub(super) fn open(self, generation: u32, front: bool, place: Place, mark: Mark) -> Claims<MappedLongWords> {
+    /// Sender: starts a message in these lines.
+    pub(super) fn open(self, generation: u32, front: bool, place: MessagePlace, mark: Mark) -> Claims<MappedLongWords> {
         self.describe([HEAP, SPAN, STRIDES], place.heap);
         let words = [(ADDRESS, place.address), (MARK_AT, mark.address), (MARK, mark.value)];
         words.into_iter().for_each(|(word, value)| self.words.store_release(word, value));
@@ -132,27 +134,29 @@ impl Lines {
         Claims::open(self.claims, generation, front)
     }
 
-    /// The receiver of an announced message: its part, and where the bytes are.
-    pub(super) fn follow(self, front: bool, units: u32) -> (Claims<MappedLongWords>, Place, Mark) {
+    /// Receiver of an announced message: returns its claims, the location of the bytes, and the
+    /// mark.
+    pub(super) fn follow(self, front: bool, units: u32) -> (Claims<MappedLongWords>, MessagePlace, Mark) {
         let word = |word| self.words.load_acquire(word);
         let claims = Claims::follow(self.claims, word(GENERATION) as u32, front, units);
-        let place = Place { address: word(ADDRESS), heap: self.described([HEAP, SPAN, STRIDES]) };
+        let place = MessagePlace { address: word(ADDRESS), heap: self.described([HEAP, SPAN, STRIDES]) };
         (claims, place, Mark { address: word(MARK_AT), value: word(MARK) })
     }
 
-    /// The receiver: says before it joins where the bytes go, and how many.
+    /// Receiver: publishes the location and the length of its target. Must precede the join.
     pub(super) fn set_target(self, heap: Option<InHeap>, wanted: usize) {
         self.describe([TARGET, TARGET_SPAN, TARGET_STRIDES], heap);
         self.words.store_release(WANTED, wanted as u64);
     }
 
-    /// The sender, once the receiver has joined: what [`Lines::set_target`] said.
+    /// Sender: returns what [`ShareLines::set_target`] has published. Valid once the receiver has
+    /// joined.
     pub(super) fn target(self) -> (Option<InHeap>, usize) {
         let heap = self.described([TARGET, TARGET_SPAN, TARGET_STRIDES]);
         (heap, self.words.load_acquire(WANTED) as usize)
     }
 
-    /// Writes a place in the heaps at these words: offset, span and strides.
+    /// Writes a location in the heaps into these words: offset, span and strides.
     fn describe(self, at: [usize; 3], heap: Option<InHeap>) {
         self.words.store_release(at[0], heap.map_or(0, |heap| heap.offset as u64 + 1));
         let strided = heap.and_then(|heap| heap.strided);
@@ -161,7 +165,7 @@ impl Lines {
         (at[2]..).zip(strides).for_each(|(word, value)| self.words.store_release(word, value));
     }
 
-    /// Reads what [`Lines::describe`] has written.
+    /// Reads what [`ShareLines::describe`] has written.
     fn described(self, at: [usize; 3]) -> Option<InHeap> {
         let offset = (self.words.load_acquire(at[0]) as usize).checked_sub(1)?;
         let span = self.words.load_acquire(at[1]) as usize;
@@ -175,9 +179,9 @@ pub(super) struct Shares {
     own: u32,
     held: [bool; SHARES],
     generations: [u32; SHARES],
-    /// Lines whose pages are provided.
+    /// Lines whose pages are populated.
     provided: usize,
-    /// By which a reader of this process knows that it reads the right one.
+    /// Identifies this process to a reader of its memory.
     mark: Box<u64>,
 }
 
@@ -195,12 +199,12 @@ impl Shares {
         }
     }
 
-    /// Begins a message; `None` when there are no lines for it.
+    /// Starts a message; `None` if there are no lines for it.
     pub(super) fn open(
         &mut self,
         segment: &Segment,
         front: bool,
-        place: Place,
+        place: MessagePlace,
     ) -> Option<(u32, Claims<MappedLongWords>)> {
         let index = self.held.iter().position(|held| !held)?;
         if index >= self.provided {
@@ -213,11 +217,11 @@ impl Shares {
         self.held[index] = true;
         self.generations[index] = self.generations[index].wrapping_add(1);
         let mark = Mark { address: std::ptr::from_ref(&*self.mark) as u64, value: *self.mark };
-        let lines = Lines::new(segment, self.own, index as u32);
+        let lines = ShareLines::new(segment, self.own, index as u32);
         Some((index as u32, lines.open(self.generations[index], front, place, mark)))
     }
 
-    /// The message in these lines is over.
+    /// The message in these lines is complete.
     pub(super) fn close(&mut self, index: u32) {
         self.held[index as usize] = false;
     }

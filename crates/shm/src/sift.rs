@@ -1,25 +1,25 @@
-//! The receiving half of the wire for those who know what they wait for: messages at the front of
-//! the rings, nothing else.
+//! The receiving half of the wire for callers that wait for specific messages: it only takes
+//! messages at the front of the rings.
 //!
-//! What is not wanted stays where it is, in order, until [`Shm::progress`] takes it: no door-bell
-//! is answered, no control entry obeyed. Performance grade: small path.
+//! Everything else stays where it is, in order, until [`Shm::progress`] takes it: no doorbell is
+//! answered and no control entry is obeyed. Performance grade: fast path.
 
 use towpath_base::ids::PeerIndex;
 use towpath_base::sync::Ordering;
 
 use super::Shm;
-use super::entry::{self, PARTS, Read};
+use super::entry::{self, PARTS, ReadLine};
 use super::layout::LINE;
 use crate::arriving::Arriving;
 use crate::arriving::parts;
 use towpath_transport::{Choice, Header, Payload};
 
 impl Shm {
-    /// As [`towpath_transport::Wire::sift`].
+    /// [`towpath_transport::Wire::sift`].
     #[inline(always)]
     pub fn sift(&mut self, mut take: impl FnMut(PeerIndex, &Header, *const u8, usize) -> Choice) -> bool {
-        // SAFETY: the control page lies in the segment, which the wire holds; there are as many
-        // words as that.
+        // SAFETY: the doorbell of the own control page has `doorbell_words` words, and the wire
+        // holds the segment that the page is in.
         let rung = |word: usize| unsafe { (*self.doorbell.add(word)).load(Ordering::Relaxed) != 0 };
         let mut beyond = (0..self.doorbell_words).any(rung);
         let mut index = 0;
@@ -34,8 +34,8 @@ impl Shm {
         beyond
     }
 
-    /// Offers what stands at the front of one ring; the last choice. `None` when a control entry
-    /// does.
+    /// Offers the entries at the front of one ring and returns the last choice. `None` if a control
+    /// entry is at the front.
     #[inline(always)]
     fn sift_ring(
         &mut self,
@@ -52,12 +52,13 @@ impl Shm {
                 return Some(Choice::Leave);
             };
             let line = ring.lines.wrapping_add(line * LINE);
-            // SAFETY: the line is full and ours until `advance`.
+            // SAFETY: `ready` returned this line, so it is full, and it is not given back before
+            // `advance`.
             let read = unsafe { entry::read(line) };
-            // SAFETY: as above.
+            // SAFETY: the line is full until `advance`, and `read` was read from it.
             let (payload, length, stored, further) = match unsafe { self.payload(line, &read) } {
                 Some((payload, length, stored)) => (payload, length, stored, 0),
-                // SAFETY: as above.
+                // SAFETY: the line is full until `advance`, and `read` was read from it.
                 None => unsafe { self.whole_parts(index, line, &read) }?,
             };
             let choice = take(self.peers[from], &read.header(), payload, length);
@@ -78,18 +79,23 @@ impl Shm {
         }
     }
 
-    /// A message in parts at the front of ring `index`, once all are there: its payload and length,
-    /// how many bytes lie outside the line, and how many further entries belong to it. `None` for a
-    /// control entry.
+    /// A message in parts at the front of ring `index`, once all parts have arrived: its payload
+    /// and length, how many of its bytes are outside the line, and how many further entries belong
+    /// to it. `None` for a control entry.
     ///
     /// # Safety
-    /// As [`Shm::payload`].
+    /// `line` must be full and must not be given back; `read` must have been read from it.
     #[inline(never)]
-    unsafe fn whole_parts(&self, index: usize, line: *const u8, read: &Read) -> Option<(*const u8, usize, usize, u32)> {
+    unsafe fn whole_parts(
+        &self,
+        index: usize,
+        line: *const u8,
+        read: &ReadLine,
+    ) -> Option<(*const u8, usize, usize, u32)> {
         if read.bits() & PARTS == 0 {
             return None;
         }
-        // SAFETY: handed through.
+        // SAFETY: `line` is full and not given back (this function's contract).
         let (offset, length) = unsafe { entry::read_stored(line) };
         let pointer = self.segment.at(offset).cast_const();
         let arriving = Arriving { pointer, length, follower: self.hot[index].receiver.follower() };

@@ -1,8 +1,8 @@
-//! The header slot of an ordered pair: one line, one entry under way.
+//! The header slot of an ordered pair: one line, one entry in flight.
 //!
-//! The flag counts: even means empty and belongs to the sender, odd means full and belongs to the
-//! receiver. Each side knows which value it waits for, so writer and reader alternate and the line
-//! needs no second word.
+//! The flag is a counter: an even value means empty, and the sender owns the line; an odd value
+//! means full, and the receiver owns it. Each side knows the value that it waits for, so the two
+//! alternate and the line needs no second word.
 
 use towpath_base::sync::Words;
 
@@ -17,18 +17,18 @@ impl<W: Words> SlotSender<W> {
         SlotSender { line, empty: 0 }
     }
 
-    /// True when the receiver has taken the last entry (at once in the beginning).
+    /// True if the receiver has consumed the last entry, or none was sent yet.
     #[inline]
     pub(crate) fn is_free(&self) -> bool {
         self.line.load_acquire(0) == self.empty
     }
 
-    /// How often the line was handed over, modulo half of the range of a word.
+    /// Number of commits, modulo half the range of a word.
     pub(crate) fn commits(&self) -> u32 {
         self.empty / 2
     }
 
-    /// Hands the line, filled but for the flag, to the receiver.
+    /// Publishes the line, which is complete except for the flag.
     #[inline]
     pub(crate) fn commit(&mut self) {
         self.line.store_release(0, self.empty.wrapping_add(1));
@@ -47,7 +47,7 @@ impl<W: Words> SlotReceiver<W> {
         SlotReceiver { line, full: 1 }
     }
 
-    /// True when an entry waits.
+    /// True if an entry has arrived.
     #[inline]
     pub(crate) fn is_full(&self) -> bool {
         self.line.load_acquire(0) == self.full

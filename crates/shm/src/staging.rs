@@ -1,73 +1,75 @@
-//! The staging area of a sender: payload of longer messages through rings, to whomever they go.
+//! The staging area of a sender: the payload of longer messages through rings to all its peers.
 //!
-//! The sender walks round it (see `walk`), which the payload bytes of a ring are too few for: a
-//! ring belongs to one pair, and a row for each pair would leave the shared cache too. Blocks are
-//! taken first-in first-out; each is free again when the entry that names it is consumed. The
-//! sender alone keeps account, so that nothing but the place of a payload is told.
+//! The sender cycles through it (see `walk`). The payload bytes of a ring would be too few for
+//! that: a ring belongs to one pair, and a buffer for each pair would not stay in the shared cache
+//! either. Blocks are allocated in FIFO order. A block is free again when the entry that names it
+//! is consumed. All bookkeeping is private to the sender; a receiver only learns the offset of a
+//! payload.
 
 use std::collections::VecDeque;
 
 use super::layout::LINE;
 use super::walk::GAP;
 
-/// Longest payload that stays in its ring: where a few lines go to and fro, short ones are as fast.
+/// Longest payload that stays in its ring. For short payloads, reusing a few lines is as fast.
 pub(super) const IN_RING: usize = 512;
 const LARGEST: usize = 64 << 10;
-/// Pages are provided for so many bytes at a time.
+/// Pages are populated in steps of this many bytes.
 const STEP: usize = 64 << 10;
 
 /// An entry of the stream to one peer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Entry {
     pub(super) peer: u32,
-    /// How many places the stream had before the one of the entry.
+    /// Number of places that the stream had before the entry's place.
     pub(super) place: u32,
-    /// The count of the entry in its place.
+    /// The number of the entry in its place.
     pub(super) number: u32,
 }
 
 #[derive(Debug)]
-struct Block {
+struct StagingBlock {
     begin: usize,
     entry: Entry,
 }
 
-/// The account of the area.
+/// The bookkeeping of the area.
 #[derive(Debug)]
 pub(super) struct Staging {
     size: usize,
-    /// Bytes whose pages are provided. The area grows by little in each lap, so that fresh pages
-    /// cost little beside the messages, and a program of few messages touches few.
+    /// Bytes whose pages are populated. The area grows a little in each lap, so that the cost of
+    /// fresh pages stays small relative to the messages, and a program with few messages touches
+    /// few pages.
     provided: usize,
-    /// It has grown in this lap.
+    /// True if the area has grown in this lap.
     grown: bool,
-    /// Where the next block begins.
+    /// Offset of the next block.
     head: usize,
     /// Blocks in use, oldest first.
-    blocks: VecDeque<Block>,
+    blocks: VecDeque<StagingBlock>,
 }
 
 impl Staging {
-    /// An area of `size` bytes; none at all if that is 0.
+    /// An area of `size` bytes; 0 disables staging.
     pub(super) fn new(size: usize) -> Staging {
         Staging { size, provided: 0, grown: false, head: 0, blocks: VecDeque::new() }
     }
 
-    /// True when a block may still be read by this peer.
+    /// True if this peer may still read a block.
     pub(super) fn holds_for(&self, peer: u32) -> bool {
         self.blocks.iter().any(|block| block.entry.peer == peer)
     }
 
-    /// Largest block that is worth it: what is longer is quicker by a window, out of which its
-    /// receiver copies whenever it likes.
+    /// Largest worthwhile block. Longer payloads are faster through a window, from which the
+    /// receiver copies at any time.
     #[inline]
     pub(super) fn largest(&self) -> usize {
         LARGEST.min(self.size / 4)
     }
 
-    /// Where in the area the next block of `bytes` bytes begins; `None` when it is full or where
-    /// `provide` finds no pages. `is_consumed` says of an entry that its payload is not needed any
-    /// more. The block is taken by [`Staging::commit`].
+    /// Claims the next block of `bytes` bytes and returns its offset in the area; `None` if the
+    /// area is full or `provide` finds no pages. `is_consumed` tells whether the payload of an
+    /// entry is no longer needed. [`Staging::commit`] completes the allocation.
     #[inline]
     pub(super) fn claim(
         &mut self,
@@ -91,19 +93,20 @@ impl Staging {
         self.is_free(self.head, end, is_consumed).then_some(self.head)
     }
 
-    /// The claimed block of `bytes` bytes from `begin` on is named by `entry`.
+    /// Completes the allocation of the claimed block of `bytes` bytes at `begin`, which `entry`
+    /// names.
     #[inline]
     pub(super) fn commit(&mut self, begin: usize, bytes: usize, entry: Entry) {
         self.head = begin + span(bytes);
-        self.blocks.push_back(Block { begin, entry });
+        self.blocks.push_back(StagingBlock { begin, entry });
     }
 
-    /// Forgets the oldest blocks as far as they are in the way of a block `begin..end`; false when
-    /// one is still in use.
+    /// Frees the oldest blocks if they overlap the block `begin..end`; false if one of them is
+    /// still in use.
     #[inline]
     fn is_free(&mut self, begin: usize, end: usize, mut is_consumed: impl FnMut(Entry) -> bool) -> bool {
         while let Some(oldest) = self.blocks.front() {
-            // A new lap leaves the end of the area empty.
+            // A new lap leaves the end of the area unused.
             let skipped = begin < self.head && oldest.begin >= self.head;
             let in_the_way = oldest.begin >= begin && oldest.begin < end;
             if !(skipped || in_the_way) {
@@ -117,8 +120,8 @@ impl Staging {
         true
     }
 
-    /// Provides the area as far as `end` and some more; false where it ends or there are no pages:
-    /// then it stays as it is for good.
+    /// Populates the area up to `end` and a bit further. False if the area ends there or there are
+    /// no pages; in the latter case it never grows again.
     #[cold]
     fn grow(&mut self, end: usize, provide: impl FnOnce(usize, usize) -> bool) -> bool {
         if end > self.size {
@@ -135,7 +138,7 @@ impl Staging {
     }
 }
 
-/// How many bytes a block takes.
+/// Bytes that a block occupies.
 #[inline]
 fn span(bytes: usize) -> usize {
     bytes.next_multiple_of(LINE) + GAP
@@ -146,7 +149,7 @@ mod tests {
     use super::*;
 
     const SIZE: usize = 4 * STEP;
-    /// Payload of a block that takes a step, and half of one.
+    /// Payload of a block that takes one step, and of one that takes half a step.
     const WHOLE: usize = STEP - GAP;
     const HALF: usize = STEP / 2 - GAP;
 
@@ -193,7 +196,7 @@ mod tests {
         assert_eq!(places, [0, 1, 0, 1, 2, 3, 0, 1, 2, 3, 4, 5]);
     }
 
-    /// Random traffic to three peers that consume at random: what is in use never overlaps.
+    /// Random traffic to three peers that consume at random times: blocks in use never overlap.
     #[test]
     fn blocks_in_use_never_overlap() {
         let mut random = 0x9E37_79B9_7F4A_7C15u64;

@@ -1,8 +1,8 @@
-//! Copying past the caches, with non-temporal stores: lines are written whole, without a read for
+//! Copies that bypass the caches by non-temporal stores, which write whole lines without a read for
 //! ownership.
 
-/// Copies `length` bytes past the caches. What was stored is visible to other processors before
-/// anything that is stored after this returns.
+/// Copies `length` bytes with non-temporal stores. They are visible to other processors before any
+/// store that follows this call.
 ///
 /// # Safety
 /// `from` must be readable and `to` writable for `length` bytes, without overlap.
@@ -12,8 +12,9 @@ pub(crate) unsafe fn copy(from: *const u8, to: *mut u8, length: usize) {
     const LINE: usize = 64;
     let head = to.align_offset(LINE).min(length);
     let whole = (length - head) / LINE * LINE;
-    // SAFETY: head, whole lines and rest are the row; whole lines of the target are aligned. The
-    // fence orders the streamed stores before those that say that the message is there.
+    // SAFETY: head, whole lines and rest are exactly the `length` bytes, which are readable at
+    // `from` and writable at `to` (this function's contract). The whole lines of the target are
+    // 64-aligned. The fence orders the non-temporal stores before those that publish the message.
     unsafe {
         std::ptr::copy_nonoverlapping(from, to, head);
         let (from, to) = (from.add(head), to.add(head));
@@ -31,13 +32,14 @@ pub(crate) unsafe fn copy(from: *const u8, to: *mut u8, length: usize) {
     }
 }
 
-/// As on x86-64, by ordinary stores.
+/// Like the x86-64 version, by ordinary stores.
 ///
 /// # Safety
-/// As there.
+/// `from` must be readable and `to` writable for `length` bytes, without overlap.
 #[cfg(not(target_arch = "x86_64"))]
 pub(crate) unsafe fn copy(from: *const u8, to: *mut u8, length: usize) {
-    // SAFETY: the caller's contract is the same.
+    // SAFETY: `from` is readable and `to` writable for `length` bytes, without overlap (this
+    // function's contract).
     unsafe { std::ptr::copy_nonoverlapping(from, to, length) };
 }
 
@@ -52,7 +54,8 @@ mod tests {
             for offset in [0, 1, 31] {
                 let count = length.min(from.len() - offset);
                 let mut to = vec![0u8; count + 2];
-                // SAFETY: both rows are long enough.
+                // SAFETY: `from` has `count` bytes from `offset` on, and `to` has `count` bytes
+                // from 1 on.
                 unsafe { copy(from.as_ptr().add(offset), to.as_mut_ptr().add(1), count) };
                 assert!(to[1..=count] == from[offset..offset + count] && to[0] == 0 && to[count + 1] == 0);
             }

@@ -1,11 +1,11 @@
-//! How many bytes of shared memory a sender walks round.
+//! The walk of a sender: how many bytes of shared memory it cycles through.
 //!
-//! Two cores that exchange bytes through the same few lines take each line out of the other core's
-//! private cache, where it is dirty. In a row of memory that is longer than both private caches the
-//! lines have gone to the cache that the cores share by the time they are written again, and both
-//! sides find them there: 64 KiB take 2.5 us on a walk of 2 MiB, 5.2 us through the same bytes
-//! (EPYC 9004 with 1 MiB of private cache, line ping-pong of 31 ns, 2026-11-24,
-//! `benchmarks/bare_copies.c`).
+//! If two cores exchange bytes through the same few lines, each takes every line out of the other
+//! core's private cache, where it is dirty. If they cycle through a buffer that is longer than both
+//! private caches, the lines have been evicted to the cache that the cores share by the time they
+//! are written again, and both sides find them there: 64 KiB take 2.5 us on a walk of 2 MiB, 5.2 us
+//! through the same bytes (EPYC 9004 with 1 MiB of private cache, line ping-pong of 31 ns,
+//! 2026-11-24, `benchmarks/bare_copies.c`).
 
 use towpath_machine::cores;
 use towpath_machine::resources::Caches;
@@ -16,19 +16,19 @@ pub(crate) const MOST_DOUBLINGS: u32 = 2;
 /// Bytes of the longest walk.
 pub(crate) const LONGEST: usize = SHORTEST << MOST_DOUBLINGS;
 
-/// Bytes between two messages: a reader's core reads ahead of what it is told to read. Where it
-/// fetches lines of the next message, its writer has to take them back.
+/// Bytes between two messages. A reader's core prefetches beyond what it reads; if it fetches lines
+/// of the next message, the writer has to take them back.
 pub(crate) const GAP: usize = 512;
 
-/// Longer walks pay where the cache that cores share has so many times the bytes of each core's own
-/// one: a window and a staging area go twice as far as that.
+/// Longer walks pay off if the shared cache has this many times the bytes of each core's private
+/// one: a window and a staging area each cycle through twice the private one.
 const LARGER: usize = 4;
 /// Largest private cache for which longer walks were measured.
 const LARGEST_PRIVATE: usize = 1 << 20;
-/// A rank takes the memory of a longer walk only where so many times as much is left for it.
+/// A rank uses the memory of a longer walk only if this many times as much is available for it.
 const PLENTY: u64 = 64;
 
-/// The length of a walk, as so many doublings of [`SHORTEST`].
+/// The length of a walk, as the number of doublings of [`SHORTEST`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Walk {
     doublings: u32,
@@ -37,22 +37,22 @@ pub(crate) struct Walk {
 impl Walk {
     pub(crate) const SHORTEST: Walk = Walk { doublings: 0 };
 
-    /// The walk for a host with so many ranks of a job, for which `left` bytes are left; `None`
-    /// without a limit.
+    /// The walk for a host with `ranks` ranks of a job, for which `left` bytes are available;
+    /// `None` without a limit.
     pub(crate) fn of_host(ranks: usize, left: Option<u64>) -> Walk {
         let is_plenty = left.is_none_or(|left| left / PLENTY / LONGEST as u64 >= ranks as u64);
-        // Ranks that take turns on a core find its caches full of other things anyway.
+        // Ranks that share a core find its caches full of other data anyway.
         if ranks > cores::online() || !is_plenty { Walk::SHORTEST } else { Walk::beside(Caches::of_first_core()) }
     }
 
-    /// The walk for cores with such caches: twice as long as the private one.
+    /// The walk for cores with these caches: twice as long as the private one.
     fn beside(caches: Option<Caches>) -> Walk {
         let caches = caches.filter(|caches| caches.private <= LARGEST_PRIVATE.min(caches.share / LARGER));
         let bytes = caches.map_or(0, |caches| caches.private.saturating_mul(2));
         Walk { doublings: (bytes / SHORTEST).max(1).ilog2().min(MOST_DOUBLINGS) }
     }
 
-    /// True when ranks of this host are worth more memory than the shortest walk takes.
+    /// True if the walk uses more memory than the shortest one.
     pub(crate) fn is_long(self) -> bool {
         self.doublings > 0
     }
@@ -61,15 +61,15 @@ impl Walk {
         SHORTEST << self.doublings
     }
 
-    /// The number by which other ranks know the walk, at most [`MOST_DOUBLINGS`].
+    /// The number that tells other ranks the walk, at most [`MOST_DOUBLINGS`].
     pub(crate) fn number(self) -> u32 {
         self.doublings
     }
 
-    /// Back from [`Walk::number`].
+    /// The inverse of [`Walk::number`].
     ///
     /// # Panics
-    /// When no walk has that number.
+    /// If no walk has that number.
     pub(crate) fn from_number(number: u32) -> Walk {
         assert!(number <= MOST_DOUBLINGS, "no walk has the number {number}");
         Walk { doublings: number }

@@ -1,9 +1,10 @@
-//! A bulk window: a row of chunks through which a large message runs while both sides copy.
+//! A window: a bounce buffer of chunks through which both sides copy a large message at the same
+//! time.
 //!
-//! The filler's line holds how many chunks were ever filled, at which count the message ends, and
-//! the length of each chunk; the drainer's line holds how many were drained. The counts run on from
-//! message to message, so a window needs no reset; it is free when both agree. Each word has one
-//! writer.
+//! The filler's line holds the number of chunks ever filled, the count at which the message ends,
+//! and the length of each chunk; the drainer's line holds the number of chunks ever drained. The
+//! counts continue from message to message, so a window needs no reset; it is free when both are
+//! equal. Each word has one writer.
 
 use towpath_base::sync::{MappedWords, Words};
 
@@ -13,62 +14,61 @@ use super::walk::Walk;
 
 const FILLED: usize = 0;
 const END: usize = 1;
-/// Lengths of the chunks, two to a word.
+/// Lengths of the chunks, two per word.
 const LENGTHS: usize = 2;
 const DRAINED: usize = LINE / 4;
 
 const SMALLEST_CHUNK_LOG: u32 = 12;
 const LARGEST_CHUNK_LOG: u32 = 15;
-/// Longest message in the smallest chunks.
+/// Longest message that uses the smallest chunks.
 const SHORT: usize = 16 << 10;
 
-/// The number of the smallest shape, see [`Shape::RESERVE`].
+/// The number of the smallest shape, see [`WindowShape::RESERVE`].
 const RESERVE_LOG: u32 = SMALLEST_CHUNK_LOG - 1;
 
-/// How a window is cut into chunks, for one message.
+/// How a window is divided into chunks for one message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Shape {
+pub(crate) struct WindowShape {
     log: u32,
-    /// How far messages walk in the window, where they do.
+    /// How much of the window messages cycle through, if they do.
     walk: Walk,
 }
 
-/// Bits of a shape's number in front of the walk's.
+/// Bits of a shape's number below those of the walk.
 const LOG_BITS: u32 = 4;
 
-impl Shape {
-    /// Two chunks in the reserve: how messages of any length arrive where memory is short.
-    pub(crate) const RESERVE: Shape = Shape::unwalked(RESERVE_LOG);
+impl WindowShape {
+    /// Two chunks in the reserve: messages of any length still get through when memory is short.
+    pub(crate) const RESERVE: WindowShape = WindowShape::unwalked(RESERVE_LOG);
 
-    /// For any message where little memory is left.
-    pub(crate) const SMALL: Shape = Shape::unwalked(SMALLEST_CHUNK_LOG);
+    /// For any message if little memory is left.
+    pub(crate) const SMALL: WindowShape = WindowShape::unwalked(SMALLEST_CHUNK_LOG);
 
-    const fn unwalked(log: u32) -> Shape {
-        Shape { log, walk: Walk::SHORTEST }
+    const fn unwalked(log: u32) -> WindowShape {
+        WindowShape { log, walk: Walk::SHORTEST }
     }
 
     /// Chunks for a message of `length` bytes: an eighth of it, so that both sides copy most of the
-    /// time, but neither so small that counting dominates nor so large that a chunk leaves the
-    /// caches.
-    pub(crate) fn of(length: usize, walk: Walk) -> Shape {
+    /// time. Not so small that counting dominates, nor so large that a chunk leaves the caches.
+    pub(crate) fn of(length: usize, walk: Walk) -> WindowShape {
         if length <= SHORT {
-            return Shape::SMALL;
+            return WindowShape::SMALL;
         }
         let log = (length / 8).next_power_of_two().trailing_zeros();
-        Shape { log: log.clamp(SMALLEST_CHUNK_LOG + 1, LARGEST_CHUNK_LOG), walk }
+        WindowShape { log: log.clamp(SMALLEST_CHUNK_LOG + 1, LARGEST_CHUNK_LOG), walk }
     }
 
-    /// Back from [`Shape::number`].
+    /// The inverse of [`WindowShape::number`].
     ///
     /// # Panics
-    /// When no shape has that number.
-    pub(crate) fn from_number(number: u32) -> Shape {
+    /// If no shape has that number.
+    pub(crate) fn from_number(number: u32) -> WindowShape {
         let log = number & ((1 << LOG_BITS) - 1);
         assert!((RESERVE_LOG..=LARGEST_CHUNK_LOG).contains(&log), "no window has the shape {number}");
-        Shape { log, walk: Walk::from_number(number >> LOG_BITS) }
+        WindowShape { log, walk: Walk::from_number(number >> LOG_BITS) }
     }
 
-    /// The number by which the other side knows the shape: six bits.
+    /// The number that tells the other side the shape: six bits.
     pub(crate) fn number(self) -> u32 {
         self.log | self.walk.number() << LOG_BITS
     }
@@ -77,56 +77,57 @@ impl Shape {
         if self.log == RESERVE_LOG { RESERVE_BYTES / 2 } else { 1 << self.log }
     }
 
-    /// Chunks that are under way at most.
+    /// Maximum number of chunks in flight.
     pub(crate) fn chunks(self) -> u32 {
         if self.log == RESERVE_LOG { 2 } else { CHUNKS as u32 }
     }
 
-    /// True when messages walk round the window (see [`Walk`]) instead of beginning at its first
+    /// True if messages cycle through the window (see [`Walk`]). Otherwise each starts at its first
     /// chunk, which touches less memory.
     fn walks(self) -> bool {
         self.log > SMALLEST_CHUNK_LOG
     }
 
-    /// Places for chunks.
+    /// Number of chunk positions.
     fn places(self) -> u32 {
         if self.walks() { (self.walk.bytes() >> self.log) as u32 } else { self.chunks() }
     }
 
-    /// The place of chunk `count` of a message that began at count `start`.
+    /// The position of chunk `count` of a message that started at count `start`.
     fn place(self, count: u32, start: u32) -> usize {
         let first = if self.walks() { 0 } else { start };
         (count.wrapping_sub(first) % self.places()) as usize
     }
 
-    /// How far into the window a message of `length` bytes may reach that begins at count `start`.
+    /// How many bytes of the window a message of `length` bytes may touch if it starts at count
+    /// `start`.
     pub(crate) fn reach(self, start: u32, length: usize) -> usize {
-        // A packer leaves a few bytes of each chunk free where the next element does not fit: one
-        // chunk more.
+        // A packer leaves the last few bytes of a chunk free if the next element does not fit: one
+        // more chunk.
         let chunks = length / self.chunk_bytes() + 2;
         self.place(start, start).saturating_add(chunks).min(self.places() as usize) * self.chunk_bytes()
     }
 }
 
-/// Names a window of the segment: whose, and which.
+/// Identifies a window of the segment: owner and index.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct WindowId {
     pub(crate) owner: u32,
     pub(crate) index: u32,
 }
 
-/// A window as one message sees it.
+/// A window as seen by one message.
 pub(crate) struct Window {
     pub(crate) id: WindowId,
-    shape: Shape,
+    shape: WindowShape,
     words: MappedWords,
-    /// Both counts when the message began.
+    /// Both counts when the message started.
     start: u32,
 }
 
 impl Window {
-    /// The window for a message that begins when both counts are `start`.
-    pub(crate) fn new(segment: &Segment, id: WindowId, shape: Shape, start: u32) -> Window {
+    /// The window for a message that starts when both counts are `start`.
+    pub(crate) fn new(segment: &Segment, id: WindowId, shape: WindowShape, start: u32) -> Window {
         Window { id, shape, words: words(segment, id), start }
     }
 
@@ -134,38 +135,39 @@ impl Window {
         self.start
     }
 
-    pub(crate) fn shape(&self) -> Shape {
+    pub(crate) fn shape(&self) -> WindowShape {
         self.shape
     }
 
-    /// Where the line says the length of chunk `count`: word and bits.
+    /// Where the length of chunk `count` is in the line: word and shift.
     fn length_of(&self, count: u32) -> (usize, u32) {
         let chunk = count.wrapping_sub(self.start) % self.shape.chunks();
         (LENGTHS + chunk as usize / 2, 16 * (chunk % 2))
     }
 
-    /// Address of the chunk that carries count `count`.
+    /// Address of the chunk with count `count`.
     #[inline]
     pub(crate) fn chunk(&self, segment: &Segment, count: u32) -> *mut u8 {
         let (owner, layout) = (self.id.owner as usize, segment.layout());
-        let reserve = self.shape == Shape::RESERVE;
+        let reserve = self.shape == WindowShape::RESERVE;
         let at = if reserve { layout.reserve(owner) } else { layout.window_bytes(owner, self.id.index as usize) };
         segment.at(at + self.shape.place(count, self.start) * self.shape.chunk_bytes())
     }
 
-    /// How many chunks were ever filled.
+    /// Number of chunks ever filled.
     #[inline]
     pub(crate) fn filled(&self) -> u32 {
         self.words.load_acquire(FILLED)
     }
 
-    /// How many chunks were ever drained.
+    /// Number of chunks ever drained.
     #[inline]
     pub(crate) fn drained(&self) -> u32 {
         self.words.load_acquire(DRAINED)
     }
 
-    /// The filler: chunk `count` has `length` bytes, and the message ends with it or not.
+    /// Filler: publishes chunk `count` of `length` bytes; `end` is true for the last chunk of the
+    /// message.
     #[inline]
     pub(crate) fn fill(&self, count: u32, length: usize, end: bool) {
         let (word, shift) = self.length_of(count);
@@ -178,7 +180,7 @@ impl Window {
         self.words.store_release(FILLED, next);
     }
 
-    /// The drainer: length of the filled chunk `count`, and whether the message ends with it.
+    /// Drainer: length of the filled chunk `count`, and whether it is the last one of the message.
     #[inline]
     pub(crate) fn look(&self, count: u32) -> (usize, bool) {
         let (word, shift) = self.length_of(count);
@@ -186,8 +188,8 @@ impl Window {
         (length as usize, self.words.load_relaxed(END) == count.wrapping_add(1))
     }
 
-    /// The drainer: everything before `count` is drained. Also whoever frees a window that the
-    /// other side has left.
+    /// Drainer: everything before `count` is drained. Also used to free a window that the other
+    /// side has abandoned.
     #[inline]
     pub(crate) fn drain(&self, count: u32) {
         self.words.store_release(DRAINED, count);
@@ -197,19 +199,19 @@ impl Window {
 /// The counters of a window.
 fn words(segment: &Segment, id: WindowId) -> MappedWords {
     let at = segment.layout().window_lines(id.owner as usize, id.index as usize);
-    // SAFETY: windows live in the wire, which holds the segment.
+    // SAFETY: the counter lines of window `id` are in the segment and line-aligned, and a window is
+    // owned by the wire, which holds the segment.
     unsafe { segment.words(at, WINDOW_LINES / 4) }
 }
 
-/// The count at which a window rests when nobody fills it: both counts, or `None` while it is being
-/// drained.
+/// The value of both counts of an idle window; `None` while it is being drained.
 pub(crate) fn resting_count(segment: &Segment, id: WindowId) -> Option<u32> {
     let words = words(segment, id);
     let drained = words.load_acquire(DRAINED);
     (words.load_acquire(FILLED) == drained).then_some(drained)
 }
 
-/// How many chunks of a window were ever drained.
+/// Number of chunks of a window ever drained.
 pub(crate) fn drained_count(segment: &Segment, id: WindowId) -> u32 {
     words(segment, id).load_acquire(DRAINED)
 }
@@ -222,26 +224,26 @@ mod tests {
     #[test]
     fn every_shape_fits_window_and_length_words() {
         for (number, length) in [0, 1, 4096, 20_000, 65_536, 1 << 20, usize::MAX / 2].into_iter().enumerate() {
-            let shape = Shape::of(length, Walk::from_number(number as u32 % 3));
-            assert_eq!(Shape::from_number(shape.number()), shape);
+            let shape = WindowShape::of(length, Walk::from_number(number as u32 % 3));
+            assert_eq!(WindowShape::from_number(shape.number()), shape);
             assert!(shape.places() as usize * shape.chunk_bytes() <= WINDOW_BYTES && shape.places() >= shape.chunks());
             assert!(shape.chunk_bytes() <= 0xFFFF && shape.chunks() >= 4);
             assert!(LENGTHS + shape.chunks() as usize / 2 <= DRAINED);
         }
-        assert_eq!(Shape::from_number(Shape::RESERVE.number()), Shape::RESERVE);
-        assert_eq!(Shape::RESERVE.reach(7, 1 << 20), RESERVE_BYTES);
+        assert_eq!(WindowShape::from_number(WindowShape::RESERVE.number()), WindowShape::RESERVE);
+        assert_eq!(WindowShape::RESERVE.reach(7, 1 << 20), RESERVE_BYTES);
     }
 
     #[test]
     fn a_window_is_used_as_far_as_messages_reach() {
         for walk in [0, 1, 2].map(Walk::from_number) {
-            let shape = Shape::of(32 << 10, walk);
+            let shape = WindowShape::of(32 << 10, walk);
             let places = (walk.bytes() >> 13) as u32;
             assert_eq!((shape.chunk_bytes(), shape.places()), (8 << 10, places));
             assert_eq!(shape.reach(0, 32 << 10), 48 << 10);
             assert_eq!(shape.reach(places - 2, 32 << 10), walk.bytes());
         }
-        assert_eq!(Shape::SMALL.reach(62, 5000), 12 << 10);
-        assert_eq!(Shape::SMALL.reach(0, 1 << 30), CHUNKS * Shape::SMALL.chunk_bytes());
+        assert_eq!(WindowShape::SMALL.reach(62, 5000), 12 << 10);
+        assert_eq!(WindowShape::SMALL.reach(0, 1 << 30), CHUNKS * WindowShape::SMALL.chunk_bytes());
     }
 }

@@ -1,20 +1,21 @@
-//! How a rank's buffer is divided among those who write into it (the paper's two layouts).
+//! Divides a rank's buffer among its senders (the paper's two layouts).
 //!
-//! The first line of each sender's header never moves: sender i's is line i. Behind them all,
-//! without a topology, every sender has an equal share: what is left of its n-th part. With a
-//! topology every sender keeps the further lines of its header slot as payload, and the rest goes
-//! to the declared neighbours, by weight.
+//! The first header line of each sender never moves: that of sender i is line i. Payload follows
+//! after all header lines. Without a topology the sections are equal: of each sender's n-th part of
+//! the buffer, everything except the header line is payload. With a topology, each sender keeps the
+//! remaining lines of its header slot as payload, and the declared neighbours get the rest, by
+//! weight.
 
 use super::shape::Shape;
 
-/// Where one sender's payload lies in a buffer: offset and length in bytes.
+/// The place of one sender's payload in a buffer: offset and length in bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Place {
     pub(crate) offset: u32,
     pub(crate) bytes: u32,
 }
 
-/// A place for every sender.
+/// The place of every sender, by local rank.
 pub(crate) type Division = Vec<Place>;
 
 /// A buffer of `n` equal sections.
@@ -23,8 +24,8 @@ pub(crate) fn flat(shape: &Shape) -> Division {
     (0..shape.ranks).map(|sender| place(shape, shape.ranks + sender * payload, payload)).collect()
 }
 
-/// The buffer of a rank whose neighbours have these weights (0: a stranger). Equal sections, where
-/// no neighbour would gain.
+/// The buffer of a rank whose senders have these weights; 0 for a rank that is no neighbour. The
+/// sections are equal if no neighbour would gain.
 pub(crate) fn shaped(shape: &Shape, weights: &[u64]) -> Division {
     let slot = shape.header_lines - 1;
     let headers = shape.ranks * shape.header_lines;
@@ -49,7 +50,7 @@ pub(crate) fn shaped(shape: &Shape, weights: &[u64]) -> Division {
     weights.iter().enumerate().map(&mut divide).collect()
 }
 
-/// Lines of payload of each of the equal sections.
+/// Payload lines in each of the equal sections.
 fn flat_lines(shape: &Shape) -> usize {
     shape.lines / shape.ranks - 1
 }
@@ -67,7 +68,7 @@ mod tests {
         Shape::new(&Settings { budget, line, header_lines, ..Settings::default() }, ranks).unwrap()
     }
 
-    /// The weights in a ring of `ranks` ranks, as rank 0 sees them.
+    /// The weights in a ring of `ranks` ranks, as seen by rank 0.
     fn ring(ranks: usize) -> Vec<u64> {
         (0..ranks).map(|rank| u64::from(rank == 1 || rank + 1 == ranks)).collect()
     }
@@ -93,8 +94,7 @@ mod tests {
         }
         assert_eq!(flat(&shape(48, 8192, 64, 2))[5].bytes, 64);
         assert_eq!(shaped(&shape(48, 8192, 64, 2), &ring(48))[1].bytes, 1024);
-        // Three lines of 64 bytes for each of 48 ranks do not fit: nothing is declared that could
-        // be kept.
+        // Three lines of 64 bytes for each of 48 ranks do not fit, so the division stays equal.
         let tight = shape(48, 8192, 64, 3);
         assert_eq!(shaped(&tight, &ring(48)), flat(&tight));
     }

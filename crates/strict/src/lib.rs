@@ -1,15 +1,15 @@
-//! The strict mode: the channel of the Single-Chip Cloud Computer, with its budget, for the
-//! processes of one host.
+//! The strict mode: the message-passing channel of the Single-Chip Cloud Computer, with its memory
+//! budget, for the processes of one host.
 //!
 //! After Christgau and Schnor, "Awareness of MPI Virtual Process Topologies on the Single-Chip
-//! Cloud Computer" (2012), and RCKMPI, which it extends. Each rank owns a buffer of a few KiB, in
-//! which every other rank has an exclusive write section: remote write, local read. A stream of
-//! frames (`stream`) runs through each section by stop-and-wait (`section`), in chunks that fill it
-//! (`division`). A declared topology divides the buffer anew: the owner closes its gate, waits
-//! until every section is empty, and opens the gate on a new division. What the chip would have
-//! taken is counted (`mesh`).
+//! Cloud Computer" (2012), and RCKMPI, which it extends. Each rank owns a buffer of a few KiB in
+//! which every other rank has an exclusive write section: writes are remote, reads are local. Each
+//! section carries a stream of frames (`stream`), by stop-and-wait (`section`) in chunks of up to
+//! the section's size (`division`). A declared topology changes the division: the owner closes its
+//! gate, waits until every section is empty, and opens the gate on a new division. The costs that
+//! the chip would have had are counted (`mesh`).
 //!
-//! For study and for regression tests; nothing here is on the small path of the product.
+//! For research and regression tests; none of this is on the product's fast path.
 
 mod division;
 mod mesh;
@@ -39,25 +39,25 @@ use movement::Incoming;
 use outgoing::Outgoing;
 use section::{Gate, HEADER_WORDS};
 use shape::Shape;
-use stream::{Bytes, Frame, Frames, Kind};
+use stream::{Bytes, Frames, Kind, StreamFrame};
 use topology::Closing;
 use towpath_shm::Segment;
 use towpath_transport::error::Error;
 use towpath_transport::regions::Published;
 use towpath_transport::{Header, NoResource, RegionKey, Sink};
-use transfers::{Pulls, Pushes};
+use transfers::{StrictPulls, StrictPushes};
 
 /// Largest copied message in bytes.
 pub const COPIED_LIMIT: usize = 16 * 1024;
-/// Bytes that may wait for one section; then messages are refused.
+/// Pending bytes for one section; above this limit messages are refused.
 const QUEUE_LIMIT: usize = 32 * 1024;
 
-/// Where the parts of the strict mode lie in a rank's part of the segment: a page with gate and
-/// measures, the table of places (pages of its own, since on the chip they are in private memory),
-/// then the buffer.
+/// The layout of the strict mode in a rank's part of the segment: a page with the gate and the
+/// parameters, the table of places (in pages of its own, because on the chip it is in private
+/// memory), then the buffer.
 #[derive(Clone, Copy)]
 struct Area {
-    layout: towpath_shm::layout::Layout,
+    layout: towpath_shm::layout::SegmentLayout,
     shape: Shape,
 }
 
@@ -78,25 +78,28 @@ impl Area {
         self.table(rank) + (8 * self.shape.ranks).next_multiple_of(PAGE)
     }
 
-    /// Bytes of all of it.
+    /// Size of everything in bytes.
     fn length(&self) -> usize {
         self.buffer(0) + self.shape.budget() - self.gate(0)
     }
 
-    /// The words of a sender's header line.
+    /// The words of a sender's header line in the buffer of `owner`.
     ///
     /// # Safety
-    /// As [`Segment::words`].
+    /// `owner` and `sender` must be local ranks of the segment. The result must not be used after
+    /// the segment is unmapped.
     unsafe fn header(&self, segment: &Segment, owner: usize, sender: usize) -> MappedWords {
-        // SAFETY: handed through.
+        // SAFETY: each sender has a line at the start of the buffer, which is in the segment and
+        // aligned to pages. The result is not used after the segment is unmapped (this function's
+        // contract).
         unsafe { segment.words(self.buffer(owner) + sender * self.shape.line, HEADER_WORDS) }
     }
 }
 
-/// The wire to all processes of this host (but oneself) within a budget. Peers are named by local
-/// rank inside, by [`PeerIndex`] to the [`Sink`].
+/// The wire to all other processes of this host, within a memory budget. Internally, peers are
+/// named by local rank; the [`Sink`] gets [`PeerIndex`].
 pub struct Strict {
-    /// Keeps the memory mapped to which everything else points.
+    /// Keeps the memory mapped that the other fields point to.
     _segment: Segment,
     own: usize,
     shape: Shape,
@@ -104,7 +107,7 @@ pub struct Strict {
     peers: Vec<PeerIndex>,
     outgoing: Vec<Outgoing>,
     incoming: Vec<Incoming>,
-    /// Peers to whom something waits.
+    /// Peers with pending frames.
     waiting: Vec<u32>,
     gate: Gate<MappedWords>,
     table: MappedWords,
@@ -113,8 +116,8 @@ pub struct Strict {
     closing: Option<Closing>,
     /// Neighbours and weights of each declared topology.
     declared: BTreeMap<u64, Vec<(usize, u64)>>,
-    pushes: Pushes,
-    pulls: Pulls,
+    pushes: StrictPushes,
+    pulls: StrictPulls,
     /// Pulls of length 0, to be reported.
     finished: Vec<u64>,
     /// Peers found dead, to be reported.
@@ -122,15 +125,18 @@ pub struct Strict {
     counts: Counts,
 }
 
-// SAFETY: the raw pointers lead into the segment, which lives as long as the wire; the wire is used
-// under the lock of its lane.
+// SAFETY: the raw pointers point into the segment, which stays mapped as long as the wire exists,
+// whichever thread uses it.
 unsafe impl Send for Strict {}
 
 impl Strict {
-    /// The wire of one rank. `peers[i]` is this process's name for local rank i.
+    /// The wire of one rank. `peers[i]` is the index of local rank i in this process.
+    ///
+    /// # Errors
+    /// [`Error::Setting`] if the settings do not fit the ranks of this host, or if memory is short.
     ///
     /// # Panics
-    /// When there are not as many peers as the segment has ranks.
+    /// If the number of peers is not the number of ranks of the segment.
     pub fn new(segment: Segment, peers: Vec<PeerIndex>, settings: &Settings) -> Result<Strict, Error> {
         let (own, ranks) = (segment.own_rank(), segment.ranks());
         assert_eq!(peers.len(), ranks, "one peer per local rank");
@@ -141,10 +147,12 @@ impl Strict {
         }
         let mesh = Mesh::new(settings, ranks);
         let incoming = |from| {
-            // SAFETY: the wire holds the segment and drops this before.
+            // SAFETY: `own` and `from` are local ranks, and the wire holds the segment while it
+            // uses the words.
             Incoming::new(unsafe { area.header(&segment, own, from) })
         };
-        // SAFETY: as above.
+        // SAFETY: gate, table and parameters are in this rank's part of the segment at multiples of
+        // 4, and the wire holds the segment while it uses the words.
         let (gate, table, measures) = unsafe {
             let table = segment.words(area.table(own), 2 * ranks);
             (segment.words(area.gate(own), 1), table, segment.words(area.measures(own), 1))
@@ -164,8 +172,8 @@ impl Strict {
             division: division::flat(&shape),
             closing: None,
             declared: BTreeMap::new(),
-            pushes: Pushes::default(),
-            pulls: Pulls::default(),
+            pushes: StrictPushes::default(),
+            pulls: StrictPulls::default(),
             finished: Vec::new(),
             dead: VecDeque::new(),
             counts: Counts::default(),
@@ -175,20 +183,20 @@ impl Strict {
         Ok(strict)
     }
 
-    /// What this rank has moved and looked at since it started.
+    /// What this rank has moved and polled since it started.
     pub fn counts(&self) -> Counts {
         self.counts
     }
 
-    /// Payload bytes of a chunk from a local rank to this one, as the buffer is divided now.
+    /// Payload bytes of a chunk from a local rank to this one, in the current division.
     pub fn chunk_bytes(&self, from: usize) -> usize {
         self.division[from].bytes as usize
     }
 
-    /// As [`towpath_transport::Wire::short`], to a local rank.
+    /// Like [`towpath_transport::Wire::short`], to a local rank.
     ///
     /// # Safety
-    /// As there.
+    /// `payload` must be readable for `length` bytes.
     pub unsafe fn short(
         &mut self,
         to: usize,
@@ -196,14 +204,13 @@ impl Strict {
         payload: *const u8,
         length: usize,
     ) -> Result<(), NoResource> {
-        // SAFETY: the caller lends `length` readable bytes.
+        // SAFETY: `payload` is readable for `length` bytes (this function's contract), and the
+        // stream lends `length` bytes of its own queue.
         self.send(to, header, length, |into| unsafe { std::ptr::copy_nonoverlapping(payload, into, length) })
     }
 
-    /// As [`towpath_transport::Wire::copied`], to a local rank.
-    ///
-    /// # Panics
-    /// When `length` is above the limit.
+    /// Like [`towpath_transport::Wire::copied`], to a local rank. Refuses messages that are longer
+    /// than [`COPIED_LIMIT`].
     pub fn copied(
         &mut self,
         to: usize,
@@ -230,14 +237,14 @@ impl Strict {
         if self.outgoing[to].queue.len() >= QUEUE_LIMIT {
             return Err(NoResource);
         }
-        let frame = Frame { kind: Kind::Message, protocol: header.protocol, length, words: header.words };
+        let frame = StreamFrame { kind: Kind::Message, protocol: header.protocol, length, words: header.words };
         self.post(to, &frame, fill);
         Ok(())
     }
 
-    /// Puts a frame into the stream to a local rank, and as much of it as possible into the
-    /// section.
-    fn post(&mut self, to: usize, frame: &Frame, write: impl FnOnce(*mut u8)) {
+    /// Appends a frame to the stream to a local rank, and writes as much of the stream as possible
+    /// into the section.
+    fn post(&mut self, to: usize, frame: &StreamFrame, write: impl FnOnce(*mut u8)) {
         let out = &mut self.outgoing[to];
         if out.lost {
             return;
@@ -247,7 +254,7 @@ impl Strict {
         self.list(to);
     }
 
-    /// Lists a peer for whom something waits.
+    /// Lists a peer with pending frames.
     fn list(&mut self, to: usize) {
         let out = &mut self.outgoing[to];
         if !out.listed && !out.queue.is_empty() {
@@ -256,41 +263,41 @@ impl Strict {
         }
     }
 
-    /// As [`towpath_transport::Wire::publish`], to a local rank.
+    /// Like [`towpath_transport::Wire::publish`], to a local rank.
     ///
     /// # Safety
-    /// As there.
+    /// The memory behind `source` must live until `released`, or until [`Strict::withdraw`].
     pub unsafe fn publish(&mut self, to: usize, token: u64, source: Source) -> RegionKey {
         RegionKey([self.pushes.regions.publish(Published { to: to as u32, token, source }), 0])
     }
 
-    /// As [`towpath_transport::Wire::withdraw`].
+    /// Like [`towpath_transport::Wire::withdraw`].
     pub fn withdraw(&mut self, key: RegionKey) -> bool {
         self.pushes.regions.take(key.0[0]).is_some()
     }
 
-    /// As [`towpath_transport::Wire::pull`], from a local rank.
+    /// Like [`towpath_transport::Wire::pull`], from a local rank.
     ///
     /// # Safety
-    /// As there.
+    /// The memory behind `target` must live until `pulled`.
     pub unsafe fn pull(&mut self, from: usize, key: RegionKey, token: u64, target: Target) {
         if self.outgoing[from].lost {
             return;
         }
         let name = key.0[0];
         if target.length() == 0 {
-            self.post(from, &Frame::control(Kind::Release, [name, 0]), |_| {});
+            self.post(from, &StreamFrame::control(Kind::Release, [name, 0]), |_| {});
             self.finished.push(token);
             return;
         }
         let wanted = (target.length() as u64).to_ne_bytes();
         let number = self.pulls.begin(from as u32, token, target);
-        let frame = Frame { length: wanted.len(), ..Frame::control(Kind::Pull, [name, number]) };
-        // SAFETY: the stream lends as many bytes as the frame says.
+        let frame = StreamFrame { length: wanted.len(), ..StreamFrame::control(Kind::Pull, [name, number]) };
+        // SAFETY: the stream lends `frame.length` bytes, which are eight.
         self.post(from, &frame, |into| unsafe { into.cast::<[u8; 8]>().write_unaligned(wanted) });
     }
 
-    /// As [`towpath_transport::Wire::progress`].
+    /// Like [`towpath_transport::Wire::progress`].
     pub fn progress(&mut self, sink: &mut impl Sink) -> bool {
         let mut moved = self.receive(sink);
         if self.pushes.running() > 0 {
@@ -311,7 +318,7 @@ impl Strict {
         moved
     }
 
-    /// As [`towpath_transport::Wire::busy`].
+    /// Like [`towpath_transport::Wire::busy`].
     pub fn busy(&self) -> bool {
         !(self.pushes.is_empty()
             && self.pulls.is_empty()
@@ -320,7 +327,7 @@ impl Strict {
             && self.closing.is_none())
     }
 
-    /// The process behind a local rank is gone; as [`towpath_shm::Shm::mark_lost`].
+    /// Marks the process of a local rank as dead, like [`towpath_shm::Shm::mark_lost`].
     pub fn mark_lost(&mut self, rank: usize) {
         if !self.outgoing[rank].lost {
             self.outgoing[rank].lost = true;

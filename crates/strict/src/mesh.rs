@@ -1,5 +1,5 @@
-//! The chip's mesh (6 x 4 tiles of 2 cores, XY routing) and what moving lines over it costs:
-//! counted, and waited for on request.
+//! The chip's mesh (6 x 4 tiles of 2 cores, XY routing) and the costs of moving lines over it:
+//! counted, and simulated by waiting on request.
 
 use towpath_machine::clock;
 
@@ -9,31 +9,31 @@ use super::shape::Settings;
 pub const CORES: u32 = 48;
 const TILES_IN_A_ROW: u32 = 6;
 
-/// Hops between two cores: their tiles' distance along both axes.
+/// Hops between two cores: the Manhattan distance of their tiles.
 pub fn distance(one: u32, other: u32) -> u32 {
     let tile = |core: u32| (core / 2 % TILES_IN_A_ROW, core / 2 / TILES_IN_A_ROW);
     let ((x, y), (to_x, to_y)) = (tile(one), tile(other));
     x.abs_diff(to_x) + y.abs_diff(to_y)
 }
 
-/// What this rank has done, in the chip's units.
+/// What this rank has done, in units of the chip.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counts {
-    /// Chunks written into sections of others.
+    /// Chunks written into sections in other buffers.
     pub chunks: u64,
-    /// Lines of payload in them.
+    /// Payload lines in these chunks.
     pub lines: u64,
-    /// The same, each line times the hops it went.
+    /// The same, each line multiplied by its hops.
     pub line_hops: u64,
-    /// Chunks read out of the own buffer.
+    /// Chunks read from the own buffer.
     pub taken: u64,
-    /// Header lines that had to be looked at for them: all of the buffer, for each chunk.
+    /// Header lines that had to be polled for them: those of all ranks, for each chunk.
     pub polls: u64,
-    /// Header lines that were looked at in all, waiting included.
+    /// Header lines polled in total, waiting included.
     pub looks: u64,
 }
 
-/// Where the local ranks are on the mesh, and how long a line takes.
+/// The positions of the local ranks on the mesh, and the time that a line takes.
 #[derive(Clone, Debug)]
 pub(crate) struct Mesh {
     cores: Vec<u32>,
@@ -56,14 +56,13 @@ impl Mesh {
         distance(self.cores[one], self.cores[other])
     }
 
-    /// When a move of so many lines begins that is to be [`Mesh::finish`]ed; `None` where lines
-    /// take what they take.
+    /// The start time of a move, for [`Mesh::finish`]; `None` if lines are not delayed.
     pub(crate) fn begin(&self) -> Option<f64> {
         (self.line_seconds + self.hop_seconds > 0.0).then(clock::seconds)
     }
 
-    /// Waits until the chip would have moved so many lines over so many hops. The core is busy with
-    /// that on the chip too.
+    /// Spins until the chip would have moved `lines` lines over `hops` hops. On the chip, too, the
+    /// core is busy all this time.
     pub(crate) fn finish(&self, begun: f64, lines: u64, hops: u32) {
         let end = begun + lines as f64 * (self.line_seconds + f64::from(hops) * self.hop_seconds);
         while clock::seconds() < end {

@@ -1,10 +1,10 @@
-//! The words of a section under a model checker, see [`towpath_base::model`]. Payload lies in
-//! checked cells: two sides that touch the same memory without order fail.
+//! Loom model of the words of a section, see [`towpath_base::model`]. Payload is in checked cells:
+//! unsynchronised accesses to the same memory fail.
 
 use loom::sync::atomic::{Ordering, fence};
 use loom::thread;
 
-use super::section::{Claim, Fenced, Gate, Reader, Writer};
+use super::section::{Fenced, Gate, Reader, SectionClaim, Writer};
 use towpath_base::model::{Flags, Payload as Memory, Reached, model};
 
 impl Fenced for Flags {
@@ -13,14 +13,14 @@ impl Fenced for Flags {
     }
 }
 
-/// Sends `values` by the place that the table (cell 2) names: cell 0 or 1.
+/// Sends `values` through the place that the table (cell 2) names: cell 0 or 1.
 fn send(writer: &Writer<Flags>, memory: &Memory, values: std::ops::RangeInclusive<u32>, stepped: &Reached) {
     for value in values {
         loop {
             match writer.claim() {
-                Claim::Granted(_) => break,
-                Claim::Stepped => stepped.mark(),
-                Claim::Taken | Claim::Closed => {}
+                SectionClaim::Granted(_) => break,
+                SectionClaim::Stepped => stepped.mark(),
+                SectionClaim::Taken | SectionClaim::Closed => {}
             }
             thread::yield_now();
         }
@@ -29,7 +29,7 @@ fn send(writer: &Writer<Flags>, memory: &Memory, values: std::ops::RangeInclusiv
     }
 }
 
-/// Takes a chunk if there is one, from where the owner's division says.
+/// Takes a chunk if there is one, from the place in the owner's division.
 fn take(reader: &Reader<Flags>, memory: &Memory, place: usize, seen: &mut Vec<u32>) {
     if let Some(length) = reader.full() {
         seen.push(memory.read(place));
@@ -38,9 +38,9 @@ fn take(reader: &Reader<Flags>, memory: &Memory, place: usize, seen: &mut Vec<u3
     }
 }
 
-/// The owner divides its buffer between two chunks of a sender that hears nothing of it: the
-/// sender's place moves, and the owner writes to the old one and to the table as soon as the sender
-/// is seen out.
+/// The owner divides its buffer between two chunks of a sender that is not told about it: the
+/// sender's place moves, and the owner writes to the old one and to the table as soon as it has
+/// seen that the sender is out.
 #[test]
 fn a_buffer_is_divided_only_behind_its_senders() {
     let (waited, stepped) = (Reached::default(), Reached::default());
@@ -60,7 +60,7 @@ fn a_buffer_is_divided_only_behind_its_senders() {
             take(&reader, &memory, 0, &mut seen);
             thread::yield_now();
         }
-        // The old place is somebody else's now, and the table says so.
+        // The old place now belongs to another sender, and the table names the new one.
         memory.write(0, 77);
         memory.write(2, 1);
         gate.open();

@@ -1,11 +1,11 @@
-//! Moving: chunks out of the own buffer, frames out of chunks, and whatever waits into the buffers
-//! of others.
+//! Moves data: chunks out of the own buffer, frames out of chunks, and pending frames into the
+//! buffers of others.
 
 use towpath_base::sync::MappedWords;
 
 use super::Strict;
 use super::section::Reader;
-use super::stream::{Bytes, FRAME_BYTES, Frame, Frames, Kind};
+use super::stream::{Bytes, FRAME_BYTES, Frames, Kind, StreamFrame};
 use super::transfers::{Fed, PIECE_BYTES};
 use towpath_transport::{Header, Sink};
 
@@ -13,7 +13,7 @@ use towpath_transport::{Header, Sink};
 pub(super) struct Incoming {
     reader: Reader<MappedWords>,
     bytes: Bytes,
-    /// The first frame waits for a device, and nothing is read before it has gone.
+    /// The first frame waits for a device; nothing is read before it has been processed.
     stalled: bool,
 }
 
@@ -22,15 +22,14 @@ impl Incoming {
         Incoming { reader: Reader::new(header), bytes: Bytes::default(), stalled: false }
     }
 
-    /// True when nothing of the sender lies in its section, and nothing will while the gate is
-    /// closed.
+    /// True if the sender's section is empty, and stays so while the gate is closed.
     pub(super) fn is_out(&self) -> bool {
         self.reader.is_out()
     }
 }
 
 impl Strict {
-    /// Looks at all headers and takes the chunks that are there.
+    /// Polls all headers and takes the pending chunks.
     pub(super) fn receive(&mut self, sink: &mut impl Sink) -> bool {
         let mut moved = false;
         for from in 0..self.shape.ranks {
@@ -53,7 +52,8 @@ impl Strict {
             length <= place.bytes as usize,
             "local rank {from} wrote a chunk of {length} bytes: the segment is damaged"
         );
-        // SAFETY: the section is full and ours until cleared; the chunk lies inside it.
+        // SAFETY: the section is FULL, so its sender does not write to it until `clear`. The chunk
+        // is not longer than its place, which the division puts inside the buffer.
         let chunk = unsafe { std::slice::from_raw_parts(self.buffer.add(place.offset as usize), length) };
         if !self.outgoing[from].lost {
             incoming.bytes.append(chunk);
@@ -64,7 +64,7 @@ impl Strict {
         self.counts.polls += self.shape.ranks as u64;
     }
 
-    /// Acts on the frames that are whole. True when there was one.
+    /// Processes all complete frames. True if there was one.
     fn deliver(&mut self, from: usize, sink: &mut impl Sink) -> bool {
         let mut bytes = std::mem::take(&mut self.incoming[from].bytes);
         let (mut moved, mut stalled) = (false, false);
@@ -81,8 +81,8 @@ impl Strict {
         moved
     }
 
-    /// Acts on one frame; false when it must wait.
-    fn obey(&mut self, from: usize, frame: &Frame, payload: &[u8], sink: &mut impl Sink) -> bool {
+    /// Processes one frame; false if it must wait for a device.
+    fn obey(&mut self, from: usize, frame: &StreamFrame, payload: &[u8], sink: &mut impl Sink) -> bool {
         let peer = from as u32;
         match frame.kind {
             Kind::Message => {
@@ -103,14 +103,14 @@ impl Strict {
                 let wanted = payload.try_into().map(u64::from_ne_bytes).expect("a pull has eight bytes of payload");
                 let [name, number] = frame.words;
                 if !self.pushes.begin(peer, name, number, wanted) {
-                    self.post(from, &Frame::control(Kind::End, [number, 0]), |_| {});
+                    self.post(from, &StreamFrame::control(Kind::End, [number, 0]), |_| {});
                 }
             }
         }
         true
     }
 
-    /// Puts further pieces of regions into the streams that run low.
+    /// Appends further pieces of regions to the streams that run low.
     pub(super) fn feed(&mut self, sink: &mut impl Sink) -> bool {
         let (mut moved, mut index) = (false, 0);
         while index < self.pushes.running() {
@@ -130,7 +130,7 @@ impl Strict {
         moved
     }
 
-    /// Writes a chunk to each peer for whom something waits.
+    /// Writes a chunk to each peer with pending frames.
     pub(super) fn write_all(&mut self) -> bool {
         let mut moved = false;
         for to in std::mem::take(&mut self.waiting) {

@@ -1,4 +1,4 @@
-//! The stream to one local rank, as its sender sees it: queue, section, and what the owner has
+//! The stream to one local rank, seen from its sender: queue, section, and what the owner has
 //! granted.
 
 use towpath_base::control::{ControlPage, RankState};
@@ -8,7 +8,7 @@ use towpath_machine::wait;
 use super::Area;
 use super::division::Place;
 use super::mesh::{Counts, Mesh};
-use super::section::{Claim, Writer};
+use super::section::{SectionClaim, Writer};
 use super::shape::Shape;
 use super::stream::Bytes;
 use towpath_shm::Segment;
@@ -17,17 +17,17 @@ use towpath_shm::Segment;
 pub(super) struct Outgoing {
     writer: Writer<MappedWords>,
     page: *const ControlPage,
-    /// The owner's word of measures, and its table of places.
+    /// The owner's parameters, and this rank's entry in the owner's table of places.
     measures: MappedWords,
     table: MappedWords,
     buffer: *mut u8,
-    /// The division by which `place` is known.
+    /// The division that `place` was read from.
     division: u32,
     place: Place,
     hops: u32,
-    /// What waits for the section.
+    /// Bytes that wait for the section.
     pub(super) queue: Bytes,
-    /// Listed among those who have something to send.
+    /// The peer is in the list of those with pending frames.
     pub(super) listed: bool,
     pub(super) lost: bool,
 }
@@ -35,7 +35,8 @@ pub(super) struct Outgoing {
 impl Outgoing {
     pub(super) fn new(segment: &Segment, area: &Area, to: usize, hops: u32) -> Outgoing {
         let own = segment.own_rank();
-        // SAFETY: the wire holds the segment and drops this before.
+        // SAFETY: the words are in the owner's part of the segment at multiples of 4, and the wire
+        // holds the segment while it uses them.
         let (gate, measures, table, header) = unsafe {
             let table = segment.words(area.table(to) + own * 8, 2);
             (segment.words(area.gate(to), 1), segment.words(area.measures(to), 1), table, area.header(segment, to, own))
@@ -56,35 +57,35 @@ impl Outgoing {
     }
 
     fn page(&self) -> &ControlPage {
-        // SAFETY: the page lies in the segment, which outlives this.
+        // SAFETY: the page is in the segment, which the wire holds while it uses `self`.
         unsafe { &*self.page }
     }
 
-    /// Wakes the peer if it sleeps.
+    /// Wakes up the peer if it sleeps.
     #[inline]
     pub(super) fn notify(&self) {
         wait::notify(self.page());
     }
 
-    /// Writes the next chunk if the section is free; true when it did.
+    /// Writes the next chunk if the section is free; true if it did.
     pub(super) fn write_chunk(&mut self, to: usize, shape: &Shape, mesh: &Mesh, counts: &mut Counts) -> bool {
         match self.writer.claim() {
-            Claim::Taken => return false,
-            Claim::Closed => {
+            SectionClaim::Taken => return false,
+            SectionClaim::Closed => {
                 self.expect_strictness(to);
                 return false;
             }
-            Claim::Stepped => {
+            SectionClaim::Stepped => {
                 self.notify();
                 return false;
             }
-            Claim::Granted(division) if division != self.division => self.learn(division, to, shape),
-            Claim::Granted(_) => {}
+            SectionClaim::Granted(division) if division != self.division => self.learn(division, to, shape),
+            SectionClaim::Granted(_) => {}
         }
         let begun = mesh.begin();
         let length = self.queue.len().min(self.place.bytes as usize);
-        // SAFETY: the section is ours until committed, and the place of this division has room for
-        // the chunk.
+        // SAFETY: the section is claimed, so only this thread accesses the place that the division
+        // gives it, and `length` is at most the size of the place.
         unsafe {
             let into = self.buffer.add(self.place.offset as usize);
             std::ptr::copy_nonoverlapping(self.queue.front().as_ptr(), into, length);
@@ -102,8 +103,8 @@ impl Outgoing {
         true
     }
 
-    /// Reads what the owner has granted. The owner does not write there while the section is
-    /// claimed.
+    /// Reads the place that the owner has granted. The owner does not write to the table while the
+    /// section is claimed.
     #[cold]
     fn learn(&mut self, division: u32, to: usize, shape: &Shape) {
         assert!(
@@ -115,8 +116,8 @@ impl Outgoing {
         self.division = division;
     }
 
-    /// A rank that runs without having opened its buffer uses another channel: it would never
-    /// answer.
+    /// Panics if the peer is running but never opened its buffer: it uses another channel and would
+    /// never answer.
     #[cold]
     fn expect_strictness(&self, to: usize) {
         let runs = self.page().state.load(Ordering::Acquire) == RankState::Running as u32;

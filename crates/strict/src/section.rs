@@ -1,27 +1,28 @@
-//! The words of a section: the gate of a buffer and the flag of each header. The only lock-free
-//! part of the strict mode.
+//! The words of a section: the gate of a buffer and the flag of each header. This is the only
+//! lock-free part of the strict mode.
 //!
-//! A flag has one writer at a time: EMPTY and BUSY belong to the section's sender, FULL to the
-//! buffer's owner. Payload moves by stop-and-wait, one chunk in a section. The gate belongs to the
-//! owner: odd is closed, a new even value is a new division. It is the paper's internal barrier, of
-//! one buffer:
+//! A flag has one writer at a time: in state EMPTY or BUSY only the section's sender changes it, in
+//! state FULL only the buffer's owner. Payload is transferred by stop-and-wait, one chunk per
+//! section. Only the owner writes the gate: an odd value is closed, and each new even value is a
+//! new division. The protocol is the paper's internal barrier, restricted to one buffer:
 //!
-//! * *revoke*: the owner closes the gate, then looks at the flags;
-//! * *revoked*: a flag that is seen EMPTY once is out, because its sender looks at the gate again
-//!   after BUSY and before it touches anything else (both sides have a full fence between their
-//!   write and their look, so one of them sees the other);
-//! * *grant*: when all flags were seen, the owner writes where everybody's payload lies and opens
+//! * *revoke*: the owner closes the gate, then reads the flags;
+//! * *revoked*: a sender whose flag the owner has read as EMPTY once is out, because the sender
+//!   reads the gate again after it has written BUSY, and before it accesses anything else. Both
+//!   sides have a sequentially consistent fence between their write and their read, so at least one
+//!   of them sees the other's write;
+//! * *grant*: when all senders are out, the owner writes the new places of all payloads and opens
 //!   the gate.
 //!
-//! All who own a section take part, members of the topology or not, and nobody needs to be inside
-//! MPI for it.
+//! All ranks that have a section take part, whether or not they are in the topology, and none of
+//! them needs to call MPI for it.
 
 use towpath_base::sync::{MappedWords, Ordering, Words, fence};
 
-/// Words that are also used for agreements between two writers, each of whom must see what the
-/// other wrote.
+/// Words for agreements in which each of two sides writes one word and then reads the other's, and
+/// at least one must see the other's write (as in Dekker's algorithm).
 pub(crate) trait Fenced: Words {
-    /// Nothing moves across.
+    /// A sequentially consistent fence.
     fn fence(&self);
 }
 
@@ -32,32 +33,33 @@ impl Fenced for MappedWords {
     }
 }
 
-/// Word of a header line: the flag.
+/// Index of the flag in a header line.
 const FLAG: usize = 0;
-/// Word of a header line: bytes of the chunk.
+/// Index of the chunk's length in bytes in a header line.
 const LENGTH: usize = 1;
-/// Words of a header line that are used.
+/// Number of words in use in a header line.
 pub(crate) const HEADER_WORDS: usize = 2;
 
 const EMPTY: u32 = 0;
 const BUSY: u32 = 1;
 const FULL: u32 = 2;
 
-/// What came of a claim.
+/// The result of claiming a section.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Claim {
-    /// The last chunk has not been taken.
+pub(crate) enum SectionClaim {
+    /// The owner has not taken the last chunk yet.
     Taken,
     /// The buffer is being divided, or its owner has not started.
     Closed,
-    /// As [`Claim::Closed`], found out late: the owner may sleep until it sees the flag empty
-    /// again.
+    /// Like [`SectionClaim::Closed`], but the flag was BUSY for a moment. The owner may have seen
+    /// that and gone to sleep, so it must be woken up to see EMPTY again.
     Stepped,
-    /// The section is ours until [`Writer::commit`], by the division with this number.
+    /// The section belongs to the sender until [`Writer::commit`], in the division with this
+    /// number.
     Granted(u32),
 }
 
-/// The sender's end of a section.
+/// The sender's side of a section.
 pub(crate) struct Writer<W> {
     gate: W,
     header: W,
@@ -68,25 +70,25 @@ impl<W: Fenced> Writer<W> {
         Writer { gate, header }
     }
 
-    /// Tries to get the section for one chunk.
-    pub(crate) fn claim(&self) -> Claim {
+    /// Tries to claim the section for one chunk.
+    pub(crate) fn claim(&self) -> SectionClaim {
         if self.header.load_acquire(FLAG) != EMPTY {
-            return Claim::Taken;
+            return SectionClaim::Taken;
         }
         if is_closed(self.gate.load_acquire(0)) {
-            return Claim::Closed;
+            return SectionClaim::Closed;
         }
         self.header.store_release(FLAG, BUSY);
         self.header.fence();
         let gate = self.gate.load_acquire(0);
         if is_closed(gate) {
             self.header.store_release(FLAG, EMPTY);
-            return Claim::Stepped;
+            return SectionClaim::Stepped;
         }
-        Claim::Granted(gate)
+        SectionClaim::Granted(gate)
     }
 
-    /// Hands a chunk to the owner.
+    /// Passes a chunk of `length` bytes to the owner.
     pub(crate) fn commit(&self, length: u32) {
         self.header.store_release(LENGTH, length);
         self.header.store_release(FLAG, FULL);
@@ -98,7 +100,7 @@ impl<W: Fenced> Writer<W> {
     }
 }
 
-/// The owner's end of a section.
+/// The owner's side of a section.
 pub(crate) struct Reader<W> {
     header: W,
 }
@@ -108,25 +110,25 @@ impl<W: Words> Reader<W> {
         Reader { header }
     }
 
-    /// Length of the chunk that waits.
+    /// Length of the pending chunk in bytes, if there is one.
     #[inline]
     pub(crate) fn full(&self) -> Option<usize> {
         (self.header.load_acquire(FLAG) == FULL).then(|| self.header.load_relaxed(LENGTH) as usize)
     }
 
-    /// The chunk is taken.
+    /// Returns the section to the sender.
     #[inline]
     pub(crate) fn clear(&self) {
         self.header.store_release(FLAG, EMPTY);
     }
 
-    /// Behind a closed gate: true when the sender is out.
+    /// True if the sender is out; call it after [`Gate::close`].
     pub(crate) fn is_out(&self) -> bool {
         self.header.load_acquire(FLAG) == EMPTY
     }
 }
 
-/// The owner's end of the gate.
+/// The owner's side of the gate.
 pub(crate) struct Gate<W> {
     word: W,
     number: u32,
@@ -138,14 +140,14 @@ impl<W: Fenced> Gate<W> {
         Gate { word, number: 0 }
     }
 
-    /// From now on sections that are seen empty stay so.
+    /// Closes the gate: sections that are seen empty after that stay empty.
     pub(crate) fn close(&mut self) {
         self.number |= 1;
         self.word.store_release(0, self.number);
         self.word.fence();
     }
 
-    /// The division that was written before is valid.
+    /// Opens the gate, which publishes the division that was written before.
     pub(crate) fn open(&mut self) {
         self.number = (self.number | 1).wrapping_add(1).max(2);
         self.word.store_release(0, self.number);
@@ -167,7 +169,8 @@ mod tests {
     impl Memory {
         fn words(&self) -> (MappedWords, MappedWords) {
             let first = std::ptr::from_ref(&self.0[0]).cast_mut();
-            // SAFETY: three atomics in a row that outlive what the tests make of them.
+            // SAFETY: the array has three contiguous atomics, and outlives all words that the tests
+            // make of it.
             unsafe { (MappedWords::new(first.cast(), HEADER_WORDS), MappedWords::new(first.add(2).cast(), 1)) }
         }
     }
@@ -178,19 +181,19 @@ mod tests {
         let (header, word) = memory.words();
         let (writer, reader, mut gate) = (Writer::new(word, header), Reader::new(header), Gate::new(word));
         assert!(writer.is_unopened());
-        assert_eq!(writer.claim(), Claim::Closed);
+        assert_eq!(writer.claim(), SectionClaim::Closed);
         gate.open();
-        assert_eq!(writer.claim(), Claim::Granted(2));
+        assert_eq!(writer.claim(), SectionClaim::Granted(2));
         assert!(!reader.is_out() && reader.full().is_none());
         writer.commit(7);
-        assert_eq!((writer.claim(), reader.full()), (Claim::Taken, Some(7)));
+        assert_eq!((writer.claim(), reader.full()), (SectionClaim::Taken, Some(7)));
         gate.close();
         assert!(!reader.is_out());
         reader.clear();
         assert!(reader.is_out());
-        assert_eq!(writer.claim(), Claim::Closed);
+        assert_eq!(writer.claim(), SectionClaim::Closed);
         gate.open();
-        assert_eq!(writer.claim(), Claim::Granted(4));
+        assert_eq!(writer.claim(), SectionClaim::Granted(4));
         assert!(!writer.is_unopened());
     }
 

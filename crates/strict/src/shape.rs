@@ -1,28 +1,29 @@
-//! The measures of the strict mode: what every rank of a host has, and which of them make sense.
+//! The parameters of the strict mode: those that every rank of a host shares, and which values are
+//! valid.
 
 use towpath_base::config;
 use towpath_transport::error::Error;
 
-/// Bytes of a rank's buffer that the mode can be given at most.
+/// Largest buffer of a rank in bytes.
 pub const BUDGET_LIMIT: usize = 1 << 20;
 
-/// Why the strict mode cannot be set up with what was asked for.
+/// Why the strict mode cannot be set up.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Unfit {
-    /// Lines of another length.
+    /// Invalid size of a line.
     #[error("TOWPATH_STRICT_LINE_BYTES={0} is no length of a line; it is 32 or 64.")]
     Line(usize),
-    /// Headers of another length.
+    /// Invalid size of a header.
     #[error("TOWPATH_STRICT_HEADER_LINES={0} is no length of a header; it is 2 or 3 lines.")]
     Header(usize),
-    /// A budget that cannot be cut into lines, or is larger than anything this mode is for.
+    /// A budget that is not a multiple of the line size, or is larger than the mode is meant for.
     #[error(
         "TOWPATH_STRICT_BUDGET_BYTES={budget} is no budget of a rank; it is a multiple of the line ({line} bytes) up to {BUDGET_LIMIT}."
     )]
     Budget {
-        /// What was asked for, in bytes.
+        /// The requested size in bytes.
         budget: usize,
-        /// Bytes of a line.
+        /// Size of a line in bytes.
         line: usize,
     },
     /// The budget has no room for a section of every rank.
@@ -31,22 +32,22 @@ pub enum Unfit {
          payload, {needed} bytes in all."
     )]
     TooManyRanks {
-        /// What was asked for, in bytes.
+        /// The requested size in bytes.
         budget: usize,
         /// Ranks of this host.
         ranks: usize,
         /// Bytes that they need.
         needed: usize,
     },
-    /// Something in the list of cores that is no core.
+    /// An invalid core in the list of cores.
     #[error(
         "TOWPATH_STRICT_CORES={0} is no list of cores; it has numbers from 0 to 47, separated by commas, one for each rank of this host."
     )]
     Cores(String),
-    /// No memory for the buffer.
+    /// Shared memory for the buffer is short.
     #[error("there is no shared memory for a buffer of {0} bytes; make /dev/shm or the memory limit larger.")]
     Memory(usize),
-    /// Another channel.
+    /// The channel does not exist.
     #[error("TOWPATH_CHANNEL={0} is no channel; it is shared or strict.")]
     Channel(String),
 }
@@ -57,20 +58,20 @@ impl From<Unfit> for Error {
     }
 }
 
-/// What can be chosen; all ranks of a host must choose alike.
+/// The settings; all ranks of a host must use the same ones.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Settings {
-    /// Bytes of each rank's buffer.
+    /// Size of each rank's buffer in bytes.
     pub budget: usize,
-    /// Bytes of a line.
+    /// Size of a line in bytes.
     pub line: usize,
-    /// Lines of a header slot once a topology is declared.
+    /// Lines of a header slot while a topology is declared.
     pub header_lines: usize,
-    /// Virtual core of each local rank; rank i is on core i (modulo 48) where the list ends.
+    /// Virtual core of each local rank; rank i is on core i (modulo 48) if the list is shorter.
     pub cores: Vec<u32>,
-    /// Time that each line moved takes at least, in nanoseconds; 0 with the next: what it takes.
+    /// Minimum time to move a line, in nanoseconds; no delay if this and `hop_nanoseconds` are 0.
     pub line_nanoseconds: u64,
-    /// What is added for each hop between the cores.
+    /// Additional time per hop between the cores, in nanoseconds.
     pub hop_nanoseconds: u64,
 }
 
@@ -80,7 +81,7 @@ impl Default for Settings {
     }
 }
 
-/// Whether the environment asks for the strict mode, and with which settings.
+/// The settings from the environment; `None` if it does not ask for the strict mode.
 pub fn chosen() -> Result<Option<Settings>, Unfit> {
     match config::setting("TOWPATH_CHANNEL").as_deref().map(str::trim) {
         None | Some("shared") => return Ok(None),
@@ -106,15 +107,15 @@ fn read_cores(text: &str) -> Result<Vec<u32>, Unfit> {
     text.split(',').map(core).collect::<Option<_>>().ok_or_else(|| Unfit::Cores(text.to_owned()))
 }
 
-/// The measures of one host's buffers, checked.
+/// The validated parameters of the buffers of one host.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Shape {
     pub(crate) ranks: usize,
-    /// Bytes of a line.
+    /// Size of a line in bytes.
     pub(crate) line: usize,
     /// Lines of a buffer.
     pub(crate) lines: usize,
-    /// Lines of a header slot once a topology is declared.
+    /// Lines of a header slot while a topology is declared.
     pub(crate) header_lines: usize,
 }
 
@@ -137,12 +138,12 @@ impl Shape {
         Ok(Shape { ranks, line, lines: budget / line, header_lines })
     }
 
-    /// Bytes of a buffer.
+    /// Size of a buffer in bytes.
     pub(crate) fn budget(&self) -> usize {
         self.lines * self.line
     }
 
-    /// One word that differs where measures differ.
+    /// A word that differs if any parameter differs.
     pub(crate) fn word(&self) -> u32 {
         self.lines as u32 | ((self.line / 32) as u32) << 16 | (self.header_lines as u32) << 20
     }

@@ -1,20 +1,20 @@
-//! What travels through a section: a stream of frames, cut into chunks wherever a chunk is full.
+//! The stream in a section: frames, cut into chunks at arbitrary positions.
 
 pub(crate) use towpath_transport::bytes::Bytes;
 
-/// What a frame is.
+/// The kind of a frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub(crate) enum Kind {
     /// A message of the engine.
     Message = 1,
-    /// Words: name of the region that is wanted, number of the pull. Payload: wanted bytes.
+    /// Words: name of the requested region, number of the pull. Payload: number of bytes wanted.
     Pull = 2,
-    /// Word: name of the region that is not wanted.
+    /// Word: name of the region that is released unread.
     Release = 3,
     /// Word: number of the pull. Payload: the next bytes.
     Data = 4,
-    /// Word: number of the pull, whose region is gone.
+    /// Word: number of the pull, whose region has ended.
     End = 5,
 }
 
@@ -24,22 +24,22 @@ impl Kind {
     }
 }
 
-/// Bytes in front of a frame's payload.
+/// Size of a frame header in bytes.
 pub(crate) const FRAME_BYTES: usize = 24;
 
-/// The head of a frame.
+/// The header of a frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Frame {
+pub(crate) struct StreamFrame {
     pub(crate) kind: Kind,
     pub(crate) protocol: u8,
     pub(crate) length: usize,
     pub(crate) words: [u64; 2],
 }
 
-impl Frame {
-    /// A frame between the wires, without payload.
-    pub(crate) fn control(kind: Kind, words: [u64; 2]) -> Frame {
-        Frame { kind, protocol: 0, length: 0, words }
+impl StreamFrame {
+    /// A frame of the wire itself, without payload.
+    pub(crate) fn control(kind: Kind, words: [u64; 2]) -> StreamFrame {
+        StreamFrame { kind, protocol: 0, length: 0, words }
     }
 
     fn encode(&self) -> [u8; FRAME_BYTES] {
@@ -52,37 +52,37 @@ impl Frame {
     }
 
     /// # Panics
-    /// When the bytes are no head of a frame: then the shared memory is damaged.
-    fn decode(bytes: &[u8]) -> Frame {
+    /// If the bytes are not a valid header: the shared memory is damaged.
+    fn decode(bytes: &[u8]) -> StreamFrame {
         let word = |at: usize| u64::from_ne_bytes(bytes[at..at + 8].try_into().expect("eight bytes"));
         let Some(kind) = Kind::of(bytes[0]) else {
             panic!("a frame of unknown kind {}: the segment is damaged", bytes[0])
         };
         let length = u32::from_ne_bytes(bytes[4..8].try_into().expect("four bytes")) as usize;
-        Frame { kind, protocol: bytes[1], length, words: [word(8), word(16)] }
+        StreamFrame { kind, protocol: bytes[1], length, words: [word(8), word(16)] }
     }
 }
 
-/// Frames in bytes that wait.
+/// A byte queue that contains frames.
 pub(crate) trait Frames {
-    /// Appends a frame whose payload `write` puts at the pointer that it gets.
-    fn append_frame(&mut self, frame: &Frame, write: impl FnOnce(*mut u8));
+    /// Appends a frame whose payload `write` stores at the pointer passed to it.
+    fn append_frame(&mut self, frame: &StreamFrame, write: impl FnOnce(*mut u8));
 
-    /// Appends a frame of at most `capacity` bytes of payload; `write` says how many they are.
-    /// Nothing is appended when it says `None`.
+    /// Appends a frame of at most `capacity` bytes of payload; `write` returns how many it has
+    /// written. Appends nothing if it returns `None`.
     fn append_some(
         &mut self,
-        frame: Frame,
+        frame: StreamFrame,
         capacity: usize,
         write: impl FnOnce(*mut u8) -> Option<usize>,
     ) -> Option<usize>;
 
-    /// The frame at the front and its payload; `None` while it is not whole.
-    fn frame(&self) -> Option<(Frame, &[u8])>;
+    /// The first frame and its payload; `None` while it is incomplete.
+    fn frame(&self) -> Option<(StreamFrame, &[u8])>;
 }
 
 impl Frames for Bytes {
-    fn append_frame(&mut self, frame: &Frame, write: impl FnOnce(*mut u8)) {
+    fn append_frame(&mut self, frame: &StreamFrame, write: impl FnOnce(*mut u8)) {
         self.append(&frame.encode());
         let at = self.data.len();
         self.data.resize(at + frame.length, 0);
@@ -91,12 +91,12 @@ impl Frames for Bytes {
 
     fn append_some(
         &mut self,
-        mut frame: Frame,
+        mut frame: StreamFrame,
         capacity: usize,
         write: impl FnOnce(*mut u8) -> Option<usize>,
     ) -> Option<usize> {
         let before = self.data.len();
-        self.append_frame(&Frame { length: capacity, ..frame }, |_| {});
+        self.append_frame(&StreamFrame { length: capacity, ..frame }, |_| {});
         let written = write(self.data[before + FRAME_BYTES..].as_mut_ptr());
         frame.length = written.unwrap_or(0);
         self.data[before..before + FRAME_BYTES].copy_from_slice(&frame.encode());
@@ -104,9 +104,9 @@ impl Frames for Bytes {
         written
     }
 
-    fn frame(&self) -> Option<(Frame, &[u8])> {
+    fn frame(&self) -> Option<(StreamFrame, &[u8])> {
         let front = self.front();
-        let frame = Frame::decode(front.get(..FRAME_BYTES)?);
+        let frame = StreamFrame::decode(front.get(..FRAME_BYTES)?);
         Some((frame, front.get(FRAME_BYTES..FRAME_BYTES + frame.length)?))
     }
 }
@@ -117,15 +117,15 @@ mod tests {
 
     #[test]
     fn frames_come_out_as_they_went_in_however_they_are_cut() {
-        let frames: Vec<Frame> =
+        let frames: Vec<StreamFrame> =
             [(Kind::Message, 0), (Kind::Data, 100), (Kind::End, 0), (Kind::Pull, 8), (Kind::Release, 3)]
                 .into_iter()
-                .map(|(kind, length)| Frame { kind, protocol: 9, length, words: [u64::MAX, length as u64] })
+                .map(|(kind, length)| StreamFrame { kind, protocol: 9, length, words: [u64::MAX, length as u64] })
                 .collect();
         for cut in [1, 7, 24, 32, 128, 4064] {
             let (mut out, mut into, mut seen) = (Bytes::default(), Bytes::default(), Vec::new());
             for frame in &frames {
-                // SAFETY: the frame has room for its length.
+                // SAFETY: the stream lends `frame.length` bytes.
                 out.append_frame(frame, |at| unsafe { at.write_bytes(7, frame.length) });
             }
             while !out.is_empty() {
@@ -146,11 +146,11 @@ mod tests {
     #[test]
     fn a_frame_is_as_long_as_what_was_written() {
         let mut bytes = Bytes::default();
-        let frame = Frame::control(Kind::Data, [5, 0]);
+        let frame = StreamFrame::control(Kind::Data, [5, 0]);
         assert_eq!(bytes.append_some(frame, 50, |_| None), None);
         assert!(bytes.is_empty());
         let twenty = |at: *mut u8| {
-            // SAFETY: fifty bytes are lent.
+            // SAFETY: the stream lends 50 bytes.
             unsafe { at.write_bytes(1, 20) };
             Some(20)
         };

@@ -1,4 +1,5 @@
-//! Topologies in the strict mode: who gets how much of the own buffer, and when it is divided.
+//! Topologies in the strict mode: how much of the own buffer each sender gets, and when it is
+//! divided.
 
 use towpath_base::sync::Words;
 
@@ -7,32 +8,33 @@ use super::outgoing::Outgoing;
 use super::{COPIED_LIMIT, Strict};
 use towpath_transport::Section;
 
-/// A division that is to come: which senders were seen out behind the closed gate.
+/// A new division that waits: which senders were seen to be out since the gate was closed.
 pub(super) struct Closing {
     out: Vec<bool>,
 }
 
 impl Strict {
-    /// A topology named `key` declares that these local ranks send to this one, each with a weight.
-    /// The buffer is divided anew, which [`Strict::has_granted`] tells.
+    /// Declares that these local ranks send to this one in the topology `key`, each with a weight.
+    /// The buffer is divided anew; [`Strict::has_granted`] tells when that is done.
     pub fn declare(&mut self, key: u64, sources: &[(usize, u64)]) {
         self.declared.insert(key, sources.to_vec());
         self.divide();
     }
 
-    /// The topology named `key` is gone.
+    /// Removes the topology `key`.
     pub fn undeclare(&mut self, key: u64) {
         if self.declared.remove(&key).is_some() {
             self.divide();
         }
     }
 
-    /// True when the buffer is divided as the declared topologies ask; needs progress until then.
+    /// True if the buffer is divided as the declared topologies demand; until then progress is
+    /// needed.
     pub fn has_granted(&self) -> bool {
         self.closing.is_none()
     }
 
-    /// How the own buffer is divided: the sections of all other ranks.
+    /// The division of the own buffer: the sections of all other ranks.
     pub fn sections(&self) -> Vec<Section> {
         let weights = self.weights();
         let section = |from: usize| Section {
@@ -44,8 +46,8 @@ impl Strict {
         (0..self.shape.ranks).filter(|from| *from != self.own).map(section).collect()
     }
 
-    /// The sum of the weights over all topologies, for each rank; 0 for a stranger. An edge without
-    /// weight counts too.
+    /// The sum of each rank's weights over all topologies; 0 if it is a neighbour in none of them.
+    /// An edge of weight 0 counts as 1.
     fn weights(&self) -> Vec<u64> {
         let mut weights = vec![0u64; self.shape.ranks];
         for &(rank, weight) in self.declared.values().flatten().filter(|(rank, _)| *rank != self.own) {
@@ -54,13 +56,13 @@ impl Strict {
         weights
     }
 
-    /// How the buffer should be divided.
+    /// The division that the declared topologies demand.
     fn wanted(&self) -> Division {
         division::shaped(&self.shape, &self.weights())
     }
 
-    /// Closes the gate if the division must change. While it is closed already, the newest wish
-    /// will count.
+    /// Closes the gate if the division must change. If it is closed already, the latest topologies
+    /// will count when it opens.
     fn divide(&mut self) {
         if self.closing.is_none() && self.wanted() != self.division {
             self.gate.close();
@@ -71,7 +73,7 @@ impl Strict {
         }
     }
 
-    /// Looks which senders are out; divides the buffer when all are.
+    /// Checks which senders are out, and divides the buffer when all are.
     pub(super) fn try_to_grant(&mut self) -> bool {
         let Some(closing) = &mut self.closing else { return false };
         for (rank, out) in closing.out.iter_mut().enumerate() {
@@ -86,7 +88,8 @@ impl Strict {
         true
     }
 
-    /// Writes where everybody's payload lies and opens the gate. Whoever waits before it may sleep.
+    /// Writes the places of all payloads, opens the gate, and wakes up the senders that may be
+    /// sleeping.
     pub(super) fn grant(&mut self) {
         for (sender, place) in self.division.iter().enumerate() {
             self.table.store_release(2 * sender, place.offset);

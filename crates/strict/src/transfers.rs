@@ -1,54 +1,54 @@
-//! Large messages of the strict mode: pulled by their receiver, sent piece by piece in the stream
-//! to it.
+//! Large messages in the strict mode: their receiver pulls them, and they are sent in pieces within
+//! the stream to it.
 
 use towpath_base::transfer::{Source, Step, Target};
 
-use super::stream::{Bytes, Frame, Frames, Kind};
+use super::stream::{Bytes, Frames, Kind, StreamFrame};
 use towpath_transport::regions::Regions;
 
-/// Bytes that go into a stream at a time.
+/// Bytes that are appended to a stream at a time.
 pub(super) const PIECE_BYTES: usize = 16 * 1024;
 
-/// A region on its way to its receiver.
-struct Push {
+/// A region that is being sent.
+struct StrictPush {
     to: u32,
-    /// The receiver's number for it.
+    /// The receiver's number for the pull.
     pull: u64,
     token: u64,
     source: Source,
     left: usize,
-    /// The receiver wants more than there is, so it must hear of the end.
+    /// The receiver wants more than there is, so it must be told about the end.
     short: bool,
 }
 
 /// All regions that this process has published.
 #[derive(Default)]
-pub(super) struct Pushes {
+pub(super) struct StrictPushes {
     pub(super) regions: Regions,
-    running: Vec<Push>,
+    running: Vec<StrictPush>,
 }
 
-/// What a step of a push came to.
+/// The result of a step of a push.
 pub(super) enum Fed {
-    /// Its bytes wait for a device.
+    /// No bytes were sent; they wait for a device.
     Nothing,
-    /// Some bytes went.
+    /// Some bytes were sent.
     Some,
-    /// All bytes went: the region with this token is free.
+    /// All bytes were sent: the region with this token is released.
     All(u64),
 }
 
-impl Pushes {
+impl StrictPushes {
     pub(super) fn is_empty(&self) -> bool {
         self.running.is_empty() && self.regions.is_empty()
     }
 
-    /// The receiver wants so many bytes of a region; false when the region is gone.
+    /// Starts to send `wanted` bytes of a region; false if the region does not exist any more.
     pub(super) fn begin(&mut self, to: u32, name: u64, pull: u64, wanted: u64) -> bool {
         let Some(region) = self.regions.take(name) else { return false };
         let (length, wanted) = (region.source.length(), usize::try_from(wanted).unwrap_or(usize::MAX));
         let (left, short) = (length.min(wanted), length < wanted);
-        self.running.push(Push { to, pull, token: region.token, source: region.source, left, short });
+        self.running.push(StrictPush { to, pull, token: region.token, source: region.source, left, short });
         true
     }
 
@@ -60,12 +60,13 @@ impl Pushes {
         self.running[index].to as usize
     }
 
-    /// Puts the next piece of push `index` into the stream to its receiver.
+    /// Appends the next piece of push `index` to the stream to its receiver.
     pub(super) fn feed(&mut self, index: usize, stream: &mut Bytes) -> Fed {
         let push = &mut self.running[index];
-        let frame = Frame::control(Kind::Data, [push.pull, 0]);
+        let frame = StreamFrame::control(Kind::Data, [push.pull, 0]);
         let fill = |into: *mut u8| {
-            // SAFETY: the stream lends that many bytes; `publish` promised that the source lives.
+            // SAFETY: the stream lends as many bytes at `into`, and the memory behind the source
+            // lives until the region is released (contract of `Strict::publish`).
             match unsafe { push.source.fill(into, push.left.min(PIECE_BYTES)) } {
                 Step::Done(bytes) => Some(bytes),
                 Step::Pending => None,
@@ -78,57 +79,58 @@ impl Pushes {
         }
         let push = self.running.swap_remove(index);
         if push.short || push.left > 0 {
-            // The source has yielded less than it said, or than was wanted.
-            stream.append_frame(&Frame::control(Kind::End, [push.pull, 0]), |_| {});
+            // The source has yielded less than its length, or less than requested.
+            stream.append_frame(&StreamFrame::control(Kind::End, [push.pull, 0]), |_| {});
         }
         Fed::All(push.token)
     }
 
-    /// Everything for one peer ends, unreported.
+    /// Ends everything for one peer without a report.
     pub(super) fn bury(&mut self, peer: u32) {
         self.running.retain(|push| push.to != peer);
         self.regions.take_all_of(peer);
     }
 }
 
-/// A region on its way here.
-struct Pull {
+/// A region that is being fetched.
+struct StrictPull {
     from: u32,
     token: u64,
     target: Target,
 }
 
-/// All regions that this process brings; a pull's number is its place.
+/// All pulls of this process; a pull's number is its index.
 #[derive(Default)]
-pub(super) struct Pulls {
-    places: Vec<Option<Pull>>,
+pub(super) struct StrictPulls {
+    places: Vec<Option<StrictPull>>,
 }
 
-impl Pulls {
+impl StrictPulls {
     pub(super) fn is_empty(&self) -> bool {
         self.places.iter().all(Option::is_none)
     }
 
-    /// Enters a pull: its number.
+    /// Adds a pull and returns its number.
     pub(super) fn begin(&mut self, from: u32, token: u64, target: Target) -> u64 {
         let free = self.places.iter().position(Option::is_none);
         let place = free.unwrap_or_else(|| {
             self.places.push(None);
             self.places.len() - 1
         });
-        self.places[place] = Some(Pull { from, token, target });
+        self.places[place] = Some(StrictPull { from, token, target });
         place as u64
     }
 
-    /// The next bytes of a pull. `None` while a device is at work; else the token of the pull if it
-    /// is complete.
+    /// Passes the next bytes to a pull. `None` while a device is busy; otherwise the token of the
+    /// pull, if it is complete.
     ///
     /// # Panics
-    /// When there is no such pull from this peer: then the shared memory is damaged.
+    /// If there is no such pull from this peer: the shared memory is damaged.
     pub(super) fn take(&mut self, from: u32, number: u64, bytes: &[u8]) -> Option<Option<u64>> {
         let pull = self.places.get_mut(number as usize).and_then(Option::as_mut).filter(|pull| pull.from == from);
         let Some(pull) = pull else { panic!("local rank {from} sends data that nobody wants: the segment is damaged") };
-        // SAFETY: the bytes are a slice; `pull` promised that the target lives.
+        // SAFETY: `bytes` is readable for its length, and the memory behind the target lives until
+        // the pull is reported (contract of `Strict::pull`).
         match unsafe { pull.target.drain(bytes.as_ptr(), bytes.len()) } {
             Step::Pending => None,
             Step::Done(_) if pull.target.length() > 0 => Some(None),
@@ -136,12 +138,12 @@ impl Pulls {
         }
     }
 
-    /// A pull is over: its token.
+    /// Ends a pull and returns its token.
     pub(super) fn end(&mut self, number: u64) -> Option<u64> {
         self.places.get_mut(number as usize).and_then(Option::take).map(|pull| pull.token)
     }
 
-    /// Everything from one peer ends, unreported.
+    /// Ends everything from one peer without a report.
     pub(super) fn bury(&mut self, peer: u32) {
         for place in &mut self.places {
             if place.as_ref().is_some_and(|pull| pull.from == peer) {

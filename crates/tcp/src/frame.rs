@@ -1,94 +1,92 @@
-//! The head of a frame: what travels through a connection once both sides have proved who they are.
+//! The frame header: the wire format after both sides have authenticated each other.
 //!
-//! A decoder of bytes from outside: no length or number of a frame is used before whoever takes it
-//! has checked it against what it knows, and anything else is [`Malformed`], which ends the
-//! connection.
+//! Decodes untrusted input: the code that takes a frame checks every length and number against its
+//! own state before it uses them. Anything else is [`Malformed`], which ends the connection.
 #![forbid(unsafe_code)]
 
 use super::COPIED_LIMIT;
 
-/// Bytes of a head.
+/// Size of a frame header in bytes.
 pub(super) const HEAD_BYTES: usize = 24;
 
-/// A payload that is longer than this begins [`LONG_FRONT`] bytes behind the beginning of its head.
+/// A payload longer than this starts [`LONG_FRONT`] bytes after the start of its header.
 const LONG: u64 = 1024;
 
-/// Bytes in front of a long payload: the head, and zeros.
+/// Bytes in front of a long payload: the header, then zeros.
 ///
-/// The system puts bytes of a stream from the beginning of a page on when nothing else is under
-/// way, and what programs send lies a few bytes behind the beginning of a page too: 16, where
-/// malloc has asked the system for it. Processors of AMD with short fast `rep movsb` copy 2 GB/s
-/// instead of 50, and 25 a little further away, to where the destination lies 1 to 48 bytes behind
-/// the source modulo 4096 (measured 2026-11-22); a head of 24 bytes would put it there. The
-/// distance lies beyond what programs use.
+/// When nothing else is in flight, the kernel places stream bytes from the start of a page.
+/// Programs, too, send from buffers shortly after the start of a page: 16 bytes, for memory that
+/// malloc has mapped. On AMD processors with fast short `rep movsb` (FSRM), a copy whose
+/// destination is 1 to 48 bytes after its source modulo 4096 runs at 2 GB/s instead of 50, and at
+/// 25 a little further away (measured 2026-11-22). A header of 24 bytes would put the payload
+/// there; 256 bytes are beyond the offsets that programs use.
 pub(super) const LONG_FRONT: usize = 256;
 
-/// Bytes in front of a payload of so many.
+/// Bytes in front of a payload of `length` bytes.
 #[inline]
 pub(super) fn front(length: u64) -> usize {
     if length > LONG { LONG_FRONT } else { HEAD_BYTES }
 }
 
-/// A head, and the zeros between it and a long payload.
+/// A header, and the zeros between it and a long payload.
 pub(super) fn long_front(head: &[u8; HEAD_BYTES]) -> [u8; LONG_FRONT] {
     let mut bytes = [0; LONG_FRONT];
     bytes[..HEAD_BYTES].copy_from_slice(head);
     bytes
 }
 
-/// What asks for a region, when it comes by another way than the connection that the region will go
-/// through.
+/// A request for a region that is sent in another way than over the connection that will carry the
+/// region.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Ask {
+pub struct PullRequest {
     pub(super) number: u32,
     pub(super) name: u64,
     pub(super) wanted: u64,
 }
 
-/// Bytes of an [`Ask`].
+/// Size of a [`PullRequest`] in bytes.
 pub const ASK_BYTES: usize = HEAD_BYTES;
 
-impl Ask {
-    /// As it travels.
+impl PullRequest {
+    /// The wire format.
     pub fn to_bytes(&self) -> [u8; ASK_BYTES] {
-        let Ask { number, name, wanted } = *self;
+        let PullRequest { number, name, wanted } = *self;
         Frame::Pull { number, name, wanted }.encode()
     }
 
-    /// Reads one; `None` when the bytes are none.
-    pub fn of(bytes: &[u8; ASK_BYTES]) -> Option<Ask> {
+    /// Decodes a request; `None` if the bytes are malformed.
+    pub fn of(bytes: &[u8; ASK_BYTES]) -> Option<PullRequest> {
         match Frame::decode(bytes) {
-            Ok(Frame::Pull { number, name, wanted }) => Some(Ask { number, name, wanted }),
+            Ok(Frame::Pull { number, name, wanted }) => Some(PullRequest { number, name, wanted }),
             _ => None,
         }
     }
 }
 
-/// A frame that nobody of this job sends.
+/// A frame that no process of this job sends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Malformed;
 
-/// One head of a frame.
+/// One frame header.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Frame {
     /// A message of the engine; `length` bytes of payload follow.
     Message { protocol: u8, length: u32, words: [u64; 2] },
-    /// The first `wanted` bytes of the region `name` are wanted, for the pull `number` of whoever
-    /// asks.
+    /// Requests the first `wanted` bytes of the region `name`, for the requester's pull `number`.
     Pull { number: u32, name: u64, wanted: u64 },
-    /// The region `name` is not wanted.
+    /// Releases the region `name` unread.
     Release { name: u64 },
-    /// The bytes of the pull `number` from `offset` on: `length` of them follow.
+    /// `length` bytes of the pull `number` follow, from `offset` on.
     Data { number: u32, offset: u64, length: u64 },
-    /// No further bytes come for the pull `number`.
+    /// No more bytes come for the pull `number`.
     End { number: u32 },
     /// The sender has left MPI: nothing follows.
     Goodbye,
 }
 
 impl Frame {
-    /// As it travels: kind, protocol, two zeros, a number of four bytes, two of eight; low bytes
-    /// first.
+    /// The wire format: kind, protocol, two zero bytes, a number of four bytes, two numbers of
+    /// eight bytes; little-endian.
     pub(super) fn encode(&self) -> [u8; HEAD_BYTES] {
         let (kind, protocol, short, words) = match *self {
             Frame::Message { protocol, length, words } => (1, protocol, length, words),
@@ -106,7 +104,7 @@ impl Frame {
         bytes
     }
 
-    /// Reads a head.
+    /// Decodes a header.
     pub(super) fn decode(bytes: &[u8; HEAD_BYTES]) -> Result<Frame, Malformed> {
         let [kind, protocol, 0, 0, s0, s1, s2, s3, rest @ ..] = *bytes else { return Err(Malformed) };
         let short = u32::from_le_bytes([s0, s1, s2, s3]);
@@ -123,7 +121,7 @@ impl Frame {
         })
     }
 
-    /// The head at the front of these bytes; `None` while it is not whole.
+    /// Decodes the header at the start of `bytes`; `None` while it is incomplete.
     pub(super) fn at_front(bytes: &[u8]) -> Option<Result<Frame, Malformed>> {
         bytes.first_chunk().map(Frame::decode)
     }
@@ -165,7 +163,7 @@ mod tests {
             let mut bytes = bytes;
             for first in [bytes[0], kind] {
                 bytes[0] = first;
-                // What is taken for a frame means the same when it is sent on.
+                // A frame that decodes must survive encoding.
                 if let Ok(frame) = Frame::decode(&bytes) {
                     prop_assert_eq!(Frame::decode(&frame.encode()), Ok(frame));
                 }
@@ -180,10 +178,10 @@ mod tests {
 
     #[test]
     fn an_ask_is_read_back_and_nothing_else_is_one() {
-        let ask = Ask { number: 7, name: 1 << 40, wanted: 9 };
-        assert_eq!(Ask::of(&ask.to_bytes()), Some(ask));
-        assert_eq!(Ask::of(&Frame::Release { name: 3 }.encode()), None);
-        assert_eq!(Ask::of(&[0xff; ASK_BYTES]), None);
+        let ask = PullRequest { number: 7, name: 1 << 40, wanted: 9 };
+        assert_eq!(PullRequest::of(&ask.to_bytes()), Some(ask));
+        assert_eq!(PullRequest::of(&Frame::Release { name: 3 }.encode()), None);
+        assert_eq!(PullRequest::of(&[0xff; ASK_BYTES]), None);
     }
 
     #[test]

@@ -1,5 +1,5 @@
-//! The decoders of TCP, each fed with any bytes: for `make fuzz`, and in short runs as tests of
-//! this crate. What a decoder must keep to is asserted here.
+//! Fuzz targets for the decoders of TCP: for `make fuzz`, and in short runs as tests of this crate.
+//! The properties that each decoder must have are asserted here.
 
 use std::cell::Cell;
 use std::io::Write;
@@ -14,26 +14,26 @@ use towpath_transport::{Header, Sink};
 
 use super::frame::{Frame, HEAD_BYTES, front};
 use super::hello::{self, CHALLENGE_BYTES, HELLO_BYTES, Hello};
-use super::input::{Buffers, Desk, Input, Read};
-use super::transfers::Pulls;
-use super::{COPIED_LIMIT, Card, Key, Request};
+use super::input::{Input, ReadBuffers, ReadContext, ReadOutcome};
+use super::transfers::TcpPulls;
+use super::{COPIED_LIMIT, ConnectionKey, HostAddresses, PeerRequest};
 
-/// The text of a card: what is one means the same when it is written again.
+/// The text of a card: one that decodes must survive encoding.
 pub fn card(bytes: &[u8]) {
     let text = String::from_utf8_lossy(bytes);
-    let Some(card) = Card::parse(&text) else { return };
-    assert_eq!(Card::parse(&card.to_text()).as_ref(), Some(&card));
+    let Some(card) = HostAddresses::parse(&text) else { return };
+    assert_eq!(HostAddresses::parse(&card.to_text()).as_ref(), Some(&card));
     let networks = vec![Network::new([10, 0, 0, 1].into(), 8)];
-    let own = Card { networks, machine: card.machine.clone(), ..Card::default() };
+    let own = HostAddresses { networks, machine: card.machine.clone(), ..HostAddresses::default() };
     for rank in [0, 1, usize::MAX] {
         assert!(card.places(rank, &own).len() <= card.networks.len());
     }
 }
 
-/// The messages with which a connection opens. Nobody finds a right hash by chance, so each comes
-/// with it as well.
+/// The messages of the handshake. No input contains a valid hash by chance, so each message is also
+/// tried with the right one.
 pub fn hello(bytes: &[u8]) {
-    let key = Key::of_secret(b"fuzz");
+    let key = ConnectionKey::of_secret(b"fuzz");
     let mut message = [0; HELLO_BYTES];
     message.iter_mut().zip(bytes).for_each(|(to, from)| *to = *from);
     assert_eq!(Hello::decode(&message, &key), None, "a hash by chance");
@@ -50,20 +50,20 @@ pub fn hello(bytes: &[u8]) {
     assert!(hello::read_verdict(&verdict).is_none_or(|accepted| hello::verdict(accepted) == verdict));
 }
 
-/// Sizes of the two pulls that wait for their data, the second into an unpacker.
+/// Sizes of the two pulls that wait for data, the second one into an unpacker.
 const ROW: usize = 3048;
 const UNPACKED: usize = 40;
 const TOKENS: [u64; 2] = [70, 80];
-/// Bytes of memory around the first that must stay as they are.
+/// Bytes around the memory of the first pull that must not change.
 const GUARD: usize = 64;
 
-/// An unpacker that is busy every other time, and counts what it has been given.
+/// An unpacker that is busy every other time, and counts the bytes that it gets.
 struct Unpacker {
     taken: Rc<Cell<usize>>,
     busy: bool,
 }
 
-// SAFETY: touches no memory but its own.
+// SAFETY: `drain` accesses only its own fields.
 unsafe impl Drain for Unpacker {
     unsafe fn drain(&mut self, _from: *const u8, length: usize) -> Step {
         self.busy = !self.busy;
@@ -75,13 +75,13 @@ unsafe impl Drain for Unpacker {
     }
 }
 
-/// What a stream of frames comes to.
+/// The effects of a stream of frames.
 #[derive(Debug, Default, PartialEq)]
 struct Seen {
     arrived: Vec<([u64; 2], Vec<u8>)>,
     pulled: Vec<u64>,
     requests: usize,
-    /// The stream has ended: by a goodbye (true), or by what makes no sense.
+    /// The stream has ended: by a goodbye (true), or by a malformed frame.
     ended: Option<bool>,
     /// The bytes of the first pull.
     row: Vec<u8>,
@@ -89,7 +89,7 @@ struct Seen {
 }
 
 impl Seen {
-    /// What the bytes must come to, read one frame after the other.
+    /// The expected effects, from a simple decoder of one frame after the other.
     fn expected(mut bytes: &[u8]) -> Seen {
         let mut seen = Seen::default();
         let mut over = [false; 2];
@@ -147,7 +147,7 @@ impl Seen {
 impl Sink for Seen {
     fn arrived(&mut self, _from: PeerIndex, header: &Header, payload: *const u8, length: usize) {
         assert!(length <= COPIED_LIMIT);
-        // SAFETY: so many bytes are lent for this call.
+        // SAFETY: `payload` is readable for `length` bytes during this call.
         self.arrived.push((header.words, unsafe { std::slice::from_raw_parts(payload, length) }.to_vec()));
     }
     fn released(&mut self, _token: u64) {}
@@ -157,9 +157,9 @@ impl Sink for Seen {
     fn lost(&mut self, _peer: PeerIndex) {}
 }
 
-/// A whole connection after its proof, told anything in any pieces (a byte of length, the bytes):
-/// it must come to the same as frames that are read one by one, and not write beside the memory of
-/// a pull.
+/// An authenticated connection that receives arbitrary bytes in arbitrary pieces (each a length
+/// byte, then the bytes). The effects must be those of the simple decoder, and nothing may be
+/// written outside the memory of a pull.
 pub fn input(bytes: &[u8]) {
     let Ok((own, mut peer)) = UnixStream::pair() else { return };
     if own.set_nonblocking(true).and_then(|()| peer.set_nonblocking(true)).is_err() {
@@ -167,13 +167,13 @@ pub fn input(bytes: &[u8]) {
     }
     let (own, mut memory) = (OwnedFd::from(own), [0xa5u8; ROW + 2 * GUARD]);
     let taken = Rc::new(Cell::new(0));
-    let (mut pulls, mut input, mut seen) = (Pulls::default(), Input::default(), Seen::default());
+    let (mut pulls, mut input, mut seen) = (TcpPulls::default(), Input::default(), Seen::default());
     let row = Target::Bytes { pointer: memory[GUARD..].as_mut_ptr(), length: ROW };
     let unpacker = Box::new(Unpacker { taken: taken.clone(), busy: false });
     for (token, target) in TOKENS.into_iter().zip([row, Target::Unpacker { drain: unpacker, length: UNPACKED }]) {
         input.expect(pulls.begin(0, token, target));
     }
-    let (mut buffers, mut requests, mut rest) = (Buffers::default(), Vec::<Request>::new(), bytes);
+    let (mut buffers, mut requests, mut rest) = (ReadBuffers::default(), Vec::<PeerRequest>::new(), bytes);
     let mut said = Vec::new();
     'all: while let [length, more @ ..] = rest {
         let (piece, behind) = more.split_at(usize::from(*length).min(more.len()));
@@ -182,19 +182,19 @@ pub fn input(bytes: &[u8]) {
         if peer.write_all(piece).is_err() {
             break;
         }
-        // Twice nothing: the unpacker is busy at most once in a row.
+        // Two empty reads in a row mean the end: the unpacker is busy at most once in a row.
         let mut nothing = 0;
         while nothing < 2 {
             let from = PeerIndex(1);
             let (pulls, buffers, requests) = (&mut pulls, &mut buffers, &mut requests);
-            match input.read(&own, &mut Desk { from, place: 0, pulls, buffers, requests, sink: &mut seen }) {
-                Read::Nothing => nothing += 1,
-                Read::Some | Read::More => nothing = 0,
-                Read::Goodbye => {
+            match input.read(&own, &mut ReadContext { from, place: 0, pulls, buffers, requests, sink: &mut seen }) {
+                ReadOutcome::Nothing => nothing += 1,
+                ReadOutcome::Some | ReadOutcome::More => nothing = 0,
+                ReadOutcome::Goodbye => {
                     seen.ended = Some(true);
                     break 'all;
                 }
-                Read::Lost(reason) => {
+                ReadOutcome::Lost(reason) => {
                     assert!(reason.starts_with("it sent "), "{reason}");
                     seen.ended = Some(false);
                     break 'all;
@@ -216,7 +216,7 @@ mod tests {
 
     use super::super::frame::{Frame, front};
 
-    /// A frame with so many bytes of payload.
+    /// A frame with `length` bytes of payload.
     fn with_payload(frame: Frame, length: usize, byte: u8) -> Vec<u8> {
         let mut bytes = frame.encode().to_vec();
         bytes.resize(front(length as u64), 0);
@@ -224,7 +224,7 @@ mod tests {
         bytes
     }
 
-    /// Bytes in which frames are common, cut in any way.
+    /// Bytes with many valid frames, cut into arbitrary pieces.
     fn stream() -> impl Strategy<Value = Vec<u8>> {
         let offset = prop_oneof![3 => Just(0), 1 => 0u64..50];
         let lengths = || prop_oneof![3 => 0u64..60, 1 => 1000u64..1100];

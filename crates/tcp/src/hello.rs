@@ -1,26 +1,26 @@
-//! How two processes of a job prove to each other, when a connection opens, that both know the
-//! job's key.
+//! The handshake of a new connection, in which two processes of a job prove to each other that both
+//! know the job's key.
 //!
-//! Whoever connects says who it is with a number of its own and a keyed hash of both (hello); the
-//! other side answers with a number of its own and a keyed hash of all (challenge); the first one
-//! answers with another hash of the same (proof); then the second one says whether it takes the
-//! connection (verdict). The key itself never travels, a stranger who does not know it is not
-//! answered at all, and what was recorded on another connection proves nothing, because both
-//! numbers are random. The hash is HMAC-SHA256 (RFC 2104). What follows on the connection is
+//! The connecting side names both processes, with a nonce and a keyed hash of everything (hello).
+//! The accepting side answers with a nonce of its own and a keyed hash of all of it (challenge).
+//! The connecting side answers with another hash of the same (proof). Then the accepting side tells
+//! whether it takes the connection (verdict). The key itself is never sent, a stranger who does not
+//! know it gets no answer at all, and a recording of another connection proves nothing, because
+//! both nonces are random. The hash is HMAC-SHA256 (RFC 2104). What follows on the connection is
 //! neither encrypted nor authenticated.
 //!
-//! A decoder of bytes from outside: every message has a fixed length and is compared as a whole.
+//! Decodes untrusted input: every message has a fixed length and is compared as a whole.
 #![forbid(unsafe_code)]
 
 use hmac_sha256::HMAC;
 
-/// Bytes of the messages.
+/// Sizes of the messages in bytes.
 pub(super) const HELLO_BYTES: usize = 64;
 pub(super) const CHALLENGE_BYTES: usize = 48;
 pub(super) const PROOF_BYTES: usize = 32;
 pub(super) const VERDICT_BYTES: usize = 8;
 
-/// First bytes of a hello; the last one is the version of everything that follows.
+/// First bytes of a hello; the last one is the version of the whole protocol.
 const MAGIC: [u8; 8] = *b"towpath\x01";
 const ACCEPTED: [u8; VERDICT_BYTES] = *b"accepted";
 const REFUSED: [u8; VERDICT_BYTES] = *b"refused\0";
@@ -28,20 +28,20 @@ const REFUSED: [u8; VERDICT_BYTES] = *b"refused\0";
 /// A random number that is used once.
 pub(super) type Nonce = [u8; 16];
 
-/// What all processes of a job know and nobody else does.
+/// The secret that all processes of a job share, and nobody else knows.
 #[derive(Clone)]
-pub struct Key([u8; 32]);
+pub struct ConnectionKey([u8; 32]);
 
-impl std::fmt::Debug for Key {
+impl std::fmt::Debug for ConnectionKey {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         formatter.write_str("Key")
     }
 }
 
-impl Key {
-    /// The key that comes of a secret of the job, of any length.
-    pub fn of_secret(secret: &[u8]) -> Key {
-        Key(HMAC::mac(b"towpath: connections between hosts", secret))
+impl ConnectionKey {
+    /// Derives the key from a secret of the job, of any length.
+    pub fn of_secret(secret: &[u8]) -> ConnectionKey {
+        ConnectionKey(HMAC::mac(b"towpath: connections between hosts", secret))
     }
 
     fn hash(&self, parts: &[&[u8]]) -> [u8; 32] {
@@ -51,12 +51,12 @@ impl Key {
     }
 }
 
-/// Whether two hashes are equal, in a time that does not depend on where they differ.
+/// Compares two hashes in constant time.
 fn equal(left: &[u8], right: &[u8; 32]) -> bool {
     left.len() == right.len() && left.iter().zip(right).fold(0, |all, (a, b)| all | (a ^ b)) == 0
 }
 
-/// Who opens a connection to whom, with the number of whoever opens it.
+/// The contents of a hello: who connects to whom, with the connecting side's nonce.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Hello {
     pub(super) from: u32,
@@ -74,53 +74,53 @@ impl Hello {
         bytes
     }
 
-    /// As it travels.
-    pub(super) fn encode(&self, key: &Key) -> [u8; HELLO_BYTES] {
+    /// The wire format.
+    pub(super) fn encode(&self, key: &ConnectionKey) -> [u8; HELLO_BYTES] {
         let mut bytes = [0; HELLO_BYTES];
         bytes[..32].copy_from_slice(&self.said());
         bytes[32..].copy_from_slice(&key.hash(&[b"hello", &self.said()]));
         bytes
     }
 
-    /// Reads a hello; `None` when it was not made with this key, or is something else.
-    pub(super) fn decode(bytes: &[u8; HELLO_BYTES], key: &Key) -> Option<Hello> {
+    /// Decodes a hello; `None` if it was not made with this key or is malformed.
+    pub(super) fn decode(bytes: &[u8; HELLO_BYTES], key: &ConnectionKey) -> Option<Hello> {
         let (said, hash) = bytes.split_first_chunk::<32>()?;
         let number = |at: usize| said[at..at + 4].iter().rev().fold(0, |word, byte| word << 8 | u32::from(*byte));
         let hello = Hello { from: number(8), to: number(12), nonce: *said.last_chunk()? };
         (hello.said() == *said && equal(hash, &key.hash(&[b"hello", said]))).then_some(hello)
     }
 
-    /// The answer to this hello, with the answerer's number.
-    pub(super) fn challenge(&self, key: &Key, nonce: &Nonce) -> [u8; CHALLENGE_BYTES] {
+    /// The answer to this hello, with the accepting side's nonce.
+    pub(super) fn challenge(&self, key: &ConnectionKey, nonce: &Nonce) -> [u8; CHALLENGE_BYTES] {
         let mut bytes = [0; CHALLENGE_BYTES];
         bytes[..16].copy_from_slice(nonce);
         bytes[16..].copy_from_slice(&key.hash(&[b"challenge", &self.said(), nonce]));
         bytes
     }
 
-    /// The proof that answers a challenge; `None` when whoever sent the challenge does not know the
-    /// key, or answered another hello.
-    pub(super) fn proof(&self, key: &Key, challenge: &[u8; CHALLENGE_BYTES]) -> Option<[u8; PROOF_BYTES]> {
+    /// The proof that answers a challenge; `None` if the sender of the challenge does not know the
+    /// key or answers another hello.
+    pub(super) fn proof(&self, key: &ConnectionKey, challenge: &[u8; CHALLENGE_BYTES]) -> Option<[u8; PROOF_BYTES]> {
         let (nonce, hash) = challenge.split_first_chunk::<16>()?;
         equal(hash, &key.hash(&[b"challenge", &self.said(), nonce])).then(|| self.proof_of(key, nonce))
     }
 
-    /// Whether this is the proof that answers the challenge with that number.
-    pub(super) fn is_proved(&self, key: &Key, nonce: &Nonce, proof: &[u8; PROOF_BYTES]) -> bool {
+    /// True if this is the proof that answers the challenge with this nonce.
+    pub(super) fn is_proved(&self, key: &ConnectionKey, nonce: &Nonce, proof: &[u8; PROOF_BYTES]) -> bool {
         equal(proof, &self.proof_of(key, nonce))
     }
 
-    fn proof_of(&self, key: &Key, nonce: &Nonce) -> [u8; PROOF_BYTES] {
+    fn proof_of(&self, key: &ConnectionKey, nonce: &Nonce) -> [u8; PROOF_BYTES] {
         key.hash(&[b"proof", &self.said(), nonce])
     }
 }
 
-/// The last word on a connection whose both sides are proved.
+/// The last message of the handshake, after both sides are authenticated.
 pub(super) fn verdict(accepted: bool) -> [u8; VERDICT_BYTES] {
     if accepted { ACCEPTED } else { REFUSED }
 }
 
-/// Reads a verdict; `None` when it is none.
+/// Decodes a verdict; `None` if it is malformed.
 pub(super) fn read_verdict(bytes: &[u8; VERDICT_BYTES]) -> Option<bool> {
     match *bytes {
         ACCEPTED => Some(true),
@@ -138,7 +138,7 @@ mod tests {
 
     #[test]
     fn both_sides_prove_that_they_know_the_key() {
-        let key = Key::of_secret(b"secret");
+        let key = ConnectionKey::of_secret(b"secret");
         assert_eq!(Hello::decode(&HELLO.encode(&key), &key), Some(HELLO));
         let proof = HELLO.proof(&key, &HELLO.challenge(&key, &[6; 16])).unwrap();
         assert!(HELLO.is_proved(&key, &[6; 16], &proof));
@@ -148,7 +148,7 @@ mod tests {
 
     #[test]
     fn another_key_proves_nothing() {
-        let (key, other) = (Key::of_secret(b"secret"), Key::of_secret(b"Secret"));
+        let (key, other) = (ConnectionKey::of_secret(b"secret"), ConnectionKey::of_secret(b"Secret"));
         assert_eq!(Hello::decode(&HELLO.encode(&other), &key), None);
         assert_eq!(HELLO.proof(&key, &HELLO.challenge(&other, &[6; 16])), None);
         let forged = HELLO.proof_of(&other, &[6; 16]);
@@ -157,8 +157,8 @@ mod tests {
 
     #[test]
     fn nothing_that_is_sent_can_be_sent_back() {
-        let key = Key::of_secret(b"secret");
-        // Hashes of one step are not those of another, nor those of the other direction.
+        let key = ConnectionKey::of_secret(b"secret");
+        // The hashes of one step differ from those of the others and of the other direction.
         let back = Hello { from: HELLO.to, to: HELLO.from, ..HELLO };
         let challenge = HELLO.challenge(&key, &HELLO.nonce);
         assert_ne!(challenge[16..], HELLO.encode(&key)[32..]);
@@ -169,7 +169,7 @@ mod tests {
     proptest! {
         #[test]
         fn any_bytes_are_refused(bytes in proptest::collection::vec(any::<u8>(), HELLO_BYTES), flip in 0..8 * HELLO_BYTES) {
-            let key = Key::of_secret(b"secret");
+            let key = ConnectionKey::of_secret(b"secret");
             let random: [u8; HELLO_BYTES] = bytes.try_into().unwrap();
             prop_assert_eq!(Hello::decode(&random, &key), None);
             let mut damaged = HELLO.encode(&key);

@@ -1,9 +1,9 @@
-//! What arrives from one peer: frames out of a buffer, and bytes of pulls straight into the memory
-//! of the program. Large path, except for a message that arrives alone: one read.
+//! The input of one peer: frames are parsed from a buffer, and bytes of pulls are read directly
+//! into user memory. Not on the fast path, except for a message that arrives alone: one read.
 //!
-//! While a pull is under way, the next read puts the bytes behind a head to where the pull's next
-//! bytes go. If they turn out to be something else, they are moved to the buffer; that memory
-//! belongs to the pull all the while.
+//! While a pull is in flight, the next read speculatively puts the bytes after a header where the
+//! pull's next bytes go. If they turn out to be something else, they are moved to the buffer; until
+//! then that memory belongs to the pull anyway.
 
 use std::os::fd::OwnedFd;
 
@@ -11,23 +11,23 @@ use towpath_base::ids::PeerIndex;
 
 use super::frame::{Frame, HEAD_BYTES, LONG_FRONT, front};
 use super::socket::{self, Moved, row};
-use super::transfers::{Pulls, Taken};
-use super::{COPIED_LIMIT, Request};
+use super::transfers::{PullOutcome, TcpPulls};
+use super::{COPIED_LIMIT, PeerRequest};
 use towpath_transport::{Header, Sink};
 
-/// Bytes of a buffer: the longest frame, and as much again.
+/// Size of a buffer in bytes: the longest frame, twice.
 pub(super) const BUFFER_BYTES: usize = 2 * (COPIED_LIMIT + LONG_FRONT);
-/// Bytes that are put to where they probably go, at most: what turns out to be something else must
-/// fit into a buffer.
+/// Most bytes that are read speculatively into a pull's memory: if they turn out to be something
+/// else, they must fit into a buffer.
 const GUESS_BYTES: usize = BUFFER_BYTES - LONG_FRONT;
-/// Buffers kept for later.
+/// Free buffers to keep.
 const SPARE_BUFFERS: usize = 4;
 
-/// Buffers that no connection holds.
+/// Buffers that no connection uses.
 #[derive(Default)]
-pub(super) struct Buffers(Vec<Box<[u8]>>);
+pub(super) struct ReadBuffers(Vec<Box<[u8]>>);
 
-impl Buffers {
+impl ReadBuffers {
     fn take(&mut self) -> Box<[u8]> {
         self.0.pop().unwrap_or_else(|| vec![0; BUFFER_BYTES].into_boxed_slice())
     }
@@ -39,16 +39,16 @@ impl Buffers {
     }
 }
 
-/// What reading came to.
+/// The result of a read.
 #[derive(Debug)]
-pub(super) enum Read {
+pub(super) enum ReadOutcome {
     /// Nothing new.
     Nothing,
-    /// Bytes came, and no more than these were there.
+    /// Bytes came, and the socket is now empty.
     Some,
     /// Bytes came; there may be more.
     More,
-    /// The peer has left MPI orderly.
+    /// The peer has left MPI properly.
     Goodbye,
     /// Nothing more will come, for this reason.
     Lost(String),
@@ -57,51 +57,51 @@ pub(super) enum Read {
 /// How far one connection has been read.
 #[derive(Default)]
 pub(super) struct Input {
-    /// Held only while bytes wait in it.
+    /// Held only while it contains unparsed bytes.
     buffer: Option<Box<[u8]>>,
     begin: usize,
     end: usize,
-    /// The pull whose bytes come next, and how many of them are left in this piece.
+    /// The pull whose bytes come next, and how many of them this piece still has.
     data: Option<(u32, usize)>,
-    /// The pull that was asked for first, of those that are not complete: its data is expected
-    /// next.
+    /// Requested pulls that are incomplete, in the order of the requests: data of the first one is
+    /// expected next.
     expected: std::collections::VecDeque<u32>,
-    /// Bytes read in all.
+    /// Bytes read in total.
     pub(super) read: u64,
 }
 
-/// What reading needs of the wire.
-pub(super) struct Desk<'a, S> {
+/// The parts of the wire that a read needs.
+pub(super) struct ReadContext<'a, S> {
     pub(super) from: PeerIndex,
     pub(super) place: u32,
-    pub(super) pulls: &'a mut Pulls,
-    pub(super) buffers: &'a mut Buffers,
-    /// What the peer asks for; done after the read.
-    pub(super) requests: &'a mut Vec<Request>,
+    pub(super) pulls: &'a mut TcpPulls,
+    pub(super) buffers: &'a mut ReadBuffers,
+    /// The peer's requests, to be served after the read.
+    pub(super) requests: &'a mut Vec<PeerRequest>,
     pub(super) sink: &'a mut S,
 }
 
-/// Why frames cannot be taken further now.
+/// Why parsing stops.
 enum Stop {
-    /// The rest is not here.
+    /// The rest has not arrived.
     Missing,
-    /// A device is at work.
+    /// A device is still busy.
     Device,
     Goodbye,
     Malformed(&'static str),
 }
 
 impl Input {
-    /// A pull has been asked for.
+    /// Notes that a pull has been requested.
     pub(super) fn expect(&mut self, number: u32) {
         self.expected.push_back(number);
     }
 
-    /// Reads once from the socket and takes what came.
-    pub(super) fn read<S: Sink>(&mut self, socket: &OwnedFd, desk: &mut Desk<'_, S>) -> Read {
+    /// Reads once from the socket and processes what came.
+    pub(super) fn read<S: Sink>(&mut self, socket: &OwnedFd, desk: &mut ReadContext<'_, S>) -> ReadOutcome {
         if self.begin < self.end && self.is_stalled() {
             match self.take_frames(desk) {
-                Stop::Device => return Read::Nothing,
+                Stop::Device => return ReadOutcome::Nothing,
                 stop => return self.outcome(&stop, true, desk),
             }
         }
@@ -112,16 +112,16 @@ impl Input {
         let free = row(buffer[start..].as_ptr(), buffer.len() - start);
         let (rows, count) = match (self.data, guess) {
             (None, None) | (Some(_), None) => ([free, free], 1),
-            // The rest of a piece, then whatever comes.
+            // The rest of a piece, then whatever follows.
             (Some(_), Some((at, length))) => ([row(at, length), free], 2),
-            // A head, then what it probably announces.
+            // A header, then the payload that it probably announces.
             (None, Some((at, length))) => {
                 ([row(buffer.as_ptr(), front(length as u64)), row(at, length.min(GUESS_BYTES))], 2)
             }
         };
         let wanted: usize = rows[..count].iter().map(|row| row.iov_len).sum();
-        // SAFETY: the buffer is ours, and the memory behind the target of a pull is, until the pull
-        // is complete.
+        // SAFETY: `buffer` is owned here and has room for its part. `at` is writable for `length`
+        // bytes until the pull is reported (contract of `Tcp::pull`), and that pull is incomplete.
         let moved = unsafe { socket::read(socket, &rows[..count]) };
         self.buffer = Some(buffer);
         let got = match moved {
@@ -129,9 +129,9 @@ impl Input {
             other => {
                 self.let_go(desk.buffers);
                 return match other {
-                    Moved::End => Read::Lost("the process at its other end has ended".to_owned()),
-                    Moved::Broken(error) => Read::Lost(error.to_string()),
-                    _ => Read::Nothing,
+                    Moved::End => ReadOutcome::Lost("the process at its other end has ended".to_owned()),
+                    Moved::Broken(error) => ReadOutcome::Lost(error.to_string()),
+                    _ => ReadOutcome::Nothing,
                 };
             }
         };
@@ -149,18 +149,18 @@ impl Input {
         self.outcome(&stop, got < wanted, desk)
     }
 
-    fn outcome<S>(&mut self, stop: &Stop, all: bool, desk: &mut Desk<'_, S>) -> Read {
+    fn outcome<S>(&mut self, stop: &Stop, all: bool, desk: &mut ReadContext<'_, S>) -> ReadOutcome {
         self.let_go(desk.buffers);
         match stop {
-            Stop::Goodbye => Read::Goodbye,
-            Stop::Malformed(what) => Read::Lost(format!("it sent {what}, which no process of this job does")),
-            _ if all => Read::Some,
-            _ => Read::More,
+            Stop::Goodbye => ReadOutcome::Goodbye,
+            Stop::Malformed(what) => ReadOutcome::Lost(format!("it sent {what}, which no process of this job does")),
+            _ if all => ReadOutcome::Some,
+            _ => ReadOutcome::More,
         }
     }
 
-    /// Gives the buffer back when nothing waits in it.
-    fn let_go(&mut self, buffers: &mut Buffers) {
+    /// Returns the buffer to the pool if it is empty.
+    fn let_go(&mut self, buffers: &mut ReadBuffers) {
         if self.begin == self.end {
             (self.begin, self.end) = (0, 0);
             if let Some(buffer) = self.buffer.take() {
@@ -169,12 +169,12 @@ impl Input {
         }
     }
 
-    /// Bytes that are here wait for a device.
+    /// True if bytes in the buffer wait for a device.
     fn is_stalled(&self) -> bool {
         self.data.is_some()
     }
 
-    /// Moves what waits to the front where the longest frame would not fit behind it.
+    /// Moves the unparsed bytes to the start if the longest frame would not fit after them.
     fn make_room(&mut self, buffer: &mut [u8]) {
         if self.begin > 0 && buffer.len() - self.begin < COPIED_LIMIT + LONG_FRONT {
             buffer.copy_within(self.begin..self.end, 0);
@@ -182,8 +182,8 @@ impl Input {
         }
     }
 
-    /// Where the bytes of the current piece, or those behind the next head, go.
-    fn row_expected<S>(&mut self, desk: &mut Desk<'_, S>) -> Option<(*mut u8, usize)> {
+    /// Where the bytes of the current piece, or those after the next header, go.
+    fn row_expected<S>(&mut self, desk: &mut ReadContext<'_, S>) -> Option<(*mut u8, usize)> {
         if let Some((number, left)) = self.data {
             let (at, room) = desk.pulls.row(desk.place, number)?;
             return Some((at, left.min(room)));
@@ -191,21 +191,21 @@ impl Input {
         desk.pulls.row(desk.place, *self.expected.front()?)
     }
 
-    /// So many bytes of the current piece are where they go.
-    fn placed<S: Sink>(&mut self, at: *const u8, length: usize, desk: &mut Desk<'_, S>) {
+    /// Accounts for `length` bytes of the current piece that are already in place.
+    fn placed<S: Sink>(&mut self, at: *const u8, length: usize, desk: &mut ReadContext<'_, S>) {
         let Some((number, left)) = self.data else { return };
-        // SAFETY: the bytes are at the place that `Pulls::row` named.
+        // SAFETY: the bytes are where `TcpPulls::row` told to put them.
         let taken = unsafe { desk.pulls.take(desk.place, number, at, length) };
         self.data = Some((number, left - length)).filter(|(_, left)| *left > 0);
-        if let Taken::Last(token) = taken {
+        if let PullOutcome::Last(token) = taken {
             self.forget_pull(number);
             desk.sink.pulled(token);
         }
     }
 
-    /// Of `got` bytes the first `ahead` are in the buffer, the rest at the place of a pull: they
-    /// stay there if they belong there.
-    fn guessed<S: Sink>(&mut self, at: *mut u8, ahead: usize, got: usize, desk: &mut Desk<'_, S>) {
+    /// Sorts out a speculative read: of `got` bytes the first `ahead` are in the buffer and the
+    /// rest in the memory of a pull, where they stay if they belong to it.
+    fn guessed<S: Sink>(&mut self, at: *mut u8, ahead: usize, got: usize, desk: &mut ReadContext<'_, S>) {
         self.end = got.min(ahead);
         let mut beyond = got.saturating_sub(ahead);
         let mut from = at.cast_const();
@@ -220,7 +220,7 @@ impl Input {
             (self.begin, self.end) = (0, 0);
             beyond -= belongs;
             from = from.wrapping_add(belongs);
-            // What does not belong must leave before the pull can be complete.
+            // Move what does not belong there before the pull can complete.
             self.keep(from, beyond);
             self.placed(at, belongs, desk);
         } else {
@@ -228,12 +228,12 @@ impl Input {
         }
     }
 
-    /// Copies bytes from the place of a pull to the end of the buffer.
+    /// Copies bytes from the memory of a pull to the end of the buffer.
     fn keep(&mut self, from: *const u8, length: usize) {
         if let Some(buffer) = &mut self.buffer {
             let room = &mut buffer[self.end..self.end + length];
-            // SAFETY: a read has just put so many bytes there, and the place belongs to the pull
-            // until it is complete.
+            // SAFETY: a read has just put `length` bytes at `from`, which is in the memory of an
+            // incomplete pull, and `room` has `length` bytes.
             unsafe { std::ptr::copy_nonoverlapping(from, room.as_mut_ptr(), length) };
             self.end += length;
         }
@@ -243,8 +243,8 @@ impl Input {
         self.expected.retain(|other| *other != number);
     }
 
-    /// Takes all whole frames and bytes of pulls out of the buffer.
-    fn take_frames<S: Sink>(&mut self, desk: &mut Desk<'_, S>) -> Stop {
+    /// Parses all complete frames and pull bytes in the buffer.
+    fn take_frames<S: Sink>(&mut self, desk: &mut ReadContext<'_, S>) -> Stop {
         let Some(buffer) = self.buffer.take() else { return Stop::Missing };
         let stop = loop {
             let bytes = &buffer[self.begin..self.end];
@@ -266,17 +266,17 @@ impl Input {
         number: u32,
         left: usize,
         bytes: &[u8],
-        desk: &mut Desk<'_, S>,
+        desk: &mut ReadContext<'_, S>,
     ) -> Result<usize, Stop> {
         let length = left.min(bytes.len());
         if length == 0 {
             return Err(Stop::Missing);
         }
-        // SAFETY: the bytes are a slice.
+        // SAFETY: `bytes` is a slice of at least `length` bytes.
         match unsafe { desk.pulls.take(desk.place, number, bytes.as_ptr(), length) } {
-            Taken::Nothing => return Err(Stop::Device),
-            Taken::All => {}
-            Taken::Last(token) => {
+            PullOutcome::Nothing => return Err(Stop::Device),
+            PullOutcome::All => {}
+            PullOutcome::Last(token) => {
                 self.forget_pull(number);
                 desk.sink.pulled(token);
             }
@@ -285,7 +285,7 @@ impl Input {
         Ok(length)
     }
 
-    fn take_frame<S: Sink>(&mut self, bytes: &[u8], desk: &mut Desk<'_, S>) -> Result<usize, Stop> {
+    fn take_frame<S: Sink>(&mut self, bytes: &[u8], desk: &mut ReadContext<'_, S>) -> Result<usize, Stop> {
         let Some(frame) = Frame::at_front(bytes) else { return Err(Stop::Missing) };
         let Ok(frame) = frame else { return Err(Stop::Malformed("bytes that are no frame")) };
         match frame {
@@ -313,9 +313,9 @@ impl Input {
                 }
             }
             Frame::Pull { number, name, wanted } => {
-                desk.requests.push(Request::Pull { place: desk.place, number, name, wanted });
+                desk.requests.push(PeerRequest::Pull { place: desk.place, number, name, wanted });
             }
-            Frame::Release { name } => desk.requests.push(Request::Release { place: desk.place, name }),
+            Frame::Release { name } => desk.requests.push(PeerRequest::Release { place: desk.place, name }),
             Frame::Goodbye => return Err(Stop::Goodbye),
         }
         Ok(HEAD_BYTES)

@@ -1,14 +1,15 @@
-//! TCP between hosts: one connection for each pair of processes, opened when the first of them has
-//! something to say.
+//! The TCP wire: one connection between each pair of processes on different hosts, opened when the
+//! first of them sends something.
 //!
-//! A connection carries frames (`frame`) in the order of the calls. Messages go out at once with
-//! their payload gathered from where it lies; a large message is asked for by its receiver, written
+//! A connection carries frames (`frame`) in the order of the calls. A message is written at once,
+//! its payload gathered from user memory. A large message is requested by its receiver, written
 //! from the sender's memory and read into the receiver's. Nothing is parsed before both ends have
-//! proved that they know the key of the job (`hello`). A connection that breaks before anything
-//! went over it is opened again; after that the peer is lost, and [`Tcp::losses`] say why.
+//! proved that they know the key of the job (`hello`). A connection that breaks before anything was
+//! sent over it is reopened; after that the peer is lost, and [`Tcp::losses`] tells why.
 //!
-//! Small path: a message is one write on one side and one read on the other, on the sockets
-//! themselves while the process has only a few; with more, an epoll descriptor says which to read.
+//! Fast path: a message is one write on one side and one read on the other. The sockets are read
+//! directly while the process has only a few; with more, an epoll descriptor tells which ones to
+//! read.
 
 mod card;
 mod frame;
@@ -25,9 +26,9 @@ mod socket;
 mod tests;
 mod transfers;
 
-pub use card::Card;
-pub use frame::{ASK_BYTES, Ask};
-pub use hello::Key;
+pub use card::HostAddresses;
+pub use frame::{ASK_BYTES, PullRequest};
+pub use hello::ConnectionKey;
 
 use std::collections::VecDeque;
 use std::net::SocketAddr;
@@ -38,8 +39,8 @@ use towpath_base::ids::PeerIndex;
 use towpath_base::transfer::{Source, Target};
 
 use frame::Frame;
-use input::{Buffers, Desk, Input, Read};
-use opening::{Attempt, Strangers};
+use input::{Input, ReadBuffers, ReadContext, ReadOutcome};
+use opening::{Attempt, PendingConnections};
 use output::Output;
 use poll::{Poll, Whose};
 use socket::Moved;
@@ -47,26 +48,26 @@ use towpath_transport::error::Error;
 use towpath_transport::regions::{Published, Regions};
 use towpath_transport::ticks::ticks;
 use towpath_transport::{Header, Losses, NoResource, RegionKey, Sink};
-use transfers::{Pulls, Push};
+use transfers::{TcpPulls, TcpPush};
 
-/// Largest copied message in bytes: beyond it the two copies that a message takes cost more than to
-/// ask for it.
+/// Largest copied message in bytes: above it, the two copies of a message cost more than a
+/// rendezvous.
 pub const COPIED_LIMIT: usize = 64 * 1024;
-/// Up to so many connections are looked at one by one; more are asked for all at once.
+/// Up to this many connections are read directly; with more, epoll tells which ones to read.
 const FEW: usize = 2;
-/// Looks at few connections between two looks at everything else (who wants to connect, what is
-/// being opened).
+/// With few connections, everything else (new connections and attempts) is polled only once in this
+/// many progress calls.
 const LOOKS: u32 = 32;
-/// Everything is looked at after so many ticks of the processor too, about a millisecond: for
-/// whoever computes most of the time.
+/// Everything is polled after this many processor ticks as well (about a millisecond), for a
+/// program that computes most of the time.
 const LONG: u64 = 1 << 21;
-/// Reads of one connection in one progress.
+/// Reads from one connection in one progress call.
 const READS: usize = 8;
-/// Reads without a sleep in between after which a connection among few is not watched any more:
-/// every packet costs its sender more while somebody watches.
+/// Reads without a sleep in between after which one of few connections is removed from the epoll
+/// set: while it is in the set, every packet costs its sender more.
 const READS_AWAKE: u32 = 32;
 
-/// A socket on which the processes of other hosts reach this one.
+/// A listening socket by which processes of other hosts reach this one.
 #[derive(Debug)]
 pub struct Listener {
     socket: OwnedFd,
@@ -77,50 +78,50 @@ impl Listener {
     /// Opens one, on a port that the system chooses.
     ///
     /// # Errors
-    /// [`Error::Network`] when the system gives none.
+    /// [`Error::Network`] if the system refuses the socket.
     pub fn open() -> Result<Listener, Error> {
         let (socket, port) = socket::listener().map_err(|error| Error::network("listen for connections", &error))?;
         Ok(Listener { socket, port })
     }
 
-    /// Its port.
+    /// The port.
     pub fn port(&self) -> u16 {
         self.port
     }
 }
 
-/// A process on another host.
+/// A process on another host, as the launcher announces it.
 #[derive(Clone, Debug)]
-pub struct Contact {
-    /// What it is called here and, as a number, in the whole job.
+pub struct TcpContact {
+    /// Its index in this process, and its number in the whole job.
     pub peer: PeerIndex,
-    /// Where it can be reached, the best place first.
+    /// Its addresses, the best one first.
     pub places: Vec<SocketAddr>,
 }
 
-/// A connection.
+/// An open connection.
 struct Connection {
     socket: OwnedFd,
     input: Input,
-    /// Whether the descriptor of all watches it.
+    /// True while the socket is in the epoll set.
     watched: bool,
-    /// Reads that found something since it was watched for a sleep.
+    /// Reads that returned data since it was added to the epoll set for a sleep.
     reads: u32,
-    /// It is watched for room to write too.
+    /// The socket is polled for room to write as well.
     awaits_room: bool,
-    /// This side has said that it leaves.
+    /// This side has sent its goodbye.
     farewell: bool,
 }
 
-/// How a peer is connected.
+/// The connection state of a peer.
 enum Link {
-    /// Not at all.
+    /// Not connected.
     None,
     /// This process is opening a connection.
     Opening(Box<Attempt>),
-    /// A connection is to be opened at that time, if the peer does not come first.
+    /// The next attempt starts at this time, unless the peer connects first.
     Later(Instant),
-    /// By this connection.
+    /// Connected.
     Open(Box<Connection>),
     /// The peer has left MPI.
     Left,
@@ -129,79 +130,83 @@ enum Link {
 }
 
 /// One process of another host.
-struct Peer {
-    contact: Contact,
+struct TcpPeer {
+    contact: TcpContact,
     link: Link,
     output: Output,
-    /// Something waits in `output`, and the peer is in the list.
+    /// `output` is not empty, and the peer is in `Tcp::writing`.
     listed: bool,
-    /// Attempts at connecting so far, and what the last one at each place came to.
+    /// Connection attempts so far, and the last error of each address.
     attempts: usize,
     refusals: Vec<String>,
-    /// Since when attempts at some place have come to silence: nobody refused them, nobody said a
-    /// word.
+    /// Since when attempts have failed without any answer: no refusal, not one byte.
     silent: Option<Instant>,
-    /// One of the last round did.
+    /// An attempt of the last round failed in this way.
     was_silent: bool,
-    /// It has said that it leaves.
+    /// It has sent its goodbye.
     has_left: bool,
 }
 
-/// What a peer asks for.
-enum Request {
+/// A request of a peer.
+enum PeerRequest {
     Pull { place: u32, number: u32, name: u64, wanted: u64 },
     Release { place: u32, name: u64 },
 }
 
-/// The wire to the processes of other hosts. Peers are named by place inside, by [`PeerIndex`] to
-/// the [`Sink`].
+/// The wire to the processes of other hosts. Internally, peers are named by their index in `peers`;
+/// the [`Sink`] gets [`PeerIndex`].
 pub struct Tcp {
     own: u32,
-    key: Key,
-    /// Where others connect; none any more where the system had no room for them.
+    key: ConnectionKey,
+    /// The listening socket; `None` after the system has refused connections for too long.
     listener: Option<OwnedFd>,
     poll: Poll,
-    peers: Vec<Peer>,
+    peers: Vec<TcpPeer>,
     /// Peers with a connection.
     open: Vec<u32>,
-    /// Peers with something to write.
+    /// Peers with pending output.
     writing: Vec<u32>,
     /// Peers whose connection is being opened.
     opening: Vec<u32>,
-    strangers: Strangers,
+    pending: PendingConnections,
     regions: Regions,
-    pulls: Pulls,
-    buffers: Buffers,
+    pulls: TcpPulls,
+    buffers: ReadBuffers,
     events: Vec<Whose>,
-    requests: Vec<Request>,
-    /// Regions that are out, and pulls of length 0: to be reported.
+    requests: Vec<PeerRequest>,
+    /// Regions that are sent completely, and pulls of length 0, to be reported.
     released: Vec<u64>,
     finished: Vec<u64>,
     /// Peers found dead, to be reported.
     dead: VecDeque<u32>,
     looks: u32,
-    /// Time of the last look at everything, in ticks of the processor.
+    /// Time of the last poll of everything, in processor ticks.
     looked: u64,
-    /// It was long ago when progress was made last.
+    /// At the last progress call, the last poll of everything was long ago.
     late: bool,
     losses: Losses,
-    /// How long the other end of a connection may leave everything unanswered.
+    /// How long the peer's host may leave sent data unacknowledged.
     timeout: Duration,
-    /// This process leaves MPI.
+    /// This process is leaving MPI.
     leaving: bool,
 }
 
 impl Tcp {
-    /// The wire of the process `own` to these processes, all of a job with this key.
+    /// The wire of process `own` to the processes `contacts`, all of a job with this key.
     ///
     /// # Errors
-    /// [`Error::Network`] when the system refuses a descriptor.
-    pub fn new(listener: Listener, own: PeerIndex, key: Key, contacts: Vec<Contact>) -> Result<Tcp, Error> {
+    /// [`Error::Network`] if the system refuses a descriptor.
+    pub fn new(
+        listener: Listener,
+        own: PeerIndex,
+        key: ConnectionKey,
+        contacts: Vec<TcpContact>,
+    ) -> Result<Tcp, Error> {
         socket::raise_limit(contacts.len());
         let refused = |error: std::io::Error| Error::network("watch connections", &error);
         let poll = Poll::new().map_err(refused)?;
         poll.watch(&listener.socket, Whose::Listener, false).map_err(refused)?;
-        let peer = |contact| Peer {
+        let peer = |contact| TcpPeer {
             contact,
             link: Link::None,
             output: Output::default(),
@@ -221,10 +226,10 @@ impl Tcp {
             open: Vec::new(),
             writing: Vec::new(),
             opening: Vec::new(),
-            strangers: Strangers::default(),
+            pending: PendingConnections::default(),
             regions: Regions::default(),
-            pulls: Pulls::default(),
-            buffers: Buffers::default(),
+            pulls: TcpPulls::default(),
+            buffers: ReadBuffers::default(),
             events: Vec::new(),
             requests: Vec::new(),
             released: Vec::new(),
@@ -239,35 +244,35 @@ impl Tcp {
         })
     }
 
-    /// This wire; a peer whose host leaves everything unanswered for so long is lost. Not set: two
-    /// minutes.
+    /// Sets how long a peer's host may leave sent data unacknowledged before the peer is lost. The
+    /// default is two minutes.
     pub fn with_timeout(mut self, timeout: Duration) -> Tcp {
         self.timeout = timeout;
         self
     }
 
-    /// A descriptor that is readable when [`Tcp::progress`] may find something, for whoever sleeps
-    /// and has called [`Tcp::watch_all`] before. Waits of this wire end by time too: whoever sleeps
-    /// looks again after a tenth of a second.
+    /// A descriptor that becomes readable when [`Tcp::progress`] may find something. Call
+    /// [`Tcp::watch_all`] before sleeping on it. Some waits of this wire end by time, so the
+    /// sleeper must call progress again after a tenth of a second.
     pub fn descriptor(&self) -> BorrowedFd<'_> {
         self.poll.descriptor()
     }
 
-    /// The peers, in the order of their places.
+    /// The peers, in the order of their indices.
     pub fn reached(&self) -> Vec<PeerIndex> {
         self.peers.iter().map(|peer| peer.contact.peer).collect()
     }
 
-    /// Why peers are lost, for whoever has to say so.
+    /// Why peers are lost.
     pub fn losses(&self) -> Losses {
         self.losses.clone()
     }
 
-    /// As [`towpath_transport::Wire::copied_row`] and [`towpath_transport::Wire::short`], to the
-    /// peer at `place`.
+    /// Like [`towpath_transport::Wire::copied_row`] and [`towpath_transport::Wire::short`], to the
+    /// peer at index `place`.
     ///
     /// # Safety
-    /// As there.
+    /// `payload` must be readable for `length` bytes.
     pub unsafe fn row(
         &mut self,
         place: usize,
@@ -283,7 +288,7 @@ impl Tcp {
         if let Link::Open(connection) = &peer.link
             && peer.output.lets_pass()
         {
-            // SAFETY: the caller lends the payload.
+            // SAFETY: `payload` is readable for `length` bytes (this function's contract).
             let moved = unsafe { peer.output.write(&connection.socket, &frame.encode(), payload, length) };
             if let Moved::Broken(error) = moved {
                 self.broke(place, &error.to_string());
@@ -292,11 +297,12 @@ impl Tcp {
             }
             return Ok(());
         }
-        // SAFETY: the output lends `length` bytes; the caller vouches for the payload.
+        // SAFETY: `payload` is readable for `length` bytes (this function's contract), and the
+        // output lends `length` bytes of its own queue.
         self.wait(place, &frame, length, |into| unsafe { std::ptr::copy_nonoverlapping(payload, into, length) })
     }
 
-    /// As [`towpath_transport::Wire::copied`], to the peer at `place`.
+    /// Like [`towpath_transport::Wire::copied`], to the peer at index `place`.
     pub fn copied(
         &mut self,
         place: usize,
@@ -313,7 +319,7 @@ impl Tcp {
         Ok(())
     }
 
-    /// Keeps a message until it can be written, if there is room.
+    /// Enqueues a message, if there is room.
     fn wait(
         &mut self,
         place: usize,
@@ -328,7 +334,7 @@ impl Tcp {
         Ok(())
     }
 
-    /// Keeps a frame until it can be written.
+    /// Enqueues a frame.
     fn keep(&mut self, place: usize, frame: &Frame, length: usize, fill: impl FnOnce(*mut u8)) {
         let peer = &mut self.peers[place];
         if matches!(peer.link, Link::Left | Link::Lost) {
@@ -338,7 +344,7 @@ impl Tcp {
         self.list(place);
     }
 
-    /// Lists a peer for whom something waits, and sees to a connection.
+    /// Puts a peer with pending output into the list, and connects to it if necessary.
     #[inline]
     fn list(&mut self, place: usize) {
         let peer = &mut self.peers[place];
@@ -352,32 +358,32 @@ impl Tcp {
         }
     }
 
-    /// As [`towpath_transport::Wire::publish`], to the peer at `place`.
+    /// Like [`towpath_transport::Wire::publish`], to the peer at index `place`.
     ///
     /// # Safety
-    /// As there.
+    /// The memory behind `source` must live until `released`, or until [`Tcp::withdraw`].
     pub unsafe fn publish(&mut self, place: usize, token: u64, source: Source) -> RegionKey {
         RegionKey([self.regions.publish(Published { to: place as u32, token, source }), 0])
     }
 
-    /// As [`towpath_transport::Wire::withdraw`].
+    /// Like [`towpath_transport::Wire::withdraw`].
     pub fn withdraw(&mut self, key: RegionKey) -> bool {
         self.regions.take(key.0[0]).is_some()
     }
 
-    /// As [`towpath_transport::Wire::pull`], from the peer at `place`. It is asked by the
-    /// connection, unless this process may do so `otherwise`, in such a way that [`Tcp::asked`] is
-    /// called there, and has done so.
+    /// Like [`towpath_transport::Wire::pull`], from the peer at index `place`. The request is sent
+    /// over the connection, unless `otherwise` has delivered it in another way, so that the peer
+    /// calls [`Tcp::asked`], and returns true.
     ///
     /// # Safety
-    /// As there.
+    /// The memory behind `target` must live until `pulled`.
     pub unsafe fn pull(
         &mut self,
         place: usize,
         key: RegionKey,
         token: u64,
         target: Target,
-        otherwise: impl FnOnce(&Ask) -> bool,
+        otherwise: impl FnOnce(&PullRequest) -> bool,
     ) {
         if matches!(self.peers[place].link, Link::Left | Link::Lost) {
             return;
@@ -394,8 +400,9 @@ impl Tcp {
                 connection.input.expect(number);
                 is_lasting = connection.input.read > 0;
             }
-            // Before something has come over a connection the peer may know nothing of it.
-            if is_lasting && otherwise(&Ask { number, name, wanted }) {
+            // Until something has arrived over the connection, the peer may not know that it is
+            // open.
+            if is_lasting && otherwise(&PullRequest { number, name, wanted }) {
                 return;
             }
             self.keep(place, &Frame::Pull { number, name, wanted }, 0, |_| {});
@@ -403,15 +410,15 @@ impl Tcp {
         self.write(place);
     }
 
-    /// A peer asks for a region, by another way than its connection.
-    pub fn asked(&mut self, place: usize, ask: &Ask) {
-        let Ask { number, name, wanted } = *ask;
-        self.requests.push(Request::Pull { place: place as u32, number, name, wanted });
+    /// Handles a region request of a peer that did not come over its connection.
+    pub fn asked(&mut self, place: usize, ask: &PullRequest) {
+        let PullRequest { number, name, wanted } = *ask;
+        self.requests.push(PeerRequest::Pull { place: place as u32, number, name, wanted });
         self.answer_requests();
         self.write(place);
     }
 
-    /// As [`towpath_transport::Wire::progress`].
+    /// Like [`towpath_transport::Wire::progress`].
     pub fn progress(&mut self, sink: &mut impl Sink) -> bool {
         let few = self.open.len() <= FEW;
         let mut moved = false;
@@ -436,14 +443,14 @@ impl Tcp {
         moved | self.report(sink)
     }
 
-    /// Whether nobody had looked at everything for long before the last progress: the program asks
-    /// seldom.
+    /// True if, at the last progress call, the last poll of everything was long ago: the program
+    /// rarely calls MPI.
     #[inline]
     pub fn was_late(&self) -> bool {
         self.late
     }
 
-    /// Reports what ended outside of a read.
+    /// Reports everything that ended outside of a read.
     fn report(&mut self, sink: &mut impl Sink) -> bool {
         let moved = !(self.released.is_empty() && self.finished.is_empty() && self.dead.is_empty());
         self.released.drain(..).for_each(|token| sink.released(token));
@@ -461,22 +468,22 @@ impl Tcp {
             let peer = &mut self.peers[place as usize];
             let Link::Open(connection) = &mut peer.link else { return moved };
             let (from, pulls, buffers) = (peer.contact.peer, &mut self.pulls, &mut self.buffers);
-            let mut desk = Desk { from, place, pulls, buffers, requests: &mut self.requests, sink: &mut *sink };
+            let mut desk = ReadContext { from, place, pulls, buffers, requests: &mut self.requests, sink: &mut *sink };
             match connection.input.read(&connection.socket, &mut desk) {
-                Read::Nothing => return moved,
-                Read::Some => {
+                ReadOutcome::Nothing => return moved,
+                ReadOutcome::Some => {
                     connection.reads += 1;
                     if connection.watched && connection.reads > READS_AWAKE {
                         self.leave_alone(place as usize);
                     }
                     return true;
                 }
-                Read::More => moved = true,
-                Read::Goodbye => {
+                ReadOutcome::More => moved = true,
+                ReadOutcome::Goodbye => {
                     self.part(place as usize);
                     return true;
                 }
-                Read::Lost(reason) => {
+                ReadOutcome::Lost(reason) => {
                     self.broke(place as usize, &reason);
                     return true;
                 }
@@ -485,21 +492,21 @@ impl Tcp {
         moved
     }
 
-    /// Does what peers have asked for.
+    /// Serves the requests of peers.
     fn answer_requests(&mut self) {
         for request in std::mem::take(&mut self.requests) {
             match request {
-                Request::Release { place, name } => {
+                PeerRequest::Release { place, name } => {
                     if let Some(region) = self.taken(place, name) {
                         self.released.push(region.token);
                     }
                 }
-                // Who has gone since gets nothing; what it could have is taken back when that is
-                // reported. But what it gave back before it left is free.
-                Request::Pull { place, .. } if !matches!(self.peers[place as usize].link, Link::Open(_)) => {}
-                Request::Pull { place, number, name, wanted } => match self.taken(place, name) {
+                // A peer that is gone gets nothing; `bury` withdraws what was published to it. But
+                // the regions that it released before it left are free.
+                PeerRequest::Pull { place, .. } if !matches!(self.peers[place as usize].link, Link::Open(_)) => {}
+                PeerRequest::Pull { place, number, name, wanted } => match self.taken(place, name) {
                     Some(region) => {
-                        let push = Push::new(number, region.token, region.source, wanted);
+                        let push = TcpPush::new(number, region.token, region.source, wanted);
                         self.peers[place as usize].output.push(push);
                         self.list(place as usize);
                     }
@@ -509,12 +516,12 @@ impl Tcp {
         }
     }
 
-    /// Takes a region out that this peer may have; another one's stays.
+    /// Removes a region that this peer may pull; `None` if it is published to another one.
     fn taken(&mut self, place: u32, name: u64) -> Option<Published> {
         if self.regions.is_for(name, place) { self.regions.take(name) } else { None }
     }
 
-    /// Writes what waits for a peer, as far as its socket takes it.
+    /// Writes a peer's pending output, as far as its socket accepts it.
     fn write(&mut self, place: usize) -> bool {
         let peer = &mut self.peers[place];
         let Link::Open(connection) = &peer.link else { return false };
@@ -530,9 +537,9 @@ impl Tcp {
         matches!(moved, Moved::Some(_))
     }
 
-    /// As [`towpath_transport::Wire::busy`].
+    /// Like [`towpath_transport::Wire::busy`].
     pub fn busy(&self) -> bool {
-        let waits = |peer: &Peer| match &peer.link {
+        let waits = |peer: &TcpPeer| match &peer.link {
             Link::Open(connection) => connection.farewell,
             _ => false,
         };
@@ -546,6 +553,7 @@ impl Tcp {
     }
 }
 
-// SAFETY: the raw pointers in outputs and pulls lead to memory that `publish` and `pull` were
-// promised to live; the wire is used under the lock of its lane.
+// SAFETY: the raw pointers in outputs and pulls point to memory that lives until the region is
+// released or the pull is reported (the contracts of `publish` and `pull`), on whichever thread
+// that happens. Nothing in the wire is bound to a thread.
 unsafe impl Send for Tcp {}

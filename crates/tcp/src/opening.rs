@@ -1,17 +1,19 @@
-//! Opening connections: attempts of this process, and strangers, which have connected and proved
-//! nothing yet.
+//! Opening connections: attempts of this process, and pending connections, whose other end has
+//! connected but not yet proved its identity.
 //!
 //! Two processes may connect to each other at the same time. Then the connection that the process
-//! with the smaller number opened is kept, once that process has sent its proof: it refuses the
-//! other one, and the other process gives its own attempt up when it has proof of who connects.
-//! Before its proof is out nobody can have taken its connection, so it rather takes the other one:
-//! its own attempt may have come to a place where nobody ever answers. Whoever was refused waits
-//! for the connection of the other side, and tries again if none comes.
+//! with the smaller number opened wins, once that process has sent its proof: it refuses the other
+//! one, and the other process abandons its own attempt when it has the proof. Before the proof is
+//! sent, the peer cannot have accepted the connection, so the process with the smaller number
+//! accepts the peer's instead: its own attempt may have reached an address where no process ever
+//! answers. A process that was refused waits for the connection of the other side, and retries if
+//! none comes.
 //!
-//! Strangers cost a bounded amount: a fixed buffer each, no answer without the key, no more than
-//! [`STRANGERS`] beyond as many as the job has processes and those that have said a hello with the
-//! key. A hello counts once, so one that was recorded takes one place however often it is said.
-//! Where there are too many, those go first whose address has the most.
+//! Pending connections cost a bounded amount: each has a fixed-size buffer, and none gets an answer
+//! without the key. Their number is at most [`MAX_PENDING`], plus the number of peers, plus those
+//! that have sent a valid hello. Equal hellos count once, so that a replayed one takes only one
+//! place. When there are too many silent ones, the oldest from the address with the most of them is
+//! dropped.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -19,24 +21,24 @@ use std::net::{IpAddr, SocketAddr};
 use std::os::fd::OwnedFd;
 use std::time::{Duration, Instant};
 
-use super::hello::{self, CHALLENGE_BYTES, HELLO_BYTES, Hello, Key, Nonce, PROOF_BYTES, VERDICT_BYTES};
+use super::hello::{self, CHALLENGE_BYTES, ConnectionKey, HELLO_BYTES, Hello, Nonce, PROOF_BYTES, VERDICT_BYTES};
 use super::poll::{Poll, Whose};
-use super::socket::{self, Moved, STRANGERS};
+use super::socket::{self, MAX_PENDING, Moved};
 
-/// How long an address may take to answer, and how long the system may refuse connections that wait
-/// to be accepted.
+/// How long an address may take to answer, and how long the system may refuse to accept connections
+/// from the backlog.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// A message of fixed length on its way in.
-struct Message<const BYTES: usize> {
+/// A message of fixed length that is being received.
+struct FixedMessage<const BYTES: usize> {
     bytes: [u8; BYTES],
     have: usize,
 }
 
-impl<const BYTES: usize> Message<BYTES> {
-    const NEW: Message<BYTES> = Message { bytes: [0; BYTES], have: 0 };
+impl<const BYTES: usize> FixedMessage<BYTES> {
+    const NEW: FixedMessage<BYTES> = FixedMessage { bytes: [0; BYTES], have: 0 };
 
-    /// Reads on; `None` while it is not whole.
+    /// Continues to read; `None` while the message is incomplete.
     fn read(&mut self, socket: &OwnedFd) -> io::Result<Option<&[u8; BYTES]>> {
         while self.have < BYTES {
             match socket::read_bytes(socket, &mut self.bytes[self.have..]) {
@@ -50,7 +52,8 @@ impl<const BYTES: usize> Message<BYTES> {
     }
 }
 
-/// Writes a whole message to a socket that has not been written to much: it has room for it.
+/// Writes a whole handshake message. So little has been written to the socket before that it has
+/// room.
 fn say(socket: &OwnedFd, bytes: &[u8]) -> io::Result<()> {
     match socket::write_bytes(socket, bytes) {
         Moved::Some(gone) if gone == bytes.len() => Ok(()),
@@ -61,11 +64,11 @@ fn say(socket: &OwnedFd, bytes: &[u8]) -> io::Result<()> {
 
 enum Stage {
     Connecting { since: Instant },
-    Challenge(Message<CHALLENGE_BYTES>),
-    Verdict(Message<VERDICT_BYTES>),
+    Challenge(FixedMessage<CHALLENGE_BYTES>),
+    Verdict(FixedMessage<VERDICT_BYTES>),
 }
 
-/// A connection that this process opens.
+/// A connection that this process is opening.
 pub(super) struct Attempt {
     pub(super) socket: OwnedFd,
     pub(super) address: SocketAddr,
@@ -73,22 +76,22 @@ pub(super) struct Attempt {
     stage: Stage,
 }
 
-/// How an attempt stands.
+/// The result of a step of an attempt.
 pub(super) enum Progressed {
-    /// As before.
+    /// No change.
     Nothing,
-    /// A step further.
+    /// One step further.
     Further,
-    /// It is a connection.
+    /// The connection is open.
     Open,
-    /// The other side prefers the connection that it opens.
+    /// The other side prefers the connection that it is opening itself.
     Refused,
-    /// It failed.
+    /// The attempt failed.
     Failed(io::Error),
 }
 
 impl Attempt {
-    /// Begins one.
+    /// Starts to connect to `address`.
     pub(super) fn begin(address: SocketAddr, from: u32, to: u32, poll: &Poll, whose: Whose) -> io::Result<Attempt> {
         let hello = Hello { from, to, nonce: socket::nonce()? };
         let socket = socket::begin(address)?;
@@ -96,20 +99,20 @@ impl Attempt {
         Ok(Attempt { socket, address, hello, stage: Stage::Connecting { since: Instant::now() } })
     }
 
-    /// Whether the other side may have taken this connection: it has proof of who opens it.
+    /// True if the other side may have accepted this connection: it has the proof.
     pub(super) fn has_proved(&self) -> bool {
         matches!(self.stage, Stage::Verdict(_))
     }
 
-    /// Whether it failed without a word from the other side: nobody answered, or somebody closed at
-    /// once.
+    /// True if the attempt failed without an answer from the other side: a timeout, or the
+    /// connection was closed at once.
     pub(super) fn came_to_silence(&self, error: &io::Error) -> bool {
         use io::ErrorKind::{ConnectionReset, TimedOut, UnexpectedEof};
         !self.has_proved() && matches!(error.kind(), TimedOut | UnexpectedEof | ConnectionReset)
     }
 
-    /// Goes as far as it can.
-    pub(super) fn progress(&mut self, key: &Key, poll: &Poll, whose: Whose) -> Progressed {
+    /// Progresses as far as possible.
+    pub(super) fn progress(&mut self, key: &ConnectionKey, poll: &Poll, whose: Whose) -> Progressed {
         let mut moved = false;
         loop {
             match self.step(key, poll, whose) {
@@ -121,7 +124,7 @@ impl Attempt {
         }
     }
 
-    fn step(&mut self, key: &Key, poll: &Poll, whose: Whose) -> io::Result<Progressed> {
+    fn step(&mut self, key: &ConnectionKey, poll: &Poll, whose: Whose) -> io::Result<Progressed> {
         match &mut self.stage {
             Stage::Connecting { since } => match socket::connected(&self.socket) {
                 None if since.elapsed() > PATIENCE => return Err(io::ErrorKind::TimedOut.into()),
@@ -130,7 +133,7 @@ impl Attempt {
                     result?;
                     poll.change(&self.socket, whose, false);
                     say(&self.socket, &self.hello.encode(key))?;
-                    self.stage = Stage::Challenge(Message::NEW);
+                    self.stage = Stage::Challenge(FixedMessage::NEW);
                 }
             },
             Stage::Challenge(message) => {
@@ -139,7 +142,7 @@ impl Attempt {
                     io::Error::other("what answers there does not know the key of this job: another program?")
                 })?;
                 say(&self.socket, &proof)?;
-                self.stage = Stage::Verdict(Message::NEW);
+                self.stage = Stage::Verdict(FixedMessage::NEW);
             }
             Stage::Verdict(message) => {
                 let ended = |_| io::Error::other("it takes this process for lost, or has ended");
@@ -155,48 +158,49 @@ impl Attempt {
     }
 }
 
-enum Claim {
-    Nothing(Message<HELLO_BYTES>),
-    /// Has said a hello with the key, and was given this number.
-    Hello(Hello, Nonce, Message<PROOF_BYTES>),
+enum OpeningClaim {
+    Nothing(FixedMessage<HELLO_BYTES>),
+    /// Has sent a valid hello, and got a challenge with this nonce.
+    Hello(Hello, Nonce, FixedMessage<PROOF_BYTES>),
 }
 
-struct Stranger {
+struct PendingConnection {
     socket: OwnedFd,
     address: Option<IpAddr>,
-    claim: Claim,
+    claim: OpeningClaim,
 }
 
-/// A connection whose other end is proved to be a process of this job.
+/// A connection whose other end has proved that it is a process of this job.
 pub(super) struct Proved {
     pub(super) socket: OwnedFd,
     pub(super) from: u32,
 }
 
-/// All connections that others have opened and not proved.
+/// All incoming connections that are not authenticated yet.
 #[derive(Default)]
-pub(super) struct Strangers {
-    all: BTreeMap<u32, Stranger>,
+pub(super) struct PendingConnections {
+    all: BTreeMap<u32, PendingConnection>,
     next: u32,
-    /// Since when the system refuses those that wait, and why.
+    /// Since when the system refuses to accept connections, and why.
     refused: Option<(Instant, io::Error)>,
 }
 
-impl Strangers {
-    /// How many there are.
+impl PendingConnections {
+    /// Number of pending connections.
     #[cfg(test)]
     pub(super) fn len(&self) -> usize {
         self.all.len()
     }
 
-    /// Takes in whoever has connected; `processes` is how many there are in the job.
+    /// Accepts new connections and returns their numbers; `processes` is the number of peers on
+    /// other hosts.
     pub(super) fn admit(&mut self, listener: &OwnedFd, poll: &Poll, processes: usize) -> Vec<u32> {
         let mut new = Vec::new();
-        while new.len() < STRANGERS {
+        while new.len() < MAX_PENDING {
             let (socket, address) = match socket::accept(listener) {
                 Ok(Some(accepted)) => accepted,
                 Ok(None) => break,
-                // Those who say nothing make room for others.
+                // Drop a silent connection to make room.
                 Err(_) if self.send_silent_away() => continue,
                 Err(error) => {
                     self.refused.get_or_insert_with(|| (Instant::now(), error));
@@ -206,8 +210,11 @@ impl Strangers {
             self.refused = None;
             let number = self.next;
             self.next = self.next.wrapping_add(1);
-            if poll.watch(&socket, Whose::Stranger(number), false).is_ok() {
-                self.all.insert(number, Stranger { socket, address, claim: Claim::Nothing(Message::NEW) });
+            if poll.watch(&socket, Whose::PendingConnection(number), false).is_ok() {
+                self.all.insert(
+                    number,
+                    PendingConnection { socket, address, claim: OpeningClaim::Nothing(FixedMessage::NEW) },
+                );
                 new.push(number);
             }
             self.limit(processes);
@@ -215,70 +222,69 @@ impl Strangers {
         new
     }
 
-    /// Why connections of others have been refused by the system for too long, if they have.
+    /// Why the system has refused to accept connections for too long, if it has.
     pub(super) fn refusal(&self) -> Option<&io::Error> {
         self.refused.as_ref().filter(|(since, _)| since.elapsed() > PATIENCE).map(|(_, error)| error)
     }
 
-    /// Sends one away where there are too many, best one who has said nothing.
+    /// Drops one connection if there are too many, preferably a silent one.
     fn limit(&mut self, processes: usize) {
-        let is_silent = |stranger: &&Stranger| matches!(stranger.claim, Claim::Nothing(_));
-        if self.all.values().filter(is_silent).count() > STRANGERS + processes {
+        let is_silent = |pending: &&PendingConnection| matches!(pending.claim, OpeningClaim::Nothing(_));
+        if self.all.values().filter(is_silent).count() > MAX_PENDING + processes {
             self.send_silent_away();
-        } else if self.all.len() > STRANGERS + 2 * processes {
+        } else if self.all.len() > MAX_PENDING + 2 * processes {
             self.all.pop_first();
         }
     }
 
-    /// Sends one of those away who have said nothing: the oldest from the address with the most of
-    /// them, so that a flood from one host does not drive those of other hosts away. False when
-    /// there is none.
+    /// Drops a silent connection: the oldest one of the address with the most silent ones, so that
+    /// a flood from one host does not displace connections of other hosts. False if there is none.
     fn send_silent_away(&mut self) -> bool {
-        // How many there are of each address, and the oldest.
+        // The number of silent connections per address, and the oldest one.
         let mut silent: BTreeMap<Option<IpAddr>, (usize, u32)> = BTreeMap::new();
-        for (number, stranger) in self.all.iter().filter(|(_, other)| matches!(other.claim, Claim::Nothing(_))) {
-            silent.entry(stranger.address).or_insert((0, *number)).0 += 1;
+        for (number, pending) in self.all.iter().filter(|(_, other)| matches!(other.claim, OpeningClaim::Nothing(_))) {
+            silent.entry(pending.address).or_insert((0, *number)).0 += 1;
         }
         let most = silent.into_values().max_by_key(|(count, _)| *count);
         most.is_some_and(|(_, oldest)| self.all.remove(&oldest).is_some())
     }
 
-    /// Hears one stranger out; `None` while it is not proved who it is. Whoever says anything wrong
-    /// is sent away.
-    pub(super) fn hear(&mut self, number: u32, own: u32, key: &Key) -> Option<Proved> {
-        let mut stranger = self.all.remove(&number)?;
+    /// Reads from one pending connection; `None` while it is not authenticated. An invalid message
+    /// closes it.
+    pub(super) fn hear(&mut self, number: u32, own: u32, key: &ConnectionKey) -> Option<Proved> {
+        let mut pending = self.all.remove(&number)?;
         let was_said = |new: &Hello| {
-            self.all.values().any(|other| matches!(&other.claim, Claim::Hello(hello, ..) if hello == new))
+            self.all.values().any(|other| matches!(&other.claim, OpeningClaim::Hello(hello, ..) if hello == new))
         };
-        match stranger.hear(own, key, was_said) {
+        match pending.hear(own, key, was_said) {
             Ok(None) => {
-                self.all.insert(number, stranger);
+                self.all.insert(number, pending);
                 None
             }
-            Ok(Some(from)) => Some(Proved { socket: stranger.socket, from }),
+            Ok(Some(from)) => Some(Proved { socket: pending.socket, from }),
             Err(_) => None,
         }
     }
 }
 
-impl Stranger {
-    fn hear(&mut self, own: u32, key: &Key, was_said: impl Fn(&Hello) -> bool) -> io::Result<Option<u32>> {
+impl PendingConnection {
+    fn hear(&mut self, own: u32, key: &ConnectionKey, was_said: impl Fn(&Hello) -> bool) -> io::Result<Option<u32>> {
         let wrong = || io::Error::from(io::ErrorKind::InvalidData);
-        if let Claim::Nothing(message) = &mut self.claim {
+        if let OpeningClaim::Nothing(message) = &mut self.claim {
             let Some(said) = message.read(&self.socket)? else { return Ok(None) };
             let hello =
                 Hello::decode(said, key).filter(|hello| hello.to == own && !was_said(hello)).ok_or_else(wrong)?;
             let nonce = socket::nonce()?;
             say(&self.socket, &hello.challenge(key, &nonce))?;
-            self.claim = Claim::Hello(hello, nonce, Message::NEW);
+            self.claim = OpeningClaim::Hello(hello, nonce, FixedMessage::NEW);
         }
-        let Claim::Hello(hello, nonce, message) = &mut self.claim else { return Ok(None) };
+        let OpeningClaim::Hello(hello, nonce, message) = &mut self.claim else { return Ok(None) };
         let Some(proof) = message.read(&self.socket)? else { return Ok(None) };
         if hello.is_proved(key, nonce, proof) { Ok(Some(hello.from)) } else { Err(wrong()) }
     }
 }
 
-/// Tells the other side whether its connection is taken.
+/// Sends the verdict to the other side.
 pub(super) fn answer(socket: &OwnedFd, accepted: bool) -> bool {
     say(socket, &hello::verdict(accepted)).is_ok()
 }

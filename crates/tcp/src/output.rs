@@ -1,8 +1,9 @@
-//! What waits to be written to one peer: whole frames in private memory, and pieces of regions that
-//! are written straight from the memory of the program. Large path.
+//! The output queue of one peer: complete frames in private memory, and pieces of regions that are
+//! written directly from user memory. Not on the fast path.
 //!
-//! Order in the stream: frames in the order in which they were sent; pieces of regions between
-//! them, whenever no frame waits. A piece of which a part is out is finished before anything else.
+//! Order in the stream: frames in the order in which they were sent, and pieces of regions in
+//! between, whenever no frame is pending. A piece that is partly written is completed before
+//! anything else.
 
 use std::collections::VecDeque;
 use std::os::fd::OwnedFd;
@@ -11,58 +12,58 @@ use towpath_base::transfer::{Source, Step};
 
 use super::frame::{Frame, HEAD_BYTES, LONG_FRONT, front, long_front};
 use super::socket::{self, Moved, row};
-use super::transfers::Push;
+use super::transfers::TcpPush;
 use towpath_transport::bytes::Bytes;
 use towpath_transport::{SHORT_BYTES, copy};
 
-/// Bytes of a region that go in a row, before frames that wait go.
+/// Bytes of a region written in one piece before pending frames get their turn.
 const PIECE_BYTES: usize = 1 << 20;
 /// Bytes that a packer fills at a time.
 const FILL_BYTES: usize = 128 * 1024;
-/// Bytes of frames that may wait; then messages are refused.
+/// Pending bytes of frames; above this limit messages are refused.
 pub(super) const QUEUE_LIMIT: usize = 256 * 1024;
 
-/// A part of a region on its way from the program's memory.
-struct Piece {
-    /// What goes in front of it, and how much of that is used.
+/// A piece of a region that is written from user memory.
+struct RegionPiece {
+    /// The header in front of it, and how many bytes of `front` are in use.
     front: [u8; LONG_FRONT],
     used: usize,
-    /// Bytes of the front that are out.
+    /// Bytes of `front` that are written.
     begun: usize,
     at: *const u8,
     left: usize,
 }
 
-/// Everything that waits for one peer.
+/// All pending output of one peer.
 #[derive(Default)]
 pub(super) struct Output {
     queue: Bytes,
-    piece: Option<Piece>,
-    /// Regions that the peer has asked for, in the order in which it asked.
-    pushes: VecDeque<Push>,
-    /// Bytes written to the connection that is open now.
+    piece: Option<RegionPiece>,
+    /// Regions that the peer has requested, in the order of the requests.
+    pushes: VecDeque<TcpPush>,
+    /// Bytes written to the connection that is currently open.
     pub(super) written: u64,
 }
 
 impl Output {
-    /// True when nothing waits.
+    /// True if nothing is pending.
     pub(super) fn is_empty(&self) -> bool {
         self.queue.is_empty() && self.pushes.is_empty() && self.piece.is_none()
     }
 
-    /// True when a message must be refused.
+    /// True if a message must be refused.
     pub(super) fn is_full(&self) -> bool {
         self.queue.len() >= QUEUE_LIMIT
     }
 
-    /// True when a frame may be written past everything that waits.
+    /// True if a frame may be written ahead of all pending output.
     #[inline]
     pub(super) fn lets_pass(&self) -> bool {
         self.queue.is_empty() && self.piece.as_ref().is_none_or(|piece| piece.begun == 0)
     }
 
-    /// Writes a message with its payload in a row, and keeps what the socket does not take. The
-    /// connection must be open and [`Output::lets_pass`].
+    /// Writes a message with a contiguous payload, and enqueues what the socket does not accept.
+    /// The connection must be open, and [`Output::lets_pass`] true.
     ///
     /// # Safety
     /// `payload` must be readable for `length` bytes.
@@ -82,15 +83,17 @@ impl Output {
             head
         };
         let moved = if length <= SHORT_BYTES {
-            // One row takes the system less time than two.
+            // One buffer costs the kernel less time than two.
             let mut whole = [0; HEAD_BYTES + SHORT_BYTES];
             whole[..HEAD_BYTES].copy_from_slice(head);
-            // SAFETY: the caller lends `length` bytes, which fit.
+            // SAFETY: `payload` is readable for `length` bytes (this function's contract), and
+            // `whole` has `SHORT_BYTES` bytes after the header.
             unsafe { copy::short(payload, whole[HEAD_BYTES..].as_mut_ptr(), length) };
             socket::write_bytes(socket, &whole[..HEAD_BYTES + length])
         } else {
             let mut rows = [row(front.as_ptr(), front.len()), row(payload, length)];
-            // SAFETY: the front is an array; the caller vouches for the payload.
+            // SAFETY: `front` is a live array, and `payload` is readable for `length` bytes (this
+            // function's contract).
             unsafe { socket::write(socket, &mut rows) }
         };
         let gone = match moved {
@@ -101,7 +104,8 @@ impl Output {
         if gone < front.len() + length {
             self.queue.append(&front[gone.min(front.len())..]);
             let gone = gone.saturating_sub(front.len());
-            // SAFETY: so many bytes of the payload are left.
+            // SAFETY: `payload` is readable for `length` bytes (this function's contract), of which
+            // `gone` are written.
             unsafe { self.append(payload.wrapping_add(gone), length - gone) };
         }
         moved
@@ -111,13 +115,13 @@ impl Output {
     /// `payload` must be readable for `length` bytes.
     unsafe fn append(&mut self, payload: *const u8, length: usize) {
         if length > 0 {
-            // SAFETY: promised by the caller. Others may write to the memory at the same time only
-            // by mistake.
+            // SAFETY: `payload` is readable for `length` bytes (this function's contract). Only an
+            // erroneous program writes to a send buffer at the same time.
             self.queue.append(unsafe { std::slice::from_raw_parts(payload, length) });
         }
     }
 
-    /// Keeps a frame whose `length` bytes of payload `write` puts at the pointer that it gets.
+    /// Enqueues a frame whose `length` bytes of payload `write` stores at the pointer passed to it.
     pub(super) fn keep(&mut self, frame: &Frame, length: usize, write: impl FnOnce(*mut u8)) {
         let at = self.queue.data.len() + front(length as u64);
         self.queue.append(&frame.encode());
@@ -125,13 +129,13 @@ impl Output {
         write(self.queue.data[at..].as_mut_ptr());
     }
 
-    /// The peer has asked for a region.
-    pub(super) fn push(&mut self, push: Push) {
+    /// Enqueues a region that the peer has requested.
+    pub(super) fn push(&mut self, push: TcpPush) {
         self.pushes.push_back(push);
     }
 
-    /// Writes what the socket takes. Tokens of regions that are out go to `released`. `Moved::None`
-    /// when nothing went.
+    /// Writes as much as the socket accepts. Appends the tokens of completely written regions to
+    /// `released`. Returns `Moved::None` if nothing was written.
     pub(super) fn flush(&mut self, socket: &OwnedFd, released: &mut Vec<u64>) -> Moved {
         let mut total = 0;
         loop {
@@ -142,8 +146,9 @@ impl Output {
             }
             let wanted: usize = rows[..count].iter().map(|row| row.iov_len).sum();
             let mut rows = rows;
-            // SAFETY: the rows are the own queue and head, and memory that `Wire::publish` was
-            // promised to live.
+            // SAFETY: the buffers are the queue and the header of the piece, which do not change
+            // during the call, and memory of a region, which lives until it is released (contract
+            // of `Tcp::publish`).
             match unsafe { socket::write(socket, &mut rows[..count]) } {
                 Moved::Some(gone) => {
                     total += gone;
@@ -159,7 +164,7 @@ impl Output {
         }
     }
 
-    /// Takes the next piece of the first push, where none is on its way; true when a packer has
+    /// Takes the next piece of the first push, if none is being written; true if a packer has
     /// moved.
     fn prepare(&mut self, released: &mut Vec<u64>) -> bool {
         let Some(push) = self.pushes.front_mut().filter(|_| self.piece.is_none()) else { return false };
@@ -167,12 +172,12 @@ impl Output {
             self.end_of_push(released);
             return true;
         }
-        let Push { source, left, pull, gone, .. } = push;
+        let TcpPush { source, left, pull, gone, .. } = push;
         let frame = |length: usize| Frame::Data { number: *pull, offset: *gone, length: length as u64 };
         if let Source::Bytes { pointer, .. } = source {
             let length = (*left).min(PIECE_BYTES);
             let (head, used) = (frame(length).encode(), front(length as u64));
-            self.piece = Some(Piece { front: long_front(&head), used, begun: 0, at: *pointer, left: length });
+            self.piece = Some(RegionPiece { front: long_front(&head), used, begun: 0, at: *pointer, left: length });
             return false;
         }
         if self.queue.len() >= FILL_BYTES {
@@ -182,14 +187,15 @@ impl Output {
         let room = before + front(capacity as u64);
         self.queue.data.resize(room + capacity, 0);
         let into = self.queue.data[room..].as_mut_ptr();
-        // SAFETY: so many bytes are there; `Wire::publish` promised that the source lives.
+        // SAFETY: `into` is writable for `capacity` bytes, and the memory behind `source` lives
+        // until the region is released (contract of `Tcp::publish`).
         let filled = match unsafe { source.fill(into, capacity) } {
             Step::Done(filled) => Some(filled),
             Step::Pending => None,
         };
         if let Some(filled) = filled.filter(|filled| *filled > 0) {
             let begin = before + front(filled as u64);
-            // Fewer bytes than there was room for may need less in front of them.
+            // A shorter payload than planned may need a shorter front.
             self.queue.data.copy_within(room..room + filled, begin);
             self.queue.data[before..before + HEAD_BYTES].copy_from_slice(&frame(filled).encode());
         }
@@ -201,7 +207,7 @@ impl Output {
         *gone += filled as u64;
         *left -= filled;
         if filled == 0 {
-            // The source has yielded less than it said.
+            // The source has yielded less than its length.
             (*left, push.short) = (0, true);
         }
         if push.left == 0 {
@@ -210,7 +216,7 @@ impl Output {
         true
     }
 
-    /// The first push is out.
+    /// Completes the first push.
     fn end_of_push(&mut self, released: &mut Vec<u64>) {
         if let Some(push) = self.pushes.pop_front() {
             released.push(push.token);
@@ -220,7 +226,7 @@ impl Output {
         }
     }
 
-    /// What to write next.
+    /// The buffers to write next.
     fn rows(&self) -> ([libc::iovec; 3], usize) {
         let (mut rows, mut count) = ([row(std::ptr::null(), 0); 3], 0);
         let mut add = |pointer: *const u8, length: usize| {
@@ -244,7 +250,7 @@ impl Output {
         (rows, count)
     }
 
-    /// So many bytes of the rows are out.
+    /// Consumes `gone` bytes of the buffers.
     fn forget(&mut self, mut gone: usize, released: &mut Vec<u64>) {
         let begun = self.piece.as_ref().is_some_and(|piece| piece.begun > 0);
         if !begun {

@@ -1,29 +1,29 @@
-//! One epoll descriptor for all sockets of a wire: asked without waiting while the process is busy,
-//! slept on by whoever waits for the process.
+//! One epoll descriptor for all sockets of a wire: polled without blocking while the process is
+//! busy, and slept on while it waits.
 
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
 use rustix::event::{Timespec, epoll};
 
-/// Events taken at a time.
+/// Events fetched in one call.
 const BATCH: usize = 64;
 
-/// Whose socket something happened on.
+/// What an event on a socket belongs to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Whose {
-    /// Somebody wants to connect.
+    /// The listening socket: a process wants to connect.
     Listener,
-    /// Of a connection, or an attempt at one, to this peer.
+    /// A connection to this peer, or an attempt to open one.
     Peer(u32),
-    /// Of a connection that has not been proved.
-    Stranger(u32),
+    /// An incoming connection that is not authenticated.
+    PendingConnection(u32),
 }
 
 impl Whose {
     fn encode(self) -> epoll::EventData {
         let word = match self {
             Whose::Peer(place) => u64::from(place),
-            Whose::Stranger(number) => 1 << 32 | u64::from(number),
+            Whose::PendingConnection(number) => 1 << 32 | u64::from(number),
             Whose::Listener => u64::MAX,
         };
         epoll::EventData::new_u64(word)
@@ -33,12 +33,12 @@ impl Whose {
         match data.u64() {
             u64::MAX => Whose::Listener,
             word if word >> 32 == 0 => Whose::Peer(word as u32),
-            word => Whose::Stranger(word as u32),
+            word => Whose::PendingConnection(word as u32),
         }
     }
 }
 
-/// The descriptor.
+/// The epoll descriptor.
 pub(super) struct Poll {
     epoll: OwnedFd,
 }
@@ -56,28 +56,27 @@ impl Poll {
         if writing { epoll::EventFlags::IN | epoll::EventFlags::OUT } else { epoll::EventFlags::IN }
     }
 
-    /// Watches a socket: for bytes to read, and for room to write where that is wanted. It is
-    /// forgotten when it is closed.
+    /// Adds a socket, for input and optionally for room to write. Closing the socket removes it.
     pub(super) fn watch(&self, socket: &OwnedFd, whose: Whose, writing: bool) -> std::io::Result<()> {
         Ok(epoll::add(&self.epoll, socket, whose.encode(), Poll::flags(writing))?)
     }
 
-    /// Changes what a watched socket is watched for.
+    /// Changes whether a socket in the set is polled for room to write.
     pub(super) fn change(&self, socket: &OwnedFd, whose: Whose, writing: bool) {
         let _ = epoll::modify(&self.epoll, socket, whose.encode(), Poll::flags(writing));
     }
 
-    /// Watches a socket no longer.
+    /// Removes a socket.
     pub(super) fn forget(&self, socket: &OwnedFd) {
         let _ = epoll::delete(&self.epoll, socket);
     }
 
-    /// Watches a watched socket under another name; false when the system refuses.
+    /// Changes what a socket in the set belongs to; false if the system refuses.
     pub(super) fn watch_again(&self, socket: &OwnedFd, whose: Whose) -> bool {
         epoll::modify(&self.epoll, socket, whose.encode(), Poll::flags(false)).is_ok()
     }
 
-    /// What has happened, without waiting.
+    /// Appends the events that are ready, without blocking.
     pub(super) fn look(&self, events: &mut Vec<Whose>) {
         let mut found = [epoll::Event { flags: epoll::EventFlags::empty(), data: epoll::EventData::new_u64(0) }; BATCH];
         let at_once = Timespec { tv_sec: 0, tv_nsec: 0 };
@@ -92,7 +91,13 @@ mod tests {
 
     #[test]
     fn names_of_sockets_survive() {
-        for whose in [Whose::Listener, Whose::Peer(0), Whose::Peer(u32::MAX), Whose::Stranger(0), Whose::Stranger(9)] {
+        for whose in [
+            Whose::Listener,
+            Whose::Peer(0),
+            Whose::Peer(u32::MAX),
+            Whose::PendingConnection(0),
+            Whose::PendingConnection(9),
+        ] {
             assert_eq!(Whose::decode(whose.encode()), whose);
         }
     }

@@ -1,4 +1,4 @@
-//! How connections come and go: opening, accepting, leaving, losing. Set-up path.
+//! The life cycle of connections: opening, accepting, leaving, losing. Not on the fast path.
 
 use std::time::{Duration, Instant};
 
@@ -10,17 +10,17 @@ use super::socket;
 use super::{Connection, FEW, Link, Output, Tcp};
 use towpath_transport::Sink;
 
-/// Between two attempts at the same places.
+/// Pause between two rounds over the addresses of a peer.
 const PAUSE: Duration = Duration::from_millis(200);
-/// Times that each place of a peer is tried.
+/// Attempts at each address of a peer.
 const ROUNDS: usize = 5;
-/// How long a peer is tried that is silent. The system of a process that computes keeps only so
-/// many of those who connect waiting, and answers no others; and a process that many connect to
-/// sends those away who have said nothing for the longest time.
+/// How long to retry a peer that does not answer. While a process computes, its kernel queues only
+/// a limited number of connections and ignores more; and a process that many peers connect to drops
+/// the connections that have been silent for the longest time.
 const SILENCE: Duration = Duration::from_secs(60);
 
 impl Tcp {
-    /// Begins to connect to a peer, at the place whose turn it is.
+    /// Starts to connect to a peer, at its next address.
     pub(super) fn connect(&mut self, place: usize) {
         let peer = &mut self.peers[place];
         let to = peer.contact.peer.0;
@@ -53,14 +53,15 @@ impl Tcp {
         }
     }
 
-    /// Lists a peer whose connection is on its way.
+    /// Lists a peer whose connection is being opened.
     fn settles(&mut self, place: usize) {
         if !self.opening.contains(&(place as u32)) {
             self.opening.push(place as u32);
         }
     }
 
-    /// An attempt has failed: the next place, at once or after all have been tried.
+    /// Schedules the next attempt after a failed one: at the next address immediately, or after a
+    /// pause when all addresses have been tried.
     fn try_again(&mut self, place: usize) {
         let peer = &mut self.peers[place];
         let round_is_over = peer.attempts.is_multiple_of(peer.contact.places.len().max(1));
@@ -69,7 +70,8 @@ impl Tcp {
         self.settles(place);
     }
 
-    /// Looks at everything that sockets say, but for `few` connections, which are read already.
+    /// Handles all socket events, except those of connections if there are `few`: they have been
+    /// read already.
     pub(super) fn look(&mut self, few: bool, sink: &mut impl Sink) -> bool {
         let mut moved = false;
         let mut events = std::mem::take(&mut self.events);
@@ -78,13 +80,13 @@ impl Tcp {
             match whose {
                 Whose::Listener => {
                     let Some(listener) = &self.listener else { continue };
-                    let new = self.strangers.admit(listener, &self.poll, self.peers.len());
-                    // What a stranger has to say is often here already.
+                    let new = self.pending.admit(listener, &self.poll, self.peers.len());
+                    // The hello has often arrived by now.
                     new.into_iter().for_each(|number| self.hear(number));
                     self.lose_refused();
                     moved = true;
                 }
-                Whose::Stranger(number) => {
+                Whose::PendingConnection(number) => {
                     self.hear(number);
                     moved = true;
                 }
@@ -99,11 +101,12 @@ impl Tcp {
         moved
     }
 
-    /// Loses everybody who would have to connect, where the system has refused that for too long.
+    /// Loses all peers that would have to connect, if the system has refused to accept connections
+    /// for too long.
     fn lose_refused(&mut self) {
-        let Some(error) = self.strangers.refusal() else { return };
+        let Some(error) = self.pending.refusal() else { return };
         let reason = socket::refusal(error, self.peers.len());
-        // Who waits there hears that nobody will come.
+        // Closing the listener tells those in the backlog that they will not be accepted.
         self.listener = None;
         for place in 0..self.peers.len() {
             if matches!(self.peers[place].link, Link::None | Link::Later(_)) {
@@ -113,7 +116,7 @@ impl Tcp {
         }
     }
 
-    /// Goes on with opening a connection.
+    /// Continues to open a connection.
     fn go_on(&mut self, place: usize) -> bool {
         let whose = Whose::Peer(place as u32);
         match &mut self.peers[place].link {
@@ -129,7 +132,7 @@ impl Tcp {
                 }
                 Progressed::Refused => {
                     let peer = &mut self.peers[place];
-                    // It is there and knows the key: no attempt has failed.
+                    // The peer exists and knows the key, so this is not a failure.
                     (peer.attempts, peer.silent) = (0, None);
                     peer.link = Link::Later(Instant::now() + PAUSE);
                     true
@@ -159,17 +162,17 @@ impl Tcp {
         }
     }
 
-    /// Hears a stranger out; takes its connection if it is a process of the job and none is
-    /// preferred.
+    /// Reads from a pending connection; accepts it if it is from a process of the job and no other
+    /// connection is preferred.
     fn hear(&mut self, number: u32) {
-        let Some(Proved { socket, from }) = self.strangers.hear(number, self.own, &self.key) else { return };
+        let Some(Proved { socket, from }) = self.pending.hear(number, self.own, &self.key) else { return };
         let Some(place) = self.peers.iter().position(|peer| peer.contact.peer.0 == from) else { return };
         let takes = match &self.peers[place].link {
-            // No verdict is one too: an attempt that has failed.
+            // Closing without a verdict is an answer too: the attempt fails.
             Link::Lost => return,
             Link::None | Link::Later(_) => true,
-            // Both sides open a connection: that of the smaller number is kept, if the other side
-            // may have taken it.
+            // Both sides are opening a connection: that of the smaller number wins, if the other
+            // side may already have accepted it.
             Link::Opening(attempt) => from < self.own || !attempt.has_proved(),
             Link::Open(_) | Link::Left => false,
         };
@@ -178,7 +181,7 @@ impl Tcp {
         }
     }
 
-    /// A connection is there.
+    /// Takes an open, authenticated connection into use.
     fn join(&mut self, place: usize, socket: std::os::fd::OwnedFd) {
         socket::set_timeout(&socket, self.timeout);
         let peer = &mut self.peers[place];
@@ -200,8 +203,8 @@ impl Tcp {
         self.write(place);
     }
 
-    /// Watches all connections, those with something to write for room too: to be called before a
-    /// sleep on the descriptor.
+    /// Adds all connections to the epoll set, those with pending output for room to write as well.
+    /// Must be called before sleeping on the descriptor.
     pub fn watch_all(&mut self) {
         for place in &self.open {
             let peer = &mut self.peers[*place as usize];
@@ -217,8 +220,8 @@ impl Tcp {
         }
     }
 
-    /// Ends the watch of a connection that is read all the time, unless there are so many that the
-    /// watch says which to read.
+    /// Removes a connection that is read all the time from the epoll set, unless there are so many
+    /// that epoll tells which ones to read.
     pub(super) fn leave_alone(&mut self, place: usize) {
         let few = self.open.len() <= FEW;
         if let Link::Open(connection) = &mut self.peers[place].link {
@@ -230,8 +233,8 @@ impl Tcp {
         }
     }
 
-    /// The peer has left MPI. It expects nothing more, and hears by the end of the connection that
-    /// this is known.
+    /// The peer has left MPI. It expects nothing more; the end of the connection acknowledges its
+    /// goodbye.
     pub(super) fn part(&mut self, place: usize) {
         self.peers[place].has_left = true;
         let reason = format!("rank {} has left MPI", self.peers[place].contact.peer.0);
@@ -243,8 +246,8 @@ impl Tcp {
         let peer = &self.peers[place];
         let Link::Open(connection) = &peer.link else { return };
         if peer.output.written == 0 && connection.input.read == 0 && !self.leaving {
-            // Nothing is lost: another connection will do. If the other side thinks otherwise, that
-            // is heard from it.
+            // Nothing is lost, so open another connection. If the other side disagrees, it closes
+            // that one without a verdict.
             self.close(place);
             self.peers[place].listed = false;
             self.list(place);
@@ -257,7 +260,7 @@ impl Tcp {
         self.end(place, &reason);
     }
 
-    /// A connection has ended: as it should where this process leaves too.
+    /// Ends a connection: that is not a loss if this process is leaving too.
     fn end(&mut self, place: usize, reason: &str) {
         if !self.leaving {
             return self.lose(place, reason);
@@ -267,8 +270,8 @@ impl Tcp {
         (peer.link, peer.output, peer.listed) = (Link::Left, Output::default(), false);
     }
 
-    /// Forgets the connection of a peer. It ends even if a process that the program has forked
-    /// holds its socket too.
+    /// Closes the connection of a peer, even if a process that the program has forked holds a copy
+    /// of its socket.
     fn close(&mut self, place: usize) {
         if let Link::Open(connection) = &self.peers[place].link {
             self.poll.forget(&connection.socket);
@@ -280,7 +283,7 @@ impl Tcp {
         self.writing.retain(|other| *other as usize != place);
     }
 
-    /// A peer is lost; [`Sink::lost`] follows.
+    /// Marks a peer as lost; [`Sink::lost`] follows.
     fn lose(&mut self, place: usize, reason: &str) {
         if matches!(self.peers[place].link, Link::Lost) {
             return;
@@ -292,23 +295,24 @@ impl Tcp {
         self.dead.push_back(place as u32);
     }
 
-    /// Whether the peer is lost.
+    /// True if the peer is lost.
     pub fn is_lost(&self, place: usize) -> bool {
         matches!(self.peers[place].link, Link::Lost)
     }
 
-    /// Whether the peer has said that it leaves.
+    /// True if the peer has sent its goodbye.
     pub fn has_left(&self, place: usize) -> bool {
         self.peers[place].has_left
     }
 
-    /// The peer is gone, as somebody else knows; [`Sink::lost`] follows at the next progress.
+    /// Marks a peer as lost that the launcher or another wire has found dead; [`Sink::lost`]
+    /// follows at the next progress call.
     pub fn mark_lost(&mut self, place: usize) {
         let reason = format!("rank {} has ended", self.peers[place].contact.peer.0);
         self.lose(place, &reason);
     }
 
-    /// Ends everything that was promised to a peer or expected from it.
+    /// Ends all regions published to a peer and all pulls from it.
     pub(super) fn bury(&mut self, place: u32, sink: &mut impl Sink) {
         self.regions.take_all_of(place);
         self.pulls.bury(place);
@@ -318,8 +322,8 @@ impl Tcp {
         if peer.has_left { sink.left(peer.contact.peer) } else { sink.lost(peer.contact.peer) }
     }
 
-    /// Says to all peers that this process leaves MPI: [`Tcp::busy`] until they have said so too.
-    /// To be called when nothing else is under way; after it, nothing may be sent.
+    /// Sends a goodbye to all peers: [`Tcp::busy`] is true until they have sent theirs. Must be
+    /// called when nothing else is in flight; nothing may be sent afterwards.
     pub fn leave(&mut self) {
         self.leaving = true;
         for index in 0..self.open.len() {

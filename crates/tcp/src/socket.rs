@@ -1,5 +1,4 @@
-//! The system's sockets: opening them, and reading and writing straight from and into the memory of
-//! the program.
+//! Sockets: opening them, and reading and writing directly between them and user memory.
 
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
@@ -11,25 +10,25 @@ use rustix::net::{
     AddressFamily, SocketFlags, SocketType, acceptfrom_with, bind, connect, listen, socket_with, sockopt,
 };
 
-/// Strangers that may be connected at the same time.
-pub(super) const STRANGERS: usize = 64;
-/// Connections that may wait to be accepted.
+/// Unauthenticated connections that may be open at the same time.
+pub(super) const MAX_PENDING: usize = 64;
+/// Length of the accept backlog.
 const BACKLOG: i32 = 4096;
-/// How long the other end of a connection may leave everything unanswered until the connection
-/// counts as broken.
+/// How long the peer's host may leave sent data unacknowledged before the connection counts as
+/// broken.
 pub(super) const TIMEOUT: Duration = Duration::from_secs(120);
-/// A silent connection is asked whether its other end still lives after half of that, and so often
-/// in the other half.
+/// Keepalive probes: an idle connection is probed after half of the timeout, this many times during
+/// the other half.
 const QUESTIONS: u32 = 6;
 
-/// What a read or write came to.
+/// The result of a read or write.
 #[derive(Debug)]
 pub(super) enum Moved {
-    /// So many bytes.
+    /// The number of bytes moved.
     Some(usize),
-    /// None: the socket is full, or empty.
+    /// Nothing moved: the socket is full, or empty.
     None,
-    /// Nothing will come any more: the other end has closed.
+    /// End of stream: the other end has closed.
     End,
     /// The connection is broken.
     Broken(io::Error),
@@ -52,18 +51,18 @@ impl Moved {
     }
 }
 
-/// A row of bytes as the system wants it.
+/// An `iovec` for a buffer.
 pub(super) fn row(pointer: *const u8, length: usize) -> libc::iovec {
     libc::iovec { iov_base: pointer.cast_mut().cast(), iov_len: length }
 }
 
-/// Writes the rows one after the other, as far as the socket takes them.
+/// Writes the buffers one after the other, as far as the socket accepts them.
 ///
 /// # Safety
-/// The rows must be readable.
+/// Each buffer must be readable for its length.
 pub(super) unsafe fn write(socket: &OwnedFd, rows: &mut [libc::iovec]) -> Moved {
-    // SAFETY: a message header of zeros is empty; it names the rows, for whose memory the caller
-    // vouches.
+    // SAFETY: an all-zero `msghdr` is valid and empty. `rows` outlives the call, and its buffers
+    // are readable (this function's contract).
     let sent = unsafe {
         let mut message: libc::msghdr = std::mem::zeroed();
         message.msg_iov = rows.as_mut_ptr();
@@ -73,19 +72,19 @@ pub(super) unsafe fn write(socket: &OwnedFd, rows: &mut [libc::iovec]) -> Moved 
     Moved::of(sent)
 }
 
-/// As [`write`], of bytes in private memory.
+/// Like [`write()`], for a slice.
 pub(super) fn write_bytes(socket: &OwnedFd, bytes: &[u8]) -> Moved {
     let flags = libc::MSG_NOSIGNAL | libc::MSG_DONTWAIT;
-    // SAFETY: the slice is readable.
+    // SAFETY: `bytes` is readable for its length.
     Moved::of(unsafe { libc::send(socket.as_raw_fd(), bytes.as_ptr().cast(), bytes.len(), flags) })
 }
 
-/// Reads into the rows, one after the other.
+/// Reads into the buffers, one after the other.
 ///
 /// # Safety
-/// The rows must be writable.
+/// Each buffer must be writable for its length.
 pub(super) unsafe fn read(socket: &OwnedFd, rows: &[libc::iovec]) -> Moved {
-    // SAFETY: the caller vouches for the rows.
+    // SAFETY: the buffers are writable (this function's contract), and `rows` outlives the call.
     Moved::read(unsafe {
         match rows {
             [row] => libc::recv(socket.as_raw_fd(), row.iov_base, row.iov_len, libc::MSG_DONTWAIT),
@@ -94,25 +93,26 @@ pub(super) unsafe fn read(socket: &OwnedFd, rows: &[libc::iovec]) -> Moved {
     })
 }
 
-/// As [`read`], into private memory.
+/// Like [`read()`], into a slice.
 pub(super) fn read_bytes(socket: &OwnedFd, bytes: &mut [u8]) -> Moved {
-    // SAFETY: the slice is writable.
+    // SAFETY: `bytes` is writable for its length and borrowed exclusively.
     unsafe { read(socket, &[row(bytes.as_ptr(), bytes.len())]) }
 }
 
-/// Sets what a connection between two ranks wants. Whatever the system refuses only costs speed.
+/// Sets the options of a connection between two ranks. Options that the system refuses only cost
+/// speed.
 fn prepare(socket: &OwnedFd) {
     let _ = sockopt::set_tcp_nodelay(socket, true);
-    // The default of some systems (bbr) paces messages on fast links at a third of what they carry.
+    // The default of some systems (bbr) paces messages on fast links to a third of their bandwidth.
     let _ = sockopt::set_tcp_congestion(socket, "cubic");
     set_timeout(socket, TIMEOUT);
 }
 
-/// Sets how long the other end may leave what is sent to it, or the question whether it lives,
-/// unanswered: whole seconds, at least one.
+/// Sets how long the peer's host may leave sent data or keepalive probes unacknowledged; in whole
+/// seconds, at least one.
 pub(super) fn set_timeout(socket: &OwnedFd, timeout: Duration) {
     let question = (timeout / (2 * QUESTIONS)).max(Duration::from_secs(1));
-    // Refused, a loss is noticed later.
+    // If these are refused, a loss is detected later.
     let _ = sockopt::set_tcp_user_timeout(socket, u32::try_from(timeout.as_millis()).unwrap_or(u32::MAX));
     let _ = sockopt::set_socket_keepalive(socket, true);
     let _ = sockopt::set_tcp_keepidle(socket, (timeout / 2).max(Duration::from_secs(1)));
@@ -122,7 +122,7 @@ pub(super) fn set_timeout(socket: &OwnedFd, timeout: Duration) {
 
 const FLAGS: SocketFlags = SocketFlags::CLOEXEC.union(SocketFlags::NONBLOCK);
 
-/// A socket on which other processes can connect, on a port that the system chooses.
+/// A listening socket on a port that the system chooses, and the port.
 pub(super) fn listener() -> io::Result<(OwnedFd, u16)> {
     listener_on(Ipv6Addr::UNSPECIFIED.into()).or_else(|_| listener_on(Ipv4Addr::UNSPECIFIED.into()))
 }
@@ -141,19 +141,19 @@ fn listener_on(address: IpAddr) -> io::Result<(OwnedFd, u16)> {
     Ok((socket, bound.port()))
 }
 
-/// A connection, and the address at its other end.
+/// A connection and the address of its other end.
 pub(super) type Accepted = (OwnedFd, Option<IpAddr>);
 
-/// The next connection that waits; `None` when none does.
+/// Accepts the next connection in the backlog; `None` if there is none.
 ///
 /// # Errors
-/// The system has no room for the one that waits: the limit of open files is reached, or memory is
+/// The system has no resources for the next one: the limit of open files is reached, or memory is
 /// short.
 pub(super) fn accept(listener: &OwnedFd) -> io::Result<Option<Accepted>> {
     let (socket, address) = match acceptfrom_with(listener, FLAGS) {
         Ok(accepted) => accepted,
         Err(error @ (Errno::MFILE | Errno::NFILE | Errno::NOBUFS | Errno::NOMEM)) => return Err(error.into()),
-        // None, or one that has gone again.
+        // The backlog is empty, or the connection is gone again.
         Err(_) => return Ok(None),
     };
     prepare(&socket);
@@ -161,7 +161,7 @@ pub(super) fn accept(listener: &OwnedFd) -> io::Result<Option<Accepted>> {
     Ok(Some((socket, address)))
 }
 
-/// Begins to connect.
+/// Starts a non-blocking connect.
 pub(super) fn begin(address: SocketAddr) -> io::Result<OwnedFd> {
     let family = if address.is_ipv6() { AddressFamily::INET6 } else { AddressFamily::INET };
     let socket = socket_with(family, SocketType::STREAM, FLAGS, None)?;
@@ -172,13 +172,14 @@ pub(super) fn begin(address: SocketAddr) -> io::Result<OwnedFd> {
     }
 }
 
-/// Ends a connection, whoever else holds the socket. What was written still goes out.
+/// Shuts a connection down, even if a forked process holds a copy of the socket. Data that was
+/// written is still sent.
 pub(super) fn shut(socket: &OwnedFd) {
-    // It may have ended already.
+    // The connection may already be closed.
     let _ = rustix::net::shutdown(socket, rustix::net::Shutdown::Both);
 }
 
-/// Whether a connection that was begun is there: `None` while that is open.
+/// The result of a non-blocking connect; `None` while it is in progress.
 pub(super) fn connected(socket: &OwnedFd) -> Option<io::Result<()>> {
     match sockopt::socket_error(socket) {
         Ok(Ok(())) if rustix::net::getpeername(socket).is_ok_and(|peer| peer.is_some()) => Some(Ok(())),
@@ -187,13 +188,13 @@ pub(super) fn connected(socket: &OwnedFd) -> Option<io::Result<()>> {
     }
 }
 
-/// Files that connections to so many peers take at most: twice as many, because a connection may be
-/// opened from both sides for a moment, and strangers.
+/// Most files that connections to `peers` peers use: two per peer, because both sides may open a
+/// connection at the same time, and the pending connections.
 fn files_for(peers: usize) -> u64 {
-    2 * peers as u64 + STRANGERS as u64
+    2 * peers as u64 + MAX_PENDING as u64
 }
 
-/// Why the system refuses a socket for one of so many peers, for a person.
+/// Explains to the user why the system refuses a socket for one of `peers` peers.
 pub(super) fn refusal(error: &io::Error, peers: usize) -> String {
     use rustix::process::{Resource, getrlimit};
     match (error.raw_os_error(), getrlimit(Resource::Nofile).current) {
@@ -206,8 +207,8 @@ pub(super) fn refusal(error: &io::Error, peers: usize) -> String {
     }
 }
 
-/// Lets this process open the files for connections to so many peers more than it may now, where
-/// the system allows it.
+/// Raises the limit of open files by what connections to `peers` peers need, as far as the hard
+/// limit permits.
 pub(super) fn raise_limit(peers: usize) {
     use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
     let limit = getrlimit(Resource::Nofile);
@@ -219,12 +220,12 @@ pub(super) fn raise_limit(peers: usize) {
     }
 }
 
-/// A random number that nobody can guess.
+/// A nonce from the system's random generator.
 pub(super) fn nonce() -> io::Result<[u8; 16]> {
     let mut bytes = [0; 16];
     let mut have = 0;
     while have < bytes.len() {
-        // SAFETY: so many bytes are left.
+        // SAFETY: `bytes[have..]` is writable for `bytes.len() - have` bytes.
         let got = unsafe { libc::getrandom(bytes[have..].as_mut_ptr().cast(), bytes.len() - have, 0) };
         match usize::try_from(got) {
             Ok(got) => have += got,

@@ -1,4 +1,4 @@
-//! Opening, refusing, leaving and losing of connections, among wires of one process.
+//! Opening, refusing, leaving and losing connections, between wires in one process.
 
 use std::io::{Read as _, Write as _};
 use std::net::{SocketAddr, TcpStream};
@@ -9,7 +9,7 @@ use towpath_base::transfer::{Source, Target};
 
 use super::frame::Frame;
 use super::hello::{Hello, VERDICT_BYTES};
-use super::{Ask, Contact, Key, Link, Listener, Tcp};
+use super::{ConnectionKey, Link, Listener, PullRequest, Tcp, TcpContact};
 use towpath_transport::{Header, RegionKey, Sink};
 
 mod strangers;
@@ -45,8 +45,8 @@ fn address(listener: &Listener) -> SocketAddr {
     SocketAddr::from(([127, 0, 0, 1], listener.port()))
 }
 
-fn key() -> Key {
-    Key::of_secret(b"a test")
+fn key() -> ConnectionKey {
+    ConnectionKey::of_secret(b"a test")
 }
 
 /// Wires of processes that all know each other.
@@ -55,7 +55,7 @@ fn wires(count: u32) -> Vec<(Tcp, Inbox)> {
     let addresses: Vec<SocketAddr> = listeners.iter().map(address).collect();
     let wire = |(own, listener)| {
         let far = (0..count).filter(|other| *other != own);
-        let contact = |other: u32| Contact { peer: PeerIndex(other), places: vec![addresses[other as usize]] };
+        let contact = |other: u32| TcpContact { peer: PeerIndex(other), places: vec![addresses[other as usize]] };
         (Tcp::new(listener, PeerIndex(own), key(), far.map(contact).collect()).unwrap(), Inbox::default())
     };
     (0..count).zip(listeners).map(wire).collect()
@@ -63,7 +63,7 @@ fn wires(count: u32) -> Vec<(Tcp, Inbox)> {
 
 fn send(wire: &mut Tcp, place: usize, number: u64) {
     let header = Header { protocol: 1, words: [number, 0] };
-    // SAFETY: there is no payload.
+    // SAFETY: the payload has no bytes.
     unsafe { wire.row(place, &header, std::ptr::null(), 0) }.unwrap();
 }
 
@@ -73,7 +73,7 @@ fn turn(wires: &mut [(Tcp, Inbox)]) {
     });
 }
 
-/// Turns all wires until `done`.
+/// Makes progress on all wires until `done`.
 fn until(wires: &mut [(Tcp, Inbox)], done: impl Fn(&[(Tcp, Inbox)]) -> bool) {
     let begin = Instant::now();
     while !done(wires) {
@@ -86,9 +86,14 @@ fn turns(wires: &mut [(Tcp, Inbox)], count: usize) {
     (0..count).for_each(|_| turn(wires));
 }
 
-/// A connection as a process of the job with this key would make it: what the wire says to its
+/// Opens a connection like a process of the job with this key; returns the wire's answer to the
 /// proof.
-fn shake_hands(wire: &mut [(Tcp, Inbox)], place: SocketAddr, hello: Hello, key: &Key) -> Option<(TcpStream, Vec<u8>)> {
+fn shake_hands(
+    wire: &mut [(Tcp, Inbox)],
+    place: SocketAddr,
+    hello: Hello,
+    key: &ConnectionKey,
+) -> Option<(TcpStream, Vec<u8>)> {
     let mut stream = TcpStream::connect(place).unwrap();
     stream.write_all(&hello.encode(key)).unwrap();
     turns(wire, 100);
@@ -102,17 +107,17 @@ fn shake_hands(wire: &mut [(Tcp, Inbox)], place: SocketAddr, hello: Hello, key: 
     Some((stream, verdict))
 }
 
-/// One wire that knows of a process 1, whose place is played by the test.
+/// One wire that knows process 1, which the test plays.
 fn alone() -> (Vec<(Tcp, Inbox)>, SocketAddr) {
     let listener = Listener::open().unwrap();
     let place = address(&listener);
-    let contacts = [1, 2].map(|peer| Contact { peer: PeerIndex(peer), places: Vec::new() });
+    let contacts = [1, 2].map(|peer| TcpContact { peer: PeerIndex(peer), places: Vec::new() });
     (vec![(Tcp::new(listener, PeerIndex(0), key(), contacts.into()).unwrap(), Inbox::default())], place)
 }
 
-/// One wire, the process 1, that has a message for the process 0, which the test plays.
+/// One wire, process 1, that has a message for process 0, which the test plays.
 fn facing(peer: &std::net::TcpListener) -> Vec<(Tcp, Inbox)> {
-    let contact = Contact { peer: PeerIndex(0), places: vec![peer.local_addr().unwrap()] };
+    let contact = TcpContact { peer: PeerIndex(0), places: vec![peer.local_addr().unwrap()] };
     let mut wire = Tcp::new(Listener::open().unwrap(), PeerIndex(1), key(), vec![contact]).unwrap();
     send(&mut wire, 0, 77);
     vec![(wire, Inbox::default())]
@@ -134,7 +139,7 @@ fn whoever_looks_seldom_sees_a_first_message_soon() {
     while first[0].1.arrived.is_empty() {
         looks += 1;
         assert!(looks < 10, "nobody who computes most of the time would see it");
-        // Longer than anybody spins between two looks; the sender waits all the while.
+        // Longer than any spin between two polls; the sender waits all the time.
         let end = Instant::now() + Duration::from_millis(20);
         while Instant::now() < end {
             turn(second);
@@ -156,7 +161,7 @@ fn of_two_connections_one_is_kept() {
         until(&mut wires, |wires| wires.iter().all(|(_, inbox)| inbox.arrived.len() == 2));
         assert_eq!(wires[0].1.arrived, [(PeerIndex(1), 20), (PeerIndex(1), 21)]);
         assert_eq!(wires[1].1.arrived, [(PeerIndex(0), 10), (PeerIndex(0), 11)]);
-        until(&mut wires, |wires| wires.iter().all(|(wire, _)| wire.strangers.len() == 0 && wire.opening.is_empty()));
+        until(&mut wires, |wires| wires.iter().all(|(wire, _)| wire.pending.len() == 0 && wire.opening.is_empty()));
         assert!(wires.iter().all(|(wire, inbox)| wire.open.len() == 1 && inbox.lost.is_empty()));
     }
 }
@@ -193,7 +198,7 @@ fn a_region_of_another_peer_is_not_given_away() {
     let (mut wire, place) = alone();
     let secret = [42u8; 100];
     let source = || Source::Bytes { pointer: secret.as_ptr(), length: 100 };
-    // SAFETY: the bytes live until the end of the test.
+    // SAFETY: `secret` lives until the end of the test.
     let (of_other, own) = unsafe { (wire[0].0.publish(1, 1, source()), wire[0].0.publish(0, 2, source())) };
     let (mut stream, _) = shake_hands(&mut wire, place, HELLO, &key()).unwrap();
     for RegionKey([name, _]) in [of_other, own] {
@@ -203,7 +208,7 @@ fn a_region_of_another_peer_is_not_given_away() {
     let mut answer = [0; 24];
     stream.read_exact(&mut answer).unwrap();
     assert_eq!(Frame::decode(&answer), Ok(Frame::End { number: 9 }));
-    // The own one comes, as long as it is, and ends.
+    // Its own region is sent up to its length, then ends.
     stream.read_exact(&mut answer).unwrap();
     assert_eq!(Frame::decode(&answer), Ok(Frame::Data { number: 9, offset: 0, length: 100 }));
     let mut rest = [0; 124];
@@ -218,7 +223,7 @@ fn more_data_than_was_asked_for_is_refused_and_stays_outside() {
     let (mut stream, _) = shake_hands(&mut wire, place, HELLO, &key()).unwrap();
     let mut room = [0u8; 64];
     let target = Target::Bytes { pointer: room.as_mut_ptr(), length: 32 };
-    // SAFETY: the room lives until the end of the test.
+    // SAFETY: `room` lives until the end of the test.
     unsafe { wire[0].0.pull(0, RegionKey([0, 0]), 7, target, |_| false) };
     stream.write_all(&Frame::Data { number: 0, offset: 0, length: 33 }.encode()).unwrap();
     stream.write_all(&[9; 200]).unwrap();
@@ -232,7 +237,7 @@ fn what_comes_in_the_place_of_data_is_read_all_the_same() {
     let (mut stream, _) = shake_hands(&mut wire, place, HELLO, &key()).unwrap();
     let mut room = [0u8; 100];
     let target = Target::Bytes { pointer: room.as_mut_ptr(), length: 100 };
-    // SAFETY: the room lives until the end of the test.
+    // SAFETY: `room` lives until the end of the test.
     unsafe { wire[0].0.pull(0, RegionKey([0, 0]), 7, target, |_| false) };
     let mut bytes = Vec::new();
     for number in 0..5 {
@@ -246,7 +251,7 @@ fn what_comes_in_the_place_of_data_is_read_all_the_same() {
     bytes.extend(half(50));
     bytes.extend([9; 50]);
     bytes.extend(Frame::Message { protocol: 1, length: 0, words: [6, 0] }.encode());
-    // At once, and cut in every way.
+    // Cut into small pieces, at positions unrelated to the frames.
     stream.set_nodelay(true).unwrap();
     for piece in bytes.chunks(7) {
         stream.write_all(piece).unwrap();
@@ -263,9 +268,9 @@ fn a_region_may_be_asked_for_otherwise_once_something_has_come_over_the_connecti
     let mut wires = wires(2);
     let bytes = vec![7; LENGTH];
     let mut room = vec![0; LENGTH];
-    let mut pull = |wires: &mut [(Tcp, Inbox)], token: u64, otherwise: &mut dyn FnMut(&Ask) -> bool| {
+    let mut pull = |wires: &mut [(Tcp, Inbox)], token: u64, otherwise: &mut dyn FnMut(&PullRequest) -> bool| {
         room.fill(0);
-        // SAFETY: both live until the end of the test.
+        // SAFETY: `bytes` and `room` live until the end of the test.
         unsafe {
             let key = wires[0].0.publish(0, token, Source::Bytes { pointer: bytes.as_ptr(), length: LENGTH });
             let target = Target::Bytes { pointer: room.as_mut_ptr(), length: LENGTH };
@@ -273,18 +278,18 @@ fn a_region_may_be_asked_for_otherwise_once_something_has_come_over_the_connecti
         }
     };
     let ended = |wires: &[(Tcp, Inbox)], token: u64| wires[1].1.pulled.contains(&token);
-    let too_early = &mut |_: &Ask| panic!("the peer may know nothing of the connection");
+    let too_early = &mut |_: &PullRequest| panic!("the peer may know nothing of the connection");
     pull(&mut wires, 1, too_early);
     until(&mut wires, |wires| ended(wires, 1));
 
     let mut asked = None;
-    pull(&mut wires, 2, &mut |ask: &Ask| asked.replace(*ask).is_none());
+    pull(&mut wires, 2, &mut |ask: &PullRequest| asked.replace(*ask).is_none());
     turns(&mut wires, 1000);
     assert!(!ended(&wires, 2) && wires[0].1.released == [1], "it was asked for by the connection all the same");
     wires[0].0.asked(0, &asked.unwrap());
     until(&mut wires, |wires| ended(wires, 2) && wires[0].1.released == [1, 2]);
 
-    pull(&mut wires, 3, &mut |_: &Ask| false);
+    pull(&mut wires, 3, &mut |_: &PullRequest| false);
     until(&mut wires, |wires| ended(wires, 3) && wires[0].1.released == [1, 2, 3]);
     assert!(room == bytes && wires.iter().all(|(wire, inbox)| !wire.busy() && inbox.lost.is_empty()));
 }
@@ -311,7 +316,7 @@ fn a_connection_that_breaks_before_the_first_message_is_opened_again() {
     let mut wires = wires(2);
     send(&mut wires[0].0, 0, 1);
     until(&mut wires, |wires| wires[1].1.arrived.len() == 1);
-    // As if nothing had gone over it.
+    // Pretend that nothing was sent over it.
     wires[0].0.peers[0].output.written = 0;
     if let Link::Open(connection) = &mut wires[1].0.peers[0].link {
         connection.input.read = 0;
@@ -320,7 +325,7 @@ fn a_connection_that_breaks_before_the_first_message_is_opened_again() {
     send(&mut wires[0].0, 0, 2);
     until(&mut wires, |wires| wires[1].1.arrived.len() == 2);
     assert!(wires.iter().all(|(_, inbox)| inbox.lost.is_empty()));
-    // Afterwards it is a loss.
+    // After that it is a loss.
     wires[0].0.broke(0, "a test");
     until(&mut wires, |wires| wires.iter().all(|(_, inbox)| inbox.lost.len() == 1));
     assert_eq!(wires[0].0.losses().of(PeerIndex(1)).as_deref(), Some("the connection to rank 1 is broken: a test"));
@@ -342,7 +347,7 @@ fn a_process_that_ends_is_lost_and_one_that_leaves_is_not() {
 #[test]
 fn whoever_waits_for_a_place_where_nobody_answers_takes_the_connection_of_the_peer() {
     let (mut wire, place) = alone();
-    // The system accepts for it; no process says anything.
+    // The kernel accepts connections for it, but no process answers.
     let silent = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     wire[0].0.peers[0].contact.places = vec![silent.local_addr().unwrap()];
     send(&mut wire[0].0, 0, 77);
@@ -387,7 +392,7 @@ fn whoever_closes_before_a_word_is_tried_for_long() {
     let peer = std::thread::spawn(move || (0..8).for_each(|_| drop(peer.accept().unwrap())));
     until(&mut wire, |wire| peer.is_finished() || !wire[0].1.lost.is_empty());
     assert!(wire[0].1.lost.is_empty(), "{:?}", wire[0].0.losses().of(PeerIndex(0)));
-    // Where nobody listens any more, that ends.
+    // It ends when no process listens any more.
     until(&mut wire, |wire| !wire[0].1.lost.is_empty());
 }
 
@@ -406,7 +411,7 @@ fn a_connection_that_breaks_before_the_first_message_is_opened_again_though_noth
     let mut wires = wires(2);
     send(&mut wires[0].0, 0, 1);
     until(&mut wires, |wires| wires[1].1.arrived.len() == 1);
-    // The first process has written into it, and the second one has read nothing.
+    // The first process has written to the connection, but the second one has read nothing.
     if let Link::Open(connection) = &mut wires[1].0.peers[0].link {
         connection.input.read = 0;
     }
@@ -431,7 +436,7 @@ fn a_peer_that_asks_for_a_region_and_dies_leaves_nothing_to_wait_for() {
     let (mut wire, place) = alone();
     let bytes = [42u8; 100];
     let source = Source::Bytes { pointer: bytes.as_ptr(), length: 100 };
-    // SAFETY: the bytes live until the end of the test.
+    // SAFETY: `bytes` lives until the end of the test.
     let RegionKey([name, _]) = unsafe { wire[0].0.publish(0, 1, source) };
     let (mut stream, _) = shake_hands(&mut wire, place, HELLO, &key()).unwrap();
     stream.write_all(&Frame::Pull { number: 9, name, wanted: 100 }.encode()).unwrap();
@@ -447,18 +452,18 @@ fn what_a_peer_gave_back_before_it_left_is_free() {
     let mut wires = wires(2);
     let bytes = [42u8; 100];
     let source = Source::Bytes { pointer: bytes.as_ptr(), length: 100 };
-    // SAFETY: the bytes live until the end of the test.
+    // SAFETY: `bytes` lives until the end of the test.
     let key = unsafe { wires[1].0.publish(0, 77, source) };
-    // Nothing else has been said yet: to give it back opens the connection.
+    // Nothing has been sent yet: the release opens the connection.
     let nothing = Target::Bytes { pointer: std::ptr::null_mut(), length: 0 };
-    // SAFETY: nothing is written to the target.
+    // SAFETY: a target of length 0 is never written to.
     unsafe { wires[0].0.pull(0, key, 5, nothing, |_| false) };
     until(&mut wires, |wires| !wires[0].0.busy() && wires[0].1.pulled == [5]);
     assert!(wires[1].1.released.is_empty() || wires[1].1.released == [77]);
-    // SAFETY: as above.
+    // SAFETY: `bytes` lives until the end of the test.
     let key = unsafe { wires[1].0.publish(0, 78, Source::Bytes { pointer: bytes.as_ptr(), length: 100 }) };
     let nothing = Target::Bytes { pointer: std::ptr::null_mut(), length: 0 };
-    // SAFETY: as above.
+    // SAFETY: a target of length 0 is never written to.
     unsafe { wires[0].0.pull(0, key, 6, nothing, |_| false) };
     wires[0].0.leave();
     turns(&mut wires[..1], 100);

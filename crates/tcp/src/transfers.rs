@@ -1,77 +1,77 @@
-//! Large messages: regions on their way to a peer, and pulls by which this process brings regions.
+//! Large messages: regions that are sent to a peer, and pulls that fetch regions of peers.
 
 use towpath_base::transfer::{Source, Step, Target};
 
-/// A region that a peer has asked for.
-pub(super) struct Push {
-    /// The receiver's number for it.
+/// A region that a peer has requested.
+pub(super) struct TcpPush {
+    /// The receiver's number for the pull.
     pub(super) pull: u32,
-    /// The publisher's name for it.
+    /// The publisher's token.
     pub(super) token: u64,
     pub(super) source: Source,
-    /// Bytes that went already, and that are left to go.
+    /// Bytes that are sent, and bytes that are still to be sent.
     pub(super) gone: u64,
     pub(super) left: usize,
-    /// The receiver wants more than there is, so it must hear of the end.
+    /// The receiver wants more than there is, so it must be told about the end.
     pub(super) short: bool,
 }
 
-impl Push {
+impl TcpPush {
     /// A push of the first `wanted` bytes of a source.
-    pub(super) fn new(pull: u32, token: u64, source: Source, wanted: u64) -> Push {
+    pub(super) fn new(pull: u32, token: u64, source: Source, wanted: u64) -> TcpPush {
         let (length, wanted) = (source.length(), usize::try_from(wanted).unwrap_or(usize::MAX));
-        Push { pull, token, source, gone: 0, left: length.min(wanted), short: length < wanted }
+        TcpPush { pull, token, source, gone: 0, left: length.min(wanted), short: length < wanted }
     }
 }
 
-/// A region on its way here.
-struct Pull {
+/// A region that is being fetched.
+struct TcpPull {
     from: u32,
     token: u64,
     target: Target,
-    /// Bytes that are here.
+    /// Bytes that have arrived.
     have: u64,
 }
 
-/// All regions that this process brings; a pull's number is its place.
+/// All pulls of this process; a pull's number is its index.
 #[derive(Default)]
-pub(super) struct Pulls {
-    places: Vec<Option<Pull>>,
+pub(super) struct TcpPulls {
+    places: Vec<Option<TcpPull>>,
     free: Vec<u32>,
 }
 
-/// What became of bytes that were handed to a pull.
+/// What happened to bytes that were passed to a pull.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Taken {
-    /// Nothing: a device is at work.
+pub(super) enum PullOutcome {
+    /// Not taken: a device is busy.
     Nothing,
-    /// All; more are missing.
+    /// Taken; more are missing.
     All,
-    /// All, and these were the last ones: the pull with this token is complete.
+    /// Taken, and the pull with this token is now complete.
     Last(u64),
 }
 
-impl Pulls {
+impl TcpPulls {
     pub(super) fn is_empty(&self) -> bool {
         self.free.len() == self.places.len()
     }
 
-    /// Enters a pull: its number.
+    /// Adds a pull and returns its number.
     pub(super) fn begin(&mut self, from: u32, token: u64, target: Target) -> u32 {
         let place = self.free.pop().unwrap_or_else(|| {
             self.places.push(None);
             self.places.len() as u32 - 1
         });
-        self.places[place as usize] = Some(Pull { from, token, target, have: 0 });
+        self.places[place as usize] = Some(TcpPull { from, token, target, have: 0 });
         place
     }
 
-    fn of(&mut self, from: u32, number: u32) -> Option<&mut Pull> {
+    fn of(&mut self, from: u32, number: u32) -> Option<&mut TcpPull> {
         self.places.get_mut(number as usize)?.as_mut().filter(|pull| pull.from == from)
     }
 
-    /// Where the next bytes of a pull from this peer go, and how many are missing, where they go to
-    /// a row.
+    /// Where the next bytes of a pull from this peer go, and how many are missing, if its target is
+    /// contiguous.
     pub(super) fn row(&mut self, from: u32, number: u32) -> Option<(*mut u8, usize)> {
         match self.of(from, number)?.target {
             Target::Bytes { pointer, length } if length > 0 => Some((pointer, length)),
@@ -79,35 +79,40 @@ impl Pulls {
         }
     }
 
-    /// Whether these bytes are the next ones of a pull from this peer, and not too many.
+    /// True if these are the next bytes of a pull from this peer, and not too many.
     pub(super) fn expects(&mut self, from: u32, number: u32, offset: u64, length: u64) -> bool {
         self.of(from, number).is_some_and(|pull| pull.have == offset && length <= pull.target.length() as u64)
     }
 
-    /// Hands bytes to a pull that expects them.
+    /// Passes bytes to a pull that expects them.
     ///
     /// # Safety
-    /// `bytes` must be readable for `length`; or be where [`Pulls::row`] said that they go: then
-    /// they stay there.
-    pub(super) unsafe fn take(&mut self, from: u32, number: u32, bytes: *const u8, length: usize) -> Taken {
-        let Some(pull) = self.of(from, number) else { return Taken::All };
+    /// `bytes` must be readable for `length` bytes, or be where [`TcpPulls::row`] told to put them;
+    /// in that case they stay there.
+    pub(super) unsafe fn take(&mut self, from: u32, number: u32, bytes: *const u8, length: usize) -> PullOutcome {
+        let Some(pull) = self.of(from, number) else { return PullOutcome::All };
         match &mut pull.target {
             Target::Bytes { pointer, length: room } if std::ptr::eq(*pointer, bytes) => {
                 let step = length.min(*room);
                 *pointer = pointer.wrapping_add(step);
                 *room -= step;
             }
-            // SAFETY: the bytes are readable; `Wire::pull` promised that the target lives.
+            // SAFETY: `bytes` is readable for `length` bytes (this function's contract), and the
+            // memory behind the target lives until the pull is reported (contract of `Tcp::pull`).
             target => match unsafe { target.drain(bytes, length) } {
-                Step::Pending => return Taken::Nothing,
+                Step::Pending => return PullOutcome::Nothing,
                 Step::Done(_) => {}
             },
         }
         pull.have += length as u64;
-        if pull.target.length() > 0 { Taken::All } else { self.end(from, number).map_or(Taken::All, Taken::Last) }
+        if pull.target.length() > 0 {
+            PullOutcome::All
+        } else {
+            self.end(from, number).map_or(PullOutcome::All, PullOutcome::Last)
+        }
     }
 
-    /// A pull from this peer is over: its token.
+    /// Ends a pull from this peer and returns its token.
     pub(super) fn end(&mut self, from: u32, number: u32) -> Option<u64> {
         self.of(from, number)?;
         let pull = self.places[number as usize].take()?;
@@ -115,7 +120,7 @@ impl Pulls {
         Some(pull.token)
     }
 
-    /// Everything from one peer ends, unreported.
+    /// Ends all pulls from one peer without a report.
     pub(super) fn bury(&mut self, peer: u32) {
         for number in 0..self.places.len() as u32 {
             let _ = self.end(peer, number);
@@ -130,17 +135,17 @@ mod tests {
     #[test]
     fn a_pull_takes_what_it_expects_and_no_more() {
         let mut room = [0u8; 8];
-        let mut pulls = Pulls::default();
+        let mut pulls = TcpPulls::default();
         let number = pulls.begin(3, 77, Target::Bytes { pointer: room.as_mut_ptr(), length: 8 });
         assert!(pulls.expects(3, number, 0, 8) && !pulls.expects(3, number, 0, 9) && !pulls.expects(3, number, 1, 1));
         assert!(!pulls.expects(4, number, 0, 1) && !pulls.expects(3, number + 1, 0, 1));
-        // SAFETY: the bytes are a slice, or lie where they go.
+        // SAFETY: the array has three bytes, and `at` is where `row` told to put five.
         unsafe {
-            assert_eq!(pulls.take(3, number, [1, 2, 3].as_ptr(), 3), Taken::All);
+            assert_eq!(pulls.take(3, number, [1, 2, 3].as_ptr(), 3), PullOutcome::All);
             let (at, missing) = pulls.row(3, number).unwrap();
             assert_eq!(missing, 5);
             at.write_bytes(9, 5);
-            assert_eq!(pulls.take(3, number, at, 5), Taken::Last(77));
+            assert_eq!(pulls.take(3, number, at, 5), PullOutcome::Last(77));
         }
         assert_eq!(room, [1, 2, 3, 9, 9, 9, 9, 9]);
         assert!(pulls.is_empty() && !pulls.expects(3, number, 8, 0));
@@ -148,7 +153,7 @@ mod tests {
 
     #[test]
     fn the_pulls_of_one_peer_end_with_it() {
-        let mut pulls = Pulls::default();
+        let mut pulls = TcpPulls::default();
         let target = || Target::Bytes { pointer: std::ptr::null_mut(), length: 1 };
         let (first, second) = (pulls.begin(1, 10, target()), pulls.begin(2, 20, target()));
         pulls.bury(1);

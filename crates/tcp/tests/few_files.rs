@@ -1,12 +1,12 @@
-//! TCP in a process that may not open as many files as its connections need: a sentence says so,
-//! and nobody waits for ever. The limit holds for the whole process: so there is one test here.
+//! TCP in a process whose file limit is too low for its connections: it gets an error message, and
+//! nothing hangs. The limit applies to the whole process, so this file has one test only.
 
 use std::fs::File;
 use std::time::{Duration, Instant};
 
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use towpath_base::ids::PeerIndex;
-use towpath_tcp::{Contact, Key, Listener, Tcp};
+use towpath_tcp::{ConnectionKey, Listener, Tcp, TcpContact};
 use towpath_transport::{Header, Sink};
 
 #[derive(Default)]
@@ -30,22 +30,22 @@ fn wires() -> [(Tcp, Inbox); 2] {
     let mut own = 0;
     listeners.map(|listener| {
         let places = vec![([127, 0, 0, 1], ports[1 - own]).into()];
-        let contact = Contact { peer: PeerIndex(1 - own as u32), places };
+        let contact = TcpContact { peer: PeerIndex(1 - own as u32), places };
         own += 1;
-        let wire = Tcp::new(listener, PeerIndex(own as u32 - 1), Key::of_secret(b"a test"), vec![contact]);
+        let wire = Tcp::new(listener, PeerIndex(own as u32 - 1), ConnectionKey::of_secret(b"a test"), vec![contact]);
         (wire.unwrap(), Inbox::default())
     })
 }
 
-/// Takes all files that this process may still open but for so many.
+/// Opens files until only `left` more can be opened.
 fn take_all_but(left: usize) -> Vec<File> {
     let mut taken: Vec<File> = std::iter::from_fn(|| File::open("/dev/null").ok()).collect();
     taken.truncate(taken.len() - left);
     taken
 }
 
-/// Sends from the second process to the first one until one of them has lost the other: its
-/// sentence.
+/// Sends from the second process to the first one until `loser` has lost the other one; returns the
+/// reason.
 fn loss(wires: &mut [(Tcp, Inbox); 2], loser: usize) -> String {
     let header = Header { protocol: 1, words: [0; 2] };
     if wires[1].1.lost.is_empty() {
@@ -69,13 +69,13 @@ fn whoever_may_open_too_few_files_is_told() {
     setrlimit(Resource::Nofile, limit).unwrap();
     let which = "this process may have 100 files open (RLIMIT_NOFILE, ulimit -n)";
     let needed = "connections to 1 rank(s) of other hosts can take 66 beside those of the program";
-    // The file that is left is the end of whoever connects.
+    // The last free file is the socket of the connecting side.
     let mut station = wires();
     let taken = take_all_but(1);
     let sentence = loss(&mut station, 0);
     assert!(sentence.starts_with("rank 1 cannot connect: ") && sentence.contains(which), "{sentence}");
     assert!(sentence.contains(needed), "{sentence}");
-    // Who tries to connect is told too, and does not wait in a queue for ever.
+    // The connecting side is told too, and does not stay in a queue for ever.
     let sentence = loss(&mut station, 1);
     assert!(sentence.starts_with("rank 0 cannot be reached: "), "{sentence}");
     drop((taken, station));

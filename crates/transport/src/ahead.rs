@@ -1,28 +1,31 @@
-//! Prefetches lines of shared memory: before they are written or read piece by piece, and while
+//! Prefetches cache lines of shared memory: before they are written or read piecewise, and while
 //! their receiver polls for them.
 //!
-//! A line that lies in the other core's cache takes about a hundred nanoseconds to come. A copy of
-//! a row has many such lines under way at once; a packer writes a few bytes at a time, and the
-//! processor's queue of stores is full of them before it has asked for many lines. So all are asked
-//! for at first: 4 KiB of doubles with gaps arrive in 0.53 us instead of 0.65.
+//! A line in the other core's cache takes about a hundred nanoseconds to fetch. A copy of a
+//! contiguous buffer has many such misses in flight at once. A packer writes a few bytes at a time,
+//! so that the store buffer fills up with stores to the first lines before it requests many more.
+//! Prefetching all lines first avoids this: 4 KiB of doubles with gaps arrive in 0.53 us instead of
+//! 0.65.
 
-/// Bytes that move between caches at once.
+/// Size of a cache line in bytes.
 const LINE: usize = 64;
 
-/// Longer rows are not asked for: their lines would drive each other out of the nearest cache.
+/// Longer buffers are not prefetched for writing: their lines would evict each other from the L1
+/// cache.
 const MOST: usize = 16 << 10;
 
-/// Longer rows are read as fast as they are: the processor has seen the pattern by then.
+/// Longer buffers are not prefetched for reading: the hardware prefetcher has detected the pattern
+/// by then.
 const MOST_READ: usize = 4 << 10;
 
-/// Asks for the lines of a row that will be written, unless it is too long.
+/// Prefetches the lines of a buffer that will be written, unless it is too long.
 #[inline]
 pub fn write(at: *mut u8, length: usize) {
     let lines = if length > MOST { 0 } else { length };
     for line in (0..lines).step_by(LINE) {
         #[cfg(target_arch = "x86_64")]
-        // SAFETY: a hint, which changes nothing that a program can see, whatever the address; a
-        // processor that does not know it takes it for no instruction.
+        // SAFETY: a prefetch changes no architectural state and never faults, whatever the address;
+        // a processor without `prefetchw` executes it as a no-op.
         unsafe {
             let line = at.wrapping_add(line);
             std::arch::asm!("prefetchw [{0}]", in(reg) line, options(nostack, preserves_flags, readonly));
@@ -32,13 +35,13 @@ pub fn write(at: *mut u8, length: usize) {
     }
 }
 
-/// Asks for the lines of a row that will be read, unless it is too long.
+/// Prefetches the lines of a buffer that will be read, unless it is too long.
 #[inline]
 pub fn read(at: *const u8, length: usize) {
     let lines = if length > MOST_READ { 0 } else { length };
     for line in (0..lines).step_by(LINE) {
         #[cfg(target_arch = "x86_64")]
-        // SAFETY: a hint, which changes nothing that a program can see, whatever the address.
+        // SAFETY: a prefetch changes no architectural state and never faults, whatever the address.
         unsafe {
             std::arch::x86_64::_mm_prefetch::<{ std::arch::x86_64::_MM_HINT_T0 }>(at.wrapping_add(line).cast());
         }
@@ -47,10 +50,11 @@ pub fn read(at: *const u8, length: usize) {
     }
 }
 
-/// Where the payload of the next message probably lies.
+/// Where the payload of the next message is expected.
 ///
-/// A receiver polls the line of a message. Payload outside that line is fetched after it, which
-/// doubles the latency between cores that share no cache. So each poll prefetches the payload too.
+/// A receiver polls the cache line of a message. Payload outside that line would be fetched after
+/// it, which doubles the latency between cores that share no cache. So each poll prefetches the
+/// payload as well.
 #[derive(Clone, Copy, Debug)]
 pub struct PrefetchHint {
     pointer: *const u8,
@@ -58,25 +62,25 @@ pub struct PrefetchHint {
 }
 
 impl PrefetchHint {
-    /// Longest payload that is worth it. The time to copy a longer one does not depend on its first
+    /// Longest payload to prefetch. The copy time of a longer one does not depend on its first
     /// lines.
     pub const MOST: usize = 512;
 
     /// Nothing to prefetch.
     pub const NOTHING: PrefetchHint = PrefetchHint { pointer: std::ptr::null(), length: 0 };
 
-    /// For `length` bytes, at most [`PrefetchHint::MOST`].
+    /// A hint for `length` bytes, at most [`PrefetchHint::MOST`].
     pub fn new(pointer: *const u8, length: usize) -> PrefetchHint {
         debug_assert!(length <= PrefetchHint::MOST);
         PrefetchHint { pointer, length }
     }
 
-    /// The first byte; NULL where there is nothing to prefetch.
+    /// The first byte; null if there is nothing to prefetch.
     pub fn first(self) -> *const u8 {
         self.pointer
     }
 
-    /// Prefetches the payload. A wrong hint costs time only.
+    /// Prefetches the payload. A wrong hint only costs time.
     #[inline]
     pub fn prefetch(self) {
         read(self.pointer, self.length);

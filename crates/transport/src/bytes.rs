@@ -1,31 +1,31 @@
-//! Bytes in private memory on their way between user memory and a wire.
+//! A byte queue in private memory, between user memory and a wire.
 
-/// First in, first out.
+/// A FIFO of bytes.
 #[derive(Default)]
 pub struct Bytes {
-    /// The bytes, those at the front gone.
+    /// Consumed bytes, then pending bytes.
     pub data: Vec<u8>,
-    /// Bytes at the front that are gone already.
+    /// Bytes at the front of `data` that are consumed.
     gone: usize,
 }
 
 impl Bytes {
-    /// Bytes that wait.
+    /// Pending bytes.
     pub fn len(&self) -> usize {
         self.data.len() - self.gone
     }
 
-    /// True when no byte waits.
+    /// True if no byte is pending.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// The bytes that wait.
+    /// The pending bytes.
     pub fn front(&self) -> &[u8] {
         &self.data[self.gone..]
     }
 
-    /// Forgets so many bytes at the front.
+    /// Consumes `length` bytes at the front.
     pub fn forget(&mut self, length: usize) {
         self.gone += length;
         if self.gone == self.data.len() {
@@ -37,7 +37,7 @@ impl Bytes {
         }
     }
 
-    /// Adds bytes at the end.
+    /// Appends bytes.
     pub fn append(&mut self, bytes: &[u8]) {
         self.data.extend_from_slice(bytes);
     }

@@ -1,6 +1,6 @@
-//! The routines that move payload between memory and a wire.
+//! Routines that move payload between user memory and a wire.
 
-pub use towpath_base::copy::{fetch, row, string};
+pub use towpath_base::copy::{row, string};
 use towpath_base::transfer::{Source, Step, Target};
 
 use crate::SHORT_BYTES;
@@ -12,8 +12,8 @@ use crate::SHORT_BYTES;
 #[inline(always)]
 pub unsafe fn short(from: *const u8, to: *mut u8, length: usize) {
     debug_assert!(length <= SHORT_BYTES);
-    // SAFETY: every branch stays inside `length` bytes: two accesses of a width up to the length,
-    // overlapping in the middle, cover a row of one to two widths.
+    // SAFETY: every access is inside the first `length` bytes: for a length between one and two
+    // times a width, two accesses of that width that may overlap cover all bytes.
     unsafe {
         match length {
             0 => {}
@@ -33,14 +33,16 @@ pub unsafe fn short(from: *const u8, to: *mut u8, length: usize) {
     }
 }
 
-/// Copies the first and the last `T` of a row.
+/// Copies the first and the last `T` of a buffer.
 ///
 /// # Safety
-/// As [`short`], and `length` must be one to two times the size of `T`.
+/// `from` must be readable and `to` writable for `length` bytes, without overlap, and `length` must
+/// be one to two times the size of `T`.
 #[inline(always)]
 unsafe fn ends<T: Copy>(from: *const u8, to: *mut u8, length: usize) {
     let last = length - size_of::<T>();
-    // SAFETY: both accesses lie inside the row.
+    // SAFETY: `length` is at least the size of `T`, so that both accesses are inside `length`
+    // bytes.
     unsafe {
         let (head, tail) = (from.cast::<T>().read_unaligned(), from.add(last).cast::<T>().read_unaligned());
         to.cast::<T>().write_unaligned(head);
@@ -48,24 +50,28 @@ unsafe fn ends<T: Copy>(from: *const u8, to: *mut u8, length: usize) {
     }
 }
 
-/// Moves the next bytes of `source` to `target`: straight, where one of them is a row or the target
-/// knows how to take them from the source's memory, else through `bounce`. Says how many bytes
-/// moved; `None` when one of them waits for a device.
+/// Moves the next bytes of `source` to `target` and returns how many bytes moved; `None` while one
+/// of them waits for a device. Copies directly if one of them is contiguous or the target can read
+/// the source's memory, and through `bounce` otherwise.
+///
+/// `held` counts bytes of `bounce` that wait for the target; it starts at 0.
 ///
 /// # Safety
-/// The memory behind both must live; `held` counts bytes of `bounce` that wait for the target and
-/// is 0 at first.
+/// The memory behind `source` and `target` must be live. `held` must be 0 or what the last call
+/// with the same `bounce` left there.
 pub unsafe fn across(source: &mut Source, target: &mut Target, bounce: &mut [u8], held: &mut usize) -> Option<usize> {
     if *held > 0 {
-        // SAFETY: handed through.
+        // SAFETY: the memory behind `target` is live, and the first `held` bytes of `bounce` are
+        // pending (this function's contract).
         return unsafe { emptied(target, bounce, held) };
     }
-    // SAFETY: every branch moves at most what is left of both; the caller vouches for the memory.
+    // SAFETY: every branch moves at most `source.length()` and at most `target.length()` bytes, and
+    // the memory behind both is live (this function's contract).
     unsafe {
         match (&mut *source, &mut *target) {
             (Source::Bytes { pointer: from, length: have }, Target::Bytes { pointer: to, length: room }) => {
                 let step = (*have).min(*room);
-                // A message to oneself may name overlapping rows by mistake.
+                // The buffers of a message to oneself may overlap, in an erroneous program.
                 std::ptr::copy(*from, *to, step);
                 (*from, *to) = (from.add(step), to.add(step));
                 *have -= step;
@@ -100,12 +106,13 @@ pub unsafe fn across(source: &mut Source, target: &mut Target, bounce: &mut [u8]
     }
 }
 
-/// Hands the held bytes to the target.
+/// Passes the held bytes to the target.
 ///
 /// # Safety
-/// As [`across`].
+/// The memory behind `target` must be live, and the first `held` bytes of `bounce` must be pending.
 unsafe fn emptied(target: &mut Target, bounce: &[u8], held: &mut usize) -> Option<usize> {
-    // SAFETY: `held` bytes lie in the bounce buffer; the caller vouches for the target.
+    // SAFETY: `held` is at most the length of `bounce`, and the memory behind `target` is live
+    // (this function's contract).
     match unsafe { target.drain(bounce.as_ptr(), *held) } {
         Step::Done(_) => Some(std::mem::take(held)),
         Step::Pending => None,
@@ -117,17 +124,19 @@ mod tests {
     use super::*;
     use towpath_base::transfer::{Drain, Fill};
 
-    /// Yields and takes every other byte, yields three at a call.
+    /// A layout of every other byte; yields at most three bytes per call.
     struct Sparse {
         at: *mut u8,
     }
 
-    // SAFETY: the tests make it over enough memory.
+    // SAFETY: `carry` makes it over 20 bytes and moves at most 10, so that every access is inside
+    // them.
     unsafe impl Fill for Sparse {
         unsafe fn fill(&mut self, into: *mut u8, capacity: usize) -> Step {
             let step = capacity.min(3);
             for index in 0..step {
-                // SAFETY: as above; `into` is lent.
+                // SAFETY: `at` has room for the rest of the 10 bytes in steps of two, and `into`
+                // for `capacity`.
                 unsafe { *into.add(index) = *self.at.add(2 * index) };
             }
             self.at = self.at.wrapping_add(2 * step);
@@ -135,11 +144,13 @@ mod tests {
         }
     }
 
-    // SAFETY: as above.
+    // SAFETY: `carry` makes it over 20 bytes and moves at most 10, so that every access is inside
+    // them.
     unsafe impl Drain for Sparse {
         unsafe fn drain(&mut self, from: *const u8, length: usize) -> Step {
             for index in 0..length {
-                // SAFETY: as above; `from` is lent.
+                // SAFETY: `at` has room for the rest of the 10 bytes in steps of two, and `from`
+                // has `length`.
                 unsafe { *self.at.add(2 * index) = *from.add(index) };
             }
             self.at = self.at.wrapping_add(2 * length);
@@ -147,7 +158,8 @@ mod tests {
         }
     }
 
-    /// Carries 10 bytes from a row or a sparse layout to another, with room for `room` of them.
+    /// Moves 10 bytes between contiguous or sparse layouts, into a target with room for `room`
+    /// bytes.
     fn carry(sparse_from: bool, sparse_to: bool, room: usize) -> Vec<u8> {
         let mut from: Vec<u8> = (1..=20).collect();
         let mut to = vec![0u8; 20];
@@ -161,7 +173,8 @@ mod tests {
         };
         let (mut bounce, mut held) = ([0u8; 4], 0);
         while target.length() > 0 {
-            // SAFETY: `from` and `to` outlive both and have 10 bytes in either layout.
+            // SAFETY: `from` and `to` outlive both and hold 10 bytes in either layout; `held`
+            // starts at 0.
             match unsafe { across(&mut source, &mut target, &mut bounce, &mut held) } {
                 Some(0) | None => break,
                 Some(_) => {}
@@ -190,7 +203,8 @@ mod tests {
         let from: Vec<u8> = (1..=SHORT_BYTES as u8).collect();
         for length in 0..=SHORT_BYTES {
             let mut to = [0u8; SHORT_BYTES + 1];
-            // SAFETY: both rows are long enough.
+            // SAFETY: `from` has `SHORT_BYTES` bytes and `to` one more; `length` is at most
+            // `SHORT_BYTES`.
             unsafe { short(from.as_ptr(), to.as_mut_ptr(), length) };
             assert_eq!(to[..length], from[..length]);
             assert!(to[length..].iter().all(|byte| *byte == 0), "length {length} wrote too far");

@@ -1,40 +1,40 @@
-//! Why a wire could not be set up.
+//! Errors of setting up a wire.
 
 use towpath_machine::memory::Shortage;
 
-/// Errors of setting up wires. Running wires answer [`NoResource`](crate::NoResource) or nothing at
-/// all.
+/// Errors of setting up wires. A running wire returns [`NoResource`](crate::NoResource) or no error
+/// at all.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// The number of ranks of this host does not fit the segment's layout.
+    /// The host has more ranks than the segment's layout can hold.
     #[error(
         "{ranks} ranks on one host are more than the {limit} that the shared-memory segment can hold; spread the job over more hosts."
     )]
     TooManyRanks {
-        /// How many were wanted.
+        /// Ranks of the host.
         ranks: usize,
-        /// How many the layout holds.
+        /// Ranks that the layout can hold.
         limit: usize,
     },
-    /// Rank outside the segment.
+    /// The local rank is not in the segment.
     #[error(
         "local rank {rank} does not exist among {ranks} ranks of this host; the launcher's numbers contradict each other."
     )]
     NoSuchRank {
-        /// The rank.
+        /// The local rank.
         rank: usize,
-        /// How many ranks the segment has.
+        /// Ranks of the segment.
         ranks: usize,
     },
-    /// A setting of a transport makes no sense; the sentence says which one.
+    /// A setting of a transport is invalid; the text says which one and why.
     #[error("{0}")]
     Setting(String),
     /// The network cannot be used.
     #[error("The network between hosts cannot be used: the system refuses to {action} ({detail}).")]
     Network {
-        /// What was tried.
+        /// The operation that failed.
         action: &'static str,
-        /// What the system said.
+        /// The system's error message.
         detail: String,
     },
     /// libfabric cannot be used.
@@ -46,7 +46,7 @@ pub enum Error {
 }
 
 impl Error {
-    /// The system has refused something on the network.
+    /// Wraps the error of a failed system call on the network.
     pub fn network(action: &'static str, refusal: &std::io::Error) -> Error {
         Error::Network { action, detail: refusal.to_string() }
     }

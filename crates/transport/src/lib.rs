@@ -1,14 +1,15 @@
-//! The contract of all wires: they move headers and bytes between processes and know no tag,
-//! communicator, datatype or collective. Each wire is a crate of its own, and `wires` joins them.
+//! The transport interface: wires move headers and bytes between processes and know no tag,
+//! communicator, datatype or collective. Each wire is a crate of its own, and `wires` combines
+//! them.
 //!
-//! Every wire implements [`Wire`]: *short* (a message that fits beside its header), *copied* (the
-//! wire lends a slot, the caller fills it), and *regions* (a large message is published by its
-//! sender and pulled by its receiver). Back-pressure is a return value, [`NoResource`]: the caller
-//! queues and tries again after progress.
+//! Every wire implements [`Wire`], with three ways to send: *short* (the payload fits next to the
+//! header), *copied* (the wire lends a slot and the caller fills it), and *regions* (the sender
+//! publishes a large message and the receiver pulls it). Back-pressure is a return value,
+//! [`NoResource`]: the caller queues the message and tries again after progress.
 //!
-//! Order: messages and publications from one process to another arrive in the order of the calls,
-//! whatever way their payload takes. Nothing here blocks, but for the moment in which a sender
-//! copies the rest of a message ([`Sink::arriving`], [`Wire::sift`]).
+//! Ordering: messages and announcements of regions from one process to another arrive in the order
+//! of the calls, whichever way their payload takes. Nothing here blocks, except for the moment in
+//! which a sender copies the rest of a message ([`Sink::arriving`], [`Wire::sift`]).
 
 #![deny(missing_docs)]
 
@@ -30,11 +31,11 @@ pub use section::Section;
 use towpath_base::ids::PeerIndex;
 use towpath_base::transfer::{Source, Target};
 
-/// What travels in front of every message; the wire carries it unread.
+/// The header of every message; opaque to the wire.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(C)]
 pub struct Header {
-    /// Which of the engine's protocols the message belongs to; 255 is for the wires themselves.
+    /// Which of the engine's protocols the message belongs to; 255 is reserved for the wires.
     pub protocol: u8,
     /// Sixteen bytes for the engine (context; tag and rank).
     pub words: [u64; 2],
@@ -44,63 +45,63 @@ pub struct Header {
 pub const SHORT_BYTES: usize = 40;
 
 /// The wire has no room now. The caller keeps the message and tries again after [`Wire::progress`]
-/// did something.
+/// has returned true.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("the wire has no room for another message to this peer now")]
 pub struct NoResource;
 
-/// Names a published region towards its receiver: travels inside the engine's announcement (16
-/// bytes).
+/// Names a published region to its receiver. The engine's announcement carries it (16 bytes).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[repr(C)]
 pub struct RegionKey(pub [u64; 2]);
 
-/// Where arrivals and completions go. The engine implements it; calls come from inside
-/// [`Wire::progress`] only.
+/// What a wire reports arrivals and completions to. The engine implements it; a wire calls it from
+/// inside [`Wire::progress`] only.
 pub trait Sink {
-    /// A message arrived. `payload` is valid for `length` bytes during the call only.
+    /// A message has arrived. `payload` is valid for `length` bytes during the call only.
     ///
     /// # Safety contract
     /// The wire guarantees that `payload` is readable for `length` bytes.
     fn arrived(&mut self, from: PeerIndex, header: &Header, payload: *const u8, length: usize);
-    /// As [`Sink::arrived`], for a message whose last parts may still be on their way: whoever
-    /// copies part after part is done sooner.
+    /// Like [`Sink::arrived`], for a message whose last parts may still be in flight: a sink that
+    /// copies part by part finishes sooner.
     fn arriving(&mut self, from: PeerIndex, header: &Header, payload: impl Payload) {
         let length = payload.length();
         self.arrived(from, header, payload.whole(), length);
     }
-    /// The receiver has taken everything it wants of the region published with this `token`: the
-    /// memory is free again.
+    /// The receiver has read everything it wants of the region published with this `token`: its
+    /// memory may be reused.
     fn released(&mut self, token: u64);
     /// The pull started with this `token` is complete: all bytes are in the target.
     fn pulled(&mut self, token: u64);
-    /// The peer is gone (process died, connection lost): nothing more will come from it. Regions
-    /// published to it and pulls from it end with this report; none of their own follows.
+    /// The peer is gone (process died, connection lost): nothing more will come from it. This
+    /// report ends regions published to it and pulls from it; they get no report of their own.
     fn lost(&mut self, peer: PeerIndex);
-    /// As [`Sink::lost`], for a peer that has left MPI in order: it owes nobody a message.
+    /// Like [`Sink::lost`], for a peer that has left MPI properly, after all its messages.
     fn left(&mut self, peer: PeerIndex) {
         self.lost(peer);
     }
 }
 
-/// What whoever is offered a message by [`Wire::sift`] does with it.
+/// What the callback of [`Wire::sift`] does with a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Choice {
-    /// Leaves it where it is, with all that comes behind it from this peer.
+    /// Leaves it queued, along with all later messages of this peer.
     Leave,
     /// Has taken it and wants the next one of the same peer too.
     More,
-    /// Has taken it and expects nothing else of this peer.
+    /// Has taken it and expects nothing else from this peer.
     Enough,
-    /// Has taken it and expects nothing else of anybody.
+    /// Has taken it and expects nothing else from any peer.
     Done,
 }
 
 /// One kind of wire, or the table of all wires of the process.
 ///
-/// Generic code takes `W: Wire`; there is no `dyn Wire`, so the small path stays one inlined path.
+/// Generic code takes `W: Wire`. There is no `dyn Wire`, so that the path of small messages can be
+/// inlined completely.
 pub trait Wire {
-    /// What this process is called.
+    /// The index of this process.
     fn own(&self) -> PeerIndex;
 
     /// Sends a message of at most [`SHORT_BYTES`] bytes.
@@ -115,12 +116,12 @@ pub trait Wire {
         length: usize,
     ) -> Result<(), NoResource>;
 
-    /// Largest message that [`Wire::copied`] takes towards this peer, in bytes (grows when the pair
-    /// becomes hot, falls when its ring is taken back).
+    /// Largest message that [`Wire::copied`] accepts for this peer, in bytes. It grows when the
+    /// pair becomes hot and falls when the ring is revoked.
     fn copied_limit(&self, to: PeerIndex) -> usize;
 
-    /// Lends a slot of `length` bytes (at most [`Wire::copied_limit`], more is refused) to `fill`,
-    /// then sends it. The limit may fall at any call: whoever is refused asks for it again.
+    /// Lends a slot of `length` bytes to `fill`, then sends it. More than [`Wire::copied_limit`] is
+    /// refused. The limit may fall at any call: a caller that is refused must read it again.
     fn copied(
         &mut self,
         to: PeerIndex,
@@ -129,15 +130,15 @@ pub trait Wire {
         fill: impl FnOnce(*mut u8),
     ) -> Result<(), NoResource>;
 
-    /// Largest message that [`Wire::copied_row`] takes towards this peer, at least
-    /// [`Wire::copied_limit`]. What is longer than that one may be refused at any time, though
-    /// nothing else is under way.
+    /// Largest message that [`Wire::copied_row`] accepts for this peer, at least
+    /// [`Wire::copied_limit`]. A message longer than that limit may be refused at any time, even
+    /// when nothing else is in flight.
     fn copied_row_limit(&self, to: PeerIndex) -> usize {
         self.copied_limit(to)
     }
 
-    /// As [`Wire::copied`], for a message of at most [`Wire::copied_row_limit`] bytes that lies in
-    /// a row: the wire may let its receiver begin before all is copied.
+    /// Like [`Wire::copied`], for a contiguous message of at most [`Wire::copied_row_limit`] bytes:
+    /// the wire may let the receiver start before everything is copied.
     ///
     /// # Safety
     /// `payload` must be readable for `length` bytes.
@@ -149,43 +150,44 @@ pub trait Wire {
         payload: *const u8,
         length: usize,
     ) -> Result<(), NoResource> {
-        // SAFETY: the wire lends `length` bytes; the caller vouches for the payload.
+        // SAFETY: `payload` is readable for `length` bytes (this function's contract), and the wire
+        // lends a slot of `length` bytes.
         self.copied(to, header, length, |slot| unsafe { std::ptr::copy_nonoverlapping(payload, slot, length) })
     }
 
-    /// Makes the bytes of `source` available to one receiver, without sending anything. The key
-    /// travels in the engine's own announcement. [`Sink::released`] reports `token` when the
-    /// receiver is done.
+    /// Makes the bytes of `source` available to one receiver, without sending anything. The
+    /// engine's own announcement carries the key. [`Sink::released`] reports `token` when the
+    /// receiver has finished.
     ///
     /// # Safety
     /// The memory behind `source` must live until `released`, or until [`Wire::withdraw`].
     unsafe fn publish(&mut self, to: PeerIndex, token: u64, source: Source) -> RegionKey;
 
-    /// Takes a publication back; false when the receiver has begun to pull it (then `released` will
-    /// come).
+    /// Withdraws a publication; false if the receiver has started to pull it (then `released` will
+    /// follow).
     fn withdraw(&mut self, to: PeerIndex, key: RegionKey) -> bool;
 
-    /// Brings the first `target.length()` bytes of a region that the peer published (fewer than its
-    /// length: the rest is not wanted). [`Sink::pulled`] reports `token`. A target of length 0 only
-    /// releases the region. Never refused: what cannot start now is queued inside.
+    /// Fetches the first `target.length()` bytes of a region that the peer published; it releases
+    /// the rest unread. [`Sink::pulled`] reports `token`. A target of length 0 only releases the
+    /// region. Never refused: the wire queues what it cannot start now.
     ///
     /// # Safety
     /// The memory behind `target` must live until `pulled`.
     unsafe fn pull(&mut self, from: PeerIndex, key: RegionKey, token: u64, target: Target);
 
-    /// Offers the first message of every peer, as far as it can be seen without moving anything
-    /// else, to `take`; a payload is valid during the call only. Does nothing but what the choices
-    /// ask for. True when there may be something that only [`Wire::progress`] sees.
+    /// Offers the first message of every peer to `take`, as far as it is visible without any other
+    /// progress. A payload is valid during the call only. Does nothing else than the choices ask
+    /// for. True if there may be something that only [`Wire::progress`] finds.
     fn sift(&mut self, take: impl FnMut(PeerIndex, &Header, *const u8, usize) -> Choice) -> bool {
         let _ = take;
         true
     }
 
-    /// Moves everything that can move and reports it. True when anything happened (arrival,
-    /// completion, a queued transfer went a step): callers spin on false.
+    /// Moves everything that can move and reports it. True if anything happened (an arrival, a
+    /// completion, a step of a queued transfer): callers spin on false.
     fn progress(&mut self, sink: &mut impl Sink) -> bool;
 
-    /// True while this side still owes something (publications not released, pulls under way,
-    /// entries not sent): `MPI_Finalize` makes progress until it is false.
+    /// True while this side has pending work (regions not released, pulls in flight, messages not
+    /// sent): `MPI_Finalize` makes progress until it is false.
     fn busy(&self) -> bool;
 }

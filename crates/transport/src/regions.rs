@@ -1,22 +1,22 @@
-//! The table of regions that this process has published and nobody has begun to pull.
+//! The table of regions that this process has published and that no peer has started to pull.
 //!
-//! A key is an index and a generation, so a key of a region that was withdrawn or pulled never
-//! names a later one.
+//! A key consists of an index and a generation. So the key of a region that was withdrawn or pulled
+//! never names a later region (until the generation wraps after 2^32 uses of the index).
 
 use towpath_base::transfer::Source;
 
 /// A published region.
 pub struct Published {
-    /// Who may pull it, by the number that the wire has for it.
+    /// The peer that may pull it, by the wire's own index.
     pub to: u32,
-    /// The publisher's name for it.
+    /// The publisher's token for it, as in [`Sink::released`](crate::Sink::released).
     pub token: u64,
-    /// Its bytes.
+    /// Where its bytes come from.
     pub source: Source,
 }
 
 #[derive(Default)]
-struct Place {
+struct RegionSlot {
     generation: u32,
     region: Option<Published>,
 }
@@ -24,15 +24,15 @@ struct Place {
 /// All published regions of one wire.
 #[derive(Default)]
 pub struct Regions {
-    places: Vec<Place>,
+    places: Vec<RegionSlot>,
     free: Vec<u32>,
 }
 
 impl Regions {
-    /// Enters a region: its name.
+    /// Adds a region and returns its name.
     pub fn publish(&mut self, region: Published) -> u64 {
         let index = self.free.pop().unwrap_or_else(|| {
-            self.places.push(Place::default());
+            self.places.push(RegionSlot::default());
             self.places.len() as u32 - 1
         });
         let place = &mut self.places[index as usize];
@@ -40,13 +40,13 @@ impl Regions {
         u64::from(index) | u64::from(place.generation) << 32
     }
 
-    /// Whether the key names a region, and one for this receiver.
+    /// True if `name` is a published region that `receiver` may pull.
     pub fn is_for(&self, name: u64, receiver: u32) -> bool {
         let place = self.places.get(name as u32 as usize).filter(|place| place.generation == (name >> 32) as u32);
         place.and_then(|place| place.region.as_ref()).is_some_and(|region| region.to == receiver)
     }
 
-    /// Takes a region out; `None` when the key names none any more.
+    /// Removes a region and returns it; `None` if `name` does not name one any more.
     pub fn take(&mut self, name: u64) -> Option<Published> {
         let index = name as u32;
         let place = self.places.get_mut(index as usize).filter(|place| place.generation == (name >> 32) as u32)?;
@@ -56,9 +56,9 @@ impl Regions {
         Some(region)
     }
 
-    /// Takes out everything published to one peer.
+    /// Removes all regions published to one peer.
     pub fn take_all_of(&mut self, peer: u32) -> Vec<Published> {
-        let named = |place: &Place| place.region.as_ref().is_some_and(|region| region.to == peer);
+        let named = |place: &RegionSlot| place.region.as_ref().is_some_and(|region| region.to == peer);
         let names: Vec<u64> = (0u64..)
             .zip(&self.places)
             .filter(|(_, place)| named(place))
@@ -67,7 +67,7 @@ impl Regions {
         names.into_iter().filter_map(|name| self.take(name)).collect()
     }
 
-    /// True when nothing is published.
+    /// True if nothing is published.
     pub fn is_empty(&self) -> bool {
         self.free.len() == self.places.len()
     }

@@ -1,17 +1,17 @@
-//! How a receiver's memory is divided among its senders, for whoever shows it.
+//! How a receiver's memory is divided among its senders, for diagnostics.
 
 use towpath_base::ids::PeerIndex;
 
-/// What a receiver has, or has granted, for one sender beside the header slot that everybody has.
+/// What a receiver has granted to one sender in addition to the header slot that every sender has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Section {
     /// The sender.
     pub from: PeerIndex,
-    /// Bytes of its ring in the receiver's area; 0: it has none.
+    /// Size of its ring in the receiver's area in bytes; 0 if it has no ring.
     pub bytes: usize,
-    /// Largest message that it may copy at once, in bytes.
+    /// Largest message in bytes that it may send through the ring in one copy.
     pub largest_message: usize,
-    /// The weight with which live topologies declare the pair; `None` for a pair that was only seen
-    /// to be busy.
+    /// The pair's weight in the live topologies; `None` if no topology declares the pair and it has
+    /// a ring only because it is busy.
     pub weight: Option<u64>,
 }

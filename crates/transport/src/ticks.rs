@@ -1,13 +1,13 @@
-//! The processor's own clock, for copies that are timed where they are used.
+//! The processor's time-stamp counter, for timing copies on the path where they happen.
 
-/// Ticks of a steady clock; 0 where the processor has none that is cheap to read.
+/// Ticks of a monotonic clock; 0 on processors without a cheap one.
 #[cfg(target_arch = "x86_64")]
 pub fn ticks() -> u64 {
-    // SAFETY: every processor of this architecture counts.
+    // SAFETY: every x86-64 processor has `rdtsc`, and it accesses no memory.
     unsafe { std::arch::x86_64::_rdtsc() }
 }
 
-/// As on x86-64.
+/// Ticks of a monotonic clock; always 0 on this architecture.
 #[cfg(not(target_arch = "x86_64"))]
 pub fn ticks() -> u64 {
     0

@@ -1,9 +1,9 @@
-//! The state of the machine: how long a cache line takes from core to core.
+//! Measures the state of the machine: the latency of a cache line from core to core.
 //!
-//! Two pinned threads answer each other: over one line that both write (it moves once for each
-//! answer), and over one line for each direction (it moves twice: the writer takes it back, the
-//! reader fetches it; every ring works like that). Comparisons of speed print these figures before
-//! and after, because a virtual machine's cores may move nearer or farther at any time.
+//! Two pinned threads answer each other, over one line that both write (it moves once per answer),
+//! and over one line for each direction (it moves twice: the writer takes it back, the reader
+//! fetches it, as in every ring). Speed comparisons print these figures before and after, because a
+//! virtual machine's cores may move closer together or farther apart at any time.
 
 use std::sync::Barrier;
 use std::time::Instant;
@@ -29,7 +29,7 @@ fn wait_for(line: &Line, value: u64) {
     }
 }
 
-/// Nanoseconds one way, median of the blocks; odd values go there, even ones back.
+/// Nanoseconds one way, median of the blocks. Odd values are requests, even ones are answers.
 fn measure(there: &Line, back: &Line) -> f64 {
     let both_run = Barrier::new(2);
     std::thread::scope(|scope| {

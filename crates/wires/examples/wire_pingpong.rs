@@ -1,7 +1,7 @@
 //! Speed of the shared-memory wire between two pinned processes: half round trip, and rate with 64
-//! messages under way.
+//! messages in flight.
 //!
-//! `cargo run --release -p towpath-transport --example wire_pingpong [bytes ...]`
+//! `cargo run --release -p towpath-wires --example wire_pingpong [bytes ...]`
 
 use std::os::fd::{AsRawFd, OwnedFd};
 use std::time::Instant;
@@ -19,7 +19,7 @@ const MESSAGE: u8 = 1;
 const ANNOUNCEMENT: u8 = 2;
 const WINDOW: usize = 64;
 
-/// One side: a wire, a buffer, and what has happened.
+/// One side: a wire, a buffer, and the events so far.
 struct Side {
     wires: Wires,
     other: PeerIndex,
@@ -36,11 +36,12 @@ struct Events {
 impl Sink for Events {
     fn arrived(&mut self, _from: PeerIndex, header: &Header, payload: *const u8, length: usize) {
         if header.protocol == MESSAGE {
-            // SAFETY: the wire lends `length` bytes, the buffer is as long as the longest message.
+            // SAFETY: `payload` is readable for `length` bytes, and the buffer is as long as the
+            // longest message.
             unsafe { std::ptr::copy_nonoverlapping(payload, self.buffer.as_mut_ptr(), length) };
             self.arrived += 1;
         } else {
-            // SAFETY: an announcement carries a key and a length.
+            // SAFETY: the payload of an announcement is a key and a length, three words.
             self.announced.push(unsafe { payload.cast::<[u64; 3]>().read_unaligned() });
         }
     }
@@ -80,7 +81,7 @@ impl Side {
     fn try_send(&mut self, content: &[u8]) -> bool {
         let (to, length) = (self.other, content.len());
         let header = Header { protocol: MESSAGE, words: [length as u64, 0] };
-        // SAFETY: the content lives until the wire has released it.
+        // SAFETY: `content` stays valid until the wire has released it.
         unsafe {
             if length <= SHORT_BYTES {
                 return self.wires.short(to, &header, content.as_ptr(), length).is_ok();
@@ -142,7 +143,7 @@ fn run(file: &OwnedFd, own: usize, sizes: &[usize]) {
     side.drain();
 }
 
-/// Nanoseconds.
+/// Half round trip in nanoseconds.
 fn half_round_trip(side: &mut Side, own: usize, content: &[u8], rounds: usize) -> f64 {
     let begin = Instant::now();
     for _ in 0..rounds {
@@ -157,7 +158,7 @@ fn half_round_trip(side: &mut Side, own: usize, content: &[u8], rounds: usize) -
     begin.elapsed().as_nanos() as f64 / (2 * rounds) as f64
 }
 
-/// Nanoseconds a message, one way, acknowledged after each window.
+/// Nanoseconds per message in one direction, with an acknowledgement after each window.
 fn stream(side: &mut Side, own: usize, content: &[u8], windows: usize) -> f64 {
     let begin = Instant::now();
     for _ in 0..windows {

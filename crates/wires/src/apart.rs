@@ -1,35 +1,35 @@
-//! What two wires to the same peer have to do with each other. Regions that a connection carries
-//! are asked for by a frame, which is there sooner than what goes through the connection; and a
-//! peer is lost when both wires have let go of its memory.
+//! Coordination of the two wires, CLIC and TCP, to the same peer. Regions that are sent over TCP
+//! are requested by a CLIC message, which arrives sooner than one over the connection. A peer is
+//! reported lost only when both wires no longer access its memory.
 
 use towpath_base::ids::PeerIndex;
 
 use super::Route;
 use towpath_clic_wire::Clic;
-use towpath_tcp::{ASK_BYTES, Ask};
+use towpath_tcp::{ASK_BYTES, PullRequest};
 use towpath_transport::{Header, Sink};
 
-/// The protocol of such messages.
+/// The protocol number of these requests.
 const ASK: u8 = u8::MAX;
 
-/// Asks the peer at this place for a region; false when no frame goes out now.
-pub(super) fn ask(clic: &mut Clic, place: u32, ask: &Ask) -> bool {
+/// Requests a region from the peer at index `place`; false if no frame can be sent now.
+pub(super) fn ask(clic: &mut Clic, place: u32, ask: &PullRequest) -> bool {
     let (header, bytes) = (Header { protocol: ASK, words: [0; 2] }, ask.to_bytes());
     let fill = |into: *mut u8| {
-        // SAFETY: the wire has room for so many bytes.
+        // SAFETY: `into` has room for `bytes.len()` bytes, the length that `copied` is called with.
         unsafe { into.copy_from_nonoverlapping(bytes.as_ptr(), bytes.len()) };
     };
     clic.copied(place as usize, &header, bytes.len(), fill).is_ok()
 }
 
-/// Hands on what a wire reports, but for what the engine does not hear, or not yet: that a peer
-/// asks for a region, and the loss of peers that another wire leads to as well. As long as that one
-/// may still write to their targets or take from their regions, nobody may hear of it.
+/// Forwards what a wire reports, except what the engine must not receive, or not yet: requests of
+/// peers for a region, and the loss of peers that another wire reaches too. As long as that wire
+/// may still write to their targets or read from their regions, the loss must not be reported.
 pub(super) struct Apart<'a, S> {
     pub(super) sink: &'a mut S,
     pub(super) routes: &'a [Route],
     pub(super) parting: &'a mut Vec<PeerIndex>,
-    pub(super) asked: &'a mut Vec<(PeerIndex, Ask)>,
+    pub(super) asked: &'a mut Vec<(PeerIndex, PullRequest)>,
 }
 
 impl<S: Sink> Sink for Apart<'_, S> {
@@ -39,9 +39,9 @@ impl<S: Sink> Sink for Apart<'_, S> {
             return self.sink.arrived(from, header, payload, length);
         }
         if length == ASK_BYTES {
-            // SAFETY: the wire lends so many bytes.
+            // SAFETY: `payload` is readable for `length` bytes, which is `ASK_BYTES`.
             let bytes = unsafe { payload.cast::<[u8; ASK_BYTES]>().read_unaligned() };
-            self.asked.extend(Ask::of(&bytes).map(|ask| (from, ask)));
+            self.asked.extend(PullRequest::of(&bytes).map(|ask| (from, ask)));
         }
     }
     fn released(&mut self, token: u64) {

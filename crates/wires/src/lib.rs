@@ -1,4 +1,5 @@
-//! The table of all wires of a process: which peer is reached how. It is itself a [`Wire`].
+//! The table of all wires of a process, which routes each peer to its transport. It is a [`Wire`]
+//! itself.
 
 mod apart;
 
@@ -13,21 +14,22 @@ use towpath_shm::board::Board;
 use towpath_shm::loopback::Loopback;
 use towpath_shm::{Segment, Settings, Shm};
 use towpath_strict::{self as strict, Strict};
-use towpath_tcp::{self as tcp, Ask, Tcp};
+use towpath_tcp::{self as tcp, PullRequest, Tcp};
 use towpath_transport::error::Error;
 use towpath_transport::{Choice, Header, NoResource, RegionKey, Section, Sink, Wire, copy};
 
-/// Looks at connections in a row that find nothing, before they become rare where messages may come
-/// by another way too: each costs a system call, which takes longer than a message in shared
-/// memory.
+/// Consecutive polls of TCP and libfabric that find nothing before these polls become rare, if
+/// messages may also arrive by another wire. Each poll costs a system call, which takes longer than
+/// a message in shared memory.
 const LOOKS_IN_VAIN: u32 = 64;
-/// How rare: so many rounds of progress are made without one.
+/// Rounds of progress without such a poll once they are rare.
 const PASSES: u32 = 7;
 
 /// How a peer is reached.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Route {
-    /// Not at all: the peer was never named. What goes there is lost, as the peer is.
+    /// Unreachable: the peer was never named. It counts as lost, and everything sent to it is
+    /// dropped.
     None,
     Loopback,
     Shm {
@@ -36,12 +38,12 @@ enum Route {
     Strict {
         rank: u32,
     },
-    /// On another host, by a connection.
+    /// On another host, over TCP.
     Tcp {
         place: u32,
     },
-    /// On another host, by frames. Its place among those with connections, where it has one, and
-    /// whether large messages go by it.
+    /// On another host, over CLIC. `line` is its index in the TCP wire, if there is a connection as
+    /// well; `streams` is true if large messages use that connection.
     Clic {
         place: u32,
         line: Option<u32>,
@@ -58,23 +60,23 @@ pub struct Wires {
     routes: Vec<Route>,
     loopback: Loopback,
     shm: Shm,
-    /// In the strict mode, what leads to the other processes in the place of `shm`.
+    /// In the strict mode, replaces `shm` for the other processes of this host.
     strict: Option<Box<Strict>>,
-    /// What leads to processes of other hosts.
+    /// The wires to processes of other hosts.
     tcp: Option<Box<Tcp>>,
     clic: Option<Box<Clic>>,
     ofi: Option<Box<Ofi>>,
-    /// What peers have asked for by frames, of what connections carry.
-    asked: Vec<(PeerIndex, Ask)>,
-    /// There is one of these: they have to be looked at as well.
+    /// Regions of TCP that peers have requested by CLIC messages.
+    asked: Vec<(PeerIndex, PullRequest)>,
+    /// True if there is any of these wires, so that they must be polled too.
     further: bool,
-    /// How many times `tcp` and `ofi` are passed over before they are looked at again.
+    /// How many more times `tcp` and `ofi` are skipped before they are polled again.
     pass: u32,
-    /// Looks at `tcp` and `ofi` in a row that found nothing.
+    /// Consecutive polls of `tcp` and `ofi` that found nothing.
     vain: u32,
-    /// Peers by frames that one of their two wires has lost.
+    /// Peers with CLIC and TCP that one of the two wires has lost.
     parting: Vec<PeerIndex>,
-    /// Peers without a route that something was for: lost, which nobody has been told yet.
+    /// Peers without a route to which something was sent; their loss is still to be reported.
     unreachable: Vec<PeerIndex>,
 }
 
@@ -85,17 +87,17 @@ impl Wires {
         Wires::with_settings(segment, Settings::default())
     }
 
-    /// As [`Wires::single_host`] with chosen settings.
+    /// Like [`Wires::single_host`], with the given settings.
     pub fn with_settings(segment: Segment, settings: Settings) -> Wires {
         let everybody = (0..segment.ranks() as u32).map(PeerIndex).collect();
         Wires::of_host(segment, everybody, settings)
     }
 
-    /// The wires to the processes of this host alone: `near` are the peers with the local ranks 0,
-    /// 1, ...
+    /// The wires to the processes of this host only. `near` holds the peers with local ranks 0, 1,
+    /// ...
     ///
     /// # Panics
-    /// When there are not as many peers as the segment has ranks.
+    /// If the number of peers is not the number of ranks in the segment.
     pub fn of_host(segment: Segment, near: Vec<PeerIndex>, settings: Settings) -> Wires {
         let own = segment.own_rank();
         let mut wires = Wires {
@@ -119,7 +121,7 @@ impl Wires {
         wires
     }
 
-    /// From now on this peer is reached so.
+    /// Sets the route to a peer.
     fn lead(&mut self, peer: PeerIndex, route: Route) {
         if self.routes.len() <= peer.slot() {
             self.routes.resize(peer.slot() + 1, Route::None);
@@ -127,7 +129,7 @@ impl Wires {
         self.routes[peer.slot()] = route;
     }
 
-    /// As [`Wires::of_host`], by the strict mode.
+    /// Like [`Wires::of_host`], with the strict mode.
     fn strict_of_host(segment: Segment, near: Vec<PeerIndex>, settings: &strict::Settings) -> Result<Wires, Error> {
         let mut wires = Wires::of_host(segment.clone(), near.clone(), Settings::default());
         wires.strict = Some(Box::new(Strict::new(segment, near, settings)?));
@@ -140,13 +142,13 @@ impl Wires {
         Ok(wires)
     }
 
-    /// As [`Wires::single_host`], by the strict mode.
+    /// Like [`Wires::single_host`], with the strict mode.
     pub fn strict(segment: Segment, settings: &strict::Settings) -> Result<Wires, Error> {
         let everybody = (0..segment.ranks() as u32).map(PeerIndex).collect();
         Wires::strict_of_host(segment, everybody, settings)
     }
 
-    /// As [`Wires::of_host`], by the channel that the environment asks for.
+    /// Like [`Wires::of_host`], with the channel that the environment selects.
     pub fn chosen(segment: Segment, near: Vec<PeerIndex>) -> Result<Wires, Error> {
         match strict::chosen()? {
             Some(settings) => Wires::strict_of_host(segment, near, &settings),
@@ -154,12 +156,12 @@ impl Wires {
         }
     }
 
-    /// What copies from strides to strides; see [`Shm::set_across`].
+    /// Sets the function that copies between strided layouts; see [`Shm::set_across`].
     pub fn set_across(&mut self, across: CopyAcross) {
         self.shm.set_across(across);
     }
 
-    /// These wires, and others to processes of other hosts.
+    /// Adds a TCP wire to processes of other hosts.
     pub fn with_tcp(mut self, tcp: Tcp) -> Wires {
         for (place, peer) in (0..).zip(tcp.reached()) {
             self.lead(peer, Route::Tcp { place });
@@ -169,9 +171,9 @@ impl Wires {
         self
     }
 
-    /// These wires, and others to processes of other hosts that frames reach. Comes after
-    /// [`Wires::with_tcp`], which may lead to the same processes: small messages go by frames then,
-    /// large ones too unless `streams` says that connections are better for them.
+    /// Adds a CLIC wire to processes of other hosts. Must follow [`Wires::with_tcp`], which may
+    /// reach the same processes: small messages then use CLIC, and large ones too unless `streams`
+    /// returns true for the peer.
     pub fn with_clic(mut self, clic: Clic, streams: impl Fn(PeerIndex) -> bool) -> Wires {
         for (place, peer) in (0..).zip(clic.reached()) {
             let line = match self.routes.get(peer.slot()) {
@@ -185,27 +187,27 @@ impl Wires {
         self
     }
 
-    /// The wire of frames to other hosts, where there is one.
+    /// The CLIC wire, if there is one.
     pub fn clic(&self) -> Option<&Clic> {
         self.clic.as_deref()
     }
 
-    /// The same, to send to groups.
+    /// The CLIC wire, if there is one, for sending to groups.
     pub fn clic_mut(&mut self) -> Option<&mut Clic> {
         self.clic.as_deref_mut()
     }
 
-    /// Whether large messages to a peer that frames reach go by a connection.
+    /// True if large messages to a peer that CLIC reaches are sent over TCP.
     pub fn streams(&self, peer: PeerIndex) -> bool {
         matches!(self.route(peer), Route::Clic { streams: true, .. })
     }
 
-    /// The wire to other hosts, where there is one.
+    /// The TCP wire, if there is one.
     pub fn tcp(&self) -> Option<&Tcp> {
         self.tcp.as_deref()
     }
 
-    /// These wires, and others to processes of other hosts over libfabric.
+    /// Adds a libfabric wire to processes of other hosts.
     pub fn with_ofi(mut self, ofi: Ofi) -> Wires {
         for (place, peer) in (0..).zip(ofi.reached()) {
             self.lead(peer, Route::Ofi { place });
@@ -215,8 +217,8 @@ impl Wires {
         self
     }
 
-    /// Tells the processes of other hosts that this one leaves; then [`Wire::busy`] until they
-    /// leave too. Nothing may be sent afterwards.
+    /// Tells the processes of other hosts that this one leaves. [`Wire::busy`] is then true until
+    /// they leave too. Nothing may be sent afterwards.
     pub fn leave(&mut self) {
         if let Some(tcp) = &mut self.tcp {
             tcp.leave();
@@ -229,36 +231,42 @@ impl Wires {
         }
     }
 
+    /// The TCP wire.
+    ///
     /// # Panics
-    /// Where no other host belongs to the job: then no route leads to it.
+    /// If there is no TCP wire; then no route leads to it.
     #[inline]
     fn tcp_wire(&mut self) -> &mut Tcp {
         self.tcp.as_mut().expect("a route to another host")
     }
 
+    /// The CLIC wire.
+    ///
     /// # Panics
-    /// Where no host that frames reach belongs to the job: then no route leads to it.
+    /// If there is no CLIC wire; then no route leads to it.
     #[inline]
     fn clic_wire(&mut self) -> &mut Clic {
         self.clic.as_mut().expect("a route by frames")
     }
 
-    /// Gives up what only an orderly end frees, after [`Wires::leave`], when nothing is under way
-    /// any more.
+    /// Frees what only an orderly shutdown can free. Call it after [`Wires::leave`], when nothing
+    /// is in flight any more.
     pub fn close(&mut self) {
         if let Some(ofi) = &mut self.ofi {
             ofi.close();
         }
     }
 
+    /// The libfabric wire.
+    ///
     /// # Panics
-    /// Where no host that libfabric reaches belongs to the job: then no route leads to it.
+    /// If there is no libfabric wire; then no route leads to it.
     #[inline]
     fn ofi_wire(&mut self) -> &mut Ofi {
         self.ofi.as_mut().expect("a route over libfabric")
     }
 
-    /// Gives peers what they have asked for by frames.
+    /// Sends the regions that peers have requested by CLIC messages.
     fn answer_asked(&mut self) {
         for (from, ask) in std::mem::take(&mut self.asked) {
             if let (Route::Clic { line: Some(place), .. }, Some(tcp)) = (self.route(from), &mut self.tcp) {
@@ -268,7 +276,7 @@ impl Wires {
         }
     }
 
-    /// Progress of all wires but the two that every process has.
+    /// Progress of all wires other than shared memory and loopback.
     #[inline(never)]
     fn progress_further(&mut self, sink: &mut impl Sink) -> bool {
         std::mem::take(&mut self.unreachable).into_iter().for_each(|peer| sink.lost(peer));
@@ -311,7 +319,7 @@ impl Wires {
             self.part(sink);
         }
         let others = self.shm.segment().ranks() > 1 || self.clic.is_some();
-        // Not for whoever looks seldom anyway.
+        // Not if TCP is polled rarely anyway.
         let seldom = self.tcp.as_ref().is_some_and(|tcp| tcp.was_late());
         if self.vain > LOOKS_IN_VAIN && others && !seldom {
             self.pass = PASSES;
@@ -319,7 +327,7 @@ impl Wires {
         by_strict | by_clic | by_tcp | by_ofi | by_parting
     }
 
-    /// Takes frames from wherever they may have come; true if there were some, so that there may be
+    /// Takes the frames that have arrived by any means; true if there were some, since there may be
     /// more.
     #[cold]
     fn take_last_frames(&mut self, sink: &mut impl Sink) -> bool {
@@ -330,10 +338,10 @@ impl Wires {
         })
     }
 
-    /// Peers that one of two wires has lost: the other loses them too, and when both have, that is
-    /// reported. The end of a connection is a sure sign that its process has ended, which frames
-    /// never give; but what it has sent by frames is taken before. A peer that has said goodbye by
-    /// a connection may still be about to say so by frames, and is not lost.
+    /// Handles peers that one of two wires has lost: the other wire loses them too, and when both
+    /// have, the loss is reported. The end of a connection proves that the process has ended, which
+    /// CLIC never does; but the frames that it sent before are taken first. A peer that has said
+    /// goodbye over TCP may still be about to do so over CLIC, and is not lost.
     #[cold]
     fn part(&mut self, sink: &mut impl Sink) {
         for peer in std::mem::take(&mut self.parting) {
@@ -349,13 +357,15 @@ impl Wires {
         }
     }
 
-    /// The wire of the strict mode, where it is in use.
+    /// The wire of the strict mode, if it is in use.
     pub fn strictness(&self) -> Option<&Strict> {
         self.strict.as_deref()
     }
 
+    /// The wire of the strict mode.
+    ///
     /// # Panics
-    /// Where the strict mode is not in use: then no route leads to it.
+    /// If the strict mode is not in use; then no route leads to it.
     #[cold]
     fn strict_wire(&mut self) -> &mut Strict {
         self.strict.as_mut().expect("a route of the strict mode")
@@ -366,7 +376,7 @@ impl Wires {
         self.shm.segment()
     }
 
-    /// The process `peer` is gone: see [`Shm::mark_lost`]. [`Sink::lost`] follows at the next
+    /// Marks the process `peer` as dead: see [`Shm::mark_lost`]. [`Sink::lost`] follows at the next
     /// progress.
     pub fn mark_lost(&mut self, peer: PeerIndex) {
         match self.route(peer) {
@@ -384,9 +394,9 @@ impl Wires {
         }
     }
 
-    /// A topology named `key` declares that these peers send to this process, each with a weight:
-    /// those on this host get larger shares of its memory; see [`Shm::declare`] and
-    /// [`Strict::declare`].
+    /// A topology with key `key` declares that these peers send to this process, each with a
+    /// weight. Those on this host get larger shares of the receiver's memory; see [`Shm::declare`]
+    /// and [`Strict::declare`].
     pub fn declare(&mut self, key: u64, sources: &[(PeerIndex, u64)]) {
         let near = sources.iter().filter_map(|&(peer, weight)| Some((self.local_rank(peer)? as usize, weight)));
         let near: Vec<(usize, u64)> = near.collect();
@@ -396,7 +406,7 @@ impl Wires {
         }
     }
 
-    /// The topology named `key` is gone.
+    /// The topology with key `key` no longer exists.
     pub fn undeclare(&mut self, key: u64) {
         match &mut self.strict {
             Some(strict) => strict.undeclare(key),
@@ -404,7 +414,7 @@ impl Wires {
         }
     }
 
-    /// How the own channel in shared memory is laid out; see [`Shm::sections`] and
+    /// The layout of this process's channel in shared memory; see [`Shm::sections`] and
     /// [`Strict::sections`].
     pub fn sections(&self) -> Vec<Section> {
         match &self.strict {
@@ -413,7 +423,8 @@ impl Wires {
         }
     }
 
-    /// True when all that the topology named `key` grants is on its way; needs progress until then.
+    /// True if all grants for the topology with key `key` have been sent. Needs progress until
+    /// then.
     pub fn has_granted(&self, key: u64) -> bool {
         match &self.strict {
             Some(strict) => strict.has_granted(),
@@ -421,17 +432,17 @@ impl Wires {
         }
     }
 
-    /// Makes a board for a team; see [`Shm::make_board`]. `None` too when a member is on another
-    /// host, and in the strict mode, which has no memory beside its budget.
+    /// Makes a board for a team; see [`Shm::make_board`]. Also `None` if a member is on another
+    /// host, and in the strict mode, which has no memory outside its budget.
     pub fn make_board(&mut self, team: &[PeerIndex]) -> Option<usize> {
         let near = self.strict.is_none() && team.iter().all(|&peer| self.local_rank(peer).is_some());
         if near { self.shm.make_board(team.len()) } else { None }
     }
 
-    /// The board at a place that member 0 of the team, who made it, has told.
+    /// Joins the board at a place that member 0 of the team, which made it, has sent.
     ///
     /// # Panics
-    /// When a member of the team is on another host.
+    /// If a member of the team is on another host.
     pub fn join_board(&self, place: usize, team: &[PeerIndex], own: usize) -> Board {
         let member = |&peer| self.local_rank(peer).expect("a board has members on one host");
         self.shm.join_board(place, team.iter().map(member).collect(), own, own == 0)
@@ -451,18 +462,18 @@ impl Wires {
         self.routes.get(peer.slot()).copied().unwrap_or(Route::None)
     }
 
-    /// Something is for a peer without a route: it is dropped, and [`Sink::lost`] follows at the
-    /// next progress.
+    /// Drops a message for a peer without a route. [`Sink::lost`] follows at the next progress.
     #[cold]
     fn drop_for(&mut self, peer: PeerIndex) {
         self.unreachable.push(peer);
         self.further = true;
     }
 
-    /// [`Wire::short`] to a peer that is not reached through the usual shared memory.
+    /// [`Wire::short`] to a peer that is not reached through ordinary shared memory.
     ///
     /// # Safety
-    /// As there.
+    /// `payload` must be readable for `length` bytes, and `length` at most
+    /// [`towpath_transport::SHORT_BYTES`].
     #[inline(never)]
     unsafe fn short_elsewhere(
         &mut self,
@@ -471,7 +482,8 @@ impl Wires {
         payload: *const u8,
         length: usize,
     ) -> Result<(), NoResource> {
-        // SAFETY: handed through.
+        // SAFETY: `payload` is readable for `length` bytes, at most `SHORT_BYTES` (this function's
+        // contract); `slot` has room for `length` bytes.
         unsafe {
             match self.route(to) {
                 Route::Strict { rank } => self.strict_wire().short(rank as usize, header, payload, length),
@@ -503,10 +515,12 @@ impl Wire for Wires {
         length: usize,
     ) -> Result<(), NoResource> {
         if let Route::Shm { rank } = self.route(to) {
-            // SAFETY: handed through.
+            // SAFETY: `payload` is readable for `length` bytes, at most `SHORT_BYTES` (the contract
+            // of `Wire::short`).
             return unsafe { self.shm.short(rank as usize, header, payload, length) };
         }
-        // SAFETY: handed through.
+        // SAFETY: `payload` is readable for `length` bytes, at most `SHORT_BYTES` (the contract of
+        // `Wire::short`).
         unsafe { self.short_elsewhere(to, header, payload, length) }
     }
 
@@ -518,6 +532,7 @@ impl Wire for Wires {
         }
     }
 
+    #[inline]
     fn copied_limit(&self, to: PeerIndex) -> usize {
         match self.route(to) {
             Route::Shm { rank } => self.shm.copied_limit(rank as usize),
@@ -560,19 +575,23 @@ impl Wire for Wires {
         length: usize,
     ) -> Result<(), NoResource> {
         if let Route::Shm { rank } = self.route(to) {
-            // SAFETY: handed through.
+            // SAFETY: `payload` is readable for `length` bytes (the contract of
+            // `Wire::copied_row`).
             return unsafe { self.shm.copied_row(rank as usize, header, payload, length) };
         }
         if let Route::Tcp { place } = self.route(to) {
-            // SAFETY: handed through.
+            // SAFETY: `payload` is readable for `length` bytes (the contract of
+            // `Wire::copied_row`).
             return unsafe { self.tcp_wire().row(place as usize, header, payload, length) };
         }
-        // SAFETY: the wire lends `length` bytes; the caller vouches for the payload.
+        // SAFETY: `payload` is readable for `length` bytes (the contract of `Wire::copied_row`),
+        // and `slot` has room for `length` bytes.
         self.copied(to, header, length, |slot| unsafe { copy::row(payload, slot, length) })
     }
 
     unsafe fn publish(&mut self, to: PeerIndex, token: u64, source: Source) -> RegionKey {
-        // SAFETY: handed through.
+        // SAFETY: the memory behind `source` stays valid until it is released or withdrawn (the
+        // contract of `Wire::publish`).
         unsafe {
             match self.route(to) {
                 Route::Shm { rank } => self.shm.publish(rank as usize, token, source),
@@ -605,7 +624,8 @@ impl Wire for Wires {
     }
 
     unsafe fn pull(&mut self, from: PeerIndex, key: RegionKey, token: u64, target: Target) {
-        // SAFETY: handed through.
+        // SAFETY: the memory behind `target` stays valid until it is pulled (the contract of
+        // `Wire::pull`).
         unsafe {
             match self.route(from) {
                 Route::Shm { rank } => self.shm.pull(rank as usize, key, token, target),

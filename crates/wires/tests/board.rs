@@ -1,6 +1,6 @@
-//! Boards of ranks that run at the same time, each in its own thread with its own mapping, and that
-//! sleep while they wait: every round shows every rank what the others posted in it, no wake-up is
-//! missed, memory comes back.
+//! Boards of ranks that run concurrently, each in its own thread with its own mapping, and that
+//! sleep while they wait. In every round each rank sees what the others posted, no wake-up is lost,
+//! and memory is reclaimed.
 
 #[allow(dead_code)]
 mod machine;
@@ -17,7 +17,7 @@ use towpath_wires::Wires;
 
 const ROUNDS: u64 = 3000;
 
-/// What a rank posts in a round: nothing, or so many bytes. Every rank can compute it for every
+/// What a rank posts in a round: nothing, or this many bytes. Every rank can compute it for every
 /// other.
 fn length(rank: usize, round: u64, largest: usize) -> Option<usize> {
     let mut random = Traffic::new(rank as u64 * 1_000_003 + round + 1);
@@ -45,7 +45,7 @@ fn check(posted: Posted, rank: usize, round: u64) {
     assert!(bytes.iter().enumerate().all(|(at, &byte)| byte == pattern(rank, round, at)), "rank {rank} round {round}");
 }
 
-/// Waits as the library does: idles until `ready`. The board knows what for.
+/// Waits as the library does: idles until `ready`. The want was published on the board.
 fn wait<R>(segment: &Segment, waiter: &mut Waiter, mut ready: impl FnMut() -> Option<R>) -> R {
     waiter.reset();
     loop {
@@ -72,10 +72,10 @@ fn run_rank(board: &mut Board, segment: &Segment, waiter: &mut Waiter, random: &
                 wait(segment, waiter, || (board.has_room(length) != Err(slowest)).then_some(()));
             }
             let bytes: Vec<u8> = (0..length).map(|at| pattern(own, round, at)).collect();
-            // SAFETY: there are so many bytes.
+            // SAFETY: `bytes` has `length` bytes.
             board.post(round as u16, length, |mut room| unsafe { room.copy(bytes.as_ptr(), 0, length) });
         }
-        // A rank that reads nothing runs ahead, as the leaves of a gather do.
+        // A rank that reads nothing runs ahead, like the leaves of a gather.
         if random.below(3) > 0 {
             if everybody_posts(round) && random.below(2) == 0 {
                 board.want(Want::AllLines);
@@ -135,8 +135,7 @@ fn five_ranks_that_sleep() {
     many_rounds(5, 1);
 }
 
-/// The memory of a board is used again when all members have finished its last round, and not
-/// before.
+/// The memory of a board is reused once all members have finished its last round, and not before.
 #[test]
 fn memory_of_a_board_comes_back_when_all_have_finished() {
     let mut all = wires(2, Settings::default());
@@ -154,7 +153,7 @@ fn memory_of_a_board_comes_back_when_all_have_finished() {
 
     let place = all[0].make_board(&team).unwrap();
     let [mut maker, mut reader] = [0, 1].map(|own| all[own].join_board(place, &team, own));
-    // SAFETY: there are three bytes.
+    // SAFETY: the source has three bytes.
     maker.post(0, 3, |mut room| unsafe { room.copy(b"abc".as_ptr(), 0, 3) });
     maker.finish();
     drop(maker);
@@ -165,7 +164,7 @@ fn memory_of_a_board_comes_back_when_all_have_finished() {
     assert!(again.contains(&place), "everybody has finished");
 }
 
-/// The prefetch hint is right for messages of one length, also across the end of the area.
+/// The prefetch hint is right for messages of equal length, even across the end of the area.
 #[test]
 fn the_prefetch_hint_is_right_for_messages_of_one_length() {
     const LENGTH: usize = 200;
@@ -176,7 +175,7 @@ fn the_prefetch_hint_is_right_for_messages_of_one_length() {
     assert!(writer.provide_areas());
     let mut wrong = 0;
     for round in 0..20_000u32 {
-        // Rounds in which all meet, and in which the writer says nothing, lie between.
+        // In between are rounds in which all meet, and rounds in which the writer posts nothing.
         let length = match round % 4 {
             0 => LENGTH,
             1 => 0,
@@ -187,7 +186,7 @@ fn the_prefetch_hint_is_right_for_messages_of_one_length() {
         };
         let hint = reader.prefetch_hint(0).first();
         assert_eq!(writer.has_room(length), Ok(()));
-        // SAFETY: there are so many bytes.
+        // SAFETY: the source has `LENGTH` bytes, and `length` is at most that.
         writer.post(0, length, |mut room| unsafe { room.copy([7; LENGTH].as_ptr(), 0, length) });
         let posted = reader.look(0).unwrap();
         wrong += u32::from(length > 0 && posted.pointer != hint);

@@ -1,16 +1,16 @@
-//! Peers that frames and a connection lead to: what is asked for by which, and what the end of the
+//! Peers that both CLIC and TCP reach: which wire requests are sent over, and what the end of the
 //! connection means for both.
 
 use std::time::{Duration, Instant};
 
 use towpath_base::ids::PeerIndex;
 use towpath_base::transfer::{Source, Target};
-use towpath_clic::key::JobKey;
+use towpath_clic::key::FrameKey;
 use towpath_clic_wire::port::{Port, RawSide, interfaces};
 use towpath_clic_wire::{Clic, Identity};
 use towpath_machine::memory::create_file;
 use towpath_shm::{Segment, Settings};
-use towpath_tcp::{Contact, Key, Listener, Tcp};
+use towpath_tcp::{ConnectionKey, Listener, Tcp, TcpContact};
 use towpath_transport::{Header, Sink, Wire};
 use towpath_wires::Wires;
 
@@ -39,12 +39,12 @@ impl Sink for Inbox {
     }
 }
 
-/// Two processes, each on a host of its own in name, joined by frames and a connection.
+/// Two processes, nominally on different hosts, with CLIC and a TCP connection between them.
 fn pair() -> Vec<(Wires, Inbox)> {
     pair_with(RawSide::Closed)
 }
 
-/// As [`pair`]; frames go by UDP, whatever is open below IP.
+/// Like [`pair`]; CLIC uses UDP, whatever `raw` allows below IP.
 fn pair_with(raw: RawSide) -> Vec<(Wires, Inbox)> {
     let interface = interfaces(Some("lo")).remove(0);
     let mut ports: Vec<Option<Port>> = (0..2).map(|_| Some(Port::open(&interface, None, raw).unwrap())).collect();
@@ -53,15 +53,15 @@ fn pair_with(raw: RawSide) -> Vec<(Wires, Inbox)> {
     let numbers = [listeners[0].port(), listeners[1].port()];
     let make = |(own, listener): (usize, Listener)| {
         let (peer, near) = (PeerIndex(1 - own as u32), PeerIndex(own as u32));
-        let contact = Contact { peer, places: vec![([127, 0, 0, 1], numbers[1 - own]).into()] };
-        let tcp = Tcp::new(listener, near, Key::of_secret(b"a test"), vec![contact]).unwrap();
-        let there = towpath_clic_wire::Contact {
+        let contact = TcpContact { peer, places: vec![([127, 0, 0, 1], numbers[1 - own]).into()] };
+        let tcp = Tcp::new(listener, near, ConnectionKey::of_secret(b"a test"), vec![contact]).unwrap();
+        let there = towpath_clic_wire::ClicContact {
             peer,
             endpoint: ends[1 - own].0,
             incarnation: 1,
             rails: vec![(0, ends[1 - own].1, false)],
         };
-        let key = JobKey([1, 2]);
+        let key = FrameKey([1, 2]);
         let identity = Identity { own: near, endpoint: ends[own].0, incarnation: 1, key, drowsy: false };
         let clic = Clic::new(identity, vec![ports[own].take().unwrap()], &[there]).unwrap();
         let segment = Segment::map(create_file("towpath-both").unwrap(), 1, 0).unwrap();
@@ -83,17 +83,18 @@ fn until(wires: &mut [(Wires, Inbox)], done: impl Fn(&[(Wires, Inbox)]) -> bool)
 
 fn say(wires: &mut Wires, to: u32) {
     let header = Header { protocol: 1, words: [0; 2] };
-    // SAFETY: there is no payload.
+    // SAFETY: the payload is empty.
     unsafe { wires.short(PeerIndex(to), &header, std::ptr::null(), 0) }.unwrap();
 }
 
-/// Moves a large message from the first to the second process. By how many frames it was asked for.
+/// Moves a large message from the first to the second process. Returns the number of CLIC frames
+/// that requested it.
 fn pull(wires: &mut [(Wires, Inbox)]) -> usize {
     let (bytes, mut room) = (vec![7; LENGTH], vec![0; LENGTH]);
     let (released, pulled) = (wires[0].1.released, wires[1].1.pulled);
     let sent = |wires: &[(Wires, Inbox)]| wires[1].0.clic().unwrap().endpoint().peer(0).unwrap().under_way();
     let before = sent(wires);
-    // SAFETY: both live until the end of this function, by which both sides are done.
+    // SAFETY: `bytes` and `room` live until the end of this function, when both sides are done.
     unsafe {
         let key = wires[0].0.publish(PeerIndex(1), 1, Source::Bytes { pointer: bytes.as_ptr(), length: LENGTH });
         wires[1].0.pull(PeerIndex(0), key, 2, Target::Bytes { pointer: room.as_mut_ptr(), length: LENGTH });
@@ -115,7 +116,7 @@ fn exchange(wires: &mut [(Wires, Inbox)]) {
 fn what_a_connection_carries_is_asked_for_by_a_frame_once_something_has_come_over_it() {
     let mut wires = pair();
     assert_eq!([(); 4].map(|()| pull(&mut wires)), [0, 1, 1, 1]);
-    // The engine sees nothing of that.
+    // None of this is visible to the engine.
     assert_eq!((wires[0].1.messages, wires[0].1.released, wires[1].1.pulled), (0, 4, 4));
 }
 
@@ -123,7 +124,7 @@ fn what_a_connection_carries_is_asked_for_by_a_frame_once_something_has_come_ove
 fn the_end_of_a_connection_ends_the_peer_by_frames_too_and_is_told_once() {
     let mut wires = pair();
     exchange(&mut wires);
-    // What it has sent before it dies arrives.
+    // What it sends before it dies arrives.
     say(&mut wires[1].0, 0);
     say(&mut wires[0].0, 1);
     drop(wires.pop());
@@ -135,7 +136,7 @@ fn the_end_of_a_connection_ends_the_peer_by_frames_too_and_is_told_once() {
         wires.progress(inbox);
     });
     assert_eq!((&inbox.lost[..], inbox.messages), (&[PeerIndex(1)][..], 2));
-    // Nothing is waited for that it owes.
+    // Nothing that it owes is waited for.
     assert!(!wires.busy());
 }
 
@@ -144,7 +145,7 @@ fn what_a_peer_has_sent_before_it_dies_arrives_by_whatever_sockets() {
     for _ in 0..20 {
         let mut wires = pair_with(RawSide::Small);
         exchange(&mut wires);
-        // Until nobody seems to use UDP beside what is below IP.
+        // Until it seems that no peer uses UDP in addition to raw frames.
         for _ in 0..10_000 {
             let (wires, inbox) = &mut wires[0];
             wires.progress(inbox);

@@ -1,7 +1,7 @@
-//! What every wire must do: order, back-pressure, regions, floods, many peers; on the loopback, on
-//! shared memory in one process (one mapping per rank), on the strict mode with equal sections and
-//! with a declared ring, over sockets, and under a wrapper that refuses and delays. Where
-//! TOWPATH_LIBFABRIC names a library: on wires over it instead.
+//! Conformance tests for all wires: order, back-pressure, regions, floods, many peers. They run on
+//! the loopback, on shared memory in one process (one mapping per rank), on the strict mode with
+//! equal sections and with a declared ring, over sockets, and under a wrapper that refuses and
+//! delays. If TOWPATH_LIBFABRIC names a library, they run on wires over that instead.
 
 mod machine;
 mod owned;
@@ -28,7 +28,7 @@ fn settings() -> Settings {
     }
 }
 
-/// Every kind of machine that the suite runs on: different settings, and without and with faults.
+/// All machines that the suite runs on: different settings, with and without faults.
 fn machines(ranks: usize) -> Vec<(&'static str, Machine<Faulty<Wires>>)> {
     let over_libfabric = machines_over_libfabric(ranks);
     if !over_libfabric.is_empty() {
@@ -48,10 +48,10 @@ fn machines(ranks: usize) -> Vec<(&'static str, Machine<Faulty<Wires>>)> {
     machines
 }
 
-/// Says whether a rank has a heap.
+/// Tells whether a rank has a heap.
 type HasHeap = fn(usize) -> bool;
 
-/// Machines whose large messages lie in heaps.
+/// Machines whose large messages are in heaps.
 const HEAPS: [(&str, HasHeap); 3] =
     [("heaps", |_| true), ("heaps of some", |rank| rank % 2 == 0), ("heaps and faults", |rank| rank != 1)];
 
@@ -99,7 +99,8 @@ fn machines_without_heaps(ranks: usize) -> Vec<(&'static str, Machine<Faulty<Wir
     machines.chain(tcp_machines).collect()
 }
 
-/// The machines over the libfabric that TOWPATH_LIBFABRIC names; then the suite runs on them alone.
+/// The machines over the libfabric that TOWPATH_LIBFABRIC names; the suite then runs on these
+/// alone.
 fn machines_over_libfabric(ranks: usize) -> Vec<(&'static str, Machine<Faulty<Wires>>)> {
     let mut machines = Vec::new();
     for provider in ofi_providers() {
@@ -174,7 +175,7 @@ fn a_flood_is_refused_and_nothing_is_lost() {
                 }
             }
         }
-        // Nobody has received anything yet: the wires must have refused most of it.
+        // Nothing has been received yet: the wires must have refused most of it.
         assert!(machine.refusals() > 0, "{name}: no flood was refused");
         machine.finish(name);
     }
@@ -191,7 +192,7 @@ fn who_is_refused_has_filled_nothing() {
             let length = 2000.min(wire.copied_limit(PeerIndex(1)));
             let sent = wire.copied(PeerIndex(1), &HEADER, length, |slot| {
                 filled = true;
-                // SAFETY: the wire lends so many bytes.
+                // SAFETY: `slot` has room for `length` bytes.
                 unsafe { slot.write_bytes(1, length) };
             });
             assert_eq!(sent.is_ok(), filled, "{name}: its filler may have nothing left the next time");
@@ -311,7 +312,7 @@ fn a_message_beyond_the_limit_is_refused_before_its_slot_is_filled() {
     ];
     let ofi_kinds = ofi_providers().into_iter().map(|provider| (provider, ofi_wires(2, 1, settings(), provider)));
     for (name, mut wires) in kinds.into_iter().chain(ofi_kinds) {
-        // The other rank, and the wire to oneself.
+        // The other rank, and the process itself.
         for to in [1, 0] {
             let (wire, to) = (&mut wires[0], PeerIndex(to));
             let length = wire.copied_limit(to) + 1;

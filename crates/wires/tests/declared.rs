@@ -1,5 +1,5 @@
-//! Declared topologies on the shared-memory wire: rings come, change and go while messages are in
-//! flight.
+//! Declared topologies on the shared-memory wire: rings are granted, resized and revoked while
+//! messages are in flight.
 
 #[allow(dead_code)]
 mod machine;
@@ -12,7 +12,7 @@ use towpath_transport::wrap::{Faults, Faulty};
 use towpath_transport::{Section, Wire};
 use towpath_wires::Wires;
 
-/// Only what is declared gets a ring.
+/// Only declared senders get a ring.
 const DECLARED_ONLY: Settings = Settings {
     hot_sends: 0,
     ring_bytes: 64 * 1024,
@@ -32,7 +32,7 @@ fn plain(ranks: usize, settings: Settings) -> Machine<Wires> {
     Machine::new(wires(ranks, settings))
 }
 
-/// Senders that have a ring to this rank, with its bytes.
+/// Senders that have a ring to this rank, with the bytes of the ring.
 fn rings(machine: &mut Machine<Wires>, rank: usize) -> Vec<(u32, usize)> {
     let with_ring = |section: &Section| section.bytes > 0;
     let sections = machine.wire(rank).sections();
@@ -117,7 +117,7 @@ fn declared_edges_win_over_observed_ones() {
     }
     assert_eq!(rings(&mut machine, 0).len(), 2);
     machine.wire(0).declare(1, &sources(&[(3, 1), (4, 1)]));
-    // The senders of the old rings write their markers when they are next in the library.
+    // The senders of the old rings write their markers the next time they enter the library.
     machine.finish("declared");
     assert_eq!(rings(&mut machine, 0), [(3, 6 * PAGE), (4, 6 * PAGE)]);
 }
@@ -206,7 +206,7 @@ fn staged_payload_stays_until_it_is_read_though_the_stream_moves() {
         machine.turns(1, 10);
     };
     send(&mut machine, 0, 4);
-    // Rank 0 computes as soon as it has taken the ring back.
+    // Rank 0 computes as soon as it has revoked the ring.
     machine.wire(0).undeclare(1);
     machine.wire(0).declare(2, &sources(&[(2, 3)]));
     machine.turns(1, 10);
@@ -231,7 +231,7 @@ fn an_idle_stream_that_moved_does_not_keep_the_staging_area_from_others() {
     machine.wire(0).declare(2, &sources(&[(2, 3)]));
     machine.finish("another place");
     assert_eq!(machine.wire(1).copied_limit(PeerIndex(0)), PAGE, "the stream goes through the slot");
-    // Rows with even numbers, several laps of the area.
+    // Contiguous messages with even numbers, for several laps of the area.
     for number in 0..40 {
         machine.send(1, 2, 40_000);
         assert!(number % 2 == 1 || machine.published(1) == 0, "row {number} was not staged");
@@ -247,7 +247,7 @@ fn rows_that_a_small_ring_has_no_room_for_are_staged() {
     machine.finish("declaration");
     assert_eq!(rings(&mut machine, 0), [(1, PAGE), (2, PAGE)]);
     assert!(machine.wire(1).copied_limit(PeerIndex(0)) < 8000);
-    // Rows have even numbers.
+    // Messages with even numbers are contiguous.
     for number in 0..40 {
         machine.send(1, 0, 8000);
         assert!(number % 2 == 1 || machine.published(1) == 0, "row {number} was not staged");

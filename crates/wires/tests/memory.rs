@@ -1,5 +1,5 @@
-//! How much shared memory a rank really touches: the promise is 100 KiB after start and an exchange
-//! with four neighbours.
+//! How much shared memory a rank touches: at most 100 KiB after startup and an exchange with four
+//! neighbours.
 
 #[allow(dead_code)]
 mod machine;

@@ -1,5 +1,5 @@
-//! The strict mode's own promises: buffers are divided while traffic flows, by ranks that know
-//! nothing of each other's topologies; what is moved is counted as the chip would have to.
+//! Guarantees of the strict mode: buffers are divided while messages are in flight, by ranks that
+//! know nothing of each other's topologies; data movement is counted as on the chip.
 
 #[allow(dead_code)]
 mod machine;
@@ -101,8 +101,8 @@ fn neighbours_get_what_strangers_leave() {
     assert_eq!(chunk(&wires[0], 1), 128);
 }
 
-/// Ranks that are not in the topology own sections of the buffer too. They need not be inside MPI
-/// for its division, but what one of them has under way is waited for.
+/// Ranks outside the topology own sections of the buffer too. They need not be inside MPI for its
+/// division, but what such a rank has in flight is waited for.
 #[test]
 fn a_division_waits_for_what_is_under_way_and_for_nobody_else() {
     let mut machine = Machine::new(strict_wires(4, &Settings::default()));

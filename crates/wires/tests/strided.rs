@@ -1,5 +1,5 @@
-//! Large messages whose bytes do not lie in a row: from strides to strides where both sides see the
-//! memory, and packed on their way where one does not.
+//! Large messages that are not contiguous: copied between strided layouts if both sides see the
+//! memory, and packed if one does not.
 
 use std::cell::Cell;
 use std::rc::Rc;
@@ -11,28 +11,28 @@ use towpath_shm::{Heap, Segment, Settings};
 use towpath_transport::{Header, RegionKey, Sink, Wire};
 use towpath_wires::Wires;
 
-/// Blocks of a message, and from one to the next.
+/// Bytes of a block, and the distance from one block to the next.
 const BLOCK: usize = 48;
 const STRIDE: usize = 80;
 const BLOCKS: usize = 9001;
 const LENGTH: usize = BLOCK * BLOCKS;
 const SPAN: usize = STRIDE * (BLOCKS - 1) + BLOCK;
 
-/// How the bytes of one side lie.
+/// Layout of one side's bytes.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Kind {
     Row,
     Strided,
-    /// In blocks, and it does not say so.
+    /// Strided, but not declared as such.
     Secret,
 }
 
-/// Where packed byte `index` is.
+/// Offset of packed byte `index`.
 fn place(kind: Kind, index: usize) -> usize {
     if kind == Kind::Row { index } else { index / BLOCK * STRIDE + index % BLOCK }
 }
 
-/// One side of a message; `calls` counts what it was asked to pack or unpack.
+/// One side of a message; `calls` counts how often it was asked to pack or unpack.
 struct Blocks {
     memory: *mut u8,
     kind: Kind,
@@ -53,12 +53,12 @@ impl Blocks {
     }
 }
 
-// SAFETY: writes at most `capacity` bytes, and reads bytes of the blocks.
+// SAFETY: writes at most `capacity` bytes, and reads only bytes of the blocks.
 unsafe impl Fill for Blocks {
     unsafe fn fill(&mut self, into: *mut u8, capacity: usize) -> Step {
         self.calls.set(self.calls.get() + 1);
         let piece = capacity.min(LENGTH - self.at);
-        // SAFETY: the blocks live to the end of the test.
+        // SAFETY: `into` has room for `piece` bytes, and the blocks live until the end of the test.
         (0..piece).for_each(|byte| unsafe { *into.add(byte) = *self.next() });
         Step::Done(piece)
     }
@@ -68,11 +68,12 @@ unsafe impl Fill for Blocks {
     }
 }
 
-// SAFETY: writes bytes of the blocks only.
+// SAFETY: writes only bytes of the blocks.
 unsafe impl Drain for Blocks {
     unsafe fn drain(&mut self, from: *const u8, length: usize) -> Step {
         self.calls.set(self.calls.get() + 1);
-        // SAFETY: as above.
+        // SAFETY: `from` is readable for `length` bytes, and the blocks live until the end of the
+        // test.
         (0..length.min(LENGTH - self.at)).for_each(|byte| unsafe { *self.next() = *from.add(byte) });
         Step::Done(length)
     }
@@ -82,7 +83,10 @@ unsafe impl Drain for Blocks {
     }
 }
 
-/// What the library for datatypes does, byte by byte.
+/// Does what the datatype library does, byte by byte.
+///
+/// # Safety
+/// Same as for [`CopyAcross`](towpath_base::transfer::CopyAcross).
 unsafe fn across(from: &Layout, to: &Layout, position: usize, length: usize) {
     let kind = |layout: &Layout| if layout.strides == Strides::ROW { Kind::Row } else { Kind::Strided };
     for byte in position..position + length {
@@ -112,7 +116,7 @@ impl Sink for Ends {
     }
 }
 
-/// Memory of one side: a block of the heap or one's own.
+/// Memory of one side: a block of the heap, or private.
 struct Memory {
     own: Vec<u8>,
     block: Option<(Heap, *mut u8)>,
@@ -137,12 +141,12 @@ impl Memory {
 struct Message {
     kinds: [Kind; 2],
     in_heaps: [bool; 2],
-    /// Which side knows strides.
+    /// Which side has a function to copy between strides.
     knows: [bool; 2],
 }
 
 impl Message {
-    /// Moves it, with turns of the sender or without, and says how often bytes were packed and
+    /// Transfers it, with or without turns of the sender. Returns how often bytes were packed and
     /// unpacked.
     fn travels(&self, sender_helps: bool) -> [usize; 2] {
         let file = create_file("towpath-strided").unwrap();
@@ -185,7 +189,7 @@ impl Message {
         }
         assert_eq!((ends.pulled, ends.released), (1, 1));
         for byte in 0..LENGTH {
-            // SAFETY: as above.
+            // SAFETY: the memory has room for all blocks, and all its bytes are initialized.
             let got = unsafe { *to.add(place(self.kinds[1], byte)) };
             assert_eq!(got, (byte * 7 + byte / 251) as u8, "byte {byte}");
         }

@@ -1,5 +1,5 @@
-//! Wires of ranks that run at the same time, each in its own thread with its own mapping, and that
-//! sleep when nothing comes: nothing is lost, damaged or reordered, and no wake-up is missed.
+//! Wires of ranks that run concurrently, each in its own thread with its own mapping, and that
+//! sleep when nothing arrives: nothing is lost, damaged or reordered, and no wake-up is lost.
 
 #[allow(dead_code)]
 mod machine;
@@ -16,11 +16,10 @@ use towpath_transport::{SHORT_BYTES, Wire};
 use towpath_wires::Wires;
 
 const MESSAGES: usize = 3000;
-/// What each rank does now and then beside sending, with a number that grows.
+/// What each rank does now and then in addition to sending, given an increasing number.
 type Disturbance = fn(&mut Wires, usize);
 
-/// Receivers and lengths of everything that a rank sends; every rank can compute it for every
-/// other.
+/// Receivers and lengths of all messages of a rank; every rank can compute it for every other.
 fn plan(ranks: usize, own: usize, messages: usize) -> Vec<(usize, usize)> {
     let mut random = Traffic::new(own as u64 + 11);
     let mut length = move || match random.below(40) {
@@ -32,7 +31,7 @@ fn plan(ranks: usize, own: usize, messages: usize) -> Vec<(usize, usize)> {
     (0..messages).map(|_| length()).collect()
 }
 
-/// Sends, receives and sleeps; says how often it slept.
+/// Sends, receives and sleeps; returns how often it slept.
 fn run_rank(wires: Wires, messages: usize, cores: usize, disturb: Disturbance) -> u64 {
     let segment = wires.segment().clone();
     let (ranks, own) = (segment.ranks(), segment.own_rank());
@@ -119,8 +118,8 @@ fn rings_change_while_payload_is_staged() {
     run_all(wires(8, settings), 1000, 2, declare_now_and_then);
 }
 
-/// Each rank declares a ring, withdraws it, and goes on, at other times than the others: whoever
-/// waits before a gate sleeps.
+/// Each rank declares a ring, withdraws it, and continues, at other times than the others. A rank
+/// that waits at a gate sleeps.
 fn declare_now_and_then(wires: &mut Wires, step: usize) {
     let own = wires.own().0;
     match (step + own as usize) % 8 {

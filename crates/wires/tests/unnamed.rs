@@ -1,5 +1,4 @@
-//! A peer that was never named is lost: what is for it goes nowhere, and whoever asked hears of
-//! that.
+//! A peer that was never named counts as lost: messages to it are dropped, and the sender is told.
 
 #[allow(dead_code)]
 mod machine;
@@ -40,16 +39,16 @@ fn what_goes_to_an_unnamed_peer_is_lost() {
         inbox.lost
     };
     assert!(wire.copied_limit(NOBODY) > 0);
-    // SAFETY: here and below the array outlives the wire.
+    // SAFETY: `bytes` has 64 bytes and lives as long as the wire is used.
     assert_eq!(unsafe { wire.short(NOBODY, &header, pointer, 8) }, Ok(()));
     assert_eq!(lost(&mut wire), [NOBODY]);
     assert_eq!(wire.copied(NOBODY, &header, 64, |_| panic!("nobody reads it")), Ok(()));
     assert_eq!(lost(&mut wire), [NOBODY]);
-    // SAFETY: as above.
+    // SAFETY: `bytes` has 64 bytes and lives as long as the wire is used.
     let key = unsafe { wire.publish(NOBODY, 1, Source::Bytes { pointer, length }) };
     assert_eq!(lost(&mut wire), [NOBODY]);
     assert!(wire.withdraw(NOBODY, key));
-    // SAFETY: as above.
+    // SAFETY: `bytes` has 64 bytes and lives as long as the wire is used.
     unsafe { wire.pull(NOBODY, key, 2, Target::Bytes { pointer, length }) };
     assert_eq!(lost(&mut wire), [NOBODY]);
     wire.mark_lost(NOBODY);

@@ -1,13 +1,13 @@
-//! What happens to a frame: a function of the seed, the port and the number of the frame.
+//! The fate of a frame: a function of the seed, the port and the number of the frame.
 
 use std::time::Duration;
 
-/// A late frame comes so much later at least and at most: behind those that follow it, in front of
-/// a repetition.
+/// Minimum and maximum delay of a late frame: it arrives after the frames that follow it, and
+/// before a retransmission.
 const SOONEST: Duration = Duration::from_micros(30);
 const LATEST: Duration = Duration::from_micros(1000);
 
-/// How many of a hundred frames meet each fault.
+/// Percentage of frames that each fault affects.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Percentages {
     pub(crate) loss: f64,
@@ -15,17 +15,17 @@ pub(crate) struct Percentages {
     pub(crate) reorder: f64,
 }
 
-/// What happens to one frame.
+/// The fate of one frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Fate {
     pub(crate) lost: bool,
-    /// The frame itself comes so much later than it could.
+    /// Additional delay of the frame.
     pub(crate) late: Option<Duration>,
-    /// It comes once more, so much later (which may be not at all).
+    /// A duplicate, with this additional delay (possibly zero).
     pub(crate) again: Option<Duration>,
 }
 
-/// The fates of one port's frames, one after the other.
+/// The sequence of fates for the frames of one port.
 #[derive(Debug)]
 pub(crate) struct Fates {
     state: u64,
@@ -40,7 +40,7 @@ impl Fates {
         fates
     }
 
-    /// The generator is Vigna's splitmix64.
+    /// Vigna's splitmix64 generator.
     fn next(&mut self) -> u64 {
         self.state = self.state.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut mixed = self.state;
@@ -59,7 +59,8 @@ impl Fates {
         SOONEST + Duration::from_nanos(self.next() % span)
     }
 
-    /// The next frame's fate. Takes the same steps of the generator for each frame.
+    /// The fate of the next frame. Advances the generator by the same number of steps for every
+    /// frame.
     pub(crate) fn draw(&mut self) -> Fate {
         let Percentages { loss, duplicate, reorder } = self.percentages;
         let (lost, doubled, late) = (self.happens(loss), self.happens(duplicate), self.happens(reorder));

@@ -1,15 +1,15 @@
-//! A network with faults for hosts that are network namespaces: a switch in user space that loses,
-//! doubles and delays frames.
+//! A network with faults for hosts that are network namespaces: a user-space switch that drops,
+//! duplicates and delays frames.
 //!
 //!     rough_wire [--loss P] [--duplicate P] [--reorder P] [--seed N]
 //!                [--swallow frames|udp] DEVICE...
 //!
 //! P is a percentage of all frames that arrive. Each device is a port of the switch and the other
-//! end of a host's cable; the hosts must send whole frames with their checksums (no segmentation by
-//! a card). It runs until its input ends, and then prints what it did. With `--swallow frames`
-//! nothing but IP (and what finds its addresses) passes, as in many rented networks; with
-//! `--swallow udp` no UDP. Frame n of a port always meets the same fate, whatever came when: each
-//! port has a generator of its own.
+//! end of a host's veth pair; the hosts must send complete frames with checksums (no segmentation
+//! offload). It runs until its standard input ends, and then prints what it did. With `--swallow
+//! frames`, only IP (and ARP) passes, as in many rented networks; with `--swallow udp`, no UDP
+//! passes. Frame n of a port always has the same fate, regardless of timing: each port has its own
+//! generator.
 
 mod fate;
 mod socket;
@@ -20,7 +20,7 @@ use std::process::ExitCode;
 use fate::Percentages;
 use switch::{Swallowed, Switch};
 
-/// What the command line says.
+/// The command line.
 #[derive(Debug)]
 struct Options {
     percentages: Percentages,

@@ -1,13 +1,13 @@
-//! Packet sockets: all frames that arrive at a device, and frames that leave by it.
+//! Packet sockets: receive all frames that arrive at a device, and send frames through it.
 
 use std::io;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
 use std::time::Duration;
 
-/// Bytes of frames that may wait, where the system allows it.
+/// Receive buffer size in bytes, if the system allows it.
 const ROOM: libc::c_int = 64 << 20;
 
-/// One device's frames.
+/// A packet socket of one device.
 #[derive(Debug)]
 pub(crate) struct Socket {
     socket: OwnedFd,
@@ -18,17 +18,18 @@ fn checked(result: libc::c_int, what: &str) -> Result<libc::c_int, String> {
 }
 
 impl Socket {
-    /// Takes all frames that arrive at a device, for whomever they are.
+    /// Opens a socket that receives all frames that arrive at a device, whatever their destination.
     pub(crate) fn open(device: &str) -> Result<Socket, String> {
         let name = std::ffi::CString::new(device).map_err(|_| format!("{device:?} names no device"))?;
-        // SAFETY: the name ends with a zero.
+        // SAFETY: `name` is a NUL-terminated string.
         let index = unsafe { libc::if_nametoindex(name.as_ptr()) };
         if index == 0 {
             return Err(format!("there is no device {device}"));
         }
         let everything = (libc::ETH_P_ALL as u16).to_be();
         let kind = libc::SOCK_RAW | libc::SOCK_NONBLOCK | libc::SOCK_CLOEXEC;
-        // SAFETY: only numbers are handed over, and what comes back is a descriptor of nobody else.
+        // SAFETY: `socket` has no memory arguments; a descriptor that it returns is new and owned
+        // by this process alone.
         let socket = unsafe {
             let descriptor = checked(libc::socket(libc::AF_PACKET, kind, 0), "no packet socket")?;
             Socket { socket: OwnedFd::from_raw_fd(descriptor) }
@@ -44,12 +45,12 @@ impl Socket {
         if socket.set(libc::SOL_SOCKET, libc::SO_RCVBUFFORCE, &ROOM).is_err() {
             socket.set(libc::SOL_SOCKET, libc::SO_RCVBUF, &ROOM)?;
         }
-        // SAFETY: an address of zeros is one; its fields are set below.
+        // SAFETY: an all-zero `sockaddr_ll` is valid; its fields are set below.
         let mut address: libc::sockaddr_ll = unsafe { std::mem::zeroed() };
         (address.sll_family, address.sll_protocol, address.sll_ifindex) =
             (libc::AF_PACKET as u16, everything, index as i32);
         let length = size_of::<libc::sockaddr_ll>() as libc::socklen_t;
-        // SAFETY: the address is as long as is said.
+        // SAFETY: `address` is a `sockaddr_ll` of `length` bytes.
         let bound = unsafe { libc::bind(socket.raw(), (&raw const address).cast(), length) };
         checked(bound, &format!("{device} does not give its frames"))?;
         Ok(socket)
@@ -61,45 +62,47 @@ impl Socket {
 
     fn set<T>(&self, level: libc::c_int, option: libc::c_int, value: &T) -> Result<(), String> {
         let length = size_of::<T>() as libc::socklen_t;
-        // SAFETY: the value is as long as is said.
+        // SAFETY: `value` is readable for `length` bytes, and the callers in this file pass no
+        // pointers in it.
         let done = unsafe { libc::setsockopt(self.raw(), level, option, std::ptr::from_ref(value).cast(), length) };
         checked(done, &format!("socket option {option} is refused")).map(drop)
     }
 
-    /// The next frame that waits: its length.
+    /// Receives the next pending frame; returns its length.
     pub(crate) fn take(&self, frame: &mut [u8]) -> Option<usize> {
-        // SAFETY: the slice is writable.
+        // SAFETY: `frame` is writable for its length.
         let taken = unsafe { libc::recv(self.raw(), frame.as_mut_ptr().cast(), frame.len(), 0) };
         usize::try_from(taken).ok()
     }
 
-    /// Sends a frame; false where the system does not take it.
+    /// Sends a frame; false if the system does not accept it.
     pub(crate) fn give(&self, frame: &[u8]) -> bool {
-        // SAFETY: the slice is readable.
+        // SAFETY: `frame` is readable for its length.
         let given = unsafe { libc::send(self.raw(), frame.as_ptr().cast(), frame.len(), 0) };
         given == frame.len() as isize
     }
 
-    /// Frames that came while there was no room, since this was asked last.
+    /// Number of frames dropped for lack of room since the last call.
     pub(crate) fn overflown(&self) -> u32 {
         let mut counts = libc::tpacket_stats { tp_packets: 0, tp_drops: 0 };
         let mut length = size_of::<libc::tpacket_stats>() as libc::socklen_t;
         let place = (&raw mut counts).cast();
-        // SAFETY: the place is as long as is said.
+        // SAFETY: `place` points to `counts`, which is writable for `length` bytes.
         unsafe { libc::getsockopt(self.raw(), libc::SOL_PACKET, libc::PACKET_STATISTICS, place, &raw mut length) };
         counts.tp_drops
     }
 }
 
-/// Sleeps until frames or input wait, or the time is over. True when the input has ended or says
-/// anything.
+/// Sleeps until a frame or input is pending, or the time is over. True if standard input has data
+/// or has ended.
 pub(crate) fn wait<'a>(sockets: impl Iterator<Item = &'a Socket>, most: Option<Duration>) -> Result<bool, String> {
     let watched = |fd| libc::pollfd { fd, events: libc::POLLIN, revents: 0 };
     let mut list: Vec<_> = std::iter::once(watched(0)).chain(sockets.map(|socket| watched(socket.raw()))).collect();
     let time =
         most.map(|most| libc::timespec { tv_sec: most.as_secs() as libc::time_t, tv_nsec: most.subsec_nanos().into() });
     let time = time.as_ref().map_or(std::ptr::null(), std::ptr::from_ref);
-    // SAFETY: the list is as long as is said; the time is there or null; signals stay as they are.
+    // SAFETY: `list` is writable for its length; `time` is null or points to a `timespec` that
+    // outlives the call; the signal mask is null.
     let result = unsafe { libc::ppoll(list.as_mut_ptr(), list.len() as libc::nfds_t, time, std::ptr::null()) };
     match result {
         -1 if io::Error::last_os_error().kind() != io::ErrorKind::Interrupted => {

@@ -1,4 +1,4 @@
-//! The switch: learns behind which port each address is, and lets each frame meet its fate.
+//! The switch: learns the port of each address, and applies its fate to each frame.
 
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashMap};
@@ -10,16 +10,16 @@ use crate::socket::{Socket, wait};
 
 /// Longer than any frame of a device.
 const LONGEST: usize = 1 << 17;
-/// Frames of one port in a row, so that all get their turn.
+/// Maximum number of successive frames from one port, so that all ports get their turn.
 const TURN: usize = 64;
 
-/// Types of frames: IPv4, IPv6 and what finds an address of IPv4.
+/// Ethertypes: IPv4, IPv6 and ARP.
 const OF_IP: [u16; 3] = [0x0800, 0x86dd, 0x0806];
-/// Where IPv4 says what it carries, and the number of UDP.
+/// Offset of the IPv4 protocol field, and the protocol number of UDP.
 const CARRIES: usize = 14 + 9;
 const UDP: u8 = 17;
 
-/// What does not pass.
+/// What the switch drops.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Swallowed {
     /// Everything but IP.
@@ -53,7 +53,7 @@ struct Port {
     fates: Fates,
 }
 
-/// A frame that comes later: when, and the number that keeps frames of one time in order.
+/// A delayed frame: its time, and a number that preserves the order of frames with equal times.
 #[derive(PartialEq, Eq, PartialOrd, Ord)]
 struct Late {
     due: Instant,
@@ -119,7 +119,7 @@ impl Switch {
         }
     }
 
-    /// Lets those late frames go whose time has come.
+    /// Forwards the delayed frames that are due.
     fn release(&mut self) {
         while self.late.peek().is_some_and(|Reverse(late)| late.due <= Instant::now()) {
             let Some(Reverse(late)) = self.late.pop() else { return };
@@ -158,7 +158,7 @@ impl Switch {
         self.late.push(Reverse(Late { due: Instant::now() + delay, number, from, frame: frame.to_vec() }));
     }
 
-    /// To the port of the address; to all others where nobody knows it, or where it is a group's.
+    /// Forwards to the port of the address; to all others if the address is unknown or multicast.
     fn forward(&mut self, from: usize, frame: &[u8]) {
         let to = address(&frame[..6]);
         let known = self.places.get(&to).copied().filter(|_| to[0] & 1 == 0);
@@ -169,7 +169,7 @@ impl Switch {
         }
     }
 
-    /// What happened until now, in one line.
+    /// A one-line summary of what has happened so far.
     pub(crate) fn counts(&mut self) -> String {
         self.counts.overflown += self.ports.iter().map(|port| u64::from(port.socket.overflown())).sum::<u64>();
         self.counts.to_string()

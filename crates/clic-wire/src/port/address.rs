@@ -1,4 +1,4 @@
-//! Where a port can be reached: what a process writes into its card for each of its interfaces.
+//! The address of a port, which a process publishes in its card for each of its interfaces.
 
 #![forbid(unsafe_code)]
 
@@ -6,12 +6,12 @@ use std::net::{IpAddr, SocketAddr};
 
 use towpath_machine::network::Network;
 
-/// Where a port can be reached.
+/// The address of a port.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Address {
-    /// Its Ethernet address, if it takes raw frames.
+    /// Its Ethernet address, if it accepts raw frames.
     pub hardware: Option<[u8; 6]>,
-    /// Its internet address, and how many leading bits of it name the network.
+    /// Its IP address and the prefix length of its network.
     pub network: Network,
     /// UDP port for everything but bulk.
     pub port: u16,
@@ -19,13 +19,13 @@ pub struct Address {
     pub bulk_port: u16,
     /// Longest packet of the interface in bytes, IP header included.
     pub mtu: u16,
-    /// Nominal speed of the link in Mbit/s, 0 where nobody knows.
+    /// Nominal speed of the link in Mbit/s, 0 if unknown.
     pub speed: u32,
 }
 
 impl Address {
-    /// As text: `hardware/address/prefix/port/bulk port/mtu/speed`, hardware as 12 hexadecimal
-    /// digits, or `-`.
+    /// Encodes the address as text: `hardware/address/prefix/port/bulk port/mtu/speed`, hardware as
+    /// 12 hexadecimal digits, or `-`.
     pub fn to_text(&self) -> String {
         let hardware = match self.hardware {
             Some(bytes) => bytes.iter().map(|byte| format!("{byte:02x}")).collect(),
@@ -35,8 +35,8 @@ impl Address {
         format!("{hardware}/{address}/{prefix}/{port}/{bulk_port}/{mtu}/{speed}")
     }
 
-    /// Reads an address; `None` when the text is none. Further parts, which a later version may
-    /// write, are ignored.
+    /// Parses an address; `None` if the text is malformed. Further fields, which a later version
+    /// may append, are ignored.
     pub fn parse(text: &str) -> Option<Address> {
         let mut parts = text.split('/');
         let hardware = match parts.next()? {

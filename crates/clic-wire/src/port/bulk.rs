@@ -1,40 +1,41 @@
-//! Receiving bulk: the kernel writes headers here and bodies straight to where they are expected.
+//! Scattered reception of bulk: the kernel writes headers to a local buffer and bodies directly to
+//! their expected destinations.
 //!
-//! One call receives headers and bodies in turn: header, place, header, place, ..., and behind the
-//! last place whatever else there is. Places are a guess. A frame whose header has the words that
-//! its place was named with, and whose body fits, lies where it belongs. From the first frame on of
-//! which that is not true, bodies may lie in each other's places, so that writing one to its place
-//! could destroy the next: all of them are moved away first.
+//! One call receives headers and bodies alternately: header, place, header, place, ..., and after
+//! the last place any remaining bytes. Places are a prediction. A frame is in place if its header
+//! contains the words that its place was registered with, and its body fits. From the first frame
+//! on for which that is not true, bodies may be in the wrong places, and moving one to its own
+//! place could overwrite the next. So all of those are first copied to a buffer.
 
 use super::Counters;
 use super::system::row;
 use towpath_clic::frame::HEADER_BYTES;
 
-/// Most bodies that can be expected at a time.
+/// Maximum number of bodies that can be expected at a time.
 pub const MOST_PLACES: usize = 64;
 
-/// The bytes that a super-frame has at most, headers included.
+/// Maximum length of a super-frame in bytes, headers included.
 pub(super) const LONGEST_SUPER: usize = 64 << 10;
 
-/// Where a body is expected.
+/// A place where a body is expected.
 #[derive(Clone, Copy, Debug)]
-struct Place {
+struct ExpectedBody {
     at: *mut u8,
     length: usize,
     words: [u32; 2],
 }
 
-/// Where the next bodies are expected, in the order in which they were asked for.
+/// The places where the next bodies are expected, in the order of the requests.
 #[derive(Debug)]
 pub struct Places {
-    places: Vec<Place>,
+    places: Vec<ExpectedBody>,
     bytes: usize,
     most: usize,
     longest: usize,
 }
 
 impl Places {
-    /// At most `most` places, of `longest` bytes at most.
+    /// At most `most` places, of at most `longest` bytes each.
     fn new(most: usize, longest: usize) -> Places {
         Places { places: Vec::with_capacity(most), bytes: 0, most, longest }
     }
@@ -44,13 +45,13 @@ impl Places {
         self.bytes = 0;
     }
 
-    /// Expects a body of `length` bytes, whose header has these words, at `at`. False when there
-    /// are places enough for one call, or no frame is so long.
+    /// Registers a place at `at` for a body of `length` bytes whose header has these words. Returns
+    /// false if there are enough places for one call, or no frame can be this long.
     ///
     /// # Safety
-    /// The place must be writable until [`super::Port::receive_bulk`] has returned or predicts
-    /// again, whatever comes: it may contain anything then, unless [`Arrivals::take`] was called
-    /// with it.
+    /// The place must stay writable until [`super::Port::receive_bulk`] returns or calls
+    /// [`Arrivals::predict`] again, and no reference to it may be used meanwhile. Afterwards its
+    /// contents are unspecified, unless [`Arrivals::take`] was called with it.
     #[inline]
     pub unsafe fn expect(&mut self, at: *mut u8, length: usize, words: [u32; 2]) -> bool {
         let bytes = self.bytes + HEADER_BYTES + length;
@@ -58,52 +59,53 @@ impl Places {
             return false;
         }
         self.bytes = bytes;
-        self.places.push(Place { at, length, words });
+        self.places.push(ExpectedBody { at, length, words });
         true
     }
 }
 
-/// Who is waiting for bulk.
+/// The consumer of bulk.
 pub trait Arrivals {
-    /// Says where the next bodies are expected ([`Places::expect`]); nowhere, where they are to be
-    /// copied instead. Places of which earlier calls spoke are not written to any more.
+    /// Registers where the next bodies are expected ([`Places::expect`]). Without a place, a body
+    /// is delivered in a buffer, to be copied. Places of earlier calls are no longer written to.
     fn predict(&mut self, places: &mut Places);
 
-    /// A frame came, of whatever kind, from whomever: nothing of it has been checked. `body` is
-    /// readable for `length` bytes during the call: no more than the header says, fewer when the
-    /// frame was cut off. It is the predicted place if the frame is the one that was predicted,
-    /// else memory that is in nobody's way.
+    /// Consumes a frame of any kind and sender; it has not been validated. `body` is readable for
+    /// `length` bytes during the call: at most as many as the header declares, fewer if the frame
+    /// was truncated. It is the predicted place if the frame is the predicted one; otherwise it is
+    /// separate memory.
     fn take(&mut self, header: &[u8; HEADER_BYTES], body: *const u8, length: usize);
 }
 
-/// How long the body is that a header speaks of, if `received` bytes came behind it.
+/// The length of the body that a header declares, limited to the `received` bytes that follow it.
 fn body_length(header: &[u8; HEADER_BYTES], received: usize) -> usize {
     received.min(usize::from(u16::from_le_bytes([header[14], header[15]])))
 }
 
-/// Whether a frame, of which `received` bytes came behind the header, lies where it belongs.
-fn is_expected(place: &Place, header: &[u8; HEADER_BYTES], received: usize) -> bool {
+/// True if a frame with `received` bytes after the header is in the right place.
+fn is_expected(place: &ExpectedBody, header: &[u8; HEADER_BYTES], received: usize) -> bool {
     let [one, other] = place.words.map(u32::to_le_bytes);
     header[24..28] == one && header[28..32] == other && body_length(header, received) <= place.length
 }
 
-/// Receives super-frames: one call for all the datagrams that a super-frame consists of.
+/// Receives super-frames: one call for all datagrams of a super-frame.
 #[derive(Debug)]
-pub(super) struct Scatter {
+pub(super) struct ScatterReceiver {
     headers: Vec<[u8; HEADER_BYTES]>,
     places: Places,
     rows: Vec<libc::iovec>,
-    /// First room for what must be moved away, then for what comes behind the last place: together
-    /// a row without a gap.
+    /// First room for bodies that are moved, then for bytes after the last place. Both together are
+    /// contiguous.
     buffer: Vec<u8>,
 }
 
-// SAFETY: pointers are kept from one call to the next only as worn-out room.
-unsafe impl Send for Scatter {}
+// SAFETY: the raw pointers in `places` and `rows` are used only from `prepare` to the end of the
+// matching `hand_out`; between receptions they are stale and never dereferenced.
+unsafe impl Send for ScatterReceiver {}
 
-impl Scatter {
-    pub(super) fn new() -> Scatter {
-        Scatter {
+impl ScatterReceiver {
+    pub(super) fn new() -> ScatterReceiver {
+        ScatterReceiver {
             headers: vec![[0; HEADER_BYTES]; MOST_PLACES],
             places: Places::new(MOST_PLACES, LONGEST_SUPER),
             rows: Vec::with_capacity(2 * MOST_PLACES + 1),
@@ -111,7 +113,7 @@ impl Scatter {
         }
     }
 
-    /// Asks where the next bodies are expected: the rows to receive into.
+    /// Collects the places of the next bodies; returns the buffers to receive into.
     pub(super) fn prepare(&mut self, arrivals: &mut impl Arrivals) -> &mut [libc::iovec] {
         self.places.clear();
         arrivals.predict(&mut self.places);
@@ -123,8 +125,8 @@ impl Scatter {
         &mut self.rows
     }
 
-    /// Hands out what was received: `total` bytes in frames of `segment` bytes, but for the last; 0
-    /// if it is one frame.
+    /// Delivers what was received: `total` bytes in frames of `segment` bytes each, the last one
+    /// possibly shorter; 0 if it is a single frame.
     pub(super) fn hand_out(
         &mut self,
         total: usize,
@@ -151,7 +153,7 @@ impl Scatter {
         }
     }
 
-    /// How many frames lie where they belong, and how many bytes they have.
+    /// The number of frames that are in the right place, and the sum of their lengths.
     fn right(&self, total: usize, segment: usize) -> (usize, usize) {
         let (mut from, mut row_from) = (0, 0);
         for (index, (place, header)) in self.places.places.iter().zip(&self.headers).enumerate() {
@@ -165,8 +167,8 @@ impl Scatter {
         (self.places.places.len(), from)
     }
 
-    /// Moves the received bytes from `from` on that lie in places in front of those that lie behind
-    /// all places.
+    /// Copies the received bytes from `from` on that are in places to the buffer, directly before
+    /// those that arrived after all places.
     fn move_away(&mut self, from: usize, total: usize) {
         let start = LONGEST_SUPER + from - self.places.bytes;
         let mut at = 0;
@@ -175,8 +177,8 @@ impl Scatter {
             let skipped = from.max(at);
             if skipped < end {
                 let into = &mut self.buffer[start + (skipped - from)..][..end - skipped];
-                // SAFETY: the kernel has just written these bytes of the row; headers and places
-                // are apart from the buffer.
+                // SAFETY: the kernel has written this part of the row. `into` is in `buffer`, which
+                // overlaps neither headers nor places.
                 unsafe {
                     let first = row.iov_base.cast::<u8>().add(skipped - at);
                     std::ptr::copy_nonoverlapping(first, into.as_mut_ptr(), into.len());
@@ -187,28 +189,29 @@ impl Scatter {
     }
 }
 
-/// Receives frames: one call for several packets.
+/// Receives raw frames: one call for several packets.
 #[derive(Debug)]
 pub(super) struct Batch {
     headers: Vec<[u8; HEADER_BYTES]>,
     places: Places,
     rows: Vec<[libc::iovec; 3]>,
     messages: Vec<libc::mmsghdr>,
-    /// For each packet, room for what must be moved away and for what does not fit into its place.
+    /// For each packet, room for a body that is moved and for bytes that do not fit into its place.
     buffer: Vec<u8>,
     longest: usize,
 }
 
-// SAFETY: pointers are kept from one call to the next only as worn-out room.
+// SAFETY: the raw pointers in `places`, `rows` and `messages` are used only from `prepare` to the
+// end of the matching `hand_out`; between receptions they are stale and never dereferenced.
 unsafe impl Send for Batch {}
 
-/// Packets of a batch.
+/// Maximum number of packets per call.
 const BATCH: usize = 32;
 
 impl Batch {
-    /// For packets of `longest` bytes at most.
+    /// Creates a receiver for packets of at most `longest` bytes.
     pub(super) fn new(longest: usize) -> Batch {
-        // SAFETY: a message header of zeros is empty.
+        // SAFETY: an all-zero `mmsghdr` is valid.
         let empty: libc::mmsghdr = unsafe { std::mem::zeroed() };
         Batch {
             headers: vec![[0; HEADER_BYTES]; BATCH],
@@ -220,7 +223,7 @@ impl Batch {
         }
     }
 
-    /// Asks where the next bodies are expected: the messages to receive, at most so many.
+    /// Collects the places of the next bodies; returns the messages to receive, at most `most`.
     pub(super) fn prepare(&mut self, most: usize, arrivals: &mut impl Arrivals) -> &mut [libc::mmsghdr] {
         self.places.clear();
         arrivals.predict(&mut self.places);
@@ -240,7 +243,7 @@ impl Batch {
         &mut self.messages[..most]
     }
 
-    /// Hands out what was received.
+    /// Delivers what was received.
     pub(super) fn hand_out(&mut self, count: usize, counters: &mut Counters, arrivals: &mut impl Arrivals) {
         let right = (0..count).find(|index| !self.is_right(*index)).unwrap_or(count);
         for index in right..count {
@@ -265,13 +268,15 @@ impl Batch {
         place.zip(received).is_some_and(|(place, received)| is_expected(place, &self.headers[index], received))
     }
 
-    /// Moves the part of a body that lies in its place in front of the part that does not.
+    /// Copies the part of a body that is in its place to the buffer, directly before the part that
+    /// is not.
     fn move_away(&mut self, index: usize) {
         let received = (self.messages[index].msg_len as usize).saturating_sub(HEADER_BYTES);
         let [_, place, room] = &mut self.rows[index];
         let moved = place.iov_len.min(received);
-        // SAFETY: in front of this room is as much again as the longest place, and the kernel has
-        // written so many bytes to this one.
+        // SAFETY: the kernel has written `moved` bytes to the place. `moved` is at most `longest`,
+        // and `room` begins `longest` bytes into its part of `buffer`, which does not overlap the
+        // place.
         unsafe {
             let start = room.iov_base.cast::<u8>().sub(moved);
             std::ptr::copy_nonoverlapping(place.iov_base.cast::<u8>(), start, moved);

@@ -1,10 +1,10 @@
-//! The UDP side, which needs no right: a socket for small frames and one for bulk.
+//! The UDP side, which needs no privileges: one socket for small frames and one for bulk.
 //!
-//! Bulk is sent as super-frames (UDP_SEGMENT), which the interface or the kernel cuts into
-//! datagrams with a header of CLIC each, and received as such (UDP_GRO).
+//! Bulk is sent as super-frames (UDP_SEGMENT), which the interface or the kernel segments into
+//! datagrams with a CLIC header each, and is received as such (UDP_GRO).
 //!
-//! A third socket, opened when it is needed first, sends what has become too long for the
-//! interface: IP cuts it into fragments.
+//! A third socket, opened on first use, sends frames that have become too long for the interface:
+//! IP fragments them.
 
 use std::io;
 use std::net::{IpAddr, SocketAddr};
@@ -13,79 +13,81 @@ use std::sync::Arc;
 
 use rustix::net::{AddressFamily, SocketFlags, SocketType, bind, socket_with};
 
-use super::bulk::{Arrivals, LONGEST_SUPER, Scatter};
+use super::bulk::{Arrivals, LONGEST_SUPER, ScatterReceiver};
 use super::group::{self, Members};
-use super::system::{Name, Sent, row, send, set_number, take_error, widen};
-use super::{Counters, Frame, GroupAddress};
+use super::system::{SendOutcome, SocketName, row, send, set_number, take_error, widen};
+use super::{Counters, GroupAddress, OutgoingFrame};
 use towpath_clic::credit::CEILING;
 use towpath_clic::frame::HEADER_BYTES;
 
 const UDP_SEGMENT: i32 = 103;
 pub(super) const UDP_GRO: i32 = 104;
-/// Segments of a super-frame that every kernel takes.
+/// Maximum number of segments of a super-frame that every kernel accepts.
 pub(super) const SEGMENTS: usize = 64;
-/// Bytes of a super-frame, headers of IP and UDP excluded.
+/// Maximum length of a super-frame, without IP and UDP headers.
 const SUPER_BYTES: usize = 65_535 - 48;
-/// Bytes that may wait to be received; of bulk all that a process has asked for at a time.
+/// Receive buffer sizes in bytes; for bulk, everything that a process may have requested at a time.
 const SMALL_BUFFER: i32 = 1 << 20;
 const BULK_BUFFER: i32 = CEILING as i32;
-/// Reports of errors that are cleared away in one go.
+/// Maximum number of error reports that are cleared in one call.
 const REPORTS: usize = 64;
 
-/// What sends.
+/// The sending half.
 #[derive(Debug)]
-pub(super) struct Outgoing {
+pub(super) struct DatagramOutput {
     small: Arc<OwnedFd>,
     bulk: Arc<OwnedFd>,
-    /// What sends in fragments, and from where.
+    /// The socket that sends with IP fragmentation, and its source address.
     fragments: Option<OwnedFd>,
     address: IpAddr,
     rows: Vec<libc::iovec>,
-    /// The interface cuts super-frames, or the kernel does for it.
+    /// True while the interface or the kernel segments super-frames.
     cuts: bool,
 }
 
-/// What receives.
+/// The receiving half.
 #[derive(Debug)]
-pub(super) struct Incoming {
+pub(super) struct DatagramInput {
     small: Arc<OwnedFd>,
     bulk: Arc<OwnedFd>,
     groups: Option<Members>,
     ports: [u16; 2],
     buffer: Vec<u8>,
-    scatter: Option<Scatter>,
+    scatter: Option<ScatterReceiver>,
 }
 
-// SAFETY: pointers are kept from one call to the next only as worn-out room.
-unsafe impl Send for Outgoing {}
+// SAFETY: the raw pointers in `rows` are used only during the `send_bulk` call that stores them;
+// afterwards they are stale and never dereferenced.
+unsafe impl Send for DatagramOutput {}
 
-/// Room for a control message with one number.
+/// Room for a control message with one integer.
 #[repr(C, align(8))]
-struct Control([u8; 64]);
+struct ControlBuffer([u8; 64]);
 
 /// Opens the sockets on an address, on ports that the system chooses.
-pub(super) fn open(address: IpAddr, index: u32) -> io::Result<(Outgoing, Incoming)> {
+pub(super) fn open(address: IpAddr, index: u32) -> io::Result<(DatagramOutput, DatagramInput)> {
     let (small, port) = bound(address, libc::IP_PMTUDISC_PROBE)?;
     let (bulk, bulk_port) = bound(address, libc::IP_PMTUDISC_PROBE)?;
     widen(&small, SMALL_BUFFER);
     widen(&bulk, BULK_BUFFER);
     for socket in [&small, &bulk] {
-        // A kernel that does not know it delivers datagrams one by one.
+        // A kernel without UDP_GRO delivers datagrams one by one.
         let _ = set_number(socket, libc::SOL_UDP, UDP_GRO, 1);
     }
     if address.is_ipv4() {
-        // Without it frames to groups get lost, and are repaired one by one.
+        // If this fails, frames to groups are lost and repaired by unicast.
         let _ = group::prepare(&small, index).and_then(|()| group::prepare(&bulk, index));
     }
     let (small, bulk) = (Arc::new(small), Arc::new(bulk));
     let rows = Vec::with_capacity(2 * SEGMENTS);
     let (to_small, to_bulk) = (Arc::clone(&small), Arc::clone(&bulk));
-    let outgoing = Outgoing { small: to_small, bulk: to_bulk, fragments: None, address, rows, cuts: true };
+    let outgoing = DatagramOutput { small: to_small, bulk: to_bulk, fragments: None, address, rows, cuts: true };
     let buffer = vec![0; LONGEST_SUPER];
-    Ok((outgoing, Incoming { small, bulk, groups: None, ports: [port, bulk_port], buffer, scatter: None }))
+    Ok((outgoing, DatagramInput { small, bulk, groups: None, ports: [port, bulk_port], buffer, scatter: None }))
 }
 
-/// Whether the kernel takes super-frames by UDP to cut them, and hands some out in one piece.
+/// Whether the kernel supports sending super-frames by UDP (UDP_SEGMENT), and receiving them
+/// (UDP_GRO).
 pub fn super_frames() -> (bool, bool) {
     let Ok(socket) = socket_with(AddressFamily::INET, SocketType::DGRAM, SocketFlags::CLOEXEC, None) else {
         return (false, false);
@@ -94,23 +96,30 @@ pub fn super_frames() -> (bool, bool) {
     (knows(UDP_SEGMENT, 1000), knows(UDP_GRO, 1))
 }
 
-impl Outgoing {
+impl DatagramOutput {
+    ///
     /// # Safety
-    /// The body must be readable.
+    /// `body` must be readable for `length` bytes.
     #[inline]
-    pub(super) unsafe fn send(&self, to: &Name, header: &[u8; HEADER_BYTES], body: *const u8, length: usize) -> Sent {
-        // SAFETY: promised by the caller.
+    pub(super) unsafe fn send(
+        &self,
+        to: &SocketName,
+        header: &[u8; HEADER_BYTES],
+        body: *const u8,
+        length: usize,
+    ) -> SendOutcome {
+        // SAFETY: `body` is readable for `length` bytes (this function's contract).
         match unsafe { send(&self.small, to, header, body, length) } {
-            Sent::Error(error) if clear(&self.small, error) => {
-                // That was about an earlier datagram.
-                // SAFETY: as above.
+            SendOutcome::Error(error) if clear(&self.small, error) => {
+                // The error was about an earlier datagram.
+                // SAFETY: `body` is readable for `length` bytes (this function's contract).
                 unsafe { send(&self.small, to, header, body, length) }
             }
             sent => sent,
         }
     }
 
-    /// A socket of the network namespace in which it was opened.
+    /// A socket of the network namespace in which the port was opened.
     pub(super) fn socket(&self) -> &OwnedFd {
         &self.small
     }
@@ -118,42 +127,43 @@ impl Outgoing {
     /// Sends a frame that is too long for the interface.
     ///
     /// # Safety
-    /// The body must be readable.
+    /// The body must be readable for its length.
     #[cold]
-    pub(super) unsafe fn send_in_fragments(&mut self, to: &Name, frame: &Frame) -> Sent {
+    pub(super) unsafe fn send_in_fragments(&mut self, to: &SocketName, frame: &OutgoingFrame) -> SendOutcome {
         if self.fragments.is_none() {
             match bound(self.address, libc::IP_PMTUDISC_OMIT) {
                 Ok((socket, _)) => self.fragments = Some(socket),
-                Err(error) => return Sent::Error(error.raw_os_error().unwrap_or(0)),
+                Err(error) => return SendOutcome::Error(error.raw_os_error().unwrap_or(0)),
             }
         }
-        let Some(socket) = &self.fragments else { return Sent::Full };
+        let Some(socket) = &self.fragments else { return SendOutcome::Full };
         let send_it = || {
-            // SAFETY: promised by the caller.
+            // SAFETY: the body of `frame` is readable for its length (this function's contract).
             unsafe { send(socket, to, &frame.header, frame.body, frame.length) }
         };
         match send_it() {
-            Sent::Error(error) if clear(socket, error) => send_it(),
+            SendOutcome::Error(error) if clear(socket, error) => send_it(),
             sent => sent,
         }
     }
 
-    /// Sends one super-frame; says how many of the frames are in it, and what became of it.
+    /// Sends one super-frame. Returns how many of the frames it contains, and the outcome.
     ///
     /// # Safety
-    /// The bodies must be readable.
-    pub(super) unsafe fn send_bulk(&mut self, to: &Name, frames: &[Frame]) -> (usize, Sent) {
+    /// The bodies must be readable for their lengths.
+    pub(super) unsafe fn send_bulk(&mut self, to: &SocketName, frames: &[OutgoingFrame]) -> (usize, SendOutcome) {
         let count = if self.cuts { super_frame(frames) } else { 1 };
         self.rows.clear();
         for frame in &frames[..count] {
             self.rows.extend([row(frame.header.as_ptr(), HEADER_BYTES), row(frame.body, frame.length)]);
         }
-        let mut control = Control([0; 64]);
+        let mut control = ControlBuffer([0; 64]);
         let mut message = to.message(&mut self.rows);
         if count > 1 {
             let segment = (HEADER_BYTES + frames[0].length) as u16;
             message.msg_control = control.0.as_mut_ptr().cast();
-            // SAFETY: the room is larger than a control message with a number, and aligned for it.
+            // SAFETY: `control` is larger than a control message with a `u16`, and aligned for
+            // `cmsghdr`, so `CMSG_FIRSTHDR` returns a pointer into it.
             unsafe {
                 message.msg_controllen = libc::CMSG_SPACE(size_of::<u16>() as u32) as _;
                 let head = libc::CMSG_FIRSTHDR(&raw const message);
@@ -165,24 +175,24 @@ impl Outgoing {
         }
         let flags = libc::MSG_DONTWAIT | libc::MSG_NOSIGNAL;
         let send = || {
-            // SAFETY: the message names rows and control that live; the caller vouches for the
-            // bodies.
-            Sent::of(unsafe { libc::sendmsg(self.bulk.as_raw_fd(), &raw const message, flags) })
+            // SAFETY: `message` refers to `to`, `rows` and `control`, which outlive the call; the
+            // bodies are readable (this function's contract).
+            SendOutcome::of(unsafe { libc::sendmsg(self.bulk.as_raw_fd(), &raw const message, flags) })
         };
         let sent = match send() {
-            Sent::Error(error) if clear(&self.bulk, error) => send(),
+            SendOutcome::Error(error) if clear(&self.bulk, error) => send(),
             sent => sent,
         };
         if count > 1 && sent.is_refusal_to_cut() {
-            // Neither this kernel nor this interface cuts: frame by frame from now on.
+            // Neither the kernel nor the interface can segment: send single frames from now on.
             self.cuts = false;
-            return (0, Sent::Taken);
+            return (0, SendOutcome::Taken);
         }
         (count, sent)
     }
 }
 
-impl Incoming {
+impl DatagramInput {
     /// Ports for small frames and for bulk.
     pub(super) fn ports(&self) -> [u16; 2] {
         self.ports
@@ -193,7 +203,7 @@ impl Incoming {
         own.into_iter().chain(self.groups.as_ref().map(|members| &members.socket))
     }
 
-    /// Clears errors that wait at the sockets; says how many sockets had some.
+    /// Clears pending errors of the sockets; returns how many sockets had one.
     pub(super) fn clear_errors(&self) -> u64 {
         let clear_one = |socket: &OwnedFd| {
             let error = take_error(socket);
@@ -211,14 +221,14 @@ impl Incoming {
         self.groups.as_ref().map_or(Ok(()), |members| members.change(group, index, joins))
     }
 
-    /// Lends the small frames that are here to `take`, at most so many of each socket; true if
-    /// there was one.
+    /// Passes pending small frames to `take`, at most `most` datagrams or super-frames; true if
+    /// there were any.
     pub(super) fn receive(&mut self, most: usize, counters: &mut Counters, take: &mut impl FnMut(&[u8])) -> bool {
         receive(&self.small, &mut self.buffer, most, counters, take)
     }
 
-    /// Lends the frames to groups that are here to `take`, at most so many super-frames; true if
-    /// there was one.
+    /// Passes pending frames to groups to `take`, at most `most` super-frames; true if there were
+    /// any.
     pub(super) fn receive_groups(
         &mut self,
         most: usize,
@@ -231,18 +241,18 @@ impl Incoming {
         }
     }
 
-    /// The socket of all groups, if one was joined.
+    /// The socket of all groups, if any group was joined.
     pub(super) fn group_socket(&self) -> Option<&OwnedFd> {
         self.groups.as_ref().map(|members| &members.socket)
     }
 
-    /// Receives a super-frame of bulk; false when there was none.
+    /// Receives a super-frame of bulk; false if there was none.
     pub(super) fn receive_bulk(&mut self, counters: &mut Counters, arrivals: &mut impl Arrivals) -> bool {
-        let scatter = self.scatter.get_or_insert_with(Scatter::new);
+        let scatter = self.scatter.get_or_insert_with(ScatterReceiver::new);
         let rows = scatter.prepare(arrivals);
         let (got, cut) = receive_message(&self.bulk, rows);
         let Ok(total) = usize::try_from(got) else {
-            let Sent::Error(error) = Sent::of(got) else { return false };
+            let SendOutcome::Error(error) = SendOutcome::of(got) else { return false };
             clear(&self.bulk, error);
             counters.errors += 1;
             return true;
@@ -270,8 +280,8 @@ fn receive(
                 Cut::Into(_) => take(&buffer[..length]),
                 Cut::Off => counters.truncated += 1,
             },
-            Err(_) => match Sent::of(-1) {
-                Sent::Error(error) => {
+            Err(_) => match SendOutcome::of(-1) {
+                SendOutcome::Error(error) => {
                     clear(socket, error);
                     counters.errors += 1;
                 }
@@ -282,20 +292,20 @@ fn receive(
     true
 }
 
-/// What the kernel did to what was received.
+/// How the kernel delivered a packet.
 enum Cut {
-    /// It is a super-frame of segments of so many bytes; none if 0.
+    /// A super-frame of segments of this many bytes; 0 if it is a single datagram.
     Into(usize),
-    /// Its end is missing: there was not so much room.
+    /// Truncated: the buffer was too small.
     Off,
 }
 
-/// Receives a datagram or a super-frame into rows that are writable; says how many bytes came, or a
-/// negative number.
+/// Receives a datagram or a super-frame into `rows`, which must be writable. Returns the number of
+/// bytes, or a negative number.
 fn receive_message(socket: &OwnedFd, rows: &mut [libc::iovec]) -> (isize, Cut) {
-    let mut control = Control([0; 64]);
-    // SAFETY: a message header of zeros is empty; it names rows and control that live and are
-    // writable.
+    let mut control = ControlBuffer([0; 64]);
+    // SAFETY: an all-zero `msghdr` is valid. `rows` and `control` outlive the call; every caller
+    // passes rows that describe writable memory.
     let (got, message) = unsafe {
         let mut message: libc::msghdr = std::mem::zeroed();
         message.msg_iov = rows.as_mut_ptr();
@@ -308,9 +318,10 @@ fn receive_message(socket: &OwnedFd, rows: &mut [libc::iovec]) -> (isize, Cut) {
     (got, if got < 0 || is_cut_off { Cut::Off } else { Cut::Into(segment_of(&message)) })
 }
 
-/// Length of the segments of a super-frame that was received, 0 if it is none.
+/// Length of the segments of a received super-frame, 0 if it is a single datagram.
 fn segment_of(message: &libc::msghdr) -> usize {
-    // SAFETY: the kernel has filled the control messages in, and said how long they are.
+    // SAFETY: `recvmsg` has set the control messages and their length, and the control buffer is
+    // still alive.
     unsafe {
         let mut head = libc::CMSG_FIRSTHDR(message);
         while let Some(control) = head.as_ref() {
@@ -324,8 +335,8 @@ fn segment_of(message: &libc::msghdr) -> usize {
     0
 }
 
-/// How many of the frames make one super-frame: all but the last of one length.
-pub(super) fn super_frame(frames: &[Frame]) -> usize {
+/// How many of the frames fit into one super-frame: all but the last must have the same length.
+pub(super) fn super_frame(frames: &[OutgoingFrame]) -> usize {
     let Some(first) = frames.first() else { return 0 };
     let segment = HEADER_BYTES + first.length;
     let most = SEGMENTS.min(SUPER_BYTES / segment).max(1);
@@ -334,13 +345,14 @@ pub(super) fn super_frame(frames: &[Frame]) -> usize {
     equal + usize::from(ends)
 }
 
-/// Opens a socket on an address, on a port that the system chooses. `discovery` says whether IP may
-/// cut its datagrams; the numbers are the same for both families.
+/// Opens a socket on an address, on a port that the system chooses. `discovery` sets whether IP may
+/// fragment its datagrams; the values are the same for both families.
 fn bound(address: IpAddr, discovery: i32) -> io::Result<(OwnedFd, u16)> {
     let family = if address.is_ipv4() { AddressFamily::INET } else { AddressFamily::INET6 };
     let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
     let socket = socket_with(family, SocketType::DGRAM, flags, None)?;
-    // No report of a stranger makes frames smaller; a full interface says so.
+    // Path-MTU reports, which anyone can forge, must not shrink frames. With RECVERR, sending fails
+    // when the interface is full.
     if address.is_ipv4() {
         set_number(&socket, libc::IPPROTO_IP, libc::IP_MTU_DISCOVER, discovery)?;
         set_number(&socket, libc::IPPROTO_IP, libc::IP_RECVERR, 1)?;
@@ -353,14 +365,14 @@ fn bound(address: IpAddr, discovery: i32) -> io::Result<(OwnedFd, u16)> {
     Ok((socket, bound.port()))
 }
 
-/// Clears reports of what became of earlier datagrams away, and says whether the error was one of
-/// them.
+/// Clears the error queue, which reports on earlier datagrams. True if the error is such a report.
 #[cold]
 fn clear(socket: &OwnedFd, error: i32) -> bool {
     let mut byte = [0u8; 1];
     for _ in 0..REPORTS {
         let mut row = row(byte.as_mut_ptr(), byte.len());
-        // SAFETY: a message header of zeros is empty; it names a row that lives and is writable.
+        // SAFETY: an all-zero `msghdr` is valid; it refers to `row`, which describes a writable
+        // byte and outlives the call.
         let got = unsafe {
             let mut message: libc::msghdr = std::mem::zeroed();
             message.msg_iov = &raw mut row;

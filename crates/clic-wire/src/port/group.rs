@@ -1,10 +1,10 @@
-//! Groups: frames that the switch copies to all hosts that have joined.
+//! Multicast groups: frames that the switch replicates to all hosts that have joined.
 //!
-//! The raw side takes a locally administered multicast address. The UDP side takes an address of
-//! IPv4's local scope (RFC 2365) and a port that all of a job know; datagrams go one hop far, in
-//! super-frames like all bulk. Numbers are hashed, so groups of different jobs may share an
-//! address: what is not for a group's members is refused like any other frame. Frames never come to
-//! processes of the host that sent them.
+//! The raw side uses a locally administered multicast address. The UDP side uses an address of
+//! IPv4's local scope (RFC 2365) and a port known to the whole job; datagrams have a hop limit of
+//! one and are sent in super-frames like all bulk. Numbers are hashed, so groups of different jobs
+//! may share an address: frames that are not for a member are rejected like any other foreign
+//! frame. Frames are never delivered to processes on the host that sent them.
 
 use std::io;
 use std::net::{Ipv4Addr, SocketAddr};
@@ -12,27 +12,27 @@ use std::os::fd::OwnedFd;
 
 use rustix::net::{AddressFamily, SocketFlags, SocketType, bind, socket_with, sockopt};
 
-use super::craft::End;
+use super::craft::StreamEnd;
 use super::datagram::UDP_GRO;
 use super::system::{set, set_number, widen};
 
-/// Bytes that may wait to be received.
+/// Receive buffer size in bytes.
 const BUFFER: i32 = 1 << 20;
-/// Ports from here to the end are used for groups.
+/// Groups use the ports from this one to the last.
 const FIRST_PORT: u16 = 0xc000;
 
 /// The address of a group.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct GroupAddress {
-    /// On the raw side.
+    /// Address on the raw side.
     pub(super) hardware: [u8; 6],
-    /// On the UDP side.
+    /// Address on the UDP side.
     pub(super) internet: Ipv4Addr,
-    /// The same for all groups of a job.
+    /// Port on the UDP side, the same for all groups of a job.
     pub(super) port: u16,
 }
 
-/// The constants of `splitmix64` (Steele, Lea and Flood, 2014): every bit of the outcome depends on
+/// The finalizer of `splitmix64` (Steele, Lea and Flood, 2014): every bit of the result depends on
 /// every bit of the number.
 fn stir(number: u64) -> u64 {
     let one = (number ^ number >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -41,8 +41,8 @@ fn stir(number: u64) -> u64 {
 }
 
 impl GroupAddress {
-    /// Of a group of a job. The job's number should be one that other jobs do not have; it is no
-    /// secret.
+    /// The address of a group of a job. `job` should be a number that other jobs do not have; it
+    /// need not be secret.
     pub fn new(job: u64, number: u32) -> GroupAddress {
         let job = stir(job.wrapping_add(0x9e37_79b9_7f4a_7c15));
         let [one, two, three, four, five, six, seven, _] = stir(job ^ u64::from(number)).to_le_bytes();
@@ -53,11 +53,11 @@ impl GroupAddress {
         }
     }
 
-    /// Where crafted frames go: IPv4 says which Ethernet address belongs to a group (RFC 1112,
-    /// 6.4).
-    pub(super) fn end(&self) -> End {
+    /// The destination of crafted frames: RFC 1112, section 6.4, maps an IPv4 group to its Ethernet
+    /// address.
+    pub(super) fn end(&self) -> StreamEnd {
         let [_, one, two, three] = self.internet.octets();
-        End { hardware: [1, 0, 0x5e, one & 0x7f, two, three], address: self.internet, port: self.port }
+        StreamEnd { hardware: [1, 0, 0x5e, one & 0x7f, two, three], address: self.internet, port: self.port }
     }
 }
 
@@ -69,16 +69,16 @@ pub(super) struct Members {
 }
 
 impl Members {
-    /// A socket on the port of a job's groups.
+    /// Opens a socket on the port of a job's groups.
     pub(super) fn open(port: u16) -> io::Result<Members> {
         let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
         let socket = socket_with(AddressFamily::INET, SocketType::DGRAM, flags, None)?;
         widen(&socket, BUFFER);
-        // Other processes of the host have the same port.
+        // Other processes of the host bind the same port.
         sockopt::set_socket_reuseaddr(&socket, true)?;
-        // Only what this socket has joined.
+        // Deliver only groups that this socket has joined.
         set_number(&socket, libc::IPPROTO_IP, libc::IP_MULTICAST_ALL, 0)?;
-        // A kernel that does not know it delivers datagrams one by one.
+        // A kernel without UDP_GRO delivers datagrams one by one.
         let _ = set_number(&socket, libc::SOL_UDP, UDP_GRO, 1);
         bind(&socket, &SocketAddr::from((Ipv4Addr::UNSPECIFIED, port)))?;
         Ok(Members { socket, port })
@@ -91,7 +91,7 @@ impl Members {
         }
         let request = request(group.internet, index);
         let option = if joins { libc::IP_ADD_MEMBERSHIP } else { libc::IP_DROP_MEMBERSHIP };
-        // SAFETY: the option takes such a value.
+        // SAFETY: both options take an `ip_mreqn`, which contains no pointers.
         unsafe { set(&self.socket, libc::IPPROTO_IP, option, &request) }
     }
 }
@@ -104,10 +104,10 @@ fn request(group: Ipv4Addr, index: u32) -> libc::ip_mreqn {
     }
 }
 
-/// Lets a socket send to groups, over an interface and not to this host.
+/// Configures a socket to send to groups over an interface, without loopback to this host.
 pub(super) fn prepare(socket: &OwnedFd, index: u32) -> io::Result<()> {
     let request = request(Ipv4Addr::UNSPECIFIED, index);
-    // SAFETY: the option takes such a value.
+    // SAFETY: IP_MULTICAST_IF takes an `ip_mreqn`, which contains no pointers.
     unsafe { set(socket, libc::IPPROTO_IP, libc::IP_MULTICAST_IF, &request)? };
     set_number(socket, libc::IPPROTO_IP, libc::IP_MULTICAST_LOOP, 0)
 }
@@ -122,7 +122,7 @@ pub(super) fn change_raw(socket: &OwnedFd, index: u32, hardware: [u8; 6], joins:
     };
     request.mr_address[..6].copy_from_slice(&hardware);
     let option = if joins { libc::PACKET_ADD_MEMBERSHIP } else { libc::PACKET_DROP_MEMBERSHIP };
-    // SAFETY: the option takes such a value.
+    // SAFETY: both options take a `packet_mreq`, which contains no pointers.
     unsafe { set(socket, libc::SOL_PACKET, option, &request) }
 }
 

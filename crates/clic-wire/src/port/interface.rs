@@ -1,4 +1,5 @@
-//! The Ethernet interfaces of this host, and what has become of one since it was asked first.
+//! The Ethernet interfaces of this host, and detection of changes to one since it was first
+//! queried.
 
 use std::ffi::CString;
 use std::net::{IpAddr, Ipv4Addr};
@@ -8,39 +9,40 @@ use rustix::net::{AddressFamily, SocketFlags, SocketType, socket_with};
 
 use towpath_machine::network::{Network, chosen};
 
-/// Packets that are longer than this are not used: a window of them would not fit into the buffers
-/// of a socket.
+/// Longer packets are not used: a window of them would not fit into a socket buffer.
 const LONGEST: u16 = 16 << 10;
-/// Packets that are shorter are not worth the trouble (and IPv6 asks for as much).
+/// Interfaces with a smaller MTU are not used: they are not worth the effort (and IPv6 requires
+/// this much).
 const SHORTEST: u16 = 1280;
 
-/// An interface.
+/// A network interface.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Interface {
     /// Its name.
     pub name: String,
-    /// Its number in this network namespace.
+    /// Its index in this network namespace.
     pub index: u32,
-    /// Its Ethernet address; all zero for the loopback, `None` where it is no Ethernet.
+    /// Its Ethernet address; all zero for the loopback, `None` if it is not Ethernet.
     pub hardware: Option<[u8; 6]>,
-    /// Its internet address and network.
+    /// Its IP address and network.
     pub network: Network,
-    /// Longest packet in bytes that CLIC sends over it: IP header included, Ethernet header not.
+    /// Longest packet in bytes that CLIC sends over it: including the IP header, without the
+    /// Ethernet header.
     pub mtu: u16,
-    /// Nominal speed in Mbit/s, 0 where the system does not say.
+    /// Nominal speed in Mbit/s, 0 if the system does not report one.
     pub speed: u32,
 }
 
-/// The interfaces by which other hosts may reach this one, the fastest first: all that are up and
-/// have an internet address, or only those that `choice` names, in the same words as for
-/// [`towpath_machine::network::networks`]. The loopback only without any others.
+/// The interfaces over which other hosts may reach this one, fastest first: all that are up and
+/// have an IP address, or only those that `choice` names, in the syntax of
+/// [`towpath_machine::network::networks`]. The loopback only if there are no others.
 pub fn interfaces(choice: Option<&str>) -> Vec<Interface> {
     let Ok(socket) = socket_with(AddressFamily::INET, SocketType::DGRAM, SocketFlags::CLOEXEC, None) else {
         return Vec::new();
     };
     let mut all: Vec<Interface> = Vec::new();
     for (name, network) in chosen(choice) {
-        // The first network of an interface is the best.
+        // The first network of an interface is the preferred one.
         if all.iter().all(|known| known.name != name) {
             all.extend(ask(&socket, name, network));
         }
@@ -49,10 +51,12 @@ pub fn interfaces(choice: Option<&str>) -> Vec<Interface> {
     all
 }
 
-/// The ioctls ask in the network namespace of the process, whatever /sys shows.
+/// Queries an interface by ioctls, which refer to the network namespace of the process regardless
+/// of what is mounted at /sys.
 fn ask(socket: &OwnedFd, name: String, network: Network) -> Option<Interface> {
     let mut request = request(&name)?;
-    // SAFETY: each call fills in the part of the union that is read after it.
+    // SAFETY: these ioctls take an `ifreq` without pointers, and each sets the union field that is
+    // read after it.
     let (index, mtu, hardware) = unsafe {
         call(socket, libc::SIOCGIFINDEX, &mut request)?;
         let index = request.ifr_ifru.ifru_ifindex;
@@ -75,25 +79,26 @@ fn ask(socket: &OwnedFd, name: String, network: Network) -> Option<Interface> {
     })
 }
 
-/// Addresses of IPv4 that are looked through; a host with more is believed to have kept its own.
+/// Maximum number of IPv4 addresses that are searched; a host with more is assumed to have kept its
+/// own.
 const ADDRESSES: usize = 256;
 
-/// What has become of an interface.
+/// The current state of an interface.
 pub(super) enum Now {
-    /// Others reach it as before. Its longest packet.
+    /// Peers can reach it as before. Its current MTU.
     Same(u16),
-    /// They do not: why, for a person.
+    /// Peers cannot reach it; the reason, for the user.
     Other(String),
 }
 
 impl Interface {
-    /// Looks at the interface again, in the network namespace of the socket.
+    /// Queries the interface again, in the network namespace of the socket.
     pub(super) fn now(&self, socket: &OwnedFd) -> Now {
-        // SAFETY: a request of zeros is valid.
+        // SAFETY: an all-zero `ifreq` is valid.
         let mut request: libc::ifreq = unsafe { std::mem::zeroed() };
         request.ifr_ifru.ifru_ifindex = self.index as i32;
-        // SAFETY: each call fills in the part of the request that is read after it; the first one
-        // fills the name in.
+        // SAFETY: these ioctls take an `ifreq` without pointers, and each sets the field that is
+        // read after it; the first one sets the name.
         let asked = unsafe {
             call(socket, libc::SIOCGIFNAME, &mut request)
                 .and_then(|()| call(socket, libc::SIOCGIFMTU, &mut request))
@@ -102,7 +107,7 @@ impl Interface {
         };
         let name = &self.name;
         let Some(mtu) = asked else { return Now::Other(format!("{name} is gone")) };
-        // SAFETY: the last call filled the hardware address in.
+        // SAFETY: the last ioctl has set the hardware address.
         let hardware = unsafe { request.ifr_ifru.ifru_hwaddr };
         let bytes = hardware.sa_data.first_chunk::<6>().map(|bytes| bytes.map(|byte| byte as u8));
         if let Some(before) = self.hardware.filter(|before| Some(*before) != bytes) {
@@ -125,18 +130,18 @@ fn shown(hardware: &[u8; 6]) -> String {
     hardware.map(|byte| format!("{byte:02x}")).join(":")
 }
 
-/// All addresses of IPv4 in the network namespace of a socket; `None` where there are too many.
+/// All IPv4 addresses in the network namespace of a socket; `None` if there are too many.
 fn addresses(socket: &OwnedFd) -> Option<Vec<Ipv4Addr>> {
-    // SAFETY: requests of zeros are valid.
+    // SAFETY: an all-zero `ifreq` is valid.
     let mut all: Vec<libc::ifreq> = vec![unsafe { std::mem::zeroed() }; ADDRESSES];
     let room = size_of_val(&all[..]);
     let mut list =
         libc::ifconf { ifc_len: room as i32, ifc_ifcu: libc::__c_anonymous_ifc_ifcu { ifcu_req: all.as_mut_ptr() } };
-    // SAFETY: the list has so much room as it says.
+    // SAFETY: `list` points to `all` and contains its length in bytes.
     let result = unsafe { libc::ioctl(socket.as_raw_fd(), libc::SIOCGIFCONF as _, &raw mut list) };
     let filled = usize::try_from(list.ifc_len).ok().filter(|filled| result == 0 && *filled < room)?;
     let address = |request: &libc::ifreq| {
-        // SAFETY: the kernel has filled addresses of IPv4 in.
+        // SAFETY: SIOCGIFCONF has filled in this entry with an IPv4 address.
         let name = unsafe { (&raw const request.ifr_ifru.ifru_addr).cast::<libc::sockaddr_in>().read_unaligned() };
         Ipv4Addr::from_bits(u32::from_be(name.sin_addr.s_addr))
     };
@@ -145,7 +150,7 @@ fn addresses(socket: &OwnedFd) -> Option<Vec<Ipv4Addr>> {
 
 fn request(name: &str) -> Option<libc::ifreq> {
     let name = CString::new(name).ok()?;
-    // SAFETY: a request of zeros is valid.
+    // SAFETY: an all-zero `ifreq` is valid.
     let mut request: libc::ifreq = unsafe { std::mem::zeroed() };
     let bytes = name.as_bytes_with_nul();
     if bytes.len() > request.ifr_name.len() {
@@ -157,16 +162,18 @@ fn request(name: &str) -> Option<libc::ifreq> {
     Some(request)
 }
 
+///
 /// # Safety
-/// `what` must be a call that takes an `ifreq`, and the pointers in the request must be what it
-/// expects.
+/// `what` must be an ioctl that takes an `ifreq`, and the pointers that it expects in the request
+/// must be valid.
 unsafe fn call(socket: &OwnedFd, what: libc::c_ulong, request: &mut libc::ifreq) -> Option<()> {
-    // SAFETY: promised by the caller.
+    // SAFETY: `what` takes an `ifreq`, and the pointers in `request` are valid (this function's
+    // contract).
     let result = unsafe { libc::ioctl(socket.as_raw_fd(), what as _, std::ptr::from_mut(request)) };
     (result == 0).then_some(())
 }
 
-/// The start of the kernel's `struct ethtool_cmd`; it is 44 bytes long.
+/// The beginning of the kernel's `struct ethtool_cmd`, 44 bytes long.
 #[repr(C)]
 #[derive(Default)]
 struct Settings {
@@ -185,12 +192,13 @@ fn speed(socket: &OwnedFd, name: &str) -> u32 {
     let mut settings = Settings { command: ETHTOOL_GSET, ..Settings::default() };
     let Some(mut request) = request(name) else { return 0 };
     request.ifr_ifru.ifru_data = (&raw mut settings).cast();
-    // SAFETY: the request leads to settings of the length that this command fills in.
+    // SAFETY: SIOCETHTOOL takes an `ifreq` that points to a command; ETHTOOL_GSET fills in the 44
+    // bytes of `settings`.
     if unsafe { call(socket, libc::SIOCETHTOOL, &mut request) }.is_none() {
         return 0;
     }
     match u32::from(settings.speed_high) << 16 | u32::from(settings.speed_low) {
-        // Old drivers say 65535 for unknown, newer ones all ones.
+        // Old drivers report 65535 for an unknown speed, newer ones all ones.
         0xffff | u32::MAX => 0,
         speed => speed,
     }
@@ -226,7 +234,7 @@ mod tests {
             sentence(Interface { hardware, ..loopback.clone() }),
             "the Ethernet address of lo was 02:00:00:00:00:1f when the job started and is 00:00:00:00:00:00"
         );
-        // Of the networks for documentation (RFC 5737).
+        // An address reserved for documentation (RFC 5737).
         let network = Network { address: Ipv4Addr::new(192, 0, 2, 1).into(), ..loopback.network };
         assert!(sentence(Interface { network, ..loopback }).starts_with("lo had the address 192.0.2.1 "));
     }

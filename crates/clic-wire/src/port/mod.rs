@@ -1,21 +1,21 @@
 //! The sockets of CLIC. A port is one interface of this process: it sends and receives frames, and
-//! knows nothing of what they mean.
+//! does not interpret them.
 //!
 //! ```text
 //!               small frames                      bulk (frames of kind Data)
 //!  raw side     a ring that the kernel fills,     a socket that scatters bodies to where they
 //!               polled without a system call      are expected; frames one by one
-//!  UDP side     a socket; trains of several       a socket; super-frames of up to 64 KiB, cut
-//!               frames are super-frames too       by the interface or the kernel
+//!  UDP side     a socket; trains of several       a socket; super-frames of up to 64 KiB,
+//!               frames are super-frames too       segmented by the interface or the kernel
 //! ```
 //!
-//! The raw side needs the capability CAP_NET_RAW; the UDP side is always there. Frames on the raw
-//! side have an ethertype of their own, and a filter in the kernel lets only those of this endpoint
-//! in. Which way to take to a peer is decided with its [`Address`] ([`Port::way`]); it receives on
-//! all of them. Raw frames reach hosts on the same segment only, and so do crafted ones
-//! ([`Carrier::Crafted`]): UDP datagrams in super-frames whose headers are written here, past the
-//! system's IP but not past the receiver's packet filter. [`Port::way`] takes them for bulk where
-//! it takes raw frames, because they are the fastest (veth, 1 MB in blocks of 64 chunks, GB/s,
+//! The raw side needs the capability CAP_NET_RAW; the UDP side is always available. Frames on the
+//! raw side have their own ethertype, and a packet filter in the kernel accepts only those of this
+//! endpoint. The [`Address`] of a peer determines how frames are sent to it ([`Port::way`]); the
+//! peer receives on both sides. Raw frames reach only hosts on the same segment. So do crafted ones
+//! ([`Carrier::Crafted`]): UDP datagrams in super-frames whose headers are built here, which bypass
+//! the local IP stack but not the receiver's firewall. [`Port::way`] uses them for bulk wherever it
+//! uses raw frames, because they are the fastest (veth, 1 MB in blocks of 64 chunks, GB/s,
 //! 2026-11-22, two slow processors; `examples/clic_ports.rs`):
 //!
 //! | | raw frames | UDP | crafted | 1 B one way, raw | UDP |
@@ -23,10 +23,11 @@
 //! | MTU 1500 | 0.56 | 3.2 | 3.3 | 2.4 us | 4.5 us |
 //! | MTU 9000 | 2.1 | 7.7 | 9.2 | 2.1 us | 4.2 us |
 //!
-//! Nothing received has been checked. What strangers can do: cost a look at each frame, and fill
-//! rings and buffers of fixed size, so that frames get lost. Super-frames that a queue of the host
-//! cuts may lose a part there unnoticed, like any frame on its way. Sockets belong to the network
-//! namespace in which they were opened. Small path: [`Port::send`] and [`Port::receive`].
+//! Received frames are not validated here. A stranger can cost the inspection of each frame and
+//! fill rings and buffers of fixed size, so that frames are lost. If a queue of the host segments a
+//! super-frame, part of it may be dropped there silently, like any frame in transit. Sockets belong
+//! to the network namespace in which they were opened. Fast path: [`Port::send`] and
+//! [`Port::receive`].
 
 mod address;
 mod bulk;
@@ -45,51 +46,52 @@ pub use bulk::{Arrivals, MOST_PLACES, Places};
 pub use datagram::super_frames;
 pub use group::GroupAddress;
 pub use interface::{Interface, interfaces};
-pub use way::{Carrier, Frame, Way};
+pub use way::{Carrier, OutgoingFrame, Way};
 
 use std::net::IpAddr;
 use std::os::fd::{AsFd, BorrowedFd};
 
-use craft::End;
+use craft::StreamEnd;
 use interface::Now;
-use system::{Name, Sent};
+use system::{SendOutcome, SocketName};
 use towpath_clic::endpoint::EVERYBODY;
 use towpath_clic::frame::HEADER_BYTES;
 use towpath_transport::error::Error;
-use way::Route;
+use way::FrameRoute;
 
-/// CLIC's ethertype: the first of the two that are left for local experiments (IEEE 802).
+/// CLIC's ethertype: the first of the two reserved for local experiments (IEEE 802).
 pub const ETHERTYPE: u16 = 0x88b5;
 
-/// While nobody seems to use the UDP side beside a raw one, it is looked at every so many times.
+/// While the UDP side seems unused next to a raw one, it is polled once per this many calls.
 const SELDOM: u32 = 32;
-/// After a datagram it is looked at every time, until so many looks have found nothing.
+/// After a datagram, the UDP side is polled on every call, until this many polls have found
+/// nothing.
 const USED: u32 = 5_000;
-/// Errors that wait at the sockets are cleared every so many looks.
+/// Pending socket errors are cleared once per this many polls.
 const ERRORS_SELDOM: u32 = 1024;
 
-/// What is opened for frames below IP. Each of these sockets looks at every frame for the host.
+/// The sockets to open for raw frames. Each of them filters every frame that the host receives.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RawSide {
-    /// Nothing.
+    /// None.
     Closed,
-    /// What small frames and super-frames of bulk need.
+    /// The sockets for small frames and for super-frames of bulk.
     Small,
-    /// That, and what receives bulk in frames one by one.
+    /// In addition, the socket that receives bulk in single frames.
     Whole,
 }
 
-/// What got lost at this end, since the port was opened.
+/// Losses at this end since the port was opened.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counters {
-    /// Frames received that were cut off or had no header.
+    /// Received frames that were truncated or had no header.
     pub truncated: u64,
-    /// Frames that the kernel had to drop, because this process did not receive them in time (raw
-    /// side only).
+    /// Frames that the kernel dropped because this process did not receive them in time (raw side
+    /// only).
     pub dropped: u64,
-    /// Frames that the system refused to send for another reason than lack of room.
+    /// Frames that the system refused to send for reasons other than lack of buffer space.
     pub unsent: u64,
-    /// Errors that the system reported when something was to be received.
+    /// Errors that the system reported on reception.
     pub errors: u64,
 }
 
@@ -99,64 +101,64 @@ pub struct Port {
     interface: Interface,
     endpoint: u16,
     refusal: Option<Error>,
-    output: Output,
-    input: Input,
+    output: PortOutput,
+    input: PortInput,
 }
 
-/// What sends over an interface.
+/// The sending half of a port.
 #[derive(Debug)]
-pub struct Output {
-    /// The interface's number, and its longest packet, when the port was opened and now.
+pub struct PortOutput {
+    /// The interface's index, and its MTU when the port was opened and now.
     index: u32,
     mtu: u16,
     mtu_now: u16,
-    /// Where crafted frames come from, if there can be any.
-    end: Option<End>,
-    datagrams: datagram::Outgoing,
-    raw: Option<raw::Outgoing>,
+    /// The source of crafted frames, if they are possible.
+    end: Option<StreamEnd>,
+    datagrams: datagram::DatagramOutput,
+    raw: Option<raw::RawOutput>,
     unsent: u64,
-    /// Routes that have refused a frame and taken none since.
+    /// Routes that have rejected frames and accepted none since.
     faults: Vec<Fault>,
-    /// Frames that are too long for the interface go in fragments.
+    /// True if frames that are too long for the interface are sent with IP fragmentation.
     fragments: bool,
 }
 
-/// A route that refuses frames.
+/// A route that rejects frames.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Fault {
-    route: Route,
-    /// With what, the last time, and how many frames.
+    route: FrameRoute,
+    /// The most recent error, and the number of rejected frames.
     error: i32,
     refused: u64,
 }
 
-/// What receives from an interface.
+/// The receiving half of a port.
 #[derive(Debug)]
-pub struct Input {
-    /// The interface's number.
+pub struct PortInput {
+    /// The interface's index.
     index: u32,
-    datagrams: datagram::Incoming,
-    raw: Option<raw::Incoming>,
+    datagrams: datagram::DatagramInput,
+    raw: Option<raw::RawInput>,
     counters: Counters,
-    /// For so many more times the UDP side is looked at every time.
+    /// For this many more calls, the UDP side is polled on every call.
     used: u32,
-    /// How often it has not been looked at.
+    /// Number of calls since the UDP side was last polled.
     quiet: u32,
-    /// How often anything has been looked at.
+    /// Number of polls.
     looks: u32,
 }
 
 impl Port {
-    /// Opens a port on an interface. Without `endpoint` a number for the process is chosen, which
-    /// no other process of the host has; the first port of a process finds it, the others are told.
-    /// Where the raw side is not opened, [`Port::without_raw`] says why.
+    /// Opens a port on an interface. Without `endpoint`, chooses a number for the process that no
+    /// other process of the host has. The first port of a process chooses it, and the others are
+    /// given it. If the raw side is not opened, [`Port::without_raw`] returns the reason.
     ///
     /// # Errors
-    /// [`Error::Network`] when not even UDP sockets can be opened.
+    /// [`Error::Network`] if not even UDP sockets can be opened.
     pub fn open(interface: &Interface, endpoint: Option<u16>, raw: RawSide) -> Result<Port, Error> {
         let fail = |error: std::io::Error| Error::network("open a UDP socket", &error);
         let (to_sockets, from_sockets) = datagram::open(interface.network.address, interface.index).map_err(fail)?;
-        // A port has one owner on an address, and never has the number that is everybody's.
+        // A UDP port is unique on its address; the broadcast endpoint number is excluded below.
         let endpoint = endpoint.unwrap_or(from_sockets.ports()[0]);
         if endpoint == EVERYBODY {
             return Port::open(interface, None, raw);
@@ -175,7 +177,7 @@ impl Port {
         let (counters, index) = (Counters::default(), interface.index);
         let end = match (interface.hardware, interface.network.address) {
             (Some(hardware), IpAddr::V4(address)) if to_raw.is_some() => {
-                Some(End { hardware, address, port: from_sockets.ports()[1] })
+                Some(StreamEnd { hardware, address, port: from_sockets.ports()[1] })
             }
             _ => None,
         };
@@ -183,7 +185,7 @@ impl Port {
             interface: interface.clone(),
             endpoint,
             refusal,
-            output: Output {
+            output: PortOutput {
                 index,
                 mtu: interface.mtu,
                 mtu_now: interface.mtu,
@@ -194,149 +196,155 @@ impl Port {
                 faults: Vec::new(),
                 fragments: false,
             },
-            input: Input { index, datagrams: from_sockets, raw: from_raw, counters, used: 0, quiet: 0, looks: 0 },
+            input: PortInput { index, datagrams: from_sockets, raw: from_raw, counters, used: 0, quiet: 0, looks: 0 },
         })
     }
 
-    /// What sends and what receives, for those who do one while they do the other.
-    pub fn split(self) -> (Output, Input) {
+    /// Splits the port into halves that can be used at the same time.
+    pub fn split(self) -> (PortOutput, PortInput) {
         (self.output, self.input)
     }
 
-    /// The number of the process on its host.
+    /// The endpoint number of the process on its host.
     pub fn endpoint(&self) -> u16 {
         self.endpoint
     }
 
-    /// The interface.
+    /// The interface of the port.
     pub fn interface(&self) -> &Interface {
         &self.interface
     }
 
-    /// Why there is no raw side; `None` when there is one.
+    /// Why there is no raw side; `None` if there is one.
     pub fn without_raw(&self) -> Option<&Error> {
         self.refusal.as_ref()
     }
 
-    /// Where others reach this port.
+    /// The address under which peers reach this port.
     pub fn address(&self) -> Address {
         let Interface { hardware, network, mtu, speed, .. } = self.interface;
         let [port, bulk_port] = self.input.datagrams.ports();
         Address { hardware: hardware.filter(|_| self.output.raw.is_some()), network, port, bulk_port, mtu, speed }
     }
 
-    /// As [`Output::send`].
+    /// See [`PortOutput::send`].
     ///
     /// # Safety
-    /// As there.
+    /// `body` must be readable for `length` bytes, at most [`Way::longest_body`].
     #[inline]
     pub unsafe fn send(&mut self, way: &Way, header: &[u8; HEADER_BYTES], body: *const u8, length: usize) -> bool {
-        // SAFETY: promised by the caller.
+        // SAFETY: `body` is readable for `length` bytes, at most `Way::longest_body` (this
+        // function's contract).
         unsafe { self.output.send(way, header, body, length) }
     }
 
-    /// As [`Output::send_train`].
+    /// See [`PortOutput::send_train`].
     ///
     /// # Safety
-    /// As there.
-    pub unsafe fn send_train(&mut self, way: &Way, frames: &[Frame]) -> usize {
-        // SAFETY: promised by the caller.
+    /// The bodies must be readable, with at most [`Way::payload`] bytes each.
+    pub unsafe fn send_train(&mut self, way: &Way, frames: &[OutgoingFrame]) -> usize {
+        // SAFETY: the bodies are readable, with at most `Way::payload` bytes each (this function's
+        // contract).
         unsafe { self.output.send_train(way, frames) }
     }
 
-    /// As [`Output::send_bulk`].
+    /// See [`PortOutput::send_bulk`].
     ///
     /// # Safety
-    /// As there.
-    pub unsafe fn send_bulk(&mut self, way: &Way, frames: &[Frame]) -> usize {
-        // SAFETY: promised by the caller.
+    /// The bodies must be readable, with at most [`Way::payload`] bytes each.
+    pub unsafe fn send_bulk(&mut self, way: &Way, frames: &[OutgoingFrame]) -> usize {
+        // SAFETY: the bodies are readable, with at most `Way::payload` bytes each (this function's
+        // contract).
         unsafe { self.output.send_bulk(way, frames) }
     }
 
-    /// As [`Input::receive`].
+    /// See [`PortInput::receive`].
     #[inline]
     pub fn receive(&mut self, most: usize, take: &mut impl FnMut(&[u8])) -> bool {
         self.input.receive(most, take)
     }
 
-    /// As [`Input::receive_bulk`].
+    /// See [`PortInput::receive_bulk`].
     pub fn receive_bulk(&mut self, most: usize, arrivals: &mut impl Arrivals) -> bool {
         self.input.receive_bulk(most, arrivals)
     }
 
-    /// As [`Input::join`].
+    /// See [`PortInput::join`].
     ///
     /// # Errors
-    /// As there.
+    /// See [`PortInput::join`].
     pub fn join(&mut self, group: &GroupAddress, by: Carrier) -> Result<(), Error> {
         self.input.join(group, by)
     }
 
-    /// As [`Input::leave`].
+    /// See [`PortInput::leave`].
     pub fn leave(&mut self, group: &GroupAddress, by: Carrier) {
         self.input.leave(group, by);
     }
 
-    /// As [`Input::descriptors`].
+    /// See [`PortInput::descriptors`].
     pub fn descriptors(&self) -> impl Iterator<Item = BorrowedFd<'_>> {
         self.input.descriptors()
     }
 
-    /// What got lost at this end.
+    /// Losses at this end since the port was opened.
     pub fn counters(&mut self) -> Counters {
         Counters { unsent: self.output.unsent, ..self.input.counters() }
     }
 }
 
-impl Output {
-    /// Sends a frame. False when the interface is full now: nothing has happened then. A frame that
-    /// cannot be sent at all counts as lost on the way.
+impl PortOutput {
+    /// Sends a frame. Returns false if the interface is full now; the call then has no effect. A
+    /// frame that cannot be sent at all counts as lost in transit.
     ///
     /// # Safety
-    /// `body` must be readable for `length` bytes, at most [`Way::payload`].
+    /// `body` must be readable for `length` bytes, at most [`Way::longest_body`].
     #[inline]
     pub unsafe fn send(&mut self, way: &Way, header: &[u8; HEADER_BYTES], body: *const u8, length: usize) -> bool {
-        // SAFETY: promised by the caller.
+        // SAFETY: `body` is readable for `length` bytes (this function's contract).
         let sent = unsafe {
             match (&way.small, &self.raw) {
-                (Route::Raw(to), Some(raw)) => raw.send(to, header, body, length),
-                (Route::Udp(to), _) => self.datagrams.send(to, header, body, length),
-                _ => Sent::Error(0),
+                (FrameRoute::Raw(to), Some(raw)) => raw.send(to, header, body, length),
+                (FrameRoute::Udp(to), _) => self.datagrams.send(to, header, body, length),
+                _ => SendOutcome::Error(0),
             }
         };
         match sent {
-            Sent::Taken => {
+            SendOutcome::Taken => {
                 if !self.faults.is_empty() {
                     self.works(&way.small);
                 }
                 true
             }
-            Sent::Full => false,
-            Sent::Error(error) => {
-                let frame = [Frame { header: *header, body, length }];
-                // SAFETY: promised by the caller.
+            SendOutcome::Full => false,
+            SendOutcome::Error(error) => {
+                let frame = [OutgoingFrame { header: *header, body, length }];
+                // SAFETY: the body of `frame` is readable for `length` bytes (this function's
+                // contract).
                 unsafe { self.refused(&way.small, &way.by_udp[0], error, &frame) > 0 }
             }
         }
     }
 
-    /// Sends frames of kind Data, best of one length each but for the last, as many as the
-    /// interface takes now; says how many.
+    /// Sends as many frames of kind Data as the interface accepts now; returns how many. Most
+    /// efficient if all but the last have the same length.
     ///
     /// # Safety
-    /// The bodies must be readable, and be of at most [`Way::payload`] bytes each.
-    pub unsafe fn send_bulk(&mut self, way: &Way, frames: &[Frame]) -> usize {
-        // SAFETY: promised by the caller.
+    /// The bodies must be readable, with at most [`Way::payload`] bytes each.
+    pub unsafe fn send_bulk(&mut self, way: &Way, frames: &[OutgoingFrame]) -> usize {
+        // SAFETY: the bodies are readable, with at most `Way::payload` bytes each (this function's
+        // contract).
         unsafe { self.send_by(&way.bulk, &way.by_udp[1], frames) }
     }
 
-    /// As [`Output::send_bulk`], for several frames of other kinds: what [`Output::send`] would
-    /// send one by one.
+    /// As [`PortOutput::send_bulk`], for several frames of other kinds, which [`PortOutput::send`]
+    /// would send one by one.
     ///
     /// # Safety
-    /// As there.
-    pub unsafe fn send_train(&mut self, way: &Way, frames: &[Frame]) -> usize {
-        // SAFETY: promised by the caller.
+    /// The bodies must be readable, with at most [`Way::payload`] bytes each.
+    pub unsafe fn send_train(&mut self, way: &Way, frames: &[OutgoingFrame]) -> usize {
+        // SAFETY: the bodies are readable, with at most `Way::payload` bytes each (this function's
+        // contract).
         unsafe {
             match frames {
                 [frame] => usize::from(self.send(way, &frame.header, frame.body, frame.length)),
@@ -346,36 +354,37 @@ impl Output {
     }
 
     /// # Safety
-    /// The bodies must be readable, and be of at most [`Way::payload`] bytes each.
-    unsafe fn send_by(&mut self, route: &Route, by_udp: &Name, frames: &[Frame]) -> usize {
+    /// The bodies must be readable, with at most [`Way::payload`] bytes each.
+    unsafe fn send_by(&mut self, route: &FrameRoute, by_udp: &SocketName, frames: &[OutgoingFrame]) -> usize {
         let mut taken = 0;
         while taken < frames.len() {
             let rest = &frames[taken..];
             let is_too_long = self.is_too_long(rest[0].length);
-            // SAFETY: promised by the caller.
+            // SAFETY: the bodies are readable for their lengths (this function's contract).
             let (count, sent) = unsafe {
                 match (route, &mut self.raw) {
-                    // Nobody says so of a super-frame that an interface cuts.
-                    (Route::Crafted(_), _) if is_too_long => (1, Sent::Error(libc::EMSGSIZE)),
-                    (Route::Raw(to), Some(raw)) => raw.send_bulk(to, rest),
-                    (Route::Crafted(template), Some(raw)) if raw.crafter.cut.is_some() => {
+                    // If an interface segments a super-frame, the kernel does not report that it is
+                    // too long.
+                    (FrameRoute::Crafted(_), _) if is_too_long => (1, SendOutcome::Error(libc::EMSGSIZE)),
+                    (FrameRoute::Raw(to), Some(raw)) => raw.send_bulk(to, rest),
+                    (FrameRoute::Crafted(template), Some(raw)) if raw.crafter.cut.is_some() => {
                         raw.crafter.send_bulk(template, rest)
                     }
-                    (Route::Crafted(template), _) => self.datagrams.send_bulk(&template.name(), rest),
-                    (Route::Udp(to), _) => self.datagrams.send_bulk(to, rest),
-                    _ => (0, Sent::Error(0)),
+                    (FrameRoute::Crafted(template), _) => self.datagrams.send_bulk(&template.name(), rest),
+                    (FrameRoute::Udp(to), _) => self.datagrams.send_bulk(to, rest),
+                    _ => (0, SendOutcome::Error(0)),
                 }
             };
             match sent {
-                Sent::Taken => {
+                SendOutcome::Taken => {
                     if count > 0 && !self.faults.is_empty() {
                         self.works(route);
                     }
                     taken += count;
                 }
-                Sent::Full => break,
-                Sent::Error(error) => {
-                    // SAFETY: promised by the caller.
+                SendOutcome::Full => break,
+                SendOutcome::Error(error) => {
+                    // SAFETY: the bodies are readable for their lengths (this function's contract).
                     let gone = unsafe { self.refused(route, by_udp, error, &rest[..count.max(1)]) };
                     if gone == 0 {
                         break;
@@ -387,26 +396,34 @@ impl Output {
         taken
     }
 
-    /// From now on frames that are too long for the interface go as datagrams that IP cuts into
-    /// fragments. Whoever tries how long frames may be wants none of that.
+    /// From now on, sends frames that are too long for the interface as datagrams with IP
+    /// fragmentation. Not for callers that probe for the longest possible frame.
     pub fn permit_fragments(&mut self) {
         self.fragments = true;
     }
 
-    /// The interface refuses frames. What is too long for it may go in fragments; what does not go
-    /// counts as lost. Says how many frames are done with: none when the interface is full.
+    /// Handles frames that the interface has rejected. Frames that are too long may be sent with IP
+    /// fragmentation; those that cannot be sent count as lost. Returns how many frames are done:
+    /// none if the interface is full.
     ///
     /// # Safety
     /// The bodies must be readable.
     #[cold]
-    unsafe fn refused(&mut self, route: &Route, by_udp: &Name, mut error: i32, frames: &[Frame]) -> usize {
+    unsafe fn refused(
+        &mut self,
+        route: &FrameRoute,
+        by_udp: &SocketName,
+        mut error: i32,
+        frames: &[OutgoingFrame],
+    ) -> usize {
         if error == libc::EMSGSIZE && self.fragments {
             for (gone, frame) in frames.iter().enumerate() {
-                // SAFETY: promised by the caller.
+                // SAFETY: the body of `frame` is readable for its length (this function's
+                // contract).
                 match unsafe { self.datagrams.send_in_fragments(by_udp, frame) } {
-                    Sent::Taken => {}
-                    Sent::Full => return gone,
-                    Sent::Error(other) => {
+                    SendOutcome::Taken => {}
+                    SendOutcome::Full => return gone,
+                    SendOutcome::Error(other) => {
                         error = other;
                         self.count(route, error, 1);
                     }
@@ -418,13 +435,13 @@ impl Output {
         frames.len()
     }
 
-    /// Whether a datagram with such a body is longer than the packets that the interface sends now.
+    /// True if a datagram with a body of this length exceeds the current MTU of the interface.
     fn is_too_long(&self, body: usize) -> bool {
         self.mtu_now < self.mtu && body > usize::from(way::ipv4_payload(self.mtu_now))
     }
 
-    /// Looks at the interface again, which is the one of this port. Why others reach it no more,
-    /// for a person; `None` when they do.
+    /// Queries the interface of this port again. Returns the reason, for the user, if peers can no
+    /// longer reach it.
     pub fn look(&mut self, interface: &Interface) -> Option<String> {
         match interface.now(self.datagrams.socket()) {
             Now::Same(mtu) => {
@@ -435,8 +452,8 @@ impl Output {
         }
     }
 
-    /// Counts frames that a route has refused.
-    fn count(&mut self, route: &Route, error: i32, frames: u64) {
+    /// Counts frames that a route has rejected.
+    fn count(&mut self, route: &FrameRoute, error: i32, frames: u64) {
         self.unsent += frames;
         if !system::is_of_route(error) {
             return;
@@ -447,19 +464,19 @@ impl Output {
         }
     }
 
-    /// A route has taken a frame.
+    /// A route has accepted a frame.
     #[cold]
-    fn works(&mut self, route: &Route) {
+    fn works(&mut self, route: &FrameRoute) {
         self.faults.retain(|fault| fault.route != *route);
     }
 
-    /// Whether some route refuses frames.
+    /// True if any route rejects frames.
     pub fn has_faults(&self) -> bool {
         !self.faults.is_empty()
     }
 
-    /// The error with which routes of this way refuse frames since they took one last, if some do,
-    /// and how many they have refused.
+    /// The error with which routes of this path have rejected frames since they last accepted one,
+    /// if any, and the number of rejected frames.
     pub fn fault(&self, way: &Way) -> Option<(i32, u64)> {
         let is_of_way = |fault: &&Fault| [way.small, way.train, way.bulk].contains(&fault.route);
         let of_way = self.faults.iter().filter(is_of_way);
@@ -467,10 +484,9 @@ impl Output {
     }
 }
 
-impl Input {
-    /// Lends the small frames that are here to `take`, at most so many of each side; true if there
-    /// was one. Costs no system call while nothing comes by the raw side and nobody uses the UDP
-    /// side.
+impl PortInput {
+    /// Passes pending small frames to `take`, at most `most` of each side; true if there were any.
+    /// Needs no system call while no frame arrives on the raw side and the UDP side is unused.
     #[inline]
     pub fn receive(&mut self, most: usize, take: &mut impl FnMut(&[u8])) -> bool {
         self.looks = self.looks.wrapping_add(1);
@@ -496,22 +512,22 @@ impl Input {
         came
     }
 
-    /// The next [`Input::receive`] looks at the UDP side too, in any case.
+    /// The next [`PortInput::receive`] polls the UDP side in any case.
     pub fn look_everywhere(&mut self) {
         self.quiet = SELDOM;
     }
 
-    /// Clears errors of sockets that nothing is read from, such as that the interface was down:
-    /// they would wake sleepers for ever.
+    /// Clears errors of sockets that are not read, such as ENETDOWN: they would keep waking up a
+    /// sleeper.
     #[cold]
     fn clear_errors(&mut self) {
-        let raw = self.raw.iter().flat_map(raw::Incoming::sockets);
+        let raw = self.raw.iter().flat_map(raw::RawInput::sockets);
         self.counters.errors += raw.map(|socket| u64::from(system::take_error(socket) != 0)).sum::<u64>();
         self.counters.errors += self.datagrams.clear_errors();
     }
 
-    /// Receives bulk, in at most so many calls of the system; true if some came. Worth a call while
-    /// bulk is expected only.
+    /// Receives bulk in at most `most` system calls; true if any arrived. Only worth calling while
+    /// bulk is expected.
     pub fn receive_bulk(&mut self, most: usize, arrivals: &mut impl Arrivals) -> bool {
         let mut came = false;
         for _ in 0..most {
@@ -526,24 +542,25 @@ impl Input {
         came
     }
 
-    /// Lends the frames to groups that came by UDP to `take`, at most so many super-frames; true if
-    /// there was one. [`Input::receive`] looks for them seldom, where there is a raw side.
+    /// Passes pending frames to groups that arrived by UDP to `take`, at most `most` super-frames;
+    /// true if there were any. If there is a raw side, [`PortInput::receive`] polls for them only
+    /// rarely.
     pub fn receive_groups(&mut self, most: usize, take: &mut impl FnMut(&[u8])) -> bool {
         self.datagrams.receive_groups(most, &mut self.counters, take)
     }
 
-    /// Lets frames to a group in, by the raw side or by UDP, until [`Input::leave`].
+    /// Admits frames to a group, on the raw side or by UDP, until [`PortInput::leave`].
     ///
     /// # Errors
-    /// [`Error::Network`] when this side is not there or the system has no room for another group:
-    /// then there are no broadcasts.
+    /// [`Error::Network`] if there is no such side or the system allows no further group; the group
+    /// then cannot be used for broadcasts.
     pub fn join(&mut self, group: &GroupAddress, by: Carrier) -> Result<(), Error> {
         self.change(group, by, true).map_err(|error| Error::network("join a multicast group", &error))
     }
 
-    /// Lets frames to a group in no longer.
+    /// Stops admitting frames to a group.
     pub fn leave(&mut self, group: &GroupAddress, by: Carrier) {
-        // A group that was not joined need not be left.
+        // Fails only if the group was not joined.
         let _ = self.change(group, by, false);
     }
 
@@ -556,20 +573,19 @@ impl Input {
         }
     }
 
-    /// What to sleep on for frames to groups by UDP; there is something once such a group was
-    /// joined.
+    /// The descriptor to poll for frames to groups by UDP; exists once such a group was joined.
     pub fn group_descriptor(&self) -> Option<BorrowedFd<'_>> {
         self.datagrams.group_socket().map(AsFd::as_fd)
     }
 
-    /// What to sleep on: readable when there is something to receive.
+    /// The descriptors to poll: readable when there is something to receive.
     pub fn descriptors(&self) -> impl Iterator<Item = BorrowedFd<'_>> {
-        let raw = self.raw.iter().flat_map(raw::Incoming::sockets);
+        let raw = self.raw.iter().flat_map(raw::RawInput::sockets);
         self.datagrams.sockets().chain(raw).map(AsFd::as_fd)
     }
 
     fn counters(&mut self) -> Counters {
-        self.counters.dropped += self.raw.as_ref().map_or(0, raw::Incoming::dropped);
+        self.counters.dropped += self.raw.as_ref().map_or(0, raw::RawInput::dropped);
         self.counters
     }
 }
@@ -598,12 +614,12 @@ mod tests {
             println!("skipped: {:?}", one.without_raw());
             return;
         };
-        // What no kernel knows.
+        // A GSO type that no kernel supports.
         raw.crafter.cut = Some(77);
         let way = one.way_by(&other.address(), Carrier::Raw, Carrier::Crafted);
         let body = [7; 1000];
-        let frames = [Frame { header: [0; HEADER_BYTES], body: body.as_ptr(), length: body.len() }; 5];
-        // SAFETY: the body lives.
+        let frames = [OutgoingFrame { header: [0; HEADER_BYTES], body: body.as_ptr(), length: body.len() }; 5];
+        // SAFETY: the bodies outlive the calls.
         unsafe {
             assert_eq!(one.send_bulk(&way, &frames), 5);
             assert_eq!(one.send_train(&way, &frames[..3]), 3);

@@ -1,9 +1,9 @@
-//! A ring of slots that the kernel fills with packets (TPACKET_V2): received without a call of the
-//! system.
+//! A ring of slots that the kernel fills with packets (TPACKET_V2), received without system calls.
 //!
-//! A slot begins with its state. The kernel writes the packet, then the state; this side reads the
-//! state, then the packet, and gives the slot back by writing the state. A slot holds the longest
-//! packet of the interface; one of a neighbour with a longer MTU is cut off.
+//! A slot begins with its status word. The kernel writes the packet, then the status; this side
+//! reads the status (acquire), then the packet, and returns the slot by writing the status
+//! (release). A slot holds the longest packet of the interface; a longer one, from a neighbour with
+//! a larger MTU, is truncated.
 
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, OwnedFd};
@@ -14,14 +14,14 @@ use towpath_base::sync::{AtomicU32, Ordering};
 use super::system::{set, set_number};
 use super::{Counters, filter};
 
-/// What the kernel writes in front of a packet, rounded up.
+/// Room that the kernel needs before a packet, rounded up.
 const FRONT: usize = 96;
-/// A slot is a multiple of this, which whole pages are too: the kernel allocates slots in blocks of
-/// pages.
+/// The slot size is a multiple of this unit, and so is the page size: the kernel allocates slots in
+/// blocks of pages.
 const UNIT: usize = 1024;
-/// Slots of a ring for packets of 1500 bytes,
+/// Number of slots of a ring for packets of 1500 bytes.
 const SLOTS: usize = 512;
-/// and of one for longer packets, that takes 2.3 MiB at 9000 bytes.
+/// Number of slots of a ring for longer packets; takes 2.3 MiB at 9000 bytes.
 const LONG_SLOTS: usize = 256;
 
 /// The ring and its socket.
@@ -29,32 +29,31 @@ const LONG_SLOTS: usize = 256;
 pub(super) struct Ring {
     socket: Arc<OwnedFd>,
     slots: *mut u8,
-    /// Bytes of a slot, and how many there are.
+    /// Size of a slot in bytes, and number of slots.
     slot: usize,
     count: usize,
     next: usize,
     longest: usize,
 }
 
-// SAFETY: the mapping is an address range of the process; the ring is used by whoever has it
-// exclusively.
+// SAFETY: `slots` is a mapping of the process, valid in every thread, and it is accessed through
+// `&mut self` only.
 unsafe impl Send for Ring {}
 
 impl Ring {
-    /// Makes a socket that is not bound yet into one with a ring. Packets are `longest` bytes long
-    /// at most.
+    /// Attaches a ring to a socket that is not bound yet, for packets of at most `longest` bytes.
     pub(super) fn new(socket: OwnedFd, longest: usize) -> io::Result<Ring> {
         set_number(&socket, libc::SOL_PACKET, libc::PACKET_VERSION, libc::tpacket_versions::TPACKET_V2 as i32)?;
         let request = request(longest, rustix::param::page_size());
         let (slot, count) = (request.tp_frame_size as usize, request.tp_frame_nr as usize);
-        // SAFETY: the option takes such a value.
+        // SAFETY: PACKET_RX_RING takes a `tpacket_req`, which contains no pointers.
         unsafe { set(&socket, libc::SOL_PACKET, libc::PACKET_RX_RING, &request)? };
         // SAFETY: the kernel chooses the address, so no memory in use is replaced.
         let slots = unsafe {
             use rustix::mm::{Advice, MapFlags, ProtFlags, madvise, mmap};
             let rights = ProtFlags::READ | ProtFlags::WRITE;
             let slots = mmap(std::ptr::null_mut(), slot * count, rights, MapFlags::SHARED, &socket, 0)?;
-            // A child has no use for it. Where that is refused it only has an address range more.
+            // A forked child does not need it. If this fails, the child only has one more mapping.
             let _ = madvise(slots, slot * count, Advice::LinuxDontFork);
             slots.cast()
         };
@@ -65,21 +64,21 @@ impl Ring {
         &self.socket
     }
 
-    /// Lends the packets that are here to `take`, at most so many; true if there was one.
+    /// Passes pending packets to `take`, at most `most`; true if there were any.
     #[inline]
     pub(super) fn receive(&mut self, most: usize, counters: &mut Counters, take: &mut impl FnMut(&[u8])) -> bool {
         for count in 0..most {
-            // SAFETY: the slot is inside the mapping.
+            // SAFETY: `next < count`, so the slot is inside the mapping.
             let slot = unsafe { self.slots.add(self.next * self.slot) };
-            // SAFETY: a slot begins with its state, aligned, which the kernel and this process
-            // access as a whole.
+            // SAFETY: a slot begins with its status, a 4-byte aligned `u32`; kernel and process
+            // access it concurrently only as a whole.
             let state = unsafe { &*slot.cast::<AtomicU32>() };
             let seen = state.load(Ordering::Acquire);
             if seen & libc::TP_STATUS_USER == 0 {
                 return count > 0;
             }
-            // SAFETY: the slot is this side's until its state is written, and `packet_in` stays
-            // inside.
+            // SAFETY: the status says that the slot belongs to this side until the status is
+            // written, and `self.slot` is its size.
             match unsafe { packet_in(slot, self.slot) }.filter(|packet| packet.len() <= self.longest) {
                 Some(packet) => take(packet),
                 None => counters.truncated += 1,
@@ -91,7 +90,7 @@ impl Ring {
     }
 }
 
-/// A ring for packets of `longest` bytes, in blocks that are whole pages.
+/// The parameters of a ring for packets of `longest` bytes, in blocks of whole pages.
 fn request(longest: usize, page: usize) -> libc::tpacket_req {
     let slot = (longest + FRONT).next_multiple_of(UNIT);
     let count = if slot > 2 * UNIT { LONG_SLOTS } else { SLOTS };
@@ -104,33 +103,36 @@ fn request(longest: usize, page: usize) -> libc::tpacket_req {
     }
 }
 
-/// The packet in a slot of `bytes` bytes; `None` if it is cut off.
+/// The packet in a slot of `bytes` bytes; `None` if it is truncated.
 ///
 /// # Safety
-/// The slot must belong to this side.
+/// `slot` must be readable for `bytes` bytes, and the kernel must not write to it during `'a`.
 unsafe fn packet_in<'a>(slot: *const u8, bytes: usize) -> Option<&'a [u8]> {
-    // SAFETY: a slot begins with such a header.
+    // SAFETY: the slot is readable (this function's contract) and begins with a `tpacket2_hdr`.
     let header = unsafe { slot.cast::<libc::tpacket2_hdr>().read() };
     let (from, length) = (usize::from(header.tp_net), header.tp_snaplen as usize);
     if length < header.tp_len as usize || from + length > bytes {
         return None;
     }
-    // SAFETY: the range lies in the slot, and the kernel has written it.
+    // SAFETY: the range is inside the slot, which is readable and not written during `'a` (this
+    // function's contract).
     Some(unsafe { std::slice::from_raw_parts(slot.add(from), length) })
 }
 
 impl Drop for Ring {
     fn drop(&mut self) {
-        // SAFETY: the mapping came from `mmap` with this length, and nothing of it is lent.
+        // SAFETY: the mapping came from `mmap` with this address and length, and no reference into
+        // it exists.
         let _ = unsafe { rustix::mm::munmap(self.slots.cast(), self.slot * self.count) };
     }
 }
 
-/// Packets that the socket dropped since the last call, because its ring or queue was full.
+/// Number of packets that the socket has dropped since the last call because its ring or queue was
+/// full.
 pub(super) fn dropped(socket: impl AsFd) -> u64 {
     let mut statistics = libc::tpacket_stats { tp_packets: 0, tp_drops: 0 };
     let mut length = size_of_val(&statistics) as libc::socklen_t;
-    // SAFETY: the option fills such a value in, at most as long as it is told.
+    // SAFETY: PACKET_STATISTICS fills in a `tpacket_stats`, and writes at most `length` bytes.
     let result = unsafe {
         let socket = socket.as_fd().as_raw_fd();
         let value = (&raw mut statistics).cast();
@@ -139,11 +141,11 @@ pub(super) fn dropped(socket: impl AsFd) -> u64 {
     if result == 0 { u64::from(statistics.tp_drops) } else { 0 }
 }
 
-/// A packet socket that receives its share of the frames for an endpoint as soon as it is bound.
-pub(super) fn filtered(endpoint: u16, share: filter::Share) -> io::Result<OwnedFd> {
+/// Creates a packet socket that receives its share of the frames for an endpoint once it is bound.
+pub(super) fn filtered(endpoint: u16, share: filter::FilterShare) -> io::Result<OwnedFd> {
     let socket = super::system::packet_socket(libc::SOCK_DGRAM)?;
     filter::attach(&socket, endpoint, share)?;
-    // Older kernels do not know it; the filter looks at the direction too.
+    // Not supported by older kernels; the packet filter checks the direction too.
     let _ = set_number(&socket, libc::SOL_PACKET, libc::PACKET_IGNORE_OUTGOING, 1);
     Ok(socket)
 }

@@ -1,6 +1,6 @@
-//! Hosts on one machine: network namespaces of the test's thread, joined by veth pairs. They end
-//! with the thread and its sockets. A test that is not root's runs again in a child that is root of
-//! a user namespace.
+//! Hosts on one machine: network namespaces of the test's thread, joined by veth pairs. They cease
+//! to exist with the thread and its sockets. A test that does not run as root runs again in a child
+//! that is root in a user namespace.
 
 use std::fs::File;
 use std::os::fd::AsRawFd;
@@ -14,11 +14,11 @@ const INSIDE: &str = "TOWPATH_TEST_INSIDE";
 
 /// Host n has the device `eth` and the address 10.77.0.(n + 1).
 pub(crate) struct Hosts {
-    /// Of the hosts, and of the switch between them.
+    /// Namespaces of the hosts, and of the switch between them.
     namespaces: Vec<File>,
 }
 
-/// Runs a test that needs hosts, or says why it cannot. `name` is that of the test.
+/// Runs a test that needs hosts, or prints why it cannot. `name` is the name of the test.
 pub(crate) fn with_hosts(name: &str, count: usize, mtu: usize, test: impl FnOnce(&Hosts)) {
     match new_namespace() {
         Ok(_) => test(&Hosts::new(count, mtu).unwrap()),
@@ -45,9 +45,9 @@ fn again_inside(name: &str) {
     }
 }
 
-/// Makes a network namespace and puts this thread into it.
+/// Creates a network namespace and moves this thread into it.
 fn new_namespace() -> Result<File, String> {
-    // SAFETY: only this thread's network changes.
+    // SAFETY: unsharing the network namespace affects this thread alone, and no memory.
     if unsafe { libc::unshare(libc::CLONE_NEWNET) } != 0 {
         return Err(format!("no network namespaces here ({})", std::io::Error::last_os_error()));
     }
@@ -110,9 +110,9 @@ impl Hosts {
         Err("the link between the hosts did not come up".to_owned())
     }
 
-    /// Puts this thread onto a host.
+    /// Moves this thread into the namespace of a host.
     pub(crate) fn enter(&self, host: usize) {
-        // SAFETY: only this thread's network changes.
+        // SAFETY: entering a network namespace affects this thread alone, and no memory.
         let outcome = unsafe { libc::setns(self.namespaces[host].as_raw_fd(), libc::CLONE_NEWNET) };
         assert_eq!(outcome, 0, "{}", std::io::Error::last_os_error());
     }

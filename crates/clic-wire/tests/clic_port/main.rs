@@ -1,5 +1,5 @@
-//! CLIC's ports on real sockets: over the loopback without any right, and between namespaces where
-//! those can be made.
+//! CLIC's ports on real sockets: over the loopback without privileges, and between network
+//! namespaces if those can be created.
 
 mod hosts;
 mod outage;
@@ -12,15 +12,15 @@ use std::ops::Range;
 
 use hosts::with_hosts;
 use towpath_clic::frame::Kind;
-use towpath_clic_wire::port::{Carrier, Frame, GroupAddress, Port, RawSide, interfaces};
+use towpath_clic_wire::port::{Carrier, GroupAddress, OutgoingFrame, Port, RawSide, interfaces};
 use traffic::{Inbox, body, frame, until};
 
 fn loopback() -> Port {
     Port::open(&interfaces(Some("lo"))[0], None, RawSide::Whole).unwrap()
 }
 
-/// Sends small frames of many lengths and bulk in blocks of many shapes, and receives every byte as
-/// it was sent.
+/// Sends small frames of many lengths and bulk in blocks of many shapes, and checks that every byte
+/// arrives unchanged.
 fn everything_arrives(sender: &mut Port, receiver: &mut Port, carriers: [Carrier; 2]) {
     let way = sender.way_by(&receiver.address(), carriers[0], carriers[1]);
     assert_eq!(way.carriers(), carriers);
@@ -29,7 +29,7 @@ fn everything_arrives(sender: &mut Port, receiver: &mut Port, carriers: [Carrier
     for (number, length) in [0, 1, 14, 32, 500, longest - 1, longest].into_iter().cycle().take(2000).enumerate() {
         let body = body(number as u32, length);
         let header = frame(receiver.endpoint(), Kind::Eager, number as u32, length);
-        // SAFETY: the body lives.
+        // SAFETY: `body` outlives the call.
         until("a frame is taken", || unsafe { sender.send(&way, &header, body.as_ptr(), length) });
         until("a frame arrives", || receiver.receive(1, &mut |frame| inbox.take_small(frame)));
     }
@@ -96,13 +96,13 @@ fn groups_reach_their_members_and_nobody_of_the_same_host() {
             let round = |group: &GroupAddress, ports: &mut [Port], numbers: Range<u32>| {
                 let way = ports[0].group_way(group, by);
                 let bodies: Vec<Vec<u8>> = numbers.clone().map(|number| body(number, 700)).collect();
-                let named = |(number, body): (u32, &Vec<u8>)| Frame {
+                let named = |(number, body): (u32, &Vec<u8>)| OutgoingFrame {
                     header: frame(0xffff, Kind::Broadcast, number, body.len()),
                     body: body.as_ptr(),
                     length: body.len(),
                 };
-                let frames: Vec<Frame> = numbers.zip(&bodies).map(named).collect();
-                // SAFETY: the bodies live.
+                let frames: Vec<OutgoingFrame> = numbers.zip(&bodies).map(named).collect();
+                // SAFETY: `bodies` outlives the call.
                 assert_eq!(unsafe { ports[0].send_bulk(&way, &frames) }, frames.len());
             };
             for number in 0..4 {

@@ -3,9 +3,9 @@
 use std::time::{Duration, Instant};
 
 use towpath_base::ids::PeerIndex;
-use towpath_clic::key::JobKey;
+use towpath_clic::key::FrameKey;
 use towpath_clic_wire::port::{Port, RawSide};
-use towpath_clic_wire::{Clic, Contact, Identity};
+use towpath_clic_wire::{Clic, ClicContact, Identity};
 use towpath_transport::{Header, Losses, Sink};
 
 use crate::hosts::{ip, with_hosts};
@@ -27,15 +27,15 @@ impl Sink for Inbox {
     }
 }
 
-/// The wires of two processes whose ports see each other.
+/// The wires of two processes whose ports can reach each other.
 fn wires(ports: [Port; 2], raw: bool, losses: &Losses) -> [Clic; 2] {
     let ends = [&ports[0], &ports[1]].map(|port| (port.endpoint(), port.address()));
     let mut own = 0;
     ports.map(|port| {
         let (endpoint, address) = ends[1 - own];
         let rails = vec![(0, address, raw)];
-        let contact = Contact { peer: PeerIndex(1 - own as u32), endpoint, incarnation: 1, rails };
-        let (key, peer) = (JobKey([1, 2]), PeerIndex(own as u32));
+        let contact = ClicContact { peer: PeerIndex(1 - own as u32), endpoint, incarnation: 1, rails };
+        let (key, peer) = (FrameKey([1, 2]), PeerIndex(own as u32));
         let identity = Identity { own: peer, endpoint: ends[own].0, incarnation: 1, key, drowsy: false };
         own += 1;
         Clic::new(identity, vec![port], &[contact]).unwrap().noting_in(losses.clone())

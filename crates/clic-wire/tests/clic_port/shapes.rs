@@ -1,10 +1,10 @@
-//! Long runs of random shapes: rings that wrap around, predictions right and wrong, interfaces that
-//! are full.
+//! Long runs with random parameters: rings that wrap around, right and wrong predictions, full
+//! interfaces.
 
 use std::os::fd::AsRawFd;
 
 use towpath_clic::frame::Kind;
-use towpath_clic_wire::port::{Carrier, Frame, Port, Way};
+use towpath_clic_wire::port::{Carrier, OutgoingFrame, Port, Way};
 
 use crate::hosts::{ip, tool, with_hosts};
 use crate::traffic::{Block, Inbox, Random, body, frame, until};
@@ -23,7 +23,7 @@ fn a_ring_comes_round_many_times() {
                 let longest = if random.below(20) == 0 { usize::from(way.payload()) } else { 1500 };
                 let body = body(sent, random.below(longest as u64 + 1) as usize);
                 let header = frame(receiver.endpoint(), Kind::Eager, sent, body.len());
-                // SAFETY: the body lives.
+                // SAFETY: `body` outlives the call.
                 until("a frame is taken", || unsafe { sender.send(&way, &header, body.as_ptr(), body.len()) });
                 wanted.push(sent);
                 sent += 1;
@@ -38,8 +38,8 @@ fn a_ring_comes_round_many_times() {
     });
 }
 
-/// Blocks whose frames come in any order, some twice, some with a length that nobody expects, and
-/// are predicted rightly or wrongly.
+/// Blocks whose frames arrive in any order, some twice, some with unexpected lengths, with right or
+/// wrong predictions.
 fn predictions(sender: &mut Port, receiver: &mut Port, way: &Way, seed: u64) {
     let mut random = Random(seed);
     let longest = usize::from(way.payload());
@@ -61,9 +61,9 @@ fn predictions(sender: &mut Port, receiver: &mut Port, way: &Way, seed: u64) {
         for _ in 0..disorder / 5 {
             order.insert(random.below(order.len() as u64) as usize, random.below(count as u64) as usize);
         }
-        let frames: Vec<Frame> = order
+        let frames: Vec<OutgoingFrame> = order
             .iter()
-            .map(|index| Frame {
+            .map(|index| OutgoingFrame {
                 header: frame(receiver.endpoint(), Kind::Data, *index as u32, lengths[*index]),
                 body: bodies[*index].as_ptr(),
                 length: lengths[*index],
@@ -76,7 +76,7 @@ fn predictions(sender: &mut Port, receiver: &mut Port, way: &Way, seed: u64) {
         until("a block arrives", || {
             if sent < frames.len() {
                 let most = (sent + 1 + random.below(64) as usize).min(frames.len());
-                // SAFETY: the bodies live.
+                // SAFETY: `bodies` outlives the call.
                 sent += unsafe { sender.send_bulk(way, &frames[sent..most]) };
             }
             receiver.receive_bulk(1 + random.below(3) as usize, &mut block);
@@ -123,8 +123,7 @@ fn a_full_interface_refuses_and_loses_nothing_that_it_took() {
             let (mut taken, mut refused, mut inbox) = (Vec::new(), 0, Inbox::default());
             for number in 0..2000 {
                 let header = frame(receiver.endpoint(), Kind::Eager, number, 1000);
-                // Only the first kilobyte matters here: all bodies are alike.
-                // SAFETY: the body lives.
+                // SAFETY: `body` has 1000 bytes and outlives the call.
                 match unsafe { sender.send(&way, &header, body.as_ptr(), 1000) } {
                     true => taken.push(number),
                     false => refused += 1,
@@ -144,12 +143,12 @@ fn a_full_interface_refuses_and_loses_nothing_that_it_took() {
     });
 }
 
-/// Descriptors of the port on which a sleeper would wake up now.
+/// Number of descriptors of the port that would wake up a sleeper now.
 fn awake(port: &Port) -> usize {
     let descriptors = port.descriptors().map(|descriptor| descriptor.as_raw_fd());
     let mut asked: Vec<libc::pollfd> =
         descriptors.map(|fd| libc::pollfd { fd, events: libc::POLLIN, revents: 0 }).collect();
-    // SAFETY: the list has that length.
+    // SAFETY: `asked` is writable for its length.
     let found = unsafe { libc::poll(asked.as_mut_ptr(), asked.len() as libc::nfds_t, 0) };
     usize::try_from(found).unwrap()
 }
@@ -163,7 +162,7 @@ fn an_interface_that_goes_down_and_up_loses_frames_and_keeps_nobody_awake() {
         let endpoint = receiver.endpoint();
         let mut send = |way: &Way, number: u32| {
             let header = frame(endpoint, Kind::Eager, number, 0);
-            // SAFETY: there is no body.
+            // SAFETY: the body has no bytes.
             unsafe { sender.send(way, &header, std::ptr::null(), 0) }
         };
         for host in [0, 1] {
@@ -205,10 +204,10 @@ fn a_peer_that_is_gone_costs_nothing_but_its_frames() {
     for number in 0..500 {
         for (way, endpoint) in [(&gone, 1), (&way, alive.endpoint())] {
             let header = frame(endpoint, Kind::Eager, number, 0);
-            // SAFETY: there is no body.
+            // SAFETY: the body has no bytes.
             assert!(unsafe { sender.send(way, &header, std::ptr::null(), 0) });
         }
-        // The system reports that nobody is there; that is no reason to see anything else.
+        // The system reports that the port is unreachable; no other error is expected.
         sender.receive(4, &mut |_| panic!("nobody answers"));
         until("the other frame comes", || alive.receive(1, &mut |frame| inbox.take_small(frame)));
     }

@@ -1,4 +1,4 @@
-//! What strangers send, and what nobody expects: the filter in the kernel, frames cut off, floods.
+//! Frames of strangers and unexpected frames: the packet filter, truncated frames, floods.
 
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 
@@ -8,7 +8,7 @@ use towpath_clic_wire::port::{Carrier, ETHERTYPE, Port, RawSide};
 use crate::hosts::{Hosts, with_hosts};
 use crate::traffic::{Block, Inbox, body, frame, until};
 
-/// A packet socket without any of CLIC's manners, on a host.
+/// A packet socket on a host that does not follow CLIC's protocol.
 struct Stranger {
     socket: OwnedFd,
     to: libc::sockaddr_ll,
@@ -17,7 +17,8 @@ struct Stranger {
 impl Stranger {
     fn new(hosts: &Hosts, host: usize, to: &Port) -> Stranger {
         let interface = hosts.interface(host);
-        // SAFETY: a name of zeros is valid; the socket is nobody else's.
+        // SAFETY: an all-zero `sockaddr_ll` is valid; the new descriptor is owned by this struct
+        // alone.
         unsafe {
             let socket = libc::socket(libc::AF_PACKET, libc::SOCK_DGRAM | libc::SOCK_CLOEXEC, 0);
             assert!(socket >= 0);
@@ -33,7 +34,7 @@ impl Stranger {
 
     fn send(&self, bytes: &[u8]) {
         let length = size_of_val(&self.to) as u32;
-        // SAFETY: bytes and name live.
+        // SAFETY: `bytes` and `to` are readable for the given lengths during the call.
         let sent = unsafe {
             let name = (&raw const self.to).cast();
             libc::sendto(self.socket.as_raw_fd(), bytes.as_ptr().cast(), bytes.len(), 0, name, length)
@@ -65,7 +66,7 @@ fn the_filter_lets_in_what_is_for_this_endpoint() {
             stranger.send(&nonsense);
         }
         stranger.send(&whole(endpoint, Kind::Data, 0, 50));
-        // Ethernet fills up what is short.
+        // Ethernet pads short frames.
         stranger.send(&[&whole(endpoint, Kind::Eager, 1, 3)[..], &[0xee; 20]].concat());
         stranger.send(&whole(0xffff, Kind::Broadcast, 2, 100));
         let mut inbox = Inbox::default();
@@ -77,15 +78,15 @@ fn the_filter_lets_in_what_is_for_this_endpoint() {
         let mut block = Block::new(vec![50], 50);
         until("bulk comes", || port.receive_bulk(1, &mut block));
         assert!(block.missing.is_empty() && !port.receive_bulk(1, &mut block));
-        // What goes to everybody, and only that, comes to the neighbour.
+        // Only frames to all endpoints reach the neighbour.
         let mut others = Inbox::default();
         neighbour.receive(64, &mut |frame| others.take_small(frame));
         assert_eq!(others.numbers(), [2]);
-        // Nobody hears himself, whatever number he writes into his frames.
+        // A process does not receive its own frames, whatever endpoint number it writes into them.
         let way = sender.way_by(&port.address(), Carrier::Raw, Carrier::Raw);
         for endpoint in [sender.endpoint(), 0xffff] {
             let header = frame(endpoint, Kind::Broadcast, 3, 0);
-            // SAFETY: there is no body.
+            // SAFETY: the body has no bytes.
             assert!(unsafe { sender.send(&way, &header, std::ptr::null(), 0) });
         }
         until("the frame to everybody comes", || port.receive(1, &mut |frame| inbox.take_small(frame)));
@@ -113,7 +114,7 @@ fn frames_that_are_too_long_are_counted_and_dropped() {
         });
         assert_eq!(inbox.numbers(), [1, 4, 5]);
         assert_eq!(port.counters().truncated, 2);
-        // Bulk has room for a place and a frame: what is longer than both is cut off.
+        // Bulk has room for a place and a frame: anything longer than both is truncated.
         stranger.send(&whole(endpoint, Kind::Data, 0, 8000));
         stranger.send(&whole(endpoint, Kind::Data, 0, 2000));
         let mut block = Block::new(vec![2000], 2000);
@@ -167,15 +168,15 @@ fn a_flood_costs_bounded_memory_and_ends() {
         let mut block = Block::careless();
         while port.receive_bulk(1, &mut block) {}
         assert!(block.strange > 0 && block.strange * 8000 < 8 << 20, "{} frames were kept", block.strange);
-        // On a busy machine some get lost before they reach a socket.
+        // On a busy machine some frames are lost before they reach a socket.
         let gone = 15_000 - came - block.strange as u64;
         let dropped = port.counters().dropped;
         assert!(dropped > gone / 2 && dropped <= gone, "{dropped} of {gone} are counted");
-        // Afterwards all is as before.
+        // Afterwards everything works as before.
         let way = sender.way_by(&port.address(), Carrier::Raw, Carrier::Raw);
         let mut inbox = Inbox::default();
         let header = frame(endpoint, Kind::Eager, 9, 0);
-        // SAFETY: there is no body.
+        // SAFETY: the body has no bytes.
         assert!(unsafe { sender.send(&way, &header, std::ptr::null(), 0) });
         until("a frame comes after the flood", || port.receive(1, &mut |frame| inbox.take_small(frame)));
         assert_eq!(inbox.numbers(), [9]);

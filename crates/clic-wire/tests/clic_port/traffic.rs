@@ -1,15 +1,15 @@
-//! Frames with a number and a body that follows from it.
+//! Test frames with a number and a body derived from it.
 
 use std::time::{Duration, Instant};
 
-use towpath_clic::frame::{HEADER_BYTES, Header, Kind};
-use towpath_clic::key::JobKey;
-use towpath_clic_wire::port::{Arrivals, Frame, Places, Port, Way};
+use towpath_clic::frame::{FrameHeader, HEADER_BYTES, Kind};
+use towpath_clic::key::FrameKey;
+use towpath_clic_wire::port::{Arrivals, OutgoingFrame, Places, Port, Way};
 
-const KEY: JobKey = JobKey([5, 6]);
+const KEY: FrameKey = FrameKey([5, 6]);
 const WATCHDOG: Duration = Duration::from_secs(20);
 
-/// Calls until it is so.
+/// Repeats `call` until it returns true.
 pub(crate) fn until(what: &str, mut call: impl FnMut() -> bool) {
     let start = Instant::now();
     while !call() {
@@ -38,7 +38,7 @@ pub(crate) fn body(number: u32, length: usize) -> Vec<u8> {
 
 /// The header of a frame.
 pub(crate) fn frame(endpoint: u16, kind: Kind, number: u32, length: usize) -> [u8; HEADER_BYTES] {
-    let header = Header {
+    let header = FrameHeader {
         sequence: number,
         source: 1,
         endpoint,
@@ -53,23 +53,23 @@ pub(crate) fn frame(endpoint: u16, kind: Kind, number: u32, length: usize) -> [u
     header.encode(&KEY, &[])
 }
 
-/// What arrived.
+/// What has arrived.
 #[derive(Clone, Default)]
 pub(crate) struct Inbox {
     small: Vec<u32>,
 }
 
 impl Inbox {
-    /// A small frame came.
+    /// Records a small frame after checking its body.
     pub(crate) fn take_small(&mut self, bytes: &[u8]) {
-        let (header, rest) = Header::decode(&KEY, bytes).unwrap();
+        let (header, rest) = FrameHeader::decode(&KEY, bytes).unwrap();
         assert_eq!(rest, body(header.sequence, rest.len()));
         self.small.push(header.sequence);
     }
 
-    /// A small frame came, whose body does not matter.
+    /// Records a small frame without checking its body.
     pub(crate) fn note(&mut self, bytes: &[u8]) {
-        let (header, _) = Header::decode(&KEY, bytes).unwrap();
+        let (header, _) = FrameHeader::decode(&KEY, bytes).unwrap();
         self.small.push(header.sequence);
     }
 
@@ -78,24 +78,24 @@ impl Inbox {
         self.small.clone()
     }
 
-    /// Those of the numbers that came, in their order.
+    /// Those of `numbers` that have arrived, in order of arrival.
     pub(crate) fn among(&self, numbers: &[u32]) -> Vec<u32> {
         self.small.iter().copied().filter(|number| numbers.contains(number)).collect()
     }
 
-    /// Sends frames of these lengths together, and receives each where small frames come.
+    /// Sends frames of these lengths as a train, and receives each as a small frame.
     pub(crate) fn train(&mut self, sender: &mut Port, receiver: &mut Port, way: &Way, lengths: &[usize]) {
         let bodies: Vec<Vec<u8>> = (0..).zip(lengths).map(|(number, length)| body(number, *length)).collect();
-        let frames = (0..).zip(&bodies).map(|(number, body)| Frame {
+        let frames = (0..).zip(&bodies).map(|(number, body)| OutgoingFrame {
             header: frame(receiver.endpoint(), Kind::Eager, number, body.len()),
             body: body.as_ptr(),
             length: body.len(),
         });
-        let (frames, mut sent) = (frames.collect::<Vec<Frame>>(), 0);
+        let (frames, mut sent) = (frames.collect::<Vec<OutgoingFrame>>(), 0);
         self.small.clear();
         until("a train arrives", || {
             if sent < frames.len() {
-                // SAFETY: the bodies live.
+                // SAFETY: `bodies` outlives the call.
                 sent += unsafe { sender.send_train(way, &frames[sent..]) };
             }
             receiver.receive(64, &mut |frame| self.take_small(frame));
@@ -105,8 +105,8 @@ impl Inbox {
         assert_eq!(self.small, (0..lengths.len() as u32).collect::<Vec<u32>>());
     }
 
-    /// Sends a block of frames of `length` bytes, the last one of `last`, and receives it where it
-    /// is expected.
+    /// Sends a block of frames of `length` bytes, the last one of `last`, and receives it in
+    /// predicted places.
     pub(crate) fn bulk(
         &mut self,
         sender: &mut Port,
@@ -118,17 +118,17 @@ impl Inbox {
     ) {
         let bodies: Vec<Vec<u8>> =
             (0..count).map(|index| body(index as u32, if index + 1 == count { last } else { length })).collect();
-        let frames = bodies.iter().enumerate().map(|(index, body)| Frame {
+        let frames = bodies.iter().enumerate().map(|(index, body)| OutgoingFrame {
             header: frame(receiver.endpoint(), Kind::Data, index as u32, body.len()),
             body: body.as_ptr(),
             length: body.len(),
         });
-        let frames: Vec<Frame> = frames.collect();
+        let frames: Vec<OutgoingFrame> = frames.collect();
         let mut block = Block::new(bodies.iter().map(Vec::len).collect(), length);
         let mut sent = 0;
         until("a block arrives", || {
             if sent < count {
-                // SAFETY: the bodies live.
+                // SAFETY: `bodies` outlives the call.
                 sent += unsafe { sender.send_bulk(way, &frames[sent..]) };
             }
             receiver.receive_bulk(1, &mut block);
@@ -138,20 +138,19 @@ impl Inbox {
     }
 }
 
-/// A block that is received: body `index` belongs at `index * length`.
+/// A block being received: body `index` belongs at `index * length`.
 pub(crate) struct Block {
     lengths: Vec<usize>,
     length: usize,
     memory: Vec<u8>,
     pub(crate) missing: Vec<u32>,
-    /// Bodies that lay where they belong, that had to be copied there, and that came again.
+    /// Number of bodies that arrived in place, that had to be copied, and that were duplicates.
     pub(crate) in_place: usize,
     pub(crate) moved: usize,
     pub(crate) again: usize,
-    /// Frames that nobody looks at.
+    /// Frames that are not inspected.
     pub(crate) strange: usize,
-    /// How wrong predictions are: 0 not at all, 1 in their order, 2 in their lengths, 3 there are
-    /// none.
+    /// How wrong the predictions are: 0 correct, 1 wrong order, 2 wrong lengths, 3 no predictions.
     pub(crate) astray: usize,
     pub(crate) random: Random,
 }
@@ -164,12 +163,12 @@ impl Block {
         Block { memory, lengths, length, missing, in_place, moved, again, strange, astray, random: Random(1) }
     }
 
-    /// Takes any frame, and does not look at it.
+    /// Accepts any frame without inspecting it.
     pub(crate) fn careless() -> Block {
         Block::new(Vec::new(), 0)
     }
 
-    /// Whether every body lies where it belongs.
+    /// True if every body is where it belongs.
     pub(crate) fn is_whole(&self) -> bool {
         let right = |(index, length): (usize, &usize)| {
             self.memory[index * self.length..][..*length] == body(index as u32, *length)[..]
@@ -198,7 +197,8 @@ impl Arrivals for Block {
             if self.astray == 2 && self.random.below(8) == 0 {
                 length = self.random.below(length as u64 + 1) as usize;
             }
-            // SAFETY: the memory lives, and nobody else looks at what is missing.
+            // SAFETY: `place` has room for `length` bytes in `memory`, which outlives the
+            // reception, and `self` holds the only reference to it.
             if self.astray == 3 || !unsafe { places.expect(place, length, [77, index]) } {
                 break;
             }
@@ -210,10 +210,11 @@ impl Arrivals for Block {
             self.strange += 1;
             return;
         }
-        let (header, _) = Header::decode(&KEY, &[&header[..], &vec![0; length]].concat()).unwrap();
+        let (header, _) = FrameHeader::decode(&KEY, &[&header[..], &vec![0; length]].concat()).unwrap();
         let index = header.words[1];
         assert_eq!(length, self.lengths[index as usize]);
-        // SAFETY: the body is lent.
+        // SAFETY: `bytes` is readable for `length` bytes during this call (contract of
+        // `Arrivals::take`).
         let came = unsafe { std::slice::from_raw_parts(bytes, length) };
         assert!(came == body(index, length), "body {index} is not what was sent");
         let place = self.place(index);
@@ -226,7 +227,8 @@ impl Arrivals for Block {
             self.in_place += 1;
         } else {
             self.moved += 1;
-            // SAFETY: the body is lent and apart from its place, which is ours.
+            // SAFETY: `bytes` is readable for `length` bytes (contract of `Arrivals::take`), and
+            // `place` has room for a body of that length.
             unsafe { std::ptr::copy(bytes, place, length) };
         }
     }

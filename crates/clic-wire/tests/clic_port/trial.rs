@@ -1,18 +1,18 @@
-//! Which ways a trial finds good, on networks that pass some of the frames only.
+//! Results of a trial on networks that pass only some of the frames.
 
 use std::time::Duration;
 
 use towpath_base::ids::PeerIndex;
-use towpath_clic::key::JobKey;
+use towpath_clic::key::FrameKey;
 use towpath_clic_wire::port::{Port, RawSide};
 use towpath_clic_wire::{Identity, Opposite, try_ways};
 
 use crate::hosts::{Hosts, ip, tool, with_hosts};
 
-/// Longer than ways need that work.
+/// Longer than working paths need.
 const PATIENCE: Duration = Duration::from_millis(500);
 
-/// What the hosts come to find, each of the other.
+/// The verdicts of two hosts about each other.
 fn verdicts(ports: [Port; 2]) -> [u8; 2] {
     let ends = [&ports[0], &ports[1]].map(|port| (port.endpoint(), port.address()));
     let mut own = 0;
@@ -23,7 +23,7 @@ fn verdicts(ports: [Port; 2]) -> [u8; 2] {
             let raw = port.without_raw().is_none().then(|| port.way(&address, true));
             let rails = vec![(0, [raw, Some(port.way(&address, false))])];
             let opposites = [Opposite { rank: 1 - place as u32, endpoint, rails }];
-            let (peer, key) = (PeerIndex(place as u32), JobKey([1, 2]));
+            let (peer, key) = (PeerIndex(place as u32), FrameKey([1, 2]));
             let identity = Identity { own: peer, endpoint: ends[place].0, incarnation: 1, key, drowsy: false };
             try_ways(&identity, &mut [port], &opposites, 0, PATIENCE).of(0, 0)
         })
@@ -39,8 +39,8 @@ fn ports(hosts: &Hosts) -> [Port; 2] {
 fn a_network_that_loses_the_longest_packets_is_not_used() {
     with_hosts("trial::a_network_that_loses_the_longest_packets_is_not_used", 2, 9000, |hosts| {
         assert_eq!(verdicts(ports(hosts)), [3, 3]);
-        // The second: a frame below IP still passes that has no longer body than UDP leaves room
-        // for.
+        // With the second MTU, a raw frame still passes if its body is no longer than what UDP
+        // leaves room for.
         for mtu in [1500, 8990] {
             let ports = ports(hosts);
             hosts.enter(1);
@@ -59,7 +59,7 @@ fn a_network_that_loses_trains_or_bulk_is_not_used() {
             return println!("skipped: {reason}");
         }
         tool("nft", "add chain ip wall arrive { type filter hook input priority 0 ; }").unwrap();
-        // Trains come from the port for bulk, bulk goes to that of the other.
+        // Trains come from the port for bulk; bulk is sent to the peer's port for bulk.
         for (end, host) in [("sport", 0), ("dport", 1)] {
             let ports = ports(hosts);
             let port = ports[host].address().bulk_port;

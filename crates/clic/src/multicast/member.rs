@@ -1,115 +1,116 @@
-//! A receiver's half of a group.
+//! A receiver's side of a group.
 
 #![forbid(unsafe_code)]
 
 use std::collections::VecDeque;
 
-use super::{Group, MOST_PARTS, Parts, READY, Time, WINDOW, pause};
+use super::{MOST_PARTS, MulticastGroup, PartSet, READY, Time, WINDOW, pause};
 use crate::refusal::Refusal;
 use crate::timer::{MICROSECOND, sooner};
 
-/// Parts may overtake each other by so much before a gap is a loss.
+/// Reordering window: a gap counts as a loss only after this time.
 const SLACK: Time = 20 * MICROSECOND;
 
-/// Parts that one request names. One bit stays free, since all ones mean everything.
+/// Number of parts that one request names. One bit stays unused, since all ones mean everything.
 const BITS: u32 = 31;
 
 #[derive(Debug)]
-struct Message {
+struct MulticastMessage {
     number: u32,
     token: u64,
     capacity: u32,
-    /// Known with the first part: length in bytes and number of parts.
+    /// Length in bytes and number of parts; known with the first part.
     length: Option<(u32, u32)>,
-    here: Parts,
-    /// Parts before this one have come or are lost; later ones may be on their way.
+    here: PartSet,
+    /// Parts before this one have arrived or are lost; later ones may still be in flight.
     seen: u32,
     repair_at: Option<Time>,
-    /// Parts before this one have been asked for, and may be on their way until `answered_by`.
+    /// Parts before this one have been requested, and may be in flight until `answered_by`.
     asked: u32,
     answered_by: Time,
     tries: u32,
 }
 
-impl Message {
+impl MulticastMessage {
     fn first_missing(&self, end: u32) -> Option<u32> {
         (0..end).find(|index| !self.here.has(*index))
     }
 }
 
-/// Where a part belongs.
+/// The destination of a part.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Placed {
+pub struct PlacedPart {
     /// The caller's name for the message.
     pub token: u64,
-    /// Offset in it.
+    /// Offset in the message.
     pub offset: u32,
-    /// Bytes that fit; the rest is beyond what was expected.
+    /// Number of bytes that fit; the rest exceeds the expected capacity.
     pub keep: usize,
 }
 
 /// A message that is complete.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Finished {
+pub struct FinishedMessage {
     /// The caller's name for it.
     pub token: u64,
-    /// How long it is.
+    /// Its length.
     pub length: u32,
-    /// Its number, for the root to know.
+    /// Its number, to be reported to the root.
     pub number: u32,
 }
 
-/// Parts to ask the root for: bit i of the bitmap is part `first + i`, all ones are everything from
-/// there on.
+/// Parts to request from the root: bit i of the bitmap is part `first + i`, all ones mean
+/// everything from `first` on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Missing {
-    /// Of which message.
+    /// Number of the message.
     pub message: u32,
-    /// The first.
+    /// The first part.
     pub first: u32,
-    /// Which.
+    /// Which parts are missing.
     pub bitmap: u32,
 }
 
-/// The state.
+/// The receiver's state of one group.
 #[derive(Debug)]
 pub struct Member {
-    group: Group,
-    /// Number of the next message to be expected.
+    group: MulticastGroup,
+    /// Number of the next message to expect.
     next: u32,
-    messages: VecDeque<Message>,
-    /// Parts of the next messages have been dropped, because nobody expected them.
+    messages: VecDeque<MulticastMessage>,
+    /// Whether parts of the next messages have been dropped because they were not expected yet.
     dropped: [bool; WINDOW],
     stands_ready: bool,
-    /// Messages that are complete, and of which the root has not been told yet.
+    /// Complete messages that have not been reported to the root yet.
     untold: Vec<u32>,
 }
 
 impl Member {
-    /// Of this group. Of the messages in the bitmap `missed` parts have come already. One that
-    /// `stands ready` expects messages that may never come.
-    pub fn new(group: Group, stands_ready: bool, missed: u32) -> Member {
+    /// Creates a member of this group. `missed`: bit i is set if parts of message i have already
+    /// arrived. `stands_ready`: the member pre-posts buffers for messages that may never come.
+    pub fn new(group: MulticastGroup, stands_ready: bool, missed: u32) -> Member {
         let dropped = std::array::from_fn(|message| missed >> message & 1 != 0);
         Member { group, next: 0, messages: VecDeque::new(), dropped, stands_ready, untold: Vec::new() }
     }
 
-    /// Whether it expects messages that may never come.
+    /// True if it pre-posts buffers for messages that may never come.
     pub fn stands_ready(&self) -> bool {
         self.stands_ready
     }
 
     /// The group.
-    pub fn group(&self) -> &Group {
+    pub fn group(&self) -> &MulticastGroup {
         &self.group
     }
 
-    /// True when another message may be expected.
+    /// True if another message may be expected.
     pub fn has_room(&self) -> bool {
         self.messages.len() < if self.stands_ready { READY } else { WINDOW }
     }
 
-    /// A message is complete. True when the root may be told now: whoever stands ready does so
-    /// while all that the root may send before it hears of anything else has a place.
+    /// A message is complete. Returns true if it may be reported to the root now. A pre-posting
+    /// member reports it only while it has buffers for everything that the root may send before the
+    /// next report.
     pub fn is_through(&mut self, number: u32) -> bool {
         let tells = !self.stands_ready || self.messages.len() + self.untold.len() >= WINDOW;
         if !tells {
@@ -118,15 +119,16 @@ impl Member {
         tells
     }
 
-    /// There is one place more: the oldest message of which the root may be told for that.
+    /// A buffer has become free: returns the oldest complete message that may now be reported to
+    /// the root.
     pub fn late(&mut self) -> Option<u32> {
         let next = self.next;
         let oldest = (0..self.untold.len()).max_by_key(|place| next.wrapping_sub(self.untold[*place]))?;
         Some(self.untold.swap_remove(oldest))
     }
 
-    /// Expects the next message of the group, of at most `capacity` bytes. There must be
-    /// [`Member::has_room`].
+    /// Expects the next message of the group, of at most `capacity` bytes, and returns its number.
+    /// `None` without [`Member::has_room`].
     pub fn expect(&mut self, now: Time, token: u64, capacity: u32) -> Option<u32> {
         if !self.has_room() {
             return None;
@@ -135,8 +137,8 @@ impl Member {
         let repair_at = self.dropped[0].then_some(now);
         self.dropped.rotate_left(1);
         self.dropped[WINDOW - 1] = false;
-        let here = Parts::default();
-        self.messages.push_back(Message {
+        let here = PartSet::default();
+        self.messages.push_back(MulticastMessage {
             number,
             token,
             capacity,
@@ -152,9 +154,12 @@ impl Member {
         Some(number)
     }
 
-    /// A part came: where it belongs. Nothing has changed yet; once it lies there,
-    /// [`Member::placed`] is called.
-    pub fn place(&mut self, number: u32, total: u32, index: u32, bytes: usize) -> Result<Placed, Refusal> {
+    /// Returns the destination of a part that arrived. Changes no state of the message; once the
+    /// part is stored, call [`Member::placed`].
+    ///
+    /// # Errors
+    /// Why the part is rejected.
+    pub fn place(&mut self, number: u32, total: u32, index: u32, bytes: usize) -> Result<PlacedPart, Refusal> {
         let ahead = number.wrapping_sub(self.next) as usize;
         if ahead < WINDOW {
             self.dropped[ahead] = true;
@@ -176,11 +181,15 @@ impl Member {
             return Err(Refusal::Again);
         }
         let offset = index * chunk;
-        Ok(Placed { token: message.token, offset, keep: bytes.min(message.capacity.saturating_sub(offset) as usize) })
+        Ok(PlacedPart {
+            token: message.token,
+            offset,
+            keep: bytes.min(message.capacity.saturating_sub(offset) as usize),
+        })
     }
 
-    /// The part lies where [`Member::place`] said.
-    pub fn placed(&mut self, number: u32, total: u32, index: u32, now: Time) -> Option<Finished> {
+    /// The part is stored where [`Member::place`] directed.
+    pub fn placed(&mut self, number: u32, total: u32, index: u32, now: Time) -> Option<FinishedMessage> {
         let parts = self.group.parts(total)?;
         let message = self.find(number)?;
         message.length = Some((total, parts));
@@ -190,12 +199,12 @@ impl Member {
         if count == parts {
             let token = message.token;
             self.messages.retain(|message| message.number != number);
-            return Some(Finished { token, length: total, number });
+            return Some(FinishedMessage { token, length: total, number });
         }
         if message.asked > 0 && message.first_missing(message.asked).is_none() {
             (message.asked, message.answered_by) = (0, 0);
         }
-        // Parts come in order: whatever is missing before one that is here is lost.
+        // Parts arrive in order: anything missing before one that has arrived is lost.
         message.repair_at = if count < message.seen {
             sooner(message.repair_at, Some(message.answered_by.max(now + SLACK)))
         } else {
@@ -204,7 +213,7 @@ impl Member {
         None
     }
 
-    /// What to ask the root for now.
+    /// What to request from the root now.
     pub fn missing(&self, now: Time) -> Option<Missing> {
         let message = self.messages.iter().find(|message| message.repair_at.is_some_and(|at| at <= now))?;
         let Some((_, parts)) = message.length else {
@@ -219,7 +228,7 @@ impl Member {
         Some(Missing { message: message.number, first, bitmap: bits.fold(0, |all, bit| all | 1 << bit) })
     }
 
-    /// The request that [`Member::missing`] gave has gone out.
+    /// The request that [`Member::missing`] returned has been sent.
     pub fn asked(&mut self, missing: &Missing, now: Time) {
         if let Some(message) = self.find(missing.message) {
             message.asked = missing.first + if missing.bitmap == u32::MAX { MOST_PARTS } else { BITS };
@@ -230,17 +239,17 @@ impl Member {
         }
     }
 
-    /// When to ask next.
+    /// When to request next.
     pub fn deadline(&self) -> Option<Time> {
         self.messages.iter().filter_map(|message| message.repair_at).fold(None, |a, b| sooner(a, Some(b)))
     }
 
-    /// True when no message is expected.
+    /// True if no message is expected.
     pub fn is_idle(&self) -> bool {
         self.messages.is_empty()
     }
 
-    fn find(&mut self, number: u32) -> Option<&mut Message> {
+    fn find(&mut self, number: u32) -> Option<&mut MulticastMessage> {
         self.messages.iter_mut().find(|message| message.number == number)
     }
 }
@@ -249,9 +258,9 @@ impl Member {
 mod tests {
     use super::*;
 
-    const GROUP: Group = Group { number: 1, session: 2, root: 0, chunk: 100 };
+    const GROUP: MulticastGroup = MulticastGroup { number: 1, session: 2, root: 0, chunk: 100 };
 
-    fn part(member: &mut Member, number: u32, index: u32, now: Time) -> Result<Option<Finished>, Refusal> {
+    fn part(member: &mut Member, number: u32, index: u32, now: Time) -> Result<Option<FinishedMessage>, Refusal> {
         let bytes = GROUP.bytes_of(index, 950) as usize;
         let placed = member.place(number, 950, index, bytes)?;
         assert_eq!((placed.token, placed.offset, placed.keep), (u64::from(number) + 50, index * 100, bytes));
@@ -275,7 +284,7 @@ mod tests {
         for index in [2, 3, 5, 6, 7] {
             assert_eq!(part(&mut member, 0, index, 30), Ok(None));
         }
-        assert_eq!(part(&mut member, 0, 8, 30), Ok(Some(Finished { token: 50, length: 950, number: 0 })));
+        assert_eq!(part(&mut member, 0, 8, 30), Ok(Some(FinishedMessage { token: 50, length: 950, number: 0 })));
         assert!(member.is_idle());
         assert_eq!(part(&mut member, 0, 8, 30), Err(Refusal::Again));
     }
@@ -301,7 +310,7 @@ mod tests {
             let mut member = Member::new(GROUP, stands_ready, 0);
             (0..places as u64).for_each(|number| assert!(member.expect(0, 50 + number, 950).is_some()));
             assert_eq!(member.expect(0, 99, 950), None);
-            // The last are complete in another order.
+            // The last ones complete in another order.
             let (last, before) = (places as u32 - 1, places as u32 - 2);
             for number in (0..before).chain([last, before]) {
                 (0..10).for_each(|index| assert!(part(&mut member, number, index, 5).is_ok()));

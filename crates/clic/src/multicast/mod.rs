@@ -1,15 +1,16 @@
 //! Broadcast by the switch: the root of a group sends each frame once, to a multicast address that
-//! all others have joined.
+//! all other members have joined.
 //!
-//! Nothing is acknowledged frame by frame. A receiver that sees a gap asks the root, which repairs
-//! by unicast; when it has everything it says so ([`super::frame::Kind::Complete`], in the ordered
-//! stream, so that it cannot get lost). A receiver of which the root hears nothing is sent the last
-//! part of the message, by which it sees what it misses. So a switch that loses every multicast
-//! frame makes broadcasts slow, never wrong.
+//! Frames are not acknowledged individually. A receiver that detects a gap asks the root, which
+//! repairs by unicast. A receiver that has the whole message reports it
+//! ([`super::frame::Kind::Complete`], sent reliably in the ordered stream). If a receiver stays
+//! silent, the root sends it the last part of the message, which reveals what is missing. A switch
+//! that loses every multicast frame therefore makes broadcasts slow, never wrong.
 //!
-//! Bounded: [`WINDOW`] messages of a group are under way, of [`MOST_PARTS`] parts each; longer
-//! broadcasts are several messages. A part of a message that nobody expects is dropped and repaired
-//! later. It pays from [`FEWEST_RECEIVERS`] receivers on.
+//! Bounded: at most [`WINDOW`] messages of a group are in flight, of at most [`MOST_PARTS`] parts
+//! each; a longer broadcast is split into several messages. A part of a message that is not
+//! expected yet is dropped and repaired later. Multicast pays off from [`FEWEST_RECEIVERS`]
+//! receivers on.
 
 #![forbid(unsafe_code)]
 
@@ -22,37 +23,37 @@ pub use root::Root;
 use super::Time;
 use super::timer::{CEILING, MICROSECOND};
 
-/// Messages of a group under way.
+/// Maximum number of messages of a group in flight.
 pub const WINDOW: usize = 2;
 
-/// Messages for which a member that stands ready has places: so many may wait to be taken before
-/// the root waits too.
+/// Number of buffers that a pre-posting member provides: this many messages may wait to be consumed
+/// before the root waits too.
 pub const READY: usize = 2 * WINDOW;
 
-/// Most parts of a message.
+/// Maximum number of parts of a message.
 pub const MOST_PARTS: u32 = 256;
 
-/// With fewer receivers one unicast to each is as good.
+/// With fewer receivers, one unicast to each is as good.
 pub const FEWEST_RECEIVERS: usize = 3;
 
-/// How long the first attempt waits.
+/// Initial timeout, before any retry.
 const PATIENCE: Time = 500 * MICROSECOND;
 
-/// What all members of a group know of it.
+/// What all members of a group know about it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Group {
-    /// Its number, the same for all members, of this root.
+pub struct MulticastGroup {
+    /// Its number, which all members use and which is unique per root.
     pub number: u32,
-    /// Tells this group from an earlier one of the same number.
+    /// Distinguishes this group from an earlier one of the same number.
     pub session: u16,
     /// The rank of its root.
     pub root: u32,
-    /// Bytes of a part: what every rail of every member carries.
+    /// Bytes of a part, which every rail of every member can carry.
     pub chunk: u16,
 }
 
-impl Group {
-    /// How many parts a message of this length has; `None` if it is too long.
+impl MulticastGroup {
+    /// The number of parts of a message of this length; `None` if it is too long.
     pub fn parts(&self, length: u32) -> Option<u32> {
         let parts = length.div_ceil(u32::from(self.chunk).max(1)).max(1);
         (parts <= MOST_PARTS).then_some(parts)
@@ -65,9 +66,9 @@ impl Group {
 
 /// A set of parts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-struct Parts([u64; MOST_PARTS as usize / 64]);
+struct PartSet([u64; MOST_PARTS as usize / 64]);
 
-impl Parts {
+impl PartSet {
     fn has(&self, index: u32) -> bool {
         self.0[index as usize / 64] >> (index % 64) & 1 != 0
     }

@@ -1,22 +1,22 @@
-//! The root's half of a group.
+//! The root's side of a group.
 
 #![forbid(unsafe_code)]
 
 use std::collections::VecDeque;
 
-use super::{Group, Time, WINDOW, pause};
+use super::{MulticastGroup, Time, WINDOW, pause};
 use crate::refusal::Refusal;
 use crate::timer::sooner;
 
 #[derive(Debug)]
-struct Message {
+struct RootMessage {
     number: u32,
     buffer: u64,
     length: u32,
     parts: u32,
-    /// Parts that have gone to all.
+    /// Number of parts that have been multicast.
     sent: u32,
-    /// Ranks that have not everything yet.
+    /// Ranks that have not reported completion.
     missing: Vec<u32>,
     repairs: VecDeque<Repair>,
     nudge_at: Time,
@@ -32,59 +32,59 @@ struct Repair {
 
 /// A frame to send.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Part {
-    /// To one member, or to all.
+pub struct RootPart {
+    /// The receiving member; `None`: all of them.
     pub to: Option<u32>,
     /// Number of the message.
     pub message: u32,
     /// Its length.
     pub total: u32,
-    /// Which part.
+    /// Index of the part.
     pub index: u32,
     /// The caller's name for the message's bytes.
     pub buffer: u64,
-    /// Where the part begins.
+    /// Offset of the part in the message.
     pub offset: u32,
-    /// How long it is.
+    /// Its length.
     pub length: u16,
 }
 
-/// The state.
+/// The root's state of one group.
 #[derive(Debug)]
 pub struct Root {
-    group: Group,
+    group: MulticastGroup,
     receivers: Vec<u32>,
     next: u32,
-    messages: VecDeque<Message>,
+    messages: VecDeque<RootMessage>,
 }
 
 impl Root {
-    /// A group with these receivers.
-    pub fn new(group: Group, receivers: &[u32]) -> Root {
+    /// Creates a group with these receivers.
+    pub fn new(group: MulticastGroup, receivers: &[u32]) -> Root {
         Root { group, receivers: receivers.to_vec(), next: 0, messages: VecDeque::new() }
     }
 
     /// The group.
-    pub fn group(&self) -> &Group {
+    pub fn group(&self) -> &MulticastGroup {
         &self.group
     }
 
-    /// Ranks that receive.
+    /// The ranks that receive.
     pub fn receivers(&self) -> &[u32] {
         &self.receivers
     }
 
-    /// True when another message may be started.
+    /// True if another message may be started.
     pub fn has_room(&self) -> bool {
         self.messages.len() < WINDOW
     }
 
-    /// Starts a broadcast; gives its number. There must be [`Root::has_room`], and the message must
-    /// not be too long.
+    /// Starts a broadcast and returns its number. `None` without [`Root::has_room`] or if the
+    /// message is too long.
     pub fn start(&mut self, now: Time, buffer: u64, length: u32) -> Option<u32> {
         let parts = self.group.parts(length).filter(|_| self.has_room())?;
         let (number, missing, repairs) = (self.next, self.receivers.clone(), VecDeque::new());
-        self.messages.push_back(Message {
+        self.messages.push_back(RootMessage {
             number,
             buffer,
             length,
@@ -100,7 +100,7 @@ impl Root {
     }
 
     /// The next frame to send, if any.
-    pub fn next(&self) -> Option<Part> {
+    pub fn next(&self) -> Option<RootPart> {
         self.messages.iter().find_map(|message| {
             let (to, index) = match message.repairs.front() {
                 _ if message.sent < message.parts => (None, message.sent),
@@ -109,12 +109,12 @@ impl Root {
             };
             let length = self.group.bytes_of(index, message.length) as u16;
             let (message, total, buffer) = (message.number, message.length, message.buffer);
-            Some(Part { to, message, total, index, buffer, offset: index * u32::from(self.group.chunk), length })
+            Some(RootPart { to, message, total, index, buffer, offset: index * u32::from(self.group.chunk), length })
         })
     }
 
-    /// The frame that [`Root::next`] gave has gone out.
-    pub fn sent(&mut self, part: &Part, now: Time) {
+    /// The frame that [`Root::next`] returned has been sent.
+    pub fn sent(&mut self, part: &RootPart, now: Time) {
         let Some(message) = self.find(part.message) else { return };
         message.nudge_at = now + pause(message.tries);
         if part.to.is_none() {
@@ -135,13 +135,18 @@ impl Root {
         }
     }
 
-    /// A receiver misses parts: bit i of the bitmap is part `first + i`.
+    /// A receiver reports missing parts: bit i of the bitmap is part `first + i`, all ones mean
+    /// everything from `first` on.
+    ///
+    /// # Errors
+    /// [`Refusal::Unknown`] if the message or the receiver is not pending, [`Refusal::Range`] if
+    /// the bitmap names no existing part.
     pub fn repair(&mut self, rank: u32, number: u32, first: u32, bitmap: u32) -> Result<(), Refusal> {
         let message = self.find(number).ok_or(Refusal::Unknown)?;
         if !message.missing.contains(&rank) {
             return Err(Refusal::Unknown);
         }
-        // Bits that point behind the last part are cut off.
+        // Skips the low zero bits. Bits beyond the last part are dropped in `sent`.
         let shift = bitmap.trailing_zeros();
         if bitmap == 0 || u64::from(first) + u64::from(shift) >= u64::from(message.parts) {
             return Err(Refusal::Range);
@@ -149,15 +154,16 @@ impl Root {
         let all = bitmap == u32::MAX;
         let repair = Repair { rank, first: first + shift, bitmap: if all { bitmap } else { bitmap >> shift } };
         match message.repairs.iter_mut().find(|known| known.rank == rank) {
-            // One answer is under way already: what is asked now is what is still missing.
+            // A repair to this rank is already pending: the newer request lists what is still
+            // missing.
             Some(known) => *known = repair,
             None => message.repairs.push_back(repair),
         }
         Ok(())
     }
 
-    /// A receiver has everything. The buffer of a message that all have is free: `free` hears of
-    /// it.
+    /// A receiver has the whole message. Calls `free` for the buffer of a message that all
+    /// receivers have.
     pub fn complete(&mut self, rank: u32, number: u32, free: &mut impl FnMut(u64)) -> Result<(), Refusal> {
         let message = self.find(number).ok_or(Refusal::Unknown)?;
         message.missing.retain(|missing| *missing != rank);
@@ -167,7 +173,7 @@ impl Root {
         Ok(())
     }
 
-    /// A receiver is gone: nobody waits for it any more.
+    /// A receiver is lost: no message waits for it any more.
     pub fn forget(&mut self, rank: u32, free: &mut impl FnMut(u64)) {
         self.receivers.retain(|receiver| *receiver != rank);
         for message in &mut self.messages {
@@ -177,7 +183,7 @@ impl Root {
         self.finish(free);
     }
 
-    /// Messages that all have, and whose parts have all gone out, end.
+    /// Removes the messages that all receivers have.
     fn finish(&mut self, free: &mut impl FnMut(u64)) {
         self.messages.retain(|message| {
             let over = message.missing.is_empty();
@@ -188,7 +194,7 @@ impl Root {
         });
     }
 
-    /// Receivers of which nothing is heard get the last part of what was sent.
+    /// Sends the last part of the message to receivers that have not reported in time.
     pub fn expire(&mut self, now: Time) {
         for message in self.messages.iter_mut().filter(|message| message.is_quiet() && message.nudge_at <= now) {
             let last = message.parts - 1;
@@ -204,17 +210,17 @@ impl Root {
         quiet.map(|message| message.nudge_at).fold(None, |a, b| sooner(a, Some(b)))
     }
 
-    /// True when nothing is under way.
+    /// True if no message is in flight.
     pub fn is_idle(&self) -> bool {
         self.messages.is_empty()
     }
 
-    fn find(&mut self, number: u32) -> Option<&mut Message> {
+    fn find(&mut self, number: u32) -> Option<&mut RootMessage> {
         self.messages.iter_mut().find(|message| message.number == number)
     }
 }
 
-impl Message {
+impl RootMessage {
     fn is_quiet(&self) -> bool {
         self.sent == self.parts && self.repairs.is_empty()
     }
@@ -225,7 +231,7 @@ mod tests {
     use super::*;
     use crate::timer::SECOND;
 
-    const GROUP: Group = Group { number: 1, session: 2, root: 0, chunk: 100 };
+    const GROUP: MulticastGroup = MulticastGroup { number: 1, session: 2, root: 0, chunk: 100 };
 
     fn send_all(root: &mut Root, now: Time) -> Vec<(Option<u32>, u32, u32)> {
         let mut out = Vec::new();

@@ -1,8 +1,8 @@
-//! One remote process: puts the rooms together. Inputs are the caller's wishes, frames and time;
-//! outputs go to the [`Outlet`].
+//! One remote process: combines the state machines of a peer. Inputs are the caller's requests,
+//! frames and time; outputs are calls of [`Io`].
 //!
-//! Invariants: what is reported as sent, pulled, released or lost is reported once; between the
-//! report of loss and a greeting of a new life of the peer nothing is accepted from it.
+//! Invariants: every send, pull, release and loss is reported exactly once. After a loss is
+//! reported, nothing is accepted from the peer until a greeting of a new incarnation arrives.
 
 #![forbid(unsafe_code)]
 
@@ -14,50 +14,50 @@ use std::collections::VecDeque;
 use super::credit::Credits;
 use super::epoch::{Epoch, Session};
 use super::frame::{Kind, Pair};
-use super::key::JobKey;
-use super::outlet::Outlet;
-use super::pull::{Expected, Pulls};
-use super::rails::{Link, MOST_RAILS, Rails};
+use super::io::Io;
+use super::key::FrameKey;
+use super::pull::{ClicPulls, Expected};
+use super::rails::{MOST_RAILS, RailLink, Rails};
 use super::refusal::Refusals;
-use super::region::{Key, Regions};
-use super::sequence::Sequence;
+use super::region::{ClicRegions, RegionName};
+use super::sequence::ReceiveSequence;
 use super::timer::{Delay, LINGER, PATIENCE, SECOND, gather_until, sooner};
-use super::window::{Content, Window};
+use super::window::{FrameContent, SendWindow};
 use super::{FRAGMENTS, Settings, Time};
 
-/// What the launcher tells about a process.
+/// What the launcher publishes about a process.
 #[derive(Clone, Debug)]
-pub struct Card {
+pub struct PeerCard {
     /// Its rank in the job.
     pub rank: u32,
-    /// The number that its host's filter looks for.
+    /// The endpoint number that the packet filter of its host matches.
     pub endpoint: u16,
-    /// Which life it lives, if that is known; else greetings find out. Never 0.
+    /// Its incarnation, if known; otherwise greetings discover it. Never 0.
     pub incarnation: Option<u32>,
     /// The rails to it.
-    pub links: Vec<Link>,
+    pub links: Vec<RailLink>,
 }
 
-/// Who this process is.
+/// The identity of this process.
 #[derive(Clone, Copy, Debug)]
 pub struct Own {
     /// The job's key.
-    pub key: JobKey,
+    pub key: FrameKey,
     /// Its rank.
     pub rank: u32,
-    /// The number that its host's filter looks for.
+    /// The endpoint number that the packet filter of its host matches.
     pub endpoint: u16,
-    /// Which life it lives: greater than in each earlier one, never 0.
+    /// Its incarnation: greater than that of every earlier run, never 0.
     pub incarnation: u32,
 }
 
-/// Why a message was not taken.
+/// Why a message was not accepted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum SendError {
-    /// The window is full: try again after something was acknowledged.
+    /// The window is full: retry after an acknowledgement.
     #[error("the window to this peer is full now")]
     Full,
-    /// Longer than [`Peer::eager_limit`]: publish it.
+    /// Longer than [`Peer::eager_limit`]: publish it instead.
     #[error("a message of this length must be published")]
     Long,
     /// The peer is lost.
@@ -65,16 +65,16 @@ pub enum SendError {
     Lost,
 }
 
-/// What concerns groups, for the endpoint.
+/// A group-related event for the endpoint.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Concern {
-    /// The peer has a whole broadcast: group, message.
+    /// The peer has received a whole broadcast: group, message.
     Complete(Pair),
-    /// The peer misses parts: group, message; first, bitmap.
+    /// The peer is missing parts: group, message; first, bitmap.
     Repair([u32; 2], Pair),
 }
 
-/// The state towards one peer.
+/// The state of the connection to one peer.
 #[derive(Debug)]
 pub struct Peer {
     own: Own,
@@ -83,39 +83,39 @@ pub struct Peer {
     settings: Settings,
     epoch: Epoch,
     session: Option<Session>,
-    window: Window,
-    sequence: Sequence,
-    /// Length of the message whose parts are coming, and how much of it is here.
+    window: SendWindow,
+    sequence: ReceiveSequence,
+    /// Length of the message being received, and how many bytes of it have arrived.
     coming: Option<(u32, u32)>,
     delay: Delay,
     rails: Rails,
-    regions: Regions,
-    pulls: Pulls,
-    /// Releases and completions that wait for room in the window. As many as the own process
-    /// caused.
+    regions: ClicRegions,
+    pulls: ClicPulls,
+    /// Releases and completions that wait for room in the window. Bounded by what this process
+    /// itself caused.
     notices: VecDeque<(Kind, Pair)>,
-    /// Stamps of probes to be answered, by rail.
+    /// Timestamps of probes to be echoed, by rail.
     echoes: [Option<u32>; MOST_RAILS],
-    /// The rail that the next greeting goes over, if it answers something.
+    /// The rail for the next greeting, if it is a reply.
     greet_over: Option<u8>,
     greetings: u8,
     asleep: bool,
     peer_asleep: bool,
     announce: bool,
-    /// How often the peer may be told so until it sends something again.
+    /// How many more sleep announcements the peer may be sent until it sends something again.
     announcements: u8,
-    /// The stamp that the last measurement of the way was made with.
+    /// The timestamp that the last round-trip measurement was based on.
     measured: Option<u32>,
-    /// Broadcasts that wait for this peer.
+    /// Number of broadcasts pending with this peer.
     owed: u32,
-    /// The two have to do with each other.
+    /// The two processes have communicated.
     used: bool,
-    /// Since when this process leaves, and whether the peer has said goodbye.
+    /// Since when this process has been leaving; `left`: whether the peer has said goodbye.
     leaves: Option<Time>,
     left: bool,
-    /// Whether the peer had said goodbye when it was lost.
+    /// Whether the peer had said goodbye before it was lost.
     ended_in_order: bool,
-    /// The peer has ended the session, not this process.
+    /// The peer ended the session, not this process.
     given_up: bool,
     heard: Time,
     waits_since: Option<Time>,
@@ -123,13 +123,13 @@ pub struct Peer {
     retry: Option<Time>,
     loss: bool,
     refusals: Refusals,
-    /// Reports about groups, taken by the endpoint after each frame.
+    /// Group-related events, which the endpoint takes after each frame.
     concerns: Vec<Concern>,
 }
 
 impl Peer {
-    /// Towards the process of this card.
-    pub fn new(own: Own, card: &Card, settings: Settings) -> Peer {
+    /// Creates the state towards the process that `card` describes.
+    pub fn new(own: Own, card: &PeerCard, settings: Settings) -> Peer {
         let mut peer = Peer {
             own,
             rank: card.rank,
@@ -137,13 +137,13 @@ impl Peer {
             settings,
             epoch: Epoch::new(own.key, own.rank, card.rank, own.incarnation, card.incarnation),
             session: None,
-            window: Window::new(0, settings.window as usize),
-            sequence: Sequence::new(0, settings.window, settings.early_bytes),
+            window: SendWindow::new(0, settings.window as usize),
+            sequence: ReceiveSequence::new(0, settings.window, settings.early_bytes),
             coming: None,
             delay: Delay::default(),
             rails: Rails::new(&card.links),
-            regions: Regions::default(),
-            pulls: Pulls::new(card.rank),
+            regions: ClicRegions::default(),
+            pulls: ClicPulls::new(card.rank),
             notices: VecDeque::new(),
             echoes: [None; MOST_RAILS],
             greet_over: None,
@@ -171,26 +171,29 @@ impl Peer {
         peer
     }
 
-    /// The session that the epoch knows of begins.
+    /// Starts the session that the epoch has established.
     fn begin(&mut self) {
         self.session = self.epoch.session();
         if let Some(session) = self.session {
             self.window.begin(session.outgoing);
-            self.sequence = Sequence::new(session.incoming, self.settings.window, self.settings.early_bytes);
+            self.sequence = ReceiveSequence::new(session.incoming, self.settings.window, self.settings.early_bytes);
         }
     }
 
-    /// Longest message that [`Peer::send`] takes, in bytes.
+    /// Longest message that [`Peer::send`] accepts, in bytes.
     pub fn eager_limit(&self) -> usize {
         self.rails.least_payload() * FRAGMENTS
     }
 
-    /// Ordered frames that the peer has not acknowledged.
+    /// Number of ordered frames that the peer has not acknowledged.
     pub fn under_way(&self) -> usize {
         self.settings.window as usize - self.window.room()
     }
 
-    /// Whether a message of `length` bytes would be taken now.
+    /// Checks whether [`Peer::send`] would accept a message of `length` bytes now.
+    ///
+    /// # Errors
+    /// See [`SendError`].
     pub fn takes(&self, length: u32) -> Result<(), SendError> {
         let parts = (length as usize).div_ceil(self.rails.least_payload()).max(1);
         if self.epoch.has_ended() {
@@ -205,9 +208,12 @@ impl Peer {
         Ok(())
     }
 
-    /// Sends `length` bytes that the caller calls `buffer`. They are read until [`Outlet::sent`]
+    /// Sends `length` bytes that the caller calls `buffer`. The bytes are read until [`Io::sent`]
     /// reports the buffer.
-    pub fn send(&mut self, now: Time, buffer: u64, length: u32, outlet: &mut impl Outlet) -> Result<(), SendError> {
+    ///
+    /// # Errors
+    /// See [`SendError`].
+    pub fn send(&mut self, now: Time, buffer: u64, length: u32, io: &mut impl Io) -> Result<(), SendError> {
         self.takes(length)?;
         let piece = self.rails.least_payload();
         let parts = (length as usize).div_ceil(piece).max(1);
@@ -215,36 +221,36 @@ impl Peer {
         for part in 0..parts {
             let offset = part * piece;
             let bytes = (length as usize - offset).min(piece) as u16;
-            let content = Content::Part { buffer, offset: offset as u32, length: bytes, last: part + 1 == parts };
+            let content = FrameContent::Part { buffer, offset: offset as u32, length: bytes, last: part + 1 == parts };
             self.window.push(now, Kind::Eager, length, content);
         }
-        self.flush(now, outlet);
+        self.flush(now, io);
         Ok(())
     }
 
-    /// Makes `length` bytes fetchable, which the caller calls `token`; [`Outlet::released`] reports
-    /// it.
-    pub fn publish(&mut self, token: u64, length: u64) -> Key {
+    /// Publishes `length` bytes under the caller's name `token`; [`Io::released`] reports when the
+    /// peer is done with them.
+    pub fn publish(&mut self, token: u64, length: u64) -> RegionName {
         self.regions.publish(token, length)
     }
 
-    /// Takes a publication back; false when the peer has begun to fetch it. One that is taken back
-    /// is gone for a peer that asks for it later, and such a peer is not answered: take back only
-    /// what the peer does not know of or does not want.
-    pub fn withdraw(&mut self, key: Key) -> bool {
+    /// Withdraws a published region; false if the peer has begun to fetch it. A later request for a
+    /// withdrawn region is not answered, so withdraw only what the peer does not know about or does
+    /// not want.
+    pub fn withdraw(&mut self, key: RegionName) -> bool {
         self.regions.withdraw(key)
     }
 
-    /// Fetches the first `wanted` bytes of a region of the peer; [`Outlet::pulled`] reports
-    /// `token`. The region is released then.
+    /// Fetches the first `wanted` bytes of a region of the peer. When they have arrived,
+    /// [`Io::pulled`] reports `token` and the region is released.
     pub fn pull(
         &mut self,
         now: Time,
-        key: Key,
+        key: RegionName,
         token: u64,
         wanted: u64,
         credits: &mut Credits,
-        outlet: &mut impl Outlet,
+        io: &mut impl Io,
     ) {
         if self.epoch.has_ended() {
             return;
@@ -252,64 +258,64 @@ impl Peer {
         self.used = true;
         if wanted.min(key.length) == 0 {
             self.notices.push_back((Kind::Release, Pair(key.slot, key.generation)));
-            outlet.pulled(self.rank, token);
+            io.pulled(self.rank, token);
         } else {
             self.pulls.add(token, key, wanted);
             self.open(now, credits);
         }
-        self.flush(now, outlet);
+        self.flush(now, io);
     }
 
-    /// Tells the root of a group that a broadcast is here.
-    pub(super) fn complete(&mut self, now: Time, group: u32, message: u32, outlet: &mut impl Outlet) {
+    /// Reports to the root of a group that a broadcast has arrived.
+    pub(super) fn complete(&mut self, now: Time, group: u32, message: u32, io: &mut impl Io) {
         self.used = true;
         self.notices.push_back((Kind::Complete, Pair(group, message)));
-        self.flush(now, outlet);
+        self.flush(now, io);
     }
 
-    /// So many broadcasts more, or fewer, wait for this peer.
+    /// Adjusts the number of broadcasts pending with this peer.
     pub(super) fn owe(&mut self, change: i32) {
         self.used |= change > 0;
         self.owed = self.owed.saturating_add_signed(change);
     }
 
-    /// This process is about to sleep, or awake again. The peer is told if it has sent or taken
-    /// something since it was told last.
-    pub fn set_asleep(&mut self, now: Time, asleep: bool, outlet: &mut impl Outlet) {
+    /// This process is about to sleep, or is awake again. The peer is notified if anything has been
+    /// exchanged with it since the last notification.
+    pub fn set_asleep(&mut self, now: Time, asleep: bool, io: &mut impl Io) {
         if self.asleep != asleep && !self.settings.drowsy {
             self.asleep = asleep;
             self.announce = self.session.is_some() && self.announcements > 0;
             self.announcements = self.announcements.saturating_sub(1);
-            self.flush(now, outlet);
+            self.flush(now, io);
         }
     }
 
-    /// This process leaves.
-    pub(super) fn leave(&mut self, now: Time, outlet: &mut impl Outlet) {
+    /// This process leaves the job.
+    pub(super) fn leave(&mut self, now: Time, io: &mut impl Io) {
         if self.used && !self.epoch.has_ended() && self.leaves.is_none() {
             self.leaves = Some(now);
             self.notices.push_back((Kind::Goodbye, Pair(0, 0)));
-            self.flush(now, outlet);
+            self.flush(now, io);
         }
     }
 
-    /// When a leaving process waits for this peer no longer.
+    /// When a leaving process stops waiting for this peer.
     fn parting(&self) -> Option<Time> {
         let patience = if self.left { LINGER } else { PATIENCE };
         self.leaves.filter(|_| self.is_busy()).map(|since| since.max(self.heard) + patience)
     }
 
-    /// Time has passed.
-    pub fn tick(&mut self, now: Time, credits: &mut Credits, outlet: &mut impl Outlet) {
+    /// Runs the timers that have expired by `now`.
+    pub fn tick(&mut self, now: Time, credits: &mut Credits, io: &mut impl Io) {
         if self.epoch.has_ended() {
-            return self.flush(now, outlet);
+            return self.flush(now, io);
         }
         if self.is_silent(now) {
-            self.end(credits, outlet);
+            self.end(credits, io);
             return;
         }
         if self.parting().is_some_and(|at| at <= now) {
-            // Whoever is gone owes no answer any more.
+            // A peer that is gone owes no response any more.
             self.epoch.end();
             self.forget(credits);
             return;
@@ -323,13 +329,13 @@ impl Peer {
             self.pulls.expire(now, &mut self.rails, credits);
             self.open(now, credits);
         }
-        self.flush(now, outlet);
+        self.flush(now, io);
     }
 
-    /// Its turn has come in the queue for credit.
-    pub(super) fn called(&mut self, now: Time, credits: &mut Credits, outlet: &mut impl Outlet) {
+    /// This peer has reached the head of the credit queue.
+    pub(super) fn called(&mut self, now: Time, credits: &mut Credits, io: &mut impl Io) {
         self.pulls.called(credits);
-        self.tick(now, credits, outlet);
+        self.tick(now, credits, io);
     }
 
     fn open(&mut self, now: Time, credits: &mut Credits) {
@@ -340,7 +346,7 @@ impl Peer {
 
     /// When [`Peer::tick`] must be called at the latest.
     pub fn deadline(&self) -> Option<Time> {
-        // What flush does, it has tried already, where an interface was full.
+        // Anything that `flush` would send it has already tried, if an interface was full.
         let mut next = self.retry.or_else(|| self.flush_deadline());
         if self.epoch.has_ended() {
             return next;
@@ -365,7 +371,7 @@ impl Peer {
         others.into_iter().fold(greeting, sooner)
     }
 
-    /// Since when the peer has been silent although something waits for it.
+    /// Since when the peer has been silent while a response from it is pending.
     fn quiet_since(&self) -> Option<Time> {
         self.waits_since.map(|since| since.max(self.heard))
     }
@@ -374,7 +380,7 @@ impl Peer {
         self.window.deadline(self.rails.trip().timeout(self.peer_asleep, self.window.tries()))
     }
 
-    /// True while something waits for the peer.
+    /// True while anything is pending with the peer.
     pub fn is_busy(&self) -> bool {
         let parts = self.leaves.is_some() && !self.left;
         !self.epoch.has_ended() && (self.owes() || !self.regions.is_empty() || self.owed > 0 || parts)
@@ -388,25 +394,25 @@ impl Peer {
         self.quiet_since().zip(self.settings.silence).is_some_and(|(since, silence)| now >= since + silence)
     }
 
-    /// As [`Rails::fails`].
+    /// See [`Rails::fails`].
     pub(super) fn rail_fails(&mut self, rail: u8, now: Time) {
         self.rails.fails(rail, now);
     }
 
-    /// The peer is gone: everything ends.
-    pub(super) fn end(&mut self, credits: &mut Credits, outlet: &mut impl Outlet) {
+    /// The peer is gone: ends everything that is pending with it.
+    pub(super) fn end(&mut self, credits: &mut Credits, io: &mut impl Io) {
         self.ended_in_order = self.left;
         self.epoch.end();
         self.forget(credits);
-        outlet.lost(self.rank);
+        io.lost(self.rank);
     }
 
-    /// Forgets all that belonged to a session.
+    /// Drops all state of the session.
     fn forget(&mut self, credits: &mut Credits) {
         self.pulls.forget(credits);
-        self.regions = Regions::default();
-        self.window = Window::new(0, self.settings.window as usize);
-        self.sequence = Sequence::new(0, self.settings.window, self.settings.early_bytes);
+        self.regions = ClicRegions::default();
+        self.window = SendWindow::new(0, self.settings.window as usize);
+        self.sequence = ReceiveSequence::new(0, self.settings.window, self.settings.early_bytes);
         self.notices.clear();
         self.concerns.clear();
         self.delay = Delay::default();
@@ -417,62 +423,63 @@ impl Peer {
         self.loss = true;
     }
 
-    /// Whether a session has ended since the last call.
+    /// Returns whether a session has ended since the last call.
     pub(super) fn take_loss(&mut self) -> bool {
         std::mem::take(&mut self.loss)
     }
 
-    /// What both sides have agreed on, once they have.
+    /// The session, once both sides have agreed on it.
     pub fn session(&self) -> Option<Session> {
         self.session
     }
 
-    /// The number that the peer's filter looks for.
+    /// The endpoint number that the peer's packet filter matches.
     pub(super) fn endpoint(&self) -> u16 {
         self.endpoint
     }
 
-    /// True when the peer is lost.
+    /// True if the peer is lost.
     pub fn is_lost(&self) -> bool {
         self.epoch.has_ended()
     }
 
-    /// True when the peer is lost because it has left in order: it said goodbye before.
+    /// True if the peer is lost because it left in an orderly way: it said goodbye first.
     pub fn has_left(&self) -> bool {
         self.is_lost() && self.ended_in_order
     }
 
-    /// True when the peer is lost because it has given up this process, though it lives.
+    /// True if the peer is lost because it gave up on this process, although it is alive.
     pub fn has_given_up(&self) -> bool {
         self.is_lost() && self.given_up
     }
 
-    /// True while frames have been told to go slowly since the peer sleeps.
+    /// True while the peer says that it sleeps, so frames to it are batched.
     pub fn peer_sleeps(&self) -> bool {
         self.peer_asleep
     }
 
-    /// The rails, for reports.
+    /// The rails to the peer, for diagnostics.
     pub fn rails(&self) -> &Rails {
         &self.rails
     }
 
-    /// Chunks of bulk that should come over a rail; see [`Pulls::expected`].
+    /// Calls `each` for the chunks of bulk that are expected over a rail; see
+    /// [`ClicPulls::expected`].
     pub fn expected(&self, rail: u8, each: impl FnMut(Expected) -> bool) {
         self.pulls.expected(rail, each);
     }
 
-    /// Frames of this peer that were not believed, or not needed.
+    /// Counts of rejected frames of this peer.
     pub fn refusals(&self) -> &Refusals {
         &self.refusals
     }
 
-    /// Bytes that this peer makes the process keep; at most [`Settings::early_bytes`].
+    /// Bytes that are buffered on behalf of this peer; at most [`Settings::early_bytes`].
     pub fn kept_bytes(&self) -> usize {
         self.sequence.bytes()
     }
 
-    /// What concerns groups, since the last call.
+    /// Returns the group-related events since the last call.
     pub(super) fn take_concerns(&mut self) -> Vec<Concern> {
         std::mem::take(&mut self.concerns)
     }

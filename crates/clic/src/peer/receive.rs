@@ -1,4 +1,4 @@
-//! What a frame of the peer means.
+//! Handling of frames received from the peer.
 
 #![forbid(unsafe_code)]
 
@@ -6,57 +6,57 @@ use super::{Concern, Peer};
 use crate::FRAGMENTS;
 use crate::Time;
 use crate::credit::Credits;
-use crate::epoch::Meaning;
-use crate::frame::{ASLEEP, Ask, ENDED, Header, Kind, Pair, since};
-use crate::outlet::{Outlet, Part};
+use crate::epoch::GreetingMeaning;
+use crate::frame::{ASLEEP, BlockRequest, ENDED, FrameHeader, Kind, Pair, since};
+use crate::io::{Io, MessagePart};
 use crate::refusal::Refusal;
-use crate::sequence::Verdict;
+use crate::sequence::FrameVerdict;
 use crate::timer::Newest;
 
 /// Longest eager message of any peer.
 const LONGEST: u32 = FRAGMENTS as u32 * u16::MAX as u32;
 
-/// How often a peer hears whether this process sleeps after each frame of it that brings anything:
-/// once that the process is awake, once that it sleeps again. Without a bound the announcements of
-/// two processes would wake each other for ever.
+/// How often a peer is told whether this process sleeps, after each frame from it that carries
+/// news: once that the process is awake, once that it sleeps again. Without a bound, the
+/// announcements of two processes would wake each other up forever.
 const ANNOUNCEMENTS: u8 = 2;
 
-/// An acknowledgement that echoes nothing.
+/// Marks an acknowledgement that echoes no timestamp.
 pub(super) const NO_ECHO: u32 = u32::MAX;
 
 impl Peer {
-    /// A frame came over `rail` whose header is [`Header::decode`]'d and says that it is of this
-    /// peer. What it brings is reported, and what must be answered is answered. Frames that are
-    /// refused are counted.
+    /// Handles a frame that arrived over `rail`. [`FrameHeader::decode`] has accepted its header,
+    /// which names this peer as the source. Reports what the frame contains and sends the response,
+    /// if any. Counts frames that are rejected.
     pub fn arrived(
         &mut self,
         now: Time,
         rail: u8,
-        header: &Header,
+        header: &FrameHeader,
         body: &[u8],
         credits: &mut Credits,
-        outlet: &mut impl Outlet,
+        io: &mut impl Io,
     ) {
-        if let Err(why) = self.take(now, rail, header, body, credits, outlet) {
+        if let Err(why) = self.take(now, rail, header, body, credits, io) {
             self.refusals.count(why);
         }
-        self.flush(now, outlet);
+        self.flush(now, io);
     }
 
     fn take(
         &mut self,
         now: Time,
         rail: u8,
-        header: &Header,
+        header: &FrameHeader,
         body: &[u8],
         credits: &mut Credits,
-        outlet: &mut impl Outlet,
+        io: &mut impl Io,
     ) -> Result<(), Refusal> {
         if header.rail != rail || rail >= self.rails.count() {
             return Err(Refusal::Rail);
         }
         if header.kind == Kind::Greeting {
-            return self.greeted(now, rail, header, credits, outlet);
+            return self.greeted(now, rail, header, credits, io);
         }
         if self.session.is_none_or(|session| session.number != header.session) {
             self.epoch.stray();
@@ -65,7 +65,7 @@ impl Peer {
         }
         let bitmap = if header.kind == Kind::Acknowledge { u64::from_le_bytes(eight(body)) } else { 0 };
         let (rank, slack) = (self.rank, self.rails.trip().slack());
-        let free = &mut |buffer| outlet.sent(rank, buffer);
+        let free = &mut |buffer| io.sent(rank, buffer);
         let progress = self.window.acknowledged(header.acknowledged, bitmap, slack, free)?;
         (0..self.rails.count())
             .filter(|rail| progress.rails >> rail & 1 != 0)
@@ -76,14 +76,12 @@ impl Peer {
             self.announcements = ANNOUNCEMENTS;
         }
         match header.kind {
-            Kind::Eager | Kind::Release | Kind::Complete | Kind::Goodbye => {
-                self.ordered(now, rail, header, body, outlet)
-            }
+            Kind::Eager | Kind::Release | Kind::Complete | Kind::Goodbye => self.ordered(now, rail, header, body, io),
             Kind::Ask => {
                 let payload = self.rails.payload(rail);
-                self.regions.asked(Ask::decode(body), header.words[0], header.sequence, rail, payload)
+                self.regions.asked(BlockRequest::decode(body), header.words[0], header.sequence, rail, payload)
             }
-            Kind::Data => self.bulk(now, header, body, credits, outlet),
+            Kind::Data => self.bulk(now, header, body, credits, io),
             Kind::Acknowledge => {
                 self.measure(now, rail, header.words);
                 Ok(())
@@ -102,7 +100,7 @@ impl Peer {
                 self.concerns.push(Concern::Repair(header.words, Pair::decode(body)));
                 Ok(())
             }
-            // Broadcasts belong to groups, greetings came before.
+            // The endpoint handles broadcasts, and greetings are handled above.
             Kind::Broadcast | Kind::Greeting => Err(Refusal::Kind),
         }
     }
@@ -111,25 +109,25 @@ impl Peer {
         &mut self,
         now: Time,
         rail: u8,
-        header: &Header,
+        header: &FrameHeader,
         credits: &mut Credits,
-        outlet: &mut impl Outlet,
+        io: &mut impl Io,
     ) -> Result<(), Refusal> {
         let before = self.session;
         match self.epoch.greeted(header.words, header.flags & ENDED != 0) {
-            Meaning::Stale => return Err(Refusal::Stale),
-            Meaning::Known => {}
-            // Among those who leave, one may give up sooner than the other.
-            Meaning::Ended if self.leaves.is_some() => self.forget(credits),
-            Meaning::Ended => {
+            GreetingMeaning::Stale => return Err(Refusal::Stale),
+            GreetingMeaning::Known => {}
+            // Of two processes that leave, one may give up before the other.
+            GreetingMeaning::Ended if self.leaves.is_some() => self.forget(credits),
+            GreetingMeaning::Ended => {
                 self.given_up = true;
-                self.end(credits, outlet);
+                self.end(credits, io);
             }
-            Meaning::Begins => {
+            GreetingMeaning::Begins => {
                 self.given_up = false;
                 if before.is_some() {
                     self.forget(credits);
-                    outlet.lost(self.rank);
+                    io.lost(self.rank);
                 }
                 self.begin();
                 self.heard = now;
@@ -140,7 +138,8 @@ impl Peer {
         Ok(())
     }
 
-    /// An acknowledgement echoes a stamp of ours. Many echo the same one, which is one measurement.
+    /// Measures the round trip from an acknowledgement, which echoes one of our timestamps. Several
+    /// acknowledgements may echo the same one; they count as one measurement.
     fn measure(&mut self, now: Time, rail: u8, [echo, held]: [u32; 2]) {
         if held == NO_ECHO || self.measured.replace(echo) == Some(echo) {
             return;
@@ -154,31 +153,31 @@ impl Peer {
         &mut self,
         now: Time,
         rail: u8,
-        header: &Header,
+        header: &FrameHeader,
         body: &[u8],
-        outlet: &mut impl Outlet,
+        io: &mut impl Io,
     ) -> Result<(), Refusal> {
         let [stamp, word] = header.words;
         let verdict = self.sequence.arrived(header.sequence, header.kind, word, body)?;
-        if verdict == Verdict::Deliver {
-            self.deliver(header.kind, word, body, outlet);
+        if verdict == FrameVerdict::Deliver {
+            self.deliver(header.kind, word, body, io);
             self.sequence.step();
             while let Some(kept) = self.sequence.ready() {
-                self.deliver(kept.kind, kept.word, &kept.body, outlet);
+                self.deliver(kept.kind, kept.word, &kept.body, io);
                 self.sequence.step();
             }
         }
         self.used = true;
-        let at_once = verdict != Verdict::Deliver || self.sequence.has_gap() || self.left;
+        let at_once = verdict != FrameVerdict::Deliver || self.sequence.has_gap() || self.left;
         self.delay.arrived(Newest { stamp, rail, at: now }, at_once, self.settings.window / 4);
-        if verdict == Verdict::Again { Err(Refusal::Again) } else { Ok(()) }
+        if verdict == FrameVerdict::Again { Err(Refusal::Again) } else { Ok(()) }
     }
 
-    /// The next frame in order.
-    fn deliver(&mut self, kind: Kind, word: u32, body: &[u8], outlet: &mut impl Outlet) {
+    /// Delivers the next frame in order.
+    fn deliver(&mut self, kind: Kind, word: u32, body: &[u8], io: &mut impl Io) {
         let Pair(one, other) = Pair::decode(body);
         let outcome = match kind {
-            Kind::Release => self.regions.release(one, other).map(|token| outlet.released(self.rank, token)),
+            Kind::Release => self.regions.release(one, other).map(|token| io.released(self.rank, token)),
             Kind::Complete => {
                 self.concerns.push(Concern::Complete(Pair(one, other)));
                 Ok(())
@@ -187,47 +186,47 @@ impl Peer {
                 self.left = true;
                 Ok(())
             }
-            _ => self.message(word, body, outlet),
+            _ => self.message(word, body, io),
         };
         if let Err(why) = outcome {
             self.refusals.count(why);
         }
     }
 
-    /// A part of a message. One that does not continue the last is refused, and a new message may
-    /// begin with the next.
-    fn message(&mut self, total: u32, bytes: &[u8], outlet: &mut impl Outlet) -> Result<(), Refusal> {
+    /// Delivers a fragment of a message. A fragment that does not continue the current message is
+    /// rejected; a new message may start with the next one.
+    fn message(&mut self, total: u32, bytes: &[u8], io: &mut impl Io) -> Result<(), Refusal> {
         let (whole, offset) = self.coming.take().unwrap_or((total, 0));
         let end = u64::from(offset) + bytes.len() as u64;
         if whole != total || end > u64::from(total) || total > LONGEST || (bytes.is_empty() && total > 0) {
             return Err(Refusal::Length);
         }
         self.coming = (end < u64::from(total)).then_some((total, end as u32));
-        outlet.message(self.rank, Part { total, offset, bytes });
+        io.message(self.rank, MessagePart { total, offset, bytes });
         Ok(())
     }
 
     fn bulk(
         &mut self,
         now: Time,
-        header: &Header,
+        header: &FrameHeader,
         body: &[u8],
         credits: &mut Credits,
-        outlet: &mut impl Outlet,
+        io: &mut impl Io,
     ) -> Result<(), Refusal> {
         let [request, index] = header.words;
         let placed = self.pulls.place(request, index, body.len())?;
-        outlet.bulk(self.rank, placed.token, placed.offset, body);
+        io.bulk(self.rank, placed.token, placed.offset, body);
         if let Some(finished) = self.pulls.placed(request, index, header.sequence, now, &mut self.rails, credits) {
             self.notices.push_back((Kind::Release, Pair(finished.key.slot, finished.key.generation)));
-            outlet.pulled(self.rank, finished.token);
+            io.pulled(self.rank, finished.token);
         }
         self.open(now, credits);
         Ok(())
     }
 }
 
-/// The first eight bytes (a body of a control frame has its length: decoding has seen to that).
+/// The first eight bytes; decoding has checked that a control frame has a body of this length.
 fn eight(body: &[u8]) -> [u8; 8] {
     body.first_chunk().copied().unwrap_or_default()
 }

@@ -1,53 +1,53 @@
-//! What goes out to the peer next: greetings, frames of the stream, acknowledgements, requests,
-//! probes, and last the bulk that the peer asked for. Nothing changes before the outlet has taken
-//! the frame, so that a full interface costs an attempt and no more.
+//! Transmission to the peer, in this order: greetings, frames of the stream, requests, probes,
+//! acknowledgements, and finally the bulk that the peer requested. State changes only after the
+//! [`Io`] has accepted a frame, so a full interface costs no more than an attempt.
 
 #![forbid(unsafe_code)]
 
 use super::Peer;
 use super::receive::NO_ECHO;
 use crate::Time;
-use crate::frame::{ASLEEP, ENDED, Header, Kind, stamp};
-use crate::outlet::{Body, Outlet};
+use crate::frame::{ASLEEP, ENDED, FrameHeader, Kind, stamp};
+use crate::io::{FrameBody, Io};
 use crate::timer::{MICROSECOND, SECOND, gather_until};
-use crate::window::Content;
+use crate::window::FrameContent;
 
-/// Most frames of bulk in one go; the rest follows with the next call.
+/// Maximum number of bulk frames per call; the rest follows with the next call.
 const BURST: usize = 64;
 
-/// When a full interface is tried again.
+/// Delay before a full interface is tried again.
 const RETRY: Time = 20 * MICROSECOND;
 
-/// A frame that wants to go out: kind, rail, sequence field, words.
+/// A frame to be sent: kind, rail, sequence field, words.
 type Wanted = (Kind, u8, u32, [u32; 2]);
 
 impl Peer {
-    /// Sends all that may go now.
-    pub(super) fn flush(&mut self, now: Time, outlet: &mut impl Outlet) {
+    /// Sends everything that may be sent now.
+    pub(super) fn flush(&mut self, now: Time, io: &mut impl Io) {
         self.retry = None;
         let waits = self.is_busy();
         self.waits_since = if waits { self.waits_since.or(Some(now)) } else { None };
-        self.greet(now, outlet);
+        self.greet(now, io);
         if self.session.is_none() {
             return;
         }
         let mut blocked = 0;
-        self.stream(now, &mut blocked, outlet);
-        self.ask(now, &mut blocked, outlet);
-        self.probe(now, &mut blocked, outlet);
-        self.acknowledge(now, &mut blocked, outlet);
-        self.answer(now, &mut blocked, outlet);
+        self.stream(now, &mut blocked, io);
+        self.ask(now, &mut blocked, io);
+        self.probe(now, &mut blocked, io);
+        self.acknowledge(now, &mut blocked, io);
+        self.answer(now, &mut blocked, io);
         if blocked != 0 {
             self.retry = Some(now + RETRY);
         }
     }
 
-    fn emit(&mut self, (kind, rail, sequence, words): Wanted, body: Body<'_>, outlet: &mut impl Outlet) -> bool {
+    fn emit(&mut self, (kind, rail, sequence, words): Wanted, body: FrameBody<'_>, io: &mut impl Io) -> bool {
         let (length, checked) = match body {
-            Body::Own(bytes) => (bytes.len() as u16, if kind.body_bytes().is_some() { bytes } else { &[] }),
-            Body::Message { length, .. } | Body::Region { length, .. } => (length, &[][..]),
+            FrameBody::Own(bytes) => (bytes.len() as u16, if kind.body_bytes().is_some() { bytes } else { &[] }),
+            FrameBody::Message { length, .. } | FrameBody::Region { length, .. } => (length, &[][..]),
         };
-        let header = Header {
+        let header = FrameHeader {
             sequence,
             source: self.own.rank,
             endpoint: self.endpoint,
@@ -59,17 +59,17 @@ impl Peer {
             acknowledged: self.sequence.next(),
             words,
         };
-        let taken = outlet.send(self.rank, rail, &header.encode(&self.own.key, checked), body);
+        let taken = io.send(self.rank, rail, &header.encode(&self.own.key, checked), body);
         if taken && !self.sequence.has_gap() {
             self.delay.carried();
         }
         taken
     }
 
-    fn greet(&mut self, now: Time, outlet: &mut impl Outlet) {
+    fn greet(&mut self, now: Time, io: &mut impl Io) {
         let Some((words, ended)) = self.epoch.greeting(now, self.owes()) else { return };
         let rail = self.greet_over.unwrap_or(self.greetings % self.rails.count());
-        let header = Header {
+        let header = FrameHeader {
             sequence: stamp(now),
             source: self.own.rank,
             endpoint: self.endpoint,
@@ -81,7 +81,7 @@ impl Peer {
             acknowledged: 0,
             words,
         };
-        if outlet.send(self.rank, rail, &header.encode(&self.own.key, &[]), Body::Own(&[])) {
+        if io.send(self.rank, rail, &header.encode(&self.own.key, &[]), FrameBody::Own(&[])) {
             self.epoch.sent(now);
             self.greet_over = None;
             self.greetings = self.greetings.wrapping_add(1);
@@ -90,13 +90,14 @@ impl Peer {
         }
     }
 
-    /// Frames of the ordered stream: lost ones, then new ones, unless they wait for company.
-    fn stream(&mut self, now: Time, blocked: &mut u8, outlet: &mut impl Outlet) {
+    /// Sends frames of the ordered stream: lost ones, then new ones unless they are held back for
+    /// batching.
+    fn stream(&mut self, now: Time, blocked: &mut u8, io: &mut impl Io) {
         loop {
             while self.window.room() > 0
                 && let Some((kind, pair)) = self.notices.pop_front()
             {
-                self.window.push(now, kind, 0, Content::Own(pair.encode()));
+                self.window.push(now, kind, 0, FrameContent::Own(pair.encode()));
             }
             let (waiting, oldest) = self.window.waiting();
             let gathers = self.peer_asleep && self.settings.gathers;
@@ -110,9 +111,9 @@ impl Peer {
                 }
                 let wanted = (flight.kind, rail, number, [stamp(now), flight.word]);
                 let taken = match flight.content {
-                    Content::Own(bytes) => self.emit(wanted, Body::Own(&bytes), outlet),
-                    Content::Part { buffer, offset, length, .. } => {
-                        self.emit(wanted, Body::Message { buffer, offset, length }, outlet)
+                    FrameContent::Own(bytes) => self.emit(wanted, FrameBody::Own(&bytes), io),
+                    FrameContent::Part { buffer, offset, length, .. } => {
+                        self.emit(wanted, FrameBody::Message { buffer, offset, length }, io)
                     }
                 };
                 if taken {
@@ -122,17 +123,17 @@ impl Peer {
                     more = false;
                 }
             }
-            // Notices that found no room before do so only when something is acknowledged.
+            // Notices that found no room before can be queued only after an acknowledgement.
             if !more || self.notices.is_empty() || self.window.room() == 0 {
                 return;
             }
         }
     }
 
-    fn ask(&mut self, now: Time, blocked: &mut u8, outlet: &mut impl Outlet) {
+    fn ask(&mut self, now: Time, blocked: &mut u8, io: &mut impl Io) {
         while let Some(request) = self.pulls.next(*blocked) {
             let wanted = (Kind::Ask, request.rail, stamp(now), [request.number, 0]);
-            if self.emit(wanted, Body::Own(&request.ask.encode()), outlet) {
+            if self.emit(wanted, FrameBody::Own(&request.ask.encode()), io) {
                 self.pulls.asked(request.number, &self.rails, self.peer_asleep, now);
             } else {
                 *blocked |= 1 << request.rail;
@@ -140,14 +141,14 @@ impl Peer {
         }
     }
 
-    /// Echoes of the peer's probes, probes of rails, and signs of life wanted of a peer that owes
-    /// something.
-    fn probe(&mut self, now: Time, blocked: &mut u8, outlet: &mut impl Outlet) {
+    /// Sends echoes of the peer's probes, probes of rails, and keep-alive probes to a peer that
+    /// owes a response.
+    fn probe(&mut self, now: Time, blocked: &mut u8, io: &mut impl Io) {
         for rail in 0..self.rails.count() {
             if let Some(theirs) = self.echoes[usize::from(rail)]
                 && *blocked >> rail & 1 == 0
             {
-                if self.emit((Kind::Echo, rail, theirs, [0; 2]), Body::Own(&[]), outlet) {
+                if self.emit((Kind::Echo, rail, theirs, [0; 2]), FrameBody::Own(&[]), io) {
                     self.echoes[usize::from(rail)] = None;
                 } else {
                     *blocked |= 1 << rail;
@@ -155,19 +156,19 @@ impl Peer {
             }
         }
         while let Some(rail) = self.rails.probe(now) {
-            // A rail that takes nothing is as good as one that answers nothing.
-            self.emit((Kind::Probe, rail, stamp(now), [0; 2]), Body::Own(&[]), outlet);
+            // A rail that accepts no frame is treated like one that does not answer.
+            self.emit((Kind::Probe, rail, stamp(now), [0; 2]), FrameBody::Own(&[]), io);
             self.rails.probed(rail, now);
         }
         let quiet = self.waits_since.map(|since| since.max(self.heard) + SECOND);
         if quiet.is_some_and(|at| at <= now) && self.sign_at <= now {
             let rail = self.rails.best();
-            self.emit((Kind::Probe, rail, stamp(now), [0; 2]), Body::Own(&[]), outlet);
+            self.emit((Kind::Probe, rail, stamp(now), [0; 2]), FrameBody::Own(&[]), io);
             self.sign_at = now + SECOND;
         }
     }
 
-    fn acknowledge(&mut self, now: Time, blocked: &mut u8, outlet: &mut impl Outlet) {
+    fn acknowledge(&mut self, now: Time, blocked: &mut u8, io: &mut impl Io) {
         if !self.announce && self.delay.due().is_none_or(|due| due > now) {
             return;
         }
@@ -181,7 +182,7 @@ impl Peer {
             None => [0, NO_ECHO],
         };
         let bitmap = self.sequence.bitmap().to_le_bytes();
-        if self.emit((Kind::Acknowledge, rail, stamp(now), words), Body::Own(&bitmap), outlet) {
+        if self.emit((Kind::Acknowledge, rail, stamp(now), words), FrameBody::Own(&bitmap), io) {
             self.delay.carried();
             self.announce = false;
         } else {
@@ -189,25 +190,26 @@ impl Peer {
         }
     }
 
-    /// Sends a keep-alive frame over each rail: switches on the way learn where this process is.
-    pub(crate) fn keep_alive(&mut self, now: Time, outlet: &mut impl Outlet) {
+    /// Sends a keep-alive frame over each rail, so that switches on the path learn where this
+    /// process is.
+    pub(crate) fn keep_alive(&mut self, now: Time, io: &mut impl Io) {
         if self.session.is_none() {
             return;
         }
         let bitmap = self.sequence.bitmap().to_le_bytes();
         for rail in 0..self.rails.count() {
-            // One that is not taken now is not missed.
-            self.emit((Kind::Acknowledge, rail, stamp(now), [0, NO_ECHO]), Body::Own(&bitmap), outlet);
+            // A frame that is not accepted now is not retried.
+            self.emit((Kind::Acknowledge, rail, stamp(now), [0, NO_ECHO]), FrameBody::Own(&bitmap), io);
         }
     }
 
-    /// Bulk that the peer asked for.
-    fn answer(&mut self, now: Time, blocked: &mut u8, outlet: &mut impl Outlet) {
+    /// Sends bulk that the peer requested.
+    fn answer(&mut self, now: Time, blocked: &mut u8, io: &mut impl Io) {
         for _ in 0..BURST {
             let Some(chunk) = self.regions.next(*blocked) else { return };
             let wanted = (Kind::Data, chunk.rail, chunk.stamp, [chunk.request, chunk.index]);
-            let body = Body::Region { token: chunk.token, offset: chunk.offset, length: chunk.length };
-            if self.emit(wanted, body, outlet) {
+            let body = FrameBody::Region { token: chunk.token, offset: chunk.offset, length: chunk.length };
+            if self.emit(wanted, body, io) {
                 self.regions.sent(&chunk);
             } else {
                 *blocked |= 1 << chunk.rail;
@@ -218,15 +220,9 @@ impl Peer {
         }
     }
 
-    /// A request for parts of a broadcast; false when the rail takes nothing now.
-    pub(crate) fn ask_repair(
-        &mut self,
-        now: Time,
-        words: [u32; 2],
-        pair: super::Pair,
-        outlet: &mut impl Outlet,
-    ) -> bool {
+    /// Requests parts of a broadcast; false if the rail accepts nothing now.
+    pub(crate) fn ask_repair(&mut self, now: Time, words: [u32; 2], pair: super::Pair, io: &mut impl Io) -> bool {
         let rail = self.rails.best();
-        self.session.is_some() && self.emit((Kind::Repair, rail, stamp(now), words), Body::Own(&pair.encode()), outlet)
+        self.session.is_some() && self.emit((Kind::Repair, rail, stamp(now), words), FrameBody::Own(&pair.encode()), io)
     }
 }

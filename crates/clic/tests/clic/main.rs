@@ -1,17 +1,18 @@
-//! CLIC's protocol in a simulator: whole processes on a seeded wire with faults, against a model of
-//! what the transport promises. `TOWPATH_TEST_STEPS` sets how many steps each random run takes,
-//! `TOWPATH_TEST_SEED` is added to every seed. `make stress` adds the ignored test: 10^7 steps.
+//! CLIC's protocol in a simulator: whole processes on a seeded wire with faults, checked against a
+//! model of the transport's guarantees. `TOWPATH_TEST_STEPS` sets the number of steps of each
+//! random run, `TOWPATH_TEST_SEED` is added to every seed. `make stress` also runs the ignored
+//! test: 10^7 steps.
 
 mod wire;
 mod world;
 
-use towpath_clic::frame::{self, Ask, Kind, Pair};
+use towpath_clic::frame::{self, BlockRequest, Kind, Pair};
 use towpath_clic::refusal::Refusal;
 use towpath_clic::timer::{MICROSECOND, MILLISECOND, SECOND};
 use wire::{Random, Temper};
 use world::{Done, KEY, Shape, World, header};
 
-/// Steps of a random run unless the environment says otherwise.
+/// Number of steps of a random run unless the environment overrides it.
 const STEPS: u64 = 20_000;
 
 fn number(variable: &str) -> Option<u64> {
@@ -45,13 +46,13 @@ fn run(shape: Shape, steps: u64) -> Done {
     done
 }
 
-/// A world of any kind.
+/// A world with random parameters.
 fn random_shape(seed: u64) -> Shape {
     let mut random = Random(seed);
     let (ranks, rails) = (2 + random.below(3) as usize, 1 + random.below(3) as usize);
     let mut temper = [calm(), rough(), rough(), wild()][random.below(4) as usize];
     if random.chance(300) {
-        // Slow links of different speeds: 8 and 4 ns a byte are 1 and 2 Gbit/s.
+        // Slow links of different speeds: 8 and 4 ns per byte are 1 and 2 Gbit/s.
         temper.byte = [128, 64, 128];
         temper.queue = 2 * MILLISECOND;
     }
@@ -140,7 +141,7 @@ fn a_rail_that_dies_in_the_middle_loses_nothing() {
         assert!(carried > 8_000_000 && wasted < carried / 10, "{carried} over the one, {wasted} over the dead one");
         world.finish();
         assert_eq!(world.losses(0, 1) + world.losses(1, 0), 0);
-        // It is found again.
+        // It comes back.
         let after = world.wire.bytes[dies];
         (0..20).for_each(|_| world.publish(0, 1, 1_000_000));
         let later = world.now + SECOND;
@@ -151,7 +152,7 @@ fn a_rail_that_dies_in_the_middle_loses_nothing() {
     }
 }
 
-/// Seconds of the simulated clock that so many bytes of bulk take.
+/// Seconds of simulated time to transfer `bytes` bytes of bulk.
 fn seconds_for(bytes: u64, shape: Shape) -> f64 {
     let mut world = World::new(shape);
     (0..bytes / 1_000_000).for_each(|_| world.publish(0, 1, 1_000_000));
@@ -227,7 +228,7 @@ fn leaving_takes_no_time_where_there_were_only_broadcasts() {
 
 #[test]
 fn what_is_still_on_its_way_is_not_asked_for() {
-    // One frame of a hundred is lost, while up to 40 wait behind it to be sent.
+    // One percent of the frames is lost, while up to 40 are queued behind it.
     let temper = Temper { lose: 10, byte: [128; 3], queue: 20 * MILLISECOND, ..calm() };
     let mut world = World::new(Shape { ready: true, ..shape(4, 1, temper, 15) });
     let (before, mut bytes) = (world.wire.bytes[0], 0);
@@ -235,7 +236,7 @@ fn what_is_still_on_its_way_is_not_asked_for() {
         bytes += world.broadcast(0);
         world.finish();
     }
-    // The simulated switch makes three frames of one.
+    // The simulated switch sends three copies of each frame.
     let sent = (world.wire.bytes[0] - before) as f64 / (3 * bytes) as f64;
     println!("each byte was sent {sent:.3} times");
     assert!(sent < 1.1, "each byte was sent {sent} times");
@@ -250,7 +251,7 @@ fn a_restarted_process_begins_anew() {
         let mut world = World::new(shape);
         (0..2000).for_each(|_| assert!(world.step(true)));
         world.restart(0);
-        // Both have something to say, or only one of them.
+        // Both sides have something to send, or only one of them.
         if seed % 3 != 0 {
             world.plain(0, 1, 50);
         }
@@ -283,7 +284,7 @@ fn a_dead_process_is_lost_once_and_the_others_go_on() {
 
 #[test]
 fn who_is_silent_but_alive_is_not_lost() {
-    // A region waits for half a minute; nothing else happens.
+    // A region stays published for half a minute; nothing else happens.
     let mut world = World::new(shape(2, 1, calm(), 7));
     let key = world.endpoints[0].publish(1, 1, 1000).unwrap();
     world.plain(0, 1, 10);
@@ -317,11 +318,11 @@ fn a_flood_is_refused_and_costs_no_memory() {
         (header.sequence, header.words) = (random.next() as u32, [random.next() as u32, random.next() as u32]);
         (header.acknowledged, header.session) = (random.next() as u32, random.next() as u16);
         if kind == Kind::Greeting {
-            // An old life, replayed.
+            // A replayed earlier incarnation.
             header.words = [random.below(1000) as u32, 1000];
         }
-        // Every other one by somebody who knows the job's key.
-        let key = if round % 2 == 0 { KEY } else { towpath_clic::key::JobKey([5, round]) };
+        // Every other frame is from a sender that knows the job's key.
+        let key = if round % 2 == 0 { KEY } else { towpath_clic::key::FrameKey([5, round]) };
         let own = if kind.body_bytes().is_some() { &body[..] } else { &[] };
         let bytes = [&header.encode(&key, own)[..], &body].concat();
         world.inject(0, 0, &bytes);
@@ -340,11 +341,11 @@ fn greetings_cannot_be_used_as_an_amplifier() {
     let mut world = World::new(shape(2, 1, calm(), 10));
     let before = world.wire.frames;
     for _ in 0..10_000 {
-        let greeting = frame::Header { words: [1000, 0], ..header(Kind::Greeting, 1, 0, 0) };
+        let greeting = frame::FrameHeader { words: [1000, 0], ..header(Kind::Greeting, 1, 0, 0) };
         world.inject(0, 0, &greeting.encode(&KEY, &[]));
     }
     assert!(world.wire.frames - before <= 2, "{} answers in one moment", world.wire.frames - before);
-    let ask = Ask { slot: 0, generation: 0, offset: 0, length: 1, chunk: 1, missing: 1 };
+    let ask = BlockRequest { slot: 0, generation: 0, offset: 0, length: 1, chunk: 1, missing: 1 };
     let frame = header(Kind::Ask, 1, 0, frame::ASK_BYTES).encode(&KEY, &ask.encode());
     world.inject(0, 0, &[&frame[..], &ask.encode()].concat());
     world.inject(0, 0, &[&frame[..], &Pair(0, 0).encode()].concat());
@@ -387,7 +388,7 @@ fn sleepers_do_not_wake_each_other_for_ever() {
     world.plain(1, 0, 1);
     world.finish();
     let before = world.wire.frames;
-    // Each is woken by whatever comes, says so, and sleeps again.
+    // Each process is woken up by any frame, announces that, and sleeps again.
     for round in 0..1000 {
         world.turn(round % 2);
         while world.step(false) {}
@@ -396,8 +397,8 @@ fn sleepers_do_not_wake_each_other_for_ever() {
     assert!((1..=8).contains(&frames), "{frames} frames about sleep for two messages");
 }
 
-/// One frame was held back for seconds, and nothing was sent since. What measures the way must not
-/// believe in it.
+/// One frame was delayed for seconds, and nothing has been sent since. The round-trip estimate must
+/// ignore it.
 #[test]
 fn a_frame_that_comes_late_does_not_make_the_way_long() {
     let mut world = World::new(shape(2, 1, calm(), 13));

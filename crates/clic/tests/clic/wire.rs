@@ -1,5 +1,5 @@
-//! A seeded wire between the interfaces of a few hosts: it drops, doubles, delays and reorders
-//! frames, repeats old ones, and adds forged ones. Time is a number.
+//! A seeded wire between the interfaces of a few hosts: it drops, duplicates, delays and reorders
+//! frames, replays old ones, and injects forged ones. Time is a number.
 
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashMap, VecDeque};
@@ -25,7 +25,7 @@ impl Random {
     }
 }
 
-/// How a wire behaves; chances per mille, times in nanoseconds.
+/// Behaviour of a wire; probabilities per mille, times in nanoseconds.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Temper {
     pub(crate) lose: u64,
@@ -35,9 +35,9 @@ pub(crate) struct Temper {
     pub(crate) forge: u64,
     pub(crate) delay: Time,
     pub(crate) jitter: Time,
-    /// Nanoseconds that a byte takes on each rail, times 16; 0: none.
+    /// Nanoseconds per byte on each rail, times 16; 0: none.
     pub(crate) byte: [u64; 3],
-    /// Longest queue of a slow rail.
+    /// Maximum queueing delay of a slow rail.
     pub(crate) queue: Time,
 }
 
@@ -95,7 +95,7 @@ impl Wire {
         }
     }
 
-    /// False when the queue of the interface is full.
+    /// Returns false if the queue of the interface is full.
     pub(crate) fn send(&mut self, now: Time, from: usize, to: usize, rail: u8, bytes: Vec<u8>) -> bool {
         let temper = self.temper;
         let per_byte = temper.byte[usize::from(rail)];
@@ -134,12 +134,12 @@ impl Wire {
             at += self.random.below(20 * (delay + jitter) + 1);
         }
         let number = self.random.next() >> 40 << 40 | self.frames;
-        // Without jitter, order is kept.
+        // Without jitter, order is preserved.
         let number = if jitter == 0 { self.frames } else { number };
         self.flights.push(Reverse(Flight { at, number, to, rail, bytes }));
     }
 
-    /// Keeps a frame, and perhaps sends one of long ago.
+    /// Records a frame, and occasionally replays an old one.
     fn remember(&mut self, gone: Time, to: usize, rail: u8, bytes: &[u8]) {
         if self.random.chance(100) {
             self.old.push_back((to, rail, bytes.to_vec()));
@@ -154,8 +154,8 @@ impl Wire {
         }
     }
 
-    /// Bits of a header fall over, or a stranger sends nonsense. (Bytes of messages are not
-    /// guarded: that is the wire's own check's work.)
+    /// Flips bits of a header, or sends a stranger's random bytes. (Message bytes are not
+    /// protected: that is left to the frame check sequence of the wire.)
     fn forge(&mut self, gone: Time, to: usize, rail: u8, bytes: &[u8]) {
         let mut bytes = bytes.to_vec();
         match self.random.below(3) {

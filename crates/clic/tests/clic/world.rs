@@ -1,44 +1,44 @@
-//! Processes on a [`Wire`], and the model of what their transport promises: messages arrive once
-//! and in order, pulls bring the right bytes, publications are released once and not read
-//! afterwards, broadcasts reach all, losses are reported once.
+//! Processes on a [`Wire`], and the model of their transport's guarantees: messages arrive once and
+//! in order, pulls return the right bytes, publications are released once and not read afterwards,
+//! broadcasts reach all members, losses are reported once.
 
 use std::collections::{HashMap, VecDeque};
 
 use towpath_clic::credit;
 use towpath_clic::frame::{self, HEADER_BYTES};
-use towpath_clic::key::JobKey;
-use towpath_clic::multicast::Group;
+use towpath_clic::key::FrameKey;
+use towpath_clic::multicast::MulticastGroup;
 use towpath_clic::peer::Own;
-use towpath_clic::rails::Link;
+use towpath_clic::rails::RailLink;
 use towpath_clic::refusal::Refusals;
-use towpath_clic::region::Key;
+use towpath_clic::region::RegionName;
 use towpath_clic::timer::{MICROSECOND, SECOND};
-use towpath_clic::{Body, Card, Endpoint, Outlet, Part, SendError, Settings, Time};
+use towpath_clic::{Endpoint, FrameBody, Io, MessagePart, PeerCard, SendError, Settings, Time};
 
 use crate::wire::{Random, Temper, Wire};
 
-pub(crate) const KEY: JobKey = JobKey([0x1234_5678, 0x9abc_def0]);
+pub(crate) const KEY: FrameKey = FrameKey([0x1234_5678, 0x9abc_def0]);
 
 const LONGEST_BROADCAST: u64 = 60_000;
 
-/// How a world is made.
+/// Parameters of a world.
 #[derive(Clone, Debug)]
 pub(crate) struct Shape {
     pub(crate) ranks: usize,
     pub(crate) payloads: Vec<u16>,
     pub(crate) temper: Temper,
     pub(crate) seed: u64,
-    /// Rails die and come back.
+    /// Rails fail and recover.
     pub(crate) dying: bool,
-    /// Processes know each other's lives beforehand.
+    /// Processes know each other's incarnations in advance.
     pub(crate) known: bool,
-    /// Some sleep now and then.
+    /// Some processes sleep now and then.
     pub(crate) sleepy: bool,
-    /// Members of groups stand ready for broadcasts before there are any.
+    /// Members of groups pre-post buffers before there are any broadcasts.
     pub(crate) ready: bool,
-    /// Longest region.
+    /// Longest region in bytes.
     pub(crate) longest: u64,
-    /// Time between two actions, on average.
+    /// Average time between two actions.
     pub(crate) pace: Time,
 }
 
@@ -55,18 +55,18 @@ struct Pull {
     wanted: usize,
 }
 
-/// What a process holds outside the machines.
+/// What a process holds outside the state machines.
 #[derive(Default)]
 struct Side {
-    /// Bytes of messages, whom they are for, and which message to that peer it is.
+    /// Contents of messages, their receiver, and their number among the messages to it.
     buffers: HashMap<u64, (usize, u64, Vec<u8>)>,
     regions: HashMap<u64, Region>,
-    /// Those of earlier lives of the process.
+    /// Regions of earlier incarnations of the process.
     former_regions: HashMap<u64, Region>,
     pulls: HashMap<u64, Pull>,
-    /// Announced regions that will be pulled later: when, from whom, key, name of the region,
+    /// Announced regions that will be pulled later: when, from which peer, key, name of the region,
     /// wanted bytes.
-    announced: VecDeque<(Time, usize, Key, u64, u64)>,
+    announced: VecDeque<(Time, usize, RegionName, u64, u64)>,
     /// By sender.
     assembling: HashMap<usize, Vec<u8>>,
     lost: HashMap<usize, usize>,
@@ -74,10 +74,10 @@ struct Side {
     asleep: bool,
 }
 
-/// Messages that are under way, with the life of their sender.
+/// Messages in flight, with the incarnation of their sender.
 type Undelivered = VecDeque<(u32, Vec<u8>)>;
 
-/// What everybody promised everybody.
+/// The expected behaviour of all processes.
 #[derive(Default)]
 struct Model {
     /// By sender and receiver.
@@ -85,14 +85,14 @@ struct Model {
     delivered: HashMap<(usize, usize), u64>,
     sent: HashMap<(usize, usize), u64>,
     broadcasts: HashMap<(u32, u64), Vec<u8>>,
-    /// Whom a broadcast has not reached.
+    /// Members that a broadcast has not reached.
     awaited: HashMap<(u32, u64), usize>,
     names: u64,
     lives: Vec<u32>,
     done: Done,
 }
 
-/// What a run has seen.
+/// Statistics of a run.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Done {
     pub(crate) messages: u64,
@@ -113,7 +113,7 @@ pub(crate) struct World {
     sides: Vec<Side>,
     model: Model,
     random: Random,
-    /// The switch drops what is for all.
+    /// The switch drops multicast frames.
     pub(crate) deaf: bool,
     next_action: Time,
     next_rail_change: Time,
@@ -130,22 +130,22 @@ struct Driver<'a> {
     deaf: bool,
 }
 
-impl Outlet for Driver<'_> {
-    fn send(&mut self, to: u32, rail: u8, header: &[u8; HEADER_BYTES], body: Body<'_>) -> bool {
+impl Io for Driver<'_> {
+    fn send(&mut self, to: u32, rail: u8, header: &[u8; HEADER_BYTES], body: FrameBody<'_>) -> bool {
         let bytes = self.frame(header, body);
         self.wire.send(self.now, self.me, to as usize, rail, bytes)
     }
 
-    fn broadcast(&mut self, _group: u32, header: &[u8; HEADER_BYTES], body: Body<'_>) -> bool {
+    fn broadcast(&mut self, _group: u32, header: &[u8; HEADER_BYTES], body: FrameBody<'_>) -> bool {
         let bytes = self.frame(header, body);
         for to in (0..self.ranks).filter(|to| *to != self.me && !self.deaf) {
-            // What one port refuses is lost there, as in a switch.
+            // What one port rejects is lost there, as in a switch.
             self.wire.send(self.now, self.me, to, 0, bytes.clone());
         }
         true
     }
 
-    fn message(&mut self, from: u32, part: Part<'_>) {
+    fn message(&mut self, from: u32, part: MessagePart<'_>) {
         let from = from as usize;
         let whole = self.sides[self.me].assembling.entry(from).or_default();
         assert_eq!(whole.len(), part.offset as usize, "parts come in order");
@@ -223,14 +223,14 @@ impl Outlet for Driver<'_> {
 }
 
 impl Driver<'_> {
-    fn frame(&self, header: &[u8; HEADER_BYTES], body: Body<'_>) -> Vec<u8> {
+    fn frame(&self, header: &[u8; HEADER_BYTES], body: FrameBody<'_>) -> Vec<u8> {
         let side = &self.sides[self.me];
         let range = |bytes: &[u8], offset: usize, length: u16| {
             [&header[..], &bytes[offset..offset + usize::from(length)]].concat()
         };
         match body {
-            Body::Own(bytes) => [&header[..], bytes].concat(),
-            Body::Message { buffer, offset, length } => match side.buffers.get(&buffer) {
+            FrameBody::Own(bytes) => [&header[..], bytes].concat(),
+            FrameBody::Message { buffer, offset, length } => match side.buffers.get(&buffer) {
                 Some((_, _, bytes)) => range(bytes, offset as usize, length),
                 None => {
                     let bytes = &self.model.broadcasts[&(self.me as u32, buffer)];
@@ -238,7 +238,7 @@ impl Driver<'_> {
                     range(bytes, offset as usize, length)
                 }
             },
-            Body::Region { token, offset, length } => {
+            FrameBody::Region { token, offset, length } => {
                 range(&side.regions.get(&token).expect("a region that lives").bytes, offset as usize, length)
             }
         }
@@ -252,8 +252,8 @@ impl Driver<'_> {
         self.model.done.messages += 1;
         if bytes.first() == Some(&1) && bytes.len() == 41 {
             let word = |at: usize| u64::from_le_bytes(bytes[at..at + 8].try_into().unwrap());
-            let key = Key { slot: word(1) as u32, generation: word(9) as u32, length: word(17) };
-            // Some receivers take their time.
+            let key = RegionName { slot: word(1) as u32, generation: word(9) as u32, length: word(17) };
+            // Some receivers are slow.
             let at = if word(33) & 1 == 0 { self.now } else { self.now + word(33) % (500 * MICROSECOND) };
             self.sides[self.me].announced.push_back((at, from, key, word(25), word(33)));
         }
@@ -300,9 +300,9 @@ impl World {
         let own = Own { key: KEY, rank: rank as u32, endpoint: rank as u16 + 7, incarnation: lives[rank] };
         let mut endpoint = Endpoint::new(own, Settings::default());
         for peer in (0..self.shape.ranks).filter(|peer| *peer != rank) {
-            let links = self.shape.payloads.iter().map(|payload| Link { payload: *payload, speed: 0 }).collect();
+            let links = self.shape.payloads.iter().map(|payload| RailLink { payload: *payload, speed: 0 }).collect();
             let incarnation = self.shape.known.then_some(lives[peer]);
-            endpoint.add(&Card { rank: peer as u32, endpoint: peer as u16 + 7, incarnation, links });
+            endpoint.add(&PeerCard { rank: peer as u32, endpoint: peer as u16 + 7, incarnation, links });
         }
         endpoint
     }
@@ -310,7 +310,7 @@ impl World {
     fn make_groups(&mut self) {
         let chunk = *self.shape.payloads.iter().min().unwrap();
         for root in 0..self.shape.ranks as u32 {
-            let group = Group { number: root, session: 99, root, chunk };
+            let group = MulticastGroup { number: root, session: 99, root, chunk };
             let others: Vec<u32> = (0..self.shape.ranks as u32).filter(|rank| *rank != root).collect();
             self.endpoints[root as usize].add_root(group, &others);
             others.iter().for_each(|other| self.endpoints[*other as usize].add_member(group, self.shape.ready));
@@ -333,7 +333,8 @@ impl World {
         let (name, length) = (self.name(), bytes.len() as u32);
         let number = *self.model.sent.entry((from, to)).or_default();
         let life = self.model.lives[from];
-        // The model must know of it before anything arrives, and forgets it if it is refused.
+        // The model must contain the message before anything arrives, and drops it if the send is
+        // rejected.
         self.sides[from].buffers.insert(name, (to, number, bytes.clone()));
         self.model.messages.entry((from, to)).or_default().push_back((life, bytes));
         match self.call(from, |endpoint, now, driver| endpoint.send(now, to as u32, name, length, driver)) {
@@ -357,7 +358,7 @@ impl World {
         let bytes = content(token, length as usize);
         self.sides[from].regions.insert(token, Region { to, bytes, pulled: false });
         if self.random.chance(30) {
-            // Thought better of.
+            // Withdraws it at once.
             assert!(self.endpoints[from].withdraw(to as u32, key));
             self.sides[from].regions.remove(&token);
             self.model.done.withdrawn += 1;
@@ -394,7 +395,7 @@ impl World {
         true
     }
 
-    /// Begins a broadcast, unless too many are under way; says how long it is.
+    /// Starts a broadcast, unless too many are in flight; returns its length.
     pub(crate) fn broadcast(&mut self, root: usize) -> u64 {
         let (number, group) = (self.started[0][root], root as u32);
         let length = match self.random.below(4) {
@@ -412,8 +413,8 @@ impl World {
         length
     }
 
-    /// A member expects the next broadcast of a root that has started it, or will if members stand
-    /// ready.
+    /// A member expects the next broadcast of a root that has started it, or that will start it if
+    /// members pre-post buffers.
     fn expect(&mut self, me: usize, root: usize) {
         let place = root * self.shape.ranks + me;
         let number = self.started[1][place];
@@ -469,7 +470,7 @@ impl World {
         }
     }
 
-    /// A message whose first byte says that it announces nothing.
+    /// Sends a message whose first byte marks it as not being an announcement.
     pub(crate) fn plain(&mut self, from: usize, to: usize, length: u64) {
         let mut bytes = content(self.random.next(), length as usize);
         if let Some(first) = bytes.first_mut() {
@@ -484,12 +485,12 @@ impl World {
         let rail = self.random.below(rails) as usize;
         self.wire.down[rail] = !self.wire.down[rail];
         if self.wire.down[..rails as usize].iter().all(|down| *down) {
-            // One is always alive.
+            // At least one rail always works.
             self.wire.down[(rail + 1) % rails as usize] = false;
         }
     }
 
-    /// The next thing that happens; false when nothing will.
+    /// Processes the next event; returns false if there is none.
     pub(crate) fn step(&mut self, active: bool) -> bool {
         let alive = |rank: &usize| !self.wire.dead.contains(rank);
         let deadline = |rank: usize| self.endpoints[rank].deadline().map(|at| (at.max(self.now), rank));
@@ -530,7 +531,7 @@ impl World {
         assert!((0..self.shape.ranks as u32).all(|peer| kept(peer) <= Settings::default().early_bytes));
     }
 
-    /// Acts for so many steps, then lets everything come to its end.
+    /// Runs for this many steps, then lets everything complete.
     pub(crate) fn run(&mut self, steps: u64) -> Done {
         for _ in 0..steps {
             assert!(self.step(true));
@@ -540,8 +541,8 @@ impl World {
         self.model.done
     }
 
-    /// Everybody leaves, in any order, and is gone as soon as nobody is said to need it. Says how
-    /// long that took once the last wanted to.
+    /// All processes leave, in random order, and exit as soon as no peer needs them. Returns how
+    /// long that took after the last one started to leave.
     pub(crate) fn leave(&mut self) -> Time {
         for rank in (0..self.shape.ranks).filter(|rank| !self.wire.dead.contains(rank)).collect::<Vec<_>>() {
             self.call(rank, |endpoint, now, driver| endpoint.leave(now, driver));
@@ -562,7 +563,7 @@ impl World {
         }
     }
 
-    /// Until nothing is under way; then the model has nothing left either.
+    /// Runs until nothing is in flight, and checks that the model is empty too.
     pub(crate) fn finish(&mut self) {
         self.wire.down = [false; 3];
         for me in 0..self.shape.ranks {
@@ -623,7 +624,7 @@ impl World {
         format!("{:?} {:?} {:#?}", self.model.done, self.shape, self.endpoints)
     }
 
-    /// The process dies and lives again, knowing nothing.
+    /// The process crashes and restarts with empty state.
     pub(crate) fn restart(&mut self, rank: usize) {
         self.model.lives[rank] += 1;
         let Side { regions, mut former_regions, .. } = std::mem::take(&mut self.sides[rank]);
@@ -633,8 +634,8 @@ impl World {
         self.endpoints[rank] = self.endpoint(rank);
         self.shape.known = known;
         for other in (0..self.shape.ranks).filter(|other| *other != rank) {
-            // What the old life had sent may arrive, up to some message; what was sent to it
-            // arrives nowhere.
+            // Messages of the old incarnation may still arrive, up to some point; messages sent to
+            // it never arrive.
             self.model.messages.entry((other, rank)).or_default().clear();
             self.model.delivered.insert((rank, other), u64::MAX / 2);
             self.model.delivered.insert((other, rank), u64::MAX / 2);
@@ -654,7 +655,7 @@ impl World {
         }
     }
 
-    /// Losses that `rank` has reported of a peer.
+    /// Number of losses of `peer` that `rank` has reported.
     pub(crate) fn losses(&self, rank: usize, peer: usize) -> usize {
         self.sides[rank].lost.get(&peer).copied().unwrap_or(0)
     }
@@ -669,15 +670,15 @@ impl World {
         all
     }
 
-    /// A frame out of thin air.
+    /// Injects a forged frame.
     pub(crate) fn inject(&mut self, to: usize, rail: u8, frame: &[u8]) {
         self.call(to, |endpoint, now, driver| endpoint.arrived(now, rail, frame, driver));
     }
 }
 
-/// A header as `from` would write it towards `to`.
-pub(crate) fn header(kind: frame::Kind, from: usize, to: usize, length: usize) -> frame::Header {
-    frame::Header {
+/// The header of a frame from `from` to `to`.
+pub(crate) fn header(kind: frame::Kind, from: usize, to: usize, length: usize) -> frame::FrameHeader {
+    frame::FrameHeader {
         sequence: 0,
         source: from as u32,
         endpoint: to as u16 + 7,

@@ -1,10 +1,10 @@
-//! Blocking collectives on a board: every rank writes its part once where all others read it.
+//! Blocking collectives on a board: every rank writes its part once, where all others can read it.
 //!
-//! A call is a number of rounds that all ranks compute alike from the bytes of the call: in a round
-//! each rank that gives data posts a chunk, and each rank that takes data reads the chunks of
-//! others. No tree: with more ranks than cores each level of a tree costs a switch of processes,
-//! with few ranks there is nothing to save (figures: research on collectives, section 2.2). The
-//! waiting loop is the caller's ([`Patience`]).
+//! A call consists of rounds, whose number all ranks derive from the bytes of the call. In a round,
+//! each rank that provides data posts a chunk, and each rank that needs data reads the chunks of
+//! others. There is no tree: when oversubscribed, each level of a tree costs a context switch, and
+//! with few ranks a tree saves nothing (figures: research on collectives, section 2.2). The caller
+//! provides the waiting loop ([`WaitLoop`]).
 
 mod movement;
 mod reductions;
@@ -13,70 +13,70 @@ use towpath_base::transfer::Target;
 use towpath_engine::board::{Board, INLINE, Posted, PrefetchHint, Room, Want};
 
 use crate::operation::Operation;
-use crate::select::{COLLECTIVES, Collective, Crowd, Selection, Size};
+use crate::select::{COLLECTIVES, Collective, Selection, Size, Subscription};
 
 /// The waiting loop of the process.
-pub trait Patience {
-    /// Returns when `ready` says true, which it does after another member has done what this one
-    /// wants on the board.
+pub trait WaitLoop {
+    /// Returns once `ready` returns true, which happens after another member has posted or finished
+    /// what this one waits for.
     fn wait(&mut self, ready: &mut dyn FnMut() -> bool);
-    /// Ends the job: this member of the team is in another call of the communicator than I am, so
-    /// the ranks have not called the same collectives with sizes that fit together, and nothing on
-    /// the board can be trusted any more.
+    /// Ends the job: `member` is in a different call of the communicator than this rank. The ranks
+    /// have not called the same collectives with matching sizes, so the content of the board cannot
+    /// be trusted.
     fn out_of_step(&mut self, member: usize) -> !;
 }
 
-/// Which part of a board a call needs.
+/// The parts of a board that a call needs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Need {
-    /// Lines: all messages are short.
+    /// Lines only: all messages are short.
     Lines,
-    /// Areas too.
+    /// Lines and areas.
     Areas,
 }
 
-/// Looks at a line before the waiting loop is asked, where ranks do not share cores.
+/// Number of polls of a line before waiting, when not oversubscribed.
 const LOOKS: u32 = 64;
-/// Bytes of a round where ranks do not share cores and some only write, others only read: while
-/// these read a chunk, those write the next.
+/// Bytes of a round when not oversubscribed and some ranks only write, others only read: the
+/// readers read one chunk while the writers write the next.
 const CHUNK: usize = 16 << 10;
-/// The same where every rank writes and reads, so that nothing is gained by parts: each round costs
-/// a hand-over in both directions, and long rows are copied at a higher rate.
+/// Like [`CHUNK`], when every rank writes and reads. Small chunks gain nothing then: each round
+/// costs a hand-off in both directions, and long copies run at a higher rate.
 const CHUNK_OF_ALL: usize = 128 << 10;
-/// Largest message with a block for each rank, where ranks do not share cores: longer ones go in
-/// messages, which move larger pieces.
+/// Largest message with a block for each rank when not oversubscribed. Longer ones use messages,
+/// which move larger pieces.
 const LARGEST_ROW: i64 = 512 << 10;
-/// Most rounds of such a message.
+/// Maximum number of rounds of a message with a block for each rank.
 const ROUNDS: i64 = 64;
 
-/// Which calls of a team go over its board: what [`Selection`] says, looked up once.
+/// The calls of a team that use its board: the answers of [`Selection`], looked up once.
 #[derive(Clone, Copy, Debug)]
-pub struct Limits {
+pub struct BoardLimits {
     ranks: usize,
-    /// Whether the ranks share cores.
-    crowd: Crowd,
+    /// Whether the ranks are oversubscribed.
+    subscription: Subscription,
     /// Largest message that has a block for each rank.
     row: i64,
-    /// Most bytes of each collective that goes over the board; -1 where none does.
+    /// Maximum bytes for which each collective uses the board; -1 if it never does.
     bytes: [i64; COLLECTIVES.len()],
 }
 
-impl Limits {
-    /// Those of a team of so many ranks.
-    pub fn new(selection: &Selection, ranks: usize, crowd: Crowd) -> Limits {
-        let size = Size::of(ranks, 0).on_board(crowd);
+impl BoardLimits {
+    /// The limits of a team of `ranks` ranks.
+    pub fn new(selection: &Selection, ranks: usize, subscription: Subscription) -> BoardLimits {
+        let size = Size::of(ranks, 0).on_board(subscription);
         let limit = |collective| selection.limit_of_board(collective, size).unwrap_or(-1);
         let mut bytes = [-1; COLLECTIVES.len()];
         for &(_, collective) in COLLECTIVES {
             bytes[collective as usize] = limit(collective);
         }
         let row = ROUNDS * Board::largest_of(ranks) as i64;
-        let row = if crowd == Crowd::Fitting { row.min(LARGEST_ROW) } else { row };
-        Limits { ranks, crowd, row, bytes }
+        let row = if subscription == Subscription::Full { row.min(LARGEST_ROW) } else { row };
+        BoardLimits { ranks, subscription, row, bytes }
     }
 
-    /// Whether a call should go over the board, and what it needs of it. All ranks come to the same
-    /// answer.
+    /// The parts of the board that the call needs; `None` if it should not use the board. All ranks
+    /// get the same answer.
     pub fn need(&self, operation: &Operation) -> Option<Need> {
         let (collective, bytes, message) = sizes(operation, self.ranks)?;
         if bytes > self.bytes[collective as usize] {
@@ -90,13 +90,13 @@ impl Limits {
     }
 }
 
-/// Largest message of a round, `fitting` where ranks do not share cores.
-fn chunk(largest: usize, crowd: Crowd, fitting: usize) -> usize {
-    if crowd == Crowd::Fitting { fitting.min(largest) } else { largest }
+/// Largest message of a round: `full` when not oversubscribed, as far as the board allows.
+fn chunk(largest: usize, subscription: Subscription, full: usize) -> usize {
+    if subscription == Subscription::Full { full.min(largest) } else { largest }
 }
 
 /// The collective, the bytes by which its algorithm is chosen, and the longest message of a rank;
-/// `None` where a board cannot be used.
+/// `None` if the call cannot use a board.
 fn sizes(operation: &Operation, size: usize) -> Option<(Collective, i64, i64)> {
     let ranks = size as i64;
     Some(match operation {
@@ -132,25 +132,27 @@ fn sizes(operation: &Operation, size: usize) -> Option<(Collective, i64, i64)> {
     })
 }
 
-/// Executes a call that [`Limits::need`] has sent to the board; `call` is its number on this
-/// communicator, equal on all ranks (its lower 16 bits count). False when another rank sent more
-/// than this one expects.
+/// Executes a call for which [`BoardLimits::need`] has chosen the board. `call` numbers the calls
+/// of the communicator and is equal on all ranks; only its lower 16 bits are used. Returns false if
+/// another rank sent more than this one expects.
 ///
 /// # Safety
-/// The memory that the operation names must be as the standard asks of the buffers of the call.
+/// The memory that the operation names must satisfy the standard's requirements for the buffers of
+/// the call.
 ///
 /// # Panics
-/// When the call cannot go over a board.
+/// If the call cannot use a board.
 pub unsafe fn execute(
     operation: &Operation,
     board: &mut Board,
-    limits: &Limits,
+    limits: &BoardLimits,
     call: u32,
-    patience: &mut dyn Patience,
+    waiter: &mut dyn WaitLoop,
 ) -> bool {
-    let mut session = Session { board, crowd: limits.crowd, call: call as u16, patience, truncated: false };
-    // SAFETY: the buffers are as the standard asks: they have the elements that are named, live
-    // until the call returns, do not overlap, and nobody else uses them meanwhile.
+    let mut session =
+        BoardCall { board, subscription: limits.subscription, call: call as u16, waiter, truncated: false };
+    // SAFETY: the buffers have the elements that are named, are valid until the call returns, do
+    // not overlap, and are not accessed by others (this function's contract).
     unsafe {
         match operation {
             Operation::Barrier => session.barrier(),
@@ -170,28 +172,28 @@ pub unsafe fn execute(
 }
 
 /// One call on a board.
-struct Session<'a> {
+struct BoardCall<'a> {
     board: &'a mut Board,
-    crowd: Crowd,
-    /// Stamp of all lines of this call.
+    subscription: Subscription,
+    /// Stamp on all lines of this call.
     call: u16,
-    patience: &'a mut dyn Patience,
+    waiter: &'a mut dyn WaitLoop,
     /// Another rank sent more than this one expected.
     truncated: bool,
 }
 
-impl Session<'_> {
-    /// Largest message of a round in which some write and others read.
+impl BoardCall<'_> {
+    /// Largest message of a round in which some ranks write and others read.
     fn chunk(&self) -> usize {
-        chunk(self.board.largest(), self.crowd, CHUNK)
+        chunk(self.board.largest(), self.subscription, CHUNK)
     }
 
-    /// Largest message of a round in which all write and read.
+    /// Largest message of a round in which all ranks write and read.
     fn chunk_of_all(&self) -> usize {
-        chunk(self.board.largest(), self.crowd, CHUNK_OF_ALL)
+        chunk(self.board.largest(), self.subscription, CHUNK_OF_ALL)
     }
 
-    /// Posts `length` bytes as soon as there is room for them.
+    /// Posts `length` bytes once there is room for them.
     #[inline]
     fn post(&mut self, length: usize, fill: impl FnOnce(Room<'_>)) {
         if let Err(member) = self.board.has_room(length) {
@@ -202,12 +204,12 @@ impl Session<'_> {
 
     #[cold]
     fn wait_for_room(&mut self, length: usize, mut slowest: usize) {
-        // Who is the slowest may change meanwhile, so the loop is asked anew.
+        // The slowest member may change in the meantime, so the wait starts anew.
         loop {
             self.board.want(Want::End(slowest));
             let board = &mut *self.board;
             let mut found = Ok(());
-            self.patience.wait(&mut || {
+            self.waiter.wait(&mut || {
                 found = board.has_room(length);
                 found != Err(slowest)
             });
@@ -218,16 +220,16 @@ impl Session<'_> {
         }
     }
 
-    /// What a member posts in this round.
+    /// Waits for the message that a member posts in this round, and returns it.
     #[inline]
     fn expect(&mut self, member: usize) -> Posted {
         if let Some(posted) = self.board.look(member) {
-            // The member is ahead: its next lines are there too.
+            // The member is ahead, so its next lines have been written too.
             self.board.prefetch(member);
             return self.checked(posted, member);
         }
         let hint = self.board.prefetch_hint(member);
-        let looks = if self.crowd == Crowd::Crowded { 0 } else { LOOKS };
+        let looks = if self.subscription == Subscription::Over { 0 } else { LOOKS };
         for _ in 0..looks {
             hint.prefetch();
             if let Some(posted) = self.board.look(member) {
@@ -240,7 +242,7 @@ impl Session<'_> {
     #[inline]
     fn checked(&mut self, posted: Posted, member: usize) -> Posted {
         if posted.stamp != self.call {
-            self.patience.out_of_step(member);
+            self.waiter.out_of_step(member);
         }
         posted
     }
@@ -249,7 +251,7 @@ impl Session<'_> {
     fn expect_slowly(&mut self, member: usize, hint: PrefetchHint) -> Posted {
         self.board.want(Want::Line(member));
         let (board, mut found) = (&*self.board, None);
-        self.patience.wait(&mut || {
+        self.waiter.wait(&mut || {
             hint.prefetch();
             found = board.look(member);
             found.is_some()
@@ -258,11 +260,11 @@ impl Session<'_> {
         self.checked(posted, member)
     }
 
-    /// Waits, where ranks share cores, until all members have posted in this round: only the last
-    /// of them wakes me. Where each has a core, whatever is there can be worked on while others
-    /// post.
+    /// When oversubscribed, waits until all members have posted in this round, so that only the
+    /// last of them causes a wake-up. Otherwise returns immediately: a rank with a core to itself
+    /// can process what has been posted while others still post.
     fn expect_all(&mut self) {
-        if self.crowd == Crowd::Crowded {
+        if self.subscription == Subscription::Over {
             let mut seen = 0;
             if !see_all(self.board, self.call, &mut seen) {
                 self.expect_all_slowly(seen);
@@ -274,21 +276,21 @@ impl Session<'_> {
     fn expect_all_slowly(&mut self, mut seen: usize) {
         self.board.want(Want::AllLines);
         let (board, call) = (&*self.board, self.call);
-        self.patience.wait(&mut || see_all(board, call, &mut seen));
+        self.waiter.wait(&mut || see_all(board, call, &mut seen));
         if seen < board.size() {
-            self.patience.out_of_step(seen);
+            self.waiter.out_of_step(seen);
         }
     }
 
-    /// The other members, beginning behind me so that not all look at the same one.
+    /// The other members, starting after this rank, so that ranks read from different members.
     fn others(&self) -> impl Iterator<Item = usize> + use<> {
         let (own, size) = (self.board.own(), self.board.size());
         (own + 1..size).chain(0..own)
     }
 }
 
-/// Whether all members have posted, beginning with member `seen`, which moves on. A line of another
-/// call ends the look.
+/// True if all members have posted. `seen` is the first member not yet checked, and advances. Also
+/// true on the first line of a different call, where `seen` then stays.
 fn see_all(board: &Board, call: u16, seen: &mut usize) -> bool {
     while *seen < board.size() {
         match board.look(*seen) {
@@ -300,8 +302,8 @@ fn see_all(board: &Board, call: u16, seen: &mut usize) -> bool {
     true
 }
 
-/// Cursors over the blocks of all ranks. A call of one round needs none beyond the round, and makes
-/// no list.
+/// Cursors over the blocks of all ranks. A call with a single round creates its cursors on the fly
+/// and allocates no list.
 struct Cursors<T> {
     kept: Vec<T>,
 }
@@ -319,13 +321,14 @@ impl<T> Cursors<T> {
     }
 }
 
-/// Gives posted bytes to a target; false when it has no room for all.
+/// Stores a posted message in a target. False if it does not fit.
 ///
 /// # Safety
-/// The memory behind the target must live.
+/// The memory behind the target must be valid.
 unsafe fn drain(target: &mut Target, posted: Posted) -> bool {
     let fits = posted.length <= target.length();
-    // SAFETY: what was posted stays readable during the round.
+    // SAFETY: a posted message stays readable during its round, and the memory behind the target is
+    // valid (this function's contract).
     unsafe { target.drain_all(posted.pointer, posted.length) };
     fits
 }

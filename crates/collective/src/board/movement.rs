@@ -1,16 +1,16 @@
-//! Calls that move data: barrier, broadcast, gather, scatter, allgather, alltoall.
+//! Data movement on a board: barrier, broadcast, gather, scatter, allgather, alltoall.
 
 use towpath_engine::board::Posted;
 
-use super::{Cursors, Session, drain};
+use super::{BoardCall, Cursors, drain};
 use crate::allgather::Allgather;
 use crate::alltoall::Alltoall;
 use crate::buffers::{Blocks, Buffer, Piece};
 use crate::gather::Gather;
 use crate::scatter::Scatter;
 
-/// Bytes of the block of one rank in a gather or scatter: my own part, or (in place at the root)
-/// one of all blocks.
+/// Bytes of one rank's block in a gather or scatter: from this rank's own part, or (in place at the
+/// root) from the blocks.
 pub(super) fn block(own: Option<&Buffer>, all: Option<&Blocks>) -> i64 {
     match (own, all) {
         (Some(own), _) => own.bytes(),
@@ -19,17 +19,17 @@ pub(super) fn block(own: Option<&Buffer>, all: Option<&Blocks>) -> i64 {
     }
 }
 
-/// Rounds for `bytes` bytes, and the bytes of each. No bytes make a round too: a rank that expects
-/// none, where others expect some, stays in step.
+/// The number of rounds for `bytes` bytes, and the bytes of each. Zero bytes still make one round,
+/// so that a rank that expects none stays in step with ranks that expect some.
 fn rounds(bytes: i64, chunk: usize) -> (usize, impl Iterator<Item = usize>) {
     let bytes = bytes.max(0) as usize;
-    // Short calls, which are many, need no division.
+    // Avoid the division in the frequent short calls.
     let number = if bytes <= chunk { 1 } else { bytes.div_ceil(chunk) };
     (number, (0..number).map(move |round| chunk.min(bytes - round * chunk)))
 }
 
-impl Session<'_> {
-    /// Nobody leaves before everybody came.
+impl BoardCall<'_> {
+    /// No rank leaves before every rank has entered.
     pub(super) fn barrier(&mut self) {
         self.post(0, |_| {});
         self.expect_all();
@@ -40,169 +40,190 @@ impl Session<'_> {
     }
 
     /// # Safety
-    /// As [`super::execute`], also below.
+    /// The contract of [`super::execute`] applies.
     pub(super) unsafe fn bcast(&mut self, root: usize, data: &Buffer) {
         let (_, lengths) = rounds(data.bytes(), self.chunk());
         let piece = data.piece();
         if self.board.own() == root {
-            // SAFETY: the buffer lives, and stays unchanged, until the call returns.
+            // SAFETY: the buffer is valid and unchanged until the call returns (contract of
+            // `execute`).
             let mut source = unsafe { piece.source() };
             for length in lengths {
-                // SAFETY: the buffer behind the source lives until the call returns.
+                // SAFETY: the memory behind `source` is valid until the call returns.
                 self.post(length, |mut room| unsafe { room.fill(&mut source, 0, length) });
                 self.board.finish();
             }
         } else {
-            // SAFETY: the buffer lives until the call returns, and only this call uses it.
+            // SAFETY: the buffer is valid until the call returns, and only this call accesses it
+            // (contract of `execute`).
             let mut target = unsafe { piece.target() };
             for _ in lengths {
                 let posted = self.expect(root);
-                // SAFETY: the buffer behind the target lives until the call returns.
+                // SAFETY: the memory behind `target` is valid until the call returns.
                 self.truncated |= unsafe { !drain(&mut target, posted) };
                 self.board.finish();
             }
         }
     }
 
+    /// # Safety
+    /// The contract of [`super::execute`] applies.
     pub(super) unsafe fn gather(&mut self, arguments: &Gather) {
         let bytes = block(arguments.send.as_ref(), arguments.receive.as_ref());
         let (number, lengths) = rounds(bytes, self.chunk());
         let (own, size) = (self.board.own(), self.board.size());
         if own != arguments.root {
             let Some(send) = &arguments.send else { return };
-            // SAFETY: the buffer lives, and stays unchanged, until the call returns.
+            // SAFETY: the buffer is valid and unchanged until the call returns (contract of
+            // `execute`).
             let mut source = unsafe { send.piece().source() };
             for length in lengths {
-                // SAFETY: the buffer behind the source lives until the call returns.
+                // SAFETY: the memory behind `source` is valid until the call returns.
                 self.post(length, |mut room| unsafe { room.fill(&mut source, 0, length) });
                 self.board.finish();
             }
             return;
         }
         let Some(receive) = &arguments.receive else { return };
-        // First, because the others may still be writing.
+        // First, because the other ranks may still be writing.
         if let Some(send) = &arguments.send {
-            // SAFETY: the buffers of a call do not overlap, and live until it returns.
+            // SAFETY: the buffers are valid until the call returns and do not overlap (contract of
+            // `execute`).
             unsafe { Piece::copy(&send.piece(), &receive.piece(own)) };
         }
-        // SAFETY: the buffer lives until the call returns, and only this call uses it.
+        // SAFETY: the buffer is valid until the call returns, and only this call accesses it
+        // (contract of `execute`).
         let target = |member| unsafe { receive.piece(member).target() };
         let mut targets = Cursors::new(number, size, target);
         for _ in lengths {
             for member in self.others() {
                 let posted = self.expect(member);
-                // SAFETY: the buffer behind the target lives until the call returns.
+                // SAFETY: the memory behind `target` is valid until the call returns.
                 self.truncated |= targets.with(member, target, |target| unsafe { !drain(target, posted) });
             }
             self.board.finish();
         }
     }
 
+    /// # Safety
+    /// The contract of [`super::execute`] applies.
     pub(super) unsafe fn scatter(&mut self, arguments: &Scatter) {
         let bytes = block(arguments.receive.as_ref(), arguments.send.as_ref());
         let (own, size) = (self.board.own(), self.board.size());
         let (number, lengths) = rounds(bytes, self.part_of_row(self.chunk()));
         if own != arguments.root {
             let Some(receive) = &arguments.receive else { return };
-            // SAFETY: the buffer lives until the call returns, and only this call uses it.
+            // SAFETY: the buffer is valid until the call returns, and only this call accesses it
+            // (contract of `execute`).
             let mut target = unsafe { receive.piece().target() };
             for length in lengths {
                 let posted = part(self.expect(arguments.root), own * length, length);
-                // SAFETY: the buffer behind the target lives until the call returns.
+                // SAFETY: the memory behind `target` is valid until the call returns.
                 self.truncated |= unsafe { !drain(&mut target, posted) };
                 self.board.finish();
             }
             return;
         }
         let Some(send) = &arguments.send else { return };
-        // SAFETY: the buffer lives, and stays unchanged, until the call returns.
+        // SAFETY: the buffer is valid and unchanged until the call returns (contract of `execute`).
         let source = |member| unsafe { send.piece(member).source() };
         let mut sources = Cursors::new(number, size, source);
         for length in lengths {
             self.post(size * length, |mut room| {
                 for member in (0..size).filter(|&member| member != own) {
-                    // SAFETY: the buffer behind the source lives until the call returns.
+                    // SAFETY: the memory behind `source` is valid until the call returns.
                     sources.with(member, source, |source| unsafe { room.fill(source, member * length, length) });
                 }
             });
             self.board.finish();
         }
         if let Some(receive) = &arguments.receive {
-            // SAFETY: the buffers of a call do not overlap, and live until it returns.
+            // SAFETY: the buffers are valid until the call returns and do not overlap (contract of
+            // `execute`).
             unsafe { Piece::copy(&send.piece(own), &receive.piece()) };
         }
     }
 
+    /// # Safety
+    /// The contract of [`super::execute`] applies.
     pub(super) unsafe fn allgather(&mut self, arguments: &Allgather) {
         let (own, size) = (self.board.own(), self.board.size());
         let receive = &arguments.receive;
         let (number, lengths) = rounds(receive.bytes(0), self.chunk_of_all());
         let mine = arguments.send.as_ref().map_or_else(|| receive.piece(own), Buffer::piece);
-        // SAFETY: the buffer lives, and stays unchanged, until the call returns.
+        // SAFETY: the buffer is valid and unchanged until the call returns (contract of `execute`).
         let mut source = unsafe { mine.source() };
-        // SAFETY: the buffer lives until the call returns, and only this call uses it.
+        // SAFETY: the buffer is valid until the call returns, and only this call accesses it
+        // (contract of `execute`).
         let target = |member| unsafe { receive.piece(member).target() };
         let mut targets = Cursors::new(number, size, target);
         for (round, length) in lengths.enumerate() {
-            // SAFETY: the buffer behind the source lives until the call returns.
+            // SAFETY: the memory behind `source` is valid until the call returns.
             self.post(length, |mut room| unsafe { room.fill(&mut source, 0, length) });
             if round == 0 && arguments.send.is_some() {
-                // SAFETY: the buffers of a call do not overlap, and live until it returns.
+                // SAFETY: the buffers are valid until the call returns and do not overlap (contract
+                // of `execute`).
                 unsafe { Piece::copy(&mine, &receive.piece(own)) };
             }
             self.expect_all();
             for member in self.others() {
                 let posted = self.expect(member);
-                // SAFETY: the buffer behind the target lives until the call returns.
+                // SAFETY: the memory behind `target` is valid until the call returns.
                 self.truncated |= targets.with(member, target, |target| unsafe { !drain(target, posted) });
             }
             self.board.finish();
         }
     }
 
-    /// In place, the bytes of a round are all posted before any of them is overwritten.
+    /// In place, all bytes of a round are posted before any of them is overwritten.
+    ///
+    /// # Safety
+    /// The contract of [`super::execute`] applies.
     pub(super) unsafe fn alltoall(&mut self, arguments: &Alltoall) {
         let (own, size) = (self.board.own(), self.board.size());
         let receive = &arguments.receive;
         let send = arguments.send.as_ref().unwrap_or(receive);
         let (number, lengths) = rounds(receive.bytes(0), self.part_of_row(self.chunk_of_all()));
-        // SAFETY: the buffer lives until the call returns; in place, what is overwritten is posted.
+        // SAFETY: the buffer is valid until the call returns (contract of `execute`); in place, a
+        // round's bytes are posted before they are overwritten.
         let source = |member| unsafe { send.piece(member).source() };
-        // SAFETY: the buffer lives until the call returns, and only this call uses it.
+        // SAFETY: the buffer is valid until the call returns, and only this call accesses it
+        // (contract of `execute`).
         let target = |member| unsafe { receive.piece(member).target() };
         let mut sources = Cursors::new(number, size, source);
         let mut targets = Cursors::new(number, size, target);
         for (round, length) in lengths.enumerate() {
             self.post(size * length, |mut room| {
                 for member in (0..size).filter(|&member| member != own) {
-                    // SAFETY: the buffer behind the source lives until the call returns.
+                    // SAFETY: the memory behind `source` is valid until the call returns.
                     sources.with(member, source, |source| unsafe { room.fill(source, member * length, length) });
                 }
             });
             if round == 0 && arguments.send.is_some() {
-                // SAFETY: the buffers of a call do not overlap, and live until it returns.
+                // SAFETY: the buffers are valid until the call returns and do not overlap (contract
+                // of `execute`).
                 unsafe { Piece::copy(&send.piece(own), &receive.piece(own)) };
             }
             self.expect_all();
             for member in self.others() {
                 let posted = part(self.expect(member), own * length, length);
-                // SAFETY: the buffer behind the target lives until the call returns.
+                // SAFETY: the memory behind `target` is valid until the call returns.
                 self.truncated |= targets.with(member, target, |target| unsafe { !drain(target, posted) });
             }
             self.board.finish();
         }
     }
 
-    /// Largest block where a message of at most `chunk` bytes has one for every rank.
+    /// Largest block if a message of at most `chunk` bytes has one block per rank.
     fn part_of_row(&self, chunk: usize) -> usize {
         (chunk / self.board.size()).max(1)
     }
 }
 
-/// The `length` bytes from `first` on of a message, as far as it goes: the ranks may disagree about
-/// sizes.
+/// At most `length` bytes of a message from offset `first` on. The message may be shorter, since
+/// the ranks may disagree about sizes.
 fn part(posted: Posted, first: usize, length: usize) -> Posted {
     let first = first.min(posted.length);
-    // SAFETY: inside the message.
+    // SAFETY: `first` is at most the length of the message.
     Posted { pointer: unsafe { posted.pointer.add(first) }, length: length.min(posted.length - first), ..posted }
 }

@@ -1,53 +1,59 @@
-//! Calls that combine data: reduce, allreduce, reduce-scatter, scan.
+//! Reductions on a board: reduce, allreduce, reduce-scatter, scan.
 //!
-//! Every rank posts its vector; whoever needs a result folds the vectors from the highest rank
-//! down, so that each call associates in one way whoever computes it and whatever the chunks are:
-//! `v0 op (v1 op (v2 ...))`.
+//! Every rank posts its vector. Each rank that needs a result folds the vectors from the highest
+//! rank down, so a call always associates as `v0 op (v1 op (v2 ...))`, whichever rank computes it
+//! and whatever the chunk size.
 
 use std::mem::MaybeUninit;
 use std::ops::Range;
 
 use towpath_base::copy;
 
-use super::Session;
+use super::BoardCall;
 use crate::halving::{Operand, even_parts};
-use crate::select::Crowd;
+use crate::select::Subscription;
 
-/// Bytes of all vectors together up to which every rank computes the result of an allreduce for
-/// itself.
+/// Limit on the total size of all vectors in bytes, up to which every rank of an allreduce computes
+/// the whole result itself.
 const EVERYBODY: usize = 16 << 10;
-/// Bytes of a vector that are folded at once: what is fetched from another core in one row, and is
-/// still in a near cache when the next vector is folded into it.
+/// Bytes of a vector folded at a time: fetched from another core in one go, and still in a near
+/// cache when the next vector is folded in.
 const PIECE: usize = 32 << 10;
-/// The same where my own vector has to be saved first, on the stack.
+/// Like [`PIECE`], when this rank's vector has to be saved on the stack first.
 const SAVED: usize = 2 << 10;
 
-/// How many of `count` elements `bytes` bytes hold. Where they hold all, as in short calls, which
-/// are many, without a division.
+/// How many of `count` elements fit into `bytes` bytes. Avoids the division if all fit, as in the
+/// frequent short calls.
 fn most_elements(operand: &Operand, count: i64, bytes: usize) -> i64 {
     let size = operand.element.size.max(1);
     if count.saturating_mul(size) <= bytes as i64 { count } else { bytes as i64 / size }
 }
 
-impl Session<'_> {
-    /// The elements of each round of at most `chunk` bytes; there is one even without elements.
+impl BoardCall<'_> {
+    /// The elements of each round of at most `chunk` bytes; at least one round, even if empty.
     fn rounds_of(&self, operand: &Operand, chunk: usize) -> impl Iterator<Item = Range<i64>> + use<> {
         let count = operand.count.max(0);
         let most = most_elements(operand, count, chunk).max(1);
         (0..count.max(1)).step_by(most as usize).map(move |first| first..count.min(first + most))
     }
 
-    /// Posts elements of a row.
+    /// Posts elements `range` of `row`.
+    ///
+    /// # Safety
+    /// `row` must be readable for these elements.
     unsafe fn post_elements(&mut self, operand: &Operand, row: *const u8, range: &Range<i64>) {
         let size = operand.element.size;
         let (first, length) = ((range.start * size) as usize, ((range.end - range.start) * size) as usize);
-        // SAFETY: the row has these elements.
+        // SAFETY: `row` is readable for these elements (this function's contract).
         self.post(length, |mut room| unsafe { room.copy(row.add(first), 0, length) });
     }
 
-    /// Folds elements of the vectors of `members` to `into`, piece by piece, so that the partial
-    /// result stays in a near cache. Of others they are what is posted in this round, from
-    /// their element `first` on; mine are at `own`.
+    /// Folds `count` elements of the vectors of `members` into `into`, piece by piece, so that the
+    /// partial result stays in a near cache. The vectors of other members are read from what they
+    /// posted in this round, starting at element `first`; this rank's elements are at `own`.
+    ///
+    /// # Safety
+    /// `own` must be readable and `into` writable for `count` elements.
     unsafe fn fold(
         &mut self,
         operand: &Operand,
@@ -59,19 +65,21 @@ impl Session<'_> {
         let size = operand.element.size;
         let bytes = (count * size) as usize;
         let overlaps = own.addr() < into.addr() + bytes && into.addr() < own.addr() + bytes;
-        // In place, the vector of the last member comes to lie where mine is. If I am that member,
-        // it is mine, and is moved first.
+        // In place, `into` overlaps this rank's vector, and the fold starts by writing the last
+        // member's vector there. If this rank is the last member, that is only a move of its own
+        // vector; otherwise the vector must be saved.
         let rank = self.board.own();
         let saves = overlaps && members.contains(&rank) && rank != members.end - 1;
         let most = most_elements(operand, count, if saves { SAVED } else { PIECE });
         assert!(most > 0 || count == 0, "elements of predefined operations are short");
         let mut done = 0;
-        // A round without elements has a piece too: its lines are looked at, so all stay in step.
+        // An empty round has one piece too: reading the posted lines keeps all ranks in step.
         loop {
             let step = most.min(count - done);
             let at = (done * size) as usize;
             let piece = (first + done, step);
-            // SAFETY: the piece is a part of the `count` elements that `own` and `into` have.
+            // SAFETY: the piece is part of the `count` elements for which `own` is readable and
+            // `into` writable (this function's contract).
             unsafe {
                 let (own, into) = (own.add(at), into.add(at));
                 match saves {
@@ -86,7 +94,10 @@ impl Session<'_> {
         }
     }
 
-    /// As [`Session::fold_piece`], where my vector lies in the way of the result.
+    /// Like [`BoardCall::fold_piece`], when the result would overwrite this rank's vector.
+    ///
+    /// # Safety
+    /// As [`BoardCall::fold`], for the elements of `piece`, which must fit [`SAVED`] bytes.
     #[inline(never)]
     unsafe fn fold_saved(
         &mut self,
@@ -98,13 +109,19 @@ impl Session<'_> {
     ) {
         let bytes = (piece.1 * operand.element.size) as usize;
         let mut saved = MaybeUninit::<[u8; SAVED]>::uninit();
-        // SAFETY: such a piece is no longer than what is saved; `own` has its elements.
+        // SAFETY: `own` is readable for `bytes` bytes, which fit `saved`, and `into` is writable
+        // for as many (this function's contract).
         unsafe {
             saved.as_mut_ptr().cast::<u8>().copy_from_nonoverlapping(own, bytes);
             self.fold_piece(operand, members, piece, saved.as_ptr().cast(), into);
         }
     }
 
+    /// Folds one piece of the vectors of `members` into `into`.
+    ///
+    /// # Safety
+    /// `own` must be readable and `into` writable for the elements of the piece. They may overlap
+    /// only if this rank is the last of `members`.
     unsafe fn fold_piece(
         &mut self,
         operand: &Operand,
@@ -125,30 +142,31 @@ impl Session<'_> {
                     self.truncated = true;
                     continue;
                 }
-                // SAFETY: inside the message.
+                // SAFETY: `first` is within the message, as just checked.
                 unsafe { posted.pointer.add(first) }
             };
-            // SAFETY: both have `count` elements; `into` overlaps no message, and my own vector
-            // only where that is copied first.
+            // SAFETY: `vector` is readable and `into` writable for `count` elements. `into` never
+            // overlaps a posted message, and overlaps `own` only if this rank is the last member,
+            // whose vector is moved by `ptr::copy`.
             unsafe {
                 if member != last {
                     operand.reducer.apply(vector, into, count);
                 } else if member == self.board.own() {
                     std::ptr::copy(vector, into, bytes);
                 } else {
-                    copy::fetch(vector, into, bytes);
+                    copy::row(vector, into, bytes);
                 }
             }
         }
     }
 
     /// # Safety
-    /// As [`super::execute`], also below.
+    /// The contract of [`super::execute`] applies.
     pub(super) unsafe fn reduce(&mut self, root: usize, operand: &Operand, receive: *mut u8) {
         let size = self.board.size();
         let row = operand.send.unwrap_or(receive);
         for range in self.rounds_of(operand, self.chunk()) {
-            // SAFETY: the vector, and the result at the root, have the elements of all rounds.
+            // SAFETY: the vector, and at the root the result, have the elements of all rounds.
             unsafe {
                 if self.board.own() == root {
                     let (own, into) = (operand.element.at(row, range.start), operand.element.at(receive, range.start));
@@ -161,10 +179,12 @@ impl Session<'_> {
         }
     }
 
+    /// # Safety
+    /// The contract of [`super::execute`] applies.
     pub(super) unsafe fn allreduce(&mut self, operand: &Operand, receive: *mut u8) {
         let size = self.board.size();
         let row = operand.send.unwrap_or(receive);
-        // Between two ranks each reads as many bytes by either way.
+        // With two ranks, each reads the same number of bytes either way.
         let everybody = size == 2 || operand.bytes().saturating_mul(size as i64) <= EVERYBODY as i64;
         for range in self.rounds_of(operand, self.chunk_of_all()) {
             let count = range.end - range.start;
@@ -176,7 +196,7 @@ impl Session<'_> {
                     self.expect_all();
                     self.fold(operand, 0..size, (0, count), own, into);
                     self.board.finish();
-                } else if self.crowd == Crowd::Crowded {
+                } else if self.subscription == Subscription::Over {
                     self.post_elements(operand, row, &range);
                     self.let_one_fold(operand, count, own, into);
                 } else {
@@ -186,8 +206,11 @@ impl Session<'_> {
         }
     }
 
-    /// Whoever first sees that all vectors are there computes the result, which needs no further
-    /// switch of processes.
+    /// The first rank to see that all vectors have been posted computes the result, which avoids a
+    /// further context switch.
+    ///
+    /// # Safety
+    /// `own` must be readable and `into` writable for `count` elements.
     unsafe fn let_one_fold(&mut self, operand: &Operand, count: i64, own: *const u8, into: *mut u8) {
         self.expect_all();
         for member in self.others() {
@@ -205,13 +228,17 @@ impl Session<'_> {
             self.board.finish();
             let posted = self.expect(claimant);
             let bytes = (count * operand.element.size) as usize;
-            // SAFETY: the message has so many bytes or fewer, and `into` has room for all elements.
-            unsafe { copy::fetch(posted.pointer, into, bytes.min(posted.length)) };
+            // SAFETY: the length is limited to that of the message, and `into` has room for all
+            // elements.
+            unsafe { copy::row(posted.pointer, into, bytes.min(posted.length)) };
         }
         self.board.finish();
     }
 
     /// Every rank computes its part of the result and reads the parts of the others.
+    ///
+    /// # Safety
+    /// `row` must be readable and `into` writable for `count` elements.
     unsafe fn fold_in_stripes(&mut self, operand: &Operand, count: i64, row: *const u8, into: *mut u8) {
         let (own, size) = (self.board.own(), self.board.size());
         let starts = even_parts(count, size);
@@ -224,8 +251,8 @@ impl Session<'_> {
                 let mine = operand.element.at(row.cast_mut(), starts[own]);
                 self.fold(operand, 0..size, (starts[own], starts[own + 1] - starts[own]), mine, place(own));
             }
-            // The vectors of this round are read by all until each has finished it: no byte of
-            // `into` lies on the board.
+            // The vectors of this round can be read until every rank has finished it. Writing
+            // `into` does not disturb that, since nothing on the board refers to it.
             self.board.finish();
             self.post_elements(operand, into, &part(own));
         }
@@ -233,12 +260,15 @@ impl Session<'_> {
             let posted = self.expect(member);
             let range = part(member);
             let bytes = ((range.end - range.start) * operand.element.size) as usize;
-            // SAFETY: as many bytes as the part has, or fewer.
-            unsafe { copy::fetch(posted.pointer, place(member), bytes.min(posted.length)) };
+            // SAFETY: the length is limited to that of the message, and `into` has room for the
+            // part.
+            unsafe { copy::row(posted.pointer, place(member), bytes.min(posted.length)) };
         }
         self.board.finish();
     }
 
+    /// # Safety
+    /// The contract of [`super::execute`] applies.
     pub(super) unsafe fn reduce_scatter(&mut self, operand: &Operand, counts: &[i64], receive: *mut u8) {
         let (own, size) = (self.board.own(), self.board.size());
         let row = operand.send.unwrap_or(receive);
@@ -246,9 +276,9 @@ impl Session<'_> {
         let mine = first..first.saturating_add(counts[own]);
         for range in self.rounds_of(operand, self.chunk_of_all()) {
             let (begin, end) = (mine.start.max(range.start), mine.end.min(range.end));
-            // SAFETY: the vector has the elements of all blocks, the result those of mine. In
-            // place, my result comes to lie where elements were that are posted or folded already:
-            // my block begins `first` elements further down.
+            // SAFETY: the vector has the elements of all blocks, the result those of this rank's
+            // block. In place, the result goes to a lower address than this rank's block (by
+            // `first` elements), where elements have been posted or folded already.
             unsafe {
                 self.post_elements(operand, row, &range);
                 if begin < end {
@@ -262,6 +292,8 @@ impl Session<'_> {
         }
     }
 
+    /// # Safety
+    /// The contract of [`super::execute`] applies.
     pub(super) unsafe fn scan(&mut self, operand: &Operand, receive: *mut u8, exclusive: bool) {
         let end = self.board.own() + usize::from(!exclusive);
         let row = operand.send.unwrap_or(receive);

@@ -1,4 +1,4 @@
-//! Collectives between two groups: ranks 0..a are the first group, a..a + b the second.
+//! Collectives between two groups: ranks 0..a form the first group, a..a + b the second.
 
 use std::sync::Arc;
 
@@ -10,7 +10,7 @@ use super::{Matrix, Sample, Shape, Store, execute, roots, selections, team};
 use crate::Call;
 use crate::allgather::Allgather;
 use crate::alltoall::Alltoall;
-use crate::inter::{self, Bridge, Side};
+use crate::inter::{self, Bridge, RootSide};
 use crate::plan::Plan;
 use crate::reduce::Operand;
 use crate::select::{Collective, Selection};
@@ -38,17 +38,17 @@ impl Place {
         (0..first).map(|rank| place(0, rank)).chain((0..second).map(|rank| place(1, rank))).collect()
     }
 
-    /// The place of this rank when rank `root` of the first group is the root.
-    fn side(&self, root: usize) -> Side {
+    /// The role of this rank if rank `root` of the first group is the root.
+    fn side(&self, root: usize) -> RootSide {
         match self.group {
-            0 if self.local.rank == root => Side::Root,
-            0 => Side::Idle,
-            _ => Side::Leaf { root },
+            0 if self.local.rank == root => RootSide::Root,
+            0 => RootSide::Idle,
+            _ => RootSide::Leaf { root },
         }
     }
 }
 
-/// Builds and executes one plan per rank; `build` gets the number of the rank among all.
+/// Builds and executes one plan per rank. `build` gets the rank's number over both groups.
 fn run(groups: (usize, usize), selection: &Selection, mut build: impl FnMut(usize, &Place, &Bridge) -> Plan) {
     let places = Place::all(groups);
     let plans = places.iter().enumerate().map(|(index, place)| {
@@ -116,13 +116,13 @@ fn gather_and_scatter_cross() {
                 let collect = if varying { inter::gatherv } else { inter::gather };
                 run(groups, &selection, |index, place, bridge| {
                     let send = (place.group == 1).then(|| own[index - groups.0].buffer(count));
-                    let receive = (place.side(root) == Side::Root).then(&mut blocks);
+                    let receive = (place.side(root) == RootSide::Root).then(&mut blocks);
                     collect(bridge, place.side(root), send.as_ref(), receive.as_ref()).unwrap()
                 });
                 let distribute = if varying { inter::scatterv } else { inter::scatter };
                 run(groups, &selection, |index, place, bridge| {
                     let receive = (place.group == 1).then(|| back[index - groups.0].buffer(count));
-                    let send = (place.side(root) == Side::Root).then(&mut blocks);
+                    let send = (place.side(root) == RootSide::Root).then(&mut blocks);
                     distribute(bridge, place.side(root), send.as_ref(), receive.as_ref()).unwrap()
                 });
                 let what = (&selection, groups, root, count, varying);
@@ -139,7 +139,7 @@ fn gather_and_scatter_cross() {
 fn allgather_and_alltoall_cross() {
     for (&groups, &count) in GROUPS.iter().flat_map(|groups| COUNTS.iter().map(move |count| (groups, count))) {
         for varying in [false, true] {
-            // Blocks of the two groups have different counts.
+            // The blocks of the two groups have different counts.
             let counts = [count, count / 2 + 1];
             let sizes = [groups.0, groups.1];
             let ranks = groups.0 + groups.1;
@@ -189,7 +189,7 @@ fn allgather_and_alltoall_cross() {
     }
 }
 
-/// Element `index` combined over the ranks of a range.
+/// Element `index`, combined over a range of ranks.
 fn combined<T: Sample>(ranks: std::ops::Range<usize>, index: i64) -> T {
     ranks.map(|rank| T::of(rank, index)).reduce(T::combine).unwrap()
 }
@@ -198,7 +198,7 @@ fn check_reductions<T: Sample>() {
     for (&groups, &count) in GROUPS.iter().flat_map(|groups| COUNTS.iter().map(move |count| (groups, count))) {
         let ranks = groups.0 + groups.1;
         let other = |index: usize| if index < groups.0 { groups.0..ranks } else { 0..groups.0 };
-        // The vector is as long as a block for each rank of either group.
+        // The vector is long enough for one block per rank of either group.
         let total = count * (groups.0 * groups.1) as i64;
         let mut send: Vec<Store<T>> = (0..ranks).map(|index| Store::filled(Shape::Dense, total, index)).collect();
         let mut operand = |index: usize| {

@@ -1,6 +1,6 @@
-//! A network inside one thread: messages of an ordered pair arrive in order, pairs overtake each
-//! other at random, and a send either copies its data at once (eager) or reads it when it is
-//! matched (rendezvous), so that a plan which touches a buffer too early is found out.
+//! A single-threaded fake network: messages of an ordered pair arrive in order, while pairs
+//! overtake each other at random. A send either copies its data immediately (eager) or reads it
+//! when matched (rendezvous), which exposes a plan that touches a buffer too early.
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
@@ -12,7 +12,7 @@ use towpath_engine::messages::{Messages, Outcome, Team, Ticket};
 use crate::plan::Plan;
 use crate::run::{Progress, Run};
 
-/// A team whose rank r is peer r.
+/// A team in which rank r is peer r.
 pub(crate) fn team(rank: usize, size: usize) -> Team {
     let peers: Arc<[PeerIndex]> = (0..size as u32).map(PeerIndex).collect();
     Team { context: ContextId::new(1, 1).on(Plane::Collective), rank, peers }
@@ -58,7 +58,7 @@ impl Network {
         Ticket(self.tickets)
     }
 
-    /// Lets one message arrive; false when none is under way.
+    /// Delivers one message. False if none is in flight.
     fn deliver(&mut self) -> bool {
         if self.flying.is_empty() {
             return false;
@@ -83,7 +83,8 @@ impl Network {
     fn join(&mut self, message: Message, mut receive: Posted) {
         let data = message.source.map_or_else(|data| data, read_all);
         let room = receive.target.length();
-        // SAFETY: the plan keeps the target alive until the ticket is complete.
+        // SAFETY: the plan keeps the target valid until the ticket is complete, and `data` is a
+        // slice.
         unsafe { receive.target.drain(data.as_ptr(), data.len()) };
         let outcome = Outcome { bytes: data.len(), truncated: data.len() > room, lost: false };
         self.outcomes.insert(message.ticket, outcome);
@@ -95,8 +96,8 @@ fn read_all(mut source: Source) -> Vec<u8> {
     let mut data = vec![0; source.length()];
     let mut done = 0;
     while done < data.len() {
-        // SAFETY: the plan keeps the source alive until the ticket is complete; the room is inside
-        // `data`.
+        // SAFETY: the plan keeps the source valid until the ticket is complete, and `data` has room
+        // for `data.len() - done` bytes at `done`.
         match unsafe { source.fill(data.as_mut_ptr().add(done), data.len() - done) } {
             Step::Done(step) if step > 0 => done += step,
             step => panic!("a packer stopped before its end: {step:?}"),
@@ -148,14 +149,14 @@ impl Messages for Port<'_> {
     }
 }
 
-/// Executes one plan on each of the ranks `0..plans.len()` (peer numbers) to the end.
+/// Executes one plan on each of the ranks `0..plans.len()` (peer numbers) to completion.
 pub(crate) fn execute(plans: Vec<Plan>, seed: u64) {
-    // SAFETY: the tests keep the buffers of their plans alive.
+    // SAFETY: the tests keep the buffers of their plans alive until all runs are done.
     let runs = plans.into_iter().map(|plan| vec![unsafe { plan.start(7) }]).collect();
     execute_runs(runs, seed);
 }
 
-/// Executes several runs per rank side by side; returns them when all are done.
+/// Executes several runs per rank concurrently, and returns them when all are done.
 pub(crate) fn execute_runs(mut runs: Vec<Vec<Run>>, seed: u64) -> Vec<Vec<Run>> {
     let mut network = Network { random: seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1, ..Network::default() };
     let mut idle = 0;
@@ -184,7 +185,7 @@ pub(crate) fn execute_runs(mut runs: Vec<Vec<Run>>, seed: u64) -> Vec<Vec<Run>> 
     runs
 }
 
-/// Progresses one run; whether it was not over before.
+/// Progresses one run. True unless it was already over.
 fn step(network: &mut Network, rank: usize, run: &mut Run) -> bool {
     let before = network.tickets;
     let outcomes = network.outcomes.len();

@@ -1,5 +1,5 @@
-//! Every collective, algorithm, size, root and in-place form on 1 to 48 ranks against naive
-//! computing, on a fake network that delivers in seeded random order.
+//! Every collective, algorithm, size, root and in-place form on 1 to 48 ranks, compared with naive
+//! computation, on a fake network that delivers in a seeded random order.
 
 mod between;
 mod fake;
@@ -16,7 +16,7 @@ use crate::select::{Algorithm, Collective, Selection, TABLE};
 
 /// Numbers of ranks.
 const RANKS: &[usize] = &[1, 2, 3, 4, 5, 6, 7, 8, 16, 48];
-/// Numbers of ranks for a shape: all for rows, some for types with gaps.
+/// Numbers of ranks for a shape: all for dense data, some for types with gaps.
 fn ranks(shape: Shape) -> &'static [usize] {
     if shape == Shape::Dense { RANKS } else { &[1, 3, 4, 7] }
 }

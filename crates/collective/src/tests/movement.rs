@@ -1,4 +1,4 @@
-//! Barrier, broadcast, gather, scatter, allgather and alltoall.
+//! Data movement: barrier, broadcast, gather, scatter, allgather and alltoall.
 
 use super::{COUNTS, RANKS, Sample, Shape, Store, execute, ranks, roots, selections, team};
 use crate::Call;
@@ -15,7 +15,7 @@ type Values = Vec<Store<i64>>;
 
 const SHAPES: &[Shape] = &[Shape::Dense, Shape::Gaps, Shape::Backwards];
 
-/// Builds the plan of each rank and executes them.
+/// Builds the plan of each rank and executes all of them.
 fn run(size: usize, selection: &Selection, seed: u64, mut build: impl FnMut(&Call) -> Plan) {
     let plans = (0..size).map(|rank| build(&Call { team: &team(rank, size), selection })).collect();
     execute(plans, seed);
@@ -26,7 +26,7 @@ fn irregular(from: usize, to: usize, count: i64) -> i64 {
     if count == 0 { 0 } else { (from as i64 * 3 + to as i64 * 5) % (count + 1) }
 }
 
-/// Displacements with a hole of one element between blocks, in reverse order of ranks.
+/// Displacements in reverse rank order, with a gap of one element between blocks.
 fn reversed(counts: &[i64]) -> (Vec<i64>, i64) {
     let mut places = vec![0; counts.len()];
     let mut next = 0;

@@ -1,12 +1,12 @@
-//! Neighbourhood collectives: grids with periodic dimensions of size 1 and 2, graphs with repeated
-//! edges.
+//! Neighbourhood collectives: grids with periodic dimensions of size 1 and 2, and graphs with
+//! repeated edges.
 
 use super::{Shape, Store, execute, team};
 use crate::neighborhood::{Given, Neighborly, Neighbors};
 use crate::select::Selection;
 use crate::{Blocks, Call, Plan};
 
-/// The neighbours of `rank` on a grid of `sizes` (last dimension fastest), each periodic or not.
+/// The neighbours of `rank` on a grid of `sizes` (last dimension fastest), periodic or not.
 fn grid(rank: usize, sizes: &[usize], periodic: bool) -> Vec<(Option<usize>, Option<usize>)> {
     let mut stride = sizes.iter().product::<usize>();
     let mut neighbors = Vec::new();
@@ -45,7 +45,7 @@ fn what_goes_down_comes_from_above() {
             for (dimension, (below, above)) in grid(rank, &sizes, periodic).into_iter().enumerate() {
                 let first = 2 * dimension as i64;
                 let what = (&sizes, rank, dimension);
-                // The block from below was sent upward: it is the sender's second one of the
+                // The block from below was sent upward: it is the sender's second one for this
                 // dimension.
                 match below {
                     Some(from) => row.assert_values(first, 1, from, first + 1, &what),

@@ -1,4 +1,4 @@
-//! Reductions: commutative and not, in place and not, against combining in the order of ranks.
+//! Reductions: commutative or not, in place or not, compared with combining in rank order.
 
 use super::store::reducer;
 use super::{COUNTS, Matrix, Sample, Shape, Store, execute, ranks, roots, selections, team};
@@ -10,7 +10,7 @@ use crate::reduce_scatter::reduce_scatter;
 use crate::scan::{exscan, scan};
 use crate::select::{Collective, Selection};
 
-/// The vectors of one call: what each rank gives and gets.
+/// The vectors of one call: the input and the output of each rank.
 struct Vectors<T> {
     send: Vec<Store<T>>,
     receive: Vec<Store<T>>,
@@ -33,7 +33,7 @@ impl<T: Sample> Vectors<T> {
         Operand { send, count: self.count, reducer: reducer::<T>(&element), element }
     }
 
-    /// Builds and executes; `build` gets the call, the operand and the receive pointer.
+    /// Builds and executes plans. `build` gets the call, the operand and the receive pointer.
     fn run(&mut self, selection: &Selection, mut build: impl FnMut(&Call, &Operand, *mut u8) -> Plan) {
         let size = self.send.len();
         let mut plans = Vec::new();
@@ -46,7 +46,7 @@ impl<T: Sample> Vectors<T> {
     }
 }
 
-/// Element `index` combined over the ranks `0..end`.
+/// Element `index`, combined over the ranks `0..end`.
 fn combined<T: Sample>(end: usize, index: i64) -> T {
     (1..end).fold(T::of(0, index), |sum, rank| T::combine(sum, T::of(rank, index)))
 }

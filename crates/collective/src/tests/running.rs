@@ -1,4 +1,4 @@
-//! Runs: several at a time, again and again, and with errors.
+//! Runs: several concurrently, repeated, and with errors.
 
 use towpath_base::ids::{ContextId, PeerIndex};
 use towpath_base::transfer::{Source, Target};
@@ -35,10 +35,10 @@ fn runs_side_by_side_do_not_mix() {
         let mut own = Vec::new();
         for (number, row) in rows.iter_mut().enumerate() {
             let plan = bcast(&call, number % size, &row.buffer(count)).unwrap();
-            // SAFETY: the data lives to the end of the test.
+            // SAFETY: `data` lives until all runs are done.
             own.push(unsafe { plan.start(number as u32) });
         }
-        // Each rank progresses its calls in another order.
+        // Each rank progresses its calls in a different order.
         own.rotate_left(rank);
         runs.push(own);
     }
@@ -62,7 +62,7 @@ fn a_plan_runs_again_with_new_data() {
         runs.push(vec![plan.hold(3)]);
     }
     for round in 0..4 {
-        // SAFETY: the data lives to the end of the test.
+        // SAFETY: the vectors live to the end of the test, and the run is over.
         runs.iter_mut().for_each(|own| unsafe { own[0].start_again() });
         send.iter_mut().enumerate().for_each(|(rank, row)| row.set(0, rank as i64 + round));
         runs = execute_runs(runs, round as u64 + 1);
@@ -70,7 +70,7 @@ fn a_plan_runs_again_with_new_data() {
     }
 }
 
-/// Completes every message at once with the same outcome.
+/// Completes every message immediately, with the same outcome.
 struct Always(Outcome);
 
 impl Messages for Always {
@@ -89,7 +89,7 @@ fn outcome_of(outcome: Outcome) -> Progress {
     let mut data = Store::<i64>::new(Shape::Dense, 4);
     let call = Call { team: &team(1, 4), selection: &Selection::default() };
     let plan = bcast(&call, 0, &data.buffer(4)).unwrap();
-    // SAFETY: the data lives to the end of the function.
+    // SAFETY: `data` lives to the end of the function.
     let mut run = unsafe { plan.start(0) };
     let progress = run.post(&mut Always(outcome));
     assert!(run.is_over());

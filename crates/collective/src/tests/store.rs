@@ -1,4 +1,4 @@
-//! Buffers of sample values with or without gaps between them, and the values themselves.
+//! Buffers of sample values, with or without gaps, and the values themselves.
 
 use std::fmt::Debug;
 use std::sync::Arc;
@@ -26,7 +26,7 @@ impl Sample for i64 {
     }
 }
 
-/// A 2 by 2 matrix modulo a prime: multiplication associates but does not commute.
+/// A 2 by 2 matrix modulo a prime: multiplication is associative but not commutative.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Matrix([u32; 4]);
 
@@ -56,14 +56,14 @@ impl Sample for f64 {
     }
 }
 
-/// How the values lie.
+/// Memory layout of the values.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Shape {
-    /// One after the other.
+    /// Consecutive, without gaps.
     Dense,
-    /// Every value 8 bytes into an element of its size and 24 bytes more.
+    /// Each value at offset 8 of an element that is 24 bytes larger than the value.
     Gaps,
-    /// Every value before the one before it.
+    /// Each value before the previous one (negative extent).
     Backwards,
 }
 
@@ -85,10 +85,10 @@ impl Shape {
     }
 }
 
-/// A row of values with a margin of untouchable bytes on both sides.
+/// An array of values with a guard margin on both sides.
 pub(crate) struct Store<T> {
     memory: Vec<u64>,
-    /// Where element 0 is.
+    /// Byte offset of element 0.
     start: i64,
     element: Element,
     marker: std::marker::PhantomData<T>,
@@ -100,13 +100,13 @@ const UNTOUCHED: u64 = 0xEEEE_EEEE_EEEE_EEEE;
 impl<T: Sample> Store<T> {
     pub(crate) fn new(shape: Shape, count: i64) -> Store<T> {
         let element = shape.element::<T>();
-        // One element more than asked for, so that tests can see that it is left alone.
+        // One element more than asked for, so that tests can check that it is not overwritten.
         let (low, high) = element.span(count + 1).unwrap();
         let memory = vec![UNTOUCHED; (high - low + 2 * MARGIN) as usize / 8 + 1];
         Store { memory, start: MARGIN - low, element, marker: std::marker::PhantomData }
     }
 
-    /// With the values of a rank from element `first` on.
+    /// A store with the first `count` values of a rank.
     pub(crate) fn filled(shape: Shape, count: i64, rank: usize) -> Store<T> {
         let mut store = Store::new(shape, count);
         (0..count).for_each(|index| store.set(index, T::of(rank, index)));
@@ -120,23 +120,23 @@ impl<T: Sample> Store<T> {
     pub(crate) fn set(&mut self, index: i64, value: T) {
         let start = self.pointer();
         let place = self.element.at(start, index).wrapping_offset(self.element.lower as isize);
-        // SAFETY: inside the memory that `new` sized.
+        // SAFETY: `new` sized the memory for this element.
         unsafe { place.cast::<T>().write_unaligned(value) }
     }
 
     pub(crate) fn get(&self, index: i64) -> T {
         let start = self.memory.as_ptr().cast_mut().cast::<u8>().wrapping_add(self.start as usize);
         let place = self.element.at(start, index).wrapping_offset(self.element.lower as isize);
-        // SAFETY: inside the memory that `new` sized.
+        // SAFETY: `new` sized the memory for this element.
         unsafe { place.cast::<T>().read_unaligned() }
     }
 
-    /// Whether element `index` still has the bytes of a fresh store.
+    /// True if element `index` still has the bytes of a fresh store.
     pub(crate) fn is_untouched(&self, index: i64) -> bool {
         self.get(index) == Store::<T>::new(Shape::Dense, 1).get(0)
     }
 
-    /// Elements `first..first + count` must be the values of `rank` from `from` on.
+    /// Asserts that elements `first..first + count` are the values of `rank` from `from` on.
     pub(crate) fn assert_values(&self, first: i64, count: i64, rank: usize, from: i64, what: &dyn Debug) {
         for index in 0..count {
             assert_eq!(self.get(first + index), T::of(rank, from + index), "{what:?}, element {}", first + index);
@@ -174,14 +174,15 @@ impl<T: Sample> Store<T> {
     }
 }
 
-/// The operation of a sample: a kernel where it commutes, a callback with gaps in mind where it
-/// does not.
+/// The operation of a sample: a predefined kernel if it commutes and is dense, otherwise a callback
+/// that handles gaps.
 pub(crate) fn reducer<T: Sample>(element: &Element) -> Reducer {
     /// # Safety
-    /// As [`crate::reducer::Kernel`].
+    /// `input` must be readable and `inout` writable for `count` values of type `T`.
     unsafe fn kernel<T: Sample>(input: *const u8, inout: *mut u8, count: usize) {
         for index in 0..count {
-            // SAFETY: promised by the caller.
+            // SAFETY: `index < count`, and both arrays have `count` values (this function's
+            // contract).
             unsafe {
                 let (lower, upper) = (input.cast::<T>().add(index), inout.cast::<T>().add(index));
                 upper.write_unaligned(T::combine(lower.read_unaligned(), upper.read_unaligned()));
@@ -195,7 +196,7 @@ pub(crate) fn reducer<T: Sample>(element: &Element) -> Reducer {
     let callback = move |input: *const u8, inout: *mut u8, count: i64| {
         for index in 0..count {
             let at = |row: *mut u8| element.at(row, index).wrapping_offset(element.lower as isize);
-            // SAFETY: the plans give rows of `count` elements.
+            // SAFETY: the plans pass arrays of `count` elements, and `at` gives the value in each.
             unsafe { kernel::<T>(at(input.cast_mut()), at(inout), 1) }
         }
     };

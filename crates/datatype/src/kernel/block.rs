@@ -5,25 +5,29 @@ use std::ptr::copy_nonoverlapping;
 /// Packs (`user` to `packed`) or unpacks (`packed` to `user`) one block.
 ///
 /// # Safety
-/// Both must be valid for `length` bytes and not overlap.
+/// The source must be readable and the destination writable for `length` bytes, and the two must
+/// not overlap.
 #[inline(always)]
 pub(crate) unsafe fn exchange<const PACK: bool>(user: *mut u8, packed: *mut u8, length: usize) {
-    // SAFETY: handed through.
+    // SAFETY: `user` and `packed` are valid for `length` bytes and do not overlap (this function's
+    // contract).
     unsafe { if PACK { copy(user, packed, length) } else { copy(packed, user, length) } }
 }
 
-/// Longer blocks are left to `memcpy`, which knows how to treat them; a call for each shorter one
-/// would cost more than the bytes.
+/// Longer blocks are left to `towpath_base::copy`; for shorter ones the call would cost more than
+/// the copy.
 pub(super) const LONG: usize = 2048;
 
-/// Copies one block of any length; short ones by two overlapping moves, which is cheaper than
-/// calling `memcpy`.
+/// Copies one block of any length. Short blocks are copied by two overlapping moves, which is
+/// cheaper than a call of `memcpy`.
 ///
 /// # Safety
-/// Both must be valid for `length` bytes and not overlap.
+/// The source must be readable and the destination writable for `length` bytes, and the two must
+/// not overlap.
 #[inline(always)]
 pub(crate) unsafe fn copy(from: *const u8, to: *mut u8, length: usize) {
-    // SAFETY: every branch stays inside the `length` bytes.
+    // SAFETY: every branch accesses only the first `length` bytes of `from` and `to`, which are
+    // valid (this function's contract).
     unsafe {
         match length {
             0 => {}
@@ -50,12 +54,13 @@ pub(crate) unsafe fn copy(from: *const u8, to: *mut u8, length: usize) {
 /// Copies the first and the last `HALF` bytes, which may overlap each other.
 ///
 /// # Safety
-/// `length` is between `HALF` and twice that; both must be valid for `length` bytes and not
-/// overlap.
+/// `length` must be between `HALF` and `2 * HALF`; the source must be readable and the destination
+/// writable for `length` bytes, and the two must not overlap.
 #[inline(always)]
 unsafe fn ends<const HALF: usize>(from: *const u8, to: *mut u8, length: usize) {
     let last = length - HALF;
-    // SAFETY: both pieces lie inside the `length` bytes.
+    // SAFETY: both pieces are inside the `length` bytes, which are valid (this function's
+    // contract).
     unsafe {
         copy_nonoverlapping(from, to, HALF);
         copy_nonoverlapping(from.add(last), to.add(last), HALF);
@@ -71,7 +76,7 @@ mod tests {
         let from: Vec<u8> = (0..5000).map(|byte| byte as u8 | 1).collect();
         for length in (0..600).chain(LONG - 70..LONG + 70) {
             let mut to = vec![0u8; length + 2];
-            // SAFETY: both vectors are longer than `length + 1`.
+            // SAFETY: `from` holds at least `length + 3` bytes, and `to` holds `length + 2`.
             unsafe { copy(from.as_ptr().add(3), to.as_mut_ptr().add(1), length) };
             assert_eq!((to[0], to[length + 1]), (0, 0));
             assert_eq!(&to[1..=length], &from[3..3 + length]);

@@ -1,33 +1,32 @@
-//! Short blocks so far apart that each has a page and more for itself, unpacked: columns of large
-//! matrices.
+//! Unpacks short blocks so far apart that each is on a separate page: columns of large matrices.
 //!
-//! A stride of many pages, most of all a power of two, brings the blocks into few sets of every
-//! cache and few banks of the memory, where one store waits for the one before. Halves of the
-//! column taken in turns wait less (measured on Zen 5: 4096 words, 32 KiB apart, at 1.08 GB/s
-//! against 0.62; pairs at 1.5 against 1.3; equal where nothing collides).
+//! A stride of many pages, especially a power of two, maps the blocks to few sets of each cache and
+//! few memory banks, so that each store waits for the previous one. Alternating between the two
+//! halves of the column reduces these stalls (measured on Zen 5: 4096 words, 32 KiB apart, at 1.08
+//! GB/s against 0.62; pairs at 1.5 against 1.3; no difference without conflicts).
 
 use super::{Grid, prefetch};
 use std::ptr::copy_nonoverlapping;
 
-/// Blocks this far apart are unpacked so. Nearer ones are no faster by halves.
+/// Minimum distance between blocks. Closer ones are not faster by halves.
 const APART_BYTES: usize = 32 << 10;
 
-/// Longer blocks take more than their stores.
+/// For longer blocks the stores are not the bottleneck.
 const LONGEST: usize = 32;
 
-/// Prefetched is the block so many ahead.
+/// Number of blocks between a block and the one that is prefetched with it.
 const AHEAD: isize = 8;
 
-/// Whether [`unpack`] is what suits an unpacking grid.
+/// True if [`unpack`] is the best routine for an unpacking grid.
 #[inline(always)]
 pub(super) fn suits(length: usize, grid: &Grid) -> bool {
     length <= LONGEST && grid.to_block.unsigned_abs() >= APART_BYTES
 }
 
-/// Unpacks a grid, one block of the first half of a row and one of the second in turns.
+/// Unpacks a grid, alternating between the first and the second half of a row.
 ///
 /// # Safety
-/// As a grid kernel; the grid must be unpacking.
+/// As for [`GridKernel`](super::GridKernel); the grid must be unpacking blocks of `LENGTH` bytes.
 #[inline(always)]
 pub(super) unsafe fn unpack<const LENGTH: usize>(grid: &Grid) {
     let half = grid.blocks / 2;
@@ -36,8 +35,8 @@ pub(super) unsafe fn unpack<const LENGTH: usize>(grid: &Grid) {
         let mut to = grid.to.wrapping_offset(row.wrapping_mul(grid.to_row));
         let mut from = grid.from.wrapping_offset(row.wrapping_mul(grid.from_row));
         let mut later = to.wrapping_offset(step.wrapping_mul(half as isize));
-        // SAFETY: the caller vouches for every block: `half` from `to` on, and the rest from
-        // `later` on.
+        // SAFETY: every block of the grid is valid on both sides (this function's contract); `half`
+        // of them start at `to` and the rest at `later`.
         unsafe {
             for _ in 0..half {
                 prefetch(to.wrapping_offset(step.wrapping_mul(AHEAD)));

@@ -1,42 +1,43 @@
-//! Grids of equal blocks: one loop for every common block length, for each level of instructions.
+//! Grids of equal blocks: one loop for each common block length and instruction set.
 //!
-//! The shape of a loop matters more than its moves (measured on Zen 5):
+//! The shape of a loop matters more than its move instructions (measured on Zen 5):
 //!
-//! * Blocks near each other go in rounds of four, so that addresses do not limit the loop. Blocks
-//!   on lines of their own go one by one, because the processor's prefetcher learns a stride from
-//!   *one* instruction.
-//! * Where more memory is touched than the caches hold, the program prefetches (131072 doubles, 128
-//!   bytes apart: 8.5 GB/s against 4.0).
-//! * Dense stores want 512 bits, scattered ones 256 (64 KiB in blocks of 64 bytes: 127 GB/s against
-//!   86), those on lines far apart 128 (60 GB/s against 18).
+//! * Blocks near each other are moved in rounds of four, so that address arithmetic does not limit
+//!   the loop. Blocks on separate cache lines are moved one at a time, because the hardware
+//!   prefetcher learns a stride from a *single* instruction.
+//! * If more memory is touched than the caches hold, the loop prefetches (131072 doubles, 128 bytes
+//!   apart: 8.5 GB/s against 4.0).
+//! * 512-bit stores are best for dense destinations, 256-bit ones for scattered destinations (64
+//!   KiB in blocks of 64 bytes: 127 GB/s against 86), 128-bit ones for cache lines far apart (60
+//!   GB/s against 18).
 
 use super::block::copy;
-use super::{Grid, GridKernel, LINE, Level, by_length, columns, opaque, prefetch};
+use super::{Grid, GridKernel, LINE, SimdLevel, by_length, columns, opaque, prefetch};
 #[cfg(target_arch = "x86_64")]
 use super::{lines, words};
 use std::hint::black_box;
 use std::ptr::copy_nonoverlapping;
 
-/// Blocks further apart than this go one by one.
+/// Blocks further apart than this are moved one at a time.
 const NEAR_BYTES: usize = 2 * LINE;
 
 /// Blocks further apart than this are stored by narrow moves.
 const WIDE_BYTES: usize = 256;
 
-/// Prefetched is the block so many ahead; pairs of words are unpacked faster where it is nearer
-/// (65536 pairs, 256 bytes apart: 19 GB/s against 16).
+/// Number of blocks between a block and the one that is prefetched with it. For pairs of words a
+/// shorter distance is faster when unpacking (65536 pairs, 256 bytes apart: 19 GB/s against 16).
 const fn ahead(length: usize, unpack: bool) -> isize {
     if unpack && length == 16 { 16 } else { 64 }
 }
 
-/// The grid routine for blocks of `length` bytes.
-pub(super) fn kernel(level: Level, length: usize) -> GridKernel {
+/// The grid kernel for blocks of `length` bytes.
+pub(super) fn kernel(level: SimdLevel, length: usize) -> GridKernel {
     match level {
-        Level::Plain => by_length!(length, plain::fixed, plain::any),
+        SimdLevel::Plain => by_length!(length, plain::fixed, plain::any),
         #[cfg(target_arch = "x86_64")]
-        Level::Avx2 => by_length!(length, avx2::fixed, avx2::any),
+        SimdLevel::Avx2 => by_length!(length, avx2::fixed, avx2::any),
         #[cfg(target_arch = "x86_64")]
-        Level::Avx512 => by_length!(length, avx512::fixed, avx512::any),
+        SimdLevel::Avx512 => by_length!(length, avx512::fixed, avx512::any),
     }
 }
 
@@ -44,12 +45,12 @@ mod plain {
     use super::*;
 
     pub(super) unsafe fn fixed<const LENGTH: usize>(grid: &Grid) {
-        // SAFETY: handed through.
+        // SAFETY: every block of the grid is valid on both sides (contract of [`GridKernel`]).
         unsafe { fixed_blocks::<LENGTH>(grid) }
     }
 
     pub(super) unsafe fn any(grid: &Grid) {
-        // SAFETY: handed through.
+        // SAFETY: every block of the grid is valid on both sides (contract of [`GridKernel`]).
         unsafe { any_blocks(grid) }
     }
 }
@@ -61,13 +62,13 @@ mod avx2 {
     #[target_feature(enable = "avx2")]
     pub(super) unsafe fn fixed<const LENGTH: usize>(grid: &Grid) {
         let narrow = LENGTH > 16 && grid.is_unpacking() && grid.to_block.unsigned_abs() > WIDE_BYTES;
-        // SAFETY: handed through.
+        // SAFETY: every block of the grid is valid on both sides (contract of [`GridKernel`]).
         unsafe { if narrow { plain::fixed::<LENGTH>(grid) } else { fixed_blocks::<LENGTH>(grid) } }
     }
 
     #[target_feature(enable = "avx2")]
     pub(super) unsafe fn any(grid: &Grid) {
-        // SAFETY: handed through.
+        // SAFETY: every block of the grid is valid on both sides (contract of [`GridKernel`]).
         unsafe { any_blocks(grid) }
     }
 }
@@ -75,38 +76,40 @@ mod avx2 {
 #[cfg(target_arch = "x86_64")]
 mod avx512 {
     use super::*;
-    use crate::kernel::pattern::{Pattern, pack_rows};
+    use crate::kernel::pattern::{RecordPattern, pack_rows};
     use crate::kernel::spread::{Spread, unpack_rows};
     use crate::kernel::stream;
 
-    /// Whether gathers or scatters, as the stride is that of one side or the other, are worth
-    /// while.
+    /// True if gathers or scatters pay off; `stride` is that of the side that is not packed.
     fn scattered(length: usize, stride: isize, far: bool) -> bool {
         length == words::WORD && !far && stride.unsigned_abs() > LINE
     }
 
-    /// The gaps that blocks of some length mostly have: their own length, or what alignment asks
-    /// for (12 of 16 bytes).
+    /// The most common stride for blocks of some length: gaps as long as the blocks, or required by
+    /// alignment (12 of 16 bytes).
     const fn usual_stride(length: usize) -> usize {
         if length == 12 { 16 } else { 2 * length }
     }
 
-    /// Whether packed blocks are to be spread over lines. Pairs of words gain only where lines are
-    /// fetched ahead.
+    /// True if `spread` is the best routine for the grid. Pairs of words benefit only if lines are
+    /// prefetched.
     fn is_spread<const LENGTH: usize>(grid: &Grid) -> bool {
         grid.is_unpacking() && grid.to_block == usual_stride(LENGTH) as isize && (LENGTH < 2 * words::WORD || grid.far)
     }
 
     #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vbmi")]
     pub(super) unsafe fn fixed<const LENGTH: usize>(grid: &Grid) {
-        let usual: &Option<Pattern> = const { &Pattern::strided(LENGTH, usual_stride(LENGTH)) };
+        let usual: &Option<RecordPattern> = const { &RecordPattern::strided(LENGTH, usual_stride(LENGTH)) };
         let spread: &Option<Spread> = const { &Spread::strided(LENGTH, usual_stride(LENGTH)) };
         let spread = if is_spread::<LENGTH>(grid) { spread } else { &None };
         if let Some(spread) = spread {
-            // SAFETY: handed through; the grid is dense where it is written.
+            // SAFETY: every block of the grid is valid on both sides (contract of [`GridKernel`]),
+            // the grid is unpacking with the stride of `spread`, and AVX-512 with VBMI is enabled
+            // here.
             return unsafe { unpack_rows::<LENGTH>(spread, grid) };
         }
-        // SAFETY: as above.
+        // SAFETY: every block of the grid is valid on both sides (contract of [`GridKernel`]), each
+        // routine is called only for grids that it accepts, and AVX-512 with VBMI is enabled here.
         unsafe {
             match usual {
                 Some(pattern) if grid.is_packing() && grid.from_block == usual_stride(LENGTH) as isize => {
@@ -131,16 +134,17 @@ mod avx512 {
 
     #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vbmi")]
     pub(super) unsafe fn any(grid: &Grid) {
-        // SAFETY: handed through.
+        // SAFETY: every block of the grid is valid on both sides (contract of [`GridKernel`]), and
+        // AVX-512 is enabled here; `lines` accepts only blocks of 512 bytes or more.
         unsafe { if lines::suits(grid) { lines::blocks(grid) } else { any_blocks(grid) } }
     }
 }
 
-/// Distances of the second to the fourth block of a round from its first, and to the next round.
+/// Distances from the first block of a round to its second to fourth block, and to the next round.
 ///
-/// Four blocks take their addresses from one addition instead of a chain of four, which would limit
-/// the loop to one block a cycle. The compiler must not see that the distances are multiples, or it
-/// makes a chain of them again.
+/// The addresses of four blocks are computed by one addition each instead of a chain of four, which
+/// would limit the loop to one block per cycle. The compiler must not recognize the distances as
+/// multiples, or it reintroduces the chain.
 #[derive(Clone, Copy)]
 struct Steps {
     second: isize,
@@ -149,7 +153,7 @@ struct Steps {
     round: isize,
 }
 
-/// Blocks in a round.
+/// Blocks per round.
 const ROUND: usize = 4;
 
 impl Steps {
@@ -169,7 +173,9 @@ impl Steps {
 unsafe fn fixed_blocks<const LENGTH: usize>(grid: &Grid) {
     let dense = Steps::dense(LENGTH as isize);
     let stride = if grid.is_unpacking() { grid.to_block } else { grid.from_block };
-    // SAFETY: handed through. A dense side has distances that the compiler knows.
+    // SAFETY: every block of the grid is valid on both sides (contract of [`GridKernel`]);
+    // `columns` and `words` are called only for grids that they accept. Steps of a packed side are
+    // constants.
     unsafe {
         if stride.unsigned_abs() > if grid.far { LINE } else { NEAR_BYTES } {
             if grid.is_unpacking() && columns::suits(LENGTH, grid) {
@@ -204,7 +210,8 @@ unsafe fn rounds<const LENGTH: usize>(grid: &Grid, to_steps: Steps, from_steps: 
                 (from.wrapping_offset(step(&from_steps)), to.wrapping_offset(step(&to_steps)))
             };
             let (second, third, fourth) = (next(|s| s.second), next(|s| s.third), next(|s| s.fourth));
-            // SAFETY: the caller vouches for every block.
+            // SAFETY: four blocks are left in the row, and every block is valid on both sides
+            // (contract of [`GridKernel`]).
             unsafe {
                 copy_nonoverlapping(from, to, LENGTH);
                 copy_nonoverlapping(second.0, second.1, LENGTH);
@@ -214,7 +221,8 @@ unsafe fn rounds<const LENGTH: usize>(grid: &Grid, to_steps: Steps, from_steps: 
             (from, to) = next(|s| s.round);
         }
         for _ in 0..grid.blocks % ROUND {
-            // SAFETY: as above.
+            // SAFETY: the block is in the row, and every block is valid on both sides (contract of
+            // [`GridKernel`]).
             unsafe { copy_nonoverlapping(from, to, LENGTH) };
             to = opaque(to.wrapping_offset(to_steps.second));
             from = from.wrapping_offset(from_steps.second);
@@ -232,7 +240,7 @@ unsafe fn one_by_one<const LENGTH: usize, const UNPACK: bool, const FAR: bool>(g
                 let (at, step) = if UNPACK { (to.cast_const(), grid.to_block) } else { (from, grid.from_block) };
                 prefetch(at.wrapping_offset(const { ahead(LENGTH, UNPACK) }.wrapping_mul(step)));
             }
-            // SAFETY: the caller vouches for every block.
+            // SAFETY: every block of the grid is valid on both sides (contract of [`GridKernel`]).
             unsafe { copy_nonoverlapping(from, to, LENGTH) };
             to = opaque(to.wrapping_offset(grid.to_block));
             from = from.wrapping_offset(grid.from_block);
@@ -246,7 +254,7 @@ unsafe fn any_blocks(grid: &Grid) {
         let mut to = grid.to.wrapping_offset(row.wrapping_mul(grid.to_row));
         let mut from = grid.from.wrapping_offset(row.wrapping_mul(grid.from_row));
         for _ in 0..grid.blocks {
-            // SAFETY: the caller vouches for every block.
+            // SAFETY: every block of the grid is valid on both sides (contract of [`GridKernel`]).
             unsafe { copy(from, to, grid.length) };
             to = opaque(to.wrapping_offset(grid.to_block));
             from = from.wrapping_offset(grid.from_block);

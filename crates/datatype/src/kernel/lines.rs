@@ -1,33 +1,33 @@
-//! Long blocks with AVX-512: eight lines are loaded before they are stored, so that a core waits
-//! for all of them at once.
+//! Long blocks with AVX-512: eight cache lines are loaded before they are stored, so that their
+//! cache misses overlap.
 //!
-//! That pays for blocks on pages of their own, as long as the caches of a core hold them (measured
+//! This pays off for blocks on separate pages, as long as the caches of a core hold them (measured
 //! on Zen 5, blocks of 512 bytes, 8 KiB apart: 8 of them at 100 GB/s against 88 line by line, 128
-//! at 59 against 55, but 2048 at 40 against 43), and for nearer ones in memory, which are fetched
-//! ahead as well (16 MiB, 1 KiB apart: 19.7 GB/s against 17.5).
+//! at 59 against 55, but 2048 at 40 against 43), and for blocks closer together in memory, which
+//! are prefetched as well (16 MiB, 1 KiB apart: 19.7 GB/s against 17.5).
 
 use super::{Grid, LINE, prefetch};
 use std::arch::x86_64::{__m512i, _mm512_loadu_si512, _mm512_storeu_si512};
 
-/// Shorter blocks gain nothing.
+/// Shorter blocks do not benefit.
 const SHORTEST: usize = 512;
 
-/// Longer ones are left to `memcpy`.
+/// Longer blocks are left to `memcpy`.
 const LONGEST: usize = super::block::LONG;
 
-/// Blocks this far apart are no stream that the processor would fetch by itself.
+/// Minimum distance at which the hardware prefetcher does not detect a stream.
 const APART_BYTES: usize = 4096;
 
-/// So much data of such blocks lie in the caches of a core.
+/// Maximum size of such blocks that stay in the caches of a core.
 const CACHED_BYTES: usize = 512 << 10;
 
-/// Prefetched is the block about so many bytes of data ahead.
+/// Approximate distance in bytes of data between a block and the one that is prefetched with it.
 const AHEAD_BYTES: usize = 4096;
 
 /// Lines that are loaded before any of them is stored.
 const GROUP: usize = 8;
 
-/// Whether [`blocks`] suits a grid.
+/// True if [`blocks`] is the best routine for the grid.
 #[inline(always)]
 pub(super) fn suits(grid: &Grid) -> bool {
     let apart = grid.to_block.unsigned_abs().max(grid.from_block.unsigned_abs()) >= APART_BYTES;
@@ -38,7 +38,8 @@ pub(super) fn suits(grid: &Grid) -> bool {
 /// Moves a grid of long blocks.
 ///
 /// # Safety
-/// As a grid kernel; [`suits`] says so, and the processor must have AVX-512.
+/// As for [`GridKernel`](super::GridKernel); blocks must be at least one cache line long, and the
+/// processor must support AVX-512.
 #[target_feature(enable = "avx512f")]
 pub(super) unsafe fn blocks(grid: &Grid) {
     let ahead = (AHEAD_BYTES / grid.length) as isize;
@@ -53,7 +54,7 @@ pub(super) unsafe fn blocks(grid: &Grid) {
                 };
                 fetch(next, grid.length);
             }
-            // SAFETY: the caller vouches for every block.
+            // SAFETY: every block of the grid is valid on both sides (this function's contract).
             unsafe { block(from, to, grid.length) };
             to = to.wrapping_offset(grid.to_block);
             from = from.wrapping_offset(grid.from_block);
@@ -61,8 +62,8 @@ pub(super) unsafe fn blocks(grid: &Grid) {
     }
 }
 
-/// Asks for all lines of a block.
-#[inline(never)] // The compiler would make a copy of the loop around for every outcome of every condition.
+/// Prefetches all lines of a block.
+#[inline(never)] // Otherwise the compiler duplicates the caller's loop per combination of conditions.
 fn fetch(block: *const u8, length: usize) {
     (0..length).step_by(LINE).for_each(|line| prefetch(block.wrapping_add(line)));
 }
@@ -70,17 +71,17 @@ fn fetch(block: *const u8, length: usize) {
 /// Moves one block.
 ///
 /// # Safety
-/// Both must be valid for `length` bytes, at least a line, and not overlap; the processor must have
-/// AVX-512.
-#[inline(never)] // As above.
+/// The source must be readable and the destination writable for `length` bytes, which is at least a
+/// cache line, and the two must not overlap; the processor must support AVX-512.
+#[inline(never)] // As for `fetch`.
 #[target_feature(enable = "avx512f")]
 unsafe fn block(from: *const u8, to: *mut u8, length: usize) {
     let load = |at: usize| {
-        // SAFETY: the line lies inside the block.
+        // SAFETY: the line at `at` is inside the block, which is readable.
         unsafe { _mm512_loadu_si512(from.wrapping_add(at).cast::<__m512i>()) }
     };
     let store = |at: usize, line| {
-        // SAFETY: as above.
+        // SAFETY: the line at `at` is inside the block, which is writable.
         unsafe { _mm512_storeu_si512(to.wrapping_add(at).cast::<__m512i>(), line) }
     };
     let mut done = 0;

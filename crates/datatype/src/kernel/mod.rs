@@ -1,23 +1,23 @@
-//! The loops that move bytes: a grid of equal blocks from one pair of strides to another, a list of
-//! blocks to or from packed bytes, and permutations of whole registers. One routine for each common
-//! block length and each level of instructions, chosen once for a plan, so that a block is a few
-//! moves and not a call of `memcpy`.
+//! Kernels that move bytes: grids of equal blocks between two pairs of strides, lists of blocks to
+//! or from packed bytes, and permutations of vector registers. There is one routine per common
+//! block length and instruction set, chosen once per plan, so that a block is moved by a few
+//! instructions instead of a call of `memcpy`.
 //!
-//! | module | what it moves | levels |
+//! | module | moves | instruction sets |
 //! |---|---|---|
-//! | `block` | one block of any length | as the routine around it |
+//! | `block` | one block of any length | that of the calling routine |
 //! | `grid` | `rows` x `blocks` equal blocks between two pairs of strides | all |
 //! | `list` | equal blocks at listed offsets, to or from packed bytes | all |
 //! | `unequal` | blocks of any length at listed offsets | all, AVX-512 with masks |
 //! | `columns` | a grid of short blocks far apart, unpacked | all |
 //! | `lines` | a grid of long blocks | AVX-512 |
-//! | `words` | a grid of 8-byte words on lines of their own | all; AVX-512 gathers and scatters |
-//! | `stream` | long grids of such words, past the caches | AVX-512 |
+//! | `words` | a grid of 8-byte words on separate cache lines | all; AVX-512 gathers and scatters |
+//! | `stream` | long grids of such words, by non-temporal stores | AVX-512 |
 //! | `spread` | packed bytes to short blocks near each other: permuted, masked | AVX-512 |
 //! | `pattern` | records of at most 64 bytes to packed bytes: whole registers, permuted | AVX-512 |
 //!
-//! Invariants: nothing outside the blocks is written. What is read lies in the blocks, or in gaps
-//! on a page that a block is on, and is not used.
+//! Invariants: nothing outside the blocks is written. Reads are confined to the blocks and to gaps
+//! on pages that hold a block; bytes read from gaps are discarded.
 
 mod block;
 mod columns;
@@ -38,14 +38,14 @@ mod words;
 pub(crate) use block::exchange;
 pub(crate) use list::Equal;
 #[cfg(target_arch = "x86_64")]
-pub(crate) use pattern::{Pattern, pack_records};
-pub(crate) use unequal::{Block, Unequal};
+pub(crate) use pattern::{RecordPattern, pack_records};
+pub(crate) use unequal::{ListBlock, Unequal};
 
-/// Bytes that memory moves at once.
+/// Size of a cache line in bytes.
 pub(crate) const LINE: usize = 64;
 
-/// Data that touch more memory than this are fetched ahead of their use: about what the caches of
-/// one core hold.
+/// Data that touch more memory than this are prefetched: roughly the capacity of the caches of one
+/// core.
 pub(crate) const FAR_BYTES: usize = 2 << 20;
 
 /// `rows` x `blocks` blocks of `length` bytes. Strides are in bytes and may be negative.
@@ -59,18 +59,18 @@ pub(crate) struct Grid {
     pub(crate) blocks: usize,
     pub(crate) rows: usize,
     pub(crate) length: usize,
-    /// The message of which this is a part touches more than [`FAR_BYTES`].
+    /// True if the message of which this is a part touches more than [`FAR_BYTES`].
     pub(crate) far: bool,
 }
 
 impl Grid {
-    /// Whether the blocks end up side by side.
+    /// True if the destination blocks are contiguous.
     #[inline(always)]
     fn is_packing(&self) -> bool {
         self.to_block == self.length as isize
     }
 
-    /// Whether the blocks lie side by side.
+    /// True if the source blocks are contiguous.
     #[inline(always)]
     fn is_unpacking(&self) -> bool {
         self.from_block == self.length as isize
@@ -81,55 +81,55 @@ impl Grid {
 ///
 /// # Safety
 /// Every block must be valid for reads at its source and for writes at its destination, and no
-/// destination may overlap a source. The processor must have the instructions of the level that the
-/// routine was chosen for.
+/// destination may overlap a source. The processor must support the instruction set for which the
+/// routine was chosen.
 pub(crate) type GridKernel = unsafe fn(&Grid);
 
-/// What the processor can do.
+/// Instruction set of a routine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Level {
-    /// What every processor of this kind can.
+pub(crate) enum SimdLevel {
+    /// The baseline of the architecture.
     Plain,
     #[cfg(target_arch = "x86_64")]
     Avx2,
-    /// With permutations of bytes (VBMI): Ice Lake and Zen 4 onwards.
+    /// With byte permutations (VBMI): Ice Lake and Zen 4 onwards.
     #[cfg(target_arch = "x86_64")]
     Avx512,
 }
 
-impl Level {
-    /// The best one here.
+impl SimdLevel {
+    /// The best one that this processor supports.
     #[cfg(target_arch = "x86_64")]
     #[inline]
-    pub(crate) fn best() -> Level {
+    pub(crate) fn best() -> SimdLevel {
         if is_x86_feature_detected!("avx512vbmi")
             && is_x86_feature_detected!("avx512bw")
             && is_x86_feature_detected!("avx512vl")
         {
-            Level::Avx512
+            SimdLevel::Avx512
         } else if is_x86_feature_detected!("avx2") {
-            Level::Avx2
+            SimdLevel::Avx2
         } else {
-            Level::Plain
+            SimdLevel::Plain
         }
     }
 
-    /// The best one here.
+    /// The best one that this processor supports.
     #[cfg(not(target_arch = "x86_64"))]
     #[inline]
-    pub(crate) fn best() -> Level {
-        Level::Plain
+    pub(crate) fn best() -> SimdLevel {
+        SimdLevel::Plain
     }
 
-    /// All that work here.
+    /// All that this processor supports.
     #[cfg(test)]
-    pub(crate) fn usable() -> Vec<Level> {
-        match Level::best() {
-            Level::Plain => vec![Level::Plain],
+    pub(crate) fn usable() -> Vec<SimdLevel> {
+        match SimdLevel::best() {
+            SimdLevel::Plain => vec![SimdLevel::Plain],
             #[cfg(target_arch = "x86_64")]
-            Level::Avx2 => vec![Level::Plain, Level::Avx2],
+            SimdLevel::Avx2 => vec![SimdLevel::Plain, SimdLevel::Avx2],
             #[cfg(target_arch = "x86_64")]
-            Level::Avx512 => vec![Level::Plain, Level::Avx2, Level::Avx512],
+            SimdLevel::Avx512 => vec![SimdLevel::Plain, SimdLevel::Avx2, SimdLevel::Avx512],
         }
     }
 }
@@ -154,17 +154,17 @@ macro_rules! by_length {
 }
 use by_length;
 
-/// The grid routine for blocks of `length` bytes.
+/// The grid kernel for blocks of `length` bytes.
 #[inline]
 pub(crate) fn grid_kernel(length: usize) -> GridKernel {
-    grid::kernel(Level::best(), length)
+    grid::kernel(SimdLevel::best(), length)
 }
 
-/// Asks for the line at `address`, which need not exist.
+/// Prefetches the cache line at `address`, which may be any address.
 #[inline(always)]
 fn prefetch(address: *const u8) {
     #[cfg(target_arch = "x86_64")]
-    // SAFETY: a prefetch of any address is allowed.
+    // SAFETY: a prefetch of an invalid address has no effect.
     unsafe {
         std::arch::x86_64::_mm_prefetch::<{ std::arch::x86_64::_MM_HINT_T0 }>(address.cast());
     }
@@ -172,14 +172,15 @@ fn prefetch(address: *const u8) {
     let _ = address;
 }
 
-/// Hides from the compiler where an address comes from, so that it does not unroll the loop around.
+/// Hides the origin of an address from the compiler, so that it does not unroll the surrounding
+/// loop.
 #[allow(clippy::pointers_in_nomem_asm_block)] // The address is only renamed.
 #[inline(always)]
 fn opaque(address: *mut u8) -> *mut u8 {
     #[cfg(target_arch = "x86_64")]
     {
         let mut address = address;
-        // SAFETY: no instruction at all.
+        // SAFETY: the assembly is empty; it only passes the address through a register.
         unsafe {
             std::arch::asm!("/* {0} */", inout(reg) address, options(pure, nomem, nostack, preserves_flags));
         }

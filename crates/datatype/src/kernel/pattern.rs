@@ -1,8 +1,8 @@
-//! Packing short records with AVX-512: a register (or two) of the program's memory is permuted so
-//! that the records' data lie side by side, and stored whole; what is stored too much is stored
-//! over by the next register.
+//! Packs short records with AVX-512. One or two registers are loaded from user memory and permuted
+//! so that the records' data are adjacent, and the result is stored whole. The excess bytes of a
+//! store are overwritten by the next one.
 //!
-//! Only packing; `spread` does the same for unpacking, with masks.
+//! Only for packing; `spread` does the same for unpacking, with masks.
 
 use super::Grid;
 use std::arch::x86_64::{
@@ -10,29 +10,29 @@ use std::arch::x86_64::{
 };
 use std::ptr::copy_nonoverlapping;
 
-/// Bytes of a register.
+/// Size of a register in bytes.
 const REGISTER: usize = 64;
 
-/// Longer blocks are moved faster as they are.
+/// Longer blocks are faster to move without a permutation.
 const LONGEST: usize = 12;
 
-/// How the bytes of a few records follow each other when packed.
+/// A byte permutation that makes the data of a few records adjacent.
 #[derive(Clone, Debug)]
-pub(crate) struct Pattern {
-    /// For each packed byte, which of the bytes that were loaded.
+pub(crate) struct RecordPattern {
+    /// For each packed byte, the index of the loaded byte.
     index: [u8; REGISTER],
-    /// Bytes of memory that are loaded: one register or two.
+    /// Bytes that are loaded: one register or two.
     window: usize,
-    /// Bytes of memory, packed bytes, and records of one step.
+    /// Per step: distance in memory, packed bytes, and records.
     stride: usize,
     packed: usize,
     records: usize,
 }
 
-impl Pattern {
-    /// Records of `size` bytes of data that lie within `span` bytes, `stride` bytes apart; their
-    /// data are still to be added. None where a permutation does not pay.
-    const fn empty(size: usize, span: usize, stride: usize) -> Option<Pattern> {
+impl RecordPattern {
+    /// Records of `size` bytes of data within `span` bytes, `stride` bytes apart, with no blocks
+    /// added yet. `None` if a permutation does not pay off.
+    const fn empty(size: usize, span: usize, stride: usize) -> Option<RecordPattern> {
         if size == 0 || size > REGISTER || span > REGISTER || stride == 0 || stride > REGISTER {
             return None;
         }
@@ -43,11 +43,11 @@ impl Pattern {
         if records < 3 {
             return None;
         }
-        Some(Pattern { index: [0; REGISTER], window, stride: records * stride, packed: records * size, records })
+        Some(RecordPattern { index: [0; REGISTER], window, stride: records * stride, packed: records * size, records })
     }
 
-    /// Adds a block of every record: `length` bytes at `offset` of the record, the bytes from `at`
-    /// on when packed.
+    /// Adds a block of every record: `length` bytes at `offset` of the record, at `at` of its
+    /// packed bytes.
     const fn add(&mut self, offset: usize, at: usize, length: usize) {
         let (mut record, size, stride) = (0, self.packed / self.records, self.stride / self.records);
         while record < self.records {
@@ -61,11 +61,11 @@ impl Pattern {
     }
 
     /// Blocks of `length` bytes, `stride` bytes apart.
-    pub(super) const fn strided(length: usize, stride: usize) -> Option<Pattern> {
+    pub(super) const fn strided(length: usize, stride: usize) -> Option<RecordPattern> {
         if length > LONGEST {
             return None;
         }
-        let mut pattern = Pattern::empty(length, length, stride);
+        let mut pattern = RecordPattern::empty(length, length, stride);
         if let Some(pattern) = &mut pattern {
             pattern.add(0, 0, length);
         }
@@ -77,9 +77,9 @@ impl Pattern {
         blocks: impl Iterator<Item = (usize, usize)> + Clone,
         span: usize,
         stride: usize,
-    ) -> Option<Pattern> {
+    ) -> Option<RecordPattern> {
         let size = blocks.clone().map(|block| block.1).sum();
-        let mut pattern = Pattern::empty(size, span, stride)?;
+        let mut pattern = RecordPattern::empty(size, span, stride)?;
         let mut at = 0;
         for (offset, length) in blocks {
             pattern.add(offset, at, length);
@@ -88,7 +88,7 @@ impl Pattern {
         Some(pattern)
     }
 
-    /// How often a whole step may be made where `span` bytes may be read and `room` bytes written.
+    /// Number of whole steps if `span` bytes are readable and `room` bytes writable.
     #[inline]
     fn steps(&self, span: usize, room: usize) -> usize {
         let fit = |whole: usize, first: usize, step: usize| whole.checked_sub(first).map_or(0, |rest| rest / step + 1);
@@ -96,24 +96,30 @@ impl Pattern {
     }
 }
 
-/// How many records fit into a window and, packed, into a register.
+/// Number of records that fit in a window and, when packed, in a register.
 const fn fitting(size: usize, span: usize, stride: usize, window: usize) -> usize {
     let (loaded, stored) = ((window - span) / stride + 1, REGISTER / size);
     if loaded < stored { loaded } else { stored }
 }
 
-/// Packs as many records as whole registers can, and answers how many.
+/// Packs as many records as whole registers can, and returns how many.
 ///
 /// # Safety
-/// The processor must have AVX-512 with VBMI. From `from` on, all pages must be readable up to the
-/// end of the last record, which is `span` bytes away, and `to` writable for all packed bytes,
-/// `room`.
+/// The processor must support AVX-512 with VBMI. `from` must be readable for `span` bytes, which
+/// end with the last record, gaps included. `to` must be writable for `room` bytes, the size of all
+/// packed records. The two must not overlap.
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vbmi")]
-pub(crate) unsafe fn pack_records(pattern: &Pattern, from: *const u8, span: usize, to: *mut u8, room: usize) -> usize {
+pub(crate) unsafe fn pack_records(
+    pattern: &RecordPattern,
+    from: *const u8,
+    span: usize,
+    to: *mut u8,
+    room: usize,
+) -> usize {
     let steps = pattern.steps(span, room);
-    // SAFETY: `steps` keeps loads within `span` and stores within `room`; the index has the size of
-    // a register.
+    // SAFETY: `steps` limits loads to `span` bytes from `from` and stores to `room` bytes from
+    // `to`; `pattern.index` has the size of a register.
     unsafe {
         let index = _mm512_loadu_si512(pattern.index.as_ptr().cast::<__m512i>());
         let (mut from, mut to) = (from, to);
@@ -131,20 +137,21 @@ pub(crate) unsafe fn pack_records(pattern: &Pattern, from: *const u8, span: usiz
     steps * pattern.records
 }
 
-/// Packs a grid whose blocks lie as the pattern says.
+/// Packs a grid whose blocks match the pattern.
 ///
 /// # Safety
-/// As a grid kernel; the processor must have AVX-512 with VBMI.
+/// As for [`GridKernel`](super::GridKernel). The grid must be packing blocks of `LENGTH` bytes with
+/// the positive stride of the pattern, and the processor must support AVX-512 with VBMI.
 #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vbmi")]
-pub(super) unsafe fn pack_rows<const LENGTH: usize>(pattern: &Pattern, grid: &Grid) {
+pub(super) unsafe fn pack_rows<const LENGTH: usize>(pattern: &RecordPattern, grid: &Grid) {
     let stride = grid.from_block as usize;
     let span = (grid.blocks - 1) * stride + LENGTH;
     for row in 0..grid.rows as isize {
         let to = grid.to.wrapping_offset(row.wrapping_mul(grid.to_row));
         let from = grid.from.wrapping_offset(row.wrapping_mul(grid.from_row));
-        // SAFETY: a row's blocks are less than a page apart, so that there is no page without one
-        // from the first to the last; the row's packed bytes are those of its blocks. The rest is
-        // moved block by block.
+        // SAFETY: the blocks of a row are less than a page apart, so every page from the first to
+        // the last one holds a block and is readable. `to` is writable for the row's packed bytes,
+        // and the remaining blocks are valid (this function's contract).
         unsafe {
             let done = pack_records(pattern, from, span, to, grid.blocks * LENGTH);
             for block in done..grid.blocks {

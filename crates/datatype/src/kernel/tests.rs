@@ -1,4 +1,4 @@
-//! Every routine of every level against moving byte by byte.
+//! Compares every routine of every instruction set with a bytewise implementation.
 
 use super::*;
 
@@ -9,7 +9,7 @@ fn naive(grid: &Grid) {
             for byte in 0..grid.length as isize {
                 let from = grid.from.wrapping_offset(row * grid.from_row + block * grid.from_block + byte);
                 let to = grid.to.wrapping_offset(row * grid.to_row + block * grid.to_block + byte);
-                // SAFETY: the tests make grids that lie inside their memory.
+                // SAFETY: the tests construct only grids that are inside their memory.
                 unsafe { *to = *from };
             }
         }
@@ -18,12 +18,13 @@ fn naive(grid: &Grid) {
 
 const ROOM: usize = 1 << 17;
 
-/// Runs a grid at every level and compares all of the memory with what the naive loop leaves.
+/// Runs a grid with every instruction set and compares all of the memory with the result of
+/// `naive`.
 fn check(blocks: usize, rows: usize, length: usize, strides: [isize; 4]) {
     check_in(ROOM, blocks, rows, length, strides);
 }
 
-/// As [`check`], in so many bytes of memory.
+/// Like [`check`], in `room` bytes of memory.
 fn check_in(
     room: usize,
     blocks: usize,
@@ -34,7 +35,7 @@ fn check_in(
     let from: Vec<u8> = (0..room).map(|at| (at * 31 + at / 251) as u8 | 1).collect();
     let run = |work: &dyn Fn(&Grid)| {
         let mut to = vec![0u8; room];
-        // Far from the ends, for negative strides, and never at a line's begin.
+        // Far from the ends, for negative strides, and never at the beginning of a line.
         let (middle, far) = (room / 2 + 3, blocks % 2 == 1);
         let start = |stride: isize| if stride < 0 { middle } else { 101 };
         let grid = Grid {
@@ -53,8 +54,8 @@ fn check_in(
         to
     };
     let expected = run(&naive);
-    for level in Level::usable() {
-        // SAFETY: the grid lies inside both vectors; the level is usable.
+    for level in SimdLevel::usable() {
+        // SAFETY: the grid is inside both vectors, and this processor supports `level`.
         let found = run(&|grid| unsafe { grid::kernel(level, length)(grid) });
         assert!(found == expected, "{level:?}: {rows} x {blocks} of {length}, {to_block} {from_block}");
     }
@@ -103,7 +104,7 @@ fn grids_on_pages_of_their_own_agree() {
     }
 }
 
-/// Unpacks two rows at every level, from every place in a line.
+/// Unpacks two rows with every instruction set, starting at every position in a cache line.
 fn check_spread(length: usize, stride: usize, blocks: usize, far: bool) {
     let from: Vec<u8> = (0..2 * blocks * length).map(|at| (at * 31 + at / 251) as u8 | 1).collect();
     let (dense, rows) = (blocks * length, blocks * stride + 5);
@@ -127,8 +128,8 @@ fn check_spread(length: usize, stride: usize, blocks: usize, far: bool) {
             to[begin..begin + 2 * rows + 2 * LINE].to_vec()
         };
         let expected = run(&naive);
-        for level in Level::usable() {
-            // SAFETY: the grid lies inside both vectors; the level is usable.
+        for level in SimdLevel::usable() {
+            // SAFETY: the grid is inside both vectors, and this processor supports `level`.
             let found = run(&|grid| unsafe { grid::kernel(level, length)(grid) });
             assert!(found == expected, "{level:?}: {blocks} of {length}, {shift} after a line");
         }
@@ -145,8 +146,8 @@ fn blocks_are_spread_over_lines() {
     }
 }
 
-/// Packs and unpacks a grid of words by the streaming routines, however few, at a packed address
-/// `shift` bytes after a line.
+/// Packs and unpacks a grid of words by the non-temporal routines, whatever its size, at a packed
+/// address `shift` bytes after a line boundary.
 #[cfg(target_arch = "x86_64")]
 fn check_streamed(blocks: usize, rows: usize, stride: isize, shift: usize) {
     let length = words::WORD;
@@ -166,7 +167,7 @@ fn check_streamed(blocks: usize, rows: usize, stride: isize, shift: usize) {
         work(&grid);
         to
     };
-    // SAFETY: the grids lie inside both rooms; the level was asked for.
+    // SAFETY: the grids are inside both arrays, and the processor's level has been checked.
     unsafe {
         if shift.is_multiple_of(length) {
             let found = run(true, &|grid| stream::pack_words(grid));
@@ -180,7 +181,7 @@ fn check_streamed(blocks: usize, rows: usize, stride: isize, shift: usize) {
 #[cfg(target_arch = "x86_64")]
 #[test]
 fn streamed_grids_agree() {
-    if Level::best() != Level::Avx512 {
+    if SimdLevel::best() != SimdLevel::Avx512 {
         return;
     }
     for blocks in [1, 7, 8, 9, 23, 64] {
@@ -193,7 +194,7 @@ fn streamed_grids_agree() {
     }
 }
 
-/// Long messages take the streaming routines by themselves.
+/// Long messages use the non-temporal routines.
 #[cfg(target_arch = "x86_64")]
 #[test]
 fn long_grids_agree() {
@@ -215,11 +216,11 @@ fn long_grids_agree() {
             length,
             far: true,
         };
-        // SAFETY: the vectors hold the grid.
+        // SAFETY: both vectors hold the grid.
         unsafe { grid_kernel(length)(&grid) };
         (grid.to, grid.to_block, grid.to_row) = (back.as_mut_ptr(), spread.0, spread.1);
         (grid.from, grid.from_block, grid.from_row) = (packed.as_ptr(), dense.0, dense.1);
-        // SAFETY: as above.
+        // SAFETY: both vectors hold the grid.
         unsafe { grid_kernel(length)(&grid) };
         for block in 0..blocks {
             let at = block * stride;
@@ -233,7 +234,7 @@ fn long_grids_agree() {
 #[cfg(target_arch = "x86_64")]
 #[test]
 fn patterns_pack_records_of_any_blocks() {
-    if Level::best() != Level::Avx512 {
+    if SimdLevel::best() != SimdLevel::Avx512 {
         return;
     }
     let memory: Vec<u8> = (0..9000).map(|at| (at * 13 + at / 255) as u8).collect();
@@ -242,7 +243,7 @@ fn patterns_pack_records_of_any_blocks() {
             [vec![(0, 1)], vec![(0, 4), (8, 8)], vec![(20, 3), (0, 5), (7, 6)], vec![(40, 8), (0, 8), (40, 8)]]
         {
             let span = blocks.iter().map(|block| block.0 + block.1).max().unwrap_or(0);
-            let Some(pattern) = Pattern::of_records(blocks.iter().copied(), span, stride) else { continue };
+            let Some(pattern) = RecordPattern::of_records(blocks.iter().copied(), span, stride) else { continue };
             let all: Vec<u8> = (0..100)
                 .flat_map(|record| {
                     blocks.iter().flat_map(move |&(at, length)| record * stride + at..record * stride + at + length)
@@ -250,7 +251,7 @@ fn patterns_pack_records_of_any_blocks() {
                 .map(|at| memory[at])
                 .collect();
             let mut packed = vec![0u8; all.len() + 1];
-            // SAFETY: 100 records lie in `memory`, and their bytes fit into `packed`.
+            // SAFETY: `memory` holds 100 records, and `packed` has room for their data.
             let done =
                 unsafe { pack_records(&pattern, memory.as_ptr(), 99 * stride + span, packed.as_mut_ptr(), all.len()) };
             let size = all.len() / 100;

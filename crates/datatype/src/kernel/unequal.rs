@@ -1,28 +1,28 @@
 //! Blocks of any length at listed offsets.
 //!
-//! The length of the next block is what a processor guesses wrong most of the time here, so short
-//! blocks of all lengths are moved by the same instructions: with AVX-512 by one move under a mask,
-//! else, when packing, by a copy that is too long and whose end the next blocks cover.
+//! Branches on the length of the next block would be mispredicted most of the time. Short blocks of
+//! all lengths are therefore moved by the same instructions: with AVX-512 by a masked move,
+//! otherwise, when packing, by a copy of fixed length whose excess bytes the next blocks overwrite.
 
 use super::block::exchange;
-use super::{FAR_BYTES, LINE, Level, prefetch};
+use super::{FAR_BYTES, LINE, SimdLevel, prefetch};
 use std::ptr::copy_nonoverlapping;
 
-/// One entry in `MARK_DISTANCE` of a list remembers its position among the packed bytes.
+/// Every `MARK_DISTANCE`-th entry of a list has its packed position recorded.
 const MARK_DISTANCE: usize = 32;
 
-/// Short blocks are packed with one copy of so many bytes.
+/// Blocks of at most this length are packed by a single copy of this many bytes.
 const SHORT: usize = 64;
 
-/// Memory exists or does not exist in pieces of at least so many bytes.
+/// Smallest page size: memory is mapped in units of at least this many bytes.
 const PAGE: usize = 4096;
 
-/// Prefetched is the block so many entries ahead.
+/// Number of entries between a block and the one that is prefetched with it.
 const AHEAD: usize = 32;
 
-/// One block of a list.
+/// A block of a list.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Block {
+pub(crate) struct ListBlock {
     pub(crate) offset: i64,
     pub(crate) length: usize,
 }
@@ -34,46 +34,46 @@ struct Narrow {
     length: u32,
 }
 
-/// What a walk asks of an entry.
+/// A list entry of either width.
 trait Entry: Copy {
-    fn block(self) -> Block;
+    fn block(self) -> ListBlock;
 }
 
-impl Entry for Block {
+impl Entry for ListBlock {
     #[inline(always)]
-    fn block(self) -> Block {
+    fn block(self) -> ListBlock {
         self
     }
 }
 
 impl Entry for Narrow {
     #[inline(always)]
-    fn block(self) -> Block {
-        Block { offset: self.offset.into(), length: self.length as usize }
+    fn block(self) -> ListBlock {
+        ListBlock { offset: self.offset.into(), length: self.length as usize }
     }
 }
 
 #[derive(Debug)]
 enum Entries {
     Narrow(Box<[Narrow]>),
-    Wide(Box<[Block]>),
+    Wide(Box<[ListBlock]>),
 }
 
-/// Blocks of any length.
+/// A list of blocks of any length.
 #[derive(Debug)]
 pub(crate) struct Unequal {
     entries: Entries,
     /// Packed position of every `MARK_DISTANCE`-th block.
     marks: Box<[usize]>,
     size: usize,
-    /// Where the block that reaches furthest ends.
+    /// End of the block that extends furthest.
     end: i64,
     far: bool,
-    level: Level,
+    level: SimdLevel,
 }
 
-/// Part of a list: packed bytes `skip` to `skip + limit` of its entries.
-struct Part<'list, E> {
+/// Part of a list: the packed bytes `skip..skip + limit` of its entries.
+struct UnequalPart<'list, E> {
     entries: &'list [E],
     user: *mut u8,
     packed: *mut u8,
@@ -84,8 +84,8 @@ struct Part<'list, E> {
 }
 
 impl Unequal {
-    /// The given blocks; none is empty.
-    pub(crate) fn new(blocks: Vec<Block>) -> Unequal {
+    /// A list of the given blocks, none of which is empty.
+    pub(crate) fn new(blocks: Vec<ListBlock>) -> Unequal {
         let (mut size, mut low, mut end) = (0, i64::MAX, i64::MIN);
         let mut marks = Vec::with_capacity(blocks.len() / MARK_DISTANCE + 1);
         let (mut touched, mut narrow) = (0u128, true);
@@ -100,20 +100,20 @@ impl Unequal {
             narrow &= i32::try_from(block.offset).is_ok() && u32::try_from(block.length).is_ok();
         }
         let far = touched.min((end as i128 - low as i128).unsigned_abs()) > FAR_BYTES as u128;
-        let narrowed = |block: &Block| Narrow { offset: block.offset as i32, length: block.length as u32 };
+        let narrowed = |block: &ListBlock| Narrow { offset: block.offset as i32, length: block.length as u32 };
         let entries = match narrow {
             true => Entries::Narrow(blocks.iter().map(narrowed).collect()),
             false => Entries::Wide(blocks.into()),
         };
-        Unequal { entries, marks: marks.into(), size, end, far, level: Level::best() }
+        Unequal { entries, marks: marks.into(), size, end, far, level: SimdLevel::best() }
     }
 
-    /// Bytes in all blocks.
+    /// Total size of the blocks in bytes.
     pub(crate) fn size(&self) -> usize {
         self.size
     }
 
-    /// How many blocks.
+    /// Number of blocks.
     pub(crate) fn len(&self) -> usize {
         match &self.entries {
             Entries::Narrow(entries) => entries.len(),
@@ -122,7 +122,7 @@ impl Unequal {
     }
 
     /// All blocks.
-    pub(crate) fn blocks(&self) -> impl Iterator<Item = Block> + Clone + '_ {
+    pub(crate) fn blocks(&self) -> impl Iterator<Item = ListBlock> + Clone + '_ {
         (0..self.len()).map(|index| match &self.entries {
             Entries::Narrow(entries) => entries[index].block(),
             Entries::Wide(entries) => entries[index],
@@ -132,46 +132,57 @@ impl Unequal {
     /// Moves the packed bytes `skip..skip + limit`.
     ///
     /// # Safety
-    /// `0 < limit` and `skip + limit` bytes must be in the list; the blocks around `user` that hold
-    /// them, and `limit` bytes at `packed`, must be valid and not overlap.
+    /// `limit` must not be 0, and the list must hold `skip + limit` bytes. The blocks, relative to
+    /// `user`, that hold the bytes must be valid, as must `limit` bytes at `packed`: readable on
+    /// the source side and writable on the destination side. The two sides must not overlap.
     pub(crate) unsafe fn walk<const PACK: bool>(&self, user: *mut u8, packed: *mut u8, skip: usize, limit: usize) {
         let mark = if skip == 0 { 0 } else { self.marks.partition_point(|&start| start <= skip) - 1 };
         let skip = skip - self.marks[mark];
         let first = mark * MARK_DISTANCE;
         let (end, far) = (self.end, self.far);
-        // SAFETY: handed through; the level is one that this processor has.
+        // SAFETY: the blocks and packed bytes of the part are valid (this function's contract), and
+        // `self.level` is supported by this processor.
         unsafe {
             match &self.entries {
                 Entries::Narrow(entries) => {
-                    let part = Part { entries: &entries[first..], user, packed, skip, limit, end, far };
+                    let part = UnequalPart { entries: &entries[first..], user, packed, skip, limit, end, far };
                     match self.level {
                         #[cfg(target_arch = "x86_64")]
-                        Level::Avx512 => avx512::<Narrow, PACK>(part),
+                        SimdLevel::Avx512 => avx512::<Narrow, PACK>(part),
                         _ => plain::<Narrow, PACK>(part),
                     }
                 }
                 Entries::Wide(entries) => {
-                    plain::<Block, PACK>(Part { entries: &entries[first..], user, packed, skip, limit, end, far });
+                    plain::<ListBlock, PACK>(UnequalPart {
+                        entries: &entries[first..],
+                        user,
+                        packed,
+                        skip,
+                        limit,
+                        end,
+                        far,
+                    });
                 }
             }
         }
     }
 }
 
-/// Whether `SHORT` bytes may be read where a shorter block lies: they are still between the first
-/// and the last byte of the list, and on a page of memory that the block is on, so they exist.
+/// True if `SHORT` bytes may be read at the address of a shorter block: they end before the last
+/// byte of the list, and are on the same page as the block, so they are mapped.
 #[inline(always)]
-fn may_overrun<E>(part: &Part<E>, offset: i64, address: *mut u8) -> bool {
+fn may_overrun<E>(part: &UnequalPart<E>, offset: i64, address: *mut u8) -> bool {
     offset + SHORT as i64 <= part.end && address as usize % PAGE <= PAGE - SHORT
 }
 
-/// Moves a part with what every processor can.
+/// Moves a part with baseline instructions.
 ///
 /// # Safety
-/// As [`Unequal::walk`].
-unsafe fn plain<E: Entry, const PACK: bool>(part: Part<E>) {
-    let one = |block: Block, address: *mut u8, packed: *mut u8, limit: usize| {
-        // SAFETY: the block and its bytes are valid; `may_overrun` allows more.
+/// As for [`Unequal::walk`], for this part.
+unsafe fn plain<E: Entry, const PACK: bool>(part: UnequalPart<E>) {
+    let one = |block: ListBlock, address: *mut u8, packed: *mut u8, limit: usize| {
+        // SAFETY: the block and its packed bytes are valid. A copy of `SHORT` bytes stays on the
+        // page of the block (`may_overrun`) and within the `limit` writable bytes at `packed`.
         unsafe {
             if PACK && block.length <= SHORT && limit >= SHORT && may_overrun(&part, block.offset, address) {
                 copy_nonoverlapping(address, packed, SHORT);
@@ -180,23 +191,24 @@ unsafe fn plain<E: Entry, const PACK: bool>(part: Part<E>) {
             }
         }
     };
-    // SAFETY: handed through.
+    // SAFETY: the blocks and packed bytes of the part are valid (this function's contract).
     unsafe { blocks::<E, PACK>(&part, one) }
 }
 
-/// Moves a part, short blocks under a mask.
+/// Moves a part, with masked moves for short blocks.
 ///
 /// # Safety
-/// As [`Unequal::walk`]; the processor must have AVX-512.
+/// As for [`Unequal::walk`], for this part; the processor must support AVX-512 and BMI2.
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx512f,avx512bw,avx512vl,bmi2")]
-unsafe fn avx512<E: Entry, const PACK: bool>(part: Part<E>) {
+unsafe fn avx512<E: Entry, const PACK: bool>(part: UnequalPart<E>) {
     use std::arch::x86_64::{
         __m512i, _mm512_loadu_si512, _mm512_mask_storeu_epi8, _mm512_maskz_loadu_epi8, _mm512_storeu_si512,
     };
-    let one = |block: Block, address: *mut u8, packed: *mut u8, limit: usize| {
-        // SAFETY: masked moves touch `length` bytes at `address` only; of the packed side `limit`
-        // bytes are valid, and what is packed too much is packed over by the next blocks.
+    let one = |block: ListBlock, address: *mut u8, packed: *mut u8, limit: usize| {
+        // SAFETY: masked moves access only the block's `length` bytes at `address`. `SHORT` bytes
+        // at `packed` are valid, because `limit >= SHORT`; the excess bytes of a store are
+        // overwritten by the next blocks.
         unsafe {
             if block.length <= SHORT && limit >= SHORT {
                 let mask = u64::MAX >> (SHORT - block.length);
@@ -212,28 +224,28 @@ unsafe fn avx512<E: Entry, const PACK: bool>(part: Part<E>) {
             }
         }
     };
-    // SAFETY: handed through.
+    // SAFETY: the blocks and packed bytes of the part are valid (this function's contract).
     unsafe { blocks::<E, PACK>(&part, one) }
 }
 
-/// Moves the blocks of a part: whole ones by `one` (block, address, packed address, packed bytes
-/// from there on).
+/// Moves the blocks of a part. Whole blocks are moved by `one`, whose arguments are the block, its
+/// address, its packed address and the number of valid packed bytes from there.
 ///
 /// # Safety
-/// As [`Unequal::walk`].
+/// As for [`Unequal::walk`], for this part.
 #[inline(always)]
-unsafe fn blocks<E: Entry, const PACK: bool>(part: &Part<E>, one: impl Fn(Block, *mut u8, *mut u8, usize)) {
+unsafe fn blocks<E: Entry, const PACK: bool>(part: &UnequalPart<E>, one: impl Fn(ListBlock, *mut u8, *mut u8, usize)) {
     let (entries, user, far) = (part.entries, part.user, part.far);
     let (mut index, mut within, mut packed, mut limit) = (0, part.skip, part.packed, part.limit);
     while within >= entries[index].block().length {
         within -= entries[index].block().length;
         index += 1;
     }
-    let address = |block: Block| user.wrapping_offset(block.offset as isize);
+    let address = |block: ListBlock| user.wrapping_offset(block.offset as isize);
     if within > 0 {
         let block = entries[index].block();
         let length = limit.min(block.length - within);
-        // SAFETY: the rest of the first block, or less.
+        // SAFETY: these are at most the remaining bytes of the first block, and at most `limit`.
         unsafe { exchange::<PACK>(address(block).wrapping_add(within), packed, length) };
         packed = packed.wrapping_add(length);
         limit -= length;
@@ -243,7 +255,7 @@ unsafe fn blocks<E: Entry, const PACK: bool>(part: &Part<E>, one: impl Fn(Block,
     for (index, entry) in entries.iter().enumerate().skip(index) {
         let block = entry.block();
         if block.length > limit {
-            // SAFETY: the begin of the last block, perhaps nothing of it.
+            // SAFETY: `limit` is less than the length of the block; it may be 0.
             unsafe { exchange::<PACK>(address(block), packed, limit) };
             return;
         }
@@ -260,13 +272,13 @@ unsafe fn blocks<E: Entry, const PACK: bool>(part: &Part<E>, one: impl Fn(Block,
 mod tests {
     use super::*;
 
-    /// Blocks of 1 to `longest` bytes with gaps, the second half before the first.
-    fn some_blocks(longest: usize) -> Vec<Block> {
+    /// Blocks of 1 to `longest` bytes with gaps, the second half in memory before the first.
+    fn some_blocks(longest: usize) -> Vec<ListBlock> {
         let mut blocks = Vec::new();
         let mut offset = 0;
         for index in 0..150 {
             let length = 1 + index * 7 % longest;
-            blocks.push(Block { offset, length });
+            blocks.push(ListBlock { offset, length });
             offset += (length + 1 + index * 5 % 9) as i64;
         }
         blocks.rotate_left(75);
@@ -299,7 +311,7 @@ mod tests {
     #[test]
     fn every_level_moves_every_length() {
         for longest in [2, 9, 64, 65, 200] {
-            for level in Level::usable() {
+            for level in SimdLevel::usable() {
                 for far in [false, true] {
                     check(&Unequal { level, far, ..Unequal::new(some_blocks(longest)) });
                 }
@@ -309,14 +321,14 @@ mod tests {
 
     #[test]
     fn wide_entries_are_kept() {
-        let far = Block { offset: 1 << 40, length: 8 };
-        let list = Unequal::new(vec![far, Block { offset: 0, length: 3 }]);
+        let far = ListBlock { offset: 1 << 40, length: 8 };
+        let list = Unequal::new(vec![far, ListBlock { offset: 0, length: 3 }]);
         assert!(matches!(list.entries, Entries::Wide(_)));
         assert_eq!(list.blocks().next(), Some(far));
         assert_eq!(list.size(), 11);
         let mut packed = [0u8; 4];
-        // SAFETY: packed bytes 8 to 11 are the second block, all of the array; the first is not
-        // touched.
+        // SAFETY: packed bytes 8 to 10 are the second block, which is the whole array; the first
+        // block is not accessed.
         unsafe { list.walk::<true>([1u8, 2, 3].as_mut_ptr(), packed.as_mut_ptr(), 8, 3) };
         assert_eq!(packed, [1, 2, 3, 0]);
     }

@@ -1,12 +1,11 @@
-//! Words of 8 bytes on lines of their own: fetched by gathers and stored by scatters with AVX-512,
-//! or joined in pairs.
+//! 8-byte words on separate cache lines: gathered and scattered with AVX-512, or joined in pairs.
 //!
-//! Gathers and scatters are said to be slow, and are where the data come from memory or lie in the
-//! first-level cache; from the caches below they win (measured on Zen 5: 8192 words, 128 bytes
-//! apart, packed at 17.5 GB/s against 13.6 and unpacked at 18.7 against 13.5; 16384 words, 1 KiB
-//! apart, unpacked at 3.6 GB/s against 2.4). Where they do not, words are loaded in pairs into one
-//! register, which halves the stores (512 words, 192 bytes apart: 44 GB/s against 20 by gathers;
-//! 131072 words, 256 bytes apart: 5.1 GB/s against 3.8 word by word, both fetched ahead).
+//! Gathers and scatters are slow if the data are in memory or in the L1 cache, but win for the
+//! caches in between (measured on Zen 5: 8192 words, 128 bytes apart, packed at 17.5 GB/s against
+//! 13.6 and unpacked at 18.7 against 13.5; 16384 words, 1 KiB apart, unpacked at 3.6 GB/s against
+//! 2.4). Otherwise two words are loaded into one register, which halves the stores (512 words, 192
+//! bytes apart: 44 GB/s against 20 by gathers; 131072 words, 256 bytes apart: 5.1 GB/s against 3.8
+//! word by word, both with prefetching).
 
 use super::{Grid, LINE, prefetch};
 use std::arch::x86_64::{
@@ -16,40 +15,40 @@ use std::arch::x86_64::{
 use std::hint::black_box;
 use std::ptr::copy_nonoverlapping;
 
-/// Bytes of a word.
+/// Size of a word in bytes.
 pub(super) const WORD: usize = 8;
 
-/// Words whose lines take no more than this stay in the first-level cache.
+/// Words whose cache lines occupy no more than this stay in the L1 cache.
 const CACHED_BYTES: usize = 32 << 10;
 
-/// Prefetched is the word so many ahead.
+/// Number of words between a word and the one that is prefetched with it.
 const AHEAD: isize = 64;
 
-/// Whether [`pack_joined`] suits a packing grid of words on lines of their own.
+/// True if [`pack_joined`] is the best routine for a packing grid of words on separate lines.
 #[inline(always)]
 pub(super) fn suits_joining(grid: &Grid) -> bool {
-    // A stride of two lines leaves every other set of a cache empty, one of four lines three of
+    // A stride of two lines leaves every second cache set unused, one of four lines three out of
     // four, and so on.
     let taken = LINE.max(1 << grid.from_block.trailing_zeros());
     grid.far || grid.blocks.saturating_mul(grid.rows).saturating_mul(taken) <= CACHED_BYTES
 }
 
-/// Packs a grid of words by pairs, fetching ahead what is far.
+/// Packs a grid of words in pairs, prefetching if the grid is far.
 ///
 /// # Safety
-/// As a grid kernel; the grid must be packing words.
+/// As for [`GridKernel`](super::GridKernel); the grid must be packing words.
 pub(super) unsafe fn pack_joined(grid: &Grid) {
-    // SAFETY: handed through.
+    // SAFETY: the grid is packing words, which are valid on both sides (this function's contract).
     unsafe { if grid.far { joined::<true>(grid) } else { joined::<false>(grid) } }
 }
 
 /// # Safety
-/// As [`pack_joined`].
+/// See [`pack_joined`].
 #[inline(always)]
 unsafe fn joined<const FAR: bool>(grid: &Grid) {
     const WORDS: usize = 4;
     let step = grid.from_block;
-    // The compiler must not see that these are multiples, or each address waits for the one before.
+    // The compiler must not recognize these as multiples, or it computes the addresses as a chain.
     let (second, third) = (black_box(step.wrapping_mul(2)), black_box(step.wrapping_mul(3)));
     for row in 0..grid.rows as isize {
         let mut to = grid.to.wrapping_offset(row.wrapping_mul(grid.to_row));
@@ -59,7 +58,8 @@ unsafe fn joined<const FAR: bool>(grid: &Grid) {
             if FAR {
                 at.iter().for_each(|word| prefetch(word.wrapping_offset(step.wrapping_mul(AHEAD))));
             }
-            // SAFETY: the caller vouches for every word.
+            // SAFETY: every word of the grid is valid on both sides (this function's contract); the
+            // store instructions allow unaligned addresses.
             unsafe {
                 let pair = |low: *const u8, high: *const u8| {
                     _mm_loadh_pd(_mm_loadl_pd(_mm_setzero_pd(), low.cast()), high.cast())
@@ -71,7 +71,7 @@ unsafe fn joined<const FAR: bool>(grid: &Grid) {
             from = from.wrapping_offset(step.wrapping_mul(WORDS as isize));
         }
         for _ in 0..grid.blocks % WORDS {
-            // SAFETY: as above.
+            // SAFETY: every word of the grid is valid on both sides (this function's contract).
             unsafe { copy_nonoverlapping(from, to, WORD) };
             to = to.wrapping_add(WORD);
             from = from.wrapping_offset(step);
@@ -82,7 +82,8 @@ unsafe fn joined<const FAR: bool>(grid: &Grid) {
 /// Packs a grid of words by gathers.
 ///
 /// # Safety
-/// As a grid kernel; the grid must be packing words, and the processor have AVX2.
+/// As for [`GridKernel`](super::GridKernel); the grid must be packing words, and the processor must
+/// support AVX2.
 #[target_feature(enable = "avx2")]
 pub(super) unsafe fn pack(grid: &Grid) {
     const LANES: usize = 4;
@@ -91,7 +92,7 @@ pub(super) unsafe fn pack(grid: &Grid) {
     for row in 0..grid.rows as isize {
         let mut to = grid.to.wrapping_offset(row.wrapping_mul(grid.to_row));
         let mut from = grid.from.wrapping_offset(row.wrapping_mul(grid.from_row));
-        // SAFETY: the caller vouches for every word.
+        // SAFETY: every word of the grid is valid on both sides (this function's contract).
         unsafe {
             for _ in 0..grid.blocks / LANES {
                 let words = _mm256_i64gather_epi64::<1>(from.cast(), index);
@@ -111,7 +112,8 @@ pub(super) unsafe fn pack(grid: &Grid) {
 /// Unpacks a grid of words by scatters.
 ///
 /// # Safety
-/// As a grid kernel; the grid must be unpacking words, and the processor have AVX-512.
+/// As for [`GridKernel`](super::GridKernel); the grid must be unpacking words, and the processor
+/// must support AVX-512.
 #[target_feature(enable = "avx512f")]
 pub(super) unsafe fn unpack(grid: &Grid) {
     const LANES: usize = 8;
@@ -120,7 +122,8 @@ pub(super) unsafe fn unpack(grid: &Grid) {
     for row in 0..grid.rows as isize {
         let mut to = grid.to.wrapping_offset(row.wrapping_mul(grid.to_row));
         let mut from = grid.from.wrapping_offset(row.wrapping_mul(grid.from_row));
-        // SAFETY: the caller vouches for every word. Lanes are stored in order where they overlap.
+        // SAFETY: every word of the grid is valid on both sides (this function's contract).
+        // Overlapping lanes are stored in order.
         unsafe {
             for _ in 0..grid.blocks / LANES {
                 _mm512_i64scatter_epi64::<1>(to.cast(), index, _mm512_loadu_si512(from.cast()));

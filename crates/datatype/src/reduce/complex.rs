@@ -1,7 +1,7 @@
-//! Complex numbers: real part, then imaginary part, as C, C++ and Fortran lay them out.
+//! Complex numbers: real part followed by imaginary part, as in C, C++ and Fortran.
 //!
-//! The product is the plain formula, without the recovery of infinities in annex G of the C
-//! standard: it vectorises, and exchanging the operands changes no bit of the result.
+//! The product uses the plain formula, without the recovery of infinities of C's annex G: it
+//! vectorizes, and is bitwise commutative.
 
 use super::element::{Number, Real};
 

@@ -1,8 +1,8 @@
-//! What a kernel needs to know of an element, as small traits, with their implementation for the
-//! machine's own numbers.
+//! Traits for the operations that kernels perform on elements, and their implementation for native
+//! numbers.
 //!
-//! Integers wrap around on overflow. Nothing here is allowed to depend on more than the two
-//! operands, so that a loop over elements may be cut anywhere.
+//! Integers wrap around on overflow. Results depend only on the two operands, so a loop over
+//! elements may be divided anywhere.
 
 /// Sum and product.
 pub(super) trait Number: Copy {
@@ -12,15 +12,15 @@ pub(super) trait Number: Copy {
     fn times(self, right: Self) -> Self;
 }
 
-/// A real number, of which complex ones are made.
+/// A real number; complex numbers consist of two.
 pub(super) trait Real: Number {
     /// `self - right`
     fn minus(self, right: Self) -> Self;
 }
 
-/// Truth values: zero is false, true is written as 1.
+/// Truth values: 0 is false; true is written as 1.
 pub(super) trait Truth: Copy {
-    /// Whether the element is not zero.
+    /// True if the element is not zero.
     fn is_true(self) -> bool;
     /// 1 or 0.
     fn from_truth(truth: bool) -> Self;

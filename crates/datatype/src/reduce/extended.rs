@@ -1,8 +1,7 @@
-//! C's `long double` on x86-64: the x87 number of 80 bits in 16 bytes, computed by the x87 unit
-//! itself.
+//! C's `long double` on x86-64: the 80-bit x87 format in 16 bytes, computed by the x87 unit.
 //!
-//! The instructions stand here as inline assembly, because Rust has no such type and no C compiler
-//! is to be needed. The six bytes of padding of a result are zero.
+//! Implemented in inline assembly, because Rust has no such type and the build must not require a C
+//! compiler. The six padding bytes of a result are zero.
 
 use super::element::{Number, Real};
 use std::arch::asm;
@@ -13,13 +12,13 @@ use std::cmp::Ordering;
 #[repr(C, align(16))]
 pub(super) struct Extended(pub(super) [u8; 16]);
 
-/// An x87 instruction that pops two numbers and pushes one, as a function of two numbers.
+/// Applies an x87 instruction that pops two numbers and pushes one.
 macro_rules! arithmetic {
     ($instruction:literal, $left:expr, $right:expr) => {{
         let mut result = Extended([0; 16]);
-        // SAFETY: the three addresses are those of values on our stack, of which the instructions
-        // read or write 10 bytes; all x87 registers are declared as overwritten, so the unit's
-        // stack is empty before and is left empty.
+        // SAFETY: the three addresses are those of local values, of which the instructions access
+        // 10 bytes. All x87 registers are declared as clobbered, so the x87 stack is empty before
+        // the instructions, and they leave it empty.
         unsafe {
             asm!(
                 "fld tbyte ptr [{left}]",
@@ -67,8 +66,9 @@ impl PartialOrd for Extended {
     #[inline(always)]
     fn partial_cmp(&self, right: &Self) -> Option<Ordering> {
         let (above, below, unordered): (u8, u8, u8);
-        // SAFETY: as in `arithmetic`; the comparison pops one number, the store to st(0) the other
-        // and keeps the flags.
+        // SAFETY: the two addresses are those of `self` and `right`, of which the instructions read
+        // 10 bytes. All x87 registers are declared as clobbered; the comparison pops one number,
+        // and the store to st(0) pops the other without changing the flags.
         unsafe {
             asm!(
                 "fld tbyte ptr [{right}]",

@@ -1,25 +1,25 @@
-//! IEEE binary16 numbers, computed through binary32.
+//! IEEE binary16 numbers, computed in binary32.
 //!
-//! One operation on two halves in single precision, rounded once more to half, is the correctly
-//! rounded result: 24 bits are at least 2 * 11 + 2. The conversions have no branches, so that the
-//! loops over them vectorise.
+//! One operation on two halves in single precision, rounded again to half, is correctly rounded,
+//! because 24 bits are at least 2 * 11 + 2. The conversions are branch-free, so that loops over
+//! them vectorize.
 
 use super::element::{Number, Real};
 use std::cmp::Ordering;
 
-/// A binary16 number by its bits.
+/// A binary16 number, represented by its bits.
 #[derive(Clone, Copy)]
 #[repr(transparent)]
 pub(super) struct Half(pub(super) u16);
 
-/// First single that rounds to no finite half whatever the last bits are: 2^16.
+/// Smallest single that rounds to no finite half whatever its low bits are: 2^16.
 const TOO_LARGE: u32 = 0x4780_0000;
-/// Smallest normal half as a single: 2^-14.
+/// Smallest normal half, as a single: 2^-14.
 const SMALLEST_NORMAL: u32 = 0x3880_0000;
-/// Infinity as a single.
+/// Infinity, as a single.
 const INFINITY: u32 = 0x7f80_0000;
 
-/// `yes` where the condition holds, without a branch that would keep the compiler from vectorising.
+/// Returns `yes` if the condition holds, else `no`; branch-free, so that loops vectorize.
 #[inline(always)]
 fn select(condition: bool, yes: u32, no: u32) -> u32 {
     let mask = u32::from(condition).wrapping_neg();
@@ -27,13 +27,13 @@ fn select(condition: bool, yes: u32, no: u32) -> u32 {
 }
 
 impl Half {
-    /// The same number as a single; exact.
+    /// Converts to single precision; exact.
     #[inline(always)]
     pub(super) fn widen(self) -> f32 {
         let sign = u32::from(self.0 & 0x8000) << 16;
         let magnitude = u32::from(self.0 & 0x7fff) << 13;
-        // Moves the exponent from bias 15 to 127. A subnormal half is the fraction of a number in
-        // [0.5, 1) less 0.5.
+        // Rebases the exponent from bias 15 to 127. A subnormal half is the fraction of a number in
+        // [0.5, 1), minus 0.5.
         let normal = magnitude + (112 << 23);
         let subnormal = (f32::from_bits(u32::from(self.0 & 0x3ff) | 0x3f00_0000) - 0.5).to_bits();
         let finite = select(magnitude < 1 << 23, subnormal, normal);
@@ -41,14 +41,14 @@ impl Half {
         f32::from_bits(sign | select(magnitude >= 0x7c00 << 13, special, finite))
     }
 
-    /// The nearest half, ties to even.
+    /// Rounds to the nearest half, ties to even.
     #[inline(always)]
     pub(super) fn narrow(single: f32) -> Half {
         let bits = single.to_bits();
         let sign = bits >> 16 & 0x8000;
         let magnitude = bits & 0x7fff_ffff;
         let special = select(magnitude > INFINITY, 0x7e00, 0x7c00);
-        // The last bit of 0.5 has the weight of the last bit of a subnormal half: the addition
+        // The last bit of 0.5 has the weight of the last bit of a subnormal half, so the addition
         // rounds.
         let subnormal = (f32::from_bits(magnitude) + 0.5).to_bits().wrapping_sub(0x3f00_0000);
         let odd = magnitude >> 13 & 1;

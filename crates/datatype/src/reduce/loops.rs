@@ -1,8 +1,8 @@
-//! The loop over elements, once for all types and operations, and the tables that pick its
+//! The loop over elements, generic over types and operations, and the tables that select its
 //! instances.
 //!
-//! The loop is written so that the compiler vectorises it, and is compiled a second time for AVX2;
-//! both give the same bits, because no instruction of either merges or reorders operations.
+//! The loop is written so that the compiler vectorizes it, and is compiled a second time for AVX2.
+//! Both give the same bits, because neither uses instructions that fuse or reorder operations.
 
 use super::element::{Number, Truth};
 use super::{Kernel, Operation};
@@ -44,20 +44,20 @@ operations! {
 pub(super) trait Ordered: Copy + PartialOrd {}
 impl<T: Copy + PartialOrd> Ordered for T {}
 
-/// Elements made of bits.
+/// Elements with bitwise operations.
 pub(super) trait Bits: Copy + BitAnd<Output = Self> + BitOr<Output = Self> + BitXor<Output = Self> {}
 impl<T: Copy + BitAnd<Output = T> + BitOr<Output = T> + BitXor<Output = T>> Bits for T {}
 
-/// The loop itself.
+/// The loop over elements.
 ///
 /// # Safety
-/// As [`Kernel`] says.
+/// As for [`Kernel`].
 #[inline(always)]
 unsafe fn each<T: Copy, O: Combine<T>>(input: *const u8, inout: *mut u8, count: usize) {
     let (input, inout) = (input.cast::<T>(), inout.cast::<T>());
     for index in 0..count {
-        // SAFETY: the caller promises `count` elements behind both addresses; they may be
-        // unaligned.
+        // SAFETY: both addresses point to `count` elements (contract of [`Kernel`]); the accesses
+        // allow unaligned addresses.
         unsafe {
             let place = inout.add(index);
             place.write_unaligned(O::combine(input.add(index).read_unaligned(), place.read_unaligned()));
@@ -65,27 +65,27 @@ unsafe fn each<T: Copy, O: Combine<T>>(input: *const u8, inout: *mut u8, count: 
     }
 }
 
-/// The loop for every machine.
+/// The loop with baseline instructions.
 ///
 /// # Safety
-/// As [`Kernel`] says.
+/// As for [`Kernel`].
 unsafe fn plain<T: Copy, O: Combine<T>>(input: *const u8, inout: *mut u8, count: usize) {
-    // SAFETY: the caller's promise is the same.
+    // SAFETY: both addresses point to `count` elements (contract of [`Kernel`]).
     unsafe { each::<T, O>(input, inout, count) }
 }
 
-/// The loop for machines with AVX2.
+/// The loop with AVX2.
 ///
 /// # Safety
-/// As [`Kernel`] says, and the machine has AVX2.
+/// As for [`Kernel`]; the processor must support AVX2.
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx2")]
 unsafe fn wide<T: Copy, O: Combine<T>>(input: *const u8, inout: *mut u8, count: usize) {
-    // SAFETY: the caller's promise is the same.
+    // SAFETY: both addresses point to `count` elements (contract of [`Kernel`]).
     unsafe { each::<T, O>(input, inout, count) }
 }
 
-/// The instance of the loop for this machine.
+/// The instance of the loop for this processor.
 fn instance<T: Copy, O: Combine<T>>() -> Option<Kernel> {
     #[cfg(target_arch = "x86_64")]
     if is_x86_feature_detected!("avx2") {
@@ -148,15 +148,15 @@ pub(super) fn logical<T: Truth>(operation: Operation) -> Option<Kernel> {
 /// The kernel of `MPI_REPLACE`.
 ///
 /// # Safety
-/// As [`Kernel`] says.
+/// As for [`Kernel`].
 pub(super) unsafe fn moved<T: Copy>(input: *const u8, inout: *mut u8, count: usize) {
-    // SAFETY: the caller promises `count` elements behind both addresses; `copy` bears that they
-    // are the same.
+    // SAFETY: both addresses point to `count` elements (contract of [`Kernel`]); `copy` allows the
+    // two areas to be identical.
     unsafe { std::ptr::copy(input, inout, count * size_of::<T>()) }
 }
 
 /// The kernel of `MPI_NO_OP`.
 ///
 /// # Safety
-/// None is needed; the signature is that of [`Kernel`].
+/// None is required; the signature is that of [`Kernel`].
 pub(super) unsafe fn nothing(_input: *const u8, _inout: *mut u8, _count: usize) {}

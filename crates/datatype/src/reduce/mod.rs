@@ -2,11 +2,10 @@
 //! section 6.9.2, on the predefined datatypes that the standard allows for each (section 6.9.4 for
 //! the value-and-index types).
 //!
-//! [`kernel`] finds the loop once, before the data is there; the loop knows nothing but two
-//! addresses and a count. Operand order is exact (`input` on the left), an element is combined with
-//! its counterpart only, and no result depends on the length of the buffer, on its alignment or on
-//! the vector instructions of the machine: that is the share that this module has in reproducible
-//! reductions.
+//! [`kernel`] selects the loop once, before the data arrives; the loop takes only two addresses and
+//! a count. The order of operands is exact (`input` on the left), an element is combined only with
+//! its counterpart, and no result depends on the length of the buffer, its alignment or the vector
+//! instructions of the processor. Reproducible reductions rely on this.
 
 mod complex;
 mod element;
@@ -21,7 +20,7 @@ mod tests;
 
 use std::sync::LazyLock;
 
-use crate::basic::{self, Basic, Class, Float, Group};
+use crate::basic::{self, Basic, Class, Float, ReductionGroup};
 use complex::Complex;
 use half::Half;
 use loops::{floating, integer, logical, moved, numeric, signless};
@@ -29,19 +28,19 @@ use quad::Quad;
 
 #[cfg(target_arch = "x86_64")]
 use extended::Extended;
-/// C's `long double` has the IEEE format everywhere but on x86-64.
+/// C's `long double` has the IEEE format except on x86-64.
 #[cfg(not(target_arch = "x86_64"))]
 use quad::Quad as Extended;
 
 /// Combines `count` elements of `input` into `inout`: `kernel(input, inout, count)`.
 ///
 /// # Safety
-/// Both addresses lead to `count` elements at the extent of the datatype ([`Basic::extent`]),
-/// readable and, for `inout`, writable; they may be unaligned. The two areas are the same or do not
-/// overlap.
+/// Both addresses must point to `count` elements, one extent ([`Basic::extent`]) apart; `input`
+/// must be readable and `inout` readable and writable. They may be unaligned. The two areas must be
+/// identical or disjoint.
 pub type Kernel = unsafe fn(input: *const u8, inout: *mut u8, count: usize);
 
-/// A predefined operation; the discriminant is its handle number in the standard's ABI.
+/// A predefined operation; the discriminant is its handle number in the standard ABI.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[repr(u16)]
 pub enum Operation {
@@ -75,7 +74,7 @@ pub enum Operation {
     NoOp = 0x3d,
 }
 
-/// Every predefined operation, by rising number.
+/// Every predefined operation, in ascending order of number.
 pub const ALL: &[Operation] = &[
     Operation::Sum,
     Operation::Min,
@@ -106,14 +105,13 @@ const BY_NUMBER: [Option<Operation>; NUMBERS] = {
 };
 
 impl Operation {
-    /// The operation with this handle number of the standard's ABI; none if the number belongs to
-    /// no operation.
+    /// Returns the operation with this handle number in the standard ABI, if there is one.
     #[inline]
     pub fn from_number(number: u32) -> Option<Operation> {
         *BY_NUMBER.get((number as usize).checked_sub(FIRST)?)?
     }
 
-    /// Handle number in the standard's ABI, e.g. 0x21 for `MPI_SUM`.
+    /// Handle number in the standard ABI, e.g. 0x21 for `MPI_SUM`.
     pub const fn number(self) -> u32 {
         self as u32
     }
@@ -138,19 +136,19 @@ impl Operation {
         }
     }
 
-    /// Whether the order of the operands does not matter: what `MPI_Op_commutative` answers.
+    /// True if the operation is commutative (`MPI_Op_commutative`).
     pub const fn commutative(self) -> bool {
         !matches!(self, Operation::Replace | Operation::NoOp)
     }
 }
 
-/// Whether a reduction may combine this operation and this datatype: by the standard's table of
-/// type groups, or as an extension that other libraries have too.
+/// True if a reduction may combine this operation and this datatype: by the standard's table of
+/// type groups, or as an extension that other libraries also have.
 ///
-/// `MPI_REPLACE` and `MPI_NO_OP` take part in no reduction; one-sided accumulation allows them with
-/// every type and for the rest follows the same table.
+/// `MPI_REPLACE` and `MPI_NO_OP` are not allowed in reductions; one-sided accumulation allows them
+/// for every type, and otherwise follows the same table.
 pub fn supports(operation: Operation, basic: Basic) -> bool {
-    use Group::{Byte, CInteger, Complex, Floating, FortranInteger, Logical, MultiLanguage, Pair};
+    use ReductionGroup::{Byte, CInteger, Complex, Floating, FortranInteger, Logical, MultiLanguage, Pair};
     let group = basic.group();
     let standard = match operation {
         Operation::Max | Operation::Min => matches!(group, CInteger | FortranInteger | Floating | MultiLanguage),
@@ -167,22 +165,22 @@ pub fn supports(operation: Operation, basic: Basic) -> bool {
     standard || is_extension(operation, basic)
 }
 
-/// What the standard leaves out, but two of MPICH, Open MPI and Intel MPI compute: programs rely on
-/// it. Characters are signed numbers there.
+/// Combinations outside the standard that two of MPICH, Open MPI and Intel MPI support, so that
+/// programs rely on them. They treat characters as signed numbers.
 fn is_extension(operation: Operation, basic: Basic) -> bool {
     match operation {
         Operation::MinLocation | Operation::MaxLocation | Operation::Replace | Operation::NoOp => false,
         Operation::LogicalAnd | Operation::LogicalOr | Operation::LogicalXor => {
             basic.class() == Class::Character(1)
-                || basic.group() == Group::MultiLanguage
+                || basic.group() == ReductionGroup::MultiLanguage
                 || matches!(basic, Basic::Integer1 | Basic::Integer2 | Basic::Integer8)
         }
         _ => basic.class() == Class::Character(1),
     }
 }
 
-/// The loop for an operation on a datatype; none where [`supports`] says no. `MPI_REPLACE` and
-/// `MPI_NO_OP` have kernels for every type, for one-sided accumulation.
+/// Returns the kernel of an operation on a datatype; `None` if [`supports`] is false. `MPI_REPLACE`
+/// and `MPI_NO_OP` have kernels for every type, for one-sided accumulation.
 pub fn kernel(operation: Operation, basic: Basic) -> Option<Kernel> {
     match operation {
         Operation::Replace => return replace(basic),
@@ -222,8 +220,8 @@ pub fn kernel(operation: Operation, basic: Basic) -> Option<Kernel> {
     }
 }
 
-/// The loop of a reduction; none where [`supports`] says no. A look into a table: short reductions
-/// are many.
+/// Returns the kernel of a reduction; `None` if [`supports`] is false. A table lookup, because
+/// short reductions are frequent.
 #[inline]
 pub fn reduction(operation: Operation, basic: Basic) -> Option<Kernel> {
     static KERNELS: LazyLock<Box<[Option<Kernel>]>> = LazyLock::new(|| {
@@ -249,7 +247,7 @@ fn located(operation: Operation, basic: Basic) -> Option<Kernel> {
     }
 }
 
-/// The kernels of `MPI_REPLACE`: a copy that leaves the padding of pairs alone.
+/// The kernels of `MPI_REPLACE`: copies that leave the padding of pairs unchanged.
 fn replace(basic: Basic) -> Option<Kernel> {
     match basic.class() {
         Class::Pair(..) => located(Operation::Replace, basic),

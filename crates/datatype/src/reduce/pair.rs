@@ -1,8 +1,8 @@
-//! `MPI_MINLOC` and `MPI_MAXLOC` on the value-and-index types (MPI 5.0, section 6.9.4): the smaller
-//! (larger) value wins with its index, and of equal values the smaller index.
+//! `MPI_MINLOC` and `MPI_MAXLOC` on the value-and-index types (MPI 5.0, section 6.9.4). The smaller
+//! (larger) value wins together with its index; for equal values the smaller index wins.
 //!
-//! Only the two fields of a pair are read and written: padding inside the program's structure stays
-//! as it is. A value that compares with nothing (NaN) leaves the pair in `inout` unchanged.
+//! Only the two fields of a pair are accessed; the padding of the program's structure is unchanged.
+//! If the values are unordered (NaN), the pair in `inout` is unchanged.
 
 use super::{Kernel, Operation};
 use std::cmp::Ordering;
@@ -15,9 +15,9 @@ struct Pair<V, I> {
     index: I,
 }
 
-/// What to do with a pair of `input`.
+/// Decides whether a pair of `input` wins.
 trait Choose<V, I> {
-    /// Whether value and index of `input` replace those of `inout`.
+    /// True if value and index of `input` replace those of `inout`.
     fn takes(order: Option<Ordering>, input: I, inout: I) -> bool;
 }
 
@@ -49,13 +49,13 @@ impl<V, I> Choose<V, I> for Replace {
 /// The loop over pairs.
 ///
 /// # Safety
-/// As [`Kernel`] says.
+/// As for [`Kernel`].
 unsafe fn each<V: Copy + PartialOrd, I: Copy, C: Choose<V, I>>(input: *const u8, inout: *mut u8, count: usize) {
     let index_at = offset_of!(Pair<V, I>, index);
     for element in 0..count {
         let offset = element * size_of::<Pair<V, I>>();
-        // SAFETY: the caller promises `count` pairs at their extent behind both addresses; they may
-        // be unaligned.
+        // SAFETY: both addresses point to `count` pairs, one extent apart (contract of [`Kernel`]);
+        // the accesses allow unaligned addresses.
         unsafe {
             let (input, inout) = (input.add(offset), inout.add(offset));
             let value: V = input.cast::<V>().read_unaligned();
@@ -70,7 +70,7 @@ unsafe fn each<V: Copy + PartialOrd, I: Copy, C: Choose<V, I>>(input: *const u8,
     }
 }
 
-/// The kernels of a pair of value type `V` and index type `I`.
+/// The kernels for pairs of value type `V` and index type `I`.
 pub(super) fn located<V: Copy + PartialOrd, I: Copy + PartialOrd>(operation: Operation) -> Option<Kernel> {
     match operation {
         Operation::MinLocation => Some(each::<V, I, Min>),

@@ -1,14 +1,15 @@
-//! IEEE binary128 numbers (`MPI_REAL16`; C's `long double` where it is that) in integer arithmetic.
+//! IEEE binary128 numbers (`MPI_REAL16`, and C's `long double` on some architectures) in integer
+//! arithmetic.
 //!
-//! Sum, product and comparison round to nearest, ties to even, with subnormal numbers, infinities
-//! and quiet NaNs, as IEEE 754 says. A significand being worked on has its leading bit at
-//! [`LEADING`] and three bits below the last that will be kept, the lowest of which gathers
-//! everything that was shifted out.
+//! Sum, product and comparison follow IEEE 754: round to nearest, ties to even, with subnormal
+//! numbers, infinities and quiet NaNs. Intermediate significands have their leading bit at
+//! [`LEADING`] and three bits below the last fraction bit, the lowest of which is sticky: it is the
+//! OR of all bits shifted out.
 
 use super::element::{Number, Real};
 use std::cmp::Ordering;
 
-/// A binary128 number by its bits.
+/// A binary128 number, represented by its bits.
 #[derive(Clone, Copy)]
 #[repr(transparent)]
 pub(super) struct Quad(pub(super) u128);
@@ -22,7 +23,7 @@ const GUARD: u32 = 3;
 const LEADING: u32 = FRACTION + GUARD;
 const BIAS: i32 = 0x3fff;
 
-/// Shifts right; a bit that falls out leaves its mark in the lowest.
+/// Shifts right; the lowest bit is sticky.
 fn shifted(significand: u128, distance: u32) -> u128 {
     match distance {
         0 => significand,
@@ -31,8 +32,8 @@ fn shifted(significand: u128, distance: u32) -> u128 {
     }
 }
 
-/// Rounds `significand * 2^(exponent - LEADING)`, with the exponent biased, and puts the number
-/// together.
+/// Rounds `significand * 2^(exponent - LEADING)`, where `exponent` is biased, and encodes the
+/// number.
 fn assembled(sign: u128, exponent: i32, significand: u128) -> Quad {
     if significand == 0 {
         return Quad(sign);
@@ -54,8 +55,8 @@ fn assembled(sign: u128, exponent: i32, significand: u128) -> Quad {
     let kept = significand >> GUARD;
     let half = 1 << (GUARD - 1);
     let up = rest > half || rest == half && kept & 1 == 1;
-    // The leading bit adds 1 to the exponent field, and a carry out of the rounding is right up to
-    // infinity.
+    // The leading bit adds 1 to the exponent field. A carry out of the rounding gives the right
+    // result, up to infinity.
     let magnitude = (((exponent - 1) as u128) << FRACTION) + kept + u128::from(up);
     Quad(sign | magnitude)
 }
@@ -73,7 +74,7 @@ impl Quad {
         self.magnitude() > INFINITY
     }
 
-    /// Biased exponent and significand with its leading bit, at the place of the fraction;
+    /// Biased exponent, and significand with its leading bit at the position of the fraction;
     /// subnormals have exponent 1.
     fn parts(self) -> (i32, u128) {
         let exponent = (self.magnitude() >> FRACTION) as i32;
@@ -82,8 +83,8 @@ impl Quad {
     }
 }
 
-/// The product of two numbers below 2^113, as the upper part from bit 112 on, with everything below
-/// gathered in bit 0 after a shift by the guard bits: the value is `result * 2^(112 - GUARD)`.
+/// The product of two numbers below 2^113, shifted right by `FRACTION - GUARD` with a sticky lowest
+/// bit: the product is `result * 2^(FRACTION - GUARD)`.
 fn product(left: u128, right: u128) -> u128 {
     let mask = u128::from(u64::MAX);
     let (left_high, left_low) = (left >> 64, left & mask);

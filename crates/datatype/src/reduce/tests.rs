@@ -1,9 +1,9 @@
-//! Every operation on every type against a scalar model that shares no code with the kernels.
+//! Compares every operation on every type with a scalar model that shares no code with the kernels.
 
 use super::*;
 use crate::basic;
 
-/// Small generator with a seed, so that a failure can be repeated (splitmix64).
+/// Small seeded generator, so that a failure can be reproduced (splitmix64).
 struct Random(u64);
 
 impl Random {
@@ -28,7 +28,7 @@ fn signed(bytes: &[u8]) -> i128 {
     (little(bytes) << unused) as i128 >> unused
 }
 
-/// The value of a half, bit by bit.
+/// The value of a half, computed from its fields.
 fn half_value(bits: u16) -> f64 {
     let (exponent, fraction) = (i32::from(bits >> 10 & 31), f64::from(bits & 1023));
     let magnitude = match exponent {
@@ -40,14 +40,14 @@ fn half_value(bits: u16) -> f64 {
     if bits & 0x8000 == 0 { magnitude } else { -magnitude }
 }
 
-/// The half nearest to a double, found by looking at all of them.
+/// The half nearest to a double, found by trying all of them.
 fn nearest_half(value: f64) -> u16 {
     let sign = if value.is_sign_negative() { 0x8000 } else { 0 };
     let magnitude = value.abs();
     if magnitude.is_nan() {
         return 0x7e00;
     }
-    // Beyond the largest finite half the next number would be 2^16.
+    // The successor of the largest finite half would be 2^16.
     let place = |bits: u16| if bits == 0x7c00 { 65536.0 } else { half_value(bits) };
     let distance = |bits: u16| (place(bits) - magnitude.min(65536.0)).abs();
     let (mut low, mut high) = (0u16, 0x7c00);
@@ -59,8 +59,8 @@ fn nearest_half(value: f64) -> u16 {
     sign | if up { high } else { low }
 }
 
-/// A real number of the model: everything the tests make is a double, or an integer that all
-/// formats hold exactly.
+/// A real number of the model: all test values are doubles, or integers that every format
+/// represents exactly.
 #[derive(Clone, Copy, Debug, PartialEq, PartialOrd)]
 enum Value {
     Single(f32),
@@ -138,7 +138,7 @@ fn whole_bytes(value: i128, significand: u32) -> [u8; 16] {
     if value != 0 {
         let magnitude = value.unsigned_abs();
         let position = magnitude.ilog2();
-        // A larger value has been rounded before: what is shifted out is zero.
+        // A larger value has already been rounded, so the bits shifted out are zero.
         let fraction = match (significand - 1).checked_sub(position) {
             Some(distance) => magnitude << distance,
             None => magnitude >> (position + 1 - significand),
@@ -148,10 +148,10 @@ fn whole_bytes(value: i128, significand: u32) -> [u8; 16] {
     bits.to_le_bytes()
 }
 
-/// Random bytes that are a number of the format: any bits for the machine's own formats and halves.
+/// Random bytes of a number of the format: arbitrary bits for native formats and halves.
 fn real_bytes(float: Float, random: &mut Random) -> Vec<u8> {
     match float {
-        // Near numbers now and then, so that sums cancel and comparisons meet equals.
+        // Sometimes nearby numbers, so that sums cancel and comparisons see equal values.
         Float::Single if random.next().is_multiple_of(2) => {
             ((random.next() % 64) as f32 / 4.0 - 8.0).to_le_bytes().into()
         }
@@ -164,7 +164,7 @@ fn real_bytes(float: Float, random: &mut Random) -> Vec<u8> {
     }
 }
 
-/// One random element at its extent; padding included.
+/// One random element, including its padding.
 fn element(basic: Basic, random: &mut Random) -> Vec<u8> {
     match basic.class() {
         Class::Float(float) => real_bytes(float, random),
@@ -190,7 +190,7 @@ fn element(basic: Basic, random: &mut Random) -> Vec<u8> {
     }
 }
 
-/// Compares values of a number type: less, equal, greater or none.
+/// Compares values of a number type; `None` if they are unordered.
 fn order(basic: Basic, left: &[u8], right: &[u8]) -> Option<std::cmp::Ordering> {
     match basic.class() {
         Class::Signed(_) | Class::Character(_) => signed(left).partial_cmp(&signed(right)),
@@ -200,7 +200,8 @@ fn order(basic: Basic, left: &[u8], right: &[u8]) -> Option<std::cmp::Ordering> 
     }
 }
 
-/// What a kernel must have written for one element: a check, because NaNs have many bit patterns.
+/// Checks what a kernel has written for one element; not by equality, because NaNs have many bit
+/// patterns.
 fn agrees(operation: Operation, basic: Basic, input: &[u8], inout: &[u8], result: &[u8]) -> bool {
     use std::cmp::Ordering::{Equal, Greater, Less};
     let size = basic.extent();
@@ -252,7 +253,8 @@ fn agrees(operation: Operation, basic: Basic, input: &[u8], inout: &[u8], result
     }
 }
 
-/// Runs a kernel on random elements at odd addresses and checks each of them and the bytes around.
+/// Runs a kernel on random elements at odd addresses, and checks each of them and the surrounding
+/// bytes.
 fn check(operation: Operation, basic: Basic, count: usize, shift: usize, random: &mut Random) {
     let kernel = kernel(operation, basic).expect("a supported combination");
     let size = basic.extent();
@@ -265,7 +267,7 @@ fn check(operation: Operation, basic: Basic, count: usize, shift: usize, random:
     input.extend(random.bytes(40));
     inout.extend(random.bytes(40));
     let (input_before, inout_before) = (input.clone(), inout.clone());
-    // SAFETY: both vectors hold `count` elements behind the shift.
+    // SAFETY: both vectors hold `count` elements after the shift.
     unsafe { kernel(input.as_ptr().add(shift), inout.as_mut_ptr().add(shift + 1), count) };
     assert_eq!(input, input_before, "{} on {} changed its input", operation.name(), basic.name());
     for index in 0..count {
@@ -393,7 +395,7 @@ fn input_is_the_left_operand_of_minimum_and_maximum() {
         let kernel = kernel(operation, Basic::Double).expect("a kernel");
         for (input, inout) in [(f64::NAN, 1.0), (1.0, f64::NAN), (0.0, -0.0), (-0.0, 0.0)] {
             let mut result: f64 = inout;
-            // SAFETY: one element behind both addresses.
+            // SAFETY: both addresses point to one element.
             unsafe { kernel((&raw const input).cast(), (&raw mut result).cast(), 1) };
             assert_eq!(result.to_bits(), inout.to_bits(), "a comparison that does not hold keeps inout");
         }
@@ -437,7 +439,7 @@ fn quad_products_and_sums_are_rounded_to_nearest_even() {
         let right = i128::from((random.next() as i64) >> (random.next() % 64));
         let product = quad(left).times(quad(right));
         assert_eq!(whole(&product.0.to_le_bytes(), 113), rounded(left * right), "{left} * {right}");
-        // Large and small summands, such that the sum has up to 127 bits.
+        // Large and small summands, chosen so that the sum has up to 127 bits.
         let large = rounded(left << (random.next() % 63) as u32);
         let sum = quad(large).plus(quad(right));
         assert_eq!(whole(&sum.0.to_le_bytes(), 113), rounded(large + right), "{large} + {right}");

@@ -1,8 +1,8 @@
 //! Random datatypes and a naive interpreter of their type maps, written from the definitions of MPI
-//! 5.0, chapter 5, without any of the library's shortcuts: a list of (basic type, displacement)
-//! pairs and four bounds.
+//! 5.0, chapter 5, without the library's optimizations: a list of (basic type, displacement) pairs
+//! and four bounds.
 
-// Every test program uses only a part of it.
+// Each test program uses only a part of this module.
 #![allow(dead_code)]
 
 use proptest::prelude::*;
@@ -22,10 +22,10 @@ pub(crate) enum Tree {
     HindexedBlock(i64, Vec<i64>, Box<Tree>),
     Struct(Vec<(i64, i64, Tree)>),
     Resized(i64, i64, Box<Tree>),
-    /// Size, subsize and start of every dimension; whether the last lies innermost.
+    /// Size, subsize and start of each dimension; true if the last one is innermost.
     Subarray(Vec<(i64, i64, i64)>, bool, Box<Tree>),
-    /// Size, processes, my place and block of every dimension, all dealt out in turn; whether the
-    /// last lies innermost.
+    /// Size, processes, own position and block size of each dimension, all distributed round-robin;
+    /// true if the last one is innermost.
     Darray(Vec<(i64, i64, i64, i64)>, bool, Box<Tree>),
 }
 
@@ -69,7 +69,7 @@ impl Map {
         map
     }
 
-    /// Elements of an array at the places that `picked` holds for every dimension, innermost
+    /// The elements of an array at the indices that `picked` lists for each dimension, innermost
     /// dimension first.
     fn array(child: &Map, sizes: &[i64], picked: &[Vec<i64>]) -> Map {
         let mut places = vec![0];
@@ -99,7 +99,7 @@ impl Map {
 }
 
 impl Tree {
-    /// Number of entries, or more than `limit`.
+    /// Number of entries; an upper bound for distributed arrays.
     fn entries(&self) -> i64 {
         let blocks = |blocks: &[(i64, i64)]| blocks.iter().map(|block| block.0).sum::<i64>();
         match self {
@@ -175,7 +175,7 @@ impl Tree {
         }
     }
 
-    /// The library's datatype.
+    /// The library's datatype for the tree.
     pub(crate) fn datatype(&self) -> Datatype {
         let form = Form::Small;
         let split = |list: &[(i64, i64)]| list.iter().copied().unzip::<i64, i64, Vec<_>, Vec<_>>();

@@ -1,5 +1,5 @@
-//! Messages whose senders have no credit: fetched into the unexpected queue when there is room, or
-//! received while they are on their way.
+//! Postponed messages, whose senders lack credit: the receiver fetches them into the unexpected
+//! queue when there is room. A receive can match one while its fetch is in flight.
 
 use std::collections::VecDeque;
 
@@ -8,22 +8,22 @@ use towpath_base::transfer::Target;
 use towpath_transport::{Here, RegionKey};
 
 use super::{LEAST_GRANT, MOST_FETCHES};
-use crate::arrivals::{Action, State, deliver};
-use crate::buffers::Buffer;
+use crate::arrivals::{DeferredCall, State, deliver};
+use crate::buffers::MessageBuffer;
 use crate::protocol::MESSAGE_OVERHEAD;
-use crate::requests::{Completion, Work};
+use crate::requests::{Completion, PendingWork};
 
-/// A message that is on its way before it is matched.
+/// A message that is fetched before it is matched.
 pub(crate) struct Fetch {
-    buffer: Buffer,
+    buffer: MessageBuffer,
     length: usize,
-    /// Where it waits in the unexpected queue, until it is taken.
+    /// Its node in the unexpected queue, until it is taken.
     at: Option<u32>,
-    /// The receive that took it.
+    /// The receive that matched it.
     receive: Option<(u32, Target)>,
 }
 
-/// A sender that has postponed messages: their nodes and numbers, as far as they are not stale.
+/// A sender with postponed messages: their nodes and sequence numbers, some of which may be stale.
 #[derive(Debug)]
 pub(super) struct Hungry {
     pub(super) peer: PeerIndex,
@@ -31,14 +31,14 @@ pub(super) struct Hungry {
 }
 
 impl State {
-    /// A sender has postponed the message in `at`: it gets room now or when there is some.
+    /// A sender has postponed the message in node `at`. It is fetched now or once there is room.
     pub(crate) fn wants_room(&mut self, from: PeerIndex, at: u32, sequence: u32) {
         if self.flow.headroom.is_none() {
             return;
         }
         let queue = &self.unexpected;
         if let Some(hungry) = self.flow.hungry.iter_mut().find(|hungry| hungry.peer == from) {
-            // What was matched meanwhile goes, so that the list is no longer than what waits.
+            // Drop the messages that were matched in the meantime, to keep the list short.
             while let Some((at, sequence)) = hungry.postponed.front()
                 && queue.postponed(*at, from, *sequence).is_none()
             {
@@ -49,20 +49,20 @@ impl State {
         }
         let is_first = self.flow.hungry.is_empty();
         self.flow.hungry.push_back(Hungry { peer: from, postponed: VecDeque::from([(at, sequence)]) });
-        // While others wait there was no room when it was last looked for.
+        // If other peers are already waiting, the last query found no room.
         if is_first {
             self.feed();
         }
     }
 
-    /// Fetches messages of senders that wait, and grants them credit, as far as there is memory.
-    /// What is left over comes when one of these is here, after another look at the memory.
+    /// Fetches messages of waiting senders and grants them credit, as memory permits. The
+    /// completion of a fetch calls this again, with a fresh memory query.
     #[cold]
     pub(crate) fn feed(&mut self) {
         while !self.flow.hungry.is_empty() && self.flow.fetches < MOST_FETCHES && self.feed_once() {}
     }
 
-    /// True when a sender got room.
+    /// True if a sender got room.
     fn feed_once(&mut self) -> bool {
         let mut room = self.room();
         let mut fed = false;
@@ -84,7 +84,7 @@ impl State {
                 self.flow.hungry.push_back(hungry);
                 fed = true;
             } else {
-                // Whoever has waited longest stays the first.
+                // The longest-waiting sender stays first.
                 self.flow.hungry.push_front(hungry);
                 self.recall();
                 break;
@@ -93,8 +93,8 @@ impl State {
         fed
     }
 
-    /// Fetches postponed messages, the oldest first, and takes what they cost from `bytes`. True
-    /// when there was one.
+    /// Fetches postponed messages, oldest first, and deducts their cost from `bytes`. True if any
+    /// was fetched.
     fn fetch_within(&mut self, hungry: &mut Hungry, bytes: &mut u64) -> bool {
         let from = hungry.peer;
         let mut fetched = false;
@@ -117,10 +117,10 @@ impl State {
         fetched
     }
 
-    /// Starts bringing the postponed message in `at`.
+    /// Starts to fetch the postponed message in node `at`.
     fn fetch(&mut self, from: PeerIndex, at: u32, key: RegionKey, length: usize) {
         let (_, rank, tag, _) = self.unexpected.see(at);
-        let index = self.requests.add(Completion::of(from, rank, tag, length as u64), Work::None);
+        let index = self.requests.add(Completion::of(from, rank, tag, length as u64), PendingWork::None);
         let buffer = self.unexpected.begin_fetch(at, index, length);
         if length == 0 {
             self.unexpected.end_fetch(at, buffer);
@@ -129,21 +129,21 @@ impl State {
             return self.release_sender(from, key);
         }
         let fetch = Fetch { buffer, length, at: Some(at), receive: None };
-        self.requests.slot(index).work = Work::Fetching(Box::new(fetch));
+        self.requests.slot(index).work = PendingWork::Fetching(Box::new(fetch));
         self.under_way += 1;
         self.flow.fetches += 1;
         self.flow.fetching += length as u64;
         let id = self.requests.id(index);
         self.requests.detach(id);
         let target = Target::Bytes { pointer: buffer.pointer, length };
-        self.actions.push(Action::Pull { from, key, token: id.0, target });
+        self.actions.push(DeferredCall::Pull { from, key, token: id.0, target });
     }
 
-    /// The bytes of a message that the request `index` fetches are here.
+    /// Handles completion of the fetch by request `index`.
     pub(crate) fn fetched(&mut self, index: u32) {
         let slot = self.requests.slot(index);
         let message = slot.completion;
-        let Work::Fetching(fetch) = std::mem::replace(&mut slot.work, Work::None) else { return };
+        let PendingWork::Fetching(fetch) = std::mem::replace(&mut slot.work, PendingWork::None) else { return };
         self.finish(index);
         self.flow.fetches -= 1;
         self.flow.fetching -= fetch.length as u64;
@@ -155,11 +155,12 @@ impl State {
         self.feed();
     }
 
-    /// Gives a fetched message to the receive that took it while it was on its way, or to nobody.
+    /// Delivers a fetched message to the receive that matched it during the fetch; drops it if
+    /// there is none.
     fn deliver_fetched(&mut self, fetch: Fetch, message: Completion) {
         if let Some((receive, mut target)) = fetch.receive {
-            // SAFETY: the buffer holds the message; the owner of the receive keeps its target alive
-            // until completion.
+            // SAFETY: the buffer holds `fetch.length` bytes. The receive is incomplete, so its
+            // target is still valid (contract of `irecv`).
             let (bytes, truncated) = unsafe { deliver(&mut target, Here(fetch.buffer.pointer, fetch.length)) };
             self.requests.slot(receive).completion = Completion { bytes, truncated, ..message };
             self.finish(receive);
@@ -168,28 +169,28 @@ impl State {
         self.consumed(message.peer, Some(fetch.length));
     }
 
-    /// The receive at `index` has taken a message that the request `fetch` is bringing.
+    /// The receive at `index` has matched a message that request `fetch` is still fetching.
     pub(crate) fn receive_fetched(&mut self, index: u32, target: Target, fetch: u32) {
         let slot = self.requests.slot(fetch);
         let message = slot.completion;
-        if let Work::Fetching(fetch) = &mut slot.work {
+        if let PendingWork::Fetching(fetch) = &mut slot.work {
             fetch.at = None;
             fetch.receive = Some((index, target));
             let slot = self.requests.slot(index);
             slot.completion = message;
-            slot.work = Work::Pulling;
+            slot.work = PendingWork::Pulling;
             self.under_way += 1;
         }
     }
 
-    /// Nobody will receive the message that the request `fetch` is bringing.
+    /// The message that request `fetch` is fetching will not be received.
     pub(crate) fn abandon_fetch(&mut self, fetch: u32) {
-        if let Work::Fetching(fetch) = &mut self.requests.slot(fetch).work {
+        if let PendingWork::Fetching(fetch) = &mut self.requests.slot(fetch).work {
             fetch.at = None;
         }
     }
 
-    /// A sender is lost: what it has been granted will not be used.
+    /// A sender is lost: the credit granted to it will not be used.
     pub(crate) fn forget_grants(&mut self, peer: PeerIndex) {
         let first = self.limits.unexpected_bytes;
         self.flow.hungry.retain(|hungry| hungry.peer != peer);
@@ -198,7 +199,7 @@ impl State {
         self.flow.extra -= (granted - first) as u64;
     }
 
-    /// The sender of a message that was being fetched is lost.
+    /// The sender of a message being fetched is lost.
     pub(crate) fn drop_fetch(&mut self, fetch: Fetch) {
         self.flow.fetches -= 1;
         self.flow.fetching -= fetch.length as u64;

@@ -1,47 +1,47 @@
-//! The nodes in which messages wait: 56 bytes each, with up to eight bytes of payload.
+//! The nodes of unexpected messages: 56 bytes each, with up to eight bytes of payload.
 
-use crate::bins::{Links, Neighbors};
+use crate::bins::{BinLinks, Links};
 use crate::matching::Pattern;
 use crate::slab::Slab;
 
-/// Payload bytes that a node holds.
+/// Payload bytes that fit a node.
 pub(crate) const INLINE_BYTES: usize = 8;
-/// What is kept of an announcement: the region's key and the length of the message.
+/// The words kept of an announcement: the region key and the length of the message.
 pub(super) const ANNOUNCED_WORDS: usize = 3;
 
 /// What a node holds of its message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
-pub(super) enum Content {
+pub(super) enum NodeContent {
     /// The message.
     Eager,
     /// The sender's request, then the message.
     Synchronous,
     /// [`ANNOUNCED_WORDS`].
     Announced,
-    /// As `Announced`; the sender had no credit and waits for room rather than for a receive.
+    /// Like `Announced`; the sender had no credit and waits for room rather than for a receive.
     Postponed,
-    /// Number of a buffer and of the request that fills it.
+    /// Slot number of a buffer, and the request that fills it.
     Fetching,
-    /// As `Eager`; it was fetched, so its sender cannot take it back.
+    /// Like `Eager`; the message was fetched, so its sender cannot cancel it.
     Fetched,
 }
 
 /// Where a node is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
-pub(super) enum Place {
-    /// Nowhere.
+pub(super) enum NodePlace {
+    /// Not in use.
     Free,
-    /// In the front.
+    /// In the front array.
     Front,
-    /// In arrival order behind the front.
+    /// In arrival order after the front.
     Binned,
-    /// Taken by a matched probe, waits for its receive.
+    /// Taken by a matched probe, waiting for its receive.
     Extracted,
 }
 
-/// A waiting message.
+/// An unexpected message.
 #[derive(Debug)]
 #[repr(C)]
 pub(super) struct Node {
@@ -49,20 +49,20 @@ pub(super) struct Node {
     /// Source and tag, as in [`Pattern`].
     pub(super) key: u64,
     pub(super) rank: u32,
-    /// Low half of the number of the message in its pair.
+    /// Low half of the message's sequence number in its pair.
     pub(super) sequence: u32,
-    /// Bytes that are kept.
+    /// Stored bytes.
     pub(super) length: u32,
-    /// Tells matched probes apart.
+    /// Distinguishes matched probes.
     pub(super) generation: u16,
-    pub(super) content: Content,
-    pub(super) place: Place,
-    /// The bytes that are kept, or the number of their buffer.
+    pub(super) content: NodeContent,
+    pub(super) place: NodePlace,
+    /// The stored bytes, or the slot number of their buffer.
     pub(super) payload: [u8; INLINE_BYTES],
-    /// In order of arrival.
-    pub(super) arrival: Neighbors,
-    /// In the bins of exact patterns.
-    pub(super) exact: Neighbors,
+    /// Neighbours in order of arrival.
+    pub(super) arrival: BinLinks,
+    /// Neighbours in the bin of the exact pattern.
+    pub(super) exact: BinLinks,
 }
 
 impl Node {
@@ -81,42 +81,42 @@ impl Node {
     }
 }
 
-/// The nodes.
+/// The slab of nodes.
 #[derive(Debug)]
 pub(super) struct Nodes(pub(super) Slab);
 
 impl Nodes {
     pub(super) fn get(&self, at: u32) -> &Node {
-        // SAFETY: the slots of this slab are as large as a node and aligned to 8 bytes; `add` has
-        // written a node there.
+        // SAFETY: slots are node-sized and aligned to 8 bytes, and `add` wrote a node into slot
+        // `at`. A freed slot still holds a valid node: the slab overwrites only part of `context`.
         unsafe { &*self.0.pointer(at).cast() }
     }
 
     pub(super) fn get_mut(&mut self, at: u32) -> &mut Node {
-        // SAFETY: as above, and the slab is borrowed alone.
+        // SAFETY: slot `at` holds a valid node as in `get`, and `self` is borrowed exclusively.
         unsafe { &mut *self.0.pointer(at).cast() }
     }
 
     pub(super) fn add(&mut self, node: Node) -> u32 {
         let at = self.0.add();
-        // SAFETY: the slot is in use, as large as a node and aligned to 8 bytes.
+        // SAFETY: the slot was just allocated, is node-sized and aligned to 8 bytes.
         unsafe { self.0.pointer(at).cast::<Node>().write(node) };
         at
     }
 }
 
-/// The links of one kind of bins: of exact patterns in the nodes, of wildcards in a column beside
-/// them.
+/// The links of the bins of one kind: for exact patterns in the nodes, for wildcards in a separate
+/// column.
 pub(super) struct Column<'a> {
     pub(super) nodes: &'a mut Nodes,
-    pub(super) wild: Option<&'a mut Vec<Neighbors>>,
+    pub(super) wild: Option<&'a mut Vec<BinLinks>>,
 }
 
 impl Links for Column<'_> {
-    fn of(&mut self, entry: u32) -> &mut Neighbors {
+    fn of(&mut self, entry: u32) -> &mut BinLinks {
         let Some(wild) = &mut self.wild else { return &mut self.nodes.get_mut(entry).exact };
         if wild.len() <= entry as usize {
-            wild.resize(entry as usize + 1, Neighbors::NONE);
+            wild.resize(entry as usize + 1, BinLinks::NONE);
         }
         &mut wild[entry as usize]
     }

@@ -1,6 +1,6 @@
 use super::node::*;
 use super::*;
-use crate::bins::Neighbors;
+use crate::bins::BinLinks;
 use crate::matching::FRONT;
 use crate::protocol::MESSAGE_OVERHEAD;
 use proptest::prelude::*;
@@ -9,7 +9,7 @@ use towpath_base::ids::ContextId;
 impl Unexpected {
     fn bytes(&self) -> usize {
         let wild: usize = self.wild.iter().map(Vec::len).sum();
-        self.nodes.0.bytes() + self.buffers.bytes() + wild * size_of::<Neighbors>()
+        self.nodes.0.bytes() + self.buffers.bytes() + wild * size_of::<BinLinks>()
     }
 }
 
@@ -33,19 +33,19 @@ fn envelope(from: u32, tag: i32, context: u64) -> Pattern {
     Pattern::message(PeerIndex(from), &[context, u64::from(tag as u32)])
 }
 
-/// Adds a message whose bytes are its number, `length` times.
+/// Adds a message of `length` bytes, each the low byte of its sequence number.
 fn add(queue: &mut Unexpected, envelope: &Pattern, sequence: u64, length: usize) {
     let bytes = vec![sequence as u8; length];
-    // SAFETY: the vector is alive.
+    // SAFETY: `bytes` lives until the call returns.
     unsafe { queue.add_eager(envelope, 0, sequence, (bytes.as_ptr(), length), None) };
 }
 
-/// Takes a message and gives its buffer back; its first byte.
+/// Takes a message, frees its buffer and returns its first byte.
 fn take(queue: &mut Unexpected, at: u32) -> u8 {
     let message = queue.take(at);
-    // SAFETY: the tests' messages have a byte at least.
+    // SAFETY: the messages of these tests have at least one byte.
     let first = unsafe { message.body.pointer().read() };
-    if let Body::Buffered { buffer, .. } = message.body {
+    if let MessageBytes::Buffered { buffer, .. } = message.body {
         queue.buffers.remove(buffer);
     }
     first
@@ -105,7 +105,7 @@ fn a_message_of_an_integer_takes_64_bytes_and_gives_them_back() {
             queue.find(&Pattern { context: 2, ..exact }).is_none()
                 && queue.find(&Pattern { context: 2, ..wild }).is_none()
         );
-        // Blocks are counted as a whole, so a part of one is nobody's.
+        // Blocks are counted as a whole, so allow for partly used ones.
         let bytes = queue.bytes().saturating_sub(512 << 10);
         assert!(bytes <= COUNT * limit, "{} bytes for a message of {length}", bytes / COUNT);
         for number in 0..COUNT {
@@ -118,5 +118,5 @@ fn a_message_of_an_integer_takes_64_bytes_and_gives_them_back() {
 
 #[test]
 fn the_overhead_covers_a_node_and_its_links() {
-    assert!(size_of::<Node>() + size_of::<Neighbors>() <= MESSAGE_OVERHEAD, "{}", size_of::<Node>());
+    assert!(size_of::<Node>() + size_of::<BinLinks>() <= MESSAGE_OVERHEAD, "{}", size_of::<Node>());
 }

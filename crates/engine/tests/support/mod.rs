@@ -1,12 +1,12 @@
-//! What the engine's tests share: a set of engines on a test network, and packers that yield odd
-//! pieces.
+//! Helpers shared by the engine's tests: a set of engines on a test network, and packers that yield
+//! odd pieces.
 #![allow(dead_code, unreachable_pub)]
 
 pub mod order_model;
 
 use towpath_base::ids::{ContextId, PeerIndex};
 use towpath_base::transfer::{Drain, Fill, Place, Source, Step, Target};
-use towpath_engine::testing::{Manners, Network, TestWire};
+use towpath_engine::testing::{Manners, TestNetwork, TestWire};
 use towpath_engine::{Completion, Engine, Limits, Mode, RequestId};
 
 pub const CONTEXT: ContextId = ContextId(0x10);
@@ -15,7 +15,7 @@ pub const CONTEXT: ContextId = ContextId(0x10);
 pub const PATIENCE: usize = 100_000;
 
 pub struct World {
-    pub network: Network,
+    pub network: TestNetwork,
     pub engines: Vec<Engine<TestWire>>,
 }
 
@@ -38,11 +38,13 @@ pub struct Pieces {
     pub piece: usize,
 }
 
-// SAFETY: stays within `left` bytes behind `pointer`, which the test keeps alive.
+// SAFETY: `fill` stays within the `left` bytes at `pointer`, which the test keeps alive, and writes
+// at most `capacity` bytes.
 unsafe impl Fill for Pieces {
     unsafe fn fill(&mut self, into: *mut u8, capacity: usize) -> Step {
         let step = capacity.min(self.left).min(self.piece);
-        // SAFETY: `step` bytes are left on both sides.
+        // SAFETY: `pointer` has at least `step` bytes left, and `into` is writable for `capacity >=
+        // step` bytes.
         unsafe {
             std::ptr::copy_nonoverlapping(self.pointer, into, step);
             self.pointer = self.pointer.add(step);
@@ -52,11 +54,12 @@ unsafe impl Fill for Pieces {
     }
 }
 
-// SAFETY: as above.
+// SAFETY: `drain` stays within the `left` bytes at `pointer`, which the test keeps alive.
 unsafe impl Drain for Pieces {
     unsafe fn drain(&mut self, from: *const u8, length: usize) -> Step {
         let step = length.min(self.left);
-        // SAFETY: `step` bytes are left on both sides.
+        // SAFETY: `pointer` has at least `step` bytes left, and `from` is readable for `length >=
+        // step` bytes.
         unsafe {
             std::ptr::copy_nonoverlapping(from, self.pointer, step);
             self.pointer = self.pointer.add(step);
@@ -66,10 +69,10 @@ unsafe impl Drain for Pieces {
     }
 }
 
-/// A place of so many bytes, which the test keeps alive.
+/// A place of this many contiguous bytes, which the test keeps alive.
 pub struct Row(pub *mut u8, pub usize);
 
-// SAFETY: `length` bytes fit, as the caller promises.
+// SAFETY: `put` writes only within the bytes of the place.
 unsafe impl Place for Row {
     fn room(&self) -> usize {
         self.1
@@ -77,7 +80,7 @@ unsafe impl Place for Row {
 
     unsafe fn put(&self, from: *const u8, length: usize) {
         assert!(length <= self.1);
-        // SAFETY: both rows have that length.
+        // SAFETY: `from` is readable for `length` bytes, and the place has room for them.
         unsafe { std::ptr::copy_nonoverlapping(from, self.0, length) };
     }
 
@@ -112,7 +115,7 @@ pub fn pattern(seed: u64, length: usize) -> Vec<u8> {
 
 impl World {
     pub fn new(size: usize, manners: Manners, limits: Limits) -> World {
-        let network = Network::new(size, manners);
+        let network = TestNetwork::new(size, manners);
         let engines = (0..size).map(|me| Engine::new(network.wire(me), limits, size)).collect();
         World { network, engines }
     }
@@ -125,15 +128,17 @@ impl World {
         self.engines.iter_mut().fold(false, |moved, engine| engine.progress() | moved)
     }
 
-    /// Sends from rank to rank in [`CONTEXT`].
+    /// Starts a send from one rank to another in [`CONTEXT`].
     pub fn send(&mut self, from: usize, to: usize, tag: i32, source: Source, mode: Mode) -> RequestId {
-        // SAFETY: the tests keep their buffers until the request is complete.
+        // SAFETY: the tests keep their send buffers alive and unchanged until the request is
+        // complete.
         unsafe { self.engines[from].isend(peer(to), CONTEXT, tag, from as u32, source, mode) }
     }
 
-    /// Receives in [`CONTEXT`].
+    /// Starts a receive in [`CONTEXT`].
     pub fn receive(&mut self, me: usize, from: Option<usize>, tag: Option<i32>, target: Target) -> RequestId {
-        // SAFETY: as above.
+        // SAFETY: the tests keep their receive buffers alive and untouched until the request is
+        // complete.
         unsafe { self.engines[me].irecv(from.map(peer), CONTEXT, tag, target) }
     }
 
@@ -147,7 +152,7 @@ impl World {
         panic!("request {request:?} of rank {rank} does not complete");
     }
 
-    /// Makes progress until no engine owes anything and nothing moves.
+    /// Makes progress until no engine has pending work and nothing moves.
     pub fn settle(&mut self) {
         let mut quiet = 0;
         for _ in 0..PATIENCE {

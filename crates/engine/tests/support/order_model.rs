@@ -1,24 +1,24 @@
-//! The order model: a naive, independent account of which send must match which receive (MPI 5.0,
-//! 3.2.3 to 3.8), kept in step with engines that do random things on any wire.
+//! The order model: a naive, independent model of which send must match which receive (MPI 5.0,
+//! 3.2.3 to 3.8), run in lockstep with engines that perform random operations on any wire.
 //!
-//! Per pair the sends form one stream in the order of the calls; whatever arrives must be its next
-//! element. Per rank two plain lists (posted, unexpected) are searched from the front. Every
-//! completion and probe of the engine is compared with them.
+//! The sends of a pair form one stream in call order, and each arrival must be the next element of
+//! that stream. Each rank has two plain lists (posted, unexpected), searched from the front. Every
+//! completion and probe of the engine is compared with the model.
 
 use std::collections::{BTreeMap, VecDeque};
 
 use towpath_base::ids::ContextId;
 use towpath_base::transfer::Target;
 use towpath_engine::testing::{Arrival, Logged, Random};
-use towpath_engine::{Completion, Engine, Envelope, MessageId, Mode, RequestId, Soon, protocol};
+use towpath_engine::{Completion, EarlyOutcome, Engine, Envelope, MessageId, Mode, RequestId, protocol};
 use towpath_transport::Wire;
 
 use super::{Row, bytes, packed, pattern, peer, room, unpacked};
 
-/// The longest message, and the capacity of a receive that truncates none.
+/// The longest message, and the capacity of a receive that never truncates.
 const LONGEST: usize = 1 << 20;
 
-/// A send in the account, until both its ends are settled.
+/// A send in the model, until both of its ends are settled.
 struct Sent {
     from: usize,
     to: usize,
@@ -38,7 +38,7 @@ struct Sent {
     settled: bool,
 }
 
-/// A receive in the account, until it is complete.
+/// A receive in the model, until it is complete.
 struct Receive {
     context: u64,
     source: Option<usize>,
@@ -60,7 +60,7 @@ fn wants(context: u64, source: Option<usize>, tag: Option<i32>, sent: &Sent) -> 
     context == sent.context && source.is_none_or(|s| s == sent.from) && tag.is_none_or(|t| t == sent.tag)
 }
 
-/// The account of one rank as a receiver.
+/// The model of one rank as a receiver.
 #[derive(Default)]
 struct Rank {
     posted: Vec<u64>,
@@ -68,32 +68,32 @@ struct Rank {
     extracted: Vec<(MessageId, u64)>,
     receives: BTreeMap<u64, Receive>,
     sends: Vec<u64>,
-    /// By sender: sends that have not arrived, in order, and how many have.
+    /// By sender: sends that have not arrived, in order, and the number that have.
     streams: Vec<(VecDeque<u64>, u64)>,
 }
 
-/// Engines, and the account of what they must do.
+/// The engines, and the model of what they must do.
 pub struct Model<W: Wire> {
-    /// One for each rank.
+    /// One engine per rank.
     pub engines: Vec<Engine<Logged<W>>>,
     ranks: Vec<Rank>,
     sent: BTreeMap<u64, Sent>,
     next: u64,
     random: Random,
-    /// Buffers of LONGEST bytes that no receive uses. Their old bytes are no message's that can
-    /// still arrive.
+    /// Free buffers of `LONGEST` bytes. Their old content never equals a message that can still
+    /// arrive.
     spare: Vec<Vec<u8>>,
-    /// Most receives that a rank has open, and most sends of a pair that have not arrived.
+    /// Maximum number of open receives of a rank, and of sends of a pair that have not arrived.
     open: usize,
     /// Messages started so far.
     pub messages: usize,
-    /// What was seen: matches of posted receives, of waiting messages, probes that saw, cancels
-    /// that took, cancels that did not, receives that made progress themselves and met their
-    /// message meanwhile, and that did not.
+    /// Event counts: matches of posted receives, of unexpected messages, successful probes,
+    /// successful cancels, failed cancels, and receives with progress of their own that did, or did
+    /// not, get their message in time.
     pub seen: [usize; 7],
     /// Messages that were postponed for lack of credit.
     pub postponed: usize,
-    /// Whether sends are cancelled: the account does not know whether a postponed message has been
+    /// Whether sends are cancelled. The model does not know whether a postponed message has been
     /// fetched.
     pub cancels_sends: bool,
 }
@@ -119,7 +119,7 @@ impl<W: Wire> Model<W> {
         }
     }
 
-    /// Messages that have arrived of the ordered pair with the fewest.
+    /// Arrived messages of the ordered pair with the fewest.
     pub fn fewest_of_a_pair(&self) -> u64 {
         self.ranks.iter().flat_map(|rank| &rank.streams).map(|stream| stream.1).min().unwrap_or(0)
     }
@@ -133,7 +133,7 @@ impl<W: Wire> Model<W> {
         self.next
     }
 
-    /// One random action of a random rank.
+    /// Performs one random action of a random rank.
     pub fn step(&mut self) {
         let me = self.below(self.engines.len());
         match self.below(100) {
@@ -178,9 +178,9 @@ impl<W: Wire> Model<W> {
         let mode = [Mode::Standard, Mode::Synchronous][usize::from(synchronous)];
         let engine = &mut self.engines[me];
         let (on, rank) = (ContextId(context), me as u32 + 500);
-        // SAFETY: the wire lends as many bytes as the data have.
+        // SAFETY: `slot` is writable for `length` bytes, and `data` has that many.
         let fill = |slot: *mut u8| unsafe { std::ptr::copy_nonoverlapping(data.as_ptr(), slot, length) };
-        // SAFETY: the account keeps the data until the send is complete.
+        // SAFETY: the model keeps `data` until the send is complete.
         let request = unsafe {
             let is_out = (kind == 9 && engine.try_send_now(peer(to), on, tag, rank, data.as_ptr(), length).is_some())
                 || (kind == 8 && engine.try_send_filled(peer(to), on, tag, rank, length, fill).is_some());
@@ -229,7 +229,7 @@ impl<W: Wire> Model<W> {
         let mut buffer = self.buffer(capacity);
         let target = self.target(&mut buffer);
         let engine = &mut self.engines[me];
-        // SAFETY: the account keeps the buffer until the receive is complete.
+        // SAFETY: the model keeps the buffer until the receive is complete.
         let request = unsafe { engine.irecv(source.map(peer), ContextId(context), tag, target) };
         let receive = Receive { context, source, tag, buffer, capacity, request, matched: expected, cancelled: false };
         let name = self.name();
@@ -250,11 +250,11 @@ impl<W: Wire> Model<W> {
         if self.below(2) == 0 { room(buffer) } else { unpacked(buffer) }
     }
 
-    /// The immediate receive gets the same message as any other, unless it is announced.
+    /// An immediate receive gets the same message as any other, unless that message is announced.
     fn receive_now(&mut self, me: usize, context: u64, source: Option<usize>, tag: Option<i32>) {
         let Some(message) = self.first_unexpected(me, context, source, tag) else { return };
         let mut buffer = vec![0; 99];
-        // SAFETY: a local of 99 bytes.
+        // SAFETY: `buffer` is a local of 99 bytes.
         let done = unsafe {
             self.engines[me].try_receive_now(source.map(peer), ContextId(context), tag, buffer.as_mut_ptr(), 99)
         };
@@ -266,7 +266,7 @@ impl<W: Wire> Model<W> {
         }
     }
 
-    /// A receive that makes progress itself is the newest posted one while it does, and a request
+    /// A receive with progress of its own is the newest posted one during the call, and a request
     /// afterwards.
     fn receive_soon(&mut self, me: usize, context: u64, source: Option<usize>, tag: Option<i32>) {
         let expected = self.first_unexpected(me, context, source, tag);
@@ -276,14 +276,14 @@ impl<W: Wire> Model<W> {
         let (pointer, from, on) = (buffer.as_mut_ptr(), source.map(peer), ContextId(context));
         let in_place = self.messages.is_multiple_of(2);
         let engine = &mut self.engines[me];
-        // SAFETY: the account keeps the buffer until the receive is complete.
+        // SAFETY: the model keeps the buffer until the receive is complete.
         let soon = unsafe {
             match in_place {
                 true => engine.receive_soon_into(from, on, tag, &Row(pointer, capacity), rounds),
                 false => engine.receive_soon(from, on, tag, pointer, capacity, rounds),
             }
         };
-        let request = if let Soon::Started(request) = soon { request } else { RequestId(u64::MAX) };
+        let request = if let EarlyOutcome::Started(request) = soon { request } else { RequestId(u64::MAX) };
         let receive = Receive { context, source, tag, buffer, capacity, request, matched: expected, cancelled: false };
         let name = self.name();
         self.ranks[me].receives.insert(name, receive);
@@ -297,7 +297,7 @@ impl<W: Wire> Model<W> {
         if expected.is_none() && rounds > 0 {
             self.seen[if self.ranks[me].receives[&name].matched.is_some() { 5 } else { 6 }] += 1;
         }
-        if let Soon::Received(done) = soon {
+        if let EarlyOutcome::Received(done) = soon {
             let receive = self.ranks[me].receives.remove(&name).expect("it was just put there");
             let message = receive.matched.expect("a receive matched what it should not");
             assert!(!self.sent[&message].announced, "an announced message cannot be through at once");
@@ -354,7 +354,7 @@ impl<W: Wire> Model<W> {
         let capacity = LONGEST;
         let mut buffer = self.buffer(capacity);
         let target = self.target(&mut buffer);
-        // SAFETY: the account keeps the buffer until the receive is complete.
+        // SAFETY: the model keeps the buffer until the receive is complete.
         let request = unsafe { self.engines[me].imrecv(handle, target) }.expect("the message is there");
         let matched = Some(message);
         let (source, tag, cancelled) = (None, None, false);
@@ -406,8 +406,8 @@ impl<W: Wire> Model<W> {
         self.check_sends(me);
     }
 
-    /// A message to the own process that has arrived is cancelled at once, unless a question for it
-    /// travels already.
+    /// An arrived message to the own process is cancelled immediately, unless a cancel request for
+    /// it is already in flight.
     fn cancel_own(&mut self, me: usize, name: u64, request: RequestId) {
         if self.engines[me].peek(request).is_some_and(|done| done.cancelled) {
             self.take_back(me, name);
@@ -415,7 +415,7 @@ impl<W: Wire> Model<W> {
         }
     }
 
-    /// The receiver gives an unmatched message back.
+    /// The receiver drops an unmatched message.
     fn take_back(&mut self, receiver: usize, name: u64) {
         self.seen[3] += 1;
         self.ranks[receiver].unexpected.retain(|other| *other != name);
@@ -479,7 +479,7 @@ impl<W: Wire> Model<W> {
         }
     }
 
-    /// Exactly the receives that the account calls matched or cancelled are complete.
+    /// Exactly the receives that the model has as matched or cancelled must be complete.
     fn check_receives(&mut self, me: usize) {
         let names: Vec<u64> = self.ranks[me].receives.keys().copied().collect();
         for name in names {
@@ -521,7 +521,7 @@ impl<W: Wire> Model<W> {
         for name in names {
             let Some(sent) = self.sent.get_mut(&name) else { continue };
             if let Some(request) = sent.request {
-                // A finished send stays open for a while, so that it can be cancelled.
+                // Keep a finished send open for a while, so that it can be cancelled.
                 if !sent.cancelled && !sent.matched && self.random.below(8) > 0 {
                     let early = self.engines[me].is_complete(request) && (sent.synchronous || sent.announced);
                     assert!(!early, "a send is complete before its receive");
@@ -539,14 +539,14 @@ impl<W: Wire> Model<W> {
         finished.into_iter().for_each(|name| self.forget(name));
     }
 
-    /// Drops a send of which nothing more is to be learnt.
+    /// Drops a send once both of its ends are settled.
     fn forget(&mut self, name: u64) {
         if self.sent.get(&name).is_some_and(|sent| sent.settled && sent.request.is_none()) {
             self.sent.remove(&name);
         }
     }
 
-    /// Receives everything that is left; afterwards nothing is open anywhere.
+    /// Receives everything that is left; afterwards nothing is open.
     pub fn finish(&mut self) {
         for round in 0.. {
             assert!(round < super::PATIENCE, "{} messages are never settled", self.sent.len());

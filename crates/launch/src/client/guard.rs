@@ -1,14 +1,15 @@
-//! Never N times "rank 0 of 1": when the environment shows a launcher of several processes whose
-//! server this process cannot reach, starting is refused with one sentence that names the launcher.
+//! Prevents a job from running as N times "rank 0 of 1". If the environment shows a launcher of
+//! several processes whose server this process cannot reach, MPI_Init fails with an error message
+//! that names the launcher.
 
 use towpath_base::config;
 
 use crate::error::Error;
 
-/// Checks the variables that launchers set.
+/// Checks the environment variables that launchers set.
 ///
 /// # Errors
-/// [`Error::NoServer`] with the sentence.
+/// [`Error::NoServer`] if they show a job of several processes.
 pub(super) fn no_other_launcher() -> Result<(), Error> {
     match foreign_launcher(&config::environment) {
         Some(sentence) => Err(Error::NoServer(sentence)),
@@ -16,8 +17,8 @@ pub(super) fn no_other_launcher() -> Result<(), Error> {
     }
 }
 
-/// The sentence about the launcher that the variables show; `None` when they show none, or a job of
-/// one process.
+/// The error message about the launcher that the variables show; `None` if they show none, or a job
+/// of one process.
 fn foreign_launcher(variable: &dyn Fn(&str) -> Option<String>) -> Option<String> {
     let number = |name: &str| variable(name).and_then(|text| text.trim().parse::<u64>().ok());
     if let Some(port) = variable("PMI_PORT") {
@@ -26,8 +27,8 @@ fn foreign_launcher(variable: &dyn Fn(&str) -> Option<String>) -> Option<String>
              start the program with Towpath's mpiexec, or with a launcher that sets PMI_FD."
         ));
     }
-    // `srun` sets the size of the step; inside `salloc` or `sbatch` alone it is not set, and a
-    // process is alone.
+    // `srun` sets the size of the step. Inside `salloc` or `sbatch` without `srun` it is not set,
+    // and the process is a singleton.
     if let Some(tasks) = number("SLURM_STEP_NUM_TASKS").filter(|&tasks| tasks > 1) {
         return Some(format!(
             "srun started {tasks} processes of this program, but offers them neither PMI nor PMIx; use \

@@ -1,10 +1,10 @@
-//! How ranks come to share what a launcher that is not ours does not give them: one number and one
-//! secret for the whole job, made by rank 0, and a segment for each host, made by its first rank,
-//! which publishes where it lies; the others open it.
+//! Sets up what other launchers do not provide: a nonce and a secret for the whole job, chosen by
+//! rank 0, and a segment for each host, created by the host's first rank. That rank publishes where
+//! the segment is, and the others open it.
 //!
-//! Three ways, in this order: `/proc/PID/fd/N`; a descriptor handed over an abstract socket, which
-//! the maker serves while it waits in the fence; a file with a name, made only when some rank said
-//! that it could not use the other two.
+//! Three ways to open it, in this order: `/proc/PID/fd/N`; a descriptor passed over an abstract
+//! socket (SCM_RIGHTS), which the creator serves while it waits in the fence; a named file, created
+//! only if some rank has reported that the first two failed.
 
 use std::fs::OpenOptions;
 use std::io::{self, IoSlice, IoSliceMut};
@@ -29,17 +29,18 @@ use crate::wire::{escape, unescape};
 
 pub use trial::{Trial, try_handover};
 
-/// Gives every rank of this host the segment, and the job its number and its secret. Collective
-/// over the job.
+/// Provides the nonce and the secret of the job and the segment of this host. Collective over the
+/// job.
 pub(super) fn share(store: &mut dyn Store, job: &mut Job) -> Result<(OwnedFd, JobKey), Error> {
     let key = agree(store, job)?;
     let nonce = segment::nonce_of_host(job.nonce, job.node_of_rank[job.rank as usize]);
     if job.size == 1 {
         return Ok((segment::make(nonce, 1)?, key));
     }
-    let names = Names::of_host(job.node_of_rank[job.rank as usize]);
+    let names = HandoverNames::of_host(job.node_of_rank[job.rank as usize]);
     let own = if job.local_rank == 0 { lead(store, job, nonce, &names)? } else { follow(store, job, nonce, &names)? };
-    // One rank's refusal on any host sends all hosts the third way: a fence is for the whole job.
+    // A failure of one rank on any host makes all hosts use the third way, because a fence is
+    // collective over the whole job.
     let segment = match own {
         Some(segment) if store.get(None, REFUSED)?.is_none() => segment,
         _ => share_by_name(store, job, nonce, &names)?,
@@ -47,7 +48,7 @@ pub(super) fn share(store: &mut dyn Store, job: &mut Job) -> Result<(OwnedFd, Jo
     Ok((segment, key))
 }
 
-/// Rank 0 chooses number and secret of the job and publishes them.
+/// Rank 0 chooses nonce and secret of the job and publishes them; the other ranks read them.
 fn agree(store: &mut dyn Store, job: &mut Job) -> Result<JobKey, Error> {
     if job.rank == 0 {
         job.nonce = segment::new_nonce();
@@ -73,20 +74,20 @@ fn parse_job(text: &str) -> Option<(u64, JobKey)> {
     Some((u64::from_str_radix(nonce, 16).ok()?, JobKey::parse(key)?))
 }
 
-/// Key under which rank 0 publishes number and secret.
+/// Key under which rank 0 publishes nonce and secret.
 const JOB: &str = "towpath-job";
-/// Key that some rank puts when it cannot open its host's segment.
+/// Key that a rank puts if it cannot open its host's segment.
 const REFUSED: &str = "towpath-refused";
 
-struct Names {
+struct HandoverNames {
     place: String,
     file: String,
 }
 
-impl Names {
-    fn of_host(node: u32) -> Names {
+impl HandoverNames {
+    fn of_host(node: u32) -> HandoverNames {
         let name = |what: &str| format!("towpath-{what}-{node}");
-        Names { place: name("segment"), file: name("file") }
+        HandoverNames { place: name("segment"), file: name("file") }
     }
 }
 
@@ -98,8 +99,8 @@ fn local_socket() -> io::Result<OwnedFd> {
     Ok(socket_with(AddressFamily::UNIX, SocketType::STREAM, SocketFlags::CLOEXEC, None)?)
 }
 
-/// The first rank of the host: makes the segment, serves it while the others attach.
-fn lead(store: &mut dyn Store, job: &Job, nonce: u64, names: &Names) -> Result<Option<OwnedFd>, Error> {
+/// On the first rank of the host: creates the segment and serves it while the others open it.
+fn lead(store: &mut dyn Store, job: &Job, nonce: u64, names: &HandoverNames) -> Result<Option<OwnedFd>, Error> {
     let own = segment::make(nonce, job.local_ranks.len())?;
     let listener = offer(nonce);
     store.put(&names.place, &format!("{}:{}", std::process::id(), segment::number_of(&own)))?;
@@ -113,7 +114,7 @@ fn lead(store: &mut dyn Store, job: &Job, nonce: u64, names: &Names) -> Result<O
     Ok(Some(own))
 }
 
-/// A socket on which the other ranks may ask for the segment.
+/// Creates the socket on which the other ranks may request the segment.
 fn offer(nonce: u64) -> io::Result<OwnedFd> {
     let listener = local_socket()?;
     bind(&listener, &abstract_address(nonce)?)?;
@@ -121,7 +122,7 @@ fn offer(nonce: u64) -> io::Result<OwnedFd> {
     Ok(listener)
 }
 
-/// How a rank that did not make the segment came by it.
+/// How a rank that did not create the segment opened it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Reached {
     /// Opened as `/proc/PID/fd/N`.
@@ -130,21 +131,22 @@ pub enum Reached {
     Socket,
 }
 
-/// Opens the segment that another process of this host has made.
+/// Opens the segment that another process of this host has created.
 fn reach(pid: u32, number: i32, nonce: u64) -> Option<(OwnedFd, Reached)> {
     let right = |file: &OwnedFd| segment::belongs_to(file.as_fd(), nonce);
     let opened = segment::open_of_process(pid, number).ok().filter(right).map(|file| (file, Reached::Proc));
     opened.or_else(|| receive(nonce).ok().filter(right).map(|file| (file, Reached::Socket)))
 }
 
-/// Every other rank: opens the segment; `None` when neither way works, which it has then published.
-fn follow(store: &mut dyn Store, job: &Job, nonce: u64, names: &Names) -> Result<Option<OwnedFd>, Error> {
+/// On every other rank: opens the segment. Returns `None` if both ways fail, after publishing that
+/// fact.
+fn follow(store: &mut dyn Store, job: &Job, nonce: u64, names: &HandoverNames) -> Result<Option<OwnedFd>, Error> {
     store.fence()?;
     let place = store.get(Some(job.local_ranks[0]), &names.place)?.unwrap_or_default();
     let (pid, number) = parse_place(&place).ok_or_else(|| unreachable_segment(&place))?;
     let own = reach(pid, number, nonce).map(|(file, _)| file);
     if own.is_none() {
-        // Another rank may have put the key before: some servers refuse a second put, and one is
+        // Another rank may have put the key already. Some servers refuse a second put, and one is
         // enough.
         let _ = store.put(REFUSED, "1");
     }
@@ -152,8 +154,8 @@ fn follow(store: &mut dyn Store, job: &Job, nonce: u64, names: &Names) -> Result
     Ok(own)
 }
 
-/// Last resort: the maker makes a file with a name and removes it when all have opened it.
-fn share_by_name(store: &mut dyn Store, job: &Job, nonce: u64, names: &Names) -> Result<OwnedFd, Error> {
+/// The last resort: the creator makes a named file and removes it once all ranks have opened it.
+fn share_by_name(store: &mut dyn Store, job: &Job, nonce: u64, names: &HandoverNames) -> Result<OwnedFd, Error> {
     let mut made = None;
     if job.local_rank == 0 {
         let (file, path) = segment::make_named(nonce, job.local_ranks.len())?;
@@ -175,7 +177,7 @@ fn share_by_name(store: &mut dyn Store, job: &Job, nonce: u64, names: &Names) ->
     own.unwrap_or_else(|| Err(unreachable_segment("")))
 }
 
-fn open_named(store: &mut dyn Store, job: &Job, nonce: u64, names: &Names) -> Result<OwnedFd, Error> {
+fn open_named(store: &mut dyn Store, job: &Job, nonce: u64, names: &HandoverNames) -> Result<OwnedFd, Error> {
     let text = store.get(Some(job.local_ranks[0]), &names.file)?.unwrap_or_default();
     let path = std::ffi::OsString::from_vec(unescape(&text));
     OpenOptions::new()
@@ -203,7 +205,8 @@ fn parse_place(text: &str) -> Option<(u32, i32)> {
     Some((pid.parse().ok()?, number.parse().ok()?))
 }
 
-/// Hands the segment to one process that has connected, if it runs under the same user.
+/// Sends the segment's descriptor to one process that has connected, if it runs as the same user or
+/// as root.
 fn serve_one(listener: &OwnedFd, segment: &OwnedFd) -> io::Result<()> {
     let peer = accept_with(listener, SocketFlags::CLOEXEC)?;
     let credentials = sockopt::socket_peercred(&peer)?;
@@ -218,7 +221,7 @@ fn serve_one(listener: &OwnedFd, segment: &OwnedFd) -> io::Result<()> {
     Ok(())
 }
 
-/// Asks the maker for the segment.
+/// Requests the segment's descriptor from its creator.
 fn receive(nonce: u64) -> io::Result<OwnedFd> {
     let socket = local_socket()?;
     connect(&socket, &abstract_address(nonce)?)?;

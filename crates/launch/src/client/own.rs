@@ -1,44 +1,44 @@
-//! A rank of Towpath's own `mpiexec`: everything it needs at the start is in its ticket and in the
-//! inherited segment, so it starts without a single exchange. The PMI-1 connection is opened when
-//! something is put, fenced or aborted.
+//! The launcher interface of a rank under Towpath's own `mpiexec`. The ticket and the inherited
+//! segment contain everything needed at the start, so the rank starts without any exchange. The
+//! first put, get or fence initializes the PMI-1 connection.
 
 use std::os::fd::{AsFd, BorrowedFd, FromRawFd, OwnedFd};
 
 use towpath_base::config;
 
-use super::pmi::{Connection, Dialect};
+use super::pmi::{Dialect, PmiConnection};
 use super::store::Store;
 use super::{Job, Launcher, duplicate};
 use crate::error::Error;
 use crate::hosts;
 use crate::key::JobKey;
 use crate::segment::{self, nonce_of_host};
-use crate::ticket::{self, Ticket};
+use crate::ticket::{self, RankTicket};
 
-/// Who the launcher is.
+/// Name of the launcher.
 pub(super) const NAME: &str = "Towpath's mpiexec";
 
-/// How long the end of a job that a rank has asked for is waited for.
+/// How long to wait for the end of the job after a rank has requested it.
 const LONGEST_END: std::time::Duration = std::time::Duration::from_secs(1);
 
-/// Key under which `mpiexec` keeps the secret of the job.
+/// Key under which `mpiexec` stores the secret of the job.
 pub(crate) const KEY: &str = "towpath-key";
 
-/// Towpath's own `mpiexec` as launcher.
+/// Towpath's own `mpiexec` as a launcher.
 pub(super) struct OwnLauncher {
     job: Job,
     segment: OwnedFd,
-    connection: Connection,
+    connection: PmiConnection,
     initialised: bool,
 }
 
 impl OwnLauncher {
-    /// Finds the ticket of the environment, and uses nothing yet; `None` when there is none, or
-    /// when it was meant for another process and another launcher has started this one.
-    pub(super) fn ticket() -> Result<Option<Ticket>, Error> {
+    /// Finds the ticket in the environment without using it. Returns `None` if there is none, or if
+    /// it was meant for another process and another launcher has started this one.
+    pub(super) fn ticket() -> Result<Option<RankTicket>, Error> {
         let Some(text) = config::environment(ticket::VARIABLE) else { return Ok(None) };
         let pmi = config::environment("PMI_FD").and_then(|number| number.parse().ok());
-        let ticket = Ticket::parse(&text).filter(|ticket| pmi == Some(ticket.pmi));
+        let ticket = RankTicket::parse(&text).filter(|ticket| pmi == Some(ticket.pmi));
         match ticket {
             Some(ticket) if is_open_here(&ticket) => Ok(Some(ticket)),
             Some(ticket) if !is_open(ticket.pmi) => Err(Error::NoServer(format!(
@@ -53,8 +53,8 @@ impl OwnLauncher {
         }
     }
 
-    /// Takes over what the ticket names.
-    pub(super) fn start(ticket: &Ticket) -> Result<OwnLauncher, Error> {
+    /// Takes over the descriptors that the ticket names.
+    pub(super) fn start(ticket: &RankTicket) -> Result<OwnLauncher, Error> {
         let rank = ticket.rank;
         let nodes = hosts::parse_mapping(&ticket.mapping, ticket.size as usize).ok_or_else(|| Error::Protocol {
             launcher: NAME.to_owned(),
@@ -65,7 +65,9 @@ impl OwnLauncher {
         if !is_open(ticket.segment) {
             return Err(missing(format!("descriptor {}, inherited from mpiexec, has been closed", ticket.segment)));
         }
-        // SAFETY: the descriptor is open (just checked) and was inherited for this purpose alone.
+        // SAFETY: the descriptor is open (just checked). `mpiexec` opened it for this rank and no
+        // other code owns it. If the program has meanwhile put another file under this number,
+        // `into_raw_fd` below gives the number back.
         let segment = unsafe { OwnedFd::from_raw_fd(ticket.segment) };
         let _ = rustix::io::fcntl_setfd(&segment, rustix::io::FdFlags::CLOEXEC);
         if !segment::belongs_to(segment.as_fd(), nonce_of_host(ticket.nonce, job.node_of_rank[rank as usize])) {
@@ -82,11 +84,11 @@ impl OwnLauncher {
         job.nonce = ticket.nonce;
         job.appnum = Some(ticket.appnum);
         job.universe_size = Some(ticket.size as i32);
-        let connection = Connection::take(ticket.pmi, Dialect::One, NAME)?;
+        let connection = PmiConnection::take(ticket.pmi, Dialect::One, NAME)?;
         Ok(OwnLauncher { job, segment, connection, initialised: false })
     }
 
-    fn connection(&mut self) -> Result<&mut Connection, Error> {
+    fn connection(&mut self) -> Result<&mut PmiConnection, Error> {
         if !self.initialised {
             self.connection.initialise(self.job.rank as usize, self.job.size as usize)?;
             self.initialised = true;
@@ -96,12 +98,13 @@ impl OwnLauncher {
 }
 
 fn is_open(number: i32) -> bool {
-    // SAFETY: the number is only looked at.
+    // SAFETY: `number` is above 2, so it is not -1. The borrow ends with this `fcntl`, which
+    // returns EBADF for a closed descriptor and accesses no memory.
     number > 2 && rustix::io::fcntl_getfd(unsafe { BorrowedFd::borrow_raw(number) }).is_ok()
 }
 
-fn is_open_here(ticket: &Ticket) -> bool {
-    // SAFETY: the number is only looked at.
+fn is_open_here(ticket: &RankTicket) -> bool {
+    // SAFETY: `is_open` has just found the descriptor open, and the borrow ends with this `fstat`.
     is_open(ticket.pmi)
         && rustix::fs::fstat(unsafe { BorrowedFd::borrow_raw(ticket.pmi) }).is_ok_and(|s| s.st_ino == ticket.inode)
 }
@@ -138,9 +141,9 @@ impl Launcher for OwnLauncher {
     fn abort(&mut self, code: i32, sentence: &str) -> Result<(), Error> {
         self.connection.abort(code, Some(sentence))?;
         if self.job.hosts() > 1 {
-            // mpiexec ends this process soon. Until then its connections stay open: ranks of other
-            // hosts that notice their end complain about it, and their complaint might reach
-            // mpiexec before the cause does.
+            // `mpiexec` ends this process soon. Keep its connections open until then: ranks on
+            // other hosts report a closed connection as an error, and that report may reach
+            // `mpiexec` before this one.
             std::thread::sleep(LONGEST_END);
         }
         Ok(())

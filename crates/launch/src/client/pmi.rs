@@ -1,10 +1,10 @@
-//! A process that a PMI server started: the Hydra launchers of MPICH and Intel MPI, gforker,
-//! Slurm's pmi2 plugin.
+//! The launcher interface of a process that a PMI server started: the Hydra launchers of MPICH and
+//! Intel MPI, gforker, Slurm's pmi2 plugin.
 //!
-//! [`Connection`] speaks the exchanges (one request, one answer) in one of two dialects
-//! ([`Dialect`]); [`connect`] learns the facts of the job from them. Servers differ: limits of
-//! lengths, the answer to a missing key, whether they know `PMI_process_mapping`; where it is
-//! missing the ranks publish their hosts themselves.
+//! [`PmiConnection`] implements the exchanges (one request, one answer) in either [`Dialect`], and
+//! [`connect`] retrieves the job with them. Servers differ in their length limits, in the answer to
+//! a missing key, and in whether they provide `PMI_process_mapping`. If it is missing, the ranks
+//! publish their hosts themselves.
 
 mod connection;
 mod dialect;
@@ -19,23 +19,23 @@ use super::store::Store;
 use crate::error::Error;
 use crate::hosts;
 
-pub(super) use connection::{Connection, check_open, silent};
+pub(super) use connection::{PmiConnection, check_open, silent};
 pub(super) use dialect::Dialect;
 
-/// A PMI server that the environment names, not yet spoken to.
+/// A PMI server that the environment names, not contacted yet.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Server {
+pub(super) struct PmiAddress {
     descriptor: RawFd,
     pub(super) rank: u32,
     pub(super) size: u32,
-    /// Who it is, in words.
+    /// Name of the launcher.
     pub(super) name: String,
     pub(super) dialect: Dialect,
 }
 
-impl Server {
-    /// The server that PMI_FD names; `None` when the environment names none.
-    pub(super) fn from_environment() -> Result<Option<Server>, Error> {
+impl PmiAddress {
+    /// The server that PMI_FD names; `None` if the variable is not set.
+    pub(super) fn from_environment() -> Result<Option<PmiAddress>, Error> {
         let number = |name: &str| config::environment(name).and_then(|text| text.trim().parse::<i64>().ok());
         let Some(descriptor) = number("PMI_FD") else { return Ok(None) };
         let name = server_name();
@@ -49,7 +49,7 @@ impl Server {
         }
         let descriptor = i32::try_from(descriptor).unwrap_or(-1);
         check_open(descriptor, &name)?;
-        Ok(Some(Server {
+        Ok(Some(PmiAddress {
             descriptor,
             rank: rank as u32,
             size: size as u32,
@@ -59,13 +59,13 @@ impl Server {
     }
 }
 
-/// Speaks to the server that the environment names.
-pub(super) fn connect(server: &Server) -> Result<Served<Connection>, Error> {
-    let connection = Connection::take(server.descriptor, server.dialect, &server.name)?;
+/// Connects to the server that the environment names.
+pub(super) fn connect(server: &PmiAddress) -> Result<Served<PmiConnection>, Error> {
+    let connection = PmiConnection::take(server.descriptor, server.dialect, &server.name)?;
     start(connection, server.rank, server.size as usize)
 }
 
-fn start(mut connection: Connection, rank: u32, size: usize) -> Result<Served<Connection>, Error> {
+fn start(mut connection: PmiConnection, rank: u32, size: usize) -> Result<Served<PmiConnection>, Error> {
     let place = connection.initialise(rank as usize, size)?;
     let mapping = connection.attribute("PMI_process_mapping")?;
     let nodes = match mapping.and_then(|mapping| hosts::parse_mapping(&mapping, size)) {
@@ -77,7 +77,7 @@ fn start(mut connection: Connection, rank: u32, size: usize) -> Result<Served<Co
     Served::share(connection, job)
 }
 
-/// Words for the server, as far as its variables show who it is.
+/// Name of the launcher, as far as its variables identify it.
 fn server_name() -> String {
     let set = |name: &str| config::environment(name).is_some();
     if set("SLURM_STEP_ID") || set("SLURM_STEPID") {
@@ -91,7 +91,7 @@ fn server_name() -> String {
     }
 }
 
-/// Where the server does not know the hosts: each rank publishes its own, rank 0 collects and
+/// For servers that do not know the hosts: each rank publishes its own, rank 0 collects them and
 /// publishes the mapping.
 pub(super) fn exchange_hosts(store: &mut dyn Store, rank: usize, size: usize) -> Result<Vec<u32>, Error> {
     if size == 1 {

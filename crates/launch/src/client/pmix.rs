@@ -1,13 +1,13 @@
-//! A process that a PMIx server started: `prterun`, Open MPI's `mpiexec`, `srun --mpi=pmix`. PMIx's
-//! wire is a matter between its own library and its servers, so the launcher's library is opened at
-//! run time ([`search`], [`library`]), and eight of its functions do what the lines of PMI do
-//! elsewhere.
+//! The launcher interface of a process that a PMIx server started: `prterun`, Open MPI's `mpiexec`,
+//! `srun --mpi=pmix`. The wire format of PMIx is private to its library and servers. The launcher's
+//! library is therefore opened at run time ([`search`], [`library`]), and eight of its functions do
+//! what PMI does with lines.
 //!
-//! PMIx knows a value by the rank that has put it; asking for any rank's does not work with every
-//! server, nor does a fence to which a rank has given nothing. So each rank gives one text to each
-//! fence, its *sheet*: all it has put since the last, perhaps nothing. Every sheet exists after its
-//! fence, and asking for it never waits. It goes in short pages, because PMIx 5 hands long texts
-//! back compressed.
+//! PMIx looks up a value by the rank that has put it. Not every server supports a lookup for any
+//! rank, or a fence to which a rank has contributed nothing. Each rank therefore contributes one
+//! text to each fence, its *sheet*: everything it has put since the previous fence, possibly
+//! nothing. Every sheet exists after its fence, so a get never blocks. A sheet is divided into
+//! short pages, because PMIx 5 returns long texts compressed.
 
 mod layout;
 mod library;
@@ -22,30 +22,30 @@ use rustix::pipe::{PipeFlags, pipe_with};
 use towpath_base::config;
 
 use self::layout::Process;
-use self::library::{Content, Library};
+use self::library::{KeyContent, PmixLibrary};
 use super::served::Served;
 use super::store::Store;
 use super::{Job, patience, pmi};
 use crate::error::Error;
 use crate::hosts;
 
-/// A PMIx server that the environment names, not yet spoken to.
+/// A PMIx server that the environment names, not contacted yet.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Server {
+pub(super) struct PmixAddress {
     pub(super) rank: u32,
-    /// Number of ranks, where the launcher puts it into the environment.
+    /// Number of ranks, if the environment provides it.
     pub(super) size: Option<u32>,
-    /// Who it is, in words.
+    /// Name of the launcher.
     pub(super) name: String,
 }
 
-impl Server {
-    /// The server that the environment names; `None` when it names none.
-    pub(super) fn from_environment() -> Result<Option<Server>, Error> {
-        Server::among(&config::environment)
+impl PmixAddress {
+    /// The server that the environment names; `None` if it names none.
+    pub(super) fn from_environment() -> Result<Option<PmixAddress>, Error> {
+        PmixAddress::among(&config::environment)
     }
 
-    fn among(variable: &dyn Fn(&str) -> Option<String>) -> Result<Option<Server>, Error> {
+    fn among(variable: &dyn Fn(&str) -> Option<String>) -> Result<Option<PmixAddress>, Error> {
         let number = |name: &str| variable(name).and_then(|text| text.trim().parse::<u32>().ok());
         if variable("PMIX_NAMESPACE").is_none() {
             return Ok(None);
@@ -63,31 +63,31 @@ impl Server {
             )));
         };
         let size = number("OMPI_COMM_WORLD_SIZE").or_else(|| number("SLURM_STEP_NUM_TASKS"));
-        Ok(Some(Server { rank, size, name: name.to_owned() }))
+        Ok(Some(PmixAddress { rank, size, name: name.to_owned() }))
     }
 }
 
-/// The connection of one process to a PMIx server.
-pub(super) struct Connection {
-    library: Library,
+/// The connection of a process to a PMIx server.
+pub(super) struct PmixConnection {
+    library: PmixLibrary,
     own: Process,
     launcher: String,
     size: u32,
-    /// What was put since the last fence.
+    /// What this rank has put since the last fence.
     sheet: String,
-    /// How many fences there were.
+    /// Number of fences so far.
     fences: u32,
-    /// Sheets of others that were asked for, by fence and rank.
+    /// Sheets fetched so far, by fence and rank.
     sheets: HashMap<(u32, u32), HashMap<String, String>>,
 }
 
-impl Connection {
-    /// Opens the library and meets the server.
-    fn meet(server: &Server) -> Result<Connection, Error> {
+impl PmixConnection {
+    /// Opens the library and connects to the server.
+    fn meet(server: &PmixAddress) -> Result<PmixConnection, Error> {
         let library = open(&server.name)?;
         let (answer, answers) = mpsc::channel();
-        // The library waits for the server without end: on a thread of its own, which ends with the
-        // process if it must.
+        // The library waits for the server without a limit. It does so on a thread of its own,
+        // which may live until the process exits.
         std::thread::spawn(move || {
             let _ = answer.send(library.init());
         });
@@ -111,34 +111,34 @@ impl Connection {
         }
         let size = size_of_job(library, own, &server.name)?;
         let launcher = server.name.clone();
-        Ok(Connection { library, own, launcher, size, sheet: String::new(), fences: 0, sheets: HashMap::new() })
+        Ok(PmixConnection { library, own, launcher, size, sheet: String::new(), fences: 0, sheets: HashMap::new() })
     }
 
     fn refused(&self, request: &str, detail: String) -> Error {
         Error::Refused { launcher: self.launcher.clone(), request: request.to_owned(), detail }
     }
 
-    /// Host of each rank by the launcher's word: that all are here, a mapping as PMI has it, or
-    /// each rank's host name.
+    /// Host of each rank as the launcher reports it: that all ranks are on this host, a mapping as
+    /// in PMI, or the host name of each rank.
     fn hosts(&self) -> Option<Vec<u32>> {
         let size = self.size;
         if number(self.library.get_of_job(self.own, "pmix.local.size")) == Some(size) {
             return Some(vec![0; size as usize]);
         }
-        if let Some(Content::Text(mapping)) = self.library.get_of_job(self.own, "pmix.anlmap")
+        if let Some(KeyContent::Text(mapping)) = self.library.get_of_job(self.own, "pmix.anlmap")
             && let Some(nodes) = hosts::parse_mapping(&mapping, size as usize)
         {
             return Some(nodes);
         }
         let name_of = |rank| match self.library.get_of_rank(self.own, rank, "pmix.hname") {
-            Some(Content::Text(name)) => Some(name),
+            Some(KeyContent::Text(name)) => Some(name),
             _ => None,
         };
         let names: Option<Vec<String>> = (0..size).map(name_of).collect();
         Some(hosts::number_by_appearance(&names?))
     }
 
-    /// Hands the own sheet over; the fence that follows makes it visible.
+    /// Puts this rank's sheet; the following fence makes it visible.
     fn give_sheet(&mut self) -> Result<(), Error> {
         self.fences += 1;
         let sheet = std::mem::take(&mut self.sheet);
@@ -148,17 +148,17 @@ impl Connection {
         Ok(())
     }
 
-    /// A page of a rank's sheet.
+    /// Fetches one page of a rank's sheet.
     fn page(&self, fence: u32, rank: u32, number: usize) -> Result<String, Error> {
         let missing = |why: &str| self.refused("get", format!("what rank {rank} has published is missing: {why}"));
         match self.library.get_put(self.own, rank, &page_name(fence, number)) {
-            Ok(Content::Text(text)) => Ok(text),
+            Ok(KeyContent::Text(text)) => Ok(text),
             Ok(_) => Err(missing("it is no text")),
             Err(why) => Err(missing(&why)),
         }
     }
 
-    /// What a rank has put under a key before a fence.
+    /// What a rank put under a key before a fence.
     fn on_sheet(&mut self, fence: u32, rank: u32, key: &str) -> Result<Option<String>, Error> {
         if !self.sheets.contains_key(&(fence, rank)) {
             let first = self.page(fence, rank, 0)?;
@@ -173,12 +173,13 @@ impl Connection {
     }
 }
 
-/// Bytes of a page.
+/// Size of a page in bytes.
 const PAGE: usize = 2048;
 
-/// The pages of a sheet, the first with their number on a line of its own, so that none is empty.
+/// Divides a sheet into pages. The first page starts with the number of pages on a line of its own,
+/// so no page is empty.
 fn pages(sheet: &str) -> Vec<String> {
-    // Everything on it is ASCII: see `Store::put`.
+    // A sheet is all ASCII: see `Store::put`.
     let mut pages: Vec<String> =
         sheet.as_bytes().chunks(PAGE).map(|page| String::from_utf8_lossy(page).into_owned()).collect();
     if pages.is_empty() {
@@ -199,8 +200,8 @@ fn read_sheet(text: &str) -> HashMap<String, String> {
         .collect()
 }
 
-/// For [`crate::fuzz`]: a sheet that was cut into pages is the same when it is read; all that is
-/// put on one is ASCII.
+/// For [`crate::fuzz`]: a sheet divided into pages is read back unchanged. Sheets contain only
+/// ASCII.
 #[cfg(any(test, fuzzing))]
 pub(crate) fn fuzz(text: &str) {
     let sheet = read_sheet(&text.replace(|sign: char| !sign.is_ascii(), "?"));
@@ -210,16 +211,16 @@ pub(crate) fn fuzz(text: &str) {
     assert_eq!(read_sheet(&[&[begin.to_owned()], &pages[1..]].concat().concat()), sheet);
 }
 
-/// A number that is not negative.
-fn number(content: Option<Content>) -> Option<u32> {
+/// The number in `content`, if it is one and not negative.
+fn number(content: Option<KeyContent>) -> Option<u32> {
     match content {
-        Some(Content::Number(number)) => u32::try_from(number).ok(),
+        Some(KeyContent::Number(number)) => u32::try_from(number).ok(),
         _ => None,
     }
 }
 
-/// How many ranks the job has.
-fn size_of_job(library: Library, own: Process, launcher: &str) -> Result<u32, Error> {
+/// Number of ranks in the job.
+fn size_of_job(library: PmixLibrary, own: Process, launcher: &str) -> Result<u32, Error> {
     let size = number(library.get_of_job(own, "pmix.job.size"));
     size.filter(|&size| size > own.rank && size <= i32::MAX as u32).ok_or_else(|| Error::Protocol {
         launcher: launcher.to_owned(),
@@ -227,10 +228,10 @@ fn size_of_job(library: Library, own: Process, launcher: &str) -> Result<u32, Er
     })
 }
 
-fn open(launcher: &str) -> Result<Library, Error> {
+fn open(launcher: &str) -> Result<PmixLibrary, Error> {
     let mut refusals = Vec::new();
     for path in search::candidates() {
-        match Library::open(&path) {
+        match PmixLibrary::open(&path) {
             Ok(library) => return Ok(library),
             Err(reason) => refusals.push(reason),
         }
@@ -243,7 +244,7 @@ fn open(launcher: &str) -> Result<Library, Error> {
     )))
 }
 
-impl Store for Connection {
+impl Store for PmixConnection {
     fn launcher(&self) -> &str {
         &self.launcher
     }
@@ -253,7 +254,7 @@ impl Store for Connection {
     }
 
     fn put_raw(&mut self, key: &str, value: &str) -> Result<(), Error> {
-        // Neither holds a blank or a line break: see `Store::put`.
+        // Key and value contain neither blanks nor line breaks: see `Store::put`.
         self.sheet.push_str(&format!("{key} {value}\n"));
         Ok(())
     }
@@ -309,9 +310,9 @@ impl Store for Connection {
     }
 }
 
-/// Speaks to the server that the environment names.
-pub(super) fn connect(server: &Server) -> Result<Served<Connection>, Error> {
-    let mut connection = Connection::meet(server)?;
+/// Connects to the server that the environment names.
+pub(super) fn connect(server: &PmixAddress) -> Result<Served<PmixConnection>, Error> {
+    let mut connection = PmixConnection::meet(server)?;
     let size = connection.size;
     let nodes = match connection.hosts() {
         Some(nodes) => nodes,
@@ -321,7 +322,7 @@ pub(super) fn connect(server: &Server) -> Result<Served<Connection>, Error> {
     let (library, own) = (connection.library, connection.own);
     let positive = |content| number(content).and_then(|number| i32::try_from(number).ok());
     job.appnum = positive(library.get_of_rank(own, own.rank, "pmix.appnum"));
-    // Slots: fewer than the processes where they are started beyond them.
+    // PMIx reports slots, which are fewer than the processes in an oversubscribed job.
     job.universe_size = positive(library.get_of_job(own, "pmix.univ.size")).map(|slots| slots.max(size as i32));
     Served::share(connection, job)
 }
@@ -330,15 +331,15 @@ pub(super) fn connect(server: &Server) -> Result<Served<Connection>, Error> {
 mod tests {
     use super::*;
 
-    fn among(variables: &[(&str, &str)]) -> Result<Option<Server>, Error> {
-        Server::among(&|name| variables.iter().find(|(n, _)| *n == name).map(|(_, value)| (*value).to_owned()))
+    fn among(variables: &[(&str, &str)]) -> Result<Option<PmixAddress>, Error> {
+        PmixAddress::among(&|name| variables.iter().find(|(n, _)| *n == name).map(|(_, value)| (*value).to_owned()))
     }
 
     #[test]
     fn a_server_is_known_by_its_variables() {
         assert_eq!(among(&[("PMIX_RANK", "1")]).unwrap(), None);
         let found = among(&[("PMIX_NAMESPACE", "x"), ("PMIX_RANK", "1"), ("OMPI_COMM_WORLD_SIZE", "4")]).unwrap();
-        assert_eq!(found, Some(Server { rank: 1, size: Some(4), name: "Open MPI's launcher".to_owned() }));
+        assert_eq!(found, Some(PmixAddress { rank: 1, size: Some(4), name: "Open MPI's launcher".to_owned() }));
         let found = among(&[("PMIX_NAMESPACE", "x"), ("PMIX_RANK", "0"), ("SLURM_STEP_ID", "4")]).unwrap().unwrap();
         assert_eq!((found.name.as_str(), found.size), ("srun", None));
         assert!(among(&[("PMIX_NAMESPACE", "x"), ("PMIX_RANK", "-1")]).is_err());
@@ -356,7 +357,7 @@ mod tests {
 
     #[test]
     fn a_library_that_is_none_is_refused() {
-        assert!(Library::open("/nowhere/libpmix.so.2".as_ref()).is_err());
-        assert!(Library::open("libc.so.6".as_ref()).is_err_and(|reason| reason.contains("PMIx_Init")));
+        assert!(PmixLibrary::open("/nowhere/libpmix.so.2".as_ref()).is_err());
+        assert!(PmixLibrary::open("libc.so.6".as_ref()).is_err_and(|reason| reason.contains("PMIx_Init")));
     }
 }

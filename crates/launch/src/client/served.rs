@@ -1,5 +1,5 @@
-//! A launcher that is not ours, once its protocol has become a [`Store`]: what [`Launcher`] asks of
-//! it is the same for PMI-1, PMI-2 and PMIx.
+//! The [`Launcher`] for all launchers but Towpath's own, on top of a [`Store`]; the same for PMI-1,
+//! PMI-2 and PMIx.
 
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
@@ -8,7 +8,7 @@ use super::{Job, Launcher, duplicate, handover};
 use crate::error::Error;
 use crate::key::JobKey;
 
-/// A server with what the ranks have made of it: their job, the segment of the host, the secret.
+/// A server, and what the ranks have set up with it: the job, the host's segment, the secret.
 pub(super) struct Served<S> {
     store: S,
     job: Job,
@@ -17,7 +17,7 @@ pub(super) struct Served<S> {
 }
 
 impl<S: Store> Served<S> {
-    /// Gives the job its number and its secret, and the host its segment. Collective over the job.
+    /// Sets up nonce, secret and segment. Collective over the job.
     pub(super) fn share(mut store: S, mut job: Job) -> Result<Served<S>, Error> {
         let (segment, key) = handover::share(&mut store, &mut job)?;
         Ok(Served { store, job, segment, key })
@@ -64,8 +64,9 @@ impl<S: Store + Send> Launcher for Served<S> {
     }
 }
 
-/// Hydra ends a job at once and drops what it has not read of its output, so the sentence must be
-/// on its way before the request. Gives up after a while: nobody may be reading.
+/// Waits until `stream` has been read, for half a second at most because it may have no reader.
+/// Hydra kills a job at once and drops output that it has not read, so the message must be read
+/// before the abort request.
 fn wait_for_readers(stream: BorrowedFd<'_>) {
     for _ in 0..100 {
         std::thread::sleep(std::time::Duration::from_millis(5));

@@ -1,5 +1,5 @@
-//! A process that nobody launched: rank 0 of 1, its own little key-value store, a private segment
-//! made when asked for.
+//! A process without a launcher: rank 0 of 1, with a local key-value store and a private segment
+//! that is created on demand.
 
 use std::collections::HashMap;
 use std::os::fd::OwnedFd;
@@ -9,7 +9,7 @@ use crate::error::Error;
 use crate::key::JobKey;
 use crate::segment;
 
-/// Nobody.
+/// The launcher interface of a singleton.
 pub(super) struct Singleton {
     job: Job,
     values: HashMap<String, String>,

@@ -1,40 +1,38 @@
-//! What every launcher's protocol comes down to once a process has said hello: a store of texts, a
-//! meeting of all processes, an end. [`super::handover`] and the ranks' business cards need nothing
-//! else.
+//! The operations that every launcher's protocol offers once a process has connected: a key-value
+//! store, a fence over all processes, abort and finalize. [`super::handover`] and the ranks'
+//! business cards need nothing else.
 
 use std::os::fd::OwnedFd;
 
 use crate::error::Error;
 use crate::wire::{escape, unescape};
 
-/// Longest key of a value in bytes: servers' limit is 64, and long values get a number behind their
-/// key.
+/// Longest key in bytes. The servers' limit is 64, and the pieces of a long value get a number
+/// after the key.
 const LONGEST_KEY: usize = 56;
 
-/// The store of a launcher, as one process of the job sees it.
+/// The key-value store of a launcher, as one process of the job sees it.
 pub(super) trait Store {
-    /// Who serves it, in words.
+    /// Name of the launcher.
     fn launcher(&self) -> &str;
     /// Longest value that [`Store::put_raw`] takes, in bytes.
     fn longest_value(&self) -> usize;
-    /// Puts a short value of harmless signs.
+    /// Puts a value that is short and already escaped.
     fn put_raw(&mut self, key: &str, value: &str) -> Result<(), Error>;
-    /// The value of a key as the server has it; `None` when it has none. Some servers know values
-    /// by the rank that has put them (`owner`); where it is not said they must look at what each
-    /// rank has put.
+    /// Returns the value of a key as the server has it; `None` if it has none. Some servers look up
+    /// a value by the rank that has put it (`owner`); without an owner they must search the values
+    /// of every rank.
     fn get_raw(&mut self, owner: Option<u32>, key: &str) -> Result<Option<String>, Error>;
     /// Waits for all processes of the job.
     fn fence(&mut self) -> Result<(), Error>;
-    /// Waits for all processes of the job, and meanwhile calls `serve` whenever `listener` has
-    /// something to read.
+    /// Waits for all processes of the job and calls `serve` whenever `listener` is readable.
     fn fence_serving(&mut self, listener: &OwnedFd, serve: &mut dyn FnMut()) -> Result<(), Error>;
-    /// Asks for the end of the job. The launcher may end this process before it returns.
+    /// Requests the end of the job. The launcher may kill this process before the call returns.
     fn abort(&mut self, code: i32, sentence: Option<&str>) -> Result<(), Error>;
-    /// Says goodbye.
+    /// Disconnects from the launcher.
     fn finalize(&mut self) -> Result<(), Error>;
 
-    /// Puts a value of any length and content: what is longer than the server's limit goes in
-    /// pieces.
+    /// Puts a value of any length and content, in pieces if it exceeds the server's limit.
     fn put(&mut self, key: &str, value: &str) -> Result<(), Error> {
         if key.is_empty()
             || key.len() > LONGEST_KEY
@@ -53,7 +51,7 @@ pub(super) trait Store {
         Ok(())
     }
 
-    /// The value put under a key by [`Store::put`].
+    /// Returns the value that [`Store::put`] put under a key.
     fn get(&mut self, owner: Option<u32>, key: &str) -> Result<Option<String>, Error> {
         let Some(first) = self.get_raw(owner, key)? else { return Ok(None) };
         let wrong = || Error::Protocol {
@@ -70,7 +68,7 @@ pub(super) trait Store {
     }
 }
 
-/// The pieces of a value, the first with their number in front.
+/// The pieces of a value; the first one starts with their number.
 pub(crate) fn pieces(value: &str, longest: usize) -> Vec<String> {
     let value = escape(value.as_bytes());
     let parts: Vec<&[u8]> = value.as_bytes().chunks(longest.saturating_sub(16).max(1)).collect();

@@ -1,6 +1,6 @@
-//! `towpath info`: what is installed, what was found on this machine, which choices follow from it
-//! and why, and all settings. Nothing is decided here: every choice is asked of the code that makes
-//! it when a job starts.
+//! `towpath info`: reports what is installed, what was found on this machine, which choices follow
+//! from it and why, and all settings. Nothing is decided here: every choice comes from the code
+//! that makes it when a job starts.
 
 mod channel;
 mod choices;
@@ -11,7 +11,7 @@ mod networks;
 mod routes;
 mod settings;
 
-use super::report::{self, Section};
+use super::report::{self, ReportSection};
 use crate::client::{self, Seen};
 
 pub(super) const HELP: &str = "\
@@ -32,7 +32,7 @@ settings with their current values. Nothing is changed and nothing stays behind.
   -h, --help   print this
 ";
 
-/// What the command line asks for.
+/// The options of the command line.
 #[derive(Default)]
 struct Wish {
     ranks: Option<usize>,
@@ -43,7 +43,7 @@ struct Wish {
     routes: Option<u32>,
 }
 
-/// The text of the whole report.
+/// Parses the options and returns the whole report as text or JSON.
 pub(super) fn answer(arguments: &[String]) -> Result<String, String> {
     let wish = read(arguments)?;
     let sections = match (wish.channel, wish.routes) {
@@ -93,7 +93,7 @@ fn read_ranks(text: &str) -> Result<usize, String> {
     number.ok_or_else(|| format!("--ranks wants a number of ranks from 1 to 1000000, not '{text}'."))
 }
 
-fn sections(ranks: Option<usize>) -> Vec<Section> {
+fn sections(ranks: Option<usize>) -> Vec<ReportSection> {
     let seen = client::seen();
     let own_job = seen.as_ref().ok().and_then(|seen: &Seen| seen.place?.1).map(|size| size as usize);
     let ranks = ranks.or(own_job).unwrap_or_else(machine::allowed_cores);

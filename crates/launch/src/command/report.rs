@@ -1,97 +1,96 @@
-//! A report: sections of rows of named cells, printed as aligned text for a person or as JSON for a
-//! program.
+//! A report: sections of rows of named cells, printed as aligned text for the user or as JSON for
+//! programs.
 //!
-//! The writer of JSON is a page long and stays here: the library, which is built from this crate,
-//! shall not carry a crate for it.
+//! The JSON writer is short and lives here, so that the library, which is built from this crate,
+//! does not depend on another crate for it.
 #![forbid(unsafe_code)]
 
 use std::fmt::Write;
 
-/// Columns of a line of text.
+/// Width of a line of text in columns.
 const WIDTH: usize = 118;
 
-/// A value of a cell.
+/// Value of a cell.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) enum Value {
+pub(super) enum CellValue {
     Text(String),
     Number(u64),
-    /// A size: `1.5 GiB` for a person, the number of bytes for a program.
+    /// A size: `1.5 GiB` in text, the number of bytes in JSON.
     Bytes(u64),
     Flag(bool),
-    /// Numbers, ascending: `0-3,8` for a person.
+    /// Ascending numbers: `0-3,8` in text.
     Numbers(Vec<usize>),
-    /// Not there, or not limited: what a person reads instead; null for a program.
+    /// No value or no limit: this word in text, null in JSON.
     Nothing(&'static str),
 }
 
-impl Value {
-    pub(super) fn text(text: impl Into<String>) -> Value {
-        Value::Text(text.into())
+impl CellValue {
+    pub(super) fn text(text: impl Into<String>) -> CellValue {
+        CellValue::Text(text.into())
     }
 
     pub(super) fn for_person(&self) -> String {
         match self {
-            Value::Text(text) => text.clone(),
-            Value::Number(number) => number.to_string(),
-            Value::Bytes(bytes) => readable_size(*bytes),
-            Value::Flag(flag) => if *flag { "yes" } else { "no" }.to_owned(),
-            Value::Numbers(numbers) => ranges(numbers),
-            Value::Nothing(words) => (*words).to_owned(),
+            CellValue::Text(text) => text.clone(),
+            CellValue::Number(number) => number.to_string(),
+            CellValue::Bytes(bytes) => readable_size(*bytes),
+            CellValue::Flag(flag) => if *flag { "yes" } else { "no" }.to_owned(),
+            CellValue::Numbers(numbers) => ranges(numbers),
+            CellValue::Nothing(words) => (*words).to_owned(),
         }
     }
 
     fn to_json(&self) -> String {
         match self {
-            Value::Text(text) => quoted(text),
-            Value::Number(number) | Value::Bytes(number) => number.to_string(),
-            Value::Flag(flag) => flag.to_string(),
-            Value::Numbers(numbers) => format!("{numbers:?}"),
-            Value::Nothing(_) => "null".to_owned(),
+            CellValue::Text(text) => quoted(text),
+            CellValue::Number(number) | CellValue::Bytes(number) => number.to_string(),
+            CellValue::Flag(flag) => flag.to_string(),
+            CellValue::Numbers(numbers) => format!("{numbers:?}"),
+            CellValue::Nothing(_) => "null".to_owned(),
         }
     }
 }
 
-/// A row: the name that programs use, the name that people read, named cells. The last cell may be
-/// a long text.
+/// A row: its key in JSON, its label in text, and named cells. The last cell may be a long text.
 #[derive(Clone, Debug)]
-pub(super) struct Row {
+pub(super) struct ReportRow {
     pub(super) key: String,
     pub(super) label: String,
-    pub(super) cells: Vec<(&'static str, Value)>,
-    /// Further cells, for programs only.
-    pub(super) further: Vec<(&'static str, Value)>,
+    pub(super) cells: Vec<(&'static str, CellValue)>,
+    /// More cells, in JSON only.
+    pub(super) further: Vec<(&'static str, CellValue)>,
 }
 
-impl Row {
-    /// A row of a value and a remark about it, which may be empty.
-    pub(super) fn new(key: &str, label: &str, value: Value, remark: impl Into<String>) -> Row {
-        let cells = vec![("value", value), ("why", Value::Text(remark.into()))];
-        Row { key: key.to_owned(), label: label.to_owned(), cells, further: Vec::new() }
+impl ReportRow {
+    /// Creates a row with a value and a remark, which may be empty.
+    pub(super) fn new(key: &str, label: &str, value: CellValue, remark: impl Into<String>) -> ReportRow {
+        let cells = vec![("value", value), ("why", CellValue::Text(remark.into()))];
+        ReportRow { key: key.to_owned(), label: label.to_owned(), cells, further: Vec::new() }
     }
 
-    /// The row with one more cell for programs.
-    pub(super) fn with(mut self, name: &'static str, value: Value) -> Row {
+    /// Adds a cell for JSON only.
+    pub(super) fn with(mut self, name: &'static str, value: CellValue) -> ReportRow {
         self.further.push((name, value));
         self
     }
 }
 
-/// Rows under one heading.
+/// Rows under one title.
 #[derive(Clone, Debug)]
-pub(super) struct Section {
+pub(super) struct ReportSection {
     pub(super) key: &'static str,
     pub(super) title: String,
-    /// Headings of label and cells, where they do not speak for themselves.
+    /// Headings of label and cells; empty if they need no explanation.
     pub(super) headings: &'static [&'static str],
-    pub(super) rows: Vec<Row>,
+    pub(super) rows: Vec<ReportRow>,
 }
 
-/// The report as text.
-pub(super) fn to_text(sections: &[Section]) -> String {
+/// Formats the report as text.
+pub(super) fn to_text(sections: &[ReportSection]) -> String {
     sections.iter().map(section_to_text).collect::<Vec<_>>().join("\n")
 }
 
-fn section_to_text(section: &Section) -> String {
+fn section_to_text(section: &ReportSection) -> String {
     let headings = section.headings.iter().map(|heading| (*heading).to_owned()).collect::<Vec<String>>();
     let lines = section.rows.iter().map(|row| {
         std::iter::once(row.label.clone()).chain(row.cells.iter().map(|(_, value)| value.for_person())).collect()
@@ -119,8 +118,8 @@ fn section_to_text(section: &Section) -> String {
     text
 }
 
-/// Breaks a text between words so that no line is longer than a terminal's, and indents what
-/// follows the first line.
+/// Breaks a text between words so that it fits into a terminal, and indents all lines but the
+/// first.
 fn wrapped(text: &str, indent: usize) -> String {
     let room = WIDTH.saturating_sub(indent).max(30);
     let (mut all, mut used) = (String::new(), 0);
@@ -139,17 +138,17 @@ fn wrapped(text: &str, indent: usize) -> String {
     all
 }
 
-/// The report as one JSON object: section, row, cell.
-pub(super) fn to_json(sections: &[Section]) -> String {
+/// Formats the report as one JSON object: section, row, cell.
+pub(super) fn to_json(sections: &[ReportSection]) -> String {
     let object = |pairs: Vec<(&str, String)>, between: &str| {
         let pairs: Vec<String> = pairs.iter().map(|(key, value)| format!("{}: {value}", quoted(key))).collect();
         format!("{{{}}}", pairs.join(between))
     };
-    let cells = |row: &Row| {
+    let cells = |row: &ReportRow| {
         row.cells.iter().chain(&row.further).map(|(name, value)| (*name, value.to_json())).collect::<Vec<_>>()
     };
-    let row = |row: &Row| object(cells(row), ", ");
-    let section = |section: &Section| {
+    let row = |row: &ReportRow| object(cells(row), ", ");
+    let section = |section: &ReportSection| {
         object(section.rows.iter().map(|r| (r.key.as_str(), row(r))).collect(), ",\n  ").replacen('{', "{\n  ", 1)
     };
     format!("{}\n", object(sections.iter().map(|s| (s.key, section(s))).collect(), ",\n"))
@@ -197,14 +196,14 @@ fn ranges(numbers: &[usize]) -> String {
 mod tests {
     use super::*;
 
-    fn report() -> Vec<Section> {
+    fn report() -> Vec<ReportSection> {
         let long = "word ".repeat(60);
         let rows = vec![
-            Row::new("a", "first", Value::Numbers(vec![0, 1, 2, 8]), "short"),
-            Row::new("b", "the second", Value::Nothing("no limit"), long),
-            Row::new("c", "third", Value::Bytes(3 << 29), "\"quoted\" \\ and\na new line"),
+            ReportRow::new("a", "first", CellValue::Numbers(vec![0, 1, 2, 8]), "short"),
+            ReportRow::new("b", "the second", CellValue::Nothing("no limit"), long),
+            ReportRow::new("c", "third", CellValue::Bytes(3 << 29), "\"quoted\" \\ and\na new line"),
         ];
-        vec![Section { key: "s", title: "Some things".to_owned(), headings: &[], rows }]
+        vec![ReportSection { key: "s", title: "Some things".to_owned(), headings: &[], rows }]
     }
 
     #[test]

@@ -1,8 +1,8 @@
-//! Where the ranks of a job are, in words: one line for all that are in the same call. Told when a
-//! person or --timeout ends the job, and at SIGQUIT.
+//! Describes what the ranks of a job are doing, with one line for all ranks in the same call.
+//! `mpiexec` prints it when the user or --timeout ends the job, and at SIGQUIT.
 //!
-//! What a rank has written into its control page, and what a proxy says of it, is not trusted:
-//! numbers without a meaning are left out, names are cut and lose their control characters.
+//! The contents of a rank's control page and the reports of a proxy are not trusted: unknown
+//! numbers are omitted, names are truncated and lose their control characters.
 #![forbid(unsafe_code)]
 
 use towpath_base::control::{Awaited, BlockedCall, COMMUNICATOR, ControlPage, RankState};
@@ -10,37 +10,38 @@ use towpath_base::sync::Ordering;
 
 use super::calls;
 
-/// Most lines that are told: with more, ranks that wait for different peers share one.
+/// Most lines to print. If there would be more, ranks that wait for different peers share a line.
 const MOST_LINES: usize = 16;
 /// Most ranks and ranges of ranks that a line names.
 const MOST_NAMED: usize = 12;
 
-/// What a rank's control page shows.
+/// The contents of a rank's control page.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Activity {
     /// State of the rank.
     pub(super) state: u32,
     /// Number of its last MPI call.
     pub(super) last_call: u32,
-    /// Whether it is inside.
+    /// Not 0 if the rank is inside that call.
     pub(super) in_call: u32,
-    /// The call in which it is blocked, and for how many seconds.
+    /// The call in which the rank is blocked, and for how many seconds.
     pub(super) blocked: Option<(BlockedCall, u32)>,
 }
 
-/// Where a rank is.
+/// What is known of a rank.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Whereabouts {
+pub(super) enum RankPlace {
     /// Its process has ended.
     Ended,
-    /// Its host has not said.
+    /// Its host has not answered.
     Unknown,
-    /// It runs; `initialising`: the launcher's server knows it, so it has called MPI_Init at least.
+    /// Its process runs. `initialising`: the rank has contacted the PMI server and not finalized,
+    /// so it has at least called MPI_Init.
     Runs { activity: Activity, initialising: bool },
 }
 
 impl Activity {
-    /// Reads it from the control page of a rank of this host.
+    /// Reads the control page of a rank on this host.
     pub(super) fn read(page: &ControlPage) -> Activity {
         let blocked = page.blocked().map(|blocked| {
             let nanoseconds = towpath_machine::clock::nanoseconds().saturating_sub(blocked.since);
@@ -59,7 +60,8 @@ impl Activity {
         self.state == RankState::Running as u32
     }
 
-    /// In words, and for how long. `peers`: with the ranks and tags that are waited for.
+    /// Returns a description, and the time in it if known. `peers`: whether to name the ranks and
+    /// tags that the rank waits for.
     fn in_words(&self, initialising: bool, peers: bool) -> (String, Option<u32>) {
         let plain = |text: &str| (text.to_owned(), None);
         match self.state {
@@ -112,18 +114,18 @@ fn printable(bytes: &[u8]) -> String {
     text.chars().map(|sign| if sign.is_control() { '?' } else { sign }).collect()
 }
 
-/// The ranks in one place.
-struct Group {
+/// The ranks with the same description.
+struct RankGroup {
     text: String,
     seconds: Option<(u32, u32)>,
     ranks: Vec<usize>,
 }
 
-/// The lines about all ranks, by number.
-pub(super) fn report(ranks: &[Whereabouts]) -> String {
+/// The lines about all ranks, in the order of their first ranks.
+pub(super) fn report(ranks: &[RankPlace]) -> String {
     let exact = groups(ranks, true);
     let groups = if exact.len() > MOST_LINES { groups(ranks, false) } else { exact };
-    let mut text: String = groups.iter().take(MOST_LINES).map(Group::line).collect();
+    let mut text: String = groups.iter().take(MOST_LINES).map(RankGroup::line).collect();
     if groups.len() > MOST_LINES {
         let others: usize = groups[MOST_LINES..].iter().map(|group| group.ranks.len()).sum();
         text.push_str(&format!("mpiexec: {others} other ranks are in {} other places.\n", groups.len() - MOST_LINES));
@@ -131,25 +133,25 @@ pub(super) fn report(ranks: &[Whereabouts]) -> String {
     text
 }
 
-/// Whether some rank is in MPI, so that there is something to tell.
-pub(super) fn is_worth_telling(ranks: &[Whereabouts]) -> bool {
+/// True if some rank is in MPI, so that there is something to report.
+pub(super) fn is_worth_telling(ranks: &[RankPlace]) -> bool {
     ranks.iter().any(|place| match place {
-        Whereabouts::Runs { activity, initialising } => activity.is_running() || *initialising,
-        Whereabouts::Ended | Whereabouts::Unknown => false,
+        RankPlace::Runs { activity, initialising } => activity.is_running() || *initialising,
+        RankPlace::Ended | RankPlace::Unknown => false,
     })
 }
 
-fn groups(ranks: &[Whereabouts], peers: bool) -> Vec<Group> {
-    let mut groups: Vec<Group> = Vec::new();
+fn groups(ranks: &[RankPlace], peers: bool) -> Vec<RankGroup> {
+    let mut groups: Vec<RankGroup> = Vec::new();
     let mut numbers = std::collections::HashMap::new();
     for (rank, place) in ranks.iter().enumerate() {
         let (text, seconds) = match place {
-            Whereabouts::Ended => ("ended".to_owned(), None),
-            Whereabouts::Unknown => ("unknown, because the host does not answer".to_owned(), None),
-            Whereabouts::Runs { activity, initialising } => activity.in_words(*initialising, peers),
+            RankPlace::Ended => ("ended".to_owned(), None),
+            RankPlace::Unknown => ("unknown, because the host does not answer".to_owned(), None),
+            RankPlace::Runs { activity, initialising } => activity.in_words(*initialising, peers),
         };
         let number = *numbers.entry(text).or_insert_with_key(|text| {
-            groups.push(Group { text: text.clone(), seconds: None, ranks: Vec::new() });
+            groups.push(RankGroup { text: text.clone(), seconds: None, ranks: Vec::new() });
             groups.len() - 1
         });
         let group = &mut groups[number];
@@ -162,7 +164,7 @@ fn groups(ranks: &[Whereabouts], peers: bool) -> Vec<Group> {
     groups
 }
 
-impl Group {
+impl RankGroup {
     fn line(&self) -> String {
         let time = match self.seconds {
             None => String::new(),
@@ -173,7 +175,7 @@ impl Group {
     }
 }
 
-/// Ascending ranks in words: `rank 3`, `ranks 0, 2 and 5 to 9`.
+/// Names ascending ranks: `rank 3`, `ranks 0, 2 and 5 to 9`.
 fn named(ranks: &[usize]) -> String {
     let mut ranges: Vec<(usize, usize)> = Vec::new();
     for &rank in ranks {
@@ -211,15 +213,15 @@ mod tests {
         towpath_base::calls::NAMES.iter().position(|other| *other == name).unwrap() as u32
     }
 
-    fn runs(activity: Activity) -> Whereabouts {
-        Whereabouts::Runs { activity, initialising: false }
+    fn runs(activity: Activity) -> RankPlace {
+        RankPlace::Runs { activity, initialising: false }
     }
 
-    fn outside(last: &str) -> Whereabouts {
+    fn outside(last: &str) -> RankPlace {
         runs(Activity { state: 1, last_call: call(last), ..Activity::default() })
     }
 
-    fn blocked(name: &str, awaited: Awaited, (peer, tag): (i32, i32), seconds: u32) -> Whereabouts {
+    fn blocked(name: &str, awaited: Awaited, (peer, tag): (i32, i32), seconds: u32) -> RankPlace {
         let communicator = b"MPI_COMM_WORLD".to_vec();
         let blocked = BlockedCall { call: call(name), awaited: awaited as u32, peer, tag, communicator, since: 0 };
         runs(Activity { state: 1, last_call: call(name), in_call: 1, blocked: Some((blocked, seconds)) })
@@ -229,7 +231,7 @@ mod tests {
     fn ranks_in_the_same_call_share_a_line() {
         let mut ranks = vec![blocked("MPI_Recv", Awaited::Receive, (3, 7), 12)];
         ranks.extend((0..3).map(|more| blocked("MPI_Barrier", Awaited::Members, (0, 0), 11 + more)));
-        ranks.extend([Whereabouts::Ended, outside("MPI_Send"), Whereabouts::Ended, runs(Activity::default())]);
+        ranks.extend([RankPlace::Ended, outside("MPI_Send"), RankPlace::Ended, runs(Activity::default())]);
         assert_eq!(
             report(&ranks),
             "mpiexec: rank 0: in MPI_Recv from 3, tag 7, on MPI_COMM_WORLD for 12 s\n\
@@ -238,7 +240,7 @@ mod tests {
              mpiexec: rank 5: computing, outside of MPI; last call MPI_Send\n\
              mpiexec: rank 7: before MPI_Init\n"
         );
-        assert!(is_worth_telling(&ranks) && !is_worth_telling(&[Whereabouts::Ended, runs(Activity::default())]));
+        assert!(is_worth_telling(&ranks) && !is_worth_telling(&[RankPlace::Ended, runs(Activity::default())]));
     }
 
     #[test]

@@ -1,10 +1,10 @@
-//! Which cores a rank is bound to. One rule: when all ranks together need no more cores than
-//! `mpiexec` itself may use (its own affinity mask and the cgroup's quota), each rank gets cores of
-//! its own, else no rank is bound. A rank needs --cpus-per-rank cores, else OMP_NUM_THREADS, else
-//! one; a single rank has all cores to itself and is not bound unless it is asked for.
+//! Chooses the cores that each rank is bound to. If all ranks together need no more cores than
+//! `mpiexec` itself may use (its affinity mask and the cgroup's quota), each rank gets cores of its
+//! own; otherwise no rank is bound. A rank needs --cpus-per-rank cores, else OMP_NUM_THREADS, else
+//! one. A single rank may use all cores and is bound only on request.
 //!
-//! A core is a physical core with all its allowed hardware threads, as /sys/devices/system/cpu
-//! tells.
+//! A core is a physical core with all its allowed hardware threads, as listed in
+//! /sys/devices/system/cpu.
 #![forbid(unsafe_code)]
 
 use std::collections::BTreeMap;
@@ -14,11 +14,11 @@ use towpath_machine::cores;
 /// Logical processors of one core.
 type Core = Vec<usize>;
 
-/// Place of a logical processor: socket and core within it.
+/// Location of a logical processor: socket and core within it.
 type Place = (usize, usize);
 
-/// The cores each rank is bound to; an empty list: not bound. With `asked`, an impossible wish is
-/// an `Err` sentence to print; the ranks then run unbound.
+/// Returns the cores that each rank is bound to; an empty list means not bound. If binding was
+/// requested and is impossible, returns an error message to print; the ranks then run unbound.
 pub(crate) fn assign(
     ranks: usize,
     cores_per_rank: usize,
@@ -29,7 +29,7 @@ pub(crate) fn assign(
     if bind == Some(false) || (ranks == 1 && !asked) {
         return Ok(vec![Vec::new(); ranks]);
     }
-    let room = Room::look(cores_per_rank, spread);
+    let room = FreeCores::look(cores_per_rank, spread);
     match room.deal(ranks) {
         Some(dealt) => Ok(dealt),
         None if asked => Err(format!("{}; no rank is bound.", room.too_small(ranks))),
@@ -37,10 +37,11 @@ pub(crate) fn assign(
     }
 }
 
-/// What [`assign`] gives ranks when the command line wishes nothing, and why, in a sentence.
+/// Returns what [`assign`] chooses if the command line requests nothing, and a sentence that
+/// explains why.
 pub(crate) fn by_default(ranks: usize) -> (Vec<Vec<usize>>, String) {
     let bound = assign(ranks, 0, false, None).unwrap_or_default();
-    let room = Room::look(0, false);
+    let room = FreeCores::look(0, false);
     let reason = match bound.first() {
         Some(cores) if !cores.is_empty() => {
             format!("{ranks} ranks with {} core(s) each fit on the {} that mpiexec may use.", room.each, room.size())
@@ -51,26 +52,26 @@ pub(crate) fn by_default(ranks: usize) -> (Vec<Vec<usize>>, String) {
     (bound, reason)
 }
 
-/// The cores that may be dealt out, and how many a rank wants.
-struct Room {
+/// The cores that may be assigned, and how many a rank needs.
+struct FreeCores {
     order: Vec<Core>,
     usable: usize,
     each: usize,
 }
 
-impl Room {
-    fn look(cores_per_rank: usize, spread: bool) -> Room {
+impl FreeCores {
+    fn look(cores_per_rank: usize, spread: bool) -> FreeCores {
         let mask = cores::affinity();
         let allowed = cores::listed(&mask);
         let each = if cores_per_rank > 0 { cores_per_rank } else { threads_per_rank() };
-        Room { order: order_of_cores(&allowed, spread, &place_of), usable: cores::allowed(&mask), each }
+        FreeCores { order: order_of_cores(&allowed, spread, &place_of), usable: cores::allowed(&mask), each }
     }
 
     fn size(&self) -> usize {
         self.order.len().min(self.usable)
     }
 
-    /// Deals cores out; `None` when there are too few.
+    /// Assigns cores to ranks; `None` if there are too few.
     fn deal(&self, ranks: usize) -> Option<Vec<Vec<usize>>> {
         let needed = ranks.checked_mul(self.each)?;
         (needed <= self.size()).then(|| self.order.chunks_exact(self.each).take(ranks).map(<[Core]>::concat).collect())
@@ -85,14 +86,15 @@ impl Room {
     }
 }
 
-/// How many threads an OpenMP program will have in each rank; 1 when nothing is said.
+/// Number of threads that an OpenMP program will have in each rank; 1 if OMP_NUM_THREADS is not
+/// set.
 fn threads_per_rank() -> usize {
     let text = towpath_base::config::environment("OMP_NUM_THREADS").unwrap_or_default();
     text.split(',').next().and_then(|number| number.trim().parse().ok()).filter(|&number| number > 0).unwrap_or(1)
 }
 
-/// The allowed cores in the order in which they are dealt out: socket after socket, or one of each
-/// socket in turn.
+/// The allowed cores in the order in which they are assigned: socket by socket, or with `spread`
+/// from each socket in turn.
 fn order_of_cores(allowed: &[usize], spread: bool, place: &dyn Fn(usize) -> Option<Place>) -> Vec<Core> {
     let mut by_place: BTreeMap<Place, Core> = BTreeMap::new();
     for &cpu in allowed {
@@ -122,7 +124,7 @@ fn place_of(cpu: usize) -> Option<Place> {
     Some((number("physical_package_id").unwrap_or(0), number("core_id")?))
 }
 
-/// One line for `--report-bindings`.
+/// The line about a rank for `--report-bindings`.
 pub(crate) fn report(rank: usize, bound: &[usize]) -> String {
     if bound.is_empty() {
         return format!("mpiexec: rank {rank} is not bound.");
@@ -135,8 +137,8 @@ pub(crate) fn report(rank: usize, bound: &[usize]) -> String {
 mod tests {
     use super::*;
 
-    /// Two sockets with two cores of two threads each, numbered as Linux usually does: 0-3 first
-    /// threads, 4-7 second.
+    /// Two sockets with two cores of two threads each, numbered as Linux usually does: 0-3 are the
+    /// first threads, 4-7 the second.
     fn machine(cpu: usize) -> Option<Place> {
         Some(((cpu % 4) / 2, cpu % 2))
     }
@@ -153,7 +155,7 @@ mod tests {
     fn too_many_ranks_are_not_bound() {
         let room = |usable, each| {
             let order = order_of_cores(&(0..8).collect::<Vec<_>>(), false, &machine);
-            Room { order, usable, each }
+            FreeCores { order, usable, each }
         };
         assert_eq!(room(8, 2).deal(2), Some(vec![vec![0, 4, 1, 5], vec![2, 6, 3, 7]]));
         assert_eq!(room(8, 1).deal(5), None);

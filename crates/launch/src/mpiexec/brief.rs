@@ -1,5 +1,5 @@
-//! What a proxy must know of its job: written by `mpiexec` from its own surroundings, read by the
-//! proxy in its own.
+//! The description of a job that `mpiexec` sends to its proxies: built from `mpiexec`'s
+//! environment, interpreted by each proxy in its own.
 
 use std::ffi::OsString;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
@@ -9,12 +9,12 @@ use std::path::{Path, PathBuf};
 use towpath_base::config;
 
 use super::frames::JobText;
-use super::options::{self, Command, Request};
-use super::plan::{Part, Refusal, Surroundings};
+use super::options::{self, Command, JobRequest};
+use super::plan::{HostPart, StartRefusal, Surroundings};
 use crate::hosts;
 
-/// Variables of `mpiexec`'s host that mean nothing on another; `_` at the end: all whose names
-/// begin so.
+/// Variables of `mpiexec`'s host that have no meaning on another host. A trailing `_` matches all
+/// names with that prefix.
 const BOUND_TO_A_HOST: &[&str] =
     &["HOSTNAME", "SSH_", "DISPLAY", "XDG_", "DBUS_", "KUBERNETES_", "SLURM_", "SLURMD_", "TMPDIR"];
 
@@ -26,8 +26,8 @@ fn is_bound_to_a_host(name: &[u8]) -> bool {
     BOUND_TO_A_HOST.iter().any(agrees)
 }
 
-/// The present folder by the name that the shell has for it (PWD), where that is true: behind links
-/// and automounters the system's own name may lead nowhere on another host.
+/// The current folder under the name that the shell uses for it (PWD), if that is accurate. With
+/// symbolic links or an automounter, the kernel's name may not exist on another host.
 fn present_folder() -> PathBuf {
     let is_here = |path: &Path| {
         let place = |path: &Path| path.metadata().map(|data| (data.dev(), data.ino())).ok();
@@ -37,8 +37,8 @@ fn present_folder() -> PathBuf {
     by_shell.filter(|path| is_here(path)).or_else(|| std::env::current_dir().ok()).unwrap_or_else(|| "/".into())
 }
 
-/// What `mpiexec` tells the proxy of the first host about a job.
-pub(super) fn describe(arguments: &[OsString], request: &Request, nonce: u64, key: &[u8], mapping: &str) -> JobText {
+/// Describes a job for the proxy of the first host.
+pub(super) fn describe(arguments: &[OsString], request: &JobRequest, nonce: u64, key: &[u8], mapping: &str) -> JobText {
     let bytes = |text: &OsString| text.as_bytes().to_vec();
     JobText {
         version: env!("CARGO_PKG_VERSION").as_bytes().to_vec(),
@@ -53,28 +53,28 @@ pub(super) fn describe(arguments: &[OsString], request: &Request, nonce: u64, ke
     }
 }
 
-/// Names that -envlist and -genvlist ask for.
-fn listed(request: &Request) -> impl Iterator<Item = &OsString> {
+/// Names that -envlist and -genvlist list.
+fn listed(request: &JobRequest) -> impl Iterator<Item = &OsString> {
     let lists = request.programs.iter().map(|program| &program.variables).chain([&request.everywhere]);
     lists.filter_map(|variables| variables.only.as_ref()).flatten()
 }
 
-/// The variables of this host, those of `mpiexec` over them; those that are bound to a host only
-/// where they are listed.
-fn united_environment(mut sent: Vec<(OsString, OsString)>, request: &Request) -> Vec<(OsString, OsString)> {
+/// The variables of this host, overridden by those of `mpiexec`. Host-specific ones are taken from
+/// `mpiexec` only if the command line lists them.
+fn united_environment(mut sent: Vec<(OsString, OsString)>, request: &JobRequest) -> Vec<(OsString, OsString)> {
     sent.retain(|(name, _)| !is_bound_to_a_host(name.as_bytes()) || listed(request).any(|other| other == name));
     let own = config::whole_environment().filter(|(name, _)| !sent.iter().any(|(other, _)| other == name));
     let own: Vec<_> = own.collect();
     own.into_iter().chain(sent).collect()
 }
 
-/// Reads what a job is: the request, this host's part of it, and its surroundings.
+/// Parses the description of a job: the request, this host's part of it, and the environment.
 ///
 /// # Errors
-/// Exit code and sentence.
-pub(super) fn understand(job: &JobText) -> Result<(Request, Part, Surroundings), Refusal> {
+/// Exit code and error message.
+pub(super) fn understand(job: &JobText) -> Result<(JobRequest, HostPart, Surroundings), StartRefusal> {
     if job.version != env!("CARGO_PKG_VERSION").as_bytes() {
-        return Err(Refusal::from(format!(
+        return Err(StartRefusal::from(format!(
             "Towpath {} is installed here, but mpiexec is of Towpath {}; install the same version everywhere.",
             env!("CARGO_PKG_VERSION"),
             String::from_utf8_lossy(&job.version)
@@ -82,7 +82,7 @@ pub(super) fn understand(job: &JobText) -> Result<(Request, Part, Surroundings),
     }
     let folder = OsString::from_vec(job.folder.clone());
     std::env::set_current_dir(&folder).map_err(|error| {
-        Refusal::from(format!("The folder {} cannot be entered ({error}).", folder.to_string_lossy()))
+        StartRefusal::from(format!("The folder {} cannot be entered ({error}).", folder.to_string_lossy()))
     })?;
     let text = |bytes: &Vec<u8>| OsString::from_vec(bytes.clone());
     let sent: Vec<_> = job.environment.chunks_exact(2).map(|pair| (text(&pair[0]), text(&pair[1]))).collect();
@@ -90,7 +90,7 @@ pub(super) fn understand(job: &JobText) -> Result<(Request, Part, Surroundings),
     let lookup = |name: &OsString| sent.iter().find(|(other, _)| other == name).cloned();
     let mut request = match options::parse_beside(arguments, &lookup) {
         Ok(Command::Run(request)) if request.programs.len() == job.ranks.len() => *request,
-        _ => return Err(Refusal::from("The command line cannot be read.".to_owned())),
+        _ => return Err(StartRefusal::from("The command line cannot be read.".to_owned())),
     };
     let environment = united_environment(sent, &request);
     for (program, &ranks) in request.programs.iter_mut().zip(&job.ranks) {
@@ -98,7 +98,7 @@ pub(super) fn understand(job: &JobText) -> Result<(Request, Part, Surroundings),
     }
     let node_of_rank = hosts::parse_mapping(&String::from_utf8_lossy(&job.mapping), request.size())
         .filter(|nodes| nodes.contains(&job.host))
-        .ok_or_else(|| Refusal::from("The hosts of the ranks cannot be read.".to_owned()))?;
-    let part = Part { nonce: job.nonce, node_of_rank, own: job.host };
+        .ok_or_else(|| StartRefusal::from("The hosts of the ranks cannot be read.".to_owned()))?;
+    let part = HostPart { nonce: job.nonce, node_of_rank, own: job.host };
     Ok((request, part, Surroundings { environment, inherit_input: false }))
 }

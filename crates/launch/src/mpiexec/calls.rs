@@ -1,9 +1,9 @@
-//! Names of the MPI calls that control pages show by number.
+//! Names of the MPI calls whose numbers control pages contain.
 #![forbid(unsafe_code)]
 
 use towpath_base::calls::NAMES;
 
-/// The name of a call; `None` for 0 (no call yet) and for numbers this build does not know.
+/// The name of a call; `None` for 0 (no call yet) and for numbers that this build does not know.
 pub(crate) fn name(number: u32) -> Option<&'static str> {
     NAMES.get(number as usize).copied().filter(|name| number != 0 && !name.is_empty())
 }

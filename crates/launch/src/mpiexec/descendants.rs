@@ -1,14 +1,14 @@
-//! Ending everything that hangs below this process. With PR_SET_CHILD_SUBREAPER set, whatever loses
-//! its parent below us becomes our child, also after `setsid` or a double fork; so "kill all
-//! children, reap, again until there are none" reaches every descendant.
+//! Ends all descendants of this process. With PR_SET_CHILD_SUBREAPER set, every process below this
+//! one that loses its parent becomes its child, even after `setsid` or a double fork. Killing and
+//! reaping all children until none is left therefore reaches every descendant.
 
 use std::time::Duration;
 
 use super::signals;
 
-/// Makes this process the parent of all orphans below it.
+/// Makes this process the parent of all orphaned descendants.
 pub(crate) fn adopt_orphans() {
-    // SAFETY: changes one attribute of this process.
+    // SAFETY: PR_SET_CHILD_SUBREAPER takes integers only and changes one attribute of this process.
     unsafe { libc::prctl(libc::PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) };
 }
 
@@ -21,7 +21,7 @@ pub(crate) fn children() -> Vec<i32> {
     }
 }
 
-/// For kernels without the list of children: looks at the parent of every process.
+/// For kernels that do not list a process's children: checks the parent of every process.
 fn children_by_search(own: u32) -> Vec<i32> {
     let Ok(processes) = std::fs::read_dir("/proc") else { return Vec::new() };
     processes
@@ -29,29 +29,29 @@ fn children_by_search(own: u32) -> Vec<i32> {
         .filter_map(|entry| {
             let pid: i32 = entry.file_name().to_str()?.parse().ok()?;
             let status = std::fs::read_to_string(entry.path().join("stat")).ok()?;
-            // The name in parentheses may hold anything; after it come state and parent.
+            // The name in parentheses may contain anything; state and parent follow it.
             let parent: u32 = status.rsplit_once(')')?.1.split_whitespace().nth(1)?.parse().ok()?;
             (parent == own).then_some(pid)
         })
         .collect()
 }
 
-/// What waiting for any child gave.
+/// Result of waiting for any child.
 pub(crate) enum Reaped {
     /// This child has ended with this status.
     Child(i32, i32),
-    /// Children live, none has ended.
+    /// There are children, but none has ended.
     NoneEnded,
-    /// There is no child.
+    /// There are no children.
     NoChild,
-    /// The system does not say: its error.
+    /// `waitpid` failed with this errno.
     Failed(i32),
 }
 
-/// Looks for a child that has ended.
+/// Reaps a child that has ended, if there is one.
 pub(crate) fn reap() -> Reaped {
     let mut status = 0;
-    // SAFETY: waitpid writes one status.
+    // SAFETY: `waitpid` writes one status to `status`.
     match unsafe { libc::waitpid(-1, &mut status, libc::WNOHANG) } {
         0 => Reaped::NoneEnded,
         pid if pid > 0 => Reaped::Child(pid, status),
@@ -63,8 +63,8 @@ pub(crate) fn reap() -> Reaped {
     }
 }
 
-/// Kills all children but `spared`, and all that become children thereby, until none is left or
-/// `limit` is over. Every child that ends is told to `ended`.
+/// Kills all children except `spared`, and all processes that become children as a result, until
+/// none is left or `limit` has passed. Calls `ended` for each child that ends.
 pub(crate) fn kill_all(spared: &[i32], limit: Duration, mut ended: impl FnMut(i32, i32)) {
     let begin = std::time::Instant::now();
     let mut pause = Duration::from_micros(100);
@@ -75,11 +75,12 @@ pub(crate) fn kill_all(spared: &[i32], limit: Duration, mut ended: impl FnMut(i3
             match reap() {
                 Reaped::Child(pid, status) => ended(pid, status),
                 Reaped::NoneEnded => break,
-                // Without news of their ends, they have been killed once.
+                // If their ends cannot be observed, they have at least been killed once.
                 Reaped::NoChild | Reaped::Failed(_) => return,
             }
         }
-        // Those that nobody may kill end by their parent-death signal, when this process ends.
+        // Children that this user may not kill end by their parent-death signal when this process
+        // ends.
         let forbidden = sent == 0 && !doomed.is_empty();
         if forbidden || doomed.is_empty() && !spared.is_empty() {
             return;

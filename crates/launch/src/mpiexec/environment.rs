@@ -1,9 +1,9 @@
-//! The environment of each rank: what `mpiexec` passes on, what the command line sets, and what
-//! says which rank it is.
+//! The environment of each rank: what `mpiexec` passes on, what the command line sets, and the
+//! variables that give the rank its place in the job.
 //!
-//! Three families of variables tell a rank its place, because scripts read any of them: those of
-//! PMI-1 and MPICH, of Open MPI, of MVAPICH. Variables of a job that `mpiexec` itself runs in are
-//! removed first.
+//! Three families of variables do the last, because scripts read any of them: those of PMI-1 and
+//! MPICH, of Open MPI, and of MVAPICH. Variables of a job that `mpiexec` itself runs in are removed
+//! first.
 #![forbid(unsafe_code)]
 
 use std::collections::BTreeMap;
@@ -13,20 +13,20 @@ use std::path::Path;
 
 use towpath_base::config;
 
-use super::options::{Program, Request};
-use crate::ticket::{self, Ticket};
+use super::options::{JobRequest, Program};
+use crate::ticket::{self, RankTicket};
 
-/// Beginnings of names that belong to the job that `mpiexec` runs in, if any.
+/// Prefixes of variables that belong to the job that `mpiexec` runs in, if any.
 const OTHER_JOB: &[&str] =
     &["PMI_", "PMIX_", "PMI2_", "OMPI_COMM_WORLD_", "OMPI_UNIVERSE_SIZE", "HYDI_", "MPI_LOCAL", "MV2_COMM_WORLD_"];
 
 /// Variables and their values.
 pub(crate) type Variables = BTreeMap<OsString, OsString>;
 
-/// The variables that all ranks of one program share.
+/// The variables that all ranks of a program share.
 pub(crate) fn of_program(
     own: impl Iterator<Item = (OsString, OsString)>,
-    request: &Request,
+    request: &JobRequest,
     program: &Program,
 ) -> Variables {
     let passed = |name: &OsString| {
@@ -40,18 +40,18 @@ pub(crate) fn of_program(
         .collect()
 }
 
-/// With TOWPATH_MALLOC=1, has the loader put a library before the C library, ahead of what is
-/// preloaded already.
+/// With TOWPATH_MALLOC=1, preloads `library` before all other preloaded libraries.
 ///
 /// # Errors
-/// A sentence when the library is not there, or cannot be named in the variable.
+/// An error message for the user if the library does not exist or its name cannot be put into
+/// LD_PRELOAD.
 pub(crate) fn preload_malloc(variables: &mut Variables, library: &Path) -> Result<(), String> {
     let wanted = variables.get(OsStr::new("TOWPATH_MALLOC")).and_then(|value| value.to_str());
     if wanted.and_then(|text| config::number_of("TOWPATH_MALLOC", text).0) != Some(1) {
         return Ok(());
     }
     let name = library.as_os_str();
-    // The loader takes both for the end of a name.
+    // Both characters separate names in LD_PRELOAD.
     if name.as_bytes().iter().any(|byte| b" :".contains(byte)) {
         return Err(format!(
             "TOWPATH_MALLOC=1 needs {}, whose name must hold neither a space nor a colon: install Towpath elsewhere.",
@@ -72,15 +72,15 @@ pub(crate) fn preload_malloc(variables: &mut Variables, library: &Path) -> Resul
     Ok(())
 }
 
-/// Place of a rank among the ranks of its host.
+/// Index of a rank among the ranks of its host.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct LocalPlace {
     pub(crate) rank: usize,
     pub(crate) size: usize,
 }
 
-/// The variables of one rank of the job: its place in it.
-fn of_rank(ticket: &Ticket, place: LocalPlace) -> Vec<(&'static str, String)> {
+/// The variables that give a rank its place in the job.
+fn of_rank(ticket: &RankTicket, place: LocalPlace) -> Vec<(&'static str, String)> {
     let (rank, size) = (ticket.rank.to_string(), ticket.size.to_string());
     let (local_rank, local_size) = (place.rank.to_string(), place.size.to_string());
     vec![
@@ -105,9 +105,8 @@ fn of_rank(ticket: &Ticket, place: LocalPlace) -> Vec<(&'static str, String)> {
     ]
 }
 
-/// The whole environment of a rank as `execve` takes it. Variables that hold a zero byte are left
-/// out.
-pub(crate) fn for_exec(shared: &Variables, ticket: &Ticket, place: LocalPlace) -> Vec<CString> {
+/// The complete environment of a rank for `execve`. Variables with a zero byte are left out.
+pub(crate) fn for_exec(shared: &Variables, ticket: &RankTicket, place: LocalPlace) -> Vec<CString> {
     let own = of_rank(ticket, place);
     let pair = |name: &[u8], value: &[u8]| CString::new([name, b"=", value].concat()).ok();
     let inherited = shared
@@ -117,10 +116,10 @@ pub(crate) fn for_exec(shared: &Variables, ticket: &Ticket, place: LocalPlace) -
     inherited.chain(own.iter().filter_map(|(name, value)| pair(name.as_bytes(), value.as_bytes()))).collect()
 }
 
-/// Turns an argument into what `execve` takes.
+/// Converts an argument for `execve`.
 ///
 /// # Errors
-/// A sentence when it holds a zero byte.
+/// An error message for the user if the argument contains a zero byte.
 pub(crate) fn c_string(text: &OsStr) -> Result<CString, String> {
     CString::new(text.to_os_string().into_vec())
         .map_err(|_| format!("{} holds a zero byte, which no program can be given.", text.to_string_lossy()))
@@ -137,7 +136,7 @@ mod tests {
             .map(|(name, value)| (OsString::from(name), OsString::from(value)));
         let shared = of_program(own.into_iter(), &request, &request.programs[0]);
         let mapping = "(vector,(0,2,2))".to_owned();
-        let ticket = Ticket { nonce: 1, rank: 2, size: 3, appnum: 0, segment: 65, pmi: 64, inode: 5, mapping };
+        let ticket = RankTicket { nonce: 1, rank: 2, size: 3, appnum: 0, segment: 65, pmi: 64, inode: 5, mapping };
         for_exec(&shared, &ticket, LocalPlace { rank: 0, size: 1 })
             .into_iter()
             .map(|text| text.into_string().unwrap())

@@ -1,4 +1,4 @@
-//! Everything `mpiexec` waits for, in one epoll set.
+//! The event loop's epoll set: everything that `mpiexec` waits for.
 
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd};
@@ -7,28 +7,28 @@ use std::time::Duration;
 use rustix::event::{Timespec, epoll};
 
 use super::input::Terminal;
-use super::output::Destination;
+use super::output::OutputStream;
 
-/// What happened.
+/// An event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Event {
-    /// The guardian has a report, or has ended.
+    /// The guardian has sent a report or has ended.
     Report,
-    /// A signal came.
+    /// A signal has arrived.
     Signal,
-    /// A rank has printed (`which`: 0 stdout, 1 stderr).
+    /// A rank has written output (`which`: 0 stdout, 1 stderr).
     Output { rank: usize, which: usize },
     /// A rank has sent a PMI request.
     Pmi { rank: usize },
-    /// Somebody has typed.
+    /// Standard input is readable.
     Typed,
-    /// Rank 0 can take more input.
+    /// The pipe to rank 0's input is writable.
     InputPipe,
-    /// Our own stdout or stderr can take more.
+    /// `mpiexec`'s own stdout or stderr is writable.
     Destination { which: usize },
-    /// The other end of the connection with a host has said something.
+    /// The connection to a host is readable.
     Link { host: usize },
-    /// The connection with a host can take more.
+    /// The connection to a host is writable.
     LinkRoom { host: usize },
 }
 
@@ -64,15 +64,15 @@ impl Event {
     }
 }
 
-/// Longest wait that every system takes.
+/// A timeout that every kernel accepts.
 const LONGEST: Duration = Duration::from_secs(24 * 3600);
 
-/// The set.
+/// The epoll set.
 pub(super) struct Events {
     epoll: std::os::fd::OwnedFd,
     buffer: Vec<epoll::Event>,
     terminal: bool,
-    /// The input pipe has been added once; it is armed again when wanted.
+    /// The input pipe is in the set; ONESHOT requires rearming it for each wait.
     pipe: bool,
     destinations: [bool; 2],
     destination_descriptors: [BorrowedFd<'static>; 2],
@@ -95,12 +95,12 @@ impl Events {
         Ok(epoll::add(&self.epoll, source, epoll::EventData::new_u64(event.to_number()), epoll::EventFlags::IN)?)
     }
 
-    /// Watches a source no more.
+    /// Removes a source from the set.
     pub(super) fn remove(&mut self, source: impl AsFd) {
         let _ = epoll::delete(&self.epoll, source);
     }
 
-    /// Watches a pipe for room exactly while that is wanted.
+    /// Watches a pipe for writability exactly while `wanted`.
     pub(super) fn watch_for_room(&mut self, pipe: impl AsFd, event: Event, wanted: bool, watched: &mut bool) {
         if std::mem::replace(watched, wanted) == wanted {
             return;
@@ -113,7 +113,7 @@ impl Events {
         }
     }
 
-    /// Watches terminal and input pipe exactly while they are wanted.
+    /// Watches terminal and input pipe exactly while needed.
     pub(super) fn watch_terminal(&mut self, terminal: &Terminal) {
         if terminal.is_over() && !self.terminal {
             return;
@@ -136,8 +136,8 @@ impl Events {
         };
     }
 
-    /// Watches stdout and stderr exactly while something waits to be written.
-    pub(super) fn watch_destinations(&mut self, destinations: &[Destination; 2]) {
+    /// Watches stdout and stderr exactly while data is queued for them.
+    pub(super) fn watch_destinations(&mut self, destinations: &[OutputStream; 2]) {
         for (which, destination) in destinations.iter().enumerate() {
             let wanted = !destination.is_empty();
             if wanted == self.destinations[which] {
@@ -154,10 +154,10 @@ impl Events {
         }
     }
 
-    /// Waits until something happens, at most for `limit`, and lists what did.
+    /// Waits for events, at most for `limit`, and appends them to `ready`.
     ///
     /// # Errors
-    /// The system's error when it lets nobody wait.
+    /// The errno if waiting fails for a reason other than a signal.
     pub(super) fn wait(&mut self, ready: &mut Vec<Event>, limit: Option<Duration>) -> Result<(), i32> {
         let limit = limit.map(|limit| limit.min(LONGEST)).map(|limit| Timespec {
             tv_sec: limit.as_secs() as i64,

@@ -1,20 +1,19 @@
-//! Options of other launchers that need more than a row of the table: files of options, `--output`,
-//! `--display`,
-//! `--forward-signals`, and those that pass on no value in one dialect and one in another.
+//! Options of other launchers that need more than a row of the table: option files, `--output`,
+//! `--display` and `--forward-signals`.
 #![forbid(unsafe_code)]
 
 use std::ffi::OsString;
 use std::path::PathBuf;
 
-use super::options::{self, Request};
+use super::options::{self, JobRequest};
 use super::reach;
-use super::table::Meaning;
+use super::table::OptionMeaning;
 
-/// Puts the contents of option files (`-configfile`) in place of the options that name them: each
+/// Replaces options that name option files (`-configfile`) with the contents of the files. Each
 /// line of a file is one program with its options, as if separated by `:`; `#` begins a comment.
 ///
 /// # Errors
-/// A sentence.
+/// An error message for the user.
 pub(super) fn with_files(arguments: Vec<OsString>) -> Result<Vec<OsString>, String> {
     let (mut all, mut rest, mut in_program) = (Vec::new(), arguments.into_iter(), false);
     while let Some(argument) = rest.next() {
@@ -22,10 +21,10 @@ pub(super) fn with_files(arguments: Vec<OsString>) -> Result<Vec<OsString>, Stri
             in_program = false;
         } else if !in_program {
             in_program = !options::is_option(&argument);
-            // What is no option of ours is an error, told later.
+            // Unknown options are reported later, by `options::parse`.
             if let Some(found) = Some(&argument).filter(|_| !in_program).and_then(|word| options::find(word).ok()) {
                 let (row, attached) = found;
-                if row.meaning == Meaning::OptionFile {
+                if row.meaning == OptionMeaning::OptionFile {
                     let path = attached.or_else(|| rest.next());
                     all.extend(words_of(PathBuf::from(path.ok_or("The option -configfile needs FILE.")?))?);
                     in_program = true;
@@ -59,8 +58,8 @@ fn words_of(path: PathBuf) -> Result<Vec<OsString>, String> {
     Ok(words)
 }
 
-/// Open MPI's `--output`: a list of ways.
-pub(super) fn output(list: &str, request: &mut Request) -> Result<(), String> {
+/// Open MPI's `--output`: a list of modes.
+pub(super) fn output(list: &str, request: &mut JobRequest) -> Result<(), String> {
     for way in list.split(',') {
         let (name, value) = way.split_once('=').unwrap_or((way, ""));
         match name.to_ascii_lowercase().as_str() {
@@ -77,12 +76,12 @@ pub(super) fn output(list: &str, request: &mut Request) -> Result<(), String> {
     Ok(())
 }
 
-/// Open MPI's `--display`: of what it can show, there are the bindings.
-pub(super) fn display(list: &str, request: &mut Request) {
+/// Open MPI's `--display`: of the things it can display, only the bindings are supported.
+pub(super) fn display(list: &str, request: &mut JobRequest) {
     request.report_bindings |= list.split(',').any(|what| what.to_ascii_lowercase().starts_with("bind"));
 }
 
-/// Open MPI's `--forward-signals`: those that are passed on anyway are accepted.
+/// Open MPI's `--forward-signals`: accepts the signals that are forwarded in any case.
 pub(super) fn forwarded(list: &str) -> Result<(), String> {
     let passed = ["none", "USR1", "USR2", "CONT", "TSTP", "INT", "TERM", "HUP", "10", "12", "18", "20"];
     let unknown = list.split(',').find(|name| !passed.contains(&name.trim_start_matches("SIG")));
@@ -120,7 +119,7 @@ mod tests {
 
     #[test]
     fn lists_of_ways() {
-        let mut request = Request::default();
+        let mut request = JobRequest::default();
         output("tag,merge,dir=x", &mut request).unwrap();
         assert!(request.tag_lines && request.merge_errors && request.output_folder == Some("x".into()));
         output("file=log", &mut request).unwrap();

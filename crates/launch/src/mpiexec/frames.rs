@@ -1,43 +1,43 @@
-//! What `mpiexec` and its proxy on a host say to each other over the proxy's input and output:
-//! frames of a kind, a length, a body and a line feed. The line feed lets launchers that hand on
-//! whole lines only (`srun`) hand on every frame.
+//! The protocol between `mpiexec` and its proxy on a host, over the proxy's stdin and stdout. A
+//! frame is a kind, a length, a body and a line feed. The line feed makes launchers that forward
+//! whole lines only (`srun`) forward every frame.
 //!
-//! The proxy's output begins with [`PREAMBLE`]: whatever a login shell has printed before it is
-//! skipped. Nothing is trusted: lengths are bounded, and a body that is too short or too long for
-//! its kind is an error.
+//! The proxy's output begins with [`PREAMBLE`]; anything that a login shell prints before it is
+//! skipped. Received data is not trusted: lengths are bounded, and a body that is too short or too
+//! long for its kind is an error.
 #![forbid(unsafe_code)]
 
 use towpath_base::control::{BlockedCall, COMMUNICATOR};
 
 use super::activity::Activity;
 
-/// How a proxy's output begins.
+/// The beginning of a proxy's output.
 pub(super) const PREAMBLE: &[u8] = b"\ntowpath-proxy 1\n";
-/// Most bytes that may stand before the preamble.
+/// Most bytes accepted before the preamble.
 const LONGEST_NOISE: usize = 1 << 20;
-/// How much of it is kept for a message.
+/// How many of them are kept for an error message.
 const LAST_NOISE: usize = 200;
-/// Longest body in bytes: an environment is the longest thing that is sent.
+/// Longest body in bytes; environments are the longest data sent.
 const LONGEST_BODY: usize = 1 << 24;
-/// Kind and length.
+/// Size in bytes of kind and length.
 const HEAD: usize = 5;
 
-/// What a proxy needs to know of its job.
+/// The description of a job for a proxy.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct JobText {
-    /// Version of the program; both ends must be the same.
+    /// Version of Towpath, which must be the same at both ends.
     pub(super) version: Vec<u8>,
-    /// The secret of the job, which the proxy says back.
+    /// The secret of the job, which the proxy returns as proof.
     pub(super) key: Vec<u8>,
     pub(super) nonce: u64,
-    /// Number of this host.
+    /// Number of the proxy's host.
     pub(super) host: u32,
     /// Hosts of all ranks, as a process mapping.
     pub(super) mapping: Vec<u8>,
     pub(super) folder: Vec<u8>,
     /// The command line of `mpiexec`.
     pub(super) arguments: Vec<Vec<u8>>,
-    /// How many ranks each of its programs has.
+    /// Number of ranks of each of its programs.
     pub(super) ranks: Vec<u32>,
     /// Names and values in turn.
     pub(super) environment: Vec<Vec<u8>>,
@@ -45,29 +45,29 @@ pub(super) struct JobText {
 
 /// One frame.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Frame {
-    // To the proxy.
+pub(super) enum ProxyFrame {
+    // Frames to the proxy.
     Job(Box<JobText>),
-    /// A signal for all ranks of the host, or 0: kill everything and end.
+    /// A signal for all ranks of the host, or 0 to kill everything and exit.
     Signal(i32),
-    /// The job ends: ranks are told in shared memory, then by this signal.
+    /// The job ends: the ranks are notified in shared memory, then by this signal.
     End(i32),
     /// Answer of the PMI server.
     Answer {
         rank: u32,
         bytes: Vec<u8>,
     },
-    /// Input of rank 0; nothing: it has ended.
+    /// Input for rank 0; empty at the end of the input.
     Input(Vec<u8>),
-    /// So many bytes of output have been written.
+    /// This many bytes of output have been written.
     Taken {
         which: u8,
         count: u32,
     },
-    /// Where are your ranks?
+    /// Asks what the ranks of the host are doing.
     Ask,
-    // From the proxy.
-    /// The job has been read; the secret as proof.
+    // Frames from the proxy.
+    /// The job description has been read; the secret is the proof.
     Ready {
         key: Vec<u8>,
     },
@@ -76,7 +76,7 @@ pub(super) enum Frame {
         code: i32,
         sentence: Vec<u8>,
     },
-    /// A rank was started, or not.
+    /// A rank was started or failed to start.
     Started {
         rank: u32,
         kind: u32,
@@ -91,71 +91,71 @@ pub(super) enum Frame {
         last_call: u32,
         in_call: u32,
     },
-    /// Whole requests to the PMI server, each with its line feed.
+    /// Complete requests to the PMI server, each with its line feed.
     Request {
         rank: u32,
         bytes: Vec<u8>,
     },
-    /// What ranks have printed: whole lines, or what there is of one; `more`: the last one is long
-    /// and goes on.
+    /// Output of ranks: whole lines, or the available part of one. `more`: the last line is long
+    /// and continues in the next frame.
     Output {
         which: u8,
         more: bool,
         bytes: Vec<u8>,
     },
-    /// So many bytes of input have been read.
+    /// This many bytes of input have been consumed.
     InputTaken {
         count: u32,
     },
-    /// This rank is in MPI, while another of its host has ended without ever having been.
+    /// This rank is in MPI, while another rank of its host has ended without calling MPI_Init.
     Inside {
         rank: u32,
     },
-    /// Where a rank is.
+    /// What a rank is doing.
     Activity {
         rank: u32,
         activity: Activity,
     },
-    /// That is where all ranks of this host are.
+    /// All ranks of this host have been reported.
     Answered,
-    /// Everything on this host has ended, and all output been sent.
+    /// Everything on this host has ended, and all output has been sent.
     Done,
 }
 
-impl Frame {
-    /// The frame as it is sent.
+impl ProxyFrame {
+    /// Encodes the frame.
     pub(super) fn to_bytes(&self) -> Vec<u8> {
-        let mut body = Writer(vec![0; HEAD]);
+        let mut body = FrameWriter(vec![0; HEAD]);
         let kind = match self {
-            Frame::Job(job) => {
+            ProxyFrame::Job(job) => {
                 body.bytes(&job.version).bytes(&job.key).number(job.nonce as u32).number((job.nonce >> 32) as u32);
                 body.number(job.host).bytes(&job.mapping).bytes(&job.folder);
                 body.list(&job.arguments).numbers(&job.ranks).list(&job.environment);
                 1
             }
-            Frame::Signal(signal) => body.number(*signal as u32).kind(2),
-            Frame::End(signal) => body.number(*signal as u32).kind(3),
-            Frame::Answer { rank, bytes } => body.number(*rank).bytes(bytes).kind(4),
-            Frame::Input(bytes) => body.bytes(bytes).kind(5),
-            Frame::Taken { which, count } => body.number(u32::from(*which)).number(*count).kind(6),
-            Frame::Ask => 7,
-            Frame::Ready { key } => body.bytes(key).kind(16),
-            Frame::Refused { code, sentence } => body.number(*code as u32).bytes(sentence).kind(17),
-            Frame::Started { rank, kind, value, pid } => {
+            ProxyFrame::Signal(signal) => body.number(*signal as u32).kind(2),
+            ProxyFrame::End(signal) => body.number(*signal as u32).kind(3),
+            ProxyFrame::Answer { rank, bytes } => body.number(*rank).bytes(bytes).kind(4),
+            ProxyFrame::Input(bytes) => body.bytes(bytes).kind(5),
+            ProxyFrame::Taken { which, count } => body.number(u32::from(*which)).number(*count).kind(6),
+            ProxyFrame::Ask => 7,
+            ProxyFrame::Ready { key } => body.bytes(key).kind(16),
+            ProxyFrame::Refused { code, sentence } => body.number(*code as u32).bytes(sentence).kind(17),
+            ProxyFrame::Started { rank, kind, value, pid } => {
                 body.number(*rank).number(*kind).number(*value as u32).number(*pid as u32).kind(18)
             }
-            Frame::Ended { rank, status, state, last_call, in_call } => {
+            ProxyFrame::Ended { rank, status, state, last_call, in_call } => {
                 body.number(*rank).number(*status as u32).number(*state).number(*last_call).number(*in_call).kind(19)
             }
-            Frame::Request { rank, bytes } => body.number(*rank).bytes(bytes).kind(20),
-            Frame::Output { which, more, bytes } => {
+            ProxyFrame::Request { rank, bytes } => body.number(*rank).bytes(bytes).kind(20),
+            ProxyFrame::Output { which, more, bytes } => {
                 body.number(u32::from(*which)).number(u32::from(*more)).bytes(bytes).kind(21)
             }
-            Frame::InputTaken { count } => body.number(*count).kind(22),
-            Frame::Done => 23,
-            Frame::Inside { rank } => body.number(*rank).kind(24),
-            Frame::Activity { rank, activity } => body.number(*rank).activity(activity).kind(25),
-            Frame::Answered => 26,
+            ProxyFrame::InputTaken { count } => body.number(*count).kind(22),
+            ProxyFrame::Done => 23,
+            ProxyFrame::Inside { rank } => body.number(*rank).kind(24),
+            ProxyFrame::Activity { rank, activity } => body.number(*rank).activity(activity).kind(25),
+            ProxyFrame::Answered => 26,
         };
         let mut bytes = body.0;
         let length = (bytes.len() - HEAD) as u32;
@@ -165,10 +165,10 @@ impl Frame {
         bytes
     }
 
-    fn parse(kind: u8, body: &[u8]) -> Option<Frame> {
-        let mut body = Reader(body);
+    fn parse(kind: u8, body: &[u8]) -> Option<ProxyFrame> {
+        let mut body = BodyReader(body);
         let frame = match kind {
-            1 => Frame::Job(Box::new(JobText {
+            1 => ProxyFrame::Job(Box::new(JobText {
                 version: body.bytes()?,
                 key: body.bytes()?,
                 nonce: u64::from(body.number()?) | u64::from(body.number()?) << 32,
@@ -179,54 +179,54 @@ impl Frame {
                 ranks: body.numbers()?,
                 environment: body.list()?,
             })),
-            2 => Frame::Signal(body.number()? as i32),
-            3 => Frame::End(body.number()? as i32),
-            4 => Frame::Answer { rank: body.number()?, bytes: body.bytes()? },
-            5 => Frame::Input(body.bytes()?),
-            6 => Frame::Taken { which: body.stream()?, count: body.number()? },
-            7 => Frame::Ask,
-            16 => Frame::Ready { key: body.bytes()? },
-            17 => Frame::Refused { code: body.number()? as i32, sentence: body.bytes()? },
-            18 => Frame::Started {
+            2 => ProxyFrame::Signal(body.number()? as i32),
+            3 => ProxyFrame::End(body.number()? as i32),
+            4 => ProxyFrame::Answer { rank: body.number()?, bytes: body.bytes()? },
+            5 => ProxyFrame::Input(body.bytes()?),
+            6 => ProxyFrame::Taken { which: body.stream()?, count: body.number()? },
+            7 => ProxyFrame::Ask,
+            16 => ProxyFrame::Ready { key: body.bytes()? },
+            17 => ProxyFrame::Refused { code: body.number()? as i32, sentence: body.bytes()? },
+            18 => ProxyFrame::Started {
                 rank: body.number()?,
                 kind: body.number()?,
                 value: body.number()? as i32,
                 pid: body.number()? as i32,
             },
-            19 => Frame::Ended {
+            19 => ProxyFrame::Ended {
                 rank: body.number()?,
                 status: body.number()? as i32,
                 state: body.number()?,
                 last_call: body.number()?,
                 in_call: body.number()?,
             },
-            20 => Frame::Request { rank: body.number()?, bytes: body.bytes()? },
-            21 => Frame::Output { which: body.stream()?, more: body.stream()? == 1, bytes: body.bytes()? },
-            22 => Frame::InputTaken { count: body.number()? },
-            23 => Frame::Done,
-            24 => Frame::Inside { rank: body.number()? },
-            25 => Frame::Activity { rank: body.number()?, activity: body.activity()? },
-            26 => Frame::Answered,
+            20 => ProxyFrame::Request { rank: body.number()?, bytes: body.bytes()? },
+            21 => ProxyFrame::Output { which: body.stream()?, more: body.stream()? == 1, bytes: body.bytes()? },
+            22 => ProxyFrame::InputTaken { count: body.number()? },
+            23 => ProxyFrame::Done,
+            24 => ProxyFrame::Inside { rank: body.number()? },
+            25 => ProxyFrame::Activity { rank: body.number()?, activity: body.activity()? },
+            26 => ProxyFrame::Answered,
             _ => return None,
         };
         body.0.is_empty().then_some(frame)
     }
 }
 
-struct Writer(Vec<u8>);
+struct FrameWriter(Vec<u8>);
 
-impl Writer {
-    fn number(&mut self, number: u32) -> &mut Writer {
+impl FrameWriter {
+    fn number(&mut self, number: u32) -> &mut FrameWriter {
         self.0.extend_from_slice(&number.to_le_bytes());
         self
     }
 
-    fn bytes(&mut self, bytes: &[u8]) -> &mut Writer {
+    fn bytes(&mut self, bytes: &[u8]) -> &mut FrameWriter {
         self.number(bytes.len() as u32).0.extend_from_slice(bytes);
         self
     }
 
-    fn list(&mut self, list: &[Vec<u8>]) -> &mut Writer {
+    fn list(&mut self, list: &[Vec<u8>]) -> &mut FrameWriter {
         self.number(list.len() as u32);
         for bytes in list {
             self.bytes(bytes);
@@ -234,7 +234,7 @@ impl Writer {
         self
     }
 
-    fn numbers(&mut self, numbers: &[u32]) -> &mut Writer {
+    fn numbers(&mut self, numbers: &[u32]) -> &mut FrameWriter {
         self.number(numbers.len() as u32);
         for number in numbers {
             self.number(*number);
@@ -242,7 +242,7 @@ impl Writer {
         self
     }
 
-    fn activity(&mut self, activity: &Activity) -> &mut Writer {
+    fn activity(&mut self, activity: &Activity) -> &mut FrameWriter {
         self.number(activity.state).number(activity.last_call).number(activity.in_call);
         self.number(u32::from(activity.blocked.is_some()));
         if let Some((blocked, seconds)) = &activity.blocked {
@@ -257,16 +257,16 @@ impl Writer {
     }
 }
 
-struct Reader<'a>(&'a [u8]);
+struct BodyReader<'a>(&'a [u8]);
 
-impl Reader<'_> {
+impl BodyReader<'_> {
     fn number(&mut self) -> Option<u32> {
         let (number, rest) = self.0.split_first_chunk::<4>()?;
         self.0 = rest;
         Some(u32::from_le_bytes(*number))
     }
 
-    /// Number of a stream (0 stdout, 1 stderr), or a truth value.
+    /// Number of a stream (0 stdout, 1 stderr), or a Boolean.
     fn stream(&mut self) -> Option<u8> {
         self.number().and_then(|which| u8::try_from(which).ok()).filter(|&which| which < 2)
     }
@@ -280,7 +280,7 @@ impl Reader<'_> {
 
     fn list(&mut self) -> Option<Vec<Vec<u8>>> {
         let count = self.number()?;
-        // Each entry takes four bytes at least, so a wrong count ends soon.
+        // Each entry takes at least four bytes, so a wrong count fails soon.
         (0..count).map(|_| self.bytes()).collect()
     }
 
@@ -290,7 +290,7 @@ impl Reader<'_> {
     }
 }
 
-impl Reader<'_> {
+impl BodyReader<'_> {
     fn activity(&mut self) -> Option<Activity> {
         let (state, last_call, in_call) = (self.number()?, self.number()?, self.number()?);
         let blocked = match self.number()? {
@@ -310,33 +310,33 @@ impl Reader<'_> {
     }
 }
 
-/// Cuts a stream of bytes into frames.
+/// Splits a byte stream into frames.
 #[derive(Debug)]
 pub(super) struct FrameReader {
     held: Vec<u8>,
-    /// The preamble has not come yet.
+    /// The preamble has not arrived yet.
     expects_preamble: bool,
-    /// Bytes that came before it, and the last of them.
+    /// Number of bytes before the preamble, and the last of them.
     noise: usize,
     last_noise: Vec<u8>,
 }
 
 impl FrameReader {
-    /// A reader of what a proxy prints (`from_proxy`), or of what it is told.
+    /// A reader for the output of a proxy (`from_proxy`), or for its input.
     pub(super) fn new(from_proxy: bool) -> FrameReader {
         FrameReader { held: Vec::new(), expects_preamble: from_proxy, noise: 0, last_noise: Vec::new() }
     }
 
-    /// Takes bytes as they arrive.
+    /// Appends received bytes.
     pub(super) fn push(&mut self, bytes: &[u8]) {
         self.held.extend_from_slice(bytes);
     }
 
-    /// The next whole frame; `Ok(None)` when more bytes are needed.
+    /// The next complete frame; `Ok(None)` if more bytes are needed.
     ///
     /// # Errors
-    /// What is wrong with the stream.
-    pub(super) fn next_frame(&mut self) -> Result<Option<Frame>, String> {
+    /// A description of what is wrong with the stream.
+    pub(super) fn next_frame(&mut self) -> Result<Option<ProxyFrame>, String> {
         if self.expects_preamble && !self.skip_noise()? {
             return Ok(None);
         }
@@ -348,13 +348,13 @@ impl FrameReader {
         let Some((body, end)) = rest.split_at_checked(length).filter(|(_, end)| !end.is_empty()) else {
             return Ok(None);
         };
-        let frame = Frame::parse(head[0], body).filter(|_| end[0] == b'\n');
+        let frame = ProxyFrame::parse(head[0], body).filter(|_| end[0] == b'\n');
         let frame = frame.ok_or_else(|| format!("a frame of kind {} cannot be read", head[0]))?;
         self.held.drain(..HEAD + length + 1);
         Ok(Some(frame))
     }
 
-    /// The last line of what came instead of a proxy's output, safe to print; empty when nothing
+    /// The last line of what arrived instead of a proxy's output, safe to print; empty if nothing
     /// did.
     pub(super) fn last_line(&self) -> String {
         if !self.expects_preamble {
@@ -374,7 +374,7 @@ impl FrameReader {
                 Ok(true)
             }
             None => {
-                // What may be the beginning of the preamble stays.
+                // Keep what may be the beginning of the preamble.
                 let past = self.held.len().saturating_sub(PREAMBLE.len() - 1);
                 self.last_noise.extend(self.held.drain(..past));
                 let old = self.last_noise.len().saturating_sub(LAST_NOISE);
@@ -389,8 +389,8 @@ impl FrameReader {
     }
 }
 
-/// For [`crate::fuzz`]: what is a frame means the same when it is written again, and nothing more
-/// is kept than came.
+/// For [`crate::fuzz`]: a decoded frame survives encoding and decoding, and the reader buffers no
+/// more than it received.
 #[cfg(any(test, fuzzing))]
 pub(crate) fn fuzz(bytes: &[u8]) {
     let Some((&first, stream)) = bytes.split_first() else { return };
@@ -404,7 +404,7 @@ pub(crate) fn fuzz(bytes: &[u8]) {
         }
         assert!(reader.held.len() <= stream.len());
     }
-    let _ = Frame::parse(first, stream);
+    let _ = ProxyFrame::parse(first, stream);
 }
 
 #[cfg(test)]
@@ -412,11 +412,11 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    fn all_kinds() -> Vec<Frame> {
+    fn all_kinds() -> Vec<ProxyFrame> {
         let communicator = b"\"row\"".to_vec();
         let blocked = Some((BlockedCall { call: 2, awaited: 1, peer: -1, tag: 5, communicator, since: 0 }, 12));
         vec![
-            Frame::Job(Box::new(JobText {
+            ProxyFrame::Job(Box::new(JobText {
                 version: b"1".to_vec(),
                 key: vec![7; 32],
                 nonce: u64::MAX - 5,
@@ -427,24 +427,24 @@ mod tests {
                 ranks: vec![1, u32::MAX],
                 environment: vec![b"A".to_vec(), b"\n\0".to_vec()],
             })),
-            Frame::Signal(15),
-            Frame::End(-1),
-            Frame::Answer { rank: 9, bytes: b"x\n".to_vec() },
-            Frame::Input(Vec::new()),
-            Frame::Taken { which: 1, count: 70_000 },
-            Frame::Ready { key: vec![1, 2] },
-            Frame::Refused { code: 127, sentence: b"No.".to_vec() },
-            Frame::Started { rank: 1, kind: 2, value: -3, pid: 4 },
-            Frame::Ended { rank: 1, status: 9, state: 2, last_call: 3, in_call: 1 },
-            Frame::Request { rank: 0, bytes: b"cmd=init\n".to_vec() },
-            Frame::Output { which: 0, more: true, bytes: vec![0; 300] },
-            Frame::InputTaken { count: 5 },
-            Frame::Inside { rank: 2 },
-            Frame::Ask,
-            Frame::Activity { rank: 3, activity: Activity { state: 1, last_call: 2, in_call: 0, blocked: None } },
-            Frame::Activity { rank: 4, activity: Activity { state: 1, last_call: 2, in_call: 1, blocked } },
-            Frame::Answered,
-            Frame::Done,
+            ProxyFrame::Signal(15),
+            ProxyFrame::End(-1),
+            ProxyFrame::Answer { rank: 9, bytes: b"x\n".to_vec() },
+            ProxyFrame::Input(Vec::new()),
+            ProxyFrame::Taken { which: 1, count: 70_000 },
+            ProxyFrame::Ready { key: vec![1, 2] },
+            ProxyFrame::Refused { code: 127, sentence: b"No.".to_vec() },
+            ProxyFrame::Started { rank: 1, kind: 2, value: -3, pid: 4 },
+            ProxyFrame::Ended { rank: 1, status: 9, state: 2, last_call: 3, in_call: 1 },
+            ProxyFrame::Request { rank: 0, bytes: b"cmd=init\n".to_vec() },
+            ProxyFrame::Output { which: 0, more: true, bytes: vec![0; 300] },
+            ProxyFrame::InputTaken { count: 5 },
+            ProxyFrame::Inside { rank: 2 },
+            ProxyFrame::Ask,
+            ProxyFrame::Activity { rank: 3, activity: Activity { state: 1, last_call: 2, in_call: 0, blocked: None } },
+            ProxyFrame::Activity { rank: 4, activity: Activity { state: 1, last_call: 2, in_call: 1, blocked } },
+            ProxyFrame::Answered,
+            ProxyFrame::Done,
         ]
     }
 
@@ -454,7 +454,7 @@ mod tests {
             let mut reader = FrameReader::new(true);
             let mut bytes = b"Welcome!\ntowpath-proxy\n".to_vec();
             bytes.extend_from_slice(PREAMBLE);
-            bytes.extend(all_kinds().iter().flat_map(Frame::to_bytes));
+            bytes.extend(all_kinds().iter().flat_map(ProxyFrame::to_bytes));
             let mut seen = Vec::new();
             for piece in bytes.chunks(cut) {
                 reader.push(piece);
@@ -489,7 +489,7 @@ mod tests {
             let mut reader = FrameReader::new(false);
             reader.push(&bytes);
             while let Ok(Some(_)) = reader.next_frame() {}
-            let _ = Frame::parse(kind, &bytes);
+            let _ = ProxyFrame::parse(kind, &bytes);
         }
     }
 }

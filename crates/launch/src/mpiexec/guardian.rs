@@ -1,10 +1,10 @@
-//! The guardian: a process between `mpiexec` and its ranks that outlives `mpiexec` by a moment.
+//! The guardian: a process between `mpiexec` and its ranks that briefly outlives `mpiexec`.
 //!
-//! It forks the ranks, adopts their orphans and holds the reading end of a pipe from `mpiexec`.
-//! When that pipe ends, or `mpiexec` says so, it kills everything below itself, stopped processes
-//! and other sessions included. It has a session of its own, so neither a terminal's signals nor a
-//! kill of `mpiexec`'s process group reach it; should it be killed itself, the ranks get their
-//! parent-death signal and `mpiexec` adopts and kills the rest.
+//! It forks the ranks, adopts their orphans and holds the read end of a pipe from `mpiexec`. When
+//! that pipe is closed, or `mpiexec` commands it, it kills all its descendants, including stopped
+//! processes and other sessions. It has a session of its own, so neither a terminal's signals nor a
+//! kill of `mpiexec`'s process group reach it. If the guardian itself is killed, the ranks get
+//! their parent-death signal, and `mpiexec` adopts and kills the rest.
 
 use std::os::fd::{AsRawFd, OwnedFd, RawFd};
 use std::time::Duration;
@@ -13,32 +13,32 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
 use super::descendants::{self, Reaped};
 use super::signals::{self, Set};
-use super::start::{CANNOT_FORK, CANNOT_WATCH, Common, ENDED, Report, STARTED, Start, errno, fork_rank};
+use super::start::{CANNOT_FORK, CANNOT_WATCH, Common, ENDED, RankStart, Report, STARTED, errno, fork_rank};
 
 /// Size of a command in bytes: the number of a signal for all ranks, or 0 to end.
 pub(crate) const COMMAND_SIZE: usize = 4;
 
-/// How long it kills what does not end: longer than `mpiexec` waits for it.
+/// How long it tries to kill what does not end; longer than `mpiexec` waits for it.
 const KILLING: Duration = Duration::from_secs(60);
 
-/// Forks the guardian with everything it needs. `not_its_own` are descriptors of `mpiexec` that it
-/// must not hold.
+/// Forks the guardian. `not_its_own` are descriptors of `mpiexec` that it must not hold.
 ///
 /// # Errors
-/// The system's error when fork fails.
+/// The errno if `fork` fails.
 pub(crate) fn fork_guardian(
-    starts: Vec<Start>,
+    starts: Vec<RankStart>,
     common: Common,
     commands: OwnedFd,
     not_its_own: &[RawFd],
 ) -> Result<i32, i32> {
-    // SAFETY: the process has one thread, so the child may go on as a whole copy.
+    // SAFETY: the process has a single thread, so no lock is held at the `fork` and the child may
+    // allocate.
     match unsafe { libc::fork() } {
         -1 => Err(errno()),
         0 => {
             for &descriptor in not_its_own {
-                // SAFETY: the child never uses these again: it ends inside `guard` without running
-                // destructors.
+                // SAFETY: the child does not use these descriptors again. It ends inside `guard`
+                // without running the destructors of their owners.
                 unsafe { libc::close(descriptor) };
             }
             guard(starts, common, commands)
@@ -48,20 +48,20 @@ pub(crate) fn fork_guardian(
 }
 
 struct Ranks {
-    /// Process number of each rank that runs.
+    /// Process ID of each rank that runs.
     running: Vec<Option<i32>>,
 }
 
 impl Ranks {
-    /// Reports a child that has ended, if it is a rank; false when that cannot be told.
+    /// Reports the end of a child if it is a rank; false if the report cannot be sent.
     fn ended(&mut self, pid: i32, status: i32, report: &OwnedFd) -> bool {
         let Some(rank) = self.running.iter().position(|&running| running == Some(pid)) else { return true };
         self.running[rank] = None;
         Report { kind: ENDED, rank: rank as u32, value: status, pid }.send(report)
     }
 
-    /// Signals the process groups of all ranks that have not been reaped (so their numbers are
-    /// still theirs).
+    /// Signals the process groups of all ranks that have not been reaped, whose IDs therefore
+    /// cannot have been reused.
     fn signal(&self, signal: i32) {
         for pid in self.running.iter().flatten() {
             signals::send(-pid, signal);
@@ -69,8 +69,8 @@ impl Ranks {
     }
 }
 
-/// The guardian's life.
-fn guard(starts: Vec<Start>, common: Common, commands: OwnedFd) -> ! {
+/// The main function of the guardian.
+fn guard(starts: Vec<RankStart>, common: Common, commands: OwnedFd) -> ! {
     settle();
     let child_ended = Set::of(&[libc::SIGCHLD]).descriptor();
     let mut ranks = Ranks { running: vec![None; starts.len()] };
@@ -104,14 +104,14 @@ fn guard(starts: Vec<Start>, common: Common, commands: OwnedFd) -> ! {
     descendants::kill_all(&[], KILLING, |pid, status| {
         ranks.ended(pid, status, &common.report);
     });
-    // SAFETY: ends this process at once; it shares memory with nobody.
+    // SAFETY: `_exit` is always sound; it runs no destructor and no exit handler.
     unsafe { libc::_exit(0) }
 }
 
-/// A session and a name of its own, deaf to signals, parent of all orphans.
+/// Gets a session and a name of its own, blocks all signals and becomes the parent of all orphans.
 fn settle() {
     Set::all().block();
-    // SAFETY: plain system calls on this process; the name ends with a zero byte.
+    // SAFETY: `setsid` has no arguments, and `prctl` reads a NUL-terminated name.
     unsafe {
         libc::setsid();
         libc::prctl(libc::PR_SET_NAME, c"towpath-guard".as_ptr(), 0, 0, 0);
@@ -119,17 +119,17 @@ fn settle() {
     descendants::adopt_orphans();
     rename_command_line();
     if let Ok(nowhere) = std::fs::File::open("/dev/null") {
-        // SAFETY: replaces stdin of this process only.
+        // SAFETY: replaces descriptor 0 of this process, which no object of the guardian owns.
         unsafe { libc::dup2(nowhere.as_raw_fd(), 0) };
     }
 }
 
-/// Overwrites the command line that `ps` and `pkill -f` see: who kills `mpiexec` by its name means
-/// `mpiexec`.
+/// Overwrites the command line that `ps` and `pkill -f` show, so that killing `mpiexec` by name
+/// does not hit the guardian.
 fn rename_command_line() {
     let bounds = std::fs::read_to_string("/proc/self/stat").ok().and_then(|text| {
-        // proc(5): fields 48 and 49 are the begin and end of the arguments; field 3 is the first
-        // after the name.
+        // proc(5): fields 48 and 49 are the begin and end of the arguments; the first field after
+        // the name is field 3.
         let mut fields = text.rsplit_once(')')?.1.split_whitespace().skip(48 - 3);
         Some((fields.next()?.parse::<usize>().ok()?, fields.next()?.parse::<usize>().ok()?))
     });
@@ -137,19 +137,20 @@ fn rename_command_line() {
         return;
     };
     let name = b"towpath-guardian";
-    // SAFETY: the kernel names this range as the argument strings of this very process, which is a
-    // private copy that nobody else reads; the last byte stays zero.
+    // SAFETY: the kernel reports this range as the argument strings of this process. After the fork
+    // the memory is private to the guardian, which has a single thread and does not read its
+    // arguments. The last byte stays zero.
     unsafe {
         std::ptr::write_bytes(begin as *mut u8, 0, end - begin);
         std::ptr::copy_nonoverlapping(name.as_ptr(), begin as *mut u8, name.len().min(end - begin - 1));
     }
 }
 
-/// Waits for commands and for the ends of ranks; returns when everything is to end, because nobody
-/// hears of them any more for instance.
+/// Handles commands and ends of ranks. Returns when everything is to be ended, for instance because
+/// `mpiexec` no longer reads the reports.
 ///
 /// # Errors
-/// The system's error when it lets nobody wait.
+/// The errno if waiting fails.
 fn watch(commands: &OwnedFd, child_ended: &OwnedFd, ranks: &mut Ranks, report: &OwnedFd) -> Result<(), i32> {
     loop {
         while signals::next(child_ended)?.is_some() {}
@@ -177,7 +178,7 @@ fn waits(commands: &OwnedFd) -> bool {
     poll(&mut [PollFd::new(commands, PollFlags::IN)], Some(&at_once)).is_ok_and(|ready| ready > 0)
 }
 
-/// Carries out one command; false when it is the end, or `mpiexec` is gone.
+/// Executes one command; false if it is the end or `mpiexec` is gone.
 fn obey(commands: &OwnedFd, ranks: &Ranks) -> bool {
     let mut command = [0u8; COMMAND_SIZE];
     match rustix::io::read(commands, &mut command) {

@@ -1,37 +1,38 @@
-//! Whether a job runs on this host alone or over several, and which: what the command line says,
-//! else what Slurm has allocated.
+//! Decides whether a job runs on this host alone or on several, and on which: those that the
+//! command line names, else those that Slurm has allocated.
 #![forbid(unsafe_code)]
 
 use towpath_base::config;
 
-use super::host_list::{self, Host, Source};
-use super::options::Request;
-use super::reach::Way;
+use super::host_list::{self, Host, HostListSource};
+use super::options::JobRequest;
+use super::reach::HostLinks;
 
-/// The hosts of a job, and the way to them.
+/// The hosts of a job, and how to reach them.
 pub(super) struct Hosts {
-    /// All of them, in order, also those that get no ranks.
+    /// All hosts in order, including those that get no ranks.
     pub(super) hosts: Vec<Host>,
-    pub(super) way: Way,
-    /// Whether `mpiexec` starts all ranks itself: no host but this one is named, and no way to it.
+    pub(super) way: HostLinks,
+    /// `mpiexec` starts all ranks itself: all hosts named are this one, and the command line does
+    /// not choose a launcher for them; or the launcher is `fork`.
     pub(super) here: bool,
 }
 
 impl Hosts {
-    /// The hosts that the command line, or Slurm, names; `None`: nobody names any.
+    /// The hosts that the command line or Slurm names; `None` if neither does.
     ///
     /// # Errors
-    /// A sentence.
-    pub(super) fn of(request: &Request) -> Result<Option<Hosts>, String> {
+    /// An error message for the user.
+    pub(super) fn of(request: &JobRequest) -> Result<Option<Hosts>, String> {
         if request.launcher.as_deref() == Some("fork") {
-            let way = Way::choose(None, false)?;
-            let hosts = request.hosts.as_ref().map(Source::read).transpose()?;
+            let way = HostLinks::choose(None, false)?;
+            let hosts = request.hosts.as_ref().map(HostListSource::read).transpose()?;
             return Ok(hosts.map(|hosts| Hosts { hosts, way, here: true }));
         }
         let allocation = Allocation::of_environment();
-        // Slurm's name of this node need not be the host's own.
+        // Slurm's name of this node may differ from the host's own name.
         let node = allocation.as_ref().and(config::environment("SLURMD_NODENAME"));
-        let way = Way::choose(request.launcher.as_deref(), allocation.is_some())?;
+        let way = HostLinks::choose(request.launcher.as_deref(), allocation.is_some())?;
         let hosts = match (&request.hosts, allocation) {
             (Some(source), _) => source.read()?,
             (None, Some(allocation)) => allocation.hosts()?,

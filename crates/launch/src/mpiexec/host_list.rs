@@ -1,40 +1,40 @@
-//! Hosts of a job as people write them: lists, host files, what Slurm has allocated. And which rank
-//! goes to which.
+//! The hosts of a job as users and Slurm write them (lists, host files, allocations), and the
+//! assignment of ranks to hosts.
 #![forbid(unsafe_code)]
 
 use std::path::{Path, PathBuf};
 
-/// Most hosts of a job; only a mistake has more.
+/// Most hosts of a job, to catch mistakes.
 const MOST_HOSTS: usize = 1 << 16;
 
-/// Most digits of a number in a host's name, and most numbers in one name: Slurm itself takes
+/// Most digits of a number in a host's name, and most numbers in one name; Slurm itself accepts
 /// fewer.
 const MOST_DIGITS: usize = 18;
 const MOST_RANGES: usize = 8;
 
-/// Where the command line says that the hosts stand.
+/// Where the command line gives the hosts.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Source {
+pub(crate) enum HostListSource {
     List(String),
     File(PathBuf),
 }
 
-/// One host and how many ranks it takes, where that is said.
+/// A host, and how many ranks it takes if that is given.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Host {
     pub(crate) name: String,
     pub(crate) slots: Option<usize>,
 }
 
-impl Source {
-    /// The hosts, each once, in order.
+impl HostListSource {
+    /// Reads the hosts, each once, in order.
     ///
     /// # Errors
-    /// A sentence.
+    /// An error message for the user.
     pub(crate) fn read(&self) -> Result<Vec<Host>, String> {
         let hosts = match self {
-            Source::List(list) => list.split(',').filter(|part| !part.trim().is_empty()).map(entry).collect(),
-            Source::File(path) => read_file(path),
+            HostListSource::List(list) => list.split(',').filter(|part| !part.trim().is_empty()).map(entry).collect(),
+            HostListSource::File(path) => read_file(path),
         }?;
         if hosts.is_empty() {
             return Err("The list of hosts is empty.".to_owned());
@@ -43,7 +43,8 @@ impl Source {
     }
 }
 
-/// A host file: one host a line, `name`, `name:slots` or `name slots=n`, `#` begins a comment.
+/// Reads a host file: one host per line as `name`, `name:slots` or `name slots=n`; `#` begins a
+/// comment.
 fn read_file(path: &Path) -> Result<Vec<Host>, String> {
     let text = std::fs::read_to_string(path)
         .map_err(|error| format!("The host file {} cannot be read ({error}).", path.display()))?;
@@ -57,7 +58,7 @@ fn read_lines(text: &str) -> Result<Vec<Host>, String> {
         let Some(name) = words.next() else { continue };
         let mut host = entry(name)?;
         for word in words {
-            // Other words of host files (max_slots=, user names) say nothing about placement here.
+            // Other words in host files (max_slots=, user names) do not affect placement here.
             if let Some(slots) = word.strip_prefix("slots=") {
                 host.slots = Some(number(slots, line)?);
             }
@@ -70,7 +71,7 @@ fn read_lines(text: &str) -> Result<Vec<Host>, String> {
 fn entry(text: &str) -> Result<Host, String> {
     let text = text.trim();
     let (name, slots) = match text.rsplit_once(':') {
-        // More colons: an address of IPv6.
+        // Several colons: an IPv6 address.
         Some((name, slots)) if !name.contains(':') => (name, Some(number(slots, text)?)),
         _ => (text, None),
     };
@@ -85,7 +86,7 @@ fn number(text: &str, whole: &str) -> Result<usize, String> {
     number.ok_or_else(|| format!("'{text}' in '{whole}' is no number of ranks for a host."))
 }
 
-/// A host that is named several times is one host with the slots of all.
+/// Merges hosts that are named several times and adds up their slots.
 fn united(hosts: Vec<Host>) -> Vec<Host> {
     let mut united: Vec<Host> = Vec::new();
     for host in hosts {
@@ -97,7 +98,7 @@ fn united(hosts: Vec<Host>) -> Vec<Host> {
     united
 }
 
-/// True for the names of this host.
+/// True if this host is named.
 pub(crate) fn is_this_host(name: &str) -> bool {
     let own = rustix::system::uname().nodename().to_string_lossy().into_owned();
     match name.parse::<std::net::IpAddr>() {
@@ -106,15 +107,15 @@ pub(crate) fn is_this_host(name: &str) -> bool {
     }
 }
 
-/// Whether two names can be those of one host: one of them may lack its domain.
+/// True if two names can belong to one host: one of them may lack its domain.
 fn names_agree(one: &str, other: &str) -> bool {
     let short = |name: &str| name.split('.').next().unwrap_or_default().to_ascii_lowercase();
     let one_is_short = !(one.contains('.') && other.contains('.'));
     one.eq_ignore_ascii_case(other) || (one_is_short && short(one) == short(other))
 }
 
-/// How many ranks the hosts take: `per_host` each, else their slots, else one; at most as many as a
-/// number can say.
+/// How many ranks the hosts take: `per_host` each, else their slots, else one. Saturates at
+/// `usize::MAX`.
 pub(crate) fn room(hosts: &[Host], per_host: usize) -> usize {
     hosts.iter().fold(0, |room: usize, host| room.saturating_add(slots_of(host, per_host)))
 }
@@ -123,10 +124,10 @@ fn slots_of(host: &Host, per_host: usize) -> usize {
     if per_host > 0 { per_host } else { host.slots.unwrap_or(1) }
 }
 
-/// The host of each of `size` ranks: each host in turn takes as many consecutive ranks as it has
-/// slots (`per_host`, where that is given), and when all are full the list begins again. Without
-/// any slots the ranks are divided evenly, in order. With `round` each host takes one rank at a
-/// time, until it is full.
+/// The host of each of `size` ranks. Each host in turn takes as many consecutive ranks as it has
+/// slots (`per_host` if given), and when all are full the list starts over. If no slots are given,
+/// the ranks are divided evenly, in order. With `round`, each host takes one rank at a time until
+/// it is full.
 pub(crate) fn place(size: usize, hosts: &[Host], per_host: usize, round: bool) -> Vec<u32> {
     let said = per_host > 0 || hosts.iter().any(|host| host.slots.is_some());
     let slots = |host: usize| match said {
@@ -141,10 +142,10 @@ pub(crate) fn place(size: usize, hosts: &[Host], per_host: usize, round: bool) -
     places.iter().map(|&(_, host)| host).cycle().take(size).collect()
 }
 
-/// Slurm's short form of a list of hosts: `n[1-3,07],login`.
+/// Expands Slurm's compact list of hosts: `n[1-3,07],login`.
 ///
 /// # Errors
-/// A sentence.
+/// An error message for the user.
 pub(crate) fn expand_slurm(list: &str) -> Result<Vec<String>, String> {
     let wrong = || format!("Slurm's list of nodes {list:?} cannot be read; give the hosts with --hosts.");
     let mut names = Vec::new();
@@ -195,7 +196,7 @@ fn expand_part(part: &str, names: &mut Vec<String>) -> Option<()> {
     Some(())
 }
 
-/// Slurm's tasks of each node: `2(x3),1`.
+/// Expands Slurm's number of tasks on each node: `2(x3),1`.
 pub(crate) fn expand_tasks(list: &str) -> Option<Vec<usize>> {
     let mut tasks = Vec::new();
     for part in list.split(',') {
@@ -212,10 +213,10 @@ pub(crate) fn expand_tasks(list: &str) -> Option<Vec<usize>> {
     Some(tasks)
 }
 
-/// For [`crate::fuzz`]: every way in which hosts are written.
+/// For [`crate::fuzz`]: all formats of host lists.
 #[cfg(any(test, fuzzing))]
 pub(crate) fn fuzz(text: &str) {
-    for hosts in [Source::List(text.to_owned()).read(), read_lines(text).map(united)].into_iter().flatten() {
+    for hosts in [HostListSource::List(text.to_owned()).read(), read_lines(text).map(united)].into_iter().flatten() {
         assert!(hosts.iter().all(|host| host.slots.is_none_or(|slots| slots > 0)), "{hosts:?}");
         if !hosts.is_empty() {
             for places in [place(7, &hosts, 0, false), place(7, &hosts, 0, true)] {
@@ -237,7 +238,7 @@ mod tests {
     use proptest::prelude::*;
 
     fn list(text: &str) -> Result<Vec<Host>, String> {
-        Source::List(text.to_owned()).read()
+        HostListSource::List(text.to_owned()).read()
     }
 
     fn host(name: &str, slots: Option<usize>) -> Host {
@@ -254,9 +255,9 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("hosts");
         std::fs::write(&file, "# ours\na slots=4 max_slots=9\nb:2  # more\n\nc\n").unwrap();
-        let read = Source::File(file).read();
+        let read = HostListSource::File(file).read();
         assert_eq!(read, Ok(vec![host("a", Some(4)), host("b", Some(2)), host("c", None)]));
-        assert!(Source::File(folder.path().join("none")).read().unwrap_err().contains("cannot be read"));
+        assert!(HostListSource::File(folder.path().join("none")).read().unwrap_err().contains("cannot be read"));
     }
 
     #[test]

@@ -1,8 +1,9 @@
-//! The input of the ranks: rank 0 reads what `mpiexec` would read, the others read nothing.
+//! The standard input of the ranks: rank 0 reads the standard input of `mpiexec`, the other ranks
+//! read /dev/null.
 //!
-//! A file, pipe or socket is simply inherited, so `mpiexec` takes nothing from it that rank 0 does
-//! not want. A terminal cannot be inherited (the ranks are not in its foreground), so there
-//! `mpiexec` reads lines and passes them on, and only while it is in the foreground itself.
+//! A file, pipe or socket is inherited, so `mpiexec` consumes nothing that rank 0 does not want. A
+//! terminal cannot be inherited, because the ranks are not in its foreground process group. In that
+//! case `mpiexec` reads lines and forwards them, but only while it is in the foreground itself.
 
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
@@ -10,16 +11,16 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use rustix::pipe::{PipeFlags, pipe_with};
 use rustix::termios::{isatty, tcgetpgrp};
 
-/// Most bytes that wait for rank 0.
+/// Most bytes to queue for rank 0.
 const LONGEST_QUEUE: usize = 64 * 1024;
 
-/// An input that ends at once.
+/// An input that is at its end.
 pub(crate) fn nothing() -> io::Result<OwnedFd> {
     std::fs::File::open("/dev/null").map(OwnedFd::from)
 }
 
-/// The input of rank 0. When `mpiexec` must pass a terminal's lines on, `writer` becomes the pipe
-/// to write them to.
+/// The input of rank 0. If `mpiexec` must forward a terminal's lines, `writer` becomes the write
+/// end of the pipe.
 pub(crate) fn for_first_rank(writer: &mut Option<OwnedFd>) -> io::Result<OwnedFd> {
     let own = std::io::stdin();
     if isatty(&own) {
@@ -31,7 +32,7 @@ pub(crate) fn for_first_rank(writer: &mut Option<OwnedFd>) -> io::Result<OwnedFd
     }
 }
 
-/// The input of rank 0 as a pipe; `writer` becomes its other end.
+/// Creates the input of rank 0 as a pipe; `writer` becomes its write end.
 pub(crate) fn by_pipe(writer: &mut Option<OwnedFd>) -> io::Result<OwnedFd> {
     let (reader, own_end) = pipe_with(PipeFlags::CLOEXEC)?;
     rustix::io::ioctl_fionbio(&own_end, true)?;
@@ -39,7 +40,7 @@ pub(crate) fn by_pipe(writer: &mut Option<OwnedFd>) -> io::Result<OwnedFd> {
     Ok(reader)
 }
 
-/// Passes a terminal's lines on to rank 0.
+/// Forwards a terminal's lines to rank 0.
 pub(crate) struct Terminal {
     pipe: Option<OwnedFd>,
     queue: Vec<u8>,
@@ -52,20 +53,19 @@ impl Terminal {
         Terminal { pipe, queue: Vec::new(), ended }
     }
 
-    /// True when lines are wanted and may be read: reading from the background would stop
-    /// `mpiexec`.
+    /// True if lines are wanted and may be read. Reading from the background would stop `mpiexec`.
     pub(crate) fn wants_lines(&self) -> bool {
         !self.ended
             && self.queue.len() < LONGEST_QUEUE
             && tcgetpgrp(std::io::stdin()).is_ok_and(|group| group == rustix::process::getpgrp())
     }
 
-    /// The pipe to rank 0 while something waits to be written.
+    /// The pipe to rank 0 while data is queued for it.
     pub(crate) fn waiting_pipe(&self) -> Option<BorrowedFd<'_>> {
         self.pipe.as_ref().filter(|_| !self.queue.is_empty()).map(AsFd::as_fd)
     }
 
-    /// True when there is no terminal, or its input has ended.
+    /// True if there is no terminal, or its input has ended.
     pub(crate) fn is_over(&self) -> bool {
         self.pipe.is_none()
     }
@@ -82,7 +82,7 @@ impl Terminal {
         self.write();
     }
 
-    /// Writes what the pipe takes; a rank 0 that reads no more ends it.
+    /// Writes what the pipe takes. If rank 0 has closed its input, forwarding ends.
     pub(crate) fn write(&mut self) {
         let Some(pipe) = &self.pipe else { return };
         while !self.queue.is_empty() {

@@ -1,5 +1,5 @@
-//! A job on this host: one loop over everything that can happen, until the ranks have ended and
-//! nothing is left of them. What follows from what happens is decided in `verdict`.
+//! A job on this host: the event loop that runs until the ranks and all their descendants have
+//! ended. `verdict` decides what each event means for the job.
 
 use std::os::fd::OwnedFd;
 use std::time::{Duration, Instant};
@@ -7,34 +7,34 @@ use std::time::{Duration, Instant};
 use towpath_base::control::RankState;
 use towpath_base::sync::Ordering;
 
-use super::activity::{Activity, Whereabouts, is_worth_telling, report};
+use super::activity::{Activity, RankPlace, is_worth_telling, report};
 use super::descendants;
 use super::events::{Event, Events};
 use super::guardian::COMMAND_SIZE;
 use super::input::Terminal;
-use super::output::{Destination, Sink, last_words};
-use super::plan::Ends;
-use super::report::Failure;
-use super::requests::Requests;
+use super::output::{LineSink, OutputStream, last_words};
+use super::plan::RankPipes;
+use super::report::JobFailure;
+use super::requests::RequestConnection;
 use super::server::{self, Server};
 use super::signals;
 use super::start::{CANNOT_WATCH, ENDED, Report, STARTED, send_record};
 use super::streams::Streams;
-use super::verdict::{CHECK, Ending, Order, Verdict};
+use super::verdict::{CHECK, JobOrder, RankEnd, Verdict};
 use crate::segment::View;
 
-/// What a job is made of.
-pub(super) struct Parts {
-    pub(super) ends: Vec<Ends>,
+/// The components of a job.
+pub(super) struct JobParts {
+    pub(super) ends: Vec<RankPipes>,
     pub(super) server: Server,
     pub(super) view: View,
     pub(super) commands: OwnedFd,
     pub(super) reports: OwnedFd,
     pub(super) signals: OwnedFd,
     pub(super) terminal: Terminal,
-    pub(super) destinations: [Destination; 2],
+    pub(super) destinations: [OutputStream; 2],
     pub(super) guardian: i32,
-    /// Children that `mpiexec` had before.
+    /// Children that `mpiexec` had before the job; they are not killed.
     pub(super) spared: Vec<i32>,
     pub(super) tag: bool,
     pub(super) timeout: Option<Duration>,
@@ -42,18 +42,19 @@ pub(super) struct Parts {
 }
 
 /// A running job.
-pub(super) struct Job {
-    ranks: Vec<Requests>,
+pub(super) struct RunningJob {
+    ranks: Vec<RequestConnection>,
     streams: Streams,
     verdict: Verdict,
     server: Server,
     view: View,
-    /// `None`: the guardian could not be told something, and ends everything.
+    /// `None`: closed, because a command could not be sent or the ranks cannot be watched. The
+    /// guardian then ends everything.
     commands: Option<OwnedFd>,
     reports: OwnedFd,
     signals: OwnedFd,
     terminal: Terminal,
-    destinations: [Destination; 2],
+    destinations: [OutputStream; 2],
     guardian: i32,
     spared: Vec<i32>,
     events: Events,
@@ -61,24 +62,24 @@ pub(super) struct Job {
     buffer: Vec<u8>,
 }
 
-impl Job {
+impl RunningJob {
     /// Takes over a job whose guardian has been forked.
     ///
     /// # Errors
-    /// What the system said when the events cannot be watched.
-    pub(super) fn new(parts: Parts) -> std::io::Result<Job> {
+    /// The system's error if the events cannot be watched.
+    pub(super) fn new(parts: JobParts) -> std::io::Result<RunningJob> {
         let mut events = Events::new()?;
         events.add(&parts.reports, Event::Report)?;
         events.add(&parts.signals, Event::Signal)?;
         let (mut ranks, mut pipes) = (Vec::with_capacity(parts.ends.len()), Vec::with_capacity(parts.ends.len()));
         for (rank, ends) in parts.ends.into_iter().enumerate() {
             events.add(&ends.pmi, Event::Pmi { rank })?;
-            ranks.push(Requests::new(ends.pmi));
+            ranks.push(RequestConnection::new(ends.pmi));
             pipes.push(([ends.output, ends.errors], parts.tag.then(|| format!("[{rank}] "))));
         }
         let mut streams = Streams::new(pipes.into_iter());
         streams.watch(&mut events)?;
-        Ok(Job {
+        Ok(RunningJob {
             ranks,
             streams,
             verdict: Verdict::new(parts.command_names, parts.timeout),
@@ -136,14 +137,14 @@ impl Job {
         }
     }
 
-    /// Deadlines and changes of phase.
+    /// Handles deadlines and phase changes.
     fn after_events(&mut self) {
         self.streams.release(&mut self.events, &mut self.destinations);
         if let Some(failure) = self.destinations[0].failure().filter(|_| self.verdict.is_running()) {
             self.verdict.fail(failure);
         }
         if self.verdict.is_about_to_end() {
-            // The MPI_Abort that made this rank give up may still lie in another rank's socket.
+            // The MPI_Abort that made this rank give up may still be in another rank's socket.
             (0..self.ranks.len()).for_each(|rank| self.read_pmi(rank));
         }
         let (view, server, ranks) = (&self.view, &self.server, self.ranks.len());
@@ -158,10 +159,10 @@ impl Job {
         }
     }
 
-    fn carry_out(&mut self, order: Order) {
+    fn carry_out(&mut self, order: JobOrder) {
         match order {
-            Order::Signal(signal) => self.command(signal),
-            Order::End(signal) => {
+            JobOrder::Signal(signal) => self.command(signal),
+            JobOrder::End(signal) => {
                 if self.verdict.is_ended_without_fault() {
                     self.tell_whereabouts(false);
                 }
@@ -169,22 +170,22 @@ impl Job {
                 self.command(signal);
                 self.command(libc::SIGCONT);
             }
-            Order::Close => self.command(0),
-            Order::GiveUp => {
+            JobOrder::Close => self.command(0),
+            JobOrder::GiveUp => {
                 eprintln!("mpiexec: some processes of the job could not be killed; they may still run.");
                 self.guardian_gone = true;
             }
         }
     }
 
-    /// Sends a command to the guardian: the number of a signal for all ranks, or 0 to end. Where
-    /// that is refused, the end of the pipe tells it to end.
+    /// Sends a command to the guardian: the number of a signal for all ranks, or 0 to end. If that
+    /// fails, the pipe is closed, which makes the guardian end everything.
     fn command(&mut self, command: i32) {
         let bytes: [u8; COMMAND_SIZE] = command.to_ne_bytes();
         self.commands = self.commands.take().filter(|commands| send_record(commands, &bytes));
     }
 
-    /// Nothing is heard of the ranks any more: they are ended without further words.
+    /// The ranks can no longer be watched: ends everything immediately.
     fn cannot_watch(&mut self, error: i32) {
         self.verdict.cannot_watch(error);
         self.commands = None;
@@ -204,16 +205,16 @@ impl Job {
         self.carry_out(order);
     }
 
-    /// Tells where all ranks are: always when a person has asked, else if one is in MPI.
+    /// Prints what all ranks are doing: always if the user `asked`, else only if a rank is in MPI.
     fn tell_whereabouts(&mut self, asked: bool) {
         let place = |rank| match self.verdict.has_ended(rank) {
-            true => Whereabouts::Ended,
-            false => Whereabouts::Runs {
+            true => RankPlace::Ended,
+            false => RankPlace::Runs {
                 activity: Activity::read(self.view.page(rank)),
                 initialising: self.server.inside(rank),
             },
         };
-        let ranks: Vec<Whereabouts> = (0..self.ranks.len()).map(place).collect();
+        let ranks: Vec<RankPlace> = (0..self.ranks.len()).map(place).collect();
         if asked || is_worth_telling(&ranks) {
             self.destinations[1].write(report(&ranks).as_bytes(), false);
         }
@@ -221,7 +222,7 @@ impl Job {
 
     fn read_reports(&mut self) {
         let mut bytes = [0u8; Report::SIZE];
-        // One at a time: the pipe is blocking, and there may be no second.
+        // Reads one report at a time: the pipe is blocking, and there may be no second report.
         match rustix::io::read(&self.reports, &mut bytes) {
             Ok(Report::SIZE) => self.reported(Report::from_bytes(&bytes)),
             Err(rustix::io::Errno::INTR) => {}
@@ -249,7 +250,7 @@ impl Job {
     fn guardian_ended(&mut self) {
         self.guardian_gone = true;
         if !self.verdict.is_closing() {
-            self.verdict.fail_first(Failure::GuardianGone);
+            self.verdict.fail_first(JobFailure::GuardianGone);
         }
     }
 
@@ -261,7 +262,7 @@ impl Job {
             match answer {
                 server::Event::Answer(to, line) => self.ranks[to].answer(&mut self.events, &line),
                 server::Event::Abort { rank, code, sentence } => {
-                    self.verdict.fail(Failure::Abort { rank, code, sentence })
+                    self.verdict.fail(JobFailure::Abort { rank, code, sentence })
                 }
             }
         }
@@ -274,29 +275,30 @@ impl Job {
     }
 
     fn nearest_deadline(&self) -> Option<Duration> {
-        // Nobody tells when mpiexec comes to the terminal's foreground.
+        // No event reports that mpiexec has come to the terminal's foreground, so poll for it.
         let look_at_terminal =
             (!self.terminal.is_over() && !self.terminal.wants_lines()).then(|| Instant::now() + CHECK);
         let nearest = [self.verdict.deadline(), look_at_terminal, self.streams.deadline()].into_iter().flatten().min();
         nearest.map(|at| at.saturating_duration_since(Instant::now()))
     }
 
-    /// After the guardian: the rest of the output, what there is to say, the exit code.
+    /// After the guardian has ended: forwards the rest of the output, prints the error message and
+    /// returns the exit code.
     fn finish(mut self) -> i32 {
-        // SAFETY: waits for one child; its status is not wanted.
+        // SAFETY: `waitpid` accepts a null status pointer.
         unsafe { libc::waitpid(self.guardian, std::ptr::null_mut(), libc::WNOHANG) };
         descendants::kill_all(&self.spared, Duration::from_secs(2), |_, _| {});
         let signals = &self.signals;
-        let makes_room = |to: &mut [Destination; 2]| to.iter_mut().all(|to| !to.is_full() || to.drain(signals));
+        let makes_room = |to: &mut [OutputStream; 2]| to.iter_mut().all(|to| !to.is_full() || to.drain(signals));
         self.streams.finish(&mut self.buffer, &mut self.destinations, makes_room);
         last_words(&mut self.destinations, self.verdict, signals)
     }
 }
 
-/// What the control page of a rank says at its end.
-pub(super) fn ending(view: &View, local_rank: usize, status: i32) -> Ending {
+/// Reads the end of a rank from its wait status and its control page.
+pub(super) fn ending(view: &View, local_rank: usize, status: i32) -> RankEnd {
     let page = view.page(local_rank);
-    Ending {
+    RankEnd {
         status,
         state: page.state.load(Ordering::Acquire),
         last_call: page.last_call.load(Ordering::Relaxed),

@@ -1,15 +1,15 @@
-//! One end of the connection between `mpiexec` and a proxy: frames that come, frames that wait to
-//! go. Neither end ever waits inside a call: it reads once when there is something, and writes only
-//! what `poll` promises (PIPE_BUF).
+//! One end of the connection between `mpiexec` and a proxy: received frames and frames queued for
+//! sending. Neither end blocks: it reads once when the descriptor is readable, and writes only as
+//! much as `poll` guarantees (PIPE_BUF).
 
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::time::Duration;
 
-use super::frames::{Frame, FrameReader};
+use super::frames::{FrameReader, ProxyFrame};
 use super::output::{is_writable, write_ready};
 
 /// One end of the connection.
-pub(super) struct Link {
+pub(super) struct ProxyLink {
     input: OwnedFd,
     output: OwnedFd,
     reader: FrameReader,
@@ -17,9 +17,9 @@ pub(super) struct Link {
     gone: bool,
 }
 
-impl Link {
-    pub(super) fn new(input: OwnedFd, output: OwnedFd, reader: FrameReader) -> Link {
-        Link { input, output, reader, queue: Vec::new(), gone: false }
+impl ProxyLink {
+    pub(super) fn new(input: OwnedFd, output: OwnedFd, reader: FrameReader) -> ProxyLink {
+        ProxyLink { input, output, reader, queue: Vec::new(), gone: false }
     }
 
     pub(super) fn input(&self) -> BorrowedFd<'_> {
@@ -30,17 +30,17 @@ impl Link {
         self.output.as_fd()
     }
 
-    /// True while something waits to be written.
+    /// True while data is queued.
     pub(super) fn waits(&self) -> bool {
         !self.queue.is_empty()
     }
 
-    /// Sends a frame, now or when the other end reads.
-    pub(super) fn send(&mut self, frame: &Frame) {
+    /// Sends a frame, or queues it until the other end reads.
+    pub(super) fn send(&mut self, frame: &ProxyFrame) {
         self.send_bytes(&frame.to_bytes());
     }
 
-    /// Sends bytes that are no frame: the preamble.
+    /// Sends bytes that are not a frame: the preamble.
     pub(super) fn send_bytes(&mut self, bytes: &[u8]) {
         if !self.gone {
             self.queue.extend_from_slice(bytes);
@@ -48,13 +48,13 @@ impl Link {
         }
     }
 
-    /// Writes what can be written without waiting.
+    /// Writes what can be written without blocking.
     pub(super) fn flush(&mut self) {
         self.gone |= write_ready(self.output.as_fd(), &mut self.queue, false).is_err();
     }
 
-    /// Writes everything, waiting for the other end as long as it reads something every now and
-    /// then; false when it does not.
+    /// Writes everything, as long as the other end makes progress within each `limit`. Returns
+    /// false if it does not.
     pub(super) fn drain(&mut self, limit: Duration) -> bool {
         while self.waits() && is_writable(self.output(), limit) {
             self.flush();
@@ -62,7 +62,7 @@ impl Link {
         !self.waits()
     }
 
-    /// Reads once; false when the other end has closed the connection.
+    /// Reads once; false if the other end has closed the connection.
     pub(super) fn receive(&mut self, buffer: &mut [u8]) -> bool {
         match rustix::io::read(&self.input, &mut *buffer) {
             Ok(0) => false,
@@ -75,16 +75,16 @@ impl Link {
         }
     }
 
-    /// The last line of what came instead of frames.
+    /// The last line of what arrived instead of frames.
     pub(super) fn last_line(&self) -> String {
         self.reader.last_line()
     }
 
-    /// The next whole frame that has come.
+    /// The next complete frame.
     ///
     /// # Errors
-    /// What is wrong with the stream.
-    pub(super) fn next(&mut self) -> Result<Option<Frame>, String> {
+    /// A description of what is wrong with the stream.
+    pub(super) fn next(&mut self) -> Result<Option<ProxyFrame>, String> {
         self.reader.next_frame()
     }
 }

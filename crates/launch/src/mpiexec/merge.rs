@@ -1,32 +1,32 @@
-//! The lines of several hosts on one output: what a host prints while another is in the middle of a
-//! long line is held until that line ends. A host holds back itself what `mpiexec` has not
-//! acknowledged, so what is held here is bounded.
+//! Merges the output of several hosts into one stream. While one host is in the middle of a long
+//! line, the output of the others is held back until that line ends. A host stops sending at the
+//! limit of unacknowledged bytes, so the memory used here is bounded.
 #![forbid(unsafe_code)]
 
-/// What is held of a host.
+/// Output of a host that is held back.
 #[derive(Clone, Default)]
-struct Held {
+struct HeldOutput {
     bytes: Vec<u8>,
     /// It ends in the middle of a long line.
     more: bool,
 }
 
-/// One output of all hosts.
+/// One stream of all hosts.
 #[derive(Default)]
 pub(super) struct Merger {
-    hosts: Vec<Held>,
-    /// The host in whose long line the output is.
+    hosts: Vec<HeldOutput>,
+    /// The host whose long line is being printed.
     owner: Option<usize>,
 }
 
 impl Merger {
-    /// Of so many hosts.
+    /// Creates a merger for this many hosts.
     pub(super) fn new(hosts: usize) -> Merger {
-        Merger { hosts: vec![Held::default(); hosts], owner: None }
+        Merger { hosts: vec![HeldOutput::default(); hosts], owner: None }
     }
 
-    /// Takes what a host has printed (`more`: its line goes on), and returns what comes out now,
-    /// with the hosts it is of.
+    /// Takes output of a host (`more`: its line continues). Returns what can be printed now, with
+    /// the host of each piece.
     pub(super) fn take(&mut self, host: usize, bytes: Vec<u8>, more: bool) -> Vec<(usize, Vec<u8>)> {
         if self.owner.is_some_and(|owner| owner != host) {
             let held = &mut self.hosts[host];
@@ -40,7 +40,7 @@ impl Merger {
         out
     }
 
-    /// Nothing comes from a host any more; returns what comes out now.
+    /// A host is finished; returns what can be printed now.
     pub(super) fn leave(&mut self, host: usize) -> Vec<(usize, Vec<u8>)> {
         self.hosts[host].more = false;
         self.owner = self.owner.filter(|&owner| owner != host);
@@ -49,14 +49,14 @@ impl Merger {
         out
     }
 
-    /// Lets out what is held, until a host is in a long line.
+    /// Releases held output until a host is in a long line.
     fn next(&mut self, out: &mut Vec<(usize, Vec<u8>)>) {
         for (host, held) in self.hosts.iter_mut().enumerate() {
             if self.owner.is_some() {
                 return;
             }
             if !held.bytes.is_empty() || held.more {
-                let Held { bytes, more } = std::mem::take(held);
+                let HeldOutput { bytes, more } = std::mem::take(held);
                 out.push((host, bytes));
                 self.owner = more.then_some(host);
             }

@@ -1,8 +1,8 @@
-//! The command line of `mpiexec`: one table of options drives both reading and `--help`.
+//! The command line of `mpiexec`. One table of options drives both parsing and `--help`.
 //!
-//! The options are those that scripts for MPICH, Intel MPI and Open MPI carry; an option counts
-//! with one or two dashes, and `--name=value` is `--name value`. What cannot matter here is
-//! accepted and ignored; anything else is an error, in a sentence.
+//! The options are those that scripts for MPICH, Intel MPI and Open MPI use. An option may be
+//! written with one or two dashes, and `--name=value` is `--name value`. Options without any effect
+//! here are accepted and ignored; everything else is an error with a message for the user.
 #![forbid(unsafe_code)]
 
 use std::ffi::OsString;
@@ -11,63 +11,63 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use super::foreign;
-use super::host_list::Source;
-use super::table::{Meaning, ROWS, Row};
+use super::host_list::HostListSource;
+use super::table::{OptionMeaning, OptionRow, ROWS};
 
-/// What the person asked for.
+/// What the command line requests.
 #[derive(Debug, PartialEq)]
 pub(crate) enum Command {
     /// Run a job.
-    Run(Box<Request>),
+    Run(Box<JobRequest>),
     /// Print the help.
     Help,
     /// Print the version.
     Version,
-    /// Be the proxy of an `mpiexec` elsewhere.
+    /// Run as the proxy of an `mpiexec` on another host.
     Proxy,
 }
 
 /// A job as the command line describes it.
 #[derive(Debug, Default, PartialEq)]
-pub(crate) struct Request {
+pub(crate) struct JobRequest {
     pub(crate) programs: Vec<Program>,
-    /// `None`: the default rule; `Some(true)`: bind to cores; `Some(false)`: do not.
+    /// `None`: the default rule; `Some(true)`: bind to cores; `Some(false)`: do not bind.
     pub(crate) bind: Option<bool>,
-    /// Deal cores out socket by socket in turn.
+    /// Assign cores from each socket in turn.
     pub(crate) spread_over_sockets: bool,
-    /// 0 when not given.
+    /// 0 if not given.
     pub(crate) cores_per_rank: usize,
     pub(crate) report_bindings: bool,
     pub(crate) timeout: Option<Duration>,
     pub(crate) tag_lines: bool,
     pub(crate) merge_errors: bool,
     pub(crate) output_folder: Option<PathBuf>,
-    /// File of each rank's stdout, with %r for its number and %h for its host.
+    /// File for each rank's stdout, with %r for its number and %h for its host.
     pub(crate) output_pattern: Option<String>,
-    /// The same for stderr.
+    /// File for each rank's stderr, likewise.
     pub(crate) errors_pattern: Option<String>,
     /// Rank 0 gets no input either.
     pub(crate) no_input: bool,
-    /// Ranks per host; 0 when not given.
+    /// Ranks per host; 0 if not given.
     pub(crate) ranks_per_host: usize,
-    /// Ranks go round the hosts instead of filling one after the other.
+    /// Distribute ranks round-robin over the hosts instead of filling one after the other.
     pub(crate) round_hosts: bool,
-    /// An option that several hosts could not honour, as it was written.
+    /// An option that cannot be honoured on several hosts, as the user wrote it.
     pub(crate) for_one_host: Option<String>,
-    /// Where the hosts stand.
-    pub(crate) hosts: Option<Source>,
-    /// Command that starts a proxy on a host, as the person wrote it.
+    /// Where the hosts are given.
+    pub(crate) hosts: Option<HostListSource>,
+    /// Command that starts a proxy on a host, as the user wrote it.
     pub(crate) launcher: Option<String>,
     pub(crate) everywhere: Variables,
 }
 
-impl Request {
-    /// How many ranks the job has; at most as many as a number can say.
+impl JobRequest {
+    /// Number of ranks in the job; saturates at `usize::MAX`.
     pub(crate) fn size(&self) -> usize {
         self.programs.iter().fold(0, |size, program| size.saturating_add(program.ranks))
     }
 
-    /// Gives so many ranks to each program for which no number was said.
+    /// Sets the number of ranks of each program for which none was given.
     pub(crate) fn fill_up(&mut self, ranks: usize) {
         self.programs.iter_mut().filter(|program| program.ranks == 0).for_each(|program| program.ranks = ranks);
     }
@@ -84,45 +84,45 @@ impl Request {
     }
 }
 
-/// One program and how many ranks run it.
+/// A program and the number of ranks that run it.
 #[derive(Debug, Default, PartialEq)]
 pub(crate) struct Program {
-    /// 0 where it was not said, until the hosts are known.
+    /// 0 if not given, until the hosts are known.
     pub(crate) ranks: usize,
     pub(crate) command: Vec<OsString>,
     pub(crate) folder: Option<PathBuf>,
-    /// Folders in which the program is looked for before those of PATH.
+    /// Folders in which to search for the program before those of PATH.
     pub(crate) path: Option<OsString>,
     pub(crate) variables: Variables,
 }
 
-/// Environment variables asked for.
+/// Environment variables that the command line requests.
 #[derive(Debug, Default, PartialEq)]
 pub(crate) struct Variables {
-    /// Variables with their values, in the order of the command line.
+    /// Variables and their values, in the order of the command line.
     pub(crate) set: Vec<(OsString, OsString)>,
-    /// `Some`: of the variables of `mpiexec` itself only these are passed on.
+    /// `Some`: of `mpiexec`'s own variables, only these are passed on.
     pub(crate) only: Option<Vec<OsString>>,
 }
 
-/// Reads a command line (without the program's own name).
+/// Parses a command line (without the program's own name).
 ///
 /// # Errors
-/// A sentence.
+/// An error message for the user.
 pub(crate) fn parse(arguments: impl IntoIterator<Item = OsString>) -> Result<Command, String> {
     parse_beside(arguments, &|name| towpath_base::config::whole_environment().find(|(n, _)| n == name))
 }
 
-/// A variable with its value, found by its name.
+/// Looks up a variable and its value by name.
 pub(crate) type Lookup<'a> = &'a dyn Fn(&OsString) -> Option<(OsString, OsString)>;
 
-/// As [`parse`], where variables of `mpiexec` itself are those that `own` finds.
+/// Like [`parse`], but looks up `mpiexec`'s own variables with `own`.
 ///
 /// # Errors
-/// A sentence.
+/// An error message for the user.
 pub(crate) fn parse_beside(arguments: impl IntoIterator<Item = OsString>, own: Lookup<'_>) -> Result<Command, String> {
     let arguments: Vec<OsString> = arguments.into_iter().collect();
-    let mut request = Request::default();
+    let mut request = JobRequest::default();
     for part in arguments.split(|argument| argument == ":") {
         let mut program = Program::default();
         let mut rest = part.iter();
@@ -149,16 +149,16 @@ pub(crate) fn parse_beside(arguments: impl IntoIterator<Item = OsString>, own: L
     Ok(Command::Run(Box::new(request)))
 }
 
-/// Whether a word is an option, as long as no program has been named.
+/// True if a word is an option, provided that no program has been named yet.
 pub(super) fn is_option(word: &OsString) -> bool {
     word.as_bytes().starts_with(b"-") && word != "-" && word != "--"
 }
 
-/// The row of an option, and the value that is attached to it.
+/// The row of an option, and the value attached to it with `=`.
 ///
 /// # Errors
-/// A sentence when there is no such option.
-pub(super) fn find(argument: &OsString) -> Result<(&'static Row, Option<OsString>), String> {
+/// An error message for the user if there is no such option.
+pub(super) fn find(argument: &OsString) -> Result<(&'static OptionRow, Option<OsString>), String> {
     let bytes = argument.as_bytes();
     let name_and_value = bytes.strip_prefix(b"--").or_else(|| bytes.strip_prefix(b"-")).unwrap_or(bytes);
     let equals = name_and_value.iter().position(|&byte| byte == b'=');
@@ -172,23 +172,24 @@ pub(super) fn find(argument: &OsString) -> Result<(&'static Row, Option<OsString
     Ok((row.ok_or_else(unknown)?, attached))
 }
 
-/// Takes the values of an option that are not attached to it.
+/// Appends the values of an option that are not attached to it.
 ///
 /// # Errors
-/// A sentence when one is missing.
+/// An error message for the user if one is missing.
 pub(super) fn complete(
-    row: &Row,
+    row: &OptionRow,
     argument: &OsString,
     values: &mut Vec<OsString>,
     rest: &mut impl Iterator<Item = OsString>,
 ) -> Result<(), String> {
     let wanted = match row.meaning {
-        // Open MPI's --tune has a value, Intel's -tune none.
-        Meaning::Tuning => usize::from(argument.as_bytes().starts_with(b"--")),
+        // Open MPI's --tune has a value, Intel's -tune has none.
+        OptionMeaning::Tuning => usize::from(argument.as_bytes().starts_with(b"--")),
         _ => row.values.len(),
     };
-    let is_assigned =
-        |values: &[OsString]| matches!(row.meaning, Meaning::Set | Meaning::SetEverywhere) && has_equals(values);
+    let is_assigned = |values: &[OsString]| {
+        matches!(row.meaning, OptionMeaning::Set | OptionMeaning::SetEverywhere) && has_equals(values)
+    };
     while values.len() < wanted && !is_assigned(values) {
         let missing = || format!("The option {} needs {}.", argument.to_string_lossy(), row.values.join(" and "));
         values.push(rest.next().ok_or_else(missing)?);
@@ -196,33 +197,33 @@ pub(super) fn complete(
     Ok(())
 }
 
-/// Whether a variable is written as `NAME=VALUE`.
+/// True if a variable is written as `NAME=VALUE`.
 fn has_equals(values: &[OsString]) -> bool {
     values.first().is_some_and(|name| name.as_bytes().contains(&b'='))
 }
 
-/// Reads one option and its values.
+/// Parses one option and its values.
 fn option<'a>(
     argument: &OsString,
     mut rest: impl Iterator<Item = &'a OsString>,
     program: &mut Program,
-    request: &mut Request,
+    request: &mut JobRequest,
     own: Lookup<'_>,
 ) -> Result<Option<Command>, String> {
     let (row, attached) = find(argument)?;
     let mut values: Vec<OsString> = attached.into_iter().collect();
     complete(row, argument, &mut values, &mut rest.by_ref().cloned())?;
-    if values.len() > row.values.len() && row.meaning != Meaning::Tuning {
+    if values.len() > row.values.len() && row.meaning != OptionMeaning::Tuning {
         return Err(format!("The option -{} takes no value.", row.names[0]));
     }
     apply(row, &values, program, request, own)
 }
 
 fn apply(
-    row: &Row,
+    row: &OptionRow,
     values: &[OsString],
     program: &mut Program,
-    request: &mut Request,
+    request: &mut JobRequest,
     own: Lookup<'_>,
 ) -> Result<Option<Command>, String> {
     let number = |least: usize| -> Result<usize, String> {
@@ -233,50 +234,50 @@ fn apply(
             .ok_or_else(|| format!("The option -{} needs a whole number from {least} on, not '{text}'.", row.names[0]))
     };
     match row.meaning {
-        Meaning::Help => return Ok(Some(Command::Help)),
-        Meaning::Version => return Ok(Some(Command::Version)),
-        Meaning::Ranks => program.ranks = number(1)?,
-        Meaning::Set => program.variables.set.extend(assigned(values)),
-        Meaning::SetEverywhere => request.everywhere.set.extend(assigned(values)),
-        Meaning::Export => request.everywhere.set.extend(exported(&values[0], own)),
-        Meaning::PassNothing => program.variables.only = Some(Vec::new()),
-        Meaning::PassNothingAnywhere => request.everywhere.only = Some(Vec::new()),
-        Meaning::PassOnly => program.variables.only = Some(names_in(&values[0])),
-        Meaning::PassOnlyAnywhere => request.everywhere.only = Some(names_in(&values[0])),
-        Meaning::Folder => program.folder = Some(PathBuf::from(&values[0])),
-        Meaning::Proxy => return Ok(Some(Command::Proxy)),
-        Meaning::HostFile => request.hosts = Some(Source::File(PathBuf::from(&values[0]))),
-        Meaning::HostList => request.hosts = Some(Source::List(values[0].to_string_lossy().into_owned())),
-        Meaning::Launcher => request.launcher = Some(values[0].to_string_lossy().into_owned()),
-        Meaning::Bind => request.bind = Some(binding(&values[0].to_string_lossy())?),
-        Meaning::Map => mapping(&values[0].to_string_lossy(), request)?,
-        Meaning::CoresPerRank => request.cores_per_rank = number(1)?,
-        Meaning::ReportBindings => request.report_bindings = true,
-        Meaning::Timeout => {
+        OptionMeaning::Help => return Ok(Some(Command::Help)),
+        OptionMeaning::Version => return Ok(Some(Command::Version)),
+        OptionMeaning::Ranks => program.ranks = number(1)?,
+        OptionMeaning::Set => program.variables.set.extend(assigned(values)),
+        OptionMeaning::SetEverywhere => request.everywhere.set.extend(assigned(values)),
+        OptionMeaning::Export => request.everywhere.set.extend(exported(&values[0], own)),
+        OptionMeaning::PassNothing => program.variables.only = Some(Vec::new()),
+        OptionMeaning::PassNothingAnywhere => request.everywhere.only = Some(Vec::new()),
+        OptionMeaning::PassOnly => program.variables.only = Some(names_in(&values[0])),
+        OptionMeaning::PassOnlyAnywhere => request.everywhere.only = Some(names_in(&values[0])),
+        OptionMeaning::Folder => program.folder = Some(PathBuf::from(&values[0])),
+        OptionMeaning::Proxy => return Ok(Some(Command::Proxy)),
+        OptionMeaning::HostFile => request.hosts = Some(HostListSource::File(PathBuf::from(&values[0]))),
+        OptionMeaning::HostList => request.hosts = Some(HostListSource::List(values[0].to_string_lossy().into_owned())),
+        OptionMeaning::Launcher => request.launcher = Some(values[0].to_string_lossy().into_owned()),
+        OptionMeaning::Bind => request.bind = Some(binding(&values[0].to_string_lossy())?),
+        OptionMeaning::Map => mapping(&values[0].to_string_lossy(), request)?,
+        OptionMeaning::CoresPerRank => request.cores_per_rank = number(1)?,
+        OptionMeaning::ReportBindings => request.report_bindings = true,
+        OptionMeaning::Timeout => {
             request.timeout = Some(number(0)? as u64).filter(|&seconds| seconds > 0).map(Duration::from_secs);
         }
-        Meaning::Tag => request.tag_lines = true,
-        Meaning::MergeErrors => request.merge_errors = true,
-        Meaning::OutputFolder => request.output_folder = Some(PathBuf::from(&values[0])),
-        Meaning::RanksPerHost => request.ranks_per_host = number(1)?,
-        Meaning::OneRankPerHost => request.ranks_per_host = 1,
-        Meaning::RoundHosts => request.round_hosts = true,
-        Meaning::FillHosts => request.round_hosts = false,
-        Meaning::NotThisHost => request.for_one_host = Some(format!("-{}", row.names[0])),
-        Meaning::Input => match values[0].to_str() {
+        OptionMeaning::Tag => request.tag_lines = true,
+        OptionMeaning::MergeErrors => request.merge_errors = true,
+        OptionMeaning::OutputFolder => request.output_folder = Some(PathBuf::from(&values[0])),
+        OptionMeaning::RanksPerHost => request.ranks_per_host = number(1)?,
+        OptionMeaning::OneRankPerHost => request.ranks_per_host = 1,
+        OptionMeaning::RoundHosts => request.round_hosts = true,
+        OptionMeaning::FillHosts => request.round_hosts = false,
+        OptionMeaning::NotThisHost => request.for_one_host = Some(format!("-{}", row.names[0])),
+        OptionMeaning::Input => match values[0].to_str() {
             Some("0") => {}
             Some("none") => request.no_input = true,
             _ => return Err(format!("The option -{} takes 0 or none: only rank 0 can read the input.", row.names[0])),
         },
-        Meaning::OutputPattern => request.output_pattern = Some(values[0].to_string_lossy().into_owned()),
-        Meaning::ErrorsPattern => request.errors_pattern = Some(values[0].to_string_lossy().into_owned()),
-        Meaning::Output => foreign::output(&values[0].to_string_lossy(), request)?,
-        Meaning::Display => foreign::display(&values[0].to_string_lossy(), request),
-        Meaning::ForwardSignals => foreign::forwarded(&values[0].to_string_lossy())?,
-        Meaning::SearchPath => program.path = Some(values[0].clone()),
-        Meaning::Instead(hint) => return Err(format!("mpiexec has no option -{}: {hint}", row.names[0])),
-        // Read before this, by `foreign::with_files`.
-        Meaning::OptionFile | Meaning::Tuning | Meaning::Ignored => {}
+        OptionMeaning::OutputPattern => request.output_pattern = Some(values[0].to_string_lossy().into_owned()),
+        OptionMeaning::ErrorsPattern => request.errors_pattern = Some(values[0].to_string_lossy().into_owned()),
+        OptionMeaning::Output => foreign::output(&values[0].to_string_lossy(), request)?,
+        OptionMeaning::Display => foreign::display(&values[0].to_string_lossy(), request),
+        OptionMeaning::ForwardSignals => foreign::forwarded(&values[0].to_string_lossy())?,
+        OptionMeaning::SearchPath => program.path = Some(values[0].clone()),
+        OptionMeaning::Instead(hint) => return Err(format!("mpiexec has no option -{}: {hint}", row.names[0])),
+        // Handled earlier, by `foreign::with_files`.
+        OptionMeaning::OptionFile | OptionMeaning::Tuning | OptionMeaning::Ignored => {}
     }
     Ok(None)
 }
@@ -289,7 +290,7 @@ fn assigned(values: &[OsString]) -> Option<(OsString, OsString)> {
     }
 }
 
-/// `NAME=VALUE`, or `NAME` for the value it has here.
+/// `NAME=VALUE`, or `NAME` for its current value.
 fn exported(text: &OsString, own: Lookup<'_>) -> Option<(OsString, OsString)> {
     let bytes = text.as_bytes();
     match bytes.iter().position(|&byte| byte == b'=') {
@@ -312,7 +313,7 @@ fn binding(text: &str) -> Result<bool, String> {
     }
 }
 
-fn mapping(text: &str, request: &mut Request) -> Result<(), String> {
+fn mapping(text: &str, request: &mut JobRequest) -> Result<(), String> {
     let mut parts = text.split(':');
     match parts.next().unwrap_or_default() {
         "" | "hwthread" | "seq" => {}
@@ -349,7 +350,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    fn request(line: &str) -> Request {
+    fn request(line: &str) -> JobRequest {
         match parse(line.split(' ').map(OsString::from)) {
             Ok(Command::Run(request)) => *request,
             other => panic!("{line}: {other:?}"),

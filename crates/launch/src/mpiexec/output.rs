@@ -1,10 +1,11 @@
-//! Forwarding what ranks print: whole lines, so that lines of different ranks never mix; any bytes;
-//! an incomplete line (a prompt) comes out when nothing has followed it for a while, unless lines
-//! are tagged. A long line comes out in pieces while no other rank's lines do.
+//! Forwards the output of the ranks in whole lines, so that lines of different ranks never mix. Any
+//! bytes are allowed. An incomplete line (a prompt) is printed if nothing follows it for a while,
+//! unless lines are tagged. A long line is printed in pieces, and no other rank's lines are printed
+//! in between.
 //!
-//! `mpiexec` must never stop on a slow reader of its own output (it has ranks to watch), so a
-//! destination holds a queue and writes only as much as `poll` promises; while the queue is long,
-//! nothing more is read from the ranks.
+//! `mpiexec` must never block on a slow reader of its own output, because it has ranks to watch. An
+//! [`OutputStream`] therefore has a queue and writes only as much as `poll` guarantees. While the
+//! queue is long, nothing more is read from the ranks (back-pressure).
 
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
@@ -14,21 +15,22 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fs::FileType;
 use rustix::io::Errno;
 
-use super::report::Failure;
+use super::report::JobFailure;
 use super::signals;
 use super::verdict::Verdict;
 
 /// How long an incomplete line waits for its end.
 pub(crate) const PATIENCE: Duration = Duration::from_millis(200);
-/// More of a line is not held: the rank gets the output for itself until the line ends.
+/// Most bytes of a line to hold back. A rank with a longer line gets exclusive use of the output
+/// until the line ends.
 const LONGEST_LINE: usize = 64 * 1024;
-/// A destination that holds more than this asks for no more.
+/// Queue length in bytes above which an output stream accepts no more.
 const LONGEST_QUEUE: usize = 1 << 20;
-/// What a pipe takes for certain once it is writable (PIPE_BUF).
+/// What a writable pipe takes without blocking (PIPE_BUF).
 const CERTAIN: usize = 4096;
 
-/// Whether a descriptor can be written to, now or within the limit. Where the system does not say,
-/// the write itself shows it: it may wait then.
+/// True if a descriptor becomes writable within `limit`. False if a signal interrupts the wait.
+/// True if `poll` fails otherwise: the write then returns the error, or blocks.
 pub(crate) fn is_writable(descriptor: BorrowedFd<'_>, limit: Duration) -> bool {
     let limit = Timespec { tv_sec: limit.as_secs() as i64, tv_nsec: i64::from(limit.subsec_nanos()) };
     match poll(&mut [PollFd::new(&descriptor, PollFlags::OUT)], Some(&limit)) {
@@ -37,10 +39,10 @@ pub(crate) fn is_writable(descriptor: BorrowedFd<'_>, limit: Duration) -> bool {
     }
 }
 
-/// Writes what of a queue can be written without waiting (`at_once`: all of it).
+/// Writes as much of a queue as possible without blocking (`at_once`: all of it).
 ///
 /// # Errors
-/// What the system says when it can never be written; it is given up.
+/// The error of a write that can never succeed; the queue is discarded.
 pub(crate) fn write_ready(descriptor: BorrowedFd<'_>, queue: &mut Vec<u8>, at_once: bool) -> Result<(), Errno> {
     let (mut written, mut outcome) = (0, Ok(()));
     while written < queue.len() && (at_once || is_writable(descriptor, Duration::ZERO)) {
@@ -57,45 +59,45 @@ pub(crate) fn write_ready(descriptor: BorrowedFd<'_>, queue: &mut Vec<u8>, at_on
     outcome
 }
 
-/// What takes lines.
-pub(crate) trait Sink {
-    /// Takes bytes; they stay together. `more`: what comes next belongs to the same line.
+/// A destination of lines.
+pub(crate) trait LineSink {
+    /// Takes bytes, which stay together. `more`: the next bytes belong to the same line.
     fn write(&mut self, bytes: &[u8], more: bool);
 }
 
-/// Where lines come out: `mpiexec`'s own stdout or stderr.
-pub(crate) struct Destination {
+/// `mpiexec`'s own stdout or stderr.
+pub(crate) struct OutputStream {
     descriptor: BorrowedFd<'static>,
     queue: Vec<u8>,
-    /// Regular files take everything at once.
+    /// Regular files never block.
     is_file: bool,
-    /// Why nothing is written any more.
+    /// The error that has ended all writing.
     lost: Option<Errno>,
 }
 
-impl Destination {
-    pub(crate) fn new(descriptor: BorrowedFd<'static>) -> Destination {
+impl OutputStream {
+    pub(crate) fn new(descriptor: BorrowedFd<'static>) -> OutputStream {
         let is_file = rustix::fs::fstat(descriptor)
             .is_ok_and(|status| FileType::from_raw_mode(status.st_mode) == FileType::RegularFile);
-        Destination { descriptor, queue: Vec::new(), is_file, lost: None }
+        OutputStream { descriptor, queue: Vec::new(), is_file, lost: None }
     }
 
-    /// Writes what can be written without waiting.
+    /// Writes what can be written without blocking.
     pub(crate) fn flush(&mut self) {
         if let Err(error) = write_ready(self.descriptor, &mut self.queue, self.is_file) {
             self.lost = self.lost.or(Some(error));
         }
     }
 
-    /// Writes everything, waiting for the reader as long as it stays. False: a person's signal has
-    /// ended the wait.
+    /// Writes everything and blocks until the reader has taken it or is gone. Returns false if a
+    /// signal of the user has ended the wait.
     pub(crate) fn drain(&mut self, signals: &OwnedFd) -> bool {
         self.flush();
         while !self.queue.is_empty() {
             let mut sources = [PollFd::new(&self.descriptor, PollFlags::OUT), PollFd::new(signals, PollFlags::IN)];
             match poll(&mut sources, None) {
                 Ok(_) | Err(Errno::INTR) => {}
-                // The writes of `flush` wait instead, or fail.
+                // The write in `flush` blocks or fails instead.
                 Err(_) => std::thread::sleep(Duration::from_millis(10)),
             }
             match signals::next(signals) {
@@ -110,7 +112,7 @@ impl Destination {
         true
     }
 
-    /// True when ranks must wait before they print more.
+    /// True if the ranks must be throttled.
     pub(crate) fn is_full(&self) -> bool {
         self.queue.len() > LONGEST_QUEUE
     }
@@ -119,19 +121,19 @@ impl Destination {
         self.queue.is_empty()
     }
 
-    /// What it means for the job when nothing is written any more; `None`: all is well.
-    pub(crate) fn failure(&self) -> Option<Failure> {
+    /// The failure of the job if nothing can be written any more; `None` as long as writing works.
+    pub(crate) fn failure(&self) -> Option<JobFailure> {
         self.lost.map(|error| match error {
-            // A reader that has gone: of a pipe, of a connection, of a terminal.
-            Errno::PIPE | Errno::CONNRESET => Failure::OutputGone,
-            Errno::IO if !self.is_file => Failure::OutputGone,
-            other => Failure::OutputFails { reason: io::Error::from(other).to_string() },
+            // The reader is gone: of a pipe, of a connection, of a terminal.
+            Errno::PIPE | Errno::CONNRESET => JobFailure::OutputGone,
+            Errno::IO if !self.is_file => JobFailure::OutputGone,
+            other => JobFailure::OutputFails { reason: io::Error::from(other).to_string() },
         })
     }
 }
 
-impl Sink for Destination {
-    /// Takes bytes and writes what can be written now.
+impl LineSink for OutputStream {
+    /// Queues bytes and writes what can be written now.
     fn write(&mut self, bytes: &[u8], _more: bool) {
         if self.lost.is_none() {
             self.queue.extend_from_slice(bytes);
@@ -140,13 +142,13 @@ impl Sink for Destination {
     }
 }
 
-/// The end of all output: what still waits, and behind it the sentence about the job, if there is
-/// one. Returns the exit code.
-pub(crate) fn last_words(destinations: &mut [Destination; 2], mut verdict: Verdict, signals: &OwnedFd) -> i32 {
+/// Ends all output: writes what is still queued, then the error message of the job, if any. Returns
+/// the exit code.
+pub(crate) fn last_words(destinations: &mut [OutputStream; 2], mut verdict: Verdict, signals: &OwnedFd) -> i32 {
     destinations[0].drain(signals);
-    // A reader that leaves after the ranks have ended has read enough; a disk that is full has not
-    // taken everything.
-    if let Some(failure) = destinations[0].failure().filter(|failure| *failure != Failure::OutputGone) {
+    // A reader that leaves after the ranks have ended has read enough. A full disk has not taken
+    // everything.
+    if let Some(failure) = destinations[0].failure().filter(|failure| *failure != JobFailure::OutputGone) {
         verdict.fail_late(failure);
     }
     let (sentence, code) = verdict.result();
@@ -157,12 +159,12 @@ pub(crate) fn last_words(destinations: &mut [Destination; 2], mut verdict: Verdi
     code
 }
 
-/// What reading a rank's stream gave.
+/// Result of reading a rank's stream.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Reading {
-    /// Bytes came; there may be more.
+    /// Bytes were read; there may be more.
     Some,
-    /// Nothing now.
+    /// No bytes are available.
     Nothing,
     /// The stream has ended.
     End,
@@ -172,15 +174,15 @@ pub(crate) enum Reading {
 pub(crate) struct Stream {
     pipe: OwnedFd,
     held: Vec<u8>,
-    /// When what is held began to come; of a long line, when something came last.
+    /// When the held bytes began to arrive; for a long line, when the last bytes arrived.
     since: Instant,
     tag: Vec<u8>,
-    /// The beginning of the present line has been passed on.
+    /// The beginning of the current line has been forwarded.
     in_long_line: bool,
 }
 
 impl Stream {
-    /// Reads from the pipe (non-blocking); a tag is put before each line.
+    /// Creates a stream that reads from a non-blocking pipe and puts `tag` before each line.
     pub(crate) fn new(pipe: OwnedFd, tag: Option<String>) -> Stream {
         let tag = tag.unwrap_or_default().into_bytes();
         Stream { pipe, held: Vec::new(), since: Instant::now(), tag, in_long_line: false }
@@ -190,8 +192,8 @@ impl Stream {
         self.pipe.as_fd()
     }
 
-    /// Reads once and passes whole lines on; at the end also what is left.
-    pub(crate) fn forward(&mut self, buffer: &mut [u8], to: &mut impl Sink) -> Reading {
+    /// Reads once and forwards whole lines; at the end of the stream also an incomplete line.
+    pub(crate) fn forward(&mut self, buffer: &mut [u8], to: &mut impl LineSink) -> Reading {
         match rustix::io::read(&self.pipe, &mut *buffer) {
             Ok(0) => {
                 self.release(to);
@@ -209,7 +211,7 @@ impl Stream {
         }
     }
 
-    fn take(&mut self, bytes: &[u8], to: &mut impl Sink) {
+    fn take(&mut self, bytes: &[u8], to: &mut impl LineSink) {
         let whole = bytes.iter().rposition(|&byte| byte == b'\n').map_or(0, |last| last + 1);
         if whole > 0 {
             self.held.extend_from_slice(&bytes[..whole]);
@@ -217,7 +219,7 @@ impl Stream {
         }
         if whole < bytes.len() {
             if self.held.is_empty() {
-                // Always of a long line: nothing of it is held.
+                // Always true for a long line, of which nothing is held.
                 self.since = Instant::now();
             }
             self.held.extend_from_slice(&bytes[whole..]);
@@ -227,19 +229,19 @@ impl Stream {
         }
     }
 
-    /// Passes on everything that is held; a long line, too, counts as ended.
-    pub(crate) fn release(&mut self, to: &mut impl Sink) {
+    /// Forwards everything that is held; a long line counts as ended.
+    pub(crate) fn release(&mut self, to: &mut impl LineSink) {
         if !self.held.is_empty() || self.in_long_line {
             self.pass(to, false);
         }
     }
 
-    /// True while the output belongs to this stream, because its line goes on.
+    /// True while this stream has exclusive use of the output, because its line continues.
     pub(crate) fn is_in_long_line(&self) -> bool {
         self.in_long_line
     }
 
-    fn pass(&mut self, to: &mut impl Sink, more: bool) {
+    fn pass(&mut self, to: &mut impl LineSink, more: bool) {
         if self.tag.is_empty() {
             to.write(&self.held, more);
         } else {
@@ -249,7 +251,7 @@ impl Stream {
         self.in_long_line = more;
     }
 
-    /// What is held, with a tag before each line that begins there, and an end of the last one
+    /// What is held, with a tag before each line that begins in it, and a line feed at the end
     /// unless `more` follows.
     fn tagged(&self, more: bool) -> Vec<u8> {
         let mut tagged = Vec::with_capacity(self.held.len() + 16);
@@ -265,8 +267,8 @@ impl Stream {
         tagged
     }
 
-    /// When the incomplete line comes out at the latest; `None` when there is none, or it is tagged
-    /// and not long.
+    /// When the incomplete line is forwarded at the latest; `None` if there is none, or it is
+    /// tagged and not long.
     pub(crate) fn deadline(&self) -> Option<Instant> {
         (self.in_long_line || !self.held.is_empty() && self.tag.is_empty()).then(|| self.since + PATIENCE)
     }
@@ -278,12 +280,12 @@ mod tests {
     use std::io::Read;
     use std::os::fd::IntoRawFd;
 
-    /// A destination that ends in a pipe, and its reading end.
-    fn pipe_destination() -> (Destination, std::fs::File) {
+    /// An output stream into a pipe, and the pipe's read end.
+    fn pipe_destination() -> (OutputStream, std::fs::File) {
         let (reader, writer) = rustix::pipe::pipe().unwrap();
         // SAFETY: the descriptor is leaked, so it stays open.
         let writer = unsafe { BorrowedFd::borrow_raw(writer.into_raw_fd()) };
-        (Destination::new(writer), std::fs::File::from(reader))
+        (OutputStream::new(writer), std::fs::File::from(reader))
     }
 
     fn stream(tag: Option<&str>) -> (Stream, OwnedFd) {
@@ -330,7 +332,7 @@ mod tests {
     fn a_long_line_has_one_tag_and_goes_on_until_it_ends_or_nothing_follows() {
         #[derive(Default)]
         struct Seen(Vec<u8>, bool);
-        impl Sink for Seen {
+        impl LineSink for Seen {
             fn write(&mut self, bytes: &[u8], more: bool) {
                 self.0.extend_from_slice(bytes);
                 self.1 = more;
@@ -362,6 +364,6 @@ mod tests {
         assert!(to.is_full());
         drop(reader);
         to.flush();
-        assert!(to.failure() == Some(Failure::OutputGone) && to.is_empty());
+        assert!(to.failure() == Some(JobFailure::OutputGone) && to.is_empty());
     }
 }

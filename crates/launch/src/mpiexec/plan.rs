@@ -1,6 +1,6 @@
-//! From the request to everything that is needed to fork the ranks: programs found, environments
-//! made, pipes and sockets opened. Nothing has been started when this fails, so a mistake costs one
-//! sentence and leaves nothing.
+//! Turns a request into everything needed to fork the ranks: finds programs, builds environments,
+//! opens pipes and sockets. No process has been started when this fails, so a mistake costs one
+//! error message and leaves nothing behind.
 
 use std::ffi::{CString, OsStr, OsString};
 use std::fs::{self, File, OpenOptions};
@@ -14,46 +14,46 @@ use rustix::io::fcntl_dupfd_cloexec;
 use rustix::net::{AddressFamily, SocketFlags, SocketType, socketpair};
 use rustix::pipe::{PipeFlags, pipe_with};
 
-use super::options::{Program, Request};
-use super::start::{Common, Numbers, Start};
+use super::options::{JobRequest, Program};
+use super::start::{Common, Numbers, RankStart};
 use super::{binding, environment, input, signals};
 use crate::hosts::write_mapping;
 use crate::segment;
-use crate::ticket::Ticket;
+use crate::ticket::RankTicket;
 
-/// Why a job cannot start: exit code and sentence.
-pub(crate) struct Refusal {
+/// Why a job cannot start: exit code and error message.
+pub(crate) struct StartRefusal {
     pub(crate) code: i32,
     pub(crate) sentence: String,
 }
 
-impl From<String> for Refusal {
-    fn from(sentence: String) -> Refusal {
-        Refusal { code: 1, sentence }
+impl From<String> for StartRefusal {
+    fn from(sentence: String) -> StartRefusal {
+        StartRefusal { code: 1, sentence }
     }
 }
 
-/// `mpiexec`'s own ends of what connects it to one rank.
-pub(crate) struct Ends {
-    /// `None`: goes to a file.
+/// `mpiexec`'s ends of the connections to one rank.
+pub(crate) struct RankPipes {
+    /// `None` if the stream goes to a file.
     pub(crate) output: Option<OwnedFd>,
     pub(crate) errors: Option<OwnedFd>,
     pub(crate) pmi: OwnedFd,
 }
 
-/// Which job this is, and which of its ranks this host has.
-pub(crate) struct Part {
+/// Identifies the job and this host's ranks in it.
+pub(crate) struct HostPart {
     pub(crate) nonce: u64,
     /// Host of each rank, numbered by appearance.
     pub(crate) node_of_rank: Vec<u32>,
-    /// This host.
+    /// Number of this host.
     pub(crate) own: u32,
 }
 
-impl Part {
+impl HostPart {
     /// A new job, all on this host.
-    pub(crate) fn whole(request: &Request) -> Part {
-        Part { nonce: segment::new_nonce(), node_of_rank: vec![0; request.size()], own: 0 }
+    pub(crate) fn whole(request: &JobRequest) -> HostPart {
+        HostPart { nonce: segment::new_nonce(), node_of_rank: vec![0; request.size()], own: 0 }
     }
 
     /// The ranks of this host, ascending.
@@ -62,37 +62,37 @@ impl Part {
     }
 }
 
-/// What surrounds `mpiexec`: its variables, and whether rank 0 may inherit its input.
+/// The environment of the job: variables, and whether rank 0 may inherit the standard input.
 pub(crate) struct Surroundings {
     pub(crate) environment: Vec<(OsString, OsString)>,
     pub(crate) inherit_input: bool,
 }
 
 /// The ranks of one host, ready to be forked.
-pub(crate) struct Plan {
+pub(crate) struct LaunchPlan {
     ranks: Vec<u32>,
     mapping: String,
-    part: Part,
-    pub(crate) starts: Vec<Start>,
+    part: HostPart,
+    pub(crate) starts: Vec<RankStart>,
     pub(crate) common: Common,
-    pub(crate) ends: Vec<Ends>,
+    pub(crate) ends: Vec<RankPipes>,
     pub(crate) reports: OwnedFd,
-    /// Where `mpiexec` writes what a terminal's user types for rank 0.
+    /// Write end of rank 0's input, if `mpiexec` forwards the input.
     pub(crate) input: Option<OwnedFd>,
     pub(crate) segment: OwnedFd,
 }
 
-impl Plan {
+impl LaunchPlan {
     /// Prepares the ranks of this host.
     ///
     /// # Errors
-    /// Exit code and sentence.
+    /// Exit code and error message.
     pub(crate) fn make(
-        request: &Request,
-        part: Part,
+        request: &JobRequest,
+        part: HostPart,
         around: &Surroundings,
         mask: signals::Set,
-    ) -> Result<Plan, Refusal> {
+    ) -> Result<LaunchPlan, StartRefusal> {
         let ranks = part.ranks();
         let count = ranks.len();
         let files = allow_files(count)?;
@@ -107,7 +107,7 @@ impl Plan {
         let numbers = Numbers::within(files.rlim_max);
         let apart = |fd: &OwnedFd| numbers.apart(fd).map_err(|error| no_descriptor(count, error));
         let common = Common { segment: apart(&segment)?, report: apart(&report)?, numbers, mask, files };
-        let mut plan = Plan {
+        let mut plan = LaunchPlan {
             mapping: write_mapping(&part.node_of_rank),
             part,
             ranks,
@@ -127,7 +127,7 @@ impl Plan {
             if own.is_empty() {
                 continue;
             }
-            let template = Template::of(request, program, appnum as i32, around)?;
+            let template = ProgramTemplate::of(request, program, appnum as i32, around)?;
             for rank in own {
                 let cores = bound[plan.starts.len()].clone();
                 if request.report_bindings {
@@ -157,18 +157,18 @@ impl Plan {
     fn add_rank(
         &mut self,
         rank: usize,
-        template: &Template,
-        request: &Request,
+        template: &ProgramTemplate,
+        request: &JobRequest,
         cores: Vec<usize>,
         around: &Surroundings,
-    ) -> Result<(), Refusal> {
+    ) -> Result<(), StartRefusal> {
         let size = self.part.node_of_rank.len();
         let place = environment::LocalPlace { rank: self.starts.len(), size: self.ranks.len() };
         let full = |error| no_descriptor(place.size, error);
         let (pmi, rank_pmi) =
             socketpair(AddressFamily::UNIX, SocketType::STREAM, SocketFlags::CLOEXEC, None).map_err(full)?;
         rustix::io::ioctl_fionbio(&pmi, true).map_err(full)?;
-        let ticket = Ticket {
+        let ticket = RankTicket {
             nonce: self.part.nonce,
             rank: rank as u32,
             size: size as u32,
@@ -188,24 +188,25 @@ impl Plan {
             true => input::by_pipe(&mut self.input),
             false => input::nothing(),
         };
-        self.starts.push(Start {
+        self.starts.push(RankStart {
             program: template.file.clone(),
             arguments: template.arguments.clone(),
             environment: environment::for_exec(&template.variables, &ticket, place),
             folder: template.folder.clone(),
             cores,
-            input: input.map_err(|error| Refusal::from(format!("The ranks' input cannot be opened ({error}).")))?,
+            input: input
+                .map_err(|error| StartRefusal::from(format!("The ranks' input cannot be opened ({error}).")))?,
             output: streams.output,
             errors: streams.errors,
             pmi: rank_pmi,
         });
-        self.ends.push(Ends { output: streams.own_output, errors: streams.own_errors, pmi });
+        self.ends.push(RankPipes { output: streams.own_output, errors: streams.own_errors, pmi });
         Ok(())
     }
 }
 
-/// What all ranks of one program have in common.
-struct Template {
+/// What all ranks of a program have in common.
+struct ProgramTemplate {
     file: CString,
     arguments: Vec<CString>,
     variables: environment::Variables,
@@ -213,8 +214,13 @@ struct Template {
     appnum: i32,
 }
 
-impl Template {
-    fn of(request: &Request, program: &Program, appnum: i32, around: &Surroundings) -> Result<Template, Refusal> {
+impl ProgramTemplate {
+    fn of(
+        request: &JobRequest,
+        program: &Program,
+        appnum: i32,
+        around: &Surroundings,
+    ) -> Result<ProgramTemplate, StartRefusal> {
         let own = &around.environment;
         let mut variables = environment::of_program(own.iter().cloned(), request, program);
         environment::preload_malloc(&mut variables, &library_for_malloc())?;
@@ -235,7 +241,7 @@ impl Template {
                 program.command[0].to_string_lossy()
             );
         }
-        Ok(Template {
+        Ok(ProgramTemplate {
             file: environment::c_string(file.as_os_str())?,
             arguments: program.command.iter().map(|text| environment::c_string(text)).collect::<Result<_, _>>()?,
             folder: program.folder.as_ref().map(|folder| environment::c_string(folder.as_os_str())).transpose()?,
@@ -245,10 +251,10 @@ impl Template {
     }
 }
 
-/// Bytes of a program in which the names of its libraries are looked for.
+/// Bytes of a program that are searched for the names of its libraries.
 const LOOKED_THROUGH: u64 = 1 << 20;
 
-/// The library of Open MPI that a program is linked with.
+/// The library of Open MPI that a program is linked with, if any.
 fn library_of_open_mpi(program: &Path) -> Option<&'static str> {
     let mut bytes = Vec::new();
     File::open(program).ok()?.take(LOOKED_THROUGH).read_to_end(&mut bytes).ok()?;
@@ -259,17 +265,17 @@ fn library_of_open_mpi(program: &Path) -> Option<&'static str> {
     bytes.starts_with(b"\x7fELF").then(|| ["libmpi.so.40", "libmpi.so.20"].into_iter().find(names)).flatten()
 }
 
-/// Where the library of TOWPATH_MALLOC is installed beside this program.
+/// Path of the library for TOWPATH_MALLOC in this installation.
 fn library_for_malloc() -> PathBuf {
     let program = std::env::current_exe().unwrap_or_default();
     let prefix = program.parent().and_then(Path::parent).unwrap_or(Path::new("."));
     prefix.join("lib/libtowpath-malloc.so")
 }
 
-/// Finds the program as the shell would, and, like other launchers, in the folder itself as a last
+/// Finds the program as a shell would and, like other launchers, in the folder itself as a last
 /// resort.
-fn find_program(name: &OsStr, path: Option<&OsStr>, folder: Option<&Path>) -> Result<PathBuf, Refusal> {
-    // Without a folder the name stays as it was written, for messages too.
+fn find_program(name: &OsStr, path: Option<&OsStr>, folder: Option<&Path>) -> Result<PathBuf, StartRefusal> {
+    // Without a folder the name stays as the user wrote it, in error messages too.
     let from_here = folder.map_or_else(|| PathBuf::from(name), |folder| folder.join(name));
     let here = folder.unwrap_or(Path::new(""));
     let candidates: Vec<PathBuf> = if name.as_bytes().contains(&b'/') {
@@ -282,36 +288,38 @@ fn find_program(name: &OsStr, path: Option<&OsStr>, folder: Option<&Path>) -> Re
     let may_run =
         |candidate: &&PathBuf| fs::metadata(candidate).is_ok_and(|data| data.permissions().mode() & 0o111 != 0);
     if let Some(found) = candidates.iter().filter(is_file).find(may_run) {
-        // The rank enters its folder before it executes the file.
+        // Absolute, because the rank changes to its folder before it executes the file.
         return Ok(std::path::absolute(found).unwrap_or_else(|_| found.clone()));
     }
     let name = name.to_string_lossy();
     Err(match candidates.iter().find(is_file) {
-        Some(found) => Refusal {
+        Some(found) => StartRefusal {
             code: 126,
             sentence: format!("The file {} is not executable; chmod +x makes it so.", found.display()),
         },
         None if from_here.is_dir() => {
-            Refusal { code: 126, sentence: format!("{} is a folder, not a program.", from_here.display()) }
+            StartRefusal { code: 126, sentence: format!("{} is a folder, not a program.", from_here.display()) }
         }
-        None if name.contains('/') => Refusal { code: 127, sentence: format!("The program {name} does not exist.") },
-        None => Refusal {
+        None if name.contains('/') => {
+            StartRefusal { code: 127, sentence: format!("The program {name} does not exist.") }
+        }
+        None => StartRefusal {
             code: 127,
             sentence: format!("The program {name} does not exist: it is neither in PATH nor in this folder."),
         },
     })
 }
 
-struct Streams {
+struct RankStreams {
     output: OwnedFd,
     errors: OwnedFd,
     own_output: Option<OwnedFd>,
     own_errors: Option<OwnedFd>,
 }
 
-impl Streams {
-    /// With files of their own for the streams that have a pattern.
-    fn by_patterns(mut self, request: &Request, rank: usize) -> Result<Streams, Refusal> {
+impl RankStreams {
+    /// Replaces the streams for which the request has a pattern with files.
+    fn by_patterns(mut self, request: &JobRequest, rank: usize) -> Result<RankStreams, StartRefusal> {
         if let Some(pattern) = &request.output_pattern {
             self.output = file_of_pattern(pattern, rank)?;
             self.own_output = None;
@@ -327,25 +335,26 @@ impl Streams {
     }
 }
 
-/// A new file, in whose name %r is the rank's number and %h the host; both streams of a rank may
-/// have the same.
-fn file_of_pattern(pattern: &str, rank: usize) -> Result<OwnedFd, Refusal> {
+/// Creates a file whose name results from replacing %r with the rank's number and %h with the host.
+/// Both streams of a rank may use the same file.
+fn file_of_pattern(pattern: &str, rank: usize) -> Result<OwnedFd, StartRefusal> {
     let host = rustix::system::uname().nodename().to_string_lossy().into_owned();
     let path = PathBuf::from(pattern.replace("%r", &rank.to_string()).replace("%h", &host));
     new_file(&path).map_err(|error| not_written(rank, &path, &error))
 }
 
-/// An empty file, written at its end, so that streams that share it do not overwrite each other.
+/// Creates an empty file and opens it for appending, so that streams that share it do not overwrite
+/// each other.
 fn new_file(path: &Path) -> std::io::Result<OwnedFd> {
     File::create(path)?;
     OpenOptions::new().append(true).open(path).map(OwnedFd::from)
 }
 
-fn not_written(rank: usize, path: &Path, error: &std::io::Error) -> Refusal {
-    Refusal::from(format!("The output of rank {rank} cannot be written to {} ({error}).", path.display()))
+fn not_written(rank: usize, path: &Path, error: &std::io::Error) -> StartRefusal {
+    StartRefusal::from(format!("The output of rank {rank} cannot be written to {} ({error}).", path.display()))
 }
 
-fn streams_to_pipes(merge: bool) -> rustix::io::Result<Streams> {
+fn streams_to_pipes(merge: bool) -> rustix::io::Result<RankStreams> {
     let reading = || -> rustix::io::Result<(OwnedFd, OwnedFd)> {
         let (reader, writer) = pipe_with(PipeFlags::CLOEXEC)?;
         rustix::io::ioctl_fionbio(&reader, true)?;
@@ -354,44 +363,44 @@ fn streams_to_pipes(merge: bool) -> rustix::io::Result<Streams> {
     let (own_output, output) = reading()?;
     if merge {
         let errors = fcntl_dupfd_cloexec(&output, 3)?;
-        return Ok(Streams { output, errors, own_output: Some(own_output), own_errors: None });
+        return Ok(RankStreams { output, errors, own_output: Some(own_output), own_errors: None });
     }
     let (own_errors, errors) = reading()?;
-    Ok(Streams { output, errors, own_output: Some(own_output), own_errors: Some(own_errors) })
+    Ok(RankStreams { output, errors, own_output: Some(own_output), own_errors: Some(own_errors) })
 }
 
-fn streams_to_files(folder: &Path, rank: usize, size: usize, merge: bool) -> Result<Streams, Refusal> {
+fn streams_to_files(folder: &Path, rank: usize, size: usize, merge: bool) -> Result<RankStreams, StartRefusal> {
     let digits = (size - 1).to_string().len();
     let own = folder.join(format!("rank.{rank:0digits$}"));
     let failed = |path: &Path, error: std::io::Error| not_written(rank, path, &error);
     fs::create_dir_all(&own).map_err(|error| failed(&own, error))?;
-    let open = |name: &str| -> Result<OwnedFd, Refusal> {
+    let open = |name: &str| -> Result<OwnedFd, StartRefusal> {
         let path = own.join(name);
         new_file(&path).map_err(|error| failed(&path, error))
     };
     let output = open("stdout")?;
     let errors = if merge { output.try_clone().map_err(|error| failed(&own, error))? } else { open("stderr")? };
-    Ok(Streams { output, errors, own_output: None, own_errors: None })
+    Ok(RankStreams { output, errors, own_output: None, own_errors: None })
 }
 
-/// Descriptors that `mpiexec` needs beside those of its ranks.
+/// Number of descriptors that `mpiexec` needs in addition to those of its ranks.
 const OWN_FILES: usize = 24;
-/// Limit of open files with which a rank's descriptors have their usual numbers.
+/// Limit of open files that lets a rank's descriptors have their usual numbers.
 const FILES_OF_A_RANK: libc::rlim_t = 67;
 
-/// Raises the limit of open files as far as the job needs, and returns the limit before.
-fn allow_files(size: usize) -> Result<libc::rlimit, Refusal> {
+/// Raises the limit of open files as far as the job needs, and returns the previous limit.
+fn allow_files(size: usize) -> Result<libc::rlimit, StartRefusal> {
     let mut before = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
-    // SAFETY: getrlimit writes one value.
+    // SAFETY: `getrlimit` writes one `rlimit` to `before`.
     unsafe { libc::getrlimit(libc::RLIMIT_NOFILE, &mut before) };
     let needed = (7 * size + OWN_FILES) as libc::rlim_t;
     let useful = needed.max(FILES_OF_A_RANK);
     if before.rlim_cur < useful {
         let wanted = libc::rlimit { rlim_cur: useful.min(before.rlim_max), ..before };
-        // SAFETY: setrlimit reads one value.
+        // SAFETY: `setrlimit` reads one `rlimit` from `wanted`.
         unsafe { libc::setrlimit(libc::RLIMIT_NOFILE, &wanted) };
         if needed > before.rlim_max {
-            return Err(Refusal::from(format!(
+            return Err(StartRefusal::from(format!(
                 "{size} ranks need {needed} open files in mpiexec, but the system's limit is {} (ulimit -Hn); raise it \
                  or start fewer ranks.",
                 before.rlim_max
@@ -401,6 +410,6 @@ fn allow_files(size: usize) -> Result<libc::rlimit, Refusal> {
     Ok(before)
 }
 
-fn no_descriptor(size: usize, error: rustix::io::Errno) -> Refusal {
-    Refusal::from(format!("The connections to {size} ranks cannot be opened ({}).", std::io::Error::from(error)))
+fn no_descriptor(size: usize, error: rustix::io::Errno) -> StartRefusal {
+    StartRefusal::from(format!("The connections to {size} ranks cannot be opened ({}).", std::io::Error::from(error)))
 }

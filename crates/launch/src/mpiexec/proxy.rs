@@ -1,7 +1,7 @@
-//! The proxy: `mpiexec` on another host. It starts that host's ranks under a guardian as `mpiexec`
-//! does at home, and hands everything on over its own input and output: what ranks print, what they
-//! ask the PMI server, how they end. It decides nothing. When its input ends, because `mpiexec` or
-//! the connection is gone, everything on this host is killed.
+//! The proxy: `mpiexec` on another host. It starts that host's ranks under a guardian, as `mpiexec`
+//! does on its own host, and forwards everything over its stdin and stdout: the ranks' output,
+//! their PMI requests, how they end. It makes no decisions. When its input ends, because `mpiexec`
+//! or the connection is gone, it has everything on this host killed.
 
 use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 use std::time::{Duration, Instant};
@@ -13,22 +13,22 @@ use super::activity::Activity;
 use super::brief;
 use super::descendants;
 use super::events::{Event, Events};
-use super::frames::{Frame, FrameReader, JobText, PREAMBLE};
+use super::frames::{FrameReader, JobText, PREAMBLE, ProxyFrame};
 use super::guardian::{self, COMMAND_SIZE};
 use super::job::ending;
-use super::link::Link;
-use super::plan::{Plan, Refusal};
+use super::link::ProxyLink;
+use super::plan::{LaunchPlan, StartRefusal};
 use super::relay::Feed;
-use super::requests::Requests;
+use super::requests::RequestConnection;
 use super::signals::Set;
 use super::start::{ENDED, Report, send_record};
-use super::streams::{Outlet, Streams};
+use super::streams::{OutputSink, Streams};
 use super::verdict::CHECK;
 use crate::segment::View;
 
-/// Bytes of a stream that may be under way to `mpiexec` before ranks must wait.
+/// Bytes of a stream in flight to `mpiexec` above which the ranks are throttled.
 const UNDER_WAY: usize = 1 << 20;
-/// How long a connection that carries nothing is waited for at the end: output is lost with it.
+/// How long to wait at the end for a connection without progress; its output is lost then.
 const PATIENCE: Duration = Duration::from_secs(60);
 
 /// Runs this process as a proxy and returns its exit code.
@@ -37,10 +37,10 @@ pub(super) fn main() -> i32 {
     descendants::adopt_orphans();
     let copy = |number| rustix::io::fcntl_dupfd_cloexec(number, 3);
     let (Ok(input), Ok(output)) = (copy(rustix::stdio::stdin()), copy(rustix::stdio::stdout())) else { return 1 };
-    let mut link = Link::new(input, output, FrameReader::new(false));
+    let mut link = ProxyLink::new(input, output, FrameReader::new(false));
     link.send_bytes(PREAMBLE);
     let Some(job) = first_frame(&mut link) else {
-        // A connection that has ended needs no words: mpiexec is gone.
+        // No message if the connection has ended: mpiexec is gone.
         if rustix::termios::isatty(rustix::stdio::stdin()) {
             eprintln!("mpiexec: --proxy is for mpiexec's own use.");
         }
@@ -53,18 +53,18 @@ pub(super) fn main() -> i32 {
         }
         Err(failed) => {
             let (mut link, refusal) = *failed;
-            link.send(&Frame::Refused { code: refusal.code, sentence: refusal.sentence.into_bytes() });
+            link.send(&ProxyFrame::Refused { code: refusal.code, sentence: refusal.sentence.into_bytes() });
             link.drain(PATIENCE);
             refusal.code
         }
     }
 }
 
-fn first_frame(link: &mut Link) -> Option<Box<JobText>> {
+fn first_frame(link: &mut ProxyLink) -> Option<Box<JobText>> {
     let mut buffer = vec![0; 1 << 16];
     loop {
         match link.next() {
-            Ok(Some(Frame::Job(job))) => return Some(job),
+            Ok(Some(ProxyFrame::Job(job))) => return Some(job),
             Ok(None) if link.receive(&mut buffer) => {}
             _ => return None,
         }
@@ -72,10 +72,10 @@ fn first_frame(link: &mut Link) -> Option<Box<JobText>> {
 }
 
 struct Proxy {
-    link: Link,
+    link: ProxyLink,
     /// The ranks of this host by their numbers in the job, ascending.
     numbers: Vec<u32>,
-    ranks: Vec<Requests>,
+    ranks: Vec<RequestConnection>,
     streams: Streams,
     view: View,
     /// `None`: the guardian has been told to end.
@@ -83,21 +83,22 @@ struct Proxy {
     reports: OwnedFd,
     feed: Feed,
     events: Events,
-    /// Bytes of each stream that `mpiexec` has not written yet.
+    /// Bytes of each stream that `mpiexec` has not acknowledged yet.
     under_way: [usize; 2],
     link_watched: bool,
     feed_watched: bool,
     link_ended: bool,
-    /// When to look for ranks that wait in MPI for one that has ended without it.
+    /// When to check next for ranks that are in MPI after another rank has ended without calling
+    /// MPI_Init.
     next_look: Option<Instant>,
     guardian_gone: bool,
     buffer: Vec<u8>,
 }
 
-/// The ranks of this host, in the guardian's hands, and what connects them with this process.
+/// The forked guardian with the ranks of this host, and the connections to them.
 struct Forked {
     numbers: Vec<u32>,
-    ranks: Vec<Requests>,
+    ranks: Vec<RequestConnection>,
     streams: Streams,
     view: View,
     commands: OwnedFd,
@@ -106,12 +107,13 @@ struct Forked {
 }
 
 impl Forked {
-    fn make(link: &Link, job: &JobText, mask: Set) -> Result<Forked, Refusal> {
-        let failed = |what: &str, error: std::io::Error| Refusal::from(format!("{what} ({error})."));
+    fn make(link: &ProxyLink, job: &JobText, mask: Set) -> Result<Forked, StartRefusal> {
+        let failed = |what: &str, error: std::io::Error| StartRefusal::from(format!("{what} ({error})."));
         let (request, part, around) = brief::understand(job)?;
         let numbers = part.ranks();
-        let plan = Plan::make(&request, part, &around, mask)?;
-        let view = View::map(plan.segment.as_fd(), numbers.len()).map_err(|error| Refusal::from(error.to_string()))?;
+        let plan = LaunchPlan::make(&request, part, &around, mask)?;
+        let view =
+            View::map(plan.segment.as_fd(), numbers.len()).map_err(|error| StartRefusal::from(error.to_string()))?;
         let (commands_of_guardian, commands) = rustix::pipe::pipe_with(rustix::pipe::PipeFlags::CLOEXEC)
             .map_err(|error| failed("The guardian cannot be reached", error.into()))?;
         let mut own = plan.own_descriptors();
@@ -120,15 +122,15 @@ impl Forked {
             .map_err(|error| failed("No process can be started", std::io::Error::from_raw_os_error(error)))?;
         let (mut ranks, mut pipes) = (Vec::with_capacity(numbers.len()), Vec::with_capacity(numbers.len()));
         for (number, ends) in numbers.iter().zip(plan.ends) {
-            ranks.push(Requests::new(ends.pmi));
+            ranks.push(RequestConnection::new(ends.pmi));
             pipes.push(([ends.output, ends.errors], request.tag_lines.then(|| format!("[{number}] "))));
         }
         let streams = Streams::new(pipes.into_iter());
         Ok(Forked { numbers, ranks, streams, view, commands, reports: plan.reports, input: plan.input })
     }
 
-    /// A set in which everything is watched.
-    fn watched(&mut self, link: &Link) -> std::io::Result<Events> {
+    /// Creates an epoll set that watches everything.
+    fn watched(&mut self, link: &ProxyLink) -> std::io::Result<Events> {
         let mut events = Events::new()?;
         events.add(link.input(), Event::Link { host: 0 })?;
         events.add(&self.reports, Event::Report)?;
@@ -141,7 +143,7 @@ impl Forked {
 }
 
 impl Proxy {
-    fn start(mut link: Link, job: &JobText, mask: Set) -> Result<Proxy, Box<(Link, Refusal)>> {
+    fn start(mut link: ProxyLink, job: &JobText, mask: Set) -> Result<Proxy, Box<(ProxyLink, StartRefusal)>> {
         let mut forked = match Forked::make(&link, job, mask) {
             Ok(forked) => forked,
             Err(refusal) => return Err(Box::new((link, refusal))),
@@ -149,10 +151,10 @@ impl Proxy {
         let events = match forked.watched(&link) {
             Ok(events) => events,
             Err(error) => {
-                return Err(Box::new((link, Refusal::from(format!("The ranks cannot be watched ({error}).")))));
+                return Err(Box::new((link, StartRefusal::from(format!("The ranks cannot be watched ({error}).")))));
             }
         };
-        link.send(&Frame::Ready { key: job.key.clone() });
+        link.send(&ProxyFrame::Ready { key: job.key.clone() });
         Ok(Proxy {
             link,
             numbers: forked.numbers,
@@ -175,7 +177,7 @@ impl Proxy {
 
     fn run(mut self) {
         let mut ready = Vec::new();
-        // More may have come with the first frame.
+        // More frames may have arrived together with the first one.
         self.obey_all(true);
         while !self.guardian_gone {
             let waits = self.link.waits() && !self.link_ended;
@@ -185,15 +187,15 @@ impl Proxy {
             }
             let nearest = [self.streams.deadline(), self.next_look].into_iter().flatten().min();
             if self.events.wait(&mut ready, nearest.map(|at| at.saturating_duration_since(Instant::now()))).is_err() {
-                // The guardian ends everything; mpiexec hears of it by what it gets, or by the end
-                // of the connection.
+                // The guardian ends everything. `mpiexec` learns of it from the reports or from the
+                // end of the connection.
                 break;
             }
             for event in ready.drain(..) {
                 self.handle(event);
             }
             self.streams
-                .release(&mut self.events, &mut Outgoing { link: &mut self.link, under_way: &mut self.under_way });
+                .release(&mut self.events, &mut ProxyOutput { link: &mut self.link, under_way: &mut self.under_way });
             self.look_inside();
         }
         self.finish();
@@ -216,11 +218,11 @@ impl Proxy {
 
     fn input_taken(&mut self, count: usize) {
         if self.feed.pipe().is_none() {
-            // The pipe is closed and out of the set; a new one never comes.
+            // The pipe is closed and removed from the set; there will be no other.
             self.feed_watched = false;
         }
         if count > 0 {
-            self.link.send(&Frame::InputTaken { count: count as u32 });
+            self.link.send(&ProxyFrame::InputTaken { count: count as u32 });
         }
     }
 
@@ -243,14 +245,14 @@ impl Proxy {
                 self.next_look = self.next_look.or_else(|| Some(Instant::now() + CHECK));
             }
             let (state, last_call, in_call) = (ending.state, ending.last_call, ending.in_call);
-            self.link.send(&Frame::Ended { rank, status: ending.status, state, last_call, in_call });
+            self.link.send(&ProxyFrame::Ended { rank, status: ending.status, state, last_call, in_call });
         } else {
-            self.link.send(&Frame::Started { rank, kind: report.kind, value: report.value, pid: report.pid });
+            self.link.send(&ProxyFrame::Started { rank, kind: report.kind, value: report.value, pid: report.pid });
         }
     }
 
-    /// Tells once that a rank is in MPI after another has ended without it: `mpiexec` sees only
-    /// what ranks ask its server.
+    /// Reports once that a rank is in MPI after another one has ended without calling MPI_Init.
+    /// `mpiexec` itself sees only the requests to its server.
     fn look_inside(&mut self) {
         if self.next_look.is_none_or(|at| at > Instant::now()) {
             return;
@@ -259,7 +261,7 @@ impl Proxy {
         let found = (0..self.numbers.len()).find(|&local| is_inside(local));
         self.next_look = found.is_none().then(|| Instant::now() + CHECK);
         if let Some(local) = found {
-            self.link.send(&Frame::Inside { rank: self.numbers[local] });
+            self.link.send(&ProxyFrame::Inside { rank: self.numbers[local] });
         }
     }
 
@@ -271,7 +273,7 @@ impl Proxy {
         };
         self.ranks[local].read(&mut self.events, &mut self.buffer, take);
         if !bytes.is_empty() {
-            self.link.send(&Frame::Request { rank: self.numbers[local], bytes });
+            self.link.send(&ProxyFrame::Request { rank: self.numbers[local], bytes });
         }
     }
 
@@ -280,7 +282,7 @@ impl Proxy {
         self.obey_all(open);
     }
 
-    /// Carries out what has come.
+    /// Executes the frames that have arrived.
     fn obey_all(&mut self, open: bool) {
         loop {
             match self.link.next() {
@@ -289,43 +291,43 @@ impl Proxy {
                 _ => break,
             }
         }
-        // mpiexec is gone, or not to be understood any more.
+        // `mpiexec` is gone or has sent an invalid frame.
         self.link_ended = true;
         self.events.remove(self.link.input());
         self.commands = None;
     }
 
-    fn obey(&mut self, frame: Frame) {
+    fn obey(&mut self, frame: ProxyFrame) {
         match frame {
-            Frame::Signal(0) => self.commands = None,
-            Frame::Signal(signal) => self.command(signal),
-            Frame::End(signal) => {
+            ProxyFrame::Signal(0) => self.commands = None,
+            ProxyFrame::Signal(signal) => self.command(signal),
+            ProxyFrame::End(signal) => {
                 self.view.head().aborting.store(1, Ordering::Release);
                 self.command(signal);
                 self.command(libc::SIGCONT);
             }
-            Frame::Answer { rank, bytes } => {
+            ProxyFrame::Answer { rank, bytes } => {
                 if let Ok(local) = self.numbers.binary_search(&rank) {
                     self.ranks[local].answer(&mut self.events, &bytes);
                 }
             }
-            Frame::Input(bytes) => {
+            ProxyFrame::Input(bytes) => {
                 let taken = self.feed.take(&bytes);
                 self.input_taken(taken);
             }
-            Frame::Taken { which, count } => self.taken(usize::from(which), count as usize),
-            Frame::Ask => self.answer(),
-            // What only a proxy says.
+            ProxyFrame::Taken { which, count } => self.taken(usize::from(which), count as usize),
+            ProxyFrame::Ask => self.answer(),
+            // Frames that only a proxy sends.
             _ => {}
         }
     }
 
-    /// Says where all ranks are.
+    /// Reports what all ranks are doing.
     fn answer(&mut self) {
         for (local, &rank) in self.numbers.iter().enumerate() {
-            self.link.send(&Frame::Activity { rank, activity: Activity::read(self.view.page(local)) });
+            self.link.send(&ProxyFrame::Activity { rank, activity: Activity::read(self.view.page(local)) });
         }
-        self.link.send(&Frame::Answered);
+        self.link.send(&ProxyFrame::Answered);
     }
 
     fn command(&mut self, command: i32) {
@@ -334,7 +336,7 @@ impl Proxy {
     }
 
     fn forward(&mut self, local: usize, which: usize) {
-        let outgoing = &mut Outgoing { link: &mut self.link, under_way: &mut self.under_way };
+        let outgoing = &mut ProxyOutput { link: &mut self.link, under_way: &mut self.under_way };
         self.streams.forward(&mut self.events, &mut self.buffer, (local, which), outgoing);
         if self.under_way[which] > UNDER_WAY && !self.link_ended {
             self.streams.pause(&mut self.events, which, true);
@@ -348,28 +350,28 @@ impl Proxy {
         }
     }
 
-    /// After the guardian: the rest of the output, and that this is all.
+    /// After the guardian has ended: sends the rest of the output and the final frame.
     fn finish(mut self) {
         self.commands = None;
         descendants::kill_all(&[], Duration::from_secs(2), |_, _| {});
-        let outgoing = &mut Outgoing { link: &mut self.link, under_way: &mut self.under_way };
-        // What `mpiexec` holds back is bounded by what pipes hold, so it reads as fast as the
-        // connection carries.
+        let outgoing = &mut ProxyOutput { link: &mut self.link, under_way: &mut self.under_way };
+        // The amount of output that `mpiexec` holds back is bounded by what pipes hold, so it reads
+        // as fast as the connection permits.
         self.streams.finish(&mut self.buffer, outgoing, |to| to.link.drain(PATIENCE));
-        self.link.send(&Frame::Done);
+        self.link.send(&ProxyFrame::Done);
         self.link.drain(PATIENCE);
     }
 }
 
-/// Output on its way to `mpiexec`.
-struct Outgoing<'a> {
-    link: &'a mut Link,
+/// The sink for output in flight to `mpiexec`.
+struct ProxyOutput<'a> {
+    link: &'a mut ProxyLink,
     under_way: &'a mut [usize; 2],
 }
 
-impl Outlet for Outgoing<'_> {
+impl OutputSink for ProxyOutput<'_> {
     fn write(&mut self, which: usize, bytes: &[u8], more: bool) {
         self.under_way[which] += bytes.len();
-        self.link.send(&Frame::Output { which: which as u8, more, bytes: bytes.to_vec() });
+        self.link.send(&ProxyFrame::Output { which: which as u8, more, bytes: bytes.to_vec() });
     }
 }

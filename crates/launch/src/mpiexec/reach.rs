@@ -1,5 +1,5 @@
-//! How a host is reached: the command that runs a proxy there and connects its input and output
-//! with ours.
+//! How a host is reached: the command that runs a proxy there and connects its stdin and stdout to
+//! `mpiexec`.
 #![forbid(unsafe_code)]
 
 use std::ffi::OsString;
@@ -7,25 +7,25 @@ use std::path::Path;
 
 use super::host_list::is_this_host;
 
-/// Where the host's name stands in a template.
+/// Placeholder for the host's name in a template.
 const HOST: &str = "{host}";
 
-/// The way to all hosts of a job.
+/// How to reach the hosts of a job.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Way {
+pub(super) struct HostLinks {
     words: Vec<String>,
-    /// Hosts that are this one need no command.
+    /// A host that is this one needs no command.
     direct: bool,
 }
 
-impl Way {
-    /// The way that `--launcher` names: `ssh`, `srun`, or a command, to which the name of the host
-    /// is added where it does not say {host}. Without `--launcher`: srun inside a Slurm allocation,
-    /// else ssh.
+impl HostLinks {
+    /// Parses `--launcher`: `ssh`, `srun`, or a command, to which the name of the host is appended
+    /// if it does not contain {host}. Without `--launcher`: srun inside a Slurm allocation, else
+    /// ssh.
     ///
     /// # Errors
-    /// A sentence.
-    pub(super) fn choose(launcher: Option<&str>, in_slurm: bool) -> Result<Way, String> {
+    /// An error message for the user.
+    pub(super) fn choose(launcher: Option<&str>, in_slurm: bool) -> Result<HostLinks, String> {
         let template = match launcher {
             Some("slurm" | "srun") => SRUN,
             None if in_slurm => SRUN,
@@ -40,9 +40,9 @@ impl Way {
         if !words.iter().any(|word| word.contains(HOST)) {
             words.push(HOST.to_owned());
         }
-        // A command that a person has chosen is used for every host: it may lead into a container
-        // on this one.
-        Ok(Way { words, direct: matches!(launcher, None | Some("ssh")) && template == SSH })
+        // A command that the user has chosen is used for every host: it may lead into a container
+        // on this host.
+        Ok(HostLinks { words, direct: matches!(launcher, None | Some("ssh")) && template == SSH })
     }
 
     /// The command for one host.
@@ -60,23 +60,23 @@ impl Way {
         words
     }
 
-    /// True for commands that hand their arguments to a shell of the other host.
+    /// True for commands that pass their arguments to a shell on the other host.
     fn through_a_shell(&self) -> bool {
         let name = Path::new(&self.words[0]).file_name().unwrap_or_default();
         name == "ssh" || name == "rsh"
     }
 }
 
-/// Without a terminal nobody can be asked for a password; a host that has been silent for a minute
-/// is lost. A connection that other commands share may be used, but is never begun here: it would
-/// end with the job, and they with it.
+/// BatchMode: there is no terminal for asking for a password. ServerAliveInterval: a host that is
+/// silent for a minute is lost. ControlMaster: an existing shared connection may be used, but none
+/// is created here, because it would end with the job and break the commands that share it.
 const SSH: &str = "ssh -x -o BatchMode=yes -o ControlMaster=no -o ServerAliveInterval=20 {host}";
-/// Beside the step that may run already, without PMI, and without ending the allocation when a rank
-/// fails.
+/// Runs next to a job step that may exist already, without PMI, and does not end the allocation if
+/// a rank fails.
 const SRUN: &str =
     "srun --nodes=1 --ntasks=1 --nodelist={host} --overlap --mpi=none --cpu-bind=none --kill-on-bad-exit=0 --quiet";
 
-/// Words of a command, with quotes and backslashes as in a shell; `None` when a quote is not
+/// Splits a command into words, with quotes and backslashes as in a shell; `None` if a quote is not
 /// closed.
 pub(super) fn split(text: &str) -> Option<Vec<String>> {
     let (mut words, mut word, mut quote, mut begun) = (Vec::new(), String::new(), None, false);
@@ -94,7 +94,8 @@ pub(super) fn split(text: &str) -> Option<Vec<String>> {
                 word.extend(signs.next());
                 begun = true;
             }
-            // In double quotes a backslash stays before what means nothing there.
+            // In double quotes, a backslash is kept before characters that have no special meaning
+            // there.
             (Some('"'), '\\') => word.push(signs.next_if(|next| "$`\"\\".contains(*next)).unwrap_or(sign)),
             _ => {
                 word.push(sign);
@@ -108,7 +109,7 @@ pub(super) fn split(text: &str) -> Option<Vec<String>> {
     quote.is_none().then_some(words)
 }
 
-/// A word that a shell takes as it is.
+/// Quotes a word for a shell.
 fn quoted(word: &str) -> String {
     let harmless = |c: char| c.is_ascii_alphanumeric() || "/._-+=:@%".contains(c);
     if !word.is_empty() && word.chars().all(harmless) {
@@ -122,7 +123,7 @@ mod tests {
     use super::*;
 
     fn command(launcher: Option<&str>, in_slurm: bool, host: &str) -> String {
-        let words = Way::choose(launcher, in_slurm).unwrap().command(host, Path::new("/a b/mpiexec"));
+        let words = HostLinks::choose(launcher, in_slurm).unwrap().command(host, Path::new("/a b/mpiexec"));
         words.iter().map(|word| word.to_string_lossy().into_owned()).collect::<Vec<_>>().join("|")
     }
 
@@ -148,8 +149,8 @@ mod tests {
 
     #[test]
     fn mistakes_are_sentences() {
-        assert!(Way::choose(Some(" "), false).is_err());
-        assert!(Way::choose(Some("env 'x"), false).unwrap_err().contains("not closed"));
+        assert!(HostLinks::choose(Some(" "), false).is_err());
+        assert!(HostLinks::choose(Some("env 'x"), false).unwrap_err().contains("not closed"));
         assert_eq!(quoted("it's"), r"'it'\''s'");
     }
 }

@@ -1,5 +1,5 @@
-//! `mpiexec`'s own input on its way to rank 0 on another host: [`Relay`] reads it as long as rank 0
-//! takes it, [`Feed`] writes it there.
+//! Forwards `mpiexec`'s own standard input to rank 0 on another host: [`Relay`] reads it as long as
+//! rank 0 consumes it, [`Feed`] writes it to rank 0 on that host.
 
 use std::io;
 use std::os::fd::OwnedFd;
@@ -9,26 +9,26 @@ use rustix::termios::{isatty, tcgetpgrp};
 
 use super::events::{Event, Events};
 
-/// Most bytes that are under way to rank 0.
+/// Most bytes in flight to rank 0.
 const UNDER_WAY: usize = 64 * 1024;
 
-/// The input.
+/// The input at `mpiexec`.
 pub(super) struct Relay {
     ended: bool,
     under_way: usize,
     watched: bool,
-    /// Regular files cannot be watched, and always have something to read.
+    /// Regular files cannot be watched with epoll and are always readable.
     is_file: bool,
     terminal: bool,
 }
 
 impl Relay {
-    /// Reads `mpiexec`'s input, or nothing.
+    /// Reads `mpiexec`'s input, or nothing if it is not `wanted`.
     pub(super) fn new(wanted: bool) -> Relay {
         Relay { ended: !wanted, under_way: 0, watched: false, is_file: false, terminal: isatty(io::stdin()) }
     }
 
-    /// True when input is wanted and may be read: reading a terminal from the background would stop
+    /// True if input is wanted and may be read. Reading a terminal from the background would stop
     /// `mpiexec`.
     fn wants(&self) -> bool {
         !self.ended && self.under_way < UNDER_WAY && (!self.terminal || self.in_foreground())
@@ -38,7 +38,8 @@ impl Relay {
         tcgetpgrp(io::stdin()).is_ok_and(|group| group == rustix::process::getpgrp())
     }
 
-    /// Watches the input exactly while it is wanted. True: it can be read at once.
+    /// Watches the input exactly while it is wanted. Returns true if it can be read now without an
+    /// event.
     pub(super) fn watch(&mut self, events: &mut Events) -> bool {
         let wanted = self.wants();
         if self.is_file {
@@ -56,8 +57,8 @@ impl Relay {
         false
     }
 
-    /// Nobody tells when `mpiexec` comes to the terminal's foreground, and a file waits for nothing
-    /// but room.
+    /// When to check again without an event: no event reports that `mpiexec` has come to the
+    /// terminal's foreground, and a regular file is readable whenever there is room.
     pub(super) fn look_again(&self) -> Option<Instant> {
         if self.is_file && self.wants() {
             return Some(Instant::now());
@@ -65,7 +66,8 @@ impl Relay {
         (self.terminal && !self.ended && !self.in_foreground()).then(|| Instant::now() + Duration::from_millis(500))
     }
 
-    /// Reads once; an empty text is the end, which comes once. `None`: nothing now.
+    /// Reads once. An empty result is the end of the input, which is returned once. `None`: nothing
+    /// to read now.
     pub(super) fn read(&mut self, buffer: &mut [u8]) -> Option<Vec<u8>> {
         if self.ended {
             return None;
@@ -83,7 +85,7 @@ impl Relay {
         }
     }
 
-    /// Rank 0's host has passed bytes on.
+    /// Rank 0's host has forwarded `count` bytes.
     pub(super) fn taken(&mut self, count: usize) {
         self.under_way = self.under_way.saturating_sub(count);
     }
@@ -91,7 +93,7 @@ impl Relay {
 
 /// The input at the host of rank 0.
 pub(super) struct Feed {
-    /// `None`: rank 0 reads no more, or is not on this host.
+    /// `None`: rank 0 has closed its input, or is not on this host.
     pipe: Option<OwnedFd>,
     queue: Vec<u8>,
     ended: bool,
@@ -103,19 +105,21 @@ impl Feed {
         Feed { pipe, queue: Vec::new(), ended: false }
     }
 
-    /// The pipe, while it is open, and whether something waits for room in it.
+    /// The pipe while it is open, and whether data is queued for it.
     pub(super) fn pipe(&self) -> Option<(&OwnedFd, bool)> {
         self.pipe.as_ref().map(|pipe| (pipe, !self.queue.is_empty()))
     }
 
-    /// Takes bytes, or the end, and returns how many bytes `mpiexec` may forget.
+    /// Queues bytes, or notes the end if there are none, and returns how many bytes `mpiexec` may
+    /// consider delivered.
     pub(super) fn take(&mut self, bytes: &[u8]) -> usize {
         self.ended |= bytes.is_empty();
         self.queue.extend_from_slice(bytes);
         self.write()
     }
 
-    /// Writes what the pipe takes; what nobody reads is lost.
+    /// Writes what the pipe takes, and returns how many bytes are done with. Data that rank 0 does
+    /// not read any more is discarded.
     pub(super) fn write(&mut self) -> usize {
         let mut taken = 0;
         while let Some(pipe) = self.pipe.as_ref().filter(|_| taken < self.queue.len()) {

@@ -1,26 +1,27 @@
-//! One rank's connection to the PMI server, as the process holds it that has started the rank:
-//! requests are cut out of what arrives, answers go back. Neither end is ever waited for.
+//! One rank's connection to the PMI server, held by the process that started the rank. Splits
+//! received data into requests and sends answers back. Neither direction blocks.
 
 use std::os::fd::OwnedFd;
 
 use super::events::Events;
 use crate::wire::LineReader;
 
-/// Reads in a row. Together they take more than a socket holds, so what a rank has asked before it
-/// ended is read whole; and a rank that writes without end keeps nobody waiting.
+/// Most consecutive reads from one rank. Together they take more than a socket buffers, so the
+/// requests of a rank that has ended are read completely, and a rank that never stops writing
+/// cannot starve the others.
 const READS: usize = 64;
 
-/// The connection.
-pub(super) struct Requests {
+/// The connection of one rank.
+pub(super) struct RequestConnection {
     /// `None`: closed.
     socket: Option<OwnedFd>,
     lines: LineReader,
 }
 
-impl Requests {
-    /// Over this end of the rank's socket, which does not block.
-    pub(super) fn new(socket: OwnedFd) -> Requests {
-        Requests { socket: Some(socket), lines: LineReader::default() }
+impl RequestConnection {
+    /// Creates the connection over the launcher's end of the rank's socket, which is non-blocking.
+    pub(super) fn new(socket: OwnedFd) -> RequestConnection {
+        RequestConnection { socket: Some(socket), lines: LineReader::default() }
     }
 
     /// The socket, while it is open.
@@ -28,9 +29,9 @@ impl Requests {
         self.socket.as_ref()
     }
 
-    /// Reads what the rank has sent; each whole request goes to `take`, without its line feed. The
-    /// connection is closed when the rank has closed it, and when a request is longer than any that
-    /// a rank of MPI sends.
+    /// Reads what the rank has sent and passes each complete request to `take`, without its line
+    /// feed. Closes the connection if the rank has closed it, or if a request is longer than any
+    /// that an MPI rank sends.
     pub(super) fn read(&mut self, events: &mut Events, buffer: &mut [u8], mut take: impl FnMut(&[u8])) {
         for _ in 0..READS {
             let Some(socket) = &self.socket else { return };
@@ -50,7 +51,7 @@ impl Requests {
         }
     }
 
-    /// Hands an answer to the rank. A rank that does not read its answers loses its connection.
+    /// Sends an answer to the rank. A rank that does not read its answers loses its connection.
     pub(super) fn answer(&mut self, events: &mut Events, bytes: &[u8]) {
         let Some(socket) = &self.socket else { return };
         let flags = rustix::net::SendFlags::NOSIGNAL | rustix::net::SendFlags::DONTWAIT;
@@ -73,13 +74,13 @@ mod tests {
     use std::io::{Read, Write};
     use std::os::unix::net::UnixStream;
 
-    fn connected() -> (Requests, UnixStream) {
+    fn connected() -> (RequestConnection, UnixStream) {
         let (own, rank) = UnixStream::pair().unwrap();
         own.set_nonblocking(true).unwrap();
-        (Requests::new(own.into()), rank)
+        (RequestConnection::new(own.into()), rank)
     }
 
-    fn read(requests: &mut Requests) -> Vec<String> {
+    fn read(requests: &mut RequestConnection) -> Vec<String> {
         let mut seen = Vec::new();
         let take = |line: &[u8]| seen.push(String::from_utf8_lossy(line).into_owned());
         requests.read(&mut Events::new().unwrap(), &mut [0; 4096], take);

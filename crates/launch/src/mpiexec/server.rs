@@ -1,9 +1,9 @@
-//! The PMI-1 server as a state machine: lines of ranks go in, answers and events come out. No
-//! descriptor is touched here.
+//! The PMI-1 server as a state machine without I/O: lines of ranks go in, answers and events come
+//! out.
 //!
-//! Answers have the form that the clients of MPICH and Intel MPI read (see `crate::wire`). A rank
-//! that breaks the rules of the exchange gets an answer with `rc=-1`, never silence, so that it can
-//! fail by itself.
+//! Answers have the form that the clients of MPICH and Intel MPI accept (see `crate::wire`). A rank
+//! that violates the protocol gets an answer with `rc=-1` rather than none, so that it can fail by
+//! itself.
 #![forbid(unsafe_code)]
 
 use std::collections::HashMap;
@@ -12,27 +12,27 @@ use crate::client::own::KEY;
 use crate::client::store::pieces;
 use crate::hosts::write_mapping;
 use crate::key::JobKey;
-use crate::wire::{Message, unescape};
+use crate::wire::{PmiMessage, unescape};
 
 /// Longest key in bytes, as announced.
 const LONGEST_KEY: usize = 64;
 /// Longest value in bytes, as announced.
 const LONGEST_VALUE: usize = 1024;
-/// Bytes that the values of all ranks may take together: a program that puts without end is
-/// refused, not served.
+/// Most bytes that the keys and values of all ranks may occupy, so that a program that puts without
+/// end cannot exhaust memory.
 const LARGEST_STORE: usize = 256 << 20;
 
-/// What follows from a line.
+/// A result of processing a line.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Event {
     /// Send this line to a rank.
     Answer(usize, Vec<u8>),
-    /// A rank asked for the end of the job.
+    /// A rank has requested the end of the job.
     Abort { rank: usize, code: i32, sentence: Option<String> },
 }
 
 #[derive(Clone, Copy, Default)]
-struct Rank {
+struct ServedRank {
     appnum: i32,
     initialised: bool,
     finalised: bool,
@@ -44,7 +44,7 @@ struct Rank {
 /// The server of one job.
 pub(crate) struct Server {
     space: String,
-    ranks: Vec<Rank>,
+    ranks: Vec<ServedRank>,
     values: HashMap<String, String>,
     bytes: usize,
 }
@@ -55,34 +55,34 @@ impl Server {
         let mut values = HashMap::new();
         values.insert("PMI_process_mapping".to_owned(), write_mapping(node_of_rank));
         values.insert(KEY.to_owned(), pieces(&key.to_text(), LONGEST_VALUE).swap_remove(0));
-        let ranks = appnums.iter().map(|&appnum| Rank { appnum, ..Rank::default() }).collect();
+        let ranks = appnums.iter().map(|&appnum| ServedRank { appnum, ..ServedRank::default() }).collect();
         Server { space: format!("towpath_{nonce:x}"), ranks, values, bytes: 0 }
     }
 
-    /// Makes the server one of those that do not know the hosts.
+    /// Makes the server one that does not know the hosts.
     #[cfg(test)]
     pub(crate) fn forget_hosts(&mut self) {
         self.values.remove("PMI_process_mapping");
     }
 
-    /// True when the rank has said hello.
+    /// True if the rank has initialized PMI.
     pub(crate) fn initialised(&self, rank: usize) -> bool {
         self.ranks[rank].initialised
     }
 
-    /// True when the rank has said hello but not goodbye.
+    /// True if the rank has initialized PMI and not finalized it.
     pub(crate) fn inside(&self, rank: usize) -> bool {
         self.ranks[rank].initialised && !self.ranks[rank].finalised
     }
 
-    /// True while some rank waits for the others.
+    /// True while some rank waits in the barrier.
     pub(crate) fn somebody_waits(&self) -> bool {
         self.ranks.iter().any(|rank| rank.waiting)
     }
 
-    /// Takes a line of a rank.
+    /// Processes a line of a rank.
     pub(crate) fn line(&mut self, rank: usize, line: &[u8], events: &mut Vec<Event>) {
-        let message = Message::parse(line);
+        let message = PmiMessage::parse(line);
         if self.ranks[rank].in_long_request {
             if message.get("endcmd").is_some() {
                 self.ranks[rank].in_long_request = false;
@@ -125,8 +125,8 @@ impl Server {
         events.push(answer_to(rank, answer));
     }
 
-    fn hello(&mut self, rank: usize, message: &Message) -> Message {
-        let reply = Message::new("response_to_init").with("pmi_version", 1).with("pmi_subversion", 1);
+    fn hello(&mut self, rank: usize, message: &PmiMessage) -> PmiMessage {
+        let reply = PmiMessage::new("response_to_init").with("pmi_version", 1).with("pmi_subversion", 1);
         if message.number("pmi_version") != Some(1) {
             return reply.with("rc", -1);
         }
@@ -135,7 +135,7 @@ impl Server {
         reply.with("rc", 0)
     }
 
-    fn put(&mut self, message: &Message) -> Message {
+    fn put(&mut self, message: &PmiMessage) -> PmiMessage {
         let (Some(key), Some(value)) = (message.get("key"), message.get("value")) else {
             return refusal("put_result", "key or value is missing");
         };
@@ -150,7 +150,7 @@ impl Server {
         fine("put_result").with("msg", "success")
     }
 
-    fn get(&self, message: &Message) -> Message {
+    fn get(&self, message: &PmiMessage) -> PmiMessage {
         match message.get("key").and_then(|key| self.values.get(key)) {
             Some(value) => fine("get_result").with("msg", "success").with("value", value),
             None => refusal("get_result", "key_not_found").with("value", "unknown"),
@@ -168,12 +168,12 @@ impl Server {
     }
 }
 
-fn fine(answer: &str) -> Message {
-    Message::new(answer).with("rc", 0)
+fn fine(answer: &str) -> PmiMessage {
+    PmiMessage::new(answer).with("rc", 0)
 }
 
-fn refusal(answer: &str, reason: &str) -> Message {
-    Message::new(answer).with("rc", -1).with("msg", reason.replace(' ', "_"))
+fn refusal(answer: &str, reason: &str) -> PmiMessage {
+    PmiMessage::new(answer).with("rc", -1).with("msg", reason.replace(' ', "_"))
 }
 
 /// A command name that is safe to send back.
@@ -181,7 +181,7 @@ fn printable(text: &str) -> String {
     text.chars().filter(|c| c.is_ascii_alphanumeric() || *c == '_').take(40).collect()
 }
 
-fn answer_to(rank: usize, message: Message) -> Event {
+fn answer_to(rank: usize, message: PmiMessage) -> Event {
     let line = message.to_line().unwrap_or_else(|_| b"cmd=error rc=-1\n".to_vec());
     Event::Answer(rank, line)
 }
@@ -201,9 +201,9 @@ mod tests {
         events
     }
 
-    fn answer(server: &mut Server, rank: usize, line: &str) -> Message {
+    fn answer(server: &mut Server, rank: usize, line: &str) -> PmiMessage {
         match ask(server, rank, line).as_slice() {
-            [Event::Answer(to, line)] if *to == rank => Message::parse(line),
+            [Event::Answer(to, line)] if *to == rank => PmiMessage::parse(line),
             other => panic!("{line}: {other:?}"),
         }
     }

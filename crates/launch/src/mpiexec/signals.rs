@@ -1,11 +1,11 @@
-//! Signals as events: the set that `mpiexec` answers to, read from a descriptor instead of by
-//! handlers.
+//! Signals as events: `mpiexec` reads the signals that it handles from a descriptor (signalfd)
+//! instead of installing handlers.
 
 use std::io;
 use std::mem::MaybeUninit;
 use std::os::fd::{FromRawFd, OwnedFd};
 
-/// Signals that `mpiexec` passes on to its ranks or ends the job for.
+/// Signals that `mpiexec` forwards to its ranks or that end the job.
 const ANSWERED: &[i32] = &[
     libc::SIGINT,
     libc::SIGTERM,
@@ -24,7 +24,8 @@ pub(crate) struct Set(libc::sigset_t);
 impl Set {
     pub(crate) fn of(signals: &[i32]) -> Set {
         let mut set = MaybeUninit::uninit();
-        // SAFETY: sigemptyset fills the set; sigaddset only refuses numbers that are no signals.
+        // SAFETY: `sigemptyset` initializes the set; `sigaddset` rejects numbers that are not
+        // signals.
         unsafe {
             libc::sigemptyset(set.as_mut_ptr());
             for &signal in signals {
@@ -36,64 +37,65 @@ impl Set {
 
     pub(crate) fn all() -> Set {
         let mut set = MaybeUninit::uninit();
-        // SAFETY: sigfillset fills the set.
+        // SAFETY: `sigfillset` initializes the set.
         unsafe {
             libc::sigfillset(set.as_mut_ptr());
             Set(set.assume_init())
         }
     }
 
-    /// The signals that `mpiexec` answers to. One that its parent has told it to ignore (nohup, a
+    /// The signals that `mpiexec` handles. A signal that its parent has set to be ignored (nohup, a
     /// shell's background job) stays ignored.
     pub(crate) fn answered() -> Set {
         let wanted: Vec<i32> = ANSWERED.iter().copied().filter(|&signal| !is_ignored(signal)).collect();
         Set::of(&wanted)
     }
 
-    /// Makes this the mask of blocked signals and returns the mask before.
+    /// Makes this the mask of blocked signals and returns the previous mask.
     pub(crate) fn block(&self) -> Set {
         let mut before = Set::of(&[]);
-        // SAFETY: both point to whole sets; the process has one thread.
+        // SAFETY: both pointers are to initialized sets. The process has a single thread, as
+        // `sigprocmask` requires.
         unsafe { libc::sigprocmask(libc::SIG_SETMASK, &self.0, &mut before.0) };
         before
     }
 
-    /// A descriptor from which the blocked signals of the set are read.
+    /// Creates a signalfd from which the blocked signals of the set are read.
     ///
     /// # Errors
-    /// What the system said.
+    /// The system's error.
     pub(crate) fn descriptor(&self) -> io::Result<OwnedFd> {
-        // SAFETY: the set is whole; the result is checked.
+        // SAFETY: the set is initialized, and the result is checked.
         let number = unsafe { libc::signalfd(-1, &self.0, libc::SFD_CLOEXEC | libc::SFD_NONBLOCK) };
         if number < 0 {
             return Err(io::Error::last_os_error());
         }
-        // SAFETY: the system has just given this descriptor to us.
+        // SAFETY: `signalfd` has just created this descriptor, so nothing else owns it.
         Ok(unsafe { OwnedFd::from_raw_fd(number) })
     }
 }
 
 fn is_ignored(signal: i32) -> bool {
     let mut action = MaybeUninit::<libc::sigaction>::zeroed();
-    // SAFETY: with no new action, sigaction only writes the present one.
+    // SAFETY: without a new action, `sigaction` only writes the current one to `action`, which is
+    // all zero, and thus valid, if the call fails.
     unsafe {
         libc::sigaction(signal, std::ptr::null(), action.as_mut_ptr());
         action.assume_init().sa_sigaction == libc::SIG_IGN
     }
 }
 
-/// Lets this process learn how its children end. Where its parent ignores SIGCHLD, which survives
-/// exec, the system would keep that to itself.
+/// Makes the ends of children visible to this process. If its parent ignores SIGCHLD, which
+/// survives exec, the kernel would reap them silently.
 pub(crate) fn notice_ends_of_children() {
-    // SAFETY: sets the action of one signal to the system's own; no handler of this process is
-    // replaced.
+    // SAFETY: sets the action of one signal to the default; no handler runs any more.
     unsafe { libc::signal(libc::SIGCHLD, libc::SIG_DFL) };
 }
 
-/// The next signal read from a descriptor; `None` when there is none.
+/// Reads the next signal from a signalfd; `None` if none is pending.
 ///
 /// # Errors
-/// The system's error when signals cannot be read.
+/// The errno if signals cannot be read.
 pub(crate) fn next(descriptor: &OwnedFd) -> Result<Option<i32>, i32> {
     let mut record = [0u8; size_of::<libc::signalfd_siginfo>()];
     match rustix::io::read(descriptor, &mut record) {
@@ -106,13 +108,13 @@ pub(crate) fn next(descriptor: &OwnedFd) -> Result<Option<i32>, i32> {
     }
 }
 
-/// Sends a signal to a process (`pid` > 0) or a process group (`pid` < 0); one that is gone is no
-/// error. False when the system forbids it.
+/// Sends a signal to a process (`pid` > 0) or a process group (`pid` < -1). A process that no
+/// longer exists is not an error. False if the kernel refuses.
 pub(crate) fn send(pid: i32, signal: i32) -> bool {
     if (-1..=0).contains(&pid) {
         return false;
     }
-    // SAFETY: kill touches no memory of this process.
+    // SAFETY: `kill` accesses no memory of this process.
     unsafe { libc::kill(pid, signal) == 0 || super::start::errno() == libc::ESRCH }
 }
 
@@ -122,7 +124,7 @@ mod tests {
 
     #[test]
     fn nobody_and_everybody_are_never_signalled() {
-        // Would end the test process, its group, or everything the user runs.
+        // These would end the test process, its process group, or everything that the user runs.
         assert!(!send(0, libc::SIGKILL) && !send(-1, libc::SIGKILL));
     }
 }

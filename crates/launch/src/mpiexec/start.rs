@@ -1,4 +1,4 @@
-//! Turning a forked process into a rank: its descriptors, its process group, its core, its program.
+//! Turns a forked process into a rank: its descriptors, process group, cores and program.
 //!
 //! Everything that needs memory is prepared before the fork. A rank keeps exactly five descriptors:
 //! stdin, stdout, stderr, its PMI socket and the segment, the last two at fixed numbers that shells
@@ -9,7 +9,7 @@ use std::os::fd::{AsRawFd, OwnedFd, RawFd};
 
 use super::signals::Set;
 
-/// Numbers of the descriptors that a rank has beside its streams.
+/// Numbers of the descriptors that a rank has in addition to its standard streams.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Numbers {
     /// Of its PMI socket.
@@ -19,14 +19,14 @@ pub(crate) struct Numbers {
 }
 
 impl Numbers {
-    /// Numbers that shells do not use by themselves, under this limit of open files.
+    /// Chooses numbers that shells do not use by themselves, within this limit of open files.
     pub(crate) fn within(limit: libc::rlim_t) -> Numbers {
         let segment = RawFd::try_from(limit).unwrap_or(RawFd::MAX).saturating_sub(1).clamp(4, 65);
         Numbers { pmi: segment - 1, segment }
     }
 
-    /// A copy of a descriptor that a rank still needs while these two are put in place, so it has
-    /// neither number.
+    /// Duplicates a descriptor that a rank still needs while these two are put in place, so that it
+    /// has neither number.
     pub(crate) fn apart(self, descriptor: &OwnedFd) -> rustix::io::Result<OwnedFd> {
         let mut copies = Vec::new();
         loop {
@@ -34,14 +34,14 @@ impl Numbers {
             if copy.as_raw_fd() != self.pmi && copy.as_raw_fd() != self.segment {
                 return Ok(copy);
             }
-            // Held, so that the next copy gets another number.
+            // Kept open, so that the next duplicate gets another number.
             copies.push(copy);
         }
     }
 }
 
 /// Everything that one rank is started with.
-pub(crate) struct Start {
+pub(crate) struct RankStart {
     pub(crate) program: CString,
     pub(crate) arguments: Vec<CString>,
     pub(crate) environment: Vec<CString>,
@@ -57,17 +57,17 @@ pub(crate) struct Start {
 /// What all ranks are started with.
 pub(crate) struct Common {
     pub(crate) segment: OwnedFd,
-    /// Where a rank says that it cannot start.
+    /// Where a rank reports that it cannot start.
     pub(crate) report: OwnedFd,
-    /// Where a rank's PMI socket and the segment go.
+    /// Where a rank's PMI socket and the segment are put.
     pub(crate) numbers: Numbers,
-    /// Mask of blocked signals as `mpiexec` found it.
+    /// Mask of blocked signals that `mpiexec` was started with.
     pub(crate) mask: Set,
-    /// Limit of open files as `mpiexec` found it.
+    /// Limit of open files that `mpiexec` was started with.
     pub(crate) files: libc::rlimit,
 }
 
-/// A report of the guardian to `mpiexec`; 16 bytes, so that it crosses the pipe in one piece.
+/// A report of the guardian to `mpiexec`; 16 bytes, so the write to the pipe is atomic.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Report {
     pub(crate) kind: u32,
@@ -78,15 +78,15 @@ pub(crate) struct Report {
 
 /// The rank runs as process `pid`.
 pub(crate) const STARTED: u32 = 1;
-/// The rank could not be forked; `value` is the system's error.
+/// The rank could not be forked; `value` is the errno.
 pub(crate) const CANNOT_FORK: u32 = 2;
-/// The rank could not enter its folder.
+/// The rank could not change to its folder; `value` is the errno.
 pub(crate) const CANNOT_ENTER: u32 = 3;
-/// The rank's program could not be executed.
+/// The rank's program could not be executed; `value` is the errno.
 pub(crate) const CANNOT_EXECUTE: u32 = 4;
 /// The rank has ended; `value` is the status of waitpid.
 pub(crate) const ENDED: u32 = 5;
-/// The guardian cannot wait for ranks and commands any more; `value` is the system's error.
+/// The guardian cannot wait for ranks and commands any more; `value` is the errno.
 pub(crate) const CANNOT_WATCH: u32 = 6;
 
 impl Report {
@@ -112,13 +112,13 @@ impl Report {
         }
     }
 
-    /// Sends it; false when it cannot be sent, because the reader is gone for instance.
+    /// Sends the report; false if that fails, for instance because the reader is gone.
     pub(crate) fn send(self, to: &OwnedFd) -> bool {
         send_record(to, &self.to_bytes())
     }
 }
 
-/// Writes a record that crosses a pipe in one piece; false when it cannot be written.
+/// Writes a record to a pipe, atomically because it is short; false if that fails.
 pub(crate) fn send_record(to: &OwnedFd, bytes: &[u8]) -> bool {
     loop {
         match rustix::io::write(to, bytes) {
@@ -128,43 +128,44 @@ pub(crate) fn send_record(to: &OwnedFd, bytes: &[u8]) -> bool {
     }
 }
 
-/// Forks one rank and returns its process number, or the system's error.
-pub(crate) fn fork_rank(start: &Start, common: &Common, rank: u32) -> Result<i32, i32> {
+/// Forks one rank and returns its process ID, or the errno.
+pub(crate) fn fork_rank(start: &RankStart, common: &Common, rank: u32) -> Result<i32, i32> {
     let pointers = |texts: &[CString]| -> Vec<*const libc::c_char> {
         texts.iter().map(|text| text.as_ptr()).chain([std::ptr::null()]).collect()
     };
     let (arguments, environment) = (pointers(&start.arguments), pointers(&start.environment));
     let parent = std::process::id() as i32;
-    // SAFETY: the process has one thread, so the child may go on as a whole copy.
+    // SAFETY: the process has a single thread, so no lock is held at the `fork` and the child may
+    // allocate.
     match unsafe { libc::fork() } {
         -1 => Err(errno()),
         0 => {
             let kind = become_rank(start, common, parent, &arguments, &environment);
             let pid = std::process::id() as i32;
             Report { kind, rank, value: errno(), pid }.send(&common.report);
-            // SAFETY: ends this process at once, without touching what it shares with its parent.
+            // SAFETY: `_exit` is always sound; it runs no destructor and no exit handler.
             unsafe { libc::_exit(127) }
         }
         pid => {
-            // SAFETY: the child does the same; whoever comes first makes the group exist before it
-            // is signalled.
+            // SAFETY: `setpgid` takes two integers. The child makes the same call, so the group
+            // exists before either process continues.
             unsafe { libc::setpgid(pid, pid) };
             Ok(pid)
         }
     }
 }
 
-/// Runs in the child. Returns only when something failed: which report to send (the error is in
-/// errno).
+/// Runs in the child. Returns only on failure: the kind of report to send, with the error in errno.
 fn become_rank(
-    start: &Start,
+    start: &RankStart,
     common: &Common,
     parent: i32,
     arguments: &[*const libc::c_char],
     environment: &[*const libc::c_char],
 ) -> u32 {
-    // SAFETY: plain system calls on this process; descriptors and strings are those prepared by the
-    // parent and live; the pointer lists end with a null pointer.
+    // SAFETY: these system calls change attributes of this process only. The descriptors are open,
+    // because `start` and `common` own them, and `setrlimit` reads one `rlimit`. The child does not
+    // use a descriptor again that `dup2` replaces.
     unsafe {
         libc::setpgid(0, 0);
         libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL, 0, 0, 0);
@@ -182,13 +183,14 @@ fn become_rank(
     }
     bind(&start.cores);
     if let Some(folder) = &start.folder {
-        // SAFETY: the string ends with a zero byte.
+        // SAFETY: `folder` is NUL-terminated.
         if unsafe { libc::chdir(folder.as_ptr()) } != 0 {
             return CANNOT_ENTER;
         }
     }
     common.mask.block();
-    // SAFETY: the lists and their strings live and end with null pointers.
+    // SAFETY: the program and all arguments and variables are NUL-terminated strings that `start`
+    // owns, and both lists end with a null pointer (see `fork_rank`).
     unsafe { libc::execve(start.program.as_ptr(), arguments.as_ptr(), environment.as_ptr()) };
     if errno() == libc::ENOEXEC {
         run_as_script(start, arguments, environment);
@@ -196,11 +198,12 @@ fn become_rank(
     CANNOT_EXECUTE
 }
 
-/// A text file without `#!` is run by the shell, as shells do it.
-fn run_as_script(start: &Start, arguments: &[*const libc::c_char], environment: &[*const libc::c_char]) {
+/// Runs a text file without `#!` with /bin/sh, as shells do.
+fn run_as_script(start: &RankStart, arguments: &[*const libc::c_char], environment: &[*const libc::c_char]) {
     let mut list = vec![c"/bin/sh".as_ptr(), start.program.as_ptr()];
     list.extend_from_slice(&arguments[1..]);
-    // SAFETY: the list ends with the null pointer of `arguments`; all strings live.
+    // SAFETY: the list ends with the null pointer of `arguments`; all strings are NUL-terminated
+    // and owned by `start` or static.
     unsafe { libc::execve(c"/bin/sh".as_ptr(), list.as_ptr(), environment.as_ptr()) };
 }
 
@@ -212,7 +215,7 @@ fn bind(cores: &[usize]) {
     for &core in cores.iter().filter(|&&core| core < rustix::thread::CpuSet::MAX_CPU) {
         set.set(core);
     }
-    // A core that has been taken away meanwhile: the rank runs unbound.
+    // Fails if a core has been taken away in the meantime; the rank then runs unbound.
     let _ = rustix::thread::sched_setaffinity(None, &set);
 }
 

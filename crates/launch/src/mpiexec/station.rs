@@ -1,36 +1,35 @@
-//! A host with its proxy, as `mpiexec` holds it: the command that leads there and the connection
-//! over it.
+//! A host with its proxy, as seen by `mpiexec`: the launch command and the connection over it.
 
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use super::frames::FrameReader;
-use super::link::Link;
-use super::plan::Refusal;
+use super::link::ProxyLink;
+use super::plan::StartRefusal;
 use super::report::signal_name;
 use super::signals::Set;
 
 /// One host with its proxy.
 pub(super) struct Station {
     pub(super) name: String,
-    /// Name of the command that leads there.
+    /// Name of the launch command, for messages.
     shown: String,
-    pub(super) link: Link,
+    pub(super) link: ProxyLink,
     pub(super) link_watched: bool,
     pub(super) ready: bool,
-    /// Has said that everything is over, or is lost.
+    /// The host has reported that everything has ended, or is lost.
     pub(super) over: bool,
-    /// Bytes of each stream that were taken and not yet acknowledged.
+    /// Bytes of each stream that were printed and not yet acknowledged.
     pub(super) owed: [u32; 2],
     pub(super) command: Child,
 }
 
-/// How long a command whose output has ended has to end itself.
+/// How long a command that has closed its output may take to exit.
 const LAST_MOMENT: Duration = Duration::from_millis(300);
 
 impl Station {
-    /// Why its connection ended: how the command that led there did, and what it has printed
+    /// Explains why the connection ended: how the launch command ended, and what it has printed
     /// instead of frames.
     pub(super) fn why_ended(&mut self) -> String {
         let begin = Instant::now();
@@ -57,16 +56,17 @@ impl Station {
         reason
     }
 
-    /// Starts the command and connects with it.
+    /// Starts the launch command and connects to it.
     ///
     /// # Errors
-    /// Exit code and sentence.
-    pub(super) fn start(name: &str, words: &[std::ffi::OsString], mask: Set) -> Result<Station, Refusal> {
+    /// Exit code and error message.
+    pub(super) fn start(name: &str, words: &[std::ffi::OsString], mask: Set) -> Result<Station, StartRefusal> {
         let shown = words[0].to_string_lossy().into_owned();
         let mut command = Command::new(&words[0]);
         command.args(&words[1..]).stdin(Stdio::piped()).stdout(Stdio::piped()).process_group(0);
-        // SAFETY: between fork and exec only system calls on the child itself are made: a person's
-        // signals reach it through mpiexec alone, and it does not outlive mpiexec.
+        // SAFETY: between fork and exec the closure makes only async-signal-safe calls
+        // (`sigprocmask`, `prctl`). They and the process group make signals of the terminal reach
+        // the command through `mpiexec` alone, and end it with `mpiexec`.
         unsafe {
             command.pre_exec(move || {
                 mask.block();
@@ -75,12 +75,12 @@ impl Station {
             });
         }
         let mut child = command.spawn().map_err(|error| {
-            Refusal::from(format!("The host {name} cannot be reached: {shown} does not run ({error})."))
+            StartRefusal::from(format!("The host {name} cannot be reached: {shown} does not run ({error})."))
         })?;
         let (Some(input), Some(output)) = (child.stdin.take(), child.stdout.take()) else {
-            return Err(Refusal::from(format!("The host {name} cannot be reached: {shown} has no input.")));
+            return Err(StartRefusal::from(format!("The host {name} cannot be reached: {shown} has no input.")));
         };
-        let link = Link::new(output.into(), input.into(), FrameReader::new(true));
+        let link = ProxyLink::new(output.into(), input.into(), FrameReader::new(true));
         let name = name.to_owned();
         Ok(Station { name, shown, link, link_watched: false, ready: false, over: false, owed: [0; 2], command: child })
     }

@@ -1,77 +1,77 @@
-//! What all ranks of a host print: read while there is room for it, passed on by whole lines, to
-//! the end.
+//! The output of all ranks of a host: read while there is room for it, and forwarded in whole
+//! lines.
 //!
-//! A rank in the middle of a long line owns its output (stdout or stderr): until the line ends, or
-//! nothing of it has come for a while, the others are not read there. So lines stay whole, and no
-//! more is held than a pipe and a buffer for each.
+//! A rank in the middle of a long line owns its output (stdout or stderr): the other ranks are not
+//! read there until the line ends or does not continue for a while. This keeps lines whole, and
+//! limits the memory for held output to a pipe and a buffer per stream.
 
 use std::io;
 use std::os::fd::OwnedFd;
 use std::time::Instant;
 
 use super::events::{Event, Events};
-use super::output::{Destination, PATIENCE, Reading, Sink, Stream};
+use super::output::{LineSink, OutputStream, PATIENCE, Reading, Stream};
 
-/// What takes the lines of both streams: 0 is stdout, 1 stderr.
-pub(super) trait Outlet {
-    /// Takes bytes; they stay together. `more`: what comes next belongs to the same line.
+/// A destination of the lines of both streams: 0 is stdout, 1 stderr.
+pub(super) trait OutputSink {
+    /// Takes bytes, which stay together. `more`: the next bytes belong to the same line.
     fn write(&mut self, which: usize, bytes: &[u8], more: bool);
 }
 
-impl Outlet for [Destination; 2] {
+impl OutputSink for [OutputStream; 2] {
     fn write(&mut self, which: usize, bytes: &[u8], more: bool) {
         self[which].write(bytes, more);
     }
 }
 
-/// One of the two streams of an outlet.
-struct Side<'a, O> {
+/// One of the two streams of an output sink.
+struct StreamSide<'a, O> {
     outlet: &'a mut O,
     which: usize,
 }
 
-impl<O: Outlet> Sink for Side<'_, O> {
+impl<O: OutputSink> LineSink for StreamSide<'_, O> {
     fn write(&mut self, bytes: &[u8], more: bool) {
         self.outlet.write(self.which, bytes, more);
     }
 }
 
-/// A stream of a rank, and whether it is read.
-struct Source {
+/// A stream of a rank, and whether it is watched.
+struct StreamSource {
     stream: Stream,
     watched: bool,
 }
 
 /// The streams of all ranks of this host.
 pub(super) struct Streams {
-    ranks: Vec<[Option<Source>; 2]>,
-    /// Streams that are not read, because there is no room for what they carry.
+    ranks: Vec<[Option<StreamSource>; 2]>,
+    /// Outputs whose streams are not read, because there is no room for more data.
     paused: [bool; 2],
-    /// The rank in whose long line each output is.
+    /// The rank whose long line owns each output.
     owners: [Option<usize>; 2],
-    /// When the first incomplete line comes out.
+    /// When the first incomplete line must be forwarded.
     next_release: Option<Instant>,
 }
 
 impl Streams {
-    /// Of ranks with these pipes (where not: the stream goes elsewhere), each with the tag of its
-    /// lines.
+    /// Creates the streams of ranks with these pipes (`None`: the stream goes elsewhere), each with
+    /// the tag of its lines.
     pub(super) fn new(pipes: impl Iterator<Item = ([Option<OwnedFd>; 2], Option<String>)>) -> Streams {
         let of_rank = |(pipes, tag): ([Option<OwnedFd>; 2], Option<String>)| {
-            pipes.map(|pipe| pipe.map(|pipe| Source { stream: Stream::new(pipe, tag.clone()), watched: false }))
+            pipes.map(|pipe| pipe.map(|pipe| StreamSource { stream: Stream::new(pipe, tag.clone()), watched: false }))
         };
         Streams { ranks: pipes.map(of_rank).collect(), paused: [false; 2], owners: [None; 2], next_release: None }
     }
 
-    /// Watches all of them.
+    /// Watches all streams.
     ///
     /// # Errors
-    /// What the system says.
+    /// The system's error.
     pub(super) fn watch(&mut self, events: &mut Events) -> io::Result<()> {
         (0..2).try_for_each(|which| self.watch_wanted(events, which))
     }
 
-    /// Watches the streams of one output that are to be read, and no others.
+    /// Watches those streams of an output that may be read, and no others.
     fn watch_wanted(&mut self, events: &mut Events, which: usize) -> io::Result<()> {
         let (paused, owner) = (self.paused[which], self.owners[which]);
         for (rank, sources) in self.ranks.iter_mut().enumerate() {
@@ -87,27 +87,27 @@ impl Streams {
         Ok(())
     }
 
-    /// Reads one stream of all ranks no more, or again.
+    /// Stops or resumes reading one output of all ranks.
     pub(super) fn pause(&mut self, events: &mut Events, which: usize, pause: bool) {
         if std::mem::replace(&mut self.paused[which], pause) != pause {
             let _ = self.watch_wanted(events, which);
         }
     }
 
-    /// Passes on what a rank has printed.
+    /// Forwards what a rank has written.
     pub(super) fn forward(
         &mut self,
         events: &mut Events,
         buffer: &mut [u8],
         (rank, which): (usize, usize),
-        outlet: &mut impl Outlet,
+        outlet: &mut impl OutputSink,
     ) {
         // The event may be older than another rank's long line.
         if self.owners[which].is_some_and(|owner| owner != rank) {
             return;
         }
-        let Some(Source { stream, .. }) = &mut self.ranks[rank][which] else { return };
-        let reading = stream.forward(buffer, &mut Side { outlet, which });
+        let Some(StreamSource { stream, .. }) = &mut self.ranks[rank][which] else { return };
+        let reading = stream.forward(buffer, &mut StreamSide { outlet, which });
         let (goes_on, deadline) = (stream.is_in_long_line(), stream.deadline());
         if reading == Reading::End {
             events.remove(stream.as_fd());
@@ -122,20 +122,20 @@ impl Streams {
         self.next_release = Some(self.next_release.map_or(at, |earlier| earlier.min(at)));
     }
 
-    /// Gives an output to a rank, or to all.
+    /// Makes a rank the owner of an output, or no rank.
     fn own(&mut self, events: &mut Events, which: usize, owner: Option<usize>) {
         if std::mem::replace(&mut self.owners[which], owner) != owner {
             let _ = self.watch_wanted(events, which);
         }
     }
 
-    /// When [`Streams::release`] is to be called at the latest.
+    /// When [`Streams::release`] must be called at the latest.
     pub(super) fn deadline(&self) -> Option<Instant> {
         self.next_release
     }
 
-    /// Passes on incomplete lines that have waited long enough for their ends.
-    pub(super) fn release(&mut self, events: &mut Events, outlet: &mut impl Outlet) {
+    /// Forwards incomplete lines that have waited long enough for their ends.
+    pub(super) fn release(&mut self, events: &mut Events, outlet: &mut impl OutputSink) {
         let now = Instant::now();
         if self.next_release.is_none_or(|at| at > now) {
             return;
@@ -153,31 +153,31 @@ impl Streams {
         events: &mut Events,
         now: Instant,
         (rank, which): (usize, usize),
-        outlet: &mut impl Outlet,
+        outlet: &mut impl OutputSink,
     ) {
-        let Some(Source { stream, .. }) = &mut self.ranks[rank][which] else { return };
+        let Some(StreamSource { stream, .. }) = &mut self.ranks[rank][which] else { return };
         let Some(at) = stream.deadline() else { return };
-        // What is not read shows nothing of whether more follows.
+        // A stream that is not being read may have more of its long line pending.
         let unread = self.paused[which] && stream.is_in_long_line();
         if at > now {
             self.release_at(at);
         } else if unread || self.owners[which].is_some_and(|owner| owner != rank) {
             self.release_at(now + PATIENCE);
         } else {
-            stream.release(&mut Side { outlet, which });
+            stream.release(&mut StreamSide { outlet, which });
             self.own(events, which, None);
         }
     }
 
-    /// The ranks, beginning with the one that owns an output.
+    /// The ranks, beginning with the owner of an output.
     fn in_turn(&self, which: usize) -> impl Iterator<Item = usize> + use<> {
         let (owner, ranks) = (self.owners[which], self.ranks.len());
         owner.into_iter().chain((0..ranks).filter(move |&rank| owner != Some(rank)))
     }
 
-    /// After all ranks: the rest of what they have printed. `makes_room` is asked after each piece;
-    /// false ends it.
-    pub(super) fn finish<O: Outlet>(
+    /// After all ranks have ended: forwards the rest of their output. Calls `makes_room` after each
+    /// piece and stops if it returns false.
+    pub(super) fn finish<O: OutputSink>(
         &mut self,
         buffer: &mut [u8],
         outlet: &mut O,
@@ -185,11 +185,11 @@ impl Streams {
     ) {
         let in_turn = [0, 1].map(|which| self.in_turn(which).map(move |rank| (which, rank)));
         for (which, rank) in in_turn.into_iter().flatten() {
-            let Some(Source { stream, .. }) = &mut self.ranks[rank][which] else { continue };
+            let Some(StreamSource { stream, .. }) = &mut self.ranks[rank][which] else { continue };
             loop {
-                let reading = stream.forward(buffer, &mut Side { outlet: &mut *outlet, which });
+                let reading = stream.forward(buffer, &mut StreamSide { outlet: &mut *outlet, which });
                 if reading != Reading::Some {
-                    stream.release(&mut Side { outlet: &mut *outlet, which });
+                    stream.release(&mut StreamSide { outlet: &mut *outlet, which });
                 }
                 if !makes_room(outlet) {
                     return;

@@ -1,55 +1,56 @@
-//! Asking the proxies of all hosts where their ranks are, and waiting a moment for what they say.
+//! Asks the proxies of all hosts what their ranks are doing and collects the answers for a limited
+//! time.
 #![forbid(unsafe_code)]
 
 use std::time::{Duration, Instant};
 
-use super::activity::{Activity, Whereabouts, is_worth_telling, report};
+use super::activity::{Activity, RankPlace, is_worth_telling, report};
 
 /// How long the hosts have to answer.
 const PATIENCE: Duration = Duration::from_secs(2);
 
-/// A question to all hosts that is being answered.
-pub(super) struct Survey {
+/// A request to all hosts that is being answered.
+pub(super) struct HostSurvey {
     /// What is known of each rank.
-    ranks: Vec<Option<Whereabouts>>,
-    /// A person has asked; else it is told only if a rank is in MPI.
+    ranks: Vec<Option<RankPlace>>,
+    /// The user has asked; otherwise the report is printed only if a rank is in MPI.
     asked: bool,
-    /// Whether each host has still to answer.
+    /// Whether each host has yet to answer.
     open: Vec<bool>,
     due: Instant,
 }
 
-impl Survey {
-    /// Of so many ranks, on hosts of which these have been asked.
-    pub(super) fn new(ranks: usize, open: Vec<bool>, asked: bool) -> Survey {
-        Survey { ranks: vec![None; ranks], asked, open, due: Instant::now() + PATIENCE }
+impl HostSurvey {
+    /// Creates a survey of this many ranks; `open` tells which hosts have been asked.
+    pub(super) fn new(ranks: usize, open: Vec<bool>, asked: bool) -> HostSurvey {
+        HostSurvey { ranks: vec![None; ranks], asked, open, due: Instant::now() + PATIENCE }
     }
 
-    /// A host has said where a rank is that has not ended. What comes after the rank's end is not
-    /// noted, so ranks that end while other hosts answer are told where they were.
+    /// Records the answer of a host about a rank that has not ended. Answers after a rank's end are
+    /// not recorded, so ranks that end while other hosts answer are reported as they were.
     pub(super) fn note(&mut self, rank: usize, activity: Activity, initialising: bool) {
-        self.ranks[rank] = Some(Whereabouts::Runs { activity, initialising });
+        self.ranks[rank] = Some(RankPlace::Runs { activity, initialising });
     }
 
-    /// The lines about all ranks; nothing where nothing is worth telling.
+    /// The lines about all ranks; empty if there is nothing to report.
     pub(super) fn report(self, has_ended: impl Fn(usize) -> bool) -> String {
-        let unheard = |rank| if has_ended(rank) { Whereabouts::Ended } else { Whereabouts::Unknown };
+        let unheard = |rank| if has_ended(rank) { RankPlace::Ended } else { RankPlace::Unknown };
         let ranks = self.ranks.into_iter().enumerate();
-        let ranks: Vec<Whereabouts> = ranks.map(|(rank, place)| place.unwrap_or_else(|| unheard(rank))).collect();
+        let ranks: Vec<RankPlace> = ranks.map(|(rank, place)| place.unwrap_or_else(|| unheard(rank))).collect();
         if self.asked || is_worth_telling(&ranks) { report(&ranks) } else { String::new() }
     }
 
-    /// A host has said everything, or will say nothing.
+    /// A host has answered completely, or will not answer.
     pub(super) fn answered(&mut self, host: usize) {
         self.open[host] = false;
     }
 
-    /// Whether there is nothing to wait for any more.
+    /// True if there is nothing left to wait for.
     pub(super) fn is_over(&self) -> bool {
         !self.open.contains(&true) || self.due <= Instant::now()
     }
 
-    /// When [`Survey::is_over`] is to be asked at the latest.
+    /// When [`HostSurvey::is_over`] must be checked at the latest.
     pub(super) fn due(&self) -> Instant {
         self.due
     }
@@ -61,7 +62,7 @@ mod tests {
 
     #[test]
     fn it_is_over_when_all_hosts_have_answered() {
-        let mut survey = Survey::new(3, vec![true, false, true], true);
+        let mut survey = HostSurvey::new(3, vec![true, false, true], true);
         survey.answered(0);
         assert!(!survey.is_over() && survey.due() > Instant::now());
         survey.note(1, Activity::default(), false);

@@ -1,9 +1,9 @@
-//! The table of `mpiexec`'s options and the help made from it.
+//! The table of `mpiexec`'s options, and the help text generated from it.
 #![forbid(unsafe_code)]
 
 /// What an option does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Meaning {
+pub(crate) enum OptionMeaning {
     Help,
     Version,
     Ranks,
@@ -41,18 +41,18 @@ pub(crate) enum Meaning {
     ForwardSignals,
     SearchPath,
     Tuning,
-    /// Not here: what does the job instead.
+    /// Not supported: a hint about what to use instead.
     Instead(&'static str),
     Ignored,
 }
 
 /// One option.
-pub(crate) struct Row {
+pub(crate) struct OptionRow {
     /// Its names without dashes; all mean the same.
     pub(crate) names: &'static [&'static str],
-    /// What its values are called.
+    /// Placeholders for its values.
     pub(crate) values: &'static [&'static str],
-    pub(crate) meaning: Meaning,
+    pub(crate) meaning: OptionMeaning,
     /// One line of help; empty for options that are accepted and ignored.
     pub(crate) help: &'static str,
 }
@@ -60,131 +60,161 @@ pub(crate) struct Row {
 const fn row(
     names: &'static [&'static str],
     values: &'static [&'static str],
-    meaning: Meaning,
+    meaning: OptionMeaning,
     help: &'static str,
-) -> Row {
-    Row { names, values, meaning, help }
+) -> OptionRow {
+    OptionRow { names, values, meaning, help }
 }
 
-const fn ignored(names: &'static [&'static str], values: &'static [&'static str]) -> Row {
-    Row { names, values, meaning: Meaning::Ignored, help: "" }
+const fn ignored(names: &'static [&'static str], values: &'static [&'static str]) -> OptionRow {
+    OptionRow { names, values, meaning: OptionMeaning::Ignored, help: "" }
 }
 
-const fn instead(names: &'static [&'static str], hint: &'static str) -> Row {
-    Row { names, values: &[], meaning: Meaning::Instead(hint), help: "" }
+const fn instead(names: &'static [&'static str], hint: &'static str) -> OptionRow {
+    OptionRow { names, values: &[], meaning: OptionMeaning::Instead(hint), help: "" }
 }
 
 /// All options.
-pub(crate) const ROWS: &[Row] = &[
+pub(crate) const ROWS: &[OptionRow] = &[
     row(
         &["n", "np", "c"],
         &["N"],
-        Meaning::Ranks,
+        OptionMeaning::Ranks,
         "run N ranks of the program that follows (on this host 1 when not given)",
     ),
     row(
         &["ppn", "perhost", "grr", "npernode", "N"],
         &["N"],
-        Meaning::RanksPerHost,
+        OptionMeaning::RanksPerHost,
         "ranks per host; without -n also how many there are on each",
     ),
-    row(&["pernode"], &[], Meaning::OneRankPerHost, "one rank per host"),
-    row(&["bynode", "rr"], &[], Meaning::RoundHosts, "ranks go round the hosts instead of filling one after the other"),
-    row(&["byslot"], &[], Meaning::FillHosts, "fill one host after the other, as when nothing is said"),
+    row(&["pernode"], &[], OptionMeaning::OneRankPerHost, "one rank per host"),
+    row(
+        &["bynode", "rr"],
+        &[],
+        OptionMeaning::RoundHosts,
+        "ranks go round the hosts instead of filling one after the other",
+    ),
+    row(&["byslot"], &[], OptionMeaning::FillHosts, "fill one host after the other, as when nothing is said"),
     row(
         &["nolocal"],
         &[],
-        Meaning::NotThisHost,
+        OptionMeaning::NotThisHost,
         "ignored on one host, refused on several: the list says which take ranks",
     ),
-    row(&["env"], &["NAME", "VALUE"], Meaning::Set, "set a variable for the ranks of this program"),
-    row(&["genv"], &["NAME", "VALUE"], Meaning::SetEverywhere, "set a variable for all ranks"),
-    row(&["x"], &["NAME[=VALUE]"], Meaning::Export, "set a variable for all ranks; without value: the one it has here"),
-    row(&["envnone"], &[], Meaning::PassNothing, "pass none of mpiexec's own variables to this program"),
-    row(&["genvnone"], &[], Meaning::PassNothingAnywhere, "pass none of mpiexec's own variables to any rank"),
-    row(&["envlist"], &["A,B"], Meaning::PassOnly, "pass only these of mpiexec's variables to this program"),
-    row(&["genvlist"], &["A,B"], Meaning::PassOnlyAnywhere, "pass only these of mpiexec's variables to all ranks"),
-    row(&["wdir", "wd"], &["FOLDER"], Meaning::Folder, "start the program in this folder"),
+    row(&["env"], &["NAME", "VALUE"], OptionMeaning::Set, "set a variable for the ranks of this program"),
+    row(&["genv"], &["NAME", "VALUE"], OptionMeaning::SetEverywhere, "set a variable for all ranks"),
+    row(
+        &["x"],
+        &["NAME[=VALUE]"],
+        OptionMeaning::Export,
+        "set a variable for all ranks; without value: the one it has here",
+    ),
+    row(&["envnone"], &[], OptionMeaning::PassNothing, "pass none of mpiexec's own variables to this program"),
+    row(&["genvnone"], &[], OptionMeaning::PassNothingAnywhere, "pass none of mpiexec's own variables to any rank"),
+    row(&["envlist"], &["A,B"], OptionMeaning::PassOnly, "pass only these of mpiexec's variables to this program"),
+    row(
+        &["genvlist"],
+        &["A,B"],
+        OptionMeaning::PassOnlyAnywhere,
+        "pass only these of mpiexec's variables to all ranks",
+    ),
+    row(&["wdir", "wd"], &["FOLDER"], OptionMeaning::Folder, "start the program in this folder"),
     row(
         &["f", "hostfile", "machinefile", "machine-file", "hosts-file"],
         &["FILE"],
-        Meaning::HostFile,
+        OptionMeaning::HostFile,
         "file with the hosts of the job: NAME, NAME:RANKS or NAME slots=RANKS a line",
     ),
-    row(&["host", "hosts", "H"], &["A,B:RANKS"], Meaning::HostList, "hosts of the job, with ranks for each if given"),
+    row(
+        &["host", "hosts", "H"],
+        &["A,B:RANKS"],
+        OptionMeaning::HostList,
+        "hosts of the job, with ranks for each if given",
+    ),
     row(
         &["launcher", "bootstrap"],
         &["COMMAND"],
-        Meaning::Launcher,
+        OptionMeaning::Launcher,
         "way to a host: ssh (when not given; inside Slurm srun), or a command with {host}",
     ),
-    row(&["bind-to", "binding"], &["core|none"], Meaning::Bind, "bind each rank to cores of its own, or to none"),
+    row(&["bind-to", "binding"], &["core|none"], OptionMeaning::Bind, "bind each rank to cores of its own, or to none"),
     row(
         &["map-by"],
         &["core|slot|socket|node|ppr:N:node"],
-        Meaning::Map,
+        OptionMeaning::Map,
         "socket: take their cores in turn; node: as -bynode; ppr:N:node: as -ppn N",
     ),
-    row(&["cpus-per-rank", "cpus-per-proc"], &["N"], Meaning::CoresPerRank, "cores that one rank is bound to"),
-    row(&["report-bindings"], &[], Meaning::ReportBindings, "print what each rank is bound to"),
-    row(&["timeout"], &["SECONDS"], Meaning::Timeout, "end the job after so many seconds, with exit code 124"),
+    row(&["cpus-per-rank", "cpus-per-proc"], &["N"], OptionMeaning::CoresPerRank, "cores that one rank is bound to"),
+    row(&["report-bindings"], &[], OptionMeaning::ReportBindings, "print what each rank is bound to"),
+    row(&["timeout"], &["SECONDS"], OptionMeaning::Timeout, "end the job after so many seconds, with exit code 124"),
     row(
         &["l", "tag-output", "prepend-rank"],
         &[],
-        Meaning::Tag,
+        OptionMeaning::Tag,
         "write [rank] in front of every line that a rank prints",
     ),
     row(
         &["output-dir", "outdir", "output-filename"],
         &["FOLDER"],
-        Meaning::OutputFolder,
+        OptionMeaning::OutputFolder,
         "write each rank's output to FOLDER/rank.N/stdout and stderr instead",
     ),
     row(
         &["merge-stderr-to-stdout"],
         &[],
-        Meaning::MergeErrors,
+        OptionMeaning::MergeErrors,
         "let what ranks write to stderr come out on stdout, in their order",
     ),
     row(
         &["outfile-pattern"],
         &["FILE"],
-        Meaning::OutputPattern,
+        OptionMeaning::OutputPattern,
         "write each rank's stdout to FILE, in which %r is its number and %h its host",
     ),
-    row(&["errfile-pattern"], &["FILE"], Meaning::ErrorsPattern, "the same for stderr"),
+    row(&["errfile-pattern"], &["FILE"], OptionMeaning::ErrorsPattern, "the same for stderr"),
     row(
         &["output"],
         &["WAYS"],
-        Meaning::Output,
+        OptionMeaning::Output,
         "tag (as -l), merge, dir=FOLDER (as -output-dir) or file=NAME, separated by commas",
     ),
-    row(&["stdin", "s"], &["0|none"], Meaning::Input, "who reads mpiexec's input: rank 0 (when not given), or nobody"),
+    row(
+        &["stdin", "s"],
+        &["0|none"],
+        OptionMeaning::Input,
+        "who reads mpiexec's input: rank 0 (when not given), or nobody",
+    ),
     row(
         &["configfile", "app"],
         &["FILE"],
-        Meaning::OptionFile,
+        OptionMeaning::OptionFile,
         "read options and programs from FILE, one program a line",
     ),
-    row(&["path"], &["FOLDERS"], Meaning::SearchPath, "look for the program in these folders before those of PATH"),
-    row(&["display"], &["WHAT"], Meaning::Display, "bindings: as -report-bindings; all else is ignored"),
+    row(
+        &["path"],
+        &["FOLDERS"],
+        OptionMeaning::SearchPath,
+        "look for the program in these folders before those of PATH",
+    ),
+    row(&["display"], &["WHAT"], OptionMeaning::Display, "bindings: as -report-bindings; all else is ignored"),
     row(
         &["forward-signals"],
         &["NAMES"],
-        Meaning::ForwardSignals,
+        OptionMeaning::ForwardSignals,
         "accepted for signals that are passed on anyway: SIGUSR1, SIGUSR2, SIGCONT, SIGTSTP",
     ),
-    row(&["h", "help"], &[], Meaning::Help, "print this"),
-    row(&["version", "V", "info"], &[], Meaning::Version, "print the version"),
+    row(&["h", "help"], &[], OptionMeaning::Help, "print this"),
+    row(&["version", "V", "info"], &[], OptionMeaning::Version, "print the version"),
     ignored(&["envall", "genvall", "localhost", "local"], &[]),
     ignored(&["oversubscribe", "nooversubscribe", "allow-run-as-root", "use-hwthread-cpus"], &[]),
     ignored(&["bycore", "order-nodes"], &[]),
-    Row { names: &["proxy"], values: &[], meaning: Meaning::Proxy, help: "" },
+    OptionRow { names: &["proxy"], values: &[], meaning: OptionMeaning::Proxy, help: "" },
     ignored(&["launcher-exec", "bootstrap-exec", "rmk", "iface", "demux", "tmpdir"], &["X"]),
     ignored(&["disable-hostname-propagation", "disable-auto-cleanup", "enable-x", "disable-x"], &[]),
     ignored(&["v", "verbose", "q", "quiet", "display-map", "display-allocation", "print-rank-map"], &[]),
     ignored(&["print-all-exitcodes", "ordered-output", "stream-buffer"], &[]),
-    Row { names: &["tune"], values: &["FILE"], meaning: Meaning::Tuning, help: "" },
+    OptionRow { names: &["tune"], values: &["FILE"], meaning: OptionMeaning::Tuning, help: "" },
     ignored(&["soft", "arch"], &["X"]),
     instead(&["gdb", "gdba", "xterm", "tv"], "mpiexec -n 2 xterm -e gdb ./program starts a debugger for each rank."),
     instead(&["cpu-set", "cpu-list"], "taskset -c LIST mpiexec ... restricts all ranks to these processors."),
@@ -193,8 +223,8 @@ pub(crate) const ROWS: &[Row] = &[
     ignored(&["mca", "gmca", "pmca", "prtemca", "pmixmca"], &["NAME", "VALUE"]),
 ];
 
-fn is_ignored(row: &&Row) -> bool {
-    matches!(row.meaning, Meaning::Ignored | Meaning::Tuning)
+fn is_ignored(row: &&OptionRow) -> bool {
+    matches!(row.meaning, OptionMeaning::Ignored | OptionMeaning::Tuning)
 }
 
 /// The text of `--help`.
@@ -259,7 +289,7 @@ mod tests {
     #[test]
     fn the_help_names_every_option_and_fits_a_terminal() {
         let text = help();
-        let shown = |row: &&Row| !matches!(row.meaning, Meaning::Proxy | Meaning::Instead(_));
+        let shown = |row: &&OptionRow| !matches!(row.meaning, OptionMeaning::Proxy | OptionMeaning::Instead(_));
         for name in ROWS.iter().filter(shown).flat_map(|row| row.names) {
             assert!(text.contains(&format!("-{name}")), "{name}");
         }

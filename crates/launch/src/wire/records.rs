@@ -1,21 +1,21 @@
-//! The PMI-2 wire: records of `key=value;` pairs, each behind its length in six decimal digits
-//! padded with blanks.
+//! The PMI-2 wire format: records of `key=value;` pairs, each preceded by its length in six decimal
+//! digits padded with blanks.
 //!
-//! Facts from PMI's description and from the exchanges of Slurm's plugin: a client may pad the
-//! length on the left, the server pads it on the right; a `;` inside a value is doubled. The first
-//! exchange of a connection, which settles the version, goes in lines as under PMI-1. Nothing that
-//! arrives is trusted: a length that is no number is an error, and six digits bound it.
+//! From the description of PMI and the traffic of Slurm's plugin: a client may pad the length on
+//! the left, the server pads it on the right; a `;` inside a value is doubled. The first exchange
+//! on a connection, which negotiates the version, uses lines as in PMI-1. Received data is not
+//! trusted: a length that is not a number is an error, and six digits bound it.
 #![forbid(unsafe_code)]
 
-use super::Message;
+use super::PmiMessage;
 
-/// Bytes of the length in front of each record.
+/// Size in bytes of the length in front of each record.
 const LENGTH: usize = 6;
-/// Longest record in bytes: what six digits can say.
+/// Longest record in bytes: the largest length that six digits can express.
 pub const LONGEST_RECORD: usize = 999_999;
 
-/// Reads the text of a record. Never fails: what is no pair becomes a key without value.
-pub fn parse(record: &[u8]) -> Message {
+/// Parses the text of a record. Never fails: a part without `=` becomes a key with an empty value.
+pub fn parse(record: &[u8]) -> PmiMessage {
     let text = String::from_utf8_lossy(record);
     let mut pairs = Vec::new();
     let mut pair = String::new();
@@ -28,7 +28,7 @@ pub fn parse(record: &[u8]) -> Message {
         }
     }
     close(&mut pair, &mut pairs);
-    Message { pairs }
+    PmiMessage { pairs }
 }
 
 fn close(pair: &mut String, pairs: &mut Vec<(String, String)>) {
@@ -39,11 +39,11 @@ fn close(pair: &mut String, pairs: &mut Vec<(String, String)>) {
     }
 }
 
-/// The record as it goes onto the wire, with its length.
+/// Encodes the message as a record, length included.
 ///
 /// # Errors
-/// A sentence when a key cannot travel, or the record is too long.
-pub fn write(message: &Message) -> Result<Vec<u8>, String> {
+/// An error message for the user if a key or value cannot be encoded, or the record is too long.
+pub fn write(message: &PmiMessage) -> Result<Vec<u8>, String> {
     let mut text = String::new();
     for (key, value) in &message.pairs {
         if key.is_empty() || key.contains([';', '=', '\n', '\0']) || value.contains('\0') {
@@ -60,22 +60,22 @@ pub fn write(message: &Message) -> Result<Vec<u8>, String> {
     Ok(format!("{:<LENGTH$}{text}", text.len()).into_bytes())
 }
 
-/// Cuts a stream of bytes into records.
+/// Splits a byte stream into records.
 #[derive(Debug, Default)]
 pub struct RecordReader {
     held: Vec<u8>,
 }
 
 impl RecordReader {
-    /// Takes bytes as they arrive.
+    /// Appends received bytes.
     pub fn push(&mut self, bytes: &[u8]) {
         self.held.extend_from_slice(bytes);
     }
 
-    /// The next whole record without its length; `Ok(None)` when more bytes are needed.
+    /// The next complete record without its length; `Ok(None)` if more bytes are needed.
     ///
     /// # Errors
-    /// A sentence when a record does not begin with its length.
+    /// An error message if a record does not begin with its length.
     pub fn next_record(&mut self) -> Result<Option<Vec<u8>>, String> {
         let Some(digits) = self.held.get(..LENGTH) else { return Ok(None) };
         let length: usize = std::str::from_utf8(digits)
@@ -115,7 +115,7 @@ mod tests {
         assert_eq!(reader.next_record(), Ok(Some(b"cmd=a;".to_vec())));
         assert_eq!(reader.next_record(), Ok(Some(b"cmd=b;".to_vec())));
         assert_eq!(reader.next_record(), Ok(None));
-        assert_eq!(write(&Message::new("finalize")), Ok(b"13    cmd=finalize;".to_vec()));
+        assert_eq!(write(&PmiMessage::new("finalize")), Ok(b"13    cmd=finalize;".to_vec()));
     }
 
     #[test]
@@ -125,8 +125,8 @@ mod tests {
             reader.push(start);
             assert!(reader.next_record().is_err(), "{start:?}");
         }
-        assert!(write(&Message::new("x").with("value", "v".repeat(LONGEST_RECORD))).is_err());
-        assert!(write(&Message::new("x").with("a;b", "")).is_err());
+        assert!(write(&PmiMessage::new("x").with("value", "v".repeat(LONGEST_RECORD))).is_err());
+        assert!(write(&PmiMessage::new("x").with("a;b", "")).is_err());
     }
 
     proptest! {
@@ -145,8 +145,8 @@ mod tests {
 
         #[test]
         fn what_is_written_is_read(values in proptest::collection::vec("[ -~]{1,30}", 1..6), cut in 1usize..20) {
-            let messages: Vec<Message> =
-                values.iter().map(|value| Message::new("kvs-put").with("key", "k").with("value", value)).collect();
+            let messages: Vec<PmiMessage> =
+                values.iter().map(|value| PmiMessage::new("kvs-put").with("key", "k").with("value", value)).collect();
             let mut reader = RecordReader::default();
             let mut seen = Vec::new();
             let bytes: Vec<u8> = messages.iter().flat_map(|message| write(message).unwrap()).collect();

@@ -1,4 +1,4 @@
-//! Running `mpiexec` under a watchdog, and looking for survivors of a job.
+//! Runs `mpiexec` under a watchdog and finds processes that survive a job.
 #![allow(dead_code, reason = "each test file uses its part")]
 
 use std::io::{Read, Write};
@@ -6,10 +6,10 @@ use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-/// Longest that any run may take; only a hang reaches it.
+/// Time limit of any run; only a hang reaches it.
 const WATCHDOG: Duration = Duration::from_secs(120);
 
-/// What a run gave.
+/// Result of a run.
 #[derive(Debug)]
 pub(crate) struct Run {
     pub(crate) code: i32,
@@ -18,7 +18,7 @@ pub(crate) struct Run {
 }
 
 impl Run {
-    /// The lines of stdout, sorted: ranks print in any order.
+    /// The lines of stdout, sorted, because ranks print in any order.
     pub(crate) fn sorted(&self) -> Vec<&str> {
         let mut lines: Vec<&str> = self.output.lines().collect();
         lines.sort_unstable();
@@ -26,7 +26,7 @@ impl Run {
     }
 }
 
-/// An `mpiexec` with these arguments, not started yet.
+/// Prepares an `mpiexec` with these arguments.
 pub(crate) fn mpiexec(arguments: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_mpiexec"));
     command.args(arguments).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
@@ -61,7 +61,7 @@ pub(crate) fn finish(mut command: Command, input: &str) -> Run {
     Run { code, output: text(output), errors: text(errors) }
 }
 
-/// Waits for a child; -1000 when it was killed by a signal.
+/// Waits for a child; returns -1000 if a signal killed it.
 pub(crate) fn wait(child: &mut Child) -> i32 {
     let begin = Instant::now();
     loop {
@@ -88,7 +88,7 @@ pub(crate) fn shell(ranks: usize, options: &[&str], script: &str) -> Run {
     run(&arguments)
 }
 
-/// A text that no other process has in its environment.
+/// Returns a text that no other process has in its environment.
 pub(crate) fn new_mark() -> String {
     static NUMBER: std::sync::Mutex<u32> = std::sync::Mutex::new(0);
     let mut number = NUMBER.lock().unwrap();
@@ -96,7 +96,7 @@ pub(crate) fn new_mark() -> String {
     format!("mark-{}-{}", std::process::id(), *number)
 }
 
-/// Process numbers of those whose environment holds the mark.
+/// Process IDs of the processes whose environment contains the mark.
 pub(crate) fn marked(mark: &str) -> Vec<u32> {
     let wanted = format!("TOWPATH_TEST_MARK={mark}\0");
     std::fs::read_dir("/proc")

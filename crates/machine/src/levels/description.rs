@@ -1,10 +1,10 @@
-//! Machines as text: for tests, and for experiments with a machine that is not there (the setting
-//! TOWPATH_MACHINE).
+//! Textual descriptions of machines, for tests and for experiments with a machine that is not
+//! available (the setting TOWPATH_MACHINE).
 //!
-//! A line for each level, the coarsest first: its name and how many there are in each of the level
-//! above, as a number or, where they lie in a mesh, as columns x rows. Processors are numbered
-//! through. `ranks` lists the processors of the host's ranks, as the kernel writes lists; without
-//! it rank i runs on processor i. A semicolon ends a line too, `#` begins a remark.
+//! One line per level, coarsest first: the name, and the number of instances in each instance of
+//! the level above, either as a number or, for a mesh, as columns x rows. Processors are numbered
+//! consecutively. `ranks` lists the processors of the host's ranks in the kernel's list format;
+//! without it, rank i runs on processor i. A semicolon also ends a line, and `#` starts a comment.
 //!
 //! ```text
 //! # The Single-Chip Cloud Computer
@@ -15,42 +15,42 @@
 
 use std::fs;
 
-use super::{MOST_LEVELS, Place};
+use super::{MOST_LEVELS, ProcessPlace};
 use crate::resources;
 
-/// More processors than any machine has: a slip of the pen.
+/// More processors than any machine has: larger products are typing errors.
 const MOST_PROCESSORS: usize = 1 << 20;
 
 /// One level of a described machine.
 #[derive(Clone, Debug, PartialEq, Eq)]
-struct Level {
+struct DescribedLevel {
     name: String,
-    /// How many there are in each instance of the level above.
+    /// Number of instances in each instance of the level above.
     count: u32,
-    /// Columns of the mesh; 0 where there is none.
+    /// Columns of the mesh; 0 if there is none.
     columns: u32,
 }
 
 /// A described machine.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Description {
-    levels: Vec<Level>,
-    /// The processor of each rank of the host; further ranks begin again.
+pub struct MachineDescription {
+    levels: Vec<DescribedLevel>,
+    /// The processor of each rank of the host; further ranks wrap around.
     ranks: Vec<usize>,
 }
 
-impl Description {
-    /// Reads what the setting says: the name of a file with a description, or the description
+impl MachineDescription {
+    /// Reads the value of the setting: the name of a file with a description, or the description
     /// itself.
-    pub fn of_setting(value: &str) -> Result<Description, String> {
+    pub fn of_setting(value: &str) -> Result<MachineDescription, String> {
         let text = fs::read_to_string(value).unwrap_or_else(|_| value.to_owned());
-        Description::parse(&text).map_err(|problem| {
+        MachineDescription::parse(&text).map_err(|problem| {
             format!("TOWPATH_MACHINE ({value}) is neither a readable file nor a description: {problem}")
         })
     }
 
-    /// Reads a description; an error is a sentence.
-    pub fn parse(text: &str) -> Result<Description, String> {
+    /// Parses a description; an error is a complete sentence.
+    pub fn parse(text: &str) -> Result<MachineDescription, String> {
         let mut levels = Vec::new();
         let mut ranks = None;
         for line in text.lines().flat_map(|line| line.split('#').next().unwrap_or("").split(';')) {
@@ -73,12 +73,12 @@ impl Description {
         let ranks = ranks.unwrap_or_else(|| (0..processors).collect());
         match ranks.iter().find(|&&processor| processor >= processors) {
             Some(processor) => Err(format!("processor {processor} is not there; it has 0 to {}.", processors - 1)),
-            None => Ok(Description { levels, ranks }),
+            None => Ok(MachineDescription { levels, ranks }),
         }
     }
 
     /// The place of a rank of a host.
-    pub fn place(&self, host: u32, local_rank: usize) -> Place {
+    pub fn place(&self, host: u32, local_rank: usize) -> ProcessPlace {
         let mut below: usize = self.levels.iter().map(|level| level.count as usize).product();
         let processor = self.ranks[local_rank % self.ranks.len()];
         let levels = self.levels.iter().map(|level| {
@@ -86,15 +86,15 @@ impl Description {
             below /= level.count as usize;
             Some(((processor % above / below) as u32, level.columns))
         });
-        Place::below(host, levels)
+        ProcessPlace::below(host, levels)
     }
 
-    /// For each level its name, how many instances the machine has, how many processors each, and
-    /// the columns of a mesh (0: none).
+    /// For each level: its name, the number of instances in the machine, the processors per
+    /// instance, and the columns of the mesh (0: none).
     pub fn levels(&self) -> Vec<(&str, usize, usize, usize)> {
         let processors: usize = self.levels.iter().map(|level| level.count as usize).product();
         let mut instances = 1;
-        let mut view = |level: &'_ Level| {
+        let mut view = |level: &'_ DescribedLevel| {
             instances *= level.count as usize;
             (instances, processors / instances)
         };
@@ -104,7 +104,7 @@ impl Description {
     }
 }
 
-fn level(name: &str, count: &str) -> Result<Level, String> {
+fn level(name: &str, count: &str) -> Result<DescribedLevel, String> {
     let number = |text: &str| text.parse::<u32>().ok().filter(|number| (1..=1 << 16).contains(number));
     let read = match count.split_once('x') {
         Some((columns, rows)) => {
@@ -114,7 +114,7 @@ fn level(name: &str, count: &str) -> Result<Level, String> {
     };
     let (count, columns) =
         read.ok_or_else(|| format!("'{count}' of level {name} is neither a positive number nor as 6x4."))?;
-    Ok(Level { name: name.to_owned(), count, columns })
+    Ok(DescribedLevel { name: name.to_owned(), count, columns })
 }
 
 #[cfg(test)]
@@ -123,11 +123,11 @@ mod tests {
 
     #[test]
     fn a_description_numbers_processors_through_and_ranks_begin_again() {
-        let machine = Description::parse("# a remark\npackage 2 # sockets\n\ncore 3; ranks 0,3,1,4").unwrap();
+        let machine = MachineDescription::parse("# a remark\npackage 2 # sockets\n\ncore 3; ranks 0,3,1,4").unwrap();
         let path = |rank| [1, 2].map(|level| machine.place(0, rank).instance(level).unwrap());
         assert_eq!([0, 1, 2, 3, 4].map(path), [[0, 0], [1, 0], [0, 1], [1, 1], [0, 0]]);
         assert_eq!(machine.levels(), [("package", 2, 3, 0), ("core", 6, 1, 0)]);
-        assert_eq!(Description::parse("tile 6x4; core 2").unwrap().levels()[0], ("tile", 24, 2, 6));
+        assert_eq!(MachineDescription::parse("tile 6x4; core 2").unwrap().levels()[0], ("tile", 24, 2, 6));
     }
 
     #[test]
@@ -145,18 +145,18 @@ mod tests {
             ("core 4; ranks 0-99999999999", "no list"),
             ("a 1; b 1; c 1; d 1; e 1; f 1; g 1; h 1", "8 levels"),
         ] {
-            let said = Description::parse(text).unwrap_err();
+            let said = MachineDescription::parse(text).unwrap_err();
             assert!(said.contains(part) && said.ends_with('.'), "{text}: {said}");
         }
-        assert!(Description::of_setting("/no/such/file").unwrap_err().contains("/no/such/file"));
+        assert!(MachineDescription::of_setting("/no/such/file").unwrap_err().contains("/no/such/file"));
     }
 
     #[test]
     fn a_setting_names_a_file_or_is_the_description() {
         let file = tempfile::NamedTempFile::new().expect("a file");
         fs::write(file.path(), "package 2\ncore 2\n").expect("room");
-        let expected = Description::parse("package 2; core 2");
-        assert_eq!(Description::of_setting(file.path().to_str().expect("text")), expected);
-        assert_eq!(Description::of_setting("package 2; core 2"), expected);
+        let expected = MachineDescription::parse("package 2; core 2");
+        assert_eq!(MachineDescription::of_setting(file.path().to_str().expect("text")), expected);
+        assert_eq!(MachineDescription::of_setting("package 2; core 2"), expected);
     }
 }

@@ -1,10 +1,10 @@
-//! The door-bell of a rank that sleeps on descriptors (sockets of other hosts): how posters in
+//! The doorbell of a rank that sleeps on descriptors (sockets to other hosts), by which posters in
 //! shared memory wake it.
 //!
-//! A socket with a name that the kernel chooses, in no file system; its number stands in the
-//! control page, and whoever posts sends a byte there. Anybody in the same network namespace could:
-//! then the rank looks once for nothing. Where a byte cannot be sent the sleeper still looks again
-//! after [`LONGEST`].
+//! The bell is a datagram socket with an abstract name that the kernel chooses (autobind). Its
+//! number is in the control page, and a poster sends one byte to it. Any process in the same
+//! network namespace could do so, which only costs the rank a needless poll. If a byte cannot be
+//! sent, the sleeper still polls again after [`LONGEST`].
 
 use std::io;
 use std::os::fd::{BorrowedFd, OwnedFd};
@@ -18,17 +18,17 @@ use rustix::net::{
 use towpath_base::control::ControlPage;
 use towpath_base::sync::Ordering;
 
-/// The longest sleep on descriptors: their owner may have something to do that depends on time.
+/// Longest sleep on descriptors, because their owner may have timers to serve.
 const LONGEST: Duration = Duration::from_millis(100);
-/// Rings that are taken at a time: more than posters leave there, and few enough that nobody can
-/// keep the sleeper there.
+/// Rings consumed per wake-up: more than posters leave in the socket, and few enough that a
+/// flooding process cannot trap the sleeper in the loop.
 const RINGS: u32 = 64;
-/// Marks the number of a bell: 0 is none.
+/// Marks the number of a bell as valid; 0 means that there is no bell.
 const THERE: u32 = 1 << 31;
 
 const FLAGS: SocketFlags = SocketFlags::CLOEXEC.union(SocketFlags::NONBLOCK);
 
-/// A bell, and the descriptors beside it on which its owner sleeps.
+/// A bell, and the other descriptors on which its owner sleeps.
 #[derive(Debug)]
 pub struct Bell {
     socket: OwnedFd,
@@ -37,10 +37,11 @@ pub struct Bell {
 }
 
 impl Bell {
-    /// A bell beside descriptors that become readable when there is something to do.
+    /// Creates a bell to be polled together with `descriptors`, which become readable when there is
+    /// work.
     ///
     /// # Errors
-    /// What the system says when it refuses a descriptor.
+    /// The system's error if it refuses a descriptor.
     pub fn beside(descriptors: &[BorrowedFd<'_>]) -> io::Result<Bell> {
         let socket = socket_with(AddressFamily::UNIX, SocketType::DGRAM, FLAGS, None)?;
         bind(&socket, &SocketAddrUnix::new_unnamed())?;
@@ -53,21 +54,21 @@ impl Bell {
         Ok(Bell { socket, descriptors, number })
     }
 
-    /// Tells posters of the bell.
+    /// Publishes the bell to posters.
     pub(super) fn announce(&self, own: &ControlPage) {
         own.bell.store(self.number | THERE, Ordering::Release);
     }
 
-    /// Sleeps until the bell has rung, a descriptor is readable or some time is over.
+    /// Sleeps until the bell rings, a descriptor is readable or [`LONGEST`] has passed.
     pub(super) fn sleep(&self) {
         let limit = Timespec { tv_sec: 0, tv_nsec: LONGEST.as_nanos() as i64 };
-        // Not an epoll of both: that would be told of every packet that comes while nobody sleeps.
+        // Not an epoll set of both: the kernel would update it for every packet, even while the
+        // rank is awake.
         let all = std::iter::once(&self.socket).chain(&self.descriptors);
         let mut sources: Vec<PollFd<'_>> = all.map(|source| PollFd::new(source, PollFlags::IN)).collect();
         match poll(&mut sources, Some(&limit)) {
             Ok(_) | Err(rustix::io::Errno::INTR) => {}
-            // The system refuses to wait (a sandbox): the caller's loop must not burn a core
-            // instead.
+            // The system refuses to wait (a sandbox); do not let the caller's loop burn a core.
             Err(_) => std::thread::sleep(crate::futex::REFUSED),
         }
         for _ in 0..RINGS {
@@ -78,7 +79,7 @@ impl Bell {
     }
 }
 
-/// The name that the kernel makes of a number.
+/// The abstract name that the kernel derives from a number.
 fn name_of(number: u32) -> String {
     format!("{number:05x}")
 }
@@ -93,7 +94,7 @@ pub(super) fn ring(page: &ControlPage) {
     let sent = socket_with(AddressFamily::UNIX, SocketType::DGRAM, FLAGS, None).and_then(|socket| {
         sendto(&socket, &[1], SendFlags::NOSIGNAL, &SocketAddrUnix::new_abstract_name(name.as_bytes())?)
     });
-    // A full socket has rung already; in any other case the sleeper's time ends soon.
+    // A full socket has rung already; after any other error the sleep soon times out.
     let _ = sent;
 }
 
@@ -105,7 +106,7 @@ mod tests {
 
     #[test]
     fn bell_and_descriptor_end_a_sleep() {
-        // SAFETY: a page of zeros is a page without bell; it lives until the end of the test.
+        // SAFETY: an all-zero `ControlPage` is valid; it is a page without a bell.
         let page: Box<ControlPage> = unsafe { Box::new_zeroed().assume_init() };
         let (reader, writer) = std::io::pipe().unwrap();
         let bell = Bell::beside(&[reader.as_fd()]).unwrap();

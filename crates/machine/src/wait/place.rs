@@ -1,62 +1,61 @@
-//! Spreading ranks that share cores evenly over them.
+//! Balances ranks over the cores of an oversubscribed host.
 //!
-//! The kernel leaves a process where it is when it has just run, and ranks that yield to each other
-//! always have: six of them on one core and two on another stay so for seconds, although a barrier
-//! takes 10 us then instead of 7 (eight ranks on two cores). So waiting ranks count who is where,
-//! and one that yields on a core with at least two more than another goes there, once. Nothing is
-//! bound: the kernel may move it as before.
+//! The kernel does not migrate a process that has just run, and ranks that yield to each other
+//! always have: six of them on one core and two on the other stay there for seconds, although a
+//! barrier then takes 10 us instead of 7 (eight ranks on two cores). So waiting ranks count how
+//! many of them are on each core. One that yields on a core with at least two more than another
+//! moves to the other, once. It is not bound: the kernel may migrate it as before.
 //!
-//! Ranks that sleep or compute for long are not counted, so the few that are active in a crowd
-//! spread too.
+//! Ranks that sleep, or compute for long, are not counted, so the few active ones are balanced too.
 
 use rustix::thread::{CpuSet, sched_getaffinity, sched_getcpu, sched_setaffinity};
 use towpath_base::control::SegmentHead;
 use towpath_base::sync::Ordering;
 
-use super::stranger;
+use super::external_load;
 use crate::cores;
 
-/// Yields between two looks at the least: half a millisecond among eight ranks on two cores.
+/// Minimum number of yields between two checks: half a millisecond with eight ranks on two cores.
 const SHORTEST: u32 = 64;
-/// And at most, for a rank that the kernel moves back each time.
+/// Maximum, for a rank that the kernel moves back each time.
 const LONGEST: u32 = 1 << 14;
 
-/// Where a waiting rank is counted.
+/// The core on which a waiting rank is counted.
 #[derive(Debug)]
-pub(super) struct Place {
+pub(super) struct WaitingPlace {
     processor: Option<usize>,
     turns: u32,
     interval: u32,
 }
 
-impl Default for Place {
-    fn default() -> Place {
-        Place { processor: None, turns: 0, interval: SHORTEST }
+impl Default for WaitingPlace {
+    fn default() -> WaitingPlace {
+        WaitingPlace { processor: None, turns: 0, interval: SHORTEST }
     }
 }
 
-impl Place {
-    /// To be called after each yield.
+impl WaitingPlace {
+    /// Counts a yield; call it after each one.
     #[inline]
     pub(super) fn count_turn(&mut self, head: &SegmentHead) {
         self.turns += 1;
         if self.turns >= self.interval {
             self.turns = 0;
-            // Beside a stranger the figures say nothing: the kernel weighs it too.
-            if !stranger::may_be_about(head) {
+            // Under external load the counts mean nothing: the kernel balances that load too.
+            if !external_load::may_be_present(head) {
                 self.look(head, sched_getcpu());
             }
         }
     }
 
-    /// The rank goes to sleep.
+    /// Stops counting this rank, which is about to sleep.
     pub(super) fn leave(&mut self, head: &SegmentHead) {
         if let Some(processor) = self.processor.take() {
             head.crowds[processor].fetch_sub(1, Ordering::Relaxed);
         }
     }
 
-    /// Counts this rank where it is, `here`, and moves it where that is too full.
+    /// Counts this rank on its current processor `here`, and moves it if that one has too many.
     #[cold]
     fn look(&mut self, head: &SegmentHead, here: usize) {
         if here >= head.crowds.len() {
@@ -71,9 +70,8 @@ impl Place {
         self.interval = if moved { self.interval * 2 } else { self.interval / 2 }.clamp(SHORTEST, LONGEST);
     }
 
-    /// Moves to the processor with the fewest waiting ranks among those on which this one may run,
-    /// if that has at least two less than `here` and no other rank has just left `here`; true when
-    /// that happened.
+    /// Moves to the processor with the fewest waiting ranks among those this rank may use, if that
+    /// has at least two fewer than `here` and no other rank has just left `here`. True if it moved.
     fn go(&mut self, head: &SegmentHead, here: usize) -> bool {
         let crowd = |processor: usize| head.crowds[processor].load(Ordering::Relaxed);
         let full = crowd(here);
@@ -84,7 +82,7 @@ impl Place {
         let Ok(allowed) = sched_getaffinity(None) else { return false };
         let mine = (0..head.crowds.len().min(CpuSet::MAX_CPU)).filter(|&processor| allowed.is_set(processor));
         let Some(there) = mine.min_by_key(|&processor| crowd(processor)).filter(is_emptier) else { return false };
-        // Of those that see the same figures only one may go, else all would.
+        // Only one of the ranks that read the same counts may move.
         let claim = head.crowds[here].compare_exchange(full, full - 1, Ordering::Relaxed, Ordering::Relaxed);
         if claim.is_err() {
             return false;
@@ -95,7 +93,7 @@ impl Place {
     }
 }
 
-/// The processors that some rank may use.
+/// The processors that at least one rank may use.
 fn used(head: &SegmentHead) -> impl Iterator<Item = usize> {
     let (_, mask) = cores::announced(head);
     let words = (0..cores::MASK_WORDS).filter(move |&word| mask[word] != 0);
@@ -103,13 +101,13 @@ fn used(head: &SegmentHead) -> impl Iterator<Item = usize> {
     processors.filter(move |processor| mask[processor / 64] >> (processor % 64) & 1 == 1)
 }
 
-/// Moves the calling thread to a processor and leaves it free to be moved on; false where the
-/// kernel refuses.
+/// Moves the calling thread to a processor, then restores its affinity mask; false if the kernel
+/// refuses.
 fn move_to(processor: usize, allowed: &CpuSet) -> bool {
     let mut only = CpuSet::new();
     only.set(processor);
-    // Where the second call fails, the processors allowed have changed meanwhile, and the kernel
-    // has set the mask itself.
+    // If the second call fails, the allowed processors have changed meanwhile, and the kernel has
+    // set the mask itself.
     sched_setaffinity(None, &only).is_ok() && sched_setaffinity(None, allowed).is_ok()
 }
 
@@ -134,7 +132,7 @@ mod tests {
             head.crowds[processor].store(if processor == last { 3 } else { 7 }, Ordering::Relaxed);
         }
 
-        let mut place = Place::default();
+        let mut place = WaitingPlace::default();
         place.look(head, first);
         assert_eq!(cores::affinity(), mask, "it may be moved on");
         if processors.len() > 1 {
@@ -143,7 +141,7 @@ mod tests {
             assert_eq!((place.processor, crowd(first), crowd(last)), (Some(last), 7, 4), "here it is empty enough");
         }
         if processors.len() > 1 {
-            let mut bound = Place::default();
+            let mut bound = WaitingPlace::default();
             let mut only = CpuSet::new();
             only.set(first);
             sched_setaffinity(None, &only).unwrap();

@@ -1,4 +1,4 @@
-//! What a [`Waiter`] has chosen, for people who ask (`towpath info`).
+//! The policy that a [`Waiter`] has chosen, for diagnostics (`towpath info`).
 
 use std::time::Duration;
 
@@ -12,27 +12,28 @@ use crate::cores::{self, Mask};
 pub struct Policy {
     /// Ranks of the job on this host.
     pub ranks: usize,
-    /// Cores that they may keep busy together.
+    /// Cores that they may use together.
     pub cores: usize,
-    /// Whether the ranks fit on the cores: only then is anything spun.
+    /// True if the ranks fit on the cores; only then do they spin.
     pub fits: bool,
     /// How long a wait polls before it yields.
     pub spin: Duration,
-    /// How long a wait that fits yields before it sleeps.
+    /// How long a wait yields before it sleeps, if the ranks fit.
     pub yield_limit: Duration,
-    /// After how many yields a wait that does not fit sleeps.
+    /// Number of yields after which a wait sleeps, if oversubscribed.
     pub yields_before_sleep: u32,
-    /// A yield that takes longer than this ends the yielding for a while, on all ranks of the host.
+    /// A yield that takes longer than this makes all ranks of the host sleep instead of yielding
+    /// for a while.
     pub slow_yield: Duration,
-    /// Whether the kernel offers a barrier in other processes.
+    /// Whether the kernel offers memory barriers in other processes (membarrier).
     pub membarrier: bool,
-    /// Whether a rank asks for that barrier before it sleeps; else every poster fences.
+    /// Whether a rank issues that barrier before it sleeps; if not, every poster fences.
     pub barrier_before_sleep: bool,
 }
 
 impl Policy {
-    /// What each of the ranks with these affinity masks would choose. `head` and `own` belong to a
-    /// segment that no job uses: the masks are announced in it.
+    /// The policy that ranks with these affinity masks would choose. Announces the masks in `head`,
+    /// so `head` and `own` must belong to a segment that no job uses.
     pub fn of_ranks(masks: &[Mask], quota: Option<usize>, head: &SegmentHead, own: &ControlPage) -> Policy {
         for mask in masks {
             cores::announce(head, mask);
@@ -42,7 +43,7 @@ impl Policy {
 }
 
 impl Waiter {
-    /// The policy chosen last.
+    /// The current policy.
     pub fn policy(&self) -> Policy {
         Policy {
             ranks: self.local_ranks,

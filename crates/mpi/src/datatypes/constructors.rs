@@ -1,4 +1,4 @@
-//! Constructors of datatypes (MPI 5.0, sections 5.1 and 19.1.9).
+//! Datatype constructors (MPI 5.0, sections 5.1 and 19.1.9).
 
 use std::sync::Arc;
 
@@ -12,12 +12,13 @@ fn made(datatype: Datatype) -> Result<Handle> {
     insert(Type::new(datatype, false))
 }
 
-/// The envelope answers in counts where the large form of the constructor was called (5.1.13).
+/// Records whether the large-count form of the constructor was called; the envelope then reports
+/// counts (5.1.13).
 fn form(large: bool) -> Form {
     if large { Form::Large } else { Form::Small }
 }
 
-/// Reads an array argument.
+/// Copies an array argument.
 fn list(array: Integers, count: i64, argument: &str) -> Result<Vec<i64>> {
     if count < 0 {
         fail!(ERR_COUNT, "argument count is {count}; it must not be negative");
@@ -32,12 +33,12 @@ fn list(array: Integers, count: i64, argument: &str) -> Result<Vec<i64>> {
     if values.try_reserve_exact(count as usize).is_err() {
         fail!(ERR_NO_MEM, "there is no memory for a copy of the {count} elements of argument {argument}");
     }
-    // SAFETY: the program's array has `count` elements.
+    // SAFETY: the array is not NULL, and MPI requires it to have `count` elements.
     values.extend((0..count as usize).map(|i| unsafe { array.get(i) }));
     Ok(values)
 }
 
-/// The number of dimensions of an array.
+/// Checks a number of dimensions.
 fn dimensions(ndims: i32) -> Result<i64> {
     if ndims < 1 {
         fail!(ERR_ARG, "argument ndims is {ndims}; it must be at least 1");
@@ -143,7 +144,7 @@ pub unsafe fn type_create_struct(
         fail!(ERR_ARG, "argument array_of_types is NULL, but count is {count}");
     }
     let children = (0..count as usize)
-        // SAFETY: promised by the caller.
+        // SAFETY: `i` is below `count`, the length of the array (this function's contract).
         .map(|i| Ok(lookup(unsafe { array_of_types.get(i) }, "array_of_types")?.datatype.clone()))
         .collect::<Result<Vec<_>>>()?;
     made(Datatype::structure(&lengths, &displacements, &children, form(large))?)
@@ -203,7 +204,7 @@ pub fn type_create_resized(oldtype: Handle, lb: i64, extent: i64, large: bool) -
     made(Datatype::resized(lb, extent, &old(oldtype)?.datatype, form(large))?)
 }
 
-/// MPI_Type_dup: attributes are copied, and the copy is committed if the original is.
+/// MPI_Type_dup: copies the attributes; the copy is committed if the original is.
 pub fn type_dup(oldtype: Handle) -> Result<Handle> {
     let original = old(oldtype)?.clone();
     let attributes = original.attributes.copied(oldtype)?;
@@ -214,8 +215,8 @@ pub fn type_dup(oldtype: Handle) -> Result<Handle> {
     insert(copy)
 }
 
-/// The handle of a predefined type made from parameters: the same parameters always give the same
-/// handle.
+/// The handle of a predefined type that is created from parameters: equal parameters always return
+/// the same handle.
 fn shared(datatype: Datatype) -> Result<Handle> {
     let mut made = crate::world::OBJECTS.parameterized.lock().unwrap();
     if let Some((_, handle)) = made.iter().find(|(known, _)| {

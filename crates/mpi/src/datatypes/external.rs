@@ -11,10 +11,12 @@ use crate::face::Handle;
 use crate::point_to_point::check_buffer;
 use crate::strings::text;
 
+/// Checks that a data representation is "external32".
+///
 /// # Safety
 /// `datarep` must be NULL or a NUL-terminated string.
 unsafe fn check_representation(datarep: *const c_char) -> Result<()> {
-    // SAFETY: promised by the caller.
+    // SAFETY: `datarep` is NULL or NUL-terminated (this function's contract).
     let name = unsafe { text(datarep, "datarep") }?;
     if name != "external32" {
         fail!(ERR_ARG, "argument datarep is \"{name}\"; only \"external32\" exists");
@@ -27,7 +29,7 @@ unsafe fn check_representation(datarep: *const c_char) -> Result<()> {
 /// # Safety
 /// `datarep` must be NULL or a NUL-terminated string.
 pub unsafe fn pack_external_size(datarep: *const c_char, incount: i64, datatype: Handle) -> Result<i64> {
-    // SAFETY: promised by the caller.
+    // SAFETY: `datarep` is NULL or NUL-terminated (this function's contract).
     unsafe { check_representation(datarep) }?;
     let kind = lookup(datatype, "datatype")?;
     check_buffer(std::ptr::dangling(), incount, &kind)?;
@@ -37,7 +39,7 @@ pub unsafe fn pack_external_size(datarep: *const c_char, incount: i64, datatype:
 /// MPI_Pack_external.
 ///
 /// # Safety
-/// As [`pack`], and `datarep` must be NULL or a NUL-terminated string.
+/// As for [`pack`]; in addition, `datarep` must be NULL or a NUL-terminated string.
 pub unsafe fn pack_external(
     datarep: *const c_char,
     inbuf: *const c_void,
@@ -47,13 +49,14 @@ pub unsafe fn pack_external(
     outsize: i64,
     position: &mut i64,
 ) -> Result<()> {
-    // SAFETY: promised by the caller.
+    // SAFETY: `datarep` is NULL or NUL-terminated (this function's contract).
     unsafe { check_representation(datarep) }?;
     let kind = lookup(datatype, "datatype")?;
     check_buffer(inbuf, incount, &kind)?;
     let needed = external32_size(&kind.datatype, incount)?;
     checked(*position, outsize, needed, "outbuf")?;
-    // SAFETY: the room was checked; the program lends the elements.
+    // SAFETY: `inbuf` holds `incount` elements and `outbuf` has `outsize` bytes (this function's
+    // contract); `checked` has verified that `needed` bytes fit from `position`.
     unsafe {
         pack_external32(
             &kind.datatype,
@@ -70,7 +73,7 @@ pub unsafe fn pack_external(
 /// MPI_Unpack_external.
 ///
 /// # Safety
-/// As [`unpack`], and `datarep` must be NULL or a NUL-terminated string.
+/// As for [`unpack`]; in addition, `datarep` must be NULL or a NUL-terminated string.
 pub unsafe fn unpack_external(
     datarep: *const c_char,
     inbuf: *const c_void,
@@ -80,13 +83,14 @@ pub unsafe fn unpack_external(
     outcount: i64,
     datatype: Handle,
 ) -> Result<()> {
-    // SAFETY: promised by the caller.
+    // SAFETY: `datarep` is NULL or NUL-terminated (this function's contract).
     unsafe { check_representation(datarep) }?;
     let kind = lookup(datatype, "datatype")?;
     check_buffer(outbuf, outcount, &kind)?;
     let needed = external32_size(&kind.datatype, outcount)?;
     checked(*position, insize, needed, "inbuf")?;
-    // SAFETY: the bytes are there; the program lends the elements.
+    // SAFETY: `outbuf` has room for `outcount` elements and `inbuf` has `insize` bytes (this
+    // function's contract); `checked` has verified that `needed` of them follow `position`.
     unsafe {
         unpack_external32(
             &kind.datatype,

@@ -21,7 +21,7 @@ pub(super) fn checked(position: i64, size: i64, needed: i64, buffer: &str) -> Re
 /// MPI_Pack.
 ///
 /// # Safety
-/// `inbuf` must hold `incount` elements, `outbuf` have room for `outsize` bytes.
+/// `inbuf` must hold `incount` elements, and `outbuf` must have room for `outsize` bytes.
 pub unsafe fn pack(
     inbuf: *const c_void,
     incount: i64,
@@ -39,7 +39,8 @@ pub unsafe fn pack(
     if needed > 0 && outbuf.is_null() {
         fail!(ERR_ARG, "argument outbuf is NULL");
     }
-    // SAFETY: the room was checked; the program lends the elements.
+    // SAFETY: `inbuf` holds `incount` elements and `outbuf` has `outsize` bytes (this function's
+    // contract); `checked` has verified that `needed` bytes fit from `position`.
     unsafe {
         towpath_datatype::pack(
             &kind.datatype,
@@ -57,7 +58,7 @@ pub unsafe fn pack(
 /// MPI_Unpack.
 ///
 /// # Safety
-/// `inbuf` must hold `insize` bytes, `outbuf` have room for `outcount` elements.
+/// `inbuf` must hold `insize` bytes, and `outbuf` must have room for `outcount` elements.
 pub unsafe fn unpack(
     inbuf: *const c_void,
     insize: i64,
@@ -75,7 +76,8 @@ pub unsafe fn unpack(
     if needed > 0 && inbuf.is_null() {
         fail!(ERR_ARG, "argument inbuf is NULL");
     }
-    // SAFETY: the bytes are there; the program lends the elements.
+    // SAFETY: `outbuf` has room for `outcount` elements and `inbuf` has `insize` bytes (this
+    // function's contract); `checked` has verified that `needed` of them follow `position`.
     unsafe {
         towpath_datatype::unpack(
             &kind.datatype,
@@ -90,7 +92,7 @@ pub unsafe fn unpack(
     Ok(())
 }
 
-/// MPI_Pack_size: exact, since packing adds nothing.
+/// MPI_Pack_size: exact, because packing adds no overhead.
 pub fn pack_size(incount: i64, datatype: Handle, comm: Handle) -> Result<i64> {
     world::comm(comm)?;
     let kind = lookup(datatype, "datatype")?;

@@ -1,4 +1,4 @@
-//! What the program asks of datatypes, and their life (MPI 5.0, sections 5.1.5 to 5.1.13).
+//! Datatype queries, commit and free (MPI 5.0, sections 5.1.5 to 5.1.13).
 
 use std::ffi::{c_char, c_void};
 
@@ -17,14 +17,14 @@ pub fn type_commit(datatype: &mut Handle) -> Result<()> {
     Ok(())
 }
 
-/// MPI_Type_free: operations under way keep the type.
+/// MPI_Type_free: pending operations keep the type alive.
 pub fn type_free(datatype: &mut Handle) -> Result<()> {
     let found = lookup(*datatype, "datatype")?;
     if found.predefined {
         fail!(ERR_TYPE, "argument datatype is predefined and cannot be freed");
     }
     found.attributes.delete_all(*datatype)?;
-    // Under the lane's lock, where whoever receives with a borrowed type holds it.
+    // Under the lane's lock, which a receive holds while it uses a borrowed type.
     let removed = world::lane()?.with(|_| OBJECTS.datatypes.remove(*datatype));
     drop(removed);
     *datatype = DATATYPE_NULL;
@@ -33,7 +33,8 @@ pub fn type_free(datatype: &mut Handle) -> Result<()> {
 
 /// MPI_Type_size, in bytes.
 pub fn type_size(datatype: Handle) -> Result<i64> {
-    // SAFETY: looked at here only, where no other thread may free it.
+    // SAFETY: the reference is not used beyond this statement, and MPI forbids freeing a datatype
+    // while another thread passes it to a call.
     Ok(unsafe { borrow(datatype, "datatype") }?.datatype.size())
 }
 /// MPI_Type_get_extent: lower bound and extent in bytes.
@@ -70,7 +71,7 @@ pub fn get_address(location: *const c_void) -> Result<i64> {
 /// `type_name` must be NULL or a NUL-terminated string.
 pub unsafe fn type_set_name(datatype: Handle, type_name: *const c_char) -> Result<()> {
     let found = lookup(datatype, "datatype")?;
-    // SAFETY: promised by the caller.
+    // SAFETY: `type_name` is NULL or NUL-terminated (this function's contract).
     let name = unsafe { text(type_name, "type_name") }?;
     if name.len() >= MAX_OBJECT_NAME as usize {
         fail!(ERR_ARG, "argument type_name has {} characters; at most {} fit", name.len(), MAX_OBJECT_NAME - 1);
@@ -91,8 +92,8 @@ pub fn type_get_name(datatype: Handle) -> Result<String> {
     Ok(if found.predefined { found.datatype.as_named().map_or("", Basic::name).to_owned() } else { String::new() })
 }
 
-/// How a type was made. What the large form of a constructor made has counts, which the small
-/// functions cannot give (5.1.13).
+/// How a type was constructed. The large-count constructors record counts, which the small query
+/// functions cannot return (5.1.13).
 fn contents(datatype: Handle, large: bool) -> Result<Contents> {
     let contents = lookup(datatype, "datatype")?.datatype.contents();
     if !large && !contents.counts.is_empty() {
@@ -118,7 +119,7 @@ pub fn type_get_envelope(datatype: Handle, large: bool) -> Result<(i64, i64, i64
     ))
 }
 
-/// The handle of a component: the predefined one, or a new one that the program frees.
+/// The handle of a component: the predefined handle, or a new one that the program must free.
 fn component(datatype: towpath_datatype::Datatype) -> Result<Handle> {
     match datatype.as_named() {
         Some(basic) if datatype.is_predefined() => Ok(Handle(basic.number())),
@@ -129,7 +130,8 @@ fn component(datatype: towpath_datatype::Datatype) -> Result<Handle> {
 /// MPI_Type_get_contents.
 ///
 /// # Safety
-/// The arrays must have the sizes that the maxima say.
+/// The arrays must have `max_integers`, `max_addresses`, `max_large_counts` and `max_datatypes`
+/// elements.
 pub unsafe fn type_get_contents(
     datatype: Handle,
     max_integers: i64,
@@ -163,13 +165,14 @@ pub unsafe fn type_get_contents(
         (&contents.counts, array_of_large_counts),
     ] {
         for (i, &value) in values.iter().enumerate() {
-            // SAFETY: the room was checked.
+            // SAFETY: `i` is below the array's maximum as checked above, and the array has that
+            // many elements (this function's contract).
             unsafe { array.set(i, value) };
         }
     }
     for (i, child) in contents.datatypes.into_iter().enumerate() {
         let handle = component(child)?;
-        // SAFETY: the room was checked.
+        // SAFETY: `i` is below `max_datatypes`, the length of the array (this function's contract).
         unsafe { array_of_datatypes.set(i, handle) };
     }
     Ok(())
@@ -205,7 +208,7 @@ pub fn type_match_size(typeclass: i32, size: i32) -> Result<Handle> {
     Ok(found)
 }
 
-/// MPI_Type_get_value_index: the predefined pair type, or MPI_DATATYPE_NULL where there is none.
+/// MPI_Type_get_value_index: the predefined pair type, or MPI_DATATYPE_NULL if there is none.
 pub fn type_get_value_index(value_type: Handle, index_type: Handle) -> Result<Handle> {
     lookup(value_type, "value_type")?;
     lookup(index_type, "index_type")?;

@@ -1,43 +1,43 @@
 //! Dual recursive bisection: places are halved where they are farthest apart, nodes so that the cut
 //! costs little.
 //!
-//! A half of the nodes begins as the front of an order (by number, by the orders of the graph,
-//! breadth first from a node at the border) and is improved by exchanging nodes with the other
-//! half: the pass of Kernighan and Lin (1970) with the queue of Fiduccia and Mattheyses (1982),
-//! which also goes on through losses and keeps the best point. Nodes outside pull with the distance
-//! to where they are thought to be: the middle of their part.
+//! One half of the nodes starts as a prefix of an order (by number, by the orders of the graph, or
+//! breadth-first from a peripheral node). It is improved by exchanging nodes with the other half,
+//! in passes of Kernighan and Lin (1970) with the priority queue of Fiduccia and Mattheyses (1982):
+//! a pass continues through losses and returns to its best state. Nodes outside the part attract
+//! nodes by their distance to their assumed place, the middle of their own part.
 
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 
-use towpath_machine::levels::{Distances, Side};
+use towpath_machine::levels::{Distances, MeshSide};
 
 use super::Graph;
 
-/// Improving passes over one pair of halves.
+/// Maximum number of passes over one pair of halves.
 const PASSES: usize = 8;
 
-/// Exchanges without a gain after which a pass ends.
+/// Exchanges without improvement after which a pass ends.
 const PATIENCE: usize = 64;
 
-/// A part that is still to be halved: as many nodes as places.
-struct Part {
+/// A part still to be halved; it has as many nodes as places.
+struct HalvedPart {
     nodes: Vec<u32>,
     places: Vec<usize>,
 }
 
-/// A place for each node of a graph with as many nodes as there are places.
-pub(super) fn places(graph: &Graph, distances: &Distances, side: Side) -> Vec<usize> {
+/// Finds a place for each node of a graph with as many nodes as there are places.
+pub(super) fn places(graph: &Graph, distances: &Distances, side: MeshSide) -> Vec<usize> {
     let count = graph.edges.len();
     let mut result = vec![0; count];
     let mut thought_at = vec![0; count];
     let mut index = vec![u32::MAX; count];
-    let mut parts = VecDeque::from([Part { nodes: (0..count as u32).collect(), places: (0..count).collect() }]);
-    while let Some(Part { mut nodes, mut places }) = parts.pop_front() {
+    let mut parts = VecDeque::from([HalvedPart { nodes: (0..count as u32).collect(), places: (0..count).collect() }]);
+    while let Some(HalvedPart { mut nodes, mut places }) = parts.pop_front() {
         let first = distances.halve(&mut places, side);
         if first == 0 {
-            // Nothing parts these places: nodes and places in ascending order leave the most where
-            // they are.
+            // No level separates these places. Ascending order of nodes and places leaves most
+            // nodes where they are.
             nodes.sort_unstable();
             places.sort_unstable();
             nodes.iter().zip(&places).for_each(|(&node, &place)| result[node as usize] = place);
@@ -50,17 +50,17 @@ pub(super) fn places(graph: &Graph, distances: &Distances, side: Side) -> Vec<us
             Halving::new(graph, distances, &nodes, middles, &thought_at, &mut index).best(graph, &nodes, first);
         for ((nodes, places), middle) in halves.into_iter().zip([left, right]).zip(middles) {
             nodes.iter().for_each(|&node| thought_at[node as usize] = middle);
-            parts.push_back(Part { nodes, places: places.to_vec() });
+            parts.push_back(HalvedPart { nodes, places: places.to_vec() });
         }
     }
     result
 }
 
-/// The nodes of a part, numbered from 0, about to be halved.
+/// A part to be halved; its nodes are renumbered from 0.
 struct Halving {
     edges: Vec<Vec<(u32, i64)>>,
-    /// What it costs a node to be in the first half rather than in the second, because of nodes
-    /// outside.
+    /// Cost of each node in the first half minus its cost in the second, due to nodes outside the
+    /// part.
     pull: Vec<i64>,
 }
 
@@ -95,7 +95,7 @@ impl Halving {
         halving
     }
 
-    /// The best halves that were found, of which the first has `first` nodes.
+    /// The best pair of halves found; the first has `first` nodes.
     fn best(&self, graph: &Graph, nodes: &[u32], first: usize) -> [Vec<u32>; 2] {
         let mut orders = Vec::new();
         for keys in &graph.orders {
@@ -134,8 +134,8 @@ impl Halving {
         cut.map(|(_, (_, weight))| weight).sum::<i64>() + pulled.sum::<i64>()
     }
 
-    /// Breadth first from the last node that a first such walk reaches, which lies at the border;
-    /// piece after piece.
+    /// Breadth-first order from a peripheral node, the last node of a first such walk; component by
+    /// component.
     fn breadth_first(&self) -> Vec<u32> {
         let count = self.edges.len();
         let walk = |from: u32| {
@@ -162,7 +162,7 @@ impl Halving {
         walk(border)
     }
 
-    /// What moving a node into the other half gains.
+    /// Gain from moving a node to the other half.
     fn gain(&self, node: u32, in_first: &[bool]) -> i64 {
         let own = in_first[node as usize];
         let edges = self.edges[node as usize].iter();
@@ -171,8 +171,8 @@ impl Halving {
         across + if own { self.pull[node as usize] } else { -self.pull[node as usize] }
     }
 
-    /// Exchanges nodes one pair after the other, the most gaining first, and goes back to the best
-    /// point; false when that is the start.
+    /// Exchanges pairs of nodes, largest gain first, then returns to the best state; false if that
+    /// is the initial one.
     fn pass(&self, in_first: &mut [bool]) -> bool {
         let count = self.edges.len() as u32;
         let mut gains: Vec<i64> = (0..count).map(|node| self.gain(node, in_first)).collect();

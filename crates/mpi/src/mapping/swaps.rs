@@ -1,42 +1,42 @@
-//! Pairwise exchange: two nodes change places when that makes the whole cheaper, until no such pair
-//! is found.
+//! Pairwise exchange: two nodes exchange places if that lowers the cost, until no such pair is
+//! found.
 //!
-//! Small graphs try all pairs. In large ones a node tries the places around those of its
-//! neighbours, in the order in which the machine is halved, which keeps near places together: a
-//! fixed number of tries for each edge and pass. On a small mesh, where such exchanges end in many
-//! different states, some nodes are then shaken and it begins again (iterated local search); the
-//! numbers that shake are the same every time.
+//! Small graphs try all pairs. In large graphs, a node tries the places close to those of its
+//! neighbours, in the linear order that results from halving the machine and keeps near places
+//! together; the number of trials per edge and pass is constant. On a small mesh, where exchanges
+//! end in many different local optima, some nodes are perturbed and the search is repeated
+//! (iterated local search); the pseudorandom numbers are the same every time.
 
 use std::collections::VecDeque;
 
-use towpath_machine::levels::{Distances, Side};
+use towpath_machine::levels::{Distances, MeshSide};
 
 use super::Graph;
 
-/// Up to so many nodes all pairs are tried.
+/// Maximum number of nodes for trying all pairs.
 const ALL_PAIRS: usize = 128;
-/// Places to each side of a neighbour's that are tried in larger graphs.
+/// Places tried to each side of a neighbour's place in larger graphs.
 const AROUND: usize = 4;
-/// Passes over all nodes; most graphs need three.
+/// Maximum number of passes over all nodes; most graphs need three.
 const PASSES: usize = 8;
 
-/// Times that a small graph on a mesh is shaken, and exchanges each time.
+/// Perturbations of a small graph on a mesh, and random exchanges in each.
 const SHAKES: usize = 24;
 const SHAKEN_PAIRS: usize = 4;
 
-/// The places after all exchanges that were found to help.
+/// The places after all exchanges that lower the cost.
 pub(super) fn improved(graph: &Graph, distances: &Distances, places: Vec<usize>) -> Vec<usize> {
     let mut state = State::new(graph, distances, places);
     state.settle();
     state.places
 }
 
-/// Whether shaking may pay: on a small mesh.
+/// Whether perturbation may pay off: on a small mesh.
 pub(super) fn are_to_be_shaken(distances: &Distances) -> bool {
     distances.have_mesh() && (2..=ALL_PAIRS).contains(&distances.places())
 }
 
-/// The best places that shaking and improving found.
+/// The best places found by perturbing and improving.
 pub(super) fn shaken(graph: &Graph, distances: &Distances, places: Vec<usize>) -> Vec<usize> {
     let mut least = graph.cost(&places, distances);
     let mut best = places.clone();
@@ -62,13 +62,13 @@ pub(super) fn shaken(graph: &Graph, distances: &Distances, places: Vec<usize>) -
     best
 }
 
-/// All places, near ones together.
+/// All places in a linear order that keeps near ones together.
 fn line_up(distances: &Distances) -> Vec<usize> {
     let mut line: Vec<usize> = (0..distances.places()).collect();
     let mut ranges = VecDeque::new();
     ranges.push_back(0..line.len());
     while let Some(range) = ranges.pop_front() {
-        let first = distances.halve(&mut line[range.clone()], Side::Longer);
+        let first = distances.halve(&mut line[range.clone()], MeshSide::Longer);
         if first > 0 {
             ranges.push_back(range.start..range.start + first);
             ranges.push_back(range.start + first..range.end);
@@ -80,12 +80,13 @@ fn line_up(distances: &Distances) -> Vec<usize> {
 struct State<'a> {
     graph: &'a Graph,
     distances: &'a Distances,
-    /// The distances of all pairs of places in a small graph; empty in a large one.
+    /// Distances of all pairs of places in a small graph; empty for a large one.
     table: Vec<i64>,
-    /// All places, near ones together, and where each stands there.
+    /// All places in a linear order that keeps near ones together, and the index of each place in
+    /// it.
     line: Vec<usize>,
     position: Vec<usize>,
-    /// The place of each node and the node at each place.
+    /// The place of each node, and the node at each place (in `node_at`).
     places: Vec<usize>,
     node_at: Vec<usize>,
 }
@@ -103,7 +104,7 @@ impl<'a> State<'a> {
         state
     }
 
-    /// Puts all nodes at these places.
+    /// Moves all nodes to these places.
     fn put(&mut self, places: &[usize]) {
         self.places = places.to_vec();
         places.iter().enumerate().for_each(|(node, &place)| self.node_at[place] = node);
@@ -116,7 +117,7 @@ impl<'a> State<'a> {
         }
     }
 
-    /// Improves until nothing helps any more.
+    /// Improves until no exchange lowers the cost, or for [`PASSES`] passes.
     fn settle(&mut self) {
         for _ in 0..PASSES {
             let mut changed = false;
@@ -135,7 +136,7 @@ impl<'a> State<'a> {
         self.node_at[self.places[other]] = other;
     }
 
-    /// Gives a node the place of another where that gains the most; false when none gains.
+    /// Exchanges a node with the one that gains the most; false if none gains.
     fn improve(&mut self, node: usize) -> bool {
         if self.graph.edges[node].is_empty() {
             return false;
@@ -164,7 +165,7 @@ impl<'a> State<'a> {
         true
     }
 
-    /// What the exchange of two nodes gains; their own edge stays as long as it is.
+    /// Gain from exchanging two nodes; the edge between them keeps its length.
     fn gain(&self, node: usize, other: usize) -> i64 {
         let (from, to) = (self.places[node], self.places[other]);
         self.gain_of_move(node, other, from, to) + self.gain_of_move(other, node, to, from)

@@ -1,27 +1,27 @@
-//! The mapping on machines that are described as text: costs before and after are printed (`cargo
+//! Tests of the mapping on machines described as text. They print costs before and after (`cargo
 //! test mapping -- --nocapture`).
 
-use towpath_machine::levels::{Description, Distances, Place};
+use towpath_machine::levels::{Distances, MachineDescription, ProcessPlace};
 
-use super::{Graph, Mapping, map};
+use super::{Graph, RankMapping, map};
 use crate::topologies::reorder;
 
 const TWO_SOCKETS: &str = "package 2; l3cache 4; core 8";
 const MESH: &str = "tile 6x4; core 2";
 
 fn machine(text: &str, processes: usize, scattered: bool) -> Distances {
-    let description = Description::parse(text).unwrap();
-    // Round robin over the far halves, as launchers that spread ranks over sockets do.
+    let description = MachineDescription::parse(text).unwrap();
+    // Round robin over the two halves, as done by launchers that spread ranks over sockets.
     let at = |i: usize| if scattered { i % 2 * processes.div_ceil(2) + i / 2 } else { i };
-    Distances::among(&(0..processes).map(|i| description.place(0, at(i))).collect::<Vec<Place>>())
+    Distances::among(&(0..processes).map(|i| description.place(0, at(i))).collect::<Vec<ProcessPlace>>())
 }
 
 fn grid(dims: &[i32], periodic: bool) -> Graph {
     reorder::grid(dims, &vec![periodic; dims.len()])
 }
 
-/// Maps, checks what must hold for every result, and prints the costs.
-fn mapped(name: &str, graph: &Graph, distances: &Distances) -> Mapping {
+/// Maps, checks invariants of every result, and prints the costs.
+fn mapped(name: &str, graph: &Graph, distances: &Distances) -> RankMapping {
     let started = std::time::Instant::now();
     let mapping = map(graph, distances);
     let milliseconds = started.elapsed().as_secs_f64() * 1e3;
@@ -71,8 +71,8 @@ fn a_grid_on_a_mesh_of_tiles_lies_down_on_it() {
         let mesh = machine(MESH, 48, scattered);
         let name = |what: &str| format!("{what} on 6 x 4 tiles{}", if scattered { ", scattered" } else { "" });
         let flat = mapped(&name("8 x 6"), &grid(&[8, 6], false), &mesh);
-        // Each tile holds two neighbours (24 edges of cost 1); the other 58 edges cost at least a
-        // step of 2.
+        // Each tile holds two neighbours (24 edges of cost 1); the other 58 edges cost at least one
+        // hop of 2.
         assert_eq!(flat.after, 24 + 58 * 2);
         let line = mapped(&name("48 in a line"), &grid(&[48], false), &mesh);
         assert_eq!(line.after, 24 + 23 * 2);
@@ -111,7 +111,7 @@ fn ranks_stay_where_nothing_is_gained() {
     // A complete graph costs the same everywhere.
     let complete = (0..8).flat_map(|from| (0..8).map(move |to| (from, to, 3)));
     stays(&Graph::new(8, complete), &machine("package 2; core 4", 8, true));
-    // Edges to oneself and of no weight.
+    // Self-loops and edges of weight 0.
     stays(&Graph::new(4, [(0, 0, 5), (1, 3, 0)].into_iter()), &machine("package 2; core 2", 4, false));
 }
 
@@ -133,8 +133,8 @@ fn random_graphs_never_get_worse() {
         let nodes = random(places + 1);
         let edges: Vec<_> = (0..nodes * random(5)).map(|_| (random(nodes), random(nodes), random(9) as u64)).collect();
         let text = ["package 2; l3cache 3; core 3", "tile 5x3; core 2", "core 7", "package 3; core 100"][round % 4];
-        let description = Description::parse(text).unwrap();
-        let at: Vec<Place> = (0..places).map(|_| description.place(random(2) as u32, random(1000))).collect();
+        let description = MachineDescription::parse(text).unwrap();
+        let at: Vec<ProcessPlace> = (0..places).map(|_| description.place(random(2) as u32, random(1000))).collect();
         mapped(&format!("random {round}"), &Graph::new(nodes, edges.into_iter()), &Distances::among(&at));
     }
 }

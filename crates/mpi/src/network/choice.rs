@@ -1,63 +1,69 @@
-//! The settings that say which transport leads to other hosts, and how large messages go beside
-//! frames.
+//! The settings that select the transport to other hosts, and the one for large messages to hosts
+//! that frames reach.
 
 use towpath_base::config;
 
 use crate::error::{Result, fail};
 
-/// The setting that says which transport leads to other hosts.
+/// The setting that selects the transport to other hosts.
 pub(super) const SETTING: &str = "TOWPATH_NETWORK";
 
-/// The setting that says how large messages go to hosts that frames reach.
+/// The setting that selects how large messages are sent to hosts that frames reach.
 const BULK: &str = "TOWPATH_CLIC_BULK";
 
-/// How large messages go to hosts that frames reach.
+/// How large messages are sent to hosts that frames reach.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) enum Bulk {
-    /// By frames over several rails or slow ones, which they share out and keep busy though frames
-    /// get lost; else by connections, which cost the processor less.
+pub(super) enum BulkTransport {
+    /// Frames over several rails or slow ones, which they share and keep busy even if frames are
+    /// lost; otherwise connections, which use less processor time.
     #[default]
     Best,
     Frames,
     Stream,
 }
 
-impl Bulk {
-    /// As the environment says.
-    pub(super) fn of_settings() -> Result<Bulk> {
+impl BulkTransport {
+    /// Reads the environment.
+    pub(super) fn of_settings() -> Result<BulkTransport> {
         match config::setting(BULK).as_deref() {
-            None | Some("best") => Ok(Bulk::Best),
-            Some("frames") => Ok(Bulk::Frames),
-            Some("stream") => Ok(Bulk::Stream),
+            None | Some("best") => Ok(BulkTransport::Best),
+            Some("frames") => Ok(BulkTransport::Frames),
+            Some("stream") => Ok(BulkTransport::Stream),
             Some(text) => fail!(ERR_OTHER, "MPI cannot start: {BULK} is best, frames or stream, not '{text}'"),
         }
     }
 }
 
-/// What may lead to other hosts.
+/// Which transports to other hosts are allowed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) enum Choice {
-    /// A fabric where all are on one; else frames below IP to hosts where they have shown to work
-    /// and pay, and connections to the others.
+pub(super) enum TransportChoice {
+    /// A fabric if all processes are on one. Otherwise frames below IP to hosts where they work and
+    /// pay off, and connections to the others.
     #[default]
     Best,
-    /// Frames, below IP where that works, or by UDP.
+    /// Frames, below IP if that works, otherwise over UDP.
     Clic,
-    /// Frames by UDP.
+    /// Frames over UDP.
     Udp,
-    /// Connections.
+    /// TCP connections.
     Tcp,
     /// libfabric.
     Ofi,
 }
 
-impl Choice {
-    /// As the environment says.
-    pub(super) fn of_settings() -> Result<Choice> {
-        let Some(text) = config::setting(SETTING) else { return Ok(Choice::default()) };
-        match [Choice::Best, Choice::Clic, Choice::Udp, Choice::Tcp, Choice::Ofi]
-            .into_iter()
-            .find(|choice| choice.name() == text)
+impl TransportChoice {
+    /// Reads the environment.
+    pub(super) fn of_settings() -> Result<TransportChoice> {
+        let Some(text) = config::setting(SETTING) else { return Ok(TransportChoice::default()) };
+        match [
+            TransportChoice::Best,
+            TransportChoice::Clic,
+            TransportChoice::Udp,
+            TransportChoice::Tcp,
+            TransportChoice::Ofi,
+        ]
+        .into_iter()
+        .find(|choice| choice.name() == text)
         {
             Some(choice) => Ok(choice),
             None => fail!(ERR_OTHER, "MPI cannot start: {SETTING} is best, clic, udp, tcp or ofi, not '{text}'"),
@@ -66,36 +72,36 @@ impl Choice {
 
     pub(super) fn name(self) -> &'static str {
         match self {
-            Choice::Best => "best",
-            Choice::Clic => "clic",
-            Choice::Udp => "udp",
-            Choice::Tcp => "tcp",
-            Choice::Ofi => "ofi",
+            TransportChoice::Best => "best",
+            TransportChoice::Clic => "clic",
+            TransportChoice::Udp => "udp",
+            TransportChoice::Tcp => "tcp",
+            TransportChoice::Ofi => "ofi",
         }
     }
 
     /// Whether a fabric may be used.
     pub(super) fn fabric(self) -> bool {
-        matches!(self, Choice::Best | Choice::Ofi)
+        matches!(self, TransportChoice::Best | TransportChoice::Ofi)
     }
 
     /// Whether frames may be used.
     pub(super) fn frames(self) -> bool {
-        matches!(self, Choice::Best | Choice::Clic | Choice::Udp)
+        matches!(self, TransportChoice::Best | TransportChoice::Clic | TransportChoice::Udp)
     }
 
-    /// Whether frames must be used: a host that they do not reach ends the start.
+    /// Whether frames are mandatory: a host that they do not reach makes startup fail.
     pub(super) fn only_frames(self) -> bool {
-        matches!(self, Choice::Clic | Choice::Udp)
+        matches!(self, TransportChoice::Clic | TransportChoice::Udp)
     }
 
-    /// Whether frames may go below IP.
+    /// Whether frames may be sent below IP.
     pub(super) fn raw(self) -> bool {
-        matches!(self, Choice::Best | Choice::Clic)
+        matches!(self, TransportChoice::Best | TransportChoice::Clic)
     }
 
-    /// Whether frames may go by UDP. That is never chosen unasked: it takes longer than a
-    /// connection (docs/design/networks.md has the figures).
+    /// Whether frames may be sent over UDP. Never chosen by default: its latency is higher than
+    /// that of a connection (docs/design/networks.md has the figures).
     pub(super) fn udp(self) -> bool {
         self.only_frames()
     }

@@ -1,7 +1,9 @@
-//! Meeting the processes of other hosts by frames: interfaces are opened, cards exchanged, ways
-//! tried, and what works is used. Where frames were asked for they must reach all hosts. Else each
-//! pair of hosts uses them that reach each other below IP; others use connections, and hosts that
-//! frames would not serve well ([`Absence`]) open nothing and are not tried.
+//! Setup of CLIC frames between hosts: opens interfaces, exchanges cards, probes paths, and keeps
+//! what works.
+//!
+//! If frames were requested, they must reach all hosts. Otherwise, each pair of hosts that reaches
+//! each other below IP uses them, and other pairs use connections. Hosts that frames would not
+//! serve well ([`Ineligibility`]) open nothing and are not probed.
 
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -9,81 +11,86 @@ use std::time::Duration;
 use towpath_base::config;
 use towpath_base::ids::PeerIndex;
 use towpath_base::sync::Ordering;
-use towpath_clic::key::JobKey;
+use towpath_clic::key::FrameKey;
 use towpath_clic::rails::MOST_RAILS;
 use towpath_clic_wire::port::{Interface, Port, RawSide, interfaces};
-use towpath_clic_wire::{Clic, Contact, Facing, HostCard, Identity, Opposite, Ports, RAW, UDP, Verdicts, try_ways};
+use towpath_clic_wire::{Clic, ClicContact, Facing, HostCard, Identity, Opposite, Ports, RAW, UDP, Verdicts, try_ways};
 use towpath_launch::client::{Job, Launcher};
 use towpath_machine::{cgroup, cores};
 use towpath_shm::Segment;
 
-use super::absence::{Absence, MOST_RANKS};
-use super::choice::{Bulk, Choice, SETTING};
+use super::choice::{BulkTransport, SETTING, TransportChoice};
+use super::ineligibility::{Ineligibility, MOST_RANKS};
 use super::{INTERFACES, host_of, key_of, others, text_of, unknown};
 use crate::error::{Result, fail};
 use crate::world::failed_start;
 
-/// How long ways are tried that do not answer, where frames were asked for (the other host may be
-/// busy with something else), and where connections will do as well.
+/// How long to probe paths that do not answer, if frames were requested (the other host may be
+/// busy) and if connections are an alternative.
 const PATIENCE: Duration = Duration::from_secs(4);
 const SHORT_PATIENCE: Duration = Duration::from_millis(80);
-/// On a host with more processes of the job than this, frames go by UDP: the kernel shows every
-/// frame below IP to every process, and finds the owner of a datagram at once.
+/// On a host with more ranks of the job than this, frames use UDP: the kernel delivers every frame
+/// below IP to every process, but finds the owner of a datagram directly.
 const RAW_RANKS: usize = 8;
 /// The setting that makes senders copy.
 const COPY: &str = "TOWPATH_CLIC_COPY";
-/// Mbit/s up to which a link is slower than the processes.
+/// Link speed in Mbit/s up to which the link, not the processor, is the bottleneck.
 const SLOW: u32 = 1000;
-/// Every process of a job has its first life: the key of the job tells jobs apart.
+/// The incarnation of every process of a job; jobs are distinguished by their key.
 const LIFE: u32 = 1;
 
-/// The way to another host.
+/// The path to another host.
 #[derive(Clone, Debug)]
-struct Way {
+struct HostWay {
     card: HostCard,
-    /// By rail: the interfaces, and what works over them, as [`RAW`] and [`UDP`]. Those that both
-    /// hosts have found good.
+    /// The rails that both hosts have found to work: their interfaces, and what works over them, as
+    /// a combination of [`RAW`] and [`UDP`].
     rails: Vec<(Facing, u8)>,
-    /// Why there are none.
+    /// Why there are no rails.
     why: String,
 }
 
-/// What this process has of frames while it starts.
-pub(super) struct Frames {
-    choice: Choice,
-    bulk: Bulk,
-    /// This host has more than [`RAW_RANKS`] processes of the job.
+/// The state of frames during startup.
+pub(super) struct FrameSetup {
+    choice: TransportChoice,
+    bulk: BulkTransport,
+    /// Whether this host has more than [`RAW_RANKS`] ranks of the job.
     exceeds_raw: bool,
-    /// Why this host takes no part; then there are no ports.
-    absence: Option<Absence>,
-    /// What the system said when it refused this process a socket.
+    /// Why this host does not take part; it then has no ports.
+    ineligibility: Option<Ineligibility>,
+    /// The system's error when it refused a socket to this process.
     refusal: String,
-    /// Processes of this host share processors.
+    /// Whether the ranks of this host are oversubscribed.
     shares: bool,
     ports: Vec<Port>,
-    key: JobKey,
-    /// By host; `None` for the own one, and without rails for those that frames do not reach.
-    ways: Vec<Option<Way>>,
-    /// All hosts reach each other by frames.
+    key: FrameKey,
+    /// Indexed by host; `None` for this host, and without rails for hosts that frames do not reach.
+    ways: Vec<Option<HostWay>>,
+    /// Whether all hosts reach each other by frames.
     everywhere: bool,
 }
 
-impl Frames {
-    /// Opens the interfaces, and tells the host's other ranks by the control page at which ports.
-    pub(super) fn open(choice: Choice, segment: &Segment, on_fabric: bool) -> Result<Frames> {
+impl FrameSetup {
+    /// Opens the interfaces, and publishes their ports to the host's other ranks in the control
+    /// page.
+    pub(super) fn open(choice: TransportChoice, segment: &Segment, on_fabric: bool) -> Result<FrameSetup> {
         cores::unite(segment.head(), &cores::affinity());
         let (ranks, forced) = (segment.ranks(), choice.only_frames());
-        let absence = match forced {
+        let ineligibility = match forced {
             true => None,
-            false if on_fabric => Some(Absence::OnFabric),
-            false if ranks > MOST_RANKS => Some(Absence::Crowded),
-            false if ranks > cores::online() => Some(Absence::Shared),
+            false if on_fabric => Some(Ineligibility::OnFabric),
+            false if ranks > MOST_RANKS => Some(Ineligibility::TooManyRanks),
+            false if ranks > cores::online() => Some(Ineligibility::Shared),
             false => None,
         };
         let exceeds_raw = ranks > RAW_RANKS;
         let raw = if choice.raw() && !exceeds_raw { RawSide::Small } else { RawSide::Closed };
-        let mut frames = Frames { exceeds_raw, absence, ..Frames::without_ports(choice, Bulk::of_settings()?) };
-        if absence.is_none() {
+        let mut frames = FrameSetup {
+            exceeds_raw,
+            ineligibility,
+            ..FrameSetup::without_ports(choice, BulkTransport::of_settings()?)
+        };
+        if ineligibility.is_none() {
             frames.open_ports(interfaces(config::setting(INTERFACES).as_deref()), raw)?;
         }
         for (port, place) in frames.ports.iter().zip(&segment.own_control().interfaces) {
@@ -93,27 +100,27 @@ impl Frames {
         Ok(frames)
     }
 
-    fn without_ports(choice: Choice, bulk: Bulk) -> Frames {
-        Frames {
+    fn without_ports(choice: TransportChoice, bulk: BulkTransport) -> FrameSetup {
+        FrameSetup {
             choice,
             bulk,
             exceeds_raw: false,
-            absence: None,
+            ineligibility: None,
             refusal: String::new(),
             shares: false,
             ports: Vec::new(),
-            key: JobKey([0; 2]),
+            key: FrameKey([0; 2]),
             ways: Vec::new(),
             everywhere: false,
         }
     }
 
-    /// Opens the usable ones of these interfaces. One that gives no UDP socket is left out, unless
-    /// frames were asked for.
+    /// Opens the usable ones of these interfaces. Skips an interface without UDP sockets, unless
+    /// frames were requested.
     fn open_ports(&mut self, mut all: Vec<Interface>, raw: RawSide) -> Result<()> {
         if !self.choice.udp() {
             all.retain(|interface| interface.hardware.is_some() && !interface.network.address.is_loopback());
-            self.absence = all.is_empty().then_some(Absence::NoEthernet);
+            self.ineligibility = all.is_empty().then_some(Ineligibility::NoEthernet);
         }
         for interface in all.iter().take(MOST_RAILS) {
             let endpoint = self.ports.first().map(Port::endpoint);
@@ -128,23 +135,23 @@ impl Frames {
             if let Some(error) = port.without_raw().filter(|_| !self.choice.udp()) {
                 self.refusal = in_brackets(error);
                 self.ports.clear();
-                self.absence = Some(Absence::Refused);
+                self.ineligibility = Some(Ineligibility::Refused);
                 return Ok(());
             }
             self.ports.push(port);
         }
         if self.ports.is_empty() && !self.choice.only_frames() {
-            self.absence.get_or_insert(Absence::Refused);
+            self.ineligibility.get_or_insert(Ineligibility::Refused);
         }
         Ok(())
     }
 
-    /// Comes to the same answer as all ranks of this host about whether it takes part. To be called
-    /// when all have opened what they will open.
+    /// Decides whether this host takes part; all its ranks come to the same decision. To be called
+    /// after all of them have opened their ports.
     pub(super) fn settle(&mut self, segment: &Segment) {
         let ranks = segment.ranks();
         self.shares = cores::are_shared(segment.head(), ranks as u32, cgroup::processor_quota);
-        if self.choice.only_frames() || matches!(self.absence, Some(Absence::Crowded)) {
+        if self.choice.only_frames() || matches!(self.ineligibility, Some(Ineligibility::TooManyRanks)) {
             return;
         }
         let ports = |rank: usize| {
@@ -153,16 +160,16 @@ impl Frames {
         };
         let some = ports(0);
         if self.shares {
-            self.absence = Some(Absence::Shared);
+            self.ineligibility = Some(Ineligibility::Shared);
         } else if some == 0 || (1..ranks).any(|rank| ports(rank) != some) {
-            self.absence.get_or_insert(Absence::Refused);
+            self.ineligibility.get_or_insert(Ineligibility::Refused);
         }
-        if self.absence.is_some() {
+        if self.ineligibility.is_some() {
             self.ports.clear();
         }
     }
 
-    /// The own host's card, with the ports of all its ranks.
+    /// The card of this host, with the ports of all its ranks.
     fn card(&self, job: &Job, segment: &Segment) -> HostCard {
         let of_rank = |rank: usize| -> Vec<Ports> {
             let places = segment.control(rank).interfaces.iter().take(self.ports.len());
@@ -174,11 +181,11 @@ impl Frames {
         }
     }
 
-    /// Publishes the host's card, or why it takes no part.
+    /// Publishes the host's card, or why it does not take part.
     pub(super) fn publish(&self, launcher: &mut dyn Launcher, job: &Job, segment: &Segment) -> Result<()> {
         let host = host_of(job, job.rank);
-        let text = match self.absence {
-            Some(absence) => absence.word().to_owned(),
+        let text = match self.ineligibility {
+            Some(ineligibility) => ineligibility.word().to_owned(),
             None => self.card(job, segment).to_text(),
         };
         launcher.put(&key_of("frames", host), &text).map_err(failed_start)
@@ -186,18 +193,18 @@ impl Frames {
 
     /// Finds out which hosts frames reach, and how. Collective over the job.
     pub(super) fn meet(&mut self, launcher: &mut dyn Launcher, job: &Job, secret: &[u8]) -> Result<()> {
-        self.key = JobKey::of_secret(secret);
+        self.key = FrameKey::of_secret(secret);
         let (hosts, own_host) = (job.hosts() as u32, host_of(job, job.rank));
         let mut present = Vec::new();
         for host in 0..hosts {
             let text = text_of(launcher, job, "frames", host)?;
-            let absence = Absence::parse(&text);
-            if absence.is_none() {
+            let ineligibility = Ineligibility::parse(&text);
+            if ineligibility.is_none() {
                 present.push(host);
             }
-            let way = match absence {
+            let way = match ineligibility {
                 _ if host == own_host => None,
-                Some(absence) => Some(self.apart(absence.reason("that host"))),
+                Some(ineligibility) => Some(self.apart(ineligibility.reason("that host"))),
                 None => {
                     let card = HostCard::parse(&text).ok_or_else(|| unknown(job.first_of(host)))?;
                     Some(self.facing(card))
@@ -205,37 +212,37 @@ impl Frames {
             };
             self.ways.push(way);
         }
-        // All come to the same answer, so nobody is waited for in vain.
+        // All processes come to the same decision, so none waits in vain.
         if present.len() > 1 {
             self.try_and_agree(launcher, job, &present)?;
         }
         self.check(job)
     }
 
-    /// Another host is not reached by frames, for a reason of this host, if it has one, else for
-    /// the given one.
-    fn apart(&self, why: String) -> Way {
-        let why = match self.absence {
-            Some(Absence::Refused) => Absence::Refused.reason("this host") + &self.refusal,
-            Some(absence) => absence.reason("this host"),
+    /// A host that frames do not reach: for a reason of this host if it has one, otherwise for
+    /// `why`.
+    fn apart(&self, why: String) -> HostWay {
+        let why = match self.ineligibility {
+            Some(Ineligibility::Refused) => Ineligibility::Refused.reason("this host") + &self.refusal,
+            Some(ineligibility) => ineligibility.reason("this host"),
             None => why,
         };
-        Way { card: HostCard::default(), rails: Vec::new(), why }
+        HostWay { card: HostCard::default(), rails: Vec::new(), why }
     }
 
-    /// How another host may be reached, by its card.
-    fn facing(&self, card: HostCard) -> Way {
-        if self.absence.is_some() {
+    /// The paths by which a host may be reached, from its card.
+    fn facing(&self, card: HostCard) -> HostWay {
+        if self.ineligibility.is_some() {
             return self.apart(String::new());
         }
         let own = HostCard { interfaces: self.ports.iter().map(Port::address).collect(), ports: Vec::new() };
         let both = own.facing(&card).into_iter().filter(|facing| facing.near || self.choice.udp());
         let rails: Vec<(Facing, u8)> = both.map(|facing| (facing, 0)).collect();
         let why = if rails.is_empty() { "it is in no network of this host" } else { "no frames arrive" };
-        Way { card, rails, why: why.to_owned() }
+        HostWay { card, rails, why: why.to_owned() }
     }
 
-    /// Tries the ways and keeps those that both ends have found good.
+    /// Probes the paths and keeps those that both ends have found to work.
     fn try_and_agree(&mut self, launcher: &mut dyn Launcher, job: &Job, present: &[u32]) -> Result<()> {
         let own_host = host_of(job, job.rank);
         if job.local_rank == 0 && present.contains(&own_host) {
@@ -261,14 +268,14 @@ impl Frames {
         Ok(())
     }
 
-    /// The first rank of each host tries the ways to all other hosts. The verdicts have a place for
-    /// each host, the own one too.
+    /// Probes the paths to all other hosts, on the first rank of each host. The verdicts are
+    /// indexed by host, including this one.
     fn try_all(&mut self, job: &Job) -> Verdicts {
         let mut opposites = Vec::new();
         for (host, way) in (0u32..).zip(&self.ways) {
             let rank = job.first_of(host);
             let (mut rails, mut endpoint) = (Vec::new(), 0);
-            if let Some(Way { card, rails: facing, .. }) = way {
+            if let Some(HostWay { card, rails: facing, .. }) = way {
                 endpoint = card.endpoint(0).unwrap_or(0);
                 for (Facing { own, other, near }, _) in facing {
                     let address = card.address(0, *other);
@@ -285,7 +292,7 @@ impl Frames {
         try_ways(&self.identity(job), &mut self.ports, &opposites, needed, patience)
     }
 
-    /// Keeps the rails to a host that both ends have found good.
+    /// Keeps the rails to a host that both ends have found to work.
     fn keep_what_works(&mut self, host: u32, works: impl Fn(usize) -> u8) {
         let (wanted, Some(Some(way))) = (self.wanted(), self.ways.get_mut(host as usize)) else { return };
         let rails = std::mem::take(&mut way.rails).into_iter().enumerate();
@@ -302,13 +309,13 @@ impl Frames {
         }
     }
 
-    /// What must work over a rail. Several frames at a time travel as UDP where single ones go
-    /// below IP, so below IP needs both.
+    /// What must work over a rail. Below IP needs both, because batches of frames are sent over UDP
+    /// even if single ones are sent below IP.
     fn wanted(&self) -> u8 {
         if self.choice.udp() { UDP } else { RAW | UDP }
     }
 
-    /// Closes interfaces by which nobody is reached.
+    /// Closes interfaces that no host is reached by.
     fn close_unused(&mut self) {
         let facings = self.ways.iter().flatten().flat_map(|way| way.rails.iter().map(|(facing, _)| facing.own));
         let used: BTreeSet<usize> = facings.collect();
@@ -321,9 +328,9 @@ impl Frames {
         self.ports.retain(|_| kept.next() == Some(true));
     }
 
-    /// Whether all hosts are reached as the settings want it.
+    /// Checks that all hosts are reached as the settings require.
     fn check(&self, job: &Job) -> Result<()> {
-        let lacks = |way: &Option<Way>| way.as_ref().is_some_and(|way| way.rails.is_empty());
+        let lacks = |way: &Option<HostWay>| way.as_ref().is_some_and(|way| way.rails.is_empty());
         match self.ways.iter().position(lacks).filter(|_| self.choice.only_frames()) {
             Some(host) => {
                 let rank = job.first_of(host as u32);
@@ -342,21 +349,21 @@ impl Frames {
         Identity { own: PeerIndex(job.rank), endpoint, incarnation: LIFE, key: self.key, drowsy: self.shares }
     }
 
-    /// The wire to all processes that frames reach, if there are any.
+    /// The wire to all processes that frames reach; `None` if there are none.
     pub(super) fn into_wire(self, job: &Job) -> Result<Option<Clic>> {
         let contact = |(rank, host, local): (u32, u32, usize)| {
             let way = self.ways.get(host as usize)?.as_ref().filter(|way| !way.rails.is_empty())?;
             let rail = |(facing, works): &(Facing, u8)| {
                 Some((facing.own, way.card.address(local, facing.other)?, works & RAW != 0))
             };
-            Some(Contact {
+            Some(ClicContact {
                 peer: PeerIndex(rank),
                 endpoint: way.card.endpoint(local)?,
                 incarnation: LIFE,
                 rails: way.rails.iter().map(rail).collect::<Option<_>>()?,
             })
         };
-        let contacts: Vec<Contact> = others(job).filter_map(contact).collect();
+        let contacts: Vec<ClicContact> = others(job).filter_map(contact).collect();
         if contacts.is_empty() {
             return Ok(None);
         }
@@ -366,23 +373,23 @@ impl Frames {
         Ok(Some(clic.copying(copies).reaching_all(everywhere)))
     }
 
-    /// Whether large messages to a host go by a connection.
-    fn is_streamed(&self, way: &Way) -> bool {
-        let [(facing, _)] = way.rails[..] else { return self.bulk == Bulk::Stream };
+    /// Whether large messages to a host use a connection.
+    fn is_streamed(&self, way: &HostWay) -> bool {
+        let [(facing, _)] = way.rails[..] else { return self.bulk == BulkTransport::Stream };
         let speeds = [self.ports[facing.own].address().speed, way.card.interfaces[facing.other].speed];
         let slow = speeds.iter().any(|speed| (1..=SLOW).contains(speed));
-        self.bulk == Bulk::Stream || (self.bulk == Bulk::Best && !slow)
+        self.bulk == BulkTransport::Stream || (self.bulk == BulkTransport::Best && !slow)
     }
 
-    /// By rank: whether large messages go by a connection.
+    /// Indexed by rank: whether large messages use a connection.
     pub(super) fn streams(&self, job: &Job) -> Vec<bool> {
         let of = |rank| self.ways.get(host_of(job, rank) as usize).and_then(Option::as_ref);
         (0..job.size).map(|rank| of(rank).is_some_and(|way| self.is_streamed(way))).collect()
     }
 
-    /// How each other host is reached, in words.
+    /// A description of how each other host is reached.
     pub(super) fn routes(&self, job: &Job) -> Vec<String> {
-        let word = |(host, way): (u32, &Way)| {
+        let word = |(host, way): (u32, &HostWay)| {
             let rank = job.first_of(host);
             let name = |(facing, works): &(Facing, u8)| {
                 let by = if works & RAW != 0 { "Ethernet frames" } else { "UDP" };
@@ -399,8 +406,8 @@ impl Frames {
         (0..).zip(&self.ways).filter_map(|(host, way)| Some(word((host, way.as_ref()?)))).collect()
     }
 
-    /// Why frames do not go below IP, where they do not.
-    fn why_not_raw(&self, way: &Way) -> String {
+    /// Why frames are not sent below IP, if they are not.
+    fn why_not_raw(&self, way: &HostWay) -> String {
         let udp = way.rails.iter().find(|(_, works)| works & RAW == 0);
         let Some((facing, _)) = udp.filter(|_| self.choice.raw()) else { return String::new() };
         match self.ports[facing.own].without_raw() {
@@ -411,7 +418,7 @@ impl Frames {
     }
 }
 
-/// An error behind a sentence.
+/// Formats an error to be appended to a sentence.
 fn in_brackets(error: &impl std::fmt::Display) -> String {
     format!(" ({error})")
 }
@@ -423,12 +430,12 @@ mod tests {
     #[test]
     fn an_interface_without_sockets_is_left_out_unless_frames_were_asked_for() {
         let mut interface = interfaces(Some("lo")).remove(0);
-        // Of the networks for documentation (RFC 5737): no socket can be bound to it.
+        // An address reserved for documentation (RFC 5737): no socket can be bound to it.
         interface.network.address = std::net::Ipv4Addr::new(192, 0, 2, 1).into();
-        let mut best = Frames::without_ports(Choice::Best, Bulk::Best);
+        let mut best = FrameSetup::without_ports(TransportChoice::Best, BulkTransport::Best);
         assert!(best.open_ports(vec![interface.clone()], RawSide::Small).is_ok());
-        assert_eq!((best.ports.len(), best.absence), (0, Some(Absence::Refused)));
-        let mut forced = Frames::without_ports(Choice::Clic, Bulk::Best);
+        assert_eq!((best.ports.len(), best.ineligibility), (0, Some(Ineligibility::Refused)));
+        let mut forced = FrameSetup::without_ports(TransportChoice::Clic, BulkTransport::Best);
         assert!(forced.open_ports(vec![interface], RawSide::Small).is_err());
     }
 }

@@ -1,15 +1,15 @@
-//! How the processes of a job on several hosts find each other, and which transport leads where.
+//! Selects the transports between hosts, and exchanges the addresses they need.
 //!
-//! Where all are on a fabric, it carries everything. Else each host's first rank publishes a card
-//! with the host's addresses and the ports of its ranks (which it reads in their control pages),
-//! and everybody reads the cards of the other hosts. The first ranks of hosts that take part in
-//! frames then try the ways between them and publish what works. All ranks of two hosts come to the
-//! same choice, because they read the same; each pair of hosts has its own. Connections are opened
-//! later, by whoever has something to say.
+//! A fabric carries everything if all processes are on it. Otherwise the first rank of each host
+//! publishes a card with the host's addresses and the ports of its ranks, which it reads from their
+//! control pages, and every process reads the cards of the other hosts. The first ranks of hosts
+//! that take part in CLIC frames then probe the paths between them and publish what works. Each
+//! pair of hosts chooses separately; all ranks of two hosts make the same choice, because they read
+//! the same data. Connections are opened later, by the first side that sends.
 
-mod absence;
 mod choice;
 mod frames;
+mod ineligibility;
 mod routes;
 mod survey;
 
@@ -25,32 +25,32 @@ use towpath_launch::hosts::own_host;
 use towpath_machine::network::{Network, networks};
 use towpath_ofi::Ofi;
 use towpath_shm::Segment;
-use towpath_tcp::{Card, Contact, Key, Listener, Tcp};
+use towpath_tcp::{ConnectionKey, HostAddresses, Listener, Tcp, TcpContact};
 use towpath_transport::Losses;
 use towpath_wires::Wires;
 
 use crate::constants::ERR_OTHER;
 use crate::error::{Error, Result, fail};
 use crate::world::failed_start;
-use choice::{Choice, SETTING};
-use frames::Frames;
+use choice::{SETTING, TransportChoice};
+use frames::FrameSetup;
 pub use survey::survey;
 
-/// The setting that chooses interfaces.
+/// The setting that selects interfaces.
 const INTERFACES: &str = "TOWPATH_TCP_INTERFACES";
 
-/// The setting that says how long the other end of a connection may leave everything unanswered.
+/// The setting for the time that a peer may leave everything on a connection unacknowledged.
 const TIMEOUT: &str = "TOWPATH_TCP_TIMEOUT_SECONDS";
 
-/// What leads to other hosts.
+/// The wires to other hosts.
 pub(crate) enum Far {
-    /// Connections.
+    /// TCP connections.
     Tcp(Box<Tcp>),
-    /// Frames to those that they reach, connections to the others.
+    /// Frames to the hosts that they reach, connections to the others.
     Clic {
         tcp: Box<Tcp>,
         clic: Box<Clic>,
-        /// By rank: large messages to it go by a connection all the same.
+        /// Indexed by rank: true if large messages to it use a connection nevertheless.
         streams: Vec<bool>,
     },
     /// A fabric.
@@ -58,7 +58,7 @@ pub(crate) enum Far {
 }
 
 impl Far {
-    /// Why peers are lost.
+    /// The record of lost peers and the reasons.
     pub(crate) fn losses(&self) -> Losses {
         match self {
             Far::Tcp(tcp) | Far::Clic { tcp, .. } => tcp.losses(),
@@ -66,7 +66,7 @@ impl Far {
         }
     }
 
-    /// What ends a sleep.
+    /// Descriptors that end a sleep when they become readable.
     pub(crate) fn descriptors(&self) -> Vec<BorrowedFd<'_>> {
         match self {
             Far::Tcp(tcp) => vec![tcp.descriptor()],
@@ -75,7 +75,7 @@ impl Far {
         }
     }
 
-    /// These wires, and those to the other hosts.
+    /// Adds the wires to other hosts to `wires`.
     pub(crate) fn join(self, wires: Wires) -> Wires {
         match self {
             Far::Tcp(tcp) => wires.with_tcp(*tcp),
@@ -87,16 +87,16 @@ impl Far {
     }
 }
 
-/// Makes the wires to the other hosts. Collective over the job.
+/// Creates the wires to the other hosts. Collective over the job.
 pub(crate) fn reach_others(launcher: &mut dyn Launcher, job: &Job, segment: &Segment) -> Result<Far> {
-    let choice = Choice::of_settings()?;
-    let own = Card { networks: own_networks()?, ports: Vec::new(), machine: own_host() };
+    let choice = TransportChoice::of_settings()?;
+    let own = HostAddresses { networks: own_networks()?, ports: Vec::new(), machine: own_host() };
     let fabric = if choice.fabric() { crate::fabric::open(launcher, job, &own.networks)? } else { None };
     let listener = Listener::open().map_err(failed_start)?;
     segment.own_control().port.store(u32::from(listener.port()), Ordering::Release);
-    let mut frames = choice.frames().then(|| Frames::open(choice, segment, fabric.is_some())).transpose()?;
-    // All ports of this host are in its control pages after it, and the cards of endpoints are
-    // published; all cards of hosts are after the second one.
+    let mut frames = choice.frames().then(|| FrameSetup::open(choice, segment, fabric.is_some())).transpose()?;
+    // After the first fence, the control pages contain all ports of this host, and the endpoint
+    // cards are published. After the second, all host cards are.
     launcher.fence().map_err(failed_start)?;
     if let Some(frames) = &mut frames {
         frames.settle(segment);
@@ -107,7 +107,7 @@ pub(crate) fn reach_others(launcher: &mut dyn Launcher, job: &Job, segment: &Seg
         routes::show(segment, &routes::all(job, "libfabric"));
         return Ok(Far::Ofi(Box::new(ofi)));
     }
-    if choice == Choice::Ofi {
+    if choice == TransportChoice::Ofi {
         let hint = "TOWPATH_OFI_PROVIDER names another provider";
         fail!(
             ERR_OTHER,
@@ -116,7 +116,7 @@ pub(crate) fn reach_others(launcher: &mut dyn Launcher, job: &Job, segment: &Seg
     }
     if job.local_rank == 0 {
         let port = |rank: usize| segment.control(rank).port.load(Ordering::Acquire) as u16;
-        let card = Card { ports: (0..job.local_ranks.len()).map(port).collect(), ..own.clone() };
+        let card = HostAddresses { ports: (0..job.local_ranks.len()).map(port).collect(), ..own.clone() };
         launcher.put(&key_of("card", host_of(job, job.rank)), &card.to_text()).map_err(failed_start)?;
         if let Some(frames) = &frames {
             frames.publish(launcher, job, segment)?;
@@ -125,7 +125,8 @@ pub(crate) fn reach_others(launcher: &mut dyn Launcher, job: &Job, segment: &Seg
     launcher.fence().map_err(failed_start)?;
     let contacts = contacts(launcher, job, &own)?;
     let secret = launcher.key().map_err(failed_start)?;
-    let tcp = Tcp::new(listener, PeerIndex(job.rank), Key::of_secret(&secret.0), contacts).map_err(failed_start)?;
+    let tcp =
+        Tcp::new(listener, PeerIndex(job.rank), ConnectionKey::of_secret(&secret.0), contacts).map_err(failed_start)?;
     let tcp = Box::new(match config::number(TIMEOUT) {
         Some(seconds) => tcp.with_timeout(Duration::from_secs(seconds)),
         None => tcp,
@@ -160,7 +161,7 @@ fn key_of(what: &str, host: u32) -> String {
     format!("towpath-{what}-{host}")
 }
 
-/// Ranks of other hosts, with their hosts and their places there.
+/// The ranks of other hosts, each with its host and its local rank there.
 fn others(job: &Job) -> impl Iterator<Item = (u32, u32, usize)> {
     let mut seen = vec![0usize; job.hosts()];
     let own = host_of(job, job.rank);
@@ -172,30 +173,30 @@ fn others(job: &Job) -> impl Iterator<Item = (u32, u32, usize)> {
     })
 }
 
-/// Where the processes of the other hosts are, by their cards.
-fn contacts(launcher: &mut dyn Launcher, job: &Job, own: &Card) -> Result<Vec<Contact>> {
-    let mut cards: Vec<Option<Card>> = (0..job.hosts()).map(|_| None).collect();
+/// The addresses of the processes on other hosts, from the cards.
+fn contacts(launcher: &mut dyn Launcher, job: &Job, own: &HostAddresses) -> Result<Vec<TcpContact>> {
+    let mut cards: Vec<Option<HostAddresses>> = (0..job.hosts()).map(|_| None).collect();
     let mut contacts = Vec::new();
     for (rank, host, local) in others(job) {
         let card = match &mut cards[host as usize] {
             Some(card) => card,
             empty => {
                 let text = text_of(launcher, job, "card", host)?;
-                empty.insert(Card::parse(&text).ok_or_else(|| unknown(job.first_of(host)))?)
+                empty.insert(HostAddresses::parse(&text).ok_or_else(|| unknown(job.first_of(host)))?)
             }
         };
-        contacts.push(Contact { peer: PeerIndex(rank), places: card.places(local, own) });
+        contacts.push(TcpContact { peer: PeerIndex(rank), places: card.places(local, own) });
     }
     Ok(contacts)
 }
 
-/// Reads what the first rank of a host has put.
+/// Reads what the first rank of a host has published.
 fn text_of(launcher: &mut dyn Launcher, job: &Job, what: &str, host: u32) -> Result<String> {
     let rank = job.first_of(host);
     launcher.get_from(rank, &key_of(what, host)).map_err(failed_start)?.ok_or_else(|| unknown(rank))
 }
 
-/// What a host has published is missing or makes no sense.
+/// The error if what a host has published is missing or malformed.
 fn unknown(rank: u32) -> Error {
     let sentence = format!("the launcher does not pass on how rank {rank} on another host can be reached");
     Error::new(ERR_OTHER, format!("MPI cannot start: {sentence}"))

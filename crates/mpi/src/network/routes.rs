@@ -1,4 +1,4 @@
-//! What is said about the routes of a process: in its control page, for `towpath info --routes`.
+//! Publishes the routes of a process in its control page, for `towpath info --routes`.
 
 use towpath_base::sync::Ordering;
 use towpath_launch::client::Job;
@@ -6,7 +6,7 @@ use towpath_shm::Segment;
 
 use super::host_of;
 
-/// Writes lines into the control page; what does not fit is left out.
+/// Writes lines to the control page, truncated to its size.
 pub(super) fn show(segment: &Segment, lines: &[String]) {
     let place = &segment.own_control().routes;
     let text = lines.join("\n");
@@ -16,7 +16,7 @@ pub(super) fn show(segment: &Segment, lines: &[String]) {
     }
 }
 
-/// The lines of a job whose hosts are all reached in one way.
+/// The lines of a job that reaches all hosts by the same transport.
 pub(super) fn all(job: &Job, way: &str) -> Vec<String> {
     let own = host_of(job, job.rank);
     let hosts = (0..job.hosts() as u32).filter(|host| *host != own);

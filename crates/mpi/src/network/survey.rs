@@ -1,24 +1,24 @@
-//! What leads from this host to others and why, for people: asked of the functions that choose when
-//! a job starts.
+//! Diagnostics: which transports lead from this host to others, and why, as chosen by the functions
+//! that a job uses at startup.
 //!
-//! `towpath info` opens the library and calls an entry of its face, which hands this text out: a
-//! line a row, with the cells key, label, value and reason between tabs.
+//! `towpath info` loads the library and calls an entry of its face that returns this text: one line
+//! per row, with the tab-separated cells key, label, value and reason.
 
 use towpath_base::config;
 use towpath_clic::rails::MOST_RAILS;
 use towpath_clic_wire::port::{Interface, Port, RawSide, interfaces, super_frames};
-use towpath_ofi::{self as ofi, Description, Found, Offered, Survey, Use};
+use towpath_ofi::{self as ofi, FoundLibrary, Offered, ProviderDescription, Survey, Use};
 use towpath_transport::error::Error;
 
-use super::absence::MOST_RANKS;
-use super::choice::{Choice, SETTING};
+use super::choice::{SETTING, TransportChoice};
+use super::ineligibility::MOST_RANKS;
 use super::{INTERFACES, own_networks};
 
 /// A row: key, label, value, reason.
 type Row = [String; 4];
 
-/// The rows, as a text. Opens libfabric, if it is there, and sockets on all interfaces; closes the
-/// latter.
+/// The rows as text. Loads libfabric if it is installed, and opens sockets on all interfaces, which
+/// it closes again.
 pub fn survey() -> String {
     let found = ofi::survey();
     let mut rows = vec![choice(&found), devices(&found)];
@@ -31,7 +31,7 @@ fn row(key: impl Into<String>, label: impl Into<String>, value: impl Into<String
     [key.into(), label.into(), value.into(), why.into()]
 }
 
-/// What a job over several hosts would use.
+/// What a job on several hosts would use.
 fn choice(found: &Survey) -> Row {
     let (value, why) = match chosen(found) {
         Ok(told) => told,
@@ -41,7 +41,7 @@ fn choice(found: &Survey) -> Row {
 }
 
 fn chosen(found: &Survey) -> crate::error::Result<(String, String)> {
-    let (choice, own) = (Choice::of_settings()?, own_networks()?);
+    let (choice, own) = (TransportChoice::of_settings()?, own_networks()?);
     let asked = format!("As {SETTING}={} says.", choice.name());
     if !choice.fabric() {
         let frames = "Frames where both hosts can; below IP where the rows of interfaces say so, else by UDP.";
@@ -50,13 +50,13 @@ fn chosen(found: &Survey) -> crate::error::Result<(String, String)> {
     }
     let fabric = ofi::choose(&own).map_err(crate::world::failed_start)?;
     Ok(match fabric.map(|fabric| fabric.description()) {
-        Some(Description { provider, fabric, domain, .. }) => {
-            let or_else = if choice == Choice::Best { "; else clic or tcp" } else { "" };
+        Some(ProviderDescription { provider, fabric, domain, .. }) => {
+            let or_else = if choice == TransportChoice::Best { "; else clic or tcp" } else { "" };
             let why =
                 format!("Fabric {fabric}, domain {domain}: used where all processes of a job are on it{or_else}.");
             (format!("libfabric, {provider}"), why)
         }
-        None if choice == Choice::Best => {
+        None if choice == TransportChoice::Best => {
             let frames = "Frames below IP to a host in one network with this one, where a trial at the start shows that they arrive";
             let ranks = format!("each of both has {MOST_RANKS} ranks of the job at most, with a processor each");
             ("clic or tcp".to_owned(), format!("{} {frames} and {ranks}; else tcp.", why_no_fabric(found)))
@@ -70,7 +70,7 @@ fn why_no_fabric(found: &Survey) -> &'static str {
     match &found.library {
         _ if found.devices.is_empty() => "No fabric: the system shows no device of one.",
         Err(_) => "No fabric: there are devices, but libfabric cannot be opened.",
-        Ok(Found { providers: Err(_), .. }) => "No fabric: libfabric fails.",
+        Ok(FoundLibrary { providers: Err(_), .. }) => "No fabric: libfabric fails.",
         Ok(_) => "No fabric: libfabric has no provider that drives the devices here.",
     }
 }
@@ -153,12 +153,12 @@ fn port(number: usize, interface: &Interface) -> Row {
 mod tests {
     use super::*;
 
-    fn found(devices: &[&str], library: Result<Found, String>) -> Survey {
+    fn found(devices: &[&str], library: Result<FoundLibrary, String>) -> Survey {
         Survey { devices: devices.iter().map(|name| (*name).to_owned()).collect(), library }
     }
 
-    fn library(version: (u32, u32), providers: Result<Vec<Offered>, String>) -> Result<Found, String> {
-        Ok(Found { version, path: Some("/lib/libfabric.so.1".to_owned()), providers })
+    fn library(version: (u32, u32), providers: Result<Vec<Offered>, String>) -> Result<FoundLibrary, String> {
+        Ok(FoundLibrary { version, path: Some("/lib/libfabric.so.1".to_owned()), providers })
     }
 
     #[test]

@@ -1,12 +1,12 @@
-//! Buffered sends and their buffers (MPI 5.0, sections 3.4 and 3.6).
+//! Buffered sends and attached buffers (MPI 5.0, sections 3.4 and 3.6).
 
 use std::ffi::c_void;
 
-use super::{Outgoing, outgoing};
-use crate::buffered::{self, Buffer};
+use super::{SendArguments, outgoing};
+use crate::buffered::{self, AttachedBuffer};
 use crate::error::{Result, fail};
 use crate::face::Handle;
-use crate::request_table::{COMPLETE, Work};
+use crate::request_table::{COMPLETE, RequestWork};
 use crate::wait_target::WaitTarget;
 use crate::world::{self, OBJECTS};
 
@@ -15,13 +15,13 @@ use crate::world::{self, OBJECTS};
 /// # Safety
 /// `buf` must hold `count` elements of `datatype`.
 pub unsafe fn bsend(buf: *const c_void, count: i64, datatype: Handle, dest: i32, tag: i32, comm: Handle) -> Result<()> {
-    // SAFETY: the type is used until the message is packed, the communicator for a share of it.
-    let Outgoing { comm, kind, peer } = unsafe { outgoing(buf, count, datatype, dest, tag, comm) }?;
-    // SAFETY: promised by the caller.
+    // SAFETY: `kind` is used only until the message is packed, and `comm` is cloned.
+    let SendArguments { comm, kind, peer } = unsafe { outgoing(buf, count, datatype, dest, tag, comm) }?;
+    // SAFETY: `buf` holds `count` elements of `kind` (this function's contract).
     peer.map_or(Ok(()), |peer| unsafe { buffered::send(&comm.clone(), buf, count, &kind.datatype, peer, tag) })
 }
 
-/// MPI_Ibsend: complete at once.
+/// MPI_Ibsend: the request is complete when this returns.
 ///
 /// # Safety
 /// As [`bsend`].
@@ -33,11 +33,11 @@ pub unsafe fn ibsend(
     tag: i32,
     comm: Handle,
 ) -> Result<Handle> {
-    // SAFETY: promised by the caller.
+    // SAFETY: `buf` holds `count` elements of `datatype` (this function's contract).
     unsafe { bsend(buf, count, datatype, dest, tag, comm) }.map(|()| COMPLETE)
 }
 
-/// Which buffer a function means.
+/// The object that a buffer is attached to.
 enum Owner {
     Process,
     Comm(Handle),
@@ -45,7 +45,7 @@ enum Owner {
 }
 
 impl Owner {
-    fn with<R>(&self, f: impl FnOnce(&mut Option<Buffer>) -> Result<R>) -> Result<R> {
+    fn with<R>(&self, f: impl FnOnce(&mut Option<AttachedBuffer>) -> Result<R>) -> Result<R> {
         match *self {
             Owner::Process => f(&mut OBJECTS.buffer.lock().unwrap()),
             Owner::Comm(comm) => f(&mut world::comm(comm)?.settings().buffer),
@@ -64,12 +64,12 @@ impl Owner {
             if place.is_some() {
                 fail!(ERR_BUFFER, "a buffer is attached already; detach it first");
             }
-            *place = Some(Buffer::new(buffer, size));
+            *place = Some(AttachedBuffer::new(buffer, size));
             Ok(())
         })
     }
 
-    /// True when nothing is under way (or nothing is attached).
+    /// True if no message is in flight, or no buffer is attached.
     fn is_flushed(&self) -> Result<bool> {
         self.with(|place| match place {
             Some(buffer) => Ok(world::lane()?.with(|state| buffer.reclaim(state))),
@@ -80,8 +80,8 @@ impl Owner {
     fn flush(&self) -> Result<()> {
         let lane = world::lane()?;
         while !self.is_flushed()? {
-            let ids = self.with(|place| Ok(place.as_ref().map_or_else(Vec::new, Buffer::under_way)))?;
-            // What another thread has taken back meanwhile counts as complete.
+            let ids = self.with(|place| Ok(place.as_ref().map_or_else(Vec::new, AttachedBuffer::under_way)))?;
+            // A message that another thread has reclaimed meanwhile counts as complete.
             lane.wait_for(
                 |_| WaitTarget::Other,
                 |state| ids.iter().all(|id| state.engine.is_complete(*id)).then_some(()),
@@ -100,8 +100,8 @@ impl Owner {
         }
     }
 
-    /// Takes the buffer; `None` where another thread has sent something since it was flushed.
-    fn take_flushed(&self) -> Result<Option<Buffer>> {
+    /// Takes the buffer; `None` if another thread has sent from it since it was flushed.
+    fn take_flushed(&self) -> Result<Option<AttachedBuffer>> {
         let lane = world::lane()?;
         self.with(|place| {
             let Some(buffer) = place else { fail!(ERR_BUFFER, "no buffer is attached") };
@@ -110,13 +110,13 @@ impl Owner {
         })
     }
 
-    /// A request for the messages that are under way now.
+    /// A request for the messages in flight now.
     fn iflush(&self) -> Result<Handle> {
         self.with(|place| {
             let Some(buffer) = place else { return Ok(COMPLETE) };
             world::lane()?.with(|state| match buffer.reclaim(state) {
                 true => Ok(COMPLETE),
-                false => state.requests.add(Work::Flush(buffer.under_way()), Handle(0), None),
+                false => state.requests.add(RequestWork::Flush(buffer.under_way()), Handle(0), None),
             })
         })
     }
@@ -126,7 +126,7 @@ impl Owner {
 pub fn buffer_attach(buffer: *mut c_void, size: i64) -> Result<()> {
     Owner::Process.attach(buffer, size)
 }
-/// MPI_Buffer_detach: waits until all its messages are sent.
+/// MPI_Buffer_detach: waits until all messages in the buffer have been sent.
 pub fn buffer_detach() -> Result<(*mut c_void, i64)> {
     Owner::Process.detach()
 }

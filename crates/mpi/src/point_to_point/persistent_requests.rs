@@ -4,10 +4,10 @@ use std::ffi::c_void;
 
 use towpath_engine::Mode;
 
-use super::{Incoming, Outgoing, incoming, outgoing};
+use super::{ReceiveArguments, SendArguments, incoming, outgoing};
 use crate::error::Result;
 use crate::face::Handle;
-use crate::persistent::{Message, Start, create, nothing};
+use crate::persistent::{PersistentMessage, Start, create, nothing};
 
 fn prepared(
     buffer: *const c_void,
@@ -16,16 +16,16 @@ fn prepared(
     dest: i32,
     tag: i32,
     comm: Handle,
-    start: impl FnOnce(Message) -> Start,
+    start: impl FnOnce(PersistentMessage) -> Start,
 ) -> Result<Handle> {
-    // SAFETY: used for shares only; nothing is started.
-    let Outgoing { comm: object, kind, peer } = unsafe { outgoing(buffer, count, datatype, dest, tag, comm) }?;
+    // SAFETY: `object` and `kind` are only cloned, and nothing is started.
+    let SendArguments { comm: object, kind, peer } = unsafe { outgoing(buffer, count, datatype, dest, tag, comm) }?;
     if peer.is_none() {
         return create(nothing(false), comm);
     }
     let (comm_object, buffer, datatype) = (object.clone(), buffer.cast_mut(), kind.datatype.clone());
     let row = kind.bytes(buffer, count).map(|(_, bytes)| bytes);
-    create(start(Message { comm: comm_object, buffer, count, datatype, peer, tag: Some(tag), row }), comm)
+    create(start(PersistentMessage { comm: comm_object, buffer, count, datatype, peer, tag: Some(tag), row }), comm)
 }
 
 /// MPI_Send_init.
@@ -100,13 +100,16 @@ pub unsafe fn recv_init(
     tag: i32,
     comm: Handle,
 ) -> Result<Handle> {
-    // SAFETY: as in `prepared`.
-    let Incoming { comm: object, kind, peer, tag, nobody } =
+    // SAFETY: `object` and `kind` are only cloned, and nothing is started.
+    let ReceiveArguments { comm: object, kind, peer, tag, nobody } =
         unsafe { incoming(buf, count, datatype, source, tag, comm) }?;
     if nobody {
         return create(nothing(true), comm);
     }
     let datatype = kind.datatype.clone();
     let row = kind.bytes(buf, count).map(|(_, bytes)| bytes);
-    create(Start::Receive(Message { comm: object.clone(), buffer: buf, count, datatype, peer, tag, row }), comm)
+    create(
+        Start::Receive(PersistentMessage { comm: object.clone(), buffer: buf, count, datatype, peer, tag, row }),
+        comm,
+    )
 }

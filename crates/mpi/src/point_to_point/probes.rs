@@ -14,7 +14,7 @@ use crate::error::{Completed, Error, Result, fail};
 use crate::face::{Handle, Status};
 use crate::lane::State;
 use crate::messages::Matched;
-use crate::request_table::{COMPLETE_RECEIVE, FROM_NOBODY, Work};
+use crate::request_table::{COMPLETE_RECEIVE, FROM_NOBODY, RequestWork};
 use crate::wait_target::WaitTarget;
 use crate::world::{self, OBJECTS};
 
@@ -22,8 +22,8 @@ fn status_of(found: &Envelope) -> Status {
     Status { source: found.source_rank as i32, tag: found.tag, error: 0, bytes: found.bytes as i64, cancelled: false }
 }
 
-/// What a probe has found by now: an error where it waits for a lost process, which will send
-/// nothing more.
+/// The result of a probe so far: the message, an error if the probe waits for a lost process, which
+/// sends nothing more, or `None`.
 fn found<T>(state: &mut State, from: Option<PeerIndex>, context: ContextId, message: Option<T>) -> Option<Result<T>> {
     if let Some(message) = message {
         return Some(Ok(message));
@@ -34,7 +34,7 @@ fn found<T>(state: &mut State, from: Option<PeerIndex>, context: ContextId, mess
 
 /// MPI_Iprobe.
 pub fn iprobe(source: i32, tag: i32, comm: Handle) -> Result<(bool, Status)> {
-    // SAFETY: used here only, before a function of the program may be called.
+    // SAFETY: `comm` is used only to read its context, before the lane is used.
     let (comm, peer, tag, nobody) = unsafe { envelope(source, tag, comm) }?;
     if nobody {
         return Ok((true, FROM_NOBODY));
@@ -58,7 +58,7 @@ pub fn iprobe(source: i32, tag: i32, comm: Handle) -> Result<(bool, Status)> {
 
 /// MPI_Probe.
 pub fn probe(source: i32, tag: i32, comm: Handle) -> Result<Status> {
-    // SAFETY: used here only, before the wait.
+    // SAFETY: `comm` is used only to read its context, before the wait.
     let (comm, peer, tag, nobody) = unsafe { envelope(source, tag, comm) }?;
     if nobody {
         return Ok(FROM_NOBODY);
@@ -72,7 +72,7 @@ pub fn probe(source: i32, tag: i32, comm: Handle) -> Result<Status> {
     Ok(status_of(&found?))
 }
 
-/// What a matched probe has found by now, taken out and named.
+/// The result of a matched probe so far: the handle and status of the message that it took out.
 fn found_and_taken(
     state: &mut State,
     from: Option<PeerIndex>,
@@ -84,7 +84,8 @@ fn found_and_taken(
     Some(there.and_then(|_| take_out(state, from, tag, comm)))
 }
 
-/// Takes a message out that is there. It stays where it is when there is no room for its name.
+/// Takes out a message that a probe has found. If there is no room for a handle, the message stays
+/// in the queue.
 fn take_out(
     state: &mut State,
     from: Option<PeerIndex>,
@@ -101,7 +102,8 @@ fn take_out(
 
 /// MPI_Improbe.
 pub fn improbe(source: i32, tag: i32, comm: Handle) -> Result<(bool, Handle, Status)> {
-    // SAFETY: used for the first look, and shared before a function of the program may be called.
+    // SAFETY: the reference is used for the first attempt only. `poll_for_test` may call functions
+    // of the program, so `object` is cloned before it.
     let (object, peer, tag, nobody) = unsafe { envelope(source, tag, comm) }?;
     if nobody {
         return Ok((true, MESSAGE_NO_PROC, FROM_NOBODY));
@@ -121,7 +123,7 @@ pub fn improbe(source: i32, tag: i32, comm: Handle) -> Result<(bool, Handle, Sta
 
 /// MPI_Mprobe.
 pub fn mprobe(source: i32, tag: i32, comm: Handle) -> Result<(Handle, Status)> {
-    // SAFETY: used for a share of the communicator only.
+    // SAFETY: the reference is only cloned.
     let (object, peer, tag, nobody) = unsafe { envelope(source, tag, comm) }?;
     if nobody {
         return Ok((MESSAGE_NO_PROC, FROM_NOBODY));
@@ -158,7 +160,8 @@ pub unsafe fn mrecv(buf: *mut c_void, count: i64, datatype: Handle, message: &mu
     let found = take(message)?;
     let lane = world::lane()?;
     let target = crate::datatypes::target(&kind.datatype, buf, count);
-    // SAFETY: the program lends `count` elements at `buf` until this call returns.
+    // SAFETY: `target` covers the `count` elements at `buf`, which are writable until this call
+    // returns (its contract), after the receive is complete.
     let id =
         lane.with(|state| unsafe { state.engine.imrecv(found.message, target) }).expect("a message is received once");
     lane.nudge();
@@ -170,8 +173,8 @@ pub unsafe fn mrecv(buf: *mut c_void, count: i64, datatype: Handle, message: &mu
 /// MPI_Imrecv.
 ///
 /// # Safety
-/// `buf` must have room for `count` elements of `datatype` and be left alone until the request is
-/// complete.
+/// `buf` must have room for `count` elements of `datatype`, and nothing else may access them until
+/// the request is complete.
 pub unsafe fn imrecv(buf: *mut c_void, count: i64, datatype: Handle, message: &mut Handle) -> Result<Handle> {
     let kind = datatypes::lookup(datatype, "datatype")?;
     check_buffer(buf, count, &kind)?;
@@ -190,9 +193,10 @@ pub unsafe fn imrecv(buf: *mut c_void, count: i64, datatype: Handle, message: &m
                 return Err(error);
             }
         };
-        // SAFETY: the program lends `count` elements at `buf` until the request is complete.
+        // SAFETY: `target` covers the `count` elements at `buf`, which are writable until the
+        // request is complete (this function's contract).
         let id = unsafe { state.engine.imrecv(found.message, target) }.expect("a message is received once");
-        Ok(state.requests.fill(place, Work::Receive(id), found.comm.handle(), None))
+        Ok(state.requests.fill(place, RequestWork::Receive(id), found.comm.handle(), None))
     });
     lane.nudge();
     request

@@ -5,61 +5,64 @@ use std::ffi::c_void;
 use towpath_base::transfer::Source;
 use towpath_engine::Mode;
 
-use super::{Incoming, Outgoing, completed, incoming, outgoing};
+use super::{ReceiveArguments, SendArguments, completed, incoming, outgoing};
 use crate::datatypes::{self, packed};
 use crate::error::{Completed, Failed, Result};
 use crate::face::{Handle, Status};
 use crate::lane::State;
-use crate::request_table::{COMPLETE_RECEIVE, Extra, FROM_NOBODY, Work};
+use crate::request_table::{COMPLETE_RECEIVE, Extra, FROM_NOBODY, RequestWork};
 use crate::wait_target::WaitTarget;
 use crate::world;
 
-/// A send and a receive that are checked and not yet started.
+/// A send and a receive whose arguments are checked, before they are started.
 struct Halves<'a> {
-    out: Outgoing<'a>,
-    /// Where the bytes of the send are.
+    out: SendArguments<'a>,
+    /// Where the bytes to send are.
     source: Source,
     sendtag: i32,
-    into: Incoming<'a>,
+    into: ReceiveArguments<'a>,
     buffer: *mut c_void,
     count: i64,
 }
 
 impl Halves<'_> {
-    /// Starts both.
+    /// Starts both operations.
     ///
     /// # Safety
-    /// The buffers and the copy must live until the work is complete.
+    /// The buffers, or the copy of the send buffer, must live until the work is complete.
     #[inline(always)]
-    unsafe fn begin(self, state: &mut State) -> Work {
+    unsafe fn begin(self, state: &mut State) -> RequestWork {
         let Halves { out, source, sendtag, into, buffer, count } = self;
         let target = datatypes::target(&into.kind.datatype, buffer, count);
-        // SAFETY: the receive buffer lives until the work is complete.
+        // SAFETY: `target` covers the receive buffer, which lives until the work is complete (this
+        // function's contract).
         let receive =
             (!into.nobody).then(|| unsafe { state.engine.irecv(into.peer, into.comm.context(), into.tag, target) });
-        // SAFETY: the send buffer, or its copy, lives as long.
+        // SAFETY: `source` reads the send buffer or its copy, which lives until the work is
+        // complete (this function's contract).
         let send = out.peer.map(|peer| unsafe {
             state.engine.isend(peer, out.comm.context(), sendtag, out.comm.rank as u32, source, Mode::Standard)
         });
         match (send, receive) {
-            (Some(send), receive) => Work::Both(send, receive),
-            (None, Some(receive)) => Work::Receive(receive),
-            (None, None) => Work::Done(FROM_NOBODY),
+            (Some(send), receive) => RequestWork::Both(send, receive),
+            (None, Some(receive)) => RequestWork::Receive(receive),
+            (None, None) => RequestWork::Done(FROM_NOBODY),
         }
     }
 
-    /// Starts both and waits for them.
+    /// Starts both operations and waits for them.
     ///
     /// # Safety
-    /// The buffers and the copy must live until this returns.
+    /// The buffers, or the copy of the send buffer, must live until this returns.
     unsafe fn complete(self) -> Completed<Status> {
         let (lane, comm, context) = (world::lane()?, self.out.comm.handle(), self.out.comm.context());
-        // SAFETY: the work is waited for here.
+        // SAFETY: the buffers live until this function returns (its contract), which waits for both
+        // operations.
         let work = lane.with(|state| unsafe { self.begin(state) });
         lane.nudge();
         let (send, receive) = match work {
-            Work::Both(send, receive) => (Some(send), receive),
-            Work::Receive(receive) => (None, Some(receive)),
+            RequestWork::Both(send, receive) => (Some(send), receive),
+            RequestWork::Receive(receive) => (None, Some(receive)),
             _ => (None, None),
         };
         let wait = |id| lane.wait_for(|_| WaitTarget::Message(context, id), |state| state.engine.take(id));
@@ -71,7 +74,7 @@ impl Halves<'_> {
         }
     }
 
-    /// Starts both and names them by a request, which keeps the copy.
+    /// Starts both operations and creates a request for them, which keeps the copy alive.
     ///
     /// # Safety
     /// The buffers must live until the request is complete.
@@ -84,7 +87,8 @@ impl Halves<'_> {
         let request = lane.with(|state| {
             let place = state.requests.place()?;
             let comm = self.out.comm.handle();
-            // SAFETY: the buffers live until the request is complete, which keeps the copy.
+            // SAFETY: the buffers live until the request is complete (this function's contract),
+            // and the request owns the copy.
             let work = unsafe { self.begin(state) };
             Ok(state.requests.fill(place, work, comm, extra))
         });
@@ -110,7 +114,7 @@ pub unsafe fn sendrecv(
     recvtag: i32,
     comm: Handle,
 ) -> Completed<Status> {
-    // SAFETY: used until the operations are started.
+    // SAFETY: the references are not used after the operations are started.
     let (out, into) = unsafe {
         (
             outgoing(sendbuf, sendcount, sendtype, dest, sendtag, comm)?,
@@ -119,7 +123,8 @@ pub unsafe fn sendrecv(
     };
     let source = datatypes::source(&out.kind.datatype, sendbuf, sendcount);
     let halves = Halves { out, source, sendtag, into, buffer: recvbuf, count: recvcount };
-    // SAFETY: the buffers hold their elements until this returns.
+    // SAFETY: `sendbuf` and `recvbuf` hold their elements until this function returns (its
+    // contract).
     unsafe { halves.complete() }
 }
 
@@ -137,15 +142,17 @@ pub unsafe fn sendrecv_replace(
     recvtag: i32,
     comm: Handle,
 ) -> Completed<Status> {
-    // SAFETY: used until the operations are started.
+    // SAFETY: the references are not used after the operations are started.
     let (out, into) = unsafe {
         (outgoing(buf, count, datatype, dest, sendtag, comm)?, incoming(buf, count, datatype, source, recvtag, comm)?)
     };
-    // SAFETY: `buf` holds `count` elements.
+    // SAFETY: `buf` holds `count` elements (this function's contract), and `outgoing` has checked
+    // the count.
     let copy = unsafe { packed(&out.kind.datatype, buf, count) }?;
     let source = Source::Bytes { pointer: copy.as_ptr(), length: copy.len() };
     let halves = Halves { out, source, sendtag, into, buffer: buf, count };
-    // SAFETY: the buffer holds its elements, and the copy lives, until this returns.
+    // SAFETY: `buf` holds `count` elements until this function returns (its contract), and `copy`
+    // is dropped only then.
     unsafe { halves.complete() }
 }
 
@@ -166,7 +173,7 @@ pub unsafe fn isendrecv(
     recvtag: i32,
     comm: Handle,
 ) -> Result<Handle> {
-    // SAFETY: used until the operations are started.
+    // SAFETY: the references are not used after the operations are started.
     let (out, into) = unsafe {
         (
             outgoing(sendbuf, sendcount, sendtype, dest, sendtag, comm)?,
@@ -175,7 +182,8 @@ pub unsafe fn isendrecv(
     };
     let source = datatypes::source(&out.kind.datatype, sendbuf, sendcount);
     let halves = Halves { out, source, sendtag, into, buffer: recvbuf, count: recvcount };
-    // SAFETY: the buffers hold their elements until the request is complete.
+    // SAFETY: `sendbuf` and `recvbuf` hold their elements until the request is complete (this
+    // function's contract).
     unsafe { halves.request(None) }
 }
 
@@ -193,14 +201,16 @@ pub unsafe fn isendrecv_replace(
     recvtag: i32,
     comm: Handle,
 ) -> Result<Handle> {
-    // SAFETY: used until the operations are started.
+    // SAFETY: the references are not used after the operations are started.
     let (out, into) = unsafe {
         (outgoing(buf, count, datatype, dest, sendtag, comm)?, incoming(buf, count, datatype, source, recvtag, comm)?)
     };
-    // SAFETY: `buf` holds `count` elements.
+    // SAFETY: `buf` holds `count` elements (this function's contract), and `outgoing` has checked
+    // the count.
     let copy = unsafe { packed(&out.kind.datatype, buf, count) }?;
     let source = Source::Bytes { pointer: copy.as_ptr(), length: copy.len() };
     let halves = Halves { out, source, sendtag, into, buffer: buf, count };
-    // SAFETY: the buffer holds its elements until the request is complete, which keeps the copy.
+    // SAFETY: `buf` holds `count` elements until the request is complete (this function's
+    // contract), and the request owns `copy`.
     unsafe { halves.request(Some(copy)) }
 }

@@ -1,4 +1,4 @@
-//! Grids (MPI 5.0, sections 8.5.1, 8.5.2, 8.5.5 to 8.5.7).
+//! Cartesian topologies (MPI 5.0, sections 8.5.1, 8.5.2, 8.5.5 to 8.5.7).
 
 use std::sync::Arc;
 
@@ -11,7 +11,8 @@ use crate::face::{Handle, Integers, IntegersMut};
 use crate::topology::{Topology, coordinates, rank_of, shifted};
 use crate::world;
 
-/// Dimensions and periods of a grid argument, checked against the number of processes.
+/// Reads the dimensions and periods of a grid, checks them against the number of processes, and
+/// computes the size of the grid.
 fn grid(ndims: i32, dims: Integers, periods: Integers, processes: usize) -> Result<(Vec<i32>, Vec<bool>, usize)> {
     let ndims = size_of(ndims, "ndims")?;
     let dims = ints(dims, ndims, "dims")?;
@@ -43,7 +44,7 @@ pub unsafe fn cart_create(
     with_topology(&parent, size, &order, |_| Topology::Cartesian { dims, periodic })
 }
 
-/// MPI_Cart_map: the rank that MPI_Cart_create would give with reorder = true. Collective.
+/// MPI_Cart_map: the rank that MPI_Cart_create would assign with reorder = true. Collective.
 ///
 /// # Safety
 /// The arrays must have `ndims` elements.
@@ -78,14 +79,16 @@ fn room(given: i32, needed: usize, argument: &str) -> Result<()> {
     Ok(())
 }
 
+/// Writes the values to an output array.
+///
 /// # Safety
-/// `array` must have room for the values.
+/// `array` must have room for all `values`.
 unsafe fn write(array: IntegersMut, values: impl IntoIterator<Item = i32>, argument: &str) -> Result<()> {
     for (i, value) in values.into_iter().enumerate() {
         if array.is_null() {
             fail!(ERR_ARG, "argument {argument} is NULL; pass an array");
         }
-        // SAFETY: promised by the caller.
+        // SAFETY: `array` is not NULL and has room for all values (this function's contract).
         unsafe { array.set(i, i64::from(value)) };
     }
     Ok(())
@@ -104,7 +107,8 @@ pub unsafe fn cart_get(
 ) -> Result<()> {
     let (comm, extents, periodic) = cartesian(comm)?;
     room(maxdims, extents.len(), "maxdims")?;
-    // SAFETY: the room was checked.
+    // SAFETY: the arrays have `maxdims` elements (this function's contract), and the grid has no
+    // more dimensions.
     unsafe {
         write(coords, coordinates(&extents, comm.rank), "coords")?;
         write(dims, extents, "dims")?;
@@ -112,7 +116,7 @@ pub unsafe fn cart_get(
     }
 }
 
-/// MPI_Cart_rank: periodic dimensions wrap around.
+/// MPI_Cart_rank: coordinates in periodic dimensions wrap around.
 ///
 /// # Safety
 /// `coords` must have as many elements as the grid has dimensions.
@@ -139,7 +143,8 @@ pub unsafe fn cart_coords(comm: Handle, rank: i32, maxdims: i32, coords: Integer
         fail!(ERR_RANK, "argument rank is {rank}, but the communicator has ranks 0 to {}", comm.group.size() - 1);
     };
     room(maxdims, dims.len(), "maxdims")?;
-    // SAFETY: the room was checked.
+    // SAFETY: `coords` has `maxdims` elements (this function's contract), and the grid has no more
+    // dimensions.
     unsafe { write(coords, coordinates(&dims, rank), "coords") }
 }
 
@@ -177,7 +182,7 @@ pub unsafe fn cart_sub(comm: Handle, remain_dims: Integers) -> Result<Handle> {
     insert(Comm::new(context, group, None, comm.errhandler()).with_topology(Some(Arc::new(topology))))
 }
 
-/// MPI_Dims_create: dimensions given as 0 are chosen as equal as possible, larger ones first.
+/// MPI_Dims_create: chooses dimensions given as 0 as equal as possible, in descending order.
 ///
 /// # Safety
 /// `dims` must have `ndims` elements.
@@ -189,7 +194,7 @@ pub unsafe fn dims_create(nnodes: i32, ndims: i32, dims: IntegersMut) -> Result<
     if count > 0 && dims.is_null() {
         fail!(ERR_ARG, "argument dims is NULL, but ndims is {ndims}");
     }
-    // SAFETY: promised by the caller.
+    // SAFETY: `dims` has `ndims` elements (this function's contract).
     let given: Vec<i64> = (0..count).map(|i| unsafe { dims.get(i) }).collect();
     if let Some(i) = given.iter().position(|&dim| dim < 0) {
         fail!(ERR_DIMS, "dims[{i}] is {}; it must not be negative", given[i]);
@@ -208,20 +213,20 @@ pub unsafe fn dims_create(nnodes: i32, ndims: i32, dims: IntegersMut) -> Result<
     }
     let mut chosen = balanced(rest, free).into_iter();
     for (i, _) in given.iter().enumerate().filter(|(_, dim)| **dim == 0) {
-        // SAFETY: promised by the caller.
+        // SAFETY: `i` is below `ndims`, the length of `dims` (this function's contract).
         unsafe { dims.set(i, chosen.next().expect("one for each free dimension")) };
     }
     Ok(())
 }
 
-/// Of so many factors of an `int` one is 1: 2^31 does not fit in it.
+/// With this many factors of an `int`, at least one is 1, because 2^31 does not fit in an `int`.
 const FACTORS: usize = 31;
 
-/// `count` factors of `number`, falling, such that the largest and the smallest differ least; among
-/// those the first in the order of words.
+/// `count` factors of `number` in descending order, with the least difference between the largest
+/// and the smallest; among several such solutions, the lexicographically first.
 fn balanced(number: i64, count: usize) -> Vec<i64> {
     let mut factors = most_balanced(number, count.min(FACTORS));
-    // The smallest of so many is 1, and so are all further ones.
+    // With [`FACTORS`] factors the smallest is 1, and so are all further ones.
     factors.resize(count, 1);
     factors
 }
@@ -231,13 +236,13 @@ fn most_balanced(number: i64, count: usize) -> Vec<i64> {
     let mut best: Option<Vec<i64>> = None;
     for &largest in divisors.iter().filter(|&&divisor| at_least(divisor, count, number)) {
         let difference = best.as_ref().map_or(largest, |best| best[0] - best[count - 1]);
-        // What is better than the best one so far has no smaller factor than this.
+        // A solution better than the best so far has no factor below this.
         let mut least = (largest - difference + 1).max(1);
         while let Some(rest) = factors(number / largest, count - 1, least, largest, &divisors) {
             least = rest.last().map_or(largest, |&last| last) + 1;
             best = Some([vec![largest], rest].concat());
         }
-        // A larger factor leaves less for the others, which must be larger too.
+        // A larger first factor leaves a smaller quotient for the others, which must be larger too.
         if !at_most(least, count - 1, number / largest) {
             break;
         }
@@ -245,8 +250,8 @@ fn most_balanced(number: i64, count: usize) -> Vec<i64> {
     best.expect("number itself and ones are a solution")
 }
 
-/// The first `count` factors of `number` in the order of words, falling, all between `least` and
-/// `most`; the `divisors` are rising.
+/// The lexicographically first `count` factors of `number` in descending order, all between `least`
+/// and `most`; `divisors` must be in ascending order.
 fn factors(number: i64, count: usize, least: i64, most: i64, divisors: &[i64]) -> Option<Vec<i64>> {
     if count == 0 {
         return (number == 1 && least <= most).then(Vec::new);
@@ -271,7 +276,7 @@ fn at_most(factor: i64, count: usize, number: i64) -> bool {
     factor.checked_pow(count as u32).is_some_and(|power| power <= number)
 }
 
-/// All divisors of a positive number, rising.
+/// All divisors of a positive number, in ascending order.
 fn divisors(number: i64) -> Vec<i64> {
     let small: Vec<i64> = (1..).take_while(|d| d * d <= number).filter(|d| number % d == 0).collect();
     let large = small.iter().rev().map(|d| number / d).filter(|d| d * d > number);
@@ -302,7 +307,8 @@ mod tests {
         }
     }
 
-    /// The least difference between the largest and the smallest of `count` factors, by trying all.
+    /// The least difference between the largest and the smallest of `count` factors, by brute
+    /// force.
     fn least_difference(number: i64, count: usize, largest: i64, smallest: i64) -> Option<i64> {
         if count == 0 {
             return (number == 1).then_some(largest - smallest);

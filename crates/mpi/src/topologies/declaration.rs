@@ -1,9 +1,10 @@
-//! What a topology declares to the channel: who sends to this process, and how much compared with
-//! the others.
+//! Declares topologies to the channel: which ranks send to this process, with what relative
+//! weights.
 //!
-//! The wire divides the channel anew when a topology comes (`towpath_shm`). The claim lives as long
-//! as a communicator with the topology, copies included; it ends by itself and is forgotten at the
-//! next occasion, because the last reference may go anywhere.
+//! The wire divides the channel anew for each declared topology (`towpath_shm`). A claim lives as
+//! long as a communicator with the topology, including duplicates. Since the last reference may be
+//! dropped anywhere, a dropped claim is only recorded, and withdrawn from the wire on the next
+//! occasion.
 
 use std::sync::{Arc, LazyLock, Mutex, MutexGuard};
 
@@ -18,17 +19,17 @@ use crate::lane::Lane;
 use crate::wait_target::WaitTarget;
 use crate::world;
 
-/// A topology's claim on the channel.
+/// A topology's claim on the channel; dropping it ends the claim.
 #[derive(Debug)]
-pub struct Claim {
+pub struct ChannelClaim {
     key: u64,
 }
 
 static KEYS: AtomicU64 = AtomicU64::new(0);
-/// Claims that have ended and that the wire does not know of yet.
+/// Claims that have ended but are not yet withdrawn from the wire.
 static ENDED: Mutex<Vec<u64>> = Mutex::new(Vec::new());
 
-impl Drop for Claim {
+impl Drop for ChannelClaim {
     fn drop(&mut self) {
         ended().push(self.key);
     }
@@ -38,7 +39,7 @@ fn ended() -> MutexGuard<'static, Vec<u64>> {
     ENDED.lock().unwrap()
 }
 
-/// Tells the wire of claims that have ended.
+/// Withdraws ended claims from the wire.
 pub(crate) fn forget_ended(lane: &Lane) {
     let keys = std::mem::take(&mut *ended());
     if !keys.is_empty() {
@@ -46,9 +47,9 @@ pub(crate) fn forget_ended(lane: &Lane) {
     }
 }
 
-/// Declares the topology of a communicator that was just made. Collective over `parent`, from which
-/// it was made: when it returns, everybody's grants have been sent, and those to this process have
-/// been obeyed.
+/// Declares the topology of a new communicator. Collective over `parent`, from which it was
+/// created: on return, the grants of all processes have been sent, and this process has obeyed
+/// those it received.
 pub(super) fn declare(parent: &Arc<Comm>, made: Option<Comm>) -> Result<Option<Comm>> {
     if parent.group.size() == 1 {
         return Ok(made);
@@ -62,18 +63,18 @@ pub(super) fn declare(parent: &Arc<Comm>, made: Option<Comm>) -> Result<Option<C
         let peer = |(rank, weight): (usize, u64)| (comm.group.peers[rank], weight);
         let sources: Vec<_> = sources.into_iter().map(peer).collect();
         lane.with(|state| state.engine.wire_mut().declare(key, &sources));
-        comm.with_claim(Some(Arc::new(Claim { key })))
+        comm.with_claim(Some(Arc::new(ChannelClaim { key })))
     });
-    // Whoever waits here is served by members that are in this call too, so nobody waits for a
-    // process that computes.
+    // The members that must act for this wait to end are in the same call, so no process waits for
+    // one that computes.
     lane.wait_for(|_| WaitTarget::Other, |state| state.engine.wire().has_granted(key).then_some(()));
-    collectives::barrier(parent.handle())?;
+    collectives::wait_for_all(parent.handle())?;
     lane.poll_in_passing();
     show("a topology was declared");
     Ok(made)
 }
 
-/// Prints how the channel of this process is laid out, where the setting asks for it.
+/// Prints the layout of this process's channel, if TOWPATH_SHOW_CHANNEL is 1.
 pub(crate) fn show(occasion: &str) {
     static WANTED: LazyLock<bool> = LazyLock::new(|| config::number("TOWPATH_SHOW_CHANNEL") == Some(1));
     if !*WANTED {

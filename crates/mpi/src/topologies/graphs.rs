@@ -1,8 +1,9 @@
-//! Graphs and distributed graphs (MPI 5.0, sections 8.5.3, 8.5.4 and their queries).
+//! Graph and distributed graph topologies (MPI 5.0, sections 8.5.3, 8.5.4 and their query
+//! functions).
 
 use std::sync::Arc;
 
-use super::reorder::{self, Lists, Order};
+use super::reorder::{self, Lists, RankOrder};
 use super::{intracomm, ints, size_of, with_topology};
 use crate::comm::Comm;
 use crate::constants::*;
@@ -13,11 +14,11 @@ use crate::internal;
 use crate::topology::Topology;
 use crate::world;
 
-/// MPI_UNWEIGHTED and MPI_WEIGHTS_EMPTY as the standard numbers them.
+/// Values of MPI_UNWEIGHTED and MPI_WEIGHTS_EMPTY in the standard ABI.
 const UNWEIGHTED_ADDRESS: usize = 10;
 const EMPTY_ADDRESS: usize = 11;
 
-/// A checked graph argument.
+/// Reads and checks a graph argument.
 fn graph(nnodes: i32, indx: Integers, edges: Integers, processes: usize) -> Result<(Vec<i32>, Vec<i32>)> {
     let nodes = size_of(nnodes, "nnodes")?;
     if nodes > processes {
@@ -41,7 +42,7 @@ fn graph(nnodes: i32, indx: Integers, edges: Integers, processes: usize) -> Resu
 /// MPI_Graph_create.
 ///
 /// # Safety
-/// `indx` must have `nnodes` elements, `edges` as many as its last element says.
+/// `indx` must have `nnodes` elements, and `edges` as many as the last element of `indx`.
 pub unsafe fn graph_create(
     comm_old: Handle,
     nnodes: i32,
@@ -55,10 +56,10 @@ pub unsafe fn graph_create(
     with_topology(&parent, index.len(), &order, |_| Topology::Graph { index, edges })
 }
 
-/// MPI_Graph_map: the rank that MPI_Graph_create would give with reorder = true. Collective.
+/// MPI_Graph_map: the rank that MPI_Graph_create would assign with reorder = true. Collective.
 ///
 /// # Safety
-/// As [`graph_create`].
+/// `indx` must have `nnodes` elements, and `edges` as many as the last element of `indx`.
 pub unsafe fn graph_map(comm: Handle, nnodes: i32, indx: Integers, edges: Integers) -> Result<i32> {
     let comm = intracomm(comm, "MPI_Graph_map")?;
     let (index, edges) = graph(nnodes, indx, edges, comm.group.size())?;
@@ -77,13 +78,13 @@ fn lists(comm: Handle) -> Result<(Arc<Comm>, Vec<i32>, Vec<i32>)> {
     }
 }
 
-/// MPI_Graphdims_get: nodes and edges.
+/// MPI_Graphdims_get: number of nodes and edges.
 pub fn graphdims_get(comm: Handle) -> Result<(i32, i32)> {
     let (_, index, edges) = lists(comm)?;
     Ok((index.len() as i32, edges.len() as i32))
 }
 
-/// Writes as many values as there are and fit.
+/// Writes the values, at most `most` of them.
 ///
 /// # Safety
 /// `array` must have `most` elements.
@@ -93,7 +94,7 @@ unsafe fn write(array: IntegersMut, values: &[i32], most: i32, argument: &str) -
         fail!(ERR_ARG, "an output array is NULL, but {argument} is {most}");
     }
     for (i, &value) in values.iter().take(most).enumerate() {
-        // SAFETY: `i` is below `most`.
+        // SAFETY: `i` is below `most`, the length of `array` (this function's contract).
         unsafe { array.set(i, i64::from(value)) };
     }
     Ok(())
@@ -102,7 +103,7 @@ unsafe fn write(array: IntegersMut, values: &[i32], most: i32, argument: &str) -
 /// MPI_Graph_get.
 ///
 /// # Safety
-/// The arrays must have as many elements as the maxima say.
+/// `indx` must have `maxindex` elements, and `edges` `maxedges`.
 pub unsafe fn graph_get(
     comm: Handle,
     maxindex: i32,
@@ -111,7 +112,7 @@ pub unsafe fn graph_get(
     edges: IntegersMut,
 ) -> Result<()> {
     let (_, index, list) = lists(comm)?;
-    // SAFETY: promised by the caller.
+    // SAFETY: `indx` has `maxindex` elements and `edges` has `maxedges` (this function's contract).
     unsafe {
         write(indx, &index, maxindex, "maxindex")?;
         write(edges, &list, maxedges, "maxedges")
@@ -136,11 +137,11 @@ pub fn graph_neighbors_count(comm: Handle, rank: i32) -> Result<i32> {
 /// # Safety
 /// `neighbors` must have `maxneighbors` elements.
 pub unsafe fn graph_neighbors(comm: Handle, rank: i32, maxneighbors: i32, neighbors: IntegersMut) -> Result<()> {
-    // SAFETY: promised by the caller.
+    // SAFETY: `neighbors` has `maxneighbors` elements (this function's contract).
     unsafe { write(neighbors, &neighbours_of(comm, rank)?, maxneighbors, "maxneighbors") }
 }
 
-/// Weights of edges: `None` for MPI_UNWEIGHTED.
+/// Reads edge weights; `None` for MPI_UNWEIGHTED.
 fn weights(array: Integers, count: usize, argument: &str) -> Result<Option<Vec<i32>>> {
     if array.address() == UNWEIGHTED_ADDRESS {
         return Ok(None);
@@ -168,7 +169,8 @@ fn check_ranks(ranks: &[i32], size: usize, argument: &str) -> Result<()> {
 /// MPI_Dist_graph_create_adjacent.
 ///
 /// # Safety
-/// The arrays must have as many elements as the degrees say.
+/// `sources` and `sourceweights` must have `indegree` elements, `destinations` and `destweights`
+/// `outdegree`; the weights may be MPI_UNWEIGHTED or MPI_WEIGHTS_EMPTY.
 pub unsafe fn dist_graph_create_adjacent(
     comm_old: Handle,
     indegree: i32,
@@ -199,10 +201,10 @@ pub unsafe fn dist_graph_create_adjacent(
     let size = parent.group.size();
     let distances = if reorder { reorder::distances(&parent)? } else { None };
     if distances.is_none() {
-        return with_topology(&parent, size, &Order::default(), |_| mine.topology());
+        return with_topology(&parent, size, &RankOrder::default(), |_| mine.topology());
     }
-    // The process that takes a rank needs the lists that the rank's process in the parent has
-    // given.
+    // The process that takes a rank needs the lists that were passed by the parent's process of
+    // that rank.
     let mut all = Vec::new();
     for words in internal::gather_lists(&parent, &mine.words())? {
         all.push(Lists::read(&words));
@@ -211,14 +213,15 @@ pub unsafe fn dist_graph_create_adjacent(
     with_topology(&parent, size, &order, |rank| all.swap_remove(rank).topology())
 }
 
-/// One edge as it travels to both of its ends.
-struct Edge {
+/// One edge, as sent to all processes.
+struct SentEdge {
     from: i32,
     to: i32,
     weight: i32,
 }
 
-/// The edges that this process gives to MPI_Dist_graph_create.
+/// Reads the edges that this process passes to MPI_Dist_graph_create, and whether they have
+/// weights.
 fn given_edges(
     size: usize,
     n: i32,
@@ -226,7 +229,7 @@ fn given_edges(
     degrees: Integers,
     destinations: Integers,
     weights_given: Integers,
-) -> Result<(Vec<Edge>, bool)> {
+) -> Result<(Vec<SentEdge>, bool)> {
     let n = size_of(n, "n")?;
     let sources = ints(sources, n, "sources")?;
     let degrees = ints(degrees, n, "degrees")?;
@@ -241,15 +244,16 @@ fn given_edges(
     let from = sources.iter().zip(&degrees).flat_map(|(&source, &degree)| std::iter::repeat_n(source, degree as usize));
     let weight = |i: usize| given.as_ref().map_or(1, |given| given[i]);
     let edges =
-        from.zip(&destinations).enumerate().map(|(i, (from, &to))| Edge { from, to, weight: weight(i) }).collect();
+        from.zip(&destinations).enumerate().map(|(i, (from, &to))| SentEdge { from, to, weight: weight(i) }).collect();
     Ok((edges, given.is_some()))
 }
 
-/// MPI_Dist_graph_create: everybody learns all edges and keeps its own, in the order of the ranks
-/// that gave them.
+/// MPI_Dist_graph_create: all processes gather all edges, and each keeps its own, ordered by the
+/// rank that passed them.
 ///
 /// # Safety
-/// The arrays must have as many elements as `n` and the degrees say.
+/// `sources` and `degrees` must have `n` elements, `destinations` and `weights` as many as the sum
+/// of `degrees`; the weights may be MPI_UNWEIGHTED or MPI_WEIGHTS_EMPTY.
 pub unsafe fn dist_graph_create(
     comm_old: Handle,
     n: i32,
@@ -268,8 +272,8 @@ pub unsafe fn dist_graph_create(
     let triples = || all.iter().map(|edge| (edge.from, edge.to, edge.weight));
     let order = reorder::order_if(reorder, &parent, size, || reorder::weighted(size, triples()))?;
     with_topology(&parent, size, &order, |rank| {
-        let inward: Vec<&Edge> = all.iter().filter(|edge| edge.to == rank as i32).collect();
-        let outward: Vec<&Edge> = all.iter().filter(|edge| edge.from == rank as i32).collect();
+        let inward: Vec<&SentEdge> = all.iter().filter(|edge| edge.to == rank as i32).collect();
+        let outward: Vec<&SentEdge> = all.iter().filter(|edge| edge.from == rank as i32).collect();
         Topology::Distributed {
             sources: inward.iter().map(|edge| edge.from).collect(),
             source_weights: inward.iter().map(|edge| edge.weight).collect(),
@@ -280,11 +284,11 @@ pub unsafe fn dist_graph_create(
     })
 }
 
-/// Gathers the edge lists of everybody.
-fn everybodys_edges(parent: &Comm, mine: &[Edge]) -> Result<Vec<Edge>> {
-    let words = |edge: &Edge| [u64::from(edge.from as u32) << 32 | u64::from(edge.to as u32), edge.weight as u64];
+/// Gathers the edges that all processes passed, in rank order.
+fn everybodys_edges(parent: &Comm, mine: &[SentEdge]) -> Result<Vec<SentEdge>> {
+    let words = |edge: &SentEdge| [u64::from(edge.from as u32) << 32 | u64::from(edge.to as u32), edge.weight as u64];
     let lists = internal::gather_lists(parent, &mine.iter().flat_map(words).collect::<Vec<u64>>())?;
-    let edge = |words: &[u64]| Edge { from: (words[0] >> 32) as i32, to: words[0] as i32, weight: words[1] as i32 };
+    let edge = |words: &[u64]| SentEdge { from: (words[0] >> 32) as i32, to: words[0] as i32, weight: words[1] as i32 };
     Ok(lists.iter().flat_map(|list| list.chunks(2)).map(edge).collect())
 }
 
@@ -297,7 +301,7 @@ fn distributed(comm: Handle) -> Result<Arc<Topology>> {
     }
 }
 
-/// MPI_Dist_graph_neighbors_count: in-degree, out-degree and whether there are weights.
+/// MPI_Dist_graph_neighbors_count: in-degree, out-degree and whether the edges have weights.
 pub fn dist_graph_neighbors_count(comm: Handle) -> Result<(i32, i32, bool)> {
     let Topology::Distributed { sources, destinations, weighted, .. } = &*distributed(comm)? else {
         unreachable!("checked");
@@ -308,7 +312,8 @@ pub fn dist_graph_neighbors_count(comm: Handle) -> Result<(i32, i32, bool)> {
 /// MPI_Dist_graph_neighbors.
 ///
 /// # Safety
-/// The arrays must have as many elements as the maxima say.
+/// `sources` and `sourceweights` must have `maxindegree` elements, `destinations` and `destweights`
+/// `maxoutdegree`; the weights may be NULL, MPI_UNWEIGHTED or MPI_WEIGHTS_EMPTY.
 pub unsafe fn dist_graph_neighbors(
     comm: Handle,
     maxindegree: i32,
@@ -327,7 +332,8 @@ pub unsafe fn dist_graph_neighbors(
     let wanted = |array: &IntegersMut| {
         *weighted && !array.is_null() && array.address() != UNWEIGHTED_ADDRESS && array.address() != EMPTY_ADDRESS
     };
-    // SAFETY: promised by the caller.
+    // SAFETY: the arrays have `maxindegree` and `maxoutdegree` elements (this function's contract);
+    // weight arrays that are no real arrays are skipped by `wanted`.
     unsafe {
         write(sources, inward, maxindegree, "maxindegree")?;
         write(destinations, outward, maxoutdegree, "maxoutdegree")?;

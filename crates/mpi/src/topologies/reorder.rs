@@ -1,14 +1,14 @@
-//! Rank reordering (MPI 5.0, 8.5.1 to 8.5.4, 8.5.8): which process takes which rank of a
+//! Rank reordering (MPI 5.0, 8.5.1 to 8.5.4, 8.5.8): assigns processes to the ranks of a
 //! communicator with a topology.
 //!
-//! All processes tell each other where they run. Where nothing is gained by moving, because they
-//! are not bound or all equally far apart, everybody sees that and ranks stay. Else the parent's
-//! rank 0 maps the graph (`mapping`) and says who goes where, so that all have the same answer
-//! whatever they know.
+//! All processes gather the places where they run. If they are not bound or are all equally far
+//! apart, reordering gains nothing; every process can tell that from the places, and ranks stay.
+//! Otherwise rank 0 of the parent maps the graph (`mapping`) and broadcasts the result, so that all
+//! processes agree even if only rank 0 knows the whole graph.
 
 use std::sync::Arc;
 
-use towpath_machine::levels::{Distances, Place};
+use towpath_machine::levels::{Distances, ProcessPlace};
 
 use crate::comm::Comm;
 use crate::error::Result;
@@ -18,49 +18,49 @@ use crate::mapping::{self, Graph};
 use crate::topology::{Topology, coordinates, shifted};
 use crate::world;
 
-/// Which process of the parent takes each rank of the new communicator; empty: each keeps its own.
+/// The parent's process for each rank of the new communicator; empty: each process keeps its rank.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Order(Vec<usize>);
+pub(super) struct RankOrder(Vec<usize>);
 
-impl Order {
+impl RankOrder {
     /// The parent's rank of the process that takes `rank`.
     pub(super) fn process(&self, rank: usize) -> usize {
         self.0.get(rank).copied().unwrap_or(rank)
     }
 
-    /// The rank among `size` that a process of the parent takes.
+    /// The rank below `size` that a process of the parent takes; `None` if it takes none.
     pub(super) fn rank(&self, process: usize, size: usize) -> Option<usize> {
         (0..size).find(|&rank| self.process(rank) == process)
     }
 }
 
-/// How far the processes of a communicator are apart; `None` where that makes no difference.
-/// Collective.
+/// The distances between the processes of a communicator; `None` if they are all equal. Collective.
 pub(super) fn distances(parent: &Comm) -> Result<Option<Distances>> {
     let (team, sequence) = internal::team_of(parent);
     let all = internal::gather_everywhere(&team, sequence, &own_place()?.words())?;
-    let distances = Distances::among(&Place::read(&all));
+    let distances = Distances::among(&ProcessPlace::read(&all));
     Ok(Some(distances).filter(Distances::differ))
 }
 
-/// Where this process runs, as the machine that the setting describes says, else the kernel.
-fn own_place() -> Result<Place> {
+/// Where this process runs: according to the machine description in the settings, or else to the
+/// kernel.
+fn own_place() -> Result<ProcessPlace> {
     let world = world::world()?;
     let host = world::host_of_mine()?;
     Ok(match &world.machine {
         Some(machine) => machine.place(host, world.job.local_rank as usize),
-        None => Place::of_instances(host, &instances_of_mine()),
+        None => ProcessPlace::of_instances(host, &instances_of_mine()),
     })
 }
 
-/// The order that rank 0 finds for a graph; `graph` is asked there only. Collective.
+/// The order that rank 0 computes for a graph; `graph` is called on rank 0 only. Collective.
 pub(super) fn order(
     parent: &Comm,
     distances: Option<&Distances>,
     nodes: usize,
     graph: impl FnOnce() -> Graph,
-) -> Result<Order> {
-    let Some(distances) = distances else { return Ok(Order::default()) };
+) -> Result<RankOrder> {
+    let Some(distances) = distances else { return Ok(RankOrder::default()) };
     let mut processes = vec![0u64; nodes];
     if parent.rank == 0 {
         let found = mapping::map(&graph(), distances).places;
@@ -70,21 +70,22 @@ pub(super) fn order(
         let (team, sequence) = internal::team_of(parent);
         internal::broadcast(&team, sequence, 0, &mut processes)?;
     }
-    Ok(Order(processes.into_iter().map(|process| process as usize).collect()))
+    Ok(RankOrder(processes.into_iter().map(|process| process as usize).collect()))
 }
 
-/// As [`distances`] and [`order`] where the graph is known everywhere.
+/// Combines [`distances`] and [`order`] if `reorder` is set. For graphs known to all processes.
+/// Collective.
 pub(super) fn order_if(
     reorder: bool,
     parent: &Arc<Comm>,
     nodes: usize,
     graph: impl FnOnce() -> Graph,
-) -> Result<Order> {
+) -> Result<RankOrder> {
     let distances = if reorder { distances(parent)? } else { None };
     order(parent, distances.as_ref(), nodes, graph)
 }
 
-/// The graph of a grid, with an order for each dimension.
+/// The graph of a grid, with a node order for each dimension.
 pub(crate) fn grid(dims: &[i32], periodic: &[bool]) -> Graph {
     let nodes = dims.iter().map(|&dim| dim as usize).product();
     let next = |node: usize| (0..dims.len()).filter_map(move |i| shifted(dims, periodic, node, i, 1));
@@ -101,7 +102,7 @@ pub(crate) fn listed(index: &[i32], edges: &[i32]) -> Graph {
     Graph::new(index.len(), (0..index.len()).flat_map(of_node))
 }
 
-/// The graph of directed edges with weights; those from or to MPI_PROC_NULL lead nowhere.
+/// The graph of weighted directed edges; edges from or to MPI_PROC_NULL are ignored.
 pub(super) fn weighted(nodes: usize, edges: impl Iterator<Item = (i32, i32, i32)>) -> Graph {
     let known = |(from, to, weight): (i32, i32, i32)| {
         Some((usize::try_from(from).ok()?, usize::try_from(to).ok()?, u64::try_from(weight).ok()?))
@@ -109,8 +110,8 @@ pub(super) fn weighted(nodes: usize, edges: impl Iterator<Item = (i32, i32, i32)
     Graph::new(nodes, edges.filter_map(known))
 }
 
-/// The graph of MPI_Dist_graph_create_adjacent. An edge counts at both its ends: who names it only
-/// at one has half of it.
+/// The graph of MPI_Dist_graph_create_adjacent. Each end of an edge adds its weight, so an edge
+/// that is listed at one end only counts half.
 pub(super) fn adjacent(all: &[Lists]) -> Graph {
     let of_node = |(node, lists): (usize, &'_ Lists)| {
         let inward = lists.sources.iter().enumerate().map(|(i, &other)| (other, lists.source_weights.get(i)));
@@ -122,7 +123,7 @@ pub(super) fn adjacent(all: &[Lists]) -> Graph {
     weighted(all.len(), all.iter().enumerate().flat_map(of_node))
 }
 
-/// What a process gives to MPI_Dist_graph_create_adjacent.
+/// The arguments of a process to MPI_Dist_graph_create_adjacent.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Lists {
     pub(super) sources: Vec<i32>,
@@ -133,14 +134,14 @@ pub(super) struct Lists {
 }
 
 impl Lists {
-    /// The lists on their way: four lengths and the flag, then the values.
+    /// Encodes the lists as words: four lengths and the flag, then the values.
     pub(super) fn words(&self) -> Vec<u64> {
         let lists = [&self.sources, &self.source_weights, &self.destinations, &self.destination_weights];
         let lengths = lists.iter().map(|list| list.len() as u64).chain([u64::from(self.weighted)]);
         lengths.chain(lists.iter().flat_map(|list| list.iter().map(|&value| value as u64))).collect()
     }
 
-    /// Lists that have come as words.
+    /// Decodes lists from words.
     pub(super) fn read(words: &[u64]) -> Lists {
         let (lengths, mut rest) = words.split_at(5);
         let mut next = |length: u64| {
@@ -186,9 +187,9 @@ mod tests {
 
     #[test]
     fn an_order_says_who_takes_which_rank() {
-        let order = Order(vec![2, 0, 1]);
+        let order = RankOrder(vec![2, 0, 1]);
         assert_eq!([0, 1, 2].map(|rank| order.process(rank)), [2, 0, 1]);
         assert_eq!([0, 1, 2, 3].map(|process| order.rank(process, 3)), [Some(1), Some(2), Some(0), None]);
-        assert_eq!([0, 3].map(|process| Order::default().rank(process, 3)), [Some(0), None]);
+        assert_eq!([0, 3].map(|process| RankOrder::default().rank(process, 3)), [Some(0), None]);
     }
 }

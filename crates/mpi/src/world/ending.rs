@@ -1,8 +1,8 @@
-//! The end of a job by an error or MPI_Abort. One thread of a process ends it.
+//! Ends the job after an error or MPI_Abort. One thread of a process does so.
 //!
-//! That thread runs the handlers of `atexit`. Other threads that end the job meanwhile wait until
-//! the process is gone, so that the handlers run to their end. A handler that ends the job again
-//! ends the process at once, since `exit` must not be called by a handler.
+//! That thread runs the `atexit` handlers. Other threads that end the job meanwhile wait until the
+//! process exits, so that the handlers run to completion. A handler that ends the job again ends
+//! the process at once, because a handler must not call `exit`.
 
 use std::sync::Mutex;
 
@@ -13,19 +13,19 @@ use towpath_machine::{process, thread};
 
 use super::{Phase, WORLD, World, phase, say, set_phase};
 
-/// The launcher, when MPI_Init has failed after it had been reached.
+/// The launcher, if MPI_Init failed after connecting to it.
 static UNSTARTED: Mutex<Option<Box<dyn Launcher>>> = Mutex::new(None);
-/// The thread that ends the job, as [`thread::current`] names it; 0 while none does.
+/// The thread that ends the job, as identified by [`thread::current`]; 0 if none.
 static ENDING: AtomicUsize = AtomicUsize::new(0);
 
-/// Keeps the launcher of a start that has failed: who ends the job for this tells it, and it says
-/// so once for all ranks.
+/// Keeps the launcher of a failed start, so that the end of the job can be reported to it; it
+/// prints the message once for all ranks.
 pub(super) fn keep(launcher: Option<Box<dyn Launcher>>) {
     *UNSTARTED.lock().unwrap() = launcher;
 }
 
-/// Makes the calling thread the one that ends the job; false where it is that already. Does not
-/// return in any other thread.
+/// Makes the calling thread the one that ends the job; false if it already is. Does not return in
+/// any other thread.
 fn begin() -> bool {
     let me = thread::current();
     match ENDING.compare_exchange(0, me, Ordering::AcqRel, Ordering::Acquire) {
@@ -37,12 +37,12 @@ fn begin() -> bool {
     }
 }
 
-/// In a child that was forked while the job is being ended: only its one thread is left to end it.
+/// Runs in a child forked while the job is being ended: its only thread must end it.
 pub(super) fn take_over() {
     ENDING.store(thread::current(), Ordering::Release);
 }
 
-/// Ends the job with an exit code and a sentence for the person.
+/// Ends the job with an exit code and a message to the user.
 pub fn end_job(code: i32, sentence: &str) -> ! {
     if !begin() {
         say(sentence);
@@ -69,7 +69,7 @@ fn tell_job(world: &World, code: i32, sentence: &str) {
     world.segment.abort();
 }
 
-/// Tells the launcher of a start that has failed; says the sentence itself where there is none.
+/// Reports a failed start to the launcher; prints the message itself if there is none.
 fn tell_launcher(code: i32, sentence: &str) {
     let unstarted = UNSTARTED.try_lock().ok().and_then(|mut launcher| launcher.take());
     let told = unstarted.is_some_and(|mut launcher| {

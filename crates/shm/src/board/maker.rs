@@ -1,34 +1,35 @@
-//! Making boards: memory for a team, out of the area of the member that makes the board, and back.
+//! Makes boards: allocates their memory from the maker's area and reclaims it.
 
 use std::sync::{Arc, Mutex};
 
 use towpath_base::sync::{LongWords, MappedLongWords};
 
-use super::{PAGE, Shape};
+use super::{BoardShape, PAGE};
 use crate::arena::Arena;
 use crate::layout::{BOARD_AREA, LINE};
 use crate::segment::Segment;
 use crate::walk::Walk;
 
-/// A board that its maker has left; its memory is free when all members have finished its last
+/// A board that its maker has left. Its memory is free once all members have finished its last
 /// round.
 #[derive(Debug)]
 pub(crate) struct Leaving {
     pub(super) offset: usize,
-    pub(super) shape: Shape,
+    pub(super) shape: BoardShape,
     pub(super) rounds: u64,
 }
 
 impl Leaving {
-    /// Whether nobody will touch the board any more.
+    /// True if no member will access the board any more.
     pub(crate) fn is_over(&self, segment: &Segment) -> bool {
-        // SAFETY: the maker has not given the memory away yet.
+        // SAFETY: the board's memory is not back in the arena yet, so these words inside the
+        // segment still count the rounds that its members have finished.
         let done = unsafe { MappedLongWords::new(segment.at(self.offset), LINE / 8) };
         (0..self.shape.members).all(|member| done.load_acquire(member) >= self.rounds)
     }
 }
 
-/// Boards left by this process that it had made.
+/// Boards that this process has made and left.
 pub(crate) type Left = Arc<Mutex<Vec<Leaving>>>;
 
 /// The boards that this process has made for teams.
@@ -43,12 +44,12 @@ impl Maker {
         Maker { arena: Arena::new(BOARD_AREA), left: Left::default() }
     }
 
-    /// Takes memory for a board of `members` and provides its lines; its place in the segment
-    /// (offset, and number of its walk), or `None` where there is no room or no page.
+    /// Allocates a board for `members` members and populates its lines. Returns its place in the
+    /// segment (offset plus the number of its walk), or `None` if there is no room or no page.
     pub(crate) fn make(&mut self, segment: &Segment, members: usize) -> Option<usize> {
         self.sweep(segment);
         let walk = if self.arena.free_bytes() > BOARD_AREA / 2 { segment.walk() } else { Walk::SHORTEST };
-        let shape = Shape::new(members, walk);
+        let shape = BoardShape::new(members, walk);
         let area = segment.layout().board_area(segment.own_rank());
         let inside = self.arena.take(shape.bytes())?;
         let (offset, head) = (area + inside, shape.head_bytes());
@@ -56,19 +57,19 @@ impl Maker {
             self.arena.give(inside, shape.bytes());
             return None;
         }
-        // SAFETY: the range was taken out of our own area, so nobody else uses it; words of an
-        // earlier board vanish.
+        // SAFETY: the range was just allocated from this rank's own area, so no other process uses
+        // it. This clears the words of an earlier board.
         unsafe { segment.at(offset).write_bytes(0, head) };
         debug_assert!(offset.is_multiple_of(PAGE));
         Some(offset + walk.number() as usize)
     }
 
-    /// Where boards of this maker say that they are left.
+    /// The list in which boards of this maker record that they were left.
     pub(crate) fn left(&self) -> Left {
         self.left.clone()
     }
 
-    /// Takes back the memory of boards that nobody touches any more.
+    /// Reclaims the memory of boards that no member accesses any more.
     fn sweep(&mut self, segment: &Segment) {
         let area = segment.layout().board_area(segment.own_rank());
         self.left.lock().unwrap().retain(|board| {

@@ -1,15 +1,15 @@
-//! Boards: memory in which all members of a team on one host read what each of them writes.
+//! Boards: shared memory in which all members of a team on one host read what each of them writes.
 //!
 //! A board is used in rounds that all members count alike. In a round a member may post one message
-//! for all others on its line (short ones lie in the line itself, others in the member's area),
-//! look at the lines of others, and go on to the next round. Each word has one writer; only a claim
-//! is contended. After Graham and Shipman 2008 ("MPI support for multi-core architectures:
-//! optimized shared memory collectives") and MPICH's release and gather flags, but flat: with more
-//! ranks than cores every step of a tree costs a switch of processes.
+//! for all others on its line (a short message is in the line itself, a longer one in the member's
+//! area), read the lines of the others, and go on to the next round. Each word has one writer; only
+//! a claim is contended. After Graham and Shipman 2008 ("MPI support for multi-core architectures:
+//! optimized shared memory collectives") and MPICH's release and gather flags, but flat: on an
+//! oversubscribed host every level of a tree costs a context switch.
 //!
-//! Invariants: a line and its bytes are written again only when all members have finished the round
-//! in which they were written (`done`); a reader uses nothing that lies outside the board, whatever
-//! a line says.
+//! Invariants: a line and its bytes are reused only when all members have finished the round in
+//! which they were written (`done`); a reader never accesses anything outside the board, whatever a
+//! line contains.
 
 mod maker;
 mod room;
@@ -29,28 +29,28 @@ pub(super) use maker::Maker;
 use maker::{Leaving, Left};
 pub use room::Room;
 pub use rounds::Want;
-pub(super) use rounds::{Memory, Rounds};
+pub(super) use rounds::{RoundMemory, Rounds};
 
-/// Bytes of a message that fits into its line.
+/// Largest message in bytes that fits into its line.
 pub const INLINE: usize = 48;
-/// Where a line keeps its parts: the word that is one more than the round; length, place and stamp;
-/// bytes.
+/// Offsets in a line after the word that holds the round plus one: length, place and stamp;
+/// payload.
 const DESCRIPTION_AT: usize = 8;
 const INLINE_AT: usize = 16;
-/// Rounds between the line that is read and the one that is prefetched.
+/// Distance in rounds between the line that is read and the one that is prefetched.
 const AHEAD: u64 = 4;
-/// Rounds in which a member's last message is looked for: where two members write in turn, and all
-/// meet in between, it is so far back.
+/// How many rounds back the last message of a member is searched. If two members write alternately
+/// and all meet in between, it is this far back.
 const REMEMBERED: u64 = 4;
-/// Bytes of areas that one board may have in all: half of a usual last-level cache.
+/// Maximum bytes of all areas of a board: half of a usual last-level cache.
 const AREAS: usize = 8 << 20;
-/// Most bytes of the area of one member among three or more with the shortest walk: many rounds fit
-/// into it.
+/// Maximum bytes of a member's area with three or more members and the shortest walk: enough for
+/// many rounds.
 const AREA: usize = 256 << 10;
 
 /// The shape of a board, the same on all members.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Shape {
+pub struct BoardShape {
     members: usize,
     /// Rounds whose lines are kept, a power of two.
     depth: usize,
@@ -60,10 +60,9 @@ pub struct Shape {
     largest: usize,
 }
 
-impl Shape {
-    /// The shape for a team of so many members, which write as far as `walk` says before they use
-    /// memory again.
-    fn new(members: usize, walk: Walk) -> Shape {
+impl BoardShape {
+    /// The shape for a team of `members` members, which cycle through `walk` bytes.
+    fn new(members: usize, walk: Walk) -> BoardShape {
         let depth = match members {
             0..=64 => 64,
             65..=256 => 16,
@@ -73,7 +72,7 @@ impl Shape {
         let area = |most: usize| 1 << even.clamp(PAGE, most).ilog2();
         let short = area(if members <= 2 { walk::SHORTEST } else { AREA });
         let area = if walk.is_long() { area(walk.bytes()) } else { short };
-        Shape { members, depth, area, largest: short / 2 }
+        BoardShape { members, depth, area, largest: short / 2 }
     }
 
     fn claims_at(&self) -> usize {
@@ -102,29 +101,29 @@ impl Shape {
 /// Bits of the length of a message, and of its place in the area.
 const LENGTH_BITS: u32 = 24;
 
-/// What was posted on a line.
+/// A message that was posted on a line.
 #[derive(Clone, Copy, Debug)]
 pub struct Posted {
-    /// What its writer passed as a stamp.
+    /// The stamp that its writer passed.
     pub stamp: u16,
     /// First byte; aligned for every type.
     pub pointer: *const u8,
-    /// How many.
+    /// Length in bytes.
     pub length: usize,
 }
 
-/// Stamp, place in the area and length, out of a line.
+/// Decodes stamp, place in the area and length from the description in a line.
 fn parts_of(description: u64) -> (u16, usize, usize) {
     let part = |shift: u32| (description >> shift) as usize & ((1 << LENGTH_BITS) - 1);
     ((description >> (2 * LENGTH_BITS)) as u16, part(LENGTH_BITS), part(0))
 }
 
-/// A board as one member has it.
+/// A board as used by one member.
 #[derive(Debug)]
 pub struct Board {
     segment: Segment,
     offset: usize,
-    shape: Shape,
+    shape: BoardShape,
     /// Local ranks of the members.
     members: Box<[u32]>,
     rounds: Rounds<MappedLongWords>,
@@ -132,28 +131,30 @@ pub struct Board {
     descriptions: MappedLongWords,
     first_line: *mut u8,
     first_area: *mut u8,
-    /// Bytes that I have ever taken out of my area, gaps at its end included.
+    /// Bytes ever allocated from this member's area, gaps at its end included.
     taken: u64,
-    /// Value of `taken` at the beginning of each of the last rounds.
+    /// Value of `taken` at the start of each of the last rounds.
     starts: Box<[u64]>,
-    /// How I write into my area.
+    /// How this member writes into its area.
     stores: Stores,
-    /// Where to say that I left; `None` where another member made the board.
+    /// Where to record that this member left; `None` if another member made the board.
     left: Option<Left>,
 }
 
-// SAFETY: the pointers lead into the segment, which the board holds.
+// SAFETY: the pointers point into the segment, which the board holds.
 unsafe impl Send for Board {}
 
 impl Board {
-    /// The board at `place` of the segment, as member `own` of the members with these local ranks.
+    /// The board at `place` of the segment, for member `own`; `members` holds the local ranks of
+    /// all members.
     pub(crate) fn new(segment: &Segment, place: usize, members: Box<[u32]>, own: usize, left: Option<Left>) -> Board {
         let (offset, walk) = (place / PAGE * PAGE, Walk::from_number((place % PAGE) as u32));
-        let shape = Shape::new(members.len(), walk);
+        let shape = BoardShape::new(members.len(), walk);
         let at = |place: usize| segment.at(offset + place);
-        // SAFETY: the words lie inside the board, whose maker has provided and cleared its head.
+        // SAFETY: the words are inside the board, 8-aligned, and only accessed with atomics. The
+        // maker has populated and cleared the board's head.
         let words = |place: usize, stride: usize| unsafe { MappedLongWords::new(at(place), stride) };
-        let memory = Memory {
+        let memory = RoundMemory {
             done: words(0, LINE / 8),
             claims: words(shape.claims_at(), 1),
             wants: words(shape.wants_at(), 1),
@@ -175,25 +176,25 @@ impl Board {
         }
     }
 
-    /// Provides the areas of all members, for messages that do not fit into their lines; false
-    /// where there are no pages. For the maker; the others must learn the outcome from it.
+    /// Populates the areas of all members, for messages that do not fit into their lines; false if
+    /// there are no pages. Only the maker calls this; the others must learn the result from it.
     pub fn provide_areas(&self) -> bool {
         let (first, bytes) = (self.offset + self.shape.head_bytes(), self.shape.members * self.shape.area);
         self.segment.populate(first, bytes)
     }
 
-    /// Largest message of a round on a board of so many members.
+    /// Largest message of a round on a board of `members` members.
     pub fn largest_of(members: usize) -> usize {
-        Shape::new(members, Walk::SHORTEST).largest
+        BoardShape::new(members, Walk::SHORTEST).largest
     }
 
-    /// How many members.
+    /// Number of members.
     #[inline]
     pub fn size(&self) -> usize {
         self.members.len()
     }
 
-    /// My number among them.
+    /// This member's number.
     #[inline]
     pub fn own(&self) -> usize {
         self.rounds.own
@@ -205,17 +206,18 @@ impl Board {
         self.shape.largest
     }
 
-    /// Says what I wait for from now on, before I wait: whoever does it wakes me.
+    /// Publishes what this member waits for. Must precede the wait: the member that completes it
+    /// then wakes this one.
     #[inline]
     pub fn want(&mut self, want: Want) {
         self.rounds.want(want);
     }
 
-    /// Whether a message of `length` bytes can be posted in this round; else the member that must
-    /// first go on.
+    /// Checks if a message of `length` bytes can be posted in this round. If not, returns the
+    /// member that must finish a round first.
     ///
     /// # Panics
-    /// When the message is longer than [`Board::largest`].
+    /// If the message is longer than [`Board::largest`].
     #[inline]
     pub fn has_room(&mut self, length: usize) -> Result<(), usize> {
         self.rounds.line_is_free()?;
@@ -226,7 +228,7 @@ impl Board {
         assert!(length <= self.largest(), "a message of {length} bytes does not fit on the board");
         let (_, end) = self.span(length);
         let oldest = end.saturating_sub(self.shape.area as u64);
-        // Bytes of rounds that began at or behind `oldest` may stay; all earlier ones must be
+        // Bytes of rounds that started at or after `oldest` may remain; all earlier rounds must be
         // finished.
         let mut round = self.rounds.known.max((self.rounds.round + 1).saturating_sub(self.rounds.depth));
         while round < self.rounds.round && self.starts[(round & (self.rounds.depth - 1)) as usize] < oldest {
@@ -235,13 +237,13 @@ impl Board {
         self.rounds.all_have_finished(round)
     }
 
-    /// Begin and end of the next `length` bytes of my area, counted like `taken`: they never cross
-    /// its end.
+    /// Begin and end of the next `length` bytes of this member's area, counted like `taken`. They
+    /// never wrap around.
     fn span(&self, length: usize) -> (u64, u64) {
         self.span_behind(self.taken, length)
     }
 
-    /// As [`Board::span`], of an area of which so much was taken.
+    /// Like [`Board::span`], for an area of which `taken` bytes were allocated.
     fn span_behind(&self, taken: u64, length: usize) -> (u64, u64) {
         let (area, bytes) = (self.shape.area as u64, self.span_of(length));
         let inside = taken & (area - 1);
@@ -249,26 +251,27 @@ impl Board {
         (begin, begin + bytes)
     }
 
-    /// How many bytes of an area a message takes.
+    /// Bytes of an area that a message occupies.
     fn span_of(&self, length: usize) -> u64 {
-        // Shorter areas have no room for a gap beside two of the largest messages.
+        // Smaller areas have no room for a gap after each of two messages of the largest size.
         let gap = if self.shape.area > 2 * self.shape.largest { walk::GAP } else { 0 };
         (length.next_multiple_of(LINE) + gap) as u64
     }
 
-    /// Posts `length` bytes, which `fill` writes, and a stamp to all members. At most once in a
-    /// round, after [`Board::has_room`] said so.
+    /// Posts `length` bytes, which `fill` writes, and a stamp to all members. At most once per
+    /// round, and only after [`Board::has_room`] has returned `Ok` for this length.
     #[inline]
     pub fn post(&mut self, stamp: u16, length: usize, fill: impl FnOnce(Room<'_>)) {
         let (line, mut place) = (self.rounds.line(self.rounds.own), 0);
-        // SAFETY: the line is inside the board, and has `INLINE` bytes behind its words, which
-        // nobody reads before the commit below.
+        // SAFETY: the line is inside the board and has `INLINE` bytes after its words. No member
+        // reads them before the commit below.
         let mut at = unsafe { self.first_line.add(line * LINE + INLINE_AT) };
         if length > INLINE {
             let (begin, end) = self.span(length);
             place = begin & (self.shape.area as u64 - 1);
             self.taken = end;
-            // SAFETY: `span` stays inside the area, which nobody reads any more (`has_room`).
+            // SAFETY: `has_room` has checked that `length` fits into the area and that no member
+            // still reads the bytes of `span`, which is inside the area.
             at = unsafe { self.area(self.rounds.own).add(place as usize) };
         }
         fill(Room { stores: &mut self.stores, at, length });
@@ -281,11 +284,11 @@ impl Board {
     }
 
     fn area(&self, member: usize) -> *mut u8 {
-        // SAFETY: inside the board.
+        // SAFETY: `member` is a member, so its area is inside the board.
         unsafe { self.first_area.add(member * self.shape.area) }
     }
 
-    /// What a member posted in this round.
+    /// The message that a member has posted in this round, if any.
     #[inline]
     pub fn look(&self, member: usize) -> Option<Posted> {
         if !self.rounds.is_written(member) {
@@ -293,23 +296,23 @@ impl Board {
         }
         let line = self.rounds.line(member);
         let description = self.descriptions.load_acquire(line);
-        // SAFETY: the line is inside the board; its writer has finished it and keeps it while we
-        // are in this round.
+        // SAFETY: the line is inside the board, and its writer does not write it again before this
+        // member has finished the round.
         let inline = unsafe { self.first_line.add(line * LINE + INLINE_AT) };
         let (stamp, place, length) = parts_of(description);
         if length <= INLINE {
             return Some(Posted { stamp, pointer: inline, length });
         }
         assert!(place + length <= self.shape.area, "member {member} names bytes outside its area of the board");
-        // SAFETY: inside the area of that member.
+        // SAFETY: `place + length` is at most the size of the member's area.
         Some(Posted { stamp, pointer: unsafe { self.area(member).add(place) }, length })
     }
 
-    /// Where a member's message of this round lies if it is as long as its last one in the area.
+    /// Where a member's message of this round is if it is as long as its last one in the area.
     pub fn prefetch_hint(&self, member: usize) -> PrefetchHint {
         for rounds in 1..=REMEMBERED {
             let Some(line) = self.rounds.line_written_before(member, rounds) else { continue };
-            // The writer may overwrite this line meanwhile; the hint is wrong then, which is
+            // The writer may overwrite this line concurrently. Then the hint is wrong, which is
             // harmless.
             let (_, place, length) = parts_of(self.descriptions.load_acquire(line));
             if length > PrefetchHint::MOST {
@@ -324,7 +327,7 @@ impl Board {
         PrefetchHint::NOTHING
     }
 
-    /// Prefetches a line that a member who is some rounds ahead has written.
+    /// Prefetches a line that a member may already have written for a later round.
     #[inline]
     pub fn prefetch(&self, member: usize) {
         let line = self.rounds.line_ahead(member, AHEAD);
@@ -332,17 +335,17 @@ impl Board {
         ahead::read(unsafe { self.first_line.add(line * LINE) }, LINE);
     }
 
-    /// Tries to be the one member that does the common work of this round.
+    /// Tries to claim the common work of this round; true for the one member that succeeds.
     pub fn claim(&self) -> bool {
         self.rounds.claim()
     }
 
-    /// The member that does the common work of this round, if one has claimed it.
+    /// The member that has claimed the common work of this round, if any.
     pub fn claimant(&self) -> Option<usize> {
         self.rounds.claimant()
     }
 
-    /// Goes on to the next round: what was seen in this one is gone.
+    /// Goes on to the next round. Messages that were read in this one are no longer valid.
     #[inline]
     pub fn finish(&mut self) {
         self.rounds.finish();
@@ -353,11 +356,12 @@ impl Board {
         }
     }
 
-    /// Wakes those that want the line that I have written.
+    /// Wakes the members that wait for the line that this member has written.
     #[cold]
     fn wake_readers(&self) {
         self.wake_those_that_want(Want::Line(self.rounds.own));
-        // Two members that post last must not both overlook the line of the other.
+        // If two members write the last lines at the same time, at least one of them must see the
+        // line of the other.
         fence(Ordering::SeqCst);
         if self.rounds.all_are_written() {
             self.wake_those_that_want(Want::AllLines);

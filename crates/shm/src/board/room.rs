@@ -1,4 +1,4 @@
-//! Where a member writes a message of a board.
+//! Memory into which a member writes a message of a board.
 
 use towpath_base::transfer::Source;
 
@@ -13,36 +13,39 @@ pub struct Room<'a> {
 }
 
 impl Room<'_> {
-    /// All members read with one state of the caches between them: there is one choice of stores.
+    /// One choice of stores suffices: all members read, so the caches are in the same state for
+    /// all.
     pub(super) const READERS: usize = 1;
     const READER: usize = 0;
 
-    /// Writes `length` bytes from `first` on.
+    /// Writes `length` bytes at offset `first` of the message.
     ///
     /// # Panics
-    /// When they lie outside the message.
+    /// If they are outside the message.
     ///
     /// # Safety
-    /// `from` must be readable for `length` bytes and lie outside the board.
+    /// `from` must be readable for `length` bytes and be outside the board.
     #[inline]
     pub unsafe fn copy(&mut self, from: *const u8, first: usize, length: usize) {
         let to = self.part(first, length);
-        // SAFETY: `from` has `length` bytes outside the board; the part lies in the message, which
-        // nobody reads yet.
+        // SAFETY: `from` is readable for `length` bytes outside the board (this function's
+        // contract). `to` is inside the message, which no member reads before it is posted.
         unsafe { self.stores.copy(Room::READER, from, to, length) };
     }
 
-    /// Writes the next `length` bytes of a source from `first` on, as [`Source::fill_all`].
+    /// Writes the next `length` bytes of a source at offset `first` of the message, like
+    /// [`Source::fill_all`].
     ///
     /// # Panics
-    /// When they lie outside the message.
+    /// If they are outside the message.
     ///
     /// # Safety
-    /// The memory behind the source must live.
+    /// The memory behind the source must be valid.
     #[inline]
     pub unsafe fn fill(&mut self, source: &mut Source, first: usize, length: usize) {
         let to = self.part(first, length);
-        // SAFETY: the source lives; the part lies in the message, which nobody reads yet.
+        // SAFETY: the memory behind `source` is valid (this function's contract). `to` is inside
+        // the message, which no member reads before it is posted.
         unsafe {
             source.fill_all_by(to, length, |source, to, capacity| self.stores.fill(Room::READER, source, to, capacity));
         }
@@ -51,7 +54,7 @@ impl Room<'_> {
     #[inline]
     fn part(&self, first: usize, length: usize) -> *mut u8 {
         assert!(first <= self.length && length <= self.length - first, "bytes outside a message of a board");
-        // SAFETY: inside the message.
+        // SAFETY: `first` is at most the length of the message.
         unsafe { self.at.add(first) }
     }
 }

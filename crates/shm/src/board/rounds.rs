@@ -1,5 +1,5 @@
-//! The words of a board: who has written in which round, who has finished it, who does its common
-//! work.
+//! The words of a board: who has written in which round, who has finished it, and who does its
+//! common work.
 //!
 //! Generic over the memory, so that a model checker can run it (`model`).
 
@@ -10,14 +10,14 @@ use towpath_base::sync::LongWords;
 pub enum Want {
     /// The line of this member in this round.
     Line(usize),
-    /// That this member finishes a round.
+    /// The end of this member's current round.
     End(usize),
     /// The lines of all members in this round.
     AllLines,
 }
 
 impl Want {
-    /// As the word that says it; 0 says that nothing was ever wanted.
+    /// Encodes the value for the `wants` word; 0 means that nothing was ever wanted.
     fn encode(self) -> u64 {
         match self {
             Want::Line(member) => member as u64 * 2 + 1,
@@ -27,16 +27,16 @@ impl Want {
     }
 }
 
-/// The words that all members see.
+/// The words that all members share.
 #[derive(Clone, Debug)]
-pub(crate) struct Memory<W> {
-    /// Rounds that each member has finished.
+pub(crate) struct RoundMemory<W> {
+    /// Number of rounds that each member has finished.
     pub done: W,
     /// Round and member of the claim, by round.
     pub claims: W,
-    /// What each member waits for, or waited for the last time.
+    /// What each member waits for, or waited for last.
     pub wants: W,
-    /// One more than the round in which a line was written, by round and member.
+    /// The round in which a line was written plus one, by round and member.
     pub lines: W,
 }
 
@@ -46,17 +46,17 @@ pub(crate) struct Rounds<W: LongWords> {
     members: usize,
     pub(crate) own: usize,
     pub(super) depth: u64,
-    memory: Memory<W>,
-    /// What I have said that I want.
+    memory: RoundMemory<W>,
+    /// The last published want of this member.
     said: Option<Want>,
-    /// The round I am in.
+    /// The current round of this member.
     pub(super) round: u64,
-    /// All members have finished the rounds below.
+    /// All members have finished the rounds below this one.
     pub(super) known: u64,
 }
 
 impl<W: LongWords> Rounds<W> {
-    pub(crate) fn new(members: usize, own: usize, depth: usize, memory: Memory<W>) -> Rounds<W> {
+    pub(crate) fn new(members: usize, own: usize, depth: usize, memory: RoundMemory<W>) -> Rounds<W> {
         Rounds { members, own, depth: depth as u64, memory, said: None, round: 0, known: 0 }
     }
 
@@ -68,19 +68,19 @@ impl<W: LongWords> Rounds<W> {
         self.line_ahead(member, 0)
     }
 
-    /// The line of a member so many rounds later.
+    /// The line of a member `rounds` rounds later.
     pub(super) fn line_ahead(&self, member: usize, rounds: u64) -> usize {
         ((self.round + rounds) & (self.depth - 1)) as usize * self.members + member
     }
 
-    /// The line of a member so many rounds earlier, if the member has written it then.
+    /// The line of a member `rounds` rounds earlier, if the member wrote it then.
     pub(super) fn line_written_before(&self, member: usize, rounds: u64) -> Option<usize> {
         let round = self.round.checked_sub(rounds)?;
         let line = (round & (self.depth - 1)) as usize * self.members + member;
         (self.memory.lines.load_acquire(line) == round + 1).then_some(line)
     }
 
-    /// The member that has finished the fewest rounds; all others count as known.
+    /// Returns the member that has finished the fewest rounds, and updates `known`.
     fn slowest(&mut self) -> usize {
         let (mut least, mut slowest) = (self.round, self.own);
         for member in (0..self.members).filter(|&member| member != self.own) {
@@ -93,7 +93,7 @@ impl<W: LongWords> Rounds<W> {
         slowest
     }
 
-    /// Whether all members have finished the rounds below `round`; else the slowest of them.
+    /// `Ok` if all members have finished the rounds below `round`, otherwise the slowest of them.
     #[inline]
     pub(crate) fn all_have_finished(&mut self, round: u64) -> Result<(), usize> {
         if self.known < round {
@@ -105,33 +105,32 @@ impl<W: LongWords> Rounds<W> {
         Ok(())
     }
 
-    /// Whether my line of this round may be written.
+    /// `Ok` if this member may write its line of this round, otherwise the member to wait for.
     #[inline]
     pub(crate) fn line_is_free(&mut self) -> Result<(), usize> {
         self.all_have_finished((self.round + 1).saturating_sub(self.depth))
     }
 
-    /// Shows my line.
+    /// Publishes this member's line.
     #[inline]
     pub(crate) fn commit(&self) {
         self.memory.lines.store_release(self.line(self.own), self.round + 1);
     }
 
-    /// Whether a member has written its line of this round.
+    /// True if a member has written its line of this round.
     #[inline]
     pub(crate) fn is_written(&self, member: usize) -> bool {
         self.memory.lines.load_acquire(self.line(member)) == self.round + 1
     }
 
-    /// Whether all members have written their lines of this round. Begins behind me: if all began
-    /// with the same member, those who write late would all look at the lines of those who wrote
-    /// early.
+    /// True if all members have written their lines of this round. Starts with the next member: if
+    /// all started with the same one, late writers would all read the lines of the early ones.
     pub(crate) fn all_are_written(&self) -> bool {
         (self.own + 1..self.members).chain(0..=self.own).all(|member| self.is_written(member))
     }
 
-    /// Says what I wait for. Mostly it is what I said before: then the word, which others read,
-    /// stays as it is.
+    /// Publishes what this member waits for. Usually that has not changed: then the word, which
+    /// others read, is not written.
     #[inline]
     pub(crate) fn want(&mut self, want: Want) {
         if self.said != Some(want) {
@@ -140,14 +139,14 @@ impl<W: LongWords> Rounds<W> {
         }
     }
 
-    /// The others that have said so last.
+    /// The other members that have published this want last.
     pub(crate) fn those_that_want(&self, want: Want) -> impl Iterator<Item = usize> {
         let wanted = move |member: &usize| self.memory.wants.load_acquire(*member) == want.encode();
         (0..self.members).filter(move |&member| member != self.own).filter(wanted)
     }
 
-    /// Tries to be the one member that does the common work of this round. Whoever is refused finds
-    /// the claimant by [`Rounds::claimant`].
+    /// Tries to claim the common work of this round; true for the one member that succeeds. The
+    /// others find the claimant by [`Rounds::claimant`].
     pub(crate) fn claim(&self) -> bool {
         let before = self.memory.claims.load_acquire(self.slot());
         before >> 16 != self.round + 1 && self.memory.claims.replace(self.slot(), before, self.claimed_by(self.own))
@@ -157,13 +156,13 @@ impl<W: LongWords> Rounds<W> {
         (self.round + 1) << 16 | member as u64
     }
 
-    /// The member that claimed the common work of this round.
+    /// The member that has claimed the common work of this round.
     pub(crate) fn claimant(&self) -> Option<usize> {
         let claim = self.memory.claims.load_acquire(self.slot());
         (claim >> 16 == self.round + 1).then_some((claim & 0xFFFF) as usize)
     }
 
-    /// Goes on to the next round: I read nothing of this one any more.
+    /// Goes on to the next round: this member no longer reads anything of the old one.
     #[inline]
     pub(crate) fn finish(&mut self) {
         self.round += 1;

@@ -1,5 +1,5 @@
-//! Whoever connects without belonging to the job, or pretends to: nothing of it is accepted, memory
-//! and descriptors stay bounded, and the job loses nothing.
+//! Connections from outside the job, or from impostors: they are never accepted, memory and
+//! descriptors stay bounded, and the job loses nothing.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -8,15 +8,15 @@ use towpath_base::sync::{AtomicBool, Ordering};
 
 use super::*;
 
-/// Strangers that are kept at most, in jobs of three processes.
-const MOST: usize = super::super::socket::STRANGERS + 2;
+/// Most pending connections that are kept, in jobs of three processes.
+const MOST: usize = super::super::socket::MAX_PENDING + 2;
 
 fn port_of(wire: &Tcp) -> u16 {
     let name = rustix::net::getsockname(wire.listener.as_ref().unwrap()).unwrap();
     SocketAddr::try_from(name).unwrap().port()
 }
 
-/// Says hello and waits for the challenge.
+/// Sends a hello and waits for the challenge.
 fn say_hello(wire: &mut [(Tcp, Inbox)], stream: &mut TcpStream, hello: Hello) -> [u8; 48] {
     stream.write_all(&hello.encode(&key())).unwrap();
     turns(wire, 100);
@@ -26,7 +26,7 @@ fn say_hello(wire: &mut [(Tcp, Inbox)], stream: &mut TcpStream, hello: Hello) ->
     challenge
 }
 
-/// Proves the hello that was challenged; the verdict.
+/// Sends the proof for a challenged hello and returns the verdict.
 fn prove(wire: &mut [(Tcp, Inbox)], stream: &mut TcpStream, hello: Hello, challenge: &[u8; 48]) -> Vec<u8> {
     stream.write_all(&hello.proof(&key(), challenge).unwrap()).unwrap();
     turns(wire, 100);
@@ -47,8 +47,9 @@ fn connect_from(address: [u8; 4], to: SocketAddr) -> TcpStream {
 #[test]
 fn whoever_does_not_know_the_key_gets_nothing() {
     let (mut wire, place) = alone();
-    assert!(shake_hands(&mut wire, place, HELLO, &Key::of_secret(b"another")).is_none());
-    // The right key, but meant for another process; a process that the job does not have.
+    assert!(shake_hands(&mut wire, place, HELLO, &ConnectionKey::of_secret(b"another")).is_none());
+    // The right key, but a hello for another process, and one from a process that the job does not
+    // have.
     assert!(shake_hands(&mut wire, place, Hello { to: 9, ..HELLO }, &key()).is_none());
     assert!(shake_hands(&mut wire, place, Hello { from: 7, ..HELLO }, &key()).is_none());
     turns(&mut wire, 200);
@@ -82,7 +83,7 @@ fn a_flood_of_strangers_is_bounded_and_keeps_nobody_out() {
     let mut flood = Vec::new();
     for round in 0..500 {
         let mut stream = TcpStream::connect(place).unwrap();
-        // Some are silent, some say something.
+        // Some are silent, some send a few bytes.
         if round % 2 == 0 {
             stream.write_all(&[round as u8; 10]).unwrap();
         }
@@ -90,7 +91,7 @@ fn a_flood_of_strangers_is_bounded_and_keeps_nobody_out() {
         turns(&mut wire, 4);
     }
     turns(&mut wire, 100);
-    assert!(wire[0].0.strangers.len() <= MOST, "{}", wire[0].0.strangers.len());
+    assert!(wire[0].0.pending.len() <= MOST, "{}", wire[0].0.pending.len());
     let (mut stream, verdict) = shake_hands(&mut wire, place, HELLO, &key()).unwrap();
     assert_eq!(verdict, b"accepted");
     stream.write_all(&Frame::Message { protocol: 1, length: 0, words: [5, 0] }.encode()).unwrap();
@@ -107,7 +108,7 @@ fn frames_before_the_proof_are_not_looked_at() {
     say_hello(&mut wire, &mut unproved, HELLO);
     unproved.write_all(&frames).unwrap();
     turns(&mut wire, 200);
-    assert_eq!((wire[0].0.open.len(), wire[0].0.strangers.len(), wire[0].1.arrived.len()), (0, 0, 0));
+    assert_eq!((wire[0].0.open.len(), wire[0].0.pending.len(), wire[0].1.arrived.len()), (0, 0, 0));
     let (_stream, verdict) = shake_hands(&mut wire, place, HELLO, &key()).unwrap();
     assert_eq!(verdict, b"accepted");
 }
@@ -125,7 +126,7 @@ fn a_recorded_hello_said_many_times_keeps_nobody_out() {
         replayed.push(stream);
         turns(&mut wire, 40);
     }
-    assert!(wire[0].0.strangers.len() <= MOST, "{}", wire[0].0.strangers.len());
+    assert!(wire[0].0.pending.len() <= MOST, "{}", wire[0].0.pending.len());
     assert_eq!(prove(&mut wire, &mut stream, HELLO, &challenge), b"accepted");
 }
 
@@ -140,7 +141,7 @@ fn a_flood_from_one_host_does_not_drive_those_of_another_away() {
         turns(&mut wire, 4);
     }
     turns(&mut wire, 100);
-    assert!(wire[0].0.strangers.len() <= MOST, "{}", wire[0].0.strangers.len());
+    assert!(wire[0].0.pending.len() <= MOST, "{}", wire[0].0.pending.len());
     let challenge = say_hello(&mut wire, &mut stream, HELLO);
     assert_eq!(prove(&mut wire, &mut stream, HELLO, &challenge), b"accepted");
 }
@@ -164,7 +165,7 @@ fn a_job_goes_on_through_a_flood() {
         }
     });
     for number in 0..MESSAGES {
-        // The second process opens its connection in the middle of the flood.
+        // The second process opens its connection during the flood.
         let senders = if number < MESSAGES / 2 { 1 } else { 2 };
         wires.iter_mut().skip(1).take(senders).for_each(|(wire, _)| send(wire, 0, number));
         turn(&mut wires);
@@ -176,5 +177,5 @@ fn a_job_goes_on_through_a_flood() {
         wires[0].1.arrived.iter().filter(move |(from, _)| *from == PeerIndex(peer)).map(|(_, number)| *number)
     };
     assert!(of(1).eq(0..MESSAGES) && of(2).eq(MESSAGES / 2..MESSAGES));
-    assert!(wires.iter().all(|(wire, inbox)| inbox.lost.is_empty() && wire.strangers.len() <= MOST));
+    assert!(wires.iter().all(|(wire, inbox)| inbox.lost.is_empty() && wire.pending.len() <= MOST));
 }

@@ -1,9 +1,9 @@
-//! A wire that misbehaves as far as the contract allows: it refuses, delays, and lets different
-//! senders overtake each other, by a seeded generator, so that a failing run can be repeated. For
-//! tests of everything above the wires.
+//! A wrapper that injects every fault the [`Wire`] contract allows: it refuses sends, delays events
+//! and reorders messages of different senders. A seeded generator decides, so that a failing run
+//! can be repeated. It is for tests of the code above the wires.
 //!
-//! Kept: order per sender, and nothing is lost (loss is a matter of networks, below their
-//! reliability).
+//! It keeps the order per sender and loses nothing: loss belongs to networks, below the transport's
+//! reliability layer.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -12,16 +12,16 @@ use towpath_base::transfer::{Source, Target};
 
 use crate::{Header, NoResource, Payload, RegionKey, Sink, Wire};
 
-/// How a [`Faulty`] wire misbehaves; chances in percent.
+/// How a [`Faulty`] wire misbehaves; chances are in percent.
 #[derive(Clone, Copy, Debug)]
 pub struct Faults {
-    /// Start of the generator; the same seed gives the same faults for the same calls.
+    /// Seed of the generator; equal seeds give equal faults for equal calls.
     pub seed: u64,
     /// Chance that a send is refused although there is room.
     pub refuse: u32,
-    /// Chance that an event which has arrived is kept for a later progress.
+    /// Chance that an event which has arrived is held back until a later `progress`.
     pub delay: u32,
-    /// Chance that a progress does not look at the wire at all.
+    /// Chance that a `progress` call does not poll the wire at all.
     pub idle: u32,
 }
 
@@ -31,7 +31,7 @@ enum Event {
     Left,
 }
 
-/// Events that the wire has reported and the caller has not seen yet.
+/// Events that the inner wire has reported and the caller has not seen yet.
 #[derive(Default)]
 struct Kept {
     by_peer: BTreeMap<PeerIndex, VecDeque<Event>>,
@@ -43,7 +43,8 @@ struct Kept {
 impl Sink for Kept {
     fn arrived(&mut self, from: PeerIndex, header: &Header, payload: *const u8, length: usize) {
         let mut bytes = vec![0; length];
-        // SAFETY: the wire lends `length` readable bytes.
+        // SAFETY: `payload` is readable for `length` bytes (contract of `Sink::arrived`), and
+        // `bytes` has `length` bytes.
         unsafe { std::ptr::copy_nonoverlapping(payload, bytes.as_mut_ptr(), length) };
         self.by_peer.entry(from).or_default().push_back(Event::Arrived { header: *header, payload: bytes });
     }
@@ -66,7 +67,7 @@ impl Sink for Kept {
     }
 }
 
-/// A wire with faults.
+/// A wire with fault injection.
 pub struct Faulty<W> {
     inner: W,
     faults: Faults,
@@ -80,17 +81,17 @@ impl<W: Wire> Faulty<W> {
         Faulty { inner, faults, random: faults.seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1, kept: Kept::default() }
     }
 
-    /// How many messages have come in parts.
+    /// Number of messages that were reported by [`Sink::arriving`], that is, in parts.
     pub fn in_parts(&self) -> usize {
         self.kept.in_parts
     }
 
-    /// The wire below.
+    /// The wrapped wire.
     pub fn inner(&mut self) -> &mut W {
         &mut self.inner
     }
 
-    /// True with a chance of `percent`.
+    /// True with a probability of `percent`.
     fn chance(&mut self, percent: u32) -> bool {
         self.random ^= self.random << 13;
         self.random ^= self.random >> 7;
@@ -152,7 +153,7 @@ impl<W: Wire> Wire for Faulty<W> {
         if self.chance(self.faults.refuse) {
             return Err(NoResource);
         }
-        // SAFETY: handed through.
+        // SAFETY: `payload` is readable for `length` bytes (this function's contract).
         unsafe { self.inner.short(to, header, payload, length) }
     }
 
@@ -187,12 +188,13 @@ impl<W: Wire> Wire for Faulty<W> {
         if self.chance(self.faults.refuse) {
             return Err(NoResource);
         }
-        // SAFETY: handed through.
+        // SAFETY: `payload` is readable for `length` bytes (this function's contract).
         unsafe { self.inner.copied_row(to, header, payload, length) }
     }
 
     unsafe fn publish(&mut self, to: PeerIndex, token: u64, source: Source) -> RegionKey {
-        // SAFETY: handed through; a kept `released` only makes the memory live longer than needed.
+        // SAFETY: the memory behind `source` lives until `released` (this function's contract),
+        // which this wire reports no earlier than `inner` does.
         unsafe { self.inner.publish(to, token, source) }
     }
 
@@ -201,7 +203,8 @@ impl<W: Wire> Wire for Faulty<W> {
     }
 
     unsafe fn pull(&mut self, from: PeerIndex, key: RegionKey, token: u64, target: Target) {
-        // SAFETY: handed through, as above.
+        // SAFETY: the memory behind `target` lives until `pulled` (this function's contract), which
+        // this wire reports no earlier than `inner` does.
         unsafe { self.inner.pull(from, key, token, target) }
     }
 
@@ -212,7 +215,7 @@ impl<W: Wire> Wire for Faulty<W> {
         }
         moved |= self.show_arrivals(sink);
         moved |= self.show_completions(sink);
-        // Something kept here is something that may still happen: nobody must fall asleep over it.
+        // Held-back events are due later: the caller must not go to sleep while there are any.
         moved || self.keeps_something()
     }
 

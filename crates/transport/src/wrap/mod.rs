@@ -1,4 +1,4 @@
-//! Wires around wires: the same contract, with something added.
+//! Wires that wrap another wire and add behaviour under the same contract.
 
 pub mod fault;
 

@@ -1,6 +1,6 @@
-//! A machine of many ranks in one process and one thread: every rank has its own mapping of one
-//! memory file and its own wires. Messages carry their number, length and a pattern, so that order
-//! and content are checked on arrival.
+//! A simulated machine of many ranks in one process and one thread. Every rank has its own mapping
+//! of one memory file and its own wires. Messages carry their number, length and a pattern, so that
+//! order and content are checked on arrival.
 
 pub(crate) mod fabric;
 pub(crate) mod network;
@@ -43,7 +43,7 @@ fn bytes(from: usize, to: usize, number: u64, length: usize) -> Vec<u8> {
     (0..length).map(|index| pattern(from, to, number, index)).collect()
 }
 
-/// A packer that hands out odd pieces and now and then asks to be called again.
+/// A packer that returns pieces of odd sizes and sometimes asks to be called again.
 struct SlowPacker {
     bytes: Vec<u8>,
     at: usize,
@@ -58,7 +58,7 @@ unsafe impl Fill for SlowPacker {
             return Step::Pending;
         }
         let piece = capacity.min(self.bytes.len() - self.at).min(9_999);
-        // SAFETY: `piece` bytes are left, and fit.
+        // SAFETY: the vector has `piece` bytes from `at` on, and `into` has room for them.
         unsafe { std::ptr::copy_nonoverlapping(self.bytes.as_ptr().add(self.at), into, piece) };
         self.at += piece;
         Step::Done(piece)
@@ -79,7 +79,7 @@ unsafe impl Drain for SlowUnpacker {
             return Step::Pending;
         }
         let piece = length.min(self.room);
-        // SAFETY: `piece` bytes fit.
+        // SAFETY: `from` is readable for `piece` bytes, and `into` has room for them.
         unsafe {
             std::ptr::copy_nonoverlapping(from, self.into, piece);
             self.into = self.into.add(piece);
@@ -89,14 +89,14 @@ unsafe impl Drain for SlowUnpacker {
     }
 }
 
-/// Memory of a message: of this process alone, or a block of a heap.
+/// Memory of a message: private, or a block of a heap.
 enum Memory {
     Own(Vec<u8>),
     Block(*mut u8, usize),
 }
 
 impl Memory {
-    /// `length` zeros, out of the heap if there is one that takes them.
+    /// `length` zeroed bytes, from the heap if there is one with room for them.
     fn new(heap: &mut Option<Heap>, length: usize) -> Memory {
         let block = heap.as_mut().and_then(|heap| heap.allocate(length, 1));
         block.map_or_else(|| Memory::Own(vec![0; length]), |block| Memory::Block(block, length))
@@ -105,7 +105,7 @@ impl Memory {
     fn bytes(&mut self) -> &mut [u8] {
         match self {
             Memory::Own(bytes) => bytes,
-            // SAFETY: the block has that length and is nobody else's.
+            // SAFETY: the block has that length, and only this `Memory` refers to it.
             Memory::Block(block, length) => unsafe { std::slice::from_raw_parts_mut(*block, *length) },
         }
     }
@@ -117,7 +117,7 @@ impl Memory {
     }
 }
 
-/// One message that waits to be sent.
+/// A message that waits to be sent.
 struct Order {
     to: usize,
     number: u64,
@@ -161,7 +161,7 @@ impl Sink for Inbox<'_> {
         assert_eq!(header.words[0], *expected, "message out of order from {from} to {}", self.own);
         *expected += 1;
         self.rank.arrived += 1;
-        // SAFETY: the wire lends `length` readable bytes.
+        // SAFETY: `payload` is readable for `length` bytes.
         let payload = unsafe { std::slice::from_raw_parts(payload, length) };
         if header.protocol == MESSAGE {
             assert_eq!(header.words[1], length as u64);
@@ -179,7 +179,7 @@ impl Sink for Inbox<'_> {
     fn arriving(&mut self, from: PeerIndex, header: &Header, payload: impl Payload) {
         let length = payload.length();
         let mut bytes = vec![0; length];
-        // SAFETY: the row is long enough.
+        // SAFETY: `bytes` has room for `length` bytes.
         unsafe { payload.copy_to(bytes.as_mut_ptr(), length) };
         self.arrived(from, header, bytes.as_ptr(), length);
     }
@@ -217,12 +217,12 @@ impl<W: Wire> Station<W> {
         &mut self.wire
     }
 
-    /// Messages from others that are completely received.
+    /// Number of completely received messages.
     pub(crate) fn completed(&self) -> usize {
         self.rank.completed
     }
 
-    /// True when everything that this rank has sent has left it.
+    /// True if everything that this rank has sent is transferred.
     pub(crate) fn is_through(&self) -> bool {
         self.rank.outbox.is_empty() && self.rank.published.is_empty() && !self.wire.busy()
     }
@@ -253,7 +253,7 @@ impl<W: Wire> Station<W> {
         self.push_out();
     }
 
-    /// Sends what the wire takes, until each destination has refused something.
+    /// Sends what the wire accepts, until it has refused a message to each destination.
     fn push_out(&mut self) {
         let mut blocked: Vec<usize> = Vec::new();
         let mut kept = Vec::new();
@@ -271,7 +271,7 @@ impl<W: Wire> Station<W> {
         }
     }
 
-    /// Progress, pulls of what was announced, sends. True when something happened.
+    /// Makes progress, pulls announced regions, sends. True if anything happened.
     pub(crate) fn turn(&mut self) -> bool {
         let mut moved = self.wire.progress(&mut Inbox { own: self.own, rank: &mut self.rank });
         for (from, number, wanted, packed, key) in std::mem::take(&mut self.rank.announced) {
@@ -286,7 +286,7 @@ impl<W: Wire> Station<W> {
                 Target::Bytes { pointer, length: wanted }
             };
             self.rank.pulls.insert(token, Pulled { from, number, buffer });
-            // SAFETY: the buffer lives in `pulls` until reported.
+            // SAFETY: the buffer stays in `pulls` until the pull is reported.
             unsafe { self.wire.pull(PeerIndex(from as u32), key, token, target) };
             moved = true;
         }
@@ -300,14 +300,14 @@ impl<W: Wire> Station<W> {
 pub(crate) struct Machine<W> {
     stations: Vec<Station<W>>,
     sent: usize,
-    /// How long nothing may move before something is missing, and how long a round that moves
-    /// nothing takes.
+    /// The number of idle rounds after which something must be missing, and the length of an idle
+    /// round.
     patience: (u32, Duration),
 }
 
-/// Where all that is sent is there at once.
+/// For wires on which everything sent arrives at once.
 const AT_ONCE: (u32, Duration) = (20, Duration::ZERO);
-/// Where the system passes it on.
+/// For wires on which the kernel delivers it later.
 const IN_TIME: (u32, Duration) = (30_000, Duration::from_millis(1));
 
 /// The wires of `ranks` ranks, each with its own mapping of one memory file.
@@ -317,14 +317,14 @@ pub(crate) fn wires(ranks: usize, settings: Settings) -> Vec<Wires> {
     (0..ranks).map(wire).collect()
 }
 
-/// The same by the strict mode.
+/// Like [`wires`], in the strict mode.
 pub(crate) fn strict_wires(ranks: usize, settings: &strict::Settings) -> Vec<Wires> {
     let file = create_file("towpath-conformance").unwrap();
     (0..ranks).map(|own| Wires::strict(Segment::map(&file, ranks, own).unwrap(), settings).unwrap()).collect()
 }
 
 impl<W: Wire> Machine<W> {
-    /// Lets large messages of these ranks lie in heaps.
+    /// Allocates large messages of these ranks in heaps.
     pub(crate) fn use_heaps(&mut self, heaps: impl IntoIterator<Item = Option<Heap>>) {
         for (station, heap) in self.stations.iter_mut().zip(heaps) {
             station.rank.heap = heap;
@@ -337,12 +337,12 @@ impl<W: Wire> Machine<W> {
         }
     }
 
-    /// Complete messages at all ranks.
+    /// Completely received messages of all ranks.
     pub(crate) fn completed(&self) -> usize {
         self.stations.iter().map(Station::completed).sum()
     }
 
-    /// Regions of a rank that are not released.
+    /// Number of regions of a rank that are not released.
     pub(crate) fn published(&self, rank: usize) -> usize {
         self.stations[rank].rank.published.len()
     }
@@ -352,7 +352,7 @@ impl<W: Wire> Machine<W> {
         Machine { stations, sent: 0, patience: AT_ONCE }
     }
 
-    /// The wires lead through the system's sockets.
+    /// For wires that use sockets.
     pub(crate) fn over_sockets(mut self) -> Machine<W> {
         self.patience = IN_TIME;
         self
@@ -371,7 +371,7 @@ impl<W: Wire> Machine<W> {
         self.stations[from].send(to, length);
     }
 
-    /// Publishes `length` bytes of which the receiver wants only some.
+    /// Publishes `length` bytes, of which the receiver wants only `wanted`.
     pub(crate) fn send_cut(&mut self, from: usize, to: usize, length: usize, wanted: usize) {
         self.sent += 1;
         self.stations[from].order(to, length, wanted, false);
@@ -382,7 +382,7 @@ impl<W: Wire> Machine<W> {
         self.stations[from].order(to, length, length, true);
     }
 
-    /// From a row of bytes into an unpacker.
+    /// Sends contiguous bytes to an unpacker.
     pub(crate) fn send_unpacked(&mut self, from: usize, to: usize, length: usize) {
         self.sent += 1;
         self.stations[from].order_unpacked(to, length);
@@ -393,10 +393,10 @@ impl<W: Wire> Machine<W> {
         let heap = &mut self.stations[from].rank.heap;
         let mut memory = Memory::new(heap, 200_000);
         let (pointer, length) = (memory.bytes().as_ptr(), 200_000);
-        // More regions than there are windows, and lines.
+        // More regions than there are windows and lines of split copies.
         let all = (0..100).all(|_| {
             let source = Source::Bytes { pointer, length };
-            // SAFETY: the bytes live until the region is withdrawn.
+            // SAFETY: `memory` lives until the region is withdrawn.
             let key = unsafe { self.wire(from).publish(peer, 0, source) };
             self.turn(from);
             let first = self.wire(from).withdraw(peer, key);
@@ -412,7 +412,7 @@ impl<W: Wire> Machine<W> {
         for token in 0..10 {
             self.stations[from].rank.published.insert(1 << 40 | token, Memory::Own(Vec::new()));
             let source = Source::Bytes { pointer: bytes.as_ptr(), length: bytes.len() };
-            // SAFETY: the bytes live until the loss has ended the region.
+            // SAFETY: `bytes` lives until the loss has ended the region.
             unsafe { self.wire(from).publish(peer, 1 << 40 | token, source) };
         }
         self.turn(from);
@@ -429,12 +429,12 @@ impl<W: Wire> Machine<W> {
         self.stations[own].turn()
     }
 
-    /// Everything sent is received, and nobody owes anything.
+    /// True if everything sent is received and no rank has work left.
     fn is_through(&self) -> bool {
         self.completed() == self.sent && self.stations.iter().all(Station::is_through)
     }
 
-    /// Turns all ranks until everything sent is received; fails when nothing moves any more.
+    /// Runs all ranks until everything sent is received; fails if there is no progress any more.
     pub(crate) fn finish(&mut self, name: &str) {
         let (most, pause) = self.patience;
         let mut still = 0;
@@ -459,19 +459,19 @@ fn send_one(wire: &mut impl Wire, rank: &mut Rank, from: usize, order: &Order) -
     let whole = order.wanted == order.length && !order.unpacked;
     let header = Header { protocol: MESSAGE, words: [order.number, order.length as u64] };
     if whole && order.length <= SHORT_BYTES {
-        // SAFETY: the payload lives during the call.
+        // SAFETY: `content` lives during the call.
         return unsafe { wire.short(to, &header, content.as_ptr(), content.len()) }.is_ok();
     }
     if whole && order.number.is_multiple_of(2) && order.length <= wire.copied_row_limit(to) {
-        // SAFETY: as above.
+        // SAFETY: `content` lives during the call.
         let taken = unsafe { wire.copied_row(to, &header, content.as_ptr(), content.len()) }.is_ok();
-        // What is longer than the other limit may be refused for ever.
+        // A message longer than the other limit may be refused forever.
         if taken || order.length <= wire.copied_limit(to) {
             return taken;
         }
     }
     if whole && order.length <= wire.copied_limit(to) {
-        // SAFETY: the wire lends that many bytes.
+        // SAFETY: `slot` has room for `order.length` bytes, which is the length of `content`.
         let fill = |slot: *mut u8| unsafe { std::ptr::copy_nonoverlapping(content.as_ptr(), slot, content.len()) };
         return wire.copied(to, &header, order.length, fill).is_ok();
     }
@@ -483,11 +483,12 @@ fn send_one(wire: &mut impl Wire, rank: &mut Rank, from: usize, order: &Order) -
     } else {
         Source::Bytes { pointer: memory.bytes().as_ptr(), length: order.length }
     };
-    // SAFETY: the memory lives in `published` until released; a vector's bytes stay where they are.
+    // SAFETY: the memory stays in `published` until it is released, and moving a vector does not
+    // move its bytes.
     let key = unsafe { wire.publish(to, token, source) };
     let words = [order.number, (order.wanted as u64) << 1 | u64::from(order.unpacked)];
     let announcement = Header { protocol: ANNOUNCEMENT, words };
-    // SAFETY: the key lives during the call.
+    // SAFETY: `key` lives during the call and has 16 bytes.
     if unsafe { wire.short(to, &announcement, key.0.as_ptr().cast(), 16) }.is_err() {
         assert!(wire.withdraw(to, key), "nobody can have pulled a region that was not announced");
         memory.free(&mut rank.heap);

@@ -1,5 +1,5 @@
-//! Large messages of which the receiver copies a part: out of a heap, and out of the sender's
-//! process while that computes.
+//! Large messages that the receiver copies in part: from a heap, and from the sender's process
+//! while that computes.
 
 use crate::machine::{Machine, wires};
 use towpath_base::sync::Ordering;
@@ -17,7 +17,7 @@ fn settings() -> Settings {
     }
 }
 
-/// Two ranks whose processes have this number, as the segment says.
+/// Two ranks whose processes have this PID, according to the segment.
 fn machine(pid: u32) -> Machine<Wires> {
     let wires = wires(2, settings());
     for wire in &wires {
@@ -62,7 +62,7 @@ fn a_sender_in_mpi_sends_all_itself() {
 
 #[test]
 fn a_process_that_is_not_the_sender_is_not_read() {
-    // Process 1 is another one, whether its memory may be read or not.
+    // Process 1 is a different one, whether its memory can be read or not.
     let mut machine = machine(1);
     machine.send(0, 1, 3_000_001);
     machine.turns(1, MANY);
@@ -76,7 +76,7 @@ fn a_sender_is_woken_when_a_chunk_is_given_back() {
     machine.send(0, 1, 3_000_001);
     machine.turns(1, MANY);
     machine.finish("a process that can be read");
-    // From now on reading fails, and what the receiver has claimed is the sender's again.
+    // From now on reads fail, and the chunk that the receiver has claimed returns to the sender.
     machine.wire(0).segment().own_control().pid.store(i32::MAX as u32, Ordering::Relaxed);
     machine.send(0, 1, 3_000_001);
     machine.turns(1, 10);

@@ -1,6 +1,6 @@
-//! Tries, with one child process, what ranks of one host may do with each other: reach a segment
-//! that another made, and read another's memory. The child stands to its parent as one rank stands
-//! to another: same user, not its tracer.
+//! Tests with a child process what the ranks of a host can do with each other: open a segment that
+//! another rank has created, and read another rank's memory. The child is to its parent what one
+//! rank is to another: it runs as the same user and is not the parent's tracer.
 
 use std::io;
 use std::os::fd::OwnedFd;
@@ -14,26 +14,27 @@ use super::{Reached, offer, reach, serve_one};
 use crate::error::Error;
 use crate::segment;
 
-/// Longest time that the child may take.
+/// How long the child may take.
 const PATIENCE: Duration = Duration::from_secs(5);
-/// What the child must find in its parent's memory.
+/// What the child must read from its parent's memory.
 const WORD: [u8; 8] = *b"readable";
 
-/// What the child could do.
+/// Result of the test.
 #[derive(Debug)]
 pub struct Trial {
-    /// How it reached the segment; `None`: neither through /proc nor over a socket.
+    /// How the child opened the segment; `None` if it could open it neither through /proc nor over
+    /// a socket.
     pub reached: Option<Reached>,
-    /// Whether it could read its parent's memory, or the kernel's words for why not.
+    /// Whether the child could read its parent's memory; the kernel's error if not.
     pub read: Result<(), io::Error>,
 }
 
-/// Makes a segment and lets a child process reach it as the ranks of a foreign launcher would. To
-/// be called by a process that has one thread.
+/// Creates a segment and lets a child process open it as ranks under a foreign launcher would. The
+/// calling process must have a single thread, because the child allocates memory after `fork`.
 ///
 /// # Errors
-/// [`Error::Segment`] when the segment cannot be made, the child not be started, or the child does
-/// not answer.
+/// [`Error::Segment`] if the segment cannot be created, the child cannot be started, or the child
+/// does not answer.
 pub fn try_handover() -> Result<Trial, Error> {
     let failed = |what: &str, error: io::Error| Error::Segment {
         action: "handed to another process",
@@ -44,20 +45,20 @@ pub fn try_handover() -> Result<Trial, Error> {
     let listener = offer(nonce).ok();
     let (answers, answer) = pipe_with(PipeFlags::CLOEXEC).map_err(|error| failed("no pipe", error.into()))?;
     let (parent, number, word) = (std::process::id(), segment::number_of(&own), Box::new(WORD));
-    // SAFETY: this process has one thread, so the child may do everything; it leaves by _exit
-    // without unwinding.
+    // SAFETY: this process has a single thread (see above), so no lock is held at the `fork` and
+    // the child may allocate. It leaves by `_exit` without unwinding.
     match unsafe { libc::fork() } {
         0 => {
             let _ = rustix::io::write(&answer, &child(parent, number, nonce, word.as_ptr() as u64));
-            // SAFETY: ends the child without running what its parent has registered for its own
-            // end.
+            // SAFETY: `_exit` is always sound; it runs no destructor and no exit handler of the
+            // parent.
             unsafe { libc::_exit(0) }
         }
         pid if pid > 0 => {
             drop(answer);
             let text = hear(&answers, listener.as_ref(), &own);
-            // SAFETY: the child is this process's own and has not been waited for, so the number is
-            // its.
+            // SAFETY: `pid` is a child of this process that has not been waited for, so the number
+            // has not been reused. `waitpid` accepts a null status pointer.
             unsafe {
                 libc::kill(pid, libc::SIGKILL);
                 libc::waitpid(pid, std::ptr::null_mut(), 0);
@@ -69,8 +70,7 @@ pub fn try_handover() -> Result<Trial, Error> {
     }
 }
 
-/// Tries both in the child; the answer is how the segment was reached and the error number of the
-/// read.
+/// Runs both tests in the child. Returns how the segment was opened and the errno of the read.
 fn child(parent: u32, number: i32, nonce: u64, address: u64) -> [u8; 5] {
     let reached = match reach(parent, number, nonce) {
         Some((_, Reached::Proc)) => 1,
@@ -101,7 +101,7 @@ fn parse([reached, number @ ..]: [u8; 5]) -> Option<Trial> {
     Some(Trial { reached, read })
 }
 
-/// Serves the segment until the child has answered or closed its end.
+/// Serves the segment until the child has answered or closed its end of the pipe.
 fn hear(answers: &OwnedFd, listener: Option<&OwnedFd>, own: &OwnedFd) -> io::Result<[u8; 5]> {
     let end = Instant::now() + PATIENCE;
     loop {

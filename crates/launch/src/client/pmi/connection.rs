@@ -1,4 +1,4 @@
-//! The connection of one process to a PMI server, in either dialect: one request, one answer.
+//! The connection of a process to a PMI server, in either dialect: one request, one answer.
 
 use std::io;
 use std::os::fd::{BorrowedFd, FromRawFd, OwnedFd, RawFd};
@@ -11,47 +11,47 @@ use super::dialect::{Dialect, Framing};
 use crate::client::patience;
 use crate::client::store::Store;
 use crate::error::Error;
-use crate::wire::{LineReader, Message, records::RecordReader};
+use crate::wire::{LineReader, PmiMessage, records::RecordReader};
 
-/// Longest line in bytes that every server reads: Slurm's takes no more, though it announces values
-/// of this length.
+/// Longest line in bytes that every server accepts. Slurm's server accepts no more, although it
+/// announces values of this length.
 const LONGEST_LINE: usize = 1024;
-/// Bytes of a line besides the value: command, name of the space, key.
+/// Bytes of a line in addition to the value: command, name of the key-value space, key.
 const AROUND_A_VALUE: usize = 256;
 
-/// What the server says about this process when they meet.
+/// What the server reports about this process during initialization.
 #[derive(Clone, Copy, Debug, Default)]
-pub(in crate::client) struct Place {
+pub(in crate::client) struct PmiIdentity {
     pub(super) appnum: Option<i32>,
     pub(super) universe_size: Option<i32>,
 }
 
-/// The connection of one process to a PMI server.
-pub(in crate::client) struct Connection {
+/// The connection of a process to a PMI server.
+pub(in crate::client) struct PmiConnection {
     socket: OwnedFd,
     framing: Framing,
     dialect: Dialect,
     launcher: String,
     space: String,
     longest_value: usize,
-    /// Until when the server must have answered; nobody is waited for without end before it has
-    /// ever spoken.
+    /// Deadline for the server's first answers. Only a server that has never answered is given a
+    /// deadline.
     first_answer: Option<Instant>,
 }
 
-impl Connection {
-    /// Takes over a descriptor named in the environment; it becomes close-on-exec.
-    pub(in crate::client) fn take(number: RawFd, dialect: Dialect, launcher: &str) -> Result<Connection, Error> {
+impl PmiConnection {
+    /// Takes ownership of a descriptor named in the environment and makes it close-on-exec.
+    pub(in crate::client) fn take(number: RawFd, dialect: Dialect, launcher: &str) -> Result<PmiConnection, Error> {
         check_open(number, launcher)?;
-        // SAFETY: the descriptor is open, was inherited for this purpose, and nothing else in the
-        // process uses it.
+        // SAFETY: the descriptor is open (just checked), was inherited for this connection, and no
+        // other code in the process uses it.
         let socket = unsafe { OwnedFd::from_raw_fd(number) };
         let _ = rustix::io::fcntl_setfd(&socket, rustix::io::FdFlags::CLOEXEC);
-        Ok(Connection::over(socket, dialect, launcher))
+        Ok(PmiConnection::over(socket, dialect, launcher))
     }
 
-    pub(super) fn over(socket: OwnedFd, dialect: Dialect, launcher: &str) -> Connection {
-        Connection {
+    pub(super) fn over(socket: OwnedFd, dialect: Dialect, launcher: &str) -> PmiConnection {
+        PmiConnection {
             socket,
             framing: Framing::Lines(LineReader::default()),
             dialect,
@@ -62,10 +62,10 @@ impl Connection {
         }
     }
 
-    /// First exchanges: version, limits, name of the key-value space, and what the server says
-    /// about this process. `rank` and `size` are those of the environment; a server that disagrees
-    /// is refused.
-    pub(in crate::client) fn initialise(&mut self, rank: usize, size: usize) -> Result<Place, Error> {
+    /// Performs the first exchanges: version, limits, name of the key-value space, and what the
+    /// server reports about this process. `rank` and `size` are those of the environment; a server
+    /// that reports other values is rejected.
+    pub(in crate::client) fn initialise(&mut self, rank: usize, size: usize) -> Result<PmiIdentity, Error> {
         self.first_answer = Some(Instant::now() + patience());
         self.ask(&self.dialect.hello(), "response_to_init")?;
         let place = match self.dialect {
@@ -76,23 +76,23 @@ impl Connection {
         Ok(place)
     }
 
-    fn initialise_lines(&mut self) -> Result<Place, Error> {
-        let limits = self.ask(&Message::new("get_maxes"), "maxes")?;
+    fn initialise_lines(&mut self) -> Result<PmiIdentity, Error> {
+        let limits = self.ask(&PmiMessage::new("get_maxes"), "maxes")?;
         let longest = limits.number("vallen_max").unwrap_or(LONGEST_LINE);
         self.longest_value = longest.clamp(64, LONGEST_LINE - AROUND_A_VALUE);
-        let space = self.ask(&Message::new("get_my_kvsname"), "my_kvsname")?;
+        let space = self.ask(&PmiMessage::new("get_my_kvsname"), "my_kvsname")?;
         self.space = space.get("kvsname").unwrap_or("").to_owned();
-        Ok(Place {
+        Ok(PmiIdentity {
             appnum: self.optional_number("get_appnum", "appnum", "appnum")?,
             universe_size: self.optional_number("get_universe_size", "universe_size", "size")?,
         })
     }
 
-    fn initialise_records(&mut self, rank: usize, size: usize) -> Result<Place, Error> {
+    fn initialise_records(&mut self, rank: usize, size: usize) -> Result<PmiIdentity, Error> {
         self.framing = Framing::Records(RecordReader::default());
         self.space = towpath_base::config::environment("PMI_JOBID").unwrap_or_default();
         let hello =
-            Message::new("fullinit").with("pmijobid", &self.space).with("pmirank", rank).with("threaded", "FALSE");
+            PmiMessage::new("fullinit").with("pmijobid", &self.space).with("pmirank", rank).with("threaded", "FALSE");
         let answer = self.ask(&hello, "fullinit-response")?;
         let said = (answer.number::<usize>("rank"), answer.number::<usize>("size"));
         if said != (Some(rank), Some(size)) {
@@ -100,7 +100,10 @@ impl Connection {
         }
         let universe = self.attribute("universeSize")?.and_then(|text| text.trim().parse().ok());
         let not_negative = |number: &i32| *number >= 0;
-        Ok(Place { appnum: answer.number("appnum").filter(not_negative), universe_size: universe.filter(not_negative) })
+        Ok(PmiIdentity {
+            appnum: answer.number("appnum").filter(not_negative),
+            universe_size: universe.filter(not_negative),
+        })
     }
 
     fn broken(&self, source: io::Error) -> Error {
@@ -111,7 +114,7 @@ impl Connection {
         Error::Protocol { launcher: self.launcher.clone(), detail }
     }
 
-    fn send(&self, message: &Message) -> Result<(), Error> {
+    fn send(&self, message: &PmiMessage) -> Result<(), Error> {
         let bytes = self.framing.write(message).map_err(Error::Unsendable)?;
         let mut rest = bytes.as_slice();
         while !rest.is_empty() {
@@ -128,7 +131,7 @@ impl Connection {
         Ok(())
     }
 
-    /// Waits for bytes and reads what is there.
+    /// Waits until data arrives and reads it once.
     fn read_some(&mut self) -> Result<(), Error> {
         self.wait_for_first_answer()?;
         let mut piece = [0u8; 4096];
@@ -159,8 +162,8 @@ impl Connection {
         }
     }
 
-    /// Waits for the answer of that name.
-    fn answer(&mut self, name: &str) -> Result<Message, Error> {
+    /// Waits for the answer with this command name.
+    fn answer(&mut self, name: &str) -> Result<PmiMessage, Error> {
         loop {
             match self.framing.next().map_err(|detail| self.nonsense(detail))? {
                 Some(message) if message.command() == name => return Ok(message),
@@ -172,19 +175,19 @@ impl Connection {
         }
     }
 
-    fn exchange(&mut self, request: &Message, answer: &str) -> Result<Message, Error> {
+    fn exchange(&mut self, request: &PmiMessage, answer: &str) -> Result<PmiMessage, Error> {
         self.send(request)?;
         self.answer(answer)
     }
 
-    /// An exchange whose `rc` must be 0 (or absent).
-    fn ask(&mut self, request: &Message, answer: &str) -> Result<Message, Error> {
+    /// Performs an exchange whose `rc` must be 0 or absent.
+    fn ask(&mut self, request: &PmiMessage, answer: &str) -> Result<PmiMessage, Error> {
         let reply = self.exchange(request, answer)?;
         self.accepted(request, reply)
     }
 
-    /// An answer whose `rc` is 0 (or absent); else the server's refusal.
-    fn accepted(&self, request: &Message, reply: Message) -> Result<Message, Error> {
+    /// Returns the answer if its `rc` is 0 or absent, the server's refusal otherwise.
+    fn accepted(&self, request: &PmiMessage, reply: PmiMessage) -> Result<PmiMessage, Error> {
         match reply.number::<i32>("rc") {
             None | Some(0) => Ok(reply),
             Some(_) => Err(Error::Refused {
@@ -195,13 +198,13 @@ impl Connection {
         }
     }
 
-    /// A number that the server may or may not know.
+    /// Requests a number that the server may not know.
     fn optional_number(&mut self, request: &str, answer: &str, key: &str) -> Result<Option<i32>, Error> {
-        let reply = self.exchange(&Message::new(request), answer)?;
+        let reply = self.exchange(&PmiMessage::new(request), answer)?;
         Ok(reply.number(key).filter(|&number| number >= 0 && reply.number::<i32>("rc").unwrap_or(0) == 0))
     }
 
-    /// What the launcher itself says about the job under a key.
+    /// Requests what the launcher itself provides about the job under a key.
     pub(super) fn attribute(&mut self, key: &str) -> Result<Option<String>, Error> {
         let (request, answer) = self.dialect.attribute(&self.space, key);
         let reply = self.exchange(&request, answer)?;
@@ -209,7 +212,7 @@ impl Connection {
     }
 }
 
-impl Store for Connection {
+impl Store for PmiConnection {
     fn launcher(&self) -> &str {
         &self.launcher
     }
@@ -264,7 +267,7 @@ impl Store for Connection {
     }
 }
 
-/// The sentence about a launcher that never answers.
+/// The error for a launcher that does not answer.
 pub(in crate::client) fn silent(launcher: &str) -> Error {
     Error::NoServer(format!(
         "This process was started by {launcher}, which has not answered for {} s (TOWPATH_LAUNCHER_SECONDS); without it \
@@ -274,7 +277,8 @@ pub(in crate::client) fn silent(launcher: &str) -> Error {
 }
 
 pub(in crate::client) fn check_open(number: RawFd, launcher: &str) -> Result<(), Error> {
-    // SAFETY: the number is only looked at; a descriptor that is not open gives an error.
+    // SAFETY: `number` is above 2, so it is not -1. The borrow ends with this `fcntl`, which
+    // returns EBADF for a closed descriptor and accesses no memory.
     if number > 2 && rustix::io::fcntl_getfd(unsafe { BorrowedFd::borrow_raw(number) }).is_ok() {
         return Ok(());
     }

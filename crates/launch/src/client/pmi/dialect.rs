@@ -1,13 +1,13 @@
-//! The two dialects of PMI as messages: what is asked, by which name the answer comes, and what of
-//! it counts. Both go over the descriptor PMI_FD.
+//! The two dialects of PMI as messages: each request, the name of its answer, and what the answer
+//! contains. Both use the descriptor PMI_FD.
 //!
-//! Slurm's server speaks both, but refuses a job in which ranks choose differently. So the choice
-//! is made from what the launcher puts into every rank's environment alike
-//! ([`Dialect::in_environment`]), never by trying: PMI-2 where Slurm says that its plugin is pmi2,
-//! else PMI-1, which every other launcher with PMI_FD speaks. TOWPATH_PMI overrides.
+//! Slurm's server speaks both dialects, but rejects a job in which ranks choose differently. The
+//! choice therefore depends only on what the launcher puts into every rank's environment
+//! ([`Dialect::in_environment`]), never on a trial: PMI-2 if Slurm names pmi2 as its plugin, else
+//! PMI-1, which every other launcher with PMI_FD speaks. TOWPATH_PMI overrides the choice.
 #![forbid(unsafe_code)]
 
-use crate::wire::{LineReader, Message, records};
+use crate::wire::{LineReader, PmiMessage, records};
 
 /// Version of PMI.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -30,42 +30,42 @@ impl Dialect {
     }
 
     /// The first request, a line in both dialects.
-    pub(super) fn hello(self) -> Message {
+    pub(super) fn hello(self) -> PmiMessage {
         let (version, subversion) = match self {
             Dialect::One => (1, 1),
             Dialect::Two => (2, 0),
         };
-        Message::new("init").with("pmi_version", version).with("pmi_subversion", subversion)
+        PmiMessage::new("init").with("pmi_version", version).with("pmi_subversion", subversion)
     }
 
-    pub(super) fn put(self, space: &str, key: &str, value: &str) -> (Message, &'static str) {
+    pub(super) fn put(self, space: &str, key: &str, value: &str) -> (PmiMessage, &'static str) {
         match self {
             Dialect::One => {
-                (Message::new("put").with("kvsname", space).with("key", key).with("value", value), "put_result")
+                (PmiMessage::new("put").with("kvsname", space).with("key", key).with("value", value), "put_result")
             }
-            Dialect::Two => (Message::new("kvs-put").with("key", key).with("value", value), "kvs-put-response"),
+            Dialect::Two => (PmiMessage::new("kvs-put").with("key", key).with("value", value), "kvs-put-response"),
         }
     }
 
-    pub(super) fn get(self, space: &str, key: &str) -> (Message, &'static str) {
+    pub(super) fn get(self, space: &str, key: &str) -> (PmiMessage, &'static str) {
         match self {
-            Dialect::One => (Message::new("get").with("kvsname", space).with("key", key), "get_result"),
+            Dialect::One => (PmiMessage::new("get").with("kvsname", space).with("key", key), "get_result"),
             Dialect::Two => {
-                (Message::new("kvs-get").with("jobid", space).with("srcid", -1).with("key", key), "kvs-get-response")
+                (PmiMessage::new("kvs-get").with("jobid", space).with("srcid", -1).with("key", key), "kvs-get-response")
             }
         }
     }
 
-    /// What the launcher itself knows about the job.
-    pub(super) fn attribute(self, space: &str, key: &str) -> (Message, &'static str) {
+    /// The request for what the launcher itself provides about the job.
+    pub(super) fn attribute(self, space: &str, key: &str) -> (PmiMessage, &'static str) {
         match self {
             Dialect::One => self.get(space, key),
-            Dialect::Two => (Message::new("info-getjobattr").with("key", key), "info-getjobattr-response"),
+            Dialect::Two => (PmiMessage::new("info-getjobattr").with("key", key), "info-getjobattr-response"),
         }
     }
 
-    /// The value in an answer to a get; `None` when the server has none.
-    pub(super) fn value(self, answer: &Message) -> Option<&str> {
+    /// The value in the answer to a get; `None` if the server has none.
+    pub(super) fn value(self, answer: &PmiMessage) -> Option<&str> {
         let found = match self {
             Dialect::One => true,
             Dialect::Two => answer.get("found").is_some_and(|found| found.eq_ignore_ascii_case("true")),
@@ -73,38 +73,40 @@ impl Dialect {
         answer.get("value").filter(|_| found && answer.number::<i32>("rc").unwrap_or(0) == 0)
     }
 
-    pub(super) fn fence(self) -> (Message, &'static str) {
+    pub(super) fn fence(self) -> (PmiMessage, &'static str) {
         match self {
-            Dialect::One => (Message::new("barrier_in"), "barrier_out"),
-            Dialect::Two => (Message::new("kvs-fence"), "kvs-fence-response"),
+            Dialect::One => (PmiMessage::new("barrier_in"), "barrier_out"),
+            Dialect::Two => (PmiMessage::new("kvs-fence"), "kvs-fence-response"),
         }
     }
 
-    pub(super) fn finalize(self) -> (Message, &'static str) {
+    pub(super) fn finalize(self) -> (PmiMessage, &'static str) {
         let answer = match self {
             Dialect::One => "finalize_ack",
             Dialect::Two => "finalize-response",
         };
-        (Message::new("finalize"), answer)
+        (PmiMessage::new("finalize"), answer)
     }
 
-    /// The request to end the job; there is no answer. PMI-2 carries no exit code: the launcher
-    /// takes the process's own.
-    pub(super) fn abort(self, code: i32, sentence: Option<&str>) -> Message {
+    /// The request to end the job, which has no answer. PMI-2 carries no exit code; the launcher
+    /// uses the process's own.
+    pub(super) fn abort(self, code: i32, sentence: Option<&str>) -> PmiMessage {
         match self {
             Dialect::One => {
-                let request = Message::new("abort").with("exitcode", code);
+                let request = PmiMessage::new("abort").with("exitcode", code);
                 match sentence {
                     Some(sentence) => request.with("towpath_message", crate::wire::escape(sentence.as_bytes())),
                     None => request,
                 }
             }
-            Dialect::Two => Message::new("abort").with("isworld", "TRUE").with("msg", sentence.unwrap_or("MPI_Abort")),
+            Dialect::Two => {
+                PmiMessage::new("abort").with("isworld", "TRUE").with("msg", sentence.unwrap_or("MPI_Abort"))
+            }
         }
     }
 }
 
-/// A stream in one of the two framings.
+/// The framing of a byte stream, by dialect.
 #[derive(Debug)]
 pub(super) enum Framing {
     Lines(LineReader),
@@ -119,15 +121,15 @@ impl Framing {
         }
     }
 
-    /// The next message; `Ok(None)` when more bytes are needed.
-    pub(super) fn next(&mut self) -> Result<Option<Message>, String> {
+    /// The next message; `Ok(None)` if more bytes are needed.
+    pub(super) fn next(&mut self) -> Result<Option<PmiMessage>, String> {
         Ok(match self {
-            Framing::Lines(lines) => lines.next_line()?.map(|line| Message::parse(&line)),
+            Framing::Lines(lines) => lines.next_line()?.map(|line| PmiMessage::parse(&line)),
             Framing::Records(records) => records.next_record()?.map(|record| records::parse(&record)),
         })
     }
 
-    pub(super) fn write(&self, message: &Message) -> Result<Vec<u8>, String> {
+    pub(super) fn write(&self, message: &PmiMessage) -> Result<Vec<u8>, String> {
         match self {
             Framing::Lines(_) => message.to_line(),
             Framing::Records(_) => records::write(message),
@@ -157,7 +159,7 @@ mod tests {
     fn a_missing_key_has_no_value() {
         let absent = records::parse(b"cmd=kvs-get-response;rc=0;found=FALSE;value=old;");
         assert_eq!(Dialect::Two.value(&absent), None);
-        assert_eq!(Dialect::One.value(&Message::parse(b"cmd=get_result rc=-1 value=unknown")), None);
-        assert_eq!(Dialect::One.value(&Message::parse(b"cmd=get_result value=a")), Some("a"));
+        assert_eq!(Dialect::One.value(&PmiMessage::parse(b"cmd=get_result rc=-1 value=unknown")), None);
+        assert_eq!(Dialect::One.value(&PmiMessage::parse(b"cmd=get_result value=a")), Some("a"));
     }
 }

@@ -11,14 +11,14 @@ use super::*;
 use crate::client::Launcher;
 use crate::key::JobKey;
 use crate::mpiexec::server::{Event, Server};
-use crate::wire::{LineReader, Message, records};
+use crate::wire::{LineReader, PmiMessage, records};
 use std::os::fd::{AsFd, OwnedFd};
 
 type Sockets = Vec<OwnedFd>;
 type Answers = Vec<(usize, Vec<u8>)>;
 
-/// Answers what `answer` makes of the bytes of each rank, until all ranks have closed their
-/// connections.
+/// Sends the answers that `answer` returns for the bytes of each rank, until all ranks have closed
+/// their connections.
 fn serve(sockets: &Sockets, mut answer: impl FnMut(usize, &[u8]) -> Answers) {
     let mut open: Vec<usize> = (0..sockets.len()).collect();
     while !open.is_empty() {
@@ -54,7 +54,7 @@ fn lines(mut server: Server, size: usize) -> impl FnMut(usize, &[u8]) -> Answers
     }
 }
 
-/// A server that speaks PMI-2 as Slurm's does.
+/// A PMI-2 server that behaves like Slurm's.
 struct Two {
     mapping: Option<String>,
     greeted: Vec<bool>,
@@ -82,10 +82,10 @@ impl Two {
         answers
     }
 
-    fn request(&mut self, rank: usize, request: &Message, answers: &mut Answers) {
+    fn request(&mut self, rank: usize, request: &PmiMessage, answers: &mut Answers) {
         let size = self.greeted.len();
         let key = request.get("key").unwrap_or_default();
-        let reply = Message::new(&format!("{}-response", request.command())).with("rc", 0);
+        let reply = PmiMessage::new(&format!("{}-response", request.command())).with("rc", 0);
         let found = |value: Option<&String>| match value {
             Some(value) => reply.clone().with("found", "TRUE").with("value", value),
             None => reply.clone().with("found", "FALSE"),
@@ -112,7 +112,7 @@ impl Two {
     }
 }
 
-/// A dialect, and which hosts the server knows of.
+/// A dialect, and the hosts that the server knows, if any.
 #[derive(Clone, Copy, Debug)]
 struct Case<'a> {
     dialect: Dialect,
@@ -126,7 +126,7 @@ fn cases(hosts: &[u32]) -> impl Iterator<Item = Case<'_>> {
 }
 
 /// Runs a job of threads against a server.
-fn job(size: usize, case: Case<'_>, body: impl Fn(Served<Connection>) + Sync) {
+fn job(size: usize, case: Case<'_>, body: impl Fn(Served<PmiConnection>) + Sync) {
     let pair = || socketpair(AddressFamily::UNIX, SocketType::STREAM, SocketFlags::CLOEXEC, None);
     let (server_ends, rank_ends): (Sockets, Sockets) = (0..size).map(|_| pair().unwrap()).unzip();
     let one_host = vec![0; size];
@@ -143,7 +143,7 @@ fn job(size: usize, case: Case<'_>, body: impl Fn(Served<Connection>) + Sync) {
         for (rank, socket) in rank_ends.into_iter().enumerate() {
             let body = &body;
             scope.spawn(move || {
-                let connection = Connection::over(socket, case.dialect, "a test");
+                let connection = PmiConnection::over(socket, case.dialect, "a test");
                 body(start(connection, rank as u32, size).unwrap());
             });
         }
@@ -177,7 +177,7 @@ fn what_the_launcher_calls_hosts_have_one_job_and_a_segment_each() {
             let segment = launcher.segment().unwrap();
             let inode = rustix::fs::fstat(&segment).unwrap().st_ino;
             seen.lock().unwrap().push((hosts[job.rank as usize], job.nonce, launcher.key().unwrap(), inode));
-            // Nobody leaves before all have looked: an inode's number may be used again.
+            // No rank leaves before all have read the inode number, because it may be reused.
             launcher.fence().unwrap();
         });
         let seen = seen.into_inner().unwrap();
@@ -213,9 +213,9 @@ fn a_server_that_goes_is_an_error() {
     for dialect in [Dialect::One, Dialect::Two] {
         let (server, rank) = std::os::unix::net::UnixStream::pair().unwrap();
         drop(server);
-        let mut connection = Connection::over(rank.into(), dialect, "a test");
+        let mut connection = PmiConnection::over(rank.into(), dialect, "a test");
         assert!(matches!(connection.initialise(0, 2), Err(Error::Connection { .. })));
         let nothing = std::fs::File::open("/dev/null").unwrap();
-        assert!(Connection::over(nothing.into(), dialect, "a test").fence().is_err());
+        assert!(PmiConnection::over(nothing.into(), dialect, "a test").fence().is_err());
     }
 }

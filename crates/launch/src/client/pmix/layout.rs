@@ -1,20 +1,20 @@
-//! The few structures of the PMIx interface that cross the border to the launcher's library, as its
-//! header `pmix_common.h` publishes them (the same in PMIx 4 and 5), and the numbers of types, keys
-//! and results that are used here.
+//! The C structures of PMIx that are exchanged with the launcher's library, as its header
+//! `pmix_common.h` defines them (the same in PMIx 4 and 5), and the constants for types, keys and
+//! results used here.
 
 use std::ffi::{c_char, c_int};
 
-/// Bytes of a namespace with its final zero.
+/// Size in bytes of a namespace, including the terminating zero.
 pub(super) const NAMESPACE_BYTES: usize = 256;
-/// Bytes of a key with its final zero.
+/// Size in bytes of a key, including the terminating zero.
 pub(super) const KEY_BYTES: usize = 512;
 
-/// All ranks of the namespace.
+/// All ranks of the namespace (PMIX_RANK_WILDCARD).
 pub(super) const ALL_RANKS: u32 = u32::MAX - 1;
-/// Scope of a value that all processes may see.
+/// Scope of a value that all processes may read (PMIX_GLOBAL).
 pub(super) const GLOBAL: u8 = 3;
 
-/// Numbers of types in a [`Value`].
+/// Type tags of a [`PmixValue`].
 pub(super) mod kind {
     pub(in crate::client::pmix) const BOOL: u16 = 1;
     pub(in crate::client::pmix) const STRING: u16 = 3;
@@ -33,7 +33,7 @@ pub(super) mod kind {
     pub(in crate::client::pmix) const RANK: u16 = 40;
 }
 
-/// A process: namespace and rank.
+/// A process: namespace and rank (`pmix_proc_t`).
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub(super) struct Process {
@@ -41,30 +41,30 @@ pub(super) struct Process {
     pub(super) rank: u32,
 }
 
-/// A value: the number of its type, and room for the largest of them (two pointers and a byte),
-/// aligned as a pointer.
+/// A value (`pmix_value_t`): a type tag, and a payload of the size of the largest type (two
+/// pointers and a byte) with the alignment of a pointer.
 #[repr(C)]
 #[derive(Clone, Copy)]
-pub(super) struct Value {
+pub(super) struct PmixValue {
     pub(super) kind: u16,
     pub(super) data: [u64; 3],
 }
 
-/// An instruction that goes with a request.
+/// A directive of a request (`pmix_info_t`).
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub(super) struct Instruction {
     pub(super) key: [c_char; KEY_BYTES],
     pub(super) flags: u32,
-    pub(super) value: Value,
+    pub(super) value: PmixValue,
 }
 
 pub(super) type Init = unsafe extern "C" fn(*mut Process, *mut Instruction, usize) -> c_int;
-pub(super) type Put = unsafe extern "C" fn(u8, *const c_char, *mut Value) -> c_int;
+pub(super) type Put = unsafe extern "C" fn(u8, *const c_char, *mut PmixValue) -> c_int;
 pub(super) type Commit = unsafe extern "C" fn() -> c_int;
 pub(super) type Fence = unsafe extern "C" fn(*const Process, usize, *const Instruction, usize) -> c_int;
 pub(super) type Get =
-    unsafe extern "C" fn(*const Process, *const c_char, *const Instruction, usize, *mut *mut Value) -> c_int;
+    unsafe extern "C" fn(*const Process, *const c_char, *const Instruction, usize, *mut *mut PmixValue) -> c_int;
 pub(super) type Finalize = unsafe extern "C" fn(*const Instruction, usize) -> c_int;
 pub(super) type Abort = unsafe extern "C" fn(c_int, *const c_char, *mut Process, usize) -> c_int;
 pub(super) type ErrorText = unsafe extern "C" fn(c_int) -> *const c_char;
@@ -74,26 +74,26 @@ impl Process {
         Process { namespace: [0; NAMESPACE_BYTES], rank: 0 }
     }
 
-    /// Another process of the same namespace.
+    /// Returns another process of the same namespace.
     pub(super) fn with_rank(self, rank: u32) -> Process {
         Process { rank, ..self }
     }
 }
 
 impl Instruction {
-    /// The instruction `key = true`.
+    /// Returns the directive `key = true`.
     pub(super) fn yes(key: &str) -> Instruction {
         let mut bytes = [0; KEY_BYTES];
         for (to, from) in bytes.iter_mut().zip(key.bytes().take(KEY_BYTES - 1)) {
             *to = from as c_char;
         }
-        Instruction { key: bytes, flags: 0, value: Value { kind: kind::BOOL, data: [1, 0, 0] } }
+        Instruction { key: bytes, flags: 0, value: PmixValue { kind: kind::BOOL, data: [1, 0, 0] } }
     }
 }
 
-/// The whole number in a value, whatever its width; `None` when it is none. A server says by the
-/// type what it sends, and servers differ in the type of one and the same key.
-pub(super) fn number(value: &Value) -> Option<i64> {
+/// Returns the integer in a value, whatever its width; `None` if the value is not an integer. The
+/// tag gives the width, and servers use different widths for the same key.
+pub(super) fn number(value: &PmixValue) -> Option<i64> {
     let bytes = value.data[0].to_ne_bytes();
     let [a, b, c, d, ..] = bytes;
     Some(match value.kind {
@@ -114,16 +114,16 @@ mod tests {
     use super::*;
     use std::mem::{align_of, offset_of, size_of};
 
-    /// What a C compiler makes of `pmix_common.h` on 64-bit Linux.
+    /// The layout that a C compiler gives `pmix_common.h` on 64-bit Linux.
     #[test]
     fn structures_lie_as_the_header_says() {
         assert_eq!((size_of::<Process>(), offset_of!(Process, rank)), (260, 256));
-        assert_eq!((size_of::<Value>(), offset_of!(Value, data), align_of::<Value>()), (32, 8, 8));
+        assert_eq!((size_of::<PmixValue>(), offset_of!(PmixValue, data), align_of::<PmixValue>()), (32, 8, 8));
         assert_eq!((size_of::<Instruction>(), offset_of!(Instruction, flags)), (552, 512));
         assert_eq!(offset_of!(Instruction, value), 520);
     }
 
-    /// The same from the header itself, where it and a C compiler are installed.
+    /// Checks the same against the header itself, if it and a C compiler are installed.
     #[test]
     fn the_installed_header_agrees() {
         let source = "#include <pmix.h>\n#include <stddef.h>\n#define S(what) _Static_assert(what, #what);\n\
@@ -152,7 +152,7 @@ mod tests {
 
     #[test]
     fn numbers_are_read_by_their_type() {
-        let value = |kind, word: u64| number(&Value { kind, data: [word, 0, 0] });
+        let value = |kind, word: u64| number(&PmixValue { kind, data: [word, 0, 0] });
         assert_eq!(value(kind::UINT32, 0xdead_0000_0004), Some(4), "what lies behind a number does not count");
         assert_eq!(value(kind::INT, u64::from(u32::MAX)), Some(-1));
         assert_eq!((value(kind::UINT16, 7), value(kind::RANK, 3)), (Some(7), Some(3)));

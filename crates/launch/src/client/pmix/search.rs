@@ -1,19 +1,20 @@
-//! Where the launcher's own PMIx library lies. A client of another version works too, but may print
-//! complaints; so the library that the launcher itself has loaded comes before the system's.
+//! Finds the launcher's own PMIx library. A client of another version works too, but may print
+//! warnings, so the library that the launcher itself has loaded comes before the system's.
 #![forbid(unsafe_code)]
 
 use std::path::{Path, PathBuf};
 
 use towpath_base::config;
 
-/// Name of the library.
+/// File name of the library.
 const NAME: &str = "libpmix.so.2";
-/// How many ancestors are asked which library they have loaded: the launcher's daemon is the
-/// parent, or a shell is.
+/// How many ancestors to check for a loaded library. The launcher's daemon is the parent, possibly
+/// with shells in between.
 const ANCESTORS: usize = 4;
 
-/// Libraries to try, in this order: what the setting names and nothing else; the launcher's prefix;
-/// what an ancestor of this process has loaded; what the loader finds; where Debian has it.
+/// Libraries to try, in this order: only the one that TOWPATH_PMIX names, if it is set; the
+/// launcher's prefix; what an ancestor of this process has loaded; what the loader finds; Debian's
+/// location.
 pub(super) fn candidates() -> Vec<PathBuf> {
     if let Some(own) = config::setting("TOWPATH_PMIX") {
         return vec![own.into()];
@@ -29,7 +30,7 @@ pub(super) fn candidates() -> Vec<PathBuf> {
     found
 }
 
-/// PMIx libraries that the processes above this one have mapped, nearest first.
+/// PMIx libraries that the ancestors of this process have mapped, nearest first.
 fn loaded_by_ancestors() -> Vec<PathBuf> {
     let mut found = Vec::new();
     let mut pid = std::os::unix::process::parent_id();
@@ -37,7 +38,8 @@ fn loaded_by_ancestors() -> Vec<PathBuf> {
         if pid <= 1 {
             break;
         }
-        // Refused where the daemon runs under another user: then the next place is tried.
+        // The kernel refuses this if the daemon runs as another user; the next candidate is tried
+        // then.
         let maps = std::fs::read_to_string(format!("/proc/{pid}/maps")).unwrap_or_default();
         found.extend(library_in(&maps));
         let status = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
@@ -54,8 +56,8 @@ fn library_in(maps: &str) -> Option<PathBuf> {
         .find(|path| path.file_name().is_some_and(|name| name.to_string_lossy().starts_with("libpmix.so")))
 }
 
-/// The parent in a process's `stat`: the name in parentheses may hold anything; after it come state
-/// and parent.
+/// The parent in a process's `stat` file. The name in parentheses may contain anything; state and
+/// parent follow it.
 fn parent_in(status: &str) -> Option<u32> {
     status.rsplit_once(')')?.1.split_whitespace().nth(1)?.parse().ok()
 }

@@ -1,28 +1,34 @@
-//! How the channel of a running job is laid out, as its ranks have published it in their control
-//! pages.
+//! Reports how the shared memory of a running job is laid out, as its ranks have published it in
+//! their control pages.
 
 use std::os::fd::{AsFd, OwnedFd};
 
 use towpath_base::control::{ChannelShare, MAGIC, PAGE};
 use towpath_base::sync::Ordering;
 
-use super::super::report::{Row, Section, Value};
+use super::super::report::{CellValue, ReportRow, ReportSection};
 use crate::segment::{View, open_of_process};
 
-/// A row for each rank of the job on this host to which the process `pid` belongs (a rank, or its
+/// Returns a row for each local rank of the job to which process `pid` belongs (a rank, or its
 /// mpiexec).
 ///
 /// # Errors
-/// A sentence when the process is not there, may not be looked at, or belongs to no job.
-pub(super) fn section(pid: u32) -> Result<Section, String> {
+/// An error message for the user if the process does not exist, may not be inspected, or belongs to
+/// no job.
+pub(super) fn section(pid: u32) -> Result<ReportSection, String> {
     let view = view_of(pid)?;
     let ranks = view.head().local_ranks.load(Ordering::Relaxed) as usize;
     let rows = (0..ranks).map(|rank| row(&view, rank, ranks)).collect();
     let title = format!("The channel of the job of process {pid}: who has a ring to whom, beside the header slots");
-    Ok(Section { key: "channel", title, headings: &["receiver", "rings", "from rank (of this host): size, why"], rows })
+    Ok(ReportSection {
+        key: "channel",
+        title,
+        headings: &["receiver", "rings", "from rank (of this host): size, why"],
+        rows,
+    })
 }
 
-/// The job's segment, which each of its processes has among its descriptors.
+/// Maps the job's segment, which each process of the job has among its descriptors.
 pub(super) fn view_of(pid: u32) -> Result<View, String> {
     let folder = format!("/proc/{pid}/fd");
     let entries = std::fs::read_dir(&folder).map_err(|error| format!("Process {pid} cannot be looked at: {error}."))?;
@@ -34,8 +40,8 @@ pub(super) fn view_of(pid: u32) -> Result<View, String> {
     })
 }
 
-/// Whether a descriptor is memory (a memfd, or a file that has lost its name): others must not be
-/// opened just to look.
+/// True if a descriptor is a segment by its name (a memfd, or an unlinked file). Other files must
+/// not be opened just to inspect them.
 fn is_memory_file(folder: &str, number: i32) -> bool {
     let target = std::fs::read_link(format!("{folder}/{number}"));
     target.is_ok_and(|path| path.to_string_lossy().contains("towpath"))
@@ -50,21 +56,21 @@ fn segment_in(file: OwnedFd) -> Option<View> {
     View::map(file.as_fd(), head.head().local_ranks.load(Ordering::Relaxed) as usize).ok()
 }
 
-fn row(view: &View, rank: usize, ranks: usize) -> Row {
+fn row(view: &View, rank: usize, ranks: usize) -> ReportRow {
     let shares = view.page(rank).channel.iter().take(ranks).enumerate();
     let shares = shares.map(|(from, share)| (from, ChannelShare::decode(share.load(Ordering::Relaxed))));
     let rings: Vec<(usize, ChannelShare)> = shares.filter(|(_, share)| share.pages > 0).collect();
     let bytes = rings.iter().map(|(_, share)| share.bytes()).sum();
     let word = |(from, share): &(usize, ChannelShare)| {
         let why = if share.declared { "declared" } else { "observed" };
-        format!("{from}: {}, {why}", Value::Bytes(share.bytes()).for_person())
+        format!("{from}: {}, {why}", CellValue::Bytes(share.bytes()).for_person())
     };
     let text = rings.iter().map(word).collect::<Vec<_>>().join("; ");
     let declared = rings.iter().filter(|(_, share)| share.declared).map(|(from, _)| *from).collect();
     let label = format!("rank {rank}");
-    Row::new(&rank.to_string(), &label, Value::Bytes(bytes), text)
-        .with("from", Value::Numbers(rings.iter().map(|(from, _)| *from).collect()))
-        .with("declared", Value::Numbers(declared))
+    ReportRow::new(&rank.to_string(), &label, CellValue::Bytes(bytes), text)
+        .with("from", CellValue::Numbers(rings.iter().map(|(from, _)| *from).collect()))
+        .with("declared", CellValue::Numbers(declared))
 }
 
 #[cfg(test)]
@@ -73,7 +79,7 @@ mod tests {
 
     #[test]
     fn a_process_without_a_job_is_refused_with_a_sentence() {
-        // Which of the two is said of the first process depends on who asks.
+        // Which of the two errors process 1 gives depends on the caller's rights.
         let said = section(1).unwrap_err();
         assert!(said.contains("belongs to no running job") || said.contains("cannot be looked at"), "{said}");
         assert!(section(u32::MAX).unwrap_err().contains("cannot be looked at"));
@@ -90,6 +96,6 @@ mod tests {
         let told = row(&view, 2, 3);
         let cells: Vec<String> = told.cells.iter().map(|(_, value)| value.for_person()).collect();
         assert_eq!(cells, ["76.0 KiB", "0: 72.0 KiB, declared; 1: 4.0 KiB, observed"]);
-        assert_eq!(row(&view, 0, 3).cells[0].1, Value::Bytes(0));
+        assert_eq!(row(&view, 0, 3).cells[0].1, CellValue::Bytes(0));
     }
 }

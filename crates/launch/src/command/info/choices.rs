@@ -1,21 +1,21 @@
-//! What Towpath would choose for a job of so many ranks on this host, each choice asked of the code
-//! that makes it.
+//! Reports what Towpath would choose for a job of a given number of ranks on this host. Each choice
+//! comes from the code that makes it.
 #![forbid(unsafe_code)]
 
 use std::os::fd::AsFd;
 
 use towpath_machine::cores::{self, Mask};
-use towpath_machine::memory::Way;
+use towpath_machine::memory::FileOrigin;
 use towpath_machine::{cgroup, wait::Policy};
 
-use super::super::report::{Row, Section, Value};
+use super::super::report::{CellValue, ReportRow, ReportSection};
 use crate::client::{self, Reached, Seen, Trial};
 use crate::error::Error;
 use crate::mpiexec::binding;
 use crate::segment::{self, View};
 
-/// The section.
-pub(super) fn section(ranks: usize, seen: &Result<Seen, Error>, trial: Result<&Trial, &Error>) -> Section {
+/// Creates the section.
+pub(super) fn section(ranks: usize, seen: &Result<Seen, Error>, trial: Result<&Trial, &Error>) -> ReportSection {
     let mut rows = vec![launcher(seen)];
     let in_job = matches!(seen, Ok(Seen { place: Some(_), .. }));
     let (masks, bound) = if in_job { of_this_job(ranks) } else { of_a_new_job(ranks) };
@@ -23,56 +23,56 @@ pub(super) fn section(ranks: usize, seen: &Result<Seen, Error>, trial: Result<&T
     rows.extend(waiting(&masks, in_job));
     rows.push(handover(seen, trial));
     let title = format!("Choices for {ranks} rank{} on this host", if ranks == 1 { "" } else { "s" });
-    Section { key: "choices", title, headings: &[], rows }
+    ReportSection { key: "choices", title, headings: &[], rows }
 }
 
-fn launcher(seen: &Result<Seen, Error>) -> Row {
+fn launcher(seen: &Result<Seen, Error>) -> ReportRow {
     let (value, why) = match seen {
         Ok(Seen { launcher, place: Some((rank, size)), .. }) => {
             let size = size.map(|size| format!(" of {size}")).unwrap_or_default();
-            (Value::text(launcher), format!("Its variables are in the environment: this is rank {rank}{size}."))
+            (CellValue::text(launcher), format!("Its variables are in the environment: this is rank {rank}{size}."))
         }
         Ok(Seen { launcher, place: None, .. }) => (
-            Value::text(launcher),
+            CellValue::text(launcher),
             "A program started here runs alone, as rank 0 of 1; mpiexec -n N starts a job.".to_owned(),
         ),
-        Err(error) => (Value::text("refused"), error.to_string()),
+        Err(error) => (CellValue::text("refused"), error.to_string()),
     };
-    Row::new("launcher", "launcher seen", value, why)
+    ReportRow::new("launcher", "launcher seen", value, why)
 }
 
 /// Where the ranks of the job that this process belongs to may run, as far as this process can
 /// tell.
-fn of_this_job(ranks: usize) -> (Vec<Mask>, Row) {
+fn of_this_job(ranks: usize) -> (Vec<Mask>, ReportRow) {
     let mask = cores::affinity();
     let why = "The launcher has done what it does: these are the processors of this rank.";
-    let row = Row::new("binding", "binding", Value::Numbers(cores::listed(&mask)), why);
+    let row = ReportRow::new("binding", "binding", CellValue::Numbers(cores::listed(&mask)), why);
     (vec![mask; ranks], row)
 }
 
 /// Where mpiexec would let the ranks run.
-fn of_a_new_job(ranks: usize) -> (Vec<Mask>, Row) {
+fn of_a_new_job(ranks: usize) -> (Vec<Mask>, ReportRow) {
     let (bound, why) = binding::by_default(ranks);
     let own = cores::affinity();
     let masks = bound.iter().map(|cores| if cores.is_empty() { own } else { cores::mask_of(cores) }).collect();
     let is_bound = bound.iter().any(|cores| !cores.is_empty());
     if !is_bound {
-        return (masks, Row::new("binding", "binding", Value::text("none"), why));
+        return (masks, ReportRow::new("binding", "binding", CellValue::text("none"), why));
     }
-    let first: Vec<String> = bound.iter().take(8).map(|cores| Value::Numbers(cores.clone()).for_person()).collect();
+    let first: Vec<String> = bound.iter().take(8).map(|cores| CellValue::Numbers(cores.clone()).for_person()).collect();
     let more = if bound.len() > first.len() { "; ..." } else { "" };
     let why = format!("{why} Processors of each rank in turn: {}{more}.", first.join("; "));
-    (masks, Row::new("binding", "binding", Value::text("to cores"), why))
+    (masks, ReportRow::new("binding", "binding", CellValue::text("to cores"), why))
 }
 
-/// How a rank waits and is woken, and how the segment is made.
-fn waiting(masks: &[Mask], in_job: bool) -> Vec<Row> {
+/// How a rank waits and is woken up, and how the segment is created.
+fn waiting(masks: &[Mask], in_job: bool) -> Vec<ReportRow> {
     let (policy, way) = match policy_of(masks) {
         Ok(made) => made,
-        Err(error) => return vec![Row::new("segment", "segment", Value::text("none"), error.to_string())],
+        Err(error) => return vec![ReportRow::new("segment", "segment", CellValue::text("none"), error.to_string())],
     };
-    // A rank of a job knows its own processors only: the others may share them, or have as many of
-    // their own.
+    // A rank of a job knows its own processors only. The other ranks may share them, or have as
+    // many of their own.
     let others_decide = in_job && policy_of(&apart(masks)).is_ok_and(|(other, _)| other.fits != policy.fits);
     let [wait, wake] = if others_decide {
         let why = format!(
@@ -81,7 +81,7 @@ fn waiting(masks: &[Mask], in_job: bool) -> Vec<Row> {
             masks.first().map_or(0, cores::count),
             masks.len()
         );
-        let later = |key, label| Row::new(key, label, Value::text("not known yet"), &why);
+        let later = |key, label| ReportRow::new(key, label, CellValue::text("not known yet"), &why);
         [later("waiting", "waiting"), later("wake_up", "wake-up")]
     } else {
         [how_to_wait(&policy), how_to_wake(&policy)]
@@ -89,14 +89,14 @@ fn waiting(masks: &[Mask], in_job: bool) -> Vec<Row> {
     vec![wait, wake, how_to_make(&way)]
 }
 
-/// The policy of ranks with these masks: asked of a segment that no job uses.
-fn policy_of(masks: &[Mask]) -> Result<(Policy, Way), Error> {
+/// The wait policy of ranks with these masks, computed with a segment that no job uses.
+fn policy_of(masks: &[Mask]) -> Result<(Policy, FileOrigin), Error> {
     let (file, way) = segment::make_some_way(segment::new_nonce(), 1)?;
     let view = View::map(file.as_fd(), 1)?;
     Ok((Policy::of_ranks(masks, cgroup::processor_quota(), view.head(), view.page(0)), way))
 }
 
-/// As many masks with as many processors each, none of which is in two.
+/// Returns disjoint masks with as many processors each as `masks` have.
 fn apart(masks: &[Mask]) -> Vec<Mask> {
     let mut next = 0;
     let mut own = |mask| {
@@ -107,7 +107,7 @@ fn apart(masks: &[Mask]) -> Vec<Mask> {
     masks.iter().map(&mut own).collect()
 }
 
-fn how_to_wait(policy: &Policy) -> Row {
+fn how_to_wait(policy: &Policy) -> ReportRow {
     let Policy { ranks, cores, .. } = *policy;
     let (value, why) = if policy.fits {
         let value = if policy.spin.is_zero() { "yield, sleep" } else { "spin, yield, sleep" };
@@ -126,10 +126,10 @@ fn how_to_wait(policy: &Policy) -> Row {
         );
         ("yield, sleep", why)
     };
-    Row::new("waiting", "waiting", Value::text(value), why)
+    ReportRow::new("waiting", "waiting", CellValue::text(value), why)
 }
 
-fn how_to_wake(policy: &Policy) -> Row {
+fn how_to_wake(policy: &Policy) -> ReportRow {
     let (value, why) = if policy.barrier_before_sleep {
         ("membarrier", "Who goes to sleep asks for a barrier in all ranks; messages need no fence.")
     } else if policy.membarrier {
@@ -137,21 +137,24 @@ fn how_to_wake(policy: &Policy) -> Row {
     } else {
         ("fence", "The kernel or a sandbox refuses membarrier, so each message carries a fence.")
     };
-    Row::new("wake_up", "wake-up", Value::text(value), why)
+    ReportRow::new("wake_up", "wake-up", CellValue::text(value), why)
 }
 
-fn how_to_make(way: &Way) -> Row {
+fn how_to_make(way: &FileOrigin) -> ReportRow {
     match way {
-        Way::Memfd => Row::new("segment", "segment", Value::text("memfd"), "memfd_create works: no file has a name."),
-        Way::Unlinked { folder, refusal } => {
+        FileOrigin::Memfd => {
+            ReportRow::new("segment", "segment", CellValue::text("memfd"), "memfd_create works: no file has a name.")
+        }
+        FileOrigin::Unlinked { folder, refusal } => {
             let why = format!("memfd_create is refused ({refusal}); the file loses its name as soon as it is made.");
-            Row::new("segment", "segment", Value::text(format!("file in {folder}")), why)
+            ReportRow::new("segment", "segment", CellValue::text(format!("file in {folder}")), why)
         }
     }
 }
 
-/// How ranks come by the segment: under the launcher that is seen, or a foreign one.
-fn handover(seen: &Result<Seen, Error>, trial: Result<&Trial, &Error>) -> Row {
+/// How ranks obtain the segment: under the launcher found, or under a launcher other than
+/// Towpath's.
+fn handover(seen: &Result<Seen, Error>, trial: Result<&Trial, &Error>) -> ReportRow {
     let tried = match trial {
         Ok(Trial { reached: Some(Reached::Proc), .. }) => "opens /proc/PID/fd of the rank that made it",
         Ok(Trial { reached: Some(Reached::Socket), .. }) => {
@@ -161,7 +164,7 @@ fn handover(seen: &Result<Seen, Error>, trial: Result<&Trial, &Error>) -> Row {
             "opens a file with a name in /dev/shm or TMPDIR, removed when all have it (neither /proc/PID/fd nor an \
              abstract socket works)"
         }
-        Err(error) => return Row::new("handover", "handover", Value::text("not known"), error.to_string()),
+        Err(error) => return ReportRow::new("handover", "handover", CellValue::text("not known"), error.to_string()),
     };
     let value = match seen {
         Ok(Seen { place: Some(_), handover, .. }) => handover,
@@ -172,5 +175,5 @@ fn handover(seen: &Result<Seen, Error>, trial: Result<&Trial, &Error>) -> Row {
         "Ranks of Towpath's mpiexec inherit the segment, a program alone keeps its own. Under another launcher a rank \
          {tried}: tried just now."
     );
-    Row::new("handover", "handover", Value::text(value), why)
+    ReportRow::new("handover", "handover", CellValue::text(value), why)
 }

@@ -1,5 +1,5 @@
-//! What is installed beside this program: the libraries under all their names, the programs, and
-//! whether they fit.
+//! Reports what is installed together with this program: the libraries under all their names, the
+//! programs, and whether they match.
 
 use std::ffi::{CStr, CString, c_char, c_int};
 use std::os::unix::ffi::OsStrExt;
@@ -7,9 +7,9 @@ use std::path::{Path, PathBuf};
 
 use towpath_base::config;
 
-use super::super::report::{Row, Section, Value};
+use super::super::report::{CellValue, ReportRow, ReportSection};
 
-/// Names of the libraries and what asks for them.
+/// Names of the libraries, and the programs that are linked with them.
 const LIBRARIES: &[(&str, &str)] = &[
     ("libmpi.so.12", "MPICH ABI: mpi4py's wheel, programs of MPICH, Intel MPI, MVAPICH"),
     ("libmpich.so.12", "MPICH ABI: programs of Debian's MPICH"),
@@ -19,41 +19,46 @@ const LIBRARIES: &[(&str, &str)] = &[
     ("libmpi_abi.so.0", "standard ABI: programs of its early stubs"),
 ];
 
-/// Longest text of MPI_Get_library_version in either interface.
+/// Size in bytes of the longest text of MPI_Get_library_version in either ABI.
 const LONGEST_VERSION: usize = 8192;
 
-/// The section.
-pub(super) fn section() -> Section {
+/// Creates the section.
+pub(super) fn section() -> ReportSection {
     let program = std::env::current_exe().unwrap_or_default();
     let bin = program.parent().unwrap_or(Path::new(".")).to_owned();
     let prefix = bin.parent().unwrap_or(Path::new("."));
     let mut rows = vec![
-        Row::new("towpath", "towpath", Value::text(format!("Towpath {}", env!("CARGO_PKG_VERSION"))), "this program")
-            .with("path", Value::text(program.to_string_lossy())),
+        ReportRow::new(
+            "towpath",
+            "towpath",
+            CellValue::text(format!("Towpath {}", env!("CARGO_PKG_VERSION"))),
+            "this program",
+        )
+        .with("path", CellValue::text(program.to_string_lossy())),
     ];
     rows.extend(LIBRARIES.iter().map(|(name, purpose)| library(&prefix.join("lib"), name, purpose)));
     rows.push(mpiexec(&bin));
-    Section { key: "installed", title: format!("Installed in {}", prefix.display()), headings: &[], rows }
+    ReportSection { key: "installed", title: format!("Installed in {}", prefix.display()), headings: &[], rows }
 }
 
-fn library(folder: &Path, name: &str, purpose: &str) -> Row {
+fn library(folder: &Path, name: &str, purpose: &str) -> ReportRow {
     let path = folder.join(name);
     let (value, remark) = if !path.exists() {
-        (Value::Nothing("missing"), format!("{purpose}; not in {}", folder.display()))
+        (CellValue::Nothing("missing"), format!("{purpose}; not in {}", folder.display()))
     } else {
         match version_of(&path) {
             Ok(version) => {
                 let remark = if version.starts_with("Towpath ") { purpose.to_owned() } else { overwritten(name) };
-                (Value::text(version), remark)
+                (CellValue::text(version), remark)
             }
-            Err(sentence) => (Value::text("does not load"), format!("{purpose}; {sentence}")),
+            Err(sentence) => (CellValue::text("does not load"), format!("{purpose}; {sentence}")),
         }
     };
-    Row::new(name, name, value, remark).with("path", Value::text(path.to_string_lossy()))
+    ReportRow::new(name, name, value, remark).with("path", CellValue::text(path.to_string_lossy()))
 }
 
-/// What a person must know of a file that another package has put in the place of Towpath's:
-/// packages of Python do that without a word.
+/// A warning for the user that another package has replaced a file of Towpath. Python packages do
+/// that silently.
 fn overwritten(name: &str) -> String {
     format!(
         "WARNING: this {name} is not Towpath's, another MPI package has put it here; remove that package (pip uninstall \
@@ -61,34 +66,35 @@ fn overwritten(name: &str) -> String {
     )
 }
 
-/// Whether a file is Towpath's mpiexec, which has the names of its settings inside.
+/// True if a file is Towpath's mpiexec, which contains the names of its settings.
 fn is_own(mpiexec: &Path) -> bool {
     let mark = b"TOWPATH_JOB";
     std::fs::read(mpiexec).is_ok_and(|bytes| bytes.windows(mark.len()).any(|window| window == mark))
 }
 
-/// Loads a library as a program would and asks what it is (MPI_Get_library_version may be called
-/// before MPI_Init).
+/// Loads a library as a program would and queries its version (MPI_Get_library_version may be
+/// called before MPI_Init).
 fn version_of(path: &Path) -> Result<String, String> {
     let name = CString::new(path.as_os_str().as_bytes()).map_err(|error| error.to_string())?;
-    // SAFETY: the name ends with a zero; the library is Towpath's own, whose start has no effect on
-    // the process.
+    // SAFETY: `name` is NUL-terminated. `dlopen` runs the constructors of the library: of
+    // Towpath's, which have no side effects, or of an MPI library that has replaced it, which
+    // programs load in the same way.
     let library = unsafe { libc::dlopen(name.as_ptr(), libc::RTLD_NOW | libc::RTLD_LOCAL) };
     if library.is_null() {
         return Err(loader_says());
     }
-    // SAFETY: the library is loaded and the name ends with a zero.
+    // SAFETY: `library` is an open library, and the name is NUL-terminated.
     let found = unsafe { libc::dlsym(library, c"MPI_Get_library_version".as_ptr()) };
     if found.is_null() {
         return Err(loader_says());
     }
-    // SAFETY: MPI gives the function of this name this type, in both interfaces.
+    // SAFETY: `found` is not null, and the function of this name has this type in both ABIs.
     let ask = unsafe {
         std::mem::transmute::<*mut libc::c_void, unsafe extern "C" fn(*mut c_char, *mut c_int) -> c_int>(found)
     };
     let mut text = vec![0u8; LONGEST_VERSION];
     let mut length = 0;
-    // SAFETY: the buffer is as long as the longest text of either interface.
+    // SAFETY: `text` has room for the longest text of either ABI, and `length` for one integer.
     if unsafe { ask(text.as_mut_ptr().cast(), &mut length) } != 0 {
         return Err("it does not say its version".to_owned());
     }
@@ -97,8 +103,8 @@ fn version_of(path: &Path) -> Result<String, String> {
 }
 
 fn loader_says() -> String {
-    // SAFETY: dlerror returns NULL or a text that ends with a zero and lasts until the next call of
-    // this thread.
+    // SAFETY: `dlerror` returns null or a NUL-terminated string that stays valid until this
+    // thread's next call of the loader. It is copied before that.
     let text = unsafe {
         let text = libc::dlerror();
         if text.is_null() { None } else { Some(CStr::from_ptr(text).to_string_lossy().into_owned()) }
@@ -106,24 +112,24 @@ fn loader_says() -> String {
     text.unwrap_or_else(|| "the loader does not say why".to_owned())
 }
 
-/// Whose mpiexec a person would start.
-fn mpiexec(bin: &Path) -> Row {
+/// Reports which mpiexec the user would start.
+fn mpiexec(bin: &Path) -> ReportRow {
     let own = bin.join("mpiexec");
     if own.is_file() && !is_own(&own) {
-        return Row::new("mpiexec", "mpiexec", Value::text("not Towpath's"), overwritten("mpiexec"))
-            .with("path", Value::text(own.to_string_lossy()));
+        return ReportRow::new("mpiexec", "mpiexec", CellValue::text("not Towpath's"), overwritten("mpiexec"))
+            .with("path", CellValue::text(own.to_string_lossy()));
     }
     let path = config::environment("PATH").unwrap_or_default();
     let first = std::env::split_paths(&path).map(|folder| folder.join("mpiexec")).find(|file| file.is_file());
     let same = |file: &PathBuf| std::fs::canonicalize(file).ok() == std::fs::canonicalize(&own).ok();
     let (value, remark) = match first {
-        Some(found) if same(&found) => (Value::text("this one"), "the first in PATH".to_owned()),
+        Some(found) if same(&found) => (CellValue::text("this one"), "the first in PATH".to_owned()),
         Some(found) => {
-            (Value::text("another"), format!("the first in PATH is {}, not {}", found.display(), own.display()))
+            (CellValue::text("another"), format!("the first in PATH is {}, not {}", found.display(), own.display()))
         }
-        None => (Value::Nothing("not in PATH"), format!("put {} into PATH", bin.display())),
+        None => (CellValue::Nothing("not in PATH"), format!("put {} into PATH", bin.display())),
     };
-    Row::new("mpiexec", "mpiexec", value, remark).with("path", Value::text(own.to_string_lossy()))
+    ReportRow::new("mpiexec", "mpiexec", value, remark).with("path", CellValue::text(own.to_string_lossy()))
 }
 
 #[cfg(test)]

@@ -1,8 +1,8 @@
-//! What leads from this machine to other hosts, as the installed library says: it has the
-//! transports, this program has none.
+//! Reports the networks that connect this machine to other hosts. The installed library is queried,
+//! because it contains the transports and this program does not.
 //!
-//! The library is asked in a child process, for it opens libfabric, whose providers may print, hang
-//! and die of what they find.
+//! The query runs in a child process, because it opens libfabric, whose providers may print, hang
+//! or crash.
 
 use std::ffi::{CStr, CString, c_char};
 use std::os::fd::OwnedFd;
@@ -14,45 +14,46 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::pipe::{PipeFlags, pipe_with};
 use towpath_machine::library::{loader_error, symbol};
 
-use super::super::report::{Row, Section, Value};
+use super::super::report::{CellValue, ReportRow, ReportSection};
 
-/// The library that knows; it lies beside this program in an installation.
+/// The library to query, which is installed together with this program.
 const LIBRARY: &str = "libmpi_abi.so.1";
-/// Longest time that the library may take.
+/// How long the library may take.
 const PATIENCE: Duration = Duration::from_secs(10);
-/// Longest text.
+/// Longest text in bytes.
 const LONGEST: usize = 1 << 20;
 
-/// The entry of the library: writes what the room holds, a zero at the end included, and gives the
+/// The library's entry point: writes as much of a NUL-terminated text as fits, and returns the
 /// length of the whole text.
 type Entry = unsafe extern "C" fn(*mut c_char, usize) -> usize;
 
-/// The section. To be called by a process that has one thread.
-pub(super) fn section() -> Section {
+/// Creates the section. The calling process must have a single thread, because the child allocates
+/// memory after `fork`.
+pub(super) fn section() -> ReportSection {
     let program = std::env::current_exe().unwrap_or_default();
     let prefix = program.parent().and_then(Path::parent).unwrap_or(Path::new("."));
     let rows = match ask(&prefix.join("lib").join(LIBRARY)) {
         Ok(text) => text.lines().filter_map(row).collect(),
-        Err(sentence) => vec![Row::new("choice", "to other hosts", Value::Nothing("not known"), sentence)],
+        Err(sentence) => vec![ReportRow::new("choice", "to other hosts", CellValue::Nothing("not known"), sentence)],
     };
-    Section { key: "networks", title: "Ways to other hosts".to_owned(), headings: &[], rows }
+    ReportSection { key: "networks", title: "Ways to other hosts".to_owned(), headings: &[], rows }
 }
 
-fn row(line: &str) -> Option<Row> {
+fn row(line: &str) -> Option<ReportRow> {
     let mut cells = line.split('\t');
     let (key, label, value, why) = (cells.next()?, cells.next()?, cells.next()?, cells.next()?);
-    Some(Row::new(key, label, Value::text(value), why))
+    Some(ReportRow::new(key, label, CellValue::text(value), why))
 }
 
-/// The text of the library.
+/// Queries the library in a child process.
 fn ask(path: &Path) -> Result<String, String> {
     let name = CString::new(path.as_os_str().as_bytes()).map_err(|error| error.to_string())?;
     if !path.exists() {
         return Err(format!("{} is not there", path.display()));
     }
     let (answers, answer) = pipe_with(PipeFlags::CLOEXEC).map_err(|error| error.to_string())?;
-    // SAFETY: this process has one thread, so the child may do everything; it leaves by _exit
-    // without unwinding.
+    // SAFETY: this process has a single thread (see `section`), so no lock is held at the `fork`
+    // and the child may allocate. It leaves by `_exit` without unwinding.
     match unsafe { libc::fork() } {
         0 => {
             silence();
@@ -64,16 +65,16 @@ fn ask(path: &Path) -> Result<String, String> {
             {
                 rest = &rest[written..];
             }
-            // SAFETY: ends the child without running what its parent has registered for its own
-            // end.
+            // SAFETY: `_exit` is always sound; it runs no destructor and no exit handler of the
+            // parent.
             unsafe { libc::_exit(0) }
         }
         child if child > 0 => {
             drop(answer);
             let text = hear(&answers);
             let mut status = 0;
-            // SAFETY: the child is this process's own and has not been waited for, so the number is
-            // its.
+            // SAFETY: `child` is a child of this process that has not been waited for, so the
+            // number has not been reused. `waitpid` writes one status.
             unsafe {
                 libc::kill(child, libc::SIGKILL);
                 libc::waitpid(child, &raw mut status, 0);
@@ -94,10 +95,10 @@ fn ask(path: &Path) -> Result<String, String> {
     }
 }
 
-/// What providers print would stand in the middle of the report.
+/// Discards what providers print, which would appear in the middle of the report.
 fn silence() {
-    // SAFETY: the names end with zeros; the descriptors are those of this process, which asks and
-    // ends.
+    // SAFETY: the path is NUL-terminated, and no object of this child process owns descriptors 1
+    // and 2.
     unsafe {
         let nowhere = libc::open(c"/dev/null".as_ptr(), libc::O_RDWR);
         libc::dup2(nowhere, 1);
@@ -105,27 +106,28 @@ fn silence() {
     }
 }
 
-/// Asks the library.
+/// Queries the library; runs in the child process.
 fn text_of(name: &CStr) -> Result<String, String> {
-    // SAFETY: the name ends with a zero; the library is Towpath's own, whose start has no effect on
-    // the process.
+    // SAFETY: `name` is NUL-terminated. `dlopen` runs the constructors of the library in this child
+    // process only, which does nothing else.
     let library = unsafe { libc::dlopen(name.as_ptr(), libc::RTLD_NOW | libc::RTLD_LOCAL) };
     if library.is_null() {
         return Err(loader_error());
     }
-    // SAFETY: it is open.
+    // SAFETY: `library` is an open library.
     let found = unsafe { symbol(library, c"towpath_networks") };
     let found = found.map_err(|reason| format!("{}: {reason}: it is of another version", name.to_string_lossy()))?;
-    // SAFETY: the entry of this name has this type.
+    // SAFETY: `found` is not null, and the library exports the function of this name with this
+    // type.
     let entry = unsafe { std::mem::transmute::<*mut libc::c_void, Entry>(found) };
     let mut text = vec![0u8; LONGEST];
-    // SAFETY: the room is as long as is said.
+    // SAFETY: `text` is writable for the length passed.
     unsafe { entry(text.as_mut_ptr().cast(), text.len()) };
     let text = CStr::from_bytes_until_nul(&text).map_err(|error| error.to_string())?;
     Ok(text.to_string_lossy().into_owned())
 }
 
-/// What the child says until it ends.
+/// Reads what the child writes until it exits.
 fn hear(answers: &OwnedFd) -> Result<String, String> {
     let (end, mut text, mut room) = (Instant::now() + PATIENCE, Vec::new(), [0; 4096]);
     loop {
@@ -157,7 +159,7 @@ mod tests {
     #[test]
     fn rows_are_read_and_what_is_none_is_left_out() {
         let read = row("provider tcp\t  tcp\tif named\ton eth0").unwrap();
-        assert!(read.key == "provider tcp" && read.cells[0].1 == Value::text("if named"));
+        assert!(read.key == "provider tcp" && read.cells[0].1 == CellValue::text("if named"));
         assert!(row("of another\tversion").is_none() && row("").is_none());
     }
 

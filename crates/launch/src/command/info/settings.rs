@@ -1,15 +1,15 @@
-//! All settings of the one table, and variables that look like settings and are none.
+//! Reports all settings, and variables that look like settings but are not.
 #![forbid(unsafe_code)]
 
 use towpath_base::config::{self, SETTINGS, Setting};
 
-use super::super::report::{Row, Section, Value};
+use super::super::report::{CellValue, ReportRow, ReportSection};
 
-const UNDECIDED: Value = Value::Nothing("(chosen)");
+const UNDECIDED: CellValue = CellValue::Nothing("(chosen)");
 
 /// One row for each setting.
-pub(super) fn section() -> Section {
-    Section {
+pub(super) fn section() -> ReportSection {
+    ReportSection {
         key: "settings",
         title: "Settings (environment variables)".to_owned(),
         headings: &["variable", "now", "default", "meaning"],
@@ -17,34 +17,34 @@ pub(super) fn section() -> Section {
     }
 }
 
-fn row(setting: &Setting) -> Row {
-    let default = if setting.default.is_empty() { UNDECIDED } else { Value::text(setting.default) };
+fn row(setting: &Setting) -> ReportRow {
+    let default = if setting.default.is_empty() { UNDECIDED } else { CellValue::text(setting.default) };
     let complaint = config::complaint(setting);
-    let current = config::current(setting).map_or_else(|| default.clone(), Value::Text);
+    let current = config::current(setting).map_or_else(|| default.clone(), CellValue::Text);
     let meaning = match complaint {
         Some(sentence) => format!("{}. {sentence}", setting.meaning),
         None => setting.meaning.to_owned(),
     };
-    Row {
+    ReportRow {
         key: setting.name.to_owned(),
         label: setting.name.to_owned(),
-        cells: vec![("value", current), ("default", default), ("meaning", Value::Text(meaning))],
+        cells: vec![("value", current), ("default", default), ("meaning", CellValue::Text(meaning))],
         further: Vec::new(),
     }
 }
 
-/// The section of unknown variables; `None` when there are none.
-pub(super) fn unknown() -> Option<Section> {
-    let rows: Vec<Row> = config::unknown_variables().into_iter().map(unknown_row).collect();
+/// The section of unknown variables; `None` if there are none.
+pub(super) fn unknown() -> Option<ReportSection> {
+    let rows: Vec<ReportRow> = config::unknown_variables().into_iter().map(unknown_row).collect();
     let title = "Unknown variables in the environment".to_owned();
-    (!rows.is_empty()).then_some(Section { key: "unknown_variables", title, headings: &[], rows })
+    (!rows.is_empty()).then_some(ReportSection { key: "unknown_variables", title, headings: &[], rows })
 }
 
-fn unknown_row((name, meant): (String, Option<&'static str>)) -> Row {
+fn unknown_row((name, meant): (String, Option<&'static str>)) -> ReportRow {
     let (sentence, meant) = match meant {
-        Some(meant) => (format!("There is no such setting; did you mean {meant}?"), Value::text(meant)),
-        None => ("There is no such setting; those that exist are listed above.".to_owned(), Value::Nothing("")),
+        Some(meant) => (format!("There is no such setting; did you mean {meant}?"), CellValue::text(meant)),
+        None => ("There is no such setting; those that exist are listed above.".to_owned(), CellValue::Nothing("")),
     };
-    let cells = vec![("meant", meant), ("why", Value::Text(sentence))];
-    Row { key: name.clone(), label: name, cells, further: Vec::new() }
+    let cells = vec![("meant", meant), ("why", CellValue::Text(sentence))];
+    ReportRow { key: name.clone(), label: name, cells, further: Vec::new() }
 }

@@ -1,9 +1,9 @@
-//! A job over several hosts: `mpiexec` starts a proxy on each through the launcher's command and
-//! speaks frames with it. The PMI server is here, so puts, gets and fences of all hosts meet in one
-//! store; so is the verdict about the job.
+//! A job over several hosts. `mpiexec` starts a proxy on each host through the launch command and
+//! exchanges frames with it. The PMI server runs in `mpiexec`, so the puts, gets and fences of all
+//! hosts use one store. The verdict about the job is reached here too.
 //!
-//! A proxy counts once it has said the job's secret back. A host whose connection ends before its
-//! work does is lost, and the job with it.
+//! A proxy is accepted once it has returned the job's secret. A host whose connection ends before
+//! it has reported the end of its work is lost, and the job fails.
 
 use std::io;
 use std::os::fd::OwnedFd;
@@ -12,21 +12,21 @@ use std::time::{Duration, Instant};
 
 use super::descendants;
 use super::events::{Event, Events};
-use super::frames::{Frame, JobText};
+use super::frames::{JobText, ProxyFrame};
 use super::host_choice::Hosts;
 use super::host_list;
 use super::merge::Merger;
-use super::options::Request;
-use super::output::{Destination, Sink, last_words};
-use super::plan::Refusal;
+use super::options::JobRequest;
+use super::output::{LineSink, OutputStream, last_words};
+use super::plan::StartRefusal;
 use super::relay::Relay;
-use super::report::Failure;
+use super::report::JobFailure;
 use super::server::{self, Server};
 use super::signals::{self, Set};
 use super::start::{CANNOT_ENTER, CANNOT_EXECUTE, CANNOT_FORK, CANNOT_WATCH, STARTED};
 use super::station::Station;
-use super::survey::Survey;
-use super::verdict::{Ending, Order, Verdict};
+use super::survey::HostSurvey;
+use super::verdict::{JobOrder, RankEnd, Verdict};
 use super::{brief, timeout_of_environment};
 use crate::client::patience;
 use crate::hosts::write_mapping;
@@ -34,42 +34,42 @@ use crate::key::JobKey;
 use crate::segment;
 
 /// A job over several hosts.
-pub(super) struct Fleet {
+pub(super) struct JobOnHosts {
     stations: Vec<Station>,
     node_of_rank: Vec<u32>,
-    /// Ranks that their proxies have told to be in MPI: those of one host alone start without a
-    /// request to the server.
+    /// Ranks that their proxies have reported to be in MPI. The ranks of a single-host job start
+    /// without a request to the server, so the server does not know.
     told_inside: Vec<bool>,
     server: Server,
     verdict: Verdict,
     key: JobKey,
-    destinations: [Destination; 2],
-    /// What hosts print on each of them.
+    destinations: [OutputStream; 2],
+    /// The output of the hosts, one merger per stream.
     mergers: [Merger; 2],
     relay: Relay,
     signals: OwnedFd,
     events: Events,
     spared: Vec<i32>,
-    /// Until when all proxies must have answered.
+    /// Deadline for all proxies to answer.
     ready_by: Option<Instant>,
     given_up: bool,
-    survey: Option<Survey>,
+    survey: Option<HostSurvey>,
     buffer: Vec<u8>,
 }
 
-impl Fleet {
+impl JobOnHosts {
     /// Starts a proxy on each host that has ranks.
     ///
     /// # Errors
-    /// Exit code and sentence.
+    /// Exit code and error message.
     pub(super) fn start(
-        request: &Request,
+        request: &JobRequest,
         hosts: Hosts,
         arguments: &[std::ffi::OsString],
         signals: OwnedFd,
         mask: Set,
-    ) -> Result<Fleet, Refusal> {
-        let failed = |what: &str, error: io::Error| Refusal::from(format!("{what} ({error})."));
+    ) -> Result<JobOnHosts, StartRefusal> {
+        let failed = |what: &str, error: io::Error| StartRefusal::from(format!("{what} ({error})."));
         let spared = descendants::children();
         let node_of_rank = host_list::place(request.size(), &hosts.hosts, request.ranks_per_host, request.round_hosts);
         let used = node_of_rank.iter().max().map_or(0, |&last| last as usize + 1);
@@ -85,17 +85,17 @@ impl Fleet {
             events
                 .add(station.link.input(), Event::Link { host: number })
                 .map_err(|error| failed("The hosts cannot be watched", error))?;
-            station.link.send(&Frame::Job(Box::new(JobText { host: number as u32, ..job.clone() })));
+            station.link.send(&ProxyFrame::Job(Box::new(JobText { host: number as u32, ..job.clone() })));
             stations.push(station);
         }
-        Ok(Fleet {
+        Ok(JobOnHosts {
             stations,
             server: Server::new(nonce, &key, &request.appnums(), &node_of_rank),
             verdict: Verdict::new(request.command_names(), request.timeout.or_else(timeout_of_environment)),
             told_inside: vec![false; node_of_rank.len()],
             node_of_rank,
             key,
-            destinations: [rustix::stdio::stdout(), rustix::stdio::stderr()].map(Destination::new),
+            destinations: [rustix::stdio::stdout(), rustix::stdio::stderr()].map(OutputStream::new),
             mergers: [Merger::new(used), Merger::new(used)],
             relay: Relay::new(!request.no_input),
             signals,
@@ -153,7 +153,7 @@ impl Fleet {
         }
     }
 
-    /// Nothing is heard of the hosts any more: they end everything when their connections do.
+    /// The hosts can no longer be watched. They end everything when their connections are closed.
     fn cannot_watch(&mut self, error: i32) {
         self.verdict.cannot_watch(error);
         self.given_up = true;
@@ -162,13 +162,13 @@ impl Fleet {
     fn pass_input(&mut self) {
         let first = &mut self.stations[self.node_of_rank[0] as usize];
         if let Some(bytes) = self.relay.read(&mut self.buffer) {
-            first.link.send(&Frame::Input(bytes));
+            first.link.send(&ProxyFrame::Input(bytes));
         }
     }
 
     fn signalled(&mut self, signal: i32) {
         if signal == libc::SIGTSTP {
-            self.tell_all(&Frame::Signal(libc::SIGSTOP));
+            self.tell_all(&ProxyFrame::Signal(libc::SIGSTOP));
             signals::send(std::process::id() as i32, libc::SIGSTOP);
             return;
         }
@@ -179,14 +179,14 @@ impl Fleet {
         self.carry_out(order);
     }
 
-    /// Asks all hosts where their ranks are. What they say is told when all have answered.
+    /// Asks all hosts what their ranks are doing. The report is printed when all have answered.
     fn ask_whereabouts(&mut self, asked: bool) {
         let open = self.stations.iter().map(|station| station.ready && !station.over).collect();
-        self.survey = Some(Survey::new(self.node_of_rank.len(), open, asked));
-        self.tell_all(&Frame::Ask);
+        self.survey = Some(HostSurvey::new(self.node_of_rank.len(), open, asked));
+        self.tell_all(&ProxyFrame::Ask);
     }
 
-    /// Tells where all ranks are, as far as their hosts have said so.
+    /// Prints what all ranks are doing, as far as their hosts have reported it.
     fn tell_whereabouts(&mut self) {
         if let Some(survey) = self.survey.take() {
             let report = survey.report(|rank| self.verdict.has_ended(rank));
@@ -194,32 +194,32 @@ impl Fleet {
         }
     }
 
-    fn tell_all(&mut self, frame: &Frame) {
+    fn tell_all(&mut self, frame: &ProxyFrame) {
         for station in self.stations.iter_mut().filter(|station| !station.over) {
             station.link.send(frame);
         }
     }
 
-    fn carry_out(&mut self, order: Order) {
+    fn carry_out(&mut self, order: JobOrder) {
         match order {
-            Order::Signal(signal) => self.tell_all(&Frame::Signal(signal)),
-            Order::End(signal) => {
+            JobOrder::Signal(signal) => self.tell_all(&ProxyFrame::Signal(signal)),
+            JobOrder::End(signal) => {
                 if self.verdict.is_ended_without_fault() {
                     self.ask_whereabouts(false);
                 }
-                self.tell_all(&Frame::End(signal));
+                self.tell_all(&ProxyFrame::End(signal));
             }
-            Order::Close => {
-                self.tell_all(&Frame::Signal(0));
-                // A host that has not answered yet may never do so; what was started there ends
-                // with its connection.
+            JobOrder::Close => {
+                self.tell_all(&ProxyFrame::Signal(0));
+                // A host that has not answered yet may never do so. What was started there ends
+                // when its connection is closed.
                 for host in 0..self.stations.len() {
                     if !self.stations[host].ready {
                         self.leave(host);
                     }
                 }
             }
-            Order::GiveUp => {
+            JobOrder::GiveUp => {
                 eprintln!("mpiexec: some processes of the job could not be killed; they may still run.");
                 for host in 0..self.stations.len() {
                     self.lose(host, "it did not say that everything there has ended");
@@ -229,7 +229,7 @@ impl Fleet {
         }
     }
 
-    /// Deadlines, changes of phase, and what is owed to proxies.
+    /// Handles deadlines, phase changes and outstanding acknowledgements.
     fn after_events(&mut self) {
         if let Some(failure) = self.destinations[0].failure().filter(|_| self.verdict.is_running()) {
             self.verdict.fail(failure);
@@ -247,7 +247,7 @@ impl Fleet {
             self.ready_by = None;
         }
         self.acknowledge();
-        if self.survey.as_ref().is_some_and(Survey::is_over) {
+        if self.survey.as_ref().is_some_and(HostSurvey::is_over) {
             self.tell_whereabouts();
         }
         let (server, told) = (&self.server, &self.told_inside);
@@ -268,7 +268,7 @@ impl Fleet {
             for station in &mut self.stations {
                 let count = std::mem::take(&mut station.owed[which]);
                 if count > 0 && !station.over {
-                    station.link.send(&Frame::Taken { which: which as u8, count });
+                    station.link.send(&ProxyFrame::Taken { which: which as u8, count });
                 }
             }
         }
@@ -292,26 +292,26 @@ impl Fleet {
         }
     }
 
-    /// Takes a frame of a proxy. A proxy may speak for its own ranks only, and only after it has
-    /// proved that it is one.
-    fn hear(&mut self, host: usize, frame: Frame) {
+    /// Handles a frame of a proxy. A proxy may report on its own ranks only, and only after it has
+    /// proved its identity.
+    fn hear(&mut self, host: usize, frame: ProxyFrame) {
         if self.stations[host].over {
             return;
         }
         let is_own = |rank: u32| self.node_of_rank.get(rank as usize) == Some(&(host as u32));
         match frame {
-            Frame::Ready { key } => match key == self.key.0 {
+            ProxyFrame::Ready { key } => match key == self.key.0 {
                 true => self.stations[host].ready = true,
                 false => self.lose(host, "it did not know the job"),
             },
-            Frame::Refused { code, sentence } => {
+            ProxyFrame::Refused { code, sentence } => {
                 let name = &self.stations[host].name;
                 let sentence = format!("host {name}: {}", String::from_utf8_lossy(&sentence));
-                self.verdict.fail(Failure::Start { code: code.max(1), sentence });
+                self.verdict.fail(JobFailure::Start { code: code.max(1), sentence });
                 self.leave(host);
             }
             _ if !self.stations[host].ready => self.lose(host, "it spoke before it knew the job"),
-            Frame::Started { rank, kind, value, pid } if is_own(rank) => match kind {
+            ProxyFrame::Started { rank, kind, value, pid } if is_own(rank) => match kind {
                 STARTED => self.verdict.started(rank as usize, pid),
                 CANNOT_FORK | CANNOT_ENTER | CANNOT_EXECUTE => self.verdict.not_started(rank as usize, kind, value),
                 CANNOT_WATCH => {
@@ -320,31 +320,31 @@ impl Fleet {
                 }
                 _ => self.lose(host, "it said what no proxy says"),
             },
-            Frame::Ended { rank, status, state, last_call, in_call } if is_own(rank) => {
-                let ending = Ending { status, state, last_call, in_call };
+            ProxyFrame::Ended { rank, status, state, last_call, in_call } if is_own(rank) => {
+                let ending = RankEnd { status, state, last_call, in_call };
                 self.verdict.ended(rank as usize, ending, &self.server);
             }
-            Frame::Inside { rank } if is_own(rank) => self.told_inside[rank as usize] = true,
-            Frame::Request { rank, bytes } if is_own(rank) => self.serve(rank as usize, &bytes),
-            Frame::Output { which, more, bytes } => {
+            ProxyFrame::Inside { rank } if is_own(rank) => self.told_inside[rank as usize] = true,
+            ProxyFrame::Request { rank, bytes } if is_own(rank) => self.serve(rank as usize, &bytes),
+            ProxyFrame::Output { which, more, bytes } => {
                 let which = usize::from(which);
                 let out = self.mergers[which].take(host, bytes, more);
                 self.print(which, out);
             }
-            Frame::Activity { rank, activity } if is_own(rank) => {
+            ProxyFrame::Activity { rank, activity } if is_own(rank) => {
                 let rank = rank as usize;
                 let survey = self.survey.iter_mut().filter(|_| !self.verdict.has_ended(rank));
                 survey.for_each(|survey| survey.note(rank, activity.clone(), self.server.inside(rank)));
             }
-            Frame::Answered => self.survey.iter_mut().for_each(|survey| survey.answered(host)),
-            Frame::InputTaken { count } => self.relay.taken(count as usize),
-            Frame::Done if self.has_running_ranks(host) => self.lose(host, "its guardian process was killed"),
-            Frame::Done => self.leave(host),
+            ProxyFrame::Answered => self.survey.iter_mut().for_each(|survey| survey.answered(host)),
+            ProxyFrame::InputTaken { count } => self.relay.taken(count as usize),
+            ProxyFrame::Done if self.has_running_ranks(host) => self.lose(host, "its guardian process was killed"),
+            ProxyFrame::Done => self.leave(host),
             _ => self.lose(host, "it said what no proxy says"),
         }
     }
 
-    /// Prints what hosts have said.
+    /// Prints output of the hosts.
     fn print(&mut self, which: usize, out: Vec<(usize, Vec<u8>)>) {
         for (host, bytes) in out {
             self.destinations[which].write(&bytes, false);
@@ -352,7 +352,7 @@ impl Fleet {
         }
     }
 
-    /// Hands a rank's requests to the PMI server and sends the answers where they belong.
+    /// Passes a rank's requests to the PMI server and sends the answers to the ranks concerned.
     fn serve(&mut self, rank: usize, bytes: &[u8]) {
         let mut events = Vec::new();
         for line in bytes.split_inclusive(|&byte| byte == b'\n') {
@@ -362,10 +362,10 @@ impl Fleet {
             match event {
                 server::Event::Answer(to, bytes) => {
                     let station = &mut self.stations[self.node_of_rank[to] as usize];
-                    station.link.send(&Frame::Answer { rank: to as u32, bytes });
+                    station.link.send(&ProxyFrame::Answer { rank: to as u32, bytes });
                 }
                 server::Event::Abort { rank, code, sentence } => {
-                    self.verdict.fail(Failure::Abort { rank, code, sentence });
+                    self.verdict.fail(JobFailure::Abort { rank, code, sentence });
                 }
             }
         }
@@ -376,21 +376,21 @@ impl Fleet {
         own.any(|(rank, _)| !self.verdict.has_ended(rank))
     }
 
-    /// A host has ended before its time.
+    /// A host has ended prematurely.
     fn lose(&mut self, host: usize, reason: &str) {
         if !self.stations[host].over {
             let name = self.stations[host].name.clone();
-            let failure = Failure::HostGone { name, reason: reason.to_owned() };
+            let failure = JobFailure::HostGone { name, reason: reason.to_owned() };
             match self.verdict.is_closing() {
                 false => self.verdict.fail(failure),
-                // Its ranks have ended, but not all that they have printed has come.
+                // Its ranks have ended, but part of their output is missing.
                 true => self.verdict.fail_late(failure),
             }
         }
         self.leave(host);
     }
 
-    /// Nothing is heard of a host any more: its ranks have ended.
+    /// Stops serving a host; its ranks count as ended.
     fn leave(&mut self, host: usize) {
         if std::mem::replace(&mut self.stations[host].over, true) {
             return;
@@ -408,15 +408,17 @@ impl Fleet {
 
     fn nearest_deadline(&self) -> Option<Duration> {
         let look_at_input = self.relay.look_again();
-        let survey = self.survey.as_ref().map(Survey::due);
+        let survey = self.survey.as_ref().map(HostSurvey::due);
         let nearest = [self.verdict.deadline(), self.ready_by, look_at_input, survey].into_iter().flatten().min();
         nearest.map(|at| at.saturating_duration_since(Instant::now()))
     }
 
-    /// After all hosts: the rest of the output, what there is to say, the exit code.
+    /// After all hosts have ended: prints the rest of the output and the error message, and returns
+    /// the exit code.
     fn finish(mut self) -> i32 {
         self.tell_whereabouts();
-        // Their inputs end, so proxies and the commands that have started them end by themselves.
+        // Dropping the stations closes the inputs of the commands, so the proxies and the commands
+        // that started them end by themselves.
         let commands: Vec<Child> = self.stations.into_iter().map(|station| station.command).collect();
         let begin = Instant::now();
         for mut command in commands {

@@ -1,10 +1,11 @@
-//! Reading chunks of a message from the sender's process while that computes: overlap without a
-//! window of its length.
+//! CMA reads: chunks of a message are read from the sender's process while the sender computes,
+//! which gives overlap without a window as long as the message.
 //!
-//! The sender fills its window from the front when it is in MPI; when it has left MPI and the
+//! While the sender is in MPI, it fills its window from the front. When it has left MPI and the
 //! window is empty, the receiver claims chunks from the back and reads them with
-//! `process_vm_readv`. That is slower than the window, so it is done for nothing else, and only
-//! after one word of the sender's memory was read and said what only that process says.
+//! `process_vm_readv`. That is slower than the window, so it is used for nothing else. It is only
+//! used after a test read of one word of the sender's memory has returned the value that only that
+//! process has there.
 
 use std::collections::HashMap;
 
@@ -14,24 +15,23 @@ use towpath_machine::memory::{read_process, read_process_into};
 
 use super::claims::Claims;
 use super::segment::Segment;
-use super::share::{Lines, Mark};
-use super::window::Shape;
+use super::share::{Mark, ShareLines};
+use super::window::WindowShape;
 
-/// Looks at an empty window, one after the other, until the sender is suspected to compute: a few
-/// microseconds, so that a sender between two calls is not taken for one that computes.
+/// Consecutive polls of an empty window until the sender is suspected to compute: a few
+/// microseconds, so that a sender between two calls is not mistaken for one that computes.
 const PATIENCE: u32 = 64;
-/// Looks at a sender that is outside of MPI, one after the other, until it is believed.
+/// Consecutive polls that must find the sender outside MPI before chunks are read.
 const CERTAINTY: u32 = 16;
-/// Chunks that are read before everything else has its turn.
+/// Chunks that are read before other messages get their turn.
 const CHUNKS_OF_A_STEP: u32 = 4;
 
-/// Whose memory can be read, as far as it was tried.
+/// For each peer that was tried: whether its memory can be read.
 #[derive(Default)]
 pub(super) struct Readers(HashMap<u32, bool>);
 
 impl Readers {
-    /// The process of a local rank if its memory can be read. Tried once with the word that the
-    /// rank has marked.
+    /// The process of a local rank if its memory can be read. Tested once, with the rank's mark.
     fn process(&mut self, segment: &Segment, peer: u32, mark: Mark) -> Option<u32> {
         let pid = segment.control(peer as usize).pid.load(Ordering::Relaxed);
         if pid == 0 {
@@ -39,7 +39,7 @@ impl Readers {
         }
         let readable = self.0.entry(peer).or_insert_with(|| {
             let mut word = [0; 8];
-            // Another process may have that number here, in another space of process numbers.
+            // In another PID namespace, a different process may have this number here.
             read_process(pid, mark.address, &mut word).is_ok() && u64::from_ne_bytes(word) == mark.value
         });
         readable.then_some(pid)
@@ -50,8 +50,8 @@ impl Readers {
     }
 }
 
-/// The receiver's part in a message that goes through a window.
-pub(super) struct Theft {
+/// The receiver's part in a message that is sent through a window.
+pub(super) struct CmaRead {
     claims: Claims<MappedLongWords>,
     address: u64,
     mark: Mark,
@@ -62,17 +62,18 @@ pub(super) struct Theft {
     pub(super) units: u32,
     /// Chunks that were read.
     pub(super) read: u32,
-    /// How often the window was found empty since something came.
+    /// How often the window was found empty since something arrived.
     pub(super) starved: u32,
     refused: bool,
 }
 
-// SAFETY: the pointer is that of the message's target, see `Target`.
-unsafe impl Send for Theft {}
+// SAFETY: the pointer is that of the message's target, which is only accessed under the lock of the
+// lane.
+unsafe impl Send for CmaRead {}
 
-impl Theft {
-    /// For a message that is wanted as a whole, in a row.
-    pub(super) fn new(lines: Lines, target: &Target, length: u64, shape: Shape) -> Option<Theft> {
+impl CmaRead {
+    /// For a message that is wanted as a whole and contiguous.
+    pub(super) fn new(lines: ShareLines, target: &Target, length: u64, shape: WindowShape) -> Option<CmaRead> {
         let &Target::Bytes { pointer: target, length: room } = target else { return None };
         if room as u64 != length {
             return None;
@@ -81,15 +82,15 @@ impl Theft {
         let units = room.div_ceil(chunk) as u32;
         let (claims, place, mark) = lines.follow(false, units);
         let address = place.address;
-        Some(Theft { claims, address, mark, target, length: room, chunk, units, read: 0, starved: 0, refused: false })
+        Some(CmaRead { claims, address, mark, target, length: room, chunk, units, read: 0, starved: 0, refused: false })
     }
 
-    /// Reads some chunks if the sender computes; true when it has read something, or given a chunk
-    /// back that the sender may have taken for read: then the sender must be woken.
+    /// Reads some chunks if the sender computes. True if it has read something, or has given back a
+    /// chunk that the sender may have taken for read; in both cases the sender must be woken.
     pub(super) fn step(&mut self, segment: &Segment, from: u32, readers: &mut Readers) -> bool {
         self.starved = self.starved.saturating_add(1);
-        // The sender writes its page at each call: read while it still copies, its next line would
-        // be slow to write.
+        // The sender writes its control page at each call. If it were read while the sender still
+        // copies, the sender's next write would be slow.
         if self.refused || self.starved < PATIENCE {
             return false;
         }
@@ -116,16 +117,16 @@ impl Theft {
         self.read > before || self.refused
     }
 
-    /// Claims and reads a chunk; false when there is none left, or it cannot be read.
+    /// Claims and reads a chunk; false if none is left or it cannot be read.
     fn read_one(&mut self, process: u32) -> bool {
         let Some(unit) = self.claims.claim() else { return false };
         let at = unit as usize * self.chunk;
         let length = self.chunk.min(self.length - at);
-        // SAFETY: the chunk is claimed and lies inside the target, which lives until the pull is
-        // reported.
+        // SAFETY: this side has claimed the chunk, so no one else writes it. It is inside the
+        // target, which stays valid until the pull is reported.
         let read = unsafe { read_process_into(process, self.address + at as u64, self.target.add(at), length) };
         if read.is_err() {
-            // Memory of a device, for example: only its owner can copy it.
+            // Device memory, for example: only the sender can copy it.
             self.claims.unclaim();
             self.refused = true;
             return false;
