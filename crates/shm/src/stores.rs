@@ -229,9 +229,9 @@ impl Stores {
     }
 }
 
-/// The choices for chunks that another core has written and this one copies out: by vector registers
-/// or by `rep movsb`. An EPYC 9005 is 3 to 7 % faster by the latter, an EPYC 9004 4 to 16 % slower
-/// (chunks of 8 to 32 KiB, line ping-pong of 23 to 180 and of 31 ns, 2026-11-24).
+/// The choices for chunks that another core has written and this one copies out: by vector
+/// registers or by `rep movsb`. An EPYC 9005 is 3 to 7 % faster by the latter, an EPYC 9004 4 to 16
+/// % slower (chunks of 8 to 32 KiB, line ping-pong of 23 to 180 and of 31 ns, 2026-11-24).
 #[derive(Debug)]
 pub(crate) struct Fetches([StoreChoice; SIZES]);
 
