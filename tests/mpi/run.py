@@ -275,7 +275,7 @@ def run_case(case, library, round_number, limit=None):
                 pass
         output, _ = child.communicate()
     case.seconds = time.monotonic() - started
-    judge(case, child.returncode, output)
+    judge(case, library, child.returncode, output)
     left = end_processes(mark)
     if left:
         case.problems.append(f"{left} processes were left behind")
@@ -290,7 +290,7 @@ def shared_files():
     return {path.name for path in Path("/dev/shm").glob(".towpath*")}
 
 
-def judge(case, status, output):
+def judge(case, library, status, output):
     """Compares status and output with what the list expects."""
     expected = case.test.get("exit", 0)
     if case.problems:
@@ -306,7 +306,10 @@ def judge(case, status, output):
     if said < oks:
         case.problems.append(f"{said} ranks said ok, expected {oks}")
     pattern = case.test.get("output")
-    if pattern and not re.search(pattern, output, re.MULTILINE):
+    # MPICH's launcher may end before it has forwarded what the ranks of an aborted job wrote: on a
+    # busy machine 5 of 60 runs of environment/fatal printed nothing at all (MPICH 5.0.2).
+    lost = library.name == "mpich" and expected == "nonzero" and not output.strip()
+    if pattern and not lost and not re.search(pattern, output, re.MULTILINE):
         case.problems.append(f"the output lacks /{pattern}/")
 
 
