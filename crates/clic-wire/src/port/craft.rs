@@ -9,7 +9,7 @@ use std::net::{Ipv4Addr, SocketAddr};
 use std::os::fd::{AsRawFd, OwnedFd};
 
 use super::OutgoingFrame;
-use super::datagram::{SEGMENTS, super_frame};
+use super::segmentation::{SEGMENTS, super_frame};
 use super::system::{SendOutcome, SocketName, bind_packet, packet_socket, row, set_number};
 use towpath_clic::frame::HEADER_BYTES;
 

@@ -15,17 +15,12 @@ use rustix::net::{AddressFamily, SocketFlags, SocketType, bind, socket_with};
 
 use super::bulk::{Arrivals, LONGEST_SUPER, ScatterReceiver};
 use super::group::{self, Members};
+use super::segmentation::{SEGMENTS, UDP_GRO, UDP_SEGMENT, super_frame};
 use super::system::{SendOutcome, SocketName, row, send, set_number, take_error, widen};
 use super::{Counters, GroupAddress, OutgoingFrame};
 use towpath_clic::credit::CEILING;
 use towpath_clic::frame::HEADER_BYTES;
 
-const UDP_SEGMENT: i32 = 103;
-pub(super) const UDP_GRO: i32 = 104;
-/// Maximum number of segments of a super-frame that every kernel accepts.
-pub(super) const SEGMENTS: usize = 64;
-/// Maximum length of a super-frame, without IP and UDP headers.
-const SUPER_BYTES: usize = 65_535 - 48;
 /// Receive buffer sizes in bytes; for bulk, everything that a process may have requested at a time.
 const SMALL_BUFFER: i32 = 1 << 20;
 const BULK_BUFFER: i32 = CEILING as i32;
@@ -86,17 +81,8 @@ pub(super) fn open(address: IpAddr, index: u32) -> io::Result<(DatagramOutput, D
     Ok((outgoing, DatagramInput { small, bulk, groups: None, ports: [port, bulk_port], buffer, scatter: None }))
 }
 
-/// Whether the kernel supports sending super-frames by UDP (UDP_SEGMENT), and receiving them
-/// (UDP_GRO).
-pub fn super_frames() -> (bool, bool) {
-    let Ok(socket) = socket_with(AddressFamily::INET, SocketType::DGRAM, SocketFlags::CLOEXEC, None) else {
-        return (false, false);
-    };
-    let knows = |option, value| set_number(&socket, libc::SOL_UDP, option, value).is_ok();
-    (knows(UDP_SEGMENT, 1000), knows(UDP_GRO, 1))
-}
-
 impl DatagramOutput {
+    /// Sends one small frame.
     ///
     /// # Safety
     /// `body` must be readable for `length` bytes.
@@ -333,16 +319,6 @@ fn segment_of(message: &libc::msghdr) -> usize {
         }
     }
     0
-}
-
-/// How many of the frames fit into one super-frame: all but the last must have the same length.
-pub(super) fn super_frame(frames: &[OutgoingFrame]) -> usize {
-    let Some(first) = frames.first() else { return 0 };
-    let segment = HEADER_BYTES + first.length;
-    let most = SEGMENTS.min(SUPER_BYTES / segment).max(1);
-    let equal = frames.iter().take(most).take_while(|frame| frame.length == first.length).count();
-    let ends = frames.get(equal).is_some_and(|last| equal < most && last.length < first.length);
-    equal + usize::from(ends)
 }
 
 /// Opens a socket on an address, on a port that the system chooses. `discovery` sets whether IP may

@@ -13,7 +13,7 @@ use std::os::fd::OwnedFd;
 use rustix::net::{AddressFamily, SocketFlags, SocketType, bind, socket_with, sockopt};
 
 use super::craft::StreamEnd;
-use super::datagram::UDP_GRO;
+use super::segmentation::UDP_GRO;
 use super::system::{set, set_number, widen};
 
 /// Receive buffer size in bytes.

@@ -162,6 +162,7 @@ fn request(name: &str) -> Option<libc::ifreq> {
     Some(request)
 }
 
+/// Makes an ioctl on an interface; `None` if the system refuses it.
 ///
 /// # Safety
 /// `what` must be an ioctl that takes an `ifreq`, and the pointers that it expects in the request

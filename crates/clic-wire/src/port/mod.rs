@@ -38,14 +38,15 @@ mod group;
 mod interface;
 mod raw;
 mod ring;
+mod segmentation;
 mod system;
 mod way;
 
 pub use address::Address;
 pub use bulk::{Arrivals, MOST_PLACES, Places};
-pub use datagram::super_frames;
 pub use group::GroupAddress;
 pub use interface::{Interface, interfaces};
+pub use segmentation::super_frames;
 pub use way::{Carrier, OutgoingFrame, Way};
 
 use std::net::IpAddr;

@@ -65,6 +65,7 @@ pub(super) struct RawInput {
 unsafe impl Send for RawOutput {}
 
 impl RawOutput {
+    /// Sends one small frame.
     ///
     /// # Safety
     /// `body` must be readable for `length` bytes.
