@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
-"""Builds the documentation as a web site in build/book/html, by mdBook (installed under build/ when it is not there).
+"""Builds the documentation as a web site in build/book/html, by mdBook, which it installs under
+build/ if need be.
 
-    book.py
+book.py
 """
 
 import os
@@ -50,7 +51,10 @@ no-section-label = true
 
 def summary():
     rows = [line.rsplit(" | ", 1) for line in PAGES.strip("\n").splitlines()]
-    return "# Summary\n\n" + "".join(f"{title[:len(title) - len(title.lstrip())]}- [{title.strip()}]({page})\n" for title, page in rows)
+    return "# Summary\n\n" + "".join(
+        f"{title[:len(title) - len(title.lstrip())]}- [{title.strip()}]({page})\n"
+        for title, page in rows
+    )
 
 
 def sources():
@@ -70,7 +74,10 @@ def mdbook():
     program = home / "bin/mdbook"
     if not program.exists():
         print(f"installing mdBook {MDBOOK}", flush=True)
-        subprocess.run([CARGO, "install", "-q", "mdbook", "--version", MDBOOK, "--locked", "--root", home], check=True)
+        subprocess.run(
+            [CARGO, "install", "-q", "mdbook", "--version", MDBOOK, "--locked", "--root", home],
+            check=True,
+        )
     return program
 
 

@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
-"""Checks that links between the committed Markdown files lead somewhere: files, and headings where a link names one.
+"""Checks that links between the committed Markdown files lead somewhere: to files, and to headings
+if a link names one.
 
-    links.py        prints broken links; fails if there are any
+links.py        prints broken links; fails if there are any
 """
 
 import re
@@ -14,9 +15,19 @@ LINK = re.compile(r"!?\[[^\]]*\]\(([^)\s]+)\)")
 
 
 def pages():
-    names = subprocess.run(["git", "ls-files", "-co", "--exclude-standard", "*.md"], cwd=ROOT, capture_output=True, text=True, check=True)
+    names = subprocess.run(
+        ["git", "ls-files", "-co", "--exclude-standard", "*.md"],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
     # The generator's parts of pages are checked where they end up.
-    return [ROOT / name for name in names.stdout.splitlines() if (ROOT / name).is_file() and not name.startswith("xtask/")]
+    return [
+        ROOT / name
+        for name in names.stdout.splitlines()
+        if (ROOT / name).is_file() and not name.startswith("xtask/")
+    ]
 
 
 def without_code(text):
@@ -25,8 +36,12 @@ def without_code(text):
 
 def anchors(page):
     """The anchors that GitHub and mdBook give the headings of a page."""
-    headings = re.findall(r"^#+ (.*)$", re.sub(r"```.*?```", "", page.read_text(), flags=re.S), re.M)
-    return {re.sub(r"[^\w\- ]", "", heading.lower()).strip().replace(" ", "-") for heading in headings}
+    headings = re.findall(
+        r"^#+ (.*)$", re.sub(r"```.*?```", "", page.read_text(), flags=re.S), re.M
+    )
+    return {
+        re.sub(r"[^\w\- ]", "", heading.lower()).strip().replace(" ", "-") for heading in headings
+    }
 
 
 def broken():

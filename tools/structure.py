@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""Prints how the code base is structured: sizes, import cycles, repeated names, comments, duplicates.
+"""Prints how the code base is structured: sizes, import cycles, repeated names, comments, copies.
 
     structure.py             the table
     structure.py --list      also the places behind each figure
 
-Only product code counts: no tests, examples, fuzz targets, generated files or model checks, and of a
-source file only what lies outside `#[cfg(test)]`. `make lint` fails where a figure exceeds its limit,
-but for those in OPEN, which are still to be met.
+Only product code counts: no tests, examples, fuzz targets, generated files or model checks, and of
+a source file only what is outside `#[cfg(test)]`. `make lint` fails if a figure exceeds its limit,
+except those in OPEN, which are still to be met.
 """
 
 import argparse
@@ -19,26 +19,36 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 GENERATED = re.compile(r"/generated|/generated\.rs$|^crates/base/src/calls\.rs$")
 LEFT_OUT = re.compile(r"/(tests|examples|benches)/|/(tests|model|fuzz)\.rs$|^fuzz/")
-TEST_MODULE = re.compile(r"^#\[cfg\((all\()?test\b[^\n]*\n(?:#\[[^\n]*\n)*(pub(\([a-z]+\))? )?mod \w+ \{", re.M)
-FUNCTION = re.compile(r"^\s*(?:pub(?:\([a-z ]+\))? )?(?:const |async |unsafe |extern \"C\" )*fn (\w+)", re.M)
+TEST_MODULE = re.compile(
+    r"^#\[cfg\((all\()?test\b[^\n]*\n(?:#\[[^\n]*\n)*(pub(\([a-z]+\))? )?mod \w+ \{", re.M
+)
+FUNCTION = re.compile(
+    r"^\s*(?:pub(?:\([a-z ]+\))? )?(?:const |async |unsafe |extern \"C\" )*fn (\w+)", re.M
+)
 TYPE = re.compile(r"^\s*(?:pub(?:\([a-z: ]+\))? )?(?:struct|enum|union|trait) (\w+)", re.M)
 # Names that mean the same in every module that has one.
 COMMON = {"Error", "State", "Kind", "Settings", "Event", "Entry", "Slot"}
 # SAFETY comments that only refer to somebody else's promise.
 FORWARDS = re.compile(
     r"SAFETY:\s*(as (above|there|before|said)|handed (through|on)|promised|the caller|see above|"
-    r"(whoever|the)\s\w+ (promises|vouches|promised))", re.I)
+    r"(whoever|the)\s\w+ (promises|vouches|promised))",
+    re.I,
+)
 LONGEST_COMMENT = 100
 OPEN = {
-    "largest crate, lines", "largest folder of mpi, lines", "files in the largest import cycle", "unsafe blocks in mpi",
-    "of these only forward, %", "duplicated lines",
+    "largest crate, lines",
+    "largest folder of mpi, lines",
+    "files in the largest import cycle",
+    "unsafe blocks in mpi",
+    "of these only forward, %",
+    "duplicated lines",
 }
 SHARED_LINES = 6
 
 
 @dataclass
 class Source:
-    """A product file: its whole text, its text without tests, and that without comments and literals."""
+    """A product file: its text without tests, and that without comments and literals."""
 
     path: str
     text: str
@@ -50,7 +60,9 @@ class Source:
 
     @property
     def crate(self):
-        return self.path.split("/")[1] if self.path.startswith("crates/") else self.path.split("/")[0]
+        return (
+            self.path.split("/")[1] if self.path.startswith("crates/") else self.path.split("/")[0]
+        )
 
     @property
     def lines(self):
@@ -60,7 +72,7 @@ class Source:
     def module(self):
         """The path of its module within the crate, as a tuple; () is the crate's root."""
         parts = list(Path(self.path).parts)
-        parts = parts[parts.index("src") + 1:]
+        parts = parts[parts.index("src") + 1 :]
         parts[-1] = parts[-1].removesuffix(".rs")
         return tuple(parts[:-1]) if parts[-1] in ("lib", "main", "mod") else tuple(parts)
 
@@ -71,7 +83,9 @@ def blank(match):
 
 # Comments and literals.
 TOKEN = re.compile(
-    r"//[^\n]*|/\*.*?\*/|b?r(#*)\".*?\"\1|b?\"(?:\\.|[^\"\\])*\"|b?'(?:\\[^\n]{1,8}?|[^\\'\n])'", re.S)
+    r"//[^\n]*|/\*.*?\*/|b?r(#*)\".*?\"\1|b?\"(?:\\.|[^\"\\])*\"|b?'(?:\\[^\n]{1,8}?|[^\\'\n])'",
+    re.S,
+)
 
 
 def without_comments(text):
@@ -84,7 +98,7 @@ def without_tests(text):
     plain = without_comments(text)
     for match in reversed(list(TEST_MODULE.finditer(plain))):
         end = closing(plain, match.end() - 1)
-        text = text[:match.start()] + text[end:].lstrip("\n")
+        text = text[: match.start()] + text[end:].lstrip("\n")
     return text
 
 
@@ -111,28 +125,32 @@ def functions(source):
         body = re.compile(r"[{;]").search(source.code, source.code.find("(", match.end()))
         if body and body[0] == "{":
             line = source.code.count("\n", 0, match.end()) + 1
-            yield match[1], line, source.code.count("\n", match.end(), closing(source.code, body.start())) + 1
+            yield match[1], line, source.code.count(
+                "\n", match.end(), closing(source.code, body.start())
+            ) + 1
 
 
 def imports(source, modules):
-    """Files of the same crate that this one names by `crate::` or `super::` or below its own module, but for its own ancestors and
-    descendants, which are parts of each other."""
+    """Files of the same crate that this one names by a path, except its own ancestors and descendants,
+    which are parts of each other."""
     text = re.sub(r"^\s*(?:pub(?:\([a-z]+\))? )?mod \w+;", "", source.code, flags=re.M)
     for path in paths(text, source.module, modules):
         target = tuple(path)
         while target and target not in modules:
             target = target[:-1]
         own = source.module
-        if target in modules and target[:len(own)] != own and own[:len(target)] != target:
+        if target in modules and target[: len(own)] != own and own[: len(target)] != target:
             yield modules[target]
 
 
 def paths(text, own, modules):
     """Module paths that the text names, from the crate's root."""
-    for match in re.finditer(r"\b((?:crate|self|super)(?:::super)*)::((?:\w+::)*)(\{[^;]*?\}|\w+|\*)", text):
+    for match in re.finditer(
+        r"\b((?:crate|self|super)(?:::super)*)::((?:\w+::)*)(\{[^;]*?\}|\w+|\*)", text
+    ):
         start = {"crate": (), "self": own}.get(match[1])
         if start is None:
-            start = own[:len(own) - match[1].count("super")]
+            start = own[: len(own) - match[1].count("super")]
         middle = tuple(part for part in match[2].split("::") if part)
         leaves = re.findall(r"\w+(?:::\w+)*", match[3]) if match[3].startswith("{") else [match[3]]
         for leaf in leaves:
@@ -188,7 +206,9 @@ def type_names(all_sources):
     places = defaultdict(list)
     for source in all_sources:
         for match in TYPE.finditer(source.code):
-            places[match[1]].append(f"{source.path}:{source.code.count(chr(10), 0, match.end()) + 1}")
+            places[match[1]].append(
+                f"{source.path}:{source.code.count(chr(10), 0, match.end()) + 1}"
+            )
     return {name: where for name, where in places.items() if len(where) > 1 and name not in COMMON}
 
 
@@ -214,14 +234,15 @@ def long_comments():
         text = path.read_text()
         for match in TOKEN.finditer(text):
             start = text.rfind("\n", 0, match.start()) + 1
-            alone = not text[start:match.start()].strip()
+            alone = not text[start : match.start()].strip()
             if match[0].startswith("//") and alone and match.end() - start > LONGEST_COMMENT:
                 found.append(f"{name}:{text.count(chr(10), 0, start) + 1}")
     return found
 
 
 def duplicated(all_sources):
-    """Lines that stand in runs of six or more equal lines; blank ones, imports, comments and lone brackets do not count."""
+    """Lines in runs of six or more equal lines. Blank ones, imports, comments and lone brackets do
+    not count."""
     lines, runs = [], defaultdict(list)
     for source in all_sources:
         kept = []
@@ -232,7 +253,7 @@ def duplicated(all_sources):
         lines.append(kept)
     for which, kept in enumerate(lines):
         for at in range(len(kept) - SHARED_LINES + 1):
-            runs[tuple(line for line, _, _ in kept[at:at + SHARED_LINES])].append((which, at))
+            runs[tuple(line for line, _, _ in kept[at : at + SHARED_LINES])].append((which, at))
     marked = set()
     for places in runs.values():
         # The first of them is the original.
@@ -253,7 +274,11 @@ def measures(all_sources):
         crates[source.crate] += source.lines
         if source.crate == "mpi":
             folders["mpi/" + (source.module[0] if len(source.module) > 1 else "")] += source.lines
-    lengths = [(length, f"{source.path}:{line} {name}") for source in all_sources for name, line, length in functions(source)]
+    lengths = [
+        (length, f"{source.path}:{line} {name}")
+        for source in all_sources
+        for name, line, length in functions(source)
+    ]
     names, (comments, forwarding) = type_names(all_sources), safety(all_sources)
     groups, wide, shared = cycles(all_sources), long_comments(), duplicated(all_sources)
     unsafe = Counter()
@@ -262,20 +287,60 @@ def measures(all_sources):
     most = max(names.values(), key=len, default=[])
     rows = [
         ("product lines", sum(sizes.values()), None, []),
-        ("largest crate, lines", max(crates.values()), 12_500, [f"{n} {crate}" for crate, n in crates.most_common()]),
-        ("largest folder of mpi, lines", max(folders.values()), 5_000, [f"{n} {name}" for name, n in folders.most_common()]),
+        (
+            "largest crate, lines",
+            max(crates.values()),
+            12_500,
+            [f"{n} {crate}" for crate, n in crates.most_common()],
+        ),
+        (
+            "largest folder of mpi, lines",
+            max(folders.values()),
+            5_000,
+            [f"{n} {name}" for name, n in folders.most_common()],
+        ),
         ("files, lines p50", percentile(sizes.values(), 50), None, []),
         ("files, lines p90", percentile(sizes.values(), 90), 350, []),
-        ("files, lines at most", max(sizes.values()), None, [f"{n} {p}" for p, n in Counter(sizes).most_common(5)]),
+        (
+            "files, lines at most",
+            max(sizes.values()),
+            None,
+            [f"{n} {p}" for p, n in Counter(sizes).most_common(5)],
+        ),
         ("functions, lines p99", percentile([length for length, _ in lengths], 99), None, []),
-        ("functions, lines at most", max(lengths)[0], 80, [f"{n} {where}" for n, where in sorted(lengths)[-5:]]),
-        ("files in the largest import cycle", max(map(len, groups), default=1), 2, [" ".join(group) for group in groups]),
+        (
+            "functions, lines at most",
+            max(lengths)[0],
+            80,
+            [f"{n} {where}" for n, where in sorted(lengths)[-5:]],
+        ),
+        (
+            "files in the largest import cycle",
+            max(map(len, groups), default=1),
+            2,
+            [" ".join(group) for group in groups],
+        ),
         ("types with the most common name", len(most), 3, most),
-        ("type names in use more than once", len(names), 40, [f"{len(w)} {n}: {' '.join(w)}" for n, w in sorted(names.items())]),
-        ("unsafe blocks", sum(unsafe.values()), None, [f"{n} {crate}" for crate, n in unsafe.most_common()]),
+        (
+            "type names in use more than once",
+            len(names),
+            40,
+            [f"{len(w)} {n}: {' '.join(w)}" for n, w in sorted(names.items())],
+        ),
+        (
+            "unsafe blocks",
+            sum(unsafe.values()),
+            None,
+            [f"{n} {crate}" for crate, n in unsafe.most_common()],
+        ),
         ("unsafe blocks in mpi", unsafe["mpi"], 126, []),
         ("SAFETY comments", len(comments), None, []),
-        ("of these only forward, %", round(100 * len(forwarding) / max(1, len(comments)), 1), 10, forwarding),
+        (
+            "of these only forward, %",
+            round(100 * len(forwarding) / max(1, len(comments)), 1),
+            10,
+            forwarding,
+        ),
         (f"comment lines above {LONGEST_COMMENT} columns", len(wide), 0, wide),
         ("duplicated lines", len(shared), 500, shared),
     ]
@@ -292,7 +357,9 @@ def exceeded():
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--list", action="store_true", help="print the places behind each figure")
     options = parser.parse_args()
     print("| what | now | limit |\n|---|---|---|")
