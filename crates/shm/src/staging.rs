@@ -83,7 +83,6 @@ impl Staging {
             let mut begins_anew =
                 |staging: &mut Staging| bytes <= staging.provided && staging.is_free(0, bytes, &mut is_consumed);
             if self.grown && begins_anew(self) {
-                self.grown = false;
                 return Some(0);
             }
             if !self.grow(end, provide) {
@@ -97,6 +96,9 @@ impl Staging {
     /// names.
     #[inline]
     pub(super) fn commit(&mut self, begin: usize, bytes: usize, entry: Entry) {
+        if begin < self.head {
+            self.grown = false;
+        }
         self.head = begin + span(bytes);
         self.blocks.push_back(StagingBlock { begin, entry });
     }
@@ -194,6 +196,18 @@ mod tests {
             places.push(begin / (STEP / 2));
         }
         assert_eq!(places, [0, 1, 0, 1, 2, 3, 0, 1, 2, 3, 4, 5]);
+    }
+
+    #[test]
+    fn a_block_that_is_not_committed_begins_no_lap() {
+        let mut staging = Staging::new(SIZE);
+        for number in 0..2 {
+            let begin = staging.claim(HALF, |_| true, |_, _| true).unwrap();
+            staging.commit(begin, HALF, entry(number));
+        }
+        for _ in 0..2 {
+            assert_eq!(staging.claim(HALF, |_| true, |_, _| panic!("grown again")), Some(0));
+        }
     }
 
     /// Random traffic to three peers that consume at random times: blocks in use never overlap.
