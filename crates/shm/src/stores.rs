@@ -1,5 +1,6 @@
-//! Chooses how a sender writes payload that another core will read: by ordinary stores, by the
-//! string instruction (`rep movsb`), or by non-temporal stores.
+//! Chooses how payload is copied into and out of shared memory. A sender copies by ordinary stores,
+//! by the string instruction (`rep movsb`), or by non-temporal stores; a receiver by one of the
+//! first two.
 //!
 //! An ordinary store to a line that the reader still holds first has to take it away from the
 //! reader's cache. Between cores that share a cache this costs little. Between cores of different
@@ -11,9 +12,8 @@
 //! placement, so all are timed at run time.
 //!
 //! The state of the lines is part of the cost. Lines that have not been read yet, and lines that
-//! non-temporal stores have left in memory, are fast for ordinary stores. Therefore nothing is
-//! timed in the first lap, the first pass through the memory that the sender cycles through, and
-//! after non-temporal stores the other methods run for a lap before they are timed. The result of a
+//! non-temporal stores have left in memory, are fast for ordinary stores. Therefore a sender times
+//! nothing in the first lap, the first pass through the memory that it cycles through, and after non-temporal stores the other methods run for a lap before they are timed. The result of a
 //! trial holds for all lengths that have had none.
 
 use towpath_base::transfer::{Source, Step};
@@ -61,7 +61,7 @@ enum StoreWay {
     Streamed,
 }
 
-/// All methods, in the order of a trial, each for a stretch of copies.
+/// All methods of a sender, in the order of a trial, each for a stretch of copies.
 const ALL: &[StoreWay] = &[StoreWay::Ordinary, StoreWay::String, StoreWay::Streamed];
 /// The methods that leave the bytes in a cache.
 const CACHED: &[StoreWay] = &[StoreWay::Ordinary, StoreWay::String];
@@ -464,6 +464,17 @@ mod tests {
         assert!(!choice.aside);
         assert_eq!(choice.left, 2 * REST * choice.lap + 2 * SHORT, "streamed stores were slower");
         assert_eq!(decided(choice, [100, 120, 190]), StoreWay::Ordinary);
+    }
+
+    #[test]
+    fn chunks_that_are_read_are_tried_at_once_and_never_streamed() {
+        let Fetches([choice, ..]) = &mut Fetches::new();
+        assert!(choice.is_in_trial());
+        assert_eq!(decided(choice, [100, 90, 1]), StoreWay::String);
+        // With the longest rest, a sender would try all methods next.
+        choice.rest = LONGEST_REST;
+        assert_eq!(decided(choice, [90, 100, 1]), StoreWay::Ordinary);
+        assert_eq!(choice.tried, CACHED);
     }
 
     #[test]
