@@ -131,7 +131,7 @@ def functions(source):
 
 
 def imports(source, modules):
-    """Files of the same crate that this one names by a path, except its own ancestors and descendants,
+    """Files of the same crate that this one names by a path, except ancestors and descendants,
     which are parts of each other."""
     text = re.sub(r"^\s*(?:pub(?:\([a-z]+\))? )?mod \w+;", "", source.code, flags=re.M)
     for path in paths(text, source.module, modules):

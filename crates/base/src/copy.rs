@@ -14,7 +14,7 @@ const PIECE: usize = 2048;
 /// From this length on the C library does not use `rep movsb` either: its upper threshold is a
 /// cache size, which is usually no larger.
 const LONG: usize = 1 << 20;
-/// A block whose target is at most this far above the source, modulo [`PAGE`], is copied in chunks.
+/// `rep movsb` is slow if the target is at most this far above the source, modulo [`PAGE`].
 const NEAR: usize = 48;
 const PAGE: usize = 4096;
 

@@ -119,7 +119,8 @@ impl Instances {
 pub struct Caches {
     /// Size in bytes of the second-level cache, which is private to a core.
     pub private: usize,
-    /// Size in bytes of the third-level cache, divided by the number of cores that share it.
+    /// Size in bytes of the third-level cache, divided by the number of second-level
+    /// caches that share it.
     pub share: usize,
 }
 

@@ -10,7 +10,7 @@ use towpath_base::sync::MappedLongWords;
 use towpath_base::transfer::{CopyAcross, Layout, Source, Step, Strides};
 
 use super::claims::{Claims, MOST_UNITS};
-use super::layout::OUT_WINDOWS;
+use super::layout::{OUT_WINDOWS, SHARES};
 use super::segment::Segment;
 use super::share::{
     DIRECT_AT_LEAST, InHeap, MessagePlace, SHARED_AT_LEAST, ShareLines, Shares, copy_unit, direct_unit,
@@ -61,6 +61,8 @@ const LENGTH_BITS: u32 = 48;
 /// Bits of the number of a window and of that of its shape; those of the lines' number follow.
 const WINDOW_BITS: u32 = 3;
 const SHAPE_BITS: u32 = 6;
+const _: () = assert!(OUT_WINDOWS < 1 << WINDOW_BITS);
+const _: () = assert!(SHARES < 1 << (u64::BITS - LENGTH_BITS - WINDOW_BITS - SHAPE_BITS));
 
 impl RegionDescriptor {
     pub(crate) fn encode(self) -> u64 {
@@ -476,7 +478,6 @@ impl Pushes {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::layout::SHARES;
     use crate::walk::{MOST_DOUBLINGS, Walk};
 
     #[test]

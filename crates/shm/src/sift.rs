@@ -10,8 +10,7 @@ use towpath_base::sync::Ordering;
 use super::Shm;
 use super::entry::{self, PARTS, ReadLine};
 use super::layout::LINE;
-use crate::arriving::Arriving;
-use crate::arriving::parts;
+use crate::arriving::{Arriving, parts};
 use towpath_transport::{Choice, Header, Payload};
 
 impl Shm {

@@ -10,7 +10,7 @@ use towpath_base::sync::{MappedWords, Words};
 
 use super::layout::{CHUNKS, LINE, RESERVE_BYTES, WINDOW_LINES};
 use super::segment::Segment;
-use super::walk::Walk;
+use super::walk::{MOST_DOUBLINGS, Walk};
 
 const FILLED: usize = 0;
 const END: usize = 1;
@@ -36,6 +36,7 @@ pub(crate) struct WindowShape {
 
 /// Bits of a shape's number below those of the walk.
 const LOG_BITS: u32 = 4;
+const _: () = assert!(LARGEST_CHUNK_LOG < 1 << LOG_BITS && MOST_DOUBLINGS < 1 << 2);
 
 impl WindowShape {
     /// Two chunks in the reserve: messages of any length still get through when memory is short.

@@ -70,13 +70,17 @@ impl<W: LongWords> Rounds<W> {
 
     /// The line of a member `rounds` rounds later.
     pub(super) fn line_ahead(&self, member: usize, rounds: u64) -> usize {
-        ((self.round + rounds) & (self.depth - 1)) as usize * self.members + member
+        self.line_in(member, self.round + rounds)
+    }
+
+    fn line_in(&self, member: usize, round: u64) -> usize {
+        (round & (self.depth - 1)) as usize * self.members + member
     }
 
     /// The line of a member `rounds` rounds earlier, if the member wrote it then.
     pub(super) fn line_written_before(&self, member: usize, rounds: u64) -> Option<usize> {
         let round = self.round.checked_sub(rounds)?;
-        let line = (round & (self.depth - 1)) as usize * self.members + member;
+        let line = self.line_in(member, round);
         (self.memory.lines.load_acquire(line) == round + 1).then_some(line)
     }
 
