@@ -188,13 +188,20 @@ fn function(row: Row) -> Result<Function, String> {
             .map(|w| match w.as_str() {
                 "standard" => Ok(Abi::Standard),
                 "mpich" => Ok(Abi::Mpich),
-                other => Err(format!("{}: there is no abi {other}", row.name)),
+                other => Err(format!("{}: there is no ABI {other}", row.name)),
             })
             .collect::<Result<Vec<_>, _>>()?,
     };
     let name = row.name.trim_start_matches("MPI_");
     let blocking = row.form.map_or(name, |form| form.blocking(name));
     let body = row.body.unwrap_or_else(|| blocking.to_lowercase());
+    if row.form.is_some() && !row.built {
+        return Err(format!("{}: only a function that is built has a form", row.name));
+    }
+    let last = parameters.iter().rfind(|p| p.direction == Direction::In);
+    if row.form == Some(Form::Keep) && last.is_none_or(|p| p.kind != "info") {
+        return Err(format!("{}: what is kept has info as its last argument", row.name));
+    }
     Ok(Function {
         body,
         returns: row.returns.unwrap_or_else(|| "code".into()),

@@ -65,7 +65,7 @@ pub fn is_int(kind: &str) -> bool {
     matches!(kind, "int" | "fint" | "MPIX_Stream" | "MPIX_Grequest_class") || is_translated_int(kind)
 }
 
-/// Ints whose values differ between the abis.
+/// Ints whose values differ between the ABIs.
 pub fn is_translated_int(kind: &str) -> bool {
     matches!(
         kind,

@@ -24,7 +24,7 @@ struct Arguments {
 
 #[derive(Subcommand)]
 enum Chore {
-    /// Write the abis, headers, constants and tables that follow from api/.
+    /// Write the bindings, headers, constants and tables that follow from api/.
     Codegen {
         /// Change nothing; fail when a checked-in file is not current.
         #[arg(long)]

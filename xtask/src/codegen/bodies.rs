@@ -14,7 +14,11 @@ pub fn signature(f: &Function) -> String {
         1 => returned[0].to_string(),
         _ => format!("({})", returned.join(", ")),
     };
-    let result = if f.form.is_some() { "Prepared" } else { result.as_str() };
+    let result = match f.form {
+        Some(_) if f.body.starts_with("neighbor_") => "NeighborCall",
+        Some(_) => "Prepared",
+        None => result.as_str(),
+    };
     format!("pub unsafe fn {}({}) -> Result<{result}>", f.body, arguments.join(", "))
 }
 
@@ -22,9 +26,9 @@ pub fn signature(f: &Function) -> String {
 pub fn listing(api: &Api) -> String {
     let mut text = String::from(
         "Expected bodies, by module of crates/mpi (`pub fn` or `pub unsafe fn`). Written by `cargo run -p xtask -- codegen`.\n\
-         The abi has checked that out-pointers are not NULL and that MPI is initialised (not for those marked `any time`).\n\
-         When `flag` comes back false the abi writes no status, message, string or attribute (give Status::EMPTY, Handle(0), String::new(), null).\n\
-         Strings out: return the whole text; the abi cuts it and writes the length. `length` parameters stay in the abi.\n",
+         The binding has checked that out-pointers are not NULL and that MPI is initialised (not for those marked `any time`).\n\
+         When `flag` comes back false the binding writes no status, message, string or attribute (give Status::EMPTY, Handle(0), String::new(), null).\n\
+         Strings out: return the whole text; the binding cuts it and writes the length. `length` parameters stay in the binding.\n",
     );
     for (chapter, title) in &api.chapters {
         let mut seen: Vec<&str> = Vec::new();

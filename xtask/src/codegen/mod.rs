@@ -81,8 +81,23 @@ fn abi_files(api: &Api, constants: &Constants, abi: Abi, outputs: &mut Vec<Gener
     outputs.push(GeneratedFile { path: format!("{folder}/tables.rs"), text });
 }
 
+/// Bindings that no output replaces: their chapter has moved or is gone.
+fn left_over(root: &Path, outputs: &[GeneratedFile]) -> Vec<String> {
+    let folders = [SHARED, "crates/abi-standard/src/generated", "crates/abi-mpich/src/generated"];
+    let files = folders.iter().flat_map(|folder| {
+        let entries = std::fs::read_dir(root.join(folder)).into_iter().flatten().flatten();
+        entries.map(move |entry| format!("{folder}/{}", entry.file_name().to_string_lossy()))
+    });
+    files.filter(|file| outputs.iter().all(|output| output.path != *file)).collect()
+}
+
 fn finish(root: &Path, outputs: Vec<GeneratedFile>, check: bool) -> Result<(), String> {
-    let mut stale = Vec::new();
+    let mut stale = left_over(root, &outputs);
+    if !check {
+        for file in stale.drain(..) {
+            std::fs::remove_file(root.join(&file)).map_err(|e| format!("cannot remove {file}: {e}"))?;
+        }
+    }
     for output in outputs {
         let text = if output.path.ends_with(".rs") { format_rust(root, &output)? } else { output.text };
         let path = root.join(&output.path);
