@@ -10,13 +10,13 @@ use towpath_clic::frame::HEADER_BYTES;
 use towpath_clic::rails::MOST_RAILS;
 use towpath_transport::Sink;
 
-use super::desk::Driver;
+use super::driver::Driver;
 use super::rail_of;
 
 /// One poll of an interface for bulk.
 pub(super) struct BulkReader<'a, 'b, S> {
     pub(super) endpoint: &'a mut Endpoint,
-    pub(super) desk: Driver<'b, S>,
+    pub(super) driver: Driver<'b, S>,
     pub(super) rails: &'a [[u8; MOST_RAILS]],
     /// The peer that most recently sent bulk.
     pub(super) from: &'a mut u32,
@@ -33,7 +33,7 @@ impl<S: Sink> Arrivals for BulkReader<'_, '_, S> {
     fn predict(&mut self, places: &mut Places) {
         let rail = self.rails.get(*self.from as usize).map(|rails| rails[self.interface]);
         let (Some(rail), Some(peer)) = (rail.filter(|_| self.in_place), self.endpoint.peer(*self.from)) else { return };
-        let destinations = &mut self.desk.holdings.destinations;
+        let destinations = &mut self.driver.holdings.destinations;
         peer.expected(rail, |chunk| {
             let length = chunk.length as usize;
             let place = destinations.of(chunk.token).and_then(|destination| destination.row(chunk.offset, length));
@@ -51,8 +51,8 @@ impl<S: Sink> Arrivals for BulkReader<'_, '_, S> {
         // `Arrivals::take`), and nothing writes to it meanwhile.
         let body = if length == 0 { &[][..] } else { unsafe { std::slice::from_raw_parts(body, length) } };
         let now = self.began.elapsed().as_nanos() as Time;
-        self.endpoint.arrived_apart(now, rail, header, body, &mut self.desk);
-        self.desk.lines.flush();
+        self.endpoint.arrived_apart(now, rail, header, body, &mut self.driver);
+        self.driver.lines.flush();
         if rail != super::NO_RAIL {
             *self.from = source;
         }

@@ -15,7 +15,7 @@ use std::os::fd::OwnedFd;
 use rustix::event::epoll;
 use towpath_base::ids::PeerIndex;
 
-use super::desk::Driver;
+use super::driver::Driver;
 use super::memory::NameTable;
 use super::{Clic, ClicContact, Nobody};
 use crate::port::{Carrier, GroupAddress, Port, PortInput};
@@ -220,7 +220,7 @@ impl Clic {
         bytes.clear();
         let name = self.holdings.groups.messages.add(Early { bytes, length: None });
         let capacity = Clic::longest_broadcast(chunk) as u32;
-        if self.call(|endpoint, now, desk| endpoint.expect(now, place, name, capacity, desk)) {
+        if self.call(|endpoint, now, driver| endpoint.expect(now, place, name, capacity, driver)) {
             self.holdings.groups.ready.entry(place).or_default().push_back(name);
         } else {
             self.holdings.groups.messages.take(name);
@@ -236,8 +236,8 @@ impl Clic {
         }
         let (name, bytes) = self.holdings.messages.begin(NO_PEER, length);
         fill(bytes);
-        let started = self.call(|endpoint, now, desk: &mut Driver<'_, Nobody>| {
-            endpoint.broadcast(now, group, name, length as u32, desk)
+        let started = self.call(|endpoint, now, driver: &mut Driver<'_, Nobody>| {
+            endpoint.broadcast(now, group, name, length as u32, driver)
         });
         if !started {
             self.holdings.messages.end(name);

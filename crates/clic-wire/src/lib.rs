@@ -3,7 +3,7 @@
 //!
 //! ```text
 //!  Clic        the wire: what the engine calls
-//!    desk      driver of the protocol: sends frames, delivers messages
+//!    driver      driver of the protocol: sends frames, delivers messages
 //!    memory    unacknowledged messages, regions, pull targets
 //!    bulk      reception of bulk directly into pull targets
 //!    groups    broadcasts to all members of a group
@@ -26,7 +26,7 @@
 
 mod bulk;
 mod card;
-mod desk;
+mod driver;
 mod groups;
 mod memory;
 mod outage;
@@ -50,7 +50,7 @@ use towpath_base::transfer::{Source, Target};
 
 use crate::port::{Address, Interface, Port, PortInput, Way};
 use bulk::BulkReader;
-use desk::{Driver, Ended, HEAD_BYTES, Holdings, RailOutputs, head};
+use driver::{Driver, Ended, HEAD_BYTES, Holdings, RailOutputs, head};
 use memory::{FetchTarget, Origin};
 use towpath_clic::key::FrameKey;
 use towpath_clic::peer::Own;
@@ -280,8 +280,8 @@ impl Clic {
     #[inline]
     fn call<T>(&mut self, call: impl FnOnce(&mut Endpoint, Time, &mut Driver<'_, Nobody>) -> T) -> T {
         let now = self.now();
-        let mut desk = Driver { lines: &mut self.lines, holdings: &mut self.holdings, sink: &mut Nobody };
-        let outcome = call(&mut self.endpoint, now, &mut desk);
+        let mut driver = Driver { lines: &mut self.lines, holdings: &mut self.holdings, sink: &mut Nobody };
+        let outcome = call(&mut self.endpoint, now, &mut driver);
         self.lines.flush();
         outcome
     }
@@ -324,8 +324,8 @@ impl Clic {
         unsafe { bytes.cast::<[u8; HEAD_BYTES]>().write_unaligned(head(header)) };
         fill(bytes.wrapping_add(HEAD_BYTES));
         let now = self.now();
-        let mut desk = Driver { lines: &mut self.lines, holdings: &mut self.holdings, sink: &mut Nobody };
-        let sent = self.endpoint.send(now, rank, name, whole, &mut desk);
+        let mut driver = Driver { lines: &mut self.lines, holdings: &mut self.holdings, sink: &mut Nobody };
+        let sent = self.endpoint.send(now, rank, name, whole, &mut driver);
         debug_assert_eq!(sent, Ok(()), "the peer takes it");
         if !self.lines.may_wait(under_way) {
             self.lines.flush();
@@ -369,7 +369,7 @@ impl Clic {
         let wanted = target.length() as u64;
         let name = self.holdings.destinations.add(FetchTarget::new(rank, token, target));
         let key = key_of(key.0[0], wanted);
-        self.call(|endpoint, now, desk| endpoint.pull(now, rank, key, name, wanted, desk));
+        self.call(|endpoint, now, driver| endpoint.pull(now, rank, key, name, wanted, driver));
     }
 
     /// See [`towpath_transport::Wire::progress`].
@@ -385,24 +385,24 @@ impl Clic {
             self.asleep = false;
             self.look_everywhere();
             if !self.drowsy {
-                self.call(|endpoint, now, desk| endpoint.set_asleep(now, false, desk));
+                self.call(|endpoint, now, driver| endpoint.set_asleep(now, false, driver));
             }
         }
         let mut moved = self.lines.is_busy() && self.lines.retry();
         let Clic { endpoint, inputs, lines, holdings, rails, bulk_from, .. } = self;
         for (interface, input) in inputs.iter_mut().enumerate() {
-            let mut desk = Driver { lines: &mut *lines, holdings: &mut *holdings, sink: &mut *sink };
+            let mut driver = Driver { lines: &mut *lines, holdings: &mut *holdings, sink: &mut *sink };
             let mut take = |frame: &[u8]| {
-                endpoint.arrived(now(), rail_of(rails, frame, interface), frame, &mut desk);
-                desk.lines.flush();
+                endpoint.arrived(now(), rail_of(rails, frame, interface), frame, &mut driver);
+                driver.lines.flush();
             };
             moved |= input.receive(FRAMES, &mut take);
             if groups {
                 moved |= input.receive_groups(FRAMES, &mut take);
             }
-            if !desk.holdings.destinations.is_empty() {
+            if !driver.holdings.destinations.is_empty() {
                 let from = &mut *bulk_from;
-                let mut bulk = BulkReader { endpoint, desk, rails, from, interface, began, in_place: true };
+                let mut bulk = BulkReader { endpoint, driver, rails, from, interface, began, in_place: true };
                 moved |= input.receive_bulk(BULKS, &mut bulk);
             }
         }
@@ -412,8 +412,8 @@ impl Clic {
         }
         if is_due && self.endpoint.deadline().is_some_and(|at| at <= now()) {
             let now = now();
-            let mut desk = Driver { lines: &mut self.lines, holdings: &mut self.holdings, sink: &mut *sink };
-            self.endpoint.tick(now, &mut desk);
+            let mut driver = Driver { lines: &mut self.lines, holdings: &mut self.holdings, sink: &mut *sink };
+            self.endpoint.tick(now, &mut driver);
             self.lines.flush();
             self.mind_outages(now);
         }
@@ -461,7 +461,7 @@ impl Clic {
         self.lines.flush();
         self.drain();
         if !self.drowsy {
-            self.call(|endpoint, now, desk| endpoint.set_asleep(now, true, desk));
+            self.call(|endpoint, now, driver| endpoint.set_asleep(now, true, driver));
         }
         self.asleep = true;
         let wait = self.endpoint.deadline().map_or(Duration::ZERO, |at| {
@@ -482,10 +482,10 @@ impl Clic {
         }
         let Clic { endpoint, inputs, lines, holdings, rails, bulk_from: from, began, .. } = self;
         for (interface, input) in inputs.iter_mut().enumerate() {
-            let desk = Driver { lines: &mut *lines, holdings: &mut *holdings, sink: &mut Nobody };
+            let driver = Driver { lines: &mut *lines, holdings: &mut *holdings, sink: &mut Nobody };
             input.receive_bulk(
                 FRAMES,
-                &mut BulkReader { endpoint, desk, rails, from, interface, began: *began, in_place: false },
+                &mut BulkReader { endpoint, driver, rails, from, interface, began: *began, in_place: false },
             );
         }
     }
@@ -503,13 +503,13 @@ impl Clic {
     /// Declares the peer at `place` dead on outside knowledge.
     pub fn mark_lost(&mut self, place: usize) {
         let rank = self.ranks[place];
-        self.call(|endpoint, now, desk| endpoint.give_up(now, rank, desk));
+        self.call(|endpoint, now, driver| endpoint.give_up(now, rank, driver));
     }
 
     /// This process leaves MPI: notifies the peers. Afterwards [`Clic::busy`] is true until no peer
     /// needs this process any more. Nothing may be sent afterwards.
     pub fn leave(&mut self) {
-        self.call(|endpoint, now, desk| endpoint.leave(now, desk));
+        self.call(|endpoint, now, driver| endpoint.leave(now, driver));
     }
 
     /// See [`towpath_transport::Wire::busy`].

@@ -110,7 +110,7 @@ impl Clic {
         let refusals: Vec<String> = rails.filter_map(refusal).collect();
         let reason = format!("rank {rank} cannot be reached any more: {}", refusals.join(", "));
         self.losses.note(PeerIndex(rank), &reason);
-        self.call(|endpoint, now, desk| endpoint.give_up(now, rank, desk));
+        self.call(|endpoint, now, driver| endpoint.give_up(now, rank, driver));
     }
 }
 

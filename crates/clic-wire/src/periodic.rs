@@ -66,7 +66,7 @@ impl Clic {
     fn keep_alive(&mut self) {
         self.periodic.turn = (self.periodic.turn + 1) % self.ranks.len().max(1);
         if let Some(&rank) = self.ranks.get(self.periodic.turn) {
-            self.call(|endpoint, now, desk| endpoint.keep_alive(now, rank, desk));
+            self.call(|endpoint, now, driver| endpoint.keep_alive(now, rank, driver));
         }
     }
 
@@ -83,7 +83,7 @@ impl Clic {
             };
             if (0..self.lines.ways.count(rank)).all(is_left) {
                 self.losses.note(PeerIndex(rank), &format!("rank {rank} cannot be reached any more: {change}"));
-                self.call(|endpoint, now, desk| endpoint.give_up(now, rank, desk));
+                self.call(|endpoint, now, driver| endpoint.give_up(now, rank, driver));
             } else {
                 self.call(|endpoint, now, _| endpoint.rail_fails(now, rank, rail));
             }
