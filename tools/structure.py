@@ -72,7 +72,8 @@ class Source:
     def module(self):
         """The path of its module within the crate, as a tuple; () is the crate's root."""
         parts = list(Path(self.path).parts)
-        parts = parts[parts.index("src") + 1 :]
+        # The sources that both ABIs include lie directly in their folder.
+        parts = parts[parts.index("src") + 1 if "src" in parts else 2 :]
         parts[-1] = parts[-1].removesuffix(".rs")
         return tuple(parts[:-1]) if parts[-1] in ("lib", "main", "mod") else tuple(parts)
 
@@ -113,7 +114,8 @@ def closing(code, opening):
 
 
 def sources():
-    paths = sorted([*ROOT.glob("crates/*/src/**/*.rs"), *ROOT.glob("xtask/src/**/*.rs")])
+    patterns = ("crates/*/src/**/*.rs", "crates/abi/*.rs", "xtask/src/**/*.rs")
+    paths = sorted(path for pattern in patterns for path in ROOT.glob(pattern))
     names = [str(path.relative_to(ROOT)) for path in paths]
     kept = [name for name in names if not LEFT_OUT.search(name) and not GENERATED.search(name)]
     return [Source(name, (ROOT / name).read_text()) for name in kept]

@@ -45,7 +45,9 @@ OTHER_ADDRESS = """$HOSTS_RUN host1 sh -c '
     ip address add 10.77.0.77/24 dev eth0; ip address del 10.77.0.2/24 dev eth0'"""
 OTHER_HARDWARE = "$HOSTS_RUN host1 ip link set eth0 address 02:00:00:00:00:77"
 # The host that has changed says how; the other one may be the first to end the job.
-UNREACHED = r"cannot be reached any more: {}|rank 1 has given up on this rank: its host cannot reach"
+UNREACHED = (
+    r"(?:cannot be reached any more: {}|rank 1 has given up on this rank: its host cannot reach)"
+)
 MOVED = UNREACHED.format(
     r"eth0 had the address 10\.77\.0\.2 when the job started and has it no more"
 )
