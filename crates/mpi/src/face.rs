@@ -1,9 +1,9 @@
-//! The interface between an ABI crate (a face) and this crate, and the accessors for arrays of the
+//! The interface between an ABI crate and this crate, and the accessors for arrays of the
 //! program.
 //!
-//! A process uses one face. Nothing here allocates: arrays of handles, statuses, ints and counts
+//! A process uses one ABI. Nothing here allocates: arrays of handles, statuses, ints and counts
 //! stay in the program's memory and are accessed element by element, those of handles and statuses
-//! through the face's function table.
+//! through the ABI's function table.
 
 use std::ffi::{c_int, c_void};
 
@@ -39,7 +39,7 @@ pub enum Kind {
     Message = 10,
     /// MPI_Session
     Session = 11,
-    /// Attribute keys: plain ints in both faces, but with a handle table.
+    /// Attribute keys: plain ints in both ABIs, but with a handle table.
     Keyval = 12,
 }
 
@@ -101,7 +101,7 @@ pub struct FortranCalls {
     pub call_grequest_cancel: unsafe fn(function: Callback, extra: *mut c_void, complete: bool) -> i32,
 }
 
-/// The function table of a face: how to access its arrays and how to call the program's callbacks.
+/// The function table of an ABI: how to access its arrays and how to call the program's callbacks.
 ///
 /// No lock of Towpath is held while a callback runs. Arguments and return values are in the neutral
 /// numbering.
@@ -117,7 +117,7 @@ pub struct Face {
     /// Writes element `index` of an array of statuses; the error field only if `with_error` is set.
     pub write_status: unsafe fn(array: *mut c_void, index: usize, status: &Status, with_error: bool),
     /// Calls a user's reduction function (`MPI_User_function`, or `_c` if `large`). For the small
-    /// form, the face splits counts above INT_MAX into several calls; `extent` is the datatype's
+    /// form, the binding splits counts above INT_MAX into several calls; `extent` is the datatype's
     /// extent in bytes.
     pub call_reduction: unsafe fn(
         function: Callback,
@@ -150,13 +150,13 @@ pub struct Face {
     pub call_grequest_free: unsafe fn(function: Callback, extra: *mut c_void) -> i32,
     /// Calls a generalized request's cancel function.
     pub call_grequest_cancel: unsafe fn(function: Callback, extra: *mut c_void, complete: bool) -> i32,
-    /// For a library of Fortran bindings that is not part of Towpath; `None` if this face has no
+    /// For a library of Fortran bindings that is not part of Towpath; `None` if this ABI has no
     /// such library.
     pub fortran: Option<FortranCalls>,
 }
 
 /// A callback as passed by the program. Predefined attribute functions have the small numbers of
-/// the standard ABI (`MPI_COMM_NULL_COPY_FN` 0, `MPI_COMM_DUP_FN` 1) in every face.
+/// the standard ABI (`MPI_COMM_NULL_COPY_FN` 0, `MPI_COMM_DUP_FN` 1) in every ABI.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(transparent)]
 pub struct Callback(pub *const c_void);
@@ -309,7 +309,7 @@ pub struct StatusArray {
 }
 
 impl StatusArray {
-    /// The array at `pointer`; the face passes NULL for MPI_STATUSES_IGNORE.
+    /// The array at `pointer`; the binding passes NULL for MPI_STATUSES_IGNORE.
     pub fn new(pointer: *mut c_void, face: &'static Face) -> StatusArray {
         StatusArray { pointer, face }
     }
@@ -324,7 +324,7 @@ impl StatusArray {
     pub unsafe fn set_error(&self, index: usize, error: i32) {
         if !self.pointer.is_null() {
             // SAFETY: the array is not NULL, so it is writable and has more than `index` elements
-            // of the face's status type (this function's contract).
+            // of the ABI's status type (this function's contract).
             unsafe {
                 let status = Status { error, ..(self.face.read_status)(self.pointer, index) };
                 (self.face.write_status)(self.pointer, index, &status, true);
@@ -341,7 +341,7 @@ impl StatusArray {
     pub unsafe fn set(&self, index: usize, status: &Status, with_error: bool) {
         if !self.pointer.is_null() {
             // SAFETY: the array is not NULL, so it is writable and has more than `index` elements
-            // of the face's status type (this function's contract).
+            // of the ABI's status type (this function's contract).
             unsafe { (self.face.write_status)(self.pointer, index, status, with_error) }
         }
     }

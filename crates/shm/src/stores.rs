@@ -13,8 +13,9 @@
 //!
 //! The state of the lines is part of the cost. Lines that have not been read yet, and lines that
 //! non-temporal stores have left in memory, are fast for ordinary stores. Therefore a sender times
-//! nothing in the first lap, the first pass through the memory that it cycles through, and after non-temporal stores the other methods run for a lap before they are timed. The result of a
-//! trial holds for all lengths that have had none.
+//! nothing in the first lap, the first pass through the memory that it cycles through, and after
+//! non-temporal stores the other methods run for a lap before they are timed. The result of a trial
+//! holds for all lengths that have had none.
 
 use towpath_base::transfer::{Source, Step};
 

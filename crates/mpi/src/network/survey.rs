@@ -1,7 +1,7 @@
 //! Diagnostics: which transports lead from this host to others, and why, as chosen by the functions
 //! that a job uses at startup.
 //!
-//! `towpath info` loads the library and calls an entry of its face that returns this text: one line
+//! `towpath info` loads the library and calls an entry of its ABI that returns this text: one line
 //! per row, with the tab-separated cells key, label, value and reason.
 
 use towpath_base::config;
