@@ -169,7 +169,7 @@ impl Shm {
         let pushes = Pushes::new(&segment);
         let stores = Stores::new(peers.len(), segment.walk().bytes());
         assert!(settings.staging_bytes.is_none_or(|bytes| bytes <= layout::WINDOW_BYTES), "too large a staging area");
-        let staging = Staging::new(settings.staging_bytes.unwrap_or(segment.staging_bytes()));
+        let staging = Staging::new(segment.provide_staging(settings.staging_bytes));
         Shm {
             doorbell,
             doorbell_words: peers.len().div_ceil(64),

@@ -338,14 +338,9 @@ impl Shm {
         if bytes <= IN_RING {
             return None;
         }
-        let (outgoing, segment) = (&mut self.outgoing, &self.segment);
-        let area = segment.layout().staging(self.own);
-        let begin = self.staging.claim(
-            bytes,
-            |entry| outgoing[entry.peer as usize].has_consumed(entry),
-            |from, bytes| segment.populate(area + from, bytes),
-        )?;
-        Some(Staged { offset: area + begin, begin, bytes })
+        let outgoing = &mut self.outgoing;
+        let begin = self.staging.claim(bytes, |entry| outgoing[entry.peer as usize].has_consumed(entry))?;
+        Some(Staged { offset: self.segment.layout().staging(self.own) + begin, begin, bytes })
     }
 
     fn copied_by_slot(

@@ -14,8 +14,6 @@ use super::walk::GAP;
 /// Longest payload that stays in its ring. For short payloads, reusing a few lines is as fast.
 pub(super) const IN_RING: usize = 512;
 const LARGEST: usize = 64 << 10;
-/// Pages are populated in steps of this many bytes.
-const STEP: usize = 64 << 10;
 
 /// An entry of the stream to one peer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -37,12 +35,6 @@ struct StagingBlock {
 #[derive(Debug)]
 pub(super) struct Staging {
     size: usize,
-    /// Bytes whose pages are populated. The area grows a little in each lap, so that the cost of
-    /// fresh pages stays small relative to the messages, and a program with few messages touches
-    /// few pages.
-    provided: usize,
-    /// True if the area has grown in this lap.
-    grown: bool,
     /// Offset of the next block.
     head: usize,
     /// Blocks in use, oldest first.
@@ -50,9 +42,9 @@ pub(super) struct Staging {
 }
 
 impl Staging {
-    /// An area of `size` bytes; 0 disables staging.
+    /// An area of `size` populated bytes; 0 disables staging.
     pub(super) fn new(size: usize) -> Staging {
-        Staging { size, provided: 0, grown: false, head: 0, blocks: VecDeque::new() }
+        Staging { size, head: 0, blocks: VecDeque::new() }
     }
 
     /// True if this peer may still read a block.
@@ -68,37 +60,19 @@ impl Staging {
     }
 
     /// Claims the next block of `bytes` bytes and returns its offset in the area; `None` if the
-    /// area is full or `provide` finds no pages. `is_consumed` tells whether the payload of an
-    /// entry is no longer needed. [`Staging::commit`] completes the allocation.
+    /// area is full. `is_consumed` tells whether the payload of an entry is no longer needed.
+    /// [`Staging::commit`] completes the allocation.
     #[inline]
-    pub(super) fn claim(
-        &mut self,
-        bytes: usize,
-        mut is_consumed: impl FnMut(Entry) -> bool,
-        provide: impl FnOnce(usize, usize) -> bool,
-    ) -> Option<usize> {
+    pub(super) fn claim(&mut self, bytes: usize, is_consumed: impl FnMut(Entry) -> bool) -> Option<usize> {
         let bytes = span(bytes);
-        let end = self.head + bytes;
-        if end > self.provided {
-            let mut begins_anew =
-                |staging: &mut Staging| bytes <= staging.provided && staging.is_free(0, bytes, &mut is_consumed);
-            if self.grown && begins_anew(self) {
-                return Some(0);
-            }
-            if !self.grow(end, provide) {
-                return begins_anew(self).then_some(0);
-            }
-        }
-        self.is_free(self.head, end, is_consumed).then_some(self.head)
+        let begin = if bytes <= self.size - self.head { self.head } else { 0 };
+        (bytes <= self.size && self.is_free(begin, begin + bytes, is_consumed)).then_some(begin)
     }
 
     /// Completes the allocation of the claimed block of `bytes` bytes at `begin`, which `entry`
     /// names.
     #[inline]
     pub(super) fn commit(&mut self, begin: usize, bytes: usize, entry: Entry) {
-        if begin < self.head {
-            self.grown = false;
-        }
         self.head = begin + span(bytes);
         self.blocks.push_back(StagingBlock { begin, entry });
     }
@@ -121,23 +95,6 @@ impl Staging {
         }
         true
     }
-
-    /// Populates the area up to `end` and a bit further. False if the area ends there or there are
-    /// no pages; in the latter case it never grows again.
-    #[cold]
-    fn grow(&mut self, end: usize, provide: impl FnOnce(usize, usize) -> bool) -> bool {
-        if end > self.size {
-            return false;
-        }
-        let wanted = end.max(self.provided + self.provided / 4).next_multiple_of(STEP).min(self.size);
-        self.grown = provide(self.provided, wanted - self.provided);
-        if self.grown {
-            self.provided = wanted;
-        } else {
-            self.size = self.provided;
-        }
-        self.grown
-    }
 }
 
 /// Bytes that a block occupies.
@@ -150,10 +107,9 @@ fn span(bytes: usize) -> usize {
 mod tests {
     use super::*;
 
-    const SIZE: usize = 4 * STEP;
-    /// Payload of a block that takes one step, and of one that takes half a step.
-    const WHOLE: usize = STEP - GAP;
-    const HALF: usize = STEP / 2 - GAP;
+    const SIZE: usize = 256 << 10;
+    /// Payload of a block that takes a quarter of the area.
+    const QUARTER: usize = SIZE / 4 - GAP;
 
     fn entry(number: u32) -> Entry {
         Entry { peer: 0, place: 0, number }
@@ -163,50 +119,34 @@ mod tests {
     fn blocks_follow_each_other_and_wait_for_the_oldest() {
         let mut staging = Staging::new(SIZE);
         for number in 0..4 {
-            let begin = staging.claim(WHOLE, |_| false, |_, _| true).expect("a fresh block");
-            assert_eq!(begin, number as usize * STEP);
-            staging.commit(begin, WHOLE, entry(number));
+            let begin = staging.claim(QUARTER, |_| false).expect("a fresh block");
+            assert_eq!(begin, number as usize * SIZE / 4);
+            staging.commit(begin, QUARTER, entry(number));
         }
-        assert_eq!(staging.claim(LINE, |_| false, |_, _| true), None);
-        assert_eq!(staging.claim(LINE, |entry| entry.number == 0, |_, _| true), Some(0));
+        assert_eq!(staging.claim(LINE, |_| false), None);
+        assert_eq!(staging.claim(LINE, |entry| entry.number == 0), Some(0));
         staging.commit(0, LINE, entry(4));
-        assert_eq!(staging.claim(WHOLE, |entry| entry.number == 0, |_, _| true), None, "the second block");
+        assert_eq!(staging.claim(QUARTER, |entry| entry.number == 0), None, "the second block");
     }
 
     #[test]
-    fn an_area_without_pages_stays_as_it_is() {
+    fn a_block_longer_than_the_area_is_refused() {
         let mut staging = Staging::new(SIZE);
-        let begin = staging.claim(WHOLE, |_| true, |from, bytes| (from, bytes) == (0, STEP)).unwrap();
-        staging.commit(begin, WHOLE, entry(0));
-        assert_eq!(staging.claim(LINE, |_| false, |_, _| false), None);
-        assert_eq!(staging.claim(LINE, |_| true, |_, _| panic!("provided again")), Some(0));
-        assert_eq!(Staging::new(0).claim(LINE, |_| true, |_, _| true), None);
-        let mut none = Staging::new(SIZE);
-        assert_eq!(none.claim(LINE, |_| true, |_, _| false), None);
-        assert_eq!(none.claim(LINE, |_| true, |_, _| panic!("provided again")), None);
+        assert_eq!(staging.claim(SIZE, |_| true), None);
+        assert_eq!(staging.claim(SIZE - GAP, |_| true), Some(0));
+        assert_eq!(Staging::new(0).claim(LINE, |_| true), None);
     }
 
     #[test]
-    fn an_area_grows_once_in_a_lap() {
+    fn a_claim_that_is_not_committed_changes_nothing() {
         let mut staging = Staging::new(SIZE);
-        let mut places = Vec::new();
-        for number in 0..12 {
-            let begin = staging.claim(HALF, |_| true, |_, _| true).unwrap();
-            staging.commit(begin, HALF, entry(number));
-            places.push(begin / (STEP / 2));
-        }
-        assert_eq!(places, [0, 1, 0, 1, 2, 3, 0, 1, 2, 3, 4, 5]);
-    }
-
-    #[test]
-    fn a_block_that_is_not_committed_begins_no_lap() {
-        let mut staging = Staging::new(SIZE);
-        for number in 0..2 {
-            let begin = staging.claim(HALF, |_| true, |_, _| true).unwrap();
-            staging.commit(begin, HALF, entry(number));
+        for number in 0..3 {
+            let begin = staging.claim(QUARTER, |_| true).unwrap();
+            staging.commit(begin, QUARTER, entry(number));
         }
         for _ in 0..2 {
-            assert_eq!(staging.claim(HALF, |_| true, |_, _| panic!("grown again")), Some(0));
+            assert_eq!(staging.claim(2 * QUARTER, |_| true), Some(0), "the next lap");
+            assert_eq!(staging.claim(QUARTER, |_| true), Some(3 * SIZE / 4), "the end of this one");
         }
     }
 
@@ -229,9 +169,9 @@ mod tests {
                 consumed[peer] += u32::from(consumed[peer] < sent[peer]);
                 continue;
             }
-            let bytes = 1 + below(STEP / 2);
+            let bytes = 1 + below(SIZE / 8);
             let is_consumed = |entry: Entry| consumed[entry.peer as usize] >= entry.number;
-            let Some(begin) = staging.claim(bytes, is_consumed, |_, _| true) else {
+            let Some(begin) = staging.claim(bytes, is_consumed) else {
                 refused += 1;
                 consumed = sent;
                 continue;
