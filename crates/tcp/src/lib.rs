@@ -179,6 +179,8 @@ pub struct Tcp {
     finished: Vec<u64>,
     /// Peers found dead, to be reported.
     dead: VecDeque<u32>,
+    /// Connections to lost peers that stay open for a while, and since when.
+    lingering: Vec<(Instant, OwnedFd)>,
     looks: u32,
     /// Time of the last poll of everything, in processor ticks.
     looked: u64,
@@ -235,6 +237,7 @@ impl Tcp {
             released: Vec::new(),
             finished: Vec::new(),
             dead: VecDeque::new(),
+            lingering: Vec::new(),
             looks: 0,
             looked: ticks(),
             late: false,

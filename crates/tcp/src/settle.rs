@@ -18,6 +18,10 @@ const ROUNDS: usize = 5;
 /// a limited number of connections and ignores more; and a process that many peers connect to drops
 /// the connections that have been silent for the longest time.
 const SILENCE: Duration = Duration::from_secs(60);
+/// How long the connection to a peer stays open that was found lost elsewhere. The peer takes a
+/// closed connection for the end of this process. If that report reaches the launcher before the
+/// reason that this process gives for ending the job, the user sees the consequence only.
+const LINGER: Duration = Duration::from_secs(2);
 
 impl Tcp {
     /// Starts to connect to a peer, at its next address.
@@ -98,6 +102,13 @@ impl Tcp {
         for index in (0..self.opening.len()).rev() {
             moved |= self.go_on(self.opening[index] as usize);
         }
+        self.lingering.retain(|(since, socket)| {
+            let stays = since.elapsed() < LINGER;
+            if !stays {
+                socket::shut(socket);
+            }
+            stays
+        });
         moved
     }
 
@@ -308,6 +319,12 @@ impl Tcp {
     /// Marks a peer as lost that the launcher or another wire has found dead; [`Sink::lost`]
     /// follows at the next progress call.
     pub fn mark_lost(&mut self, place: usize) {
+        if let Link::Open(_) = self.peers[place].link
+            && let Link::Open(connection) = std::mem::replace(&mut self.peers[place].link, Link::None)
+        {
+            self.poll.forget(&connection.socket);
+            self.lingering.push((Instant::now(), connection.socket));
+        }
         let reason = format!("rank {} has ended", self.peers[place].contact.peer.0);
         self.lose(place, &reason);
     }

@@ -312,6 +312,21 @@ fn whoever_cannot_be_reached_is_lost_with_a_sentence() {
 }
 
 #[test]
+fn the_connection_to_a_peer_that_was_found_lost_elsewhere_stays_open_for_a_while() {
+    let mut wires = wires(2);
+    for (from, to) in [(0, 1), (1, 0)] {
+        send(&mut wires[from].0, 0, 1);
+        until(&mut wires, |wires| wires[to].1.arrived.len() == 1);
+    }
+    let lost_at = Instant::now();
+    wires[0].0.mark_lost(0);
+    until(&mut wires, |wires| wires[0].1.lost == [PeerIndex(1)]);
+    assert!(lost_at.elapsed() < Duration::from_secs(1), "this side knows at once");
+    until(&mut wires, |wires| !wires[1].1.lost.is_empty());
+    assert!(lost_at.elapsed() >= Duration::from_secs(2), "the other one took it for the end of the process");
+}
+
+#[test]
 fn a_connection_that_breaks_before_the_first_message_is_opened_again() {
     let mut wires = wires(2);
     send(&mut wires[0].0, 0, 1);
