@@ -6,102 +6,18 @@
 //! [`Engine::progress`](crate::Engine::progress) carries out afterwards. The payload of a matched
 //! eager message is copied straight from the wire's memory into the target.
 
-use towpath_base::ids::{ContextId, PeerIndex};
+use towpath_base::ids::PeerIndex;
 use towpath_base::transfer::Target;
 use towpath_transport::{Header, Here, Payload, RegionKey, Sink};
 
-use crate::Limits;
-use crate::closed::Closed;
-use crate::direct::DirectReceive;
-use crate::flow::Flow;
-use crate::matching::{FRONT, Pattern};
-use crate::peers::Peers;
-use crate::posted::PostedReceives;
+use crate::delivery::deliver;
+use crate::matching::Pattern;
 use crate::protocol::{self, ANNOUNCEMENT_BYTES, MESSAGE_OVERHEAD, REQUEST_BYTES};
-use crate::requests::{Completion, PendingWork, RequestId, RequestSlab, UNNUMBERED};
-use crate::unexpected::{MessageBytes, Unexpected, UnexpectedMessage};
-
-/// Token of a pull without a request.
-pub(crate) const NO_REQUEST: u64 = u64::MAX;
-
-/// A call to the wire that is deferred until the wire has finished reporting.
-pub(crate) enum DeferredCall {
-    /// Send a control message.
-    Control { to: PeerIndex, header: Header },
-    /// Pull a region.
-    Pull { from: PeerIndex, key: RegionKey, token: u64, target: Target },
-    /// Withdraw a published region.
-    Withdraw { to: PeerIndex, key: RegionKey },
-}
-
-/// Tells whether a process may send messages in a context.
-pub type IsMember = fn(ContextId, PeerIndex) -> bool;
-
-/// The state of the engine, except for the wire.
-pub(crate) struct State {
-    /// Index of this process.
-    pub(crate) own: PeerIndex,
-    pub(crate) limits: Limits,
-    pub(crate) peers: Peers,
-    pub(crate) posted: PostedReceives,
-    /// The receive of a blocking call that is making progress right now.
-    pub(crate) direct: DirectReceive,
-    pub(crate) unexpected: Unexpected,
-    /// Credit beyond the initial amount.
-    pub(crate) flow: Flow,
-    /// Contexts of freed communicators.
-    pub(crate) closed: Closed,
-    pub(crate) requests: RequestSlab,
-    pub(crate) actions: Vec<DeferredCall>,
-    /// Incomplete sends and pulls.
-    pub(crate) under_way: usize,
-    /// Counts [exchanges](crate::Exchange).
-    pub(crate) exchanges: u32,
-    /// Tells which peers may send in a context.
-    pub(crate) is_member: IsMember,
-}
-
-/// Copies an eager payload into its target. Returns the bytes copied and whether the message was
-/// truncated.
-///
-/// # Safety
-/// `payload` must be readable for its length, and `target` writable for its own.
-#[inline(always)]
-pub(crate) unsafe fn deliver(target: &mut Target, payload: impl Payload) -> (u64, bool) {
-    let (room, length) = (target.length(), payload.length());
-    let taken = length.min(room);
-    match target {
-        // SAFETY: `taken` exceeds neither the readable payload nor the writable target.
-        Target::Bytes { pointer, .. } => unsafe { payload.copy_to(*pointer, taken) },
-        Target::Unpacker { .. } => {
-            let payload = payload.whole();
-            // SAFETY: `payload` is readable for `taken` bytes, and the memory behind the target is
-            // valid (this function's contract).
-            unsafe { target.drain_all(payload, taken) };
-        }
-    }
-    (taken as u64, length > room)
-}
+use crate::requests::{Completion, PendingWork, RequestId, UNNUMBERED};
+use crate::state::{DeferredCall, State};
+use crate::unexpected::{MessageBytes, UnexpectedMessage};
 
 impl State {
-    pub(crate) fn new(own: PeerIndex, limits: Limits, peers: usize) -> State {
-        State {
-            own,
-            limits,
-            peers: Peers::new(peers, limits.unexpected_bytes),
-            posted: PostedReceives::new(FRONT),
-            direct: DirectReceive::new(),
-            unexpected: Unexpected::new(FRONT),
-            flow: Flow::default(),
-            closed: Closed::default(),
-            requests: RequestSlab::default(),
-            actions: Vec::new(),
-            under_way: 0,
-            exchanges: 0,
-            is_member: |_, _| false,
-        }
-    }
-
     /// Delivers an eager message to its receive, or appends it to the unexpected queue.
     #[inline(always)]
     fn eager(&mut self, from: PeerIndex, words: &[u64; 2], payload: impl Payload, acknowledge: Option<u64>) {

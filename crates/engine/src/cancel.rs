@@ -10,11 +10,11 @@ use towpath_base::ids::PeerIndex;
 use towpath_transport::Wire;
 
 use crate::Engine;
-use crate::arrivals::{DeferredCall, State};
 use crate::eager::Sent;
 use crate::peers::WaitingSend;
 use crate::protocol;
 use crate::requests::{Completion, PendingWork, RequestId, UNNUMBERED};
+use crate::state::{DeferredCall, State};
 use crate::unexpected::MessageBytes;
 
 impl<W: Wire> Engine<W> {

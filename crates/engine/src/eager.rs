@@ -13,20 +13,8 @@ use towpath_transport::{NoResource, SHORT_BYTES, Wire, ahead};
 
 use crate::Engine;
 use crate::peers::WaitingSend;
-use crate::protocol::{self, MESSAGE_OVERHEAD, REQUEST_BYTES};
+use crate::protocol::{self, MESSAGE_OVERHEAD, Mode, REQUEST_BYTES};
 use crate::requests::{Completion, Pending, PendingWork, RequestId};
-
-/// Send modes (MPI 5.0, 3.4) that the engine distinguishes; a buffered send is a standard send of a
-/// copy.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Mode {
-    /// Complete once the source may be reused.
-    Standard,
-    /// Like `Standard`, but complete only after the receive has been matched.
-    Synchronous,
-    /// Like `Standard`: the application guarantees that the receive is posted.
-    Ready,
-}
 
 /// Names a message that was sent immediately, without a request, so that it can still be cancelled
 /// ([`Engine::call_back`]).

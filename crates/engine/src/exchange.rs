@@ -11,10 +11,11 @@ use towpath_base::ids::{ContextId, PeerIndex};
 use towpath_base::transfer::{Source, Target};
 use towpath_transport::{Choice, Header, Here, Wire};
 
-use crate::arrivals::{State, deliver};
+use crate::delivery::deliver;
 use crate::matching::Pattern;
 use crate::protocol::{self, MESSAGE_OVERHEAD};
 use crate::requests::RequestId;
+use crate::state::State;
 use crate::{Engine, Mode};
 
 /// Number of exchanges per round of progress. An exchange whose messages have arrived needs no

@@ -10,19 +10,15 @@
 
 mod postponed;
 
-use std::collections::VecDeque;
-
 use towpath_base::ids::PeerIndex;
 use towpath_transport::{Header, Wire};
 
 use crate::Engine;
-use crate::arrivals::{DeferredCall, State};
+use crate::credit::Headroom;
 use crate::peers::WaitingSend;
 use crate::protocol::{self, MESSAGE_OVERHEAD};
 use crate::requests::PendingWork;
-use postponed::Hungry;
-
-pub(crate) use postponed::Fetch;
+use crate::state::{DeferredCall, State};
 
 /// Memory that is never granted, left for the application.
 const RESERVE: u64 = 64 << 20;
@@ -37,33 +33,6 @@ const SHARE: u64 = 4;
 /// Cap on the credit of all senders together, initial credit included, memory permitting. It bounds
 /// a burst from many senders; a few senders may exceed it.
 const TOGETHER: u64 = 108 << 20;
-
-/// Memory of the host as seen by one rank.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Headroom {
-    /// Bytes that can still be allocated.
-    pub free: u64,
-    /// Ranks that share them.
-    pub ranks: u64,
-}
-
-/// State of flow control.
-#[derive(Default)]
-pub(crate) struct Flow {
-    /// Reports the available memory; without it nothing is granted.
-    headroom: Option<Box<dyn FnMut() -> Headroom + Send>>,
-    /// Peers whose credit exceeds the initial amount.
-    extended: Vec<PeerIndex>,
-    /// Total credit of those peers beyond the initial amount, in bytes.
-    extra: u64,
-    /// Messages and bytes being fetched.
-    fetches: usize,
-    fetching: u64,
-    /// Peers that wait for room, in the order in which they began to wait.
-    hungry: VecDeque<Hungry>,
-    /// Credit messages are no longer sent.
-    pub(crate) ended: bool,
-}
 
 impl<W: Wire> Engine<W> {
     /// Lets the credit of senders grow with the available memory.

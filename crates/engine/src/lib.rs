@@ -18,6 +18,8 @@ pub mod board;
 mod buffers;
 mod cancel;
 mod closed;
+mod credit;
+mod delivery;
 mod direct;
 mod eager;
 mod exchange;
@@ -31,9 +33,11 @@ mod probe;
 mod progress;
 pub mod protocol;
 mod receive;
+mod receive_soon;
 mod rendezvous;
 mod requests;
 mod slab;
+mod state;
 #[doc(hidden)]
 pub mod testing;
 mod unexpected;
@@ -41,15 +45,16 @@ mod unexpected;
 use towpath_base::config;
 use towpath_transport::Wire;
 
+pub use credit::Headroom;
 pub use direct::EarlyOutcome;
-pub use eager::{Mode, Sent};
+pub use eager::Sent;
 pub use exchange::{Exchange, ExchangeMessage, Rest};
-pub use flow::Headroom;
 pub use probe::{Envelope, MessageId};
+pub use protocol::Mode;
 pub use requests::{Completion, Pending, RequestId};
 
-pub use arrivals::IsMember;
-use arrivals::State;
+pub use state::IsMember;
+use state::State;
 
 /// Default for [`Limits::unexpected_bytes`].
 const UNEXPECTED_BYTES: usize = 1 << 20;

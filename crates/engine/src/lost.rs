@@ -9,9 +9,8 @@ use towpath_base::ids::{ContextId, PeerIndex};
 use towpath_transport::Wire;
 
 use crate::Engine;
-use crate::arrivals::{DeferredCall, IsMember, State};
-use crate::receive::ANY_PEER;
-use crate::requests::PendingWork;
+use crate::requests::{ANY_PEER, PendingWork};
+use crate::state::{DeferredCall, IsMember, State};
 
 impl State {
     /// Completes as lost every operation that needs the peer. Messages of it that have already

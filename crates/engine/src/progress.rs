@@ -5,9 +5,9 @@ use towpath_base::ids::PeerIndex;
 use towpath_transport::Wire;
 
 use crate::Engine;
-use crate::arrivals::DeferredCall;
 use crate::peers::WaitingSend;
 use crate::protocol;
+use crate::state::DeferredCall;
 
 impl<W: Wire> Engine<W> {
     /// Advances everything that can advance. True if anything happened; callers spin on false.

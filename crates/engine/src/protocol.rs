@@ -70,6 +70,18 @@ pub(crate) fn rank(words: &[u64; 2]) -> u32 {
     (words[1] >> 32) as u32
 }
 
+/// Send modes (MPI 5.0, 3.4) that the engine distinguishes; a buffered send is a standard send of a
+/// copy.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Mode {
+    /// Complete once the source may be reused.
+    Standard,
+    /// Like `Standard`, but complete only after the receive has been matched.
+    Synchronous,
+    /// Like `Standard`: the application guarantees that the receive is posted.
+    Ready,
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

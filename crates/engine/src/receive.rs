@@ -6,13 +6,10 @@ use towpath_base::transfer::Target;
 use towpath_transport::{Here, Wire};
 
 use crate::Engine;
-use crate::arrivals::deliver;
+use crate::delivery::deliver;
 use crate::matching::{NONE, Pattern};
 use crate::probe::MessageId;
-use crate::requests::{Completion, PendingWork, RequestId};
-
-/// Peer of an any-source receive that has not been matched.
-pub(crate) const ANY_PEER: PeerIndex = PeerIndex(u32::MAX);
+use crate::requests::{ANY_PEER, Completion, PendingWork, RequestId};
 
 impl<W: Wire> Engine<W> {
     /// Receives into `capacity` contiguous bytes, if a matching eager message has already arrived.

@@ -11,9 +11,9 @@ use towpath_base::transfer::{Source, Target};
 use towpath_transport::{NoResource, RegionKey, Wire};
 
 use crate::Engine;
-use crate::arrivals::{DeferredCall, NO_REQUEST, State};
 use crate::protocol::{self, ANNOUNCEMENT_BYTES};
 use crate::requests::{Completion, PendingWork};
+use crate::state::{DeferredCall, NO_REQUEST, State};
 
 /// Placeholder for a source that has been moved out of its slot.
 const NOTHING: Source = Source::Bytes { pointer: std::ptr::null(), length: 0 };

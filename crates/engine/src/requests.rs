@@ -10,9 +10,11 @@ use towpath_base::ids::{ContextId, PeerIndex};
 use towpath_base::transfer::{Source, Target};
 use towpath_transport::RegionKey;
 
-use crate::eager::Mode;
-use crate::flow::Fetch;
-use crate::receive::ANY_PEER;
+use crate::buffers::MessageBuffer;
+use crate::protocol::Mode;
+
+/// Peer of an any-source receive that has not been matched.
+pub(crate) const ANY_PEER: PeerIndex = PeerIndex(u32::MAX);
 
 /// Names a request: index in the low half, generation in the high half (31 bits).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -58,6 +60,16 @@ pub struct Pending {
 
 /// Marks a message without a sequence number, or one that can no longer be cancelled.
 pub(crate) const UNNUMBERED: u64 = u64::MAX;
+
+/// A message that is fetched before it is matched.
+pub(crate) struct Fetch {
+    pub(crate) buffer: MessageBuffer,
+    pub(crate) length: usize,
+    /// Its node in the unexpected queue, until it is taken.
+    pub(crate) at: Option<u32>,
+    /// The receive that matched it.
+    pub(crate) receive: Option<(u32, Target)>,
+}
 
 /// What an operation waits for, and what it owns in the meantime.
 pub(crate) enum PendingWork {

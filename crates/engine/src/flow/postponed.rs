@@ -8,27 +8,11 @@ use towpath_base::transfer::Target;
 use towpath_transport::{Here, RegionKey};
 
 use super::{LEAST_GRANT, MOST_FETCHES};
-use crate::arrivals::{DeferredCall, State, deliver};
-use crate::buffers::MessageBuffer;
+use crate::credit::Hungry;
+use crate::delivery::deliver;
 use crate::protocol::MESSAGE_OVERHEAD;
-use crate::requests::{Completion, PendingWork};
-
-/// A message that is fetched before it is matched.
-pub(crate) struct Fetch {
-    buffer: MessageBuffer,
-    length: usize,
-    /// Its node in the unexpected queue, until it is taken.
-    at: Option<u32>,
-    /// The receive that matched it.
-    receive: Option<(u32, Target)>,
-}
-
-/// A sender with postponed messages: their nodes and sequence numbers, some of which may be stale.
-#[derive(Debug)]
-pub(super) struct Hungry {
-    pub(super) peer: PeerIndex,
-    postponed: VecDeque<(u32, u32)>,
-}
+use crate::requests::{Completion, Fetch, PendingWork};
+use crate::state::{DeferredCall, State};
 
 impl State {
     /// A sender has postponed the message in node `at`. It is fetched now or once there is room.

@@ -1,0 +1,75 @@
+//! The state of the engine, except for the wire.
+
+use towpath_base::ids::{ContextId, PeerIndex};
+use towpath_base::transfer::Target;
+use towpath_transport::{Header, RegionKey};
+
+use crate::Limits;
+use crate::closed::Closed;
+use crate::credit::Flow;
+use crate::direct::DirectReceive;
+use crate::matching::FRONT;
+use crate::peers::Peers;
+use crate::posted::PostedReceives;
+use crate::requests::RequestSlab;
+use crate::unexpected::Unexpected;
+
+/// Token of a pull without a request.
+pub(crate) const NO_REQUEST: u64 = u64::MAX;
+
+/// A call to the wire that is deferred until the wire has finished reporting.
+pub(crate) enum DeferredCall {
+    /// Send a control message.
+    Control { to: PeerIndex, header: Header },
+    /// Pull a region.
+    Pull { from: PeerIndex, key: RegionKey, token: u64, target: Target },
+    /// Withdraw a published region.
+    Withdraw { to: PeerIndex, key: RegionKey },
+}
+
+/// Tells whether a process may send messages in a context.
+pub type IsMember = fn(ContextId, PeerIndex) -> bool;
+
+/// The state of the engine, except for the wire.
+pub(crate) struct State {
+    /// Index of this process.
+    pub(crate) own: PeerIndex,
+    pub(crate) limits: Limits,
+    pub(crate) peers: Peers,
+    pub(crate) posted: PostedReceives,
+    /// The receive of a blocking call that is making progress right now.
+    pub(crate) direct: DirectReceive,
+    pub(crate) unexpected: Unexpected,
+    /// Credit beyond the initial amount.
+    pub(crate) flow: Flow,
+    /// Contexts of freed communicators.
+    pub(crate) closed: Closed,
+    pub(crate) requests: RequestSlab,
+    pub(crate) actions: Vec<DeferredCall>,
+    /// Incomplete sends and pulls.
+    pub(crate) under_way: usize,
+    /// Counts [exchanges](crate::Exchange).
+    pub(crate) exchanges: u32,
+    /// Tells which peers may send in a context.
+    pub(crate) is_member: IsMember,
+}
+
+impl State {
+    pub(crate) fn new(own: PeerIndex, limits: Limits, peers: usize) -> State {
+        State {
+            own,
+            limits,
+            peers: Peers::new(peers, limits.unexpected_bytes),
+            posted: PostedReceives::new(FRONT),
+            direct: DirectReceive::new(),
+            unexpected: Unexpected::new(FRONT),
+            flow: Flow::default(),
+            closed: Closed::default(),
+            requests: RequestSlab::default(),
+            actions: Vec::new(),
+            under_way: 0,
+            exchanges: 0,
+            is_member: |_, _| false,
+        }
+    }
+}
