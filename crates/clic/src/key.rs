@@ -1,12 +1,19 @@
 //! The job's key, and the authentication tag in every header: SipHash-2-4 (Aumasson and Bernstein,
 //! 2012), truncated to 32 bits.
 //!
-//! A sender that does not know the key guesses a valid tag once in 2^32 frames. Fast path: 12
-//! rounds per header.
+//! A sender that does not know the key guesses a valid tag once in 2^32 frames.
 
 #![forbid(unsafe_code)]
 
+use std::hash::Hasher;
+use std::ops::Range;
+
+use siphasher::sip::SipHasher24;
+
 use super::frame::HEADER_BYTES;
+
+/// The bytes of the tag in a header.
+const TAG: Range<usize> = 4..8;
 
 /// A secret of the job, which the launcher generates from random bits and distributes to every
 /// process over its own channel.
@@ -24,17 +31,12 @@ impl FrameKey {
     /// follows it.
     #[inline]
     pub fn check(&self, header: &[u8; HEADER_BYTES], body: &[u8]) -> u32 {
-        let mut sip = Sip::new(self.0);
-        let (words, _) = header.as_chunks::<8>();
-        sip.absorb(u64::from_le_bytes(words[0]) & u64::from(u32::MAX));
-        words[1..].iter().for_each(|word| sip.absorb(u64::from_le_bytes(*word)));
-        let (words, rest) = body.as_chunks::<8>();
-        words.iter().for_each(|word| sip.absorb(u64::from_le_bytes(*word)));
-        let mut last = [0; 8];
-        last[..rest.len()].copy_from_slice(rest);
-        last[7] = (HEADER_BYTES + body.len()) as u8;
-        sip.absorb(u64::from_le_bytes(last));
-        sip.finish() as u32
+        let mut unmarked = *header;
+        unmarked[TAG].fill(0);
+        let mut hasher = self.hasher();
+        hasher.write(&unmarked);
+        hasher.write(body);
+        hasher.finish() as u32
     }
 
     /// Derives the key from a secret of the job of any length (HMAC-SHA256, RFC 2104).
@@ -52,54 +54,14 @@ impl FrameKey {
     /// Returns the hash of `words`.
     #[inline]
     pub(crate) fn hash(&self, words: &[u64]) -> u64 {
-        let mut sip = Sip::new(self.0);
-        words.iter().for_each(|word| sip.absorb(*word));
-        sip.absorb((8 * words.len() as u64) << 56);
-        sip.finish()
-    }
-}
-
-struct Sip([u64; 4]);
-
-impl Sip {
-    #[inline]
-    fn new([low, high]: [u64; 2]) -> Sip {
-        Sip([
-            low ^ 0x736f_6d65_7073_6575,
-            high ^ 0x646f_7261_6e64_6f6d,
-            low ^ 0x6c79_6765_6e65_7261,
-            high ^ 0x7465_6462_7974_6573,
-        ])
+        let mut hasher = self.hasher();
+        words.iter().for_each(|word| hasher.write_u64(*word));
+        hasher.finish()
     }
 
     #[inline]
-    fn round(&mut self) {
-        let [a, b, c, d] = &mut self.0;
-        *a = a.wrapping_add(*b);
-        *c = c.wrapping_add(*d);
-        *b = b.rotate_left(13) ^ *a;
-        *d = d.rotate_left(16) ^ *c;
-        *a = a.rotate_left(32);
-        *c = c.wrapping_add(*b);
-        *a = a.wrapping_add(*d);
-        *b = b.rotate_left(17) ^ *c;
-        *d = d.rotate_left(21) ^ *a;
-        *c = c.rotate_left(32);
-    }
-
-    #[inline]
-    fn absorb(&mut self, word: u64) {
-        self.0[3] ^= word;
-        self.round();
-        self.round();
-        self.0[0] ^= word;
-    }
-
-    #[inline]
-    fn finish(mut self) -> u64 {
-        self.0[2] ^= 0xff;
-        (0..4).for_each(|_| self.round());
-        self.0.iter().fold(0, |all, word| all ^ word)
+    fn hasher(&self) -> SipHasher24 {
+        SipHasher24::new_with_keys(self.0[0], self.0[1])
     }
 }
 
@@ -110,7 +72,7 @@ mod tests {
     #[test]
     #[allow(deprecated)]
     fn the_check_is_siphash() {
-        use std::hash::{Hasher, SipHasher};
+        use std::hash::SipHasher;
         let key = FrameKey([0x0706_0504_0302_0100, 0x0f0e_0d0c_0b0a_0908]);
         let bytes: Vec<u8> = (0..64).collect();
         let mut header: [u8; HEADER_BYTES] = bytes[..32].try_into().unwrap();

@@ -45,15 +45,19 @@ impl ConnectionKey {
     }
 
     fn hash(&self, parts: &[&[u8]]) -> [u8; 32] {
-        let mut hash = HMAC::new(self.0);
-        parts.iter().for_each(|part| hash.update(part));
-        hash.finalize()
+        self.hasher(parts).finalize()
     }
-}
 
-/// Compares two hashes in constant time.
-fn equal(left: &[u8], right: &[u8; 32]) -> bool {
-    left.len() == right.len() && left.iter().zip(right).fold(0, |all, (a, b)| all | (a ^ b)) == 0
+    /// True if this is the hash of the parts; takes the same time for any wrong one.
+    fn is_hash(&self, parts: &[&[u8]], hash: &[u8; 32]) -> bool {
+        self.hasher(parts).finalize_verify(hash)
+    }
+
+    fn hasher(&self, parts: &[&[u8]]) -> HMAC {
+        let mut hasher = HMAC::new(self.0);
+        parts.iter().for_each(|part| hasher.update(part));
+        hasher
+    }
 }
 
 /// The contents of a hello: who connects to whom, with the connecting side's nonce.
@@ -87,7 +91,7 @@ impl Hello {
         let (said, hash) = bytes.split_first_chunk::<32>()?;
         let number = |at: usize| said[at..at + 4].iter().rev().fold(0, |word, byte| word << 8 | u32::from(*byte));
         let hello = Hello { from: number(8), to: number(12), nonce: *said.last_chunk()? };
-        (hello.said() == *said && equal(hash, &key.hash(&[b"hello", said]))).then_some(hello)
+        (hello.said() == *said && key.is_hash(&[b"hello", said], hash.first_chunk()?)).then_some(hello)
     }
 
     /// The answer to this hello, with the accepting side's nonce.
@@ -102,12 +106,13 @@ impl Hello {
     /// key or answers another hello.
     pub(super) fn proof(&self, key: &ConnectionKey, challenge: &[u8; CHALLENGE_BYTES]) -> Option<[u8; PROOF_BYTES]> {
         let (nonce, hash) = challenge.split_first_chunk::<16>()?;
-        equal(hash, &key.hash(&[b"challenge", &self.said(), nonce])).then(|| self.proof_of(key, nonce))
+        let is_known = key.is_hash(&[b"challenge", &self.said(), nonce], hash.first_chunk()?);
+        is_known.then(|| self.proof_of(key, nonce))
     }
 
     /// True if this is the proof that answers the challenge with this nonce.
     pub(super) fn is_proved(&self, key: &ConnectionKey, nonce: &Nonce, proof: &[u8; PROOF_BYTES]) -> bool {
-        equal(proof, &self.proof_of(key, nonce))
+        key.is_hash(&[b"proof", &self.said(), nonce], proof)
     }
 
     fn proof_of(&self, key: &ConnectionKey, nonce: &Nonce) -> [u8; PROOF_BYTES] {
