@@ -330,11 +330,11 @@ unsafe fn unpack(drain: &mut dyn Drain, room: &mut usize, from: *const u8, lengt
     }
 }
 
-// SAFETY: a source is accessed only by the request that owns it, and requests only under the lane's
-// lock.
+// SAFETY: a source is accessed only by the request that owns it, and requests only under the
+// worker's lock.
 unsafe impl Send for Source {}
-// SAFETY: a target is accessed only by the request that owns it, and requests only under the lane's
-// lock.
+// SAFETY: a target is accessed only by the request that owns it, and requests only under the
+// worker's lock.
 unsafe impl Send for Target {}
 
 #[cfg(test)]

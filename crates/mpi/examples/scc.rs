@@ -10,23 +10,30 @@
 use std::ffi::c_void;
 
 use towpath_mpi::collectives::{allreduce, barrier, gather};
+use towpath_mpi::communicators::{comm_rank, comm_size};
 use towpath_mpi::constants::{BYTE, COMM_WORLD, DOUBLE, PROC_NULL, SUM, UINT64_T};
-use towpath_mpi::environment::{finalize, init, wtime};
+use towpath_mpi::environment::{abort, finalize, init, wtime};
 use towpath_mpi::error::Result;
 use towpath_mpi::face::{Handle, Integers};
 use towpath_mpi::topologies::cart_create;
-use towpath_mpi::{point_to_point, requests, world};
+use towpath_mpi::{point_to_point, requests, strict_counts};
 
 /// Chunks written, lines in them, lines times hops, header lines polled for chunks that arrived.
 type Cost = [u64; 4];
 
 /// The counts of this rank so far.
 fn cost() -> Result<Cost> {
-    let counts = world::lane()?.with(|state| state.engine.wire().strictness().map(|strict| strict.counts()));
-    let Some(counts) = counts else {
-        world::end_job(1, "scc counts what the strict channel moves; set TOWPATH_CHANNEL=strict")
-    };
-    Ok([counts.chunks, counts.lines, counts.line_hops, counts.polls])
+    if let Some(counts) = strict_counts()? {
+        return Ok(counts);
+    }
+    give_up(1, "scc counts what the strict channel moves; set TOWPATH_CHANNEL=strict")
+}
+
+/// Ends the job.
+fn give_up(code: i32, sentence: &str) -> ! {
+    eprintln!("{sentence}");
+    let _ = abort(COMM_WORLD, code);
+    std::process::exit(code)
 }
 
 fn since(before: Cost) -> Result<Cost> {
@@ -250,21 +257,20 @@ fn run() -> Result<()> {
     let words: Vec<&str> = words.iter().map(String::as_str).collect();
     // SAFETY: `init` does not read the pointers.
     unsafe { init(std::ptr::null_mut(), std::ptr::null_mut()) }?;
-    let job = &world::world()?.job;
-    let (me, ranks) = (job.rank as usize, job.size as usize);
+    let (me, ranks) = (comm_rank(COMM_WORLD)? as usize, comm_size(COMM_WORLD)? as usize);
     match words[..] {
         ["pingpong", shape] if ranks > 1 => pingpong(shape, me, ranks)?,
         ["heat", shape, side, iterations] => {
             let number = |word: &str| word.parse().unwrap_or(0);
             heat(shape, number(side), number(iterations), me, ranks)?;
         }
-        _ => world::end_job(2, "usage: scc pingpong flat|ring, or scc heat flat|grid POINTS ITERATIONS"),
+        _ => give_up(2, "usage: scc pingpong flat|ring, or scc heat flat|grid POINTS ITERATIONS"),
     }
     finalize()
 }
 
 fn main() {
     if let Err(error) = run() {
-        world::end_job(1, error.text());
+        give_up(1, error.text());
     }
 }

@@ -7,11 +7,11 @@
 
 use std::ffi::{c_char, c_int};
 
+use crate::chapters::errors::{self, ErrhandlerOwner};
 use crate::constants;
 use crate::error::{Error, Failing, Result};
-use crate::errors::{self, ErrhandlerOwner};
 use crate::face::Face;
-use crate::world;
+use crate::process;
 
 /// Runs a body that needs an initialised MPI. Returns MPI_SUCCESS, or the neutral code that the
 /// error handler returns.
@@ -25,13 +25,13 @@ pub fn call(
     target: impl FnOnce() -> ErrhandlerOwner,
     body: impl FnOnce() -> Result<()>,
 ) -> i32 {
-    let result = match world::enter(number) {
+    let result = match process::enter(number) {
         Ok(page) => {
             let result = body();
-            world::leave(page);
+            process::leave(page);
             result
         }
-        Err(error) => world::refused(number, error),
+        Err(error) => process::refused(number, error),
     };
     match result {
         Ok(()) => constants::SUCCESS,
@@ -47,7 +47,7 @@ pub fn call_any_time(
     target: impl FnOnce() -> ErrhandlerOwner,
     body: impl FnOnce() -> Result<()>,
 ) -> i32 {
-    world::set_face(face);
+    process::set_face(face);
     match body() {
         Ok(()) => constants::SUCCESS,
         Err(error) => errors::raise(face, target(), number, error),

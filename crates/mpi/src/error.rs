@@ -1,11 +1,12 @@
 //! The error type of this crate: an error class of the standard, and a message that names argument
 //! and value.
 //!
-//! An `Error` does not decide how it is handled: [`crate::errors::raise`] invokes the error handler
-//! (MPI 5.0, chapter 9).
+//! An `Error` does not decide how it is handled: `chapters::errors::raise` invokes the error
+//! handler (MPI 5.0, chapter 9).
 
 use std::borrow::Cow;
 
+use crate::constants::{ERR_ARG, ERR_COUNT, ERR_TRUNCATE};
 use crate::face::Handle;
 
 /// Why an operation was refused or failed.
@@ -115,6 +116,11 @@ pub(crate) use fail;
 
 impl From<towpath_datatype::Error> for Error {
     fn from(error: towpath_datatype::Error) -> Error {
-        Error::new(crate::datatypes::class_of(&error), error.to_string())
+        let class = match error {
+            towpath_datatype::Error::Count { .. } | towpath_datatype::Error::Overflow { .. } => ERR_COUNT,
+            towpath_datatype::Error::Truncated { .. } => ERR_TRUNCATE,
+            _ => ERR_ARG,
+        };
+        Error::new(class, error.to_string())
     }
 }

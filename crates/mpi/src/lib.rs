@@ -1,60 +1,38 @@
-//! The MPI objects and functions, one module per chapter of the standard, and the only process-wide
-//! state of Towpath.
+//! The MPI objects and functions, and the only process-wide state of Towpath.
 //!
-//! Modules with bodies of the C functions: `environment`, `errors`, `info`, `groups`,
-//! `communicators`, `intercommunicators`, `attributes`, `topologies`, `point_to_point`, `requests`,
-//! `status`, `datatypes`, `operations`, `collectives`, `processes`. The other modules implement the
-//! objects behind them.
+//! From the bottom up: `constants`, `face`, `error` and `handle` are the vocabulary. `process`
+//! knows this process and its job, `objects` are the values behind the handles, `progress` owns the
+//! engine and waits, `chapters` are the bodies of the C functions by chapter of the standard, and
+//! `startup` leads from MPI_Init to MPI_Finalize. `entry` is what the bindings do around every
+//! body.
 
-pub mod attributes;
-mod boards;
-mod buffered;
-pub mod collectives;
-mod comm;
-pub mod communicators;
+mod chapters;
 pub mod constants;
-mod contexts;
-pub mod datatypes;
 pub mod entry;
-pub mod environment;
 pub mod error;
-pub mod errors;
-mod fabric;
 pub mod face;
-pub mod fortran;
-mod generalized;
-mod group;
-pub mod groups;
 mod handle;
-mod hardware;
-mod heap;
-mod held_up;
-pub mod info;
-mod intercomm;
-pub mod intercommunicators;
-mod internal;
-mod lane;
-mod mapping;
-mod messages;
-mod multicast;
-mod network;
-pub mod operations;
-mod persistent;
-pub mod point_to_point;
-pub mod processes;
-mod proposals;
-mod request_table;
-pub mod requests;
-mod runs;
-mod start;
-pub mod status;
+mod objects;
+mod process;
+mod progress;
+mod startup;
 mod strings;
-pub mod topologies;
-mod topology;
-mod wait_target;
-mod waiting;
-pub mod world;
 
-pub use network::survey as survey_of_networks;
-
+pub use chapters::{
+    attributes, collectives, communicators, datatypes, environment, errors, fortran, groups, info, intercommunicators,
+    operations, point_to_point, processes, requests, status, topologies,
+};
 pub use face::{Callback, Face, Handle, HandleArray, Integers, IntegersMut, Kind, Status, StatusArray};
+pub use towpath_network::survey as survey_of_networks;
+
+/// What the strict channel of this process has moved, for `examples/scc.rs`: chunks written, lines
+/// in them, lines times hops, header lines polled for chunks that arrived. `None` for other
+/// channels.
+///
+/// # Errors
+/// MPI_ERR_OTHER before MPI_Init.
+#[doc(hidden)]
+pub fn strict_counts() -> error::Result<Option<[u64; 4]>> {
+    let counts = progress::worker()?.with(|state| state.engine.wire().strictness().map(|strict| strict.counts()));
+    Ok(counts.map(|counts| [counts.chunks, counts.lines, counts.line_hops, counts.polls]))
+}

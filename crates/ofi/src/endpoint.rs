@@ -1,8 +1,8 @@
 //! An endpoint of a fabric and the objects it needs: domain, completion queue, address table,
 //! registered memory.
 //!
-//! The lane's lock is held during all calls, as FI_THREAD_DOMAIN demands. Fast path: send, receive
-//! and completions are one call each through the provider's tables.
+//! The worker's lock is held during all calls, as FI_THREAD_DOMAIN demands. Fast path: send,
+//! receive and completions are one call each through the provider's tables.
 
 use std::ffi::{c_int, c_void};
 use std::os::fd::RawFd;

@@ -68,7 +68,7 @@ pub(super) struct CmaRead {
 }
 
 // SAFETY: the pointer is that of the message's target, which is only accessed under the lock of the
-// lane.
+// worker.
 unsafe impl Send for CmaRead {}
 
 impl CmaRead {

@@ -151,7 +151,7 @@ pub struct Shm {
 }
 
 // SAFETY: the raw pointers point into the segment, which lives as long as the wire, and the wire is
-// only used under the lock of its lane.
+// only used under the lock of its worker.
 unsafe impl Send for Shm {}
 
 impl Shm {

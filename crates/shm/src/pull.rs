@@ -118,7 +118,7 @@ impl HeapPull {
 }
 
 // SAFETY: the pointers are those of the message's source and target, which are only accessed under
-// the lane's lock.
+// the worker's lock.
 unsafe impl Send for HeapPull {}
 
 enum PullWork {

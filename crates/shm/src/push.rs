@@ -214,7 +214,7 @@ impl HeapPush {
 }
 
 // SAFETY: the pointers are those of the message's source and target, which are only accessed under
-// the lane's lock.
+// the worker's lock.
 unsafe impl Send for HeapPush {}
 
 enum PushWork {

@@ -1,0 +1,193 @@
+//! How collective calls are run: at once over a board, by multicast or by messages, in a request,
+//! or repeatedly.
+
+use std::sync::Arc;
+
+use towpath_base::ids::Plane;
+use towpath_collective::inter::Bridge;
+use towpath_collective::{Call, Operation, Plan, PlanError, Selection};
+use towpath_engine::messages::Team;
+
+use super::{boards, multicast};
+use crate::chapters::info;
+use crate::chapters::internal::{plan_failed, run};
+use crate::chapters::persistent::create_by;
+use crate::error::Result;
+use crate::face::Handle;
+use crate::objects::comm::{CallForm, Comm};
+use crate::objects::persistent::Start;
+use crate::objects::registry;
+use crate::process;
+use crate::progress::{self, request_table};
+
+/// The communicator of a call as plans see it.
+pub(super) struct CommView<'a> {
+    pub(super) comm: &'a Arc<Comm>,
+    selection: &'a Selection,
+}
+
+impl<'a> CommView<'a> {
+    /// Looks up the communicator.
+    pub(super) fn new(comm: Handle) -> Result<CommView<'a>> {
+        // SAFETY: freeing a communicator is collective over it, and a program must not do so before
+        // another collective call on it has returned (6.14). The reference is not used after this
+        // call returns.
+        let comm = unsafe { registry::borrow_comm(comm) }?;
+        Ok(CommView { comm, selection: process::selection()? })
+    }
+
+    /// The local group.
+    fn team(&self) -> Team {
+        self.comm.common_team(Plane::Collective)
+    }
+
+    /// What plan builders need to know about the local group.
+    fn call<'t>(&'t self, team: &'t Team) -> Call<'t> {
+        Call { team, selection: self.selection }
+    }
+
+    /// Both groups of an intercommunicator; `team` is the local one.
+    fn bridge<'t>(&'t self, team: &'t Team) -> Bridge<'t> {
+        let remote = self.comm.remote.as_ref().expect("asked for intercommunicators only");
+        Bridge { call: self.call(team), remote: &remote.group.peers }
+    }
+
+    /// Rank of this process in the local group.
+    pub(super) fn rank(&self) -> usize {
+        self.comm.rank
+    }
+
+    /// Size of the local group.
+    pub(super) fn size(&self) -> usize {
+        self.comm.group.peers.len()
+    }
+
+    /// Number of ranks that blocks are exchanged with: those of the remote group, if there is one.
+    pub(super) fn partners(&self) -> usize {
+        self.comm.targets().len()
+    }
+
+    /// A call on an intracommunicator.
+    pub(super) fn with(self, operation: Operation) -> Result<Prepared<'a>> {
+        Ok(Prepared { view: self, work: CollectiveWork::Operation(operation) })
+    }
+
+    /// A call that always runs by a plan of messages.
+    pub(super) fn planned(
+        self,
+        plan: impl FnOnce(&Call) -> std::result::Result<Plan, PlanError>,
+    ) -> Result<Prepared<'a>> {
+        let plan = plan(&self.call(&self.team())).map_err(plan_failed)?;
+        Ok(Prepared { view: self, work: CollectiveWork::Plan(plan) })
+    }
+
+    /// A call on an intercommunicator, with its plan.
+    pub(super) fn across(
+        self,
+        plan: impl FnOnce(&Bridge) -> std::result::Result<Plan, PlanError>,
+    ) -> Result<Prepared<'a>> {
+        let team = self.team();
+        let plan = plan(&self.bridge(&team)).map_err(plan_failed)?;
+        Ok(Prepared { view: self, work: CollectiveWork::Plan(plan) })
+    }
+}
+
+enum CollectiveWork {
+    Operation(Operation),
+    Plan(Plan),
+}
+
+/// A call whose arguments are checked.
+pub struct Prepared<'a> {
+    view: CommView<'a>,
+    work: CollectiveWork,
+}
+
+impl Prepared<'_> {
+    /// The plan of messages, and the sequence number of the call on the communicator.
+    fn plan(self, form: CallForm) -> Result<(Plan, u32)> {
+        let comm = self.view.comm;
+        Ok((self.unnumbered()?, comm.next_sequence(form)))
+    }
+
+    /// The plan of messages.
+    fn unnumbered(self) -> Result<Plan> {
+        match self.work {
+            CollectiveWork::Operation(operation) => {
+                operation.plan(&self.view.call(&self.view.team())).map_err(plan_failed)
+            }
+            CollectiveWork::Plan(plan) => Ok(plan),
+        }
+    }
+
+    /// Runs the call to completion: over the communicator's board or by multicast if that is
+    /// faster, else by messages.
+    ///
+    /// # Safety
+    /// The memory that the call names must live during the call.
+    pub unsafe fn wait(self) -> Result<()> {
+        if let CollectiveWork::Operation(operation) = &self.work
+            // SAFETY: the memory that the operation names lives during the call (this function's
+            // contract).
+            && let Some(outcome) = unsafe { boards::try_execute(self.view.comm, operation, self.view.selection) }
+        {
+            return outcome;
+        }
+        if let CollectiveWork::Operation(operation) = &self.work
+            // SAFETY: the memory that the operation names lives during the call (this function's
+            // contract).
+            && let Some(outcome) = unsafe { multicast::try_execute(self.view.comm, operation, self.view.selection) }
+        {
+            return outcome;
+        }
+        // SAFETY: the memory that the call names lives during the call (this function's contract).
+        unsafe { self.wait_by_messages() }
+    }
+
+    /// True if the communicator already has a board.
+    pub(super) fn has_board(&self) -> bool {
+        boards::has_one(self.view.comm)
+    }
+
+    /// Runs the call to completion by messages.
+    ///
+    /// # Safety
+    /// As [`Prepared::wait`].
+    pub(super) unsafe fn wait_by_messages(self) -> Result<()> {
+        let (plan, sequence) = self.plan(CallForm::Blocking)?;
+        // SAFETY: the memory that the plan names lives during the call (this function's contract).
+        unsafe { run(plan, sequence) }
+    }
+
+    /// Starts the call and returns a request for it.
+    ///
+    /// # Safety
+    /// The memory that the call names must live until the request is complete.
+    pub unsafe fn begin(self) -> Result<Handle> {
+        let comm = self.view.comm;
+        let plan = self.unnumbered()?;
+        let worker = progress::worker()?;
+        let request = worker.with(|state| {
+            let place = state.requests.place()?;
+            // SAFETY: the memory that the plan names lives until the request is complete (this
+            // function's contract).
+            let run = Box::new(unsafe { plan.start(comm.next_sequence(CallForm::Nonblocking)) });
+            let id = state.runs.add(run, &mut state.engine);
+            Ok(state.requests.fill(place, request_table::RequestWork::Run(id), comm.handle(), None))
+        });
+        worker.nudge();
+        request
+    }
+
+    /// Creates a persistent request for the call. No info keys are known.
+    ///
+    /// # Safety
+    /// The memory that the call names must live whenever the request is active.
+    pub unsafe fn keep(self, info: Handle) -> Result<Handle> {
+        info::known(info)?;
+        let comm = self.view.comm;
+        let plan = self.unnumbered()?;
+        let start = || Start::Collective(Some(Box::new(plan.hold(comm.next_sequence(CallForm::Persistent)))));
+        create_by(start, comm.handle())
+    }
+}

@@ -1,0 +1,314 @@
+//! Communicator functions (MPI 5.0, section 7.4).
+//!
+//! Rank 0 of a new group proposes a context and distributes it to the members; there is no
+//! agreement protocol.
+
+use std::ffi::c_char;
+use std::sync::Arc;
+
+use towpath_base::ids::{ContextId, Plane};
+use towpath_engine::messages::Team;
+
+use super::collectives::multicast;
+use super::point_to_point::check_tag;
+use super::proposals::Proposals;
+use super::splits::{choices, close_contexts, insert, no_intercomm, part_of_mine, split};
+use super::topologies::declaration::forget_ended;
+use super::{groups, hardware, info, intercomm, internal};
+use crate::constants::*;
+use crate::error::{Result, fail};
+use crate::face::Handle;
+use crate::objects::comm::{CallForm, Comm, Remote};
+use crate::objects::group::{Group, Relation};
+use crate::objects::info::Pairs;
+use crate::objects::registry::{self, OBJECTS};
+use crate::process;
+use crate::progress;
+use crate::progress::request_table::{Extra, RequestWork};
+use crate::strings::text;
+
+/// MPI_Comm_size.
+#[inline]
+pub fn comm_size(comm: Handle) -> Result<i32> {
+    // SAFETY: the reference is not used beyond this statement, and MPI forbids freeing a
+    // communicator while another thread passes it to a call.
+    Ok(unsafe { registry::borrow_comm(comm) }?.group.size() as i32)
+}
+
+/// MPI_Comm_rank.
+#[inline]
+pub fn comm_rank(comm: Handle) -> Result<i32> {
+    // SAFETY: the reference is not used beyond this statement, and MPI forbids freeing a
+    // communicator while another thread passes it to a call.
+    Ok(unsafe { registry::borrow_comm(comm) }?.rank as i32)
+}
+
+/// MPI_Comm_compare.
+pub fn comm_compare(comm1: Handle, comm2: Handle) -> Result<i32> {
+    let (first, second) = (registry::comm(comm1)?, registry::comm(comm2)?);
+    if Arc::ptr_eq(&first, &second) {
+        return Ok(IDENT);
+    }
+    let remote = match (&first.remote, &second.remote) {
+        (None, None) => Relation::Identical,
+        (Some(a), Some(b)) => a.group.compare(&b.group),
+        _ => return Ok(UNEQUAL),
+    };
+    Ok(match (first.group.compare(&second.group), remote) {
+        (Relation::Identical, Relation::Identical) => CONGRUENT,
+        (Relation::Unequal, _) | (_, Relation::Unequal) => UNEQUAL,
+        _ => SIMILAR,
+    })
+}
+
+/// MPI_Comm_group.
+pub fn comm_group(comm: Handle) -> Result<Handle> {
+    groups::insert(registry::comm(comm)?.group.clone())
+}
+
+/// A copy of `parent` with its attributes, topology and error handler, but without contexts.
+fn copy_of(parent: &Arc<Comm>, handle: Handle, hints: Pairs) -> Result<Comm> {
+    let attributes = parent.attributes.copied(handle)?;
+    let remote = parent.remote.as_ref().map(|remote| Remote::new(remote.group.clone(), ContextId(0)));
+    let copy = Comm::new(ContextId(0), parent.group.clone(), remote, parent.errhandler())
+        .with_topology(parent.topology.clone())
+        .with_claim(parent.claim.clone())
+        .with_attributes(attributes);
+    copy.settings().info = hints;
+    Ok(copy)
+}
+
+fn dup(comm: Handle, hints: Pairs) -> Result<Handle> {
+    let parent = registry::comm(comm)?;
+    let mut proposals = Proposals::new();
+    let plan = proposals.plan(&parent)?;
+    // SAFETY: `proposals` is not moved or dropped before the plan has run.
+    unsafe { internal::run(plan, parent.next_sequence(CallForm::Blocking)) }?;
+    let copy = copy_of(&parent, comm, hints)?;
+    copy.set_contexts(proposals.settled(&parent));
+    insert(copy)
+}
+
+/// MPI_Comm_dup.
+pub fn comm_dup(comm: Handle) -> Result<Handle> {
+    let hints = registry::comm(comm)?.settings().info.clone();
+    dup(comm, hints)
+}
+
+/// MPI_Comm_dup_with_info.
+pub fn comm_dup_with_info(comm: Handle, info: Handle) -> Result<Handle> {
+    let hints = info::pairs(info)?;
+    dup(comm, hints)
+}
+
+fn idup(comm: Handle, hints: Pairs) -> Result<(Handle, Handle)> {
+    let parent = registry::comm(comm)?;
+    let worker = progress::worker()?;
+    let place = worker.with(|state| state.requests.place())?;
+    let mut proposals = Box::new(Proposals::new());
+    let made = proposals.plan(&parent).and_then(|plan| Ok((plan, insert(copy_of(&parent, comm, hints)?)?)));
+    let (plan, handle) = match made {
+        Ok(made) => made,
+        Err(error) => {
+            worker.with(|state| state.requests.give_back(place));
+            return Err(error);
+        }
+    };
+    let copy = registry::comm(handle)?;
+    // SAFETY: the boxed proposals do not move, and the request's `finish` function keeps them alive
+    // until the plan is complete.
+    let run = Box::new(unsafe { plan.start(parent.next_sequence(CallForm::Nonblocking)) });
+    let finish = Box::new(move || copy.set_contexts(proposals.settled(&parent)));
+    let request = worker.with(|state| {
+        let id = state.runs.add(run, &mut state.engine);
+        let extra = Box::new(Extra { start: None, finish: Some(finish), keep: None });
+        state.requests.fill(place, RequestWork::Run(id), comm, Some(extra))
+    });
+    worker.nudge();
+    Ok((handle, request))
+}
+
+/// MPI_Comm_idup: the new communicator and the request.
+pub fn comm_idup(comm: Handle) -> Result<(Handle, Handle)> {
+    let hints = registry::comm(comm)?.settings().info.clone();
+    idup(comm, hints)
+}
+
+/// MPI_Comm_idup_with_info: the new communicator and the request.
+pub fn comm_idup_with_info(comm: Handle, info: Handle) -> Result<(Handle, Handle)> {
+    let hints = info::pairs(info)?;
+    idup(comm, hints)
+}
+
+/// Creates a communicator of a subset that all its members know: rank 0 of the subset broadcasts
+/// the context.
+fn of_group(parent: &Comm, group: &Arc<Group>, plane: Plane, sequence: u32) -> Result<Handle> {
+    let Some(rank) = group.rank else { return Ok(COMM_NULL) };
+    let context = parent.team(plane).context;
+    let team = Team { context, rank, peers: group.peers.clone() };
+    let mut word = [registry::new_context().0];
+    internal::broadcast(&team, sequence, 0, &mut word)?;
+    insert(Comm::new(ContextId(word[0]), group.clone(), None, parent.errhandler()))
+}
+
+fn check_subset(group: &Group, parent: &Comm) -> Result<()> {
+    match group.peers.iter().find(|&&peer| parent.group.rank_of(peer).is_none()) {
+        Some(peer) => fail!(ERR_GROUP, "argument group has a process ({}) that is not in the communicator", peer.0),
+        None => Ok(()),
+    }
+}
+
+/// MPI_Comm_create. With an intercommunicator each side passes a subset of its own group.
+pub fn comm_create(comm: Handle, group: Handle) -> Result<Handle> {
+    let parent = registry::comm(comm)?;
+    let group = groups::lookup(group, "group")?;
+    check_subset(&group, &parent)?;
+    if parent.is_inter() {
+        // Members of the subset all use color 0, ordered as in the group they passed.
+        let color = if group.rank.is_some() { 0 } else { UNDEFINED };
+        return intercomm::split(&parent, color, group.rank.unwrap_or(0) as i32);
+    }
+    let sequence = parent.next_sequence(CallForm::Blocking);
+    of_group(&parent, &group, Plane::Collective, sequence)
+}
+
+/// MPI_Comm_create_group: called by the members of the group only; `tag` distinguishes concurrent
+/// calls.
+pub fn comm_create_group(comm: Handle, group: Handle, tag: i32) -> Result<Handle> {
+    let parent = registry::comm(comm)?;
+    if parent.is_inter() {
+        fail!(ERR_COMM, "argument comm is an intercommunicator; MPI_Comm_create_group needs an intracommunicator");
+    }
+    check_tag(tag)?;
+    let group = groups::lookup(group, "group")?;
+    check_subset(&group, &parent)?;
+    of_group(&parent, &group, Plane::Internal, tag as u32)
+}
+
+/// Creates the communicator of one part of a split.
+fn insert_part(parent: &Comm, part: Option<(Arc<Group>, ContextId)>) -> Result<Handle> {
+    match part {
+        None => Ok(COMM_NULL),
+        Some((group, context)) => insert(Comm::new(context, group, None, parent.errhandler())),
+    }
+}
+
+/// MPI_Comm_split.
+pub fn comm_split(comm: Handle, color: i32, key: i32) -> Result<Handle> {
+    let parent = registry::comm(comm)?;
+    if color < 0 && color != UNDEFINED {
+        fail!(ERR_ARG, "argument color is {color}; it must not be negative (or be MPI_UNDEFINED)");
+    }
+    if parent.is_inter() {
+        return intercomm::split(&parent, color, key);
+    }
+    let part = split(&parent, color, key)?;
+    insert_part(&parent, part)
+}
+
+/// Placeholder color of a process that passes MPI_COMM_TYPE_HW_UNGUIDED; programs cannot pass it,
+/// because it is negative.
+const BY_HARDWARE: i32 = -1;
+const _: () = assert!(BY_HARDWARE != UNDEFINED);
+
+/// MPI_Comm_split_type: by host, or by the hardware below it (see `hardware`).
+pub fn comm_split_type(comm: Handle, split_type: i32, key: i32, info: Handle) -> Result<Handle> {
+    let hints = info::pairs(info)?;
+    let parent = registry::comm(comm)?;
+    let color = match split_type {
+        UNDEFINED => UNDEFINED,
+        COMM_TYPE_SHARED => process::host_of_mine()? as i32,
+        COMM_TYPE_HW_GUIDED | COMM_TYPE_RESOURCE_GUIDED => hardware::guided(&hints)?,
+        MPIX_COMM_TYPE_NEIGHBORHOOD => hardware::neighborhood(&hints)?,
+        COMM_TYPE_HW_UNGUIDED => {
+            no_intercomm(&parent, "MPI_COMM_TYPE_HW_UNGUIDED")?;
+            BY_HARDWARE
+        }
+        _ => fail!(ERR_ARG, "argument split_type ({split_type}) is none of the MPI_COMM_TYPE_ constants"),
+    };
+    if parent.is_inter() {
+        return intercomm::split(&parent, color, key);
+    }
+    let mut choices = choices(&parent, color, key)?;
+    // A process that passed MPI_UNDEFINED learns only now what the others passed, and must take
+    // part in the collective call.
+    if choices.iter().any(|choice| choice.color == BY_HARDWARE) {
+        let colors = hardware::unguided(&parent, info, color != BY_HARDWARE)?;
+        let asking = choices.iter_mut().zip(colors).filter(|(choice, _)| choice.color == BY_HARDWARE);
+        asking.for_each(|(choice, color)| choice.color = color);
+    }
+    insert_part(&parent, part_of_mine(&parent, &choices))
+}
+
+/// MPI_Comm_free. Pending operations keep what they need.
+pub fn comm_free(comm: &mut Handle) -> Result<()> {
+    let object = registry::comm(*comm)?;
+    if *comm == COMM_WORLD || *comm == COMM_SELF {
+        fail!(
+            ERR_COMM,
+            "argument comm is {}, which cannot be freed",
+            if *comm == COMM_WORLD { "MPI_COMM_WORLD" } else { "MPI_COMM_SELF" }
+        );
+    }
+    object.attributes.delete_all(*comm)?;
+    // Under the worker's lock, which users of a borrowed communicator hold.
+    let removed = progress::worker()?.with(|_| OBJECTS.comms.remove(*comm));
+    drop(removed);
+    *comm = COMM_NULL;
+    if let Some(buffer) = object.settings().buffer.take() {
+        progress::worker()?.with(|state| buffer.leave(state))?;
+    }
+    multicast::forget(&object)?;
+    drop(object);
+    let worker = progress::worker()?;
+    close_contexts(worker);
+    forget_ended(worker);
+    Ok(())
+}
+
+/// MPI_Comm_set_name.
+///
+/// # Safety
+/// `comm_name` must be NULL or a NUL-terminated string.
+pub unsafe fn comm_set_name(comm: Handle, comm_name: *const c_char) -> Result<()> {
+    let object = registry::comm(comm)?;
+    // SAFETY: `comm_name` is NULL or NUL-terminated (this function's contract).
+    let name = unsafe { text(comm_name, "comm_name") }?;
+    if name.len() >= MAX_OBJECT_NAME as usize {
+        fail!(ERR_ARG, "argument comm_name has {} characters; at most {} fit", name.len(), MAX_OBJECT_NAME - 1);
+    }
+    object.settings().name = name;
+    Ok(())
+}
+
+/// MPI_Comm_get_name.
+pub fn comm_get_name(comm: Handle) -> Result<String> {
+    if comm == COMM_NULL {
+        return Ok("MPI_COMM_NULL".to_owned());
+    }
+    Ok(registry::comm(comm)?.settings().name.clone())
+}
+
+/// Hints that Towpath recognizes (4.1 assertions); others are ignored, as the standard requires.
+const KNOWN_HINTS: [&str; 4] =
+    ["mpi_assert_no_any_tag", "mpi_assert_no_any_source", "mpi_assert_exact_length", "mpi_assert_allow_overtaking"];
+
+/// MPI_Comm_set_info.
+pub fn comm_set_info(comm: Handle, info: Handle) -> Result<()> {
+    let object = registry::comm(comm)?;
+    if info == INFO_NULL {
+        fail!(ERR_INFO, "argument info is MPI_INFO_NULL; pass an info object");
+    }
+    let given = info::pairs(info)?;
+    let mut settings = object.settings();
+    for (key, value) in given.iter().filter(|(key, _)| KNOWN_HINTS.contains(key)) {
+        settings.info.set(key, value);
+    }
+    Ok(())
+}
+
+/// MPI_Comm_get_info: a new info object with the hints in effect.
+pub fn comm_get_info(comm: Handle) -> Result<Handle> {
+    let hints = registry::comm(comm)?.settings().info.clone();
+    info::insert(hints)
+}

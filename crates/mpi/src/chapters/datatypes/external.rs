@@ -1,0 +1,105 @@
+//! MPI_Pack_external and MPI_Unpack_external (MPI 5.0, section 5.3).
+
+use std::ffi::{c_char, c_void};
+
+use towpath_datatype::{external32_size, pack_external32, unpack_external32};
+
+use super::lookup;
+use super::packing::checked;
+use crate::chapters::point_to_point::check_buffer;
+use crate::error::{Result, fail};
+use crate::face::Handle;
+use crate::strings::text;
+
+/// Checks that a data representation is "external32".
+///
+/// # Safety
+/// `datarep` must be NULL or a NUL-terminated string.
+unsafe fn check_representation(datarep: *const c_char) -> Result<()> {
+    // SAFETY: `datarep` is NULL or NUL-terminated (this function's contract).
+    let name = unsafe { text(datarep, "datarep") }?;
+    if name != "external32" {
+        fail!(ERR_ARG, "argument datarep is \"{name}\"; only \"external32\" exists");
+    }
+    Ok(())
+}
+
+/// MPI_Pack_external_size.
+///
+/// # Safety
+/// `datarep` must be NULL or a NUL-terminated string.
+pub unsafe fn pack_external_size(datarep: *const c_char, incount: i64, datatype: Handle) -> Result<i64> {
+    // SAFETY: `datarep` is NULL or NUL-terminated (this function's contract).
+    unsafe { check_representation(datarep) }?;
+    let kind = lookup(datatype, "datatype")?;
+    check_buffer(std::ptr::dangling(), incount, &kind)?;
+    Ok(external32_size(&kind.datatype, incount)?)
+}
+
+/// MPI_Pack_external.
+///
+/// # Safety
+/// As for [`pack`]; in addition, `datarep` must be NULL or a NUL-terminated string.
+pub unsafe fn pack_external(
+    datarep: *const c_char,
+    inbuf: *const c_void,
+    incount: i64,
+    datatype: Handle,
+    outbuf: *mut c_void,
+    outsize: i64,
+    position: &mut i64,
+) -> Result<()> {
+    // SAFETY: `datarep` is NULL or NUL-terminated (this function's contract).
+    unsafe { check_representation(datarep) }?;
+    let kind = lookup(datatype, "datatype")?;
+    check_buffer(inbuf, incount, &kind)?;
+    let needed = external32_size(&kind.datatype, incount)?;
+    checked(*position, outsize, needed, "outbuf")?;
+    // SAFETY: `inbuf` holds `incount` elements and `outbuf` has `outsize` bytes (this function's
+    // contract); `checked` has verified that `needed` bytes fit from `position`.
+    unsafe {
+        pack_external32(
+            &kind.datatype,
+            inbuf.cast(),
+            incount,
+            outbuf.cast::<u8>().wrapping_add(*position as usize),
+            needed as usize,
+        )?
+    };
+    *position += needed;
+    Ok(())
+}
+
+/// MPI_Unpack_external.
+///
+/// # Safety
+/// As for [`unpack`]; in addition, `datarep` must be NULL or a NUL-terminated string.
+pub unsafe fn unpack_external(
+    datarep: *const c_char,
+    inbuf: *const c_void,
+    insize: i64,
+    position: &mut i64,
+    outbuf: *mut c_void,
+    outcount: i64,
+    datatype: Handle,
+) -> Result<()> {
+    // SAFETY: `datarep` is NULL or NUL-terminated (this function's contract).
+    unsafe { check_representation(datarep) }?;
+    let kind = lookup(datatype, "datatype")?;
+    check_buffer(outbuf, outcount, &kind)?;
+    let needed = external32_size(&kind.datatype, outcount)?;
+    checked(*position, insize, needed, "inbuf")?;
+    // SAFETY: `outbuf` has room for `outcount` elements and `inbuf` has `insize` bytes (this
+    // function's contract); `checked` has verified that `needed` of them follow `position`.
+    unsafe {
+        unpack_external32(
+            &kind.datatype,
+            outbuf.cast(),
+            outcount,
+            inbuf.cast::<u8>().wrapping_add(*position as usize),
+            needed as usize,
+        )?
+    };
+    *position += needed;
+    Ok(())
+}

@@ -1,0 +1,114 @@
+//! Intercommunicator functions (MPI 5.0, section 7.6).
+
+use std::sync::Arc;
+
+use towpath_base::ids::{ContextId, PeerIndex, Plane};
+
+use super::intercomm::{self, is_low};
+use super::point_to_point::check_tag;
+use super::splits::{insert, no_intercomm};
+use super::{groups, internal};
+use crate::error::{Result, fail};
+use crate::face::Handle;
+use crate::objects::comm::{Comm, Remote};
+use crate::objects::group::Group;
+use crate::objects::registry;
+use crate::process;
+
+/// MPI_Comm_test_inter.
+pub fn comm_test_inter(comm: Handle) -> Result<bool> {
+    Ok(registry::comm(comm)?.is_inter())
+}
+
+fn remote_group(comm: Handle) -> Result<Arc<Group>> {
+    match &registry::comm(comm)?.remote {
+        Some(remote) => Ok(remote.group.clone()),
+        None => fail!(ERR_COMM, "argument comm is an intracommunicator; only an intercommunicator has a remote group"),
+    }
+}
+
+/// MPI_Comm_remote_size.
+pub fn comm_remote_size(comm: Handle) -> Result<i32> {
+    Ok(remote_group(comm)?.size() as i32)
+}
+
+/// MPI_Comm_remote_group.
+pub fn comm_remote_group(comm: Handle) -> Result<Handle> {
+    groups::insert(remote_group(comm)?)
+}
+
+/// What the leader obtains for its group: the context of the intercommunicator, the members of the
+/// other group, and the context of the own group.
+fn agree(local: &Comm, peer_comm: Handle, remote_leader: i32, tag: i32) -> Result<Vec<u64>> {
+    let peers = registry::comm(peer_comm)?;
+    check_tag(tag)?;
+    let Some(remote) = peers.target(remote_leader, "remote_leader")? else {
+        fail!(ERR_RANK, "argument remote_leader is MPI_PROC_NULL; pass a rank of peer_comm");
+    };
+    let common = registry::new_context();
+    let mut mine = vec![common.0];
+    mine.extend(local.group.peers.iter().map(|peer| u64::from(peer.0)));
+    let mut words = internal::exchange(remote, peers.context().on(Plane::Internal), tag, &mine)?;
+    let &[theirs, first, ..] = &words[..] else {
+        fail!(ERR_OTHER, "the process at the other end gave no group; does it call MPI_Intercomm_create too?");
+    };
+    let low = local.group.peers[0] < PeerIndex(first as u32);
+    words[0] = if low { common.0 } else { theirs };
+    words.push(registry::new_context().0);
+    Ok(words)
+}
+
+/// MPI_Intercomm_create: the leaders exchange groups and contexts over `peer_comm`, then broadcast
+/// them to their groups.
+pub fn intercomm_create(
+    local_comm: Handle,
+    local_leader: i32,
+    peer_comm: Handle,
+    remote_leader: i32,
+    tag: i32,
+) -> Result<Handle> {
+    let local = registry::comm(local_comm)?;
+    no_intercomm(&local, "argument local_comm")?;
+    let Some(leader) = usize::try_from(local_leader).ok().filter(|&leader| leader < local.group.size()) else {
+        fail!(
+            ERR_RANK,
+            "argument local_leader is {local_leader}, but local_comm has ranks 0 to {}",
+            local.group.size() - 1
+        );
+    };
+    let (team, sequence) = internal::team_of(&local);
+    let mine = (local.rank == leader).then(|| agree(&local, peer_comm, remote_leader, tag));
+    let mut words = intercomm::spread(&team, sequence, leader, mine)?;
+    let local_context = ContextId(words.pop().expect("the leader sent it"));
+    let members: Vec<PeerIndex> = words[1..].iter().map(|&peer| PeerIndex(peer as u32)).collect();
+    if let Some(both) = members.iter().find(|&&peer| local.group.rank_of(peer).is_some()) {
+        fail!(ERR_COMM, "process {} is in both groups; the groups of an intercommunicator must be disjoint", both.0);
+    }
+    let remote = Remote::new(Arc::new(Group::new(members, process::me())), local_context);
+    insert(Comm::new(ContextId(words[0]), local.group.clone(), Some(remote), local.errhandler()))
+}
+
+/// MPI_Intercomm_merge: the group that passes `high = false` comes first; if both pass the same
+/// value, the group whose first process has the lower index.
+pub fn intercomm_merge(intercomm: Handle, high: bool) -> Result<Handle> {
+    let comm = registry::comm(intercomm)?;
+    let Some(remote) = &comm.remote else {
+        fail!(ERR_COMM, "argument intercomm is an intracommunicator; pass an intercommunicator");
+    };
+    let (team, sequence) = internal::team_of(&comm);
+    let mut mine = [registry::new_context().0, u64::from(high)];
+    internal::broadcast(&team, sequence, 0, &mut mine)?;
+    let theirs = intercomm::trade(&comm, &mine)?;
+    let &[theirs_proposed, theirs_high] = &theirs[..] else {
+        fail!(
+            ERR_OTHER,
+            "the other group gave {} words instead of 2; does it call MPI_Intercomm_merge too?",
+            theirs.len()
+        );
+    };
+    let first = if mine[1] == theirs_high { is_low(&comm) } else { mine[1] == 0 };
+    let (context, low, high) =
+        if first { (mine[0], &comm.group, &remote.group) } else { (theirs_proposed, &remote.group, &comm.group) };
+    let members = low.peers.iter().chain(high.peers.iter()).copied().collect();
+    insert(Comm::new(ContextId(context), Arc::new(Group::new(members, process::me())), None, comm.errhandler()))
+}

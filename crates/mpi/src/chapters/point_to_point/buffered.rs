@@ -1,0 +1,149 @@
+//! Buffered sends: accounting of an attached buffer, and the copies in flight (MPI 5.0, section
+//! 3.6).
+//!
+//! Towpath allocates the copies itself; the program's buffer only limits their size, as in the
+//! model of 3.6.1. Invariant: the bytes of the copies in flight plus [`OVERHEAD`] for each never
+//! exceed the size of the buffer.
+
+use std::ffi::c_void;
+use std::sync::{Arc, MutexGuard};
+
+use towpath_base::transfer::Source;
+use towpath_datatype::Datatype;
+use towpath_engine::{Mode, RequestId};
+
+use crate::constants::BUFFER_AUTOMATIC;
+use crate::error::{Result, fail};
+use crate::face::Handle;
+use crate::objects::buffer::{AttachedBuffer, Copy};
+use crate::objects::comm::Comm;
+use crate::objects::datatype;
+use crate::objects::persistent::PersistentMessage;
+use crate::objects::registry::OBJECTS;
+use crate::progress;
+use crate::progress::request_table::{Extra, RequestWork};
+use crate::progress::state::State;
+
+/// What one message takes of the buffer beyond its bytes; less than MPI_BSEND_OVERHEAD of both
+/// ABIs.
+const OVERHEAD: usize = 64;
+
+impl AttachedBuffer {
+    /// Frees the copies that have been sent. Returns true if none is in flight any more.
+    pub(crate) fn reclaim(&mut self, state: &mut State) -> bool {
+        let AttachedBuffer { under_way, used, .. } = self;
+        under_way.retain(|copy| {
+            let done = state.engine.take(copy.id).is_some();
+            if done {
+                *used -= copy.bytes.len() + OVERHEAD;
+            }
+            !done
+        });
+        under_way.is_empty()
+    }
+
+    /// The sends that [`AttachedBuffer::reclaim`] has not yet found complete.
+    pub(crate) fn under_way(&self) -> Vec<RequestId> {
+        self.under_way.iter().map(|copy| copy.id).collect()
+    }
+
+    /// Drops the buffer. The copies live until they are sent.
+    pub(crate) fn leave(self, state: &mut State) -> Result<()> {
+        let ids = self.under_way();
+        ids.iter().for_each(|id| state.engine.free_when_done(*id));
+        let Ok(place) = state.requests.place() else {
+            // Without a request their completion goes unnoticed, so the copies are leaked.
+            std::mem::forget(self.under_way);
+            return Ok(());
+        };
+        let extra = Extra { start: None, finish: None, keep: Some(Box::new(self.under_way)) };
+        let request = state.requests.fill(place, RequestWork::Flush(ids), Handle(0), Some(Box::new(extra)));
+        state.abandon(request)?;
+        state.sweep_abandoned();
+        Ok(())
+    }
+
+    fn has_room(&self, length: usize) -> bool {
+        let needed = self.used.saturating_add(length).saturating_add(OVERHEAD);
+        self.address == BUFFER_AUTOMATIC || needed as u64 <= self.size as u64
+    }
+
+    /// Makes room for a message of `length` bytes, if necessary by freeing copies that have been
+    /// sent.
+    fn make_room(&mut self, state: &mut State, length: usize) -> Result<()> {
+        if !self.has_room(length) {
+            state.progress();
+            self.reclaim(state);
+        } else if self.under_way.len() == self.under_way.capacity() {
+            // A buffer of unlimited size never lacks room: free what has been sent before the list
+            // grows.
+            self.reclaim(state);
+        }
+        if !self.has_room(length) {
+            fail!(
+                ERR_BUFFER,
+                "the message of {length} bytes does not fit into the attached buffer of {} bytes, of which {} are in use",
+                self.size,
+                self.used
+            );
+        }
+        Ok(())
+    }
+}
+
+/// Calls `f` with the buffer for sends on this communicator: its own if it has one, else that of
+/// the process.
+fn with_buffer<R>(comm: &Comm, f: impl FnOnce(Option<&mut AttachedBuffer>) -> R) -> R {
+    let mut settings = comm.settings();
+    if settings.buffer.is_some() {
+        return f(settings.buffer.as_mut());
+    }
+    drop(settings);
+    let mut process: MutexGuard<'_, Option<AttachedBuffer>> = OBJECTS.buffer.lock().unwrap();
+    f(process.as_mut())
+}
+
+/// Sends a copy of `count` elements. The send is complete for the program when this returns.
+///
+/// # Safety
+/// `buffer` must hold `count` elements.
+pub(crate) unsafe fn send(
+    comm: &Arc<Comm>,
+    buffer: *const c_void,
+    count: i64,
+    datatype: &Datatype,
+    peer: towpath_base::ids::PeerIndex,
+    tag: i32,
+) -> Result<()> {
+    let length = datatype.bytes(count) as usize;
+    let worker = progress::worker()?;
+    let sent = with_buffer(comm, |attached| {
+        let Some(attached) = attached else {
+            fail!(ERR_BUFFER, "no buffer is attached for buffered sends; call MPI_Buffer_attach first");
+        };
+        worker.with(|state| attached.make_room(state, length))?;
+        // SAFETY: `buffer` holds `count` elements (this function's contract).
+        let bytes = unsafe { datatype::packed(datatype, buffer, count) }?;
+        worker.with(|state| {
+            let source = Source::Bytes { pointer: bytes.as_ptr(), length };
+            // SAFETY: `bytes` is stored in `under_way` below and is freed only after the send is
+            // complete.
+            let id = unsafe { state.engine.isend(peer, comm.context(), tag, comm.rank as u32, source, Mode::Standard) };
+            attached.used += length + OVERHEAD;
+            attached.under_way.push(Copy { id, bytes });
+        });
+        Ok(())
+    });
+    worker.nudge();
+    sent
+}
+
+/// Prepares another start of a persistent buffered send.
+pub(crate) fn again(message: &PersistentMessage) -> Box<dyn FnOnce() -> Result<()>> {
+    let (comm, datatype) = (message.comm.clone(), message.datatype.clone());
+    let (buffer, count) = (message.buffer, message.count);
+    let (peer, tag) = (message.peer.expect("a send names its receiver"), message.tag.expect("a send has a tag"));
+    // SAFETY: `buffer` holds `count` elements while the request is active (contract of
+    // `bsend_init`), and the closure runs while it is.
+    Box::new(move || unsafe { send(&comm, buffer, count, &datatype, peer, tag) })
+}

@@ -1,0 +1,173 @@
+//! Buffered sends and attached buffers (MPI 5.0, sections 3.4 and 3.6).
+
+use std::ffi::c_void;
+
+use super::{SendArguments, buffered, outgoing};
+use crate::error::{Result, fail};
+use crate::face::Handle;
+use crate::objects::buffer::AttachedBuffer;
+use crate::objects::registry::{self, OBJECTS};
+use crate::progress;
+use crate::progress::request_table::{COMPLETE, RequestWork};
+use crate::progress::wait_target::WaitTarget;
+
+/// MPI_Bsend.
+///
+/// # Safety
+/// `buf` must hold `count` elements of `datatype`.
+pub unsafe fn bsend(buf: *const c_void, count: i64, datatype: Handle, dest: i32, tag: i32, comm: Handle) -> Result<()> {
+    // SAFETY: `kind` is used only until the message is packed, and `comm` is cloned.
+    let SendArguments { comm, kind, peer } = unsafe { outgoing(buf, count, datatype, dest, tag, comm) }?;
+    // SAFETY: `buf` holds `count` elements of `kind` (this function's contract).
+    peer.map_or(Ok(()), |peer| unsafe { buffered::send(&comm.clone(), buf, count, &kind.datatype, peer, tag) })
+}
+
+/// MPI_Ibsend: the request is complete when this returns.
+///
+/// # Safety
+/// As [`bsend`].
+pub unsafe fn ibsend(
+    buf: *const c_void,
+    count: i64,
+    datatype: Handle,
+    dest: i32,
+    tag: i32,
+    comm: Handle,
+) -> Result<Handle> {
+    // SAFETY: `buf` holds `count` elements of `datatype` (this function's contract).
+    unsafe { bsend(buf, count, datatype, dest, tag, comm) }.map(|()| COMPLETE)
+}
+
+/// The object that a buffer is attached to.
+enum Owner {
+    Process,
+    Comm(Handle),
+    Session(Handle),
+}
+
+impl Owner {
+    fn with<R>(&self, f: impl FnOnce(&mut Option<AttachedBuffer>) -> Result<R>) -> Result<R> {
+        match *self {
+            Owner::Process => f(&mut OBJECTS.buffer.lock().unwrap()),
+            Owner::Comm(comm) => f(&mut registry::comm(comm)?.settings().buffer),
+            Owner::Session(session) => match OBJECTS.sessions.share(session) {
+                Some(session) => f(&mut session.buffer.lock().unwrap()),
+                None => fail!(ERR_SESSION, "argument session ({}) is no session", session),
+            },
+        }
+    }
+
+    fn attach(&self, buffer: *mut c_void, size: i64) -> Result<()> {
+        if size < 0 {
+            fail!(ERR_ARG, "argument size is {size}; it must not be negative");
+        }
+        self.with(|place| {
+            if place.is_some() {
+                fail!(ERR_BUFFER, "a buffer is attached already; detach it first");
+            }
+            *place = Some(AttachedBuffer::new(buffer, size));
+            Ok(())
+        })
+    }
+
+    /// True if no message is in flight, or no buffer is attached.
+    fn is_flushed(&self) -> Result<bool> {
+        self.with(|place| match place {
+            Some(buffer) => Ok(progress::worker()?.with(|state| buffer.reclaim(state))),
+            None => Ok(true),
+        })
+    }
+
+    fn flush(&self) -> Result<()> {
+        let worker = progress::worker()?;
+        while !self.is_flushed()? {
+            let ids = self.with(|place| Ok(place.as_ref().map_or_else(Vec::new, AttachedBuffer::under_way)))?;
+            // A message that another thread has reclaimed meanwhile counts as complete.
+            worker.wait_for(
+                |_| WaitTarget::Other,
+                |state| ids.iter().all(|id| state.engine.is_complete(*id)).then_some(()),
+            );
+        }
+        Ok(())
+    }
+
+    fn detach(&self) -> Result<(*mut c_void, i64)> {
+        self.with(|place| if place.is_some() { Ok(()) } else { fail!(ERR_BUFFER, "no buffer is attached") })?;
+        loop {
+            self.flush()?;
+            if let Some(buffer) = self.take_flushed()? {
+                return Ok((buffer.address as *mut c_void, buffer.size));
+            }
+        }
+    }
+
+    /// Takes the buffer; `None` if another thread has sent from it since it was flushed.
+    fn take_flushed(&self) -> Result<Option<AttachedBuffer>> {
+        let worker = progress::worker()?;
+        self.with(|place| {
+            let Some(buffer) = place else { fail!(ERR_BUFFER, "no buffer is attached") };
+            let is_flushed = worker.with(|state| buffer.reclaim(state));
+            Ok(if is_flushed { place.take() } else { None })
+        })
+    }
+
+    /// A request for the messages in flight now.
+    fn iflush(&self) -> Result<Handle> {
+        self.with(|place| {
+            let Some(buffer) = place else { return Ok(COMPLETE) };
+            progress::worker()?.with(|state| match buffer.reclaim(state) {
+                true => Ok(COMPLETE),
+                false => state.requests.add(RequestWork::Flush(buffer.under_way()), Handle(0), None),
+            })
+        })
+    }
+}
+
+/// MPI_Buffer_attach.
+pub fn buffer_attach(buffer: *mut c_void, size: i64) -> Result<()> {
+    Owner::Process.attach(buffer, size)
+}
+/// MPI_Buffer_detach: waits until all messages in the buffer have been sent.
+pub fn buffer_detach() -> Result<(*mut c_void, i64)> {
+    Owner::Process.detach()
+}
+/// MPI_Buffer_flush (4.1).
+pub fn buffer_flush() -> Result<()> {
+    Owner::Process.flush()
+}
+/// MPI_Buffer_iflush (4.1).
+pub fn buffer_iflush() -> Result<Handle> {
+    Owner::Process.iflush()
+}
+/// MPI_Comm_attach_buffer (4.1).
+pub fn comm_attach_buffer(comm: Handle, buffer: *mut c_void, size: i64) -> Result<()> {
+    Owner::Comm(comm).attach(buffer, size)
+}
+/// MPI_Comm_detach_buffer (4.1).
+pub fn comm_detach_buffer(comm: Handle) -> Result<(*mut c_void, i64)> {
+    Owner::Comm(comm).detach()
+}
+/// MPI_Comm_flush_buffer (4.1).
+pub fn comm_flush_buffer(comm: Handle) -> Result<()> {
+    Owner::Comm(comm).flush()
+}
+/// MPI_Comm_iflush_buffer (4.1).
+pub fn comm_iflush_buffer(comm: Handle) -> Result<Handle> {
+    Owner::Comm(comm).iflush()
+}
+/// MPI_Session_attach_buffer (4.1).
+pub fn session_attach_buffer(session: Handle, buffer: *mut c_void, size: i64) -> Result<()> {
+    Owner::Session(session).attach(buffer, size)
+}
+/// MPI_Session_detach_buffer (4.1).
+pub fn session_detach_buffer(session: Handle) -> Result<(*mut c_void, i64)> {
+    Owner::Session(session).detach()
+}
+/// MPI_Session_flush_buffer (4.1).
+pub fn session_flush_buffer(session: Handle) -> Result<()> {
+    Owner::Session(session).flush()
+}
+/// MPI_Session_iflush_buffer (4.1).
+pub fn session_iflush_buffer(session: Handle) -> Result<Handle> {
+    Owner::Session(session).iflush()
+}

@@ -1,0 +1,116 @@
+//! Persistent sends and receives (MPI 5.0, section 3.9).
+
+use std::ffi::c_void;
+
+use towpath_engine::Mode;
+
+use super::{ReceiveArguments, SendArguments, incoming, outgoing};
+use crate::chapters::persistent::{create, nothing};
+use crate::error::Result;
+use crate::face::Handle;
+use crate::objects::persistent::{PersistentMessage, Start};
+
+fn prepared(
+    buffer: *const c_void,
+    count: i64,
+    datatype: Handle,
+    dest: i32,
+    tag: i32,
+    comm: Handle,
+    start: impl FnOnce(PersistentMessage) -> Start,
+) -> Result<Handle> {
+    // SAFETY: `object` and `kind` are only cloned, and nothing is started.
+    let SendArguments { comm: object, kind, peer } = unsafe { outgoing(buffer, count, datatype, dest, tag, comm) }?;
+    if peer.is_none() {
+        return create(nothing(false), comm);
+    }
+    let (comm_object, buffer, datatype) = (object.clone(), buffer.cast_mut(), kind.datatype.clone());
+    let row = kind.bytes(buffer, count).map(|(_, bytes)| bytes);
+    create(start(PersistentMessage { comm: comm_object, buffer, count, datatype, peer, tag: Some(tag), row }), comm)
+}
+
+/// MPI_Send_init.
+///
+/// # Safety
+/// `buf` must hold `count` elements of `datatype` whenever the request is active.
+pub unsafe fn send_init(
+    buf: *const c_void,
+    count: i64,
+    datatype: Handle,
+    dest: i32,
+    tag: i32,
+    comm: Handle,
+) -> Result<Handle> {
+    prepared(buf, count, datatype, dest, tag, comm, |message| Start::Send(message, Mode::Standard))
+}
+
+/// MPI_Ssend_init.
+///
+/// # Safety
+/// As [`send_init`].
+pub unsafe fn ssend_init(
+    buf: *const c_void,
+    count: i64,
+    datatype: Handle,
+    dest: i32,
+    tag: i32,
+    comm: Handle,
+) -> Result<Handle> {
+    prepared(buf, count, datatype, dest, tag, comm, |message| Start::Send(message, Mode::Synchronous))
+}
+
+/// MPI_Rsend_init.
+///
+/// # Safety
+/// As [`send_init`].
+pub unsafe fn rsend_init(
+    buf: *const c_void,
+    count: i64,
+    datatype: Handle,
+    dest: i32,
+    tag: i32,
+    comm: Handle,
+) -> Result<Handle> {
+    prepared(buf, count, datatype, dest, tag, comm, |message| Start::Send(message, Mode::Ready))
+}
+
+/// MPI_Bsend_init.
+///
+/// # Safety
+/// As [`send_init`].
+pub unsafe fn bsend_init(
+    buf: *const c_void,
+    count: i64,
+    datatype: Handle,
+    dest: i32,
+    tag: i32,
+    comm: Handle,
+) -> Result<Handle> {
+    prepared(buf, count, datatype, dest, tag, comm, Start::Buffered)
+}
+
+/// MPI_Recv_init.
+///
+/// # Safety
+/// `buf` must have room for `count` elements of `datatype` whenever the request is active.
+pub unsafe fn recv_init(
+    buf: *mut c_void,
+    count: i64,
+    datatype: Handle,
+    source: i32,
+    tag: i32,
+    comm: Handle,
+) -> Result<Handle> {
+    // SAFETY: `object` and `kind` are only cloned, and nothing is started.
+    let ReceiveArguments { comm: object, kind, peer, tag, nobody } =
+        unsafe { incoming(buf, count, datatype, source, tag, comm) }?;
+    if nobody {
+        return create(nothing(true), comm);
+    }
+    let datatype = kind.datatype.clone();
+    let row = kind.bytes(buf, count).map(|(_, bytes)| bytes);
+    create(
+        Start::Receive(PersistentMessage { comm: object.clone(), buffer: buf, count, datatype, peer, tag, row }),
+        comm,
+    )
+}

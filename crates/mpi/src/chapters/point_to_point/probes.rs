@@ -1,0 +1,206 @@
+//! Probes and matched receives (MPI 5.0, section 3.8).
+
+use std::ffi::c_void;
+use std::sync::Arc;
+
+use towpath_base::ids::{ContextId, PeerIndex};
+use towpath_engine::Envelope;
+
+use super::{check_buffer, completed, envelope};
+use crate::chapters::datatypes;
+use crate::constants::*;
+use crate::error::{Completed, Error, Result, fail};
+use crate::face::{Handle, Status};
+use crate::objects::comm::Comm;
+use crate::objects::datatype;
+use crate::objects::message::Matched;
+use crate::objects::registry::OBJECTS;
+use crate::process;
+use crate::progress;
+use crate::progress::request_table::{COMPLETE_RECEIVE, FROM_NOBODY, RequestWork};
+use crate::progress::state::State;
+use crate::progress::wait_target::WaitTarget;
+
+fn status_of(found: &Envelope) -> Status {
+    Status { source: found.source_rank as i32, tag: found.tag, error: 0, bytes: found.bytes as i64, cancelled: false }
+}
+
+/// The result of a probe so far: the message, an error if the probe waits for a lost process, which
+/// sends nothing more, or `None`.
+fn found<T>(state: &mut State, from: Option<PeerIndex>, context: ContextId, message: Option<T>) -> Option<Result<T>> {
+    if let Some(message) = message {
+        return Some(Ok(message));
+    }
+    let lost = state.engine.probes_in_vain(from, context)?;
+    Some(Err(Error::new(ERR_PROC_ABORTED, process::reason_of_loss(lost))))
+}
+
+/// MPI_Iprobe.
+pub fn iprobe(source: i32, tag: i32, comm: Handle) -> Result<(bool, Status)> {
+    // SAFETY: `comm` is used only to read its context, before the worker is used.
+    let (comm, peer, tag, nobody) = unsafe { envelope(source, tag, comm) }?;
+    if nobody {
+        return Ok((true, FROM_NOBODY));
+    }
+    let context = comm.context();
+    let worker = progress::worker()?;
+    for attempt in 0..2 {
+        let found = worker.with(|state| {
+            let message = state.engine.iprobe(peer, context, tag);
+            found(state, peer, context, message)
+        });
+        if let Some(found) = found {
+            return Ok((true, status_of(&found?)));
+        }
+        if attempt == 0 {
+            worker.poll_for_test();
+        }
+    }
+    Ok((false, Status::EMPTY))
+}
+
+/// MPI_Probe.
+pub fn probe(source: i32, tag: i32, comm: Handle) -> Result<Status> {
+    // SAFETY: `comm` is used only to read its context, before the wait.
+    let (comm, peer, tag, nobody) = unsafe { envelope(source, tag, comm) }?;
+    if nobody {
+        return Ok(FROM_NOBODY);
+    }
+    let context = comm.context();
+    let target = |_: &State| WaitTarget::Probe(context, peer, tag);
+    let found = progress::worker()?.wait_for(target, |state| {
+        let message = state.engine.iprobe(peer, context, tag);
+        found(state, peer, context, message)
+    });
+    Ok(status_of(&found?))
+}
+
+/// The result of a matched probe so far: the handle and status of the message that it took out.
+fn found_and_taken(
+    state: &mut State,
+    from: Option<PeerIndex>,
+    tag: Option<i32>,
+    comm: &Arc<Comm>,
+) -> Option<Result<(Handle, Status)>> {
+    let there = state.engine.iprobe(from, comm.context(), tag);
+    let there = found(state, from, comm.context(), there)?;
+    Some(there.and_then(|_| take_out(state, from, tag, comm)))
+}
+
+/// Takes out a message that a probe has found. If there is no room for a handle, the message stays
+/// in the queue.
+fn take_out(
+    state: &mut State,
+    from: Option<PeerIndex>,
+    tag: Option<i32>,
+    comm: &Arc<Comm>,
+) -> Result<(Handle, Status)> {
+    let Some(place) = OBJECTS.messages.place() else {
+        fail!(ERR_NO_MEM, "too many matched messages wait to be received; receive some");
+    };
+    let taken = state.engine.improbe(from, comm.context(), tag);
+    let (message, envelope) = taken.expect("the probe has just found it");
+    Ok((OBJECTS.messages.fill(place, Arc::new(Matched { message, comm: comm.clone() })), status_of(&envelope)))
+}
+
+/// MPI_Improbe.
+pub fn improbe(source: i32, tag: i32, comm: Handle) -> Result<(bool, Handle, Status)> {
+    // SAFETY: the reference is used for the first attempt only. `poll_for_test` may call functions
+    // of the program, so `object` is cloned before it.
+    let (object, peer, tag, nobody) = unsafe { envelope(source, tag, comm) }?;
+    if nobody {
+        return Ok((true, MESSAGE_NO_PROC, FROM_NOBODY));
+    }
+    let worker = progress::worker()?;
+    let look = |object: &Arc<Comm>| worker.with(|state| found_and_taken(state, peer, tag, object));
+    let found = look(object).or_else(|| {
+        let object = object.clone();
+        worker.poll_for_test();
+        look(&object)
+    });
+    match found {
+        Some(found) => found.map(|(message, status)| (true, message, status)),
+        None => Ok((false, MESSAGE_NULL, Status::EMPTY)),
+    }
+}
+
+/// MPI_Mprobe.
+pub fn mprobe(source: i32, tag: i32, comm: Handle) -> Result<(Handle, Status)> {
+    // SAFETY: the reference is only cloned.
+    let (object, peer, tag, nobody) = unsafe { envelope(source, tag, comm) }?;
+    if nobody {
+        return Ok((MESSAGE_NO_PROC, FROM_NOBODY));
+    }
+    let object = object.clone();
+    let target = |_: &State| WaitTarget::Probe(object.context(), peer, tag);
+    progress::worker()?.wait_for(target, |state| found_and_taken(state, peer, tag, &object))
+}
+
+fn take(message: &mut Handle) -> Result<Arc<Matched>> {
+    match OBJECTS.messages.remove(*message) {
+        Some(found) => {
+            *message = MESSAGE_NULL;
+            Ok(found)
+        }
+        None if *message == MESSAGE_NULL => {
+            fail!(ERR_REQUEST, "argument message is MPI_MESSAGE_NULL; probe for a message first")
+        }
+        None => fail!(ERR_REQUEST, "argument message ({}) is no message, or was received already", message),
+    }
+}
+
+/// MPI_Mrecv.
+///
+/// # Safety
+/// `buf` must have room for `count` elements of `datatype`.
+pub unsafe fn mrecv(buf: *mut c_void, count: i64, datatype: Handle, message: &mut Handle) -> Completed<Status> {
+    let kind = datatypes::lookup(datatype, "datatype")?;
+    check_buffer(buf, count, &kind)?;
+    if *message == MESSAGE_NO_PROC {
+        *message = MESSAGE_NULL;
+        return Ok(FROM_NOBODY);
+    }
+    let found = take(message)?;
+    let worker = progress::worker()?;
+    let target = datatype::target(&kind.datatype, buf, count);
+    // SAFETY: `target` covers the `count` elements at `buf`, which are writable until this call
+    // returns (its contract), after the receive is complete.
+    let id =
+        worker.with(|state| unsafe { state.engine.imrecv(found.message, target) }).expect("a message is received once");
+    worker.nudge();
+    let target = |_: &State| WaitTarget::Message(found.comm.context(), id);
+    let completion = worker.wait_for(target, |state| state.engine.take(id));
+    completed(found.comm.handle(), &completion)
+}
+
+/// MPI_Imrecv.
+///
+/// # Safety
+/// `buf` must have room for `count` elements of `datatype`, and nothing else may access them until
+/// the request is complete.
+pub unsafe fn imrecv(buf: *mut c_void, count: i64, datatype: Handle, message: &mut Handle) -> Result<Handle> {
+    let kind = datatypes::lookup(datatype, "datatype")?;
+    check_buffer(buf, count, &kind)?;
+    if *message == MESSAGE_NO_PROC {
+        *message = MESSAGE_NULL;
+        return Ok(COMPLETE_RECEIVE);
+    }
+    let target = datatype::target(&kind.datatype, buf, count);
+    let worker = progress::worker()?;
+    let request = worker.with(|state| {
+        let place = state.requests.place()?;
+        let found = match take(message) {
+            Ok(found) => found,
+            Err(error) => {
+                state.requests.give_back(place);
+                return Err(error);
+            }
+        };
+        // SAFETY: `target` covers the `count` elements at `buf`, which are writable until the
+        // request is complete (this function's contract).
+        let id = unsafe { state.engine.imrecv(found.message, target) }.expect("a message is received once");
+        Ok(state.requests.fill(place, RequestWork::Receive(id), found.comm.handle(), None))
+    });
+    worker.nudge();
+    request
+}

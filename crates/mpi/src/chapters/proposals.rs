@@ -1,0 +1,43 @@
+//! Agreement on the contexts of a duplicated communicator (MPI 5.0, section 7.4.2). Rank 0 proposes
+//! them and broadcasts its proposal. In an intercommunicator both sides propose, and the proposal
+//! of the low side is used.
+
+use towpath_base::ids::{ContextId, Plane};
+use towpath_collective::inter::{Bridge, introduce};
+use towpath_collective::{Buffer, Call, Element, Plan};
+
+use super::intercomm::is_low;
+use super::internal::{broadcast_plan, plan_failed};
+use crate::error::Result;
+use crate::objects::comm::Comm;
+use crate::objects::registry;
+use crate::process;
+
+/// Proposed contexts: the common one and that of the own group, then the same two from the other
+/// group.
+pub(crate) struct Proposals([u64; 4]);
+
+impl Proposals {
+    /// What this process proposes if it is rank 0.
+    pub(crate) fn new() -> Proposals {
+        Proposals([registry::new_context().0, registry::new_context().0, 0, 0])
+    }
+
+    /// The plan that distributes them. They must not be moved until it has run.
+    pub(crate) fn plan(&mut self, comm: &Comm) -> Result<Plan> {
+        let team = comm.common_team(Plane::Collective);
+        let Some(remote) = &comm.remote else { return broadcast_plan(&team, 0, &mut self.0[..1]) };
+        let bridge =
+            Bridge { call: Call { team: &team, selection: process::selection()? }, remote: &remote.group.peers };
+        let words = Buffer { pointer: self.0.as_mut_ptr().cast(), count: 4, element: Element::dense(8) };
+        introduce(&bridge, &words).map_err(plan_failed)
+    }
+
+    /// The contexts agreed on: that of the copy, and that of its local group (used by
+    /// intercommunicators).
+    pub(crate) fn settled(&self, comm: &Comm) -> (ContextId, ContextId) {
+        let [common, local, theirs, _] = self.0;
+        let common = if comm.is_inter() && !is_low(comm) { theirs } else { common };
+        (ContextId(common), ContextId(local))
+    }
+}

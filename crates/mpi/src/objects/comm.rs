@@ -1,0 +1,296 @@
+//! Communicators as objects (MPI 5.0, chapter 7): a context, one or two groups, and what the
+//! program has attached.
+//!
+//! The C functions are in `chapters`: `communicators`, `intercommunicators` and `attributes`.
+
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock};
+
+use towpath_base::ids::{ContextId, PeerIndex, Plane};
+use towpath_base::sync::{AtomicU32, AtomicU64, Ordering};
+use towpath_collective::neighborhood::Neighbors;
+use towpath_engine::messages::Team;
+
+use super::attribute::Attributes;
+use super::buffer::AttachedBuffer;
+use super::claim::ChannelClaim;
+use super::coll_state::{BoardState, MulticastState};
+use super::errhandler::Errhandler;
+use super::group::Group;
+use super::info::Pairs;
+use super::topology::Topology;
+use crate::constants::{COMM_SELF, COMM_WORLD, PROC_NULL};
+use crate::error::{Result, fail};
+use crate::face::Handle;
+use crate::process;
+
+/// The remote side of an intercommunicator.
+#[derive(Debug)]
+pub(crate) struct Remote {
+    /// The remote group.
+    pub group: Arc<Group>,
+    /// Context of an intracommunicator of only the local group, for collectives that need one.
+    local_context: AtomicU64,
+}
+
+impl Remote {
+    /// Creates the remote side from its group and a context for the local group.
+    pub(crate) fn new(group: Arc<Group>, local_context: ContextId) -> Remote {
+        Remote { group, local_context: AtomicU64::new(local_context.0) }
+    }
+
+    fn local_context(&self) -> ContextId {
+        ContextId(self.local_context.load(Ordering::Relaxed))
+    }
+}
+
+/// The properties that the program may change at any time.
+#[derive(Debug)]
+pub(crate) struct Settings {
+    /// MPI_Comm_set_name.
+    pub name: String,
+    /// MPI_Comm_set_errhandler.
+    pub errhandler: Arc<Errhandler>,
+    /// True if the program has set the error handler on this communicator itself.
+    pub errhandler_chosen: bool,
+    /// Hints that the program has set and Towpath knows.
+    pub info: Pairs,
+    /// The buffer of MPI_Comm_attach_buffer.
+    pub buffer: Option<AttachedBuffer>,
+}
+
+/// A communicator.
+#[derive(Debug)]
+pub(crate) struct Comm {
+    handle: AtomicU32,
+    context: AtomicU64,
+    /// The local group.
+    pub group: Arc<Group>,
+    /// The remote group, if this is an intercommunicator.
+    pub remote: Option<Remote>,
+    /// Rank of this process in the local group.
+    pub rank: usize,
+    /// The virtual topology.
+    pub topology: Option<Arc<Topology>>,
+    /// What the topology claims of the channel.
+    pub claim: Option<Arc<ChannelClaim>>,
+    /// Neighbours of this process, in the form for neighbourhood collectives; listed at the first
+    /// of them.
+    pub neighbors: OnceLock<Neighbors>,
+    /// The processes that rank arguments of point-to-point calls name: the remote group of an
+    /// intercommunicator, else the local group.
+    targets: Arc<[PeerIndex]>,
+    /// Cached attributes.
+    pub attributes: Attributes,
+    settings: Mutex<Settings>,
+    sequences: [AtomicU32; 3],
+    /// The board of its blocking collectives.
+    pub(crate) board: Mutex<BoardState>,
+    /// The multicast group by which its blocking collectives reach all hosts at once.
+    pub(crate) cast: Mutex<MulticastState>,
+}
+
+impl Comm {
+    /// Creates a communicator of `group`, of which this process must be a member.
+    pub(crate) fn new(
+        context: ContextId,
+        group: Arc<Group>,
+        remote: Option<Remote>,
+        errhandler: Arc<Errhandler>,
+    ) -> Comm {
+        let rank = group.rank.expect("only members hold a communicator");
+        let (name, info) = (String::new(), Pairs::default());
+        let settings = Settings { name, errhandler, errhandler_chosen: false, info, buffer: None };
+        let targets = remote.as_ref().map_or(&group, |remote| &remote.group).peers.clone();
+        Comm {
+            handle: AtomicU32::new(0),
+            context: AtomicU64::new(context.0),
+            group,
+            remote,
+            rank,
+            targets,
+            topology: None,
+            claim: None,
+            neighbors: OnceLock::new(),
+            attributes: Attributes::default(),
+            settings: Mutex::new(settings),
+            sequences: Default::default(),
+            board: Mutex::default(),
+            cast: Mutex::default(),
+        }
+    }
+
+    /// Sets the virtual topology.
+    pub(crate) fn with_topology(mut self, topology: Option<Arc<Topology>>) -> Comm {
+        self.topology = topology;
+        self
+    }
+
+    /// Sets the claim on the channel.
+    pub(crate) fn with_claim(mut self, claim: Option<Arc<ChannelClaim>>) -> Comm {
+        self.claim = claim;
+        self
+    }
+
+    /// Sets the attributes.
+    pub(crate) fn with_attributes(mut self, attributes: Attributes) -> Comm {
+        self.attributes = attributes;
+        self
+    }
+
+    /// The program's handle of the communicator.
+    pub(crate) fn handle(&self) -> Handle {
+        Handle(self.handle.load(Ordering::Relaxed))
+    }
+
+    /// Sets the program's handle of the communicator.
+    pub(crate) fn set_handle(&self, handle: Handle) {
+        self.handle.store(handle.0, Ordering::Relaxed);
+    }
+
+    /// The context of point-to-point messages.
+    #[inline]
+    pub(crate) fn context(&self) -> ContextId {
+        ContextId(self.context.load(Ordering::Relaxed))
+    }
+
+    /// True if this is the context of the communicator, or of the local group of an
+    /// intercommunicator.
+    pub(crate) fn has_context(&self, context: ContextId) -> bool {
+        self.context() == context || self.remote.as_ref().is_some_and(|remote| remote.local_context() == context)
+    }
+
+    /// Sets the contexts when MPI_Comm_idup has learned them: the communicator's own, and that of
+    /// the local group of an intercommunicator.
+    pub(crate) fn set_contexts(&self, (context, local): (ContextId, ContextId)) {
+        self.context.store(context.0, Ordering::Relaxed);
+        if let Some(remote) = &self.remote {
+            remote.local_context.store(local.0, Ordering::Relaxed);
+        }
+    }
+
+    /// Locks the properties that the program may change.
+    pub(crate) fn settings(&self) -> MutexGuard<'_, Settings> {
+        self.settings.lock().unwrap()
+    }
+
+    /// Description for the user: the name that the program has set, else number and creator of the
+    /// context. Does not wait for a thread that holds the settings.
+    pub(crate) fn in_words(&self) -> String {
+        let name = self.settings.try_lock().map_or_else(|_| String::new(), |settings| settings.name.clone());
+        if name.is_empty() {
+            let (number, rank) = process::maker_of(self.context());
+            return format!("context {number} of rank {rank}");
+        }
+        match [COMM_WORLD, COMM_SELF].contains(&self.handle()) {
+            true => name,
+            false => format!("\"{name}\""),
+        }
+    }
+
+    /// The error handler.
+    pub(crate) fn errhandler(&self) -> Arc<Errhandler> {
+        self.settings().errhandler.clone()
+    }
+
+    /// True if this is an intercommunicator.
+    #[inline]
+    pub(crate) fn is_inter(&self) -> bool {
+        self.remote.is_some()
+    }
+
+    /// The processes that rank arguments of point-to-point calls name: the remote group of an
+    /// intercommunicator, else the local group.
+    #[inline]
+    pub(crate) fn targets(&self) -> &[PeerIndex] {
+        &self.targets
+    }
+
+    /// The process for a rank argument; `None` for MPI_PROC_NULL.
+    #[inline(always)]
+    pub(crate) fn target(&self, rank: i32, argument: &str) -> Result<Option<PeerIndex>> {
+        // A negative rank becomes an index beyond the end.
+        match self.targets.get(rank as usize) {
+            Some(&peer) => Ok(Some(peer)),
+            None => self.nobody(rank, argument),
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn nobody(&self, rank: i32, argument: &str) -> Result<Option<PeerIndex>> {
+        if rank == PROC_NULL {
+            return Ok(None);
+        }
+        fail!(
+            ERR_RANK,
+            "argument {argument} is {rank}, but the communicator has ranks 0 to {}",
+            self.targets().len() - 1
+        )
+    }
+
+    /// The local group under the communicator's own context, which on an intercommunicator both
+    /// groups share.
+    pub(crate) fn common_team(&self, plane: Plane) -> Team {
+        Team { context: self.context().on(plane), rank: self.rank, peers: self.group.peers.clone() }
+    }
+
+    /// The local group as collectives see it, on a plane.
+    pub(crate) fn team(&self, plane: Plane) -> Team {
+        let context = self.remote.as_ref().map_or(self.context(), Remote::local_context);
+        Team { context: context.on(plane), rank: self.rank, peers: self.group.peers.clone() }
+    }
+
+    /// Takes the next sequence number of a form of collective call. Messages carry it; all members
+    /// call in the same order, so all get the same number. Each form has its own range of numbers:
+    /// the standard forbids starting a nonblocking operation before a blocking one on one process
+    /// and after it on another (6.12), but programs do it, and other libraries accept it.
+    pub(crate) fn next_sequence(&self, form: CallForm) -> u32 {
+        let number = self.coming_sequence(form);
+        // No atomic read-modify-write: calls of one form on one communicator never run
+        // concurrently.
+        let counter = &self.sequences[form as usize];
+        counter.store(counter.load(Ordering::Relaxed).wrapping_add(1), Ordering::Relaxed);
+        number
+    }
+
+    /// The number that [`Comm::next_sequence`] returns next.
+    pub(crate) fn coming_sequence(&self, form: CallForm) -> u32 {
+        let number = self.sequences[form as usize].load(Ordering::Relaxed);
+        match form {
+            CallForm::Blocking => number % (1 << 14),
+            CallForm::Nonblocking => (1 << 14) + number % (1 << 14),
+            CallForm::Persistent => (1 << 15) + number % (1 << 15),
+        }
+    }
+}
+
+/// Contexts of dropped communicators that the engine has not been told about.
+static CLOSED: Mutex<Vec<ContextId>> = Mutex::new(Vec::new());
+
+impl Drop for Comm {
+    /// Queues the context to be closed. Its point-to-point messages cannot be received any more,
+    /// because neither a handle nor a persistent request refers to the communicator. Messages of
+    /// collectives are kept, because a collective in flight may still wait for them.
+    fn drop(&mut self) {
+        if self.handle().0 != 0 {
+            CLOSED.lock().unwrap().push(self.context().on(Plane::PointToPoint));
+        }
+    }
+}
+
+/// The contexts of communicators dropped since the last call. The last reference may be dropped
+/// anywhere, so the engine is told at the next opportunity.
+pub(crate) fn take_closed() -> Vec<ContextId> {
+    std::mem::take(&mut *CLOSED.lock().unwrap())
+}
+
+/// The form of a collective call.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum CallForm {
+    /// Returns when the operation is complete.
+    Blocking = 0,
+    /// Returns a request.
+    Nonblocking = 1,
+    /// Returns a request that can be started repeatedly.
+    Persistent = 2,
+}

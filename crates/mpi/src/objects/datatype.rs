@@ -1,0 +1,133 @@
+//! Datatypes as objects: a type map with attributes, name and state (MPI 5.0, chapter 5). The C
+//! functions are in `chapters::datatypes`.
+
+use std::ffi::c_void;
+use std::sync::Mutex;
+
+use towpath_base::sync::{AtomicBool, AtomicI64, Ordering};
+use towpath_base::transfer::{Source, Target};
+use towpath_datatype::Datatype;
+
+use super::attribute::Attributes;
+use crate::error::{Result, fail};
+
+/// A datatype, as named by a handle.
+#[derive(Debug)]
+pub(crate) struct Type {
+    /// Its type map.
+    pub datatype: Datatype,
+    /// Cached attributes.
+    pub attributes: Attributes,
+    /// The name set by MPI_Type_set_name; `None`: the predefined name, or none.
+    pub name: Mutex<Option<String>>,
+    /// Predefined by MPI: must not be freed.
+    pub predefined: bool,
+    /// Bytes per element if any number of elements is contiguous and starts at the buffer address;
+    /// otherwise -1.
+    row: i64,
+    /// The largest count whose size and offsets fit in 63 bits.
+    most: i64,
+    /// The largest count allowed in communication: `most`, or 0 before MPI_Type_commit.
+    movable: AtomicI64,
+    committed: AtomicBool,
+}
+
+impl Type {
+    /// Creates a datatype, which is not committed unless it is predefined or a named type.
+    pub(crate) fn new(datatype: Datatype, predefined: bool) -> Type {
+        let row = if datatype.is_contiguous() && datatype.true_lb() == 0 { datatype.size() } else { -1 };
+        let (most, committed) = (datatype.greatest_count(), predefined || datatype.is_committed());
+        let movable = AtomicI64::new(if committed { most } else { 0 });
+        let (attributes, committed) = (Attributes::default(), AtomicBool::new(committed));
+        Type { datatype, attributes, name: Mutex::new(None), predefined, row, most, movable, committed }
+    }
+
+    /// True if it may be used in communication.
+    #[inline]
+    pub(crate) fn committed(&self) -> bool {
+        self.committed.load(Ordering::Relaxed)
+    }
+
+    /// MPI_Type_commit.
+    pub(crate) fn commit(&self) {
+        self.datatype.commit();
+        self.movable.store(self.most, Ordering::Relaxed);
+        self.committed.store(true, Ordering::Relaxed);
+    }
+
+    /// True if this many elements can exist: the count is not negative, and their size and offsets
+    /// fit in 63 bits.
+    #[inline(always)]
+    pub(crate) fn can_have(&self, count: i64) -> bool {
+        count as u64 <= self.most as u64
+    }
+
+    /// True if this many elements may be sent or received: they can exist, and the datatype is
+    /// committed or the count is 0.
+    #[inline(always)]
+    pub(crate) fn can_move(&self, count: i64) -> bool {
+        count as u64 <= self.movable.load(Ordering::Relaxed) as u64
+    }
+
+    /// The largest count whose size and offsets fit in 63 bits.
+    pub(crate) fn most(&self) -> i64 {
+        self.most
+    }
+
+    /// Address and length of `count` elements if they are contiguous. The count must be one that
+    /// [`Type::can_have`] allows.
+    #[inline]
+    pub(crate) fn bytes(&self, buffer: *const c_void, count: i64) -> Option<(*const u8, usize)> {
+        (self.row >= 0).then(|| (buffer.cast(), (self.row * count) as usize))
+    }
+
+    /// True if two buffers of such elements at the same address overlap: not at MPI_BOTTOM, where
+    /// the address carries no information.
+    #[cold]
+    pub(crate) fn needs_distinct(&self, address: *const c_void) -> bool {
+        !address.is_null() && self.datatype.size() > 0
+    }
+
+    /// True if NULL is not a valid buffer for elements of this type (types with absolute addresses
+    /// are used with MPI_BOTTOM).
+    #[inline]
+    pub(crate) fn needs_buffer(&self) -> bool {
+        self.row > 0
+    }
+}
+
+/// The source of a message of `count` elements at `buffer`.
+pub(crate) fn source(datatype: &Datatype, buffer: *const c_void, count: i64) -> Source {
+    // SAFETY: the source does not access memory until a wire reads from it during the operation,
+    // and MPI requires the program to keep the elements valid and unchanged until it completes.
+    unsafe { towpath_datatype::source(datatype, buffer.cast(), count) }
+}
+
+/// The target of a message for `count` elements at `buffer`.
+pub(crate) fn target(datatype: &Datatype, buffer: *mut c_void, count: i64) -> Target {
+    // SAFETY: the target does not access memory until a wire writes to it during the operation, and
+    // MPI requires the program to keep the buffer valid and untouched until it completes.
+    unsafe { towpath_datatype::target(datatype, buffer.cast(), count) }
+}
+
+/// Copies the bytes of `count` elements at `buffer`.
+///
+/// # Errors
+/// MPI_ERR_NO_MEM; nothing is read then.
+///
+/// # Safety
+/// `buffer` must hold `count` elements, and [`Type::can_have`] must allow that count.
+pub(crate) unsafe fn packed(datatype: &Datatype, buffer: *const c_void, count: i64) -> Result<Vec<u8>> {
+    let length = datatype.bytes(count) as usize;
+    let mut copy = Vec::<u8>::new();
+    if copy.try_reserve_exact(length).is_err() {
+        fail!(ERR_NO_MEM, "there is no memory for the copy of a message of {length} bytes");
+    }
+    // SAFETY: `buffer` holds `count` elements (this function's contract). `copy` has room for their
+    // `length` bytes, which `pack` initializes.
+    unsafe {
+        towpath_datatype::pack(datatype, buffer.cast(), count, 0, copy.as_mut_ptr(), length);
+        copy.set_len(length);
+    }
+    Ok(copy)
+}

@@ -1,0 +1,149 @@
+//! Virtual topologies as plain values (MPI 5.0, chapter 8). The C functions are in
+//! `chapters::topologies`.
+
+/// The topology of a communicator.
+#[derive(Debug, Clone)]
+pub(crate) enum Topology {
+    /// A Cartesian grid.
+    Cartesian {
+        /// Extent of each dimension.
+        dims: Vec<i32>,
+        /// Whether each dimension wraps around.
+        periodic: Vec<bool>,
+    },
+    /// A graph known to all processes (MPI_Graph_create): `index[i]` is the end of node i's list in
+    /// `edges`.
+    Graph {
+        /// Prefix sums of the degrees.
+        index: Vec<i32>,
+        /// Concatenated neighbour lists.
+        edges: Vec<i32>,
+    },
+    /// A graph of which each process knows its own edges only.
+    Distributed {
+        /// Ranks that send to this process.
+        sources: Vec<i32>,
+        /// Weights of the sources; empty if unweighted.
+        source_weights: Vec<i32>,
+        /// Ranks that this process sends to.
+        destinations: Vec<i32>,
+        /// Weights of the destinations; empty if unweighted.
+        destination_weights: Vec<i32>,
+        /// Whether the program passed weights.
+        weighted: bool,
+    },
+}
+
+impl Topology {
+    /// Ranks that `rank` receives from and sends to in neighbourhood collectives, in the standard's
+    /// order (8.6); MPI_PROC_NULL (-3) beyond the border of a non-periodic dimension.
+    pub(crate) fn neighbours(&self, rank: usize) -> (Vec<i32>, Vec<i32>) {
+        match self {
+            Topology::Cartesian { dims, periodic } => {
+                let list = cartesian_neighbours(dims, periodic, rank);
+                (list.clone(), list)
+            }
+            Topology::Graph { index, edges } => {
+                let first = if rank == 0 { 0 } else { index[rank - 1] as usize };
+                let list = edges[first..index[rank] as usize].to_vec();
+                (list.clone(), list)
+            }
+            Topology::Distributed { sources, destinations, .. } => (sources.clone(), destinations.clone()),
+        }
+    }
+}
+
+impl Topology {
+    /// Ranks that send to `rank`, each with the weight of its edge; without MPI_PROC_NULL, and
+    /// repeated as often as a rank is listed.
+    pub(crate) fn senders(&self, rank: usize) -> Vec<(usize, u64)> {
+        let with_weights: Vec<(i32, u64)> = match self {
+            Topology::Cartesian { .. } => self.neighbours(rank).0.into_iter().map(|from| (from, 1)).collect(),
+            Topology::Graph { index, edges } => {
+                let owner = |edge: usize| index.partition_point(|&end| end as usize <= edge) as i32;
+                let to_me = edges.iter().enumerate().filter(|(_, to)| **to == rank as i32);
+                to_me.map(|(edge, _)| (owner(edge), 1)).collect()
+            }
+            Topology::Distributed { sources, source_weights, .. } => {
+                let weight = |i: usize| source_weights.get(i).map_or(1, |&weight| weight.max(0) as u64);
+                sources.iter().enumerate().map(|(i, &from)| (from, weight(i))).collect()
+            }
+        };
+        let real = with_weights.into_iter().filter(|&(from, _)| from >= 0);
+        real.map(|(from, weight)| (from as usize, weight)).collect()
+    }
+}
+
+/// Coordinates of a rank in a grid, row-major.
+pub(crate) fn coordinates(dims: &[i32], rank: usize) -> Vec<i32> {
+    let mut rest = rank;
+    let mut result = vec![0; dims.len()];
+    for (place, &dim) in result.iter_mut().zip(dims).rev() {
+        *place = (rest % dim.max(1) as usize) as i32;
+        rest /= dim.max(1) as usize;
+    }
+    result
+}
+
+/// The rank of coordinates, which must be inside the grid.
+pub(crate) fn rank_of(dims: &[i32], coordinates: &[i32]) -> usize {
+    dims.iter().zip(coordinates).fold(0, |rank, (&dim, &place)| rank * dim as usize + place as usize)
+}
+
+/// The rank `distance` steps away in one dimension; `None` beyond the border.
+pub(crate) fn shifted(dims: &[i32], periodic: &[bool], rank: usize, dimension: usize, distance: i64) -> Option<usize> {
+    let mut place = coordinates(dims, rank);
+    let target = i64::from(place[dimension]) + distance;
+    let extent = i64::from(dims[dimension]);
+    place[dimension] = if periodic[dimension] {
+        target.rem_euclid(extent) as i32
+    } else if (0..extent).contains(&target) {
+        target as i32
+    } else {
+        return None;
+    };
+    Some(rank_of(dims, &place))
+}
+
+fn cartesian_neighbours(dims: &[i32], periodic: &[bool], rank: usize) -> Vec<i32> {
+    let step = |dimension, distance| {
+        shifted(dims, periodic, rank, dimension, distance).map_or(crate::constants::PROC_NULL, |rank| rank as i32)
+    };
+    (0..dims.len()).flat_map(|dimension| [step(dimension, -1), step(dimension, 1)]).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_grid_with_one_periodic_dimension() {
+        let grid = Topology::Cartesian { dims: vec![2, 3], periodic: vec![false, true] };
+        assert_eq!(coordinates(&[2, 3], 5), [1, 2]);
+        assert_eq!(rank_of(&[2, 3], &[1, 2]), 5);
+        assert_eq!(grid.neighbours(0).0, [crate::constants::PROC_NULL, 3, 2, 1]);
+    }
+
+    #[test]
+    fn a_graph_gives_its_lists() {
+        let graph = Topology::Graph { index: vec![2, 3, 4, 6], edges: vec![1, 3, 0, 3, 0, 2] };
+        assert_eq!(graph.neighbours(0).1, [1, 3]);
+        assert_eq!(graph.neighbours(3).0, [0, 2]);
+        assert_eq!(graph.senders(3), [(0, 1), (2, 1)]);
+        assert_eq!(graph.senders(2), [(3, 1)]);
+    }
+
+    #[test]
+    fn senders_have_weights_and_the_border_sends_nothing() {
+        let line = Topology::Cartesian { dims: vec![3], periodic: vec![false] };
+        assert_eq!(line.senders(0), [(1, 1)]);
+        let weighted = Topology::Distributed {
+            sources: vec![2, -3, 2],
+            source_weights: vec![7, 1, 0],
+            destinations: vec![],
+            destination_weights: vec![],
+            weighted: true,
+        };
+        assert_eq!(weighted.senders(0), [(2, 7), (2, 0)]);
+    }
+}

@@ -1,0 +1,164 @@
+//! The facts about this process and its job that hold from MPI_Init on. Everything else in this
+//! crate builds on them.
+//!
+//! They are never destroyed, so late calls get an error instead of crashing.
+
+mod contexts;
+pub(crate) mod ending;
+pub(crate) mod heap;
+mod phase;
+
+use std::io::Write as _;
+use std::sync::{Mutex, OnceLock};
+use std::thread::ThreadId;
+
+use towpath_base::calls::NAMES;
+use towpath_base::control::ControlPage;
+use towpath_base::ids::{ContextId, PeerIndex};
+use towpath_base::sync::Ordering;
+use towpath_collective::Selection;
+use towpath_launch::client::{Job, Launcher};
+use towpath_machine::cgroup::ProcessorQuota;
+use towpath_machine::cores;
+use towpath_machine::levels::MachineDescription;
+use towpath_shm::{Heap, Segment};
+use towpath_transport::Losses;
+
+use crate::error::{Result, fail};
+
+pub(crate) use contexts::Contexts;
+pub(crate) use phase::{Phase, enter, face, leave, not_running, page, phase, refused, set_face, set_phase};
+
+/// This process and its job.
+pub(crate) struct Process {
+    /// Description of the job.
+    pub(crate) job: Job,
+    /// Provided thread level.
+    pub(crate) thread_level: i32,
+    /// The thread that called MPI_Init.
+    pub(crate) main_thread: ThreadId,
+    /// Selection of collective algorithms.
+    pub(crate) selection: Selection,
+    /// The machine described by TOWPATH_MACHINE, used instead of the real one.
+    pub(crate) machine: Option<MachineDescription>,
+    /// The mapped segment, kept for its control pages.
+    pub(crate) segment: Segment,
+    /// Opened when the first board is made.
+    pub(crate) quota: OnceLock<ProcessorQuota>,
+    /// Memory that the peers can access, for MPI_Alloc_mem.
+    pub(crate) heap: Mutex<Heap>,
+    /// Why processes of other hosts were lost.
+    pub(crate) losses: Option<Losses>,
+    pub(crate) launcher: Mutex<Box<dyn Launcher>>,
+    /// Allocator of the contexts that this process names.
+    pub(crate) contexts: Contexts,
+}
+
+static PROCESS: OnceLock<Process> = OnceLock::new();
+
+/// Stores the facts, once.
+///
+/// # Errors
+/// If another thread has done so.
+pub(crate) fn set(process: Process) -> Result<&'static Process> {
+    if PROCESS.set(process).is_err() {
+        fail!(ERR_OTHER, "two threads initialise MPI at the same time");
+    }
+    this()
+}
+
+/// The facts, or an error before MPI_Init.
+#[inline]
+pub(crate) fn this() -> Result<&'static Process> {
+    match PROCESS.get() {
+        Some(process) => Ok(process),
+        None => fail!(ERR_OTHER, "MPI is not initialised; call MPI_Init first"),
+    }
+}
+
+/// Selection of collective algorithms, or an error before MPI_Init.
+pub(crate) fn selection() -> Result<&'static Selection> {
+    Ok(&this()?.selection)
+}
+
+/// The rank of this process in MPI_COMM_WORLD.
+pub(crate) fn me() -> PeerIndex {
+    PROCESS.get().map_or(PeerIndex(0), |process| PeerIndex(process.job.rank))
+}
+
+/// Number of the host on which this process runs.
+pub(crate) fn host_of_mine() -> Result<u32> {
+    let job = &this()?.job;
+    Ok(job.node_of_rank[job.rank as usize])
+}
+
+/// The name of this host.
+pub(crate) fn host_name() -> String {
+    std::fs::read_to_string("/proc/sys/kernel/hostname")
+        .map_or_else(|_| "localhost".to_owned(), |name| name.trim().to_owned())
+}
+
+/// True if this host has more ranks of the job than cores for them, as far as known.
+pub(crate) fn is_oversubscribed() -> bool {
+    PROCESS.get().is_none_or(|process| {
+        let cores = process.segment.head().allowed_cores.load(Ordering::Relaxed) as usize;
+        process.job.local_ranks.len() > cores
+    })
+}
+
+impl Process {
+    /// True if the ranks of this host share cores, as far as they have announced their affinity.
+    pub(crate) fn ranks_share_cores(&self) -> bool {
+        let head = self.segment.head();
+        let quota = || self.quota.get_or_init(ProcessorQuota::open).cores();
+        cores::are_shared(head, head.local_ranks.load(Ordering::Relaxed), quota)
+    }
+}
+
+/// The error message for a message from or to a lost process.
+pub(crate) fn reason_of_loss(peer: PeerIndex) -> String {
+    let known = PROCESS.get().and_then(|process| process.losses.as_ref()?.of(peer));
+    known.unwrap_or_else(|| "the other process died before the message was through".to_owned())
+}
+
+/// The number that its creator gave a context (0 for MPI_COMM_WORLD, 1 for MPI_COMM_SELF), and the
+/// creator's rank.
+pub(crate) fn maker_of(context: ContextId) -> (u32, u32) {
+    let first = PROCESS.get().map_or(0, |process| process.contexts.creator().wrapping_sub(process.job.rank));
+    (context.0 as u32 >> 2, ((context.0 >> 32) as u32).wrapping_sub(first))
+}
+
+/// Name of the MPI function that a rank of this host called last.
+pub(crate) fn last_call_of(peer: PeerIndex) -> Option<&'static str> {
+    name_of_call(page_of(peer)?)
+}
+
+/// As [`last_call_of`], and whether the rank is still in the function; `Some(None)` before its
+/// first call.
+pub(crate) fn call_of(peer: PeerIndex) -> Option<Option<(&'static str, bool)>> {
+    let page = page_of(peer)?;
+    Some(name_of_call(page).map(|name| (name, page.in_call.load(Ordering::Relaxed) != 0)))
+}
+
+/// The control page of a rank of this host.
+fn page_of(peer: PeerIndex) -> Option<&'static ControlPage> {
+    let process = PROCESS.get()?;
+    let local = process.job.local_ranks.iter().position(|&rank| rank == peer.0)?;
+    Some(process.segment.control(local))
+}
+
+fn name_of_call(page: &ControlPage) -> Option<&'static str> {
+    let number = page.last_call.load(Ordering::Relaxed);
+    NAMES.get(number as usize).copied().filter(|name| number != 0 && !name.is_empty())
+}
+
+/// Prints lines to standard error in one write.
+pub(crate) fn say_lines(lines: &str) {
+    let _ = std::io::stderr().write_all(format!("{lines}\n").as_bytes());
+}
+
+/// Prints a line to standard error in one write, so that the lines of ranks that fail together do
+/// not mix.
+pub(crate) fn say(sentence: &str) {
+    say_lines(&format!("towpath: {sentence}"));
+}

@@ -1,0 +1,116 @@
+//! The phase of this process in the life of MPI, its control page, and the ABI through which the
+//! program calls.
+
+use towpath_base::calls::NAMES;
+use towpath_base::control::ControlPage;
+use towpath_base::sync::{AtomicPtr, AtomicU32, Ordering};
+
+use super::PROCESS;
+use crate::error::{Error, Result, fail};
+use crate::face::Face;
+
+/// Phase of the process in the life of MPI.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[repr(u32)]
+pub(crate) enum Phase {
+    /// Before MPI_Init.
+    Before = 0,
+    /// MPI may be called.
+    Running = 1,
+    /// After MPI_Finalize.
+    After = 2,
+    /// In a child forked while MPI runs: the channels belong to its parent.
+    Child = 3,
+    /// The job is being ended: `atexit` handlers run.
+    Ending = 4,
+}
+
+static PHASE: AtomicU32 = AtomicU32::new(0);
+static FACE: AtomicPtr<Face> = AtomicPtr::new(std::ptr::null_mut());
+/// This process's control page while MPI runs, else NULL. Every MPI function checks it first and
+/// publishes its number there.
+static PAGE: AtomicPtr<ControlPage> = AtomicPtr::new(std::ptr::null_mut());
+
+/// The current phase.
+pub(crate) fn phase() -> Phase {
+    match PHASE.load(Ordering::Acquire) {
+        0 => Phase::Before,
+        1 => Phase::Running,
+        2 => Phase::After,
+        3 => Phase::Child,
+        _ => Phase::Ending,
+    }
+}
+
+pub(crate) fn set_phase(phase: Phase) {
+    let page = match PROCESS.get() {
+        Some(process) if phase == Phase::Running => std::ptr::from_ref(process.segment.own_control()).cast_mut(),
+        _ => std::ptr::null_mut(),
+    };
+    PAGE.store(page, Ordering::Release);
+    PHASE.store(phase as u32, Ordering::Release);
+}
+
+/// Checks that MPI may be called, and publishes the function that the process is in. The page must
+/// be passed to [`leave`].
+#[inline]
+pub(crate) fn enter(call: u16) -> Result<&'static ControlPage> {
+    // SAFETY: `PAGE` is NULL unless MPI runs; otherwise it points into the segment, which stays
+    // mapped until the process ends.
+    match unsafe { PAGE.load(Ordering::Relaxed).as_ref() } {
+        Some(page) => {
+            page.last_call.store(u32::from(call), Ordering::Relaxed);
+            page.in_call.store(1, Ordering::Relaxed);
+            Ok(page)
+        }
+        None => not_running(),
+    }
+}
+
+/// This process's control page while MPI runs.
+pub(crate) fn page() -> Option<&'static ControlPage> {
+    // SAFETY: `PAGE` is NULL unless MPI runs; otherwise it points into the segment, which stays
+    // mapped until the process ends.
+    unsafe { PAGE.load(Ordering::Relaxed).as_ref() }
+}
+
+/// The error that tells why MPI cannot be called now.
+#[cold]
+pub(crate) fn not_running<T>() -> Result<T> {
+    match phase() {
+        Phase::Before => fail!(ERR_OTHER, "MPI is not initialised; call MPI_Init first"),
+        Phase::Child => fail!(
+            ERR_OTHER,
+            "this process is a child that was forked after MPI_Init and cannot use MPI; let its parent call MPI, or exec a program"
+        ),
+        Phase::Ending => fail!(ERR_OTHER, "the job is being ended; a handler that runs meanwhile cannot use MPI"),
+        _ => fail!(ERR_OTHER, "MPI is finalised; nothing may be called after MPI_Finalize"),
+    }
+}
+
+/// The result of a call that [`enter`] has rejected. MPI_Finalize succeeds and does nothing if an
+/// `atexit` handler calls it: in a forked child, which inherits the handlers of its parent, and
+/// while the job ends.
+#[cold]
+pub(crate) fn refused(call: u16, error: Error) -> Result<()> {
+    let finalizes = NAMES.get(usize::from(call)) == Some(&"MPI_Finalize");
+    if finalizes && matches!(phase(), Phase::Child | Phase::Ending) { Ok(()) } else { Err(error) }
+}
+
+/// Publishes that the process has left MPI.
+#[inline]
+pub(crate) fn leave(page: &ControlPage) {
+    page.in_call.store(0, Ordering::Relaxed);
+}
+
+/// Stores the ABI through which the program calls.
+#[inline]
+pub(crate) fn set_face(face: &'static Face) {
+    FACE.store(std::ptr::from_ref(face).cast_mut(), Ordering::Relaxed);
+}
+
+/// The ABI through which the program calls; `None` before its first call.
+pub(crate) fn face() -> Option<&'static Face> {
+    // SAFETY: `FACE` is NULL or was stored by `set_face` from a `&'static Face`.
+    unsafe { FACE.load(Ordering::Relaxed).as_ref() }
+}

@@ -1,0 +1,111 @@
+//! The message to the user when a rank waits long because a receiver has no room for its messages.
+//!
+//! The standard allows a send to wait for its receive, but a program that relies on buffering then
+//! hangs without an explanation. One rank of each host prints the message, once.
+
+use std::time::{Duration, Instant};
+
+use towpath_base::ids::PeerIndex;
+use towpath_base::sync::Ordering;
+use towpath_shm::Segment;
+
+use super::waiting::Waiting;
+use crate::process;
+
+/// Interval between two checks.
+const INTERVAL: Duration = Duration::from_millis(900);
+/// Shortest wait that is reported.
+const LONG: Duration = Duration::from_secs(5);
+
+/// Measures how long a wait has lasted. Reads the clock only when the wait begins and after each
+/// sleep.
+#[derive(Default)]
+pub(crate) struct Watchdog {
+    /// The process's sleep count when the clock was last read.
+    sleeps: Option<u64>,
+    /// When the wait began, and when it was last checked.
+    times: Option<(Instant, Instant)>,
+}
+
+impl Watchdog {
+    /// True if it is time to check the wait again.
+    #[inline]
+    pub(crate) fn is_due(&mut self, waiting: &Waiting) -> bool {
+        let sleeps = Some(waiting.sleeps());
+        sleeps != self.sleeps && self.is_due_now(sleeps)
+    }
+
+    #[cold]
+    fn is_due_now(&mut self, sleeps: Option<u64>) -> bool {
+        self.sleeps = sleeps;
+        let now = Instant::now();
+        let (_, looked) = self.times.get_or_insert((now, now));
+        let due = now - *looked >= INTERVAL;
+        if due {
+            *looked = now;
+        }
+        due
+    }
+
+    /// True if the wait has lasted [`LONG`] or longer.
+    pub(crate) fn waits_long(&self) -> bool {
+        self.times.is_some_and(|(began, looked)| looked - began >= LONG)
+    }
+}
+
+/// Tells the user that this process waits for room at `peer`, unless a rank of this host has done
+/// so already. `wire` means that the peer has not even read what was sent before; otherwise credit
+/// is missing.
+pub(crate) fn tell(segment: &Segment, peer: PeerIndex, wire: bool) {
+    if segment.head().told_of_wait.swap(1, Ordering::Relaxed) == 0 {
+        let why = if wire {
+            why_it_takes_none(process::call_of(peer))
+        } else {
+            "keeps as many that it has not received as its memory allows".to_owned()
+        };
+        process::say(&sentence(process::me(), peer, &why));
+    }
+}
+
+/// Why a peer takes no messages. `call` is the MPI function that the peer called last and whether
+/// it is still in it; `None` for a peer on another host.
+fn why_it_takes_none(call: Option<Option<(&str, bool)>>) -> String {
+    match call {
+        None => "takes none, most likely because it computes and calls no MPI function".to_owned(),
+        Some(None) => "takes none, because it has not called MPI_Init yet".to_owned(),
+        Some(Some((name, false))) => format!("takes none, because it has called no MPI function since {name}"),
+        Some(Some((name, true))) => format!("takes none, though it is in {name}"),
+    }
+}
+
+fn sentence(me: PeerIndex, peer: PeerIndex, why: &str) -> String {
+    format!(
+        "rank {} has waited for {} seconds to send a message to rank {peer}: rank {peer} {why}. It goes on when rank {peer} \
+         receives. How much a rank keeps for each sender can be set by TOWPATH_UNEXPECTED_BYTES.",
+        me.0,
+        LONG.as_secs(),
+        peer = peer.0
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_sentence_names_ranks_and_setting() {
+        let said = sentence(PeerIndex(3), PeerIndex(0), "has no room");
+        assert!(said.starts_with("rank 3 has waited for 5 seconds") && said.contains("to rank 0"), "{said}");
+        assert!(said.contains("rank 0 has no room.") && said.contains("TOWPATH_UNEXPECTED_BYTES"), "{said}");
+    }
+
+    #[test]
+    fn only_a_rank_outside_of_mpi_is_said_to_compute() {
+        let why = [None, Some(None), Some(Some(("MPI_Barrier", false))), Some(Some(("MPI_Barrier", true)))]
+            .map(why_it_takes_none);
+        let words = ["computes", "not called MPI_Init", "no MPI function since MPI_Barrier", "is in MPI_Barrier"];
+        for (why, words) in why.iter().zip(words) {
+            assert!(why.contains(words), "{why}");
+        }
+    }
+}

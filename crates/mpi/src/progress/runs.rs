@@ -1,0 +1,140 @@
+//! Collective operations in flight. The worker posts their messages; their local work runs without
+//! the lock, because a reduction may call a function of the program.
+
+use towpath_collective::{Failure, Progress, Run};
+use towpath_engine::Engine;
+use towpath_wires::Wires;
+
+use crate::constants::{ERR_PROC_ABORTED, ERR_TRUNCATE};
+use crate::error::Error;
+
+/// Identifies a run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct RunId(usize);
+
+enum RunSlot {
+    Vacant,
+    /// Messages are in flight.
+    Running(Box<Run>),
+    /// Copies or reductions are ready to run.
+    Due(Box<Run>),
+    /// A thread has taken the run out to work on it.
+    Out,
+    /// Complete. Kept until the request is completed; a persistent request starts the run again.
+    Over(Box<Run>, Option<Error>),
+}
+
+/// A run taken out of the worker for its local work.
+pub(crate) struct LocalWork {
+    id: RunId,
+    run: Box<Run>,
+}
+
+impl LocalWork {
+    /// Copies and reduces; may call the program.
+    pub(crate) fn compute(&mut self) {
+        self.run.compute();
+    }
+}
+
+/// The error that a failed collective raises.
+pub(crate) fn failed(failure: Failure) -> Error {
+    let class = match failure {
+        Failure::Truncated => ERR_TRUNCATE,
+        Failure::Lost => ERR_PROC_ABORTED,
+    };
+    Error::new(class, failure.to_string())
+}
+
+/// All runs of the process.
+#[derive(Default)]
+pub(crate) struct Runs {
+    places: Vec<RunSlot>,
+    vacant: Vec<usize>,
+    /// Indices of the `Running` runs, in start order.
+    running: Vec<usize>,
+    /// Empty list to swap with `running` in the next pass, so that a pass does not allocate.
+    spare: Vec<usize>,
+    /// Indices of the `Due` runs.
+    due: Vec<usize>,
+}
+
+impl Runs {
+    /// Adds a run and posts its first messages.
+    pub(crate) fn add(&mut self, run: Box<Run>, engine: &mut Engine<Wires>) -> RunId {
+        let index = self.vacant.pop().unwrap_or_else(|| {
+            self.places.push(RunSlot::Vacant);
+            self.places.len() - 1
+        });
+        self.advance(index, run, engine);
+        RunId(index)
+    }
+
+    /// Posts what can be posted, and files the run by what it needs next.
+    fn advance(&mut self, index: usize, mut run: Box<Run>, engine: &mut Engine<Wires>) {
+        self.places[index] = match run.post(engine) {
+            Progress::Running => {
+                self.running.push(index);
+                RunSlot::Running(run)
+            }
+            Progress::Compute => {
+                self.due.push(index);
+                RunSlot::Due(run)
+            }
+            Progress::Done => RunSlot::Over(run, None),
+            Progress::Failed(failure) => RunSlot::Over(run, Some(failed(failure))),
+        };
+    }
+
+    /// Advances every running run. Returns true if at least one is no longer waiting for messages.
+    pub(crate) fn post(&mut self, engine: &mut Engine<Wires>) -> bool {
+        if self.running.is_empty() {
+            return false;
+        }
+        let before = self.running.len();
+        let mut looked_at = std::mem::replace(&mut self.running, std::mem::take(&mut self.spare));
+        for index in looked_at.drain(..) {
+            if let RunSlot::Running(run) = std::mem::replace(&mut self.places[index], RunSlot::Out) {
+                self.advance(index, run, engine);
+            }
+        }
+        self.spare = looked_at;
+        self.running.len() != before
+    }
+
+    /// Takes out a run whose local work is ready; the calling thread must do the work.
+    pub(crate) fn take_work(&mut self) -> Option<LocalWork> {
+        let index = self.due.pop()?;
+        match std::mem::replace(&mut self.places[index], RunSlot::Out) {
+            RunSlot::Due(run) => Some(LocalWork { id: RunId(index), run }),
+            other => {
+                self.places[index] = other;
+                None
+            }
+        }
+    }
+
+    /// Puts a run back after its local work, and posts the messages that follow.
+    pub(crate) fn put_back(&mut self, job: LocalWork, engine: &mut Engine<Wires>) {
+        self.advance(job.id.0, job.run, engine);
+    }
+
+    /// True if the run is complete.
+    pub(crate) fn is_complete(&self, id: RunId) -> bool {
+        matches!(self.places[id.0], RunSlot::Over(..))
+    }
+
+    /// Removes a complete run and returns its error, if it failed.
+    pub(crate) fn take(&mut self, id: RunId) -> Option<Error> {
+        self.recover(id).1
+    }
+
+    /// Removes a complete run and returns it, so that it can be started again.
+    pub(crate) fn recover(&mut self, id: RunId) -> (Option<Box<Run>>, Option<Error>) {
+        self.vacant.push(id.0);
+        match std::mem::replace(&mut self.places[id.0], RunSlot::Vacant) {
+            RunSlot::Over(run, failure) => (Some(run), failure),
+            _ => (None, None),
+        }
+    }
+}

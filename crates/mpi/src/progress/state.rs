@@ -1,0 +1,48 @@
+//! What the worker's lock protects: the engine, the requests and the collective runs of the
+//! process.
+
+use towpath_engine::Engine;
+use towpath_wires::Wires;
+
+use super::request_table::Requests;
+use super::runs::Runs;
+
+/// What the worker's lock protects.
+pub(crate) struct State {
+    /// Matching, protocols and wires.
+    pub engine: Engine<Wires>,
+    /// The program's requests.
+    pub requests: Requests,
+    /// Collective operations in flight.
+    pub runs: Runs,
+    /// Conditions on board lines for which threads sleep while another thread polls.
+    pub(crate) watches: Vec<Watch>,
+}
+
+impl State {
+    /// Advances messages and collective runs, and checks the board lines that other threads wait
+    /// for. Returns true if anything changed.
+    pub(crate) fn progress(&mut self) -> bool {
+        let moved = self.engine.progress();
+        let posted = self.runs.post(&mut self.engine);
+        moved | posted | (!self.watches.is_empty() && self.look())
+    }
+
+    /// Removes the watches whose condition holds. Returns true if there was one.
+    #[cold]
+    fn look(&mut self) -> bool {
+        let before = self.watches.len();
+        // SAFETY: a watch is in the list only while its thread is in `Worker::sleep_for_line`, so
+        // the closure is alive; `&mut self` means that the worker's lock is held, so no other
+        // thread calls it.
+        self.watches.retain(|watch| unsafe { !(*watch.0)() });
+        self.watches.len() < before
+    }
+}
+
+/// The condition that a sleeping thread waits for. Points to a closure on that thread's stack.
+pub(crate) struct Watch(pub(super) *mut (dyn FnMut() -> bool + 'static));
+
+// SAFETY: the closure is called only under the worker's lock, while the thread that owns it is
+// blocked in `Worker::sleep_for_line`.
+unsafe impl Send for Watch {}

@@ -1,0 +1,139 @@
+//! The progress engine of two ranks in one process: waiting, its hand-over between threads, and how
+//! requests end.
+
+use std::time::Duration;
+
+use towpath_base::ids::{ContextId, PeerIndex};
+use towpath_base::transfer::{Source, Target};
+use towpath_engine::{Engine, Limits, Mode};
+use towpath_machine::memory;
+use towpath_machine::wait::Waiter;
+use towpath_shm::Segment;
+use towpath_wires::Wires;
+
+use super::request_table::{Ended, RequestWork, Requests};
+use super::runs::Runs;
+use super::state::State;
+use super::wait_target::WaitTarget;
+use super::waiting::Waiting;
+use super::worker::Worker;
+use crate::constants::REQUEST_NULL;
+use crate::face::{Handle, Status};
+
+const CONTEXT: ContextId = ContextId(8);
+
+fn workers() -> [Worker; 2] {
+    let file = memory::create_file("towpath-progress").unwrap();
+    [0, 1].map(|own| {
+        let segment = Segment::map(&file, 2, own).unwrap();
+        let waiter = Waiter::with_quota(2, usize::MAX, segment.head(), segment.own_control());
+        let engine = Engine::new(Wires::single_host(segment.clone()), Limits::from_settings(), 2);
+        let (requests, runs) = (Requests::default(), Runs::default());
+        Worker::new(State { engine, requests, runs, watches: Vec::new() }, Waiting::new(waiter, segment))
+    })
+}
+
+/// Sends `value` to the other rank.
+fn send(worker: &Worker, to: u32, tag: i32, value: &u64) {
+    let source = Source::Bytes { pointer: std::ptr::from_ref(value).cast(), length: 8 };
+    let id = worker.with(|state| {
+        // SAFETY: `value` is borrowed until the send is complete, which is awaited below.
+        unsafe { state.engine.isend(PeerIndex(to), CONTEXT, tag, 1 - to, source, Mode::Standard) }
+    });
+    worker.nudge();
+    worker.wait_for(|_| WaitTarget::Other, |state| state.engine.take(id));
+}
+
+/// Receives from the other rank.
+fn receive(worker: &Worker, from: u32, tag: i32) -> u64 {
+    let mut value = 0u64;
+    let target = Target::Bytes { pointer: std::ptr::from_mut(&mut value).cast(), length: 8 };
+    let id = worker.with(|state| {
+        // SAFETY: `value` lives until the receive is complete, which is awaited below.
+        unsafe { state.engine.irecv(Some(PeerIndex(from)), CONTEXT, Some(tag), target) }
+    });
+    worker.nudge();
+    worker.wait_for(|_| WaitTarget::Message(CONTEXT, id), |state| state.engine.take(id));
+    value
+}
+
+#[test]
+fn a_rank_that_sleeps_is_woken_by_a_message() {
+    let [mine, theirs] = workers();
+    std::thread::scope(|scope| {
+        let received = scope.spawn(|| receive(&theirs, 0, 1));
+        // Longer than the receiver spins and yields.
+        std::thread::sleep(Duration::from_millis(50));
+        send(&mine, 1, 1, &42);
+        assert_eq!(received.join().unwrap(), 42);
+    });
+}
+
+/// One of the threads polls for all; whoever ends hands that over.
+#[test]
+fn each_of_many_waiting_threads_gets_its_message_in_any_order() {
+    const THREADS: i32 = 6;
+    const ROUNDS: i32 = 50;
+    let [mine, theirs] = workers();
+    theirs.share();
+    for round in 0..ROUNDS {
+        std::thread::scope(|scope| {
+            let theirs = &theirs;
+            let waiting: Vec<_> =
+                (0..THREADS).map(|tag| scope.spawn(move || (tag as u64, receive(theirs, 0, tag)))).collect();
+            for step in 0..THREADS {
+                // Every tag once, in an order that differs from round to round.
+                let tag = (step * 5 + round) % THREADS;
+                send(&mine, 1, tag, &(tag as u64 + 100));
+            }
+            for thread in waiting {
+                let (tag, value) = thread.join().unwrap();
+                assert_eq!(value, tag + 100);
+            }
+        });
+    }
+}
+
+/// A thread that sleeps for a condition which another thread of its process fulfils.
+#[test]
+fn a_completion_by_another_thread_ends_a_wait() {
+    let [mine, theirs] = workers();
+    theirs.share();
+    std::thread::scope(|scope| {
+        let (theirs, mut value) = (&theirs, 0u64);
+        let target = Target::Bytes { pointer: std::ptr::from_mut(&mut value).cast(), length: 8 };
+        // SAFETY: `value` lives until the receive is complete, which is awaited below.
+        let id = theirs.with(|state| unsafe { state.engine.irecv(Some(PeerIndex(0)), CONTEXT, Some(3), target) });
+        let request = theirs.with(|state| state.requests.add(RequestWork::Receive(id), Handle(0), None)).unwrap();
+        let poller = scope.spawn(move || receive(theirs, 0, 4));
+        let sleeper = scope.spawn(move || {
+            let is_complete = |state: &mut State| state.is_complete(request).unwrap().then_some(());
+            theirs.wait_for(|_| WaitTarget::Request(request), is_complete);
+        });
+        send(&mine, 1, 3, &7);
+        sleeper.join().unwrap();
+        send(&mine, 1, 4, &8);
+        assert_eq!(poller.join().unwrap(), 8);
+        let mut handle = request;
+        let ended = theirs.with(|state| state.try_end(&mut handle)).unwrap();
+        assert!(matches!(ended, Some(Ended::With(Status { source: 0, tag: 3, bytes: 8, .. }, None))));
+        assert_eq!((handle, value), (REQUEST_NULL, 7));
+        assert!(theirs.with(|state| state.requests.check(request)).is_err());
+    });
+}
+
+#[test]
+fn an_abandoned_receive_is_swept_once_it_is_complete() {
+    let [mine, theirs] = workers();
+    let mut value = 0u64;
+    let target = Target::Bytes { pointer: std::ptr::from_mut(&mut value).cast(), length: 8 };
+    // SAFETY: `value` lives until the receive is complete, which is awaited below.
+    let id = theirs.with(|state| unsafe { state.engine.irecv(Some(PeerIndex(0)), CONTEXT, Some(1), target) });
+    let request = theirs.with(|state| state.requests.add(RequestWork::Receive(id), Handle(0), None)).unwrap();
+    theirs.with(|state| state.abandon(request)).unwrap();
+    assert!(theirs.with(State::sweep_abandoned), "it is in flight");
+    send(&mine, 1, 1, &9);
+    theirs.wait_for(|_| WaitTarget::Other, |state| (!state.sweep_abandoned()).then_some(()));
+    assert_eq!(value, 9);
+    assert!(theirs.with(|state| state.requests.check(request)).is_err());
+}

@@ -1,0 +1,76 @@
+//! How the worker's waiting loop idles: applies the policy of `machine::wait` to this process's
+//! control page.
+
+use std::time::Duration;
+
+use towpath_machine::wait::Waiter;
+use towpath_shm::Segment;
+
+use crate::process::ending::leave_aborted_job;
+
+/// Longest sleep of a process that must attend to flow control.
+const WATCHFUL_SLEEP: Duration = Duration::from_secs(1);
+
+/// The waiter of the thread that holds the poller token, and the segment it watches.
+pub(crate) struct Waiting {
+    waiter: Waiter,
+    segment: Segment,
+}
+
+impl Waiting {
+    /// Creates the waiter of this process, which idles on its own control page of `segment`.
+    pub(crate) fn new(waiter: Waiter, segment: Segment) -> Waiting {
+        Waiting { waiter, segment }
+    }
+
+    /// Resets the waiter when a wait begins or ends.
+    #[inline]
+    pub(crate) fn reset(&mut self) {
+        self.waiter.reset();
+    }
+
+    /// Limits the following sleeps to one second if `limited`, for waits that flow control may hold
+    /// up; otherwise lifts the limit.
+    #[inline]
+    pub(crate) fn limit_sleep(&mut self, limited: bool) {
+        self.waiter.limit_sleep(limited.then_some(WATCHFUL_SLEEP));
+    }
+
+    /// Number of times that this process has slept.
+    pub(crate) fn sleeps(&self) -> u64 {
+        self.waiter.sleeps()
+    }
+
+    /// The watched segment.
+    pub(crate) fn segment(&self) -> &Segment {
+        &self.segment
+    }
+
+    /// Spins, yields or sleeps after a round without progress. `recheck` makes one more round
+    /// before a sleep.
+    #[inline]
+    pub(crate) fn idle(&mut self, recheck: impl FnMut() -> bool) {
+        self.waiter.idle(self.segment.sources(), recheck);
+        if self.segment.aborting() {
+            leave_aborted_job();
+        }
+    }
+
+    /// If ranks share cores, yields a few times until `ready` returns true (see [`Waiter::pass`]).
+    #[inline]
+    pub(crate) fn pass(&mut self, ready: &mut dyn FnMut() -> bool) -> bool {
+        self.waiter.pass(self.segment.sources(), ready)
+    }
+
+    /// Yields after an unsuccessful test on an oversubscribed host, so that another process can
+    /// run.
+    #[inline]
+    pub(crate) fn give_way(&self) {
+        if self.segment.aborting() {
+            leave_aborted_job();
+        }
+        if self.waiter.oversubscribed() {
+            std::thread::yield_now();
+        }
+    }
+}

@@ -1,0 +1,365 @@
+//! The worker: the engine, the requests and the collective runs of the process behind one lock,
+//! with the only waiting loop of Towpath.
+//!
+//! Nothing below `mpi` blocks; every wait happens here. Below MPI_THREAD_MULTIPLE the lock is not
+//! taken. With several threads, one waiting thread holds the poller token and polls for the
+//! process; the others sleep. A thread that completes something wakes the sleepers, and a thread
+//! that gives up the token wakes them so that another one can take it. Callbacks into the program
+//! run without a lock.
+
+use std::ops::{Deref, DerefMut};
+use std::sync::{Condvar, Mutex};
+
+use towpath_base::ids::ContextId;
+use towpath_base::sync::{AtomicBool, AtomicU32, Ordering, UnsafeCell};
+use towpath_machine::wait;
+use towpath_shm::Segment;
+
+use super::held_up::{self, Watchdog};
+use super::state::{State, Watch};
+use super::wait_target::{PublishedWait, WaitTarget};
+use super::waiting::Waiting;
+
+/// Rounds of progress before a wait if each rank has a core: about a microsecond. Other threads
+/// find the worker locked meanwhile, so MPI_THREAD_MULTIPLE uses a quarter of it. An oversubscribed
+/// host uses one round.
+const SPIN_ROUNDS: u32 = 64;
+
+/// A worker: shared state, its lock, and the poller token.
+pub(crate) struct Worker {
+    locked: AtomicU32,
+    /// True if several threads may call MPI concurrently.
+    shared: AtomicBool,
+    state: UnsafeCell<State>,
+    /// Rounds of progress that a blocking call makes before it calls `wait_for`.
+    spin_rounds: AtomicU32,
+    /// 1 while a thread polls, and may sleep, for the process.
+    token: AtomicU32,
+    waiting: UnsafeCell<Waiting>,
+    /// Contains the control page on which this process sleeps.
+    segment: Segment,
+    sleepers: AtomicU32,
+    epoch: Mutex<u64>,
+    changed: Condvar,
+}
+
+// SAFETY: `state` is accessed only while `locked` is held and `waiting` only while `token` is held,
+// or, if `shared` is false, only by the one thread that calls MPI.
+unsafe impl Sync for Worker {}
+
+/// Guard for exclusive access to the state of a worker; dropping it releases the lock.
+pub(crate) struct Held<'a> {
+    worker: &'a Worker,
+    shared: bool,
+}
+
+impl Deref for Held<'_> {
+    type Target = State;
+
+    #[inline(always)]
+    fn deref(&self) -> &State {
+        // SAFETY: this guard holds the lock, or this thread is the only one that calls MPI.
+        unsafe { &*self.worker.state.get() }
+    }
+}
+
+impl DerefMut for Held<'_> {
+    #[inline(always)]
+    fn deref_mut(&mut self) -> &mut State {
+        // SAFETY: this guard holds the lock, or this thread is the only one that calls MPI; `&mut
+        // self` rules out another reference through the guard.
+        unsafe { &mut *self.worker.state.get() }
+    }
+}
+
+impl Drop for Held<'_> {
+    #[inline(always)]
+    fn drop(&mut self) {
+        if self.shared {
+            self.worker.locked.store(0, Ordering::Release);
+        }
+    }
+}
+
+impl Worker {
+    /// Creates a worker around `state`.
+    pub(crate) fn new(state: State, waiting: Waiting) -> Worker {
+        Worker {
+            locked: AtomicU32::new(0),
+            shared: AtomicBool::new(false),
+            state: UnsafeCell::new(state),
+            spin_rounds: AtomicU32::new(1),
+            token: AtomicU32::new(0),
+            segment: waiting.segment().clone(),
+            waiting: UnsafeCell::new(waiting),
+            sleepers: AtomicU32::new(0),
+            epoch: Mutex::new(0),
+            changed: Condvar::new(),
+        }
+    }
+
+    /// Turns locking on (MPI_THREAD_MULTIPLE).
+    pub(crate) fn share(&self) {
+        self.shared.store(true, Ordering::SeqCst);
+    }
+
+    /// Runs `f` on the state. `f` must not call back into the program or into the worker.
+    #[inline]
+    pub(crate) fn with<R>(&self, f: impl FnOnce(&mut State) -> R) -> R {
+        f(&mut self.hold())
+    }
+
+    /// Locks the state until the guard is dropped. The fast path uses this instead of
+    /// [`Worker::with`], whose closure passes its captures through memory. The holder must not call
+    /// back into the program or into the worker.
+    #[inline(always)]
+    pub(crate) fn hold(&self) -> Held<'_> {
+        let shared = self.shared.load(Ordering::Relaxed);
+        if shared && self.locked.compare_exchange(0, 1, Ordering::Acquire, Ordering::Relaxed).is_err() {
+            self.lock_slowly();
+        }
+        Held { worker: self, shared }
+    }
+
+    /// Rounds of progress that a blocking call should make before it calls [`Worker::wait_for`].
+    #[inline]
+    pub(crate) fn spin_rounds(&self) -> u32 {
+        self.spin_rounds.load(Ordering::Relaxed)
+    }
+
+    /// Chooses the number of spin rounds. Whether the host is oversubscribed becomes known only
+    /// while the other ranks start.
+    pub(crate) fn choose_spin_rounds(&self, oversubscribed: bool) {
+        let rounds = match (oversubscribed, self.shared.load(Ordering::Relaxed)) {
+            (true, _) => 1,
+            (false, true) => SPIN_ROUNDS / 4,
+            (false, false) => SPIN_ROUNDS,
+        };
+        self.spin_rounds.store(rounds, Ordering::Relaxed);
+    }
+
+    #[cold]
+    fn lock_slowly(&self) {
+        let mut tries = 0u32;
+        while self.locked.compare_exchange_weak(0, 1, Ordering::Acquire, Ordering::Relaxed).is_err() {
+            tries += 1;
+            if tries.is_multiple_of(64) { std::thread::yield_now() } else { std::hint::spin_loop() }
+        }
+    }
+
+    /// Makes one round of progress, including the local work of collectives. Returns true if
+    /// anything changed. For the waiting thread only: unlike [`Worker::poll_in_passing`], it does
+    /// not wake a thread that sleeps in the kernel.
+    fn poll(&self) -> bool {
+        let moved = self.with(State::progress);
+        let worked = self.compute();
+        if moved || worked {
+            self.announce();
+        }
+        moved || worked
+    }
+
+    /// Runs the local work of collective runs that is ready, without holding the lock.
+    fn compute(&self) -> bool {
+        let mut worked = false;
+        while let Some(mut job) = self.with(|state| state.runs.take_work()) {
+            job.compute();
+            self.with(|state| state.runs.put_back(job, &mut state.engine));
+            worked = true;
+        }
+        worked
+    }
+
+    /// Runs `f` with the token; `None` if another thread holds it. If only one thread calls MPI,
+    /// the token is always free and needs no atomic read-modify-write.
+    #[inline]
+    fn with_token<R>(&self, f: impl FnOnce(&mut Waiting) -> R) -> Option<R> {
+        let shared = self.shared.load(Ordering::Relaxed);
+        if shared && self.token.compare_exchange(0, 1, Ordering::SeqCst, Ordering::Relaxed).is_err() {
+            return None;
+        }
+        // SAFETY: this thread holds the token, or is the only one that calls MPI, and `f` does not
+        // re-enter `with_token`.
+        let result = f(unsafe { &mut *self.waiting.get() });
+        if shared {
+            self.token.store(0, Ordering::SeqCst);
+            // A thread that found the token taken sleeps until it is woken, so wake it now: it may
+            // poll itself.
+            self.announce();
+        }
+        Some(result)
+    }
+
+    /// Makes progress until `ready` returns a result. `target` describes what is waited for. It is
+    /// called only before the first sleep, for tools that show where a job hangs.
+    pub(crate) fn wait_for<R>(
+        &self,
+        target: impl Fn(&State) -> WaitTarget,
+        mut ready: impl FnMut(&mut State) -> Option<R>,
+    ) -> R {
+        loop {
+            if let Some(result) = self.with(&mut ready) {
+                return result;
+            }
+            if let Some(result) = self.with_token(|waiting| self.poll_until(waiting, &target, &mut ready)) {
+                return result;
+            }
+            if let Some(result) = self.sleep(&mut ready) {
+                return result;
+            }
+        }
+    }
+
+    fn poll_until<R>(
+        &self,
+        waiting: &mut Waiting,
+        target: &impl Fn(&State) -> WaitTarget,
+        ready: &mut impl FnMut(&mut State) -> Option<R>,
+    ) -> R {
+        waiting.reset();
+        let mut published = PublishedWait::default();
+        let mut watch = Watchdog::default();
+        loop {
+            let moved = self.poll();
+            let (result, watched) = self.with(|state| (ready(state), state.engine.may_be_held_up()));
+            if let Some(result) = result {
+                waiting.reset();
+                return result;
+            }
+            if moved {
+                waiting.reset();
+                continue;
+            }
+            let mut found = None;
+            waiting.limit_sleep(watched);
+            waiting.idle(|| {
+                found = self.with(&mut *ready);
+                let moved = found.is_some() || self.poll();
+                if !moved {
+                    self.with(|state| published.publish(state, target));
+                }
+                moved
+            });
+            if let Some(result) = found {
+                return result;
+            }
+            if watched && watch.is_due(waiting) {
+                self.look_at_flow(&watch, waiting);
+            }
+        }
+    }
+
+    /// Looks for memory to grant to waiting senders, and tells the user if this process has waited
+    /// long for a receiver.
+    #[cold]
+    fn look_at_flow(&self, watch: &Watchdog, waiting: &Waiting) {
+        self.with(|state| state.engine.look_for_room());
+        if watch.waits_long()
+            && let Some((peer, wire)) = self.with(|state| state.engine.held_up())
+        {
+            held_up::tell(waiting.segment(), peer, wire);
+        }
+    }
+
+    /// Waits until `ready` returns true, after another process has written a line on a board of
+    /// this context.
+    pub(crate) fn wait_for_line(&self, context: ContextId, ready: &mut dyn FnMut() -> bool) {
+        loop {
+            let polled = self.with_token(|waiting| {
+                waiting.reset();
+                if !waiting.pass(ready) {
+                    let target = |_: &State| WaitTarget::Members(context);
+                    self.poll_until(waiting, &target, &mut |_| ready().then_some(()));
+                }
+            });
+            if polled.is_some() || self.sleep_for_line(ready) {
+                return;
+            }
+        }
+    }
+
+    /// Sleeps until the thread with the token has seen the line, made other progress, or released
+    /// the token. Returns true if `ready` does.
+    fn sleep_for_line(&self, ready: &mut dyn FnMut() -> bool) -> bool {
+        let watch: *mut (dyn FnMut() -> bool + '_) = ready;
+        // SAFETY: the transmute only erases the lifetime of the closure. The watch is removed
+        // below, before `ready` goes out of scope, and nothing calls it after that.
+        let watch = unsafe { std::mem::transmute::<*mut (dyn FnMut() -> bool + '_), *mut dyn FnMut() -> bool>(watch) };
+        self.with(|state| state.watches.push(Watch(watch)));
+        // The thread with the token may be asleep without having checked this line: make it check
+        // now.
+        self.wake_poller();
+        // SAFETY: `sleep` calls this under the worker's lock, so the poller does not call `watch`
+        // at the same time, and `ready` is still borrowed by this function.
+        let done = self.sleep(&mut |_| unsafe { (*watch)() }.then_some(())).is_some();
+        self.with(|state| state.watches.retain(|other| !std::ptr::addr_eq(other.0, watch)));
+        done
+    }
+
+    /// Sleeps until the thread with the token has made progress or released the token.
+    fn sleep<R>(&self, ready: &mut impl FnMut(&mut State) -> Option<R>) -> Option<R> {
+        self.sleepers.fetch_add(1, Ordering::SeqCst);
+        let guard = self.epoch.lock().unwrap();
+        let result = self.with(&mut *ready);
+        // If the holder of the token has released it since this thread tried to take it, no thread
+        // polls: do not sleep.
+        if result.is_none() && self.token.load(Ordering::SeqCst) != 0 {
+            let before = *guard;
+            drop(self.changed.wait_while(guard, |epoch| *epoch == before).unwrap());
+        }
+        self.sleepers.fetch_sub(1, Ordering::SeqCst);
+        result
+    }
+
+    /// Wakes sleeping threads after something changed.
+    #[inline]
+    pub(crate) fn announce(&self) {
+        if self.shared.load(Ordering::Relaxed) {
+            self.wake_sleepers();
+        }
+    }
+
+    fn wake_sleepers(&self) {
+        if self.sleepers.load(Ordering::SeqCst) > 0 {
+            *self.epoch.lock().unwrap() += 1;
+            self.changed.notify_all();
+        }
+    }
+
+    /// Wakes the thread of this process that sleeps in the kernel.
+    fn wake_poller(&self) {
+        wait::notify(self.segment.own_control());
+    }
+
+    /// Wakes the thread of this process that sleeps in the kernel, after another thread did
+    /// something that it may wait for. Posting a receive counts: it may complete a message from
+    /// this process to itself, or its acknowledgement may need progress.
+    #[inline]
+    pub(crate) fn nudge(&self) {
+        if self.shared.load(Ordering::Relaxed) {
+            self.wake_poller();
+            self.announce();
+        }
+    }
+
+    /// Makes one round of progress for a call that does not wait. Returns true if anything changed.
+    pub(crate) fn poll_in_passing(&self) -> bool {
+        let moved = self.poll();
+        if moved {
+            // The thread with the token may sleep in the kernel and wait for just this.
+            self.nudge();
+        }
+        moved
+    }
+
+    /// Makes one round of progress for an unsuccessful MPI_Test or MPI_Iprobe.
+    pub(crate) fn poll_for_test(&self) {
+        if self.poll_in_passing() {
+            return;
+        }
+        if self.with_token(|waiting| waiting.give_way()).is_none() {
+            // Another thread polls already, and may share the core with this one.
+            std::thread::yield_now();
+        }
+    }
+}

@@ -1,0 +1,56 @@
+//! Builds the worker: cores, waiting policy, wires and engine.
+
+use std::time::{Duration, Instant};
+
+use towpath_base::config;
+use towpath_base::ids::PeerIndex;
+use towpath_engine::{Engine, Headroom, Limits};
+use towpath_launch::client::Job;
+use towpath_machine::memory;
+use towpath_machine::wait::{Bell, Waiter};
+use towpath_network::Far;
+use towpath_shm::Segment;
+use towpath_wires::Wires;
+
+use super::failed_start;
+use crate::error::Result;
+use crate::progress::request_table::Requests;
+use crate::progress::runs::Runs;
+use crate::progress::state::State;
+use crate::progress::wait_target;
+use crate::progress::waiting::Waiting;
+use crate::progress::worker::Worker;
+
+/// How long a reading of the available memory is used: less data arrives in this time than is
+/// always held back.
+const FRESH: Duration = Duration::from_millis(1);
+
+/// Creates the worker of this process.
+pub(crate) fn worker(segment: &Segment, job: &Job, far: Option<Far>) -> Result<Worker> {
+    let near: Vec<PeerIndex> = job.local_ranks.iter().copied().map(PeerIndex).collect();
+    let mut waiter = Waiter::new(near.len(), segment.head(), segment.own_control());
+    let mut wires = Wires::chosen(segment.clone(), near).map_err(failed_start)?;
+    if let Some(far) = far {
+        waiter.watch(Bell::beside(&far.descriptors()).map_err(failed_start)?, segment.own_control());
+        wires = far.join(wires);
+    }
+    let waiting = Waiting::new(waiter, segment.clone());
+    wires.set_across(towpath_datatype::copy_across);
+    let mut engine = Engine::new(wires, Limits::from_settings(), job.size as usize);
+    engine.ask_members(wait_target::is_member);
+    let fixed = "TOWPATH_UNEXPECTED_BYTES";
+    if config::setting(fixed).and_then(|text| config::number_of(fixed, &text).0).is_none() {
+        let ranks = u64::from(job.local_ranks.len() as u32);
+        let mut seen: Option<(Instant, u64)> = None;
+        engine.grow_within(move || {
+            let now = Instant::now();
+            let (at, free) = seen.filter(|(at, _)| now - *at < FRESH).unwrap_or_else(|| (now, memory::available()));
+            seen = Some((at, free));
+            Headroom { free, ranks }
+        });
+    }
+    Ok(Worker::new(
+        State { engine, requests: Requests::default(), runs: Runs::default(), watches: Vec::new() },
+        waiting,
+    ))
+}

@@ -1,0 +1,214 @@
+//! Selects the transports between hosts, and exchanges the addresses they need.
+//!
+//! A fabric carries everything if all processes are on it. Otherwise the first rank of each host
+//! publishes a card with the host's addresses and the ports of its ranks, which it reads from their
+//! control pages, and every process reads the cards of the other hosts. The first ranks of hosts
+//! that take part in CLIC frames then probe the paths between them and publish what works. Each
+//! pair of hosts chooses separately; all ranks of two hosts make the same choice, because they read
+//! the same data. Connections are opened later, by the first side that sends.
+//!
+//! Everything here happens while the job starts. [`reach_others`] waits for the launcher, and for
+//! other hosts to answer.
+
+#![deny(missing_docs)]
+#![forbid(unsafe_code)]
+
+mod choice;
+mod error;
+mod fabric;
+mod frames;
+mod ineligibility;
+mod routes;
+mod survey;
+
+use std::os::fd::BorrowedFd;
+use std::time::Duration;
+
+use towpath_base::config;
+use towpath_base::ids::PeerIndex;
+use towpath_base::sync::Ordering;
+use towpath_clic_wire::Clic;
+use towpath_launch::client::{Job, Launcher};
+use towpath_launch::hosts::own_host;
+use towpath_machine::network::{Network, networks};
+use towpath_ofi::Ofi;
+use towpath_shm::Segment;
+use towpath_tcp::{ConnectionKey, HostAddresses, Listener, Tcp, TcpContact};
+use towpath_transport::Losses;
+use towpath_wires::Wires;
+
+use choice::{SETTING, TransportChoice};
+pub use error::{Error, Result};
+use frames::FrameSetup;
+pub use survey::survey;
+
+/// The setting that selects interfaces.
+const INTERFACES: &str = "TOWPATH_TCP_INTERFACES";
+
+/// The setting for the time that a peer may leave everything on a connection unacknowledged.
+const TIMEOUT: &str = "TOWPATH_TCP_TIMEOUT_SECONDS";
+
+/// The wires to other hosts.
+pub enum Far {
+    /// TCP connections.
+    Tcp(Box<Tcp>),
+    /// Frames to the hosts that they reach, connections to the others.
+    Clic {
+        /// The connections.
+        tcp: Box<Tcp>,
+        /// The frames.
+        clic: Box<Clic>,
+        /// Indexed by rank: true if large messages to it use a connection nevertheless.
+        streams: Vec<bool>,
+    },
+    /// A fabric.
+    Ofi(Box<Ofi>),
+}
+
+impl Far {
+    /// The record of lost peers and the reasons.
+    pub fn losses(&self) -> Losses {
+        match self {
+            Far::Tcp(tcp) | Far::Clic { tcp, .. } => tcp.losses(),
+            Far::Ofi(ofi) => ofi.losses(),
+        }
+    }
+
+    /// Descriptors that end a sleep when they become readable.
+    pub fn descriptors(&self) -> Vec<BorrowedFd<'_>> {
+        match self {
+            Far::Tcp(tcp) => vec![tcp.descriptor()],
+            Far::Clic { tcp, clic, .. } => vec![clic.descriptor(), tcp.descriptor()],
+            Far::Ofi(ofi) => vec![ofi.descriptor()],
+        }
+    }
+
+    /// Adds the wires to other hosts to `wires`.
+    pub fn join(self, wires: Wires) -> Wires {
+        match self {
+            Far::Tcp(tcp) => wires.with_tcp(*tcp),
+            Far::Clic { tcp, clic, streams } => {
+                wires.with_tcp(*tcp).with_clic(*clic, |peer| streams.get(peer.slot()).is_some_and(|streams| *streams))
+            }
+            Far::Ofi(ofi) => wires.with_ofi(*ofi),
+        }
+    }
+}
+
+/// Creates the wires to the other hosts. Collective over the job.
+///
+/// # Errors
+/// If a setting of the network is invalid, the launcher fails or does not pass on what a host
+/// publishes, the system or libfabric refuses what a transport needs, or a transport that the
+/// settings require does not reach all hosts.
+pub fn reach_others(launcher: &mut dyn Launcher, job: &Job, segment: &Segment) -> Result<Far> {
+    let choice = TransportChoice::of_settings()?;
+    let own = HostAddresses { networks: own_networks()?, ports: Vec::new(), machine: own_host() };
+    let fabric = if choice.fabric() { fabric::open(launcher, job, &own.networks)? } else { None };
+    let listener = Listener::open().map_err(Error::new)?;
+    segment.own_control().port.store(u32::from(listener.port()), Ordering::Release);
+    let mut frames = choice.frames().then(|| FrameSetup::open(choice, segment, fabric.is_some())).transpose()?;
+    // After the first fence, the control pages contain all ports of this host, and the endpoint
+    // cards are published. After the second, all host cards are.
+    launcher.fence().map_err(Error::new)?;
+    if let Some(frames) = &mut frames {
+        frames.settle(segment);
+    }
+    if let Some(endpoint) = fabric
+        && let Some(ofi) = fabric::join(launcher, job, endpoint)?
+    {
+        routes::show(segment, &routes::all(job, "libfabric"));
+        return Ok(Far::Ofi(Box::new(ofi)));
+    }
+    if choice == TransportChoice::Ofi {
+        let hint = "TOWPATH_OFI_PROVIDER names another provider";
+        return Err(Error::new(format_args!(
+            "{SETTING}=ofi, but libfabric has no fabric that all processes are on; {hint}"
+        )));
+    }
+    if job.local_rank == 0 {
+        let port = |rank: usize| segment.control(rank).port.load(Ordering::Acquire) as u16;
+        let card = HostAddresses { ports: (0..job.local_ranks.len()).map(port).collect(), ..own.clone() };
+        launcher.put(&key_of("card", host_of(job, job.rank)), &card.to_text()).map_err(Error::new)?;
+        if let Some(frames) = &frames {
+            frames.publish(launcher, job, segment)?;
+        }
+    }
+    launcher.fence().map_err(Error::new)?;
+    let contacts = contacts(launcher, job, &own)?;
+    let secret = launcher.key().map_err(Error::new)?;
+    let tcp =
+        Tcp::new(listener, PeerIndex(job.rank), ConnectionKey::of_secret(&secret.0), contacts).map_err(Error::new)?;
+    let tcp = Box::new(match config::number(TIMEOUT) {
+        Some(seconds) => tcp.with_timeout(Duration::from_secs(seconds)),
+        None => tcp,
+    });
+    let Some(mut frames) = frames else {
+        routes::show(segment, &routes::all(job, &format!("tcp, as {SETTING}={} says", choice.name())));
+        return Ok(Far::Tcp(tcp));
+    };
+    frames.meet(launcher, job, &secret.0)?;
+    routes::show(segment, &frames.routes(job));
+    let streams = frames.streams(job);
+    Ok(match frames.into_wire(job)? {
+        Some(clic) => Far::Clic { clic: Box::new(clic.noting_in(tcp.losses())), tcp, streams },
+        None => Far::Tcp(tcp),
+    })
+}
+
+fn own_networks() -> Result<Vec<Network>> {
+    let choice = config::setting(INTERFACES);
+    let own = networks(choice.as_deref());
+    if let (true, Some(choice)) = (own.is_empty(), choice) {
+        return Err(Error::new(format_args!("no interface of this host that is up fits {INTERFACES}={choice}")));
+    }
+    Ok(own)
+}
+
+fn host_of(job: &Job, rank: u32) -> u32 {
+    job.node_of_rank[rank as usize]
+}
+
+fn key_of(what: &str, host: u32) -> String {
+    format!("towpath-{what}-{host}")
+}
+
+/// The ranks of other hosts, each with its host and its local rank there.
+fn others(job: &Job) -> impl Iterator<Item = (u32, u32, usize)> {
+    let mut seen = vec![0usize; job.hosts()];
+    let own = host_of(job, job.rank);
+    (0..job.size).filter_map(move |rank| {
+        let host = host_of(job, rank);
+        let local = seen[host as usize];
+        seen[host as usize] += 1;
+        (host != own).then_some((rank, host, local))
+    })
+}
+
+/// The addresses of the processes on other hosts, from the cards.
+fn contacts(launcher: &mut dyn Launcher, job: &Job, own: &HostAddresses) -> Result<Vec<TcpContact>> {
+    let mut cards: Vec<Option<HostAddresses>> = (0..job.hosts()).map(|_| None).collect();
+    let mut contacts = Vec::new();
+    for (rank, host, local) in others(job) {
+        let card = match &mut cards[host as usize] {
+            Some(card) => card,
+            empty => {
+                let text = text_of(launcher, job, "card", host)?;
+                empty.insert(HostAddresses::parse(&text).ok_or_else(|| unknown(job.first_of(host)))?)
+            }
+        };
+        contacts.push(TcpContact { peer: PeerIndex(rank), places: card.places(local, own) });
+    }
+    Ok(contacts)
+}
+
+/// Reads what the first rank of a host has published.
+fn text_of(launcher: &mut dyn Launcher, job: &Job, what: &str, host: u32) -> Result<String> {
+    let rank = job.first_of(host);
+    launcher.get_from(rank, &key_of(what, host)).map_err(Error::new)?.ok_or_else(|| unknown(rank))
+}
+
+/// The error if what a host has published is missing or malformed.
+fn unknown(rank: u32) -> Error {
+    Error::new(format_args!("the launcher does not pass on how rank {rank} on another host can be reached"))
+}
