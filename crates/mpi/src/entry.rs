@@ -2,15 +2,16 @@
 //! call, call the error handler, and write out-parameters.
 //!
 //! Invariant: the binding writes out-parameters if the body succeeded. On failure it writes the
-//! results that the standard defines (those of a completion call, see [`crate::error::Failed`]),
-//! and sets new handles to null.
+//! results that the standard defines (those of a completion call, see
+//! [`towpath_neutral::error::Failed`]), and sets new handles to null.
 
 use std::ffi::{c_char, c_int};
 
+use towpath_neutral::constants;
+use towpath_neutral::error::{Error, Failing, Result};
+use towpath_neutral::face::Face;
+
 use crate::chapters::errors::{self, ErrhandlerOwner};
-use crate::constants;
-use crate::error::{Error, Failing, Result};
-use crate::face::Face;
 use crate::process;
 
 /// Runs a body that needs an initialised MPI. Returns MPI_SUCCESS, or the neutral code that the
@@ -171,7 +172,7 @@ pub unsafe fn put_string_with_length(pointer: *mut c_char, length: *mut c_int, t
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::error::Failed;
+    use towpath_neutral::error::Failed;
 
     #[test]
     fn strings_are_cut_and_terminated() {

@@ -1,17 +1,12 @@
 //! The MPI objects and functions, and the only process-wide state of Towpath.
 //!
-//! From the bottom up: `constants`, `face`, `error` and `handle` are the vocabulary. `process`
-//! knows this process and its job, `objects` are the values behind the handles, `progress` owns the
-//! engine and waits, `chapters` are the bodies of the C functions by chapter of the standard, and
-//! `startup` leads from MPI_Init to MPI_Finalize. `entry` is what the bindings do around every
-//! body.
+//! From the bottom up: `process` knows this process and its job, `objects` are the values behind
+//! the handles, `progress` owns the engine and waits, `chapters` are the bodies of the C functions
+//! by chapter of the standard, and `startup` leads from MPI_Init to MPI_Finalize. `entry` is what
+//! the bindings do around every body. A folder uses only those before it.
 
 mod chapters;
-pub mod constants;
 pub mod entry;
-pub mod error;
-pub mod face;
-mod handle;
 mod objects;
 mod process;
 mod progress;
@@ -22,8 +17,11 @@ pub use chapters::{
     attributes, collectives, communicators, datatypes, environment, errors, fortran, groups, info, intercommunicators,
     operations, point_to_point, processes, requests, status, topologies,
 };
-pub use face::{Callback, Face, Handle, HandleArray, Integers, IntegersMut, Kind, Status, StatusArray};
 pub use towpath_network::survey as survey_of_networks;
+pub use towpath_neutral::face::{
+    Callback, Face, Handle, HandleArray, Integers, IntegersMut, Kind, Status, StatusArray,
+};
+pub use towpath_neutral::{constants, error, face};
 
 /// What the strict channel of this process has moved, for `examples/scc.rs`: chunks written, lines
 /// in them, lines times hops, header lines polled for chunks that arrived. `None` for other

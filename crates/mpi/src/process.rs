@@ -21,10 +21,9 @@ use towpath_launch::client::{Job, Launcher};
 use towpath_machine::cgroup::ProcessorQuota;
 use towpath_machine::cores;
 use towpath_machine::levels::MachineDescription;
+use towpath_neutral::error::{Result, fail};
 use towpath_shm::{Heap, Segment};
 use towpath_transport::Losses;
-
-use crate::error::{Result, fail};
 
 pub(crate) use contexts::Contexts;
 pub(crate) use phase::{Phase, enter, face, leave, not_running, page, phase, refused, set_face, set_phase};

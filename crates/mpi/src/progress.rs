@@ -14,8 +14,9 @@ pub(crate) mod worker;
 
 use std::sync::OnceLock;
 
-use crate::error::{Result, fail};
 use worker::Worker;
+
+use towpath_neutral::error::{Result, fail};
 
 static WORKER: OnceLock<Worker> = OnceLock::new();
 

@@ -2,7 +2,7 @@
 
 use std::ffi::{CStr, c_char};
 
-use crate::error::{Result, fail};
+use towpath_neutral::error::{Result, fail};
 
 /// Copies a string argument; NULL is an error that names the argument.
 ///

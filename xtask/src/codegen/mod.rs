@@ -33,7 +33,10 @@ pub fn run(root: &Path, check: bool) -> Result<(), String> {
     let api = Api::load(root)?;
     let constants = Constants::load(root)?;
     let mut outputs = vec![
-        GeneratedFile { path: "crates/mpi/src/constants/generated.rs".into(), text: neutral::constants(&constants) },
+        GeneratedFile {
+            path: "crates/neutral/src/constants/generated.rs".into(),
+            text: neutral::constants(&constants),
+        },
         GeneratedFile { path: "crates/base/src/calls.rs".into(), text: neutral::calls(&api) },
     ];
     for abi in [Abi::Standard, Abi::Mpich] {

@@ -1,4 +1,4 @@
-//! Writes `crates/mpi/src/constants/generated.rs` and `crates/base/src/calls.rs`.
+//! Writes `crates/neutral/src/constants/generated.rs` and `crates/base/src/calls.rs`.
 
 use std::fmt::Write;
 

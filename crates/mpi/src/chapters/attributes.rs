@@ -6,11 +6,11 @@ use std::sync::{Arc, OnceLock};
 
 use towpath_base::sync::{AtomicBool, AtomicU32, Ordering};
 use towpath_launch::client::Job;
+use towpath_neutral::constants::*;
+use towpath_neutral::error::{Error, Result, fail};
+use towpath_neutral::face::{Callback, Handle, Kind};
 
 use super::datatypes;
-use crate::constants::*;
-use crate::error::{Error, Result, fail};
-use crate::face::{Callback, Handle, Kind};
 use crate::objects::attribute::{AttributePointer, AttributeValue, Attributes, KEYVALS, Keyval};
 use crate::objects::registry::{self, OBJECTS};
 

@@ -6,6 +6,10 @@
 //! runs it by a plan of messages, a board or multicast; `exchange` runs a neighbourhood call
 //! without a plan.
 
+use towpath_neutral::constants::COMM_WORLD;
+use towpath_neutral::error::Result;
+use towpath_neutral::face::Handle;
+
 mod arguments;
 mod boards;
 mod exchange;
@@ -21,10 +25,6 @@ pub use execution::Prepared;
 pub use movement::*;
 pub use neighbors::*;
 pub use reductions::*;
-
-use crate::constants::COMM_WORLD;
-use crate::error::Result;
-use crate::face::Handle;
 
 /// Waits until all members of the communicator have called this.
 pub(crate) fn wait_for_all(comm: Handle) -> Result<()> {

@@ -8,6 +8,9 @@ use std::sync::Arc;
 
 use towpath_base::ids::{ContextId, Plane};
 use towpath_engine::messages::Team;
+use towpath_neutral::constants::*;
+use towpath_neutral::error::{Result, fail};
+use towpath_neutral::face::Handle;
 
 use super::collectives::multicast;
 use super::point_to_point::check_tag;
@@ -15,9 +18,6 @@ use super::proposals::Proposals;
 use super::splits::{choices, close_contexts, insert, no_intercomm, part_of_mine, split};
 use super::topologies::declaration::forget_ended;
 use super::{groups, hardware, info, intercomm, internal};
-use crate::constants::*;
-use crate::error::{Result, fail};
-use crate::face::Handle;
 use crate::objects::comm::{CallForm, Comm, Remote};
 use crate::objects::group::{Group, Relation};
 use crate::objects::info::Pairs;

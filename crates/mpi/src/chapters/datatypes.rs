@@ -14,10 +14,10 @@ pub use queries::*;
 use std::sync::{Arc, LazyLock};
 
 use towpath_datatype::{Basic, Datatype};
+use towpath_neutral::constants::*;
+use towpath_neutral::error::{Error, Result, fail};
+use towpath_neutral::face::Handle;
 
-use crate::constants::*;
-use crate::error::{Error, Result, fail};
-use crate::face::Handle;
 use crate::objects::datatype::Type;
 use crate::objects::registry::OBJECTS;
 
@@ -50,8 +50,8 @@ pub(crate) fn lookup(datatype: Handle, argument: &str) -> Result<Arc<Type>> {
 /// Looks up a datatype without a reference count, for the fast path of small messages.
 ///
 /// # Safety
-/// As for [`crate::handle::Table::borrow`]: the datatype must not be freed while the reference is
-/// used.
+/// As for [`towpath_neutral::handle::Table::borrow`]: the datatype must not be freed while the
+/// reference is used.
 #[inline(always)]
 pub(crate) unsafe fn borrow<'a>(datatype: Handle, argument: &str) -> Result<&'a Arc<Type>> {
     let found = if datatype.0 & !0xff == 0x200 {

@@ -5,10 +5,11 @@ use std::collections::HashMap;
 use std::ffi::{c_char, c_int, c_void};
 use std::sync::{LazyLock, Mutex};
 
+use towpath_neutral::constants::*;
+use towpath_neutral::error::{Error, Result, fail};
+use towpath_neutral::face::Handle;
+
 use super::{hardware, info};
-use crate::constants::*;
-use crate::error::{Error, Result, fail};
-use crate::face::Handle;
 use crate::objects::info::Pairs;
 use crate::process::{self, Phase, ending, heap};
 use crate::startup::{finalize, init};

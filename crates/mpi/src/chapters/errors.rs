@@ -5,10 +5,10 @@ use std::ffi::c_char;
 use std::sync::Arc;
 
 use towpath_base::sync::{AtomicU32, Ordering};
+use towpath_neutral::constants::*;
+use towpath_neutral::error::{Error, Result, fail};
+use towpath_neutral::face::{Callback, Face, Handle, Kind};
 
-use crate::constants::*;
-use crate::error::{Error, Result, fail};
-use crate::face::{Callback, Face, Handle, Kind};
 use crate::objects::errhandler::{Action, Errhandler, FIRST_ADDED};
 use crate::objects::registry::{self, OBJECTS};
 use crate::process::{self, ending};

@@ -6,11 +6,12 @@
 
 use std::ffi::c_void;
 
+use towpath_neutral::constants::*;
+use towpath_neutral::error::{Error, Result, fail};
+use towpath_neutral::face::Handle;
+
 use super::datatypes::type_size;
 use super::info;
-use crate::constants::*;
-use crate::error::{Error, Result, fail};
-use crate::face::Handle;
 use crate::objects::info::Pairs;
 
 /// Info keys of the default kinds, and their types.

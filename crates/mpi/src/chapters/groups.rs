@@ -3,10 +3,10 @@
 use std::sync::Arc;
 
 use towpath_base::ids::PeerIndex;
+use towpath_neutral::constants::*;
+use towpath_neutral::error::{Error, Result, fail};
+use towpath_neutral::face::{Handle, Integers, IntegersMut};
 
-use crate::constants::*;
-use crate::error::{Error, Result, fail};
-use crate::face::{Handle, Integers, IntegersMut};
 use crate::objects::group::{Group, Relation};
 use crate::objects::registry::OBJECTS;
 use crate::process;

@@ -8,11 +8,11 @@ use std::path::Path;
 
 use towpath_machine::resources::{OfEach, RESOURCES};
 use towpath_machine::{cores, filesystem};
+use towpath_neutral::constants::*;
+use towpath_neutral::error::Result;
+use towpath_neutral::face::Handle;
 
 use super::{info, internal};
-use crate::constants::*;
-use crate::error::Result;
-use crate::face::Handle;
 use crate::objects::comm::Comm;
 use crate::objects::info::Pairs;
 use crate::objects::registry::OBJECTS;

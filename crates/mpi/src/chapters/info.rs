@@ -3,9 +3,10 @@
 use std::ffi::c_char;
 use std::sync::{Arc, Mutex};
 
-use crate::constants::*;
-use crate::error::{Error, Result, fail};
-use crate::face::Handle;
+use towpath_neutral::constants::*;
+use towpath_neutral::error::{Error, Result, fail};
+use towpath_neutral::face::Handle;
+
 use crate::objects::info::{Info, Pairs};
 use crate::objects::registry::OBJECTS;
 use crate::process;

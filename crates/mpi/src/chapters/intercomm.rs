@@ -4,12 +4,12 @@
 use std::sync::Arc;
 
 use towpath_base::ids::Plane;
+use towpath_neutral::constants::*;
+use towpath_neutral::error::{Error, Result};
+use towpath_neutral::face::Handle;
 
 use super::internal;
 use super::splits::{SplitChoice, insert, of_color};
-use crate::constants::*;
-use crate::error::{Error, Result};
-use crate::face::Handle;
 use crate::objects::comm::{Comm, Remote};
 use crate::objects::group::Group;
 use crate::process;

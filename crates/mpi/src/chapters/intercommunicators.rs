@@ -3,13 +3,13 @@
 use std::sync::Arc;
 
 use towpath_base::ids::{ContextId, PeerIndex, Plane};
+use towpath_neutral::error::{Result, fail};
+use towpath_neutral::face::Handle;
 
 use super::intercomm::{self, is_low};
 use super::point_to_point::check_tag;
 use super::splits::{insert, no_intercomm};
 use super::{groups, internal};
-use crate::error::{Result, fail};
-use crate::face::Handle;
 use crate::objects::comm::{Comm, Remote};
 use crate::objects::group::Group;
 use crate::objects::registry;

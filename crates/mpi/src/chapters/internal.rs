@@ -9,9 +9,9 @@ use towpath_collective::broadcast::bcast;
 use towpath_collective::{Blocks, Buffer, Call, Element, Plan};
 use towpath_engine::Mode;
 use towpath_engine::messages::Team;
+use towpath_neutral::constants::*;
+use towpath_neutral::error::{Error, Result};
 
-use crate::constants::*;
-use crate::error::{Error, Result};
 use crate::objects::comm::{CallForm, Comm};
 use crate::process;
 use crate::progress;

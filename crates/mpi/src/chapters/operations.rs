@@ -7,11 +7,11 @@ use std::sync::Arc;
 use towpath_collective::Reducer;
 use towpath_datatype::reduce::{self, Operation as Predefined};
 use towpath_datatype::{Basic, Datatype};
+use towpath_neutral::constants::*;
+use towpath_neutral::error::{Error, Result, fail};
+use towpath_neutral::face::{Callback, Handle};
 
 use super::{collectives, datatypes};
-use crate::constants::*;
-use crate::error::{Error, Result, fail};
-use crate::face::{Callback, Handle};
 use crate::objects::datatype::Type;
 use crate::objects::operation::Operation;
 use crate::objects::registry::OBJECTS;

@@ -1,9 +1,10 @@
 //! Functions of persistent requests (MPI 5.0, sections 3.9 and 6.13).
 
+use towpath_neutral::constants::ERR_REQUEST;
+use towpath_neutral::error::{Error, Result, fail};
+use towpath_neutral::face::{Handle, Status};
+
 use super::point_to_point::buffered;
-use crate::constants::ERR_REQUEST;
-use crate::error::{Error, Result, fail};
-use crate::face::{Handle, Status};
 use crate::objects::datatype::{source, target};
 use crate::objects::persistent::Start;
 use crate::progress;

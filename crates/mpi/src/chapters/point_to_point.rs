@@ -22,11 +22,11 @@ use towpath_base::ids::{ContextId, PeerIndex};
 use towpath_base::transfer::{Place, Target};
 use towpath_datatype::Datatype;
 use towpath_engine::{Completion, EarlyOutcome, Mode, RequestId, Sent};
+use towpath_neutral::constants::*;
+use towpath_neutral::error::{Completed, Error, Failed, Result, fail};
+use towpath_neutral::face::{Handle, Status};
 
 use super::datatypes;
-use crate::constants::*;
-use crate::error::{Completed, Error, Failed, Result, fail};
-use crate::face::{Handle, Status};
 use crate::objects::comm::Comm;
 use crate::objects::datatype::{self, Type};
 use crate::objects::registry;
@@ -98,7 +98,7 @@ fn bad_tag<T>(tag: i32) -> Result<T> {
 ///
 /// # Safety
 /// The references must not be used after the operation is started: see
-/// [`crate::handle::Table::borrow`].
+/// [`towpath_neutral::handle::Table::borrow`].
 #[inline(always)]
 pub(crate) unsafe fn outgoing<'a>(
     buffer: *const c_void,

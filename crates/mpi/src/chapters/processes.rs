@@ -2,10 +2,11 @@
 //! not implemented yet: no process has a parent, and disconnecting means to free the communicator
 //! once all communication on it is complete.
 
+use towpath_neutral::constants::COMM_NULL;
+use towpath_neutral::error::Result;
+use towpath_neutral::face::Handle;
+
 use super::{collectives, communicators};
-use crate::constants::COMM_NULL;
-use crate::error::Result;
-use crate::face::Handle;
 
 /// MPI_Comm_get_parent: MPI_COMM_NULL, since no process was spawned.
 pub fn comm_get_parent() -> Result<Handle> {

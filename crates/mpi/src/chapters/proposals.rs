@@ -5,10 +5,10 @@
 use towpath_base::ids::{ContextId, Plane};
 use towpath_collective::inter::{Bridge, introduce};
 use towpath_collective::{Buffer, Call, Element, Plan};
+use towpath_neutral::error::Result;
 
 use super::intercomm::is_low;
 use super::internal::{broadcast_plan, plan_failed};
-use crate::error::Result;
 use crate::objects::comm::Comm;
 use crate::objects::registry;
 use crate::process;

@@ -4,11 +4,12 @@
 use std::ffi::c_void;
 use std::sync::Arc;
 
+use towpath_neutral::constants::*;
+use towpath_neutral::error::{Completed, Error, Failed, Result, fail};
+use towpath_neutral::face::{Callback, Handle, HandleArray, IntegersMut, Kind, Status, StatusArray};
+
 use super::groups::count_of;
 use super::persistent;
-use crate::constants::*;
-use crate::error::{Completed, Error, Failed, Result, fail};
-use crate::face::{Callback, Handle, HandleArray, IntegersMut, Kind, Status, StatusArray};
 use crate::objects::generalized::Generalized;
 use crate::progress;
 use crate::progress::request_table::{Ended, RequestWork, is_trivial};

@@ -4,11 +4,11 @@
 use std::sync::Arc;
 
 use towpath_base::ids::{ContextId, PeerIndex};
+use towpath_neutral::constants::{ERR_COMM, UNDEFINED};
+use towpath_neutral::error::{Error, Result, fail};
+use towpath_neutral::face::Handle;
 
 use super::internal;
-use crate::constants::{ERR_COMM, UNDEFINED};
-use crate::error::{Error, Result, fail};
-use crate::face::Handle;
 use crate::objects::comm::{Comm, take_closed};
 use crate::objects::group::Group;
 use crate::objects::registry::{self, OBJECTS};

@@ -1,11 +1,11 @@
 //! Status accessors (MPI 5.0, sections 3.2.5, 5.1.11 and 13.3).
 
 use towpath_datatype::Datatype;
+use towpath_neutral::constants::UNDEFINED;
+use towpath_neutral::error::{Result, fail};
+use towpath_neutral::face::{Handle, Status};
 
 use super::datatypes::{borrow, lookup};
-use crate::constants::UNDEFINED;
-use crate::error::{Result, fail};
-use crate::face::{Handle, Status};
 
 /// MPI_Get_count: MPI_UNDEFINED if the bytes are not a whole number of elements.
 pub fn get_count(status: Status, datatype: Handle) -> Result<i64> {

@@ -12,12 +12,12 @@ pub use graphs::*;
 use std::sync::Arc;
 
 use towpath_base::ids::ContextId;
+use towpath_neutral::constants::*;
+use towpath_neutral::error::{Result, fail};
+use towpath_neutral::face::{Handle, Integers};
 
 use super::internal;
 use super::splits::{insert, no_intercomm};
-use crate::constants::*;
-use crate::error::{Result, fail};
-use crate::face::{Handle, Integers};
 use crate::objects::comm::Comm;
 use crate::objects::group::Group;
 use crate::objects::registry;

@@ -9,11 +9,11 @@ use std::ffi::c_void;
 use std::sync::{Arc, Mutex, OnceLock};
 
 use towpath_base::sync::{AtomicBool, AtomicU64, Ordering};
+use towpath_neutral::constants::SUCCESS;
+use towpath_neutral::error::{Error, Result};
+use towpath_neutral::face::{Callback, Face, FortranCalls, Handle, Kind};
+use towpath_neutral::handle::Table;
 
-use crate::constants::SUCCESS;
-use crate::error::{Error, Result};
-use crate::face::{Callback, Face, FortranCalls, Handle, Kind};
-use crate::handle::Table;
 use crate::process;
 
 /// Attribute keys of the program.

@@ -9,6 +9,9 @@ use towpath_base::ids::{ContextId, PeerIndex, Plane};
 use towpath_base::sync::{AtomicU32, AtomicU64, Ordering};
 use towpath_collective::neighborhood::Neighbors;
 use towpath_engine::messages::Team;
+use towpath_neutral::constants::{COMM_SELF, COMM_WORLD, PROC_NULL};
+use towpath_neutral::error::{Result, fail};
+use towpath_neutral::face::Handle;
 
 use super::attribute::Attributes;
 use super::buffer::AttachedBuffer;
@@ -18,9 +21,6 @@ use super::errhandler::Errhandler;
 use super::group::Group;
 use super::info::Pairs;
 use super::topology::Topology;
-use crate::constants::{COMM_SELF, COMM_WORLD, PROC_NULL};
-use crate::error::{Result, fail};
-use crate::face::Handle;
 use crate::process;
 
 /// The remote side of an intercommunicator.

@@ -7,9 +7,9 @@ use std::sync::Mutex;
 use towpath_base::sync::{AtomicBool, AtomicI64, Ordering};
 use towpath_base::transfer::{Source, Target};
 use towpath_datatype::Datatype;
+use towpath_neutral::error::{Result, fail};
 
 use super::attribute::Attributes;
-use crate::error::{Result, fail};
 
 /// A datatype, as named by a handle.
 #[derive(Debug)]

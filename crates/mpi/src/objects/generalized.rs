@@ -3,10 +3,10 @@
 use std::ffi::c_void;
 
 use towpath_base::sync::{AtomicBool, AtomicU32, Ordering};
+use towpath_neutral::constants::SUCCESS;
+use towpath_neutral::error::{Error, Result};
+use towpath_neutral::face::{Callback, Face, FortranCalls, Status};
 
-use crate::constants::SUCCESS;
-use crate::error::{Error, Result};
-use crate::face::{Callback, Face, FortranCalls, Status};
 use crate::process;
 
 /// The program's callbacks, and whether the program has completed the operation.

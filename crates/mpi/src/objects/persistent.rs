@@ -8,9 +8,9 @@ use towpath_base::ids::PeerIndex;
 use towpath_collective::Run;
 use towpath_datatype::Datatype;
 use towpath_engine::Mode;
+use towpath_neutral::face::Status;
 
 use super::comm::Comm;
-use crate::face::Status;
 
 /// The arguments of a persistent send or receive.
 pub(crate) struct PersistentMessage {

@@ -9,6 +9,10 @@ use std::sync::{Arc, LazyLock, Mutex, OnceLock};
 use towpath_base::ids::{ContextId, PeerIndex};
 use towpath_datatype::Datatype;
 use towpath_machine::resources::Instances;
+use towpath_neutral::constants::{COMM_NULL, COMM_SELF, COMM_WORLD, ERRORS_ABORT, ERRORS_ARE_FATAL, ERRORS_RETURN};
+use towpath_neutral::error::{Result, fail};
+use towpath_neutral::face::{Handle, Kind};
+use towpath_neutral::handle::Table;
 
 use super::buffer::AttachedBuffer;
 use super::comm::Comm;
@@ -18,10 +22,6 @@ use super::group::Group;
 use super::info::{Info, Pairs};
 use super::message::Matched;
 use super::operation::Operation;
-use crate::constants::{COMM_NULL, COMM_SELF, COMM_WORLD, ERRORS_ABORT, ERRORS_ARE_FATAL, ERRORS_RETURN};
-use crate::error::{Result, fail};
-use crate::face::{Handle, Kind};
-use crate::handle::Table;
 use crate::process;
 
 /// Objects and registries that may exist before MPI_Init.

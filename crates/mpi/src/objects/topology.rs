@@ -107,7 +107,8 @@ pub(crate) fn shifted(dims: &[i32], periodic: &[bool], rank: usize, dimension: u
 
 fn cartesian_neighbours(dims: &[i32], periodic: &[bool], rank: usize) -> Vec<i32> {
     let step = |dimension, distance| {
-        shifted(dims, periodic, rank, dimension, distance).map_or(crate::constants::PROC_NULL, |rank| rank as i32)
+        shifted(dims, periodic, rank, dimension, distance)
+            .map_or(towpath_neutral::constants::PROC_NULL, |rank| rank as i32)
     };
     (0..dims.len()).flat_map(|dimension| [step(dimension, -1), step(dimension, 1)]).collect()
 }
@@ -121,7 +122,7 @@ mod tests {
         let grid = Topology::Cartesian { dims: vec![2, 3], periodic: vec![false, true] };
         assert_eq!(coordinates(&[2, 3], 5), [1, 2]);
         assert_eq!(rank_of(&[2, 3], &[1, 2]), 5);
-        assert_eq!(grid.neighbours(0).0, [crate::constants::PROC_NULL, 3, 2, 1]);
+        assert_eq!(grid.neighbours(0).0, [towpath_neutral::constants::PROC_NULL, 3, 2, 1]);
     }
 
     #[test]

@@ -4,10 +4,10 @@
 use towpath_base::calls::NAMES;
 use towpath_base::control::ControlPage;
 use towpath_base::sync::{AtomicPtr, AtomicU32, Ordering};
+use towpath_neutral::error::{Error, Result, fail};
+use towpath_neutral::face::Face;
 
 use super::PROCESS;
-use crate::error::{Error, Result, fail};
-use crate::face::Face;
 
 /// Phase of the process in the life of MPI.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -3,13 +3,13 @@
 use towpath_base::transfer::Target;
 use towpath_collective::Failure;
 use towpath_engine::{Completion, Mode, RequestId};
+use towpath_neutral::constants::{ERR_PROC_ABORTED, ERR_TRUNCATE, REQUEST_NULL};
+use towpath_neutral::error::{Error, Result};
+use towpath_neutral::face::{Handle, Status};
 
 use super::request_table::{COMPLETE_RECEIVE, Ended, FROM_NOBODY, RequestWork, is_trivial};
 use super::runs::failed;
 use super::state::State;
-use crate::constants::{ERR_PROC_ABORTED, ERR_TRUNCATE, REQUEST_NULL};
-use crate::error::{Error, Result};
-use crate::face::{Handle, Status};
 use crate::objects::persistent::{PersistentMessage, Start};
 use crate::process;
 

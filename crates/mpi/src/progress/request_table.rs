@@ -7,12 +7,12 @@
 use std::sync::Arc;
 
 use towpath_engine::{RequestId, Rest, Sent};
+use towpath_neutral::constants::{ANY_TAG, PROC_NULL, REQUEST_NULL};
+use towpath_neutral::error::{Error, Result, fail};
+use towpath_neutral::face::{Handle, Kind, Status};
+use towpath_neutral::handle::{compose, decompose};
 
 use super::runs::RunId;
-use crate::constants::{ANY_TAG, PROC_NULL, REQUEST_NULL};
-use crate::error::{Error, Result, fail};
-use crate::face::{Handle, Kind, Status};
-use crate::handle::{compose, decompose};
 use crate::objects::generalized::Generalized;
 use crate::objects::persistent::Start;
 

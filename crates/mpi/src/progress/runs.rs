@@ -3,10 +3,9 @@
 
 use towpath_collective::{Failure, Progress, Run};
 use towpath_engine::Engine;
+use towpath_neutral::constants::{ERR_PROC_ABORTED, ERR_TRUNCATE};
+use towpath_neutral::error::Error;
 use towpath_wires::Wires;
-
-use crate::constants::{ERR_PROC_ABORTED, ERR_TRUNCATE};
-use crate::error::Error;
 
 /// Identifies a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -8,6 +8,8 @@ use towpath_base::transfer::{Source, Target};
 use towpath_engine::{Engine, Limits, Mode};
 use towpath_machine::memory;
 use towpath_machine::wait::Waiter;
+use towpath_neutral::constants::REQUEST_NULL;
+use towpath_neutral::face::{Handle, Status};
 use towpath_shm::Segment;
 use towpath_wires::Wires;
 
@@ -17,8 +19,6 @@ use super::state::State;
 use super::wait_target::WaitTarget;
 use super::waiting::Waiting;
 use super::worker::Worker;
-use crate::constants::REQUEST_NULL;
-use crate::face::{Handle, Status};
 
 const CONTEXT: ContextId = ContextId(8);
 

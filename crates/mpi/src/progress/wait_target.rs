@@ -9,11 +9,11 @@ use towpath_base::control::{Awaited, BlockedCall, ControlPage};
 use towpath_base::ids::{ContextId, PeerIndex, Plane};
 use towpath_base::sync::Ordering;
 use towpath_engine::{Pending, RequestId};
+use towpath_neutral::constants::{COMM_SELF, COMM_WORLD};
+use towpath_neutral::face::Handle;
 
 use super::request_table::RequestWork;
 use super::state::State;
-use crate::constants::{COMM_SELF, COMM_WORLD};
-use crate::face::Handle;
 use crate::objects::comm::Comm;
 use crate::objects::registry::{self, OBJECTS};
 use crate::process;

@@ -9,11 +9,11 @@ use towpath_launch::client::Job;
 use towpath_machine::memory;
 use towpath_machine::wait::{Bell, Waiter};
 use towpath_network::Far;
+use towpath_neutral::error::Result;
 use towpath_shm::Segment;
 use towpath_wires::Wires;
 
 use super::failed_start;
-use crate::error::Result;
 use crate::progress::request_table::Requests;
 use crate::progress::runs::Runs;
 use crate::progress::state::State;

@@ -2,11 +2,11 @@
 
 use towpath_base::control::RankState;
 use towpath_base::sync::Ordering;
+use towpath_neutral::constants::{COMM_SELF, ERR_OTHER};
+use towpath_neutral::error::{Error, Result};
 
 use crate::chapters::collectives;
 use crate::chapters::topologies::declaration;
-use crate::constants::{COMM_SELF, ERR_OTHER};
-use crate::error::{Error, Result};
 use crate::objects::registry;
 use crate::process::{self, Phase};
 use crate::progress;

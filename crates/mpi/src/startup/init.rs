@@ -11,12 +11,12 @@ use towpath_collective::Selection;
 use towpath_launch::client::{self, Job, Launcher};
 use towpath_machine::levels::MachineDescription;
 use towpath_machine::{fork, limits};
+use towpath_neutral::constants::THREAD_MULTIPLE;
+use towpath_neutral::error::{Result, fail};
 use towpath_shm::{Heap, Segment};
 
 use super::{engine, failed_start};
 use crate::chapters::attributes;
-use crate::constants::THREAD_MULTIPLE;
-use crate::error::{Result, fail};
 use crate::objects::comm::Comm;
 use crate::objects::group::Group;
 use crate::objects::registry::{self, OBJECTS};

@@ -6,11 +6,11 @@ use std::sync::Arc;
 
 use towpath_collective::inter::RootSide;
 use towpath_collective::{Blocks, Buffer, Element};
+use towpath_neutral::constants::*;
+use towpath_neutral::error::{Result, fail};
+use towpath_neutral::face::{Handle, HandleArray, Integers};
 
 use crate::chapters::datatypes;
-use crate::constants::*;
-use crate::error::{Result, fail};
-use crate::face::{Handle, HandleArray, Integers};
 use crate::objects::comm::Comm;
 use crate::objects::datatype::Type;
 

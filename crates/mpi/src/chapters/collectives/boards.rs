@@ -9,10 +9,10 @@ use towpath_base::sync::Ordering;
 use towpath_collective::board::{self, BoardLimits, Need, WaitLoop};
 use towpath_collective::select::Subscription;
 use towpath_collective::{Operation, Selection};
+use towpath_neutral::constants::ERR_TRUNCATE;
+use towpath_neutral::error::{Error, Result};
 
 use crate::chapters::internal::{broadcast, synchronize};
-use crate::constants::ERR_TRUNCATE;
-use crate::error::{Error, Result};
 use crate::objects::coll_state::BoardState;
 use crate::objects::comm::{CallForm, Comm};
 use crate::process::{self, ending};

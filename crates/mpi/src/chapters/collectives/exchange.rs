@@ -8,10 +8,10 @@ use towpath_base::ids::Plane;
 use towpath_collective::Failure;
 use towpath_collective::neighborhood::Neighborly;
 use towpath_engine::{Exchange, ExchangeMessage};
+use towpath_neutral::error::Result;
+use towpath_neutral::face::Handle;
 
 use super::execution::{CommView, Prepared};
-use crate::error::Result;
-use crate::face::Handle;
 use crate::objects::comm::{CallForm, Comm};
 use crate::process;
 use crate::progress::request_table::{COMPLETE, RequestWork};

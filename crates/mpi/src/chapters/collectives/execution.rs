@@ -7,13 +7,13 @@ use towpath_base::ids::Plane;
 use towpath_collective::inter::Bridge;
 use towpath_collective::{Call, Operation, Plan, PlanError, Selection};
 use towpath_engine::messages::Team;
+use towpath_neutral::error::Result;
+use towpath_neutral::face::Handle;
 
 use super::{boards, multicast};
 use crate::chapters::info;
 use crate::chapters::internal::{plan_failed, run};
 use crate::chapters::persistent::create_by;
-use crate::error::Result;
-use crate::face::Handle;
 use crate::objects::comm::{CallForm, Comm};
 use crate::objects::persistent::Start;
 use crate::objects::registry;

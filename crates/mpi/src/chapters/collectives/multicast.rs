@@ -16,9 +16,9 @@ use towpath_clic_wire::{Clic, Reach};
 use towpath_collective::multicast::{self as cast, Cast};
 use towpath_collective::{Buffer, Call, Failure, Operation, Pays, Selection};
 use towpath_engine::messages::Team;
+use towpath_neutral::error::Result;
 
 use crate::chapters::internal::{gather_everywhere, plan_failed, run};
-use crate::error::Result;
 use crate::objects::coll_state::{JoinedGroup, MulticastState};
 use crate::objects::comm::{CallForm, Comm};
 use crate::process;

@@ -6,12 +6,12 @@
 use std::ffi::c_void;
 
 use towpath_collective::neighborhood::{Given, Neighborly, Neighbors};
+use towpath_neutral::error::{Result, fail};
+use towpath_neutral::face::{Handle, HandleArray, Integers};
 
 use super::arguments::{self, RECEIVE, SEND};
 use super::exchange::NeighborCall;
 use super::execution::CommView;
-use crate::error::{Result, fail};
-use crate::face::{Handle, HandleArray, Integers};
 use crate::objects::topology::Topology;
 
 /// A communicator with its neighbours.

@@ -8,12 +8,12 @@ use std::ffi::c_void;
 use towpath_collective::inter::{self, RootSide};
 use towpath_collective::reduce::Operand;
 use towpath_collective::{Element, Operation};
+use towpath_neutral::error::{Result, fail};
+use towpath_neutral::face::{Handle, Integers};
 
 use super::arguments::{self, ArgumentNames, is_in_place};
 use super::execution::{CommView, Prepared};
 use crate::chapters::{datatypes, operations};
-use crate::error::{Result, fail};
-use crate::face::{Handle, Integers};
 
 const SEND: ArgumentNames =
     ArgumentNames { buffer: "sendbuf", count: "count", displacements: "", datatype: "datatype" };

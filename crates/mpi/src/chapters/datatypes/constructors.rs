@@ -3,10 +3,10 @@
 use std::sync::Arc;
 
 use towpath_datatype::{Datatype, Form};
+use towpath_neutral::error::{Result, fail};
+use towpath_neutral::face::{Handle, HandleArray, Integers};
 
 use super::{Type, insert, lookup};
-use crate::error::{Result, fail};
-use crate::face::{Handle, HandleArray, Integers};
 use crate::objects::registry::OBJECTS;
 
 fn made(datatype: Datatype) -> Result<Handle> {

@@ -3,12 +3,12 @@
 use std::ffi::{c_char, c_void};
 
 use towpath_datatype::{external32_size, pack_external32, unpack_external32};
+use towpath_neutral::error::{Result, fail};
+use towpath_neutral::face::Handle;
 
 use super::lookup;
 use super::packing::checked;
 use crate::chapters::point_to_point::check_buffer;
-use crate::error::{Result, fail};
-use crate::face::Handle;
 use crate::strings::text;
 
 /// Checks that a data representation is "external32".

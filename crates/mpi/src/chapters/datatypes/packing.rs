@@ -2,10 +2,11 @@
 
 use std::ffi::c_void;
 
+use towpath_neutral::error::{Result, fail};
+use towpath_neutral::face::Handle;
+
 use super::lookup;
 use crate::chapters::point_to_point::check_buffer;
-use crate::error::{Result, fail};
-use crate::face::Handle;
 use crate::objects::registry;
 
 pub(super) fn checked(position: i64, size: i64, needed: i64, buffer: &str) -> Result<()> {

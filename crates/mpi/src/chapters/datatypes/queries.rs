@@ -3,11 +3,11 @@
 use std::ffi::{c_char, c_void};
 
 use towpath_datatype::{Basic, Contents};
+use towpath_neutral::constants::*;
+use towpath_neutral::error::{Result, fail};
+use towpath_neutral::face::{Handle, HandleArray, IntegersMut};
 
 use super::{Type, borrow, lookup};
-use crate::constants::*;
-use crate::error::{Result, fail};
-use crate::face::{Handle, HandleArray, IntegersMut};
 use crate::objects::registry::OBJECTS;
 use crate::progress;
 use crate::strings::text;

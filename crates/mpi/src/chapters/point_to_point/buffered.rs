@@ -11,10 +11,10 @@ use std::sync::{Arc, MutexGuard};
 use towpath_base::transfer::Source;
 use towpath_datatype::Datatype;
 use towpath_engine::{Mode, RequestId};
+use towpath_neutral::constants::BUFFER_AUTOMATIC;
+use towpath_neutral::error::{Result, fail};
+use towpath_neutral::face::Handle;
 
-use crate::constants::BUFFER_AUTOMATIC;
-use crate::error::{Result, fail};
-use crate::face::Handle;
 use crate::objects::buffer::{AttachedBuffer, Copy};
 use crate::objects::comm::Comm;
 use crate::objects::datatype;

@@ -2,9 +2,10 @@
 
 use std::ffi::c_void;
 
+use towpath_neutral::error::{Result, fail};
+use towpath_neutral::face::Handle;
+
 use super::{SendArguments, buffered, outgoing};
-use crate::error::{Result, fail};
-use crate::face::Handle;
 use crate::objects::buffer::AttachedBuffer;
 use crate::objects::registry::{self, OBJECTS};
 use crate::progress;

@@ -3,11 +3,11 @@
 use std::ffi::c_void;
 
 use towpath_engine::Mode;
+use towpath_neutral::error::Result;
+use towpath_neutral::face::Handle;
 
 use super::{ReceiveArguments, SendArguments, incoming, outgoing};
 use crate::chapters::persistent::{create, nothing};
-use crate::error::Result;
-use crate::face::Handle;
 use crate::objects::persistent::{PersistentMessage, Start};
 
 fn prepared(

@@ -5,12 +5,12 @@ use std::sync::Arc;
 
 use towpath_base::ids::{ContextId, PeerIndex};
 use towpath_engine::Envelope;
+use towpath_neutral::constants::*;
+use towpath_neutral::error::{Completed, Error, Result, fail};
+use towpath_neutral::face::{Handle, Status};
 
 use super::{check_buffer, completed, envelope};
 use crate::chapters::datatypes;
-use crate::constants::*;
-use crate::error::{Completed, Error, Result, fail};
-use crate::face::{Handle, Status};
 use crate::objects::comm::Comm;
 use crate::objects::datatype;
 use crate::objects::message::Matched;

@@ -4,10 +4,10 @@ use std::ffi::c_void;
 
 use towpath_base::transfer::Source;
 use towpath_engine::Mode;
+use towpath_neutral::error::{Completed, Failed, Result};
+use towpath_neutral::face::{Handle, Status};
 
 use super::{ReceiveArguments, SendArguments, completed, incoming, outgoing};
-use crate::error::{Completed, Failed, Result};
-use crate::face::{Handle, Status};
 use crate::objects::datatype::{self, packed};
 use crate::progress;
 use crate::progress::request_table::{COMPLETE_RECEIVE, Extra, FROM_NOBODY, RequestWork};

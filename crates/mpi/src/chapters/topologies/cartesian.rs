@@ -2,11 +2,12 @@
 
 use std::sync::Arc;
 
+use towpath_neutral::constants::*;
+use towpath_neutral::error::{Result, fail};
+use towpath_neutral::face::{Handle, Integers, IntegersMut};
+
 use super::{intracomm, ints, reorder, size_of, with_topology};
 use crate::chapters::splits::{insert, split};
-use crate::constants::*;
-use crate::error::{Result, fail};
-use crate::face::{Handle, Integers, IntegersMut};
 use crate::objects::comm::Comm;
 use crate::objects::registry;
 use crate::objects::topology::{Topology, coordinates, rank_of, shifted};

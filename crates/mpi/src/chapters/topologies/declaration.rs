@@ -9,9 +9,9 @@
 use std::sync::{Arc, LazyLock};
 
 use towpath_base::config;
+use towpath_neutral::error::Result;
 
 use crate::chapters::{collectives, datatypes};
-use crate::error::Result;
 use crate::objects::claim::{ChannelClaim, new_key, take_ended};
 use crate::objects::comm::Comm;
 use crate::process;

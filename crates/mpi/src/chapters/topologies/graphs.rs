@@ -3,12 +3,13 @@
 
 use std::sync::Arc;
 
+use towpath_neutral::constants::*;
+use towpath_neutral::error::{Result, fail};
+use towpath_neutral::face::{Handle, Integers, IntegersMut};
+
 use super::reorder::{self, Lists, RankOrder};
 use super::{intracomm, ints, size_of, with_topology};
 use crate::chapters::{info, internal};
-use crate::constants::*;
-use crate::error::{Result, fail};
-use crate::face::{Handle, Integers, IntegersMut};
 use crate::objects::comm::Comm;
 use crate::objects::registry;
 use crate::objects::topology::Topology;

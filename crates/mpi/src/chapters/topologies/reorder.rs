@@ -13,10 +13,10 @@ use std::sync::Arc;
 
 use towpath_machine::levels::{Distances, ProcessPlace};
 use towpath_mapping::{self as mapping, Graph};
+use towpath_neutral::error::Result;
 
 use crate::chapters::hardware::instances_of_mine;
 use crate::chapters::internal;
-use crate::error::Result;
 use crate::objects::comm::Comm;
 use crate::objects::topology::{Topology, coordinates, shifted};
 use crate::process;

@@ -43,7 +43,7 @@ fn lists_travel_as_words() {
     for weighted in [false, true] {
         let weights = |list: &[i32]| if weighted { list.to_vec() } else { Vec::new() };
         let lists = Lists {
-            sources: vec![3, crate::constants::PROC_NULL],
+            sources: vec![3, towpath_neutral::constants::PROC_NULL],
             source_weights: weights(&[i32::MAX, 0]),
             destinations: vec![0],
             destination_weights: weights(&[7]),

@@ -107,12 +107,13 @@ impl Error {
 }
 
 /// Returns an error from the current function: `fail!(ERR_RANK, "argument dest is {dest}, ...")`.
+#[macro_export]
 macro_rules! fail {
     ($class:ident, $($text:tt)+) => {
         return Err($crate::error::Error::new($crate::constants::$class, format!($($text)+)))
     };
 }
-pub(crate) use fail;
+pub use fail;
 
 impl From<towpath_datatype::Error> for Error {
     fn from(error: towpath_datatype::Error) -> Error {

@@ -23,13 +23,13 @@ const INDEX_BITS: u32 = 20;
 const GENERATIONS: u32 = 64;
 
 /// Builds a created handle (docs/design/abi.md).
-pub(crate) fn compose(kind: Kind, generation: u32, index: usize) -> Handle {
+pub fn compose(kind: Kind, generation: u32, index: usize) -> Handle {
     Handle(0xC000_0000 | (kind as u32) << 26 | (generation % GENERATIONS) << INDEX_BITS | index as u32)
 }
 
 /// Splits a created handle of this kind into generation and index.
 #[inline]
-pub(crate) fn decompose(handle: Handle, kind: Kind) -> Option<(u32, usize)> {
+pub fn decompose(handle: Handle, kind: Kind) -> Option<(u32, usize)> {
     if handle.0 >> 26 != 0x30 | kind as u32 {
         return None;
     }
@@ -78,7 +78,7 @@ struct Entry<T> {
 }
 
 /// All created objects of one kind.
-pub(crate) struct Table<T> {
+pub struct Table<T> {
     kind: Kind,
     chunks: [AtomicPtr<Entry<T>>; CHUNKS],
     vacant: Mutex<Vacant>,
@@ -86,7 +86,7 @@ pub(crate) struct Table<T> {
 
 /// A vacant entry reserved for an object.
 #[must_use = "a place is filled"]
-pub(crate) struct VacantEntry(usize);
+pub struct VacantEntry(usize);
 
 struct Vacant {
     indices: Vec<u32>,
@@ -103,7 +103,7 @@ unsafe impl<T: Send + Sync> Send for Table<T> {}
 
 impl<T> Table<T> {
     /// An empty table.
-    pub(crate) const fn new(kind: Kind) -> Table<T> {
+    pub const fn new(kind: Kind) -> Table<T> {
         Table {
             kind,
             chunks: [const { AtomicPtr::new(std::ptr::null_mut()) }; CHUNKS],
@@ -121,17 +121,17 @@ impl<T> Table<T> {
     }
 
     /// Stores an object that needs to know its own handle.
-    pub(crate) fn insert_with(&self, make: impl FnOnce(Handle) -> T) -> Option<Handle> {
+    pub fn insert_with(&self, make: impl FnOnce(Handle) -> T) -> Option<Handle> {
         self.place().map(|place| self.fill_with(place, |handle| Arc::new(make(handle))))
     }
 
     /// Stores an object and returns its handle. `None` if a million objects of this kind exist.
-    pub(crate) fn insert(&self, object: Arc<T>) -> Option<Handle> {
+    pub fn insert(&self, object: Arc<T>) -> Option<Handle> {
         self.place().map(|place| self.fill(place, object))
     }
 
     /// Reserves an entry for an object that must not be created without one.
-    pub(crate) fn place(&self) -> Option<VacantEntry> {
+    pub fn place(&self) -> Option<VacantEntry> {
         let mut vacant = self.vacant.lock().unwrap();
         if let Some(index) = vacant.indices.pop() {
             return Some(VacantEntry(index as usize));
@@ -147,7 +147,7 @@ impl<T> Table<T> {
     }
 
     /// Stores an object in a reserved entry and returns its handle.
-    pub(crate) fn fill(&self, place: VacantEntry, object: Arc<T>) -> Handle {
+    pub fn fill(&self, place: VacantEntry, object: Arc<T>) -> Handle {
         self.fill_with(place, |_| object)
     }
 
@@ -169,7 +169,7 @@ impl<T> Table<T> {
     }
 
     /// The object behind a handle; `None` if the handle is null, stale or of another kind.
-    pub(crate) fn share(&self, handle: Handle) -> Option<Arc<T>> {
+    pub fn share(&self, handle: Handle) -> Option<Arc<T>> {
         let _nobody_removes = self.vacant.lock().unwrap();
         // SAFETY: objects are removed only under the lock of `vacant`, which is held.
         unsafe { self.borrow(handle) }.cloned()
@@ -177,13 +177,14 @@ impl<T> Table<T> {
 
     /// As [`Table::share`], but does not count a reference.
     ///
-    /// # Safety The object must not be removed while the reference is used. A program may free an
-    /// object as soon as it can know that the call which uses it has started. So the reference must
-    /// not be used after a message has been sent, after the worker was released with an operation
-    /// in flight, or after a function of the program was called. To free the object earlier is an
+    /// # Safety
+    /// The object must not be removed while the reference is used. A program may free an object as
+    /// soon as it can know that the call which uses it has started. So the reference must not be
+    /// used after a message has been sent, after the worker was released with an operation in
+    /// flight, or after a function of the program was called. To free the object earlier is an
     /// error of the program.
     #[inline]
-    pub(crate) unsafe fn borrow(&self, handle: Handle) -> Option<&Arc<T>> {
+    pub unsafe fn borrow(&self, handle: Handle) -> Option<&Arc<T>> {
         let (generation, index) = decompose(handle, self.kind)?;
         let entry = self.entry(index)?;
         let state = entry.state.load(Ordering::Acquire);
@@ -196,7 +197,7 @@ impl<T> Table<T> {
     }
 
     /// The first object that `is_wanted` accepts. `is_wanted` must not call this table.
-    pub(crate) fn find(&self, is_wanted: impl Fn(&T) -> bool) -> Option<Arc<T>> {
+    pub fn find(&self, is_wanted: impl Fn(&T) -> bool) -> Option<Arc<T>> {
         let vacant = self.vacant.lock().unwrap();
         let live = |entry: &&Entry<T>| entry.state.load(Ordering::Acquire) & 1 == 1;
         (0..vacant.used)
@@ -210,7 +211,7 @@ impl<T> Table<T> {
     }
 
     /// Removes an object; its handle becomes stale.
-    pub(crate) fn remove(&self, handle: Handle) -> Option<Arc<T>> {
+    pub fn remove(&self, handle: Handle) -> Option<Arc<T>> {
         let mut vacant = self.vacant.lock().unwrap();
         let (generation, index) = decompose(handle, self.kind)?;
         let entry = self.entry(index)?;
