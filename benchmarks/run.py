@@ -64,8 +64,7 @@ def main():
     if options.plot:
         tables.plot(path, path.parent / "plot.png")
     if options.readme:
-        minutes = "" if options.minutes == MINUTES else f" --minutes {options.minutes:g}"
-        tables.write_readme(path, f"python3 benchmarks/run.py --rounds {options.rounds}{minutes} --readme", verdicts)
+        tables.write_readme(path, verdicts)
 
 
 if __name__ == "__main__":

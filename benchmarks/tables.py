@@ -1,5 +1,7 @@
 """The tables of recorded figures in Markdown: all of them, the short one of README.md, and the picture."""
 
+import textwrap
+
 import layouts
 from figures import ALL, ENOUGH, FAR, NEAR, Figures, unit_of
 from libraries import CORES, HERE, environments
@@ -35,7 +37,7 @@ def tables(path):
     figures = Figures(path)
     keys = [key for key in figures.keys() if not layouts.is_layout(key[1])]
     slow = sum(figures.rounds(FAR, key) < ENOUGH for key in keys)
-    text = [f"Measured until {figures.date} on {CORES} cores. {EXPLANATION}", "",
+    text = [textwrap.fill(f"Measured until {figures.date} on {CORES} cores. {EXPLANATION}", 100), "",
             f"{slow} of {len(keys)} rows have fewer than {ENOUGH} rounds in the far phase.", "",
             "| ranks | what | bytes | unit | near: Towpath | best peer | its figure | ratio | rounds | far: Towpath | best peer "
             "| its figure | ratio | rounds | all: ratio | rounds |", "|---" * 16 + "|"]
@@ -59,9 +61,10 @@ def short_cell(figures, key):
 def short_table(path):
     """Ratios to the best peer only, one line for each kind of figure."""
     figures = Figures(path)
-    text = [f"Measured until {figures.date} on {CORES} cores: the time of Towpath / the time of the best peer of the same round (bandwidth "
+    said = (f"Measured until {figures.date} on {CORES} cores: the time of Towpath / the time of the best peer of the same round (bandwidth "
             "and rate: the other way round), median; below 1 Towpath is ahead. First while both cores are near each other, then while "
-            f"they are far apart (* fewer than {ENOUGH} rounds). Messages go from one buffer of malloc to another.", "",
+            f"they are far apart (* fewer than {ENOUGH} rounds). Messages go from one buffer of malloc to another.")
+    text = [textwrap.fill(said, 100), "",
             "| what | ranks | " + " | ".join(HEADLINE_SIZES.values()) + " |", "|---" * (2 + len(HEADLINE_SIZES)) + "|"]
     for name, ranks in HEADLINE:
         alone = figures.rounds(ALL, (ranks, name, 8)) == 0
@@ -77,15 +80,16 @@ def plot(path, picture, program=HERE / "plot.py"):
     environments.command([environment / "bin" / "python", program, path, picture], "plot.log")
 
 
-def write_readme(path, command, verdicts):
-    """Writes the short table between the marks of README.md, the whole one, what became of the bars and the picture into docs/."""
+def write_readme(path, verdicts):
+    """Writes the short table between the marks of README.md, the whole one, what became of the bars and the picture into docs/. What
+    docs/speed.md says before its picture (commands, commits, machine) is written by hand and stays."""
     root = environments.ROOT
     docs = root / "docs"
     head, rest = (root / "README.md").read_text().split("<!-- speed:begin", 1)
     mark, rest = rest.split("\n", 1)
     tail = rest.split("<!-- speed:end -->", 1)[1]
-    body = f"{short_table(path)}\nCommand: `{command}`. All figures: [docs/speed.md](docs/speed.md).\n\n![Speed](docs/speed.png)"
+    body = f"{short_table(path)}\nCommands and all figures: [docs/speed.md](docs/speed.md).\n\n![Speed](docs/speed.png)"
     (root / "README.md").write_text(f"{head}<!-- speed:begin{mark}\n{body}\n<!-- speed:end -->{tail}")
     plot(path, docs / "speed.png")
-    (docs / "speed.md").write_text(f"# Speed\n\nWritten by `{command}`.\n\n![Speed](speed.png)\n\n{tables(path)}\n"
-                                    f"## What is slower than it should be\n\n{verdicts}")
+    by_hand = (docs / "speed.md").read_text().split("![Speed]", 1)[0]
+    (docs / "speed.md").write_text(f"{by_hand}![Speed](speed.png)\n\n{tables(path)}\n## What is slower than it should be\n\n{verdicts}")
