@@ -35,7 +35,7 @@ FORWARDS = re.compile(
     re.I,
 )
 LONGEST_COMMENT = 100
-OPEN = {"unsafe blocks in mpi", "duplicated lines"}
+OPEN = {"unsafe blocks in mpi"}
 SHARED_LINES = 6
 
 

@@ -19,6 +19,8 @@ mod fortran;
 mod generated;
 mod handles;
 mod mpich_fortran;
+#[path = "../../abi/plain.rs"]
+mod plain;
 #[path = "../../abi/prelude.rs"]
 mod prelude;
 mod special;

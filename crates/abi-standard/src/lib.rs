@@ -16,6 +16,8 @@ mod callbacks;
 mod constants;
 mod generated;
 mod handles;
+#[path = "../../abi/plain.rs"]
+mod plain;
 #[path = "../../abi/prelude.rs"]
 mod prelude;
 mod special;

@@ -315,32 +315,63 @@ fn failed(comm: Handle, completion: &Completion) -> Completed<Status> {
     Err(Failed::with(error.with_object(comm), received(completion)))
 }
 
-/// MPI_Send.
-///
-/// # Safety
-/// `buf` must hold `count` elements of `datatype`.
-#[inline(always)]
-pub unsafe fn send(buf: *const c_void, count: i64, datatype: Handle, dest: i32, tag: i32, comm: Handle) -> Result<()> {
-    // SAFETY: `buf` holds `count` elements of `datatype` (this function's contract).
-    unsafe { send_as(Mode::Standard, buf, count, datatype, dest, tag, comm) }
+/// Functions that differ in the mode of their send only.
+macro_rules! by_mode {
+    ($($(#[$about:meta])+ $name:ident: $started_by:ident($how:expr) -> $result:ty;)+) => {$(
+        $(#[$about])+
+        pub unsafe fn $name(
+            buf: *const c_void,
+            count: i64,
+            datatype: Handle,
+            dest: i32,
+            tag: i32,
+            comm: Handle,
+        ) -> Result<$result> {
+            // SAFETY: `buf` holds `count` elements of `datatype`, for as long as the standard lets
+            // this function use them (its contract).
+            unsafe { $started_by($how, buf, count, datatype, dest, tag, comm) }
+        }
+    )+};
 }
+pub(crate) use by_mode;
 
-/// MPI_Ssend.
-///
-/// # Safety
-/// As [`send`].
-pub unsafe fn ssend(buf: *const c_void, count: i64, datatype: Handle, dest: i32, tag: i32, comm: Handle) -> Result<()> {
-    // SAFETY: `buf` holds `count` elements of `datatype` (this function's contract).
-    unsafe { send_as(Mode::Synchronous, buf, count, datatype, dest, tag, comm) }
-}
+by_mode! {
+    /// MPI_Send.
+    ///
+    /// # Safety
+    /// `buf` must hold `count` elements of `datatype`.
+    #[inline(always)]
+    send: send_as(Mode::Standard) -> ();
 
-/// MPI_Rsend.
-///
-/// # Safety
-/// As [`send`].
-pub unsafe fn rsend(buf: *const c_void, count: i64, datatype: Handle, dest: i32, tag: i32, comm: Handle) -> Result<()> {
-    // SAFETY: `buf` holds `count` elements of `datatype` (this function's contract).
-    unsafe { send_as(Mode::Ready, buf, count, datatype, dest, tag, comm) }
+    /// MPI_Ssend.
+    ///
+    /// # Safety
+    /// As [`send`].
+    ssend: send_as(Mode::Synchronous) -> ();
+
+    /// MPI_Rsend.
+    ///
+    /// # Safety
+    /// As [`send`].
+    rsend: send_as(Mode::Ready) -> ();
+
+    /// MPI_Isend.
+    ///
+    /// # Safety
+    /// `buf` must hold `count` elements of `datatype`, unchanged until the request is complete.
+    isend: isend_as(Mode::Standard) -> Handle;
+
+    /// MPI_Issend.
+    ///
+    /// # Safety
+    /// As [`isend`].
+    issend: isend_as(Mode::Synchronous) -> Handle;
+
+    /// MPI_Irsend.
+    ///
+    /// # Safety
+    /// As [`isend`].
+    irsend: isend_as(Mode::Ready) -> Handle;
 }
 
 /// MPI_Recv.
@@ -461,57 +492,6 @@ unsafe fn isend_as(
     drop(state);
     worker.nudge();
     Ok(request)
-}
-
-/// MPI_Isend.
-///
-/// # Safety
-/// `buf` must hold `count` elements of `datatype`, unchanged until the request is complete.
-pub unsafe fn isend(
-    buf: *const c_void,
-    count: i64,
-    datatype: Handle,
-    dest: i32,
-    tag: i32,
-    comm: Handle,
-) -> Result<Handle> {
-    // SAFETY: `buf` holds `count` elements until the request is complete (this function's
-    // contract).
-    unsafe { isend_as(Mode::Standard, buf, count, datatype, dest, tag, comm) }
-}
-
-/// MPI_Issend.
-///
-/// # Safety
-/// As [`isend`].
-pub unsafe fn issend(
-    buf: *const c_void,
-    count: i64,
-    datatype: Handle,
-    dest: i32,
-    tag: i32,
-    comm: Handle,
-) -> Result<Handle> {
-    // SAFETY: `buf` holds `count` elements until the request is complete (this function's
-    // contract).
-    unsafe { isend_as(Mode::Synchronous, buf, count, datatype, dest, tag, comm) }
-}
-
-/// MPI_Irsend.
-///
-/// # Safety
-/// As [`isend`].
-pub unsafe fn irsend(
-    buf: *const c_void,
-    count: i64,
-    datatype: Handle,
-    dest: i32,
-    tag: i32,
-    comm: Handle,
-) -> Result<Handle> {
-    // SAFETY: `buf` holds `count` elements until the request is complete (this function's
-    // contract).
-    unsafe { isend_as(Mode::Ready, buf, count, datatype, dest, tag, comm) }
 }
 
 /// MPI_Irecv.

@@ -6,18 +6,22 @@ use towpath_engine::Mode;
 use towpath_neutral::error::Result;
 use towpath_neutral::face::Handle;
 
-use super::{ReceiveArguments, SendArguments, incoming, outgoing};
+use super::{ReceiveArguments, SendArguments, by_mode, incoming, outgoing};
 use crate::chapters::persistent::{create, nothing};
 use crate::objects::persistent::{PersistentMessage, Start};
 
-fn prepared(
+/// A persistent send.
+///
+/// # Safety
+/// `buffer` must hold `count` elements of `datatype` whenever the request is active.
+unsafe fn prepared(
+    start: impl FnOnce(PersistentMessage) -> Start,
     buffer: *const c_void,
     count: i64,
     datatype: Handle,
     dest: i32,
     tag: i32,
     comm: Handle,
-    start: impl FnOnce(PersistentMessage) -> Start,
 ) -> Result<Handle> {
     // SAFETY: `object` and `kind` are only cloned, and nothing is started.
     let SendArguments { comm: object, kind, peer } = unsafe { outgoing(buffer, count, datatype, dest, tag, comm) }?;
@@ -29,64 +33,30 @@ fn prepared(
     create(start(PersistentMessage { comm: comm_object, buffer, count, datatype, peer, tag: Some(tag), row }), comm)
 }
 
-/// MPI_Send_init.
-///
-/// # Safety
-/// `buf` must hold `count` elements of `datatype` whenever the request is active.
-pub unsafe fn send_init(
-    buf: *const c_void,
-    count: i64,
-    datatype: Handle,
-    dest: i32,
-    tag: i32,
-    comm: Handle,
-) -> Result<Handle> {
-    prepared(buf, count, datatype, dest, tag, comm, |message| Start::Send(message, Mode::Standard))
-}
+by_mode! {
+    /// MPI_Send_init.
+    ///
+    /// # Safety
+    /// `buf` must hold `count` elements of `datatype` whenever the request is active.
+    send_init: prepared(|message| Start::Send(message, Mode::Standard)) -> Handle;
 
-/// MPI_Ssend_init.
-///
-/// # Safety
-/// As [`send_init`].
-pub unsafe fn ssend_init(
-    buf: *const c_void,
-    count: i64,
-    datatype: Handle,
-    dest: i32,
-    tag: i32,
-    comm: Handle,
-) -> Result<Handle> {
-    prepared(buf, count, datatype, dest, tag, comm, |message| Start::Send(message, Mode::Synchronous))
-}
+    /// MPI_Ssend_init.
+    ///
+    /// # Safety
+    /// As [`send_init`].
+    ssend_init: prepared(|message| Start::Send(message, Mode::Synchronous)) -> Handle;
 
-/// MPI_Rsend_init.
-///
-/// # Safety
-/// As [`send_init`].
-pub unsafe fn rsend_init(
-    buf: *const c_void,
-    count: i64,
-    datatype: Handle,
-    dest: i32,
-    tag: i32,
-    comm: Handle,
-) -> Result<Handle> {
-    prepared(buf, count, datatype, dest, tag, comm, |message| Start::Send(message, Mode::Ready))
-}
+    /// MPI_Rsend_init.
+    ///
+    /// # Safety
+    /// As [`send_init`].
+    rsend_init: prepared(|message| Start::Send(message, Mode::Ready)) -> Handle;
 
-/// MPI_Bsend_init.
-///
-/// # Safety
-/// As [`send_init`].
-pub unsafe fn bsend_init(
-    buf: *const c_void,
-    count: i64,
-    datatype: Handle,
-    dest: i32,
-    tag: i32,
-    comm: Handle,
-) -> Result<Handle> {
-    prepared(buf, count, datatype, dest, tag, comm, Start::Buffered)
+    /// MPI_Bsend_init.
+    ///
+    /// # Safety
+    /// As [`send_init`].
+    bsend_init: prepared(Start::Buffered) -> Handle;
 }
 
 /// MPI_Recv_init.

@@ -1,0 +1,40 @@
+//! Functions without a body in `mpi` that are alike in both ABIs.
+
+use crate::prelude::*;
+
+export! {
+    /// Seconds since an arbitrary time in the past (MPI 5.0, 9.6).
+    PMPI_Wtime, MPI_Wtime() -> f64 {
+        towpath_mpi::environment::wtime()
+    }
+}
+
+export! {
+    /// Resolution of MPI_Wtime in seconds.
+    PMPI_Wtick, MPI_Wtick() -> f64 {
+        towpath_mpi::environment::wtick()
+    }
+}
+
+export! {
+    /// Sum of an address and a displacement (MPI 5.0, 5.1.5).
+    PMPI_Aint_add, MPI_Aint_add(base: i64, displacement: i64) -> i64 {
+        base.wrapping_add(displacement)
+    }
+}
+
+export! {
+    /// Difference of two addresses.
+    PMPI_Aint_diff, MPI_Aint_diff(first: i64, second: i64) -> i64 {
+        first.wrapping_sub(second)
+    }
+}
+
+export! {
+    /// Profiling control, which this library ignores. C passes further arguments, which are not
+    /// read.
+    PMPI_Pcontrol, MPI_Pcontrol(level: c_int) {
+        let _ = level;
+        0
+    }
+}
