@@ -53,7 +53,7 @@ BESIDE = [
     ("broadcasts to all hosts at once", [PYTHON, "tests/hosts/broadcasts.py"], 300),
     ("ssh", [PYTHON, "tests/hosts/ssh.py"], 300),
     ("256 ranks on eight hosts", [PYTHON, "tests/mpi/run.py", "--library", "towpath", "--face", "mpich", "--hosts", "8", "--filter", "^crowd/many_ranks"], 300),
-    ("model checker", ["env", "RUSTFLAGS=--cfg loom", CARGO, "test", "-p", "towpath-shm", "-p", "towpath-strict", "--lib", "--target-dir", "target/loom", "model"], 900),
+    ("model checker", ["env", "RUSTFLAGS=--cfg loom", CARGO, "test", "-p", "towpath-shm", "-p", "towpath-strict", "-p", "towpath-mpi", "--lib", "--target-dir", "target/loom", "model"], 900),
     ("test hosts", [PYTHON, "tests/hosts/self_test.py"], 400),
     # It installs what the stage after it needs.
     ("libfabric", [PYTHON, "tests/hosts/libfabric.py"], 900),

@@ -8,13 +8,13 @@
 //! run without a lock.
 
 use std::ops::{Deref, DerefMut};
-use std::sync::{Condvar, Mutex};
 
 use towpath_base::ids::ContextId;
 use towpath_base::sync::{AtomicBool, AtomicU32, Ordering, UnsafeCell};
 use towpath_machine::wait;
 use towpath_shm::Segment;
 
+use super::handover::Handover;
 use super::held_up::{self, Watchdog};
 use super::state::{State, Watch};
 use super::wait_target::{PublishedWait, WaitTarget};
@@ -33,17 +33,14 @@ pub(crate) struct Worker {
     state: UnsafeCell<State>,
     /// Rounds of progress that a blocking call makes before it calls `wait_for`.
     spin_rounds: AtomicU32,
-    /// 1 while a thread polls, and may sleep, for the process.
-    token: AtomicU32,
+    /// The poller token, and the threads that sleep while another one polls.
+    handover: Handover,
     waiting: UnsafeCell<Waiting>,
     /// Contains the control page on which this process sleeps.
     segment: Segment,
-    sleepers: AtomicU32,
-    epoch: Mutex<u64>,
-    changed: Condvar,
 }
 
-// SAFETY: `state` is accessed only while `locked` is held and `waiting` only while `token` is held,
+// SAFETY: `state` is accessed only while `locked` is held and `waiting` only with the token,
 // or, if `shared` is false, only by the one thread that calls MPI.
 unsafe impl Sync for Worker {}
 
@@ -89,12 +86,9 @@ impl Worker {
             shared: AtomicBool::new(false),
             state: UnsafeCell::new(state),
             spin_rounds: AtomicU32::new(1),
-            token: AtomicU32::new(0),
+            handover: Handover::default(),
             segment: waiting.segment().clone(),
             waiting: UnsafeCell::new(waiting),
-            sleepers: AtomicU32::new(0),
-            epoch: Mutex::new(0),
-            changed: Condvar::new(),
         }
     }
 
@@ -175,17 +169,14 @@ impl Worker {
     #[inline]
     fn with_token<R>(&self, f: impl FnOnce(&mut Waiting) -> R) -> Option<R> {
         let shared = self.shared.load(Ordering::Relaxed);
-        if shared && self.token.compare_exchange(0, 1, Ordering::SeqCst, Ordering::Relaxed).is_err() {
+        if shared && !self.handover.try_take() {
             return None;
         }
         // SAFETY: this thread holds the token, or is the only one that calls MPI, and `f` does not
         // re-enter `with_token`.
         let result = f(unsafe { &mut *self.waiting.get() });
         if shared {
-            self.token.store(0, Ordering::SeqCst);
-            // A thread that found the token taken sleeps until it is woken, so wake it now: it may
-            // poll itself.
-            self.announce();
+            self.handover.release();
         }
         Some(result)
     }
@@ -298,31 +289,14 @@ impl Worker {
 
     /// Sleeps until the thread with the token has made progress or released the token.
     fn sleep<R>(&self, ready: &mut impl FnMut(&mut State) -> Option<R>) -> Option<R> {
-        self.sleepers.fetch_add(1, Ordering::SeqCst);
-        let guard = self.epoch.lock().unwrap();
-        let result = self.with(&mut *ready);
-        // If the holder of the token has released it since this thread tried to take it, no thread
-        // polls: do not sleep.
-        if result.is_none() && self.token.load(Ordering::SeqCst) != 0 {
-            let before = *guard;
-            drop(self.changed.wait_while(guard, |epoch| *epoch == before).unwrap());
-        }
-        self.sleepers.fetch_sub(1, Ordering::SeqCst);
-        result
+        self.handover.sleep(|| self.with(&mut *ready))
     }
 
     /// Wakes sleeping threads after something changed.
     #[inline]
     pub(crate) fn announce(&self) {
         if self.shared.load(Ordering::Relaxed) {
-            self.wake_sleepers();
-        }
-    }
-
-    fn wake_sleepers(&self) {
-        if self.sleepers.load(Ordering::SeqCst) > 0 {
-            *self.epoch.lock().unwrap() += 1;
-            self.changed.notify_all();
+            self.handover.announce();
         }
     }
 
