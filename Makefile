@@ -70,7 +70,7 @@ stress: build
 	$(if $(TEST),,$(PYTHON) tests/mpi/run.py --library towpath)
 	$(if $(TEST),,$(PYTHON) tests/mpi/run.py --library mpich)
 	$(if $(TEST),,$(PYTHON) tests/external/mpi4py_suite.py)
-	$(if $(TEST),,$(PYTHON) tests/external/mpi4py_suite.py --face standard)
+	$(if $(TEST),,$(PYTHON) tests/external/mpi4py_suite.py --abi standard)
 	$(if $(TEST),,$(PYTHON) tests/hosts/matrix.py)
 
 # libFuzzer on a stable compiler: the coverage that it steers by comes from LLVM's own pass.

@@ -35,11 +35,11 @@ def main():
     done = []
     show("mpi4py's wheel: a ring of 4 ranks", [mpiexec, "-n", 4, python, HERE / "ring.py"], plain, done)
     show("mpi4py's wheel: pi on 4 ranks", [mpiexec, "-n", 4, python, HERE / "pi.py"], plain, done)
-    for face in ("mpich", "standard"):
-        binary = programs / f"heat-{face}"
-        show(f"mpicc builds a C program for the {face} ABI",
-             [bin_folder / "mpicc", "--abi", face, "-O2", HERE / "heat.c", "-o", binary, "-lm"], plain, done)
-        show(f"the C program on 4 ranks, {face} ABI", [mpiexec, "-n", 4, binary, 200, 500], plain, done)
+    for abi in ("mpich", "standard"):
+        binary = programs / f"heat-{abi}"
+        show(f"mpicc builds a C program for the {abi} ABI",
+             [bin_folder / "mpicc", "--abi", abi, "-O2", HERE / "heat.c", "-o", binary, "-lm"], plain, done)
+        show(f"the C program on 4 ranks, {abi} ABI", [mpiexec, "-n", 4, binary, 200, 500], plain, done)
     show("Intel's IMB-MPI1 PingPong on 2 ranks", [mpiexec, "-n", 2, intel / "bin" / "IMB-MPI1", "-iter", 200, "-msglog", "0:20", "PingPong"],
          environments.clean_environment(LD_LIBRARY_PATH=towpath / "lib"), done)
     print("\n== What was done")

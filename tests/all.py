@@ -37,7 +37,7 @@ STAGES = [
     ("little memory", [PYTHON, "tests/scarcity/run.py"], 600),
     ("c programs on MPICH", [PYTHON, "tests/mpi/run.py", "--library", "mpich", "--fewer", "--time-limit", "400"], 600),
     ("mpi4py, MPICH ABI", [PYTHON, "tests/external/mpi4py_suite.py", "--ranks", "1", "2", "4", "--timeout", "600"], 1500),
-    ("mpi4py, standard ABI", [PYTHON, "tests/external/mpi4py_suite.py", "--face", "standard", "--ranks", "3", "--timeout", "600"], 900),
+    ("mpi4py, standard ABI", [PYTHON, "tests/external/mpi4py_suite.py", "--abi", "standard", "--ranks", "3", "--timeout", "600"], 900),
     ("MPICH's Fortran library", [PYTHON, "tests/external/mpich_fortran.py"], 300),
     ("launchers", [PYTHON, "tests/external/launchers.py"], 900),
     ("transcripts", [PYTHON, "tests/launchers/transcripts.py"], 300),
@@ -52,7 +52,7 @@ BESIDE = [
     ("choice of transports", [PYTHON, "tests/hosts/choice.py"], 400),
     ("broadcasts to all hosts at once", [PYTHON, "tests/hosts/broadcasts.py"], 300),
     ("ssh", [PYTHON, "tests/hosts/ssh.py"], 300),
-    ("256 ranks on eight hosts", [PYTHON, "tests/mpi/run.py", "--library", "towpath", "--face", "mpich", "--hosts", "8", "--filter", "^crowd/many_ranks"], 300),
+    ("256 ranks on eight hosts", [PYTHON, "tests/mpi/run.py", "--library", "towpath", "--abi", "mpich", "--hosts", "8", "--filter", "^crowd/many_ranks"], 300),
     ("model checker", ["env", "RUSTFLAGS=--cfg loom", CARGO, "test", "-p", "towpath-shm", "-p", "towpath-strict", "-p", "towpath-mpi", "--lib", "--target-dir", "target/loom", "model"], 900),
     ("test hosts", [PYTHON, "tests/hosts/self_test.py"], 400),
     # It installs what the stage after it needs.

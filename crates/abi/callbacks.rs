@@ -36,7 +36,7 @@ pub(crate) unsafe fn function<F: std::marker::Copy>(callback: Callback) -> F {
 /// of the small form.
 ///
 /// # Safety
-/// See [`towpath_mpi::Face`].
+/// See [`towpath_mpi::AbiTable`].
 pub(crate) unsafe fn reduction(
     callback: Callback,
     large: bool,
@@ -76,7 +76,7 @@ pub(crate) unsafe fn reduction(
 /// Error handlers. The MPI function returns the error code that the handler leaves in its argument.
 ///
 /// # Safety
-/// See [`towpath_mpi::Face`].
+/// See [`towpath_mpi::AbiTable`].
 pub(crate) unsafe fn errhandler(callback: Callback, kind: Kind, object: Handle, code: i32) -> i32 {
     let mut left = error_code_out(code);
     // SAFETY: the handler was registered for objects of `kind`, and so has the type of that kind.
@@ -95,7 +95,7 @@ pub(crate) unsafe fn errhandler(callback: Callback, kind: Kind, object: Handle, 
 /// value.
 ///
 /// # Safety
-/// See [`towpath_mpi::Face`].
+/// See [`towpath_mpi::AbiTable`].
 pub(crate) unsafe fn copy(
     callback: Callback,
     kind: Kind,
@@ -124,7 +124,7 @@ pub(crate) unsafe fn copy(
 /// Attribute delete functions.
 ///
 /// # Safety
-/// See [`towpath_mpi::Face`].
+/// See [`towpath_mpi::AbiTable`].
 pub(crate) unsafe fn delete(
     callback: Callback,
     kind: Kind,
@@ -148,7 +148,7 @@ pub(crate) unsafe fn delete(
 /// The query function of a generalized request.
 ///
 /// # Safety
-/// See [`towpath_mpi::Face`].
+/// See [`towpath_mpi::AbiTable`].
 pub(crate) unsafe fn query(callback: Callback, extra: *mut c_void) -> (i32, Status) {
     let mut status = MPI_Status::default();
     let place = (&raw mut status).cast::<c_void>();
@@ -164,7 +164,7 @@ pub(crate) unsafe fn query(callback: Callback, extra: *mut c_void) -> (i32, Stat
 /// The free function of a generalized request.
 ///
 /// # Safety
-/// See [`towpath_mpi::Face`].
+/// See [`towpath_mpi::AbiTable`].
 pub(crate) unsafe fn free(callback: Callback, extra: *mut c_void) -> i32 {
     // SAFETY: free functions registered with MPI_Grequest_start have this type.
     error_code_in(unsafe { function::<Free>(callback)(extra) })
@@ -173,7 +173,7 @@ pub(crate) unsafe fn free(callback: Callback, extra: *mut c_void) -> i32 {
 /// The cancel function of a generalized request.
 ///
 /// # Safety
-/// See [`towpath_mpi::Face`].
+/// See [`towpath_mpi::AbiTable`].
 pub(crate) unsafe fn cancel(callback: Callback, extra: *mut c_void, complete: bool) -> i32 {
     // SAFETY: cancel functions registered with MPI_Grequest_start have this type.
     error_code_in(unsafe { function::<Cancel>(callback)(extra, c_int::from(complete)) })

@@ -8,7 +8,7 @@ pub(crate) use towpath_mpi::entry::{
 pub(crate) use towpath_mpi::errors::ErrhandlerOwner;
 pub(crate) use towpath_mpi::{HandleArray, Integers, IntegersMut, Kind};
 
-pub(crate) use crate::FACE;
+pub(crate) use crate::ABI;
 pub(crate) use crate::constants::*;
 pub(crate) use crate::generated::tables::limits;
 pub(crate) use crate::handles::*;
@@ -21,7 +21,7 @@ pub(crate) fn call(
     target: impl FnOnce() -> ErrhandlerOwner,
     body: impl FnOnce() -> towpath_mpi::error::Result<()>,
 ) -> c_int {
-    error_code_out(towpath_mpi::entry::call(&FACE, number, target, body))
+    error_code_out(towpath_mpi::entry::call(&ABI, number, target, body))
 }
 
 /// Runs a body that the standard allows at any time; returns the error code for the program.
@@ -31,7 +31,7 @@ pub(crate) fn call_any_time(
     target: impl FnOnce() -> ErrhandlerOwner,
     body: impl FnOnce() -> towpath_mpi::error::Result<()>,
 ) -> c_int {
-    error_code_out(towpath_mpi::entry::call_any_time(&FACE, number, target, body))
+    error_code_out(towpath_mpi::entry::call_any_time(&ABI, number, target, body))
 }
 
 /// Exports a function under its PMPI_ and its MPI_ name; tools replace the MPI_ name and call the

@@ -7,7 +7,7 @@ use std::ffi::{c_int, c_void};
 use towpath_mpi::error::{Error, Result};
 use towpath_mpi::{Status, StatusArray};
 
-use crate::FACE;
+use crate::ABI;
 use crate::constants::*;
 pub use crate::status_layout::MPI_Status;
 use crate::status_layout::ignored;
@@ -56,7 +56,7 @@ pub(crate) unsafe fn write(array: *mut c_void, index: usize, status: &Status, wi
 
 /// An array of statuses in neutral form.
 pub(crate) fn statuses(array: *mut MPI_Status) -> StatusArray {
-    StatusArray::new(if ignored(array) { std::ptr::null_mut() } else { array.cast() }, &FACE)
+    StatusArray::new(if ignored(array) { std::ptr::null_mut() } else { array.cast() }, &ABI)
 }
 
 /// Reads a status argument.

@@ -1,14 +1,14 @@
 //! The function table through which `towpath-mpi` reads and writes arrays of this ABI and calls the
 //! program's callbacks.
 
-use towpath_mpi::Face;
-use towpath_mpi::face::FortranCalls;
+use towpath_mpi::AbiTable;
+use towpath_mpi::abi::FortranCalls;
 
 use crate::{callbacks, handles, status};
 
 /// The table of the ABI with this name.
-pub(crate) const fn table(name: &'static str, fortran: Option<FortranCalls>) -> Face {
-    Face {
+pub(crate) const fn table(name: &'static str, fortran: Option<FortranCalls>) -> AbiTable {
+    AbiTable {
         name,
         read_handle: handles::read,
         write_handle: handles::write,

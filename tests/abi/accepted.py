@@ -126,12 +126,12 @@ SORTS = {
 }
 
 
-def calls(face, built, offered):
+def calls(abi, built, offered):
     """{label: C expression} of every call that a library offers."""
     found = {}
     for f in tomllib.loads((ROOT / "api/functions.toml").read_text())["function"]:
         name = f["name"]
-        if LEFT_OUT.search(name) or name not in built or name.startswith("MPIX") or face not in f.get("abis", [face]):
+        if LEFT_OUT.search(name) or name not in built or name.startswith("MPIX") or abi not in f.get("abis", [abi]):
             continue
         if f.get("status") == "removed" or not offered(name):
             continue

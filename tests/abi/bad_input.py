@@ -126,9 +126,9 @@ def array_of(kind, large, number):
     return width and f"(({width}[4]){{{', '.join([number] * 4)}}})"
 
 
-def overflowing(f, face):
+def overflowing(f, abi):
     """Calls with a count, or an array of counts, that is too large for the datatype; all other numbers are 1."""
-    for large in (False, True) if f.get("large") in (True, face) else (False,):
+    for large in (False, True) if f.get("large") in (True, abi) else (False,):
         name = f["name"] + "_c" * large
         parameters = [p for p in f.get("parameters", []) if large or not p.endswith(" large")]
         number, datatype = OVERFLOWING[large]
@@ -149,17 +149,17 @@ def overflowing(f, face):
             yield f"{name}: {argument} is too large for the datatype", f"only(MPI_ERR_COUNT, {name}({arguments}))"
 
 
-def calls(face, built):
+def calls(abi, built):
     """(label, C statement) of every bad call."""
     for f in tomllib.loads((ROOT / "api/functions.toml").read_text())["function"]:
         name = f["name"]
-        if LEFT_OUT.search(name) or name not in built or name.startswith("MPIX") or face not in f.get("abis", [face]):
+        if LEFT_OUT.search(name) or name not in built or name.startswith("MPIX") or abi not in f.get("abis", [abi]):
             continue
-        if f.get("status") == "removed" and face == "standard":
+        if f.get("status") == "removed" and abi == "standard":
             continue
         parameters = [p for p in f.get("parameters", []) if not p.endswith(" large")]
         plain = [value(p, False) for p in parameters]
-        yield from overflowing(f, face)
+        yield from overflowing(f, abi)
         for index, parameter in enumerate(parameters):
             kind, direction, *rest = parameter.split(": ")[1].split(" ")
             if kind in OUT_OF_RANGE and direction == "in" and not ANY_NUMBER.match(f"{name}: {parameter.split(':')[0]}") and not ANY_NUMBER.match(name):
@@ -180,8 +180,8 @@ def calls(face, built):
                 yield f"{name}: {parameter.split(':')[0]} is {what}", f"{name}({', '.join(others)})"
 
 
-def program(face, built):
-    rows = list(calls(face, built))
+def program(abi, built):
+    rows = list(calls(abi, built))
     declarations = "".join(f"    {c} bad_{kind}; (void)bad_{kind};\n" for kind, c in TYPES.items())
     body = "".join(f'    if (from <= {i}) {{ alarm(10); printf("{i}\\n"); printf("%d\\n", {call}); }}\n' for i, (_, call) in enumerate(rows))
     return rows, HEAD + declarations + SETUP + body + '    puts("end"); fflush(stdout); _exit(0);\n}\n'
@@ -221,13 +221,13 @@ int main(int argc, char **argv) {
 """
 
 
-def order_program(face, built):
+def order_program(abi, built):
     """Every function that needs MPI, called outside of it with valid values."""
     cases, names = [], []
     for f in tomllib.loads((ROOT / "api/functions.toml").read_text())["function"]:
         if f["name"] not in built or f.get("any_time") or f.get("special") or f["name"].startswith("MPIX") or f["name"] == "MPI_Finalize":
             continue
-        if face not in f.get("abis", [face]) or f.get("status") == "removed" and face == "standard":
+        if abi not in f.get("abis", [abi]) or f.get("status") == "removed" and abi == "standard":
             continue
         if f["name"].startswith("MPI_File_"):
             continue  # The handler of files returns the error.
@@ -240,11 +240,11 @@ def order_program(face, built):
     return names, text + f"static int count_of_names(void) {{ return {len(names)}; }}\n"
 
 
-def run_order(face, prefix, folder, built):
-    names, text = order_program(face, built)
-    source, binary = folder / f"{face}-order.c", folder / f"{face}-order"
+def run_order(abi, prefix, folder, built):
+    names, text = order_program(abi, built)
+    source, binary = folder / f"{abi}-order.c", folder / f"{abi}-order"
     source.write_text(text)
-    subprocess.run([prefix / "bin" / "mpicc", "--abi", face, "-w", source, "-o", binary], check=True)
+    subprocess.run([prefix / "bin" / "mpicc", "--abi", abi, "-w", source, "-o", binary], check=True)
     done = subprocess.run(["timeout", "200", binary], capture_output=True, text=True, errors="replace",
                           env=environments.clean_environment())
     passed = failed = 0
@@ -255,18 +255,18 @@ def run_order(face, prefix, folder, built):
             passed += 1
         else:
             failed += 1
-            print(f"FAIL {face} {name} {when} MPI: signal {signal}, exit code {code}, named in the message: {named}", flush=True)
+            print(f"FAIL {abi} {name} {when} MPI: signal {signal}, exit code {code}, named in the message: {named}", flush=True)
     if not lines or lines[-1] != "end":
         failed += 1
-        print(f"FAIL {face}: the program of calls before and after MPI ended with {done.returncode}: {done.stderr[-300:]}", flush=True)
+        print(f"FAIL {abi}: the program of calls before and after MPI ended with {done.returncode}: {done.stderr[-300:]}", flush=True)
     return passed, failed
 
 
-def run_face(face, prefix, folder, built):
-    rows, text = program(face, built)
-    source, binary = folder / f"{face}.c", folder / face
+def run_abi(abi, prefix, folder, built):
+    rows, text = program(abi, built)
+    source, binary = folder / f"{abi}.c", folder / abi
     source.write_text(text)
-    subprocess.run([prefix / "bin" / "mpicc", "--abi", face, "-w", source, "-o", binary], check=True)
+    subprocess.run([prefix / "bin" / "mpicc", "--abi", abi, "-w", source, "-o", binary], check=True)
     codes, start = {}, 0
     while start < len(rows):
         done = subprocess.run(["timeout", "120", binary, str(start)], capture_output=True, text=True, errors="replace",
@@ -286,7 +286,7 @@ def run_face(face, prefix, folder, built):
         if not isinstance(code, int) or code <= 0:
             failed += 1
             said = "came back with success" if code == 0 else f"came back with class {-code}" if isinstance(code, int) else code
-            print(f"FAIL {face} {label}: {said}", flush=True)
+            print(f"FAIL {abi} {label}: {said}", flush=True)
     return len(rows) - failed, failed
 
 
@@ -298,10 +298,10 @@ def main():
     built = set(re.findall(r"^\| `(MPI_\w+)`[^|]*\| `", page, re.M))
     passed = failed = 0
     with tempfile.TemporaryDirectory(prefix="towpath-bad-") as folder:
-        for face in ("mpich", "standard"):
-            good, bad = run_face(face, options.prefix.resolve(), Path(folder), built)
+        for abi in ("mpich", "standard"):
+            good, bad = run_abi(abi, options.prefix.resolve(), Path(folder), built)
             passed, failed = passed + good, failed + bad
-            good, bad = run_order(face, options.prefix.resolve(), Path(folder), built)
+            good, bad = run_order(abi, options.prefix.resolve(), Path(folder), built)
             passed, failed = passed + good, failed + bad
     print(f"{passed} passed, {failed} failed")
     return 1 if failed or not passed else 0

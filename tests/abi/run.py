@@ -43,7 +43,7 @@ SHOW((MPI_Aint)-1 < 0) SHOW(sizeof(MPI_T_cb_safety)) SHOW(sizeof(MPI_T_source_or
 """
 
 
-class Face:
+class Abi:
     """One interface: how its header is reached in both installations, and the name of its library."""
 
     def __init__(self, name, ours, theirs, folder):
@@ -77,46 +77,46 @@ class Face:
         return {row[2]: int(row[0], 16) for row in rows}
 
 
-def constants(face):
+def constants(abi):
     """Every constant has the value that the wheel's header gives it."""
     table = tomllib.loads((ROOT / "api/constants.toml").read_text())["constant"]
-    names = [row["name"] for row in table if isinstance(row.get(face.name), int)]
+    names = [row["name"] for row in table if isinstance(row.get(abi.name), int)]
     lines = "".join(f'printf("{name} %lld\\n", (long long)({name}));\n' for name in names)
-    theirs = face.ask(lines, face.their_flags, face.theirs, f"{face.name}-their-constants")
-    ours = face.ask(lines, face.our_flags, face.ours, f"{face.name}-our-constants")
+    theirs = abi.ask(lines, abi.their_flags, abi.theirs, f"{abi.name}-their-constants")
+    ours = abi.ask(lines, abi.our_flags, abi.ours, f"{abi.name}-our-constants")
     wrong = {name: (ours[name], theirs[name]) for name in names if ours[name] != theirs[name]}
     assert not wrong, f"(ours, the wheel's): {wrong}"
-    stored = {row["name"]: row[face.name] for row in table if isinstance(row.get(face.name), int)}
+    stored = {row["name"]: row[abi.name] for row in table if isinstance(row.get(abi.name), int)}
     # Handles are 32 bits wide in the table, and pointers may be negative ints.
     wrong = {name: stored[name] for name in names if (int(theirs[name]) - stored[name]) % 2**32}
     assert not wrong, f"api/constants.toml: {wrong}"
     assert len(names) > 340, f"only {len(names)} constants"
 
 
-def constants_are_complete(face):
+def constants_are_complete(abi):
     """No constant of the wheel's header is missing in ours."""
-    header = (face.theirs / "include" / ("mpi_abi.h" if face.name == "standard" else "mpi.h")).read_text()
+    header = (abi.theirs / "include" / ("mpi_abi.h" if abi.name == "standard" else "mpi.h")).read_text()
     header = re.sub(r"/\*.*?\*/", "", header, flags=re.S)
     names = set(re.findall(r"^[ \t]*#[ \t]*define[ \t]+(MPI_[A-Z0-9_]+)[ \t]+\S", header, re.M))
     names |= set(re.findall(r"\b(MPI_[A-Z0-9_]+)\s*=", header))
     names -= {"MPI_INCLUDED", "MPI_FILE_DEFINED"}
     names = {name for name in names if not name.endswith("_INVALID") or name == "MPI_KEYVAL_INVALID" or name == "MPI_T_ERR_INVALID"}
-    ours = (face.ours / "include" / ("standard" if face.name == "standard" else "") / "mpi.h").read_text()
+    ours = (abi.ours / "include" / ("standard" if abi.name == "standard" else "") / "mpi.h").read_text()
     missing = [name for name in sorted(names) if not re.search(rf"\b{name}\b", ours)]
     assert not missing, missing
 
 
-def layouts(face):
+def layouts(abi):
     """Types have the wheel's sizes and offsets."""
     lines = LAYOUT + "".join(f"SHOW(sizeof(MPI_{name}))\n" for name in HANDLES)
-    theirs = face.ask(lines, face.their_flags, face.theirs, f"{face.name}-their-layout")
-    ours = face.ask(lines, face.our_flags, face.ours, f"{face.name}-our-layout")
+    theirs = abi.ask(lines, abi.their_flags, abi.theirs, f"{abi.name}-their-layout")
+    ours = abi.ask(lines, abi.our_flags, abi.ours, f"{abi.name}-our-layout")
     assert ours == theirs, {name: (ours[name], theirs[name]) for name in ours if ours[name] != theirs[name]}
 
 
-def prototypes(face):
+def prototypes(abi):
     """The wheel's prototypes may be repeated after our header: C refuses two types of one name."""
-    header = (face.theirs / "include" / ("mpi_abi.h" if face.name == "standard" else "mpi_proto.h")).read_text()
+    header = (abi.theirs / "include" / ("mpi_abi.h" if abi.name == "standard" else "mpi_proto.h")).read_text()
     header = re.sub(r"/\*.*?\*/", "", header, flags=re.S)
     header = re.sub(r"^[ \t]*#.*$", "", header, flags=re.M)
     header = re.sub(r"MPICH_ATTR_POINTER_WITH_TYPE_TAG\([^)]*\)|MPICH_API_PUBLIC", "", header)
@@ -129,20 +129,20 @@ def prototypes(face):
             text += f"#undef {name}\n{result} {name}({' '.join(parameters.split())});\n"
             names.add(bare)
     assert len(names) > 650, f"only {len(names)} prototypes found"
-    face.compile(text, face.our_flags, f"{face.name}-prototypes")
+    abi.compile(text, abi.our_flags, f"{abi.name}-prototypes")
 
 
-def headers(face):
+def headers(abi):
     """The headers are clean C99 and C++."""
     text = "#include <mpi.h>\nMPI_Comm *where(MPI_Comm *comm) { MPI_Comm_rank(*comm, (int *)0); return comm; }\n"
-    face.compile(text, ["-std=c99", "-Wall", "-Wextra", "-pedantic", "-Werror", *face.our_flags], f"{face.name}-c99")
-    face.compile(text, ["-std=c++17", "-Wall", "-Wextra", "-Werror", *face.our_flags], f"{face.name}-cplusplus", compiler="c++")
+    abi.compile(text, ["-std=c99", "-Wall", "-Wextra", "-pedantic", "-Werror", *abi.our_flags], f"{abi.name}-c99")
+    abi.compile(text, ["-std=c++17", "-Wall", "-Wextra", "-Werror", *abi.our_flags], f"{abi.name}-cplusplus", compiler="c++")
 
 
-def names(face):
+def names(abi):
     """The library exports what the wheel's does, but for what is left out with a reason."""
-    ours, theirs = face.symbols(face.ours), face.symbols(face.theirs)
-    for_fortran = FORTRAN if face.name == "mpich" else set()
+    ours, theirs = abi.symbols(abi.ours), abi.symbols(abi.theirs)
+    for_fortran = FORTRAN if abi.name == "mpich" else set()
     missing = sorted(set(theirs) - set(ours) - LEFT_OUT - (FORTRAN - for_fortran))
     assert not missing, f"missing: {missing}"
     # `towpath info` opens the library and asks for the ways to other hosts.
@@ -151,43 +151,43 @@ def names(face):
     assert not foreign, f"exported though no program should see them: {foreign}"
 
 
-def twins(face):
+def twins(abi):
     """Every MPI_ function has a PMPI_ twin at the same address."""
-    ours = face.symbols(face.ours)
+    ours = abi.symbols(abi.ours)
     functions = [name for name in ours if name.startswith("PMPI")]
     assert len(functions) > 660, f"only {len(functions)} functions"
     apart = [name for name in functions if ours.get(name[1:]) != ours[name]]
     assert not apart, f"{len(apart)} of {len(functions)} pairs have two addresses, as {apart[:5]} (a release build merges them)"
 
 
-def version(face):
+def version(abi):
     """MPI_Abi_get_version tells the interfaces apart, before MPI_Init."""
     lines = 'int major = 7, minor = 7; MPI_Abi_get_version(&major, &minor); printf("major %d\\nminor %d\\n", major, minor);'
-    found = face.ask(lines, face.our_flags, face.ours, f"{face.name}-version")
-    assert found == ({"major": "1", "minor": "0"} if face.name == "standard" else {"major": "-1", "minor": "-1"}), found
+    found = abi.ask(lines, abi.our_flags, abi.ours, f"{abi.name}-version")
+    assert found == ({"major": "1", "minor": "0"} if abi.name == "standard" else {"major": "-1", "minor": "-1"}), found
 
 
-def tool(face):
+def tool(abi):
     """A preloaded library that defines an MPI_ name sees the call and reaches the library by the PMPI_ name."""
     text = (
         "#include <mpi.h>\n#include <stdio.h>\n"
         'int MPI_Abi_get_version(int *major, int *minor) { puts("seen 1"); return PMPI_Abi_get_version(major, minor); }\n'
     )
-    library = face.folder / f"{face.name}-tool.so"
-    face.compile(text, ["-shared", "-fPIC", *face.our_flags], f"{face.name}-tool.so", link=face.ours)
+    library = abi.folder / f"{abi.name}-tool.so"
+    abi.compile(text, ["-shared", "-fPIC", *abi.our_flags], f"{abi.name}-tool.so", link=abi.ours)
     lines = 'int major, minor; MPI_Abi_get_version(&major, &minor); printf("major %d\\n", major);'
-    face.ask(lines, face.our_flags, face.ours, f"{face.name}-called")
-    output = subprocess.run([face.folder / f"{face.name}-called"], capture_output=True, text=True, check=True,
+    abi.ask(lines, abi.our_flags, abi.ours, f"{abi.name}-called")
+    output = subprocess.run([abi.folder / f"{abi.name}-called"], capture_output=True, text=True, check=True,
                             env=environments.clean_environment(LD_PRELOAD=library)).stdout
     assert "seen 1" in output and "major" in output, output
 
 
-def further_names(face):
+def further_names(abi):
     """Programs that were linked with another name of the library start."""
-    others = {"standard": ["libmpi_abi.so.0"], "mpich": ["libmpich.so.12", "libmpicxx.so.12", "libmpichcxx.so.12"]}[face.name]
+    others = {"standard": ["libmpi_abi.so.0"], "mpich": ["libmpich.so.12", "libmpicxx.so.12", "libmpichcxx.so.12"]}[abi.name]
     for other in others:
         # A stand-in for the foreign library of that name, only to link with; at run time ours is found.
-        folder = face.folder / f"stand-in-{other}"
+        folder = abi.folder / f"stand-in-{other}"
         folder.mkdir()
         source = folder / "library.c"
         source.write_text("int MPI_Abi_get_version(int *major, int *minor) { return *major = *minor = 99; }\n")
@@ -195,14 +195,14 @@ def further_names(face):
         text = "#include <mpi.h>\nint main(void) { int a = 9, b = 9; MPI_Abi_get_version(&a, &b); return a > 1; }\n"
         (folder / "program.c").write_text(text)
         program = folder / "program"
-        subprocess.run(["cc", *face.our_flags, folder / "program.c", "-o", program, f"-L{folder}", f"-l:{other}",
-                        f"-Wl,-rpath,{face.ours}/lib"], check=True)
+        subprocess.run(["cc", *abi.our_flags, folder / "program.c", "-o", program, f"-L{folder}", f"-l:{other}",
+                        f"-Wl,-rpath,{abi.ours}/lib"], check=True)
         subprocess.run([program], check=True, env=environments.clean_environment())
 
 
-def plus(face):
+def plus(abi):
     """A C++ program that the wheel's own mpicxx compiled and linked needs nothing but the library of this interface, and runs."""
-    if face.name == "standard":
+    if abi.name == "standard":
         return  # the wheel's mpicxx makes programs of the MPICH interface
     text = (
         "#include <mpi.h>\n#include <complex>\n#include <cstdio>\n#include <fstream>\n#include <string>\n#include <vector>\n"
@@ -215,20 +215,20 @@ def plus(face):
         '    std::string line;\n    for (std::ifstream maps("/proc/self/maps"); std::getline(maps, line);)\n'
         '        if (line.find("libmpi") != std::string::npos) std::puts(line.c_str());\n}\n'
     )
-    source, program = face.folder / "plus.cc", face.folder / "plus"
+    source, program = abi.folder / "plus.cc", abi.folder / "plus"
     source.write_text(text)
     clean = environments.clean_environment()
-    subprocess.run([face.theirs / "bin" / "mpicxx", source, "-o", program], check=True, env=clean)
+    subprocess.run([abi.theirs / "bin" / "mpicxx", source, "-o", program], check=True, env=clean)
     output = subprocess.run([program], capture_output=True, text=True, check=True,
-                            env={**clean, "LD_LIBRARY_PATH": f"{face.ours}/lib"}).stdout
-    assert f"{face.ours}/lib/libmpi.so.12" in output and str(face.theirs) not in output, output
+                            env={**clean, "LD_LIBRARY_PATH": f"{abi.ours}/lib"}).stdout
+    assert f"{abi.ours}/lib/libmpi.so.12" in output and str(abi.theirs) not in output, output
 
 
-def scripts(face):
+def scripts(abi):
     """The compiler scripts: what build systems ask, names with spaces, a moved tree."""
-    bin = face.ours / "bin"
-    abi = "" if face.name == "mpich" else "_abi"
-    library = "-lmpi" if face.name == "mpich" else "-lmpi_abi"
+    bin = abi.ours / "bin"
+    abi = "" if abi.name == "mpich" else "_abi"
+    library = "-lmpi" if abi.name == "mpich" else "-lmpi_abi"
 
     def says(*words):
         return subprocess.run([bin / words[0], *words[1:]], capture_output=True, text=True, check=True).stdout
@@ -245,13 +245,13 @@ def scripts(face):
     assert "-lmpi_abi" in says("mpicc", "--abi", "standard", "-show").split()
     refused = subprocess.run([bin / "mpicc", "--abi", "other"], capture_output=True, text=True)
     assert refused.returncode and "other" in refused.stderr
-    source = face.folder / f"with space {face.name}.c"
+    source = abi.folder / f"with space {abi.name}.c"
     source.write_text('#include <mpi.h>\n#include <stdio.h>\nint main(void) { puts(TEXT); return MPI_VERSION != 5; }\n')
-    program = face.folder / f"with space {face.name}"
+    program = abi.folder / f"with space {abi.name}"
     subprocess.run([bin / f"mpicc{abi}", '-DTEXT="a  b"', source, "-o", program], check=True)
     assert subprocess.run([program], capture_output=True, text=True, check=True).stdout == "a  b\n"
-    flags = subprocess.run(["pkg-config", "--cflags", "--libs", "towpath" if face.name == "mpich" else "towpath-standard"],
-                           capture_output=True, text=True, env={**os.environ, "PKG_CONFIG_PATH": f"{face.ours}/lib/pkgconfig"}) \
+    flags = subprocess.run(["pkg-config", "--cflags", "--libs", "towpath" if abi.name == "mpich" else "towpath-standard"],
+                           capture_output=True, text=True, env={**os.environ, "PKG_CONFIG_PATH": f"{abi.ours}/lib/pkgconfig"}) \
         if any(Path(p, "pkg-config").exists() for p in os.environ["PATH"].split(":")) else None
     assert flags is None or library in flags.stdout.split(), flags
 
@@ -266,17 +266,17 @@ target_link_libraries(cxx_program MPI::MPI_CXX)
 """
 
 
-def build_systems(face):
+def build_systems(abi):
     """CMake's FindMPI finds the library and programs built with it start; a configure script's CC=mpicc is what `scripts` tests."""
     if not shutil.which("cmake"):
         print("     cmake is not here: FindMPI is not tested", flush=True)
         return
-    folder = face.folder / f"cmake-{face.name}"
+    folder = abi.folder / f"cmake-{abi.name}"
     folder.mkdir()
     (folder / "CMakeLists.txt").write_text(CMAKE)
     for source in ("program.c", "program.cc"):
         (folder / source).write_text("#include <mpi.h>\nint main(void) { int a, b; MPI_Get_version(&a, &b); return a != 5; }\n")
-    bin, abi = face.ours / "bin", "" if face.name == "mpich" else "_abi"
+    bin, abi = abi.ours / "bin", "" if abi.name == "mpich" else "_abi"
     environment = environments.clean_environment()
     options = [f"-DMPI_C_COMPILER={bin}/mpicc{abi}", f"-DMPI_CXX_COMPILER={bin}/mpicxx{abi}"]
     for words in (["cmake", "-S", folder, "-B", folder / "build", *options], ["cmake", "--build", folder / "build"]):
@@ -285,7 +285,7 @@ def build_systems(face):
     for program in ("c_program", "cxx_program"):
         subprocess.run([folder / "build" / program], check=True, env=environment)
         linked = subprocess.run(["ldd", folder / "build" / program], capture_output=True, text=True, env=environment).stdout
-        assert f"{face.ours}/lib/{face.library}" in linked, linked
+        assert f"{abi.ours}/lib/{abi.library}" in linked, linked
 
 
 CHECKS = [constants, constants_are_complete, layouts, prototypes, headers, names, twins, version, tool, further_names, plus, scripts,
@@ -302,13 +302,13 @@ def main():
     passed = failed = 0
     with tempfile.TemporaryDirectory(prefix="towpath-abi-") as folder:
         for name in ("mpich", "standard"):
-            face = Face(name, options.prefix.resolve(), peer, Path(folder))
+            abi = Abi(name, options.prefix.resolve(), peer, Path(folder))
             for check in CHECKS:
                 label = f"{check.__name__} {name}"
                 if not re.search(options.filter, label):
                     continue
                 try:
-                    check(face)
+                    check(abi)
                     passed += 1
                     print(f"ok   {label}", flush=True)
                 except (AssertionError, subprocess.CalledProcessError) as error:

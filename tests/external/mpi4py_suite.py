@@ -2,7 +2,7 @@
 """Runs the test suite that mpi4py brings in its source distribution, on Towpath or on MPICH.
 
     mpi4py_suite.py --ranks 1 2 3 4                 Towpath's wheel beside mpi4py's wheel (the MPICH ABI)
-    mpi4py_suite.py --face standard --ranks 2       mpi4py built from source with Towpath's mpicc against the standard ABI
+    mpi4py_suite.py --abi standard --ranks 2       mpi4py built from source with Towpath's mpicc against the standard ABI
     mpi4py_suite.py --library mpich --record        the same on MPICH; writes which tests it skips into skipped_on_mpich.txt
     mpi4py_suite.py --hosts 2 --mtu 9000 --ranks 4  over hosts that are namespaces (see tests/hosts)
 
@@ -33,7 +33,7 @@ SKIPPED_ON_MPICH = HERE / "skipped_on_mpich.txt"
 def parse_arguments():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--library", choices=["towpath", "mpich"], default="towpath")
-    parser.add_argument("--face", choices=["mpich", "standard"], default="mpich")
+    parser.add_argument("--abi", choices=["mpich", "standard"], default="mpich")
     parser.add_argument("--ranks", type=int, nargs="+", default=[1, 2, 3, 4])
     parser.add_argument("--include", action="append", default=[], help="only test modules that match")
     parser.add_argument("--timeout", type=float, default=900, help="seconds for one number of ranks")
@@ -85,13 +85,13 @@ def prepare(options):
         return options.python.absolute(), runner.Library(options.library, options.python.absolute().parent.parent)
     venv = environments.venv("mpich") if options.library == "mpich" else environments.towpath_venv()
     python = venv / "bin" / "python"
-    if options.face == "standard":
+    if options.abi == "standard":
         python = standard_environment(options.library, venv) / "bin" / "python"
     return python, runner.Library(options.library, venv)
 
 
-def exclusions(face):
-    """Arguments of main.py for what excluded.toml names for this face."""
+def exclusions(abi):
+    """Arguments of main.py for what excluded.toml names for this abi."""
     table = tomllib.loads((HERE / "excluded.toml").read_text())
     arguments = []
     for entry in table["module"]:
@@ -99,19 +99,19 @@ def exclusions(face):
         arguments += ["-e", f"^{entry['name']}\\.py$"]
     for entry in table.get("test", []):
         assert entry["reason"], f"{entry['pattern']} is excluded without a reason"
-        if entry.get("face", face) == face:
+        if entry.get("abi", abi) == abi:
             arguments += ["-x", entry["pattern"]]
     return arguments
 
 
 def run_suite(options, ranks, python, library):
     """One run; returns the events of every rank and the exit status (None after a hang)."""
-    folder = environments.BUILD / "mpi4py" / f"{options.library}-{options.face}-{ranks}"
+    folder = environments.BUILD / "mpi4py" / f"{options.library}-{options.abi}-{ranks}"
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
     selection = [word for name in options.include for word in ("-i", name)]
     command = [*library.launcher(ranks), python, HERE / "mpi4py_rank.py", folder, library.prefix / "lib", source() / "test" / "main.py",
-               "-q", *selection, *exclusions(options.face)]
+               "-q", *selection, *exclusions(options.abi)]
     mark = f"mpi4py-{time.time_ns()}"
     environment = library.environment({runner.MARKER: mark})
     with open(folder / "output", "w") as output:
@@ -179,7 +179,7 @@ def report(options, ranks, events, status, folder, seconds):
         undue = skipped - allowed_skips(ranks)
         problems += [f"FAIL {test}: skipped here but not on MPICH" for test in sorted(undue)]
     library = events[0][0][1:] if events.get(0) else ["nothing was loaded", ""]
-    print(f"== mpi4py on {options.library} ({options.face} ABI), {ranks} ranks: {seconds:.0f} s, {' '.join(library)}")
+    print(f"== mpi4py on {options.library} ({options.abi} ABI), {ranks} ranks: {seconds:.0f} s, {' '.join(library)}")
     for problem in problems[:40]:
         print("     " + problem[:600])
     bad = len(failed) + len(unfinished) + len(undue) + (0 if complete else 1)

@@ -46,8 +46,8 @@ def rows(prefix):
     cargo = os.environ.get("CARGO", "cargo")
     towpath = [sys.executable, __file__, "--prefix", prefix, "--told-by"]
     c_programs = [sys.executable, HERE.parent / "mpi/run.py", "--library", "towpath", "--prefix", prefix, "--hosts", "2", "--fewer"]
-    for name, library, face in [("Debian's libfabric", of_debian(), "mpich"), ("the libfabric of MPICH's wheel", of_wheel(), "standard")]:
-        programs = [*c_programs, "--face", face]
+    for name, library, abi in [("Debian's libfabric", of_debian(), "mpich"), ("the libfabric of MPICH's wheel", of_wheel(), "standard")]:
+        programs = [*c_programs, "--abi", abi]
         if library is None:
             print(f"{name} is not tested: it is not here (on Debian: apt-get install {PACKAGE}).")
             continue

@@ -33,7 +33,7 @@ FAULTS = ["--loss", "1", "--duplicate", "1", "--reorder", "1", "--seed", "4"]
 RANKS = {2: [2, 4], 4: [4]}
 # Of the core each program runs over each transport, with each of its numbers of ranks over one of
 # them.
-FACES = {"tcp": "mpich", "clic": "standard"}
+ABIS = {"tcp": "mpich", "clic": "standard"}
 CORE = ["--filter", "^(point_to_point|communicators|collectives|topologies)/"]
 # The same over a wire with faults takes longer.
 FAULTY_CORE = ["--filter", "^(point_to_point|collectives)/"]
@@ -59,7 +59,7 @@ class Row:
             words = [TESTS / "external/mpi4py_suite.py", *network, "--ranks", *RANKS[self.hosts], "--timeout", 1800]
         else:
             core = FAULTY_CORE if self.faulty else CORE
-            share = ["--face", FACES[self.network], "--fewer", *core] if self.suite == "core" else ["--face", "mpich"]
+            share = ["--abi", ABIS[self.network], "--fewer", *core] if self.suite == "core" else ["--abi", "mpich"]
             words = [TESTS / "mpi/run.py", *share, *network, "--timeout", 300]
         return [sys.executable, *(str(word) for word in words)]
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Builds and runs the C programs of tests/mpi on one MPI library: Towpath, or MPICH, which proves that the tests are right.
 
-    run.py --library towpath --prefix build/install          both faces of an installed Towpath
+    run.py --library towpath --prefix build/install          both abis of an installed Towpath
     run.py --library mpich                                   MPICH from its wheel (a venv under build/)
     run.py --library mpich --filter point_to_point --repeat 20 --busy
     run.py --library towpath --prefix build/install --hosts 2 --mtu 9000     over hosts that are namespaces (see tests/hosts)
@@ -9,7 +9,7 @@
 Each chapter folder has a list.toml with one [[test]] table for each program:
     program       path below tests/mpi without ".c", may be of another chapter
     ranks         numbers of ranks, [1, 2, 4] for instance
-    faces         ["mpich", "standard"] when absent
+    abis         ["mpich", "standard"] when absent
     args          arguments; environment: variables; timeout: seconds (60)
     exit          expected exit status of the launcher (0); "nonzero" for any failure
     output        a regular expression that the output must contain
@@ -44,7 +44,7 @@ import links  # noqa: E402
 import traffic  # noqa: E402
 
 HERE = Path(__file__).resolve().parent
-FACES = ["mpich", "standard"]
+ABIS = ["mpich", "standard"]
 MARKER = "TOWPATH_TEST_RUN"
 # So many tests that wait run beside the others.
 WAITING = 2
@@ -55,10 +55,10 @@ MPICH_SETTINGS = {"MPIR_CVAR_CH4_PROGRESS_THROTTLE": "1"}
 
 @dataclass
 class Case:
-    """One program on one face with one number of ranks."""
+    """One program on one abi with one number of ranks."""
 
     test: dict
-    face: str
+    abi: str
     ranks: int
     binary: Path = None
     problems: list = field(default_factory=list)
@@ -68,7 +68,7 @@ class Case:
     def name(self):
         program, chapter = self.test["program"], self.test["chapter"]
         other = "" if program.startswith(chapter + "/") else chapter + " "
-        return f"{other}{program} {self.face} {self.ranks}"
+        return f"{other}{program} {self.abi} {self.ranks}"
 
 
 @dataclass
@@ -78,10 +78,10 @@ class Library:
     name: str
     prefix: Path
 
-    def compiler(self, face):
+    def compiler(self, abi):
         if self.name == "mpich":
-            return [self.prefix / "bin" / ("mpicc_abi" if face == "standard" else "mpicc")]
-        return [self.prefix / "bin" / "mpicc", "--abi", face]
+            return [self.prefix / "bin" / ("mpicc_abi" if abi == "standard" else "mpicc")]
+        return [self.prefix / "bin" / "mpicc", "--abi", abi]
 
     def launcher(self, ranks):
         hosts = os.environ.get("HOSTS_NAMES")
@@ -103,21 +103,21 @@ class Library:
         prefix = zlib.crc32(str(self.prefix).encode())
         return environments.BUILD / "tests" / f"{self.name}-{prefix:08x}"
 
-    def stamp(self, face):
+    def stamp(self, abi):
         """When the headers changed last: binaries that are older are built again."""
         headers = [self.prefix / "include" / name for name in ("mpi.h", "mpi_abi.h")]
         found = [path.stat().st_mtime for path in headers if path.exists()]
-        return max(found, default=0.0) if face in FACES else 0.0
+        return max(found, default=0.0) if abi in ABIS else 0.0
 
 
 def parse_arguments():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--library", choices=["towpath", "mpich"], default="towpath")
     parser.add_argument("--prefix", type=Path, help="where the library is installed")
-    parser.add_argument("--face", choices=FACES, help="this face only")
-    parser.add_argument("--filter", default="", help="a regular expression for 'chapter/program face ranks', after the list's chapter if another")
+    parser.add_argument("--abi", choices=ABIS, help="this abi only")
+    parser.add_argument("--filter", default="", help="a regular expression for 'chapter/program abi ranks', after the list's chapter if another")
     parser.add_argument("--ranks", type=int, help="this number of ranks only")
-    parser.add_argument("--fewer", action="store_true", help="of a test's numbers of ranks above one, every other one on each face")
+    parser.add_argument("--fewer", action="store_true", help="of a test's numbers of ranks above one, every other one on each abi")
     parser.add_argument("--repeat", type=int, default=1)
     parser.add_argument("--stress", action="store_true", help="only tests marked stress")
     parser.add_argument("--busy", action="store_true", help="a foreign process computes beside the tests")
@@ -155,24 +155,24 @@ def takes_part(test, ranks, options):
     return options.library != "towpath" or not test.get("unbuilt")
 
 
-def numbers_of_ranks(test, face, options):
-    """With how many ranks a test runs on a face."""
+def numbers_of_ranks(test, abi, options):
+    """With how many ranks a test runs on a abi."""
     possible = [ranks for ranks in test["ranks"] if takes_part(test, ranks, options)]
-    faces, several = test.get("faces", FACES), [ranks for ranks in possible if ranks > 1]
+    abis, several = test.get("abis", ABIS), [ranks for ranks in possible if ranks > 1]
     if not options.fewer or len(several) == 1:
         return possible
-    return [ranks for ranks in possible if ranks == 1] + several[faces.index(face)::len(faces)]
+    return [ranks for ranks in possible if ranks == 1] + several[abis.index(abi)::len(abis)]
 
 
 def choose(tests, options):
     """The cases to run and how many were skipped."""
     cases, skipped = [], 0
     for test in tests:
-        for face in test.get("faces", FACES):
-            numbers = numbers_of_ranks(test, face, options)
+        for abi in test.get("abis", ABIS):
+            numbers = numbers_of_ranks(test, abi, options)
             for ranks in test["ranks"]:
-                case = Case(test, face, ranks)
-                unwanted = (options.face and face != options.face) or (options.ranks and ranks != options.ranks)
+                case = Case(test, abi, ranks)
+                unwanted = (options.abi and abi != options.abi) or (options.ranks and ranks != options.ranks)
                 if unwanted or (options.stress and not test.get("stress")) or not re.search(options.filter, case.name):
                     continue
                 if ranks in numbers:
@@ -187,21 +187,21 @@ def build(cases, library):
     folder = library.programs()
     wanted = {}
     for case in cases:
-        wanted.setdefault((case.test["program"], case.face), []).append(case)
+        wanted.setdefault((case.test["program"], case.abi), []).append(case)
 
     def compile_one(item):
-        (program, face), users = item
+        (program, abi), users = item
         source = HERE / (program + ".c")
-        binary = folder / face / program
+        binary = folder / abi / program
         for case in users:
             case.binary = binary
         newest = max(path.stat().st_mtime for path in [source, *HERE.glob("*.h"), *source.parent.glob("*.h")])
-        if binary.exists() and binary.stat().st_mtime > max(newest, library.stamp(face)):
+        if binary.exists() and binary.stat().st_mtime > max(newest, library.stamp(abi)):
             return
         binary.parent.mkdir(parents=True, exist_ok=True)
         # Another run of this program may build or run the same one.
         fresh = binary.with_name(f"{binary.name}.{os.getpid()}")
-        command = [*library.compiler(face), *FLAGS, source, "-o", fresh, "-lm"]
+        command = [*library.compiler(abi), *FLAGS, source, "-o", fresh, "-lm"]
         result = subprocess.run(command, env=library.environment({}), capture_output=True, text=True)
         if result.returncode:
             binary.unlink(missing_ok=True)
@@ -336,7 +336,7 @@ def run_all(cases, library, options):
         case, number = item
         if ends and time.monotonic() > ends:
             return None
-        own = Case(case.test, case.face, case.ranks, case.binary, list(case.problems))
+        own = Case(case.test, case.abi, case.ranks, case.binary, list(case.problems))
         broken = bool(own.problems)
         output = "" if broken else run_case(own, library, number, options.timeout)
         return own, output

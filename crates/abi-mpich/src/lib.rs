@@ -30,7 +30,7 @@ mod status_layout;
 #[path = "../../abi/table.rs"]
 mod table;
 
-use towpath_mpi::Face;
+use towpath_mpi::AbiTable;
 
 /// The function table of this ABI.
-pub(crate) static FACE: Face = table::table("mpich", Some(mpich_fortran::CALLS));
+pub(crate) static ABI: AbiTable = table::table("mpich", Some(mpich_fortran::CALLS));

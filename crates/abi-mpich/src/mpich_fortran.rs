@@ -6,8 +6,8 @@
 //! Fortran library provides proxies that call attribute functions this way.
 
 use towpath_base::calls::NAMES;
+use towpath_mpi::abi::FortranCalls;
 use towpath_mpi::error::Result;
-use towpath_mpi::face::FortranCalls;
 use towpath_mpi::{Callback, Handle, Status, attributes, constants};
 
 use crate::callbacks::function;

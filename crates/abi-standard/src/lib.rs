@@ -27,7 +27,7 @@ mod status_layout;
 #[path = "../../abi/table.rs"]
 mod table;
 
-use towpath_mpi::Face;
+use towpath_mpi::AbiTable;
 
 /// The function table of this ABI.
-pub(crate) static FACE: Face = table::table("standard", None);
+pub(crate) static ABI: AbiTable = table::table("standard", None);

@@ -281,7 +281,7 @@ export! {
         call(149, || ErrhandlerOwner::Comm(comm_in(comm)), || {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
-                towpath_mpi::collectives::alltoallw(buffer_in(sendbuf), Integers::small(sendcounts), Integers::small(sdispls), HandleArray::new(sendtypes.cast(), &FACE, Kind::Datatype), buffer_in(recvbuf).cast_mut(), Integers::small(recvcounts), Integers::small(rdispls), HandleArray::new(recvtypes.cast(), &FACE, Kind::Datatype), comm_in(comm))?.wait()?;
+                towpath_mpi::collectives::alltoallw(buffer_in(sendbuf), Integers::small(sendcounts), Integers::small(sdispls), HandleArray::new(sendtypes.cast(), &ABI, Kind::Datatype), buffer_in(recvbuf).cast_mut(), Integers::small(recvcounts), Integers::small(rdispls), HandleArray::new(recvtypes.cast(), &ABI, Kind::Datatype), comm_in(comm))?.wait()?;
                 Ok(())
             }
         })
@@ -293,7 +293,7 @@ export! {
         call(149, || ErrhandlerOwner::Comm(comm_in(comm)), || {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
-                towpath_mpi::collectives::alltoallw(buffer_in(sendbuf), Integers::large(sendcounts), Integers::large(sdispls), HandleArray::new(sendtypes.cast(), &FACE, Kind::Datatype), buffer_in(recvbuf).cast_mut(), Integers::large(recvcounts), Integers::large(rdispls), HandleArray::new(recvtypes.cast(), &FACE, Kind::Datatype), comm_in(comm))?.wait()?;
+                towpath_mpi::collectives::alltoallw(buffer_in(sendbuf), Integers::large(sendcounts), Integers::large(sdispls), HandleArray::new(sendtypes.cast(), &ABI, Kind::Datatype), buffer_in(recvbuf).cast_mut(), Integers::large(recvcounts), Integers::large(rdispls), HandleArray::new(recvtypes.cast(), &ABI, Kind::Datatype), comm_in(comm))?.wait()?;
                 Ok(())
             }
         })
@@ -306,7 +306,7 @@ export! {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 require(request, "request")?;
-                let outcome = towpath_mpi::collectives::alltoallw(buffer_in(sendbuf), Integers::small(sendcounts), Integers::small(sdispls), HandleArray::new(sendtypes.cast(), &FACE, Kind::Datatype), buffer_in(recvbuf).cast_mut(), Integers::small(recvcounts), Integers::small(rdispls), HandleArray::new(recvtypes.cast(), &FACE, Kind::Datatype), comm_in(comm)).and_then(|prepared| prepared.keep(info_in(info)));
+                let outcome = towpath_mpi::collectives::alltoallw(buffer_in(sendbuf), Integers::small(sendcounts), Integers::small(sdispls), HandleArray::new(sendtypes.cast(), &ABI, Kind::Datatype), buffer_in(recvbuf).cast_mut(), Integers::small(recvcounts), Integers::small(rdispls), HandleArray::new(recvtypes.cast(), &ABI, Kind::Datatype), comm_in(comm)).and_then(|prepared| prepared.keep(info_in(info)));
                 deliver(outcome, |v_request| {
                     *request = request_out(v_request);
                 }, || { *request = request_out(towpath_mpi::constants::REQUEST_NULL); })
@@ -321,7 +321,7 @@ export! {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 require(request, "request")?;
-                let outcome = towpath_mpi::collectives::alltoallw(buffer_in(sendbuf), Integers::large(sendcounts), Integers::large(sdispls), HandleArray::new(sendtypes.cast(), &FACE, Kind::Datatype), buffer_in(recvbuf).cast_mut(), Integers::large(recvcounts), Integers::large(rdispls), HandleArray::new(recvtypes.cast(), &FACE, Kind::Datatype), comm_in(comm)).and_then(|prepared| prepared.keep(info_in(info)));
+                let outcome = towpath_mpi::collectives::alltoallw(buffer_in(sendbuf), Integers::large(sendcounts), Integers::large(sdispls), HandleArray::new(sendtypes.cast(), &ABI, Kind::Datatype), buffer_in(recvbuf).cast_mut(), Integers::large(recvcounts), Integers::large(rdispls), HandleArray::new(recvtypes.cast(), &ABI, Kind::Datatype), comm_in(comm)).and_then(|prepared| prepared.keep(info_in(info)));
                 deliver(outcome, |v_request| {
                     *request = request_out(v_request);
                 }, || { *request = request_out(towpath_mpi::constants::REQUEST_NULL); })
@@ -729,7 +729,7 @@ export! {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 require(request, "request")?;
-                let outcome = towpath_mpi::collectives::alltoallw(buffer_in(sendbuf), Integers::small(sendcounts), Integers::small(sdispls), HandleArray::new(sendtypes.cast(), &FACE, Kind::Datatype), buffer_in(recvbuf).cast_mut(), Integers::small(recvcounts), Integers::small(rdispls), HandleArray::new(recvtypes.cast(), &FACE, Kind::Datatype), comm_in(comm)).and_then(|prepared| prepared.begin());
+                let outcome = towpath_mpi::collectives::alltoallw(buffer_in(sendbuf), Integers::small(sendcounts), Integers::small(sdispls), HandleArray::new(sendtypes.cast(), &ABI, Kind::Datatype), buffer_in(recvbuf).cast_mut(), Integers::small(recvcounts), Integers::small(rdispls), HandleArray::new(recvtypes.cast(), &ABI, Kind::Datatype), comm_in(comm)).and_then(|prepared| prepared.begin());
                 deliver(outcome, |v_request| {
                     *request = request_out(v_request);
                 }, || { *request = request_out(towpath_mpi::constants::REQUEST_NULL); })
@@ -744,7 +744,7 @@ export! {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 require(request, "request")?;
-                let outcome = towpath_mpi::collectives::alltoallw(buffer_in(sendbuf), Integers::large(sendcounts), Integers::large(sdispls), HandleArray::new(sendtypes.cast(), &FACE, Kind::Datatype), buffer_in(recvbuf).cast_mut(), Integers::large(recvcounts), Integers::large(rdispls), HandleArray::new(recvtypes.cast(), &FACE, Kind::Datatype), comm_in(comm)).and_then(|prepared| prepared.begin());
+                let outcome = towpath_mpi::collectives::alltoallw(buffer_in(sendbuf), Integers::large(sendcounts), Integers::large(sdispls), HandleArray::new(sendtypes.cast(), &ABI, Kind::Datatype), buffer_in(recvbuf).cast_mut(), Integers::large(recvcounts), Integers::large(rdispls), HandleArray::new(recvtypes.cast(), &ABI, Kind::Datatype), comm_in(comm)).and_then(|prepared| prepared.begin());
                 deliver(outcome, |v_request| {
                     *request = request_out(v_request);
                 }, || { *request = request_out(towpath_mpi::constants::REQUEST_NULL); })
@@ -1014,7 +1014,7 @@ export! {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 require(request, "request")?;
-                let outcome = towpath_mpi::collectives::neighbor_alltoallw(buffer_in(sendbuf), Integers::small(sendcounts), Integers::large(sdispls), HandleArray::new(sendtypes.cast(), &FACE, Kind::Datatype), buffer_in(recvbuf).cast_mut(), Integers::small(recvcounts), Integers::large(rdispls), HandleArray::new(recvtypes.cast(), &FACE, Kind::Datatype), comm_in(comm)).and_then(|prepared| prepared.begin());
+                let outcome = towpath_mpi::collectives::neighbor_alltoallw(buffer_in(sendbuf), Integers::small(sendcounts), Integers::large(sdispls), HandleArray::new(sendtypes.cast(), &ABI, Kind::Datatype), buffer_in(recvbuf).cast_mut(), Integers::small(recvcounts), Integers::large(rdispls), HandleArray::new(recvtypes.cast(), &ABI, Kind::Datatype), comm_in(comm)).and_then(|prepared| prepared.begin());
                 deliver(outcome, |v_request| {
                     *request = request_out(v_request);
                 }, || { *request = request_out(towpath_mpi::constants::REQUEST_NULL); })
@@ -1029,7 +1029,7 @@ export! {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 require(request, "request")?;
-                let outcome = towpath_mpi::collectives::neighbor_alltoallw(buffer_in(sendbuf), Integers::large(sendcounts), Integers::large(sdispls), HandleArray::new(sendtypes.cast(), &FACE, Kind::Datatype), buffer_in(recvbuf).cast_mut(), Integers::large(recvcounts), Integers::large(rdispls), HandleArray::new(recvtypes.cast(), &FACE, Kind::Datatype), comm_in(comm)).and_then(|prepared| prepared.begin());
+                let outcome = towpath_mpi::collectives::neighbor_alltoallw(buffer_in(sendbuf), Integers::large(sendcounts), Integers::large(sdispls), HandleArray::new(sendtypes.cast(), &ABI, Kind::Datatype), buffer_in(recvbuf).cast_mut(), Integers::large(recvcounts), Integers::large(rdispls), HandleArray::new(recvtypes.cast(), &ABI, Kind::Datatype), comm_in(comm)).and_then(|prepared| prepared.begin());
                 deliver(outcome, |v_request| {
                     *request = request_out(v_request);
                 }, || { *request = request_out(towpath_mpi::constants::REQUEST_NULL); })
@@ -1439,7 +1439,7 @@ export! {
         call(191, || ErrhandlerOwner::Comm(comm_in(comm)), || {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
-                towpath_mpi::collectives::neighbor_alltoallw(buffer_in(sendbuf), Integers::small(sendcounts), Integers::large(sdispls), HandleArray::new(sendtypes.cast(), &FACE, Kind::Datatype), buffer_in(recvbuf).cast_mut(), Integers::small(recvcounts), Integers::large(rdispls), HandleArray::new(recvtypes.cast(), &FACE, Kind::Datatype), comm_in(comm))?.wait()?;
+                towpath_mpi::collectives::neighbor_alltoallw(buffer_in(sendbuf), Integers::small(sendcounts), Integers::large(sdispls), HandleArray::new(sendtypes.cast(), &ABI, Kind::Datatype), buffer_in(recvbuf).cast_mut(), Integers::small(recvcounts), Integers::large(rdispls), HandleArray::new(recvtypes.cast(), &ABI, Kind::Datatype), comm_in(comm))?.wait()?;
                 Ok(())
             }
         })
@@ -1451,7 +1451,7 @@ export! {
         call(191, || ErrhandlerOwner::Comm(comm_in(comm)), || {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
-                towpath_mpi::collectives::neighbor_alltoallw(buffer_in(sendbuf), Integers::large(sendcounts), Integers::large(sdispls), HandleArray::new(sendtypes.cast(), &FACE, Kind::Datatype), buffer_in(recvbuf).cast_mut(), Integers::large(recvcounts), Integers::large(rdispls), HandleArray::new(recvtypes.cast(), &FACE, Kind::Datatype), comm_in(comm))?.wait()?;
+                towpath_mpi::collectives::neighbor_alltoallw(buffer_in(sendbuf), Integers::large(sendcounts), Integers::large(sdispls), HandleArray::new(sendtypes.cast(), &ABI, Kind::Datatype), buffer_in(recvbuf).cast_mut(), Integers::large(recvcounts), Integers::large(rdispls), HandleArray::new(recvtypes.cast(), &ABI, Kind::Datatype), comm_in(comm))?.wait()?;
                 Ok(())
             }
         })
@@ -1464,7 +1464,7 @@ export! {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 require(request, "request")?;
-                let outcome = towpath_mpi::collectives::neighbor_alltoallw(buffer_in(sendbuf), Integers::small(sendcounts), Integers::large(sdispls), HandleArray::new(sendtypes.cast(), &FACE, Kind::Datatype), buffer_in(recvbuf).cast_mut(), Integers::small(recvcounts), Integers::large(rdispls), HandleArray::new(recvtypes.cast(), &FACE, Kind::Datatype), comm_in(comm)).and_then(|prepared| prepared.keep(info_in(info)));
+                let outcome = towpath_mpi::collectives::neighbor_alltoallw(buffer_in(sendbuf), Integers::small(sendcounts), Integers::large(sdispls), HandleArray::new(sendtypes.cast(), &ABI, Kind::Datatype), buffer_in(recvbuf).cast_mut(), Integers::small(recvcounts), Integers::large(rdispls), HandleArray::new(recvtypes.cast(), &ABI, Kind::Datatype), comm_in(comm)).and_then(|prepared| prepared.keep(info_in(info)));
                 deliver(outcome, |v_request| {
                     *request = request_out(v_request);
                 }, || { *request = request_out(towpath_mpi::constants::REQUEST_NULL); })
@@ -1479,7 +1479,7 @@ export! {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 require(request, "request")?;
-                let outcome = towpath_mpi::collectives::neighbor_alltoallw(buffer_in(sendbuf), Integers::large(sendcounts), Integers::large(sdispls), HandleArray::new(sendtypes.cast(), &FACE, Kind::Datatype), buffer_in(recvbuf).cast_mut(), Integers::large(recvcounts), Integers::large(rdispls), HandleArray::new(recvtypes.cast(), &FACE, Kind::Datatype), comm_in(comm)).and_then(|prepared| prepared.keep(info_in(info)));
+                let outcome = towpath_mpi::collectives::neighbor_alltoallw(buffer_in(sendbuf), Integers::large(sendcounts), Integers::large(sdispls), HandleArray::new(sendtypes.cast(), &ABI, Kind::Datatype), buffer_in(recvbuf).cast_mut(), Integers::large(recvcounts), Integers::large(rdispls), HandleArray::new(recvtypes.cast(), &ABI, Kind::Datatype), comm_in(comm)).and_then(|prepared| prepared.keep(info_in(info)));
                 deliver(outcome, |v_request| {
                     *request = request_out(v_request);
                 }, || { *request = request_out(towpath_mpi::constants::REQUEST_NULL); })

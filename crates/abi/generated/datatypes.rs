@@ -426,7 +426,7 @@ export! {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 require(newtype, "newtype")?;
-                let outcome = towpath_mpi::datatypes::type_create_struct(i64::from(count), Integers::small(array_of_blocklengths), Integers::large(array_of_displacements), HandleArray::new(array_of_types.cast(), &FACE, Kind::Datatype), false);
+                let outcome = towpath_mpi::datatypes::type_create_struct(i64::from(count), Integers::small(array_of_blocklengths), Integers::large(array_of_displacements), HandleArray::new(array_of_types.cast(), &ABI, Kind::Datatype), false);
                 deliver(outcome, |v_newtype| {
                     *newtype = datatype_out(v_newtype);
                 }, || { *newtype = datatype_out(towpath_mpi::constants::DATATYPE_NULL); })
@@ -441,7 +441,7 @@ export! {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 require(newtype, "newtype")?;
-                let outcome = towpath_mpi::datatypes::type_create_struct(i64::from(count), Integers::large(array_of_blocklengths), Integers::large(array_of_displacements), HandleArray::new(array_of_types.cast(), &FACE, Kind::Datatype), true);
+                let outcome = towpath_mpi::datatypes::type_create_struct(i64::from(count), Integers::large(array_of_blocklengths), Integers::large(array_of_displacements), HandleArray::new(array_of_types.cast(), &ABI, Kind::Datatype), true);
                 deliver(outcome, |v_newtype| {
                     *newtype = datatype_out(v_newtype);
                 }, || { *newtype = datatype_out(towpath_mpi::constants::DATATYPE_NULL); })
@@ -531,7 +531,7 @@ export! {
         call(117, || ErrhandlerOwner::None, || {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
-                towpath_mpi::datatypes::type_get_contents(datatype_in(datatype), i64::from(max_integers), i64::from(max_addresses), 0, i64::from(max_datatypes), IntegersMut::small(array_of_integers), IntegersMut::large(array_of_addresses), IntegersMut::large(std::ptr::null_mut()), HandleArray::new(array_of_datatypes.cast(), &FACE, Kind::Datatype), false)?;
+                towpath_mpi::datatypes::type_get_contents(datatype_in(datatype), i64::from(max_integers), i64::from(max_addresses), 0, i64::from(max_datatypes), IntegersMut::small(array_of_integers), IntegersMut::large(array_of_addresses), IntegersMut::large(std::ptr::null_mut()), HandleArray::new(array_of_datatypes.cast(), &ABI, Kind::Datatype), false)?;
                 let (filled, _, _, _, combiner) = towpath_mpi::datatypes::type_get_envelope(datatype_in(datatype), true)?;
                 contents_put(combiner, array_of_integers, filled.min(i64::from(max_integers)));
                 Ok(())
@@ -545,7 +545,7 @@ export! {
         call(117, || ErrhandlerOwner::None, || {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
-                towpath_mpi::datatypes::type_get_contents(datatype_in(datatype), i64::from(max_integers), i64::from(max_addresses), i64::from(max_large_counts), i64::from(max_datatypes), IntegersMut::small(array_of_integers), IntegersMut::large(array_of_addresses), IntegersMut::large(array_of_large_counts), HandleArray::new(array_of_datatypes.cast(), &FACE, Kind::Datatype), true)?;
+                towpath_mpi::datatypes::type_get_contents(datatype_in(datatype), i64::from(max_integers), i64::from(max_addresses), i64::from(max_large_counts), i64::from(max_datatypes), IntegersMut::small(array_of_integers), IntegersMut::large(array_of_addresses), IntegersMut::large(array_of_large_counts), HandleArray::new(array_of_datatypes.cast(), &ABI, Kind::Datatype), true)?;
                 let (filled, _, _, _, combiner) = towpath_mpi::datatypes::type_get_envelope(datatype_in(datatype), true)?;
                 contents_put(combiner, array_of_integers, filled.min(i64::from(max_integers)));
                 Ok(())
@@ -1008,7 +1008,7 @@ export! {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 require(newtype, "newtype")?;
-                let outcome = towpath_mpi::datatypes::type_create_struct(i64::from(count), Integers::small(array_of_blocklengths), Integers::large(array_of_displacements), HandleArray::new(array_of_types.cast(), &FACE, Kind::Datatype), false);
+                let outcome = towpath_mpi::datatypes::type_create_struct(i64::from(count), Integers::small(array_of_blocklengths), Integers::large(array_of_displacements), HandleArray::new(array_of_types.cast(), &ABI, Kind::Datatype), false);
                 deliver(outcome, |v_newtype| {
                     *newtype = datatype_out(v_newtype);
                 }, || { *newtype = datatype_out(towpath_mpi::constants::DATATYPE_NULL); })

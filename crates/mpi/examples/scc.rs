@@ -9,12 +9,12 @@
 
 use std::ffi::c_void;
 
+use towpath_mpi::abi::{Handle, Integers};
 use towpath_mpi::collectives::{allreduce, barrier, gather};
 use towpath_mpi::communicators::{comm_rank, comm_size};
 use towpath_mpi::constants::{BYTE, COMM_WORLD, DOUBLE, PROC_NULL, SUM, UINT64_T};
 use towpath_mpi::environment::{abort, finalize, init, wtime};
 use towpath_mpi::error::Result;
-use towpath_mpi::face::{Handle, Integers};
 use towpath_mpi::topologies::cart_create;
 use towpath_mpi::{point_to_point, requests, strict_counts};
 

@@ -7,9 +7,9 @@
 
 use std::ffi::{c_char, c_int};
 
+use towpath_neutral::abi::AbiTable;
 use towpath_neutral::constants;
 use towpath_neutral::error::{Error, Failing, Result};
-use towpath_neutral::face::Face;
 
 use crate::chapters::errors::{self, ErrhandlerOwner};
 use crate::process;
@@ -21,7 +21,7 @@ use crate::process;
 /// failure.
 #[inline(always)]
 pub fn call(
-    face: &'static Face,
+    abi: &'static AbiTable,
     number: u16,
     target: impl FnOnce() -> ErrhandlerOwner,
     body: impl FnOnce() -> Result<()>,
@@ -36,22 +36,22 @@ pub fn call(
     };
     match result {
         Ok(()) => constants::SUCCESS,
-        Err(error) => errors::raise(face, target(), number, error),
+        Err(error) => errors::raise(abi, target(), number, error),
     }
 }
 
 /// Runs a body that the standard allows at any time.
 #[inline]
 pub fn call_any_time(
-    face: &'static Face,
+    abi: &'static AbiTable,
     number: u16,
     target: impl FnOnce() -> ErrhandlerOwner,
     body: impl FnOnce() -> Result<()>,
 ) -> i32 {
-    process::set_face(face);
+    process::set_abi(abi);
     match body() {
         Ok(()) => constants::SUCCESS,
-        Err(error) => errors::raise(face, target(), number, error),
+        Err(error) => errors::raise(abi, target(), number, error),
     }
 }
 

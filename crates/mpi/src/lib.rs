@@ -18,10 +18,10 @@ pub use chapters::{
     operations, point_to_point, processes, requests, status, topologies,
 };
 pub use towpath_network::survey as survey_of_networks;
-pub use towpath_neutral::face::{
-    Callback, Face, Handle, HandleArray, Integers, IntegersMut, Kind, Status, StatusArray,
+pub use towpath_neutral::abi::{
+    AbiTable, Callback, Handle, HandleArray, Integers, IntegersMut, Kind, Status, StatusArray,
 };
-pub use towpath_neutral::{constants, error, face};
+pub use towpath_neutral::{abi, constants, error};
 
 /// What the strict channel of this process has moved, for `examples/scc.rs`: chunks written, lines
 /// in them, lines times hops, header lines polled for chunks that arrived. `None` for other

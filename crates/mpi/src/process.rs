@@ -26,7 +26,7 @@ use towpath_shm::{Heap, Segment};
 use towpath_transport::Losses;
 
 pub(crate) use contexts::Contexts;
-pub(crate) use phase::{Phase, enter, face, leave, not_running, page, phase, refused, set_face, set_phase};
+pub(crate) use phase::{Phase, abi, enter, leave, not_running, page, phase, refused, set_abi, set_phase};
 
 /// This process and its job.
 pub(crate) struct Process {

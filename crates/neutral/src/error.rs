@@ -6,8 +6,8 @@
 
 use std::borrow::Cow;
 
+use crate::abi::Handle;
 use crate::constants::{ERR_ARG, ERR_COUNT, ERR_TRUNCATE};
-use crate::face::Handle;
 
 /// Why an operation was refused or failed.
 #[derive(Debug, Clone)]

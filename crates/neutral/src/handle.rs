@@ -10,12 +10,12 @@ use std::sync::{Arc, Mutex};
 
 use towpath_base::sync::{AtomicPtr, AtomicU32, Ordering, UnsafeCell};
 
+use crate::abi::{Handle, Kind};
 use crate::constants::{
     COMM_NULL, COMM_SELF, COMM_WORLD, ERRHANDLER_NULL, ERRORS_ABORT, ERRORS_ARE_FATAL, ERRORS_RETURN, FILE_NULL,
     GROUP_EMPTY, GROUP_NULL, INFO_ENV, INFO_NULL, MESSAGE_NO_PROC, MESSAGE_NULL, OP_NULL, REQUEST_NULL, SESSION_NULL,
     WIN_NULL, datatype_name,
 };
-use crate::face::{Handle, Kind};
 
 const CHUNK: usize = 1024;
 const CHUNKS: usize = 1024;

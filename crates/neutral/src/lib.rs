@@ -1,10 +1,10 @@
 //! The neutral form of the ABI, in which the ABI crates and `mpi` talk to each other: constants and
 //! handles in the numbering of the standard ABI (MPI 5.0, chapter 20), errors, and the function
-//! table of an ABI ([`face::Face`]).
+//! table of an ABI ([`abi::AbiTable`]).
 
 #![deny(missing_docs)]
 
+pub mod abi;
 pub mod constants;
 pub mod error;
-pub mod face;
 pub mod handle;

@@ -260,7 +260,7 @@ impl Statements<'_> {
             return format!("{kind}_in({name})");
         }
         if let Some((_, core)) = kinds::handle_array(kind) {
-            return format!("HandleArray::new({name}.cast(), &FACE, Kind::{core})");
+            return format!("HandleArray::new({name}.cast(), &ABI, Kind::{core})");
         }
         if kinds::number(kind).is_some() {
             let special = if kind == "view_displacement" { "view_displacement_in" } else { "i64::from" };

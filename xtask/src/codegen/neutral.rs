@@ -11,7 +11,7 @@ pub fn constants(all: &Constants) -> String {
         "//! Constants in the neutral numbering, which is that of the standard ABI (MPI 5.0, chapter 20 and appendix A).\n\
          //!\n\
          //! Written by `cargo run -p xtask -- codegen` from api/constants.toml and api/errors.toml; do not edit.\n\n\
-         use crate::face::Handle;\n\n",
+         use crate::abi::Handle;\n\n",
     );
     for c in &all.constants {
         let Some(value) = c.neutral() else { continue };

@@ -6,9 +6,9 @@ use std::sync::{Arc, OnceLock};
 
 use towpath_base::sync::{AtomicBool, AtomicU32, Ordering};
 use towpath_launch::client::Job;
+use towpath_neutral::abi::{Callback, Handle, Kind};
 use towpath_neutral::constants::*;
 use towpath_neutral::error::{Error, Result, fail};
-use towpath_neutral::face::{Callback, Handle, Kind};
 
 use super::datatypes;
 use crate::objects::attribute::{AttributePointer, AttributeValue, Attributes, KEYVALS, Keyval};

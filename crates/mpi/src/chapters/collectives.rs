@@ -6,9 +6,9 @@
 //! runs it by a plan of messages, a board or multicast; `exchange` runs a neighbourhood call
 //! without a plan.
 
+use towpath_neutral::abi::Handle;
 use towpath_neutral::constants::COMM_WORLD;
 use towpath_neutral::error::Result;
-use towpath_neutral::face::Handle;
 
 mod arguments;
 mod boards;

@@ -8,9 +8,9 @@ use std::sync::Arc;
 
 use towpath_base::ids::{ContextId, Plane};
 use towpath_engine::messages::Team;
+use towpath_neutral::abi::Handle;
 use towpath_neutral::constants::*;
 use towpath_neutral::error::{Result, fail};
-use towpath_neutral::face::Handle;
 
 use super::collectives::multicast;
 use super::point_to_point::check_tag;

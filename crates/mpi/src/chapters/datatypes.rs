@@ -14,9 +14,9 @@ pub use queries::*;
 use std::sync::{Arc, LazyLock};
 
 use towpath_datatype::{Basic, Datatype};
+use towpath_neutral::abi::Handle;
 use towpath_neutral::constants::*;
 use towpath_neutral::error::{Error, Result, fail};
-use towpath_neutral::face::Handle;
 
 use crate::objects::datatype::Type;
 use crate::objects::registry::OBJECTS;

@@ -5,9 +5,9 @@ use std::collections::HashMap;
 use std::ffi::{c_char, c_int, c_void};
 use std::sync::{LazyLock, Mutex};
 
+use towpath_neutral::abi::Handle;
 use towpath_neutral::constants::*;
 use towpath_neutral::error::{Error, Result, fail};
-use towpath_neutral::face::Handle;
 
 use super::{hardware, info};
 use crate::objects::info::Pairs;

@@ -5,9 +5,9 @@ use std::ffi::c_char;
 use std::sync::Arc;
 
 use towpath_base::sync::{AtomicU32, Ordering};
+use towpath_neutral::abi::{AbiTable, Callback, Handle, Kind};
 use towpath_neutral::constants::*;
 use towpath_neutral::error::{Error, Result, fail};
-use towpath_neutral::face::{Callback, Face, Handle, Kind};
 
 use crate::objects::errhandler::{Action, Errhandler, FIRST_ADDED};
 use crate::objects::registry::{self, OBJECTS};
@@ -35,23 +35,23 @@ pub enum ErrhandlerOwner {
 ///
 /// `call` is the index of the function in `towpath_base::calls::NAMES`.
 #[cold]
-pub fn raise(face: &'static Face, target: ErrhandlerOwner, call: u16, error: Error) -> i32 {
+pub fn raise(abi: &'static AbiTable, target: ErrhandlerOwner, call: u16, error: Error) -> i32 {
     let name = towpath_base::calls::NAMES.get(usize::from(call)).copied().unwrap_or("MPI");
     let sentence = format!("{name}: {}.", error.text());
     let code = OBJECTS.errors.keep(error.class(), sentence.clone());
     let target = error.object().map_or(target, ErrhandlerOwner::Comm);
-    apply(face, target, code, &sentence)
+    apply(abi, target, code, &sentence)
 }
 
 /// Invokes the error handler of an object with a code; returns the code for the program.
-pub fn apply(face: &'static Face, target: ErrhandlerOwner, code: i32, sentence: &str) -> i32 {
+pub fn apply(abi: &'static AbiTable, target: ErrhandlerOwner, code: i32, sentence: &str) -> i32 {
     let (handler, kind, object) = handler_of(target);
     match handler.action {
         Action::Return => code,
         Action::Fatal | Action::Abort => ending::end_job(class_number(code), sentence),
         // SAFETY: the program registered `function` as an error handler for objects of kind `kind`,
         // as checked by `lookup_for`.
-        Action::Call(function) => unsafe { (face.call_errhandler)(function, kind, object, code) },
+        Action::Call(function) => unsafe { (abi.call_errhandler)(function, kind, object, code) },
     }
 }
 
@@ -217,8 +217,8 @@ pub(crate) fn call(target: ErrhandlerOwner, code: i32) -> Result<()> {
         fail!(ERR_ARG, "argument errorcode ({code}) is no error code");
     };
     let sentence = format!("the program called the error handler with code {code}: {}", string_of(code, class));
-    if let Some(face) = process::face() {
-        apply(face, target, code, &sentence);
+    if let Some(abi) = process::abi() {
+        apply(abi, target, code, &sentence);
     }
     Ok(())
 }

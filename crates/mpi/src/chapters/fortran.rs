@@ -6,9 +6,9 @@
 
 use std::ffi::c_void;
 
+use towpath_neutral::abi::Handle;
 use towpath_neutral::constants::*;
 use towpath_neutral::error::{Error, Result, fail};
-use towpath_neutral::face::Handle;
 
 use super::datatypes::type_size;
 use super::info;

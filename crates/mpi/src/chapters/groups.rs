@@ -3,9 +3,9 @@
 use std::sync::Arc;
 
 use towpath_base::ids::PeerIndex;
+use towpath_neutral::abi::{Handle, Integers, IntegersMut};
 use towpath_neutral::constants::*;
 use towpath_neutral::error::{Error, Result, fail};
-use towpath_neutral::face::{Handle, Integers, IntegersMut};
 
 use crate::objects::group::{Group, Relation};
 use crate::objects::registry::OBJECTS;

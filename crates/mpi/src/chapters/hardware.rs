@@ -8,9 +8,9 @@ use std::path::Path;
 
 use towpath_machine::resources::{OfEach, RESOURCES};
 use towpath_machine::{cores, filesystem};
+use towpath_neutral::abi::Handle;
 use towpath_neutral::constants::*;
 use towpath_neutral::error::Result;
-use towpath_neutral::face::Handle;
 
 use super::{info, internal};
 use crate::objects::comm::Comm;

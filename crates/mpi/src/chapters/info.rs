@@ -3,9 +3,9 @@
 use std::ffi::c_char;
 use std::sync::{Arc, Mutex};
 
+use towpath_neutral::abi::Handle;
 use towpath_neutral::constants::*;
 use towpath_neutral::error::{Error, Result, fail};
-use towpath_neutral::face::Handle;
 
 use crate::objects::info::{Info, Pairs};
 use crate::objects::registry::OBJECTS;

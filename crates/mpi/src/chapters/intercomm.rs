@@ -4,9 +4,9 @@
 use std::sync::Arc;
 
 use towpath_base::ids::Plane;
+use towpath_neutral::abi::Handle;
 use towpath_neutral::constants::*;
 use towpath_neutral::error::{Error, Result};
-use towpath_neutral::face::Handle;
 
 use super::internal;
 use super::splits::{SplitChoice, insert, of_color};

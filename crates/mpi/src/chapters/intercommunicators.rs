@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use towpath_base::ids::{ContextId, PeerIndex, Plane};
+use towpath_neutral::abi::Handle;
 use towpath_neutral::error::{Result, fail};
-use towpath_neutral::face::Handle;
 
 use super::intercomm::{self, is_low};
 use super::point_to_point::check_tag;

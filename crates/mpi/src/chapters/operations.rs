@@ -7,9 +7,9 @@ use std::sync::Arc;
 use towpath_collective::Reducer;
 use towpath_datatype::reduce::{self, Operation as Predefined};
 use towpath_datatype::{Basic, Datatype};
+use towpath_neutral::abi::{Callback, Handle};
 use towpath_neutral::constants::*;
 use towpath_neutral::error::{Error, Result, fail};
-use towpath_neutral::face::{Callback, Handle};
 
 use super::{collectives, datatypes};
 use crate::objects::datatype::Type;
@@ -50,14 +50,14 @@ pub(crate) fn reducer(op: Handle, handle: Handle, kind: &Arc<Type>) -> Result<Re
     match lookup(op)? {
         FoundOperation::Predefined(operation) => predefined(operation, &kind.datatype),
         FoundOperation::Program(operation) => {
-            let Some(face) = process::face() else { fail!(ERR_OP, "no face of MPI is in use") };
+            let Some(abi) = process::abi() else { fail!(ERR_OP, "no abi of MPI is in use") };
             let (function, large) = (operation.function, operation.large);
             let (kept, extent) = (kind.clone(), kind.datatype.extent());
             let call = move |input: *const u8, inout: *mut u8, count: i64| {
                 let _ = &kept;
                 // SAFETY: the program registered `function` as a reduction function of this form;
                 // `input` and `inout` each point to `count` elements of `handle`.
-                unsafe { (face.call_reduction)(function, large, input.cast(), inout.cast(), count, handle, extent) }
+                unsafe { (abi.call_reduction)(function, large, input.cast(), inout.cast(), count, handle, extent) }
             };
             Ok(Reducer::user(Arc::new(call), operation.commutes))
         }

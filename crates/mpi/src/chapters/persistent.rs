@@ -1,8 +1,8 @@
 //! Functions of persistent requests (MPI 5.0, sections 3.9 and 6.13).
 
+use towpath_neutral::abi::{Handle, Status};
 use towpath_neutral::constants::ERR_REQUEST;
 use towpath_neutral::error::{Error, Result, fail};
-use towpath_neutral::face::{Handle, Status};
 
 use super::point_to_point::buffered;
 use crate::objects::datatype::{source, target};

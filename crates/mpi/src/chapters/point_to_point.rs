@@ -22,9 +22,9 @@ use towpath_base::ids::{ContextId, PeerIndex};
 use towpath_base::transfer::{Place, Target};
 use towpath_datatype::Datatype;
 use towpath_engine::{Completion, EarlyOutcome, Mode, RequestId, Sent};
+use towpath_neutral::abi::{Handle, Status};
 use towpath_neutral::constants::*;
 use towpath_neutral::error::{Completed, Error, Failed, Result, fail};
-use towpath_neutral::face::{Handle, Status};
 
 use super::datatypes;
 use crate::objects::comm::Comm;

@@ -2,9 +2,9 @@
 //! not implemented yet: no process has a parent, and disconnecting means to free the communicator
 //! once all communication on it is complete.
 
+use towpath_neutral::abi::Handle;
 use towpath_neutral::constants::COMM_NULL;
 use towpath_neutral::error::Result;
-use towpath_neutral::face::Handle;
 
 use super::{collectives, communicators};
 

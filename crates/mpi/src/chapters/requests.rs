@@ -4,9 +4,9 @@
 use std::ffi::c_void;
 use std::sync::Arc;
 
+use towpath_neutral::abi::{Callback, Handle, HandleArray, IntegersMut, Kind, Status, StatusArray};
 use towpath_neutral::constants::*;
 use towpath_neutral::error::{Completed, Error, Failed, Result, fail};
-use towpath_neutral::face::{Callback, Handle, HandleArray, IntegersMut, Kind, Status, StatusArray};
 
 use super::groups::count_of;
 use super::persistent;

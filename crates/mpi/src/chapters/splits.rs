@@ -4,9 +4,9 @@
 use std::sync::Arc;
 
 use towpath_base::ids::{ContextId, PeerIndex};
+use towpath_neutral::abi::Handle;
 use towpath_neutral::constants::{ERR_COMM, UNDEFINED};
 use towpath_neutral::error::{Error, Result, fail};
-use towpath_neutral::face::Handle;
 
 use super::internal;
 use crate::objects::comm::{Comm, take_closed};

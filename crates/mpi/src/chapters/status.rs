@@ -1,9 +1,9 @@
 //! Status accessors (MPI 5.0, sections 3.2.5, 5.1.11 and 13.3).
 
 use towpath_datatype::Datatype;
+use towpath_neutral::abi::{Handle, Status};
 use towpath_neutral::constants::UNDEFINED;
 use towpath_neutral::error::{Result, fail};
-use towpath_neutral::face::{Handle, Status};
 
 use super::datatypes::{borrow, lookup};
 

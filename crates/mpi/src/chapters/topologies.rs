@@ -12,9 +12,9 @@ pub use graphs::*;
 use std::sync::Arc;
 
 use towpath_base::ids::ContextId;
+use towpath_neutral::abi::{Handle, Integers};
 use towpath_neutral::constants::*;
 use towpath_neutral::error::{Result, fail};
-use towpath_neutral::face::{Handle, Integers};
 
 use super::internal;
 use super::splits::{insert, no_intercomm};

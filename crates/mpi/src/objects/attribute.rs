@@ -1,7 +1,7 @@
 //! Attribute keys, and the attributes of an object (MPI 5.0, section 7.7). The C functions are in
 //! `chapters::attributes`.
 //!
-//! The program's copy and delete functions are called through the [`Face`], without holding any
+//! The program's copy and delete functions are called through the [`AbiTable`], without holding any
 //! lock of Towpath. A key that the program has freed stays in the table until no object has an
 //! attribute with that key (7.7.2).
 
@@ -9,9 +9,9 @@ use std::ffi::c_void;
 use std::sync::{Arc, Mutex, OnceLock};
 
 use towpath_base::sync::{AtomicBool, AtomicU64, Ordering};
+use towpath_neutral::abi::{AbiTable, Callback, FortranCalls, Handle, Kind};
 use towpath_neutral::constants::SUCCESS;
 use towpath_neutral::error::{Error, Result};
-use towpath_neutral::face::{Callback, Face, FortranCalls, Handle, Kind};
 use towpath_neutral::handle::Table;
 
 use crate::process;
@@ -94,8 +94,8 @@ impl Keyval {
 
     /// The proxies of Fortran functions, and the functions that call them; `None` for functions in
     /// C.
-    fn fortran(&self, face: &'static Face) -> Option<((Callback, Callback), &'static FortranCalls)> {
-        Some((*self.proxies.get()?, face.fortran.as_ref()?))
+    fn fortran(&self, abi: &'static AbiTable) -> Option<((Callback, Callback), &'static FortranCalls)> {
+        Some((*self.proxies.get()?, abi.fortran.as_ref()?))
     }
 
     fn call_copy(&self, object: Handle, value: &AttributeValue) -> Result<Option<AttributeValue>> {
@@ -109,12 +109,12 @@ impl Keyval {
             }
             _ => {}
         }
-        let face = process::face().expect("a face created the key");
+        let abi = process::abi().expect("a abi created the key");
         let (key, extra) = (self.number.0 as i32, self.extra.0);
         // SAFETY: the program registered `copy` for objects of this kind, as a function of the
         // language that `proxies` implies, and `proxy` belongs to it.
         let (code, keep, copied) = unsafe {
-            match self.fortran(face) {
+            match self.fortran(abi) {
                 Some(((proxy, _), calls)) => {
                     let (code, keep, copied) =
                         (calls.call_copy)(proxy, self.copy, self.kind, object, key, extra, value.integer());
@@ -122,7 +122,7 @@ impl Keyval {
                 }
                 None => {
                     let (code, keep, copied) =
-                        (face.call_copy)(self.copy, self.kind, object, key, extra, value.pointer());
+                        (abi.call_copy)(self.copy, self.kind, object, key, extra, value.pointer());
                     (code, keep, AttributeValue::Pointer(AttributePointer(copied)))
                 }
             }
@@ -137,16 +137,16 @@ impl Keyval {
         if self.delete.0 as usize == NULL_FUNCTION {
             return Ok(());
         }
-        let face = process::face().expect("a face created the key");
+        let abi = process::abi().expect("a abi created the key");
         let (key, extra) = (self.number.0 as i32, self.extra.0);
         // SAFETY: the program registered `delete` for objects of this kind, as a function of the
         // language that `proxies` implies, and `proxy` belongs to it.
         let code = unsafe {
-            match self.fortran(face) {
+            match self.fortran(abi) {
                 Some(((_, proxy), calls)) => {
                     (calls.call_delete)(proxy, self.delete, self.kind, object, key, value.integer(), extra)
                 }
-                None => (face.call_delete)(self.delete, self.kind, object, key, value.pointer(), extra),
+                None => (abi.call_delete)(self.delete, self.kind, object, key, value.pointer(), extra),
             }
         };
         if code == SUCCESS { Ok(()) } else { Err(callback_failed("delete", self.number, code)) }

@@ -9,9 +9,9 @@ use towpath_base::ids::{ContextId, PeerIndex, Plane};
 use towpath_base::sync::{AtomicU32, AtomicU64, Ordering};
 use towpath_collective::neighborhood::Neighbors;
 use towpath_engine::messages::Team;
+use towpath_neutral::abi::Handle;
 use towpath_neutral::constants::{COMM_SELF, COMM_WORLD, PROC_NULL};
 use towpath_neutral::error::{Result, fail};
-use towpath_neutral::face::Handle;
 
 use super::attribute::Attributes;
 use super::buffer::AttachedBuffer;

@@ -9,8 +9,8 @@ use std::collections::HashMap;
 use std::sync::Mutex;
 
 use towpath_base::sync::AtomicU32;
+use towpath_neutral::abi::{Callback, Handle, Kind};
 use towpath_neutral::constants::ERR_LASTCODE;
-use towpath_neutral::face::{Callback, Handle, Kind};
 
 /// First class or code added by the program.
 pub(crate) const FIRST_ADDED: i32 = ERR_LASTCODE + 1;

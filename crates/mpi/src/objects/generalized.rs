@@ -3,9 +3,9 @@
 use std::ffi::c_void;
 
 use towpath_base::sync::{AtomicBool, AtomicU32, Ordering};
+use towpath_neutral::abi::{AbiTable, Callback, FortranCalls, Status};
 use towpath_neutral::constants::SUCCESS;
 use towpath_neutral::error::{Error, Result};
-use towpath_neutral::face::{Callback, Face, FortranCalls, Status};
 
 use crate::process;
 
@@ -90,8 +90,8 @@ impl Generalized {
     }
 
     /// How to call the callbacks, if not as C functions.
-    fn fortran_calls(&self, face: &'static Face) -> Option<&'static FortranCalls> {
-        face.fortran.as_ref().filter(|_| self.fortran.load(Ordering::Acquire))
+    fn fortran_calls(&self, abi: &'static AbiTable) -> Option<&'static FortranCalls> {
+        abi.fortran.as_ref().filter(|_| self.fortran.load(Ordering::Acquire))
     }
 
     /// MPI_Request_free. Returns true if the operation was complete before; the caller must then
@@ -102,8 +102,8 @@ impl Generalized {
 
     /// Calls the query function for the status. No lock may be held.
     pub(crate) fn call_query(&self) -> Result<Status> {
-        let face = process::face().expect("a face made the request");
-        let call = self.fortran_calls(face).map_or(face.call_grequest_query, |calls| calls.call_grequest_query);
+        let abi = process::abi().expect("a abi made the request");
+        let call = self.fortran_calls(abi).map_or(abi.call_grequest_query, |calls| calls.call_grequest_query);
         // SAFETY: the program registered `query` and `extra` for this request, and `call` uses the
         // calling convention of its language.
         let (code, status) = unsafe { call(self.query, self.extra) };
@@ -112,8 +112,8 @@ impl Generalized {
 
     /// Calls the free function. No lock may be held.
     pub(crate) fn call_free(&self) -> Result<()> {
-        let face = process::face().expect("a face made the request");
-        let call = self.fortran_calls(face).map_or(face.call_grequest_free, |calls| calls.call_grequest_free);
+        let abi = process::abi().expect("a abi made the request");
+        let call = self.fortran_calls(abi).map_or(abi.call_grequest_free, |calls| calls.call_grequest_free);
         // SAFETY: the program registered `free_state` and `extra` for this request, and `call` uses
         // the calling convention of its language.
         checked(unsafe { call(self.free_state, self.extra) }, "free")
@@ -121,8 +121,8 @@ impl Generalized {
 
     /// Calls the cancel function. No lock may be held.
     pub(crate) fn call_cancel(&self) -> Result<()> {
-        let face = process::face().expect("a face made the request");
-        let call = self.fortran_calls(face).map_or(face.call_grequest_cancel, |calls| calls.call_grequest_cancel);
+        let abi = process::abi().expect("a abi made the request");
+        let call = self.fortran_calls(abi).map_or(abi.call_grequest_cancel, |calls| calls.call_grequest_cancel);
         // SAFETY: the program registered `cancel` and `extra` for this request, and `call` uses the
         // calling convention of its language.
         checked(unsafe { call(self.cancel, self.extra, self.is_complete()) }, "cancel")

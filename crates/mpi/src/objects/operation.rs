@@ -1,7 +1,7 @@
 //! Reduction operations of the program (MPI 5.0, section 6.9). The C functions are in
 //! `chapters::operations`.
 
-use towpath_neutral::face::Callback;
+use towpath_neutral::abi::Callback;
 
 /// A user-defined operation.
 #[derive(Debug)]

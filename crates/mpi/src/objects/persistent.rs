@@ -8,7 +8,7 @@ use towpath_base::ids::PeerIndex;
 use towpath_collective::Run;
 use towpath_datatype::Datatype;
 use towpath_engine::Mode;
-use towpath_neutral::face::Status;
+use towpath_neutral::abi::Status;
 
 use super::comm::Comm;
 

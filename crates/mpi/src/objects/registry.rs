@@ -9,9 +9,9 @@ use std::sync::{Arc, LazyLock, Mutex, OnceLock};
 use towpath_base::ids::{ContextId, PeerIndex};
 use towpath_datatype::Datatype;
 use towpath_machine::resources::Instances;
+use towpath_neutral::abi::{Handle, Kind};
 use towpath_neutral::constants::{COMM_NULL, COMM_SELF, COMM_WORLD, ERRORS_ABORT, ERRORS_ARE_FATAL, ERRORS_RETURN};
 use towpath_neutral::error::{Result, fail};
-use towpath_neutral::face::{Handle, Kind};
 use towpath_neutral::handle::Table;
 
 use super::buffer::AttachedBuffer;

@@ -4,8 +4,8 @@
 use towpath_base::calls::NAMES;
 use towpath_base::control::ControlPage;
 use towpath_base::sync::{AtomicPtr, AtomicU32, Ordering};
+use towpath_neutral::abi::AbiTable;
 use towpath_neutral::error::{Error, Result, fail};
-use towpath_neutral::face::Face;
 
 use super::PROCESS;
 
@@ -26,7 +26,7 @@ pub(crate) enum Phase {
 }
 
 static PHASE: AtomicU32 = AtomicU32::new(0);
-static FACE: AtomicPtr<Face> = AtomicPtr::new(std::ptr::null_mut());
+static ABI: AtomicPtr<AbiTable> = AtomicPtr::new(std::ptr::null_mut());
 /// This process's control page while MPI runs, else NULL. Every MPI function checks it first and
 /// publishes its number there.
 static PAGE: AtomicPtr<ControlPage> = AtomicPtr::new(std::ptr::null_mut());
@@ -105,12 +105,12 @@ pub(crate) fn leave(page: &ControlPage) {
 
 /// Stores the ABI through which the program calls.
 #[inline]
-pub(crate) fn set_face(face: &'static Face) {
-    FACE.store(std::ptr::from_ref(face).cast_mut(), Ordering::Relaxed);
+pub(crate) fn set_abi(abi: &'static AbiTable) {
+    ABI.store(std::ptr::from_ref(abi).cast_mut(), Ordering::Relaxed);
 }
 
 /// The ABI through which the program calls; `None` before its first call.
-pub(crate) fn face() -> Option<&'static Face> {
-    // SAFETY: `FACE` is NULL or was stored by `set_face` from a `&'static Face`.
-    unsafe { FACE.load(Ordering::Relaxed).as_ref() }
+pub(crate) fn abi() -> Option<&'static AbiTable> {
+    // SAFETY: `ABI` is NULL or was stored by `set_abi` from a `&'static AbiTable`.
+    unsafe { ABI.load(Ordering::Relaxed).as_ref() }
 }

@@ -3,9 +3,9 @@
 use towpath_base::transfer::Target;
 use towpath_collective::Failure;
 use towpath_engine::{Completion, Mode, RequestId};
+use towpath_neutral::abi::{Handle, Status};
 use towpath_neutral::constants::{ERR_PROC_ABORTED, ERR_TRUNCATE, REQUEST_NULL};
 use towpath_neutral::error::{Error, Result};
-use towpath_neutral::face::{Handle, Status};
 
 use super::request_table::{COMPLETE_RECEIVE, Ended, FROM_NOBODY, RequestWork, is_trivial};
 use super::runs::failed;

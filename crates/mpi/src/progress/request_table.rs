@@ -7,9 +7,9 @@
 use std::sync::Arc;
 
 use towpath_engine::{RequestId, Rest, Sent};
+use towpath_neutral::abi::{Handle, Kind, Status};
 use towpath_neutral::constants::{ANY_TAG, PROC_NULL, REQUEST_NULL};
 use towpath_neutral::error::{Error, Result, fail};
-use towpath_neutral::face::{Handle, Kind, Status};
 use towpath_neutral::handle::{compose, decompose};
 
 use super::runs::RunId;

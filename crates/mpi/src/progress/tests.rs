@@ -8,8 +8,8 @@ use towpath_base::transfer::{Source, Target};
 use towpath_engine::{Engine, Limits, Mode};
 use towpath_machine::memory;
 use towpath_machine::wait::Waiter;
+use towpath_neutral::abi::{Handle, Status};
 use towpath_neutral::constants::REQUEST_NULL;
-use towpath_neutral::face::{Handle, Status};
 use towpath_shm::Segment;
 use towpath_wires::Wires;
 

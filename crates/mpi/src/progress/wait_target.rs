@@ -9,8 +9,8 @@ use towpath_base::control::{Awaited, BlockedCall, ControlPage};
 use towpath_base::ids::{ContextId, PeerIndex, Plane};
 use towpath_base::sync::Ordering;
 use towpath_engine::{Pending, RequestId};
+use towpath_neutral::abi::Handle;
 use towpath_neutral::constants::{COMM_SELF, COMM_WORLD};
-use towpath_neutral::face::Handle;
 
 use super::request_table::RequestWork;
 use super::state::State;

@@ -2,7 +2,7 @@
 //!
 //! Written by `cargo run -p xtask -- codegen` from api/constants.toml and api/errors.toml; do not edit.
 
-use crate::face::Handle;
+use crate::abi::Handle;
 
 /// MPI_VERSION
 pub const VERSION: i32 = 5;

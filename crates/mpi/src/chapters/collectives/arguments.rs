@@ -6,9 +6,9 @@ use std::sync::Arc;
 
 use towpath_collective::inter::RootSide;
 use towpath_collective::{Blocks, Buffer, Element};
+use towpath_neutral::abi::{Handle, HandleArray, Integers};
 use towpath_neutral::constants::*;
 use towpath_neutral::error::{Result, fail};
-use towpath_neutral::face::{Handle, HandleArray, Integers};
 
 use crate::chapters::datatypes;
 use crate::objects::comm::Comm;

@@ -8,8 +8,8 @@ use towpath_base::ids::Plane;
 use towpath_collective::Failure;
 use towpath_collective::neighborhood::Neighborly;
 use towpath_engine::{Exchange, ExchangeMessage};
+use towpath_neutral::abi::Handle;
 use towpath_neutral::error::Result;
-use towpath_neutral::face::Handle;
 
 use super::execution::{CommView, Prepared};
 use crate::objects::comm::{CallForm, Comm};

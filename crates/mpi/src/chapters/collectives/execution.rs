@@ -7,8 +7,8 @@ use towpath_base::ids::Plane;
 use towpath_collective::inter::Bridge;
 use towpath_collective::{Call, Operation, Plan, PlanError, Selection};
 use towpath_engine::messages::Team;
+use towpath_neutral::abi::Handle;
 use towpath_neutral::error::Result;
-use towpath_neutral::face::Handle;
 
 use super::{boards, multicast};
 use crate::chapters::info;

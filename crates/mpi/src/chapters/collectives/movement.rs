@@ -11,8 +11,8 @@ use towpath_collective::gather::Gather;
 use towpath_collective::inter::{self, RootSide};
 use towpath_collective::scatter::Scatter;
 use towpath_collective::{Blocks, Buffer, Operation};
+use towpath_neutral::abi::{Handle, HandleArray, Integers};
 use towpath_neutral::error::Result;
-use towpath_neutral::face::{Handle, HandleArray, Integers};
 
 use super::arguments::{self, BUFFER, RECEIVE, SEND, is_in_place};
 use super::execution::{CommView, Prepared};

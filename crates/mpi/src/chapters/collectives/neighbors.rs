@@ -6,8 +6,8 @@
 use std::ffi::c_void;
 
 use towpath_collective::neighborhood::{Given, Neighborly, Neighbors};
+use towpath_neutral::abi::{Handle, HandleArray, Integers};
 use towpath_neutral::error::{Result, fail};
-use towpath_neutral::face::{Handle, HandleArray, Integers};
 
 use super::arguments::{self, RECEIVE, SEND};
 use super::exchange::NeighborCall;

@@ -8,8 +8,8 @@ use std::ffi::c_void;
 use towpath_collective::inter::{self, RootSide};
 use towpath_collective::reduce::Operand;
 use towpath_collective::{Element, Operation};
+use towpath_neutral::abi::{Handle, Integers};
 use towpath_neutral::error::{Result, fail};
-use towpath_neutral::face::{Handle, Integers};
 
 use super::arguments::{self, ArgumentNames, is_in_place};
 use super::execution::{CommView, Prepared};

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use towpath_datatype::{Datatype, Form};
+use towpath_neutral::abi::{Handle, HandleArray, Integers};
 use towpath_neutral::error::{Result, fail};
-use towpath_neutral::face::{Handle, HandleArray, Integers};
 
 use super::{Type, insert, lookup};
 use crate::objects::registry::OBJECTS;

@@ -3,8 +3,8 @@
 use std::ffi::{c_char, c_void};
 
 use towpath_datatype::{external32_size, pack_external32, unpack_external32};
+use towpath_neutral::abi::Handle;
 use towpath_neutral::error::{Result, fail};
-use towpath_neutral::face::Handle;
 
 use super::lookup;
 use super::packing::checked;

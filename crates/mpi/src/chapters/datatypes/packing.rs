@@ -2,8 +2,8 @@
 
 use std::ffi::c_void;
 
+use towpath_neutral::abi::Handle;
 use towpath_neutral::error::{Result, fail};
-use towpath_neutral::face::Handle;
 
 use super::lookup;
 use crate::chapters::point_to_point::check_buffer;

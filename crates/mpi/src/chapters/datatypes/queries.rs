@@ -3,9 +3,9 @@
 use std::ffi::{c_char, c_void};
 
 use towpath_datatype::{Basic, Contents};
+use towpath_neutral::abi::{Handle, HandleArray, IntegersMut};
 use towpath_neutral::constants::*;
 use towpath_neutral::error::{Result, fail};
-use towpath_neutral::face::{Handle, HandleArray, IntegersMut};
 
 use super::{Type, borrow, lookup};
 use crate::objects::registry::OBJECTS;

@@ -11,9 +11,9 @@ use std::sync::{Arc, MutexGuard};
 use towpath_base::transfer::Source;
 use towpath_datatype::Datatype;
 use towpath_engine::{Mode, RequestId};
+use towpath_neutral::abi::Handle;
 use towpath_neutral::constants::BUFFER_AUTOMATIC;
 use towpath_neutral::error::{Result, fail};
-use towpath_neutral::face::Handle;
 
 use crate::objects::buffer::{AttachedBuffer, Copy};
 use crate::objects::comm::Comm;

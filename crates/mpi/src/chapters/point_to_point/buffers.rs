@@ -2,8 +2,8 @@
 
 use std::ffi::c_void;
 
+use towpath_neutral::abi::Handle;
 use towpath_neutral::error::{Result, fail};
-use towpath_neutral::face::Handle;
 
 use super::{SendArguments, buffered, outgoing};
 use crate::objects::buffer::AttachedBuffer;

@@ -3,8 +3,8 @@
 use std::ffi::c_void;
 
 use towpath_engine::Mode;
+use towpath_neutral::abi::Handle;
 use towpath_neutral::error::Result;
-use towpath_neutral::face::Handle;
 
 use super::{ReceiveArguments, SendArguments, by_mode, incoming, outgoing};
 use crate::chapters::persistent::{create, nothing};

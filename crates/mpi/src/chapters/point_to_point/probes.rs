@@ -5,9 +5,9 @@ use std::sync::Arc;
 
 use towpath_base::ids::{ContextId, PeerIndex};
 use towpath_engine::Envelope;
+use towpath_neutral::abi::{Handle, Status};
 use towpath_neutral::constants::*;
 use towpath_neutral::error::{Completed, Error, Result, fail};
-use towpath_neutral::face::{Handle, Status};
 
 use super::{check_buffer, completed, envelope};
 use crate::chapters::datatypes;

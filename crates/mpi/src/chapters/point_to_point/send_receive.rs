@@ -4,8 +4,8 @@ use std::ffi::c_void;
 
 use towpath_base::transfer::Source;
 use towpath_engine::Mode;
+use towpath_neutral::abi::{Handle, Status};
 use towpath_neutral::error::{Completed, Failed, Result};
-use towpath_neutral::face::{Handle, Status};
 
 use super::{ReceiveArguments, SendArguments, completed, incoming, outgoing};
 use crate::objects::datatype::{self, packed};

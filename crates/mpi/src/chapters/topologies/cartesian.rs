@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
+use towpath_neutral::abi::{Handle, Integers, IntegersMut};
 use towpath_neutral::constants::*;
 use towpath_neutral::error::{Result, fail};
-use towpath_neutral::face::{Handle, Integers, IntegersMut};
 
 use super::{intracomm, ints, reorder, size_of, with_topology};
 use crate::chapters::splits::{insert, split};

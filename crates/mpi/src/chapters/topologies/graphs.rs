@@ -3,9 +3,9 @@
 
 use std::sync::Arc;
 
+use towpath_neutral::abi::{Handle, Integers, IntegersMut};
 use towpath_neutral::constants::*;
 use towpath_neutral::error::{Result, fail};
-use towpath_neutral::face::{Handle, Integers, IntegersMut};
 
 use super::reorder::{self, Lists, RankOrder};
 use super::{intracomm, ints, size_of, with_topology};

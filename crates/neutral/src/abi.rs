@@ -81,9 +81,9 @@ pub type FortranCopyCall =
 /// How to call functions that the program has registered through MPICH's own Fortran library.
 pub struct FortranCalls {
     /// Calls an attribute copy function through its proxy, a function of that library; otherwise
-    /// like [`Face::call_copy`], with an integer value.
+    /// like [`AbiTable::call_copy`], with an integer value.
     pub call_copy: FortranCopyCall,
-    /// Like [`Face::call_delete`], through a proxy.
+    /// Like [`AbiTable::call_delete`], through a proxy.
     pub call_delete: unsafe fn(
         proxy: Callback,
         function: Callback,
@@ -93,11 +93,11 @@ pub struct FortranCalls {
         value: i64,
         extra: *mut c_void,
     ) -> i32,
-    /// Like [`Face::call_grequest_query`].
+    /// Like [`AbiTable::call_grequest_query`].
     pub call_grequest_query: unsafe fn(function: Callback, extra: *mut c_void) -> (i32, Status),
-    /// Like [`Face::call_grequest_free`].
+    /// Like [`AbiTable::call_grequest_free`].
     pub call_grequest_free: unsafe fn(function: Callback, extra: *mut c_void) -> i32,
-    /// Like [`Face::call_grequest_cancel`].
+    /// Like [`AbiTable::call_grequest_cancel`].
     pub call_grequest_cancel: unsafe fn(function: Callback, extra: *mut c_void, complete: bool) -> i32,
 }
 
@@ -105,7 +105,7 @@ pub struct FortranCalls {
 ///
 /// No lock of Towpath is held while a callback runs. Arguments and return values are in the neutral
 /// numbering.
-pub struct Face {
+pub struct AbiTable {
     /// `"standard"` or `"mpich"`.
     pub name: &'static str,
     /// Reads element `index` of an array of handles.
@@ -266,14 +266,14 @@ impl IntegersMut {
 #[derive(Clone, Copy)]
 pub struct HandleArray {
     pointer: *mut c_void,
-    face: &'static Face,
+    abi: &'static AbiTable,
     kind: Kind,
 }
 
 impl HandleArray {
     /// The array at `pointer`. Arrays that are inputs in the standard are never written.
-    pub fn new(pointer: *const c_void, face: &'static Face, kind: Kind) -> HandleArray {
-        HandleArray { pointer: pointer.cast_mut(), face, kind }
+    pub fn new(pointer: *const c_void, abi: &'static AbiTable, kind: Kind) -> HandleArray {
+        HandleArray { pointer: pointer.cast_mut(), abi, kind }
     }
     /// True for NULL.
     pub fn is_null(&self) -> bool {
@@ -286,8 +286,8 @@ impl HandleArray {
     #[inline]
     pub unsafe fn get(&self, index: usize) -> Handle {
         // SAFETY: the array has more than `index` elements (this function's contract), of the
-        // handle type that `face` has for `kind`.
-        unsafe { (self.face.read_handle)(self.pointer, index, self.kind) }
+        // handle type that `abi` has for `kind`.
+        unsafe { (self.abi.read_handle)(self.pointer, index, self.kind) }
     }
     /// Writes element `index`.
     ///
@@ -296,8 +296,8 @@ impl HandleArray {
     #[inline]
     pub unsafe fn set(&self, index: usize, handle: Handle) {
         // SAFETY: the array is writable and has more than `index` elements (this function's
-        // contract), of the handle type that `face` has for `kind`.
-        unsafe { (self.face.write_handle)(self.pointer, index, self.kind, handle) }
+        // contract), of the handle type that `abi` has for `kind`.
+        unsafe { (self.abi.write_handle)(self.pointer, index, self.kind, handle) }
     }
 }
 
@@ -305,13 +305,13 @@ impl HandleArray {
 #[derive(Clone, Copy)]
 pub struct StatusArray {
     pointer: *mut c_void,
-    face: &'static Face,
+    abi: &'static AbiTable,
 }
 
 impl StatusArray {
     /// The array at `pointer`; the binding passes NULL for MPI_STATUSES_IGNORE.
-    pub fn new(pointer: *mut c_void, face: &'static Face) -> StatusArray {
-        StatusArray { pointer, face }
+    pub fn new(pointer: *mut c_void, abi: &'static AbiTable) -> StatusArray {
+        StatusArray { pointer, abi }
     }
     /// True if the program does not want statuses.
     pub fn is_ignored(&self) -> bool {
@@ -326,8 +326,8 @@ impl StatusArray {
             // SAFETY: the array is not NULL, so it is writable and has more than `index` elements
             // of the ABI's status type (this function's contract).
             unsafe {
-                let status = Status { error, ..(self.face.read_status)(self.pointer, index) };
-                (self.face.write_status)(self.pointer, index, &status, true);
+                let status = Status { error, ..(self.abi.read_status)(self.pointer, index) };
+                (self.abi.write_status)(self.pointer, index, &status, true);
             }
         }
     }
@@ -342,7 +342,7 @@ impl StatusArray {
         if !self.pointer.is_null() {
             // SAFETY: the array is not NULL, so it is writable and has more than `index` elements
             // of the ABI's status type (this function's contract).
-            unsafe { (self.face.write_status)(self.pointer, index, status, with_error) }
+            unsafe { (self.abi.write_status)(self.pointer, index, status, with_error) }
         }
     }
 }
