@@ -182,13 +182,13 @@ impl Exchange<'_> {
         let Engine { wire, state } = engine;
         let Exchange { context, receives, truncated, .. } = self;
         let (mut taken, mut foreign) = (0, false);
-        let beyond = wire.sift(|from: PeerIndex, header: &Header, payload: *const u8, length: usize| {
+        let beyond = wire.poll_front(|from: PeerIndex, header: &Header, payload: *const u8, length: usize| {
             if header.protocol != protocol::EAGER || header.words[0] != context.0 {
                 foreign = true;
                 return Choice::Leave;
             }
-            // SAFETY: `sift` passes a payload that is readable during this call. `look` runs only
-            // inside `begin`, whose contract makes the buffers writable.
+            // SAFETY: `poll_front` passes a payload that is readable during this call. `look` runs
+            // only inside `begin`, whose contract makes the buffers writable.
             let came = unsafe { state.take_expected(receives, from, protocol::tag(&header.words), payload, length) };
             // Any other message of this context belongs to a later call, or is queued behind one
             // that does; it may stay.

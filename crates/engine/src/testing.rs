@@ -279,7 +279,7 @@ impl Wire for TestWire {
         self.pulls.push(TestPull { from, key: key.0[1], token, target });
     }
 
-    fn sift(&mut self, mut take: impl FnMut(PeerIndex, &Header, *const u8, usize) -> Choice) -> bool {
+    fn poll_front(&mut self, mut take: impl FnMut(PeerIndex, &Header, *const u8, usize) -> Choice) -> bool {
         let shared = &mut *self.network.0.borrow_mut();
         for from in 0..shared.size {
             let queue = &mut shared.queues[self.me][from];

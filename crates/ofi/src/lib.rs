@@ -450,7 +450,7 @@ impl Ofi {
         self.released.drain(..).for_each(|token| sink.released(token));
         self.finished.drain(..).for_each(|token| sink.pulled(token));
         if !self.dead.is_empty() {
-            moved |= self.bury_dead(sink);
+            moved |= self.drop_lost_peers(sink);
         }
         moved
     }

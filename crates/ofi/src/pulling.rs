@@ -249,7 +249,7 @@ impl Ofi {
         Some((self.incoming.at(slot), self.incoming.local(slot), Some(slot)))
     }
 
-    /// Handles a completed read. A pull stops at a read that has failed, until its peer is buried.
+    /// Handles a completed read. A pull stops at a read that has failed, until its peer is dropped.
     pub(super) fn has_read(&mut self, slot: u32, place: u32, failed: bool) {
         self.read_has_ended(place as usize);
         let read = &mut self.reads[slot as usize];
@@ -301,7 +301,7 @@ impl Ofi {
     }
 
     /// Ends all grants to a peer and all reads from it without a report.
-    pub(super) fn bury_transfers(&mut self, place: u32) {
+    pub(super) fn drop_transfers(&mut self, place: u32) {
         self.regions.take_all_of(place);
         let names: Vec<u64> = self.pushes.iter().filter(|(_, push)| push.to == place).map(|(name, _)| *name).collect();
         for name in names {

@@ -72,7 +72,7 @@ impl Ofi {
 
     /// Buries lost peers whose memory is not being read any more.
     #[cold]
-    pub(super) fn bury_dead(&mut self, sink: &mut impl Sink) -> bool {
+    pub(super) fn drop_lost_peers(&mut self, sink: &mut impl Sink) -> bool {
         let mut moved = false;
         for _ in 0..self.dead.len() {
             let Some(dead) = self.dead.pop_front() else { break };
@@ -84,7 +84,7 @@ impl Ofi {
             if self.may_be_written(dead.place) {
                 self.end_all_ways(dead.place);
             }
-            self.bury(dead.place);
+            self.drop_peer(dead.place);
             let peer = &self.peers[dead.place as usize];
             if peer.parted {
                 sink.left(peer.contact.peer)
@@ -117,7 +117,7 @@ impl Ofi {
             if !self.peers[place].parted {
                 self.lose(place, &format!("the way to rank {other} over the fabric was closed: {why}"));
             }
-            self.bury_transfers(place as u32);
+            self.drop_transfers(place as u32);
             let peer = &mut self.peers[place];
             (peer.reading, peer.under_way) = (0, 0);
             peer.pending.clear();
@@ -130,8 +130,8 @@ impl Ofi {
     }
 
     /// Ends all transfers and pending messages from and to a peer.
-    fn bury(&mut self, place: u32) {
-        self.bury_transfers(place);
+    fn drop_peer(&mut self, place: u32) {
+        self.drop_transfers(place);
         let peer = &mut self.peers[place as usize];
         let held = std::mem::take(&mut peer.held);
         self.unlent.extend(held.into_values().map(|(slot, _)| slot));

@@ -17,6 +17,7 @@ mod cma_read;
 mod declared;
 mod division;
 mod entry;
+mod front;
 mod grant;
 mod heap;
 pub mod layout;
@@ -30,7 +31,6 @@ pub(crate) mod ring;
 mod segment;
 mod send;
 mod share;
-mod sift;
 mod slot;
 mod staging;
 mod stores;
@@ -110,8 +110,8 @@ struct HotRing {
     lines: *const u8,
     /// The receiver's count at the last search for idle rings.
     seen: u32,
-    /// Where the payload of the next entry is if it is as long as the last one in the ring. `sift`
-    /// neither uses nor updates it.
+    /// Where the payload of the next entry is if it is as long as the last one in the ring.
+    /// `poll_front` neither uses nor updates it.
     hint: PrefetchHint,
 }
 
@@ -349,15 +349,15 @@ impl Shm {
             }
         }
         while let Some(rank) = self.dead.pop_front() {
-            self.bury(rank, sink);
+            self.drop_peer(rank, sink);
             moved = true;
         }
         moved
     }
 
-    fn bury(&mut self, rank: u32, sink: &mut impl Sink) {
-        self.pushes.bury(rank);
-        self.pulls.bury(rank);
+    fn drop_peer(&mut self, rank: u32, sink: &mut impl Sink) {
+        self.pushes.drop_peer(rank);
+        self.pulls.drop_peer(rank);
         self.begin_pulls();
         sink.lost(self.peers[rank as usize]);
     }

@@ -368,7 +368,7 @@ impl Pulls {
     }
 
     /// Ends all pulls from one peer without a report.
-    pub(crate) fn bury(&mut self, peer: u32) {
+    pub(crate) fn drop_peer(&mut self, peer: u32) {
         self.waiting.retain(|wanted| wanted.from != peer);
         while let Some(index) = self.running.iter().position(|pull| pull.from == peer) {
             self.end(index);

@@ -439,7 +439,7 @@ impl Pushes {
     }
 
     /// Ends all transfers to one peer without a report.
-    pub(crate) fn bury(&mut self, peer: u32) {
+    pub(crate) fn drop_peer(&mut self, peer: u32) {
         while let Some(index) = self.running.iter().position(|push| push.to == peer) {
             self.abandon(index);
         }

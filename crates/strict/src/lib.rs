@@ -312,7 +312,7 @@ impl Strict {
         moved |= !self.finished.is_empty();
         self.finished.drain(..).for_each(|token| sink.pulled(token));
         while let Some(rank) = self.dead.pop_front() {
-            self.bury(rank, sink);
+            self.drop_peer(rank, sink);
             moved = true;
         }
         moved
@@ -335,9 +335,9 @@ impl Strict {
         }
     }
 
-    fn bury(&mut self, rank: u32, sink: &mut impl Sink) {
-        self.pushes.bury(rank);
-        self.pulls.bury(rank);
+    fn drop_peer(&mut self, rank: u32, sink: &mut impl Sink) {
+        self.pushes.drop_peer(rank);
+        self.pulls.drop_peer(rank);
         self.outgoing[rank as usize].queue = Bytes::default();
         self.outgoing[rank as usize].listed = false;
         self.waiting.retain(|peer| *peer != rank);

@@ -86,7 +86,7 @@ impl StrictPushes {
     }
 
     /// Ends everything for one peer without a report.
-    pub(super) fn bury(&mut self, peer: u32) {
+    pub(super) fn drop_peer(&mut self, peer: u32) {
         self.running.retain(|push| push.to != peer);
         self.regions.take_all_of(peer);
     }
@@ -144,7 +144,7 @@ impl StrictPulls {
     }
 
     /// Ends everything from one peer without a report.
-    pub(super) fn bury(&mut self, peer: u32) {
+    pub(super) fn drop_peer(&mut self, peer: u32) {
         for place in &mut self.places {
             if place.as_ref().is_some_and(|pull| pull.from == peer) {
                 *place = None;

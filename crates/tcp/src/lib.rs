@@ -459,7 +459,7 @@ impl Tcp {
         self.released.drain(..).for_each(|token| sink.released(token));
         self.finished.drain(..).for_each(|token| sink.pulled(token));
         while let Some(place) = self.dead.pop_front() {
-            self.bury(place, sink);
+            self.drop_peer(place, sink);
         }
         moved
     }
@@ -504,8 +504,8 @@ impl Tcp {
                         self.released.push(region.token);
                     }
                 }
-                // A peer that is gone gets nothing; `bury` withdraws what was published to it. But
-                // the regions that it released before it left are free.
+                // A peer that is gone gets nothing; `drop_peer` withdraws what was published to it.
+                // But the regions that it released before it left are free.
                 PeerRequest::Pull { place, .. } if !matches!(self.peers[place as usize].link, Link::Open(_)) => {}
                 PeerRequest::Pull { place, number, name, wanted } => match self.taken(place, name) {
                     Some(region) => {

@@ -330,9 +330,9 @@ impl Tcp {
     }
 
     /// Ends all regions published to a peer and all pulls from it.
-    pub(super) fn bury(&mut self, place: u32, sink: &mut impl Sink) {
+    pub(super) fn drop_peer(&mut self, place: u32, sink: &mut impl Sink) {
         self.regions.take_all_of(place);
-        self.pulls.bury(place);
+        self.pulls.drop_peer(place);
         let peer = &mut self.peers[place as usize];
         peer.output = Output::default();
         peer.listed = false;

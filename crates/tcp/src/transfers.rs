@@ -121,7 +121,7 @@ impl TcpPulls {
     }
 
     /// Ends all pulls from one peer without a report.
-    pub(super) fn bury(&mut self, peer: u32) {
+    pub(super) fn drop_peer(&mut self, peer: u32) {
         for number in 0..self.places.len() as u32 {
             let _ = self.end(peer, number);
         }
@@ -156,7 +156,7 @@ mod tests {
         let mut pulls = TcpPulls::default();
         let target = || Target::Bytes { pointer: std::ptr::null_mut(), length: 1 };
         let (first, second) = (pulls.begin(1, 10, target()), pulls.begin(2, 20, target()));
-        pulls.bury(1);
+        pulls.drop_peer(1);
         assert_eq!((pulls.end(1, first), pulls.end(1, second), pulls.end(2, second)), (None, None, Some(20)));
     }
 }

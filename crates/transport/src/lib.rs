@@ -9,7 +9,7 @@
 //!
 //! Ordering: messages and announcements of regions from one process to another arrive in the order
 //! of the calls, whichever way their payload takes. Nothing here blocks, except for the moment in
-//! which a sender copies the rest of a message ([`Sink::arriving`], [`Wire::sift`]).
+//! which a sender copies the rest of a message ([`Sink::arriving`], [`Wire::poll_front`]).
 
 #![deny(missing_docs)]
 
@@ -83,7 +83,7 @@ pub trait Sink {
     }
 }
 
-/// What the callback of [`Wire::sift`] does with a message.
+/// What the callback of [`Wire::poll_front`] does with a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Choice {
     /// Leaves it queued, along with all later messages of this peer.
@@ -178,7 +178,7 @@ pub trait Wire {
     /// Offers the first message of every peer to `take`, as far as it is visible without any other
     /// progress. A payload is valid during the call only. Does nothing else than the choices ask
     /// for. True if there may be something that only [`Wire::progress`] finds.
-    fn sift(&mut self, take: impl FnMut(PeerIndex, &Header, *const u8, usize) -> Choice) -> bool {
+    fn poll_front(&mut self, take: impl FnMut(PeerIndex, &Header, *const u8, usize) -> Choice) -> bool {
         let _ = take;
         true
     }

@@ -648,8 +648,8 @@ impl Wire for Wires {
     }
 
     #[inline]
-    fn sift(&mut self, take: impl FnMut(PeerIndex, &Header, *const u8, usize) -> Choice) -> bool {
-        let beyond = self.shm.sift(take);
+    fn poll_front(&mut self, take: impl FnMut(PeerIndex, &Header, *const u8, usize) -> Choice) -> bool {
+        let beyond = self.shm.poll_front(take);
         beyond || self.further || !self.loopback.is_empty()
     }
 

@@ -14,16 +14,16 @@ use crate::arriving::{Arriving, parts};
 use towpath_transport::{Choice, Header, Payload};
 
 impl Shm {
-    /// [`towpath_transport::Wire::sift`].
+    /// [`towpath_transport::Wire::poll_front`].
     #[inline(always)]
-    pub fn sift(&mut self, mut take: impl FnMut(PeerIndex, &Header, *const u8, usize) -> Choice) -> bool {
+    pub fn poll_front(&mut self, mut take: impl FnMut(PeerIndex, &Header, *const u8, usize) -> Choice) -> bool {
         // SAFETY: the doorbell of the own control page has `doorbell_words` words, and the wire
         // holds the segment that the page is in.
         let rung = |word: usize| unsafe { (*self.doorbell.add(word)).load(Ordering::Relaxed) != 0 };
         let mut beyond = (0..self.doorbell_words).any(rung);
         let mut index = 0;
         while index < self.hot.len() {
-            match self.sift_ring(index, &mut take) {
+            match self.poll_front_of(index, &mut take) {
                 Some(Choice::Done) => return beyond,
                 Some(_) => {}
                 None => beyond = true,
@@ -36,7 +36,7 @@ impl Shm {
     /// Offers the entries at the front of one ring and returns the last choice. `None` if a control
     /// entry is at the front.
     #[inline(always)]
-    fn sift_ring(
+    fn poll_front_of(
         &mut self,
         index: usize,
         take: &mut impl FnMut(PeerIndex, &Header, *const u8, usize) -> Choice,
