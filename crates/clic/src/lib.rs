@@ -5,7 +5,7 @@
 //! ```text
 //!  endpoint        all peers, groups and credits of a process; dispatches frames and timers
 //!    peer          one remote process: transmit scheduling, frame handling, loss detection
-//!      epoch       which incarnations of the two processes talk to each other
+//!      incarnations  which runs of the two processes talk to each other
 //!      window      ordered frames, kept until acknowledged
 //!      sequence    ordered frames received, each delivered once
 //!      region      memory that the peer may fetch
@@ -31,8 +31,8 @@
 
 pub mod credit;
 pub mod endpoint;
-pub mod epoch;
 pub mod frame;
+pub mod incarnations;
 mod io;
 pub mod key;
 pub mod multicast;

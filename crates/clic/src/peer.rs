@@ -12,8 +12,8 @@ mod transmit;
 use std::collections::VecDeque;
 
 use super::credit::Credits;
-use super::epoch::{Epoch, Session};
 use super::frame::{Kind, Pair};
+use super::incarnations::{Incarnations, Session};
 use super::io::Io;
 use super::key::FrameKey;
 use super::pull::{ClicPulls, Expected};
@@ -81,7 +81,7 @@ pub struct Peer {
     rank: u32,
     endpoint: u16,
     settings: Settings,
-    epoch: Epoch,
+    incarnations: Incarnations,
     session: Option<Session>,
     window: SendWindow,
     sequence: ReceiveSequence,
@@ -135,7 +135,7 @@ impl Peer {
             rank: card.rank,
             endpoint: card.endpoint,
             settings,
-            epoch: Epoch::new(own.key, own.rank, card.rank, own.incarnation, card.incarnation),
+            incarnations: Incarnations::new(own.key, own.rank, card.rank, own.incarnation, card.incarnation),
             session: None,
             window: SendWindow::new(0, settings.window as usize),
             sequence: ReceiveSequence::new(0, settings.window, settings.early_bytes),
@@ -171,9 +171,9 @@ impl Peer {
         peer
     }
 
-    /// Starts the session that the epoch has established.
+    /// Starts the session of both incarnations.
     fn begin(&mut self) {
-        self.session = self.epoch.session();
+        self.session = self.incarnations.session();
         if let Some(session) = self.session {
             self.window.begin(session.outgoing);
             self.sequence = ReceiveSequence::new(session.incoming, self.settings.window, self.settings.early_bytes);
@@ -196,7 +196,7 @@ impl Peer {
     /// See [`SendError`].
     pub fn takes(&self, length: u32) -> Result<(), SendError> {
         let parts = (length as usize).div_ceil(self.rails.least_payload()).max(1);
-        if self.epoch.has_ended() {
+        if self.incarnations.has_ended() {
             return Err(SendError::Lost);
         }
         if parts > FRAGMENTS {
@@ -252,7 +252,7 @@ impl Peer {
         credits: &mut Credits,
         io: &mut impl Io,
     ) {
-        if self.epoch.has_ended() {
+        if self.incarnations.has_ended() {
             return;
         }
         self.used = true;
@@ -292,7 +292,7 @@ impl Peer {
 
     /// This process leaves the job.
     pub(super) fn leave(&mut self, now: Time, io: &mut impl Io) {
-        if self.used && !self.epoch.has_ended() && self.leaves.is_none() {
+        if self.used && !self.incarnations.has_ended() && self.leaves.is_none() {
             self.leaves = Some(now);
             self.notices.push_back((Kind::Goodbye, Pair(0, 0)));
             self.flush(now, io);
@@ -307,7 +307,7 @@ impl Peer {
 
     /// Runs the timers that have expired by `now`.
     pub fn tick(&mut self, now: Time, credits: &mut Credits, io: &mut impl Io) {
-        if self.epoch.has_ended() {
+        if self.incarnations.has_ended() {
             return self.flush(now, io);
         }
         if self.is_silent(now) {
@@ -316,7 +316,7 @@ impl Peer {
         }
         if self.parting().is_some_and(|at| at <= now) {
             // A peer that is gone owes no response any more.
-            self.epoch.end();
+            self.incarnations.end();
             self.forget(credits);
             return;
         }
@@ -348,7 +348,7 @@ impl Peer {
     pub fn deadline(&self) -> Option<Time> {
         // Anything that `flush` would send it has already tried, if an interface was full.
         let mut next = self.retry.or_else(|| self.flush_deadline());
-        if self.epoch.has_ended() {
+        if self.incarnations.has_ended() {
             return next;
         }
         if self.session.is_some() {
@@ -359,7 +359,7 @@ impl Peer {
     }
 
     fn flush_deadline(&self) -> Option<Time> {
-        let greeting = self.epoch.deadline(self.owes());
+        let greeting = self.incarnations.deadline(self.owes());
         if self.session.is_none() {
             return greeting;
         }
@@ -383,7 +383,7 @@ impl Peer {
     /// True while anything is pending with the peer.
     pub fn is_busy(&self) -> bool {
         let parts = self.leaves.is_some() && !self.left;
-        !self.epoch.has_ended() && (self.owes() || !self.regions.is_empty() || self.owed > 0 || parts)
+        !self.incarnations.has_ended() && (self.owes() || !self.regions.is_empty() || self.owed > 0 || parts)
     }
 
     fn owes(&self) -> bool {
@@ -402,7 +402,7 @@ impl Peer {
     /// The peer is gone: ends everything that is pending with it.
     pub(super) fn end(&mut self, credits: &mut Credits, io: &mut impl Io) {
         self.ended_in_order = self.left;
-        self.epoch.end();
+        self.incarnations.end();
         self.forget(credits);
         io.lost(self.rank);
     }
@@ -440,7 +440,7 @@ impl Peer {
 
     /// True if the peer is lost.
     pub fn is_lost(&self) -> bool {
-        self.epoch.has_ended()
+        self.incarnations.has_ended()
     }
 
     /// True if the peer is lost because it left in an orderly way: it said goodbye first.

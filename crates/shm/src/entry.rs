@@ -29,7 +29,7 @@ pub(crate) enum Kind {
     /// A message with its payload in a cell, in the staging area or in the payload bytes of the
     /// ring.
     Stored = 2,
-    /// Last entry of this place. The stream continues in the place that the grant with this epoch
+    /// Last entry of this place. The stream continues in the place that the grant with this number
     /// names.
     Marker = 3,
     /// The stream's receiver lets the sender continue in the described place (a ring, or the slot).

@@ -2,8 +2,8 @@
 //! receiver decides, the sender obeys.
 //!
 //! A stream starts in the header slot. The receiver may at any time *grant* another place: a ring,
-//! or the slot again, which revokes a ring. A grant carries an epoch. The sender writes a *marker*
-//! with that epoch as the last entry in the old place and continues in the new one; a newer grant
+//! or the slot again, which revokes a ring. A grant carries a number. The sender writes a *marker*
+//! with that number as the last entry in the old place and continues in the new one; a newer grant
 //! replaces one that was not obeyed yet. The receiver reads the old place up to the marker, then
 //! the new one. So nothing has to be drained, order is kept, and a ring is free again as soon as
 //! its marker (or a newer one) is consumed.
@@ -20,10 +20,10 @@ const BYTES_AT: u32 = 32;
 /// A place for a stream: a ring, or the header slot.
 pub(crate) type Place = Option<RingPlace>;
 
-/// A grant: epoch and place.
+/// A grant: number and place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Grant {
-    pub(crate) epoch: u64,
+    pub(crate) number: u64,
     pub(crate) place: Place,
 }
 
@@ -37,7 +37,7 @@ impl Grant {
             }
             None => [0, 0],
         };
-        (words, self.epoch)
+        (words, self.number)
     }
 
     /// Decodes a grant from a control entry.
@@ -45,7 +45,7 @@ impl Grant {
         let lines = words[1] as u32 & ((1 << PROVIDED_AT) - 1);
         let provided = (words[1] as u32 >> PROVIDED_AT) * LINE as u32;
         let ring = RingPlace { offset: words[0], lines, bytes: (words[1] >> BYTES_AT) as u32, provided };
-        Grant { epoch: extra, place: (lines > 0).then_some(ring) }
+        Grant { number: extra, place: (lines > 0).then_some(ring) }
     }
 }
 
@@ -103,7 +103,7 @@ impl SenderGrantState {
 #[derive(Debug, Default)]
 pub(crate) struct ReceiverGrantState {
     current: Place,
-    epoch: u64,
+    number: u64,
     out: VecDeque<Grant>,
 }
 
@@ -134,22 +134,22 @@ impl ReceiverGrantState {
 
     /// Grants a place. The result must be sent to the stream's sender.
     pub(crate) fn grant(&mut self, place: Place) -> Grant {
-        self.epoch += 1;
-        let grant = Grant { epoch: self.epoch, place };
+        self.number += 1;
+        let grant = Grant { number: self.number, place };
         self.out.push_back(grant);
         grant
     }
 
-    /// Handles a consumed marker: the stream continues in the place that the grant with its epoch
+    /// Handles a consumed marker: the stream continues in the place that the grant with its number
     /// names.
     ///
     /// # Panics
     /// If no such grant is outstanding: the sender wrote a marker that it was not asked for.
-    pub(crate) fn marker(&mut self, epoch: u64) -> MarkerMeaning {
+    pub(crate) fn marker(&mut self, number: u64) -> MarkerMeaning {
         let mut freed: Vec<RingPlace> = self.current.take().into_iter().collect();
         loop {
             let grant = self.out.pop_front().expect("a switch marker without a grant");
-            if grant.epoch == epoch {
+            if grant.number == number {
                 self.current = grant.place;
                 return MarkerMeaning { to: grant.place, freed };
             }
@@ -169,7 +169,7 @@ mod tests {
     #[test]
     fn a_grant_survives_its_journey() {
         for place in [ring(4096), None] {
-            let grant = Grant { epoch: 7, place };
+            let grant = Grant { number: 7, place };
             let (words, extra) = grant.encode();
             assert_eq!(Grant::decode(words, extra), grant);
         }
@@ -202,13 +202,13 @@ mod tests {
         sender.granted(receiver.grant(ring(1)));
         sender.granted(receiver.grant(ring(2)));
         assert!(!receiver.is_cold());
-        let epoch = sender.pending().unwrap().epoch;
+        let number = sender.pending().unwrap().number;
         sender.obeyed();
-        let moved = receiver.marker(epoch);
+        let moved = receiver.marker(number);
         assert_eq!(moved, MarkerMeaning { to: ring(2), freed: vec![ring(1).unwrap()] });
         sender.granted(receiver.grant(None));
-        let epoch = sender.pending().unwrap().epoch;
-        assert_eq!(receiver.marker(epoch), MarkerMeaning { to: None, freed: vec![ring(2).unwrap()] });
+        let number = sender.pending().unwrap().number;
+        assert_eq!(receiver.marker(number), MarkerMeaning { to: None, freed: vec![ring(2).unwrap()] });
         assert!(receiver.is_cold());
     }
 }

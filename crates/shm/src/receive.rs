@@ -47,7 +47,7 @@ impl IncomingStream {
 enum EntryOutcome {
     /// Nothing more. This many payload bytes, in the ring or staged, can be freed.
     Entry(usize),
-    /// The stream moves to the place that was granted with this epoch.
+    /// The stream moves to the place that was granted with this number.
     Marker(u64),
 }
 
@@ -106,8 +106,8 @@ impl Shm {
                         self.outgoing[from].notify();
                     }
                 }
-                EntryOutcome::Marker(epoch) => {
-                    self.move_stream(from, epoch);
+                EntryOutcome::Marker(number) => {
+                    self.move_stream(from, number);
                     return true;
                 }
             }
@@ -134,8 +134,8 @@ impl Shm {
                 self.incoming[from].slot.advance();
                 // The sender may be asleep until its slot is free.
                 self.outgoing[from].notify();
-                if let EntryOutcome::Marker(epoch) = taken {
-                    self.move_stream(from, epoch);
+                if let EntryOutcome::Marker(number) = taken {
+                    self.move_stream(from, number);
                 }
             }
         }
@@ -264,8 +264,8 @@ impl Shm {
     }
 
     /// The old place of a stream is read to its end: continues with the new one.
-    fn move_stream(&mut self, from: usize, epoch: u64) {
-        let moved = self.incoming[from].decision.marker(epoch);
+    fn move_stream(&mut self, from: usize, number: u64) {
+        let moved = self.incoming[from].decision.marker(number);
         self.hot.retain(|ring| ring.from as usize != from);
         if let Some(place) = moved.to {
             // SAFETY: the ring was allocated by this process in its own ring area, which is in the

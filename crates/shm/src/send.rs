@@ -441,7 +441,7 @@ impl Shm {
         }
         let mut moved = false;
         if let Some(grant) = out.obedience.pending() {
-            let marker = Control { kind: Kind::Marker, words: [grant.epoch, 0], extra: 0 };
+            let marker = Control { kind: Kind::Marker, words: [grant.number, 0], extra: 0 };
             if out.try_control(self.own, &marker) {
                 out.obedience.obeyed();
                 let in_slot = out.ring.is_none() && grant.place.is_none();

@@ -6,8 +6,8 @@ use super::{Concern, Peer};
 use crate::FRAGMENTS;
 use crate::Time;
 use crate::credit::Credits;
-use crate::epoch::GreetingMeaning;
 use crate::frame::{ASLEEP, BlockRequest, ENDED, FrameHeader, Kind, Pair, since};
+use crate::incarnations::GreetingMeaning;
 use crate::io::{Io, MessagePart};
 use crate::refusal::Refusal;
 use crate::sequence::FrameVerdict;
@@ -59,7 +59,7 @@ impl Peer {
             return self.greeted(now, rail, header, credits, io);
         }
         if self.session.is_none_or(|session| session.number != header.session) {
-            self.epoch.stray();
+            self.incarnations.stray();
             self.greet_over = Some(rail);
             return Err(Refusal::Stale);
         }
@@ -114,7 +114,7 @@ impl Peer {
         io: &mut impl Io,
     ) -> Result<(), Refusal> {
         let before = self.session;
-        match self.epoch.greeted(header.words, header.flags & ENDED != 0) {
+        match self.incarnations.greeted(header.words, header.flags & ENDED != 0) {
             GreetingMeaning::Stale => return Err(Refusal::Stale),
             GreetingMeaning::Known => {}
             // Of two processes that leave, one may give up before the other.

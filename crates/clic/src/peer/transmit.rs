@@ -67,7 +67,7 @@ impl Peer {
     }
 
     fn greet(&mut self, now: Time, io: &mut impl Io) {
-        let Some((words, ended)) = self.epoch.greeting(now, self.owes()) else { return };
+        let Some((words, ended)) = self.incarnations.greeting(now, self.owes()) else { return };
         let rail = self.greet_over.unwrap_or(self.greetings % self.rails.count());
         let header = FrameHeader {
             sequence: stamp(now),
@@ -82,7 +82,7 @@ impl Peer {
             words,
         };
         if io.send(self.rank, rail, &header.encode(&self.own.key, &[]), FrameBody::Own(&[])) {
-            self.epoch.sent(now);
+            self.incarnations.sent(now);
             self.greet_over = None;
             self.greetings = self.greetings.wrapping_add(1);
         } else {

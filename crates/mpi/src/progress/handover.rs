@@ -21,7 +21,7 @@ pub(super) struct Handover {
     token: AtomicU32,
     sleepers: AtomicU32,
     /// Number of announcements that found sleepers.
-    epoch: Mutex<u64>,
+    announced: Mutex<u64>,
     changed: Condvar,
 }
 
@@ -43,7 +43,7 @@ impl Handover {
     pub(super) fn announce(&self) {
         in_total_order();
         if self.sleepers.load(Ordering::SeqCst) > 0 {
-            *self.epoch.lock().unwrap() += 1;
+            *self.announced.lock().unwrap() += 1;
             self.changed.notify_all();
         }
     }
@@ -52,18 +52,18 @@ impl Handover {
     /// under the lock under which others change what it looks at.
     pub(super) fn sleep<R>(&self, ready: impl FnOnce() -> Option<R>) -> Option<R> {
         self.sleepers.fetch_add(1, Ordering::SeqCst);
-        let mut epoch = self.epoch.lock().unwrap();
+        let mut announced = self.announced.lock().unwrap();
         let result = ready();
         in_total_order();
         // If the holder of the token has released it since this thread tried to take it, no thread
         // polls: do not sleep.
         if result.is_none() && self.token.load(Ordering::SeqCst) != 0 {
-            let before = *epoch;
-            while *epoch == before {
-                epoch = self.changed.wait(epoch).unwrap();
+            let before = *announced;
+            while *announced == before {
+                announced = self.changed.wait(announced).unwrap();
             }
         }
-        drop(epoch);
+        drop(announced);
         self.sleepers.fetch_sub(1, Ordering::SeqCst);
         result
     }

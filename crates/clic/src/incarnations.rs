@@ -52,7 +52,7 @@ pub enum GreetingMeaning {
 
 /// The state of the session with one peer.
 #[derive(Debug)]
-pub struct Epoch {
+pub struct Incarnations {
     key: FrameKey,
     own_rank: u32,
     peer_rank: u32,
@@ -65,12 +65,12 @@ pub struct Epoch {
     tries: u32,
 }
 
-impl Epoch {
+impl Incarnations {
     /// Creates the state of a process of incarnation `own`, towards a peer of incarnation `peer`,
     /// if known.
-    pub fn new(key: FrameKey, own_rank: u32, peer_rank: u32, own: u32, peer: Option<u32>) -> Epoch {
+    pub fn new(key: FrameKey, own_rank: u32, peer_rank: u32, own: u32, peer: Option<u32>) -> Incarnations {
         let (ended, answer, answered, greeting, tries) = (false, false, None, None, 0);
-        Epoch { key, own_rank, peer_rank, own, peer, ended, answer, answered, greeting, tries }
+        Incarnations { key, own_rank, peer_rank, own, peer, ended, answer, answered, greeting, tries }
     }
 
     /// The session, if there is one.
@@ -158,12 +158,12 @@ mod tests {
 
     const KEY: FrameKey = FrameKey([1, 2]);
 
-    fn one(peer: Option<u32>) -> Epoch {
-        Epoch::new(KEY, 4, 9, 100, peer)
+    fn one(peer: Option<u32>) -> Incarnations {
+        Incarnations::new(KEY, 4, 9, 100, peer)
     }
 
-    fn other(peer: Option<u32>) -> Epoch {
-        Epoch::new(KEY, 9, 4, 200, peer)
+    fn other(peer: Option<u32>) -> Incarnations {
+        Incarnations::new(KEY, 9, 4, 200, peer)
     }
 
     #[test]
@@ -173,7 +173,7 @@ mod tests {
         assert_ne!(here.outgoing, here.incoming);
         let next = one(Some(201)).session().unwrap();
         assert_ne!(here, next);
-        assert_ne!(Epoch::new(FrameKey([1, 3]), 4, 9, 100, Some(200)).session(), Some(here));
+        assert_ne!(Incarnations::new(FrameKey([1, 3]), 4, 9, 100, Some(200)).session(), Some(here));
     }
 
     #[test]
