@@ -119,8 +119,8 @@ pub struct FrameHeader {
     pub rail: u8,
     /// \[17, high half\] [`ASLEEP`], [`ENDED`].
     pub flags: u8,
-    /// \[18, 2\] The session of both incarnations ([`super::incarnations`]); in a broadcast, the session
-    /// of the group.
+    /// \[18, 2\] The session of both incarnations ([`super::incarnations`]); in a broadcast, the
+    /// session of the group.
     pub session: u16,
     /// \[20, 4\] Sequence number of the next ordered frame that the sender expects: all earlier
     /// ones are acknowledged.

@@ -251,7 +251,8 @@ fn a_send_announced_to_a_dead_process_of_the_host_is_lost() {
     let data = pattern(3, 50_000);
     // SAFETY: `data` outlives the sends, which are all complete at the end.
     let mut send = || unsafe { engine.isend(peer(1), CONTEXT, 1, 0, bytes(&data), Mode::Standard) };
-    // More sends than windows: some are copied into a window already, others only announced.
+    // More sends than bounce buffers: some are copied into a bounce buffer already, others only
+    // announced.
     let sends: Vec<RequestId> = (0..20).map(|_| send()).collect();
     engine.progress();
     engine.wire_mut().mark_lost(peer(1));

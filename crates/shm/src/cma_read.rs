@@ -1,11 +1,11 @@
 //! CMA reads: chunks of a message are read from the sender's process while the sender computes,
-//! which gives overlap without a window as long as the message.
+//! which gives overlap without a bounce buffer as long as the message.
 //!
-//! While the sender is in MPI, it fills its window from the front. When it has left MPI and the
-//! window is empty, the receiver claims chunks from the back and reads them with
-//! `process_vm_readv`. That is slower than the window, so it is used for nothing else. It is only
-//! used after a test read of one word of the sender's memory has returned the value that only that
-//! process has there.
+//! While the sender is in MPI, it fills its bounce buffer from the front. When it has left MPI and
+//! the bounce buffer is empty, the receiver claims chunks from the back and reads them with
+//! `process_vm_readv`. That is slower than the bounce buffer, so it is used for nothing else. It is
+//! only used after a test read of one word of the sender's memory has returned the value that only
+//! that process has there.
 
 use std::collections::HashMap;
 
@@ -13,12 +13,12 @@ use towpath_base::sync::{MappedLongWords, Ordering};
 use towpath_base::transfer::Target;
 use towpath_machine::memory::{read_process, read_process_into};
 
+use super::bounce::BounceShape;
 use super::claims::Claims;
 use super::segment::Segment;
 use super::share::{Mark, ShareLines};
-use super::window::WindowShape;
 
-/// Consecutive polls of an empty window until the sender is suspected to compute: a few
+/// Consecutive polls of an empty bounce buffer until the sender is suspected to compute: a few
 /// microseconds, so that a sender between two calls is not mistaken for one that computes.
 const PATIENCE: u32 = 64;
 /// Consecutive polls that must find the sender outside MPI before chunks are read.
@@ -50,7 +50,7 @@ impl Readers {
     }
 }
 
-/// The receiver's part in a message that is sent through a window.
+/// The receiver's part in a message that is sent through a bounce buffer.
 pub(super) struct CmaRead {
     claims: Claims<MappedLongWords>,
     address: u64,
@@ -62,7 +62,7 @@ pub(super) struct CmaRead {
     pub(super) units: u32,
     /// Chunks that were read.
     pub(super) read: u32,
-    /// How often the window was found empty since something arrived.
+    /// How often the bounce buffer was found empty since something arrived.
     pub(super) starved: u32,
     refused: bool,
 }
@@ -73,7 +73,7 @@ unsafe impl Send for CmaRead {}
 
 impl CmaRead {
     /// For a message that is wanted as a whole and contiguous.
-    pub(super) fn new(lines: ShareLines, target: &Target, length: u64, shape: WindowShape) -> Option<CmaRead> {
+    pub(super) fn new(lines: ShareLines, target: &Target, length: u64, shape: BounceShape) -> Option<CmaRead> {
         let &Target::Bytes { pointer: target, length: room } = target else { return None };
         if room as u64 != length {
             return None;

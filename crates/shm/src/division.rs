@@ -13,7 +13,7 @@ use towpath_base::control::PAGE;
 use super::layout::{RingPlace, header_bytes};
 
 /// Largest share of one sender in bytes. Beyond it a larger ring does not help, because large
-/// messages use windows.
+/// messages use bounce buffers.
 const LARGEST_SHARE: usize = 256 * 1024;
 
 /// Shape of a ring: header lines (a power of two) and payload bytes (a multiple of the line).

@@ -36,7 +36,7 @@ pub(crate) enum Kind {
     Grant = 4,
     /// No ring is available now.
     Refuse = 5,
-    /// Asks the sender to copy a published region into a window.
+    /// Asks the sender to copy a published region into a bounce buffer.
     Pull = 6,
     /// Releases a published region without pulling it.
     Release = 7,

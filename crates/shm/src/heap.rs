@@ -17,7 +17,7 @@ use towpath_machine::memory::Mapping;
 use super::arena::Arena;
 use super::segment::Segment;
 
-/// Smallest block. Smaller ones would waste pages and are not worth a copy without a window.
+/// Smallest block. Smaller ones would waste pages and are not worth a copy without a bounce buffer.
 const BLOCK_AT_LEAST: usize = 64 << 10;
 /// Largest block whose pages are populated at once even if they may never be touched: populating
 /// takes a third of the time of the page faults.

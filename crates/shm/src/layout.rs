@@ -1,8 +1,8 @@
 //! Layout of the shared segment: offsets that all ranks of a host compute alike.
 //!
 //! After the control pages follow the table of header slots (one line per ordered pair, grouped by
-//! receiver) and one arena per rank. An arena holds the rank's outgoing cells, its windows, its
-//! staging area, the area from which it grants rings to its senders, and the area from which it
+//! receiver) and one arena per rank. An arena holds the rank's outgoing cells, its bounce buffers,
+//! its staging area, the area from which it grants rings to its senders, and the area from which it
 //! makes boards for teams. After all arenas follows one heap per rank, from which programs allocate
 //! memory that their peers can reach; the heaps are mapped separately because a rank can do without
 //! them. The file is sparse: only pages that are touched are allocated.
@@ -19,28 +19,28 @@ pub const RANK_LIMIT: usize = 2048;
 pub const CELLS: usize = 16;
 /// Bytes of a cell, which is the largest copied message to a peer without a ring.
 pub const CELL_BYTES: usize = 4096;
-/// Windows that a rank fills itself: published regions that can be in flight at once.
-pub const OUT_WINDOWS: usize = 4;
-/// Windows that a rank lends to its senders.
-pub const IN_WINDOWS: usize = 4;
-/// Bytes of a window: the longest walk of messages in it.
-pub const WINDOW_BYTES: usize = walk::LONGEST;
-/// Offset of a window from a page boundary. Large arrays of programs start 0 to 64 bytes after a
-/// page boundary. A copy between addresses with the same page offset is up to a quarter slower: the
-/// processor mistakes loads for loads of data that it has just stored if the low twelve address
-/// bits match (4K aliasing).
-const WINDOW_SHIFT: usize = 1088;
-const WINDOW_STRIDE: usize = WINDOW_BYTES + PAGE;
-/// Maximum number of chunks of a window.
+/// Bounce buffers that a rank fills itself: published regions that can be in flight at once.
+pub const OUT_BOUNCES: usize = 4;
+/// Bounce buffers that a rank lends to its senders.
+pub const IN_BOUNCES: usize = 4;
+/// Bytes of a bounce buffer: the longest walk of messages in it.
+pub const BOUNCE_BYTES: usize = walk::LONGEST;
+/// Offset of a bounce buffer from a page boundary. Large arrays of programs start 0 to 64 bytes
+/// after a page boundary. A copy between addresses with the same page offset is up to a quarter
+/// slower: the processor mistakes loads for loads of data that it has just stored if the low twelve
+/// address bits match (4K aliasing).
+const BOUNCE_SHIFT: usize = 1088;
+const BOUNCE_STRIDE: usize = BOUNCE_BYTES + PAGE;
+/// Maximum number of chunks of a bounce buffer.
 pub const CHUNKS: usize = 16;
-/// Largest message that a ring takes as a whole if it has room for it. For larger messages, windows
-/// are as fast.
+/// Largest message that a ring takes as a whole if it has room for it. For larger messages, bounce
+/// buffers are as fast.
 const RING_MESSAGE: usize = 16 * 1024;
 /// Bytes of the area from which a receiver grants rings.
 pub const RING_AREA: usize = 8 << 20;
 
-/// Bytes of the two counter lines of a window, the filler's and the drainer's.
-pub const WINDOW_LINES: usize = 2 * LINE;
+/// Bytes of the two counter lines of a bounce buffer, the filler's and the drainer's.
+pub const BOUNCE_LINES: usize = 2 * LINE;
 
 /// Bytes of the area from which the first rank of a team allocates the team's board.
 pub const BOARD_AREA: usize = 64 << 20;
@@ -58,15 +58,15 @@ const HEAP_AT_MOST: usize = 4 << 30;
 const HEAP_UNIT: usize = 2 << 20;
 
 /// Bytes of the reserve, through which messages are sent when memory is short. It is in the same
-/// page as the counter lines of a rank's windows, after them.
+/// page as the counter lines of a rank's bounce buffers, after them.
 pub const RESERVE_BYTES: usize = PAGE / 2;
 
 const CELLS_AT: usize = 0;
-const WINDOW_LINES_AT: usize = CELLS_AT + CELLS * CELL_BYTES;
-const WINDOWS_AT: usize = WINDOW_LINES_AT + PAGE;
-/// The staging area is placed like one more window.
-const STAGING_AT: usize = WINDOWS_AT + (OUT_WINDOWS + IN_WINDOWS) * WINDOW_STRIDE;
-const SHARES_AT: usize = STAGING_AT + WINDOW_STRIDE;
+const BOUNCE_LINES_AT: usize = CELLS_AT + CELLS * CELL_BYTES;
+const BOUNCES_AT: usize = BOUNCE_LINES_AT + PAGE;
+/// The staging area is placed like one more bounce buffer.
+const STAGING_AT: usize = BOUNCES_AT + (OUT_BOUNCES + IN_BOUNCES) * BOUNCE_STRIDE;
+const SHARES_AT: usize = STAGING_AT + BOUNCE_STRIDE;
 const RINGS_AT: usize = SHARES_AT + SHARES / SHARES_IN_PAGE * PAGE;
 const BOARDS_AT: usize = RINGS_AT + RING_AREA;
 const ARENA: usize = BOARDS_AT + BOARD_AREA;
@@ -111,25 +111,25 @@ impl SegmentLayout {
         self.arena(sender) + CELLS_AT + cell * CELL_BYTES
     }
 
-    /// The filler's counter line of a rank's window; the drainer's line follows. The windows that
-    /// the rank fills come first, then those that it lends.
-    pub fn window_lines(&self, owner: usize, window: usize) -> usize {
-        self.arena(owner) + WINDOW_LINES_AT + window * WINDOW_LINES
+    /// The filler's counter line of a rank's bounce buffer; the drainer's line follows. The bounce
+    /// buffers that the rank fills come first, then those that it lends.
+    pub fn bounce_lines(&self, owner: usize, bounce: usize) -> usize {
+        self.arena(owner) + BOUNCE_LINES_AT + bounce * BOUNCE_LINES
     }
 
-    /// First byte of the reserve of a rank's first lent window ([`RESERVE_BYTES`] bytes).
+    /// First byte of the reserve of a rank's first lent bounce buffer ([`RESERVE_BYTES`] bytes).
     pub fn reserve(&self, owner: usize) -> usize {
-        self.arena(owner) + WINDOW_LINES_AT + PAGE - RESERVE_BYTES
+        self.arena(owner) + BOUNCE_LINES_AT + PAGE - RESERVE_BYTES
     }
 
-    /// First byte of a rank's window.
-    pub fn window_bytes(&self, owner: usize, window: usize) -> usize {
-        self.arena(owner) + WINDOWS_AT + window * WINDOW_STRIDE + WINDOW_SHIFT
+    /// First byte of a rank's bounce buffer.
+    pub fn bounce_bytes(&self, owner: usize, bounce: usize) -> usize {
+        self.arena(owner) + BOUNCES_AT + bounce * BOUNCE_STRIDE + BOUNCE_SHIFT
     }
 
-    /// First byte of a rank's staging area, which is as long as a window.
+    /// First byte of a rank's staging area, which is as long as a bounce buffer.
     pub fn staging(&self, owner: usize) -> usize {
-        self.arena(owner) + STAGING_AT + WINDOW_SHIFT
+        self.arena(owner) + STAGING_AT + BOUNCE_SHIFT
     }
 
     /// The first line of split copy `share` of `owner`.
@@ -228,12 +228,12 @@ mod tests {
             assert!(layout.slot(0, 0) >= behind_control_pages(ranks));
             assert!(layout.slot(last, last) + LINE <= layout.cell(0, 0));
             assert_eq!(layout.slot(last, last) + LINE, behind_control_pages(ranks) + slot_table_bytes(ranks));
-            let windows = OUT_WINDOWS + IN_WINDOWS;
-            assert!(layout.cell(0, CELLS - 1) + CELL_BYTES <= layout.window_lines(0, 0));
-            assert!(layout.window_lines(0, windows - 1) + WINDOW_LINES <= layout.reserve(0));
-            assert_eq!(layout.reserve(0) + RESERVE_BYTES + WINDOW_SHIFT, layout.window_bytes(0, 0));
-            assert!(layout.window_bytes(0, windows - 1) + WINDOW_BYTES <= layout.staging(0));
-            assert!(layout.staging(0) + WINDOW_BYTES <= layout.share(0, 0));
+            let bounces = OUT_BOUNCES + IN_BOUNCES;
+            assert!(layout.cell(0, CELLS - 1) + CELL_BYTES <= layout.bounce_lines(0, 0));
+            assert!(layout.bounce_lines(0, bounces - 1) + BOUNCE_LINES <= layout.reserve(0));
+            assert_eq!(layout.reserve(0) + RESERVE_BYTES + BOUNCE_SHIFT, layout.bounce_bytes(0, 0));
+            assert!(layout.bounce_bytes(0, bounces - 1) + BOUNCE_BYTES <= layout.staging(0));
+            assert!(layout.staging(0) + BOUNCE_BYTES <= layout.share(0, 0));
             assert!(layout.share(0, SHARES - 1) + SHARE_BYTES <= layout.ring_area(0));
             assert_eq!(layout.share(0, SHARES_IN_PAGE) % PAGE, 0);
             assert!(layout.heaps_at() >= layout.length() && layout.heap_bytes() >= HEAP_UNIT);

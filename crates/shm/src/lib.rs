@@ -5,12 +5,13 @@
 //! slot (`slot`) and moves to a ring (`ring`) when the pair becomes hot; a grant and a marker
 //! (`grant`) keep the order. A field of the entry tells where the payload is: in the line, in a
 //! cell or in the staging area of the sender, or in the ring. Large messages are copied through
-//! windows (`push`, `pull`). Every structure has one writer at a time, so a process that dies never
-//! blocks the others.
+//! bounce buffers (`push`, `pull`). Every structure has one writer at a time, so a process that
+//! dies never blocks the others.
 
 mod arena;
 mod arriving;
 pub mod board;
+mod bounce;
 mod cells;
 mod claims;
 mod cma_read;
@@ -37,7 +38,6 @@ mod stores;
 mod streamed;
 mod streaming;
 mod walk;
-mod window;
 
 pub use arriving::Arriving;
 pub use heap::{Heap, HeapBlock};
@@ -80,10 +80,10 @@ pub struct Settings {
     pub ring_lines: u32,
     /// Bytes of the area from which this rank grants rings, at most [`RING_AREA`].
     pub arena_bytes: usize,
-    /// True if this rank may use windows. Without windows, large messages are sent through the
-    /// reserve, piece by piece.
-    pub windows: bool,
-    /// Bytes of this rank's staging area, at most [`layout::WINDOW_BYTES`]. `None`: the length of
+    /// True if this rank may use bounce buffers. Without bounce buffers, large messages are sent
+    /// through the reserve, piece by piece.
+    pub bounces: bool,
+    /// Bytes of this rank's staging area, at most [`layout::BOUNCE_BYTES`]. `None`: the length of
     /// its walk (see `walk`), if memory allows.
     pub staging_bytes: Option<usize>,
 }
@@ -97,7 +97,7 @@ impl Default for Settings {
             ring_bytes: bounded("TOWPATH_RING_BYTES", RING_BYTES_AT_LEAST, 1 << 20).next_multiple_of(LINE as u32),
             ring_lines: 64,
             arena_bytes: arena.unwrap_or(RING_AREA).min(RING_AREA),
-            windows: arena.is_none(),
+            bounces: arena.is_none(),
             staging_bytes: None,
         }
     }
@@ -161,14 +161,14 @@ impl Shm {
     /// If the number of peers is not the number of ranks in the segment.
     pub fn new(segment: Segment, peers: Vec<PeerIndex>, settings: Settings) -> Shm {
         let own = segment.own_rank();
-        let segment = segment.with_windows(settings.windows);
+        let segment = segment.with_bounces(settings.bounces);
         assert_eq!(peers.len(), segment.ranks(), "one peer per local rank");
         let outgoing = (0..peers.len()).map(|rank| OutgoingStream::new(&segment, rank, settings.hot_sends)).collect();
         let incoming = (0..peers.len()).map(|rank| IncomingStream::new(&segment, rank)).collect();
         let doorbell = segment.own_control().doorbell.as_ptr();
         let pushes = Pushes::new(&segment);
         let stores = Stores::new(peers.len(), segment.walk().bytes());
-        assert!(settings.staging_bytes.is_none_or(|bytes| bytes <= layout::WINDOW_BYTES), "too large a staging area");
+        assert!(settings.staging_bytes.is_none_or(|bytes| bytes <= layout::BOUNCE_BYTES), "too large a staging area");
         let staging = Staging::new(segment.provide_staging(settings.staging_bytes));
         Shm {
             doorbell,

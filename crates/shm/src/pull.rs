@@ -1,9 +1,9 @@
-//! The receiving side of large messages: drains windows, the sender's or this process's own.
+//! The receiving side of large messages: drains bounce buffers, the sender's or this process's own.
 //!
-//! If the sender has found a window for a region, the region is drained from there. For any other
-//! region, the receiver lends one of its own windows to the sender; if all are in use, the pull
-//! waits. The first own window has a reserve that is populated from the start
-//! ([`WindowShape::RESERVE`]): if memory is short, large messages are sent through it one after the
+//! If the sender has found a bounce buffer for a region, the region is drained from there. For any
+//! other region, the receiver lends one of its own bounce buffers to the sender; if all are in use,
+//! the pull waits. The first own bounce buffer has a reserve that is populated from the start
+//! ([`BounceShape::RESERVE`]): if memory is short, large messages are sent through it one after the
 //! other. A region in a heap is copied directly.
 
 use std::collections::VecDeque;
@@ -11,39 +11,39 @@ use std::collections::VecDeque;
 use towpath_base::sync::MappedLongWords;
 use towpath_base::transfer::{CopyAcross, Layout, Step, Strides, Target};
 
+use super::bounce::{BounceBuffer, BounceId, BounceShape, drained_count};
 use super::claims::Claims;
 use super::cma_read::{CmaRead, Readers};
-use super::layout::{IN_WINDOWS, OUT_WINDOWS};
+use super::layout::{IN_BOUNCES, OUT_BOUNCES};
 use super::push::{Advance, RegionDescriptor, UNITS_OF_A_STEP};
 use super::segment::Segment;
 use super::share::{InHeap, ShareLines, copy_unit, direct_unit};
-use super::window::{Window, WindowId, WindowShape, drained_count};
 use crate::stores::{Fetches, Stores};
 use crate::streaming::Streaming;
 
-/// A message that is being copied out of a window.
+/// A message that is being copied out of a bounce buffer.
 struct Draining {
     target: Target,
     /// True if the message is long enough to be streamed.
     long: bool,
-    window: Window,
+    bounce: BounceBuffer,
     drained: u32,
     /// Set if chunks may be read from the sender's process.
     cma_read: Option<CmaRead>,
 }
 
 impl Draining {
-    fn new(target: Target, window: Window, cma_read: Option<CmaRead>) -> Draining {
+    fn new(target: Target, bounce: BounceBuffer, cma_read: Option<CmaRead>) -> Draining {
         let long = target.length() >= STREAMED_AT_LEAST;
-        Draining { target, long, drained: window.start(), window, cma_read }
+        Draining { target, long, drained: bounce.start(), bounce, cma_read }
     }
 
     /// Drains every filled chunk.
     fn step(&mut self, segment: &Segment, from: u32, readers: &mut Readers, routines: &mut Routines) -> Advance {
         let mut advance = Advance::Nothing;
-        while self.window.filled() != self.drained {
-            let (length, end) = self.window.look(self.drained);
-            let place = self.window.chunk(segment, self.drained);
+        while self.bounce.filled() != self.drained {
+            let (length, end) = self.bounce.look(self.drained);
+            let place = self.bounce.chunk(segment, self.drained);
             // SAFETY: the sender does not write to a filled chunk before it is counted as drained,
             // and the chunk holds `length` bytes. `Shm::pull` requires that the target stays valid.
             match unsafe { routines.drain(&mut self.target, place, length, self.long) } {
@@ -51,7 +51,7 @@ impl Draining {
                 Step::Pending => return advance,
             }
             self.drained = self.drained.wrapping_add(1);
-            self.window.drain(self.drained);
+            self.bounce.drain(self.drained);
             advance = Advance::Some;
             if end || self.is_all() {
                 return Advance::Done;
@@ -68,7 +68,7 @@ impl Draining {
 
     /// True if the drained and the read chunks together are the whole message.
     fn is_all(&self) -> bool {
-        let drained = self.drained.wrapping_sub(self.window.start());
+        let drained = self.drained.wrapping_sub(self.bounce.start());
         self.cma_read.as_ref().is_some_and(|cma_read| drained + cma_read.read == cma_read.units)
     }
 }
@@ -186,7 +186,7 @@ impl Routines {
 /// may bypass the caches.
 const STREAMED_AT_LEAST: usize = 1 << 20;
 
-/// A pull that waits for a window.
+/// A pull that waits for a bounce buffer.
 struct WaitingPull {
     from: u32,
     name: u64,
@@ -194,14 +194,14 @@ struct WaitingPull {
     target: Target,
 }
 
-/// What the sender must be told when a pull starts in one of this process's windows.
+/// What the sender must be told when a pull starts in one of this process's bounce buffers.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct PullStarted {
     pub(crate) from: u32,
     pub(crate) name: u64,
     pub(crate) length: u64,
     pub(crate) index: u32,
-    pub(crate) shape: WindowShape,
+    pub(crate) shape: BounceShape,
     pub(crate) start: u32,
 }
 
@@ -211,24 +211,24 @@ impl PullStarted {
         u64::from(self.index) | u64::from(self.shape.number()) << 8 | u64::from(self.start) << 32
     }
 
-    /// Decodes window, shape and start from the third word.
-    pub(crate) fn decode(extra: u64) -> (u32, WindowShape, u32) {
-        ((extra & 0xFF) as u32, WindowShape::from_number((extra >> 8 & 0xFF) as u32), (extra >> 32) as u32)
+    /// Decodes bounce buffer, shape and start from the third word.
+    pub(crate) fn decode(extra: u64) -> (u32, BounceShape, u32) {
+        ((extra & 0xFF) as u32, BounceShape::from_number((extra >> 8 & 0xFF) as u32), (extra >> 32) as u32)
     }
 }
 
 /// All pulls of a receiver.
 pub(crate) struct Pulls {
     own: u32,
-    /// Count of each own window while it is idle; `None` while a message uses it.
-    resting: [Option<u32>; IN_WINDOWS],
-    provided: [usize; IN_WINDOWS],
+    /// Count of each own bounce buffer while it is idle; `None` while a message uses it.
+    resting: [Option<u32>; IN_BOUNCES],
+    provided: [usize; IN_BOUNCES],
     waiting: VecDeque<WaitingPull>,
     running: Vec<Pull>,
     routines: Routines,
     readers: Readers,
     /// Copies between strided layouts. Without it, only contiguous messages are copied without a
-    /// window.
+    /// bounce buffer.
     across: Option<CopyAcross>,
 }
 
@@ -236,8 +236,8 @@ impl Pulls {
     pub(crate) fn new(own: usize) -> Pulls {
         Pulls {
             own: own as u32,
-            resting: [Some(0); IN_WINDOWS],
-            provided: [0; IN_WINDOWS],
+            resting: [Some(0); IN_BOUNCES],
+            provided: [0; IN_BOUNCES],
             waiting: VecDeque::new(),
             running: Vec::new(),
             routines: Routines {
@@ -267,7 +267,7 @@ impl Pulls {
     }
 
     /// Starts to pull a region from where its key says that it is; false if it must wait for an own
-    /// window.
+    /// bounce buffer.
     pub(crate) fn start(
         &mut self,
         segment: &Segment,
@@ -277,13 +277,13 @@ impl Pulls {
         place: RegionDescriptor,
         name: u64,
     ) -> bool {
-        let work = match (place.window, place.share) {
+        let work = match (place.bounce, place.share) {
             (Some((index, shape)), share) => {
-                let id = WindowId { owner: from, index };
-                let window = Window::new(segment, id, shape, drained_count(segment, id));
+                let id = BounceId { owner: from, index };
+                let bounce = BounceBuffer::new(segment, id, shape, drained_count(segment, id));
                 let lines = share.map(|index| ShareLines::new(segment, from, index));
                 let cma_read = lines.and_then(|lines| CmaRead::new(lines, &target, place.length, shape));
-                PullWork::Draining(Draining::new(target, window, cma_read))
+                PullWork::Draining(Draining::new(target, bounce, cma_read))
             }
             (None, Some(index)) => match self.join(segment, from, target, index) {
                 Ok(direct) => PullWork::Direct(direct),
@@ -303,8 +303,8 @@ impl Pulls {
 
     /// Starts to copy a message from a heap. Gives the target back if the heaps are not mapped or
     /// another method is better: strided bytes are not worth it if only this side can copy (1 MiB
-    /// in blocks of 64 bytes takes 1.2 to 1.9 times as long as through a window, which both sides
-    /// copy through).
+    /// in blocks of 64 bytes takes 1.2 to 1.9 times as long as through a bounce buffer, which both
+    /// sides copy through).
     fn join(&self, segment: &Segment, from: u32, target: Target, index: u32) -> Result<HeapPull, Target> {
         let wanted = target.length();
         let to = target.layout().filter(|to| to.strides == Strides::ROW || self.across.is_some());
@@ -323,28 +323,28 @@ impl Pulls {
         Ok(HeapPull { from: source, target, wanted, claims, unit: None, to })
     }
 
-    /// Starts the next waiting pull if an own window is free.
+    /// Starts the next waiting pull if an own bounce buffer is free.
     pub(crate) fn begin(&mut self, segment: &Segment) -> Option<PullStarted> {
         let length = self.waiting.front()?.target.length();
-        let (slot, shape) = self.free_window(segment, length)?;
+        let (slot, shape) = self.free_bounce(segment, length)?;
         let WaitingPull { from, name, token, target } = self.waiting.pop_front()?;
-        let index = (OUT_WINDOWS + slot) as u32;
-        let id = WindowId { owner: self.own, index };
+        let index = (OUT_BOUNCES + slot) as u32;
+        let id = BounceId { owner: self.own, index };
         let start = self.resting[slot].take()?;
-        let window = Window::new(segment, id, shape, start);
-        let work = PullWork::Draining(Draining::new(target, window, None));
+        let bounce = BounceBuffer::new(segment, id, shape, start);
+        let work = PullWork::Draining(Draining::new(target, bounce, None));
         self.running.push(Pull { from, token, work });
         Some(PullStarted { from, name, length: length as u64, index, shape, start })
     }
 
-    /// Finds a free window for a message of `length` bytes and populates its pages: as wide as the
-    /// message needs, or the reserve.
-    fn free_window(&mut self, segment: &Segment, length: usize) -> Option<(usize, WindowShape)> {
+    /// Finds a free bounce buffer for a message of `length` bytes and populates its pages: as wide
+    /// as the message needs, or the reserve.
+    fn free_bounce(&mut self, segment: &Segment, length: usize) -> Option<(usize, BounceShape)> {
         let slot = self.resting.iter().position(Option::is_some)?;
-        let id = WindowId { owner: self.own, index: (OUT_WINDOWS + slot) as u32 };
+        let id = BounceId { owner: self.own, index: (OUT_BOUNCES + slot) as u32 };
         let start = self.resting[slot]?;
-        let shape = segment.provide_window(id, &mut self.provided[slot], start, length);
-        shape.map(|shape| (slot, shape)).or((slot == 0).then_some((0, WindowShape::RESERVE)))
+        let shape = segment.provide_bounce(id, &mut self.provided[slot], start, length);
+        shape.map(|shape| (slot, shape)).or((slot == 0).then_some((0, BounceShape::RESERVE)))
     }
 
     pub(crate) fn running(&self) -> usize {
@@ -376,13 +376,13 @@ impl Pulls {
     }
 
     fn end(&mut self, index: usize) {
-        let PullWork::Draining(Draining { window, .. }) = self.running.swap_remove(index).work else { return };
-        if window.id.owner == self.own {
+        let PullWork::Draining(Draining { bounce, .. }) = self.running.swap_remove(index).work else { return };
+        if bounce.id.owner == self.own {
             // After a whole message the counts are equal. After a sender's death this frees the
-            // window.
-            let filled = window.filled();
-            window.drain(filled);
-            self.resting[window.id.index as usize - OUT_WINDOWS] = Some(filled);
+            // bounce buffer.
+            let filled = bounce.filled();
+            bounce.drain(filled);
+            self.resting[bounce.id.index as usize - OUT_BOUNCES] = Some(filled);
         }
     }
 }

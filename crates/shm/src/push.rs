@@ -1,21 +1,21 @@
-//! The sending side of large messages: published regions and their copies into windows.
+//! The sending side of large messages: published regions and their copies into bounce buffers.
 //!
-//! If one of the sender's own windows is free, a region gets it and is copied into it at once,
-//! before the receiver asks. The announcement then names the window, and the receiver need not send
-//! anything back. Without a free window the region waits until its receiver names one of *its*
-//! windows. A region in a heap needs no window: its receiver copies it directly, and the sender
-//! helps if it can reach the target.
+//! If one of the sender's own bounce buffers is free, a region gets it and is copied into it at
+//! once, before the receiver asks. The announcement then names the bounce buffer, and the receiver
+//! need not send anything back. Without a free bounce buffer the region waits until its receiver
+//! names one of *its* bounce buffers. A region in a heap needs no bounce buffer: its receiver
+//! copies it directly, and the sender helps if it can reach the target.
 
 use towpath_base::sync::MappedLongWords;
 use towpath_base::transfer::{CopyAcross, Layout, Source, Step, Strides};
 
+use super::bounce::{BounceBuffer, BounceId, BounceShape, resting_count};
 use super::claims::{Claims, MOST_UNITS};
-use super::layout::{OUT_WINDOWS, SHARES};
+use super::layout::{OUT_BOUNCES, SHARES};
 use super::segment::Segment;
 use super::share::{
     DIRECT_AT_LEAST, InHeap, MessagePlace, SHARED_AT_LEAST, ShareLines, Shares, copy_unit, direct_unit,
 };
-use super::window::{Window, WindowId, WindowShape, resting_count};
 use crate::stores::Stores;
 use towpath_transport::RegionKey;
 use towpath_transport::regions::{Published, Regions};
@@ -47,49 +47,50 @@ impl Advance {
 
 const NOTHING: Source = Source::Bytes { pointer: std::ptr::null(), length: 0 };
 
-/// Where a region's bytes are, as encoded in its key: the length, the sender's window and its shape
-/// if it has one, and the number of the lines if the receiver may copy too. Lines without a window:
-/// the bytes are in a heap.
+/// Where a region's bytes are, as encoded in its key: the length, the sender's bounce buffer and
+/// its shape if it has one, and the number of the lines if the receiver may copy too. Lines without
+/// a bounce buffer: the bytes are in a heap.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct RegionDescriptor {
     pub(crate) length: u64,
-    pub(crate) window: Option<(u32, WindowShape)>,
+    pub(crate) bounce: Option<(u32, BounceShape)>,
     pub(crate) share: Option<u32>,
 }
 
 const LENGTH_BITS: u32 = 48;
-/// Bits of the number of a window and of that of its shape; those of the lines' number follow.
-const WINDOW_BITS: u32 = 3;
+/// Bits of the number of a bounce buffer and of that of its shape; those of the lines' number
+/// follow.
+const BOUNCE_BITS: u32 = 3;
 const SHAPE_BITS: u32 = 6;
-const _: () = assert!(OUT_WINDOWS < 1 << WINDOW_BITS);
-const _: () = assert!(SHARES < 1 << (u64::BITS - LENGTH_BITS - WINDOW_BITS - SHAPE_BITS));
+const _: () = assert!(OUT_BOUNCES < 1 << BOUNCE_BITS);
+const _: () = assert!(SHARES < 1 << (u64::BITS - LENGTH_BITS - BOUNCE_BITS - SHAPE_BITS));
 
 impl RegionDescriptor {
     pub(crate) fn encode(self) -> u64 {
-        let window =
-            self.window.map_or(0, |(index, shape)| u64::from(index + 1) | u64::from(shape.number()) << WINDOW_BITS);
+        let bounce =
+            self.bounce.map_or(0, |(index, shape)| u64::from(index + 1) | u64::from(shape.number()) << BOUNCE_BITS);
         let share = self.share.map_or(0, |index| u64::from(index + 1));
-        self.length | (window | share << (WINDOW_BITS + SHAPE_BITS)) << LENGTH_BITS
+        self.length | (bounce | share << (BOUNCE_BITS + SHAPE_BITS)) << LENGTH_BITS
     }
 
     pub(crate) fn decode(word: u64) -> RegionDescriptor {
         let place = word >> LENGTH_BITS;
         let bits = |from: u32, count: u32| (place >> from) as u32 & ((1 << count) - 1);
-        let (index, shape) = (bits(0, WINDOW_BITS), bits(WINDOW_BITS, SHAPE_BITS));
-        let share = (place >> (WINDOW_BITS + SHAPE_BITS)) as u32;
+        let (index, shape) = (bits(0, BOUNCE_BITS), bits(BOUNCE_BITS, SHAPE_BITS));
+        let share = (place >> (BOUNCE_BITS + SHAPE_BITS)) as u32;
         RegionDescriptor {
             length: word & ((1 << LENGTH_BITS) - 1),
-            window: (index > 0).then(|| (index - 1, WindowShape::from_number(shape))),
+            bounce: (index > 0).then(|| (index - 1, BounceShape::from_number(shape))),
             share: share.checked_sub(1),
         }
     }
 }
 
-/// A message that is being copied into a window.
+/// A message that is being copied into a bounce buffer.
 struct Filling {
     source: Source,
     remaining: usize,
-    window: Window,
+    bounce: BounceBuffer,
     filled: u32,
     /// The receiver's count as last read by the sender.
     drained: u32,
@@ -99,19 +100,19 @@ struct Filling {
 }
 
 impl Filling {
-    fn new(source: Source, length: usize, window: Window) -> Filling {
+    fn new(source: Source, length: usize, bounce: BounceBuffer) -> Filling {
         let remaining = source.length().min(length);
-        let start = window.start();
-        Filling { source, remaining, window, filled: start, drained: start, ended: false, share: None }
+        let start = bounce.start();
+        Filling { source, remaining, bounce, filled: start, drained: start, ended: false, share: None }
     }
 
     /// Fills every free chunk. Complete when all is filled and the receiver has begun to drain.
     fn step(&mut self, segment: &Segment, reader: u32, stores: &mut Stores) -> Advance {
         let mut advance = Advance::Nothing;
-        let chunks = self.window.shape().chunks();
+        let chunks = self.bounce.shape().chunks();
         while !self.ended {
             if self.filled.wrapping_sub(self.drained) == chunks {
-                self.drained = self.window.drained();
+                self.drained = self.bounce.drained();
                 if self.filled.wrapping_sub(self.drained) == chunks {
                     return advance;
                 }
@@ -122,8 +123,8 @@ impl Filling {
                 // The receiver has claimed the rest. It may still give some of it back.
                 return if self.others_are_copied() { advance.end() } else { advance };
             }
-            let capacity = self.window.shape().chunk_bytes().min(self.remaining);
-            let place = self.window.chunk(segment, self.filled);
+            let capacity = self.bounce.shape().chunk_bytes().min(self.remaining);
+            let place = self.bounce.chunk(segment, self.filled);
             // SAFETY: the receiver does not access a free chunk before it is counted, and the chunk
             // has room for `capacity` bytes. `publish` requires that the source stays valid.
             let Step::Done(bytes) = (unsafe { stores.fill(reader as usize, &mut self.source, place, capacity) }) else {
@@ -131,7 +132,7 @@ impl Filling {
             };
             self.remaining -= bytes;
             self.ended = self.remaining == 0 || bytes == 0;
-            self.window.fill(self.filled, bytes, self.ended);
+            self.bounce.fill(self.filled, bytes, self.ended);
             self.filled = self.filled.wrapping_add(1);
             advance = Advance::Some;
         }
@@ -146,11 +147,11 @@ impl Filling {
 
     /// True if the receiver has drained or claimed anything.
     fn has_begun(&mut self) -> bool {
-        if self.drained == self.window.start() {
-            self.drained = self.window.drained();
+        if self.drained == self.bounce.start() {
+            self.drained = self.bounce.drained();
         }
         let shared = |claims: &Claims<_>| claims.taken().is_none_or(|(_, back)| back > 0);
-        self.drained != self.window.start() || self.share.as_ref().is_some_and(|(_, claims)| shared(claims))
+        self.drained != self.bounce.start() || self.share.as_ref().is_some_and(|(_, claims)| shared(claims))
     }
 }
 
@@ -255,13 +256,13 @@ pub(crate) struct Pushes {
     own: u32,
     regions: Regions,
     running: Vec<Push>,
-    /// True for each own window that a push holds.
-    held: [bool; OUT_WINDOWS],
-    /// Bytes of each own window whose pages are populated.
-    provided: [usize; OUT_WINDOWS],
+    /// True for each own bounce buffer that a push holds.
+    held: [bool; OUT_BOUNCES],
+    /// Bytes of each own bounce buffer whose pages are populated.
+    provided: [usize; OUT_BOUNCES],
     shares: Shares,
     /// Copies between strided layouts. Without it, only contiguous messages are copied without a
-    /// window.
+    /// bounce buffer.
     across: Option<CopyAcross>,
 }
 
@@ -272,8 +273,8 @@ impl Pushes {
             shares: Shares::new(segment),
             regions: Regions::default(),
             running: Vec::new(),
-            held: [false; OUT_WINDOWS],
-            provided: [0; OUT_WINDOWS],
+            held: [false; OUT_BOUNCES],
+            provided: [0; OUT_BOUNCES],
             across: None,
         }
     }
@@ -300,20 +301,20 @@ impl Pushes {
             Ok(key) => return key,
             Err(source) => source,
         };
-        let window = if length > 0 { self.take_window(segment, length) } else { None };
+        let bounce = if length > 0 { self.take_bounce(segment, length) } else { None };
         let mut place = RegionDescriptor {
             length: length as u64,
-            window: window.as_ref().map(|w| (w.id.index, w.shape())),
+            bounce: bounce.as_ref().map(|w| (w.id.index, w.shape())),
             share: None,
         };
-        let Some(window) = window else {
+        let Some(bounce) = bounce else {
             let name = self.regions.publish(Published { to, token, source });
             return RegionKey([name, place.encode()]);
         };
         let name = self.regions.publish(Published { to, token, source: NOTHING });
-        let share = self.share(segment, &source, window.shape());
+        let share = self.share(segment, &source, bounce.shape());
         place.share = share.as_ref().map(|(index, _)| *index);
-        let work = PushWork::Filling(Filling { share, ..Filling::new(source, length, window) });
+        let work = PushWork::Filling(Filling { share, ..Filling::new(source, length, bounce) });
         self.running.push(Push { to, region: Some((name, token)), work });
         RegionKey([name, place.encode()])
     }
@@ -328,12 +329,12 @@ impl Pushes {
         let name = self.regions.publish(Published { to, token, source: NOTHING });
         let direct = HeapPush { source, from, lines, index, claims, joined: false, target: None };
         self.running.push(Push { to, region: Some((name, token)), work: PushWork::Direct(Box::new(direct)) });
-        let place = RegionDescriptor { length: length as u64, window: None, share: Some(index) };
+        let place = RegionDescriptor { length: length as u64, bounce: None, share: Some(index) };
         Ok(RegionKey([name, place.encode()]))
     }
 
-    /// The location of a message that is worth a copy without a window and that its receiver can
-    /// reach.
+    /// The location of a message that is worth a copy without a bounce buffer and that its receiver
+    /// can reach.
     fn reachable(&self, segment: &Segment, source: &Source) -> Option<(Layout, InHeap)> {
         if source.length() < DIRECT_AT_LEAST {
             return None;
@@ -343,12 +344,12 @@ impl Pushes {
     }
 
     /// Opens lines by which the receiver can claim chunks of a message that is sent through a
-    /// window.
+    /// bounce buffer.
     fn share(
         &mut self,
         segment: &Segment,
         source: &Source,
-        shape: WindowShape,
+        shape: BounceShape,
     ) -> Option<(u32, Claims<MappedLongWords>)> {
         let &Source::Bytes { pointer, length } = source else { return None };
         let units = length.div_ceil(shape.chunk_bytes());
@@ -361,17 +362,17 @@ impl Pushes {
         Some((index, claims))
     }
 
-    /// Takes one of the own windows for a message of `length` bytes.
-    fn take_window(&mut self, segment: &Segment, length: usize) -> Option<Window> {
-        for index in 0..OUT_WINDOWS {
-            let id = WindowId { owner: self.own, index: index as u32 };
+    /// Takes one of the own bounce buffers for a message of `length` bytes.
+    fn take_bounce(&mut self, segment: &Segment, length: usize) -> Option<BounceBuffer> {
+        for index in 0..OUT_BOUNCES {
+            let id = BounceId { owner: self.own, index: index as u32 };
             if self.held[index] {
                 continue;
             }
             let Some(start) = resting_count(segment, id) else { continue };
-            let shape = segment.provide_window(id, &mut self.provided[index], start, length)?;
+            let shape = segment.provide_bounce(id, &mut self.provided[index], start, length)?;
             self.held[index] = true;
-            return Some(Window::new(segment, id, shape, start));
+            return Some(BounceBuffer::new(segment, id, shape, start));
         }
         None
     }
@@ -397,15 +398,15 @@ impl Pushes {
         }
     }
 
-    /// The receiver names a window of its own for a region. A region that was withdrawn is sent as
-    /// an empty message.
-    pub(crate) fn serve(&mut self, to: u32, name: u64, length: u64, window: Window) {
+    /// The receiver names a bounce buffer of its own for a region. A region that was withdrawn is
+    /// sent as an empty message.
+    pub(crate) fn serve(&mut self, to: u32, name: u64, length: u64, bounce: BounceBuffer) {
         let length = usize::try_from(length).unwrap_or(usize::MAX);
         if let Some(source) = self.leave_heap(name) {
             self.running.push(Push {
                 to,
                 region: self.regions.take(name).map(|region| (name, region.token)),
-                work: PushWork::Filling(Filling::new(source, length, window)),
+                work: PushWork::Filling(Filling::new(source, length, bounce)),
             });
             return;
         }
@@ -413,7 +414,7 @@ impl Pushes {
             Some(region) => (Some((name, region.token)), region.source),
             None => (None, NOTHING),
         };
-        self.running.push(Push { to, region, work: PushWork::Filling(Filling::new(source, length, window)) });
+        self.running.push(Push { to, region, work: PushWork::Filling(Filling::new(source, length, bounce)) });
     }
 
     /// Removes a message in a heap that its receiver cannot reach, and returns its source.
@@ -446,12 +447,13 @@ impl Pushes {
         self.regions.take_all_of(peer);
     }
 
-    /// Ends a push whose receiver will not drain it, and frees the window if it is an own one.
+    /// Ends a push whose receiver will not drain it, and frees the bounce buffer if it is an own
+    /// one.
     fn abandon(&mut self, index: usize) -> Option<u64> {
         if let PushWork::Filling(filling) = &self.running[index].work
-            && filling.window.id.owner == self.own
+            && filling.bounce.id.owner == self.own
         {
-            filling.window.drain(filling.filled);
+            filling.bounce.drain(filling.filled);
         }
         self.end(index)
     }
@@ -460,8 +462,8 @@ impl Pushes {
         let push = self.running.swap_remove(index);
         match push.work {
             PushWork::Filling(filling) => {
-                if filling.window.id.owner == self.own {
-                    self.held[filling.window.id.index as usize] = false;
+                if filling.bounce.id.owner == self.own {
+                    self.held[filling.bounce.id.index as usize] = false;
                 }
                 if let Some((share, _)) = filling.share {
                     self.shares.close(share);
@@ -483,10 +485,10 @@ mod tests {
     #[test]
     fn whereabouts_survive_their_journey() {
         let last = Some(SHARES as u32 - 1);
-        let shape = |length| WindowShape::of(length, Walk::from_number(MOST_DOUBLINGS));
-        for window in [None, Some((0, WindowShape::SMALL)), Some((3, shape(1 << 30)))] {
+        let shape = |length| BounceShape::of(length, Walk::from_number(MOST_DOUBLINGS));
+        for bounce in [None, Some((0, BounceShape::SMALL)), Some((3, shape(1 << 30)))] {
             for share in [None, Some(0), last] {
-                let place = RegionDescriptor { length: (1 << LENGTH_BITS) - 1, window, share };
+                let place = RegionDescriptor { length: (1 << LENGTH_BITS) - 1, bounce, share };
                 assert_eq!(RegionDescriptor::decode(place.encode()), place);
             }
         }

@@ -2,6 +2,7 @@
 
 use towpath_base::sync::{MappedWords, Ordering};
 
+use super::bounce::{BounceBuffer, BounceId};
 use super::division::RingShape;
 use super::entry::{self, ASK, Control, INLINE_AT, Kind, PARTS, ReadLine};
 use super::grant::{Grant, Place, ReceiverGrantState};
@@ -11,7 +12,6 @@ use super::ring::{LINE_WORDS, RingReceiver};
 use super::segment::Segment;
 use super::slot::SlotReceiver;
 use super::staging::IN_RING;
-use super::window::{Window, WindowId};
 use super::{HotRing, Shm};
 use crate::arriving::Arriving;
 use towpath_transport::ahead::PrefetchHint;
@@ -232,11 +232,11 @@ impl Shm {
         EntryOutcome::Entry(0)
     }
 
-    /// The peer wants a region in one of its windows.
+    /// The peer wants a region in one of its bounce buffers.
     fn serve(&mut self, to: usize, name: u64, length: u64, extra: u64) {
         let (index, shape, start) = PullStarted::decode(extra);
-        let window = Window::new(&self.segment, WindowId { owner: to as u32, index }, shape, start);
-        self.pushes.serve(to as u32, name, length, window);
+        let bounce = BounceBuffer::new(&self.segment, BounceId { owner: to as u32, index }, shape, start);
+        self.pushes.serve(to as u32, name, length, bounce);
     }
 
     /// The peer asks for a ring for its stream to this process.

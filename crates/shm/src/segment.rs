@@ -8,9 +8,9 @@ use towpath_base::sync::{AtomicU64, MappedLongWords, MappedWords, Ordering};
 use towpath_machine::memory::{Mapping, check_headroom, has_no_limit};
 use towpath_machine::wait;
 
-use super::layout::{CELL_BYTES, OUT_WINDOWS, RANK_LIMIT, SegmentLayout};
+use super::bounce::{BounceId, BounceShape};
+use super::layout::{CELL_BYTES, OUT_BOUNCES, RANK_LIMIT, SegmentLayout};
 use super::walk::{self, Walk};
-use super::window::{WindowId, WindowShape};
 use towpath_transport::error::Error;
 
 /// A mapped segment. Cheap to clone; unmapped with the last clone.
@@ -27,7 +27,7 @@ pub struct Segment {
     /// Bytes that this rank may allocate before it checks the limit of its memory cgroup again;
     /// `None` without a limit.
     allowance: Option<Arc<AtomicU64>>,
-    windows: bool,
+    bounces: bool,
     walk: Walk,
 }
 
@@ -50,7 +50,7 @@ impl Segment {
             (control_page_offset(own), PAGE),
             (layout.slot(own, 0), SegmentLayout::row_bytes(ranks)),
             (layout.cell(own, 0), CELL_BYTES),
-            (layout.window_lines(own, 0), PAGE),
+            (layout.bounce_lines(own, 0), PAGE),
         ];
         let left = check_headroom(needed.iter().map(|(_, length)| *length as u64).sum())?;
         let mapping = Mapping::new(file, layout.length())?;
@@ -62,12 +62,12 @@ impl Segment {
         let boundless = has_no_limit(file);
         let mapping = Arc::new(mapping);
         let walk = if boundless { Walk::of_host(ranks, left) } else { Walk::SHORTEST };
-        Ok(Segment { mapping, heaps, boundless, layout, ranks, own, allowance, windows: true, walk })
+        Ok(Segment { mapping, heaps, boundless, layout, ranks, own, allowance, bounces: true, walk })
     }
 
-    /// Sets whether the wire may use windows, or only the reserve of the first one.
-    pub(crate) fn with_windows(self, windows: bool) -> Segment {
-        Segment { windows, ..self }
+    /// Sets whether the wire may use bounce buffers, or only the reserve of the first one.
+    pub(crate) fn with_bounces(self, bounces: bool) -> Segment {
+        Segment { bounces, ..self }
     }
 
     /// Sets whether this rank uses the heaps.
@@ -212,21 +212,21 @@ impl Segment {
         enough
     }
 
-    /// Populates as much of a window as a message of `length` bytes touches if it starts at count
-    /// `start`. `provided` is the number of bytes populated so far. Returns the shape for the
+    /// Populates as much of a bounce buffer as a message of `length` bytes touches if it starts at
+    /// count `start`. `provided` is the number of bytes populated so far. Returns the shape for the
     /// message, or `None` if no page is available.
-    pub(crate) fn provide_window(
+    pub(crate) fn provide_bounce(
         &self,
-        id: WindowId,
+        id: BounceId,
         provided: &mut usize,
         start: u32,
         length: usize,
-    ) -> Option<WindowShape> {
-        let mut provide = |shape: &WindowShape| {
+    ) -> Option<BounceShape> {
+        let mut provide = |shape: &BounceShape| {
             let reach = shape.reach(start, length);
             if reach > *provided {
-                let first = self.layout.window_bytes(id.owner as usize, id.index as usize) + *provided;
-                if !self.windows || !self.populate(first, reach - *provided) {
+                let first = self.layout.bounce_bytes(id.owner as usize, id.index as usize) + *provided;
+                if !self.bounces || !self.populate(first, reach - *provided) {
                     return false;
                 }
                 *provided = reach;
@@ -235,9 +235,9 @@ impl Segment {
         };
         // Messages in flight at the same time use one long walk and several short ones, unless they
         // are that long themselves: together they must stay in the shared cache.
-        let first = matches!(id.index as usize, 0 | OUT_WINDOWS);
+        let first = matches!(id.index as usize, 0 | OUT_BOUNCES);
         let walk = if first || length >= walk::LONGEST / 2 { self.walk } else { Walk::SHORTEST };
-        [WindowShape::of(length, walk), WindowShape::of(length, Walk::SHORTEST), WindowShape::SMALL]
+        [BounceShape::of(length, walk), BounceShape::of(length, Walk::SHORTEST), BounceShape::SMALL]
             .into_iter()
             .find(|shape| provide(shape))
     }
@@ -252,7 +252,7 @@ impl Segment {
     /// the first thousand messages of a program would otherwise pay for a fresh page each, at
     /// 2.6 us a page in a virtual machine.
     pub(crate) fn provide_staging(&self, bytes: Option<usize>) -> usize {
-        let is_worthwhile = self.windows && self.ranks > 1 && self.walk.is_long();
+        let is_worthwhile = self.bounces && self.ranks > 1 && self.walk.is_long();
         let bytes = bytes.unwrap_or(if is_worthwhile { self.walk.bytes() } else { 0 });
         if bytes > 0 && self.populate(self.layout.staging(self.own), bytes) { bytes } else { 0 }
     }

@@ -507,7 +507,7 @@ impl OutgoingStream {
             let provided = grown.0 as u32;
             if let Err(shortage) = provide(segment, ring, grown) {
                 // A message longer than what the ring has now would never find room: it uses a
-                // window instead.
+                // bounce buffer instead.
                 self.limit = self.limit.min(provided);
                 return Err(shortage);
             }

@@ -33,7 +33,8 @@ const TARGET_SPAN: usize = LINE_WORDS + 3;
 const STRIDES: usize = 3 * LINE_WORDS;
 const TARGET_STRIDES: usize = 5 * LINE_WORDS;
 
-/// Smallest message from a heap that is copied without a window. Below, a window is as fast.
+/// Smallest message from a heap that is copied without a bounce buffer. Below, a bounce buffer is
+/// as fast.
 pub(super) const DIRECT_AT_LEAST: usize = 128 << 10;
 /// Smallest other message of which the receiver may read some units from the sender's process.
 pub(super) const SHARED_AT_LEAST: usize = 256 << 10;

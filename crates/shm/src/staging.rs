@@ -52,7 +52,7 @@ impl Staging {
         self.blocks.iter().any(|block| block.entry.peer == peer)
     }
 
-    /// Largest worthwhile block. Longer payloads are faster through a window, from which the
+    /// Largest worthwhile block. Longer payloads are faster through a bounce buffer, from which the
     /// receiver copies at any time.
     #[inline]
     pub(super) fn largest(&self) -> usize {

@@ -21,7 +21,7 @@ pub(crate) const LONGEST: usize = SHORTEST << MOST_DOUBLINGS;
 pub(crate) const GAP: usize = 512;
 
 /// Longer walks pay off if the shared cache has this many times the bytes of each core's private
-/// one: a window and a staging area each cycle through twice the private one.
+/// one: a bounce buffer and a staging area each cycle through twice the private one.
 const LARGER: usize = 4;
 /// Largest private cache for which longer walks were measured.
 const LARGEST_PRIVATE: usize = 1 << 20;

@@ -83,7 +83,7 @@ fn settings() -> Settings {
         ring_bytes: 16 * 1024,
         ring_lines: 64,
         arena_bytes: RING_AREA,
-        windows: true,
+        bounces: true,
         staging_bytes: None,
     }
 }

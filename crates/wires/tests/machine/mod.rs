@@ -393,7 +393,7 @@ impl<W: Wire> Machine<W> {
         let heap = &mut self.stations[from].rank.heap;
         let mut memory = Memory::new(heap, 200_000);
         let (pointer, length) = (memory.bytes().as_ptr(), 200_000);
-        // More regions than there are windows and lines of split copies.
+        // More regions than there are bounce buffers and lines of split copies.
         let all = (0..100).all(|_| {
             let source = Source::Bytes { pointer, length };
             // SAFETY: `memory` lives until the region is withdrawn.
