@@ -268,13 +268,15 @@ pub(crate) struct Pushes {
 
 impl Pushes {
     pub(crate) fn new(segment: &Segment) -> Pushes {
+        let mut provided = [0; OUT_BOUNCES];
+        provided[0] = segment.provide_first_bounce();
         Pushes {
             own: segment.own_rank() as u32,
             shares: Shares::new(segment),
             regions: Regions::default(),
             running: Vec::new(),
             held: [false; OUT_BOUNCES],
-            provided: [0; OUT_BOUNCES],
+            provided,
             across: None,
         }
     }

@@ -248,13 +248,27 @@ impl Segment {
     }
 
     /// Populates this rank's staging area and returns its length: `bytes`, or the length of the
-    /// walk if staging is worthwhile; 0 if memory is short. All of it is populated at start-up:
-    /// the first thousand messages of a program would otherwise pay for a fresh page each, at
-    /// 2.6 us a page in a virtual machine.
+    /// walk if staging is worthwhile; 0 if memory is short.
     pub(crate) fn provide_staging(&self, bytes: Option<usize>) -> usize {
-        let is_worthwhile = self.bounces && self.ranks > 1 && self.walk.is_long();
-        let bytes = bytes.unwrap_or(if is_worthwhile { self.walk.bytes() } else { 0 });
-        if bytes > 0 && self.populate(self.layout.staging(self.own), bytes) { bytes } else { 0 }
+        self.provided(self.layout.staging(self.own), bytes.unwrap_or(self.early_bytes()))
+    }
+
+    /// Populates this rank's first bounce buffer if its walk is long, and returns how many bytes of
+    /// it are populated.
+    pub(crate) fn provide_first_bounce(&self) -> usize {
+        self.provided(self.layout.bounce_bytes(self.own, 0), self.early_bytes())
+    }
+
+    /// Bytes of each area that a sender walks round which are populated at start-up. The first
+    /// thousand messages of a program would otherwise pay for a fresh page each, at 2.6 us a page
+    /// in a virtual machine.
+    fn early_bytes(&self) -> usize {
+        if self.bounces && self.ranks > 1 && self.walk.is_long() { self.walk.bytes() } else { 0 }
+    }
+
+    /// The number of bytes that could be populated at `offset`: all or none.
+    fn provided(&self, offset: usize, bytes: usize) -> usize {
+        if bytes > 0 && self.populate(offset, bytes) { bytes } else { 0 }
     }
 
     /// `count` 32-bit words from `offset` on.
