@@ -227,13 +227,13 @@ def plus(abi):
 def scripts(abi):
     """The compiler scripts: what build systems ask, names with spaces, a moved tree."""
     bin = abi.ours / "bin"
-    abi = "" if abi.name == "mpich" else "_abi"
+    suffix = "" if abi.name == "mpich" else "_abi"
     library = "-lmpi" if abi.name == "mpich" else "-lmpi_abi"
 
     def says(*words):
         return subprocess.run([bin / words[0], *words[1:]], capture_output=True, text=True, check=True).stdout
 
-    for script in (f"mpicc{abi}", f"mpicxx{abi}", f"mpic++{abi}"):
+    for script in (f"mpicc{suffix}", f"mpicxx{suffix}", f"mpic++{suffix}"):
         assert library in says(script, "-show").split(), script
         assert library not in says(script, "-compile_info").split(), script
         assert "-I" in says(script, "-showme:compile"), script
@@ -248,7 +248,7 @@ def scripts(abi):
     source = abi.folder / f"with space {abi.name}.c"
     source.write_text('#include <mpi.h>\n#include <stdio.h>\nint main(void) { puts(TEXT); return MPI_VERSION != 5; }\n')
     program = abi.folder / f"with space {abi.name}"
-    subprocess.run([bin / f"mpicc{abi}", '-DTEXT="a  b"', source, "-o", program], check=True)
+    subprocess.run([bin / f"mpicc{suffix}", '-DTEXT="a  b"', source, "-o", program], check=True)
     assert subprocess.run([program], capture_output=True, text=True, check=True).stdout == "a  b\n"
     flags = subprocess.run(["pkg-config", "--cflags", "--libs", "towpath" if abi.name == "mpich" else "towpath-standard"],
                            capture_output=True, text=True, env={**os.environ, "PKG_CONFIG_PATH": f"{abi.ours}/lib/pkgconfig"}) \
@@ -276,9 +276,9 @@ def build_systems(abi):
     (folder / "CMakeLists.txt").write_text(CMAKE)
     for source in ("program.c", "program.cc"):
         (folder / source).write_text("#include <mpi.h>\nint main(void) { int a, b; MPI_Get_version(&a, &b); return a != 5; }\n")
-    bin, abi = abi.ours / "bin", "" if abi.name == "mpich" else "_abi"
+    bin, suffix = abi.ours / "bin", "" if abi.name == "mpich" else "_abi"
     environment = environments.clean_environment()
-    options = [f"-DMPI_C_COMPILER={bin}/mpicc{abi}", f"-DMPI_CXX_COMPILER={bin}/mpicxx{abi}"]
+    options = [f"-DMPI_C_COMPILER={bin}/mpicc{suffix}", f"-DMPI_CXX_COMPILER={bin}/mpicxx{suffix}"]
     for words in (["cmake", "-S", folder, "-B", folder / "build", *options], ["cmake", "--build", folder / "build"]):
         done = subprocess.run(words, capture_output=True, text=True, env=environment)
         assert done.returncode == 0, done.stdout[-1500:] + done.stderr[-1500:]

@@ -91,7 +91,7 @@ def prepare(options):
 
 
 def exclusions(abi):
-    """Arguments of main.py for what excluded.toml names for this abi."""
+    """Arguments of main.py for what excluded.toml names for this ABI."""
     table = tomllib.loads((HERE / "excluded.toml").read_text())
     arguments = []
     for entry in table["module"]:

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Builds and runs the C programs of tests/mpi on one MPI library: Towpath, or MPICH, which proves that the tests are right.
 
-    run.py --library towpath --prefix build/install          both abis of an installed Towpath
+    run.py --library towpath --prefix build/install          both ABIs of an installed Towpath
     run.py --library mpich                                   MPICH from its wheel (a venv under build/)
     run.py --library mpich --filter point_to_point --repeat 20 --busy
     run.py --library towpath --prefix build/install --hosts 2 --mtu 9000     over hosts that are namespaces (see tests/hosts)
@@ -9,7 +9,7 @@
 Each chapter folder has a list.toml with one [[test]] table for each program:
     program       path below tests/mpi without ".c", may be of another chapter
     ranks         numbers of ranks, [1, 2, 4] for instance
-    abis         ["mpich", "standard"] when absent
+    abis          ["mpich", "standard"] when absent
     args          arguments; environment: variables; timeout: seconds (60)
     exit          expected exit status of the launcher (0); "nonzero" for any failure
     output        a regular expression that the output must contain
@@ -55,7 +55,7 @@ MPICH_SETTINGS = {"MPIR_CVAR_CH4_PROGRESS_THROTTLE": "1"}
 
 @dataclass
 class Case:
-    """One program on one abi with one number of ranks."""
+    """One program on one ABI with one number of ranks."""
 
     test: dict
     abi: str
@@ -114,10 +114,10 @@ def parse_arguments():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--library", choices=["towpath", "mpich"], default="towpath")
     parser.add_argument("--prefix", type=Path, help="where the library is installed")
-    parser.add_argument("--abi", choices=ABIS, help="this abi only")
-    parser.add_argument("--filter", default="", help="a regular expression for 'chapter/program abi ranks', after the list's chapter if another")
+    parser.add_argument("--abi", choices=ABIS, help="this ABI only")
+    parser.add_argument("--filter", default="", help="a regular expression for 'chapter/program ABI ranks', after the list's chapter if another")
     parser.add_argument("--ranks", type=int, help="this number of ranks only")
-    parser.add_argument("--fewer", action="store_true", help="of a test's numbers of ranks above one, every other one on each abi")
+    parser.add_argument("--fewer", action="store_true", help="of a test's numbers of ranks above one, every other one on each ABI")
     parser.add_argument("--repeat", type=int, default=1)
     parser.add_argument("--stress", action="store_true", help="only tests marked stress")
     parser.add_argument("--busy", action="store_true", help="a foreign process computes beside the tests")
@@ -156,7 +156,7 @@ def takes_part(test, ranks, options):
 
 
 def numbers_of_ranks(test, abi, options):
-    """With how many ranks a test runs on a abi."""
+    """With how many ranks a test runs on an ABI."""
     possible = [ranks for ranks in test["ranks"] if takes_part(test, ranks, options)]
     abis, several = test.get("abis", ABIS), [ranks for ranks in possible if ranks > 1]
     if not options.fewer or len(several) == 1:

@@ -60,7 +60,7 @@ pub const SETTINGS: &[Setting] = &[
         name: "TOWPATH_ARENA_BYTES",
         kind: Kind::Between(0, 8 << 20),
         default: "",
-        meaning: "bytes out of which a rank gives rings to its senders, 0 to 8 MiB; once set, messages of strangers get no windows",
+        meaning: "bytes out of which a rank gives rings to its senders, 0 to 8 MiB; once set, messages of strangers get no bounce buffers",
     },
     Setting {
         name: "TOWPATH_SHOW_CHANNEL",

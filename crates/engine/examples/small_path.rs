@@ -27,7 +27,7 @@ fn engines() -> [Engine<Wires>; 2] {
         ring_bytes: 16 * 1024,
         ring_lines: 64,
         arena_bytes: RING_AREA,
-        bounces: true,
+        bounce_buffers: true,
         staging_bytes: None,
     };
     [0, 1].map(|me| {

@@ -20,7 +20,7 @@ const PLAIN: Settings = Settings {
     ring_bytes: 16 * 1024,
     ring_lines: 64,
     arena_bytes: RING_AREA,
-    bounces: true,
+    bounce_buffers: true,
     staging_bytes: None,
 };
 
@@ -189,7 +189,7 @@ fn real_wires_under_changing_topologies() {
         Settings { hot_sends: 0, ..PLAIN },
         Settings { hot_sends: 2, arena_bytes: 28 * 1024, ..PLAIN },
         Settings { hot_sends: 1, staging_bytes: Some(32 << 10), ..PLAIN },
-        Settings { hot_sends: 1, arena_bytes: 12 * 1024, bounces: false, ..PLAIN },
+        Settings { hot_sends: 1, arena_bytes: 12 * 1024, bounce_buffers: false, ..PLAIN },
     ];
     for (seed, settings) in (80u64..).zip(kinds) {
         let mut model = Model::new(

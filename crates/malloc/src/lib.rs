@@ -13,7 +13,7 @@ use std::ffi::{c_int, c_void};
 
 use towpath_base::sync::{AtomicPtr, AtomicUsize, Ordering};
 
-/// Smallest block allocated in the shared heap; shorter messages go through a window anyway.
+/// Smallest block allocated in the shared heap; shorter messages go through a bounce buffer anyway.
 const LARGE: usize = 128 << 10;
 /// Alignment guaranteed by malloc.
 const ALIGNMENT: usize = 16;

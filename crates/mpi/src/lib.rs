@@ -3,7 +3,8 @@
 //! From the bottom up: `process` knows this process and its job, `objects` are the values behind
 //! the handles, `progress` owns the engine and waits, `chapters` are the bodies of the C functions
 //! by chapter of the standard, and `startup` leads from MPI_Init to MPI_Finalize. `entry` is what
-//! the bindings do around every body. A folder uses only those before it.
+//! the bindings do around every body. A folder uses only those before it, except that MPI_Init and
+//! MPI_Finalize call `startup`.
 
 mod chapters;
 pub mod entry;

@@ -1,5 +1,5 @@
-//! The error type of this crate: an error class of the standard, and a message that names argument
-//! and value.
+//! The error type of `mpi` and the ABI crates: an error class of the standard, and a message that
+//! names argument and value.
 //!
 //! An `Error` does not decide how it is handled: `chapters::errors::raise` invokes the error
 //! handler (MPI 5.0, chapter 9).

@@ -222,7 +222,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_shape_fits_bounce_and_length_words() {
+    fn every_shape_fits_buffer_and_length_words() {
         for (number, length) in [0, 1, 4096, 20_000, 65_536, 1 << 20, usize::MAX / 2].into_iter().enumerate() {
             let shape = BounceShape::of(length, Walk::from_number(number as u32 % 3));
             assert_eq!(BounceShape::from_number(shape.number()), shape);
@@ -235,7 +235,7 @@ mod tests {
     }
 
     #[test]
-    fn a_bounce_is_used_as_far_as_messages_reach() {
+    fn a_bounce_buffer_is_used_as_far_as_messages_reach() {
         for walk in [0, 1, 2].map(Walk::from_number) {
             let shape = BounceShape::of(32 << 10, walk);
             let places = (walk.bytes() >> 13) as u32;

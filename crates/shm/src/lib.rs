@@ -82,7 +82,7 @@ pub struct Settings {
     pub arena_bytes: usize,
     /// True if this rank may use bounce buffers. Without bounce buffers, large messages are sent
     /// through the reserve, piece by piece.
-    pub bounces: bool,
+    pub bounce_buffers: bool,
     /// Bytes of this rank's staging area, at most [`layout::BOUNCE_BYTES`]. `None`: the length of
     /// its walk (see `walk`), if memory allows.
     pub staging_bytes: Option<usize>,
@@ -97,7 +97,7 @@ impl Default for Settings {
             ring_bytes: bounded("TOWPATH_RING_BYTES", RING_BYTES_AT_LEAST, 1 << 20).next_multiple_of(LINE as u32),
             ring_lines: 64,
             arena_bytes: arena.unwrap_or(RING_AREA).min(RING_AREA),
-            bounces: arena.is_none(),
+            bounce_buffers: arena.is_none(),
             staging_bytes: None,
         }
     }
@@ -161,7 +161,7 @@ impl Shm {
     /// If the number of peers is not the number of ranks in the segment.
     pub fn new(segment: Segment, peers: Vec<PeerIndex>, settings: Settings) -> Shm {
         let own = segment.own_rank();
-        let segment = segment.with_bounces(settings.bounces);
+        let segment = segment.with_bounce_buffers(settings.bounce_buffers);
         assert_eq!(peers.len(), segment.ranks(), "one peer per local rank");
         let outgoing = (0..peers.len()).map(|rank| OutgoingStream::new(&segment, rank, settings.hot_sends)).collect();
         let incoming = (0..peers.len()).map(|rank| IncomingStream::new(&segment, rank)).collect();

@@ -27,7 +27,7 @@ pub struct Segment {
     /// Bytes that this rank may allocate before it checks the limit of its memory cgroup again;
     /// `None` without a limit.
     allowance: Option<Arc<AtomicU64>>,
-    bounces: bool,
+    bounce_buffers: bool,
     walk: Walk,
 }
 
@@ -62,12 +62,12 @@ impl Segment {
         let boundless = has_no_limit(file);
         let mapping = Arc::new(mapping);
         let walk = if boundless { Walk::of_host(ranks, left) } else { Walk::SHORTEST };
-        Ok(Segment { mapping, heaps, boundless, layout, ranks, own, allowance, bounces: true, walk })
+        Ok(Segment { mapping, heaps, boundless, layout, ranks, own, allowance, bounce_buffers: true, walk })
     }
 
     /// Sets whether the wire may use bounce buffers, or only the reserve of the first one.
-    pub(crate) fn with_bounces(self, bounces: bool) -> Segment {
-        Segment { bounces, ..self }
+    pub(crate) fn with_bounce_buffers(self, bounce_buffers: bool) -> Segment {
+        Segment { bounce_buffers, ..self }
     }
 
     /// Sets whether this rank uses the heaps.
@@ -226,7 +226,7 @@ impl Segment {
             let reach = shape.reach(start, length);
             if reach > *provided {
                 let first = self.layout.bounce_bytes(id.owner as usize, id.index as usize) + *provided;
-                if !self.bounces || !self.populate(first, reach - *provided) {
+                if !self.bounce_buffers || !self.populate(first, reach - *provided) {
                     return false;
                 }
                 *provided = reach;
@@ -263,7 +263,7 @@ impl Segment {
     /// thousand messages of a program would otherwise pay for a fresh page each, at 2.6 us a page
     /// in a virtual machine.
     fn early_bytes(&self) -> usize {
-        if self.bounces && self.ranks > 1 && self.walk.is_long() { self.walk.bytes() } else { 0 }
+        if self.bounce_buffers && self.ranks > 1 && self.walk.is_long() { self.walk.bytes() } else { 0 }
     }
 
     /// The number of bytes that could be populated at `offset`: all or none.

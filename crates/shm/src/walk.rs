@@ -7,8 +7,8 @@
 //! through the same bytes (EPYC 9004 with 1 MiB of private cache, line ping-pong of 31 ns,
 //! 2026-11-24, `benchmarks/bare_copies.c`).
 
-use towpath_machine::cores;
 use towpath_machine::resources::Caches;
+use towpath_machine::{cores, memory};
 
 /// Bytes of the shortest walk, and how often it may be doubled.
 pub(crate) const SHORTEST: usize = 512 << 10;
@@ -37,12 +37,16 @@ pub(crate) struct Walk {
 impl Walk {
     pub(crate) const SHORTEST: Walk = Walk { doublings: 0 };
 
-    /// The walk for a host with `ranks` ranks of a job, for which `left` bytes are available;
-    /// `None` without a limit.
+    /// The walk for a host with `ranks` ranks of a job, for which a memory group leaves `left`
+    /// bytes; `None` without a group.
     pub(crate) fn of_host(ranks: usize, left: Option<u64>) -> Walk {
-        let is_plenty = left.is_none_or(|left| left / PLENTY / LONGEST as u64 >= ranks as u64);
         // Ranks that share a core find its caches full of other data anyway.
-        if ranks > cores::online() || !is_plenty { Walk::SHORTEST } else { Walk::beside(Caches::of_first_core()) }
+        if ranks > cores::online() {
+            return Walk::SHORTEST;
+        }
+        let walk = Walk::beside(Caches::of_first_core());
+        let is_plenty = || left.unwrap_or_else(memory::available) / PLENTY / LONGEST as u64 >= ranks as u64;
+        if walk.is_long() && !is_plenty() { Walk::SHORTEST } else { walk }
     }
 
     /// The walk for cores with these caches: twice as long as the private one.

@@ -20,7 +20,8 @@ const ROUNDS: usize = 5;
 const SILENCE: Duration = Duration::from_secs(60);
 /// How long the connection to a peer stays open that was found lost elsewhere. The peer takes a
 /// closed connection for the end of this process. If that report reaches the launcher before the
-/// reason that this process gives for ending the job, the user sees the consequence only.
+/// reason that this process gives for ending the job, the user sees the consequence only. A process
+/// that goes on after the loss but calls no MPI function keeps the connection until it does.
 const LINGER: Duration = Duration::from_secs(2);
 
 impl Tcp {
@@ -343,6 +344,7 @@ impl Tcp {
     /// called when nothing else is in flight; nothing may be sent afterwards.
     pub fn leave(&mut self) {
         self.leaving = true;
+        self.lingering.drain(..).for_each(|(_, socket)| socket::shut(&socket));
         for index in 0..self.open.len() {
             let place = self.open[index] as usize;
             if let Link::Open(connection) = &mut self.peers[place].link

@@ -131,7 +131,9 @@ impl Wires {
 
     /// Like [`Wires::of_host`], with the strict mode.
     fn strict_of_host(segment: Segment, near: Vec<PeerIndex>, settings: &strict::Settings) -> Result<Wires, Error> {
-        let mut wires = Wires::of_host(segment.clone(), near.clone(), Settings::default());
+        // Nothing travels through shared memory, so no memory is provided for it.
+        let unused = Settings { bounce_buffers: false, staging_bytes: Some(0), ..Settings::default() };
+        let mut wires = Wires::of_host(segment.clone(), near.clone(), unused);
         wires.strict = Some(Box::new(Strict::new(segment, near, settings)?));
         for route in &mut wires.routes {
             if let Route::Shm { rank } = *route {

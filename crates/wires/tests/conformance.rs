@@ -23,7 +23,7 @@ fn settings() -> Settings {
         ring_bytes: 16 * 1024,
         ring_lines: 64,
         arena_bytes: RING_AREA,
-        bounces: true,
+        bounce_buffers: true,
         staging_bytes: None,
     }
 }
@@ -216,7 +216,7 @@ fn one_receiver_and_fifteen_senders() {
 }
 
 #[test]
-fn many_regions_at_once_share_the_bounces() {
+fn many_regions_at_once_share_the_bounce_buffers() {
     for (name, mut machine) in machines(4) {
         for from in 0..4 {
             for to in 0..4 {

@@ -18,7 +18,7 @@ const DECLARED_ONLY: Settings = Settings {
     ring_bytes: 64 * 1024,
     ring_lines: 64,
     arena_bytes: RING_AREA,
-    bounces: true,
+    bounce_buffers: true,
     staging_bytes: None,
 };
 
@@ -123,8 +123,8 @@ fn declared_edges_win_over_observed_ones() {
 }
 
 #[test]
-fn without_bounces_large_messages_still_arrive() {
-    let mut machine = plain(3, Settings { bounces: false, arena_bytes: 8 * PAGE, ..DECLARED_ONLY });
+fn without_bounce_buffers_large_messages_still_arrive() {
+    let mut machine = plain(3, Settings { bounce_buffers: false, arena_bytes: 8 * PAGE, ..DECLARED_ONLY });
     machine.wire(0).declare(1, &sources(&[(1, 1)]));
     for from in 1..3 {
         for length in [0, 100, 5000, 16_000, 70_000] {
@@ -143,7 +143,7 @@ fn topologies_come_and_go_among_messages() {
         ("roomy and observed", Settings { hot_sends: 2, ..DECLARED_ONLY }, 2),
         ("staged", Settings { hot_sends: 2, staging_bytes: Some(24 << 10), ..DECLARED_ONLY }, 5),
         ("short", Settings { hot_sends: 2, arena_bytes: 9 * PAGE, ..DECLARED_ONLY }, 3),
-        ("short and no bounce buffers", Settings { bounces: false, arena_bytes: 5 * PAGE, ..DECLARED_ONLY }, 4),
+        ("short and no bounce buffers", Settings { bounce_buffers: false, arena_bytes: 5 * PAGE, ..DECLARED_ONLY }, 4),
     ];
     for (name, settings, seed) in kinds {
         let wrap = |(seed, wire)| Faulty::new(wire, Faults { seed, ..badly });

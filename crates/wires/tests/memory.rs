@@ -22,7 +22,7 @@ fn a_rank_touches_little_of_the_segment() {
         ring_bytes: 64 * 1024,
         ring_lines: 32,
         arena_bytes: RING_AREA,
-        bounces: true,
+        bounce_buffers: true,
         staging_bytes: None,
     };
     let wire = |own| Wires::with_settings(Segment::map(&file, RANKS, own).unwrap(), settings);

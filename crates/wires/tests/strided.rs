@@ -150,7 +150,7 @@ impl Message {
     /// unpacked.
     fn travels(&self, sender_helps: bool) -> [usize; 2] {
         let file = create_file("towpath-strided").unwrap();
-        let settings = Settings { arena_bytes: 1 << 20, bounces: true, ..Settings::default() };
+        let settings = Settings { arena_bytes: 1 << 20, bounce_buffers: true, ..Settings::default() };
         let mut wires = [0, 1].map(|own| Wires::with_settings(Segment::map(&file, 2, own).unwrap(), settings));
         wires.iter_mut().zip(self.knows).filter(|(_, knows)| *knows).for_each(|(wire, _)| wire.set_across(across));
         let mut memory = [0, 1].map(|rank| Memory::new(wires[rank].segment(), self.in_heaps[rank]));

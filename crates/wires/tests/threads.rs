@@ -83,7 +83,7 @@ fn settings() -> Settings {
         ring_bytes: 16 * 1024,
         ring_lines: 64,
         arena_bytes: RING_AREA,
-        bounces: true,
+        bounce_buffers: true,
         staging_bytes: None,
     }
 }

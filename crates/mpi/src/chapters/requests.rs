@@ -632,6 +632,9 @@ pub fn grequest_complete(request: Handle) -> Result<()> {
         _ => fail!(ERR_REQUEST, "argument request ({}) is no generalized request ({:?})", request, Kind::Request),
     })?;
     operation.complete();
+    // Who goes to sleep looks under the worker's lock: after this, it has seen the flag or is
+    // counted as a sleeper.
+    worker.with(|_| ());
     worker.nudge();
     Ok(())
 }

@@ -109,7 +109,7 @@ impl Keyval {
             }
             _ => {}
         }
-        let abi = process::abi().expect("a abi created the key");
+        let abi = process::abi().expect("an ABI created the key");
         let (key, extra) = (self.number.0 as i32, self.extra.0);
         // SAFETY: the program registered `copy` for objects of this kind, as a function of the
         // language that `proxies` implies, and `proxy` belongs to it.
@@ -137,7 +137,7 @@ impl Keyval {
         if self.delete.0 as usize == NULL_FUNCTION {
             return Ok(());
         }
-        let abi = process::abi().expect("a abi created the key");
+        let abi = process::abi().expect("an ABI created the key");
         let (key, extra) = (self.number.0 as i32, self.extra.0);
         // SAFETY: the program registered `delete` for objects of this kind, as a function of the
         // language that `proxies` implies, and `proxy` belongs to it.

@@ -102,7 +102,7 @@ impl Generalized {
 
     /// Calls the query function for the status. No lock may be held.
     pub(crate) fn call_query(&self) -> Result<Status> {
-        let abi = process::abi().expect("a abi made the request");
+        let abi = process::abi().expect("an ABI made the request");
         let call = self.fortran_calls(abi).map_or(abi.call_grequest_query, |calls| calls.call_grequest_query);
         // SAFETY: the program registered `query` and `extra` for this request, and `call` uses the
         // calling convention of its language.
@@ -112,7 +112,7 @@ impl Generalized {
 
     /// Calls the free function. No lock may be held.
     pub(crate) fn call_free(&self) -> Result<()> {
-        let abi = process::abi().expect("a abi made the request");
+        let abi = process::abi().expect("an ABI made the request");
         let call = self.fortran_calls(abi).map_or(abi.call_grequest_free, |calls| calls.call_grequest_free);
         // SAFETY: the program registered `free_state` and `extra` for this request, and `call` uses
         // the calling convention of its language.
@@ -121,7 +121,7 @@ impl Generalized {
 
     /// Calls the cancel function. No lock may be held.
     pub(crate) fn call_cancel(&self) -> Result<()> {
-        let abi = process::abi().expect("a abi made the request");
+        let abi = process::abi().expect("an ABI made the request");
         let call = self.fortran_calls(abi).map_or(abi.call_grequest_cancel, |calls| calls.call_grequest_cancel);
         // SAFETY: the program registered `cancel` and `extra` for this request, and `call` uses the
         // calling convention of its language.

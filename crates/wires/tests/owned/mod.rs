@@ -12,7 +12,7 @@ fn settings() -> Settings {
         ring_bytes: 16 * 1024,
         ring_lines: 64,
         arena_bytes: 8 << 20,
-        bounces: true,
+        bounce_buffers: true,
         staging_bytes: None,
     }
 }
