@@ -15,6 +15,8 @@
 
 mod bisection;
 mod swaps;
+#[doc(hidden)]
+pub mod testing;
 #[cfg(test)]
 mod tests;
 

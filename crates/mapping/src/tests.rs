@@ -4,31 +4,8 @@
 
 use towpath_machine::levels::{Distances, MachineDescription, ProcessPlace};
 
-use super::{Graph, RankMapping, map};
-
-fn machine(text: &str, processes: usize, scattered: bool) -> Distances {
-    let description = MachineDescription::parse(text).unwrap();
-    // Round robin over the two halves, as done by launchers that spread ranks over sockets.
-    let at = |i: usize| if scattered { i % 2 * processes.div_ceil(2) + i / 2 } else { i };
-    Distances::among(&(0..processes).map(|i| description.place(0, at(i))).collect::<Vec<ProcessPlace>>())
-}
-
-/// Maps, checks invariants of every result, and prints the costs.
-fn mapped(name: &str, graph: &Graph, distances: &Distances) -> RankMapping {
-    let started = std::time::Instant::now();
-    let mapping = map(graph, distances);
-    let milliseconds = started.elapsed().as_secs_f64() * 1e3;
-    println!("{name}: cost {} before, {} after, {milliseconds:.1} ms", mapping.before, mapping.after);
-    assert_eq!(graph.cost(&mapping.places, distances), mapping.after);
-    assert!(mapping.after <= mapping.before);
-    let mut sorted = mapping.places.clone();
-    sorted.sort_unstable();
-    sorted.dedup();
-    assert_eq!(sorted.len(), graph.edges.len(), "a place for each");
-    assert!(sorted.iter().all(|&place| place < distances.places()));
-    assert_eq!(map(graph, distances), mapping, "the same every time");
-    mapping
-}
+use super::testing::{machine, mapped};
+use super::{Graph, map};
 
 #[test]
 fn heavy_edges_come_before_many_light_ones() {

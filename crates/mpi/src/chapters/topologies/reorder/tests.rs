@@ -1,41 +1,16 @@
 //! Tests of the order of ranks, and of the mapping of grids on machines described as text. The
 //! latter print costs before and after (`cargo test -p towpath-mpi reorder -- --nocapture`).
 
-use towpath_machine::levels::MachineDescription;
-use towpath_mapping::RankMapping;
+use towpath_mapping::testing::{machine, mapped};
 
 use super::*;
 
 const TWO_SOCKETS: &str = "package 2; l3cache 4; core 8";
 const MESH: &str = "tile 6x4; core 2";
 
-fn machine(text: &str, processes: usize, scattered: bool) -> Distances {
-    let description = MachineDescription::parse(text).unwrap();
-    // Round robin over the two halves, as done by launchers that spread ranks over sockets.
-    let at = |i: usize| if scattered { i % 2 * processes.div_ceil(2) + i / 2 } else { i };
-    Distances::among(&(0..processes).map(|i| description.place(0, at(i))).collect::<Vec<ProcessPlace>>())
-}
-
 /// The graph of a grid that is periodic in all dimensions or in none.
 fn grid_of(dims: &[i32], periodic: bool) -> Graph {
     grid(dims, &vec![periodic; dims.len()])
-}
-
-/// Maps, checks invariants of every result, and prints the costs.
-fn mapped(name: &str, graph: &Graph, distances: &Distances) -> RankMapping {
-    let started = std::time::Instant::now();
-    let mapping = mapping::map(graph, distances);
-    let milliseconds = started.elapsed().as_secs_f64() * 1e3;
-    println!("{name}: cost {} before, {} after, {milliseconds:.1} ms", mapping.before, mapping.after);
-    assert_eq!(graph.cost(&mapping.places, distances), mapping.after);
-    assert!(mapping.after <= mapping.before);
-    let mut sorted = mapping.places.clone();
-    sorted.sort_unstable();
-    sorted.dedup();
-    assert_eq!(sorted.len(), mapping.places.len(), "a place for each");
-    assert!(sorted.iter().all(|&place| place < distances.places()));
-    assert_eq!(mapping::map(graph, distances), mapping, "the same every time");
-    mapping
 }
 
 #[test]
