@@ -333,7 +333,7 @@ macro_rules! by_mode {
         }
     )+};
 }
-pub(crate) use by_mode;
+use by_mode;
 
 by_mode! {
     /// MPI_Send.

@@ -15,16 +15,16 @@ pub(crate) struct AttachedBuffer {
     /// Bytes in use, with the overhead of each message.
     pub(crate) used: usize,
     /// The copies in flight.
-    pub(crate) under_way: Vec<Copy>,
+    pub(crate) under_way: Vec<SentCopy>,
 }
 
 /// The copy of a message that is being sent.
-pub(crate) struct Copy {
+pub(crate) struct SentCopy {
     pub(crate) id: RequestId,
     pub(crate) bytes: Vec<u8>,
 }
 
-impl std::fmt::Debug for Copy {
+impl std::fmt::Debug for SentCopy {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(formatter, "copy of {} bytes", self.bytes.len())
     }

@@ -52,7 +52,7 @@ impl Errhandler {
 
 /// Classes, codes and messages of this process.
 #[derive(Default)]
-pub(crate) struct Registry {
+pub(crate) struct ErrorCodes {
     pub(crate) sentences: Mutex<Sentences>,
     pub(crate) added: Mutex<Added>,
 }
@@ -74,7 +74,7 @@ pub(crate) struct Added {
     pub(crate) strings: HashMap<i32, String>,
 }
 
-impl Registry {
+impl ErrorCodes {
     /// Keeps a message and returns the code that names it.
     pub(crate) fn keep(&self, class: i32, sentence: String) -> i32 {
         if !(0..256).contains(&class) {

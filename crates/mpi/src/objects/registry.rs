@@ -17,7 +17,7 @@ use towpath_neutral::handle::Table;
 use super::buffer::AttachedBuffer;
 use super::comm::Comm;
 use super::datatype::Type;
-use super::errhandler::{Action, Errhandler, Registry};
+use super::errhandler::{Action, Errhandler, ErrorCodes};
 use super::group::Group;
 use super::info::{Info, Pairs};
 use super::message::Matched;
@@ -59,7 +59,7 @@ pub(crate) struct Objects {
     /// The error handler of files that are not open (MPI_FILE_NULL).
     pub file_errhandler: Mutex<Arc<Errhandler>>,
     /// Error classes and codes.
-    pub errors: Registry,
+    pub errors: ErrorCodes,
     /// Contents of MPI_INFO_ENV.
     pub environment: OnceLock<Pairs>,
     /// The hardware instances on which this process runs.
@@ -98,7 +98,7 @@ pub(crate) static OBJECTS: LazyLock<Objects> = LazyLock::new(|| {
         file_errhandler: Mutex::new(returning.clone()),
         fatal,
         returning,
-        errors: Registry::default(),
+        errors: ErrorCodes::default(),
         environment: OnceLock::new(),
         instances: Mutex::default(),
     }

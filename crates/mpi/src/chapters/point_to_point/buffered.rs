@@ -15,7 +15,7 @@ use towpath_neutral::abi::Handle;
 use towpath_neutral::constants::BUFFER_AUTOMATIC;
 use towpath_neutral::error::{Result, fail};
 
-use crate::objects::buffer::{AttachedBuffer, Copy};
+use crate::objects::buffer::{AttachedBuffer, SentCopy};
 use crate::objects::comm::Comm;
 use crate::objects::datatype;
 use crate::objects::persistent::PersistentMessage;
@@ -130,7 +130,7 @@ pub(crate) unsafe fn send(
             // complete.
             let id = unsafe { state.engine.isend(peer, comm.context(), tag, comm.rank as u32, source, Mode::Standard) };
             attached.used += length + OVERHEAD;
-            attached.under_way.push(Copy { id, bytes });
+            attached.under_way.push(SentCopy { id, bytes });
         });
         Ok(())
     });
