@@ -259,9 +259,9 @@ impl Segment {
         self.provided(self.layout.bounce_bytes(self.own, 0), self.early_bytes())
     }
 
-    /// Bytes of each area that a sender walks round which are populated at start-up. The first
-    /// thousand messages of a program would otherwise pay for a fresh page each, at 2.6 us a page
-    /// in a virtual machine.
+    /// Bytes to populate at start-up in each area that a sender cycles through. Otherwise each of
+    /// the first thousand messages of a program would pay for fresh pages, at 2.6 us a page in a
+    /// virtual machine.
     fn early_bytes(&self) -> usize {
         if self.bounce_buffers && self.ranks > 1 && self.walk.is_long() { self.walk.bytes() } else { 0 }
     }
@@ -281,5 +281,36 @@ impl Segment {
         // SAFETY: the words are inside the mapping, which outlives the result, and 4-aligned (this
         // function's contract). All processes access these words with atomics only.
         unsafe { MappedWords::new(self.at(offset), count) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::walk::MOST_DOUBLINGS;
+    use super::*;
+    use towpath_machine::memory::create_file;
+
+    fn segment(ranks: usize, walk: Walk) -> Segment {
+        let file = create_file("towpath-segment").unwrap();
+        Segment { walk, ..Segment::map(&file, ranks, 0).unwrap() }
+    }
+
+    #[test]
+    fn a_rank_with_a_long_walk_populates_what_it_cycles_through() {
+        let long = Walk::from_number(MOST_DOUBLINGS);
+        let populated = |segment: &Segment| [segment.provide_staging(None), segment.provide_first_bounce()];
+        assert_eq!(populated(&segment(2, long)), [walk::LONGEST; 2]);
+        assert_eq!(populated(&segment(2, Walk::SHORTEST)), [0; 2]);
+        assert_eq!(populated(&segment(1, long)), [0; 2], "nobody is sent anything");
+        assert_eq!(populated(&segment(2, long).with_bounce_buffers(false)), [0; 2]);
+    }
+
+    #[test]
+    fn messages_find_the_first_bounce_buffer_populated() {
+        let segment = segment(2, Walk::from_number(MOST_DOUBLINGS));
+        let mut provided = segment.provide_first_bounce();
+        let id = BounceId { owner: 0, index: 0 };
+        assert!(segment.provide_bounce(id, &mut provided, 0, walk::LONGEST / 4).is_some());
+        assert_eq!(provided, walk::LONGEST, "no page was added");
     }
 }
