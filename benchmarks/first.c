@@ -1,6 +1,7 @@
 /*
- * The first messages of two ranks, as half round trips in microseconds: prints "first-KIND BYTES us", the very first one, "thousand-KIND
- * BYTES us", the mean of the first thousand, and "steady-KIND BYTES us", the median of those behind the first.
+ * The first messages of two ranks, as half round trips in microseconds: prints "first-KIND BYTES us",
+ * the very first one, "thousand-KIND BYTES us", the mean of the first thousand, and "steady-KIND BYTES
+ * us", the median of those behind the first.
  *
  *     first declared|strangers BYTES
  *

@@ -120,7 +120,9 @@ def whole_jobs(crowd):
 
 def first_messages():
     """The first messages of a pair, and what the later ones take."""
-    return [Group(f"first-{kind}-{size}", "first", [kind, size], 2) for size in (2048, 4096, 8192, 16384, 65536, 131072) for kind in ("declared", "strangers")]
+    sizes = [size * KIB for size in (2, 4, 8, 16, 64, 128)]
+    kinds = ("declared", "strangers")
+    return [Group(f"first-{kind}-{size}", "first", [kind, size], 2) for size in sizes for kind in kinds]
 
 
 def groups(crowd):

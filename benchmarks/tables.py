@@ -81,8 +81,9 @@ def plot(path, picture, program=HERE / "plot.py"):
 
 
 def write_readme(path, verdicts):
-    """Writes the short table between the marks of README.md, the whole one, what became of the bars and the picture into docs/. What
-    docs/speed.md says before its picture (commands, commits, machine) is written by hand and stays."""
+    """Writes the short table between the marks of README.md; the whole one, what became of the bars
+    and the picture into docs/. What docs/speed.md says before its picture (commands, commits,
+    machine) is written by hand and stays."""
     root = environments.ROOT
     docs = root / "docs"
     head, rest = (root / "README.md").read_text().split("<!-- speed:begin", 1)
@@ -92,4 +93,5 @@ def write_readme(path, verdicts):
     (root / "README.md").write_text(f"{head}<!-- speed:begin{mark}\n{body}\n<!-- speed:end -->{tail}")
     plot(path, docs / "speed.png")
     by_hand = (docs / "speed.md").read_text().split("![Speed]", 1)[0]
-    (docs / "speed.md").write_text(f"{by_hand}![Speed](speed.png)\n\n{tables(path)}\n## What is slower than it should be\n\n{verdicts}")
+    missed = f"## What is slower than it should be\n\n{verdicts}"
+    (docs / "speed.md").write_text(f"{by_hand}![Speed](speed.png)\n\n{tables(path)}\n{missed}")

@@ -21,6 +21,8 @@ import environments  # noqa: E402
 
 ROOT = environments.ROOT
 CARGO = os.environ.get("CARGO", "cargo")
+# The crates with tests that run under loom.
+MODELLED = ["-p", "towpath-shm", "-p", "towpath-strict", "-p", "towpath-mpi"]
 PYTHON = sys.executable
 
 # Exit status of a stage that the system does not allow; it says why.
@@ -53,7 +55,8 @@ BESIDE = [
     ("broadcasts to all hosts at once", [PYTHON, "tests/hosts/broadcasts.py"], 300),
     ("ssh", [PYTHON, "tests/hosts/ssh.py"], 300),
     ("256 ranks on eight hosts", [PYTHON, "tests/mpi/run.py", "--library", "towpath", "--abi", "mpich", "--hosts", "8", "--filter", "^crowd/many_ranks"], 300),
-    ("model checker", ["env", "RUSTFLAGS=--cfg loom", CARGO, "test", "-p", "towpath-shm", "-p", "towpath-strict", "-p", "towpath-mpi", "--lib", "--target-dir", "target/loom", "model"], 900),
+    ("model checker", ["env", "RUSTFLAGS=--cfg loom", CARGO, "test", *MODELLED, "--lib",
+                       "--target-dir", "target/loom", "model"], 900),
     ("test hosts", [PYTHON, "tests/hosts/self_test.py"], 400),
     # It installs what the stage after it needs.
     ("libfabric", [PYTHON, "tests/hosts/libfabric.py"], 900),
