@@ -1,5 +1,4 @@
-//! The interface between an ABI crate and this crate, and the accessors for arrays of the
-//! program.
+//! The interface between an ABI crate and `mpi`, and the accessors for arrays of the program.
 //!
 //! A process uses one ABI. Nothing here allocates: arrays of handles, statuses, ints and counts
 //! stay in the program's memory and are accessed element by element, those of handles and statuses

@@ -18,10 +18,11 @@ const ROUNDS: usize = 5;
 /// a limited number of connections and ignores more; and a process that many peers connect to drops
 /// the connections that have been silent for the longest time.
 const SILENCE: Duration = Duration::from_secs(60);
-/// How long the connection to a peer stays open that was found lost elsewhere. The peer takes a
-/// closed connection for the end of this process. If that report reaches the launcher before the
-/// reason that this process gives for ending the job, the user sees the consequence only. A process
-/// that goes on after the loss but calls no MPI function keeps the connection until it does.
+/// How long a connection stays open after another transport or the launcher has found the peer
+/// lost. The peer takes a closed connection for the end of this process. If its report reaches the
+/// launcher before that of this process, the user sees a consequence instead of the cause. A
+/// process that survives the loss but calls no MPI function keeps the connection open until it
+/// does.
 const LINGER: Duration = Duration::from_secs(2);
 
 impl Tcp {

@@ -632,8 +632,8 @@ pub fn grequest_complete(request: Handle) -> Result<()> {
         _ => fail!(ERR_REQUEST, "argument request ({}) is no generalized request ({:?})", request, Kind::Request),
     })?;
     operation.complete();
-    // Who goes to sleep looks under the worker's lock: after this, it has seen the flag or is
-    // counted as a sleeper.
+    // A thread checks the flag under the worker's lock before it sleeps. Once this thread has held
+    // the lock, that thread has seen the flag or is counted as a sleeper.
     worker.with(|_| ());
     worker.nudge();
     Ok(())

@@ -1,9 +1,8 @@
 //! Which of several waiting threads polls for the process, and how the others sleep and are woken.
 //!
-//! One thread holds the poller token. A thread that finds it taken sleeps until the holder has
-//! announced a change or has released the token. Neither an announcement nor a release is missed:
-//! the sleeper counts itself before it looks for the last time, and who announces or releases does
-//! so before it looks for sleepers.
+//! One thread holds the poller token. A thread that finds it taken sleeps until the holder
+//! announces a change or releases the token. Neither is missed: a sleeper registers itself before
+//! its last check, and a thread that announces or releases does so before it checks for sleepers.
 
 #[cfg(loom)]
 use loom::sync::atomic::{AtomicU32, Ordering, fence};
@@ -69,8 +68,8 @@ impl Handover {
     }
 }
 
-/// Under loom, whose sequentially consistent accesses are weaker than those of the language, a
-/// fence takes their place.
+/// A fence under loom, where sequentially consistent accesses are weaker than in the language;
+/// otherwise nothing.
 #[inline(always)]
 fn in_total_order() {
     #[cfg(loom)]
