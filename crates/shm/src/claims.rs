@@ -42,6 +42,17 @@ pub(crate) struct Claims<W> {
     copied: u32,
 }
 
+/// What a side does next.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum NextUnit {
+    /// Copies this unit, which it has claimed.
+    Copy(u32),
+    /// Waits: the other side has claimed the rest, and may give some of it back.
+    Wait,
+    /// Nothing: all units are copied.
+    Done,
+}
+
 /// Number of units claimed from the front, and from the back.
 type Claimed = (u32, u32);
 
@@ -97,6 +108,17 @@ impl<W: LongWords> Claims<W> {
         }
     }
 
+    /// Claims the next unit for this side, or tells why there is none.
+    #[inline]
+    pub(crate) fn next_unit(&self) -> NextUnit {
+        match self.claim() {
+            Some(unit) => NextUnit::Copy(unit),
+            // The other side may have given a unit back since: the claims count as they are now.
+            None if self.is_complete() => NextUnit::Done,
+            None => NextUnit::Wait,
+        }
+    }
+
     /// Gives back the unit that was claimed last and is not copied. Either side may claim it again.
     pub(crate) fn unclaim(&self) {
         loop {
@@ -131,7 +153,7 @@ impl<W: LongWords> Claims<W> {
     }
 
     /// True if the other side has copied `units` units, or the whole message is known to be copied.
-    pub(crate) fn other_has_copied(&self, units: u32) -> bool {
+    fn other_has_copied(&self, units: u32) -> bool {
         if units == 0 {
             return true;
         }

@@ -12,7 +12,7 @@ use towpath_base::model::{Flags, Payload, Reached, model};
 use towpath_base::sync::{LongWords, Words};
 
 use super::board::{RoundMemory, Rounds, Want};
-use super::claims::{self, Claims};
+use super::claims::{self, Claims, NextUnit};
 use super::ring::{LINE_WORDS, RingReceiver, RingSender};
 use super::slot::{SlotReceiver, SlotSender};
 
@@ -347,16 +347,17 @@ fn a_unit_that_is_given_back_is_copied_by_the_other_side() {
         side.set_units(2);
         let (into, waiting) = (payload.clone(), waiting.clone());
         let sending = thread::spawn(move || {
-            while !side.is_complete() {
-                match side.claim() {
-                    Some(unit) => {
+            loop {
+                match side.next_unit() {
+                    NextUnit::Copy(unit) => {
                         into.write(unit as usize, unit + 1);
                         side.finish();
                     }
-                    None => {
+                    NextUnit::Wait => {
                         waiting.mark();
                         thread::yield_now();
                     }
+                    NextUnit::Done => break,
                 }
             }
         });

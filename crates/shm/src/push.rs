@@ -10,7 +10,7 @@ use towpath_base::sync::MappedLongWords;
 use towpath_base::transfer::{CopyAcross, Layout, Source, Step, Strides};
 
 use super::bounce::{BounceBuffer, BounceId, BounceShape, resting_count};
-use super::claims::{Claims, MOST_UNITS};
+use super::claims::{Claims, MOST_UNITS, NextUnit};
 use super::layout::{OUT_BOUNCES, SHARES};
 use super::segment::Segment;
 use super::share::{
@@ -117,11 +117,10 @@ impl Filling {
                     return advance;
                 }
             }
-            if let Some((_, claims)) = &self.share
-                && claims.claim().is_none()
-            {
-                // The receiver has claimed the rest. It may still give some of it back.
-                return if self.others_are_copied() { advance.end() } else { advance };
+            match self.share.as_ref().map(|(_, claims)| claims.next_unit()) {
+                Some(NextUnit::Wait) => return advance,
+                Some(NextUnit::Done) => return advance.end(),
+                Some(NextUnit::Copy(_)) | None => {}
             }
             let capacity = self.bounce.shape().chunk_bytes().min(self.remaining);
             let place = self.bounce.chunk(segment, self.filled);
@@ -137,12 +136,6 @@ impl Filling {
             advance = Advance::Some;
         }
         if self.has_begun() { advance.end() } else { advance }
-    }
-
-    /// True if the receiver has copied all chunks that it has claimed.
-    fn others_are_copied(&self) -> bool {
-        let taken = |claims: &Claims<_>| claims.taken().is_none_or(|(_, back)| claims.other_has_copied(back));
-        self.share.as_ref().is_none_or(|(_, claims)| taken(claims))
     }
 
     /// True if the receiver has drained or claimed anything.
