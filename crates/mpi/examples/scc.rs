@@ -52,6 +52,11 @@ fn receive<T>(data: &mut [T], from: i32, comm: Handle) -> Result<()> {
     Ok(())
 }
 
+fn wait_for_all(comm: Handle) -> Result<()> {
+    // SAFETY: a barrier accesses no memory of the program.
+    unsafe { barrier(comm)?.wait() }
+}
+
 /// A communicator with a grid topology, periodic in all dimensions or in none.
 fn grid(dims: &[i32], periodic: bool) -> Result<Handle> {
     let periods = vec![i32::from(periodic); dims.len()];
@@ -88,7 +93,7 @@ fn round_trips(buffer: &mut [u8], me: usize, partner: i32, comm: Handle) -> Resu
 
 fn pingpong(shape: &str, me: usize, ranks: usize) -> Result<()> {
     let comm = if shape == "ring" { grid(&[ranks as i32], true)? } else { COMM_WORLD };
-    barrier(comm)?;
+    wait_for_all(comm)?;
     if me != 0 && me != ranks - 1 {
         // The other ranks wait for a message, because a barrier's traffic would be counted.
         return receive(&mut [0u8], 0, comm);
@@ -225,7 +230,7 @@ fn heat(shape: &str, side: usize, iterations: usize, me: usize, ranks: usize) ->
     let neighbours: Vec<i32> = neighbours.collect();
     let (rows, columns) = (share(side, dims[0], place[0]), share(side, dims[1], place[1]));
     let mut plate = Plate::new(rows, columns, place[0] == 0);
-    barrier(COMM_WORLD)?;
+    wait_for_all(COMM_WORLD)?;
     let before = cost()?;
     for _ in 0..iterations {
         exchange(&mut plate, &neighbours, comm)?;
@@ -240,9 +245,10 @@ fn heat(shape: &str, side: usize, iterations: usize, me: usize, ranks: usize) ->
     // `count` for each rank.
     unsafe {
         let (from, into) = (std::ptr::from_ref(&part).cast::<c_void>(), std::ptr::from_mut(&mut sum).cast());
-        allreduce(from, into, 1, DOUBLE, SUM, COMM_WORLD)?;
+        allreduce(from, into, 1, DOUBLE, SUM, COMM_WORLD)?.wait()?;
         let count = own.len() as i64;
-        gather(own.as_ptr().cast(), count, UINT64_T, all.as_mut_ptr().cast(), count, UINT64_T, 0, COMM_WORLD)?;
+        gather(own.as_ptr().cast(), count, UINT64_T, all.as_mut_ptr().cast(), count, UINT64_T, 0, COMM_WORLD)?
+            .wait()?;
     }
     if me == 0 {
         for (rank, [points, chunks, lines, line_hops, polls]) in all.as_chunks().0.iter().enumerate() {

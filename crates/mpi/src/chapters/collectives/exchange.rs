@@ -23,6 +23,7 @@ use crate::progress::{self, runs};
 const MOST: usize = 32;
 
 /// A neighbourhood collective whose arguments are checked.
+#[must_use = "a prepared call does nothing until it is waited for, begun or kept"]
 pub struct NeighborCall<'a> {
     pub(super) view: CommView<'a>,
     pub(super) call: Neighborly<'a>,

@@ -98,6 +98,7 @@ enum CollectiveWork {
 }
 
 /// A call whose arguments are checked.
+#[must_use = "a prepared call does nothing until it is waited for, begun or kept"]
 pub struct Prepared<'a> {
     view: CommView<'a>,
     work: CollectiveWork,
