@@ -60,9 +60,9 @@ impl Opposite {
     }
 }
 
-/// Tests the paths to all these hosts, for at most `patience`. Uses all of it if a host has
-/// answered, but not over the carriers in `needed` (such as [`UDP`], whose first packet may wait a
-/// second for address resolution if the request gets lost).
+/// Tests the paths to all these hosts, for the rounds of probes that fit into `patience`. Uses all
+/// of them if a host has answered, but not over the carriers in `needed` (such as [`UDP`], whose
+/// first packet may wait a second for address resolution if the request gets lost).
 pub fn try_ways(
     identity: &Identity,
     ports: &mut [Port],
@@ -82,13 +82,12 @@ pub fn try_ways(
         grace: (patience / GRACE).max(LEAST_GRACE),
         zeros: vec![0; usize::from(u16::MAX)],
     };
-    let begin = Instant::now();
-    let (mut probe_at, mut heard_at) = (begin, begin);
+    let mut heard_at = Instant::now();
+    let mut rounds = ProbeRounds::new(patience, heard_at);
     loop {
         let now = Instant::now();
-        if now >= probe_at {
+        if rounds.is_due(now) {
             trial.probe(ports);
-            probe_at = now + AGAIN;
         }
         let moved = trial.listen(ports, now);
         trial.settle(ports, now);
@@ -97,12 +96,41 @@ pub fn try_ways(
         }
         let all = |are: &[bool]| are.iter().all(|is| *is);
         let is_over = all(&trial.is_done) && (all(&trial.others_are_done) && !moved || now >= heard_at + trial.grace);
-        if is_over || now >= begin + patience {
+        if is_over || rounds.are_over(now) {
             return Verdicts(trial.works);
         }
         if !moved {
             std::thread::yield_now();
         }
+    }
+}
+
+/// The rounds of probes that fit into the patience. They are counted because time alone proves
+/// nothing: a process that did not run for a while (on a busy machine, or a paused virtual one) has
+/// not asked, and has not looked for answers.
+struct ProbeRounds {
+    left: u128,
+    next_at: Instant,
+}
+
+impl ProbeRounds {
+    fn new(patience: Duration, now: Instant) -> ProbeRounds {
+        ProbeRounds { left: patience.as_nanos().div_ceil(AGAIN.as_nanos()), next_at: now }
+    }
+
+    /// Starts a round if one is due.
+    fn is_due(&mut self, now: Instant) -> bool {
+        if self.left == 0 || now < self.next_at {
+            return false;
+        }
+        self.left -= 1;
+        self.next_at = now + AGAIN;
+        true
+    }
+
+    /// True if the last round has had its time.
+    fn are_over(&self, now: Instant) -> bool {
+        self.left == 0 && now >= self.next_at
     }
 }
 
@@ -389,6 +417,20 @@ mod tests {
             };
             assert_eq!(trial.is_complete(0, late), is_complete, "{needed} {works}");
         }
+    }
+
+    #[test]
+    fn a_process_that_did_not_run_has_the_rest_of_its_rounds() {
+        let begin = Instant::now();
+        let mut rounds = ProbeRounds::new(4 * AGAIN, begin);
+        assert!(rounds.is_due(begin) && !rounds.is_due(begin + AGAIN / 2));
+        let mut now = begin + Duration::from_secs(40);
+        for _ in 0..3 {
+            assert!(!rounds.are_over(now) && rounds.is_due(now) && !rounds.is_due(now));
+            assert!(!rounds.are_over(now), "the last round has its time too");
+            now += AGAIN;
+        }
+        assert!(!rounds.is_due(now) && rounds.are_over(now));
     }
 
     #[test]
