@@ -33,6 +33,7 @@ mod outage;
 mod periodic;
 pub mod port;
 mod trial;
+mod wire;
 
 pub use card::{Facing, HostCard, Ports};
 pub use groups::Reach;
@@ -46,20 +47,18 @@ use rustix::time::{
     Itimerspec, TimerfdClockId, TimerfdFlags, TimerfdTimerFlags, Timespec, timerfd_create, timerfd_settime,
 };
 use towpath_base::ids::PeerIndex;
-use towpath_base::transfer::{Source, Target};
 
 use crate::port::{Address, Interface, Port, PortInput, Way};
 use bulk::BulkReader;
-use driver::{Driver, Ended, HEAD_BYTES, Holdings, RailOutputs, head};
-use memory::{FetchTarget, Origin};
+use driver::{Driver, Ended, HEAD_BYTES, Holdings, RailOutputs};
 use towpath_clic::key::FrameKey;
 use towpath_clic::peer::Own;
 use towpath_clic::rails::{MOST_RAILS, RailLink};
 use towpath_clic::region::RegionName;
 use towpath_clic::timer::MILLISECOND;
-use towpath_clic::{Endpoint, PeerCard, SendError, Settings, Time};
+use towpath_clic::{Endpoint, PeerCard, Settings, Time};
 use towpath_transport::error::Error;
-use towpath_transport::{Header, Losses, NoResource, RegionKey, Sink};
+use towpath_transport::{Header, Losses, Sink};
 
 /// Longest copied message in bytes, unless [`towpath_clic::FRAGMENTS`] frames are shorter. Beyond
 /// either limit, a pulled message arrives sooner (veth, eager versus pulled, us, 2026-11-22: 64 KiB
@@ -115,6 +114,8 @@ pub struct Clic {
     ranks: Vec<u32>,
     /// By rank: maximum message length in bytes.
     limits: Vec<usize>,
+    /// By rank: bandwidth of all rails together, in MB/s.
+    speeds: Vec<u32>,
     /// By rank and interface: the rail to this peer.
     rails: Vec<[u8; MOST_RAILS]>,
     /// The peer that most recently sent bulk: more is expected from it.
@@ -171,12 +172,13 @@ impl Clic {
         let mut endpoint = Endpoint::new(own, settings);
         let mut holdings = Holdings::default();
         holdings.groups.set_job(&identity.key);
-        let (mut ways, mut limits, mut rails) = (Vec::new(), Vec::new(), Vec::new());
+        let (mut ways, mut limits, mut speeds, mut rails) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
         for contact in contacts {
             let (rank, slot) = (contact.peer.0, contact.peer.slot());
             if ways.len() <= slot {
                 ways.resize_with(slot + 1, Vec::new);
                 limits.resize(slot + 1, 0);
+                speeds.resize(slot + 1, 0);
                 rails.resize(slot + 1, [NO_RAIL; MOST_RAILS]);
             }
             holdings.groups.know(contact, &ports);
@@ -184,6 +186,7 @@ impl Clic {
             for (port, address, raw) in contact.rails.iter().take(MOST_RAILS) {
                 let way = ports[*port].way(address, *raw);
                 rails[slot][*port] = links.len() as u8;
+                speeds[slot] += address.speed / 8;
                 links.push(RailLink { payload: way.payload(), speed: u64::from(address.speed) * 125_000 });
                 to_peer.push((*port as u8, way));
             }
@@ -202,6 +205,7 @@ impl Clic {
             holdings,
             ranks: contacts.iter().map(|contact| contact.peer.0).collect(),
             limits,
+            speeds,
             rails,
             bulk_from: 0,
             began: Instant::now(),
@@ -286,143 +290,6 @@ impl Clic {
         outcome
     }
 
-    /// Longest copied message to the peer at `place`, in bytes.
-    #[inline]
-    pub fn copied_limit(&self, place: usize) -> usize {
-        self.limits[self.ranks[place] as usize]
-    }
-
-    /// See [`towpath_transport::Wire::copied`]; sends to the peer at `place`, and also handles
-    /// short messages.
-    ///
-    /// # Errors
-    /// [`NoResource`] if the message is too long or the window to the peer is full.
-    #[inline]
-    pub fn copied(
-        &mut self,
-        place: usize,
-        header: &Header,
-        length: usize,
-        fill: impl FnOnce(*mut u8),
-    ) -> Result<(), NoResource> {
-        let rank = self.ranks[place];
-        if length > self.limits[rank as usize] {
-            return Err(NoResource);
-        }
-        let whole = (HEAD_BYTES + length) as u32;
-        let Some(peer) = self.endpoint.peer(rank) else { return Ok(()) };
-        // `fill` must not run if the message is rejected: it may be unable to produce the bytes a
-        // second time.
-        match peer.takes(whole) {
-            Ok(()) => {}
-            Err(SendError::Lost) => return Ok(()),
-            Err(SendError::Full | SendError::Long) => return Err(NoResource),
-        }
-        let under_way = peer.under_way();
-        let (name, bytes) = self.holdings.messages.begin(rank, HEAD_BYTES + length);
-        // SAFETY: `begin` reserved `HEAD_BYTES + length` bytes at `bytes`.
-        unsafe { bytes.cast::<[u8; HEAD_BYTES]>().write_unaligned(head(header)) };
-        fill(bytes.wrapping_add(HEAD_BYTES));
-        let now = self.now();
-        let mut driver = Driver { lines: &mut self.lines, holdings: &mut self.holdings, sink: &mut Nobody };
-        let sent = self.endpoint.send(now, rank, name, whole, &mut driver);
-        debug_assert_eq!(sent, Ok(()), "the peer takes it");
-        if !self.lines.may_wait(under_way) {
-            self.lines.flush();
-        }
-        Ok(())
-    }
-
-    /// See [`towpath_transport::Wire::publish`]; publishes to the peer at `place`.
-    ///
-    /// # Safety
-    /// The memory behind `source` must stay valid until the region is released or withdrawn, or the
-    /// loss of its peer is reported.
-    pub unsafe fn publish(&mut self, place: usize, token: u64, source: Source) -> RegionKey {
-        let rank = self.ranks[place];
-        let length = source.length() as u64;
-        let name = self.holdings.origins.add(Origin::new(rank, token, source));
-        let Some(key) = self.endpoint.publish(rank, name, length) else { return RegionKey([0; 2]) };
-        RegionKey([u64::from(key.slot) | u64::from(key.generation) << 32, name])
-    }
-
-    /// See [`towpath_transport::Wire::withdraw`]; `key` was published to the peer at `place`.
-    pub fn withdraw(&mut self, place: usize, key: RegionKey) -> bool {
-        let [region, name] = key.0;
-        let withdrawn = self.endpoint.withdraw(self.ranks[place], key_of(region, 0));
-        if withdrawn {
-            self.holdings.origins.take(name);
-        }
-        withdrawn
-    }
-
-    /// See [`towpath_transport::Wire::pull`]; fetches from the peer at `place`.
-    ///
-    /// # Safety
-    /// The memory behind `target` must stay valid until the completion of the pull or the loss of
-    /// its peer is reported.
-    pub unsafe fn pull(&mut self, place: usize, key: RegionKey, token: u64, target: Target) {
-        if self.is_lost(place) {
-            return;
-        }
-        let rank = self.ranks[place];
-        let wanted = target.length() as u64;
-        let name = self.holdings.destinations.add(FetchTarget::new(rank, token, target));
-        let key = key_of(key.0[0], wanted);
-        self.call(|endpoint, now, driver| endpoint.pull(now, rank, key, name, wanted, driver));
-    }
-
-    /// See [`towpath_transport::Wire::progress`].
-    pub fn progress(&mut self, sink: &mut impl Sink) -> bool {
-        self.lines.flush();
-        let (began, mut clock) = (self.began, None);
-        let mut now = || *clock.get_or_insert_with(|| began.elapsed().as_nanos() as Time);
-        self.looks = self.looks.wrapping_add(1);
-        let mut is_due = self.asleep || self.drowsy || self.looks.is_multiple_of(SELDOM);
-        // A sleeping process may have been woken up by frames to a group.
-        let groups = self.asleep || self.holdings.groups.awaited;
-        if self.asleep {
-            self.asleep = false;
-            self.look_everywhere();
-            if !self.drowsy {
-                self.call(|endpoint, now, driver| endpoint.set_asleep(now, false, driver));
-            }
-        }
-        let mut moved = self.lines.is_busy() && self.lines.retry();
-        let Clic { endpoint, inputs, lines, holdings, rails, bulk_from, .. } = self;
-        for (interface, input) in inputs.iter_mut().enumerate() {
-            let mut driver = Driver { lines: &mut *lines, holdings: &mut *holdings, sink: &mut *sink };
-            let mut take = |frame: &[u8]| {
-                endpoint.arrived(now(), rail_of(rails, frame, interface), frame, &mut driver);
-                driver.lines.flush();
-            };
-            moved |= input.receive(FRAMES, &mut take);
-            if groups {
-                moved |= input.receive_groups(FRAMES, &mut take);
-            }
-            if !driver.holdings.destinations.is_empty() {
-                let from = &mut *bulk_from;
-                let mut bulk = BulkReader { endpoint, driver, rails, from, interface, began, in_place: true };
-                moved |= input.receive_bulk(BULKS, &mut bulk);
-            }
-        }
-        is_due |= moved;
-        if is_due && self.periodic.may_be_due() {
-            self.do_periodic_work();
-        }
-        if is_due && self.endpoint.deadline().is_some_and(|at| at <= now()) {
-            let now = now();
-            let mut driver = Driver { lines: &mut self.lines, holdings: &mut self.holdings, sink: &mut *sink };
-            self.endpoint.tick(now, &mut driver);
-            self.lines.flush();
-            self.mind_outages(now);
-        }
-        if !self.holdings.unsettled.is_empty() {
-            self.holdings.settle();
-        }
-        moved | self.report(sink)
-    }
-
     /// The next [`Clic::progress`] polls all sockets, including those that are rarely used.
     pub fn look_everywhere(&mut self) {
         self.inputs.iter_mut().for_each(PortInput::look_everywhere);
@@ -500,24 +367,10 @@ impl Clic {
         self.endpoint.peer(self.ranks[place]).is_some_and(towpath_clic::Peer::has_left)
     }
 
-    /// Declares the peer at `place` dead on outside knowledge.
-    pub fn mark_lost(&mut self, place: usize) {
-        let rank = self.ranks[place];
-        self.call(|endpoint, now, driver| endpoint.give_up(now, rank, driver));
-    }
-
     /// This process leaves MPI: notifies the peers. Afterwards [`Clic::busy`] is true until no peer
     /// needs this process any more. Nothing may be sent afterwards.
     pub fn leave(&mut self) {
         self.call(|endpoint, now, driver| endpoint.leave(now, driver));
-    }
-
-    /// See [`towpath_transport::Wire::busy`].
-    pub fn busy(&self) -> bool {
-        self.endpoint.is_busy()
-            || self.lines.is_busy()
-            || !self.holdings.ends.is_empty()
-            || !self.holdings.destinations.is_empty()
     }
 }
 

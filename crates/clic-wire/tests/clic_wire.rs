@@ -9,7 +9,7 @@ use towpath_base::transfer::{Fill, Source, Step, Target};
 use towpath_clic::key::FrameKey;
 use towpath_clic_wire::port::{Address, Port, RawSide, interfaces};
 use towpath_clic_wire::{Clic, ClicContact, Identity};
-use towpath_transport::{Header, Losses, Sink};
+use towpath_transport::{Header, Losses, MessageWire, RegionWire, Sink, Wire};
 
 struct Nothing;
 

@@ -7,7 +7,7 @@
 //! unless it is itself the receiver.
 
 use towpath_base::ids::PeerIndex;
-use towpath_transport::Wire;
+use towpath_transport::JobWire;
 
 use crate::Engine;
 use crate::eager::Sent;
@@ -17,7 +17,7 @@ use crate::requests::{Completion, PendingWork, RequestId, UNNUMBERED};
 use crate::state::{DeferredCall, State};
 use crate::unexpected::MessageBytes;
 
-impl<W: Wire> Engine<W> {
+impl<W: JobWire> Engine<W> {
     /// Requests cancellation of the operation; its completion tells whether it succeeded. No effect
     /// on a complete receive or a stale id. A finished eager send becomes incomplete again until
     /// its receiver has answered.

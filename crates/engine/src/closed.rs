@@ -7,7 +7,7 @@ use std::collections::{HashSet, VecDeque};
 use std::hash::BuildHasherDefault;
 
 use towpath_base::ids::ContextId;
-use towpath_transport::Wire;
+use towpath_transport::JobWire;
 
 use crate::Engine;
 use crate::bins::EnvelopeHasher;
@@ -42,7 +42,7 @@ impl Closed {
     }
 }
 
-impl<W: Wire> Engine<W> {
+impl<W: JobWire> Engine<W> {
     /// Declares that no further receive will use this context. Drops its messages, queued ones and
     /// later arrivals, and returns their memory and credit. Receives already posted still get
     /// theirs, and messages whose sender waits for a receive stay.

@@ -9,7 +9,7 @@ use std::ptr;
 
 use towpath_base::ids::{ContextId, PeerIndex};
 use towpath_base::transfer::Source;
-use towpath_transport::{NoResource, SHORT_BYTES, Wire, ahead};
+use towpath_transport::{JobWire, NoResource, SHORT_BYTES, ahead};
 
 use crate::Engine;
 use crate::peers::WaitingSend;
@@ -25,7 +25,7 @@ pub struct Sent {
     pub(crate) number: u64,
 }
 
-impl<W: Wire> Engine<W> {
+impl<W: JobWire> Engine<W> {
     /// Sends a contiguous message immediately, if it is small enough to be eager, credit is
     /// available, the peer's queue is empty and the wire has room. On `Some` the send is complete:
     /// no request, no allocation, and the memory at `pointer` may be reused. On `None` nothing has
@@ -189,7 +189,7 @@ impl<W: Wire> Engine<W> {
             }
             _ => wire.copied(to, &header, total, |slot| {
                 // SAFETY: `slot` is writable for `prefix + length` bytes (contract of
-                // `Wire::copied`). The request is incomplete, so the source is still valid
+                // `MessageWire::copied`). The request is incomplete, so the source is still valid
                 // (contract of `isend`).
                 unsafe {
                     ptr::copy_nonoverlapping(request.as_ptr(), slot, prefix);

@@ -9,7 +9,7 @@
 
 use towpath_base::ids::{ContextId, PeerIndex};
 use towpath_base::transfer::{Source, Target};
-use towpath_transport::{Choice, Header, Here, Wire};
+use towpath_transport::{Choice, Header, Here, JobWire};
 
 use crate::delivery::deliver;
 use crate::matching::Pattern;
@@ -83,13 +83,13 @@ pub struct Rest {
 
 impl Rest {
     /// True if all messages are complete.
-    pub fn is_complete<W: Wire>(&self, engine: &Engine<W>) -> bool {
+    pub fn is_complete<W: JobWire>(&self, engine: &Engine<W>) -> bool {
         self.requests.iter().all(|&request| engine.is_complete(request))
     }
 
     /// Takes the results once all messages are complete: whether any message of the exchange was
     /// truncated, and whether a peer was lost.
-    pub fn take<W: Wire>(&self, engine: &mut Engine<W>) -> (bool, bool) {
+    pub fn take<W: JobWire>(&self, engine: &mut Engine<W>) -> (bool, bool) {
         let (mut truncated, mut lost) = (self.truncated, self.lost);
         for completion in self.requests.iter().filter_map(|&request| engine.take(request)) {
             truncated |= completion.truncated;
@@ -144,7 +144,7 @@ impl Exchange<'_> {
     /// The send buffers must stay readable and the receive buffers writable until all messages are
     /// complete.
     #[inline]
-    pub unsafe fn begin<W: Wire>(&mut self, engine: &mut Engine<W>, rounds: u32) -> bool {
+    pub unsafe fn begin<W: JobWire>(&mut self, engine: &mut Engine<W>, rounds: u32) -> bool {
         let mut left = self.receives.len();
         if !engine.state.unexpected.is_empty() {
             left -= self.take_kept(engine);
@@ -178,7 +178,7 @@ impl Exchange<'_> {
     /// Returns how many were taken, and whether a message that only progress can handle blocks the
     /// rest.
     #[inline(always)]
-    fn look<W: Wire>(&mut self, engine: &mut Engine<W>, left: usize) -> (usize, bool) {
+    fn look<W: JobWire>(&mut self, engine: &mut Engine<W>, left: usize) -> (usize, bool) {
         let Engine { wire, state } = engine;
         let Exchange { context, receives, truncated, .. } = self;
         let (mut taken, mut foreign) = (0, false);
@@ -208,7 +208,7 @@ impl Exchange<'_> {
     /// Matches messages that arrived before the call. Returns how many receives this completed or
     /// started.
     #[cold]
-    fn take_kept<W: Wire>(&mut self, engine: &mut Engine<W>) -> usize {
+    fn take_kept<W: JobWire>(&mut self, engine: &mut Engine<W>) -> usize {
         let mut found = 0;
         for part in self.receives.iter_mut() {
             let pattern = Pattern::receive(self.context, Some(part.peer), Some(part.tag));
@@ -235,7 +235,7 @@ impl Exchange<'_> {
     /// # Safety
     /// The contract of [`Exchange::begin`] applies.
     #[inline(always)]
-    unsafe fn send<W: Wire>(&mut self, engine: &mut Engine<W>) -> bool {
+    unsafe fn send<W: JobWire>(&mut self, engine: &mut Engine<W>) -> bool {
         let mut all = true;
         for part in self.sends.iter_mut() {
             let ExchangeMessage { peer, tag, pointer, length, .. } = *part;
@@ -266,7 +266,7 @@ impl Exchange<'_> {
     /// # Safety
     /// The contract of [`Exchange::begin`] applies.
     #[inline(never)]
-    unsafe fn post<W: Wire>(&mut self, engine: &mut Engine<W>) {
+    unsafe fn post<W: JobWire>(&mut self, engine: &mut Engine<W>) {
         for part in self.receives.iter_mut().filter(|part| part.way == MessageProgress::Due) {
             let target = Target::Bytes { pointer: part.pointer, length: part.length };
             // SAFETY: the buffer stays writable until the receive completes (contract of `begin`).
@@ -286,7 +286,7 @@ impl Exchange<'_> {
     }
 
     /// Takes the results of completed requests. True if all messages are complete.
-    pub fn settle<W: Wire>(&mut self, engine: &mut Engine<W>) -> bool {
+    pub fn settle<W: JobWire>(&mut self, engine: &mut Engine<W>) -> bool {
         let mut all = true;
         for part in self.sends.iter_mut().chain(self.receives.iter_mut()) {
             let MessageProgress::Started(request) = part.way else { continue };

@@ -11,7 +11,7 @@
 mod postponed;
 
 use towpath_base::ids::PeerIndex;
-use towpath_transport::{Header, Wire};
+use towpath_transport::{Header, JobWire};
 
 use crate::Engine;
 use crate::credit::Headroom;
@@ -34,7 +34,7 @@ const SHARE: u64 = 4;
 /// a burst from many senders; a few senders may exceed it.
 const TOGETHER: u64 = 108 << 20;
 
-impl<W: Wire> Engine<W> {
+impl<W: JobWire> Engine<W> {
     /// Lets the credit of senders grow with the available memory.
     pub fn grow_within(&mut self, headroom: impl FnMut() -> Headroom + Send + 'static) {
         self.state.flow.headroom = Some(Box::new(headroom));

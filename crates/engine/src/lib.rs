@@ -43,7 +43,7 @@ pub mod testing;
 mod unexpected;
 
 use towpath_base::config;
-use towpath_transport::Wire;
+use towpath_transport::JobWire;
 
 pub use credit::Headroom;
 pub use direct::EarlyOutcome;
@@ -84,12 +84,12 @@ impl Limits {
 }
 
 /// Point-to-point messaging between this process and its peers over wire `W`.
-pub struct Engine<W: Wire> {
+pub struct Engine<W: JobWire> {
     wire: W,
     state: State,
 }
 
-impl<W: Wire> Engine<W> {
+impl<W: JobWire> Engine<W> {
     /// Creates an engine over `wire` with state for `peers` peers. Further peers are added on first
     /// use.
     pub fn new(wire: W, limits: Limits, peers: usize) -> Engine<W> {

@@ -6,7 +6,7 @@
 //! it nothing, and others may still send.
 
 use towpath_base::ids::{ContextId, PeerIndex};
-use towpath_transport::Wire;
+use towpath_transport::JobWire;
 
 use crate::Engine;
 use crate::requests::{ANY_PEER, PendingWork};
@@ -75,7 +75,7 @@ impl State {
     }
 }
 
-impl<W: Wire> Engine<W> {
+impl<W: JobWire> Engine<W> {
     /// Sets the function that tells who may send in a context. It is called only after a peer has
     /// failed, from inside progress, and must not call the engine.
     pub fn ask_members(&mut self, is_member: IsMember) {

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use towpath_base::ids::{ContextId, PeerIndex};
 use towpath_base::transfer::{Source, Target};
-use towpath_transport::Wire;
+use towpath_transport::JobWire;
 
 use crate::{Engine, Mode, RequestId};
 
@@ -67,7 +67,7 @@ pub trait Messages {
 /// id has this bit set.
 const DONE: u64 = 1 << 63;
 
-impl<W: Wire> Messages for Engine<W> {
+impl<W: JobWire> Messages for Engine<W> {
     unsafe fn start_send(
         &mut self,
         to: PeerIndex,

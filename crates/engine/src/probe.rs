@@ -4,7 +4,7 @@
 //! Probes see only messages that have arrived; they make no progress.
 
 use towpath_base::ids::{ContextId, PeerIndex};
-use towpath_transport::Wire;
+use towpath_transport::JobWire;
 
 use crate::Engine;
 use crate::matching::Pattern;
@@ -33,7 +33,7 @@ impl Envelope {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct MessageId(pub u64);
 
-impl<W: Wire> Engine<W> {
+impl<W: JobWire> Engine<W> {
     /// Returns the oldest arrived message that a receive with these arguments would match; `None`
     /// arguments are wildcards.
     #[inline]

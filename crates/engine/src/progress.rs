@@ -2,14 +2,14 @@
 //! sends that waited for room.
 
 use towpath_base::ids::PeerIndex;
-use towpath_transport::Wire;
+use towpath_transport::JobWire;
 
 use crate::Engine;
 use crate::peers::WaitingSend;
 use crate::protocol;
 use crate::state::DeferredCall;
 
-impl<W: Wire> Engine<W> {
+impl<W: JobWire> Engine<W> {
     /// Advances everything that can advance. True if anything happened; callers spin on false.
     #[inline]
     pub fn progress(&mut self) -> bool {

@@ -3,7 +3,7 @@
 
 use towpath_base::ids::{ContextId, PeerIndex};
 use towpath_base::transfer::Target;
-use towpath_transport::{Here, Wire};
+use towpath_transport::{Here, JobWire};
 
 use crate::Engine;
 use crate::delivery::deliver;
@@ -11,7 +11,7 @@ use crate::matching::{NONE, Pattern};
 use crate::probe::MessageId;
 use crate::requests::{ANY_PEER, Completion, PendingWork, RequestId};
 
-impl<W: Wire> Engine<W> {
+impl<W: JobWire> Engine<W> {
     /// Receives into `capacity` contiguous bytes, if a matching eager message has already arrived.
     /// Needs no request. On `None` nothing has happened; use [`Engine::irecv`].
     ///

@@ -9,7 +9,7 @@
 
 use towpath_base::ids::{ContextId, PeerIndex};
 use towpath_base::transfer::{Place, Target};
-use towpath_transport::{Here, Payload, Wire};
+use towpath_transport::{Here, JobWire, Payload};
 
 use crate::Engine;
 use crate::delivery::deliver;
@@ -58,7 +58,7 @@ impl State {
     }
 }
 
-impl<W: Wire> Engine<W> {
+impl<W: JobWire> Engine<W> {
     /// Receives into `capacity` contiguous bytes with at most `rounds` rounds of progress. A
     /// receive that is still incomplete continues as a request. `None` for `from` or `tag` is a
     /// wildcard.

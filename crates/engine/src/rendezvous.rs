@@ -8,7 +8,7 @@
 
 use towpath_base::ids::PeerIndex;
 use towpath_base::transfer::{Source, Target};
-use towpath_transport::{NoResource, RegionKey, Wire};
+use towpath_transport::{JobWire, NoResource, RegionKey};
 
 use crate::Engine;
 use crate::protocol::{self, ANNOUNCEMENT_BYTES};
@@ -18,7 +18,7 @@ use crate::state::{DeferredCall, NO_REQUEST, State};
 /// Placeholder for a source that has been moved out of its slot.
 const NOTHING: Source = Source::Bytes { pointer: std::ptr::null(), length: 0 };
 
-impl<W: Wire> Engine<W> {
+impl<W: JobWire> Engine<W> {
     /// Publishes the send at `index` (once) and announces it. `postponed` means that it only lacks
     /// credit; the receiver may then fetch it before it is matched.
     pub(crate) fn announce(&mut self, index: u32, postponed: bool) -> Result<(), NoResource> {

@@ -12,7 +12,9 @@ use std::rc::Rc;
 
 use towpath_base::ids::PeerIndex;
 use towpath_base::transfer::{Source, Step, Target};
-use towpath_transport::{Choice, Header, NoResource, RegionKey, SHORT_BYTES, Sink, Wire};
+use towpath_transport::{
+    Choice, Cost, Header, JobWire, MessageWire, NoResource, RegionKey, RegionWire, SHORT_BYTES, Sink, Wire,
+};
 
 /// A small deterministic generator (splitmix64, Steele, Lea and Flood 2014).
 #[derive(Clone, Debug)]
@@ -219,85 +221,14 @@ impl TestWire {
 }
 
 impl Wire for TestWire {
-    fn own(&self) -> PeerIndex {
-        PeerIndex(self.me as u32)
+    type Peer = PeerIndex;
+
+    fn cost(&self, to: PeerIndex) -> Cost {
+        Cost { latency_ns: 1000, bandwidth: 1000, eager_limit: self.copied_limit(to) }
     }
 
-    unsafe fn short(
-        &mut self,
-        to: PeerIndex,
-        header: &Header,
-        payload: *const u8,
-        length: usize,
-    ) -> Result<(), NoResource> {
-        assert!(length <= SHORT_BYTES);
-        let mut bytes = vec![0; length];
-        // SAFETY: `payload` is readable for `length` bytes (this function's contract), and `bytes`
-        // has room for them.
-        unsafe { std::ptr::copy_nonoverlapping(payload, bytes.as_mut_ptr(), length) };
-        self.send(to, header, || bytes)
-    }
-
-    fn copied_limit(&self, _to: PeerIndex) -> usize {
-        self.network.0.borrow().manners.copied_limit
-    }
-
-    fn copied(
-        &mut self,
-        to: PeerIndex,
-        header: &Header,
-        length: usize,
-        fill: impl FnOnce(*mut u8),
-    ) -> Result<(), NoResource> {
-        assert!(length <= self.copied_limit(to));
-        self.send(to, header, || {
-            let mut bytes = vec![0; length];
-            fill(bytes.as_mut_ptr());
-            bytes
-        })
-    }
-
-    unsafe fn publish(&mut self, _to: PeerIndex, token: u64, source: Source) -> RegionKey {
-        let shared = &mut *self.network.0.borrow_mut();
-        let key = shared.next_key;
-        shared.next_key += 1;
-        shared.regions[self.me].insert(key, TestRegion { source, token, pulling: false });
-        RegionKey([self.me as u64, key])
-    }
-
-    fn withdraw(&mut self, _to: PeerIndex, key: RegionKey) -> bool {
-        let shared = &mut *self.network.0.borrow_mut();
-        let idle = shared.regions[self.me].get(&key.0[1]).is_some_and(|region| !region.pulling);
-        if idle {
-            shared.regions[self.me].remove(&key.0[1]);
-        }
-        idle
-    }
-
-    unsafe fn pull(&mut self, from: PeerIndex, key: RegionKey, token: u64, target: Target) {
-        assert_eq!(key.0[0], u64::from(from.0), "a key of another peer");
-        self.pulls.push(TestPull { from, key: key.0[1], token, target });
-    }
-
-    fn poll_front(&mut self, mut take: impl FnMut(PeerIndex, &Header, *const u8, usize) -> Choice) -> bool {
-        let shared = &mut *self.network.0.borrow_mut();
-        for from in 0..shared.size {
-            let queue = &mut shared.queues[self.me][from];
-            while let Some((header, payload)) = queue.front() {
-                let choice = take(PeerIndex(from as u32), header, payload.as_ptr(), payload.len());
-                if choice == Choice::Leave {
-                    break;
-                }
-                queue.pop_front();
-                match choice {
-                    Choice::Done => return false,
-                    Choice::More => {}
-                    _ => break,
-                }
-            }
-        }
-        // Sometimes true without a reason: callers must cope with that.
-        shared.manners.delay > 0 && shared.random.chance(shared.manners.delay)
+    fn mark_lost(&mut self, peer: PeerIndex) {
+        self.network.0.borrow_mut().gone[self.me].push((peer, false));
     }
 
     fn progress(&mut self, sink: &mut impl Sink) -> bool {
@@ -332,6 +263,93 @@ impl Wire for TestWire {
 
     fn busy(&self) -> bool {
         !self.pulls.is_empty() || !self.network.0.borrow().regions[self.me].is_empty()
+    }
+}
+
+impl MessageWire for TestWire {
+    unsafe fn short(
+        &mut self,
+        to: PeerIndex,
+        header: &Header,
+        payload: *const u8,
+        length: usize,
+    ) -> Result<(), NoResource> {
+        assert!(length <= SHORT_BYTES);
+        let mut bytes = vec![0; length];
+        // SAFETY: `payload` is readable for `length` bytes (this function's contract), and `bytes`
+        // has room for them.
+        unsafe { std::ptr::copy_nonoverlapping(payload, bytes.as_mut_ptr(), length) };
+        self.send(to, header, || bytes)
+    }
+
+    fn copied_limit(&self, _to: PeerIndex) -> usize {
+        self.network.0.borrow().manners.copied_limit
+    }
+
+    fn copied(
+        &mut self,
+        to: PeerIndex,
+        header: &Header,
+        length: usize,
+        fill: impl FnOnce(*mut u8),
+    ) -> Result<(), NoResource> {
+        assert!(length <= self.copied_limit(to));
+        self.send(to, header, || {
+            let mut bytes = vec![0; length];
+            fill(bytes.as_mut_ptr());
+            bytes
+        })
+    }
+
+    fn poll_front(&mut self, mut take: impl FnMut(PeerIndex, &Header, *const u8, usize) -> Choice) -> bool {
+        let shared = &mut *self.network.0.borrow_mut();
+        for from in 0..shared.size {
+            let queue = &mut shared.queues[self.me][from];
+            while let Some((header, payload)) = queue.front() {
+                let choice = take(PeerIndex(from as u32), header, payload.as_ptr(), payload.len());
+                if choice == Choice::Leave {
+                    break;
+                }
+                queue.pop_front();
+                match choice {
+                    Choice::Done => return false,
+                    Choice::More => {}
+                    _ => break,
+                }
+            }
+        }
+        // Sometimes true without a reason: callers must cope with that.
+        shared.manners.delay > 0 && shared.random.chance(shared.manners.delay)
+    }
+}
+
+impl RegionWire for TestWire {
+    unsafe fn publish(&mut self, _to: PeerIndex, token: u64, source: Source) -> RegionKey {
+        let shared = &mut *self.network.0.borrow_mut();
+        let key = shared.next_key;
+        shared.next_key += 1;
+        shared.regions[self.me].insert(key, TestRegion { source, token, pulling: false });
+        RegionKey([self.me as u64, key])
+    }
+
+    fn withdraw(&mut self, _to: PeerIndex, key: RegionKey) -> bool {
+        let shared = &mut *self.network.0.borrow_mut();
+        let idle = shared.regions[self.me].get(&key.0[1]).is_some_and(|region| !region.pulling);
+        if idle {
+            shared.regions[self.me].remove(&key.0[1]);
+        }
+        idle
+    }
+
+    unsafe fn pull(&mut self, from: PeerIndex, key: RegionKey, token: u64, target: Target) {
+        assert_eq!(key.0[0], u64::from(from.0), "a key of another peer");
+        self.pulls.push(TestPull { from, key: key.0[1], token, target });
+    }
+}
+
+impl JobWire for TestWire {
+    fn own(&self) -> PeerIndex {
+        PeerIndex(self.me as u32)
     }
 }
 
@@ -375,11 +393,27 @@ impl<S: Sink> Sink for Note<'_, S> {
     }
 }
 
-impl<W: Wire> Wire for Logged<W> {
-    fn own(&self) -> PeerIndex {
-        self.wire.own()
+impl<W: JobWire> Wire for Logged<W> {
+    type Peer = PeerIndex;
+
+    fn cost(&self, to: PeerIndex) -> Cost {
+        self.wire.cost(to)
     }
 
+    fn mark_lost(&mut self, peer: PeerIndex) {
+        self.wire.mark_lost(peer);
+    }
+
+    fn progress(&mut self, sink: &mut impl Sink) -> bool {
+        self.wire.progress(&mut Note { log: &mut self.log, sink })
+    }
+
+    fn busy(&self) -> bool {
+        self.wire.busy()
+    }
+}
+
+impl<W: JobWire> MessageWire for Logged<W> {
     unsafe fn short(
         &mut self,
         to: PeerIndex,
@@ -390,12 +424,25 @@ impl<W: Wire> Wire for Logged<W> {
         // SAFETY: `payload` is readable for `length` bytes (this function's contract).
         unsafe { self.wire.short(to, header, payload, length) }
     }
+
     fn copied_limit(&self, to: PeerIndex) -> usize {
         self.wire.copied_limit(to)
     }
+
+    fn copied(
+        &mut self,
+        to: PeerIndex,
+        header: &Header,
+        length: usize,
+        fill: impl FnOnce(*mut u8),
+    ) -> Result<(), NoResource> {
+        self.wire.copied(to, header, length, fill)
+    }
+
     fn copied_row_limit(&self, to: PeerIndex) -> usize {
         self.wire.copied_row_limit(to)
     }
+
     unsafe fn copied_row(
         &mut self,
         to: PeerIndex,
@@ -406,32 +453,28 @@ impl<W: Wire> Wire for Logged<W> {
         // SAFETY: `payload` is readable for `length` bytes (this function's contract).
         unsafe { self.wire.copied_row(to, header, payload, length) }
     }
-    fn copied(
-        &mut self,
-        to: PeerIndex,
-        header: &Header,
-        length: usize,
-        fill: impl FnOnce(*mut u8),
-    ) -> Result<(), NoResource> {
-        self.wire.copied(to, header, length, fill)
-    }
+}
+
+impl<W: JobWire> RegionWire for Logged<W> {
     unsafe fn publish(&mut self, to: PeerIndex, token: u64, source: Source) -> RegionKey {
         // SAFETY: the memory behind `source` is valid until released or withdrawn (this function's
         // contract).
         unsafe { self.wire.publish(to, token, source) }
     }
+
     fn withdraw(&mut self, to: PeerIndex, key: RegionKey) -> bool {
         self.wire.withdraw(to, key)
     }
+
     unsafe fn pull(&mut self, from: PeerIndex, key: RegionKey, token: u64, target: Target) {
         // SAFETY: the memory behind `target` is valid until the pull is reported (this function's
         // contract).
         unsafe { self.wire.pull(from, key, token, target) }
     }
-    fn progress(&mut self, sink: &mut impl Sink) -> bool {
-        self.wire.progress(&mut Note { log: &mut self.log, sink })
-    }
-    fn busy(&self) -> bool {
-        self.wire.busy()
+}
+
+impl<W: JobWire> JobWire for Logged<W> {
+    fn own(&self) -> PeerIndex {
+        self.wire.own()
     }
 }

@@ -50,7 +50,7 @@ impl Rank {
 
     /// One step: begins the next exchange, or checks whether the current one is complete. True if
     /// it is.
-    fn step(&mut self, engine: &mut Engine<impl towpath_transport::Wire>, rounds: u32) -> bool {
+    fn step(&mut self, engine: &mut Engine<impl towpath_transport::JobWire>, rounds: u32) -> bool {
         let done = match self.parts.take() {
             None => {
                 self.out = (0..2 * EDGES).map(|edge| content(self.me, self.round, edge)).collect();

@@ -12,7 +12,7 @@ use towpath_engine::{Engine, Headroom, Limits};
 use towpath_shm::layout::RING_AREA;
 use towpath_shm::{Segment, Settings};
 use towpath_strict as strict;
-use towpath_transport::Wire;
+use towpath_transport::JobWire;
 use towpath_wires::Wires;
 
 const PLAIN: Settings = Settings {
@@ -83,7 +83,7 @@ fn run_on_wires(size: usize, seed: u64, settings: Settings, limits: Limits) {
     check(engines_on_wires(size, settings, limits), seed, OPEN);
 }
 
-fn check_long<W: Wire>(engines: Vec<Engine<Logged<W>>>, seed: u64) {
+fn check_long<W: JobWire>(engines: Vec<Engine<Logged<W>>>, seed: u64) {
     let mut model = Model::new(engines, seed, OPEN);
     while model.fewest_of_a_pair() < LONG {
         // Counting all pairs costs more than a step.
@@ -93,7 +93,7 @@ fn check_long<W: Wire>(engines: Vec<Engine<Logged<W>>>, seed: u64) {
     println!("{} messages; seen: {:?}", model.messages, model.seen);
 }
 
-fn check<W: Wire>(engines: Vec<Engine<Logged<W>>>, seed: u64, open: usize) {
+fn check<W: JobWire>(engines: Vec<Engine<Logged<W>>>, seed: u64, open: usize) {
     let seed = seed + number("TOWPATH_TEST_SEED").unwrap_or(0) as u64;
     let mut model = Model::new(engines, seed, open);
     while model.messages < messages() {
@@ -134,7 +134,7 @@ fn little_credit() {
 }
 
 /// Credit grows while memory is available, and the available memory changes.
-fn check_growing<W: Wire>(mut engines: Vec<Engine<Logged<W>>>, seed: u64) {
+fn check_growing<W: JobWire>(mut engines: Vec<Engine<Logged<W>>>, seed: u64) {
     for (me, engine) in (0..).zip(&mut engines) {
         let mut random = Random(seed + me);
         engine.grow_within(move || Headroom { free: (64 << 20) + (random.below(3) << 20), ranks: 2 });

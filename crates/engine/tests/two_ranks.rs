@@ -11,6 +11,7 @@ use towpath_engine::messages::Messages;
 use towpath_engine::testing::Manners;
 use towpath_engine::{EarlyOutcome, Engine, Limits, Mode, RequestId};
 use towpath_shm::{Segment, Settings};
+use towpath_transport::Wire;
 use towpath_wires::Wires;
 
 const LENGTHS: [usize; 9] = [0, 1, 8, 32, 40, 41, 4096, 4097, 1_000_000];

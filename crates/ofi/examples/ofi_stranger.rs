@@ -16,7 +16,7 @@ use std::time::{Duration, Instant};
 use towpath_base::ids::PeerIndex;
 use towpath_machine::network::networks;
 use towpath_ofi::{BoundEndpoint, COPIED_LIMIT, FabricKey, Ofi, OfiContact, ProviderChoice, choose};
-use towpath_transport::{Header, Sink};
+use towpath_transport::{Header, MessageWire, Sink, Wire};
 
 /// Lengths of messages in bytes.
 const LENGTHS: [usize; 4] = [0, 40, 1000, COPIED_LIMIT];

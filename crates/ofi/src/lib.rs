@@ -27,6 +27,7 @@ mod survey;
 #[cfg(test)]
 mod tests;
 mod transfers;
+mod wire;
 
 pub use card::FabricCard;
 pub use choice::{ProviderChoice, ProviderDescription, choose, choose_from};
@@ -42,7 +43,6 @@ use rustix::time::{
     Itimerspec, TimerfdClockId, TimerfdFlags, TimerfdTimerFlags, Timespec, timerfd_create, timerfd_settime,
 };
 use towpath_base::ids::PeerIndex;
-use towpath_base::transfer::{Source, Target};
 
 use abi::cap;
 use endpoint::{FabricCompletion, FabricEndpoint};
@@ -50,9 +50,9 @@ use frame::{FabricFrame, HEAD_BYTES};
 use pool::{Kind, Pool};
 use stalled::Wait;
 use towpath_transport::error::Error;
-use towpath_transport::regions::{Published, Regions};
-use towpath_transport::{Header, Losses, NoResource, RegionKey, SHORT_BYTES, Sink};
-use transfers::{FabricRead, OfiPull, OfiPulls, OfiPush};
+use towpath_transport::regions::Regions;
+use towpath_transport::{Losses, SHORT_BYTES, Sink};
+use transfers::{FabricRead, OfiPulls, OfiPush};
 
 /// Largest copied message in bytes.
 pub const COPIED_LIMIT: usize = 16 * 1024;
@@ -355,95 +355,6 @@ impl Ofi {
             && (self.endpoint.is_closed() || self.endpoint.may_sleep())
     }
 
-    /// Like [`towpath_transport::Wire::copied`], to the peer at index `place`; for short messages
-    /// too.
-    #[inline]
-    pub fn copied(
-        &mut self,
-        place: usize,
-        header: &Header,
-        length: usize,
-        fill: impl FnOnce(*mut u8),
-    ) -> Result<(), NoResource> {
-        if length > COPIED_LIMIT || self.peers[place].under_way >= UNDER_WAY {
-            return Err(NoResource);
-        }
-        if self.peers[place].link == OfiLink::Lost {
-            return Ok(());
-        }
-        let frame = FabricFrame::Message { protocol: header.protocol, length: length as u32, words: header.words };
-        if self.send(place, &frame, length, fill) { Ok(()) } else { Err(NoResource) }
-    }
-
-    /// Like [`towpath_transport::Wire::publish`], to the peer at index `place`.
-    ///
-    /// # Safety
-    /// The memory behind `source` must live until `released`, or until [`Ofi::withdraw`].
-    pub unsafe fn publish(&mut self, place: usize, token: u64, source: Source) -> RegionKey {
-        RegionKey([self.regions.publish(Published { to: place as u32, token, source }), 0])
-    }
-
-    /// Like [`towpath_transport::Wire::withdraw`].
-    pub fn withdraw(&mut self, key: RegionKey) -> bool {
-        self.regions.take(key.0[0]).is_some()
-    }
-
-    /// Like [`towpath_transport::Wire::pull`], from the peer at index `place`.
-    ///
-    /// # Safety
-    /// The memory behind `target` must live until `pulled`.
-    pub unsafe fn pull(&mut self, place: usize, key: RegionKey, token: u64, target: Target) {
-        if self.peers[place].link != OfiLink::Known {
-            return;
-        }
-        let (name, wanted) = (key.0[0], target.length() as u64);
-        let frame = if wanted == 0 {
-            self.finished.push(token);
-            FabricFrame::Release { name }
-        } else {
-            let number = self.pulls.begin(OfiPull::new(place as u32, name, token, target));
-            FabricFrame::Pull { number, name, wanted }
-        };
-        self.control(place, frame);
-    }
-
-    /// Like [`towpath_transport::Wire::progress`].
-    pub fn progress(&mut self, sink: &mut impl Sink) -> bool {
-        if self.closed {
-            return false;
-        }
-        if self.endpoint.is_closed() {
-            return self.report(sink);
-        }
-        let mut completions = std::mem::take(&mut self.completions);
-        self.endpoint.completions(&mut completions, BATCH);
-        let mut moved = !completions.is_empty();
-        for completion in completions.drain(..) {
-            self.complete(completion, sink);
-        }
-        self.completions = completions;
-        if !self.unlent.is_empty() {
-            self.lend();
-        }
-        for index in (0..self.filling.len()).rev() {
-            moved |= self.fill(self.filling[index]);
-        }
-        for index in (0..self.working.len()).rev() {
-            moved |= self.work(self.working[index]);
-        }
-        for index in (0..self.writing.len()).rev() {
-            moved |= self.flush(self.writing[index] as usize);
-        }
-        if !self.awaited.is_empty() {
-            self.watch_reads();
-        }
-        moved |= self.report(sink);
-        if moved {
-            self.quiet = None;
-        }
-        moved
-    }
-
     /// Reports everything that ended outside of a completion.
     fn report(&mut self, sink: &mut impl Sink) -> bool {
         let mut moved = !(self.released.is_empty() && self.finished.is_empty());
@@ -486,19 +397,6 @@ impl Ofi {
     /// or a peer that is lost or late.
     fn may_hear_more(&self) -> bool {
         self.refused > 0 || self.peers.iter().any(|peer| peer.link != OfiLink::Quiet && !peer.parted)
-    }
-
-    /// Like [`towpath_transport::Wire::busy`].
-    pub fn busy(&self) -> bool {
-        let done = self.regions.is_empty()
-            && self.pushes.is_empty()
-            && self.pulls.is_empty()
-            && self.writing.is_empty()
-            && self.sending == 0
-            && self.released.is_empty()
-            && self.finished.is_empty()
-            && self.dead.is_empty();
-        !done || self.waits_for_farewells()
     }
 }
 

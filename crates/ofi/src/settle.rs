@@ -63,13 +63,6 @@ impl Ofi {
         self.dead.push_back(Dead { place: place as u32, since: Instant::now() });
     }
 
-    /// Marks a peer as lost that the launcher or another wire has found dead; [`Sink::lost`]
-    /// follows at the next progress call.
-    pub fn mark_lost(&mut self, place: usize) {
-        let reason = format!("rank {} has ended", self.peers[place].contact.peer.0);
-        self.lose(place, &reason);
-    }
-
     /// Buries lost peers whose memory is not being read any more.
     #[cold]
     pub(super) fn drop_lost_peers(&mut self, sink: &mut impl Sink) -> bool {

@@ -4,7 +4,10 @@
 use std::time::Duration;
 
 use super::*;
+use crate::transfers::OfiPull;
+use towpath_base::transfer::{Source, Target};
 use towpath_machine::network::networks;
+use towpath_transport::{Header, MessageWire, RegionWire, Wire};
 
 #[derive(Default)]
 struct Inbox {

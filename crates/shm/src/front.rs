@@ -5,7 +5,6 @@
 //! answered and no control entry is obeyed. Performance grade: fast path.
 
 use towpath_base::ids::PeerIndex;
-use towpath_base::sync::Ordering;
 
 use super::Shm;
 use super::entry::{self, PARTS, ReadLine};
@@ -14,29 +13,10 @@ use crate::arriving::{Arriving, parts};
 use towpath_transport::{Choice, Header, Payload};
 
 impl Shm {
-    /// [`towpath_transport::Wire::poll_front`].
-    #[inline(always)]
-    pub fn poll_front(&mut self, mut take: impl FnMut(PeerIndex, &Header, *const u8, usize) -> Choice) -> bool {
-        // SAFETY: the doorbell of the own control page has `doorbell_words` words, and the wire
-        // holds the segment that the page is in.
-        let rung = |word: usize| unsafe { (*self.doorbell.add(word)).load(Ordering::Relaxed) != 0 };
-        let mut beyond = (0..self.doorbell_words).any(rung);
-        let mut index = 0;
-        while index < self.hot.len() {
-            match self.poll_front_of(index, &mut take) {
-                Some(Choice::Done) => return beyond,
-                Some(_) => {}
-                None => beyond = true,
-            }
-            index += 1;
-        }
-        beyond
-    }
-
     /// Offers the entries at the front of one ring and returns the last choice. `None` if a control
     /// entry is at the front.
     #[inline(always)]
-    fn poll_front_of(
+    pub(super) fn poll_front_of(
         &mut self,
         index: usize,
         take: &mut impl FnMut(PeerIndex, &Header, *const u8, usize) -> Choice,

@@ -38,6 +38,7 @@ mod stores;
 mod streamed;
 mod streaming;
 mod walk;
+mod wire;
 
 pub use arriving::Arriving;
 pub use heap::{Heap, HeapBlock};
@@ -48,7 +49,7 @@ use std::collections::VecDeque;
 use towpath_base::config;
 use towpath_base::ids::PeerIndex;
 use towpath_base::sync::{AtomicU64, MappedWords};
-use towpath_base::transfer::{CopyAcross, Source, Target};
+use towpath_base::transfer::CopyAcross;
 
 use crate::stores::Stores;
 use arena::Arena;
@@ -58,13 +59,13 @@ use division::{Division, RingShape};
 use entry::{Control, Kind};
 use layout::{CELL_BYTES, LINE, RING_AREA, RingPlace};
 use pull::Pulls;
-use push::{Advance, Pushes, RegionDescriptor};
+use push::{Advance, Pushes};
 use receive::IncomingStream;
 use ring::RingReceiver;
 use send::OutgoingStream;
 use staging::Staging;
+use towpath_transport::Sink;
 use towpath_transport::ahead::PrefetchHint;
-use towpath_transport::{RegionKey, Sink};
 
 /// Smallest payload of a ring. Its messages may then be as long as those through a cell.
 const RING_BYTES_AT_LEAST: u64 = 4 * CELL_BYTES as u64;
@@ -206,75 +207,6 @@ impl Shm {
     /// The segment that this wire uses.
     pub fn segment(&self) -> &Segment {
         &self.segment
-    }
-
-    /// [`towpath_transport::Wire::publish`] to a local rank.
-    ///
-    /// # Safety
-    /// The memory behind `source` must stay valid until [`Sink::released`] or a successful
-    /// [`Shm::withdraw`].
-    pub unsafe fn publish(&mut self, to: usize, token: u64, source: Source) -> RegionKey {
-        self.pushes.publish(&self.segment, to as u32, token, source)
-    }
-
-    /// [`towpath_transport::Wire::withdraw`].
-    pub fn withdraw(&mut self, key: RegionKey) -> bool {
-        self.pushes.withdraw(key.0[0])
-    }
-
-    /// [`towpath_transport::Wire::pull`] from a local rank.
-    ///
-    /// # Safety
-    /// The memory behind `target` must stay valid until [`Sink::pulled`].
-    pub unsafe fn pull(&mut self, from: usize, key: RegionKey, token: u64, target: Target) {
-        if self.outgoing[from].lost {
-            return;
-        }
-        let [name, place] = key.0;
-        if target.length() == 0 {
-            self.post_control(from, Control { kind: Kind::Release, words: [name, 0], extra: 0 });
-            self.finished.push(token);
-        } else {
-            let place = RegionDescriptor::decode(place);
-            if !self.pulls.start(&self.segment, from as u32, token, target, place, name) {
-                self.begin_pulls();
-            }
-        }
-    }
-
-    /// [`towpath_transport::Wire::progress`].
-    #[inline]
-    pub fn progress(&mut self, sink: &mut impl Sink) -> bool {
-        let mut moved = self.receive(sink);
-        if !self.pulls.is_idle() {
-            moved |= self.step_pulls(sink);
-        }
-        if !self.pushes.is_idle() {
-            moved |= self.step_pushes(sink);
-        }
-        if !(self.attention.is_empty() && self.finished.is_empty() && self.dead.is_empty()) {
-            moved |= self.settle_all(sink);
-        }
-        moved
-    }
-
-    /// [`towpath_transport::Wire::busy`].
-    pub fn busy(&self) -> bool {
-        !(self.pushes.is_empty()
-            && self.pulls.is_empty()
-            && self.finished.is_empty()
-            && self.outgoing.iter().all(|out| out.backlog.is_empty()))
-    }
-
-    /// Marks the process of a local rank as dead; [`Sink::lost`] reports it. Regions published to
-    /// it and pulls from it end without a report of their own, so they are not taken for transfers
-    /// that succeeded.
-    pub fn mark_lost(&mut self, rank: usize) {
-        if !self.outgoing[rank].lost {
-            self.outgoing[rank].lost = true;
-            self.outgoing[rank].detour = true;
-            self.dead.push_back(rank as u32);
-        }
     }
 
     /// Makes a board for a team of `members` members. Returns its place in the segment, which the

@@ -9,7 +9,7 @@ use towpath_base::ids::PeerIndex;
 use towpath_base::transfer::{Source, Target};
 
 use towpath_transport::regions::{Published, Regions};
-use towpath_transport::{Header, NoResource, RegionKey, SHORT_BYTES, Sink, Wire, copy};
+use towpath_transport::{Cost, Header, MessageWire, NoResource, RegionKey, RegionWire, SHORT_BYTES, Sink, Wire, copy};
 
 /// Largest copied message in bytes.
 const COPIED_LIMIT: usize = 16 * 1024;
@@ -41,7 +41,7 @@ struct Transfer {
     pulled: u64,
 }
 
-/// The wire of a process to itself.
+/// The wire of a process to itself, which is its only peer, with number 0.
 pub struct Loopback {
     own: PeerIndex,
     queue: VecDeque<LoopbackMessage>,
@@ -62,6 +62,11 @@ impl Loopback {
             transfers: VecDeque::new(),
             bounce: Vec::new(),
         }
+    }
+
+    /// The index of this process.
+    pub fn own(&self) -> PeerIndex {
+        self.own
     }
 
     /// True if no message is queued.
@@ -113,14 +118,35 @@ impl Loopback {
 }
 
 impl Wire for Loopback {
-    fn own(&self) -> PeerIndex {
-        self.own
+    type Peer = usize;
+
+    fn cost(&self, to: usize) -> Cost {
+        Cost { latency_ns: 50, bandwidth: 20_000, eager_limit: self.copied_limit(to) }
     }
 
+    /// Does nothing: a process does not outlive itself.
+    fn mark_lost(&mut self, _own: usize) {}
+
+    #[inline]
+    fn progress(&mut self, sink: &mut impl Sink) -> bool {
+        if self.queue.is_empty() && self.transfers.is_empty() {
+            return false;
+        }
+        let delivered = self.deliver(sink);
+        let moved = self.transfer(sink);
+        delivered || moved
+    }
+
+    fn busy(&self) -> bool {
+        !self.queue.is_empty() || !self.transfers.is_empty() || !self.regions.is_empty()
+    }
+}
+
+impl MessageWire for Loopback {
     #[inline(never)]
     unsafe fn short(
         &mut self,
-        _to: PeerIndex,
+        _to: usize,
         header: &Header,
         payload: *const u8,
         length: usize,
@@ -136,13 +162,13 @@ impl Wire for Loopback {
         Ok(())
     }
 
-    fn copied_limit(&self, _to: PeerIndex) -> usize {
+    fn copied_limit(&self, _to: usize) -> usize {
         COPIED_LIMIT
     }
 
     fn copied(
         &mut self,
-        _to: PeerIndex,
+        _to: usize,
         header: &Header,
         length: usize,
         fill: impl FnOnce(*mut u8),
@@ -159,34 +185,22 @@ impl Wire for Loopback {
         self.queue.push_back(LoopbackMessage { header: *header, length, payload: LoopbackPayload::Stored(buffer) });
         Ok(())
     }
+}
 
-    unsafe fn publish(&mut self, to: PeerIndex, token: u64, source: Source) -> RegionKey {
+impl RegionWire for Loopback {
+    unsafe fn publish(&mut self, to: usize, token: u64, source: Source) -> RegionKey {
         let length = source.length() as u64;
-        RegionKey([self.regions.publish(Published { to: to.0, token, source }), length])
+        RegionKey([self.regions.publish(Published { to: to as u32, token, source }), length])
     }
 
-    fn withdraw(&mut self, _to: PeerIndex, key: RegionKey) -> bool {
+    fn withdraw(&mut self, _to: usize, key: RegionKey) -> bool {
         self.regions.take(key.0[0]).is_some()
     }
 
-    unsafe fn pull(&mut self, _from: PeerIndex, key: RegionKey, token: u64, target: Target) {
+    unsafe fn pull(&mut self, _from: usize, key: RegionKey, token: u64, target: Target) {
         if let Some(region) = self.regions.take(key.0[0]) {
             let transfer = Transfer { source: region.source, target, held: 0, released: region.token, pulled: token };
             self.transfers.push_back(transfer);
         }
-    }
-
-    #[inline]
-    fn progress(&mut self, sink: &mut impl Sink) -> bool {
-        if self.queue.is_empty() && self.transfers.is_empty() {
-            return false;
-        }
-        let delivered = self.deliver(sink);
-        let moved = self.transfer(sink);
-        delivered || moved
-    }
-
-    fn busy(&self) -> bool {
-        !self.queue.is_empty() || !self.transfers.is_empty() || !self.regions.is_empty()
     }
 }

@@ -15,12 +15,12 @@ use super::ring::{LINE_WORDS, RingClaim, RingSender};
 use super::segment::Segment;
 use super::slot::SlotSender;
 use super::staging::{Entry, IN_RING, Staging};
-use crate::arriving::{IN_PARTS, part, parts};
+use crate::arriving::{part, parts};
 use crate::stores::Stores;
 use towpath_transport::{Header, NoResource, SHORT_BYTES, copy};
 
 /// The ring that a stream is sent through.
-struct OutRing {
+pub(super) struct OutRing {
     sender: RingSender<MappedWords>,
     place: RingPlace,
     lines: *mut u8,
@@ -29,11 +29,11 @@ struct OutRing {
 /// The stream to one local rank, as seen by its sender.
 pub(super) struct OutgoingStream {
     /// Set if the stream is sent through a ring.
-    ring: Option<Box<OutRing>>,
+    pub(super) ring: Option<Box<OutRing>>,
     page: *const ControlPage,
     slot_line: *mut u8,
     slot: SlotSender<MappedWords>,
-    limit: u32,
+    pub(super) limit: u32,
     /// Number of places that the stream had before this one, and the number of commits of the slot
     /// when it moved here.
     places: u32,
@@ -123,7 +123,7 @@ impl OutgoingStream {
     /// # Safety
     /// `payload` must be readable for `length` bytes, and `length` at most [`SHORT_BYTES`].
     #[inline(always)]
-    unsafe fn short(
+    pub(super) unsafe fn short(
         &mut self,
         own: usize,
         header: &Header,
@@ -182,36 +182,13 @@ impl OutgoingStream {
 }
 
 impl Shm {
-    /// [`towpath_transport::Wire::short`] to a local rank.
-    ///
-    /// # Safety
-    /// `payload` must be readable for `length` bytes, and `length` at most [`SHORT_BYTES`].
-    #[inline(always)]
-    pub unsafe fn short(
-        &mut self,
-        to: usize,
-        header: &Header,
-        payload: *const u8,
-        length: usize,
-    ) -> Result<(), NoResource> {
-        let out = &mut self.outgoing[to];
-        if out.detour {
-            // SAFETY: `payload` is readable for `length` bytes, at most `SHORT_BYTES` (this
-            // function's contract).
-            return unsafe { self.short_by_detour(to, header, payload, length) };
-        }
-        // SAFETY: `payload` is readable for `length` bytes, at most `SHORT_BYTES` (this function's
-        // contract).
-        unsafe { out.short(self.own, header, payload, length) }
-    }
-
     /// [`Shm::short`] if something must be handled first.
     ///
     /// # Safety
     /// `payload` must be readable for `length` bytes, and `length` at most [`SHORT_BYTES`].
     #[cold]
     #[inline(never)]
-    unsafe fn short_by_detour(
+    pub(super) unsafe fn short_by_detour(
         &mut self,
         to: usize,
         header: &Header,
@@ -226,39 +203,9 @@ impl Shm {
         unsafe { self.outgoing[to].short(self.own, header, payload, length) }
     }
 
-    /// [`towpath_transport::Wire::copied_limit`].
-    #[inline]
-    pub fn copied_limit(&self, to: usize) -> usize {
-        self.outgoing[to].limit as usize
-    }
-
-    /// [`towpath_transport::Wire::copied_row_limit`].
-    #[inline]
-    pub fn copied_row_limit(&self, to: usize) -> usize {
-        let out = &self.outgoing[to];
-        let limit = out.limit as usize;
-        if out.ring.is_some() { limit.max(self.staging.largest()) } else { limit }
-    }
-
-    /// [`towpath_transport::Wire::copied`] to a local rank.
-    #[inline]
-    pub fn copied(
-        &mut self,
-        to: usize,
-        header: &Header,
-        length: usize,
-        fill: impl FnOnce(*mut u8),
-    ) -> Result<(), NoResource> {
-        self.stored(to, header, length, |slot, stores| {
-            // SAFETY: `slot` has room for `length` bytes, and `fill` writes no more than that
-            // ([`towpath_transport::Wire::copied`]).
-            unsafe { stores.fill_row(to, slot, length, fill) }
-        })
-    }
-
     /// Like [`Shm::copied`]; `fill` also gets the method by which payload for this rank is stored.
     #[inline]
-    fn stored(
+    pub(super) fn stored(
         &mut self,
         to: usize,
         header: &Header,
@@ -301,40 +248,9 @@ impl Shm {
         Ok(())
     }
 
-    /// [`towpath_transport::Wire::copied_row`] to a local rank.
-    ///
-    /// # Safety
-    /// `payload` must be readable for `length` bytes.
-    #[inline]
-    pub unsafe fn copied_row(
-        &mut self,
-        to: usize,
-        header: &Header,
-        payload: *const u8,
-        length: usize,
-    ) -> Result<(), NoResource> {
-        if length >= IN_PARTS && self.outgoing[to].has_lines(length) {
-            let staged = self.stage(length);
-            let out = &mut self.outgoing[to];
-            if staged.is_none() && length > out.limit as usize {
-                return Err(NoResource);
-            }
-            // SAFETY: `payload` is readable for `length` bytes (this function's contract), and the
-            // ring has enough free lines (`has_lines`).
-            unsafe { out.in_parts(&self.segment, &mut self.stores, to, header, payload, length, staged)? };
-            if let Some(staged) = staged {
-                staged.commit(&mut self.staging, out.last_entry(to));
-            }
-            return Ok(());
-        }
-        // SAFETY: `payload` is readable for `length` bytes (this function's contract), and `slot`
-        // has room for `length` bytes.
-        self.stored(to, header, length, |slot, stores| unsafe { stores.copy(to, payload, slot, length) })
-    }
-
     /// Claims a block of the staging area if the payload is long enough for it and a block is free.
     #[inline]
-    fn stage(&mut self, bytes: usize) -> Option<Staged> {
+    pub(super) fn stage(&mut self, bytes: usize) -> Option<Staged> {
         if bytes <= IN_RING {
             return None;
         }
@@ -470,7 +386,7 @@ impl Shm {
 
 /// A block of the staging area that no entry names yet.
 #[derive(Clone, Copy)]
-struct Staged {
+pub(super) struct Staged {
     /// Offset of its first byte in the segment.
     offset: usize,
     begin: usize,
@@ -479,7 +395,7 @@ struct Staged {
 
 impl Staged {
     #[inline]
-    fn commit(self, staging: &mut Staging, entry: Entry) {
+    pub(super) fn commit(self, staging: &mut Staging, entry: Entry) {
         staging.commit(self.begin, self.bytes, entry);
     }
 }
@@ -487,13 +403,13 @@ impl Staged {
 impl OutgoingStream {
     /// True if a message of `length` bytes can be sent through the ring in parts now.
     #[inline]
-    fn has_lines(&mut self, length: usize) -> bool {
+    pub(super) fn has_lines(&mut self, length: usize) -> bool {
         !self.detour && self.ring.as_mut().is_some_and(|ring| ring.sender.has_lines(parts(length)))
     }
 
     /// The entry that was committed last, through the ring to local rank `to`.
     #[inline]
-    fn last_entry(&self, to: usize) -> Entry {
+    pub(super) fn last_entry(&self, to: usize) -> Entry {
         let number = self.ring.as_ref().map_or(0, |ring| ring.sender.committed());
         Entry { peer: to as u32, place: self.places, number }
     }
@@ -522,7 +438,7 @@ impl OutgoingStream {
     /// # Safety
     /// `payload` must be readable for `length` bytes, and the ring must have as many free lines as
     /// the message has parts.
-    unsafe fn in_parts(
+    pub(super) unsafe fn in_parts(
         &mut self,
         segment: &Segment,
         stores: &mut Stores,

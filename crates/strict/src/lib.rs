@@ -22,6 +22,7 @@ mod shape;
 mod stream;
 mod topology;
 mod transfers;
+mod wire;
 
 pub use mesh::{CORES, Counts, distance};
 pub use shape::{BUDGET_LIMIT, Settings, Unfit, chosen};
@@ -31,7 +32,6 @@ use std::collections::{BTreeMap, VecDeque};
 use towpath_base::control::PAGE;
 use towpath_base::ids::PeerIndex;
 use towpath_base::sync::{MappedWords, Words};
-use towpath_base::transfer::{Source, Target};
 
 use division::Division;
 use mesh::Mesh;
@@ -43,8 +43,7 @@ use stream::{Bytes, Frames, Kind, StreamFrame};
 use topology::Closing;
 use towpath_shm::Segment;
 use towpath_transport::error::Error;
-use towpath_transport::regions::Published;
-use towpath_transport::{Header, NoResource, RegionKey, Sink};
+use towpath_transport::{Header, NoResource, Sink};
 use transfers::{StrictPulls, StrictPushes};
 
 /// Largest copied message in bytes.
@@ -193,37 +192,6 @@ impl Strict {
         self.division[from].bytes as usize
     }
 
-    /// Like [`towpath_transport::Wire::short`], to a local rank.
-    ///
-    /// # Safety
-    /// `payload` must be readable for `length` bytes.
-    pub unsafe fn short(
-        &mut self,
-        to: usize,
-        header: &Header,
-        payload: *const u8,
-        length: usize,
-    ) -> Result<(), NoResource> {
-        // SAFETY: `payload` is readable for `length` bytes (this function's contract), and the
-        // stream lends `length` bytes of its own queue.
-        self.send(to, header, length, |into| unsafe { std::ptr::copy_nonoverlapping(payload, into, length) })
-    }
-
-    /// Like [`towpath_transport::Wire::copied`], to a local rank. Refuses messages that are longer
-    /// than [`COPIED_LIMIT`].
-    pub fn copied(
-        &mut self,
-        to: usize,
-        header: &Header,
-        length: usize,
-        fill: impl FnOnce(*mut u8),
-    ) -> Result<(), NoResource> {
-        if length > COPIED_LIMIT {
-            return Err(NoResource);
-        }
-        self.send(to, header, length, fill)
-    }
-
     fn send(
         &mut self,
         to: usize,
@@ -260,78 +228,6 @@ impl Strict {
         if !out.listed && !out.queue.is_empty() {
             out.listed = true;
             self.waiting.push(to as u32);
-        }
-    }
-
-    /// Like [`towpath_transport::Wire::publish`], to a local rank.
-    ///
-    /// # Safety
-    /// The memory behind `source` must live until `released`, or until [`Strict::withdraw`].
-    pub unsafe fn publish(&mut self, to: usize, token: u64, source: Source) -> RegionKey {
-        RegionKey([self.pushes.regions.publish(Published { to: to as u32, token, source }), 0])
-    }
-
-    /// Like [`towpath_transport::Wire::withdraw`].
-    pub fn withdraw(&mut self, key: RegionKey) -> bool {
-        self.pushes.regions.take(key.0[0]).is_some()
-    }
-
-    /// Like [`towpath_transport::Wire::pull`], from a local rank.
-    ///
-    /// # Safety
-    /// The memory behind `target` must live until `pulled`.
-    pub unsafe fn pull(&mut self, from: usize, key: RegionKey, token: u64, target: Target) {
-        if self.outgoing[from].lost {
-            return;
-        }
-        let name = key.0[0];
-        if target.length() == 0 {
-            self.post(from, &StreamFrame::control(Kind::Release, [name, 0]), |_| {});
-            self.finished.push(token);
-            return;
-        }
-        let wanted = (target.length() as u64).to_ne_bytes();
-        let number = self.pulls.begin(from as u32, token, target);
-        let frame = StreamFrame { length: wanted.len(), ..StreamFrame::control(Kind::Pull, [name, number]) };
-        // SAFETY: the stream lends `frame.length` bytes, which are eight.
-        self.post(from, &frame, |into| unsafe { into.cast::<[u8; 8]>().write_unaligned(wanted) });
-    }
-
-    /// Like [`towpath_transport::Wire::progress`].
-    pub fn progress(&mut self, sink: &mut impl Sink) -> bool {
-        let mut moved = self.receive(sink);
-        if self.pushes.running() > 0 {
-            moved |= self.feed(sink);
-        }
-        if !self.waiting.is_empty() {
-            moved |= self.write_all();
-        }
-        if self.closing.is_some() {
-            moved |= self.try_to_grant();
-        }
-        moved |= !self.finished.is_empty();
-        self.finished.drain(..).for_each(|token| sink.pulled(token));
-        while let Some(rank) = self.dead.pop_front() {
-            self.drop_peer(rank, sink);
-            moved = true;
-        }
-        moved
-    }
-
-    /// Like [`towpath_transport::Wire::busy`].
-    pub fn busy(&self) -> bool {
-        !(self.pushes.is_empty()
-            && self.pulls.is_empty()
-            && self.finished.is_empty()
-            && self.waiting.is_empty()
-            && self.closing.is_none())
-    }
-
-    /// Marks the process of a local rank as dead, like [`towpath_shm::Shm::mark_lost`].
-    pub fn mark_lost(&mut self, rank: usize) {
-        if !self.outgoing[rank].lost {
-            self.outgoing[rank].lost = true;
-            self.dead.push_back(rank as u32);
         }
     }
 

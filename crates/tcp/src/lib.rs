@@ -25,6 +25,7 @@ mod socket;
 #[cfg(test)]
 mod tests;
 mod transfers;
+mod wire;
 
 pub use card::HostAddresses;
 pub use frame::{ASK_BYTES, PullRequest};
@@ -36,7 +37,7 @@ use std::os::fd::{BorrowedFd, OwnedFd};
 use std::time::{Duration, Instant};
 
 use towpath_base::ids::PeerIndex;
-use towpath_base::transfer::{Source, Target};
+use towpath_base::transfer::Target;
 
 use frame::Frame;
 use input::{Input, ReadBuffers, ReadContext, ReadOutcome};
@@ -47,7 +48,7 @@ use socket::Moved;
 use towpath_transport::error::Error;
 use towpath_transport::regions::{Published, Regions};
 use towpath_transport::ticks::ticks;
-use towpath_transport::{Header, Losses, NoResource, RegionKey, Sink};
+use towpath_transport::{Losses, NoResource, RegionKey, Sink};
 use transfers::{TcpPulls, TcpPush};
 
 /// Largest copied message in bytes: above it, the two copies of a message cost more than a
@@ -271,57 +272,6 @@ impl Tcp {
         self.losses.clone()
     }
 
-    /// Like [`towpath_transport::Wire::copied_row`] and [`towpath_transport::Wire::short`], to the
-    /// peer at index `place`.
-    ///
-    /// # Safety
-    /// `payload` must be readable for `length` bytes.
-    pub unsafe fn row(
-        &mut self,
-        place: usize,
-        header: &Header,
-        payload: *const u8,
-        length: usize,
-    ) -> Result<(), NoResource> {
-        if length > COPIED_LIMIT {
-            return Err(NoResource);
-        }
-        let frame = Frame::Message { protocol: header.protocol, length: length as u32, words: header.words };
-        let peer = &mut self.peers[place];
-        if let Link::Open(connection) = &peer.link
-            && peer.output.lets_pass()
-        {
-            // SAFETY: `payload` is readable for `length` bytes (this function's contract).
-            let moved = unsafe { peer.output.write(&connection.socket, &frame.encode(), payload, length) };
-            if let Moved::Broken(error) = moved {
-                self.broke(place, &error.to_string());
-            } else {
-                self.list(place);
-            }
-            return Ok(());
-        }
-        // SAFETY: `payload` is readable for `length` bytes (this function's contract), and the
-        // output lends `length` bytes of its own queue.
-        self.wait(place, &frame, length, |into| unsafe { std::ptr::copy_nonoverlapping(payload, into, length) })
-    }
-
-    /// Like [`towpath_transport::Wire::copied`], to the peer at index `place`.
-    pub fn copied(
-        &mut self,
-        place: usize,
-        header: &Header,
-        length: usize,
-        fill: impl FnOnce(*mut u8),
-    ) -> Result<(), NoResource> {
-        if length > COPIED_LIMIT {
-            return Err(NoResource);
-        }
-        let frame = Frame::Message { protocol: header.protocol, length: length as u32, words: header.words };
-        self.wait(place, &frame, length, fill)?;
-        self.write(place);
-        Ok(())
-    }
-
     /// Enqueues a message, if there is room.
     fn wait(
         &mut self,
@@ -361,26 +311,13 @@ impl Tcp {
         }
     }
 
-    /// Like [`towpath_transport::Wire::publish`], to the peer at index `place`.
-    ///
-    /// # Safety
-    /// The memory behind `source` must live until `released`, or until [`Tcp::withdraw`].
-    pub unsafe fn publish(&mut self, place: usize, token: u64, source: Source) -> RegionKey {
-        RegionKey([self.regions.publish(Published { to: place as u32, token, source }), 0])
-    }
-
-    /// Like [`towpath_transport::Wire::withdraw`].
-    pub fn withdraw(&mut self, key: RegionKey) -> bool {
-        self.regions.take(key.0[0]).is_some()
-    }
-
-    /// Like [`towpath_transport::Wire::pull`], from the peer at index `place`. The request is sent
+    /// [`towpath_transport::RegionWire::pull`] from the peer at index `place`. The request is sent
     /// over the connection, unless `otherwise` has delivered it in another way, so that the peer
     /// calls [`Tcp::asked`], and returns true.
     ///
     /// # Safety
     /// The memory behind `target` must live until `pulled`.
-    pub unsafe fn pull(
+    pub unsafe fn pull_asking(
         &mut self,
         place: usize,
         key: RegionKey,
@@ -419,31 +356,6 @@ impl Tcp {
         self.requests.push(PeerRequest::Pull { place: place as u32, number, name, wanted });
         self.answer_requests();
         self.write(place);
-    }
-
-    /// Like [`towpath_transport::Wire::progress`].
-    pub fn progress(&mut self, sink: &mut impl Sink) -> bool {
-        let few = self.open.len() <= FEW;
-        let mut moved = false;
-        if few {
-            for index in (0..self.open.len()).rev() {
-                moved |= self.read(self.open[index], sink);
-            }
-        }
-        self.looks = self.looks.wrapping_add(1);
-        let now = ticks();
-        self.late = now.wrapping_sub(self.looked) > LONG;
-        if !few || !self.opening.is_empty() || self.looks.is_multiple_of(LOOKS) || self.late {
-            self.looked = now;
-            moved |= self.look(few, sink);
-        }
-        if !self.requests.is_empty() {
-            self.answer_requests();
-        }
-        for index in (0..self.writing.len()).rev() {
-            moved |= self.write(self.writing[index] as usize);
-        }
-        moved | self.report(sink)
     }
 
     /// True if, at the last progress call, the last poll of everything was long ago: the program
@@ -538,21 +450,6 @@ impl Tcp {
             self.writing.retain(|other| *other as usize != place);
         }
         matches!(moved, Moved::Some(_))
-    }
-
-    /// Like [`towpath_transport::Wire::busy`].
-    pub fn busy(&self) -> bool {
-        let waits = |peer: &TcpPeer| match &peer.link {
-            Link::Open(connection) => connection.farewell,
-            _ => false,
-        };
-        !(self.regions.is_empty()
-            && self.pulls.is_empty()
-            && self.writing.is_empty()
-            && self.released.is_empty()
-            && self.finished.is_empty()
-            && self.dead.is_empty())
-            || self.open.iter().any(|place| waits(&self.peers[*place as usize]))
     }
 }
 

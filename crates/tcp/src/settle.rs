@@ -297,7 +297,7 @@ impl Tcp {
     }
 
     /// Marks a peer as lost; [`Sink::lost`] follows.
-    fn lose(&mut self, place: usize, reason: &str) {
+    pub(super) fn lose(&mut self, place: usize, reason: &str) {
         if matches!(self.peers[place].link, Link::Lost) {
             return;
         }
@@ -316,19 +316,6 @@ impl Tcp {
     /// True if the peer has sent its goodbye.
     pub fn has_left(&self, place: usize) -> bool {
         self.peers[place].has_left
-    }
-
-    /// Marks a peer as lost that the launcher or another wire has found dead; [`Sink::lost`]
-    /// follows at the next progress call.
-    pub fn mark_lost(&mut self, place: usize) {
-        if let Link::Open(_) = self.peers[place].link
-            && let Link::Open(connection) = std::mem::replace(&mut self.peers[place].link, Link::None)
-        {
-            self.poll.forget(&connection.socket);
-            self.lingering.push((Instant::now(), connection.socket));
-        }
-        let reason = format!("rank {} has ended", self.peers[place].contact.peer.0);
-        self.lose(place, &reason);
     }
 
     /// Ends all regions published to a peer and all pulls from it.

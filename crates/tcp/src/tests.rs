@@ -10,7 +10,7 @@ use towpath_base::transfer::{Source, Target};
 use super::frame::Frame;
 use super::hello::{Hello, VERDICT_BYTES};
 use super::{ConnectionKey, Link, Listener, PullRequest, Tcp, TcpContact};
-use towpath_transport::{Header, RegionKey, Sink};
+use towpath_transport::{Header, MessageWire, RegionKey, RegionWire, Sink, Wire};
 
 mod strangers;
 
@@ -64,7 +64,7 @@ fn wires(count: u32) -> Vec<(Tcp, Inbox)> {
 fn send(wire: &mut Tcp, place: usize, number: u64) {
     let header = Header { protocol: 1, words: [number, 0] };
     // SAFETY: the payload has no bytes.
-    unsafe { wire.row(place, &header, std::ptr::null(), 0) }.unwrap();
+    unsafe { wire.copied_row(place, &header, std::ptr::null(), 0) }.unwrap();
 }
 
 fn turn(wires: &mut [(Tcp, Inbox)]) {
@@ -224,7 +224,7 @@ fn more_data_than_was_asked_for_is_refused_and_stays_outside() {
     let mut room = [0u8; 64];
     let target = Target::Bytes { pointer: room.as_mut_ptr(), length: 32 };
     // SAFETY: `room` lives until the end of the test.
-    unsafe { wire[0].0.pull(0, RegionKey([0, 0]), 7, target, |_| false) };
+    unsafe { wire[0].0.pull(0, RegionKey([0, 0]), 7, target) };
     stream.write_all(&Frame::Data { number: 0, offset: 0, length: 33 }.encode()).unwrap();
     stream.write_all(&[9; 200]).unwrap();
     until(&mut wire, |wire| !wire[0].1.lost.is_empty());
@@ -238,7 +238,7 @@ fn what_comes_in_the_place_of_data_is_read_all_the_same() {
     let mut room = [0u8; 100];
     let target = Target::Bytes { pointer: room.as_mut_ptr(), length: 100 };
     // SAFETY: `room` lives until the end of the test.
-    unsafe { wire[0].0.pull(0, RegionKey([0, 0]), 7, target, |_| false) };
+    unsafe { wire[0].0.pull(0, RegionKey([0, 0]), 7, target) };
     let mut bytes = Vec::new();
     for number in 0..5 {
         bytes.extend(Frame::Message { protocol: 1, length: 3, words: [number, 0] }.encode());
@@ -274,7 +274,7 @@ fn a_region_may_be_asked_for_otherwise_once_something_has_come_over_the_connecti
         unsafe {
             let key = wires[0].0.publish(0, token, Source::Bytes { pointer: bytes.as_ptr(), length: LENGTH });
             let target = Target::Bytes { pointer: room.as_mut_ptr(), length: LENGTH };
-            wires[1].0.pull(0, key, token, target, otherwise);
+            wires[1].0.pull_asking(0, key, token, target, otherwise);
         }
     };
     let ended = |wires: &[(Tcp, Inbox)], token: u64| wires[1].1.pulled.contains(&token);
@@ -472,14 +472,14 @@ fn what_a_peer_gave_back_before_it_left_is_free() {
     // Nothing has been sent yet: the release opens the connection.
     let nothing = Target::Bytes { pointer: std::ptr::null_mut(), length: 0 };
     // SAFETY: a target of length 0 is never written to.
-    unsafe { wires[0].0.pull(0, key, 5, nothing, |_| false) };
+    unsafe { wires[0].0.pull(0, key, 5, nothing) };
     until(&mut wires, |wires| !wires[0].0.busy() && wires[0].1.pulled == [5]);
     assert!(wires[1].1.released.is_empty() || wires[1].1.released == [77]);
     // SAFETY: `bytes` lives until the end of the test.
     let key = unsafe { wires[1].0.publish(0, 78, Source::Bytes { pointer: bytes.as_ptr(), length: 100 }) };
     let nothing = Target::Bytes { pointer: std::ptr::null_mut(), length: 0 };
     // SAFETY: a target of length 0 is never written to.
-    unsafe { wires[0].0.pull(0, key, 6, nothing, |_| false) };
+    unsafe { wires[0].0.pull(0, key, 6, nothing) };
     wires[0].0.leave();
     turns(&mut wires[..1], 100);
     until(&mut wires, |wires| wires[1].1.left == [PeerIndex(0)]);

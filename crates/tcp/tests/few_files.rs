@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use towpath_base::ids::PeerIndex;
 use towpath_tcp::{ConnectionKey, Listener, Tcp, TcpContact};
-use towpath_transport::{Header, Sink};
+use towpath_transport::{Header, MessageWire, Sink, Wire};
 
 #[derive(Default)]
 struct Inbox {

@@ -2,34 +2,41 @@
 //! communicator, datatype or collective. Each wire is a crate of its own, and `wires` combines
 //! them.
 //!
-//! Every wire implements [`Wire`], with three ways to send: *short* (the payload fits next to the
-//! header), *copied* (the wire lends a slot and the caller fills it), and *regions* (the sender
-//! publishes a large message and the receiver pulls it). Back-pressure is a return value,
-//! [`NoResource`]: the caller queues the message and tries again after progress.
+//! Every wire implements [`Wire`] and what it can do: [`MessageWire`] sends *short* messages (the
+//! payload fits next to the header) and *copied* ones (the wire lends a slot and the caller fills
+//! it), [`RegionWire`] moves *regions* (the sender publishes a large message and the receiver pulls
+//! it). Back-pressure is a return value, [`NoResource`]: the caller queues the message and tries
+//! again after progress.
+//!
+//! A wire names its peers by its own numbers ([`Wire::Peer`]). Only the table of all wires knows
+//! how the processes of a job are numbered; to the engine it is a [`JobWire`].
 //!
 //! Ordering: messages and announcements of regions from one process to another arrive in the order
 //! of the calls, whichever way their payload takes. Nothing here blocks, except for the moment in
-//! which a sender copies the rest of a message ([`Sink::arriving`], [`Wire::poll_front`]).
+//! which a sender copies the rest of a message ([`Sink::arriving`], [`MessageWire::poll_front`]).
 
 #![deny(missing_docs)]
 
 pub mod ahead;
 pub mod bytes;
 pub mod copy;
+mod cost;
 pub mod error;
 mod losses;
 mod payload;
 pub mod regions;
 mod section;
 pub mod ticks;
+mod wire;
 pub mod wrap;
 
+pub use cost::Cost;
 pub use losses::Losses;
 pub use payload::{Here, Payload};
 pub use section::Section;
+pub use wire::{JobWire, MessageWire, RegionWire, Wire};
 
 use towpath_base::ids::PeerIndex;
-use towpath_base::transfer::{Source, Target};
 
 /// The header of every message; opaque to the wire.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -41,7 +48,7 @@ pub struct Header {
     pub words: [u64; 2],
 }
 
-/// Largest payload of [`Wire::short`] in bytes, on every wire.
+/// Largest payload of [`MessageWire::short`] in bytes, on every wire.
 pub const SHORT_BYTES: usize = 40;
 
 /// The wire has no room now. The caller keeps the message and tries again after [`Wire::progress`]
@@ -83,7 +90,7 @@ pub trait Sink {
     }
 }
 
-/// What the callback of [`Wire::poll_front`] does with a message.
+/// What the callback of [`MessageWire::poll_front`] does with a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Choice {
     /// Leaves it queued, along with all later messages of this peer.
@@ -94,100 +101,4 @@ pub enum Choice {
     Enough,
     /// Has taken it and expects nothing else from any peer.
     Done,
-}
-
-/// One kind of wire, or the table of all wires of the process.
-///
-/// Generic code takes `W: Wire`. There is no `dyn Wire`, so that the path of small messages can be
-/// inlined completely.
-pub trait Wire {
-    /// The index of this process.
-    fn own(&self) -> PeerIndex;
-
-    /// Sends a message of at most [`SHORT_BYTES`] bytes.
-    ///
-    /// # Safety
-    /// `payload` must be readable for `length` bytes.
-    unsafe fn short(
-        &mut self,
-        to: PeerIndex,
-        header: &Header,
-        payload: *const u8,
-        length: usize,
-    ) -> Result<(), NoResource>;
-
-    /// Largest message that [`Wire::copied`] accepts for this peer, in bytes. It grows when the
-    /// pair becomes hot and falls when the ring is revoked.
-    fn copied_limit(&self, to: PeerIndex) -> usize;
-
-    /// Lends a slot of `length` bytes to `fill`, then sends it. More than [`Wire::copied_limit`] is
-    /// refused. The limit may fall at any call: a caller that is refused must read it again.
-    fn copied(
-        &mut self,
-        to: PeerIndex,
-        header: &Header,
-        length: usize,
-        fill: impl FnOnce(*mut u8),
-    ) -> Result<(), NoResource>;
-
-    /// Largest message that [`Wire::copied_row`] accepts for this peer, at least
-    /// [`Wire::copied_limit`]. A message longer than that limit may be refused at any time, even
-    /// when nothing else is in flight.
-    fn copied_row_limit(&self, to: PeerIndex) -> usize {
-        self.copied_limit(to)
-    }
-
-    /// Like [`Wire::copied`], for a contiguous message of at most [`Wire::copied_row_limit`] bytes:
-    /// the wire may let the receiver start before everything is copied.
-    ///
-    /// # Safety
-    /// `payload` must be readable for `length` bytes.
-    #[inline]
-    unsafe fn copied_row(
-        &mut self,
-        to: PeerIndex,
-        header: &Header,
-        payload: *const u8,
-        length: usize,
-    ) -> Result<(), NoResource> {
-        // SAFETY: `payload` is readable for `length` bytes (this function's contract), and the wire
-        // lends a slot of `length` bytes.
-        self.copied(to, header, length, |slot| unsafe { std::ptr::copy_nonoverlapping(payload, slot, length) })
-    }
-
-    /// Makes the bytes of `source` available to one receiver, without sending anything. The
-    /// engine's own announcement carries the key. [`Sink::released`] reports `token` when the
-    /// receiver has finished.
-    ///
-    /// # Safety
-    /// The memory behind `source` must live until `released`, or until [`Wire::withdraw`].
-    unsafe fn publish(&mut self, to: PeerIndex, token: u64, source: Source) -> RegionKey;
-
-    /// Withdraws a publication; false if the receiver has started to pull it (then `released` will
-    /// follow).
-    fn withdraw(&mut self, to: PeerIndex, key: RegionKey) -> bool;
-
-    /// Fetches the first `target.length()` bytes of a region that the peer published; it releases
-    /// the rest unread. [`Sink::pulled`] reports `token`. A target of length 0 only releases the
-    /// region. Never refused: the wire queues what it cannot start now.
-    ///
-    /// # Safety
-    /// The memory behind `target` must live until `pulled`.
-    unsafe fn pull(&mut self, from: PeerIndex, key: RegionKey, token: u64, target: Target);
-
-    /// Offers the first message of every peer to `take`, as far as it is visible without any other
-    /// progress. A payload is valid during the call only. Does nothing else than the choices ask
-    /// for. True if there may be something that only [`Wire::progress`] finds.
-    fn poll_front(&mut self, take: impl FnMut(PeerIndex, &Header, *const u8, usize) -> Choice) -> bool {
-        let _ = take;
-        true
-    }
-
-    /// Moves everything that can move and reports it. True if anything happened (an arrival, a
-    /// completion, a step of a queued transfer): callers spin on false.
-    fn progress(&mut self, sink: &mut impl Sink) -> bool;
-
-    /// True while this side has pending work (regions not released, pulls in flight, messages not
-    /// sent): `MPI_Finalize` makes progress until it is false.
-    fn busy(&self) -> bool;
 }

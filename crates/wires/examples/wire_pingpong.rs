@@ -12,7 +12,7 @@ use towpath_base::sync::Ordering;
 use towpath_base::transfer::{Source, Target};
 use towpath_machine::memory::create_file;
 use towpath_shm::Segment;
-use towpath_transport::{Header, Payload, RegionKey, SHORT_BYTES, Sink, Wire};
+use towpath_transport::{Header, MessageWire, Payload, RegionKey, RegionWire, SHORT_BYTES, Sink, Wire};
 use towpath_wires::Wires;
 
 const MESSAGE: u8 = 1;

@@ -7,7 +7,7 @@ use towpath_base::ids::PeerIndex;
 use super::Route;
 use towpath_clic_wire::Clic;
 use towpath_tcp::{ASK_BYTES, PullRequest};
-use towpath_transport::{Header, Sink};
+use towpath_transport::{Header, MessageWire, Sink};
 
 /// The protocol number of these requests.
 const ASK: u8 = u8::MAX;

@@ -2,21 +2,25 @@
 //! itself.
 
 mod apart;
+mod rows;
 
 use towpath_base::ids::PeerIndex;
 use towpath_base::sync::Ordering;
 use towpath_base::transfer::{CopyAcross, Source, Target};
 
 use apart::Apart;
+use rows::{each_remote, on_route};
 use towpath_clic_wire::Clic;
-use towpath_ofi::{self as ofi, Ofi};
+use towpath_ofi::Ofi;
 use towpath_shm::board::Board;
 use towpath_shm::loopback::Loopback;
 use towpath_shm::{Segment, Settings, Shm};
 use towpath_strict::{self as strict, Strict};
-use towpath_tcp::{self as tcp, PullRequest, Tcp};
+use towpath_tcp::{PullRequest, Tcp};
 use towpath_transport::error::Error;
-use towpath_transport::{Choice, Header, NoResource, RegionKey, Section, Sink, Wire, copy};
+use towpath_transport::{
+    Choice, Cost, Header, JobWire, MessageWire, NoResource, RegionKey, RegionWire, Section, Sink, Wire,
+};
 
 /// Consecutive polls of TCP and libfabric that find nothing before these polls become rare, if
 /// messages may also arrive by another wire. Each poll costs a system call, which takes longer than
@@ -222,33 +226,7 @@ impl Wires {
     /// Tells the processes of other hosts that this one leaves. [`Wire::busy`] is then true until
     /// they leave too. Nothing may be sent afterwards.
     pub fn leave(&mut self) {
-        if let Some(tcp) = &mut self.tcp {
-            tcp.leave();
-        }
-        if let Some(clic) = &mut self.clic {
-            clic.leave();
-        }
-        if let Some(ofi) = &mut self.ofi {
-            ofi.leave();
-        }
-    }
-
-    /// The TCP wire.
-    ///
-    /// # Panics
-    /// If there is no TCP wire; then no route leads to it.
-    #[inline]
-    fn tcp_wire(&mut self) -> &mut Tcp {
-        self.tcp.as_mut().expect("a route to another host")
-    }
-
-    /// The CLIC wire.
-    ///
-    /// # Panics
-    /// If there is no CLIC wire; then no route leads to it.
-    #[inline]
-    fn clic_wire(&mut self) -> &mut Clic {
-        self.clic.as_mut().expect("a route by frames")
+        each_remote!(self, as_deref_mut, |wire| wire.leave());
     }
 
     /// Frees what only an orderly shutdown can free. Call it after [`Wires::leave`], when nothing
@@ -257,15 +235,6 @@ impl Wires {
         if let Some(ofi) = &mut self.ofi {
             ofi.close();
         }
-    }
-
-    /// The libfabric wire.
-    ///
-    /// # Panics
-    /// If there is no libfabric wire; then no route leads to it.
-    #[inline]
-    fn ofi_wire(&mut self) -> &mut Ofi {
-        self.ofi.as_mut().expect("a route over libfabric")
     }
 
     /// Sends the regions that peers have requested by CLIC messages.
@@ -364,36 +333,9 @@ impl Wires {
         self.strict.as_deref()
     }
 
-    /// The wire of the strict mode.
-    ///
-    /// # Panics
-    /// If the strict mode is not in use; then no route leads to it.
-    #[cold]
-    fn strict_wire(&mut self) -> &mut Strict {
-        self.strict.as_mut().expect("a route of the strict mode")
-    }
-
     /// The segment that the processes of this host share.
     pub fn segment(&self) -> &Segment {
         self.shm.segment()
-    }
-
-    /// Marks the process `peer` as dead: see [`Shm::mark_lost`]. [`Sink::lost`] follows at the next
-    /// progress.
-    pub fn mark_lost(&mut self, peer: PeerIndex) {
-        match self.route(peer) {
-            Route::Shm { rank } => self.shm.mark_lost(rank as usize),
-            Route::Strict { rank } => self.strict_wire().mark_lost(rank as usize),
-            Route::Tcp { place } => self.tcp_wire().mark_lost(place as usize),
-            Route::Clic { place, line, .. } => {
-                self.clic_wire().mark_lost(place as usize);
-                if let Some(line) = line {
-                    self.tcp_wire().mark_lost(line as usize);
-                }
-            }
-            Route::Ofi { place } => self.ofi_wire().mark_lost(place as usize),
-            Route::Loopback | Route::None => {}
-        }
     }
 
     /// A topology with key `key` declares that these peers send to this process, each with a
@@ -471,7 +413,24 @@ impl Wires {
         self.further = true;
     }
 
-    /// [`Wire::short`] to a peer that is not reached through ordinary shared memory.
+    /// The route of regions to a peer.
+    #[inline]
+    fn region_route(&self, peer: PeerIndex) -> Route {
+        match self.route(peer) {
+            Route::Clic { line: Some(place), streams: true, .. } => Route::Tcp { place },
+            route => route,
+        }
+    }
+
+    /// The wire over which a region moves is polled at once, even if its polls have become rare.
+    #[inline]
+    fn poll_soon(&mut self, route: Route) {
+        if let Route::Tcp { .. } = route {
+            (self.pass, self.vain) = (0, 0);
+        }
+    }
+
+    /// [`MessageWire::short`] to a peer that is not reached through ordinary shared memory.
     ///
     /// # Safety
     /// `payload` must be readable for `length` bytes, and `length` at most
@@ -485,174 +444,31 @@ impl Wires {
         length: usize,
     ) -> Result<(), NoResource> {
         // SAFETY: `payload` is readable for `length` bytes, at most `SHORT_BYTES` (this function's
-        // contract); `slot` has room for `length` bytes.
+        // contract).
         unsafe {
-            match self.route(to) {
-                Route::Strict { rank } => self.strict_wire().short(rank as usize, header, payload, length),
-                Route::Tcp { place } => self.tcp_wire().row(place as usize, header, payload, length),
-                Route::Clic { .. } | Route::Ofi { .. } => {
-                    self.copied(to, header, length, |slot| std::ptr::copy_nonoverlapping(payload, slot, length))
-                }
-                Route::Shm { .. } | Route::Loopback => self.loopback.short(to, header, payload, length),
-                Route::None => {
-                    self.drop_for(to);
-                    Ok(())
-                }
-            }
+            on_route!(&mut self, self.route(to), |wire, peer| wire.short(peer, header, payload, length), else {
+                self.drop_for(to);
+                Ok(())
+            })
         }
     }
 }
 
 impl Wire for Wires {
-    fn own(&self) -> PeerIndex {
-        self.loopback.own()
+    type Peer = PeerIndex;
+
+    /// What a small message costs. A peer without a route costs nothing: what is sent to it is
+    /// dropped.
+    fn cost(&self, to: PeerIndex) -> Cost {
+        let nothing = Cost { latency_ns: 0, bandwidth: u32::MAX, eager_limit: self.copied_limit(to) };
+        on_route!(&self, self.route(to), |wire, peer| wire.cost(peer), else nothing)
     }
 
-    #[inline(always)]
-    unsafe fn short(
-        &mut self,
-        to: PeerIndex,
-        header: &Header,
-        payload: *const u8,
-        length: usize,
-    ) -> Result<(), NoResource> {
-        if let Route::Shm { rank } = self.route(to) {
-            // SAFETY: `payload` is readable for `length` bytes, at most `SHORT_BYTES` (the contract
-            // of `Wire::short`).
-            return unsafe { self.shm.short(rank as usize, header, payload, length) };
+    fn mark_lost(&mut self, peer: PeerIndex) {
+        if let (Route::Clic { line: Some(line), .. }, Some(tcp)) = (self.route(peer), &mut self.tcp) {
+            tcp.mark_lost(line as usize);
         }
-        // SAFETY: `payload` is readable for `length` bytes, at most `SHORT_BYTES` (the contract of
-        // `Wire::short`).
-        unsafe { self.short_elsewhere(to, header, payload, length) }
-    }
-
-    #[inline]
-    fn copied_row_limit(&self, to: PeerIndex) -> usize {
-        match self.route(to) {
-            Route::Shm { rank } => self.shm.copied_row_limit(rank as usize),
-            _ => self.copied_limit(to),
-        }
-    }
-
-    #[inline]
-    fn copied_limit(&self, to: PeerIndex) -> usize {
-        match self.route(to) {
-            Route::Shm { rank } => self.shm.copied_limit(rank as usize),
-            Route::Strict { .. } => strict::COPIED_LIMIT,
-            Route::Tcp { .. } => tcp::COPIED_LIMIT,
-            Route::Clic { place, .. } => self.clic.as_ref().map_or(0, |clic| clic.copied_limit(place as usize)),
-            Route::Ofi { .. } => ofi::COPIED_LIMIT,
-            Route::Loopback | Route::None => self.loopback.copied_limit(to),
-        }
-    }
-
-    #[inline]
-    fn copied(
-        &mut self,
-        to: PeerIndex,
-        header: &Header,
-        length: usize,
-        fill: impl FnOnce(*mut u8),
-    ) -> Result<(), NoResource> {
-        match self.route(to) {
-            Route::Shm { rank } => self.shm.copied(rank as usize, header, length, fill),
-            Route::Strict { rank } => self.strict_wire().copied(rank as usize, header, length, fill),
-            Route::Tcp { place } => self.tcp_wire().copied(place as usize, header, length, fill),
-            Route::Clic { place, .. } => self.clic_wire().copied(place as usize, header, length, fill),
-            Route::Ofi { place } => self.ofi_wire().copied(place as usize, header, length, fill),
-            Route::Loopback => self.loopback.copied(to, header, length, fill),
-            Route::None => {
-                self.drop_for(to);
-                Ok(())
-            }
-        }
-    }
-
-    #[inline]
-    unsafe fn copied_row(
-        &mut self,
-        to: PeerIndex,
-        header: &Header,
-        payload: *const u8,
-        length: usize,
-    ) -> Result<(), NoResource> {
-        if let Route::Shm { rank } = self.route(to) {
-            // SAFETY: `payload` is readable for `length` bytes (the contract of
-            // `Wire::copied_row`).
-            return unsafe { self.shm.copied_row(rank as usize, header, payload, length) };
-        }
-        if let Route::Tcp { place } = self.route(to) {
-            // SAFETY: `payload` is readable for `length` bytes (the contract of
-            // `Wire::copied_row`).
-            return unsafe { self.tcp_wire().row(place as usize, header, payload, length) };
-        }
-        // SAFETY: `payload` is readable for `length` bytes (the contract of `Wire::copied_row`),
-        // and `slot` has room for `length` bytes.
-        self.copied(to, header, length, |slot| unsafe { copy::row(payload, slot, length) })
-    }
-
-    unsafe fn publish(&mut self, to: PeerIndex, token: u64, source: Source) -> RegionKey {
-        // SAFETY: the memory behind `source` stays valid until it is released or withdrawn (the
-        // contract of `Wire::publish`).
-        unsafe {
-            match self.route(to) {
-                Route::Shm { rank } => self.shm.publish(rank as usize, token, source),
-                Route::Strict { rank } => self.strict_wire().publish(rank as usize, token, source),
-                Route::Tcp { place } | Route::Clic { line: Some(place), streams: true, .. } => {
-                    (self.pass, self.vain) = (0, 0);
-                    self.tcp_wire().publish(place as usize, token, source)
-                }
-                Route::Clic { place, .. } => self.clic_wire().publish(place as usize, token, source),
-                Route::Ofi { place } => self.ofi_wire().publish(place as usize, token, source),
-                Route::Loopback => self.loopback.publish(to, token, source),
-                Route::None => {
-                    self.drop_for(to);
-                    RegionKey([0; 2])
-                }
-            }
-        }
-    }
-
-    fn withdraw(&mut self, to: PeerIndex, key: RegionKey) -> bool {
-        match self.route(to) {
-            Route::Shm { .. } => self.shm.withdraw(key),
-            Route::Strict { .. } => self.strict_wire().withdraw(key),
-            Route::Tcp { .. } | Route::Clic { streams: true, .. } => self.tcp_wire().withdraw(key),
-            Route::Clic { place, .. } => self.clic_wire().withdraw(place as usize, key),
-            Route::Ofi { .. } => self.ofi_wire().withdraw(key),
-            Route::Loopback => self.loopback.withdraw(to, key),
-            Route::None => true,
-        }
-    }
-
-    unsafe fn pull(&mut self, from: PeerIndex, key: RegionKey, token: u64, target: Target) {
-        // SAFETY: the memory behind `target` stays valid until it is pulled (the contract of
-        // `Wire::pull`).
-        unsafe {
-            match self.route(from) {
-                Route::Shm { rank } => self.shm.pull(rank as usize, key, token, target),
-                Route::Strict { rank } => self.strict_wire().pull(rank as usize, key, token, target),
-                Route::Tcp { place } => {
-                    (self.pass, self.vain) = (0, 0);
-                    self.tcp_wire().pull(place as usize, key, token, target, |_| false)
-                }
-                Route::Clic { place, line: Some(line), streams: true } => {
-                    (self.pass, self.vain) = (0, 0);
-                    let (Some(tcp), Some(clic)) = (&mut self.tcp, &mut self.clic) else { return };
-                    tcp.pull(line as usize, key, token, target, |wanted| apart::ask(clic, place, wanted))
-                }
-                Route::Clic { place, .. } => self.clic_wire().pull(place as usize, key, token, target),
-                Route::Ofi { place } => self.ofi_wire().pull(place as usize, key, token, target),
-                Route::Loopback => self.loopback.pull(from, key, token, target),
-                Route::None => self.drop_for(from),
-            }
-        }
-    }
-
-    #[inline]
-    fn poll_front(&mut self, take: impl FnMut(PeerIndex, &Header, *const u8, usize) -> Choice) -> bool {
-        let beyond = self.shm.poll_front(take);
-        beyond || self.further || !self.loopback.is_empty()
+        on_route!(&mut self, self.route(peer), |wire, place| wire.mark_lost(place), else {});
     }
 
     #[inline]
@@ -664,9 +480,119 @@ impl Wire for Wires {
     }
 
     fn busy(&self) -> bool {
-        let further = self.strict.as_ref().is_some_and(|strict| strict.busy());
-        let far = self.tcp.as_ref().is_some_and(|tcp| tcp.busy()) || self.clic.as_ref().is_some_and(|clic| clic.busy());
-        let far = far || self.ofi.as_ref().is_some_and(|ofi| ofi.busy());
-        self.shm.busy() || self.loopback.busy() || further || far
+        let mut busy = self.shm.busy() || self.loopback.busy() || self.strict.as_ref().is_some_and(|wire| wire.busy());
+        each_remote!(self, as_deref, |wire| busy |= wire.busy());
+        busy
+    }
+}
+
+impl MessageWire for Wires {
+    #[inline(always)]
+    unsafe fn short(
+        &mut self,
+        to: PeerIndex,
+        header: &Header,
+        payload: *const u8,
+        length: usize,
+    ) -> Result<(), NoResource> {
+        if let Route::Shm { rank } = self.route(to) {
+            // SAFETY: `payload` is readable for `length` bytes, at most `SHORT_BYTES` (the contract
+            // of `MessageWire::short`).
+            return unsafe { self.shm.short(rank as usize, header, payload, length) };
+        }
+        // SAFETY: `payload` is readable for `length` bytes, at most `SHORT_BYTES` (the contract of
+        // `MessageWire::short`).
+        unsafe { self.short_elsewhere(to, header, payload, length) }
+    }
+
+    #[inline]
+    fn copied_limit(&self, to: PeerIndex) -> usize {
+        on_route!(&self, self.route(to), |wire, peer| wire.copied_limit(peer), else self.loopback.copied_limit(0))
+    }
+
+    #[inline]
+    fn copied(
+        &mut self,
+        to: PeerIndex,
+        header: &Header,
+        length: usize,
+        fill: impl FnOnce(*mut u8),
+    ) -> Result<(), NoResource> {
+        on_route!(&mut self, self.route(to), |wire, peer| wire.copied(peer, header, length, fill), else {
+            self.drop_for(to);
+            Ok(())
+        })
+    }
+
+    #[inline]
+    fn copied_row_limit(&self, to: PeerIndex) -> usize {
+        match self.route(to) {
+            Route::Shm { rank } => self.shm.copied_row_limit(rank as usize),
+            _ => self.copied_limit(to),
+        }
+    }
+
+    #[inline]
+    unsafe fn copied_row(
+        &mut self,
+        to: PeerIndex,
+        header: &Header,
+        payload: *const u8,
+        length: usize,
+    ) -> Result<(), NoResource> {
+        // SAFETY: `payload` is readable for `length` bytes (the contract of
+        // `MessageWire::copied_row`).
+        unsafe {
+            on_route!(&mut self, self.route(to), |wire, peer| wire.copied_row(peer, header, payload, length), else {
+                self.drop_for(to);
+                Ok(())
+            })
+        }
+    }
+
+    #[inline]
+    fn poll_front(&mut self, take: impl FnMut(PeerIndex, &Header, *const u8, usize) -> Choice) -> bool {
+        let beyond = self.shm.poll_front(take);
+        beyond || self.further || !self.loopback.is_empty()
+    }
+}
+
+impl RegionWire for Wires {
+    unsafe fn publish(&mut self, to: PeerIndex, token: u64, source: Source) -> RegionKey {
+        let route = self.region_route(to);
+        self.poll_soon(route);
+        // SAFETY: the memory behind `source` stays valid until it is released or withdrawn (the
+        // contract of `RegionWire::publish`).
+        unsafe {
+            on_route!(&mut self, route, |wire, peer| wire.publish(peer, token, source), else {
+                self.drop_for(to);
+                RegionKey([0; 2])
+            })
+        }
+    }
+
+    fn withdraw(&mut self, to: PeerIndex, key: RegionKey) -> bool {
+        on_route!(&mut self, self.region_route(to), |wire, peer| wire.withdraw(peer, key), else true)
+    }
+
+    unsafe fn pull(&mut self, from: PeerIndex, key: RegionKey, token: u64, target: Target) {
+        let route = self.region_route(from);
+        self.poll_soon(route);
+        // SAFETY: the memory behind `target` stays valid until it is pulled (the contract of
+        // `RegionWire::pull`).
+        unsafe {
+            if let (Route::Clic { place, .. }, Route::Tcp { place: line }) = (self.route(from), route)
+                && let (Some(tcp), Some(clic)) = (&mut self.tcp, &mut self.clic)
+            {
+                return tcp.pull_asking(line as usize, key, token, target, |wanted| apart::ask(clic, place, wanted));
+            }
+            on_route!(&mut self, route, |wire, peer| wire.pull(peer, key, token, target), else self.drop_for(from));
+        }
+    }
+}
+
+impl JobWire for Wires {
+    fn own(&self) -> PeerIndex {
+        self.loopback.own()
     }
 }

@@ -11,7 +11,7 @@ use towpath_clic_wire::{Clic, Identity};
 use towpath_machine::memory::create_file;
 use towpath_shm::{Segment, Settings};
 use towpath_tcp::{ConnectionKey, Listener, Tcp, TcpContact};
-use towpath_transport::{Header, Sink, Wire};
+use towpath_transport::{Header, MessageWire, RegionWire, Sink, Wire};
 use towpath_wires::Wires;
 
 const LENGTH: usize = 1 << 20;

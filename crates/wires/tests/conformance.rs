@@ -14,7 +14,7 @@ use towpath_shm::layout::RING_AREA;
 use towpath_shm::{Heap, Settings};
 use towpath_strict as strict;
 use towpath_transport::wrap::{Faults, Faulty};
-use towpath_transport::{Header, SHORT_BYTES, Wire};
+use towpath_transport::{Header, MessageWire, SHORT_BYTES, Wire};
 use towpath_wires::Wires;
 
 fn settings() -> Settings {
@@ -319,5 +319,22 @@ fn a_message_beyond_the_limit_is_refused_before_its_slot_is_filled() {
             let sent = wire.copied(to, &HEADER, length, |_| panic!("{name}: a slot of {length} bytes"));
             assert!(sent.is_err(), "{name}: {length} bytes to {to:?}");
         }
+    }
+}
+
+#[test]
+fn the_cost_of_a_peer_tells_near_from_far() {
+    let to = PeerIndex(1);
+    let near = wires(2, settings()).remove(0);
+    let mut by_tcp = tcp_wires(2, 1, settings());
+    let mut by_clic = clic_wires(2, 1, settings());
+    let own = near.cost(PeerIndex(0));
+    let costs = [near.cost(to), by_clic.remove(0).cost(to), by_tcp.remove(0).cost(to)];
+    assert!(own.latency_ns < costs[0].latency_ns);
+    assert!(costs.is_sorted_by(|nearer, farther| nearer.latency_ns < farther.latency_ns), "{costs:?}");
+    assert!(costs[0].time_ns(1 << 20) < costs[2].time_ns(1 << 20), "{costs:?}");
+    for (name, machine) in &mut machines_without_heaps(2) {
+        let wire = machine.wire(0);
+        assert_eq!(wire.cost(to).eager_limit, wire.copied_limit(to), "{name}");
     }
 }

@@ -9,7 +9,7 @@ use towpath_base::ids::PeerIndex;
 use towpath_shm::Settings;
 use towpath_shm::layout::RING_AREA;
 use towpath_transport::wrap::{Faults, Faulty};
-use towpath_transport::{Section, Wire};
+use towpath_transport::{MessageWire, Section};
 use towpath_wires::Wires;
 
 /// Only declared senders get a ring.

@@ -10,7 +10,7 @@ use towpath_base::ids::PeerIndex;
 use towpath_shm::Segment;
 use towpath_strict::{Counts, Settings};
 use towpath_transport::wrap::{Faults, Faulty};
-use towpath_transport::{Wire, error};
+use towpath_transport::{JobWire, Wire, error};
 use towpath_wires::Wires;
 
 const RANKS: usize = 8;

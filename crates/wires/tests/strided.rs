@@ -8,7 +8,7 @@ use towpath_base::ids::PeerIndex;
 use towpath_base::transfer::{Drain, Fill, Layout, STRIDES_WORDS, Source, Step, Strides, Target};
 use towpath_machine::memory::create_file;
 use towpath_shm::{Heap, Segment, Settings};
-use towpath_transport::{Header, RegionKey, Sink, Wire};
+use towpath_transport::{Header, RegionKey, RegionWire, Sink, Wire};
 use towpath_wires::Wires;
 
 /// Bytes of a block, and the distance from one block to the next.

@@ -12,7 +12,7 @@ use towpath_machine::wait::Waiter;
 use towpath_shm::Settings;
 use towpath_shm::layout::RING_AREA;
 use towpath_strict as strict;
-use towpath_transport::{SHORT_BYTES, Wire};
+use towpath_transport::{JobWire, SHORT_BYTES};
 use towpath_wires::Wires;
 
 const MESSAGES: usize = 3000;

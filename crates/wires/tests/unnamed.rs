@@ -7,7 +7,7 @@ use machine::wires;
 use towpath_base::ids::PeerIndex;
 use towpath_base::transfer::{Source, Target};
 use towpath_shm::Settings;
-use towpath_transport::{Header, Sink, Wire};
+use towpath_transport::{Header, MessageWire, RegionWire, Sink, Wire};
 
 const NOBODY: PeerIndex = PeerIndex(7);
 

@@ -6,7 +6,7 @@ use towpath_base::ids::PeerIndex;
 use towpath_clic::key::FrameKey;
 use towpath_clic_wire::port::{Port, RawSide};
 use towpath_clic_wire::{Clic, ClicContact, Identity};
-use towpath_transport::{Header, Losses, Sink};
+use towpath_transport::{Header, Losses, MessageWire, Sink, Wire};
 
 use crate::hosts::{ip, with_hosts};
 

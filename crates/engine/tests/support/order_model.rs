@@ -11,7 +11,7 @@ use towpath_base::ids::ContextId;
 use towpath_base::transfer::Target;
 use towpath_engine::testing::{Arrival, Logged, Random};
 use towpath_engine::{Completion, EarlyOutcome, Engine, Envelope, MessageId, Mode, RequestId, protocol};
-use towpath_transport::Wire;
+use towpath_transport::JobWire;
 
 use super::{Row, bytes, packed, pattern, peer, room, unpacked};
 
@@ -73,7 +73,7 @@ struct Rank {
 }
 
 /// The engines, and the model of what they must do.
-pub struct Model<W: Wire> {
+pub struct Model<W: JobWire> {
     /// One engine per rank.
     pub engines: Vec<Engine<Logged<W>>>,
     ranks: Vec<Rank>,
@@ -98,7 +98,7 @@ pub struct Model<W: Wire> {
     pub cancels_sends: bool,
 }
 
-impl<W: Wire> Model<W> {
+impl<W: JobWire> Model<W> {
     pub fn new(engines: Vec<Engine<Logged<W>>>, seed: u64, open: usize) -> Model<W> {
         let size = engines.len();
         let rank = || Rank { streams: vec![Default::default(); size], ..Rank::default() };

@@ -10,7 +10,7 @@ use std::collections::{BTreeMap, VecDeque};
 use towpath_base::ids::PeerIndex;
 use towpath_base::transfer::{Source, Target};
 
-use crate::{Header, NoResource, Payload, RegionKey, Sink, Wire};
+use crate::{Cost, Header, JobWire, MessageWire, NoResource, Payload, RegionKey, RegionWire, Sink, Wire};
 
 /// How a [`Faulty`] wire misbehaves; chances are in percent.
 #[derive(Clone, Copy, Debug)]
@@ -75,7 +75,7 @@ pub struct Faulty<W> {
     kept: Kept,
 }
 
-impl<W: Wire> Faulty<W> {
+impl<W: JobWire> Faulty<W> {
     /// Wraps a wire.
     pub fn new(inner: W, faults: Faults) -> Faulty<W> {
         Faulty { inner, faults, random: faults.seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1, kept: Kept::default() }
@@ -138,11 +138,34 @@ impl<W: Wire> Faulty<W> {
     }
 }
 
-impl<W: Wire> Wire for Faulty<W> {
-    fn own(&self) -> PeerIndex {
-        self.inner.own()
+impl<W: JobWire> Wire for Faulty<W> {
+    type Peer = PeerIndex;
+
+    fn cost(&self, to: PeerIndex) -> Cost {
+        self.inner.cost(to)
     }
 
+    fn mark_lost(&mut self, peer: PeerIndex) {
+        self.inner.mark_lost(peer);
+    }
+
+    fn progress(&mut self, sink: &mut impl Sink) -> bool {
+        let mut moved = false;
+        if !self.chance(self.faults.idle) {
+            moved |= self.inner.progress(&mut self.kept);
+        }
+        moved |= self.show_arrivals(sink);
+        moved |= self.show_completions(sink);
+        // Held-back events are due later: the caller must not go to sleep while there are any.
+        moved || self.keeps_something()
+    }
+
+    fn busy(&self) -> bool {
+        self.keeps_something() || self.inner.busy()
+    }
+}
+
+impl<W: JobWire> MessageWire for Faulty<W> {
     unsafe fn short(
         &mut self,
         to: PeerIndex,
@@ -161,10 +184,6 @@ impl<W: Wire> Wire for Faulty<W> {
         self.inner.copied_limit(to)
     }
 
-    fn copied_row_limit(&self, to: PeerIndex) -> usize {
-        self.inner.copied_row_limit(to)
-    }
-
     fn copied(
         &mut self,
         to: PeerIndex,
@@ -176,6 +195,10 @@ impl<W: Wire> Wire for Faulty<W> {
             return Err(NoResource);
         }
         self.inner.copied(to, header, length, fill)
+    }
+
+    fn copied_row_limit(&self, to: PeerIndex) -> usize {
+        self.inner.copied_row_limit(to)
     }
 
     unsafe fn copied_row(
@@ -191,7 +214,9 @@ impl<W: Wire> Wire for Faulty<W> {
         // SAFETY: `payload` is readable for `length` bytes (this function's contract).
         unsafe { self.inner.copied_row(to, header, payload, length) }
     }
+}
 
+impl<W: JobWire> RegionWire for Faulty<W> {
     unsafe fn publish(&mut self, to: PeerIndex, token: u64, source: Source) -> RegionKey {
         // SAFETY: the memory behind `source` lives until `released` (this function's contract),
         // which this wire reports no earlier than `inner` does.
@@ -207,19 +232,10 @@ impl<W: Wire> Wire for Faulty<W> {
         // this wire reports no earlier than `inner` does.
         unsafe { self.inner.pull(from, key, token, target) }
     }
+}
 
-    fn progress(&mut self, sink: &mut impl Sink) -> bool {
-        let mut moved = false;
-        if !self.chance(self.faults.idle) {
-            moved |= self.inner.progress(&mut self.kept);
-        }
-        moved |= self.show_arrivals(sink);
-        moved |= self.show_completions(sink);
-        // Held-back events are due later: the caller must not go to sleep while there are any.
-        moved || self.keeps_something()
-    }
-
-    fn busy(&self) -> bool {
-        self.keeps_something() || self.inner.busy()
+impl<W: JobWire> JobWire for Faulty<W> {
+    fn own(&self) -> PeerIndex {
+        self.inner.own()
     }
 }

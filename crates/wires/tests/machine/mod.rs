@@ -13,7 +13,7 @@ use towpath_base::transfer::{Drain, Fill, Source, Step, Target};
 use towpath_machine::memory::create_file;
 use towpath_shm::{Heap, Segment, Settings};
 use towpath_strict as strict;
-use towpath_transport::{Header, Payload, RegionKey, SHORT_BYTES, Sink, Wire};
+use towpath_transport::{Header, JobWire, Payload, RegionKey, SHORT_BYTES, Sink};
 use towpath_wires::Wires;
 
 const MESSAGE: u8 = 1;
@@ -208,7 +208,7 @@ pub(crate) struct Station<W> {
     refusals: usize,
 }
 
-impl<W: Wire> Station<W> {
+impl<W: JobWire> Station<W> {
     pub(crate) fn new(own: usize, wire: W) -> Station<W> {
         Station { own, wire, rank: Rank::default(), refusals: 0 }
     }
@@ -323,7 +323,7 @@ pub(crate) fn strict_wires(ranks: usize, settings: &strict::Settings) -> Vec<Wir
     (0..ranks).map(|own| Wires::strict(Segment::map(&file, ranks, own).unwrap(), settings).unwrap()).collect()
 }
 
-impl<W: Wire> Machine<W> {
+impl<W: JobWire> Machine<W> {
     /// Allocates large messages of these ranks in heaps.
     pub(crate) fn use_heaps(&mut self, heaps: impl IntoIterator<Item = Option<Heap>>) {
         for (station, heap) in self.stations.iter_mut().zip(heaps) {
@@ -453,7 +453,7 @@ impl<W: Wire> Machine<W> {
     }
 }
 
-fn send_one(wire: &mut impl Wire, rank: &mut Rank, from: usize, order: &Order) -> bool {
+fn send_one(wire: &mut impl JobWire, rank: &mut Rank, from: usize, order: &Order) -> bool {
     let to = PeerIndex(order.to as u32);
     let content = bytes(from, order.to, order.number, order.length);
     let whole = order.wanted == order.length && !order.unpacked;

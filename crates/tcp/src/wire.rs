@@ -1,0 +1,137 @@
+//! [`Tcp`] as a wire: messages and regions, from and to peers by their places.
+
+use std::time::Instant;
+
+use towpath_base::transfer::{Source, Target};
+use towpath_transport::regions::Published;
+use towpath_transport::ticks::ticks;
+use towpath_transport::{Cost, Header, MessageWire, NoResource, RegionKey, RegionWire, Sink, Wire};
+
+use crate::frame::Frame;
+use crate::socket::Moved;
+use crate::{COPIED_LIMIT, FEW, LONG, LOOKS, Link, Tcp, TcpPeer};
+
+impl Wire for Tcp {
+    type Peer = usize;
+
+    fn cost(&self, to: usize) -> Cost {
+        // The order of magnitude of 10 Gbit/s Ethernet; the speed of the link is not known here.
+        Cost { latency_ns: 10_000, bandwidth: 1250, eager_limit: self.copied_limit(to) }
+    }
+
+    fn mark_lost(&mut self, place: usize) {
+        if let Link::Open(_) = self.peers[place].link
+            && let Link::Open(connection) = std::mem::replace(&mut self.peers[place].link, Link::None)
+        {
+            self.poll.forget(&connection.socket);
+            self.lingering.push((Instant::now(), connection.socket));
+        }
+        let reason = format!("rank {} has ended", self.peers[place].contact.peer.0);
+        self.lose(place, &reason);
+    }
+
+    fn progress(&mut self, sink: &mut impl Sink) -> bool {
+        let few = self.open.len() <= FEW;
+        let mut moved = false;
+        if few {
+            for index in (0..self.open.len()).rev() {
+                moved |= self.read(self.open[index], sink);
+            }
+        }
+        self.looks = self.looks.wrapping_add(1);
+        let now = ticks();
+        self.late = now.wrapping_sub(self.looked) > LONG;
+        if !few || !self.opening.is_empty() || self.looks.is_multiple_of(LOOKS) || self.late {
+            self.looked = now;
+            moved |= self.look(few, sink);
+        }
+        if !self.requests.is_empty() {
+            self.answer_requests();
+        }
+        for index in (0..self.writing.len()).rev() {
+            moved |= self.write(self.writing[index] as usize);
+        }
+        moved | self.report(sink)
+    }
+
+    fn busy(&self) -> bool {
+        let waits = |peer: &TcpPeer| match &peer.link {
+            Link::Open(connection) => connection.farewell,
+            _ => false,
+        };
+        !(self.regions.is_empty()
+            && self.pulls.is_empty()
+            && self.writing.is_empty()
+            && self.released.is_empty()
+            && self.finished.is_empty()
+            && self.dead.is_empty())
+            || self.open.iter().any(|place| waits(&self.peers[*place as usize]))
+    }
+}
+
+impl MessageWire for Tcp {
+    #[inline]
+    fn copied_limit(&self, _to: usize) -> usize {
+        COPIED_LIMIT
+    }
+
+    fn copied(
+        &mut self,
+        place: usize,
+        header: &Header,
+        length: usize,
+        fill: impl FnOnce(*mut u8),
+    ) -> Result<(), NoResource> {
+        if length > COPIED_LIMIT {
+            return Err(NoResource);
+        }
+        let frame = Frame::Message { protocol: header.protocol, length: length as u32, words: header.words };
+        self.wait(place, &frame, length, fill)?;
+        self.write(place);
+        Ok(())
+    }
+
+    unsafe fn copied_row(
+        &mut self,
+        place: usize,
+        header: &Header,
+        payload: *const u8,
+        length: usize,
+    ) -> Result<(), NoResource> {
+        if length > COPIED_LIMIT {
+            return Err(NoResource);
+        }
+        let frame = Frame::Message { protocol: header.protocol, length: length as u32, words: header.words };
+        let peer = &mut self.peers[place];
+        if let Link::Open(connection) = &peer.link
+            && peer.output.lets_pass()
+        {
+            // SAFETY: `payload` is readable for `length` bytes (this function's contract).
+            let moved = unsafe { peer.output.write(&connection.socket, &frame.encode(), payload, length) };
+            if let Moved::Broken(error) = moved {
+                self.broke(place, &error.to_string());
+            } else {
+                self.list(place);
+            }
+            return Ok(());
+        }
+        // SAFETY: `payload` is readable for `length` bytes (this function's contract), and the
+        // output lends `length` bytes of its own queue.
+        self.wait(place, &frame, length, |into| unsafe { std::ptr::copy_nonoverlapping(payload, into, length) })
+    }
+}
+
+impl RegionWire for Tcp {
+    unsafe fn publish(&mut self, place: usize, token: u64, source: Source) -> RegionKey {
+        RegionKey([self.regions.publish(Published { to: place as u32, token, source }), 0])
+    }
+
+    fn withdraw(&mut self, _to: usize, key: RegionKey) -> bool {
+        self.regions.take(key.0[0]).is_some()
+    }
+
+    unsafe fn pull(&mut self, place: usize, key: RegionKey, token: u64, target: Target) {
+        // SAFETY: the memory behind `target` lives until `pulled` (this function's contract).
+        unsafe { self.pull_asking(place, key, token, target, |_| false) }
+    }
+}
