@@ -10,9 +10,7 @@
 //!   ([`external_load`]). From time to time, yielding ranks balance themselves over the cores
 //!   ([`place`]).
 //!
-//! Invariant: no wake-up is lost. The sleeper sets its sleep word, then makes all messages posted
-//! before that visible (by a barrier in all processes, or because posters fence, see
-//! [`ControlPage::wake_fence`]), then polls once more before it sleeps.
+//! Invariant: no wake-up is lost, see [`sleep`].
 
 use std::hint::spin_loop;
 use std::ops::Range;
@@ -20,15 +18,19 @@ use std::time::{Duration, Instant};
 
 use towpath_base::config;
 use towpath_base::control::{ControlPage, SegmentHead};
-use towpath_base::sync::{Ordering, compiler_fence, fence};
+use towpath_base::sync::Ordering;
 
 use crate::{cgroup, cores, futex, membarrier};
 use place::WaitingPlace;
+use sleep::{HostWords, ON_BELL, ON_WORD, Sleeper, SleeperWords};
 
 mod bell;
 mod external_load;
+#[cfg(loom)]
+pub mod model;
 mod place;
 mod policy;
+pub mod sleep;
 pub use bell::Bell;
 pub use policy::Policy;
 
@@ -43,10 +45,6 @@ pub enum Sources<'a> {
         head: &'a SegmentHead,
     },
 }
-
-/// Values of the sleep word: the owner sleeps on the word itself, or on its bell.
-const ON_WORD: u32 = 1;
-const ON_BELL: u32 = 2;
 
 /// How long a process that is not oversubscribed yields before it sleeps.
 const YIELD_LIMIT: Duration = Duration::from_millis(1);
@@ -75,7 +73,6 @@ pub struct Waiter {
     announced: u32,
     cores: usize,
     fits: bool,
-    membarrier: bool,
     spin: Duration,
     yields_before_sleep: u32,
     slow_yield: Duration,
@@ -91,6 +88,7 @@ pub struct Waiter {
     sleeps: u64,
     /// Upper limit of one sleep.
     longest_sleep: Option<Duration>,
+    sleeper: Sleeper,
     place: WaitingPlace,
     bell: Option<Bell>,
 }
@@ -107,18 +105,12 @@ impl Waiter {
 
     /// Like [`Waiter::new`], for a test that chooses the number of cores; announces no mask.
     pub fn with_quota(local_ranks: usize, quota: usize, head: &SegmentHead, own: &ControlPage) -> Waiter {
-        let is_registered = membarrier::register();
-        if !is_registered {
-            // Must precede the first post: a sleeper reads this counter after its fence.
-            head.unregistered.fetch_add(1, Ordering::SeqCst);
-        }
         let mut waiter = Waiter {
             local_ranks,
             quota,
             announced: 0,
             cores: 0,
             fits: false,
-            membarrier: is_registered,
             spin: Duration::ZERO,
             yields_before_sleep: 0,
             slow_yield: Duration::ZERO,
@@ -128,10 +120,10 @@ impl Waiter {
             began: None,
             sleeps: 0,
             longest_sleep: None,
+            sleeper: Sleeper::new(&own.into(), &head.into(), membarrier::register()),
             place: WaitingPlace::default(),
             bell: None,
         };
-        demand_fences(head, own, true);
         waiter.choose(head, own);
         waiter
     }
@@ -155,19 +147,7 @@ impl Waiter {
         self.yields_before_sleep = 2 * per_core + 2;
         self.slow_yield = Duration::from_micros(1500) + Duration::from_micros(10) * per_core;
         head.allowed_cores.store(self.cores as u32, Ordering::Relaxed);
-        self.membarrier &= head.unregistered.load(Ordering::SeqCst) == 0;
-        let fence_needed = !self.barrier_before_sleep();
-        if demand_fences(head, own, fence_needed) && fence_needed {
-            // Once this returns, messages that were posted without a fence until now are visible.
-            membarrier::global();
-        }
-    }
-
-    /// True if this process issues a barrier in all other processes before it sleeps; if false,
-    /// posters fence. A barrier interrupts every core: if sleeps are frequent, a fence per message
-    /// is cheaper.
-    fn barrier_before_sleep(&self) -> bool {
-        self.membarrier && self.fits
+        self.sleeper.choose(&own.into(), &head.into(), self.fits);
     }
 
     /// Cores that the ranks may use together, as far as they have announced their affinity.
@@ -278,65 +258,35 @@ impl Waiter {
         false
     }
 
-    fn sleep(&mut self, sources: Sources<'_>, mut recheck: impl FnMut() -> bool) {
+    fn sleep(&mut self, sources: Sources<'_>, recheck: impl FnMut() -> bool) {
         let Sources::SharedMemory { own, head } = sources;
-        head.sleepers.fetch_add(1, Ordering::SeqCst);
-        own.sleep.store(if self.bell.is_some() { ON_BELL } else { ON_WORD }, Ordering::Relaxed);
-        fence(Ordering::SeqCst);
-        let reaches_all = || head.unregistered.load(Ordering::SeqCst) == 0 && membarrier::global();
-        let announced = !self.barrier_before_sleep() || reaches_all();
-        if !announced {
-            // The barrier is forbidden since the process started (it entered a sandbox), or a rank
-            // has joined that no barrier reaches. Posters fence from now on; stay awake this time.
-            self.membarrier = false;
-            demand_fences(head, own, true);
-        } else if head.aborting.load(Ordering::Acquire) == 0 && !recheck() {
+        let place = if self.bell.is_some() { ON_BELL } else { ON_WORD };
+        self.sleeper.sleep(&own.into(), &head.into(), place, recheck, || {
             self.sleeps += 1;
             self.place.leave(head);
             match &self.bell {
                 Some(bell) => bell.sleep(),
                 None => futex::wait(&own.sleep, ON_WORD, self.longest_sleep),
             }
-        }
-        own.sleep.store(0, Ordering::Relaxed);
-        head.sleepers.fetch_sub(1, Ordering::Relaxed);
+        });
         // A woken rank finds its message at the next poll. Otherwise it has slept and may yield
         // again.
         self.reset();
     }
 }
 
-/// Sets whether posters must fence for the owner of a page; true if that changes it.
-fn demand_fences(head: &SegmentHead, own: &ControlPage, demand: bool) -> bool {
-    let changed = own.wake_fence.swap(u32::from(demand), Ordering::SeqCst) != u32::from(demand);
-    if changed && demand {
-        head.wake_fences.fetch_add(1, Ordering::SeqCst);
-    } else if changed {
-        head.wake_fences.fetch_sub(1, Ordering::SeqCst);
-    }
-    changed
-}
-
 /// True if some process of the host sleeps or is about to, so the readers' pages must be checked.
 /// To be called by a poster that has written a message for many readers.
 #[inline]
 pub fn somebody_sleeps(head: &SegmentHead) -> bool {
-    compiler_fence(Ordering::SeqCst);
-    if head.wake_fences.load(Ordering::Relaxed) != 0 {
-        fence(Ordering::SeqCst);
-    }
-    head.sleepers.load(Ordering::Relaxed) != 0
+    HostWords::from(head).somebody_sleeps()
 }
 
 /// Wakes the owner of `page` if it sleeps. To be called by a poster after each message that it has
 /// written for that owner.
 #[inline]
 pub fn notify(page: &ControlPage) {
-    compiler_fence(Ordering::SeqCst);
-    if page.wake_fence.load(Ordering::Relaxed) != 0 {
-        fence(Ordering::SeqCst);
-    }
-    if page.sleep.load(Ordering::Relaxed) != 0 {
+    if SleeperWords::from(page).must_be_woken() {
         wake(page);
     }
 }
@@ -344,26 +294,14 @@ pub fn notify(page: &ControlPage) {
 /// Wakes the owner of `page` if it sleeps or is about to.
 #[cold]
 pub fn wake(page: &ControlPage) {
-    match page.sleep.swap(0, Ordering::AcqRel) {
-        0 => {}
-        ON_BELL => bell::ring(page),
-        _ => {
-            futex::wake(&page.sleep, 1);
-        }
-    }
+    SleeperWords::from(page).wake(|| bell::ring(page));
 }
 
 /// Ends every wait of the job on this host: sets the abort word, then wakes the owners of all
 /// `pages`.
 pub fn abort<'a>(head: &SegmentHead, pages: impl Iterator<Item = &'a ControlPage>) {
-    head.aborting.store(1, Ordering::Release);
-    fence(Ordering::SeqCst);
-    for page in pages {
-        if page.sleep.swap(0, Ordering::AcqRel) == ON_BELL {
-            bell::ring(page);
-        }
-        futex::wake(&page.sleep, u32::MAX >> 1);
-    }
+    HostWords::from(head).abort();
+    pages.for_each(|page| SleeperWords::from(page).wake_all(|| bell::ring(page)));
 }
 
 #[cfg(test)]

@@ -53,8 +53,8 @@ impl Waiter {
             yield_limit: YIELD_LIMIT,
             yields_before_sleep: self.yields_before_sleep,
             slow_yield: self.slow_yield,
-            membarrier: self.membarrier,
-            barrier_before_sleep: self.barrier_before_sleep(),
+            membarrier: self.sleeper.membarrier,
+            barrier_before_sleep: self.sleeper.with_barrier,
         }
     }
 }
