@@ -27,7 +27,7 @@ import environments  # noqa: E402
 
 ROOT = environments.ROOT
 OUT = environments.BUILD / "bench" / "scc"
-PROGRAM = ROOT / "target" / "quick" / "examples" / "scc"
+PROGRAM = ROOT / "target" / "quick" / "scc"
 MPIEXEC = ROOT / "target" / "quick" / "mpiexec"
 
 # Microseconds: a chunk (handshake), a polled header (an uncached read by a P54C at 533 MHz), a line moved, each hop of a line.
@@ -242,7 +242,7 @@ def main():
     if options.draw:
         return draw()
     with environments.lock():
-        environments.command(["cargo", "build", "--profile", "quick", "-p", "towpath-mpi", "--example", "scc"], "scc-build.log", cwd=ROOT)
+        environments.command(["cargo", "build", "--profile", "quick", "-p", "towpath-programs", "--bin", "scc"], "scc-build.log", cwd=ROOT)
         environments.command(["cargo", "build", "--profile", "quick", "-p", "towpath-launch"], "scc-build.log", cwd=ROOT)
         measure()
     environments.command([environments.venv("plot") / "bin" / "python", __file__, "--draw"], "scc-plot.log")

@@ -5,7 +5,7 @@
 
 Says "ready", reads one line of JSON (the job's listening ports: [[address, port], ...]), attacks for so many seconds, and says in one
 line of JSON how many frames, messages or connections that were (`sent`), what it saw of the job (`seen`) and what it should not have got
-(`problems`). It knows the form of everything, but not the job's key. PROGRAM speaks libfabric (crates/ofi/examples/ofi_stranger.rs).
+(`problems`). It knows the form of everything, but not the job's key. PROGRAM speaks libfabric (tools/programs/src/bin/ofi_stranger.rs).
 """
 
 import errno

@@ -1,7 +1,7 @@
 """The networks that join hosts which are namespaces: cables, bridges, slow links, and faults.
 
 Two hosts are joined by a cable, more by a bridge. Where frames shall be lost, doubled or late, a switch in user space takes the
-bridge's place (crates/clic-wire/examples/rough_wire), or each host loses what arrives by a rule of its kernel (nftables), which is
+bridge's place (tools/programs/src/bin/rough_wire), or each host loses what arrives by a rule of its kernel (nftables), which is
 faster. One frame on such a wire is one packet: cards of real hosts cut segments, so the devices are told not to pass on longer ones.
 """
 
@@ -18,7 +18,7 @@ import time
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent.parent
-WIRE = ["-p", "towpath-clic-wire", "--example", "rough_wire", "--profile", "quick"]
+WIRE = ["-p", "towpath-programs", "--bin", "rough_wire", "--release"]
 # Numbers of <linux/sockios.h> and <linux/ethtool.h>: checksums by the card, segmentation, joining of segments.
 SIOCETHTOOL = 0x8946
 OFFLOADS = {"tx checksum": 0x17, "tso": 0x1F, "gso": 0x24, "gro": 0x2C}
@@ -143,7 +143,7 @@ class Rail:
             on(name, "nft", "-f", "-", input=rules, text=True)
 
     def start_switch(self):
-        program = Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target")) / "quick/examples/rough_wire"
+        program = Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target")) / "release/rough_wire"
         options = self.options
         faults = [word for name in ("loss", "duplicate", "reorder") for word in (f"--{name}", getattr(options, name))]
         faults += ["--swallow", options.swallow] if options.swallow else []

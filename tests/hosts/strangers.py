@@ -50,9 +50,9 @@ LEAST = {"frames": 2000, "connections": 20}
 def speaker():
     """The program that forges messages by libfabric."""
     target = Path(os.environ.get("CARGO_TARGET_DIR", environments.ROOT / "target"))
-    build = [os.environ.get("CARGO", "cargo"), "build", "-q", "-p", "towpath-ofi", "--example", "ofi_stranger"]
+    build = [os.environ.get("CARGO", "cargo"), "build", "-q", "-p", "towpath-programs", "--bin", "ofi_stranger"]
     subprocess.run(build, cwd=environments.ROOT, check=True)
-    return target / "debug/examples/ofi_stranger"
+    return target / "debug/ofi_stranger"
 
 
 def listening(names):

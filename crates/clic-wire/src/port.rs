@@ -16,7 +16,7 @@
 //! ([`Carrier::Crafted`]): UDP datagrams in super-frames whose headers are built here, which bypass
 //! the local IP stack but not the receiver's firewall. [`Port::way`] uses them for bulk wherever it
 //! uses raw frames, because they are the fastest (veth, 1 MB in blocks of 64 chunks, GB/s,
-//! 2026-11-22, two slow processors; `examples/clic_ports.rs`):
+//! 2026-11-22, two slow processors; `clic_ports` of tools/programs):
 //!
 //! | | raw frames | UDP | crafted | 1 B one way, raw | UDP |
 //! |---|---|---|---|---|---|

@@ -24,7 +24,7 @@ pub use towpath_neutral::abi::{
 };
 pub use towpath_neutral::{abi, constants, error};
 
-/// What the strict channel of this process has moved, for `examples/scc.rs`: chunks written, lines
+/// What the strict channel of this process has moved, for the program `scc`: chunks written, lines
 /// in them, lines times hops, header lines polled for chunks that arrived. `None` for other
 /// channels.
 ///

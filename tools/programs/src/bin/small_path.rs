@@ -3,8 +3,8 @@
 //! two runs, divided by the difference of their message counts:
 //!
 //! ```text
-//! cargo build --release -p towpath-engine --example small_path
-//! valgrind --tool=callgrind target/release/examples/small_path ping 1000
+//! cargo build --release -p towpath-programs --bin small_path
+//! valgrind --tool=callgrind target/release/small_path ping 1000
 //! ```
 //!
 //! Modes: `ping` (immediate send, posted receive, as in a blocking ping-pong), `eager` (a request

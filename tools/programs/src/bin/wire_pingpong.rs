@@ -1,7 +1,7 @@
 //! Speed of the shared-memory wire between two pinned processes: half round trip, and rate with 64
 //! messages in flight.
 //!
-//! `cargo run --release -p towpath-wires --example wire_pingpong [bytes ...]`
+//! `cargo run --release -p towpath-programs --bin wire_pingpong [bytes ...]`
 
 use std::os::fd::{AsRawFd, OwnedFd};
 use std::time::Instant;

@@ -3,8 +3,7 @@
 //! in blocks, for each carrier.
 //!
 //! ```text
-//!
-//! cargo run --release -p towpath-clic-wire --example clic_ports -- [MTU [ROUNDS]]
+//! cargo run --release -p towpath-programs --bin clic_ports -- [MTU [ROUNDS]]
 //! ```
 //!
 //! Two threads, pinned to processors 0 and 1, poll for frames without sleeping. Every figure is the

@@ -1,5 +1,4 @@
-//! Speed of the reduction kernels: `cargo run --release -p towpath-datatype --example
-//! reduce_speed`.
+//! Speed of the reduction kernels: `cargo run --release -p towpath-programs --bin reduce_speed`.
 //!
 //! Prints, for each operation on each type, gigabytes of input combined per second, in the L1 cache
 //! (4 KiB) and beyond the L2 cache (4 MiB): the best of several rounds.

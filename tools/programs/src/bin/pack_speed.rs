@@ -1,6 +1,6 @@
 //! Times packing and unpacking of common layouts against handwritten loops.
 //!
-//! `cargo run --release -p towpath-datatype --example pack_speed [name part]`
+//! `cargo run --release -p towpath-programs --bin pack_speed [name part]`
 //!
 //! Columns are GB of payload per second, the best of several batches: a plain copy, the handwritten
 //! loop, the whole message in one call, and the message in pieces of 32 KiB; packing before
