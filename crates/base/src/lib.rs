@@ -1,6 +1,6 @@
 //! Definitions shared by all crates of Towpath: identifiers, the traits through which payload
-//! leaves and enters user memory, the settings, the layout of the control page, and the re-exported
-//! atomics and cells.
+//! leaves and enters user memory, the settings, the layout of the control page, the slab, and the
+//! re-exported atomics and cells.
 //!
 //! Every other crate may depend on this one. It knows no MPI objects and makes no system calls.
 
@@ -13,5 +13,6 @@ pub mod copy;
 pub mod ids;
 #[cfg(loom)]
 pub mod model;
+pub mod slab;
 pub mod sync;
 pub mod transfer;
