@@ -1,8 +1,9 @@
 //! The table of regions that this process has published and that no peer has started to pull.
 //!
-//! A key consists of an index and a generation. So the key of a region that was withdrawn or pulled
-//! never names a later region (until the generation wraps after 2^32 uses of the index).
+//! A region's name is its key in a slab: that of a region that was withdrawn or pulled never names
+//! a later region.
 
+use towpath_base::slab::{Slab, SlabKey};
 use towpath_base::transfer::Source;
 
 /// A published region.
@@ -15,61 +16,34 @@ pub struct Published {
     pub source: Source,
 }
 
-#[derive(Default)]
-struct RegionSlot {
-    generation: u32,
-    region: Option<Published>,
-}
-
 /// All published regions of one wire.
 #[derive(Default)]
-pub struct Regions {
-    places: Vec<RegionSlot>,
-    free: Vec<u32>,
-}
+pub struct Regions(Slab<Published>);
 
 impl Regions {
     /// Adds a region and returns its name.
     pub fn publish(&mut self, region: Published) -> u64 {
-        let index = self.free.pop().unwrap_or_else(|| {
-            self.places.push(RegionSlot::default());
-            self.places.len() as u32 - 1
-        });
-        let place = &mut self.places[index as usize];
-        place.region = Some(region);
-        u64::from(index) | u64::from(place.generation) << 32
+        self.0.insert(region).0
     }
 
     /// True if `name` is a published region that `receiver` may pull.
     pub fn is_for(&self, name: u64, receiver: u32) -> bool {
-        let place = self.places.get(name as u32 as usize).filter(|place| place.generation == (name >> 32) as u32);
-        place.and_then(|place| place.region.as_ref()).is_some_and(|region| region.to == receiver)
+        self.0.get(SlabKey(name)).is_some_and(|region| region.to == receiver)
     }
 
     /// Removes a region and returns it; `None` if `name` does not name one any more.
     pub fn take(&mut self, name: u64) -> Option<Published> {
-        let index = name as u32;
-        let place = self.places.get_mut(index as usize).filter(|place| place.generation == (name >> 32) as u32)?;
-        let region = place.region.take()?;
-        place.generation = place.generation.wrapping_add(1);
-        self.free.push(index);
-        Some(region)
+        self.0.remove(SlabKey(name))
     }
 
     /// Removes all regions published to one peer.
     pub fn take_all_of(&mut self, peer: u32) -> Vec<Published> {
-        let named = |place: &RegionSlot| place.region.as_ref().is_some_and(|region| region.to == peer);
-        let names: Vec<u64> = (0u64..)
-            .zip(&self.places)
-            .filter(|(_, place)| named(place))
-            .map(|(index, place)| index | u64::from(place.generation) << 32)
-            .collect();
-        names.into_iter().filter_map(|name| self.take(name)).collect()
+        self.0.remove_where(|region| region.to == peer)
     }
 
     /// True if nothing is published.
     pub fn is_empty(&self) -> bool {
-        self.free.len() == self.places.len()
+        self.0.is_empty()
     }
 }
 
