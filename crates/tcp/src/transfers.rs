@@ -1,5 +1,6 @@
 //! Large messages: regions that are sent to a peer, and pulls that fetch regions of peers.
 
+use towpath_base::slab::Slab;
 use towpath_base::transfer::{Source, Step, Target};
 
 /// A region that a peer has requested.
@@ -35,10 +36,7 @@ struct TcpPull {
 
 /// All pulls of this process; a pull's number is its index.
 #[derive(Default)]
-pub(super) struct TcpPulls {
-    places: Vec<Option<TcpPull>>,
-    free: Vec<u32>,
-}
+pub(super) struct TcpPulls(Slab<TcpPull>);
 
 /// What happened to bytes that were passed to a pull.
 #[derive(Debug, PartialEq, Eq)]
@@ -53,21 +51,16 @@ pub(super) enum PullOutcome {
 
 impl TcpPulls {
     pub(super) fn is_empty(&self) -> bool {
-        self.free.len() == self.places.len()
+        self.0.is_empty()
     }
 
     /// Adds a pull and returns its number.
     pub(super) fn begin(&mut self, from: u32, token: u64, target: Target) -> u32 {
-        let place = self.free.pop().unwrap_or_else(|| {
-            self.places.push(None);
-            self.places.len() as u32 - 1
-        });
-        self.places[place as usize] = Some(TcpPull { from, token, target, have: 0 });
-        place
+        self.0.insert(TcpPull { from, token, target, have: 0 }).index()
     }
 
     fn of(&mut self, from: u32, number: u32) -> Option<&mut TcpPull> {
-        self.places.get_mut(number as usize)?.as_mut().filter(|pull| pull.from == from)
+        self.0.at_mut(number).filter(|pull| pull.from == from)
     }
 
     /// Where the next bytes of a pull from this peer go, and how many are missing, if its target is
@@ -115,16 +108,12 @@ impl TcpPulls {
     /// Ends a pull from this peer and returns its token.
     pub(super) fn end(&mut self, from: u32, number: u32) -> Option<u64> {
         self.of(from, number)?;
-        let pull = self.places[number as usize].take()?;
-        self.free.push(number);
-        Some(pull.token)
+        self.0.remove_at(number).map(|pull| pull.token)
     }
 
     /// Ends all pulls from one peer without a report.
     pub(super) fn drop_peer(&mut self, peer: u32) {
-        for number in 0..self.places.len() as u32 {
-            let _ = self.end(peer, number);
-        }
+        self.0.remove_where(|pull| pull.from == peer);
     }
 }
 
