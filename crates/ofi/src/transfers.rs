@@ -2,6 +2,7 @@
 
 use std::collections::VecDeque;
 
+use towpath_base::slab::Slab;
 use towpath_base::transfer::{Source, Target};
 
 use super::endpoint::MemoryRegion;
@@ -115,41 +116,30 @@ pub(super) struct FabricRead {
 
 /// All pulls of this process; a pull's number is its index.
 #[derive(Default)]
-pub(super) struct OfiPulls {
-    places: Vec<Option<OfiPull>>,
-    free: Vec<u32>,
-}
+pub(super) struct OfiPulls(Slab<OfiPull>);
 
 impl OfiPulls {
     pub(super) fn is_empty(&self) -> bool {
-        self.free.len() == self.places.len()
+        self.0.is_empty()
     }
 
     /// Adds a pull and returns its number.
     pub(super) fn begin(&mut self, pull: OfiPull) -> u32 {
-        let number = self.free.pop().unwrap_or_else(|| {
-            self.places.push(None);
-            self.places.len() as u32 - 1
-        });
-        self.places[number as usize] = Some(pull);
-        number
+        self.0.insert(pull).index()
     }
 
     pub(super) fn at(&mut self, number: u32) -> Option<&mut OfiPull> {
-        self.places.get_mut(number as usize)?.as_mut()
+        self.0.at_mut(number)
     }
 
     /// Removes a pull.
     pub(super) fn end(&mut self, number: u32) -> Option<OfiPull> {
-        let pull = self.places.get_mut(number as usize)?.take()?;
-        self.free.push(number);
-        Some(pull)
+        self.0.remove_at(number)
     }
 
     /// The numbers of the pulls from one peer.
     pub(super) fn of_peer(&self, peer: u32) -> Vec<u32> {
-        let numbered = (0..).zip(&self.places);
-        numbered.filter(|(_, pull)| pull.as_ref().is_some_and(|pull| pull.from == peer)).map(|(n, _)| n).collect()
+        self.0.iter().filter(|(_, pull)| pull.from == peer).map(|(key, _)| key.index()).collect()
     }
 }
 
