@@ -5,7 +5,7 @@
 
 use towpath_base::copy;
 
-use crate::slab::Slab;
+use crate::slab::PageSlab;
 
 /// Sizes up to this one are multiples of 16 bytes.
 const EVEN_BYTES: usize = 256;
@@ -27,7 +27,7 @@ unsafe impl Send for MessageBuffer {}
 /// One slab per size class.
 #[derive(Debug, Default)]
 pub(crate) struct MessageBuffers {
-    classes: Vec<Slab>,
+    classes: Vec<PageSlab>,
 }
 
 impl MessageBuffers {
@@ -35,7 +35,7 @@ impl MessageBuffers {
     pub(crate) fn add(&mut self, length: usize) -> MessageBuffer {
         let class = class(length);
         while self.classes.len() <= class {
-            self.classes.push(Slab::new(class_bytes(self.classes.len())));
+            self.classes.push(PageSlab::new(class_bytes(self.classes.len())));
         }
         let slot = self.classes[class].add();
         MessageBuffer { pointer: self.classes[class].pointer(slot), slot, class: class as u32 }
@@ -67,7 +67,7 @@ impl MessageBuffers {
     /// Bytes of memory that the blocks occupy when all their pages have been written.
     #[cfg(test)]
     pub(crate) fn bytes(&self) -> usize {
-        self.classes.iter().map(Slab::bytes).sum()
+        self.classes.iter().map(PageSlab::bytes).sum()
     }
 }
 

@@ -7,6 +7,7 @@
 //! every binned one (the front accepts an entry only while no bin has any).
 
 use towpath_base::ids::ContextId;
+use towpath_base::slab::Slab;
 
 use crate::bins::{BinLinks, Bins, Links};
 use crate::matching::{Front, NONE, Pattern};
@@ -21,9 +22,9 @@ struct Binned {
     neighbors: BinLinks,
 }
 
-impl Links for Vec<Binned> {
+impl Links for Slab<Binned> {
     fn of(&mut self, entry: u32) -> &mut BinLinks {
-        &mut self[entry as usize].neighbors
+        &mut self.at_mut(entry).expect("a binned receive").neighbors
     }
 }
 
@@ -31,31 +32,21 @@ impl Links for Vec<Binned> {
 #[derive(Debug)]
 pub(crate) struct PostedReceives {
     front: Front,
-    binned: usize,
+    binned: Slab<Binned>,
     order: u64,
     bins: Bins,
-    /// The binned receives, including free entries.
-    pool: Vec<Binned>,
-    free: Vec<u32>,
 }
 
 impl PostedReceives {
     /// Creates an empty queue whose front takes at most `limit` entries.
     pub(crate) fn new(limit: usize) -> PostedReceives {
-        PostedReceives {
-            front: Front::new(limit),
-            binned: 0,
-            order: 0,
-            bins: Bins::default(),
-            pool: Vec::new(),
-            free: Vec::new(),
-        }
+        PostedReceives { front: Front::new(limit), binned: Slab::default(), order: 0, bins: Bins::default() }
     }
 
     /// Appends a receive. Returns its link for [`PostedReceives::remove`].
     #[inline]
     pub(crate) fn add(&mut self, pattern: Pattern, request: u32) -> u32 {
-        if self.binned == 0 && self.front.push(pattern, request) {
+        if self.binned.is_empty() && self.front.push(pattern, request) {
             return NONE;
         }
         self.bin(pattern, request)
@@ -64,28 +55,21 @@ impl PostedReceives {
     #[cold]
     #[inline(never)]
     fn bin(&mut self, pattern: Pattern, request: u32) -> u32 {
-        self.binned += 1;
         self.order += 1;
         let binned = Binned { pattern, order: self.order, request, neighbors: BinLinks::NONE };
-        let at = match self.free.pop() {
-            Some(at) => {
-                self.pool[at as usize] = binned;
-                at
-            }
-            None => {
-                self.pool.push(binned);
-                self.pool.len() as u32 - 1
-            }
-        };
-        self.bins.append(&mut self.pool, pattern.kind(), pattern.context, pattern.key, at);
+        let at = self.binned.insert(binned).index();
+        self.bins.append(&mut self.binned, pattern.kind(), pattern.context, pattern.key, at);
         at
     }
 
+    fn entry(&self, at: u32) -> &Binned {
+        self.binned.at(at).expect("a binned receive")
+    }
+
     fn unbin(&mut self, at: u32) -> u32 {
-        let Binned { pattern, request, .. } = self.pool[at as usize];
-        self.bins.remove(&mut self.pool, pattern.kind(), pattern.context, pattern.key, at);
-        self.free.push(at);
-        self.binned -= 1;
+        let Binned { pattern, request, .. } = *self.entry(at);
+        self.bins.remove(&mut self.binned, pattern.kind(), pattern.context, pattern.key, at);
+        self.binned.remove_at(at);
         request
     }
 
@@ -95,7 +79,7 @@ impl PostedReceives {
         if let Some(position) = self.front.find(message) {
             return Some(self.front.remove(position));
         }
-        if self.binned == 0 { None } else { self.take_binned(*message) }
+        if self.binned.is_empty() { None } else { self.take_binned(*message) }
     }
 
     #[cold]
@@ -103,14 +87,14 @@ impl PostedReceives {
     fn take_binned(&mut self, message: Pattern) -> Option<u32> {
         let oldest = (0..4)
             .filter_map(|kind| self.bins.oldest(kind, message.context, message.key))
-            .min_by_key(|at| self.pool[*at as usize].order)?;
+            .min_by_key(|at| self.entry(*at).order)?;
         Some(self.unbin(oldest))
     }
 
     /// The context of an unmatched receive.
     pub(crate) fn context_of(&self, request: u32, link: u32) -> ContextId {
         let of_front = || self.front.position(request).map(|position| self.front.pattern(position));
-        let pattern = if link == NONE { of_front() } else { Some(self.pool[link as usize].pattern) };
+        let pattern = if link == NONE { of_front() } else { Some(self.entry(link).pattern) };
         ContextId(pattern.expect("the receive is posted").context)
     }
 

@@ -115,7 +115,8 @@ fn replace_spent(work: &mut PendingWork, next: PendingWork) {
     std::mem::forget(std::mem::replace(work, next));
 }
 
-/// The request table.
+/// The request table. No [`Slab`](towpath_base::slab::Slab), which drops what it removes: the fast
+/// path overwrites work that owns nothing without asking whether there is something to drop.
 #[derive(Default)]
 pub(crate) struct RequestSlab {
     slots: Vec<Slot>,

@@ -3,7 +3,8 @@
 //! A slot number has the block in its high bits and the place within the block in its low bits.
 //! Freed slots are reused. The pages of an empty block are returned to the system, except for one
 //! spare block, so that a steady flow of messages does not cause a system call each. Slots that
-//! were never used cost no memory, since their pages are not touched.
+//! were never used cost no memory, since their pages are not touched. That is why this is not
+//! `base::slab`, whose `Vec` never shrinks and moves its values when it grows.
 
 use towpath_machine::pages::Pages;
 
@@ -31,7 +32,7 @@ struct SlabBlock {
 
 /// Slots of one size.
 #[derive(Debug)]
-pub(crate) struct Slab {
+pub(crate) struct PageSlab {
     slot_bytes: usize,
     per_block: u32,
     blocks: Vec<Option<SlabBlock>>,
@@ -41,12 +42,12 @@ pub(crate) struct Slab {
     vacant: Vec<u32>,
 }
 
-impl Slab {
+impl PageSlab {
     /// Creates a slab with slots of `slot_bytes` bytes, a multiple of 8.
-    pub(crate) fn new(slot_bytes: usize) -> Slab {
+    pub(crate) fn new(slot_bytes: usize) -> PageSlab {
         debug_assert!(slot_bytes >= LEAST_BYTES && slot_bytes.is_multiple_of(LEAST_BYTES));
         let per_block = (BLOCK_BYTES / slot_bytes).clamp(1, MOST_SLOTS) as u32;
-        Slab { slot_bytes, per_block, blocks: Vec::new(), open: Vec::new(), vacant: Vec::new() }
+        PageSlab { slot_bytes, per_block, blocks: Vec::new(), open: Vec::new(), vacant: Vec::new() }
     }
 
     /// Allocates a slot. Its content is unspecified.
@@ -146,7 +147,7 @@ mod tests {
     #[test]
     fn slots_do_not_overlap_and_are_used_again() {
         for slot_bytes in [8, 56, 80, 1024, 300_000] {
-            let mut slab = Slab::new(slot_bytes);
+            let mut slab = PageSlab::new(slot_bytes);
             let count = 3 * slab.per_block + 1;
             let slots: Vec<u32> = (0..count).map(|_| slab.add()).collect();
             for slot in &slots {
@@ -155,7 +156,7 @@ mod tests {
                 unsafe { slab.pointer(*slot).add(slot_bytes - 8).cast::<u64>().write(u64::from(*slot)) };
             }
             // SAFETY: `slot` is in use, and its last eight bytes have been written.
-            let read = |slab: &Slab, slot| unsafe { slab.pointer(slot).add(slot_bytes - 8).cast::<u64>().read() };
+            let read = |slab: &PageSlab, slot| unsafe { slab.pointer(slot).add(slot_bytes - 8).cast::<u64>().read() };
             assert!(slots.iter().all(|slot| read(&slab, *slot) == u64::from(*slot)));
             let bytes = slab.bytes();
             slab.remove(slots[1]);
@@ -168,7 +169,7 @@ mod tests {
     #[test]
     fn blocks_go_back_in_any_order() {
         for reverse in [false, true] {
-            let mut slab = Slab::new(64);
+            let mut slab = PageSlab::new(64);
             let mut slots: Vec<u32> = (0..100_000).map(|_| slab.add()).collect();
             assert!(slab.bytes() < 100_000 * 64 + 2 * BLOCK_BYTES);
             if reverse {

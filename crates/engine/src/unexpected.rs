@@ -20,7 +20,7 @@ use crate::bins::{BinLinks, Bins};
 use crate::buffers::{MessageBuffer, MessageBuffers};
 use crate::matching::{Front, NONE, Pattern};
 use crate::protocol;
-use crate::slab::Slab;
+use crate::slab::PageSlab;
 use node::{ANNOUNCED_WORDS, Column, INLINE_BYTES, Node, NodeContent, NodePlace, Nodes};
 
 /// The payload of a message that was taken from the queue.
@@ -95,7 +95,7 @@ impl Unexpected {
             tail: NONE,
             active: [false; 4],
             bins: Bins::default(),
-            nodes: Nodes(Slab::new(size_of::<Node>())),
+            nodes: Nodes(PageSlab::new(size_of::<Node>())),
             wild: Default::default(),
             probes: 0,
             buffers: MessageBuffers::default(),

@@ -2,7 +2,7 @@
 
 use crate::bins::{BinLinks, Links};
 use crate::matching::Pattern;
-use crate::slab::Slab;
+use crate::slab::PageSlab;
 
 /// Payload bytes that fit a node.
 pub(crate) const INLINE_BYTES: usize = 8;
@@ -83,7 +83,7 @@ impl Node {
 
 /// The slab of nodes.
 #[derive(Debug)]
-pub(super) struct Nodes(pub(super) Slab);
+pub(super) struct Nodes(pub(super) PageSlab);
 
 impl Nodes {
     pub(super) fn get(&self, at: u32) -> &Node {
