@@ -77,7 +77,8 @@ struct Entry<T> {
     object: UnsafeCell<Option<Arc<T>>>,
 }
 
-/// All created objects of one kind.
+/// All created objects of one kind. No [`Slab`](towpath_base::slab::Slab): threads read an entry
+/// without a lock while others are added, so entries never move.
 pub struct Table<T> {
     kind: Kind,
     chunks: [AtomicPtr<Entry<T>>; CHUNKS],

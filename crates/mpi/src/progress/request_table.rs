@@ -80,7 +80,9 @@ pub(crate) enum Ended {
     Ask(Arc<Generalized>),
 }
 
-/// All requests of the process.
+/// All requests of the process. No [`Slab`](towpath_base::slab::Slab): an entry is reserved before
+/// it is filled, a handle has room for 63 generations only, and the fast path overwrites work that
+/// owns nothing without asking whether there is something to drop.
 #[derive(Default)]
 pub(crate) struct Requests {
     pub(super) entries: Vec<Entry>,
