@@ -246,7 +246,7 @@ pub const ASK_BYTES: usize = 32;
 pub struct BlockRequest {
     /// Slot of the region in its owner's table.
     pub slot: u32,
-    /// Generation of the slot.
+    /// Generation of the region.
     pub generation: u32,
     /// Offset of the block in the region.
     pub offset: u64,

@@ -14,6 +14,8 @@
 
 use std::collections::VecDeque;
 
+use slab::Slab;
+
 use super::Time;
 use super::credit::{CreditShare, Credits};
 use super::frame::{BlockRequest, ones, since};
@@ -116,10 +118,11 @@ pub struct BlockToRequest {
 #[derive(Debug)]
 pub struct ClicPulls {
     rank: u32,
-    pulls: Vec<Option<ClicPull>>,
-    free: Vec<usize>,
+    pulls: Slab<ClicPull>,
     /// Pulls for which blocks are still to be created, oldest first.
     queue: VecDeque<usize>,
+    /// At most [`BLOCKS`]. No slab: a place outlives its block, because its generation tells the
+    /// answers to requests for different blocks apart.
     blocks: Vec<Slot>,
     share: CreditShare,
     /// Number of blocks, and how many of them have a request still to be sent.
@@ -139,13 +142,11 @@ fn chunk_of(rails: &Rails) -> u32 {
 impl ClicPulls {
     /// Pulls from the peer of this rank (its identity in the credit queue).
     pub fn new(rank: u32) -> ClicPulls {
-        let (pulls, free, queue, blocks) = (Vec::new(), Vec::new(), VecDeque::new(), Vec::new());
         ClicPulls {
             rank,
-            pulls,
-            free,
-            queue,
-            blocks,
+            pulls: Slab::new(),
+            queue: VecDeque::new(),
+            blocks: Vec::new(),
             share: CreditShare::default(),
             under_way: 0,
             unasked: 0,
@@ -156,18 +157,13 @@ impl ClicPulls {
     /// Fetches the first `wanted` bytes of a region. `wanted` must not be zero; it is limited to
     /// the length of the region.
     pub fn add(&mut self, token: u64, key: RegionName, wanted: u64) {
-        let pull = Some(ClicPull { token, key, wanted: wanted.min(key.length), opened: 0, arrived: 0 });
-        let index = self.free.pop().unwrap_or_else(|| {
-            self.pulls.push(None);
-            self.pulls.len() - 1
-        });
-        self.pulls[index] = pull;
-        self.queue.push_back(index);
+        let pull = ClicPull { token, key, wanted: wanted.min(key.length), opened: 0, arrived: 0 };
+        self.queue.push_back(self.pulls.insert(pull));
     }
 
     /// True if nothing is being fetched.
     pub fn is_empty(&self) -> bool {
-        self.free.len() == self.pulls.len()
+        self.pulls.is_empty()
     }
 
     /// This peer has reached the head of the credit queue.
@@ -180,7 +176,7 @@ impl ClicPulls {
         while let Some(&index) = self.queue.front() {
             let Some(place) = self.free_block() else { break };
             let lowest = self.lowest_of(index);
-            let Some(pull) = &mut self.pulls[index] else { break };
+            let Some(pull) = self.pulls.get_mut(index) else { break };
             if lowest.is_some_and(|lowest| pull.opened + BLOCK_BYTES > lowest + SPAN) {
                 break;
             }
@@ -232,7 +228,7 @@ impl ClicPulls {
         };
         let (place, slot) = self.blocks.iter().enumerate().find(wants)?;
         let block = slot.block.as_ref()?;
-        let key = self.pulls[block.pull].as_ref()?.key;
+        let key = self.pulls.get(block.pull)?.key;
         let PullBlock { offset, length, chunk, missing, .. } = *block;
         let ask = BlockRequest { slot: key.slot, generation: key.generation, offset, length, chunk, missing };
         Some(BlockToRequest { rail: block.rail, number: slot.generation << 8 | place as u32, ask })
@@ -257,7 +253,7 @@ impl ClicPulls {
         for (_, place) in order {
             let slot = &self.blocks[place];
             let Some(block) = &slot.block else { continue };
-            let Some(pull) = &self.pulls[block.pull] else { continue };
+            let Some(pull) = self.pulls.get(block.pull) else { continue };
             let mut missing = block.missing;
             while missing != 0 {
                 let index = missing.trailing_zeros();
@@ -295,7 +291,7 @@ impl ClicPulls {
             return Err(Refusal::Again);
         }
         let (pull, offset) = (block.pull, block.offset + at);
-        let token = self.pulls[pull].as_ref().ok_or(Refusal::Unknown)?.token;
+        let token = self.pulls.get(pull).ok_or(Refusal::Unknown)?.token;
         Ok(PlacedChunk { token, offset })
     }
 
@@ -336,14 +332,13 @@ impl ClicPulls {
             self.hurry(rail, now.saturating_sub(trip), now + rails.trip().slack());
         }
         credits.give(&mut self.share, u64::from(length));
-        let entry = self.pulls[pull].as_mut()?;
+        let entry = self.pulls.get_mut(pull)?;
         entry.arrived += u64::from(length);
         if entry.arrived < entry.wanted {
             return None;
         }
         let finished = FinishedPull { token: entry.token, key: entry.key };
-        self.pulls[pull] = None;
-        self.free.push(pull);
+        self.pulls.try_remove(pull);
         Some(finished)
     }
 

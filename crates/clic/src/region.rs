@@ -10,6 +10,8 @@
 
 use std::collections::VecDeque;
 
+use slab::Slab;
+
 use super::frame::BlockRequest;
 use super::refusal::Refusal;
 
@@ -21,20 +23,15 @@ pub const ANSWERS: usize = 128;
 pub struct RegionName {
     /// Slot in the owner's table.
     pub slot: u32,
-    /// How often the slot has been used before.
+    /// How many regions were published to this receiver before it, modulo 2^32.
     pub generation: u32,
     /// Length of the region in bytes.
     pub length: u64,
 }
 
-#[derive(Clone, Copy, Debug, Default)]
-struct Slot {
-    generation: u32,
-    region: Option<ClicRegion>,
-}
-
 #[derive(Clone, Copy, Debug)]
 struct ClicRegion {
+    generation: u32,
     token: u64,
     length: u64,
     asked: bool,
@@ -71,28 +68,26 @@ pub struct Chunk {
 /// The regions published to one peer, and the pending answers.
 #[derive(Debug, Default)]
 pub struct ClicRegions {
-    slots: Vec<Slot>,
-    free: Vec<u32>,
+    regions: Slab<ClicRegion>,
+    /// How many regions were published so far: the generation of the next one.
+    published: u32,
     answers: VecDeque<Answer>,
 }
 
 impl ClicRegions {
     /// Makes `length` bytes fetchable. `token` is the caller's name for them.
     pub fn publish(&mut self, token: u64, length: u64) -> RegionName {
-        let slot = self.free.pop().unwrap_or_else(|| {
-            self.slots.push(Slot::default());
-            self.slots.len() as u32 - 1
-        });
-        let entry = &mut self.slots[slot as usize];
-        entry.region = Some(ClicRegion { token, length, asked: false });
-        RegionName { slot, generation: entry.generation, length }
+        let generation = self.published;
+        self.published = generation.wrapping_add(1);
+        let slot = self.regions.insert(ClicRegion { generation, token, length, asked: false }) as u32;
+        RegionName { slot, generation, length }
     }
 
     /// Withdraws a region that the peer has not requested yet; false if it has.
     pub fn withdraw(&mut self, key: RegionName) -> bool {
         let untouched = self.find(key.slot, key.generation).is_ok_and(|region| !region.asked);
         if untouched {
-            self.remove(key.slot);
+            self.regions.try_remove(key.slot as usize);
         }
         untouched
     }
@@ -101,13 +96,13 @@ impl ClicRegions {
     pub fn release(&mut self, slot: u32, generation: u32) -> Result<u64, Refusal> {
         let token = self.find(slot, generation)?.token;
         self.answers.retain(|answer| (answer.ask.slot, answer.ask.generation) != (slot, generation));
-        self.remove(slot);
+        self.regions.try_remove(slot as usize);
         Ok(token)
     }
 
     /// True if nothing is published.
     pub fn is_empty(&self) -> bool {
-        self.free.len() == self.slots.len()
+        self.regions.is_empty()
     }
 
     /// True if answers are pending.
@@ -178,14 +173,8 @@ impl ClicRegions {
     }
 
     fn find(&mut self, slot: u32, generation: u32) -> Result<&mut ClicRegion, Refusal> {
-        let entry = self.slots.get_mut(slot as usize).filter(|entry| entry.generation == generation);
-        entry.and_then(|entry| entry.region.as_mut()).ok_or(Refusal::Unknown)
-    }
-
-    fn remove(&mut self, slot: u32) {
-        let entry = &mut self.slots[slot as usize];
-        (entry.region, entry.generation) = (None, entry.generation.wrapping_add(1));
-        self.free.push(slot);
+        let region = self.regions.get_mut(slot as usize);
+        region.filter(|region| region.generation == generation).ok_or(Refusal::Unknown)
     }
 }
 
@@ -252,7 +241,7 @@ mod tests {
         assert_eq!(regions.release(key.slot, key.generation), Err(Refusal::Unknown));
         assert!(regions.is_empty());
         let next = regions.publish(3, 1000);
-        assert_eq!((next.slot, next.generation), (key.slot, key.generation + 1));
+        assert_eq!((next.slot, next.generation), (key.slot, 2), "the slot is used again");
         assert_eq!(regions.asked(ask(key), 1, 0, 0, 1000), Err(Refusal::Unknown));
     }
 
