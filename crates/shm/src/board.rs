@@ -258,20 +258,24 @@ impl Board {
         (length.next_multiple_of(LINE) + gap) as u64
     }
 
-    /// Posts `length` bytes, which `fill` writes, and a stamp to all members. At most once per
-    /// round, and only after [`Board::has_room`] has returned `Ok` for this length.
+    /// Posts `length` bytes, which `fill` writes, and a stamp to all members.
+    ///
+    /// # Safety
+    /// [`Board::has_room`] must have returned `Ok` for this length, and this rank must not have
+    /// posted in this round.
     #[inline]
-    pub fn post(&mut self, stamp: u16, length: usize, fill: impl FnOnce(Room<'_>)) {
+    pub unsafe fn post(&mut self, stamp: u16, length: usize, fill: impl FnOnce(Room<'_>)) {
         let (line, mut place) = (self.rounds.line(self.rounds.own), 0);
-        // SAFETY: the line is inside the board and has `INLINE` bytes after its words. No member
-        // reads them before the commit below.
+        // SAFETY: the line is inside the board and has `INLINE` bytes after its words. It is the
+        // line of a round in which this rank has not posted (this function's contract), so no
+        // member reads it before the commit below.
         let mut at = unsafe { self.first_line.add(line * LINE + INLINE_AT) };
         if length > INLINE {
             let (begin, end) = self.span(length);
             place = begin & (self.shape.area as u64 - 1);
             self.taken = end;
-            // SAFETY: `has_room` has checked that `length` fits into the area and that no member
-            // still reads the bytes of `span`, which is inside the area.
+            // SAFETY: `has_room` has returned `Ok` (this function's contract), so `length` fits into
+            // the area and no member still reads the bytes of `span`, which is inside the area.
             at = unsafe { self.area(self.rounds.own).add(place as usize) };
         }
         fill(Room { stores: &mut self.stores, at, length });

@@ -72,8 +72,9 @@ fn run_rank(board: &mut Board, segment: &Segment, waiter: &mut Waiter, random: &
                 wait(segment, waiter, || (board.has_room(length) != Err(slowest)).then_some(()));
             }
             let bytes: Vec<u8> = (0..length).map(|at| pattern(own, round, at)).collect();
-            // SAFETY: `bytes` has `length` bytes.
-            board.post(round as u16, length, |mut room| unsafe { room.copy(bytes.as_ptr(), 0, length) });
+            // SAFETY: there is room, this rank posts once in each round, and `bytes` has `length`
+            // bytes.
+            unsafe { board.post(round as u16, length, |mut room| room.copy(bytes.as_ptr(), 0, length)) };
         }
         // A rank that reads nothing runs ahead, like the leaves of a gather.
         if random.below(3) > 0 {
@@ -153,8 +154,9 @@ fn memory_of_a_board_comes_back_when_all_have_finished() {
 
     let place = all[0].make_board(&team).unwrap();
     let [mut maker, mut reader] = [0, 1].map(|own| all[own].join_board(place, &team, own));
-    // SAFETY: the source has three bytes.
-    maker.post(0, 3, |mut room| unsafe { room.copy(b"abc".as_ptr(), 0, 3) });
+    assert_eq!(maker.has_room(3), Ok(()));
+    // SAFETY: there is room, this is the first post of the round, and the source has three bytes.
+    unsafe { maker.post(0, 3, |mut room| room.copy(b"abc".as_ptr(), 0, 3)) };
     maker.finish();
     drop(maker);
     assert_ne!(all[0].make_board(&team), Some(place), "the reader has not finished");
@@ -186,8 +188,9 @@ fn the_prefetch_hint_is_right_for_messages_of_one_length() {
         };
         let hint = reader.prefetch_hint(0).first();
         assert_eq!(writer.has_room(length), Ok(()));
-        // SAFETY: the source has `LENGTH` bytes, and `length` is at most that.
-        writer.post(0, length, |mut room| unsafe { room.copy([7; LENGTH].as_ptr(), 0, length) });
+        // SAFETY: there is room, this is the first post of the round, and the source has `LENGTH`
+        // bytes, of which `length` is at most all.
+        unsafe { writer.post(0, length, |mut room| room.copy([7; LENGTH].as_ptr(), 0, length)) };
         let posted = reader.look(0).unwrap();
         wrong += u32::from(length > 0 && posted.pointer != hint);
         [&mut writer, &mut reader].into_iter().for_each(Board::finish);
