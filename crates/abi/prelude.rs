@@ -6,7 +6,7 @@ pub(crate) use towpath_mpi::entry::{
     count_to_int, deliver, not_built, put, put_string, put_string_with_length, require, room, total_of,
 };
 pub(crate) use towpath_mpi::errors::ErrhandlerOwner;
-pub(crate) use towpath_mpi::{HandleArray, Integers, IntegersMut, Kind};
+pub(crate) use towpath_mpi::{HandleArray, Integers, IntegersMut, Kind, StringArgument};
 
 pub(crate) use crate::ABI;
 pub(crate) use crate::constants::*;

@@ -60,6 +60,11 @@ pub fn array(kind: &str) -> Option<(&'static str, &'static str)> {
     })
 }
 
+/// Arrays of ints whose values differ between the ABIs.
+pub fn is_translated_array(kind: &str) -> bool {
+    matches!(kind, "ranks" | "distributions" | "distribution_arguments")
+}
+
 /// Kinds that are an `int` in C and an `i32` in a body.
 pub fn is_int(kind: &str) -> bool {
     matches!(kind, "int" | "fint" | "MPIX_Stream" | "MPIX_Grequest_class") || is_translated_int(kind)
@@ -142,7 +147,7 @@ pub fn neutral(p: &Parameter) -> Option<&'static str> {
             "buffer" | "pointer" | "attribute" => "*mut c_void",
             "logical" => "bool",
             "string" if p.direction == Direction::Out => "String",
-            "string" => "*const c_char",
+            "string" => "StringArgument",
             "strings" => "*const *const c_char",
             "string_arrays" => "*const *const *const c_char",
             "argc" => "*mut c_int",

@@ -172,7 +172,10 @@ impl Given {
 
     /// The array for the body to read.
     pub(crate) fn integers(&self) -> Integers {
-        Integers::small(self.0.as_ref().map_or(std::ptr::null(), |v| v.as_ptr()))
+        let Some(values) = &self.0 else { return Integers::small(std::ptr::null()) };
+        // SAFETY: the vector lives as long as this value, which the binding keeps until the body has
+        // returned.
+        unsafe { Integers::small(values.as_ptr()).with_length(values.len() as i64) }
     }
 }
 
@@ -185,7 +188,13 @@ pub(crate) struct Wanted {
 impl Wanted {
     /// The array for the body to fill.
     pub(crate) fn integers(&mut self) -> IntegersMut {
-        IntegersMut::small(if self.values.is_null() { std::ptr::null_mut() } else { self.filled.as_mut_ptr() })
+        if self.values.is_null() {
+            return IntegersMut::small(std::ptr::null_mut());
+        }
+        let length = self.filled.len() as i64;
+        // SAFETY: the vector lives as long as this value, which the binding keeps until the body has
+        // returned.
+        unsafe { IntegersMut::small(self.filled.as_mut_ptr()).with_length(length) }
     }
 
     /// Converts the results into the program's array.

@@ -90,42 +90,58 @@ pub(crate) fn attribute_out(_keyval: i32, value: *mut c_void) -> *mut c_void {
 }
 
 /// An input array of ints that needs no conversion.
-pub(crate) struct Given(*const c_int);
+pub(crate) struct Given(Integers);
 
 impl Given {
     pub(crate) fn integers(&self) -> Integers {
-        Integers::small(self.0)
+        self.0
     }
 }
 
 /// An output array of ints that needs no conversion.
-pub(crate) struct Wanted(*mut c_int);
+pub(crate) struct Wanted(IntegersMut);
 
 impl Wanted {
     pub(crate) fn integers(&mut self) -> IntegersMut {
-        IntegersMut::small(self.0)
+        self.0
     }
     pub(crate) fn finish(self) {}
 }
 
 /// Input ranks of MPI_Group_translate_ranks.
-pub(crate) fn ranks_in(ranks: *const c_int, _length: c_int) -> Given {
-    Given(ranks)
+///
+/// # Safety
+/// `ranks` must be NULL or have `length` elements for as long as the array is used.
+pub(crate) unsafe fn ranks_in(ranks: *const c_int, length: c_int) -> Given {
+    // SAFETY: `ranks` is NULL or has `length` elements (this function's contract).
+    Given(unsafe { Integers::small(ranks).with_length(i64::from(length)) })
 }
 
 /// Output ranks of MPI_Group_translate_ranks.
-pub(crate) fn ranks_out(ranks: *mut c_int, _length: c_int) -> Wanted {
-    Wanted(ranks)
+///
+/// # Safety
+/// `ranks` must be NULL, or be writable and have `length` elements for as long as the array is used.
+pub(crate) unsafe fn ranks_out(ranks: *mut c_int, length: c_int) -> Wanted {
+    // SAFETY: `ranks` is NULL, or is writable and has `length` elements (this function's contract).
+    Wanted(unsafe { IntegersMut::small(ranks).with_length(i64::from(length)) })
 }
 
 /// Distribution constants such as MPI_DISTRIBUTE_BLOCK.
-pub(crate) fn distributions_in(values: *const c_int, _length: c_int) -> Given {
-    Given(values)
+///
+/// # Safety
+/// As [`ranks_in`].
+pub(crate) unsafe fn distributions_in(values: *const c_int, length: c_int) -> Given {
+    // SAFETY: `values` is NULL or has `length` elements (this function's contract).
+    unsafe { ranks_in(values, length) }
 }
 
 /// Distribution arguments, which may be MPI_DISTRIBUTE_DFLT_DARG.
-pub(crate) fn distribution_arguments_in(values: *const c_int, _length: c_int) -> Given {
-    Given(values)
+///
+/// # Safety
+/// As [`ranks_in`].
+pub(crate) unsafe fn distribution_arguments_in(values: *const c_int, length: c_int) -> Given {
+    // SAFETY: `values` is NULL or has `length` elements (this function's contract).
+    unsafe { ranks_in(values, length) }
 }
 
 /// The results of MPI_Type_get_contents need no conversion.

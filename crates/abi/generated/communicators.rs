@@ -211,7 +211,7 @@ export! {
         call(234, || ErrhandlerOwner::Comm(comm_in(comm)), || {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
-                towpath_mpi::communicators::comm_set_name(comm_in(comm), comm_name)?;
+                towpath_mpi::communicators::comm_set_name(comm_in(comm), StringArgument::new(comm_name))?;
                 Ok(())
             }
         })

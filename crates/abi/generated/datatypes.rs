@@ -60,7 +60,7 @@ export! {
             unsafe {
                 require(position, "position")?;
                 let mut v_position = i64::from(*position);
-                let outcome = towpath_mpi::datatypes::pack_external(datarep, buffer_in(inbuf), i64::from(incount), datatype_in(datatype), buffer_in(outbuf).cast_mut(), i64::from(outsize), &mut v_position);
+                let outcome = towpath_mpi::datatypes::pack_external(StringArgument::new(datarep), buffer_in(inbuf), i64::from(incount), datatype_in(datatype), buffer_in(outbuf).cast_mut(), i64::from(outsize), &mut v_position);
                 *position = v_position;
                 outcome?;
                 Ok(())
@@ -76,7 +76,7 @@ export! {
             unsafe {
                 require(position, "position")?;
                 let mut v_position = i64::from(*position);
-                let outcome = towpath_mpi::datatypes::pack_external(datarep, buffer_in(inbuf), i64::from(incount), datatype_in(datatype), buffer_in(outbuf).cast_mut(), i64::from(outsize), &mut v_position);
+                let outcome = towpath_mpi::datatypes::pack_external(StringArgument::new(datarep), buffer_in(inbuf), i64::from(incount), datatype_in(datatype), buffer_in(outbuf).cast_mut(), i64::from(outsize), &mut v_position);
                 *position = v_position;
                 outcome?;
                 Ok(())
@@ -91,7 +91,7 @@ export! {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 require(size, "size")?;
-                let outcome = towpath_mpi::datatypes::pack_external_size(datarep, i64::from(incount), datatype_in(datatype));
+                let outcome = towpath_mpi::datatypes::pack_external_size(StringArgument::new(datarep), i64::from(incount), datatype_in(datatype));
                 deliver(outcome, |v_size| {
                     *size = v_size;
                 }, || {})
@@ -106,7 +106,7 @@ export! {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 require(size, "size")?;
-                let outcome = towpath_mpi::datatypes::pack_external_size(datarep, i64::from(incount), datatype_in(datatype));
+                let outcome = towpath_mpi::datatypes::pack_external_size(StringArgument::new(datarep), i64::from(incount), datatype_in(datatype));
                 deliver(outcome, |v_size| {
                     *size = v_size;
                 }, || {})
@@ -199,7 +199,7 @@ export! {
                 let v_array_of_distribs = distributions_in(array_of_distribs, ndims);
                 let v_array_of_dargs = distribution_arguments_in(array_of_dargs, ndims);
                 require(newtype, "newtype")?;
-                let outcome = towpath_mpi::datatypes::type_create_darray(size, rank_in(rank), ndims, Integers::small(array_of_gsizes), v_array_of_distribs.integers(), v_array_of_dargs.integers(), Integers::small(array_of_psizes), order_in(order), datatype_in(oldtype), false);
+                let outcome = towpath_mpi::datatypes::type_create_darray(size, rank_in(rank), ndims, Integers::small(array_of_gsizes).with_length(i64::from(ndims)), v_array_of_distribs.integers(), v_array_of_dargs.integers(), Integers::small(array_of_psizes).with_length(i64::from(ndims)), order_in(order), datatype_in(oldtype), false);
                 deliver(outcome, |v_newtype| {
                     *newtype = datatype_out(v_newtype);
                 }, || { *newtype = datatype_out(towpath_mpi::constants::DATATYPE_NULL); })
@@ -216,7 +216,7 @@ export! {
                 let v_array_of_distribs = distributions_in(array_of_distribs, ndims);
                 let v_array_of_dargs = distribution_arguments_in(array_of_dargs, ndims);
                 require(newtype, "newtype")?;
-                let outcome = towpath_mpi::datatypes::type_create_darray(size, rank_in(rank), ndims, Integers::large(array_of_gsizes), v_array_of_distribs.integers(), v_array_of_dargs.integers(), Integers::small(array_of_psizes), order_in(order), datatype_in(oldtype), true);
+                let outcome = towpath_mpi::datatypes::type_create_darray(size, rank_in(rank), ndims, Integers::large(array_of_gsizes).with_length(i64::from(ndims)), v_array_of_distribs.integers(), v_array_of_dargs.integers(), Integers::small(array_of_psizes).with_length(i64::from(ndims)), order_in(order), datatype_in(oldtype), true);
                 deliver(outcome, |v_newtype| {
                     *newtype = datatype_out(v_newtype);
                 }, || { *newtype = datatype_out(towpath_mpi::constants::DATATYPE_NULL); })
@@ -276,7 +276,7 @@ export! {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 require(newtype, "newtype")?;
-                let outcome = towpath_mpi::datatypes::type_create_hindexed(i64::from(count), Integers::small(array_of_blocklengths), Integers::large(array_of_displacements), datatype_in(oldtype), false);
+                let outcome = towpath_mpi::datatypes::type_create_hindexed(i64::from(count), Integers::small(array_of_blocklengths).with_length(i64::from(count)), Integers::large(array_of_displacements).with_length(i64::from(count)), datatype_in(oldtype), false);
                 deliver(outcome, |v_newtype| {
                     *newtype = datatype_out(v_newtype);
                 }, || { *newtype = datatype_out(towpath_mpi::constants::DATATYPE_NULL); })
@@ -291,7 +291,7 @@ export! {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 require(newtype, "newtype")?;
-                let outcome = towpath_mpi::datatypes::type_create_hindexed(i64::from(count), Integers::large(array_of_blocklengths), Integers::large(array_of_displacements), datatype_in(oldtype), true);
+                let outcome = towpath_mpi::datatypes::type_create_hindexed(i64::from(count), Integers::large(array_of_blocklengths).with_length(i64::from(count)), Integers::large(array_of_displacements).with_length(i64::from(count)), datatype_in(oldtype), true);
                 deliver(outcome, |v_newtype| {
                     *newtype = datatype_out(v_newtype);
                 }, || { *newtype = datatype_out(towpath_mpi::constants::DATATYPE_NULL); })
@@ -306,7 +306,7 @@ export! {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 require(newtype, "newtype")?;
-                let outcome = towpath_mpi::datatypes::type_create_hindexed_block(i64::from(count), i64::from(blocklength), Integers::large(array_of_displacements), datatype_in(oldtype), false);
+                let outcome = towpath_mpi::datatypes::type_create_hindexed_block(i64::from(count), i64::from(blocklength), Integers::large(array_of_displacements).with_length(i64::from(count)), datatype_in(oldtype), false);
                 deliver(outcome, |v_newtype| {
                     *newtype = datatype_out(v_newtype);
                 }, || { *newtype = datatype_out(towpath_mpi::constants::DATATYPE_NULL); })
@@ -321,7 +321,7 @@ export! {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 require(newtype, "newtype")?;
-                let outcome = towpath_mpi::datatypes::type_create_hindexed_block(i64::from(count), i64::from(blocklength), Integers::large(array_of_displacements), datatype_in(oldtype), true);
+                let outcome = towpath_mpi::datatypes::type_create_hindexed_block(i64::from(count), i64::from(blocklength), Integers::large(array_of_displacements).with_length(i64::from(count)), datatype_in(oldtype), true);
                 deliver(outcome, |v_newtype| {
                     *newtype = datatype_out(v_newtype);
                 }, || { *newtype = datatype_out(towpath_mpi::constants::DATATYPE_NULL); })
@@ -366,7 +366,7 @@ export! {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 require(newtype, "newtype")?;
-                let outcome = towpath_mpi::datatypes::type_create_indexed_block(i64::from(count), i64::from(blocklength), Integers::small(array_of_displacements), datatype_in(oldtype), false);
+                let outcome = towpath_mpi::datatypes::type_create_indexed_block(i64::from(count), i64::from(blocklength), Integers::small(array_of_displacements).with_length(i64::from(count)), datatype_in(oldtype), false);
                 deliver(outcome, |v_newtype| {
                     *newtype = datatype_out(v_newtype);
                 }, || { *newtype = datatype_out(towpath_mpi::constants::DATATYPE_NULL); })
@@ -381,7 +381,7 @@ export! {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 require(newtype, "newtype")?;
-                let outcome = towpath_mpi::datatypes::type_create_indexed_block(i64::from(count), i64::from(blocklength), Integers::large(array_of_displacements), datatype_in(oldtype), true);
+                let outcome = towpath_mpi::datatypes::type_create_indexed_block(i64::from(count), i64::from(blocklength), Integers::large(array_of_displacements).with_length(i64::from(count)), datatype_in(oldtype), true);
                 deliver(outcome, |v_newtype| {
                     *newtype = datatype_out(v_newtype);
                 }, || { *newtype = datatype_out(towpath_mpi::constants::DATATYPE_NULL); })
@@ -426,7 +426,7 @@ export! {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 require(newtype, "newtype")?;
-                let outcome = towpath_mpi::datatypes::type_create_struct(i64::from(count), Integers::small(array_of_blocklengths), Integers::large(array_of_displacements), HandleArray::new(array_of_types.cast(), &ABI, Kind::Datatype), false);
+                let outcome = towpath_mpi::datatypes::type_create_struct(i64::from(count), Integers::small(array_of_blocklengths).with_length(i64::from(count)), Integers::large(array_of_displacements).with_length(i64::from(count)), HandleArray::new(array_of_types.cast(), &ABI, Kind::Datatype).with_length(i64::from(count)), false);
                 deliver(outcome, |v_newtype| {
                     *newtype = datatype_out(v_newtype);
                 }, || { *newtype = datatype_out(towpath_mpi::constants::DATATYPE_NULL); })
@@ -441,7 +441,7 @@ export! {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 require(newtype, "newtype")?;
-                let outcome = towpath_mpi::datatypes::type_create_struct(i64::from(count), Integers::large(array_of_blocklengths), Integers::large(array_of_displacements), HandleArray::new(array_of_types.cast(), &ABI, Kind::Datatype), true);
+                let outcome = towpath_mpi::datatypes::type_create_struct(i64::from(count), Integers::large(array_of_blocklengths).with_length(i64::from(count)), Integers::large(array_of_displacements).with_length(i64::from(count)), HandleArray::new(array_of_types.cast(), &ABI, Kind::Datatype).with_length(i64::from(count)), true);
                 deliver(outcome, |v_newtype| {
                     *newtype = datatype_out(v_newtype);
                 }, || { *newtype = datatype_out(towpath_mpi::constants::DATATYPE_NULL); })
@@ -456,7 +456,7 @@ export! {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 require(newtype, "newtype")?;
-                let outcome = towpath_mpi::datatypes::type_create_subarray(ndims, Integers::small(array_of_sizes), Integers::small(array_of_subsizes), Integers::small(array_of_starts), order_in(order), datatype_in(oldtype), false);
+                let outcome = towpath_mpi::datatypes::type_create_subarray(ndims, Integers::small(array_of_sizes).with_length(i64::from(ndims)), Integers::small(array_of_subsizes).with_length(i64::from(ndims)), Integers::small(array_of_starts).with_length(i64::from(ndims)), order_in(order), datatype_in(oldtype), false);
                 deliver(outcome, |v_newtype| {
                     *newtype = datatype_out(v_newtype);
                 }, || { *newtype = datatype_out(towpath_mpi::constants::DATATYPE_NULL); })
@@ -471,7 +471,7 @@ export! {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 require(newtype, "newtype")?;
-                let outcome = towpath_mpi::datatypes::type_create_subarray(ndims, Integers::large(array_of_sizes), Integers::large(array_of_subsizes), Integers::large(array_of_starts), order_in(order), datatype_in(oldtype), true);
+                let outcome = towpath_mpi::datatypes::type_create_subarray(ndims, Integers::large(array_of_sizes).with_length(i64::from(ndims)), Integers::large(array_of_subsizes).with_length(i64::from(ndims)), Integers::large(array_of_starts).with_length(i64::from(ndims)), order_in(order), datatype_in(oldtype), true);
                 deliver(outcome, |v_newtype| {
                     *newtype = datatype_out(v_newtype);
                 }, || { *newtype = datatype_out(towpath_mpi::constants::DATATYPE_NULL); })
@@ -531,7 +531,7 @@ export! {
         call(117, || ErrhandlerOwner::None, || {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
-                towpath_mpi::datatypes::type_get_contents(datatype_in(datatype), i64::from(max_integers), i64::from(max_addresses), 0, i64::from(max_datatypes), IntegersMut::small(array_of_integers), IntegersMut::large(array_of_addresses), IntegersMut::large(std::ptr::null_mut()), HandleArray::new(array_of_datatypes.cast(), &ABI, Kind::Datatype), false)?;
+                towpath_mpi::datatypes::type_get_contents(datatype_in(datatype), i64::from(max_integers), i64::from(max_addresses), 0, i64::from(max_datatypes), IntegersMut::small(array_of_integers).with_length(i64::from(max_integers)), IntegersMut::large(array_of_addresses).with_length(i64::from(max_addresses)), IntegersMut::large(std::ptr::null_mut()), HandleArray::new(array_of_datatypes.cast(), &ABI, Kind::Datatype).with_length(i64::from(max_datatypes)), false)?;
                 let (filled, _, _, _, combiner) = towpath_mpi::datatypes::type_get_envelope(datatype_in(datatype), true)?;
                 contents_put(combiner, array_of_integers, filled.min(i64::from(max_integers)));
                 Ok(())
@@ -545,7 +545,7 @@ export! {
         call(117, || ErrhandlerOwner::None, || {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
-                towpath_mpi::datatypes::type_get_contents(datatype_in(datatype), i64::from(max_integers), i64::from(max_addresses), i64::from(max_large_counts), i64::from(max_datatypes), IntegersMut::small(array_of_integers), IntegersMut::large(array_of_addresses), IntegersMut::large(array_of_large_counts), HandleArray::new(array_of_datatypes.cast(), &ABI, Kind::Datatype), true)?;
+                towpath_mpi::datatypes::type_get_contents(datatype_in(datatype), i64::from(max_integers), i64::from(max_addresses), i64::from(max_large_counts), i64::from(max_datatypes), IntegersMut::small(array_of_integers).with_length(i64::from(max_integers)), IntegersMut::large(array_of_addresses).with_length(i64::from(max_addresses)), IntegersMut::large(array_of_large_counts).with_length(i64::from(max_large_counts)), HandleArray::new(array_of_datatypes.cast(), &ABI, Kind::Datatype).with_length(i64::from(max_datatypes)), true)?;
                 let (filled, _, _, _, combiner) = towpath_mpi::datatypes::type_get_envelope(datatype_in(datatype), true)?;
                 contents_put(combiner, array_of_integers, filled.min(i64::from(max_integers)));
                 Ok(())
@@ -703,7 +703,7 @@ export! {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 require(newtype, "newtype")?;
-                let outcome = towpath_mpi::datatypes::type_indexed(i64::from(count), Integers::small(array_of_blocklengths), Integers::small(array_of_displacements), datatype_in(oldtype), false);
+                let outcome = towpath_mpi::datatypes::type_indexed(i64::from(count), Integers::small(array_of_blocklengths).with_length(i64::from(count)), Integers::small(array_of_displacements).with_length(i64::from(count)), datatype_in(oldtype), false);
                 deliver(outcome, |v_newtype| {
                     *newtype = datatype_out(v_newtype);
                 }, || { *newtype = datatype_out(towpath_mpi::constants::DATATYPE_NULL); })
@@ -718,7 +718,7 @@ export! {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 require(newtype, "newtype")?;
-                let outcome = towpath_mpi::datatypes::type_indexed(i64::from(count), Integers::large(array_of_blocklengths), Integers::large(array_of_displacements), datatype_in(oldtype), true);
+                let outcome = towpath_mpi::datatypes::type_indexed(i64::from(count), Integers::large(array_of_blocklengths).with_length(i64::from(count)), Integers::large(array_of_displacements).with_length(i64::from(count)), datatype_in(oldtype), true);
                 deliver(outcome, |v_newtype| {
                     *newtype = datatype_out(v_newtype);
                 }, || { *newtype = datatype_out(towpath_mpi::constants::DATATYPE_NULL); })
@@ -762,7 +762,7 @@ export! {
         call(126, || ErrhandlerOwner::None, || {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
-                towpath_mpi::datatypes::type_set_name(datatype_in(datatype), type_name)?;
+                towpath_mpi::datatypes::type_set_name(datatype_in(datatype), StringArgument::new(type_name))?;
                 Ok(())
             }
         })
@@ -883,7 +883,7 @@ export! {
             unsafe {
                 require(position, "position")?;
                 let mut v_position = i64::from(*position);
-                let outcome = towpath_mpi::datatypes::unpack_external(datarep, buffer_in(inbuf), i64::from(insize), &mut v_position, buffer_in(outbuf).cast_mut(), i64::from(outcount), datatype_in(datatype));
+                let outcome = towpath_mpi::datatypes::unpack_external(StringArgument::new(datarep), buffer_in(inbuf), i64::from(insize), &mut v_position, buffer_in(outbuf).cast_mut(), i64::from(outcount), datatype_in(datatype));
                 *position = v_position;
                 outcome?;
                 Ok(())
@@ -899,7 +899,7 @@ export! {
             unsafe {
                 require(position, "position")?;
                 let mut v_position = i64::from(*position);
-                let outcome = towpath_mpi::datatypes::unpack_external(datarep, buffer_in(inbuf), i64::from(insize), &mut v_position, buffer_in(outbuf).cast_mut(), i64::from(outcount), datatype_in(datatype));
+                let outcome = towpath_mpi::datatypes::unpack_external(StringArgument::new(datarep), buffer_in(inbuf), i64::from(insize), &mut v_position, buffer_in(outbuf).cast_mut(), i64::from(outcount), datatype_in(datatype));
                 *position = v_position;
                 outcome?;
                 Ok(())
@@ -963,7 +963,7 @@ export! {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 require(newtype, "newtype")?;
-                let outcome = towpath_mpi::datatypes::type_create_hindexed(i64::from(count), Integers::small(array_of_blocklengths), Integers::large(array_of_displacements), datatype_in(oldtype), false);
+                let outcome = towpath_mpi::datatypes::type_create_hindexed(i64::from(count), Integers::small(array_of_blocklengths).with_length(i64::from(count)), Integers::large(array_of_displacements).with_length(i64::from(count)), datatype_in(oldtype), false);
                 deliver(outcome, |v_newtype| {
                     *newtype = datatype_out(v_newtype);
                 }, || { *newtype = datatype_out(towpath_mpi::constants::DATATYPE_NULL); })
@@ -1008,7 +1008,7 @@ export! {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 require(newtype, "newtype")?;
-                let outcome = towpath_mpi::datatypes::type_create_struct(i64::from(count), Integers::small(array_of_blocklengths), Integers::large(array_of_displacements), HandleArray::new(array_of_types.cast(), &ABI, Kind::Datatype), false);
+                let outcome = towpath_mpi::datatypes::type_create_struct(i64::from(count), Integers::small(array_of_blocklengths).with_length(i64::from(count)), Integers::large(array_of_displacements).with_length(i64::from(count)), HandleArray::new(array_of_types.cast(), &ABI, Kind::Datatype).with_length(i64::from(count)), false);
                 deliver(outcome, |v_newtype| {
                     *newtype = datatype_out(v_newtype);
                 }, || { *newtype = datatype_out(towpath_mpi::constants::DATATYPE_NULL); })

@@ -41,7 +41,7 @@ export! {
         call_any_time(285, || ErrhandlerOwner::None, || {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
-                towpath_mpi::errors::add_error_string(error_code_in(errorcode), string)?;
+                towpath_mpi::errors::add_error_string(error_code_in(errorcode), StringArgument::new(string))?;
                 Ok(())
             }
         })

@@ -42,7 +42,7 @@ export! {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 require(newgroup, "newgroup")?;
-                let outcome = towpath_mpi::groups::group_excl(group_in(group), n, Integers::small(ranks));
+                let outcome = towpath_mpi::groups::group_excl(group_in(group), n, Integers::small(ranks).with_length(i64::from(n)));
                 deliver(outcome, |v_newgroup| {
                     *newgroup = group_out(v_newgroup);
                 }, || { *newgroup = group_out(towpath_mpi::constants::GROUP_NULL); })
@@ -73,7 +73,7 @@ export! {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 require(newgroup, "newgroup")?;
-                let outcome = towpath_mpi::groups::group_incl(group_in(group), n, Integers::small(ranks));
+                let outcome = towpath_mpi::groups::group_incl(group_in(group), n, Integers::small(ranks).with_length(i64::from(n)));
                 deliver(outcome, |v_newgroup| {
                     *newgroup = group_out(v_newgroup);
                 }, || { *newgroup = group_out(towpath_mpi::constants::GROUP_NULL); })
@@ -103,7 +103,7 @@ export! {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 require(newgroup, "newgroup")?;
-                let outcome = towpath_mpi::groups::group_range_excl(group_in(group), n, Integers::small(ranges.cast()));
+                let outcome = towpath_mpi::groups::group_range_excl(group_in(group), n, Integers::small(ranges.cast()).with_length(3 * i64::from(n)));
                 deliver(outcome, |v_newgroup| {
                     *newgroup = group_out(v_newgroup);
                 }, || { *newgroup = group_out(towpath_mpi::constants::GROUP_NULL); })
@@ -118,7 +118,7 @@ export! {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 require(newgroup, "newgroup")?;
-                let outcome = towpath_mpi::groups::group_range_incl(group_in(group), n, Integers::small(ranges.cast()));
+                let outcome = towpath_mpi::groups::group_range_incl(group_in(group), n, Integers::small(ranges.cast()).with_length(3 * i64::from(n)));
                 deliver(outcome, |v_newgroup| {
                     *newgroup = group_out(v_newgroup);
                 }, || { *newgroup = group_out(towpath_mpi::constants::GROUP_NULL); })

@@ -41,7 +41,7 @@ export! {
         call_any_time(313, || ErrhandlerOwner::None, || {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
-                towpath_mpi::info::info_delete(info_in(info), key)?;
+                towpath_mpi::info::info_delete(info_in(info), StringArgument::new(key))?;
                 Ok(())
             }
         })
@@ -86,7 +86,7 @@ export! {
             unsafe {
                 require(value, "value")?;
                 require(flag, "flag")?;
-                let outcome = towpath_mpi::info::info_get(info_in(info), key);
+                let outcome = towpath_mpi::info::info_get(info_in(info), StringArgument::new(key));
                 deliver(outcome, |(v_value, v_flag)| {
                     if v_flag { put_string(value, room(valuelen), &v_value); }
                     *flag = c_int::from(v_flag);
@@ -134,7 +134,7 @@ export! {
                 require(buflen, "buflen")?;
                 require(value, "value")?;
                 require(flag, "flag")?;
-                let outcome = towpath_mpi::info::info_get_string(info_in(info), key);
+                let outcome = towpath_mpi::info::info_get_string(info_in(info), StringArgument::new(key));
                 deliver(outcome, |(v_value, v_flag)| {
                     if v_flag { put_string_with_length(value, buflen, &v_value); }
                     *flag = c_int::from(v_flag);
@@ -151,7 +151,7 @@ export! {
             unsafe {
                 require(valuelen, "valuelen")?;
                 require(flag, "flag")?;
-                let outcome = towpath_mpi::info::info_get_valuelen(info_in(info), key);
+                let outcome = towpath_mpi::info::info_get_valuelen(info_in(info), StringArgument::new(key));
                 deliver(outcome, |(v_valuelen, v_flag)| {
                     *valuelen = v_valuelen;
                     *flag = c_int::from(v_flag);
@@ -166,7 +166,7 @@ export! {
         call_any_time(321, || ErrhandlerOwner::None, || {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
-                towpath_mpi::info::info_set(info_in(info), key, value)?;
+                towpath_mpi::info::info_set(info_in(info), StringArgument::new(key), StringArgument::new(value))?;
                 Ok(())
             }
         })

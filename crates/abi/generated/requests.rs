@@ -87,7 +87,7 @@ export! {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 require(flag, "flag")?;
-                let outcome = towpath_mpi::requests::request_get_status_all(count, HandleArray::new(array_of_requests.cast(), &ABI, Kind::Request), statuses(array_of_statuses));
+                let outcome = towpath_mpi::requests::request_get_status_all(count, HandleArray::new(array_of_requests.cast(), &ABI, Kind::Request).with_length(i64::from(count)), statuses(array_of_statuses).with_length(i64::from(count)));
                 deliver(outcome, |v_flag| {
                     *flag = c_int::from(v_flag);
                 }, || {})
@@ -103,7 +103,7 @@ export! {
             unsafe {
                 require(indx, "indx")?;
                 require(flag, "flag")?;
-                let outcome = towpath_mpi::requests::request_get_status_any(count, HandleArray::new(array_of_requests.cast(), &ABI, Kind::Request));
+                let outcome = towpath_mpi::requests::request_get_status_any(count, HandleArray::new(array_of_requests.cast(), &ABI, Kind::Request).with_length(i64::from(count)));
                 deliver(outcome, |(v_indx, v_flag, v_status)| {
                     *indx = v_indx;
                     *flag = c_int::from(v_flag);
@@ -120,7 +120,7 @@ export! {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 require(outcount, "outcount")?;
-                let outcome = towpath_mpi::requests::request_get_status_some(incount, HandleArray::new(array_of_requests.cast(), &ABI, Kind::Request), IntegersMut::small(array_of_indices), statuses(array_of_statuses));
+                let outcome = towpath_mpi::requests::request_get_status_some(incount, HandleArray::new(array_of_requests.cast(), &ABI, Kind::Request).with_length(i64::from(incount)), IntegersMut::small(array_of_indices).with_length(i64::from(incount)), statuses(array_of_statuses).with_length(i64::from(incount)));
                 deliver(outcome, |v_outcount| {
                     *outcount = v_outcount;
                 }, || {})
@@ -150,7 +150,7 @@ export! {
         call(66, || ErrhandlerOwner::None, || {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
-                towpath_mpi::requests::startall(count, HandleArray::new(array_of_requests.cast(), &ABI, Kind::Request))?;
+                towpath_mpi::requests::startall(count, HandleArray::new(array_of_requests.cast(), &ABI, Kind::Request).with_length(i64::from(count)))?;
                 Ok(())
             }
         })
@@ -182,7 +182,7 @@ export! {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 require(flag, "flag")?;
-                let outcome = towpath_mpi::requests::testall(count, HandleArray::new(array_of_requests.cast(), &ABI, Kind::Request), statuses(array_of_statuses));
+                let outcome = towpath_mpi::requests::testall(count, HandleArray::new(array_of_requests.cast(), &ABI, Kind::Request).with_length(i64::from(count)), statuses(array_of_statuses).with_length(i64::from(count)));
                 deliver(outcome, |v_flag| {
                     *flag = c_int::from(v_flag);
                 }, || {})
@@ -198,7 +198,7 @@ export! {
             unsafe {
                 require(indx, "indx")?;
                 require(flag, "flag")?;
-                let outcome = towpath_mpi::requests::testany(count, HandleArray::new(array_of_requests.cast(), &ABI, Kind::Request));
+                let outcome = towpath_mpi::requests::testany(count, HandleArray::new(array_of_requests.cast(), &ABI, Kind::Request).with_length(i64::from(count)));
                 deliver(outcome, |(v_indx, v_flag, v_status)| {
                     *indx = v_indx;
                     *flag = c_int::from(v_flag);
@@ -215,7 +215,7 @@ export! {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 require(outcount, "outcount")?;
-                let outcome = towpath_mpi::requests::testsome(incount, HandleArray::new(array_of_requests.cast(), &ABI, Kind::Request), IntegersMut::small(array_of_indices), statuses(array_of_statuses));
+                let outcome = towpath_mpi::requests::testsome(incount, HandleArray::new(array_of_requests.cast(), &ABI, Kind::Request).with_length(i64::from(incount)), IntegersMut::small(array_of_indices).with_length(i64::from(incount)), statuses(array_of_statuses).with_length(i64::from(incount)));
                 deliver(outcome, |v_outcount| {
                     *outcount = v_outcount;
                 }, || {})
@@ -246,7 +246,7 @@ export! {
         call(72, || ErrhandlerOwner::None, || {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
-                towpath_mpi::requests::waitall(count, HandleArray::new(array_of_requests.cast(), &ABI, Kind::Request), statuses(array_of_statuses))?;
+                towpath_mpi::requests::waitall(count, HandleArray::new(array_of_requests.cast(), &ABI, Kind::Request).with_length(i64::from(count)), statuses(array_of_statuses).with_length(i64::from(count)))?;
                 Ok(())
             }
         })
@@ -259,7 +259,7 @@ export! {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 require(indx, "indx")?;
-                let outcome = towpath_mpi::requests::waitany(count, HandleArray::new(array_of_requests.cast(), &ABI, Kind::Request));
+                let outcome = towpath_mpi::requests::waitany(count, HandleArray::new(array_of_requests.cast(), &ABI, Kind::Request).with_length(i64::from(count)));
                 deliver(outcome, |(v_indx, v_status)| {
                     *indx = v_indx;
                     status_put(status, &v_status);
@@ -275,7 +275,7 @@ export! {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 require(outcount, "outcount")?;
-                let outcome = towpath_mpi::requests::waitsome(incount, HandleArray::new(array_of_requests.cast(), &ABI, Kind::Request), IntegersMut::small(array_of_indices), statuses(array_of_statuses));
+                let outcome = towpath_mpi::requests::waitsome(incount, HandleArray::new(array_of_requests.cast(), &ABI, Kind::Request).with_length(i64::from(incount)), IntegersMut::small(array_of_indices).with_length(i64::from(incount)), statuses(array_of_statuses).with_length(i64::from(incount)));
                 deliver(outcome, |v_outcount| {
                     *outcount = v_outcount;
                 }, || {})

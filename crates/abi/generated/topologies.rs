@@ -11,7 +11,7 @@ export! {
         call(263, || ErrhandlerOwner::Comm(comm_in(comm)), || {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
-                towpath_mpi::topologies::cart_coords(comm_in(comm), rank_in(rank), maxdims, IntegersMut::small(coords))?;
+                towpath_mpi::topologies::cart_coords(comm_in(comm), rank_in(rank), maxdims, IntegersMut::small(coords).with_length(i64::from(maxdims)))?;
                 Ok(())
             }
         })
@@ -24,7 +24,7 @@ export! {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 require(comm_cart, "comm_cart")?;
-                let outcome = towpath_mpi::topologies::cart_create(comm_in(comm_old), ndims, Integers::small(dims), Integers::small(periods), reorder != 0);
+                let outcome = towpath_mpi::topologies::cart_create(comm_in(comm_old), ndims, Integers::small(dims).with_length(i64::from(ndims)), Integers::small(periods).with_length(i64::from(ndims)), reorder != 0);
                 deliver(outcome, |v_comm_cart| {
                     *comm_cart = comm_out(v_comm_cart);
                 }, || { *comm_cart = comm_out(towpath_mpi::constants::COMM_NULL); })
@@ -38,7 +38,7 @@ export! {
         call(265, || ErrhandlerOwner::Comm(comm_in(comm)), || {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
-                towpath_mpi::topologies::cart_get(comm_in(comm), maxdims, IntegersMut::small(dims), IntegersMut::small(periods), IntegersMut::small(coords))?;
+                towpath_mpi::topologies::cart_get(comm_in(comm), maxdims, IntegersMut::small(dims).with_length(i64::from(maxdims)), IntegersMut::small(periods).with_length(i64::from(maxdims)), IntegersMut::small(coords).with_length(i64::from(maxdims)))?;
                 Ok(())
             }
         })
@@ -51,7 +51,7 @@ export! {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 require(newrank, "newrank")?;
-                let outcome = towpath_mpi::topologies::cart_map(comm_in(comm), ndims, Integers::small(dims), Integers::small(periods));
+                let outcome = towpath_mpi::topologies::cart_map(comm_in(comm), ndims, Integers::small(dims).with_length(i64::from(ndims)), Integers::small(periods).with_length(i64::from(ndims)));
                 deliver(outcome, |v_newrank| {
                     *newrank = rank_out(v_newrank);
                 }, || {})
@@ -127,7 +127,7 @@ export! {
         call(271, || ErrhandlerOwner::None, || {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
-                towpath_mpi::topologies::dims_create(nnodes, ndims, IntegersMut::small(dims))?;
+                towpath_mpi::topologies::dims_create(nnodes, ndims, IntegersMut::small(dims).with_length(i64::from(ndims)))?;
                 Ok(())
             }
         })
@@ -142,7 +142,7 @@ export! {
                 let v_sources = ranks_in(sources, n);
                 let v_destinations = ranks_in(destinations, total_of(degrees,n));
                 require(comm_dist_graph, "comm_dist_graph")?;
-                let outcome = towpath_mpi::topologies::dist_graph_create(comm_in(comm_old), n, v_sources.integers(), Integers::small(degrees), v_destinations.integers(), weights_in(weights), info_in(info), reorder != 0);
+                let outcome = towpath_mpi::topologies::dist_graph_create(comm_in(comm_old), n, v_sources.integers(), Integers::small(degrees).with_length(i64::from(n)), v_destinations.integers(), weights_in(weights).with_length(i64::from(total_of(degrees,n))), info_in(info), reorder != 0);
                 deliver(outcome, |v_comm_dist_graph| {
                     *comm_dist_graph = comm_out(v_comm_dist_graph);
                 }, || { *comm_dist_graph = comm_out(towpath_mpi::constants::COMM_NULL); })
@@ -159,7 +159,7 @@ export! {
                 let v_sources = ranks_in(sources, indegree);
                 let v_destinations = ranks_in(destinations, outdegree);
                 require(comm_dist_graph, "comm_dist_graph")?;
-                let outcome = towpath_mpi::topologies::dist_graph_create_adjacent(comm_in(comm_old), indegree, v_sources.integers(), weights_in(sourceweights), outdegree, v_destinations.integers(), weights_in(destweights), info_in(info), reorder != 0);
+                let outcome = towpath_mpi::topologies::dist_graph_create_adjacent(comm_in(comm_old), indegree, v_sources.integers(), weights_in(sourceweights).with_length(i64::from(indegree)), outdegree, v_destinations.integers(), weights_in(destweights).with_length(i64::from(outdegree)), info_in(info), reorder != 0);
                 deliver(outcome, |v_comm_dist_graph| {
                     *comm_dist_graph = comm_out(v_comm_dist_graph);
                 }, || { *comm_dist_graph = comm_out(towpath_mpi::constants::COMM_NULL); })
@@ -175,7 +175,7 @@ export! {
             unsafe {
                 let mut v_sources = ranks_out(sources, maxindegree);
                 let mut v_destinations = ranks_out(destinations, maxoutdegree);
-                let outcome = towpath_mpi::topologies::dist_graph_neighbors(comm_in(comm), maxindegree, v_sources.integers(), weights_out(sourceweights), maxoutdegree, v_destinations.integers(), weights_out(destweights));
+                let outcome = towpath_mpi::topologies::dist_graph_neighbors(comm_in(comm), maxindegree, v_sources.integers(), weights_out(sourceweights).with_length(i64::from(maxindegree)), maxoutdegree, v_destinations.integers(), weights_out(destweights).with_length(i64::from(maxoutdegree)));
                 v_sources.finish();
                 v_destinations.finish();
                 outcome?;
@@ -210,7 +210,7 @@ export! {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 require(comm_graph, "comm_graph")?;
-                let outcome = towpath_mpi::topologies::graph_create(comm_in(comm_old), nnodes, Integers::small(indx), Integers::small(edges), reorder != 0);
+                let outcome = towpath_mpi::topologies::graph_create(comm_in(comm_old), nnodes, Integers::small(indx).with_length(i64::from(nnodes)), Integers::small(edges), reorder != 0);
                 deliver(outcome, |v_comm_graph| {
                     *comm_graph = comm_out(v_comm_graph);
                 }, || { *comm_graph = comm_out(towpath_mpi::constants::COMM_NULL); })
@@ -224,7 +224,7 @@ export! {
         call(277, || ErrhandlerOwner::Comm(comm_in(comm)), || {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
-                towpath_mpi::topologies::graph_get(comm_in(comm), maxindex, maxedges, IntegersMut::small(indx), IntegersMut::small(edges))?;
+                towpath_mpi::topologies::graph_get(comm_in(comm), maxindex, maxedges, IntegersMut::small(indx).with_length(i64::from(maxindex)), IntegersMut::small(edges).with_length(i64::from(maxedges)))?;
                 Ok(())
             }
         })
@@ -237,7 +237,7 @@ export! {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 require(newrank, "newrank")?;
-                let outcome = towpath_mpi::topologies::graph_map(comm_in(comm), nnodes, Integers::small(indx), Integers::small(edges));
+                let outcome = towpath_mpi::topologies::graph_map(comm_in(comm), nnodes, Integers::small(indx).with_length(i64::from(nnodes)), Integers::small(edges));
                 deliver(outcome, |v_newrank| {
                     *newrank = rank_out(v_newrank);
                 }, || {})
@@ -251,7 +251,7 @@ export! {
         call(279, || ErrhandlerOwner::Comm(comm_in(comm)), || {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
-                towpath_mpi::topologies::graph_neighbors(comm_in(comm), rank_in(rank), maxneighbors, IntegersMut::small(neighbors))?;
+                towpath_mpi::topologies::graph_neighbors(comm_in(comm), rank_in(rank), maxneighbors, IntegersMut::small(neighbors).with_length(i64::from(maxneighbors)))?;
                 Ok(())
             }
         })

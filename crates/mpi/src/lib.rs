@@ -12,7 +12,6 @@ mod objects;
 mod process;
 mod progress;
 mod startup;
-mod strings;
 
 pub use chapters::{
     attributes, collectives, communicators, datatypes, environment, errors, fortran, groups, info, intercommunicators,
@@ -20,7 +19,7 @@ pub use chapters::{
 };
 pub use towpath_network::survey as survey_of_networks;
 pub use towpath_neutral::abi::{
-    AbiTable, Callback, Handle, HandleArray, Integers, IntegersMut, Kind, Status, StatusArray,
+    AbiTable, Callback, Handle, HandleArray, Integers, IntegersMut, Kind, Status, StatusArray, StringArgument,
 };
 pub use towpath_neutral::{abi, constants, error};
 

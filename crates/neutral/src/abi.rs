@@ -4,7 +4,10 @@
 //! stay in the program's memory and are accessed element by element, those of handles and statuses
 //! through the ABI's function table.
 
-use std::ffi::{c_int, c_void};
+use std::ffi::{CStr, c_char, c_int, c_void};
+
+use crate::constants::WEIGHTS_EMPTY;
+use crate::error::{Result, fail};
 
 /// A handle in the neutral numbering (docs/design/abi.md): predefined objects have their numbers of
 /// the standard ABI.
@@ -166,21 +169,42 @@ unsafe impl Send for Callback {}
 // SAFETY: a `Callback` is an address that never changes.
 unsafe impl Sync for Callback {}
 
+/// The number of elements of an array whose count the program passes. None for NULL,
+/// MPI_UNWEIGHTED, MPI_WEIGHTS_EMPTY, and negative counts, which the body rejects.
+#[inline]
+fn elements(address: usize, count: i64) -> usize {
+    if address <= WEIGHTS_EMPTY { 0 } else { usize::try_from(count).unwrap_or(0) }
+}
+
 /// Input array of ints (small form) or counts (large form), read as `i64`.
+///
+/// Invariant: the array has `length` elements.
 #[derive(Clone, Copy)]
 pub struct Integers {
     pointer: *const c_void,
+    length: usize,
     wide: bool,
 }
 
 impl Integers {
-    /// Array of `int`.
+    /// Array of `int`. It has no elements until [`Integers::with_length`] says how many.
     pub fn small(pointer: *const c_int) -> Integers {
-        Integers { pointer: pointer.cast(), wide: false }
+        Integers { pointer: pointer.cast(), length: 0, wide: false }
     }
-    /// Array of `MPI_Count`, `MPI_Aint` or `MPI_Offset` (8 bytes each).
+    /// Array of `MPI_Count`, `MPI_Aint` or `MPI_Offset` (8 bytes each), otherwise as
+    /// [`Integers::small`].
     pub fn large(pointer: *const i64) -> Integers {
-        Integers { pointer: pointer.cast(), wide: true }
+        Integers { pointer: pointer.cast(), length: 0, wide: true }
+    }
+    /// The array with its length.
+    ///
+    /// # Safety
+    /// The array must be NULL, MPI_UNWEIGHTED or MPI_WEIGHTS_EMPTY, or have `count` elements for as
+    /// long as it is used.
+    #[inline]
+    #[must_use]
+    pub unsafe fn with_length(self, count: i64) -> Integers {
+        Integers { length: elements(self.address(), count), ..self }
     }
     /// True for NULL. Not for MPI_UNWEIGHTED (10) and MPI_WEIGHTS_EMPTY (11): compare
     /// [`Integers::address`].
@@ -191,14 +215,12 @@ impl Integers {
     pub fn address(&self) -> usize {
         self.pointer as usize
     }
-    /// Element `index`.
-    ///
-    /// # Safety
-    /// The array must have more than `index` elements.
+    /// Element `index`, which must be less than the length.
     #[inline]
-    pub unsafe fn get(&self, index: usize) -> i64 {
-        // SAFETY: the array has more than `index` elements (this function's contract), whose type
-        // `wide` identifies and for which MPI requires the program to align the array.
+    pub fn get(&self, index: usize) -> i64 {
+        assert!(index < self.length);
+        // SAFETY: the array has `length` elements (`with_length`), and `index` is less. `wide`
+        // identifies their type, for which MPI requires the program to align the array.
         unsafe {
             if self.wide {
                 *self.pointer.cast::<i64>().add(index)
@@ -210,20 +232,34 @@ impl Integers {
 }
 
 /// Output array of ints or counts.
+///
+/// Invariant: the array is writable and has `length` elements.
 #[derive(Clone, Copy)]
 pub struct IntegersMut {
     pointer: *mut c_void,
+    length: usize,
     wide: bool,
 }
 
 impl IntegersMut {
-    /// Array of `int`.
+    /// Array of `int`. It has no elements until [`IntegersMut::with_length`] says how many.
     pub fn small(pointer: *mut c_int) -> IntegersMut {
-        IntegersMut { pointer: pointer.cast(), wide: false }
+        IntegersMut { pointer: pointer.cast(), length: 0, wide: false }
     }
-    /// Array of `MPI_Count`, `MPI_Aint` or `MPI_Offset` (8 bytes each).
+    /// Array of `MPI_Count`, `MPI_Aint` or `MPI_Offset` (8 bytes each), otherwise as
+    /// [`IntegersMut::small`].
     pub fn large(pointer: *mut i64) -> IntegersMut {
-        IntegersMut { pointer: pointer.cast(), wide: true }
+        IntegersMut { pointer: pointer.cast(), length: 0, wide: true }
+    }
+    /// The array with its length.
+    ///
+    /// # Safety
+    /// The array must be NULL, MPI_UNWEIGHTED or MPI_WEIGHTS_EMPTY, or be writable and have `count`
+    /// elements for as long as it is used.
+    #[inline]
+    #[must_use]
+    pub unsafe fn with_length(self, count: i64) -> IntegersMut {
+        IntegersMut { length: elements(self.address(), count), ..self }
     }
     /// True for NULL.
     pub fn is_null(&self) -> bool {
@@ -233,23 +269,19 @@ impl IntegersMut {
     pub fn address(&self) -> usize {
         self.pointer as usize
     }
-    /// Element `index` of an array that is also an input (MPI_Dims_create).
-    ///
-    /// # Safety
-    /// The array must have more than `index` elements.
+    /// Element `index`, which must be less than the length, of an array that is also an input
+    /// (MPI_Dims_create).
     #[inline]
-    pub unsafe fn get(&self, index: usize) -> i64 {
-        // SAFETY: the array has more than `index` elements (this function's contract).
-        unsafe { Integers { pointer: self.pointer, wide: self.wide }.get(index) }
+    pub fn get(&self, index: usize) -> i64 {
+        Integers { pointer: self.pointer, length: self.length, wide: self.wide }.get(index)
     }
-    /// Writes element `index`; values that do not fit in an int become MPI_UNDEFINED.
-    ///
-    /// # Safety
-    /// The array must be writable and have more than `index` elements.
+    /// Writes element `index`, which must be less than the length; values that do not fit in an int
+    /// become MPI_UNDEFINED.
     #[inline]
-    pub unsafe fn set(&self, index: usize, value: i64) {
-        // SAFETY: the array is writable and has more than `index` elements (this function's
-        // contract), whose type `wide` identifies.
+    pub fn set(&self, index: usize, value: i64) {
+        assert!(index < self.length);
+        // SAFETY: the array is writable and has `length` elements (`with_length`), whose type
+        // `wide` identifies, and `index` is less.
         unsafe {
             if self.wide {
                 *self.pointer.cast::<i64>().add(index) = value;
@@ -262,68 +294,92 @@ impl IntegersMut {
 }
 
 /// Array of handles of one kind in the program's memory.
+///
+/// Invariant: the array has `length` elements, and is writable unless it is an input in the
+/// standard.
 #[derive(Clone, Copy)]
 pub struct HandleArray {
     pointer: *mut c_void,
+    length: usize,
     abi: &'static AbiTable,
     kind: Kind,
 }
 
 impl HandleArray {
-    /// The array at `pointer`. Arrays that are inputs in the standard are never written.
+    /// The array at `pointer`. It has no elements until [`HandleArray::with_length`] says how many.
+    /// Arrays that are inputs in the standard are never written.
     pub fn new(pointer: *const c_void, abi: &'static AbiTable, kind: Kind) -> HandleArray {
-        HandleArray { pointer: pointer.cast_mut(), abi, kind }
+        HandleArray { pointer: pointer.cast_mut(), length: 0, abi, kind }
+    }
+    /// The array with its length.
+    ///
+    /// # Safety
+    /// The array must be NULL or have `count` elements for as long as it is used, of the handle
+    /// type that the ABI has for its kind, writable if a body writes them.
+    #[inline]
+    #[must_use]
+    pub unsafe fn with_length(self, count: i64) -> HandleArray {
+        HandleArray { length: elements(self.pointer as usize, count), ..self }
     }
     /// True for NULL.
     pub fn is_null(&self) -> bool {
         self.pointer.is_null()
     }
-    /// Element `index`.
-    ///
-    /// # Safety
-    /// The array must have more than `index` elements.
+    /// Element `index`, which must be less than the length.
     #[inline]
-    pub unsafe fn get(&self, index: usize) -> Handle {
-        // SAFETY: the array has more than `index` elements (this function's contract), of the
-        // handle type that `abi` has for `kind`.
+    pub fn get(&self, index: usize) -> Handle {
+        assert!(index < self.length);
+        // SAFETY: the array has `length` elements of the handle type that `abi` has for `kind`
+        // (`with_length`), and `index` is less.
         unsafe { (self.abi.read_handle)(self.pointer, index, self.kind) }
     }
-    /// Writes element `index`.
-    ///
-    /// # Safety
-    /// The array must be writable and have more than `index` elements.
+    /// Writes element `index`, which must be less than the length.
     #[inline]
-    pub unsafe fn set(&self, index: usize, handle: Handle) {
-        // SAFETY: the array is writable and has more than `index` elements (this function's
-        // contract), of the handle type that `abi` has for `kind`.
+    pub fn set(&self, index: usize, handle: Handle) {
+        assert!(index < self.length);
+        // SAFETY: the array is writable and has `length` elements of the handle type that `abi` has
+        // for `kind` (`with_length`), and `index` is less.
         unsafe { (self.abi.write_handle)(self.pointer, index, self.kind, handle) }
     }
 }
 
 /// Array of statuses in the program's memory, or MPI_STATUSES_IGNORE.
+///
+/// Invariant: the array is NULL, or is writable and has `length` elements of the ABI's type.
 #[derive(Clone, Copy)]
 pub struct StatusArray {
     pointer: *mut c_void,
+    length: usize,
     abi: &'static AbiTable,
 }
 
 impl StatusArray {
-    /// The array at `pointer`; the binding passes NULL for MPI_STATUSES_IGNORE.
+    /// The array at `pointer`; the binding passes NULL for MPI_STATUSES_IGNORE. It has no elements
+    /// until [`StatusArray::with_length`] says how many.
     pub fn new(pointer: *mut c_void, abi: &'static AbiTable) -> StatusArray {
-        StatusArray { pointer, abi }
+        StatusArray { pointer, length: 0, abi }
+    }
+    /// The array with its length.
+    ///
+    /// # Safety
+    /// The array must be NULL, or be writable and have `count` elements of the ABI's type for as
+    /// long as it is used.
+    #[inline]
+    #[must_use]
+    pub unsafe fn with_length(self, count: i64) -> StatusArray {
+        StatusArray { length: elements(self.pointer as usize, count), ..self }
     }
     /// True if the program does not want statuses.
     pub fn is_ignored(&self) -> bool {
         self.pointer.is_null()
     }
-    /// Writes only the error field of element `index`; does nothing if statuses are ignored.
-    ///
-    /// # Safety
-    /// The array must be NULL, or be writable and have more than `index` elements.
-    pub unsafe fn set_error(&self, index: usize, error: i32) {
+    /// Writes only the error field of element `index`, which must be less than the length; does
+    /// nothing if statuses are ignored.
+    pub fn set_error(&self, index: usize, error: i32) {
         if !self.pointer.is_null() {
-            // SAFETY: the array is not NULL, so it is writable and has more than `index` elements
-            // of the ABI's status type (this function's contract).
+            assert!(index < self.length);
+            // SAFETY: the array is not NULL, so it is writable and has `length` elements of the
+            // ABI's status type (`with_length`), and `index` is less.
             unsafe {
                 let status = Status { error, ..(self.abi.read_status)(self.pointer, index) };
                 (self.abi.write_status)(self.pointer, index, &status, true);
@@ -331,17 +387,42 @@ impl StatusArray {
         }
     }
 
-    /// Writes element `index`, the error field only if `with_error` is set; does nothing if
-    /// statuses are ignored.
-    ///
-    /// # Safety
-    /// The array must be NULL, or be writable and have more than `index` elements.
+    /// Writes element `index`, which must be less than the length, the error field only if
+    /// `with_error` is set; does nothing if statuses are ignored.
     #[inline]
-    pub unsafe fn set(&self, index: usize, status: &Status, with_error: bool) {
+    pub fn set(&self, index: usize, status: &Status, with_error: bool) {
         if !self.pointer.is_null() {
-            // SAFETY: the array is not NULL, so it is writable and has more than `index` elements
-            // of the ABI's status type (this function's contract).
+            assert!(index < self.length);
+            // SAFETY: the array is not NULL, so it is writable and has `length` elements of the
+            // ABI's status type (`with_length`), and `index` is less.
             unsafe { (self.abi.write_status)(self.pointer, index, status, with_error) }
         }
+    }
+}
+
+/// A string argument of the program.
+///
+/// Invariant: the pointer is NULL or a NUL-terminated string.
+#[derive(Clone, Copy)]
+pub struct StringArgument(*const c_char);
+
+impl StringArgument {
+    /// The string at `pointer`.
+    ///
+    /// # Safety
+    /// `pointer` must be NULL or a NUL-terminated string for as long as this value is used.
+    pub unsafe fn new(pointer: *const c_char) -> StringArgument {
+        StringArgument(pointer)
+    }
+    /// A copy of the string; NULL is an error that names the argument.
+    ///
+    /// # Errors
+    /// MPI_ERR_ARG.
+    pub fn text(&self, argument: &str) -> Result<String> {
+        if self.0.is_null() {
+            fail!(ERR_ARG, "argument {argument} is NULL; pass a string");
+        }
+        // SAFETY: the pointer is not NULL, so it is a NUL-terminated string (`new`).
+        Ok(unsafe { CStr::from_ptr(self.0) }.to_string_lossy().into_owned())
     }
 }

@@ -119,6 +119,15 @@ fn target(f: &Function) -> (String, String) {
     (String::new(), "ErrhandlerOwner::None".into())
 }
 
+/// An array argument with its length, where another argument tells it.
+fn with_length(p: &Parameter, array: String) -> String {
+    let times = if p.kind == "ranges" { "3 * " } else { "" };
+    match &p.length {
+        Some(length) => format!("{array}.with_length({times}i64::from({length}))"),
+        None => array,
+    }
+}
+
 /// The statement that writes what the body has returned.
 fn delivery(results: &str, writes: &str, nulls: &str) -> String {
     format!("                deliver(outcome, |{results}| {{\n{writes}                }}, || {{{nulls}}})\n")
@@ -260,7 +269,8 @@ impl Statements<'_> {
             return format!("{kind}_in({name})");
         }
         if let Some((_, core)) = kinds::handle_array(kind) {
-            return format!("HandleArray::new({name}.cast(), &ABI, Kind::{core})");
+            let array = format!("HandleArray::new({name}.cast(), &ABI, Kind::{core})");
+            return with_length(p, array);
         }
         if kinds::number(kind).is_some() {
             let special = if kind == "view_displacement" { "view_displacement_in" } else { "i64::from" };
@@ -296,7 +306,8 @@ impl Statements<'_> {
                 changed(before, after, format!("status_in({name})?"), format!("status_put_whole({name}, &v_{name});"))
             }
             "status" => format!("status_in({name})?"),
-            "statuses" => format!("statuses({name})"),
+            "statuses" => with_length(p, format!("statuses({name})")),
+            "string" => format!("StringArgument::new({name})"),
             "buffer" if p.direction == Direction::In => format!("buffer_in({name})"),
             "buffer" => format!("buffer_in({name}).cast_mut()"),
             "logical" => format!("{name} != 0"),
@@ -315,7 +326,7 @@ impl Statements<'_> {
     fn array(&self, p: &Parameter, name: &str, before: &mut String, after: &mut String) -> String {
         let kind = p.kind.as_str();
         let input = p.direction == Direction::In || p.direction == Direction::InMutable;
-        if let Some(length) = &p.length {
+        if let Some(length) = p.length.as_ref().filter(|_| kinds::is_translated_array(kind)) {
             if input {
                 let _ = writeln!(before, "                let v_{name} = {kind}_in({name}, {length});");
             } else {
@@ -325,12 +336,12 @@ impl Statements<'_> {
             return format!("v_{name}.integers()");
         }
         if kind == "weights" {
-            return format!("weights_{}({name})", if input { "in" } else { "out" });
+            return with_length(p, format!("weights_{}({name})", if input { "in" } else { "out" }));
         }
         let reader = if input { "Integers" } else { "IntegersMut" };
         let width = if self.is_narrow(p) { "small" } else { "large" };
         let cast = if kind == "ranges" { ".cast()" } else { "" };
-        format!("{reader}::{width}({name}{cast})")
+        with_length(p, format!("{reader}::{width}({name}{cast})"))
     }
 
     /// The statement that writes a returned value.

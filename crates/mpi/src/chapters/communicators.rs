@@ -3,12 +3,11 @@
 //! Rank 0 of a new group proposes a context and distributes it to the members; there is no
 //! agreement protocol.
 
-use std::ffi::c_char;
 use std::sync::Arc;
 
 use towpath_base::ids::{ContextId, Plane};
 use towpath_engine::messages::Team;
-use towpath_neutral::abi::Handle;
+use towpath_neutral::abi::{Handle, StringArgument};
 use towpath_neutral::constants::*;
 use towpath_neutral::error::{Result, fail};
 
@@ -25,7 +24,6 @@ use crate::objects::registry::{self, OBJECTS};
 use crate::process;
 use crate::progress;
 use crate::progress::request_table::{Extra, RequestWork};
-use crate::strings::text;
 
 /// MPI_Comm_size.
 #[inline]
@@ -267,13 +265,9 @@ pub fn comm_free(comm: &mut Handle) -> Result<()> {
 }
 
 /// MPI_Comm_set_name.
-///
-/// # Safety
-/// `comm_name` must be NULL or a NUL-terminated string.
-pub unsafe fn comm_set_name(comm: Handle, comm_name: *const c_char) -> Result<()> {
+pub fn comm_set_name(comm: Handle, comm_name: StringArgument) -> Result<()> {
     let object = registry::comm(comm)?;
-    // SAFETY: `comm_name` is NULL or NUL-terminated (this function's contract).
-    let name = unsafe { text(comm_name, "comm_name") }?;
+    let name = comm_name.text("comm_name")?;
     if name.len() >= MAX_OBJECT_NAME as usize {
         fail!(ERR_ARG, "argument comm_name has {} characters; at most {} fit", name.len(), MAX_OBJECT_NAME - 1);
     }

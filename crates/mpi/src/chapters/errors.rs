@@ -1,18 +1,16 @@
 //! The functions of error handlers, classes, codes and strings (MPI 5.0, chapter 9), and the
 //! dispatch of errors to handlers.
 
-use std::ffi::c_char;
 use std::sync::Arc;
 
 use towpath_base::sync::{AtomicU32, Ordering};
-use towpath_neutral::abi::{AbiTable, Callback, Handle, Kind};
+use towpath_neutral::abi::{AbiTable, Callback, Handle, Kind, StringArgument};
 use towpath_neutral::constants::*;
 use towpath_neutral::error::{Error, Result, fail};
 
 use crate::objects::errhandler::{Action, Errhandler, FIRST_ADDED};
 use crate::objects::registry::{self, OBJECTS};
 use crate::process::{self, ending};
-use crate::strings::text;
 
 /// The object whose error handler is invoked.
 #[derive(Clone, Copy, Debug)]
@@ -271,12 +269,8 @@ pub fn add_error_code(class: i32) -> Result<i32> {
 }
 
 /// MPI_Add_error_string.
-///
-/// # Safety
-/// `string` must be NULL or a NUL-terminated string.
-pub unsafe fn add_error_string(code: i32, string: *const c_char) -> Result<()> {
-    // SAFETY: `string` is NULL or NUL-terminated (this function's contract).
-    let string = unsafe { text(string, "string") }?;
+pub fn add_error_string(code: i32, string: StringArgument) -> Result<()> {
+    let string = string.text("string")?;
     if code < FIRST_ADDED || OBJECTS.errors.class_of(code).is_none() {
         fail!(ERR_ARG, "argument errorcode ({code}) was not made by MPI_Add_error_class or MPI_Add_error_code");
     }

@@ -46,10 +46,7 @@ pub fn group_rank(group: Handle) -> Result<i32> {
 }
 
 /// MPI_Group_translate_ranks.
-///
-/// # Safety
-/// `ranks1` and `ranks2` must have `n` elements.
-pub unsafe fn group_translate_ranks(
+pub fn group_translate_ranks(
     group1: Handle,
     n: i32,
     ranks1: Integers,
@@ -62,21 +59,18 @@ pub unsafe fn group_translate_ranks(
         fail!(ERR_ARG, "arguments ranks1 and ranks2 must not be NULL when n is {n}");
     }
     for i in 0..n {
-        // SAFETY: `i` is below `n`, the length of `ranks1` (this function's contract).
-        let rank = unsafe { ranks1.get(i) };
+        let rank = ranks1.get(i);
         if rank != i64::from(PROC_NULL) && !(0..first.size() as i64).contains(&rank) {
             fail!(ERR_RANK, "ranks1[{i}] is {rank}, but group1 has ranks 0 to {}", first.size() as i64 - 1);
         }
     }
     for i in 0..n {
-        // SAFETY: `i` is below `n`, the length of `ranks1` (this function's contract).
-        let rank = unsafe { ranks1.get(i) };
+        let rank = ranks1.get(i);
         let translated = match rank {
             _ if rank == i64::from(PROC_NULL) => PROC_NULL,
             _ => second.rank_of(first.peers[rank as usize]).map_or(UNDEFINED, |rank| rank as i32),
         };
-        // SAFETY: `i` is below `n`, the length of `ranks2` (this function's contract).
-        unsafe { ranks2.set(i, i64::from(translated)) };
+        ranks2.set(i, i64::from(translated));
     }
     Ok(())
 }
@@ -119,10 +113,7 @@ pub fn group_difference(group1: Handle, group2: Handle) -> Result<Handle> {
 }
 
 /// Reads and checks the ranks in an array, which must be distinct.
-///
-/// # Safety
-/// `ranks` must have `n` elements.
-unsafe fn selected(group: &Group, n: i32, ranks: Integers) -> Result<Vec<usize>> {
+fn selected(group: &Group, n: i32, ranks: Integers) -> Result<Vec<usize>> {
     let n = count_of(n, "n")?;
     if n > 0 && ranks.is_null() {
         fail!(ERR_ARG, "argument ranks is NULL, but n is {n}");
@@ -130,8 +121,7 @@ unsafe fn selected(group: &Group, n: i32, ranks: Integers) -> Result<Vec<usize>>
     let mut seen = vec![false; group.size()];
     let mut chosen = Vec::with_capacity(n);
     for i in 0..n {
-        // SAFETY: `i` is below `n`, the length of `ranks` (this function's contract).
-        let rank = unsafe { ranks.get(i) };
+        let rank = ranks.get(i);
         match usize::try_from(rank).ok().filter(|&rank| rank < group.size()) {
             None => fail!(ERR_RANK, "ranks[{i}] is {rank}, but the group has ranks 0 to {}", group.size() as i64 - 1),
             Some(rank) if seen[rank] => fail!(ERR_RANK, "rank {rank} stands twice in argument ranks"),
@@ -155,30 +145,19 @@ fn excluded(group: &Group, ranks: &[usize]) -> Result<Handle> {
 }
 
 /// MPI_Group_incl.
-///
-/// # Safety
-/// `ranks` must have `n` elements.
-pub unsafe fn group_incl(group: Handle, n: i32, ranks: Integers) -> Result<Handle> {
+pub fn group_incl(group: Handle, n: i32, ranks: Integers) -> Result<Handle> {
     let group = lookup(group, "group")?;
-    // SAFETY: `ranks` has `n` elements (this function's contract).
-    included(&group, &unsafe { selected(&group, n, ranks) }?)
+    included(&group, &selected(&group, n, ranks)?)
 }
 
 /// MPI_Group_excl.
-///
-/// # Safety
-/// `ranks` must have `n` elements.
-pub unsafe fn group_excl(group: Handle, n: i32, ranks: Integers) -> Result<Handle> {
+pub fn group_excl(group: Handle, n: i32, ranks: Integers) -> Result<Handle> {
     let group = lookup(group, "group")?;
-    // SAFETY: `ranks` has `n` elements (this function's contract).
-    excluded(&group, &unsafe { selected(&group, n, ranks) }?)
+    excluded(&group, &selected(&group, n, ranks)?)
 }
 
 /// Reads and checks the ranks in `n` triplets (first, last, stride), which must be distinct.
-///
-/// # Safety
-/// `ranges` must have `3 n` elements.
-unsafe fn ranged(group: &Group, n: i32, ranges: Integers) -> Result<Vec<usize>> {
+fn ranged(group: &Group, n: i32, ranges: Integers) -> Result<Vec<usize>> {
     let n = count_of(n, "n")?;
     if n > 0 && ranges.is_null() {
         fail!(ERR_ARG, "argument ranges is NULL, but n is {n}");
@@ -186,8 +165,7 @@ unsafe fn ranged(group: &Group, n: i32, ranges: Integers) -> Result<Vec<usize>> 
     let mut seen = vec![false; group.size()];
     let mut chosen = Vec::new();
     for i in 0..n {
-        // SAFETY: `i` is below `n`, and `ranges` has `3 n` elements (this function's contract).
-        let (first, last, stride) = unsafe { (ranges.get(3 * i), ranges.get(3 * i + 1), ranges.get(3 * i + 2)) };
+        let (first, last, stride) = (ranges.get(3 * i), ranges.get(3 * i + 1), ranges.get(3 * i + 2));
         if stride == 0 {
             fail!(ERR_ARG, "ranges[{i}] has stride 0");
         }
@@ -215,23 +193,15 @@ unsafe fn ranged(group: &Group, n: i32, ranges: Integers) -> Result<Vec<usize>> 
 }
 
 /// MPI_Group_range_incl.
-///
-/// # Safety
-/// `ranges` must have `3 n` elements.
-pub unsafe fn group_range_incl(group: Handle, n: i32, ranges: Integers) -> Result<Handle> {
+pub fn group_range_incl(group: Handle, n: i32, ranges: Integers) -> Result<Handle> {
     let group = lookup(group, "group")?;
-    // SAFETY: `ranges` has `3 n` elements (this function's contract).
-    included(&group, &unsafe { ranged(&group, n, ranges) }?)
+    included(&group, &ranged(&group, n, ranges)?)
 }
 
 /// MPI_Group_range_excl.
-///
-/// # Safety
-/// `ranges` must have `3 n` elements.
-pub unsafe fn group_range_excl(group: Handle, n: i32, ranges: Integers) -> Result<Handle> {
+pub fn group_range_excl(group: Handle, n: i32, ranges: Integers) -> Result<Handle> {
     let group = lookup(group, "group")?;
-    // SAFETY: `ranges` has `3 n` elements (this function's contract).
-    excluded(&group, &unsafe { ranged(&group, n, ranges) }?)
+    excluded(&group, &ranged(&group, n, ranges)?)
 }
 
 /// MPI_Group_free.

@@ -3,14 +3,13 @@
 use std::ffi::c_char;
 use std::sync::{Arc, Mutex};
 
-use towpath_neutral::abi::Handle;
+use towpath_neutral::abi::{Handle, StringArgument};
 use towpath_neutral::constants::*;
 use towpath_neutral::error::{Error, Result, fail};
 
 use crate::objects::info::{Info, Pairs};
 use crate::objects::registry::OBJECTS;
 use crate::process;
-use crate::strings::text;
 
 /// The pairs of an info argument; MPI_INFO_NULL has none.
 pub(crate) fn pairs(info: Handle) -> Result<Pairs> {
@@ -48,12 +47,8 @@ pub(crate) fn put(info: Handle, key: &str, value: &str) -> Result<()> {
 }
 
 /// Reads and checks a key argument.
-///
-/// # Safety
-/// `key` must be NULL or a NUL-terminated string.
-unsafe fn key_text(key: *const c_char) -> Result<String> {
-    // SAFETY: `key` is NULL or NUL-terminated (this function's contract).
-    let key = unsafe { text(key, "key") }.map_err(|e| Error::new(ERR_INFO_KEY, e.text().to_owned()))?;
+fn key_text(key: StringArgument) -> Result<String> {
+    let key = key.text("key").map_err(|e| Error::new(ERR_INFO_KEY, e.text().to_owned()))?;
     if key.is_empty() || key.len() >= MAX_INFO_KEY as usize {
         fail!(ERR_INFO_KEY, "argument key has {} characters; 1 to {} are allowed", key.len(), MAX_INFO_KEY - 1);
     }
@@ -73,10 +68,7 @@ pub fn info_create() -> Result<Handle> {
 
 /// MPI_Info_create_env: the startup values, as in MPI_INFO_ENV. The program's arguments are known
 /// from the operating system, so `argc` and `argv` are ignored.
-///
-/// # Safety
-/// None needed: the pointers are not read.
-pub unsafe fn info_create_env(_argc: i32, _argv: *const *const c_char) -> Result<Handle> {
+pub fn info_create_env(_argc: i32, _argv: *const *const c_char) -> Result<Handle> {
     insert(environment_pairs())
 }
 
@@ -95,14 +87,10 @@ pub fn info_free(info: &mut Handle) -> Result<()> {
 }
 
 /// MPI_Info_set.
-///
-/// # Safety
-/// `key` and `value` must be NULL or NUL-terminated strings.
-pub unsafe fn info_set(info: Handle, key: *const c_char, value: *const c_char) -> Result<()> {
+pub fn info_set(info: Handle, key: StringArgument, value: StringArgument) -> Result<()> {
     let info = changeable(info)?;
-    // SAFETY: `key` and `value` are NULL or NUL-terminated (this function's contract).
-    let (key, value) =
-        unsafe { (key_text(key)?, text(value, "value").map_err(|e| Error::new(ERR_INFO_VALUE, e.text().to_owned()))?) };
+    let key = key_text(key)?;
+    let value = value.text("value").map_err(|e| Error::new(ERR_INFO_VALUE, e.text().to_owned()))?;
     if value.len() >= MAX_INFO_VAL as usize {
         fail!(
             ERR_INFO_VALUE,
@@ -116,13 +104,9 @@ pub unsafe fn info_set(info: Handle, key: *const c_char, value: *const c_char) -
 }
 
 /// MPI_Info_delete.
-///
-/// # Safety
-/// `key` must be NULL or a NUL-terminated string.
-pub unsafe fn info_delete(info: Handle, key: *const c_char) -> Result<()> {
+pub fn info_delete(info: Handle, key: StringArgument) -> Result<()> {
     let info = changeable(info)?;
-    // SAFETY: `key` is NULL or NUL-terminated (this function's contract).
-    let key = unsafe { key_text(key) }?;
+    let key = key_text(key)?;
     let mut pairs = info.lock().unwrap();
     let before = pairs.0.len();
     pairs.0.retain(|(k, _)| *k != key);
@@ -133,43 +117,27 @@ pub unsafe fn info_delete(info: Handle, key: *const c_char) -> Result<()> {
 }
 
 /// The value of a key; `None` if it is not set.
-///
-/// # Safety
-/// `key` must be NULL or a NUL-terminated string.
-unsafe fn value_of(info: Handle, key: *const c_char) -> Result<Option<String>> {
+fn value_of(info: Handle, key: StringArgument) -> Result<Option<String>> {
     let info = lookup(info)?;
-    // SAFETY: `key` is NULL or NUL-terminated (this function's contract).
-    let key = unsafe { key_text(key) }?;
+    let key = key_text(key)?;
     let found = info.lock().unwrap().get(&key).map(str::to_owned);
     Ok(found)
 }
 
 /// MPI_Info_get: the value, which the binding truncates to `valuelen`, and whether the key is set.
-///
-/// # Safety
-/// `key` must be NULL or a NUL-terminated string.
-pub unsafe fn info_get(info: Handle, key: *const c_char) -> Result<(String, bool)> {
-    // SAFETY: `key` is NULL or NUL-terminated (this function's contract).
-    Ok(unsafe { value_of(info, key) }?.map_or((String::new(), false), |value| (value, true)))
+pub fn info_get(info: Handle, key: StringArgument) -> Result<(String, bool)> {
+    Ok(value_of(info, key)?.map_or((String::new(), false), |value| (value, true)))
 }
 
 /// MPI_Info_get_string: the value, which the binding truncates to the buffer, and whether the key
 /// is set.
-///
-/// # Safety
-/// `key` must be NULL or a NUL-terminated string.
-pub unsafe fn info_get_string(info: Handle, key: *const c_char) -> Result<(String, bool)> {
-    // SAFETY: `key` is NULL or NUL-terminated (this function's contract).
-    unsafe { info_get(info, key) }
+pub fn info_get_string(info: Handle, key: StringArgument) -> Result<(String, bool)> {
+    info_get(info, key)
 }
 
 /// MPI_Info_get_valuelen: the length without the NUL, and whether the key is set.
-///
-/// # Safety
-/// `key` must be NULL or a NUL-terminated string.
-pub unsafe fn info_get_valuelen(info: Handle, key: *const c_char) -> Result<(i32, bool)> {
-    // SAFETY: `key` is NULL or NUL-terminated (this function's contract).
-    Ok(unsafe { value_of(info, key) }?.map_or((0, false), |value| (value.len() as i32, true)))
+pub fn info_get_valuelen(info: Handle, key: StringArgument) -> Result<(i32, bool)> {
+    Ok(value_of(info, key)?.map_or((0, false), |value| (value.len() as i32, true)))
 }
 
 /// MPI_Info_get_nkeys.

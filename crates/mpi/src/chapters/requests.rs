@@ -87,10 +87,7 @@ struct Array {
 
 impl Array {
     /// Checks that all elements are requests.
-    ///
-    /// # Safety
-    /// `handles` must have `count` elements for as long as the array is used.
-    unsafe fn checked(count: i32, handles: HandleArray) -> Result<Array> {
+    fn checked(count: i32, handles: HandleArray) -> Result<Array> {
         let count = count_of(count, "count")?;
         if count > 0 && handles.is_null() {
             fail!(ERR_ARG, "argument array_of_requests is NULL, but count is {count}");
@@ -102,16 +99,12 @@ impl Array {
 
     #[inline]
     fn get(&self, i: usize) -> Handle {
-        assert!(i < self.count);
-        // SAFETY: `handles` has `count` elements (`Array::checked`), and `i` is less.
-        unsafe { self.handles.get(i) }
+        self.handles.get(i)
     }
 
     #[inline]
     fn set(&self, i: usize, request: Handle) {
-        assert!(i < self.count);
-        // SAFETY: `handles` has `count` elements (`Array::checked`), and `i` is less.
-        unsafe { self.handles.set(i, request) };
+        self.handles.set(i, request);
     }
 }
 
@@ -124,36 +117,25 @@ struct Statuses {
 
 impl Statuses {
     /// Writes status `i`; all earlier ones must have been written.
-    ///
-    /// # Safety
-    /// The array must be ignored or have more than `i` elements.
     #[inline]
-    unsafe fn write(&mut self, i: usize, mut status: Status, failure: Option<Error>) {
+    fn write(&mut self, i: usize, mut status: Status, failure: Option<Error>) {
         if let Some(error) = failure {
             status.error = error.class();
-            // SAFETY: the array is ignored or has more than `i` elements (this function's
-            // contract).
-            unsafe { self.fail(i, error) };
+            self.fail(i, error);
         }
-        // SAFETY: the array is ignored or has more than `i` elements (this function's contract).
-        unsafe { self.array.set(i, &status, self.failed.is_some()) };
+        self.array.set(i, &status, self.failed.is_some());
     }
 
     /// Remembers the first error; it is stored in status `i`.
-    ///
-    /// # Safety
-    /// The array must be ignored or have `i` elements.
     #[cold]
-    unsafe fn fail(&mut self, i: usize, error: Error) {
+    fn fail(&mut self, i: usize, error: Error) {
         if self.failed.is_some() {
             return;
         }
         self.failed = Some(error);
         // Once one status shows an error, those of successful requests must show MPI_SUCCESS.
         for earlier in 0..i {
-            // SAFETY: the array is ignored or has `i` elements (this function's contract), and
-            // `earlier` is less.
-            unsafe { self.array.set_error(earlier, SUCCESS) };
+            self.array.set_error(earlier, SUCCESS);
         }
     }
 
@@ -174,10 +156,7 @@ struct Ending {
 
 impl Ending {
     /// Creates the state of a call in which no request has ended yet.
-    ///
-    /// # Safety
-    /// `statuses` must be ignored or have as many elements as `requests`.
-    unsafe fn new(requests: Array, statuses: StatusArray) -> Ending {
+    fn new(requests: Array, statuses: StatusArray) -> Ending {
         Ending { requests, statuses: Statuses { array: statuses, failed: None } }
     }
 
@@ -185,9 +164,7 @@ impl Ending {
     #[inline]
     fn record(&mut self, i: usize, request: Handle, status: Status, failure: Option<Error>) {
         self.requests.set(i, request);
-        // SAFETY: `statuses` is ignored or has `requests.count` elements (`Ending::new`); `set` has
-        // checked that `i` is less.
-        unsafe { self.statuses.write(i, status, failure) };
+        self.statuses.write(i, status, failure);
     }
 
     /// Ends requests in order, from `first` until one is not complete. Returns the index of that
@@ -230,15 +207,10 @@ fn in_status(first: &Error) -> Error {
 }
 
 /// MPI_Waitall.
-///
-/// # Safety
-/// The arrays must have `count` elements.
-pub unsafe fn waitall(count: i32, requests: HandleArray, statuses: StatusArray) -> Result<()> {
-    // SAFETY: `requests` has `count` elements (this function's contract).
-    let requests = unsafe { Array::checked(count, requests) }?;
+pub fn waitall(count: i32, requests: HandleArray, statuses: StatusArray) -> Result<()> {
+    let requests = Array::checked(count, requests)?;
     let worker = progress::worker()?;
-    // SAFETY: `statuses` is ignored or has `count` elements (this function's contract).
-    let mut ending = unsafe { Ending::new(requests, statuses) };
+    let mut ending = Ending::new(requests, statuses);
     let mut done = ending.advance(worker, 0)?;
     while done < requests.count {
         let request = requests.get(done);
@@ -252,12 +224,8 @@ pub unsafe fn waitall(count: i32, requests: HandleArray, statuses: StatusArray) 
 }
 
 /// MPI_Testall.
-///
-/// # Safety
-/// The arrays must have `count` elements.
-pub unsafe fn testall(count: i32, requests: HandleArray, statuses: StatusArray) -> Completed<bool> {
-    // SAFETY: `requests` has `count` elements (this function's contract).
-    let requests = unsafe { Array::checked(count, requests) }?;
+pub fn testall(count: i32, requests: HandleArray, statuses: StatusArray) -> Completed<bool> {
+    let requests = Array::checked(count, requests)?;
     let worker = progress::worker()?;
     let all = || worker.with(|state| (0..requests.count).all(|i| state.is_complete(requests.get(i)).unwrap_or(true)));
     if !all() {
@@ -266,8 +234,7 @@ pub unsafe fn testall(count: i32, requests: HandleArray, statuses: StatusArray) 
             return Ok(false);
         }
     }
-    // SAFETY: `statuses` is ignored or has `count` elements (this function's contract).
-    let mut ending = unsafe { Ending::new(requests, statuses) };
+    let mut ending = Ending::new(requests, statuses);
     ending.advance(worker, 0)?;
     ending.statuses.result().map(|()| true).map_err(|error| Failed::with(error, true))
 }
@@ -306,12 +273,8 @@ fn end_one(index: usize, requests: Array) -> Completed<Status> {
 }
 
 /// MPI_Waitany: index and status; MPI_UNDEFINED when no request is active.
-///
-/// # Safety
-/// The array must have `count` elements.
-pub unsafe fn waitany(count: i32, requests: HandleArray) -> Completed<(i32, Status)> {
-    // SAFETY: `requests` has `count` elements (this function's contract).
-    let requests = unsafe { Array::checked(count, requests) }?;
+pub fn waitany(count: i32, requests: HandleArray) -> Completed<(i32, Status)> {
+    let requests = Array::checked(count, requests)?;
     let found = progress::worker()?.wait_for(first_active(requests), |state| match find_complete(state, requests) {
         Ok(index) => Some(Some(index)),
         Err(true) => Some(None),
@@ -324,12 +287,8 @@ pub unsafe fn waitany(count: i32, requests: HandleArray) -> Completed<(i32, Stat
 }
 
 /// MPI_Testany: index, flag and status.
-///
-/// # Safety
-/// The array must have `count` elements.
-pub unsafe fn testany(count: i32, requests: HandleArray) -> Completed<(i32, bool, Status)> {
-    // SAFETY: `requests` has `count` elements (this function's contract).
-    let requests = unsafe { Array::checked(count, requests) }?;
+pub fn testany(count: i32, requests: HandleArray) -> Completed<(i32, bool, Status)> {
+    let requests = Array::checked(count, requests)?;
     let worker = progress::worker()?;
     for attempt in 0..2 {
         match worker.with(|state| find_complete(state, requests)) {
@@ -344,10 +303,7 @@ pub unsafe fn testany(count: i32, requests: HandleArray) -> Completed<(i32, bool
 
 /// Ends every active request that is complete, and writes indices and statuses to consecutive
 /// elements.
-///
-/// # Safety
-/// `indices` must have as many elements as `requests`, and so must `statuses` unless it is ignored.
-unsafe fn end_some(requests: Array, indices: IntegersMut, statuses: StatusArray) -> Completed<i32> {
+fn end_some(requests: Array, indices: IntegersMut, statuses: StatusArray) -> Completed<i32> {
     let worker = progress::worker()?;
     let mut statuses = Statuses { array: statuses, failed: None };
     let mut ended = 0;
@@ -368,12 +324,8 @@ unsafe fn end_some(requests: Array, indices: IntegersMut, statuses: StatusArray)
             }
         };
         requests.set(i, request);
-        // SAFETY: `indices` and `statuses`, unless ignored, have `requests.count` elements (this
-        // function's contract), and `ended` is at most `i`, which is less.
-        unsafe {
-            indices.set(ended, i as i64);
-            statuses.write(ended, status, failure);
-        }
+        indices.set(ended, i as i64);
+        statuses.write(ended, status, failure);
         ended += 1;
     }
     drop(state);
@@ -381,45 +333,23 @@ unsafe fn end_some(requests: Array, indices: IntegersMut, statuses: StatusArray)
 }
 
 /// MPI_Waitsome: how many completed; MPI_UNDEFINED when no request is active.
-///
-/// # Safety
-/// The arrays must have `count` elements.
-pub unsafe fn waitsome(
-    count: i32,
-    requests: HandleArray,
-    indices: IntegersMut,
-    statuses: StatusArray,
-) -> Completed<i32> {
-    // SAFETY: `requests` has `count` elements (this function's contract).
-    let requests = unsafe { Array::checked(count, requests) }?;
+pub fn waitsome(count: i32, requests: HandleArray, indices: IntegersMut, statuses: StatusArray) -> Completed<i32> {
+    let requests = Array::checked(count, requests)?;
     let any = progress::worker()?.wait_for(first_active(requests), |state| match find_complete(state, requests) {
         Ok(_) => Some(true),
         Err(true) => Some(false),
         Err(false) => None,
     });
-    // SAFETY: `indices` and `statuses`, unless ignored, have `count` elements (this function's
-    // contract).
-    if any { unsafe { end_some(requests, indices, statuses) } } else { Ok(UNDEFINED) }
+    if any { end_some(requests, indices, statuses) } else { Ok(UNDEFINED) }
 }
 
 /// MPI_Testsome: how many completed; MPI_UNDEFINED when no request is active.
-///
-/// # Safety
-/// The arrays must have `count` elements.
-pub unsafe fn testsome(
-    count: i32,
-    requests: HandleArray,
-    indices: IntegersMut,
-    statuses: StatusArray,
-) -> Completed<i32> {
-    // SAFETY: `requests` has `count` elements (this function's contract).
-    let requests = unsafe { Array::checked(count, requests) }?;
+pub fn testsome(count: i32, requests: HandleArray, indices: IntegersMut, statuses: StatusArray) -> Completed<i32> {
+    let requests = Array::checked(count, requests)?;
     let worker = progress::worker()?;
     for attempt in 0..2 {
         match worker.with(|state| find_complete(state, requests)) {
-            // SAFETY: `indices` and `statuses`, unless ignored, have `count` elements (this
-            // function's contract).
-            Ok(_) => return unsafe { end_some(requests, indices, statuses) },
+            Ok(_) => return end_some(requests, indices, statuses),
             Err(true) => return Ok(UNDEFINED),
             Err(false) if attempt == 0 => worker.poll_for_test(),
             Err(false) => {}
@@ -520,12 +450,8 @@ pub fn request_get_status(request: Handle) -> Result<(bool, Status)> {
 }
 
 /// MPI_Request_get_status_all (4.1).
-///
-/// # Safety
-/// The arrays must have `count` elements.
-pub unsafe fn request_get_status_all(count: i32, requests: HandleArray, statuses: StatusArray) -> Result<bool> {
-    // SAFETY: `requests` has `count` elements (this function's contract).
-    let requests = unsafe { Array::checked(count, requests) }?;
+pub fn request_get_status_all(count: i32, requests: HandleArray, statuses: StatusArray) -> Result<bool> {
+    let requests = Array::checked(count, requests)?;
     progress::worker()?.poll_for_test();
     for i in 0..requests.count {
         if peek(requests.get(i))?.is_none() {
@@ -533,20 +459,14 @@ pub unsafe fn request_get_status_all(count: i32, requests: HandleArray, statuses
         }
     }
     for i in 0..requests.count {
-        // SAFETY: `statuses` is ignored or has `count` elements (this function's contract), and `i`
-        // is less.
-        unsafe { statuses.set(i, &peek(requests.get(i))?.unwrap_or(Status::EMPTY), false) };
+        statuses.set(i, &peek(requests.get(i))?.unwrap_or(Status::EMPTY), false);
     }
     Ok(true)
 }
 
 /// MPI_Request_get_status_any (4.1).
-///
-/// # Safety
-/// The array must have `count` elements.
-pub unsafe fn request_get_status_any(count: i32, requests: HandleArray) -> Result<(i32, bool, Status)> {
-    // SAFETY: `requests` has `count` elements (this function's contract).
-    let requests = unsafe { Array::checked(count, requests) }?;
+pub fn request_get_status_any(count: i32, requests: HandleArray) -> Result<(i32, bool, Status)> {
+    let requests = Array::checked(count, requests)?;
     let worker = progress::worker()?;
     worker.poll_for_test();
     match worker.with(|state| find_complete(state, requests)) {
@@ -556,17 +476,13 @@ pub unsafe fn request_get_status_any(count: i32, requests: HandleArray) -> Resul
 }
 
 /// MPI_Request_get_status_some (4.1).
-///
-/// # Safety
-/// The arrays must have `count` elements.
-pub unsafe fn request_get_status_some(
+pub fn request_get_status_some(
     count: i32,
     requests: HandleArray,
     indices: IntegersMut,
     statuses: StatusArray,
 ) -> Result<i32> {
-    // SAFETY: `requests` has `count` elements (this function's contract).
-    let requests = unsafe { Array::checked(count, requests) }?;
+    let requests = Array::checked(count, requests)?;
     let worker = progress::worker()?;
     worker.poll_for_test();
     let (mut found, mut active) = (0, false);
@@ -577,12 +493,8 @@ pub unsafe fn request_get_status_some(
         }
         active = true;
         if let Some(status) = peek(request)? {
-            // SAFETY: `indices` and `statuses`, unless ignored, have `count` elements (this
-            // function's contract), and `found` is at most `i`, which is less.
-            unsafe {
-                indices.set(found, i as i64);
-                statuses.set(found, &status, false);
-            }
+            indices.set(found, i as i64);
+            statuses.set(found, &status, false);
             found += 1;
         }
     }
@@ -595,12 +507,8 @@ pub fn start(request: &mut Handle) -> Result<()> {
 }
 
 /// MPI_Startall.
-///
-/// # Safety
-/// The array must have `count` elements.
-pub unsafe fn startall(count: i32, requests: HandleArray) -> Result<()> {
-    // SAFETY: `requests` has `count` elements (this function's contract).
-    let requests = unsafe { Array::checked(count, requests) }?;
+pub fn startall(count: i32, requests: HandleArray) -> Result<()> {
+    let requests = Array::checked(count, requests)?;
     for i in 0..requests.count {
         persistent::start(requests.get(i))?;
     }

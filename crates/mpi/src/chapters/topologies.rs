@@ -44,13 +44,12 @@ fn size_of(value: i32, argument: &str) -> Result<usize> {
     }
 }
 
-/// Copies an int array argument.
+/// Copies an int array argument, which must be NULL or have `count` elements.
 fn ints(array: Integers, count: usize, argument: &str) -> Result<Vec<i32>> {
     if count > 0 && array.is_null() {
         fail!(ERR_ARG, "argument {argument} is NULL, but {count} elements are needed");
     }
-    // SAFETY: the array is not NULL, and MPI requires it to have `count` elements.
-    Ok((0..count).map(|i| unsafe { array.get(i) } as i32).collect())
+    Ok((0..count).map(|i| array.get(i) as i32).collect())
 }
 
 /// Creates a communicator of `size` processes of `parent`. Each member gets the topology of its new

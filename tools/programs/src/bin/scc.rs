@@ -60,9 +60,9 @@ fn wait_for_all(comm: Handle) -> Result<()> {
 /// A communicator with a grid topology, periodic in all dimensions or in none.
 fn grid(dims: &[i32], periodic: bool) -> Result<Handle> {
     let periods = vec![i32::from(periodic); dims.len()];
-    let (dims, count) = (Integers::small(dims.as_ptr()), dims.len() as i32);
-    // SAFETY: both arrays have `count` elements.
-    unsafe { cart_create(COMM_WORLD, count, dims, Integers::small(periods.as_ptr()), false) }
+    // SAFETY: both arrays live until this function returns, with this number of elements.
+    let array = |values: &[i32]| unsafe { Integers::small(values.as_ptr()).with_length(values.len() as i64) };
+    cart_create(COMM_WORLD, dims.len() as i32, array(dims), array(&periods), false)
 }
 
 /// Sends messages of `buffer`'s size back and forth. Returns the seconds per round trip in the

@@ -113,8 +113,9 @@ unsafe fn read(array: Integers, number: usize, name: &str, ending: &str) -> Resu
     if array.is_null() && number > 0 {
         fail!(ERR_ARG, "the array {name}{ending} is NULL; pass an array of {number} elements");
     }
-    // SAFETY: the array has `number` elements (this function's contract), and `index` is less.
-    Ok((0..number).map(|index| unsafe { array.get(index) }).collect())
+    // SAFETY: the array is NULL or has `number` elements (this function's contract).
+    let array = unsafe { array.with_length(number as i64) };
+    Ok((0..number).map(|index| array.get(index)).collect())
 }
 
 /// Reads `number` counts and rejects negative ones.
@@ -190,14 +191,18 @@ pub(super) unsafe fn mixed(
         fail!(ERR_ARG, "the array {}s is NULL; pass an array of {number} datatypes", names.datatype);
     }
     // SAFETY: the arrays have `number` elements (this function's contract).
-    let (counts, displacements) =
-        unsafe { (counts(sizes, number, names.count)?, read(displacements, number, names.displacements, "")?) };
+    let (counts, displacements, types) = unsafe {
+        (
+            counts(sizes, number, names.count)?,
+            read(displacements, number, names.displacements, "")?,
+            types.with_length(number as i64),
+        )
+    };
     // Displacements are in bytes, so NULL (MPI_BOTTOM) with absolute addresses is a valid buffer.
     let address = if pointer.is_null() { std::ptr::without_provenance(usize::MAX) } else { pointer };
     let (mut elements, mut bytes) = (Vec::with_capacity(number), Vec::with_capacity(number));
     for (index, &count) in counts.iter().enumerate() {
-        // SAFETY: `types` has `number` elements (this function's contract), and `index` is less.
-        let handle = of_elements(count, unsafe { types.get(index) });
+        let handle = of_elements(count, types.get(index));
         let kind = datatype(handle, &format!("{}s[{index}]", names.datatype))?;
         check(address, count, kind, names)?;
         check_offset(Some(displacements[index]), count, kind, index, names)?;

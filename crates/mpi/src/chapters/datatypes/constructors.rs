@@ -34,8 +34,7 @@ fn list(array: Integers, count: i64, argument: &str) -> Result<Vec<i64>> {
     if values.try_reserve_exact(count as usize).is_err() {
         fail!(ERR_NO_MEM, "there is no memory for a copy of the {count} elements of argument {argument}");
     }
-    // SAFETY: the array is not NULL, and MPI requires it to have `count` elements.
-    values.extend((0..count as usize).map(|i| unsafe { array.get(i) }));
+    values.extend((0..count as usize).map(|i| array.get(i)));
     Ok(values)
 }
 
@@ -67,10 +66,7 @@ pub fn type_create_hvector(count: i64, blocklength: i64, stride: i64, oldtype: H
 }
 
 /// MPI_Type_indexed.
-///
-/// # Safety
-/// The arrays must have `count` elements.
-pub unsafe fn type_indexed(
+pub fn type_indexed(
     count: i64,
     array_of_blocklengths: Integers,
     array_of_displacements: Integers,
@@ -83,10 +79,7 @@ pub unsafe fn type_indexed(
 }
 
 /// MPI_Type_create_hindexed.
-///
-/// # Safety
-/// The arrays must have `count` elements.
-pub unsafe fn type_create_hindexed(
+pub fn type_create_hindexed(
     count: i64,
     array_of_blocklengths: Integers,
     array_of_displacements: Integers,
@@ -99,10 +92,7 @@ pub unsafe fn type_create_hindexed(
 }
 
 /// MPI_Type_create_indexed_block.
-///
-/// # Safety
-/// The array must have `count` elements.
-pub unsafe fn type_create_indexed_block(
+pub fn type_create_indexed_block(
     count: i64,
     blocklength: i64,
     array_of_displacements: Integers,
@@ -114,10 +104,7 @@ pub unsafe fn type_create_indexed_block(
 }
 
 /// MPI_Type_create_hindexed_block.
-///
-/// # Safety
-/// The array must have `count` elements.
-pub unsafe fn type_create_hindexed_block(
+pub fn type_create_hindexed_block(
     count: i64,
     blocklength: i64,
     array_of_displacements: Integers,
@@ -129,10 +116,7 @@ pub unsafe fn type_create_hindexed_block(
 }
 
 /// MPI_Type_create_struct.
-///
-/// # Safety
-/// The arrays must have `count` elements.
-pub unsafe fn type_create_struct(
+pub fn type_create_struct(
     count: i64,
     array_of_blocklengths: Integers,
     array_of_displacements: Integers,
@@ -145,17 +129,13 @@ pub unsafe fn type_create_struct(
         fail!(ERR_ARG, "argument array_of_types is NULL, but count is {count}");
     }
     let children = (0..count as usize)
-        // SAFETY: `i` is below `count`, the length of the array (this function's contract).
-        .map(|i| Ok(lookup(unsafe { array_of_types.get(i) }, "array_of_types")?.datatype.clone()))
+        .map(|i| Ok(lookup(array_of_types.get(i), "array_of_types")?.datatype.clone()))
         .collect::<Result<Vec<_>>>()?;
     made(Datatype::structure(&lengths, &displacements, &children, form(large))?)
 }
 
 /// MPI_Type_create_subarray.
-///
-/// # Safety
-/// The arrays must have `ndims` elements.
-pub unsafe fn type_create_subarray(
+pub fn type_create_subarray(
     ndims: i32,
     array_of_sizes: Integers,
     array_of_subsizes: Integers,
@@ -172,10 +152,7 @@ pub unsafe fn type_create_subarray(
 }
 
 /// MPI_Type_create_darray.
-///
-/// # Safety
-/// The arrays must have `ndims` elements.
-pub unsafe fn type_create_darray(
+pub fn type_create_darray(
     size: i32,
     rank: i32,
     ndims: i32,

@@ -1,23 +1,18 @@
 //! MPI_Pack_external and MPI_Unpack_external (MPI 5.0, section 5.3).
 
-use std::ffi::{c_char, c_void};
+use std::ffi::c_void;
 
 use towpath_datatype::{external32_size, pack_external32, unpack_external32};
-use towpath_neutral::abi::Handle;
+use towpath_neutral::abi::{Handle, StringArgument};
 use towpath_neutral::error::{Result, fail};
 
 use super::lookup;
 use super::packing::checked;
 use crate::chapters::point_to_point::check_buffer;
-use crate::strings::text;
 
 /// Checks that a data representation is "external32".
-///
-/// # Safety
-/// `datarep` must be NULL or a NUL-terminated string.
-unsafe fn check_representation(datarep: *const c_char) -> Result<()> {
-    // SAFETY: `datarep` is NULL or NUL-terminated (this function's contract).
-    let name = unsafe { text(datarep, "datarep") }?;
+fn check_representation(datarep: StringArgument) -> Result<()> {
+    let name = datarep.text("datarep")?;
     if name != "external32" {
         fail!(ERR_ARG, "argument datarep is \"{name}\"; only \"external32\" exists");
     }
@@ -25,12 +20,8 @@ unsafe fn check_representation(datarep: *const c_char) -> Result<()> {
 }
 
 /// MPI_Pack_external_size.
-///
-/// # Safety
-/// `datarep` must be NULL or a NUL-terminated string.
-pub unsafe fn pack_external_size(datarep: *const c_char, incount: i64, datatype: Handle) -> Result<i64> {
-    // SAFETY: `datarep` is NULL or NUL-terminated (this function's contract).
-    unsafe { check_representation(datarep) }?;
+pub fn pack_external_size(datarep: StringArgument, incount: i64, datatype: Handle) -> Result<i64> {
+    check_representation(datarep)?;
     let kind = lookup(datatype, "datatype")?;
     check_buffer(std::ptr::dangling(), incount, &kind)?;
     Ok(external32_size(&kind.datatype, incount)?)
@@ -39,9 +30,9 @@ pub unsafe fn pack_external_size(datarep: *const c_char, incount: i64, datatype:
 /// MPI_Pack_external.
 ///
 /// # Safety
-/// As for [`pack`]; in addition, `datarep` must be NULL or a NUL-terminated string.
+/// As for [`pack`].
 pub unsafe fn pack_external(
-    datarep: *const c_char,
+    datarep: StringArgument,
     inbuf: *const c_void,
     incount: i64,
     datatype: Handle,
@@ -49,8 +40,7 @@ pub unsafe fn pack_external(
     outsize: i64,
     position: &mut i64,
 ) -> Result<()> {
-    // SAFETY: `datarep` is NULL or NUL-terminated (this function's contract).
-    unsafe { check_representation(datarep) }?;
+    check_representation(datarep)?;
     let kind = lookup(datatype, "datatype")?;
     check_buffer(inbuf, incount, &kind)?;
     let needed = external32_size(&kind.datatype, incount)?;
@@ -73,9 +63,9 @@ pub unsafe fn pack_external(
 /// MPI_Unpack_external.
 ///
 /// # Safety
-/// As for [`unpack`]; in addition, `datarep` must be NULL or a NUL-terminated string.
+/// As for [`unpack`].
 pub unsafe fn unpack_external(
-    datarep: *const c_char,
+    datarep: StringArgument,
     inbuf: *const c_void,
     insize: i64,
     position: &mut i64,
@@ -83,8 +73,7 @@ pub unsafe fn unpack_external(
     outcount: i64,
     datatype: Handle,
 ) -> Result<()> {
-    // SAFETY: `datarep` is NULL or NUL-terminated (this function's contract).
-    unsafe { check_representation(datarep) }?;
+    check_representation(datarep)?;
     let kind = lookup(datatype, "datatype")?;
     check_buffer(outbuf, outcount, &kind)?;
     let needed = external32_size(&kind.datatype, outcount)?;

@@ -1,16 +1,15 @@
 //! Datatype queries, commit and free (MPI 5.0, sections 5.1.5 to 5.1.13).
 
-use std::ffi::{c_char, c_void};
+use std::ffi::c_void;
 
 use towpath_datatype::{Basic, Contents};
-use towpath_neutral::abi::{Handle, HandleArray, IntegersMut};
+use towpath_neutral::abi::{Handle, HandleArray, IntegersMut, StringArgument};
 use towpath_neutral::constants::*;
 use towpath_neutral::error::{Result, fail};
 
 use super::{Type, borrow, lookup};
 use crate::objects::registry::OBJECTS;
 use crate::progress;
-use crate::strings::text;
 
 /// MPI_Type_commit.
 pub fn type_commit(datatype: &mut Handle) -> Result<()> {
@@ -67,13 +66,9 @@ pub fn get_address(location: *const c_void) -> Result<i64> {
 }
 
 /// MPI_Type_set_name.
-///
-/// # Safety
-/// `type_name` must be NULL or a NUL-terminated string.
-pub unsafe fn type_set_name(datatype: Handle, type_name: *const c_char) -> Result<()> {
+pub fn type_set_name(datatype: Handle, type_name: StringArgument) -> Result<()> {
     let found = lookup(datatype, "datatype")?;
-    // SAFETY: `type_name` is NULL or NUL-terminated (this function's contract).
-    let name = unsafe { text(type_name, "type_name") }?;
+    let name = type_name.text("type_name")?;
     if name.len() >= MAX_OBJECT_NAME as usize {
         fail!(ERR_ARG, "argument type_name has {} characters; at most {} fit", name.len(), MAX_OBJECT_NAME - 1);
     }
@@ -129,11 +124,7 @@ fn component(datatype: towpath_datatype::Datatype) -> Result<Handle> {
 }
 
 /// MPI_Type_get_contents.
-///
-/// # Safety
-/// The arrays must have `max_integers`, `max_addresses`, `max_large_counts` and `max_datatypes`
-/// elements.
-pub unsafe fn type_get_contents(
+pub fn type_get_contents(
     datatype: Handle,
     max_integers: i64,
     max_addresses: i64,
@@ -166,15 +157,12 @@ pub unsafe fn type_get_contents(
         (&contents.counts, array_of_large_counts),
     ] {
         for (i, &value) in values.iter().enumerate() {
-            // SAFETY: `i` is below the array's maximum as checked above, and the array has that
-            // many elements (this function's contract).
-            unsafe { array.set(i, value) };
+            array.set(i, value);
         }
     }
     for (i, child) in contents.datatypes.into_iter().enumerate() {
         let handle = component(child)?;
-        // SAFETY: `i` is below `max_datatypes`, the length of the array (this function's contract).
-        unsafe { array_of_datatypes.set(i, handle) };
+        array_of_datatypes.set(i, handle);
     }
     Ok(())
 }

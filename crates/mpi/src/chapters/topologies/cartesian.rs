@@ -29,16 +29,7 @@ fn grid(ndims: i32, dims: Integers, periods: Integers, processes: usize) -> Resu
 }
 
 /// MPI_Cart_create.
-///
-/// # Safety
-/// The arrays must have `ndims` elements.
-pub unsafe fn cart_create(
-    comm_old: Handle,
-    ndims: i32,
-    dims: Integers,
-    periods: Integers,
-    reorder: bool,
-) -> Result<Handle> {
+pub fn cart_create(comm_old: Handle, ndims: i32, dims: Integers, periods: Integers, reorder: bool) -> Result<Handle> {
     let parent = intracomm(comm_old, "MPI_Cart_create")?;
     let (dims, periodic, size) = grid(ndims, dims, periods, parent.group.size())?;
     let order = reorder::order_if(reorder, &parent, size, || reorder::grid(&dims, &periodic))?;
@@ -46,10 +37,7 @@ pub unsafe fn cart_create(
 }
 
 /// MPI_Cart_map: the rank that MPI_Cart_create would assign with reorder = true. Collective.
-///
-/// # Safety
-/// The arrays must have `ndims` elements.
-pub unsafe fn cart_map(comm: Handle, ndims: i32, dims: Integers, periods: Integers) -> Result<i32> {
+pub fn cart_map(comm: Handle, ndims: i32, dims: Integers, periods: Integers) -> Result<i32> {
     let comm = intracomm(comm, "MPI_Cart_map")?;
     let (dims, periodic, size) = grid(ndims, dims, periods, comm.group.size())?;
     let order = reorder::order_if(true, &comm, size, || reorder::grid(&dims, &periodic))?;
@@ -81,25 +69,18 @@ fn room(given: i32, needed: usize, argument: &str) -> Result<()> {
 }
 
 /// Writes the values to an output array.
-///
-/// # Safety
-/// `array` must have room for all `values`.
-unsafe fn write(array: IntegersMut, values: impl IntoIterator<Item = i32>, argument: &str) -> Result<()> {
+fn write(array: IntegersMut, values: impl IntoIterator<Item = i32>, argument: &str) -> Result<()> {
     for (i, value) in values.into_iter().enumerate() {
         if array.is_null() {
             fail!(ERR_ARG, "argument {argument} is NULL; pass an array");
         }
-        // SAFETY: `array` is not NULL and has room for all values (this function's contract).
-        unsafe { array.set(i, i64::from(value)) };
+        array.set(i, i64::from(value));
     }
     Ok(())
 }
 
 /// MPI_Cart_get.
-///
-/// # Safety
-/// The arrays must have `maxdims` elements.
-pub unsafe fn cart_get(
+pub fn cart_get(
     comm: Handle,
     maxdims: i32,
     dims: IntegersMut,
@@ -108,13 +89,9 @@ pub unsafe fn cart_get(
 ) -> Result<()> {
     let (comm, extents, periodic) = cartesian(comm)?;
     room(maxdims, extents.len(), "maxdims")?;
-    // SAFETY: the arrays have `maxdims` elements (this function's contract), and the grid has no
-    // more dimensions.
-    unsafe {
-        write(coords, coordinates(&extents, comm.rank), "coords")?;
-        write(dims, extents, "dims")?;
-        write(periods, periodic.into_iter().map(i32::from), "periods")
-    }
+    write(coords, coordinates(&extents, comm.rank), "coords")?;
+    write(dims, extents, "dims")?;
+    write(periods, periodic.into_iter().map(i32::from), "periods")
 }
 
 /// MPI_Cart_rank: coordinates in periodic dimensions wrap around.
@@ -123,6 +100,8 @@ pub unsafe fn cart_get(
 /// `coords` must have as many elements as the grid has dimensions.
 pub unsafe fn cart_rank(comm: Handle, coords: Integers) -> Result<i32> {
     let (_, dims, periodic) = cartesian(comm)?;
+    // SAFETY: `coords` has an element for each dimension (this function's contract).
+    let coords = unsafe { coords.with_length(dims.len() as i64) };
     let mut place = ints(coords, dims.len(), "coords")?;
     for (i, value) in place.iter_mut().enumerate() {
         if periodic[i] {
@@ -135,18 +114,13 @@ pub unsafe fn cart_rank(comm: Handle, coords: Integers) -> Result<i32> {
 }
 
 /// MPI_Cart_coords.
-///
-/// # Safety
-/// `coords` must have `maxdims` elements.
-pub unsafe fn cart_coords(comm: Handle, rank: i32, maxdims: i32, coords: IntegersMut) -> Result<()> {
+pub fn cart_coords(comm: Handle, rank: i32, maxdims: i32, coords: IntegersMut) -> Result<()> {
     let (comm, dims, _) = cartesian(comm)?;
     let Some(rank) = usize::try_from(rank).ok().filter(|&rank| rank < comm.group.size()) else {
         fail!(ERR_RANK, "argument rank is {rank}, but the communicator has ranks 0 to {}", comm.group.size() - 1);
     };
     room(maxdims, dims.len(), "maxdims")?;
-    // SAFETY: `coords` has `maxdims` elements (this function's contract), and the grid has no more
-    // dimensions.
-    unsafe { write(coords, coordinates(&dims, rank), "coords") }
+    write(coords, coordinates(&dims, rank), "coords")
 }
 
 /// MPI_Cart_shift: source and destination; MPI_PROC_NULL beyond the border.
@@ -166,6 +140,8 @@ pub fn cart_shift(comm: Handle, direction: i32, disp: i32) -> Result<(i32, i32)>
 /// `remain_dims` must have as many elements as the grid has dimensions.
 pub unsafe fn cart_sub(comm: Handle, remain_dims: Integers) -> Result<Handle> {
     let (comm, dims, periodic) = cartesian(comm)?;
+    // SAFETY: `remain_dims` has an element for each dimension (this function's contract).
+    let remain_dims = unsafe { remain_dims.with_length(dims.len() as i64) };
     let remain: Vec<bool> = ints(remain_dims, dims.len(), "remain_dims")?.into_iter().map(|keep| keep != 0).collect();
     let place = coordinates(&dims, comm.rank);
     let part = |keep: bool| {
@@ -184,10 +160,7 @@ pub unsafe fn cart_sub(comm: Handle, remain_dims: Integers) -> Result<Handle> {
 }
 
 /// MPI_Dims_create: chooses dimensions given as 0 as equal as possible, in descending order.
-///
-/// # Safety
-/// `dims` must have `ndims` elements.
-pub unsafe fn dims_create(nnodes: i32, ndims: i32, dims: IntegersMut) -> Result<()> {
+pub fn dims_create(nnodes: i32, ndims: i32, dims: IntegersMut) -> Result<()> {
     let count = size_of(ndims, "ndims")?;
     if nnodes <= 0 {
         fail!(ERR_ARG, "argument nnodes is {nnodes}; it must be positive");
@@ -195,8 +168,7 @@ pub unsafe fn dims_create(nnodes: i32, ndims: i32, dims: IntegersMut) -> Result<
     if count > 0 && dims.is_null() {
         fail!(ERR_ARG, "argument dims is NULL, but ndims is {ndims}");
     }
-    // SAFETY: `dims` has `ndims` elements (this function's contract).
-    let given: Vec<i64> = (0..count).map(|i| unsafe { dims.get(i) }).collect();
+    let given: Vec<i64> = (0..count).map(|i| dims.get(i)).collect();
     if let Some(i) = given.iter().position(|&dim| dim < 0) {
         fail!(ERR_DIMS, "dims[{i}] is {}; it must not be negative", given[i]);
     }
@@ -214,8 +186,7 @@ pub unsafe fn dims_create(nnodes: i32, ndims: i32, dims: IntegersMut) -> Result<
     }
     let mut chosen = balanced(rest, free).into_iter();
     for (i, _) in given.iter().enumerate().filter(|(_, dim)| **dim == 0) {
-        // SAFETY: `i` is below `ndims`, the length of `dims` (this function's contract).
-        unsafe { dims.set(i, chosen.next().expect("one for each free dimension")) };
+        dims.set(i, chosen.next().expect("one for each free dimension"));
     }
     Ok(())
 }

@@ -19,7 +19,10 @@ const UNWEIGHTED_ADDRESS: usize = 10;
 const EMPTY_ADDRESS: usize = 11;
 
 /// Reads and checks a graph argument.
-fn graph(nnodes: i32, indx: Integers, edges: Integers, processes: usize) -> Result<(Vec<i32>, Vec<i32>)> {
+///
+/// # Safety
+/// `edges` must have as many elements as the last element of `indx` says.
+unsafe fn graph(nnodes: i32, indx: Integers, edges: Integers, processes: usize) -> Result<(Vec<i32>, Vec<i32>)> {
     let nodes = size_of(nnodes, "nnodes")?;
     if nodes > processes {
         fail!(ERR_ARG, "argument nnodes is {nnodes}, but the communicator has {processes} processes");
@@ -32,7 +35,9 @@ fn graph(nnodes: i32, indx: Integers, edges: Integers, processes: usize) -> Resu
         }
         before = end;
     }
-    let edges = ints(edges, before as usize, "edges")?;
+    // SAFETY: `before` is the last element of `indx`, which is the length of `edges` (this
+    // function's contract).
+    let edges = ints(unsafe { edges.with_length(i64::from(before)) }, before as usize, "edges")?;
     if let Some(i) = edges.iter().position(|edge| !(0..nnodes).contains(edge)) {
         fail!(ERR_ARG, "edges[{i}] is {}, but the graph has nodes 0 to {}", edges[i], nnodes - 1);
     }
@@ -42,7 +47,7 @@ fn graph(nnodes: i32, indx: Integers, edges: Integers, processes: usize) -> Resu
 /// MPI_Graph_create.
 ///
 /// # Safety
-/// `indx` must have `nnodes` elements, and `edges` as many as the last element of `indx`.
+/// `edges` must have as many elements as the last element of `indx` says.
 pub unsafe fn graph_create(
     comm_old: Handle,
     nnodes: i32,
@@ -51,7 +56,8 @@ pub unsafe fn graph_create(
     reorder: bool,
 ) -> Result<Handle> {
     let parent = intracomm(comm_old, "MPI_Graph_create")?;
-    let (index, edges) = graph(nnodes, indx, edges, parent.group.size())?;
+    // SAFETY: `indx` tells the length of `edges` (this function's contract).
+    let (index, edges) = unsafe { graph(nnodes, indx, edges, parent.group.size()) }?;
     let order = reorder::order_if(reorder, &parent, index.len(), || reorder::listed(&index, &edges))?;
     with_topology(&parent, index.len(), &order, |_| Topology::Graph { index, edges })
 }
@@ -59,10 +65,11 @@ pub unsafe fn graph_create(
 /// MPI_Graph_map: the rank that MPI_Graph_create would assign with reorder = true. Collective.
 ///
 /// # Safety
-/// `indx` must have `nnodes` elements, and `edges` as many as the last element of `indx`.
+/// `edges` must have as many elements as the last element of `indx` says.
 pub unsafe fn graph_map(comm: Handle, nnodes: i32, indx: Integers, edges: Integers) -> Result<i32> {
     let comm = intracomm(comm, "MPI_Graph_map")?;
-    let (index, edges) = graph(nnodes, indx, edges, comm.group.size())?;
+    // SAFETY: `indx` tells the length of `edges` (this function's contract).
+    let (index, edges) = unsafe { graph(nnodes, indx, edges, comm.group.size()) }?;
     let order = reorder::order_if(true, &comm, index.len(), || reorder::listed(&index, &edges))?;
     Ok(order.rank(comm.rank, index.len()).map_or(UNDEFINED, |rank| rank as i32))
 }
@@ -84,39 +91,23 @@ pub fn graphdims_get(comm: Handle) -> Result<(i32, i32)> {
     Ok((index.len() as i32, edges.len() as i32))
 }
 
-/// Writes the values, at most `most` of them.
-///
-/// # Safety
-/// `array` must have `most` elements.
-unsafe fn write(array: IntegersMut, values: &[i32], most: i32, argument: &str) -> Result<()> {
+/// Writes the values, at most `most` of them, to an array of `most` elements.
+fn write(array: IntegersMut, values: &[i32], most: i32, argument: &str) -> Result<()> {
     let most = size_of(most, argument)?;
     if most > 0 && !values.is_empty() && array.is_null() {
         fail!(ERR_ARG, "an output array is NULL, but {argument} is {most}");
     }
     for (i, &value) in values.iter().take(most).enumerate() {
-        // SAFETY: `i` is below `most`, the length of `array` (this function's contract).
-        unsafe { array.set(i, i64::from(value)) };
+        array.set(i, i64::from(value));
     }
     Ok(())
 }
 
 /// MPI_Graph_get.
-///
-/// # Safety
-/// `indx` must have `maxindex` elements, and `edges` `maxedges`.
-pub unsafe fn graph_get(
-    comm: Handle,
-    maxindex: i32,
-    maxedges: i32,
-    indx: IntegersMut,
-    edges: IntegersMut,
-) -> Result<()> {
+pub fn graph_get(comm: Handle, maxindex: i32, maxedges: i32, indx: IntegersMut, edges: IntegersMut) -> Result<()> {
     let (_, index, list) = lists(comm)?;
-    // SAFETY: `indx` has `maxindex` elements and `edges` has `maxedges` (this function's contract).
-    unsafe {
-        write(indx, &index, maxindex, "maxindex")?;
-        write(edges, &list, maxedges, "maxedges")
-    }
+    write(indx, &index, maxindex, "maxindex")?;
+    write(edges, &list, maxedges, "maxedges")
 }
 
 fn neighbours_of(comm: Handle, rank: i32) -> Result<Vec<i32>> {
@@ -133,12 +124,8 @@ pub fn graph_neighbors_count(comm: Handle, rank: i32) -> Result<i32> {
 }
 
 /// MPI_Graph_neighbors.
-///
-/// # Safety
-/// `neighbors` must have `maxneighbors` elements.
-pub unsafe fn graph_neighbors(comm: Handle, rank: i32, maxneighbors: i32, neighbors: IntegersMut) -> Result<()> {
-    // SAFETY: `neighbors` has `maxneighbors` elements (this function's contract).
-    unsafe { write(neighbors, &neighbours_of(comm, rank)?, maxneighbors, "maxneighbors") }
+pub fn graph_neighbors(comm: Handle, rank: i32, maxneighbors: i32, neighbors: IntegersMut) -> Result<()> {
+    write(neighbors, &neighbours_of(comm, rank)?, maxneighbors, "maxneighbors")
 }
 
 /// Reads edge weights; `None` for MPI_UNWEIGHTED.
@@ -167,11 +154,7 @@ fn check_ranks(ranks: &[i32], size: usize, argument: &str) -> Result<()> {
 }
 
 /// MPI_Dist_graph_create_adjacent.
-///
-/// # Safety
-/// `sources` and `sourceweights` must have `indegree` elements, `destinations` and `destweights`
-/// `outdegree`; the weights may be MPI_UNWEIGHTED or MPI_WEIGHTS_EMPTY.
-pub unsafe fn dist_graph_create_adjacent(
+pub fn dist_graph_create_adjacent(
     comm_old: Handle,
     indegree: i32,
     sources: Integers,
@@ -250,11 +233,7 @@ fn given_edges(
 
 /// MPI_Dist_graph_create: all processes gather all edges, and each keeps its own, ordered by the
 /// rank that passed them.
-///
-/// # Safety
-/// `sources` and `degrees` must have `n` elements, `destinations` and `weights` as many as the sum
-/// of `degrees`; the weights may be MPI_UNWEIGHTED or MPI_WEIGHTS_EMPTY.
-pub unsafe fn dist_graph_create(
+pub fn dist_graph_create(
     comm_old: Handle,
     n: i32,
     sources: Integers,
@@ -310,11 +289,7 @@ pub fn dist_graph_neighbors_count(comm: Handle) -> Result<(i32, i32, bool)> {
 }
 
 /// MPI_Dist_graph_neighbors.
-///
-/// # Safety
-/// `sources` and `sourceweights` must have `maxindegree` elements, `destinations` and `destweights`
-/// `maxoutdegree`; the weights may be NULL, MPI_UNWEIGHTED or MPI_WEIGHTS_EMPTY.
-pub unsafe fn dist_graph_neighbors(
+pub fn dist_graph_neighbors(
     comm: Handle,
     maxindegree: i32,
     sources: IntegersMut,
@@ -332,17 +307,13 @@ pub unsafe fn dist_graph_neighbors(
     let wanted = |array: &IntegersMut| {
         *weighted && !array.is_null() && array.address() != UNWEIGHTED_ADDRESS && array.address() != EMPTY_ADDRESS
     };
-    // SAFETY: the arrays have `maxindegree` and `maxoutdegree` elements (this function's contract);
-    // weight arrays that are no real arrays are skipped by `wanted`.
-    unsafe {
-        write(sources, inward, maxindegree, "maxindegree")?;
-        write(destinations, outward, maxoutdegree, "maxoutdegree")?;
-        if wanted(&sourceweights) {
-            write(sourceweights, source_weights, maxindegree, "maxindegree")?;
-        }
-        if wanted(&destweights) {
-            write(destweights, destination_weights, maxoutdegree, "maxoutdegree")?;
-        }
+    write(sources, inward, maxindegree, "maxindegree")?;
+    write(destinations, outward, maxoutdegree, "maxoutdegree")?;
+    if wanted(&sourceweights) {
+        write(sourceweights, source_weights, maxindegree, "maxindegree")?;
+    }
+    if wanted(&destweights) {
+        write(destweights, destination_weights, maxoutdegree, "maxoutdegree")?;
     }
     Ok(())
 }
