@@ -173,8 +173,8 @@ impl Given {
     /// The array for the body to read.
     pub(crate) fn integers(&self) -> Integers {
         let Some(values) = &self.0 else { return Integers::small(std::ptr::null()) };
-        // SAFETY: the vector lives as long as this value, which the binding keeps until the body has
-        // returned.
+        // SAFETY: the vector lives as long as this value, which the binding keeps until the body
+        // has returned.
         unsafe { Integers::small(values.as_ptr()).with_length(values.len() as i64) }
     }
 }
@@ -192,8 +192,8 @@ impl Wanted {
             return IntegersMut::small(std::ptr::null_mut());
         }
         let length = self.filled.len() as i64;
-        // SAFETY: the vector lives as long as this value, which the binding keeps until the body has
-        // returned.
+        // SAFETY: the vector lives as long as this value, which the binding keeps until the body
+        // has returned.
         unsafe { IntegersMut::small(self.filled.as_mut_ptr()).with_length(length) }
     }
 

@@ -120,7 +120,8 @@ pub(crate) unsafe fn ranks_in(ranks: *const c_int, length: c_int) -> Given {
 /// Output ranks of MPI_Group_translate_ranks.
 ///
 /// # Safety
-/// `ranks` must be NULL, or be writable and have `length` elements for as long as the array is used.
+/// `ranks` must be NULL, or be writable and have `length` elements for as long as the array is
+/// used.
 pub(crate) unsafe fn ranks_out(ranks: *mut c_int, length: c_int) -> Wanted {
     // SAFETY: `ranks` is NULL, or is writable and has `length` elements (this function's contract).
     Wanted(unsafe { IntegersMut::small(ranks).with_length(i64::from(length)) })

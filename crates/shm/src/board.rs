@@ -274,8 +274,9 @@ impl Board {
             let (begin, end) = self.span(length);
             place = begin & (self.shape.area as u64 - 1);
             self.taken = end;
-            // SAFETY: `has_room` has returned `Ok` (this function's contract), so `length` fits into
-            // the area and no member still reads the bytes of `span`, which is inside the area.
+            // SAFETY: `has_room` has returned `Ok` (this function's contract), so `length` fits
+            // into the area and no member still reads the bytes of `span`, which is inside the
+            // area.
             at = unsafe { self.area(self.rounds.own).add(place as usize) };
         }
         fill(Room { stores: &mut self.stores, at, length });
