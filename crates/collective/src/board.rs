@@ -11,9 +11,8 @@ mod reductions;
 
 use towpath_base::transfer::Target;
 use towpath_engine::board::{Board, INLINE, Posted, PrefetchHint, Room, Want};
-
-use crate::operation::Operation;
-use crate::select::{COLLECTIVES, Collective, Selection, Size, Subscription};
+use towpath_schedule::Operation;
+use towpath_schedule::select::{COLLECTIVES, Collective, Selection, Size, Subscription};
 
 /// The waiting loop of the process.
 pub trait WaitLoop {

@@ -5,13 +5,12 @@
 //! expects less or more than the root sends stays in step. Messages within a host, and towards the
 //! root of a reduction, are ordinary ones. The caller does the waiting ([`Cast`]).
 
-use crate::buffers::{Blocks, Buffer, Element};
-use crate::gather::{self, Gather};
-use crate::operation::Operation;
-use crate::plan::{Plan, PlanError};
+use towpath_schedule::gather::{self, Gather};
+use towpath_schedule::select::{Algorithm, Collective, Size};
+use towpath_schedule::{Blocks, Buffer, Call, Element, Operation, Pays, Plan, PlanError, Selection, broadcast, reduce};
+
+use crate::memory;
 use crate::run::Failure;
-use crate::select::{Algorithm, Collective, Pays, Selection, Size};
-use crate::{Call, broadcast, reduce};
 
 /// Multicast messages from one process to the first process of every other host.
 pub trait Cast {
@@ -106,7 +105,7 @@ pub fn pass_on(call: &Call, root: usize, data: &Buffer) -> Result<Plan, PlanErro
 /// The memory of the data must stay valid and unchanged during the call.
 pub unsafe fn send(data: &Buffer, cast: &mut dyn Cast) -> Result<(), Failure> {
     // SAFETY: the memory stays valid and unchanged during the call (this function's contract).
-    let mut source = unsafe { data.piece().source() };
+    let mut source = unsafe { memory::source(&data.piece()) };
     let longest = cast.longest();
     loop {
         let length = source.length().min(longest);
@@ -128,7 +127,7 @@ pub unsafe fn send(data: &Buffer, cast: &mut dyn Cast) -> Result<(), Failure> {
 /// The memory of the data must stay valid, and must not be accessed otherwise, during the call.
 pub unsafe fn receive(data: &Buffer, cast: &mut dyn Cast) -> Result<(), Failure> {
     // SAFETY: the memory stays valid and unaccessed during the call (this function's contract).
-    let mut target = unsafe { data.piece().target() };
+    let mut target = unsafe { memory::target(&data.piece()) };
     let (longest, mut truncated) = (cast.longest(), false);
     loop {
         let mut length = 0;

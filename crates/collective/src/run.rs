@@ -8,8 +8,9 @@
 use std::collections::VecDeque;
 
 use towpath_engine::messages::{Messages, Ticket};
+use towpath_schedule::plan::{NONE, Plan, StepAction, StepId};
 
-use crate::plan::{NONE, Plan, StepAction, StepId};
+use crate::memory;
 
 /// State of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -56,13 +57,21 @@ pub struct Run {
 }
 
 impl Run {
-    pub(crate) fn new(plan: Plan, sequence: u32) -> Run {
-        let mut run = Run::held(plan, sequence);
+    /// Starts a plan. `sequence` numbers the collective calls of the communicator and must be equal
+    /// on all its ranks; only its lower 16 bits are used.
+    ///
+    /// # Safety
+    /// All memory named when the plan was built must stay valid until the run is done, and must not
+    /// be accessed by others in ways that the standard forbids for the buffers of a collective
+    /// call.
+    pub unsafe fn start(plan: Plan, sequence: u32) -> Run {
+        let mut run = Run::hold(plan, sequence);
         run.rewind();
         run
     }
 
-    pub(crate) fn held(plan: Plan, sequence: u32) -> Run {
+    /// Creates a run that is already over, for [`Run::start_again`] (persistent requests).
+    pub fn hold(plan: Plan, sequence: u32) -> Run {
         // Most plans are short enough that all steps can be in flight at once; this avoids growing
         // the lists step by step.
         let room = plan.steps.len().min(64);
@@ -81,7 +90,7 @@ impl Run {
     /// requests).
     ///
     /// # Safety
-    /// The contract of [`Plan::start`] applies.
+    /// The contract of [`Run::start`] applies.
     ///
     /// # Panics
     /// If the run is not over.
@@ -147,14 +156,14 @@ impl Run {
         {
             match &self.plan.steps[step as usize].action {
                 // SAFETY: the memory of both pieces is valid until the run is done (contract of
-                // `Plan::start`), and the plan's edges keep conflicting steps apart.
-                StepAction::Copy { from, to } => unsafe { crate::buffers::Piece::copy(from, to) },
+                // `Run::start`), and the plan's edges keep conflicting steps apart.
+                StepAction::Copy { from, to } => unsafe { memory::copy(from, to) },
                 StepAction::Reduce { input, inout, count } => {
                     let reducer = self.plan.reducer.as_ref().expect("a plan with reductions has a reducer");
                     // SAFETY: both vectors are valid for `count` elements until the run is done
-                    // (contract of `Plan::start`), and the plan's edges keep conflicting steps
+                    // (contract of `Run::start`), and the plan's edges keep conflicting steps
                     // apart.
-                    unsafe { reducer.apply(*input, *inout, *count) }
+                    unsafe { memory::reduce_elements(reducer, *input, *inout, *count) }
                 }
                 StepAction::Send { .. } | StepAction::Receive { .. } | StepAction::Join => {
                     unreachable!("only local steps are queued here")
@@ -178,15 +187,15 @@ impl Run {
         let tag = |turn: u16| tag(self.sequence, turn);
         let plan = &self.plan;
         let ticket = match &plan.steps[step as usize].action {
-            // SAFETY: the memory is valid until the run is done (contract of `Plan::start`), and
+            // SAFETY: the memory is valid until the run is done (contract of `Run::start`), and
             // the plan's edges keep it unchanged until the send is complete.
             StepAction::Send { peer, turn, piece } => unsafe {
-                messages.start_send(*peer, plan.context, tag(*turn), plan.rank, piece.source())
+                messages.start_send(*peer, plan.context, tag(*turn), plan.rank, memory::source(piece))
             },
-            // SAFETY: the memory is valid until the run is done (contract of `Plan::start`), and
+            // SAFETY: the memory is valid until the run is done (contract of `Run::start`), and
             // the plan's edges keep other steps off it until the receive is complete.
             StepAction::Receive { peer, turn, piece } => unsafe {
-                messages.start_receive(*peer, plan.context, tag(*turn), piece.target())
+                messages.start_receive(*peer, plan.context, tag(*turn), memory::target(piece))
             },
             StepAction::Copy { .. } | StepAction::Reduce { .. } | StepAction::Join => {
                 unreachable!("only messages are queued here")
@@ -218,6 +227,10 @@ impl Run {
         }
     }
 }
+
+// SAFETY: the pointers of a run's plan are dereferenced only by the thread that executes it, and a
+// request moves between threads only under the lock of its table.
+unsafe impl Send for Run {}
 
 impl Drop for Run {
     fn drop(&mut self) {

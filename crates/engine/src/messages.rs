@@ -1,31 +1,11 @@
-//! The engine's interface to the layers above (collectives, one-sided, files): messages between the
-//! peers of a team.
-
-use std::sync::Arc;
+//! The engine's interface to the layers above (collectives, one-sided, files): messages between
+//! peers.
 
 use towpath_base::ids::{ContextId, PeerIndex};
 use towpath_base::transfer::{Source, Target};
 use towpath_transport::JobWire;
 
 use crate::{Engine, Mode, RequestId};
-
-/// A communicator as the layers above see it: its members in rank order, and the context.
-#[derive(Clone, Debug)]
-pub struct Team {
-    /// Context of the plane in use (already `on(Plane::Collective)` for collectives).
-    pub context: ContextId,
-    /// This process's rank in the team.
-    pub rank: usize,
-    /// The members by rank.
-    pub peers: Arc<[PeerIndex]>,
-}
-
-impl Team {
-    /// Number of members.
-    pub fn size(&self) -> usize {
-        self.peers.len()
-    }
-}
 
 /// Names a message in flight.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

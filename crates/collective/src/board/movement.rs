@@ -1,13 +1,14 @@
 //! Data movement on a board: barrier, broadcast, gather, scatter, allgather, alltoall.
 
 use towpath_engine::board::Posted;
+use towpath_schedule::allgather::Allgather;
+use towpath_schedule::alltoall::Alltoall;
+use towpath_schedule::gather::Gather;
+use towpath_schedule::scatter::Scatter;
+use towpath_schedule::{Blocks, Buffer};
 
 use super::{BoardCall, Cursors, drain};
-use crate::allgather::Allgather;
-use crate::alltoall::Alltoall;
-use crate::buffers::{Blocks, Buffer, Piece};
-use crate::gather::Gather;
-use crate::scatter::Scatter;
+use crate::memory;
 
 /// Bytes of one rank's block in a gather or scatter: from this rank's own part, or (in place at the
 /// root) from the blocks.
@@ -47,7 +48,7 @@ impl BoardCall<'_> {
         if self.board.own() == root {
             // SAFETY: the buffer is valid and unchanged until the call returns (contract of
             // `execute`).
-            let mut source = unsafe { piece.source() };
+            let mut source = unsafe { memory::source(&piece) };
             for length in lengths {
                 // SAFETY: the memory behind `source` is valid until the call returns.
                 self.post(length, |mut room| unsafe { room.fill(&mut source, 0, length) });
@@ -56,7 +57,7 @@ impl BoardCall<'_> {
         } else {
             // SAFETY: the buffer is valid until the call returns, and only this call accesses it
             // (contract of `execute`).
-            let mut target = unsafe { piece.target() };
+            let mut target = unsafe { memory::target(&piece) };
             for _ in lengths {
                 let posted = self.expect(root);
                 // SAFETY: the memory behind `target` is valid until the call returns.
@@ -76,7 +77,7 @@ impl BoardCall<'_> {
             let Some(send) = &arguments.send else { return };
             // SAFETY: the buffer is valid and unchanged until the call returns (contract of
             // `execute`).
-            let mut source = unsafe { send.piece().source() };
+            let mut source = unsafe { memory::source(&send.piece()) };
             for length in lengths {
                 // SAFETY: the memory behind `source` is valid until the call returns.
                 self.post(length, |mut room| unsafe { room.fill(&mut source, 0, length) });
@@ -89,11 +90,11 @@ impl BoardCall<'_> {
         if let Some(send) = &arguments.send {
             // SAFETY: the buffers are valid until the call returns and do not overlap (contract of
             // `execute`).
-            unsafe { Piece::copy(&send.piece(), &receive.piece(own)) };
+            unsafe { memory::copy(&send.piece(), &receive.piece(own)) };
         }
         // SAFETY: the buffer is valid until the call returns, and only this call accesses it
         // (contract of `execute`).
-        let target = |member| unsafe { receive.piece(member).target() };
+        let target = |member| unsafe { memory::target(&receive.piece(member)) };
         let mut targets = Cursors::new(number, size, target);
         for _ in lengths {
             for member in self.others() {
@@ -115,7 +116,7 @@ impl BoardCall<'_> {
             let Some(receive) = &arguments.receive else { return };
             // SAFETY: the buffer is valid until the call returns, and only this call accesses it
             // (contract of `execute`).
-            let mut target = unsafe { receive.piece().target() };
+            let mut target = unsafe { memory::target(&receive.piece()) };
             for length in lengths {
                 let posted = part(self.expect(arguments.root), own * length, length);
                 // SAFETY: the memory behind `target` is valid until the call returns.
@@ -126,7 +127,7 @@ impl BoardCall<'_> {
         }
         let Some(send) = &arguments.send else { return };
         // SAFETY: the buffer is valid and unchanged until the call returns (contract of `execute`).
-        let source = |member| unsafe { send.piece(member).source() };
+        let source = |member| unsafe { memory::source(&send.piece(member)) };
         let mut sources = Cursors::new(number, size, source);
         for length in lengths {
             self.post(size * length, |mut room| {
@@ -140,7 +141,7 @@ impl BoardCall<'_> {
         if let Some(receive) = &arguments.receive {
             // SAFETY: the buffers are valid until the call returns and do not overlap (contract of
             // `execute`).
-            unsafe { Piece::copy(&send.piece(own), &receive.piece()) };
+            unsafe { memory::copy(&send.piece(own), &receive.piece()) };
         }
     }
 
@@ -152,10 +153,10 @@ impl BoardCall<'_> {
         let (number, lengths) = rounds(receive.bytes(0), self.chunk_of_all());
         let mine = arguments.send.as_ref().map_or_else(|| receive.piece(own), Buffer::piece);
         // SAFETY: the buffer is valid and unchanged until the call returns (contract of `execute`).
-        let mut source = unsafe { mine.source() };
+        let mut source = unsafe { memory::source(&mine) };
         // SAFETY: the buffer is valid until the call returns, and only this call accesses it
         // (contract of `execute`).
-        let target = |member| unsafe { receive.piece(member).target() };
+        let target = |member| unsafe { memory::target(&receive.piece(member)) };
         let mut targets = Cursors::new(number, size, target);
         for (round, length) in lengths.enumerate() {
             // SAFETY: the memory behind `source` is valid until the call returns.
@@ -163,7 +164,7 @@ impl BoardCall<'_> {
             if round == 0 && arguments.send.is_some() {
                 // SAFETY: the buffers are valid until the call returns and do not overlap (contract
                 // of `execute`).
-                unsafe { Piece::copy(&mine, &receive.piece(own)) };
+                unsafe { memory::copy(&mine, &receive.piece(own)) };
             }
             self.expect_all();
             for member in self.others() {
@@ -186,10 +187,10 @@ impl BoardCall<'_> {
         let (number, lengths) = rounds(receive.bytes(0), self.part_of_row(self.chunk_of_all()));
         // SAFETY: the buffer is valid until the call returns (contract of `execute`); in place, a
         // round's bytes are posted before they are overwritten.
-        let source = |member| unsafe { send.piece(member).source() };
+        let source = |member| unsafe { memory::source(&send.piece(member)) };
         // SAFETY: the buffer is valid until the call returns, and only this call accesses it
         // (contract of `execute`).
-        let target = |member| unsafe { receive.piece(member).target() };
+        let target = |member| unsafe { memory::target(&receive.piece(member)) };
         let mut sources = Cursors::new(number, size, source);
         let mut targets = Cursors::new(number, size, target);
         for (round, length) in lengths.enumerate() {
@@ -202,7 +203,7 @@ impl BoardCall<'_> {
             if round == 0 && arguments.send.is_some() {
                 // SAFETY: the buffers are valid until the call returns and do not overlap (contract
                 // of `execute`).
-                unsafe { Piece::copy(&send.piece(own), &receive.piece(own)) };
+                unsafe { memory::copy(&send.piece(own), &receive.piece(own)) };
             }
             self.expect_all();
             for member in self.others() {

@@ -8,10 +8,11 @@ use std::mem::MaybeUninit;
 use std::ops::Range;
 
 use towpath_base::copy;
+use towpath_schedule::halving::{Operand, even_parts};
+use towpath_schedule::select::Subscription;
 
 use super::BoardCall;
-use crate::halving::{Operand, even_parts};
-use crate::select::Subscription;
+use crate::memory::reduce_elements;
 
 /// Limit on the total size of all vectors in bytes, up to which every rank of an allreduce computes
 /// the whole result itself.
@@ -150,7 +151,7 @@ impl BoardCall<'_> {
             // whose vector is moved by `ptr::copy`.
             unsafe {
                 if member != last {
-                    operand.reducer.apply(vector, into, count);
+                    reduce_elements(&operand.reducer, vector, into, count);
                 } else if member == self.board.own() {
                     std::ptr::copy(vector, into, bytes);
                 } else {

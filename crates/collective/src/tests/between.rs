@@ -3,15 +3,15 @@
 use std::sync::Arc;
 
 use towpath_base::ids::PeerIndex;
-use towpath_engine::messages::Team;
+use towpath_schedule::Team;
 
 use super::store::reducer;
 use super::{Matrix, Sample, Shape, Store, execute, roots, selections, team};
 use crate::Call;
+use crate::Plan;
 use crate::allgather::Allgather;
 use crate::alltoall::Alltoall;
 use crate::inter::{self, Bridge, RootSide};
-use crate::plan::Plan;
 use crate::reduce::Operand;
 use crate::select::{Collective, Selection};
 

@@ -7,9 +7,9 @@ use std::sync::Arc;
 
 use towpath_base::ids::{ContextId, PeerIndex, Plane};
 use towpath_base::transfer::{Source, Step, Target};
-use towpath_engine::messages::{Messages, Outcome, Team, Ticket};
+use towpath_engine::messages::{Messages, Outcome, Ticket};
+use towpath_schedule::{Plan, Team};
 
-use crate::plan::Plan;
 use crate::run::{Progress, Run};
 
 /// A team in which rank r is peer r.
@@ -152,7 +152,7 @@ impl Messages for Port<'_> {
 /// Executes one plan on each of the ranks `0..plans.len()` (peer numbers) to completion.
 pub(crate) fn execute(plans: Vec<Plan>, seed: u64) {
     // SAFETY: the tests keep the buffers of their plans alive until all runs are done.
-    let runs = plans.into_iter().map(|plan| vec![unsafe { plan.start(7) }]).collect();
+    let runs = plans.into_iter().map(|plan| vec![unsafe { Run::start(plan, 7) }]).collect();
     execute_runs(runs, seed);
 }
 

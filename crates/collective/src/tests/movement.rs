@@ -2,12 +2,12 @@
 
 use super::{COUNTS, RANKS, Sample, Shape, Store, execute, ranks, roots, selections, team};
 use crate::Call;
+use crate::Plan;
 use crate::allgather::{Allgather, allgather};
 use crate::alltoall::{Alltoall, alltoall};
 use crate::barrier::barrier;
 use crate::broadcast::bcast;
 use crate::gather::{Gather, gather, gatherv};
-use crate::plan::Plan;
 use crate::scatter::{Scatter, scatter, scatterv};
 use crate::select::{Collective, Selection};
 

@@ -3,8 +3,8 @@
 use super::store::reducer;
 use super::{COUNTS, Matrix, Sample, Shape, Store, execute, ranks, roots, selections, team};
 use crate::Call;
+use crate::Plan;
 use crate::allreduce::allreduce;
-use crate::plan::Plan;
 use crate::reduce::{Operand, reduce};
 use crate::reduce_scatter::reduce_scatter;
 use crate::scan::{exscan, scan};

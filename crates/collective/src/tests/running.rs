@@ -36,7 +36,7 @@ fn runs_side_by_side_do_not_mix() {
         for (number, row) in rows.iter_mut().enumerate() {
             let plan = bcast(&call, number % size, &row.buffer(count)).unwrap();
             // SAFETY: `data` lives until all runs are done.
-            own.push(unsafe { plan.start(number as u32) });
+            own.push(unsafe { Run::start(plan, number as u32) });
         }
         // Each rank progresses its calls in a different order.
         own.rotate_left(rank);
@@ -59,7 +59,7 @@ fn a_plan_runs_again_with_new_data() {
         let operand = Operand { send: Some(send[rank].pointer()), count, reducer: reducer::<i64>(&element), element };
         let call = Call { team: &team(rank, size), selection: &Selection::default() };
         let plan = allreduce(&call, &operand, receive[rank].pointer()).unwrap();
-        runs.push(vec![plan.hold(3)]);
+        runs.push(vec![Run::hold(plan, 3)]);
     }
     for round in 0..4 {
         // SAFETY: the vectors live to the end of the test, and the run is over.
@@ -90,7 +90,7 @@ fn outcome_of(outcome: Outcome) -> Progress {
     let call = Call { team: &team(1, 4), selection: &Selection::default() };
     let plan = bcast(&call, 0, &data.buffer(4)).unwrap();
     // SAFETY: `data` lives to the end of the function.
-    let mut run = unsafe { plan.start(0) };
+    let mut run = unsafe { Run::start(plan, 0) };
     let progress = run.post(&mut Always(outcome));
     assert!(run.is_over());
     progress

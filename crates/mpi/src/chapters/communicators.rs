@@ -6,7 +6,7 @@
 use std::sync::Arc;
 
 use towpath_base::ids::{ContextId, Plane};
-use towpath_engine::messages::Team;
+use towpath_collective::{Run, Team};
 use towpath_neutral::abi::{Handle, StringArgument};
 use towpath_neutral::constants::*;
 use towpath_neutral::error::{Result, fail};
@@ -115,7 +115,7 @@ fn idup(comm: Handle, hints: Pairs) -> Result<(Handle, Handle)> {
     let copy = registry::comm(handle)?;
     // SAFETY: the boxed proposals do not move, and the request's `finish` function keeps them alive
     // until the plan is complete.
-    let run = Box::new(unsafe { plan.start(parent.next_sequence(CallForm::Nonblocking)) });
+    let run = Box::new(unsafe { Run::start(plan, parent.next_sequence(CallForm::Nonblocking)) });
     let finish = Box::new(move || copy.set_contexts(proposals.settled(&parent)));
     let request = worker.with(|state| {
         let id = state.runs.add(run, &mut state.engine);

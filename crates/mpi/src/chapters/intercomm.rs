@@ -38,7 +38,7 @@ pub(crate) fn trade(comm: &Comm, mine: &[u64]) -> Result<Vec<u64>> {
 /// failed, every process fails, because the group must not wait for a leader that has given up.
 /// `mine` is the leader's outcome, and `None` on all other processes.
 pub(crate) fn spread(
-    team: &towpath_engine::messages::Team,
+    team: &towpath_collective::Team,
     sequence: u32,
     leader: usize,
     mine: Option<Result<Vec<u64>>>,

@@ -6,9 +6,8 @@ use towpath_base::transfer::{Source, Target};
 use towpath_collective::allgather::{Allgather, allgather};
 use towpath_collective::barrier::barrier;
 use towpath_collective::broadcast::bcast;
-use towpath_collective::{Blocks, Buffer, Call, Element, Plan};
+use towpath_collective::{Blocks, Buffer, Call, Element, Plan, Run, Team};
 use towpath_engine::Mode;
-use towpath_engine::messages::Team;
 use towpath_neutral::constants::*;
 use towpath_neutral::error::{Error, Result};
 
@@ -26,10 +25,10 @@ use crate::progress::wait_target::WaitTarget;
 /// The memory that the plan was built for must live during the call.
 pub(crate) unsafe fn run(plan: Plan, sequence: u32) -> Result<()> {
     let worker = progress::worker()?;
-    let context = plan.context();
+    let context = plan.context;
     // SAFETY: the memory that the plan was built for lives during the call (this function's
     // contract), which waits for the run.
-    let run = Box::new(unsafe { plan.start(sequence) });
+    let run = Box::new(unsafe { Run::start(plan, sequence) });
     let id: RunId = worker.with(|state| state.runs.add(run, &mut state.engine));
     worker.nudge();
     let target = |_: &State| WaitTarget::Members(context);

@@ -4,7 +4,7 @@
 use std::ffi::c_void;
 use std::sync::Arc;
 
-use towpath_collective::Reducer;
+use towpath_collective::{Reducer, reduce_elements};
 use towpath_datatype::reduce::{self, Operation as Predefined};
 use towpath_datatype::{Basic, Datatype};
 use towpath_neutral::abi::{Callback, Handle};
@@ -134,7 +134,7 @@ pub unsafe fn reduce_local(
     if count > 0 {
         // SAFETY: both buffers hold `count` elements of the type that `reducer` was created for,
         // and do not overlap (this function's contract).
-        unsafe { reducer.apply(inbuf.cast(), inoutbuf.cast(), count) }
+        unsafe { reduce_elements(&reducer, inbuf.cast(), inoutbuf.cast(), count) }
     }
     Ok(())
 }

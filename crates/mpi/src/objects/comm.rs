@@ -7,8 +7,8 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock};
 
 use towpath_base::ids::{ContextId, PeerIndex, Plane};
 use towpath_base::sync::{AtomicU32, AtomicU64, Ordering};
+use towpath_collective::Team;
 use towpath_collective::neighborhood::Neighbors;
-use towpath_engine::messages::Team;
 use towpath_neutral::abi::Handle;
 use towpath_neutral::constants::{COMM_SELF, COMM_WORLD, PROC_NULL};
 use towpath_neutral::error::{Result, fail};

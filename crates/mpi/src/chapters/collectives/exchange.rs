@@ -5,8 +5,8 @@
 use std::mem::MaybeUninit;
 
 use towpath_base::ids::Plane;
-use towpath_collective::Failure;
 use towpath_collective::neighborhood::Neighborly;
+use towpath_collective::{Failure, exchange_parts};
 use towpath_engine::{Exchange, ExchangeMessage};
 use towpath_neutral::abi::Handle;
 use towpath_neutral::error::Result;
@@ -85,9 +85,9 @@ fn with_parts<R>(comm: &Comm, call: &Neighborly, form: CallForm, then: impl FnOn
     let mut sends = [const { MaybeUninit::<ExchangeMessage>::uninit() }; MOST];
     let mut receives = [const { MaybeUninit::<ExchangeMessage>::uninit() }; MOST];
     let sequence = comm.coming_sequence(form);
-    let (sent, received) = call.parts(&comm.group.peers, sequence, &mut sends, &mut receives)?;
+    let (sent, received) = exchange_parts(call, &comm.group.peers, sequence, &mut sends, &mut receives)?;
     let written = |parts: &mut [MaybeUninit<ExchangeMessage>]| std::ptr::from_mut(parts) as *mut [ExchangeMessage];
-    // SAFETY: `parts` has initialised the first `sent` and `received` elements, and
+    // SAFETY: `exchange_parts` has initialised the first `sent` and `received` elements, and
     // `MaybeUninit<T>` has the layout of `T`.
     let (sends, receives) = unsafe { (&mut *written(&mut sends[..sent]), &mut *written(&mut receives[..received])) };
     let context = comm.context().on(Plane::Collective);

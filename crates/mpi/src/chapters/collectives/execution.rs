@@ -5,8 +5,7 @@ use std::sync::Arc;
 
 use towpath_base::ids::Plane;
 use towpath_collective::inter::Bridge;
-use towpath_collective::{Call, Operation, Plan, PlanError, Selection};
-use towpath_engine::messages::Team;
+use towpath_collective::{Call, Operation, Plan, PlanError, Run, Selection, Team};
 use towpath_neutral::abi::Handle;
 use towpath_neutral::error::Result;
 
@@ -172,7 +171,7 @@ impl Prepared<'_> {
             let place = state.requests.place()?;
             // SAFETY: the memory that the plan names lives until the request is complete (this
             // function's contract).
-            let run = Box::new(unsafe { plan.start(comm.next_sequence(CallForm::Nonblocking)) });
+            let run = Box::new(unsafe { Run::start(plan, comm.next_sequence(CallForm::Nonblocking)) });
             let id = state.runs.add(run, &mut state.engine);
             Ok(state.requests.fill(place, request_table::RequestWork::Run(id), comm.handle(), None))
         });
@@ -188,7 +187,7 @@ impl Prepared<'_> {
         info::known(info)?;
         let comm = self.view.comm;
         let plan = self.unnumbered()?;
-        let start = || Start::Collective(Some(Box::new(plan.hold(comm.next_sequence(CallForm::Persistent)))));
+        let start = || Start::Collective(Some(Box::new(Run::hold(plan, comm.next_sequence(CallForm::Persistent)))));
         create_by(start, comm.handle())
     }
 }

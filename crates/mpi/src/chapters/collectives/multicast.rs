@@ -14,8 +14,7 @@ use towpath_clic::multicast::FEWEST_RECEIVERS;
 use towpath_clic_wire::port::Carrier;
 use towpath_clic_wire::{Clic, Reach};
 use towpath_collective::multicast::{self as cast, Cast};
-use towpath_collective::{Buffer, Call, Failure, Operation, Pays, Selection};
-use towpath_engine::messages::Team;
+use towpath_collective::{Buffer, Call, Failure, Operation, Pays, Selection, Team};
 use towpath_neutral::error::Result;
 
 use crate::chapters::internal::{gather_everywhere, plan_failed, run};

@@ -8,16 +8,11 @@
 //! periodic dimensions of size 1 and 2).
 
 use std::collections::HashMap;
-use std::mem::MaybeUninit;
-
-use towpath_base::ids::PeerIndex;
-use towpath_engine::ExchangeMessage;
 
 use crate::Call;
 use crate::buffers::{Blocks, Buffer, Piece};
 use crate::builder::Builder;
 use crate::plan::{Plan, PlanError};
-use crate::run;
 
 /// One end of an edge.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -80,7 +75,8 @@ pub enum Given {
 }
 
 impl Given {
-    fn piece(&self, index: usize) -> Piece {
+    /// The data for destination `index`.
+    pub fn piece(&self, index: usize) -> Piece {
         match self {
             Given::Same(buffer) => buffer.piece(),
             Given::Each(blocks) => blocks.piece(index),
@@ -114,46 +110,5 @@ impl Neighborly<'_> {
             }
         }
         builder.finish()
-    }
-
-    /// Writes its messages to `sends` and `receives`, as the parts of an exchange among `peers`
-    /// with this sequence number, and returns their numbers. `None` if there are too many or the
-    /// data has gaps; a plan is needed then.
-    #[inline]
-    pub fn parts(
-        &self,
-        peers: &[PeerIndex],
-        sequence: u32,
-        sends: &mut [MaybeUninit<ExchangeMessage>],
-        receives: &mut [MaybeUninit<ExchangeMessage>],
-    ) -> Option<(usize, usize)> {
-        let part = |into: &mut [MaybeUninit<ExchangeMessage>], filled: &mut usize, edge: &Edge, piece: Piece| {
-            let (pointer, length) = piece.row()?;
-            // Messages without bytes are left out on both sides, as in plans.
-            if let Some(rank) = edge.rank
-                && length > 0
-            {
-                into[*filled].write(ExchangeMessage::new(
-                    peers[rank],
-                    run::tag(sequence, edge.turn as u16),
-                    pointer,
-                    length,
-                ));
-                *filled += 1;
-            }
-            Some(())
-        };
-        let Neighbors { sources, destinations } = self.neighbors;
-        if sources.len() > receives.len() || destinations.len() > sends.len() {
-            return None;
-        }
-        let (mut sent, mut received) = (0, 0);
-        for (index, edge) in destinations.iter().enumerate() {
-            part(sends, &mut sent, edge, self.send.piece(index))?;
-        }
-        for (index, edge) in sources.iter().enumerate() {
-            part(receives, &mut received, edge, self.receive.piece(index))?;
-        }
-        Some((sent, received))
     }
 }

@@ -9,8 +9,8 @@
 use std::ops::Range;
 
 use towpath_base::ids::PeerIndex;
-use towpath_engine::messages::Team;
 
+use crate::Team;
 use crate::buffers::{Element, Piece, Scratch};
 use crate::plan::{NONE, Plan, PlanError, PlanStep, StepAction, StepEdge, StepId};
 use crate::reducer::Reducer;
@@ -141,7 +141,7 @@ impl Builder {
     /// Allocates `bytes` bytes. If memory is exhausted, the plan fails to build.
     pub(crate) fn bytes(&mut self, bytes: i64) -> *mut u8 {
         match Scratch::new(bytes) {
-            Some(scratch) => {
+            Some(mut scratch) => {
                 let pointer = scratch.pointer();
                 self.plan.memory.push(scratch);
                 pointer

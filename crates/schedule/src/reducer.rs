@@ -14,9 +14,12 @@ pub type Kernel = unsafe fn(*const u8, *mut u8, usize);
 /// A user-defined reduction: input, inout, number of elements.
 pub type Callback = Arc<dyn Fn(*const u8, *mut u8, i64) + Send + Sync>;
 
+/// What computes a reduction.
 #[derive(Clone)]
-enum ReduceFunction {
+pub enum ReduceFunction {
+    /// Of a predefined operation.
     Kernel(Kernel),
+    /// Of the user.
     Callback(Callback),
 }
 
@@ -33,7 +36,7 @@ impl Reducer {
         Reducer { function: ReduceFunction::Kernel(kernel), commutative: true }
     }
 
-    /// A user-defined operation. It is called only from [`crate::Run::compute`].
+    /// A user-defined operation. It is never called while a lock of the engine is held.
     pub fn user(callback: Callback, commutative: bool) -> Reducer {
         Reducer { function: ReduceFunction::Callback(callback), commutative }
     }
@@ -48,17 +51,9 @@ impl Reducer {
         self.commutative
     }
 
-    /// Computes `inout[i] = input[i] op inout[i]` for `count` elements.
-    ///
-    /// # Safety
-    /// Both vectors must have `count` elements of the operation's type, and must not overlap.
-    pub unsafe fn apply(&self, input: *const u8, inout: *mut u8, count: i64) {
-        match &self.function {
-            // SAFETY: both vectors have `count` elements of the kernel's type and do not overlap
-            // (this function's contract).
-            ReduceFunction::Kernel(kernel) => unsafe { kernel(input, inout, count as usize) },
-            ReduceFunction::Callback(callback) => callback(input, inout, count),
-        }
+    /// What computes it.
+    pub fn function(&self) -> &ReduceFunction {
+        &self.function
     }
 }
 

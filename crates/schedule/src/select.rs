@@ -1,6 +1,6 @@
 //! Selection of the algorithm for each collective: a table, and the choice that the user may force.
 //!
-//! A blocking call within one host can use a board ([`crate::board`]); everything else is a plan of
+//! A blocking call within one host can use a board (shared memory); everything else is a plan of
 //! messages. The table is read from top to bottom: the first row that fits wins, and the last row
 //! of each collective always fits. The setting `TOWPATH_COLLECTIVE` (`allreduce:ring,bcast:chain`)
 //! forces an algorithm wherever its hard conditions hold, regardless of size. Every rank must make
@@ -264,7 +264,8 @@ const FIRST_ROW: [usize; COLLECTIVES.len()] = {
     first
 };
 
-pub(crate) const COLLECTIVES: &[(&str, Collective)] = &[
+/// The collectives and the names by which settings know them.
+pub const COLLECTIVES: &[(&str, Collective)] = &[
     ("barrier", Collective::Barrier),
     ("bcast", Collective::Bcast),
     ("gather", Collective::Gather),

@@ -29,7 +29,7 @@ pub struct Operand {
 impl Operand {
     /// True if the vector is contiguous and the operation predefined. All ranks get the same
     /// answer.
-    pub(crate) fn is_plain(&self) -> bool {
+    pub fn is_plain(&self) -> bool {
         self.element.is_dense() && self.reducer.is_predefined()
     }
 
@@ -44,7 +44,7 @@ impl Operand {
     }
 
     /// Bytes of the vector.
-    pub(crate) fn bytes(&self) -> i64 {
+    pub fn bytes(&self) -> i64 {
         self.count.saturating_mul(self.element.size)
     }
 }
@@ -112,7 +112,7 @@ impl RowPair {
 }
 
 /// Cuts a vector into even parts: `starts[p]` is the first element of position p.
-pub(crate) fn even_parts(count: i64, parts: usize) -> Vec<i64> {
+pub fn even_parts(count: i64, parts: usize) -> Vec<i64> {
     let (base, rest) = (count / parts as i64, count % parts as i64);
     (0..=parts as i64).map(|part| base * part + part.min(rest)).collect()
 }

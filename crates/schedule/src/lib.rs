@@ -1,0 +1,53 @@
+//! The schedules of the collective operations of the standard (MPI 5.0, chapter 6 and section 8.6):
+//! plans of steps over a team, the algorithms that build them, and the choice between these.
+//!
+//! A [`Plan`] is a small graph of steps (send, receive, copy, reduce), built once from the
+//! arguments of a call. Blocking, nonblocking, persistent and neighbourhood calls all execute the
+//! same plans. A builder gets a team, buffers and an algorithm from the table in [`select`].
+//! Reductions associate in rank order, in one fixed way per plan, so the same call yields the same
+//! bits in every run, and on every rank of an allreduce.
+//!
+//! Invariant: nothing here moves data. A plan names the memory of the caller by address, and only
+//! who executes it reads or writes there; so this crate needs neither an engine nor unsafe code.
+
+#![deny(missing_docs)]
+#![forbid(unsafe_code)]
+
+mod aliasing;
+pub mod allgather;
+pub mod allreduce;
+pub mod alltoall;
+pub mod barrier;
+pub mod broadcast;
+pub mod buffers;
+mod builder;
+pub mod gather;
+pub mod halving;
+pub mod inter;
+pub mod neighborhood;
+mod operation;
+pub mod plan;
+pub mod reduce;
+pub mod reduce_scatter;
+pub mod reducer;
+pub mod scan;
+pub mod scatter;
+pub mod select;
+mod team;
+mod tree;
+
+pub use buffers::{Blocks, Buffer, Element};
+pub use operation::Operation;
+pub use plan::{Plan, PlanError};
+pub use reducer::Reducer;
+pub use select::{Pays, Selection};
+pub use team::Team;
+
+/// Context for every builder, in addition to the arguments of the call.
+#[derive(Clone, Copy, Debug)]
+pub struct Call<'a> {
+    /// The members; for an intercommunicator, the local group.
+    pub team: &'a Team,
+    /// Algorithm selection: the table, or what the user forced.
+    pub selection: &'a Selection,
+}
