@@ -37,7 +37,7 @@ class LayOut(BuildHookInterface):
         if missing:
             self.app.abort(f"Towpath cannot be built from source: {' and '.join(missing)} cannot be found. Install Rust (https://rustup.rs) "
                            "and a C compiler (Debian: apt install gcc), or install a wheel of Towpath, which needs neither.")
-        self.app.display_info("building Towpath takes about three minutes on two cores; pip -v shows what is being built")
+        self.app.display_info("building Towpath takes about four minutes on two cores; pip -v shows what is being built")
         command = [cargo, "run", "-q", "-p", "xtask", "--", "dist", "--prefix", prefix]
         status = subprocess.run(command, cwd=self.root).returncode
         if status:

@@ -2,7 +2,7 @@
 """The four figures of "Awareness of MPI Virtual Process Topologies on the Single-Chip Cloud Computer" (Christgau and Schnor, 2012)
 from the strict channel of this library: PNG and CSV under build/bench/scc.
 
-    scc.py                   measures and draws; a minute on two free cores
+    scc.py                   measures and draws, after `make build`; a minute on two free cores
     scc.py --docs            copies the figures to docs/ too
     scc.py --draw            draws again what was measured
 
@@ -28,7 +28,7 @@ import environments  # noqa: E402
 ROOT = environments.ROOT
 OUT = environments.BUILD / "bench" / "scc"
 PROGRAM = ROOT / "target" / "quick" / "scc"
-MPIEXEC = ROOT / "target" / "quick" / "mpiexec"
+MPIEXEC = environments.BUILD / "install" / "bin" / "mpiexec"
 
 # Microseconds: a chunk (handshake), a polled header (an uncached read by a P54C at 533 MHz), a line moved, each hop of a line.
 CHUNK, POLL, LINE, HOP = 2.0, 1.0, 0.36, 0.0145

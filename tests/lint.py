@@ -30,7 +30,8 @@ FOREIGN = re.compile("|".join(["/wo" + "rk/", "/tmp/pe" + "ers", "/ro" + "ot/"])
 
 COMMANDS = {
     "format": [CARGO, "fmt", "--all", "--check"],
-    "clippy": [CARGO, "clippy", "-q", "--workspace", "--all-targets", "--", "-D", "warnings"],
+    "clippy": [CARGO, "clippy", "-q", "--workspace", "--all-targets", "--features", "strict", "--", "-D", "warnings"],
+    "clippy without the strict channel": [CARGO, "clippy", "-q", "-p", "towpath-wires", "-p", "towpath-mpi", "--lib", "--", "-D", "warnings"],
     "arrows": [CARGO, "run", "-q", "-p", "xtask", "--", "arrows"],
     "generated files": [CARGO, "run", "-q", "-p", "xtask", "--", "codegen", "--check"],
     "python syntax": [sys.executable, "-m", "compileall", "-q", "tests", "benchmarks", "examples", "tools", "hatch_build.py"],

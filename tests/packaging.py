@@ -27,7 +27,7 @@ MANYLINUX = (2, 28)
 # What a wheel may need of the system (PEP 600 allows more).
 SYSTEM_LIBRARIES = {"libc.so.6", "libm.so.6", "libpthread.so.0", "libdl.so.2", "librt.so.1", "libgcc_s.so.1", "ld-linux-x86-64.so.2",
                     "ld-linux-aarch64.so.1"}
-LARGEST_WHEEL = 4_000_000
+LARGEST_WHEEL = 7_400_000
 # Never unloaded: threads and handlers may point into them.
 KEPT = {"libmpi.so.12", "libmpi_abi.so.1"}
 
@@ -44,8 +44,12 @@ class Subject:
                       if path.is_file() and path.parent.name != ".debug"}
         self.binaries = {name: path for name, path in self.files.items() if path.read_bytes()[:4] == b"\x7fELF"}
 
-    def libraries(self):
-        return {Path(name).name: path for name, path in self.binaries.items() if name.startswith("lib/")}
+    def libraries(self, folder="lib"):
+        return {path.name: path for name, path in self.binaries.items() if name == f"{folder}/{path.name}"}
+
+    def both(self):
+        """Each library that holds code: without the strict channel, and with it."""
+        return [(path, self.libraries("lib/strict")[name]) for name, path in self.libraries().items() if name in KEPT]
 
     def run(self, *words, **more):
         """What a command prints that must succeed in the environment, with nothing of Rust in reach."""
@@ -105,9 +109,9 @@ def needed_libraries(subject):
 
 def names_of_libraries(subject):
     """Each library has its file's name for the loader; those that hold code stay mapped."""
-    libraries = subject.libraries()
-    assert KEPT <= set(libraries), sorted(libraries)
-    for name, path in libraries.items():
+    libraries, strict = subject.libraries(), subject.libraries("lib/strict")
+    assert KEPT <= set(libraries) and KEPT == set(strict), (sorted(libraries), sorted(strict))
+    for name, path in [*libraries.items(), *strict.items()]:
         entries = dynamic(path)
         assert entries["SONAME"] == [name], (name, entries["SONAME"])
         if name in KEPT:
@@ -116,8 +120,42 @@ def names_of_libraries(subject):
 
 def unwinder(subject):
     """The libraries use the unwinder that a C++ program has: with one of their own, an exception in a callback would crash."""
-    for name in KEPT:
-        assert "libgcc_s.so.1" in dynamic(subject.libraries()[name])["NEEDED"], name
+    for pair in subject.both():
+        for path in pair:
+            assert "libgcc_s.so.1" in dynamic(path)["NEEDED"], path
+
+
+def symbols(path, *options):
+    """The names that nm lists, with their versions."""
+    output = subprocess.run(["nm", *options, path], capture_output=True, text=True, check=True).stdout
+    return {line.split()[-1] for line in output.splitlines() if line.strip()}
+
+
+def strict_libraries(subject):
+    """The libraries in lib/strict export what the others do, and alone contain the strict channel."""
+    sentence = b"is no length of a line; it is 32 or 64"
+    for pair in subject.both():
+        exported = [symbols(path, "-D", "--defined-only") for path in pair]
+        assert exported[0] == exported[1], f"{pair[0].name}: not in both: {sorted(exported[0] ^ exported[1])[:20]}"
+        debug = [symbols(path.parent / ".debug" / f"{path.name}.debug") for path in pair]
+        contained = [any("towpath_strict" in name for name in names) for names in debug]
+        assert contained == [False, True], f"{pair[0].name} contains the strict channel: {contained[0]}, that of lib/strict: {contained[1]}"
+        assert [sentence in path.read_bytes() for path in pair] == [False, True], pair[0].name
+
+
+def strict_channel(subject):
+    """Without mpiexec a program finds the library without the strict channel, which says where the other one is."""
+    program = environments.compiled_test(subject.prefix, "topologies/layout")
+
+    def run(**more):
+        environment = environments.clean_environment(TOWPATH_CHANNEL="strict", **more)
+        done = subprocess.run([program, "ring"], capture_output=True, text=True, env=environment, timeout=120)
+        return done.returncode, done.stdout + done.stderr
+
+    code, said = run()
+    assert code != 0 and "this library is built without it; start the program with Towpath's mpiexec, or put" in said, (code, said)
+    code, said = run(LD_LIBRARY_PATH=subject.prefix / "lib" / "strict", TOWPATH_STRICT_LINE_BYTES=48)
+    assert code != 0 and "TOWPATH_STRICT_LINE_BYTES=48 is no length of a line" in said, (code, said)
 
 
 def wheel_is_complete(subject):
@@ -213,12 +251,14 @@ def oldest_compiler(subject):
         print(f"     Rust {version} cannot be had here: nothing is compiled with it", flush=True)
         return
     packages = [word for name in ("abi-mpich", "abi-standard", "malloc", "launch") for word in ("-p", f"towpath-{name}")]
-    command = ["cargo", f"+{version}", "check", "-q", *packages, "-p", "xtask", "--target-dir", ROOT / "target" / "oldest"]
+    command = ["cargo", f"+{version}", "check", "-q", *packages, "-p", "xtask", "--features", "strict"]
+    command += ["--target-dir", ROOT / "target" / "oldest"]
     done = subprocess.run([str(word) for word in command], cwd=ROOT, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr[-3000:]
 
 
-CHECKS = [tag_says_which_glibc, needed_libraries, names_of_libraries, unwinder, wheel_is_complete, debugging_apart, info, ring, mpirun, shared_malloc]
+CHECKS = [tag_says_which_glibc, needed_libraries, names_of_libraries, unwinder, strict_libraries, strict_channel, wheel_is_complete,
+          debugging_apart, info, ring, mpirun, shared_malloc]
 
 
 def interfaces(subject):

@@ -1,5 +1,6 @@
-//! Builds Towpath and lays it out below a prefix: lib/, include/, bin/, lib/pkgconfig; debugging
-//! information in lib/.debug and bin/.debug.
+//! Builds Towpath and lays it out below a prefix: lib/, include/, bin/, lib/pkgconfig; the
+//! libraries with the strict channel in lib/strict; debugging information in .debug beside each
+//! file.
 //!
 //! There are no symbolic links (a wheel cannot hold any): what is a link elsewhere is a linker
 //! script, a shell script, or a small library that needs the real one.
@@ -19,6 +20,12 @@ const LIBRARIES: &[(&str, &str, &str, &str)] = &[
 /// The library that mpiexec preloads where the program's malloc shall give shared memory: package,
 /// built, installed.
 const PRELOADED: (&str, &str, &str) = ("towpath-malloc", "libtowpath_malloc.so", "libtowpath-malloc.so");
+
+/// Feature and cargo profile of the libraries with the strict channel, and their folder in lib/.
+///
+/// The profile has a folder of its own below target/: cargo gives a library the same file name with
+/// every set of features.
+const STRICT: &str = "strict";
 
 /// The package of the programs.
 const PROGRAMS: &str = "towpath-launch";
@@ -55,13 +62,14 @@ pub fn run(root: &Path, prefix: &Path, profile: &str, glibc: Option<&str>) -> Re
         None => build(root, profile)?,
         Some(version) => build_for_glibc(root, profile, version)?,
     };
-    for folder in ["lib/pkgconfig", "include/standard", "bin"] {
+    for folder in ["lib/pkgconfig", "lib/strict", "include/standard", "bin"] {
         let path = prefix.join(folder);
         fs::create_dir_all(&path).map_err(|e| format!("cannot make {}: {e}", path.display()))?;
     }
-    libraries(&target, &prefix)?;
+    libraries(&target.join(folder_of(profile)), &prefix.join("lib"))?;
+    strict_libraries(&target.join(STRICT), &prefix.join("lib").join(STRICT))?;
     headers(root, &prefix)?;
-    programs(root, &target, &prefix)?;
+    programs(root, &target.join(folder_of(profile)), &prefix)?;
     package_files(root, &prefix)?;
     println!("installed in {}", prefix.display());
     Ok(())
@@ -78,18 +86,27 @@ fn successful(command: &mut Command) -> Result<(), String> {
     if status.success() { Ok(()) } else { Err(format!("{command:?} ended with {status}")) }
 }
 
-/// Builds the libraries and the programs; returns the folder with the results.
+/// Builds the libraries and the programs; returns the folder with the results of all profiles.
 fn build(root: &Path, profile: &str) -> Result<PathBuf, String> {
     println!("building the libraries and the programs");
     // All at once: each library is linked, which takes longest, by one thread.
     let chosen = packages().chain([PROGRAMS]).flat_map(|package| ["-p", package]);
     successful(cargo(root).args(["build", "-q", "--profile", profile, "--lib", "--bins"]).args(chosen))?;
-    Ok(target_folder(root).join(folder_of(profile)))
+    println!("building the libraries with the strict channel");
+    let chosen = interfaces().flat_map(|package| ["-p", package]);
+    let words = ["build", "-q", "--profile", STRICT, "--features", STRICT, "--lib"];
+    successful(cargo(root).args(words).args(chosen))?;
+    Ok(target_folder(root))
+}
+
+/// The packages of the libraries of both interfaces.
+fn interfaces() -> impl Iterator<Item = &'static str> {
+    LIBRARIES.iter().map(|library| library.0)
 }
 
 /// The packages of all libraries.
 fn packages() -> impl Iterator<Item = &'static str> {
-    LIBRARIES.iter().map(|library| library.0).chain([PRELOADED.0])
+    interfaces().chain([PRELOADED.0])
 }
 
 fn target_folder(root: &Path) -> PathBuf {
@@ -116,15 +133,17 @@ fn build_for_glibc(root: &Path, profile: &str, version: &str) -> Result<PathBuf,
         command.current_dir(root);
         command
     };
-    for package in packages() {
+    let library = |package: &str, profile: &str, more: &[&str]| {
         let words = ["rustc", "-q", "--profile", profile, "--target", &target, "-p", package, "--lib"];
         let mut command = zigbuild();
-        command.args(words).args(["--", "-l", "dylib:+verbatim=libgcc_s.so.1", "-L"]);
-        successful(command.arg(format!("native={}", unwinder.display())))?;
-    }
+        command.args(words).args(more).args(["--", "-l", "dylib:+verbatim=libgcc_s.so.1", "-L"]);
+        successful(command.arg(format!("native={}", unwinder.display())))
+    };
+    packages().try_for_each(|package| library(package, profile, &[]))?;
+    interfaces().try_for_each(|package| library(package, STRICT, &["--features", STRICT]))?;
     let words = ["build", "-q", "--profile", profile, "--target", &target, "-p", PROGRAMS, "--bins"];
     successful(zigbuild().args(words))?;
-    Ok(folder.join(folder_of(profile)))
+    Ok(folder)
 }
 
 /// Puts the system's libgcc_s into a folder of its own: beside it the linker would find the
@@ -173,20 +192,25 @@ fn copy_stripped(from: &Path, to: &Path) -> Result<(), String> {
     fs::rename(&fresh, to).map_err(|e| format!("cannot make {}: {e}", to.display()))
 }
 
-fn libraries(target: &Path, prefix: &Path) -> Result<(), String> {
-    let lib = prefix.join("lib");
+fn libraries(target: &Path, lib: &Path) -> Result<(), String> {
     for (_, built, installed, linked) in LIBRARIES {
         copy_stripped(&target.join(built), &lib.join(installed))?;
         write(&lib.join(linked), &format!("INPUT({installed})\n"), false)?;
     }
     copy_stripped(&target.join(PRELOADED.1), &lib.join(PRELOADED.2))?;
     for (name, stands_for, linked) in SHIMS {
-        shim(&lib, name, stands_for)?;
+        shim(lib, name, stands_for)?;
         if let Some(linked) = linked {
             write(&lib.join(linked), &format!("INPUT({stands_for})\n"), false)?;
         }
     }
     Ok(())
+}
+
+/// The libraries with the strict channel, under the names by which the loader looks for them. The
+/// empty libraries in lib/ lead to these too, if their folder is first in LD_LIBRARY_PATH.
+fn strict_libraries(target: &Path, lib: &Path) -> Result<(), String> {
+    LIBRARIES.iter().try_for_each(|(_, built, installed, _)| copy_stripped(&target.join(built), &lib.join(installed)))
 }
 
 /// An empty library that needs the real one: the loader then finds all names there, and one process

@@ -80,7 +80,7 @@ pub const SETTINGS: &[Setting] = &[
         name: "TOWPATH_CHANNEL",
         kind: Kind::Text,
         default: "shared",
-        meaning: "shared: this library's channel; strict: the Single-Chip Cloud Computer's, with a fixed buffer for each rank",
+        meaning: "shared: this library's channel; strict: the Single-Chip Cloud Computer's, with a fixed buffer for each rank (mpiexec takes libraries with it from lib/strict)",
     },
     Setting {
         name: "TOWPATH_STRICT_BUDGET_BYTES",

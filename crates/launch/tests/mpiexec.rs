@@ -49,6 +49,13 @@ fn variables_and_folders() {
 }
 
 #[test]
+fn the_strict_channel_needs_its_libraries() {
+    let run = shell(1, &["-env", "TOWPATH_CHANNEL", "strict"], "true");
+    assert_eq!(run.code, 1);
+    assert!(run.errors.contains("lib/strict, which does not exist: install it, or unset the variable"), "{run:?}");
+}
+
+#[test]
 fn lines_are_tagged_and_never_mixed() {
     let script = "for i in 1 2 3 4 5 6 7 8 9; do printf 'rank %s ' $PMI_RANK; printf 'line %s\n' $i; done";
     let tagged = shell(5, &["-l"], script);

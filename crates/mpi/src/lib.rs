@@ -29,6 +29,7 @@ pub use towpath_neutral::{abi, constants, error};
 ///
 /// # Errors
 /// MPI_ERR_OTHER before MPI_Init.
+#[cfg(feature = "strict")]
 #[doc(hidden)]
 pub fn strict_counts() -> error::Result<Option<[u64; 4]>> {
     let counts = progress::worker()?.with(|state| state.engine.wire().strictness().map(|strict| strict.counts()));

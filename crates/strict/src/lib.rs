@@ -25,7 +25,7 @@ mod transfers;
 mod wire;
 
 pub use mesh::{CORES, Counts, distance};
-pub use shape::{BUDGET_LIMIT, Settings, Unfit, chosen};
+pub use shape::{BUDGET_LIMIT, Settings, Unfit};
 
 use std::collections::{BTreeMap, VecDeque};
 

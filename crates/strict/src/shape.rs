@@ -47,9 +47,6 @@ pub enum Unfit {
     /// Shared memory for the buffer is short.
     #[error("there is no shared memory for a buffer of {0} bytes; make /dev/shm or the memory limit larger.")]
     Memory(usize),
-    /// The channel does not exist.
-    #[error("TOWPATH_CHANNEL={0} is no channel; it is shared or strict.")]
-    Channel(String),
 }
 
 impl From<Unfit> for Error {
@@ -81,25 +78,25 @@ impl Default for Settings {
     }
 }
 
-/// The settings from the environment; `None` if it does not ask for the strict mode.
-pub fn chosen() -> Result<Option<Settings>, Unfit> {
-    match config::setting("TOWPATH_CHANNEL").as_deref().map(str::trim) {
-        None | Some("shared") => return Ok(None),
-        Some("strict") => {}
-        Some(other) => return Err(Unfit::Channel(other.to_owned())),
+impl Settings {
+    /// The settings from the environment.
+    ///
+    /// # Errors
+    /// [`Unfit::Cores`] if the list of cores cannot be read.
+    pub fn from_environment() -> Result<Settings, Unfit> {
+        let size =
+            |name, default| config::number(name).map_or(default, |value| usize::try_from(value).unwrap_or(usize::MAX));
+        let time = |name| config::number(name).unwrap_or(0);
+        let usual = Settings::default();
+        Ok(Settings {
+            budget: size("TOWPATH_STRICT_BUDGET_BYTES", usual.budget),
+            line: size("TOWPATH_STRICT_LINE_BYTES", usual.line),
+            header_lines: size("TOWPATH_STRICT_HEADER_LINES", usual.header_lines),
+            cores: config::setting("TOWPATH_STRICT_CORES").map_or(Ok(Vec::new()), |text| read_cores(&text))?,
+            line_nanoseconds: time("TOWPATH_STRICT_LINE_NANOSECONDS"),
+            hop_nanoseconds: time("TOWPATH_STRICT_HOP_NANOSECONDS"),
+        })
     }
-    let size =
-        |name, default| config::number(name).map_or(default, |value| usize::try_from(value).unwrap_or(usize::MAX));
-    let time = |name| config::number(name).unwrap_or(0);
-    let usual = Settings::default();
-    Ok(Some(Settings {
-        budget: size("TOWPATH_STRICT_BUDGET_BYTES", usual.budget),
-        line: size("TOWPATH_STRICT_LINE_BYTES", usual.line),
-        header_lines: size("TOWPATH_STRICT_HEADER_LINES", usual.header_lines),
-        cores: config::setting("TOWPATH_STRICT_CORES").map_or(Ok(Vec::new()), |text| read_cores(&text))?,
-        line_nanoseconds: time("TOWPATH_STRICT_LINE_NANOSECONDS"),
-        hop_nanoseconds: time("TOWPATH_STRICT_HOP_NANOSECONDS"),
-    }))
 }
 
 fn read_cores(text: &str) -> Result<Vec<u32>, Unfit> {

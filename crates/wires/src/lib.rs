@@ -2,20 +2,25 @@
 //! itself.
 
 mod apart;
+mod channel;
 mod rows;
+#[cfg(feature = "strict")]
+mod strict;
 
 use towpath_base::ids::PeerIndex;
 use towpath_base::sync::Ordering;
 use towpath_base::transfer::{CopyAcross, Source, Target};
 
 use apart::Apart;
+use channel::Channel;
 use rows::{each_remote, on_route};
 use towpath_clic_wire::Clic;
 use towpath_ofi::Ofi;
 use towpath_shm::board::Board;
 use towpath_shm::loopback::Loopback;
 use towpath_shm::{Segment, Settings, Shm};
-use towpath_strict::{self as strict, Strict};
+#[cfg(feature = "strict")]
+use towpath_strict::Strict;
 use towpath_tcp::{PullRequest, Tcp};
 use towpath_transport::error::Error;
 use towpath_transport::{
@@ -39,6 +44,7 @@ enum Route {
     Shm {
         rank: u32,
     },
+    #[cfg(feature = "strict")]
     Strict {
         rank: u32,
     },
@@ -65,6 +71,7 @@ pub struct Wires {
     loopback: Loopback,
     shm: Shm,
     /// In the strict mode, replaces `shm` for the other processes of this host.
+    #[cfg(feature = "strict")]
     strict: Option<Box<Strict>>,
     /// The wires to processes of other hosts.
     tcp: Option<Box<Tcp>>,
@@ -108,6 +115,7 @@ impl Wires {
             routes: Vec::new(),
             loopback: Loopback::new(near[own]),
             shm: Shm::new(segment, near.clone(), settings),
+            #[cfg(feature = "strict")]
             strict: None,
             tcp: None,
             clic: None,
@@ -133,32 +141,21 @@ impl Wires {
         self.routes[peer.slot()] = route;
     }
 
-    /// Like [`Wires::of_host`], with the strict mode.
-    fn strict_of_host(segment: Segment, near: Vec<PeerIndex>, settings: &strict::Settings) -> Result<Wires, Error> {
-        // Nothing travels through shared memory, so no memory is provided for it.
-        let unused = Settings { bounce_buffers: false, staging_bytes: Some(0), ..Settings::default() };
-        let mut wires = Wires::of_host(segment.clone(), near.clone(), unused);
-        wires.strict = Some(Box::new(Strict::new(segment, near, settings)?));
-        for route in &mut wires.routes {
-            if let Route::Shm { rank } = *route {
-                *route = Route::Strict { rank };
-            }
-        }
-        wires.further = true;
-        Ok(wires)
-    }
-
-    /// Like [`Wires::single_host`], with the strict mode.
-    pub fn strict(segment: Segment, settings: &strict::Settings) -> Result<Wires, Error> {
-        let everybody = (0..segment.ranks() as u32).map(PeerIndex).collect();
-        Wires::strict_of_host(segment, everybody, settings)
-    }
-
     /// Like [`Wires::of_host`], with the channel that the environment selects.
+    ///
+    /// # Errors
+    /// [`Error::Setting`] if this library does not contain the channel, or if its settings do not
+    /// fit the ranks of this host.
     pub fn chosen(segment: Segment, near: Vec<PeerIndex>) -> Result<Wires, Error> {
-        match strict::chosen()? {
-            Some(settings) => Wires::strict_of_host(segment, near, &settings),
-            None => Ok(Wires::of_host(segment, near, Settings::default())),
+        match channel::chosen()? {
+            Channel::Shared => Ok(Wires::of_host(segment, near, Settings::default())),
+            #[cfg(feature = "strict")]
+            Channel::Strict => {
+                let settings = towpath_strict::Settings::from_environment()?;
+                Wires::strict_of_host(segment, near, &settings)
+            }
+            #[cfg(not(feature = "strict"))]
+            Channel::Strict => Err(channel::absent()),
         }
     }
 
@@ -251,6 +248,9 @@ impl Wires {
     #[inline(never)]
     fn progress_further(&mut self, sink: &mut impl Sink) -> bool {
         std::mem::take(&mut self.unreachable).into_iter().for_each(|peer| sink.lost(peer));
+        #[cfg(not(feature = "strict"))]
+        let by_strict = false;
+        #[cfg(feature = "strict")]
         let by_strict = self.strict.as_mut().is_some_and(|strict| strict.progress(sink));
         let last_look = self.shm.segment().own_control().sleep.load(Ordering::Relaxed) != 0;
         let (routes, parting, asked) = (&self.routes, &mut self.parting, &mut self.asked);
@@ -328,9 +328,13 @@ impl Wires {
         }
     }
 
-    /// The wire of the strict mode, if it is in use.
-    pub fn strictness(&self) -> Option<&Strict> {
-        self.strict.as_deref()
+    /// True if the strict mode is in use.
+    pub fn is_strict(&self) -> bool {
+        #[cfg(feature = "strict")]
+        let strict = self.strict.is_some();
+        #[cfg(not(feature = "strict"))]
+        let strict = false;
+        strict
     }
 
     /// The segment that the processes of this host share.
@@ -339,47 +343,50 @@ impl Wires {
     }
 
     /// A topology with key `key` declares that these peers send to this process, each with a
-    /// weight. Those on this host get larger shares of the receiver's memory; see [`Shm::declare`]
-    /// and [`Strict::declare`].
+    /// weight. Those on this host get larger shares of the receiver's memory; see
+    /// [`Shm::declare`].
     pub fn declare(&mut self, key: u64, sources: &[(PeerIndex, u64)]) {
         let near = sources.iter().filter_map(|&(peer, weight)| Some((self.local_rank(peer)? as usize, weight)));
         let near: Vec<(usize, u64)> = near.collect();
-        match &mut self.strict {
-            Some(strict) => strict.declare(key, &near),
-            None => self.shm.declare(key, &near),
+        #[cfg(feature = "strict")]
+        if let Some(strict) = &mut self.strict {
+            return strict.declare(key, &near);
         }
+        self.shm.declare(key, &near)
     }
 
     /// The topology with key `key` no longer exists.
     pub fn undeclare(&mut self, key: u64) {
-        match &mut self.strict {
-            Some(strict) => strict.undeclare(key),
-            None => self.shm.undeclare(key),
+        #[cfg(feature = "strict")]
+        if let Some(strict) = &mut self.strict {
+            return strict.undeclare(key);
         }
+        self.shm.undeclare(key)
     }
 
-    /// The layout of this process's channel in shared memory; see [`Shm::sections`] and
-    /// [`Strict::sections`].
+    /// The layout of this process's channel in shared memory; see [`Shm::sections`].
     pub fn sections(&self) -> Vec<Section> {
-        match &self.strict {
-            Some(strict) => strict.sections(),
-            None => self.shm.sections(),
+        #[cfg(feature = "strict")]
+        if let Some(strict) = &self.strict {
+            return strict.sections();
         }
+        self.shm.sections()
     }
 
     /// True if all grants for the topology with key `key` have been sent. Needs progress until
     /// then.
     pub fn has_granted(&self, key: u64) -> bool {
-        match &self.strict {
-            Some(strict) => strict.has_granted(),
-            None => self.shm.has_granted(key),
+        #[cfg(feature = "strict")]
+        if let Some(strict) = &self.strict {
+            return strict.has_granted();
         }
+        self.shm.has_granted(key)
     }
 
     /// Makes a board for a team; see [`Shm::make_board`]. Also `None` if a member is on another
     /// host, and in the strict mode, which has no memory outside its budget.
     pub fn make_board(&mut self, team: &[PeerIndex]) -> Option<usize> {
-        let near = self.strict.is_none() && team.iter().all(|&peer| self.local_rank(peer).is_some());
+        let near = !self.is_strict() && team.iter().all(|&peer| self.local_rank(peer).is_some());
         if near { self.shm.make_board(team.len()) } else { None }
     }
 
@@ -395,7 +402,9 @@ impl Wires {
     /// The local rank of a peer on this host.
     fn local_rank(&self, peer: PeerIndex) -> Option<u32> {
         match self.route(peer) {
-            Route::Shm { rank } | Route::Strict { rank } => Some(rank),
+            Route::Shm { rank } => Some(rank),
+            #[cfg(feature = "strict")]
+            Route::Strict { rank } => Some(rank),
             Route::Loopback => Some(self.shm.segment().own_rank() as u32),
             Route::Tcp { .. } | Route::Clic { .. } | Route::Ofi { .. } | Route::None => None,
         }
@@ -480,7 +489,11 @@ impl Wire for Wires {
     }
 
     fn busy(&self) -> bool {
-        let mut busy = self.shm.busy() || self.loopback.busy() || self.strict.as_ref().is_some_and(|wire| wire.busy());
+        let mut busy = self.shm.busy() || self.loopback.busy();
+        #[cfg(feature = "strict")]
+        if let Some(strict) = &self.strict {
+            busy |= strict.busy();
+        }
         each_remote!(self, as_deref, |wire| busy |= wire.busy());
         busy
     }

@@ -18,6 +18,7 @@ macro_rules! on_route {
         $crate::rows::on_route!(@@ $route, |$wire, $peer| $use, else $unreachable,
             Route::Shm { rank } => $($borrow)+ $wires.shm, rank;
             Route::Loopback => $($borrow)+ $wires.loopback, 0;
+            #[cfg(feature = "strict")]
             Route::Strict { rank } => $wires.strict.$as_deref().expect("a route of the strict mode"), rank;
             Route::Tcp { place } => $wires.tcp.$as_deref().expect("a route over TCP"), place;
             Route::Clic { place, .. } => $wires.clic.$as_deref().expect("a route over CLIC"), place;
@@ -25,9 +26,9 @@ macro_rules! on_route {
         )
     };
     (@@ $route:expr, |$wire:ident, $peer:ident| $use:expr, else $unreachable:expr,
-     $($pattern:pat => $found:expr, $number:expr;)+) => {
+     $($(#[$present:meta])? $pattern:pat => $found:expr, $number:expr;)+) => {
         match $route {
-            $($pattern => {
+            $($(#[$present])? $pattern => {
                 let ($wire, $peer) = ($found, $number as usize);
                 $use
             })+
@@ -36,7 +37,7 @@ macro_rules! on_route {
     };
 }
 
-/// Evaluates an expression over each wire to processes of other hosts.
+/// Evaluates an expression over each wire to processes of other hosts that there is.
 macro_rules! each_remote {
     ($wires:expr, $as_deref:ident, |$wire:ident| $use:expr) => {
         $crate::rows::each_remote!(@ |$wire| $use, $wires.tcp.$as_deref(), $wires.clic.$as_deref(), $wires.ofi.$as_deref())

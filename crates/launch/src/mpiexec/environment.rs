@@ -72,6 +72,36 @@ pub(crate) fn preload_malloc(variables: &mut Variables, library: &Path) -> Resul
     Ok(())
 }
 
+/// With TOWPATH_CHANNEL=strict, puts `folder`, whose libraries contain the strict channel, first in
+/// LD_LIBRARY_PATH.
+///
+/// # Errors
+/// An error message for the user if the folder does not exist or its name cannot be put into
+/// LD_LIBRARY_PATH.
+pub(crate) fn prefer_strict(variables: &mut Variables, folder: &Path) -> Result<(), String> {
+    let wanted = variables.get(OsStr::new("TOWPATH_CHANNEL")).and_then(|value| value.to_str());
+    if wanted.map(str::trim) != Some("strict") {
+        return Ok(());
+    }
+    let name = folder.as_os_str();
+    // Both characters separate names in LD_LIBRARY_PATH.
+    if name.as_bytes().iter().any(|byte| b":;".contains(byte)) {
+        return Err(format!(
+            "TOWPATH_CHANNEL=strict needs {}, whose name must hold neither a colon nor a semicolon: install Towpath elsewhere.",
+            folder.display()
+        ));
+    }
+    if !folder.is_dir() {
+        return Err(format!(
+            "TOWPATH_CHANNEL=strict needs the libraries in {}, which does not exist: install it, or unset the variable.",
+            folder.display()
+        ));
+    }
+    let path = variables.entry("LD_LIBRARY_PATH".into()).or_default();
+    *path = if path.is_empty() { name.to_owned() } else { [name, path].join(OsStr::new(":")) };
+    Ok(())
+}
+
 /// Index of a rank among the ranks of its host.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct LocalPlace {
@@ -188,5 +218,28 @@ mod tests {
             assert_eq!(other[OsStr::new("LD_PRELOAD")], "a.so");
         }
         assert!(preload_malloc(&mut wanted, Path::new("/a b")).unwrap_err().contains("neither a space"));
+    }
+
+    #[test]
+    fn libraries_with_the_strict_channel_come_first_where_it_is_chosen() {
+        let folder = tempfile::tempdir().unwrap();
+        let strict = folder.path().join("strict");
+        let given = |channel: &str, path: &str| {
+            Variables::from(
+                [("TOWPATH_CHANNEL", channel), ("LD_LIBRARY_PATH", path)].map(|(n, v)| (n.into(), v.into())),
+            )
+        };
+        let preferred = |channel: &str, path: &str| {
+            let mut variables = given(channel, path);
+            prefer_strict(&mut variables, &strict)
+                .map(|()| variables[OsStr::new("LD_LIBRARY_PATH")].to_str().unwrap().to_owned())
+        };
+        assert!(preferred("strict", "/a").unwrap_err().contains("which does not exist"));
+        assert_eq!(preferred("shared", "/a").unwrap(), "/a");
+        std::fs::create_dir(&strict).unwrap();
+        assert_eq!(preferred(" strict", "/a::/b").unwrap(), format!("{}:/a::/b", strict.display()));
+        assert_eq!(preferred("strict", "").unwrap(), strict.display().to_string());
+        assert_eq!(preferred("loose", "/a").unwrap(), "/a");
+        assert!(prefer_strict(&mut given("strict", ""), Path::new("/a:b")).unwrap_err().contains("neither a colon"));
     }
 }

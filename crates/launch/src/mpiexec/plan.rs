@@ -223,7 +223,8 @@ impl ProgramTemplate {
     ) -> Result<ProgramTemplate, StartRefusal> {
         let own = &around.environment;
         let mut variables = environment::of_program(own.iter().cloned(), request, program);
-        environment::preload_malloc(&mut variables, &library_for_malloc())?;
+        environment::preload_malloc(&mut variables, &own_libraries().join("libtowpath-malloc.so"))?;
+        environment::prefer_strict(&mut variables, &own_libraries().join("strict"))?;
         let own_path = || own.iter().find(|(name, _)| name == "PATH").map(|(_, path)| path.clone());
         let path = variables.get(OsStr::new("PATH")).cloned().or_else(own_path);
         if let Some(folder) = program.folder.as_ref().filter(|folder| !folder.is_dir()) {
@@ -265,11 +266,11 @@ fn library_of_open_mpi(program: &Path) -> Option<&'static str> {
     bytes.starts_with(b"\x7fELF").then(|| ["libmpi.so.40", "libmpi.so.20"].into_iter().find(names)).flatten()
 }
 
-/// Path of the library for TOWPATH_MALLOC in this installation.
-fn library_for_malloc() -> PathBuf {
+/// The folder of the libraries of this installation.
+fn own_libraries() -> PathBuf {
     let program = std::env::current_exe().unwrap_or_default();
     let prefix = program.parent().and_then(Path::parent).unwrap_or(Path::new("."));
-    prefix.join("lib/libtowpath-malloc.so")
+    prefix.join("lib")
 }
 
 /// Finds the program as a shell would and, like other launchers, in the folder itself as a last

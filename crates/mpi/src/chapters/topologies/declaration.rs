@@ -65,7 +65,7 @@ pub(crate) fn show(occasion: &str) {
     let mut lines = format!("towpath: channel of rank {me} ({occasion}):");
     let (sections, strict) = worker.with(|state| {
         let wires = state.engine.wire();
-        (wires.sections(), wires.strictness().is_some())
+        (wires.sections(), wires.is_strict())
     });
     if sections.is_empty() {
         lines.push_str(" header slots only");
