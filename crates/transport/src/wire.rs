@@ -34,7 +34,8 @@ pub trait MessageWire: Wire {
     /// Sends a message of at most [`SHORT_BYTES`](crate::SHORT_BYTES) bytes.
     ///
     /// # Safety
-    /// `payload` must be readable for `length` bytes, and `length` at most [`SHORT_BYTES`](crate::SHORT_BYTES).
+    /// `payload` must be readable for `length` bytes, and `length` at most
+    /// [`SHORT_BYTES`](crate::SHORT_BYTES).
     #[inline]
     unsafe fn short(
         &mut self,
@@ -70,8 +71,8 @@ pub trait MessageWire: Wire {
     }
 
     /// Like [`MessageWire::copied`], for a contiguous message of at most
-    /// [`MessageWire::copied_row_limit`] bytes: the wire may let the receiver start before everything
-    /// is copied.
+    /// [`MessageWire::copied_row_limit`] bytes: the wire may let the receiver start before
+    /// everything is copied.
     ///
     /// # Safety
     /// `payload` must be readable for `length` bytes.

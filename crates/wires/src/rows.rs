@@ -1,5 +1,5 @@
-//! The rows of the table: how each transport is reached. A new transport adds a field to [`Wires`], a
-//! [`Route`], and a row to each of these two macros.
+//! The rows of the table: how each transport is reached. A new transport adds a field to
+//! [`Wires`], a [`Route`], and a row to each of these two macros.
 //!
 //! [`Wires`]: super::Wires
 //! [`Route`]: super::Route
