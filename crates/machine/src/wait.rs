@@ -275,13 +275,6 @@ impl Waiter {
     }
 }
 
-/// True if some process of the host sleeps or is about to, so the readers' pages must be checked.
-/// To be called by a poster that has written a message for many readers.
-#[inline]
-pub fn somebody_sleeps(head: &SegmentHead) -> bool {
-    HostWords::from(head).somebody_sleeps()
-}
-
 /// Wakes the owner of `page` if it sleeps. To be called by a poster after each message that it has
 /// written for that owner.
 #[inline]

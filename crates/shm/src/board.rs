@@ -14,10 +14,12 @@
 mod maker;
 mod room;
 mod rounds;
+mod wakes;
 
-use towpath_base::control::PAGE;
-use towpath_base::sync::{LongWords, MappedLongWords, Ordering, fence};
+use towpath_base::control::{ControlPage, PAGE};
+use towpath_base::sync::{AtomicU32, LongWords, MappedLongWords};
 use towpath_machine::wait;
+use towpath_machine::wait::sleep::{HostWords, SleeperWords};
 
 use super::layout::LINE;
 use super::segment::Segment;
@@ -30,6 +32,7 @@ use maker::{Leaving, Left};
 pub use room::Room;
 pub use rounds::Want;
 pub(super) use rounds::{RoundMemory, Rounds};
+pub(super) use wakes::Sleepers;
 
 /// Largest message in bytes that fits into its line.
 pub const INLINE: usize = 48;
@@ -282,10 +285,7 @@ impl Board {
         fill(Room { stores: &mut self.stores, at, length });
         let description = u64::from(stamp) << (2 * LENGTH_BITS) | place << LENGTH_BITS | length as u64;
         self.descriptions.store_release(line, description);
-        self.rounds.commit();
-        if wait::somebody_sleeps(self.segment.head()) {
-            self.wake_readers();
-        }
+        self.rounds.post(&BoardMembers { segment: &self.segment, ranks: &self.members });
     }
 
     fn area(&self, member: usize) -> *mut u8 {
@@ -353,34 +353,35 @@ impl Board {
     /// Goes on to the next round. Messages that were read in this one are no longer valid.
     #[inline]
     pub fn finish(&mut self) {
-        self.rounds.finish();
+        self.rounds.leave(&BoardMembers { segment: &self.segment, ranks: &self.members });
         let slot = self.rounds.slot();
         self.starts[slot] = self.taken;
-        if wait::somebody_sleeps(self.segment.head()) {
-            self.wake_those_that_want(Want::End(self.rounds.own));
-        }
     }
+}
 
-    /// Wakes the members that wait for the line that this member has written.
-    #[cold]
-    fn wake_readers(&self) {
-        self.wake_those_that_want(Want::Line(self.rounds.own));
-        // If two members write the last lines at the same time, at least one of them must see the
-        // line of the other.
-        fence(Ordering::SeqCst);
-        if self.rounds.all_are_written() {
-            self.wake_those_that_want(Want::AllLines);
-        }
+/// The members of a board, by local rank.
+struct BoardMembers<'a> {
+    segment: &'a Segment,
+    ranks: &'a [u32],
+}
+
+impl BoardMembers<'_> {
+    fn page(&self, member: usize) -> &ControlPage {
+        self.segment.control(self.ranks[member] as usize)
     }
+}
 
-    #[cold]
-    fn wake_those_that_want(&self, done: Want) {
-        for member in self.rounds.those_that_want(done) {
-            let page = self.segment.control(self.members[member] as usize);
-            if page.sleep.load(Ordering::Relaxed) != 0 {
-                wait::wake(page);
-            }
-        }
+impl Sleepers for BoardMembers<'_> {
+    type Word = AtomicU32;
+    #[inline]
+    fn host(&self) -> HostWords<'_, AtomicU32> {
+        self.segment.head().into()
+    }
+    fn words(&self, member: usize) -> SleeperWords<'_, AtomicU32> {
+        self.page(member).into()
+    }
+    fn wake(&self, member: usize) {
+        wait::wake(self.page(member));
     }
 }
 

@@ -6,12 +6,14 @@
 //! asserts that it has reached the branch that it tests.
 
 use loom::sync::Arc;
-use loom::sync::atomic::{Ordering, fence};
+use loom::sync::atomic::Ordering;
 use loom::thread;
 use towpath_base::model::{Flags, Payload, Reached, model};
-use towpath_base::sync::{LongWords, Words};
+use towpath_base::sync::LongWords;
+use towpath_machine::wait::model::{ModelHost, ModelWord};
+use towpath_machine::wait::sleep::{HostWords, SleeperWords};
 
-use super::board::{RoundMemory, Rounds, Want};
+use super::board::{RoundMemory, Rounds, Sleepers, Want};
 use super::claims::{self, Claims, NextUnit};
 use super::ring::{LINE_WORDS, RingReceiver, RingSender};
 use super::slot::{SlotReceiver, SlotSender};
@@ -161,11 +163,28 @@ impl LongWords for LongFlags {
     }
 }
 
-/// Two members of a board that keeps the lines of two rounds.
-fn board() -> [Rounds<LongFlags>; 2] {
-    let [done, claims, wants] = [0; 3].map(|_| LongFlags::new(2));
-    let memory = RoundMemory { done, claims, wants, lines: LongFlags::new(4) };
-    [0, 1].map(|own| Rounds::new(2, own, 2, memory.clone()))
+/// Members of a board that keeps the lines of two rounds.
+fn board<const MEMBERS: usize>() -> [Rounds<LongFlags>; MEMBERS] {
+    let [done, claims, wants] = [0; 3].map(|_| LongFlags::new(MEMBERS));
+    let memory = RoundMemory { done, claims, wants, lines: LongFlags::new(2 * MEMBERS) };
+    std::array::from_fn(|own| Rounds::new(MEMBERS, own, 2, memory.clone()))
+}
+
+/// The members of a board as processes of a host of the checker.
+#[derive(Clone)]
+struct ModelMembers<const BARRIER: bool>(Arc<ModelHost<BARRIER>>);
+
+impl<const BARRIER: bool> Sleepers for ModelMembers<BARRIER> {
+    type Word = ModelWord<BARRIER>;
+    fn host(&self) -> HostWords<'_, Self::Word> {
+        self.0.head()
+    }
+    fn words(&self, member: usize) -> SleeperWords<'_, Self::Word> {
+        self.0.page(member)
+    }
+    fn wake(&self, member: usize) {
+        self.words(member).wake(|| unreachable!("nobody has a bell"));
+    }
 }
 
 #[test]
@@ -200,41 +219,52 @@ fn a_line_of_a_board_is_written_again_only_when_all_have_read_it() {
     waited.assert("a line that is not written");
 }
 
-/// Follows `Board::post` and `machine::wait`: the member that writes the last line wakes the member
-/// that sleeps until all lines are written; no other member has to.
-#[test]
-fn whoever_writes_the_last_line_wakes_those_that_want_all() {
+/// The member that writes the last line wakes the member that sleeps until all lines are written.
+/// `BARRIER`: the sleeper issues a barrier; otherwise the others fence.
+fn the_last_line_wakes_those_that_want_all<const BARRIER: bool>() {
     let (slept, awake) = (Reached::default(), Reached::default());
     let (sleeps, stays) = (slept.clone(), awake.clone());
     model(move || {
-        let [done, claims, wants] = [0; 3].map(|_| LongFlags::new(3));
-        let memory = RoundMemory { done, claims, wants, lines: LongFlags::new(6) };
-        let [first, second, mut sleeper] = [0, 1, 2].map(|own| Rounds::new(3, own, 2, memory.clone()));
-        let asleep = Flags::new(1, 1);
-        sleeper.commit();
+        let ([first, second, mut reader], host) = (board(), Arc::new(ModelHost::<BARRIER>::new(3)));
+        let mut sleeper = host.sleeper(2, BARRIER);
+        reader.commit();
         let posting = [first, second].map(|poster| {
-            let asleep = asleep.clone();
-            thread::spawn(move || {
-                poster.commit();
-                fence(Ordering::SeqCst);
-                if asleep.load_relaxed(0) == 1 && poster.all_are_written() {
-                    assert!(poster.those_that_want(Want::Line(poster.own)).next().is_none());
-                    poster.those_that_want(Want::AllLines).for_each(|_| asleep.store_release(0, 2));
-                }
-            })
+            let members = ModelMembers(host.clone());
+            thread::spawn(move || poster.post(&members))
         });
-        sleeper.want(Want::AllLines);
-        asleep.store_release(0, 1);
-        fence(Ordering::SeqCst);
-        if sleeper.all_are_written() {
-            stays.mark();
-        } else {
-            sleeps.mark();
-            while asleep.load_acquire(0) != 2 {
-                thread::yield_now();
-            }
-        }
+        reader.want(Want::AllLines);
+        host.sleep(2, &mut sleeper, || reader.all_are_written(), [&sleeps, &stays]);
+        assert!(reader.all_are_written(), "nobody wakes it earlier");
         posting.into_iter().for_each(|posting| posting.join().unwrap());
+    });
+    slept.assert("a member that sleeps");
+    awake.assert("a member that need not sleep");
+}
+
+#[test]
+fn whoever_writes_the_last_line_wakes_those_that_want_all_with_barriers() {
+    the_last_line_wakes_those_that_want_all::<true>();
+}
+
+#[test]
+fn whoever_writes_the_last_line_wakes_those_that_want_all_with_fences() {
+    the_last_line_wakes_those_that_want_all::<false>();
+}
+
+#[test]
+fn whoever_leaves_a_round_wakes_those_that_wait_for_its_end() {
+    let (slept, awake) = (Reached::default(), Reached::default());
+    let (sleeps, stays) = (slept.clone(), awake.clone());
+    model(move || {
+        let ([mut waiting, mut leaving], host) = (board(), Arc::new(ModelHost::<true>::new(2)));
+        let mut sleeper = host.sleeper(0, true);
+        let members = ModelMembers(host.clone());
+        let thread = thread::spawn(move || leaving.leave(&members));
+        waiting.finish();
+        waiting.want(Want::End(1));
+        host.sleep(0, &mut sleeper, || waiting.all_have_finished(1).is_ok(), [&sleeps, &stays]);
+        assert_eq!(waiting.all_have_finished(1), Ok(()));
+        thread.join().unwrap();
     });
     slept.assert("a member that sleeps");
     awake.assert("a member that need not sleep");
