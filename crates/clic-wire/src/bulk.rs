@@ -4,6 +4,7 @@
 use std::time::Instant;
 
 use crate::port::{Arrivals, Places};
+use towpath_base::slab::SlabKey;
 use towpath_clic::Time;
 use towpath_clic::endpoint::Endpoint;
 use towpath_clic::frame::HEADER_BYTES;
@@ -33,10 +34,11 @@ impl<S: Sink> Arrivals for BulkReader<'_, '_, S> {
     fn predict(&mut self, places: &mut Places) {
         let rail = self.rails.get(*self.from as usize).map(|rails| rails[self.interface]);
         let (Some(rail), Some(peer)) = (rail.filter(|_| self.in_place), self.endpoint.peer(*self.from)) else { return };
-        let destinations = &mut self.driver.holdings.destinations;
+        let destinations = &self.driver.holdings.destinations;
         peer.expected(rail, |chunk| {
             let length = chunk.length as usize;
-            let place = destinations.of(chunk.token).and_then(|destination| destination.row(chunk.offset, length));
+            let place =
+                destinations.get(SlabKey(chunk.token)).and_then(|destination| destination.row(chunk.offset, length));
             // SAFETY: `place` is inside the target of a pull that has not been reported as ended,
             // so it is writable (contract of `Clic::pull`), and bytes that have not arrived may
             // have any value.

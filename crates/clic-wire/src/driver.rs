@@ -5,9 +5,10 @@
 use std::collections::BTreeMap;
 
 use towpath_base::ids::PeerIndex;
+use towpath_base::slab::{Slab, SlabKey};
 
 use super::groups::Groups;
-use super::memory::{At, FetchTarget, NameTable, Origin, UnackedMessages};
+use super::memory::{At, FetchTarget, Origin, UnackedMessages};
 use crate::port::{Interface, OutgoingFrame, PortOutput, Way};
 use towpath_clic::frame::HEADER_BYTES;
 use towpath_clic::{FrameBody, Io, MessagePart};
@@ -296,8 +297,8 @@ impl RailOutputs {
 #[derive(Default)]
 pub(super) struct Holdings {
     pub(super) messages: UnackedMessages,
-    pub(super) origins: NameTable<Origin>,
-    pub(super) destinations: NameTable<FetchTarget>,
+    pub(super) origins: Slab<Origin>,
+    pub(super) destinations: Slab<FetchTarget>,
     /// By rank: a message whose first fragments have arrived.
     pub(super) parts: Vec<Vec<u8>>,
     pub(super) ends: Vec<Ended>,
@@ -308,12 +309,12 @@ pub(super) struct Holdings {
 
 impl Holdings {
     fn complete(&mut self, name: u64) {
-        let Some(destination) = self.destinations.of(name) else { return };
+        let Some(destination) = self.destinations.get_mut(SlabKey(name)) else { return };
         // SAFETY: the entry is still in `destinations`, so its end has not been reported and the
         // target is valid (contract of `Clic::pull`).
         if !unsafe { destination.settle() } {
             self.unsettled.push(name);
-        } else if let Some(destination) = self.destinations.take(name) {
+        } else if let Some(destination) = self.destinations.remove(SlabKey(name)) {
             self.ends.push(Ended::Pulled(destination.token));
         }
     }
@@ -328,9 +329,10 @@ impl Holdings {
     /// Ends everything pending with a peer, without reporting it.
     fn forget(&mut self, peer: u32) {
         self.messages.forget(peer);
-        self.origins.take_all(|origin| origin.to == peer);
-        self.unsettled.retain(|name| self.destinations.of(*name).is_some_and(|destination| destination.from != peer));
-        self.destinations.take_all(|destination| destination.from == peer);
+        self.origins.remove_where(|origin| origin.to == peer);
+        self.unsettled
+            .retain(|name| self.destinations.get(SlabKey(*name)).is_some_and(|destination| destination.from != peer));
+        self.destinations.remove_where(|destination| destination.from == peer);
         if let Some(parts) = self.parts.get_mut(peer as usize) {
             parts.clear();
         }
@@ -364,7 +366,7 @@ impl<S: Sink> Io for Driver<'_, S> {
                 return unsafe { self.lines.gather(To::Train(to, rail), header, (body, usize::from(length)), false) };
             }
             FrameBody::Region { token, offset, length } => {
-                let Some(origin) = self.holdings.origins.of(token) else { return true };
+                let Some(origin) = self.holdings.origins.get_mut(SlabKey(token)) else { return true };
                 let length = usize::from(length);
                 // Packing bytes may move those that wait to be sent.
                 if origin.must_make(offset, length) {
@@ -426,7 +428,7 @@ impl<S: Sink> Io for Driver<'_, S> {
     }
 
     fn bulk(&mut self, _from: u32, token: u64, offset: u64, bytes: &[u8]) {
-        if let Some(destination) = self.holdings.destinations.of(token) {
+        if let Some(destination) = self.holdings.destinations.get_mut(SlabKey(token)) {
             // SAFETY: the entry is still in `destinations`, so its end has not been reported and
             // the target is valid (contract of `Clic::pull`).
             unsafe { destination.put(offset, bytes) };
@@ -439,7 +441,7 @@ impl<S: Sink> Io for Driver<'_, S> {
 
     fn released(&mut self, _to: u32, token: u64) {
         self.lines.flush();
-        if let Some(origin) = self.holdings.origins.take(token) {
+        if let Some(origin) = self.holdings.origins.remove(SlabKey(token)) {
             self.holdings.ends.push(Ended::Released(origin.token));
         }
     }

@@ -14,9 +14,9 @@ use std::os::fd::OwnedFd;
 
 use rustix::event::epoll;
 use towpath_base::ids::PeerIndex;
+use towpath_base::slab::{Slab, SlabKey};
 
 use super::driver::Driver;
-use super::memory::NameTable;
 use super::{Clic, ClicContact, Nobody};
 use crate::port::{Carrier, GroupAddress, Port, PortInput};
 use towpath_clic::key::FrameKey;
@@ -69,7 +69,7 @@ pub(super) struct Groups {
     joined: BTreeMap<u32, Joined>,
     /// By root and group: handles of the next messages.
     ready: BTreeMap<(u32, u32), VecDeque<u64>>,
-    messages: NameTable<Early>,
+    messages: Slab<Early>,
     /// Groups that were left while a message of this process was in flight.
     leaving: Vec<u32>,
     /// The engine waits for a message.
@@ -106,7 +106,7 @@ impl Groups {
     }
 
     pub(super) fn part(&mut self, token: u64, offset: usize, bytes: &[u8]) {
-        let Some(early) = self.messages.of(token) else { return };
+        let Some(early) = self.messages.get_mut(SlabKey(token)) else { return };
         let end = offset + bytes.len();
         if early.bytes.len() == offset {
             return early.bytes.extend_from_slice(bytes);
@@ -118,7 +118,7 @@ impl Groups {
     }
 
     pub(super) fn done(&mut self, token: u64, length: usize) {
-        if let Some(early) = self.messages.of(token) {
+        if let Some(early) = self.messages.get_mut(SlabKey(token)) {
             early.length = Some(length);
         }
     }
@@ -165,7 +165,7 @@ impl Clic {
         }
         groups.ready.retain(|(_, number), names| {
             if *number == group {
-                names.drain(..).for_each(|name| drop(groups.messages.take(name)));
+                names.drain(..).for_each(|name| drop(groups.messages.remove(SlabKey(name))));
             }
             *number != group
         });
@@ -218,12 +218,12 @@ impl Clic {
     /// Posts a buffer for one more message of a root, reusing the memory of an earlier one.
     fn stand_ready(&mut self, place: (u32, u32), chunk: u16, mut bytes: Vec<u8>) {
         bytes.clear();
-        let name = self.holdings.groups.messages.add(Early { bytes, length: None });
+        let name = self.holdings.groups.messages.insert(Early { bytes, length: None }).0;
         let capacity = Clic::longest_broadcast(chunk) as u32;
         if self.call(|endpoint, now, driver| endpoint.expect(now, place, name, capacity, driver)) {
             self.holdings.groups.ready.entry(place).or_default().push_back(name);
         } else {
-            self.holdings.groups.messages.take(name);
+            self.holdings.groups.messages.remove(SlabKey(name));
         }
     }
 
@@ -258,10 +258,10 @@ impl Clic {
         groups.awaited = true;
         let queue = groups.ready.get_mut(&(root.0, group))?;
         let name = *queue.front()?;
-        groups.messages.of(name)?.length?;
+        groups.messages.get(SlabKey(name))?.length?;
         groups.awaited = false;
         queue.pop_front();
-        let early = groups.messages.take(name)?;
+        let early = groups.messages.remove(SlabKey(name))?;
         let length = early.length.unwrap_or(0).min(early.bytes.len());
         let taken = take(&early.bytes[..length]);
         self.stand_ready((root.0, group), chunk, early.bytes);

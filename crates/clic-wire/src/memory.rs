@@ -9,52 +9,8 @@ use towpath_base::transfer::{Source, Step, Target};
 
 use towpath_clic::pull::SPAN;
 
-/// A table of values with reusable handles.
-#[derive(Debug)]
-pub(super) struct NameTable<T> {
-    slots: Vec<Option<T>>,
-    free: Vec<u32>,
-}
-
-impl<T> Default for NameTable<T> {
-    fn default() -> NameTable<T> {
-        NameTable { slots: Vec::new(), free: Vec::new() }
-    }
-}
-
-impl<T> NameTable<T> {
-    pub(super) fn add(&mut self, thing: T) -> u64 {
-        let place = self.free.pop().unwrap_or_else(|| {
-            self.slots.push(None);
-            self.slots.len() as u32 - 1
-        });
-        self.slots[place as usize] = Some(thing);
-        u64::from(place)
-    }
-
-    pub(super) fn of(&mut self, name: u64) -> Option<&mut T> {
-        self.slots.get_mut(usize::try_from(name).ok()?)?.as_mut()
-    }
-
-    pub(super) fn take(&mut self, name: u64) -> Option<T> {
-        let thing = self.slots.get_mut(usize::try_from(name).ok()?)?.take()?;
-        self.free.push(name as u32);
-        Some(thing)
-    }
-
-    pub(super) fn is_empty(&self) -> bool {
-        self.free.len() == self.slots.len()
-    }
-
-    /// Removes and returns all values for which `which` is true.
-    pub(super) fn take_all(&mut self, which: impl Fn(&T) -> bool) -> Vec<T> {
-        let names: Vec<u64> =
-            (0..self.slots.len() as u64).filter(|&name| self.of(name).is_some_and(|t| which(t))).collect();
-        names.into_iter().filter_map(|name| self.take(name)).collect()
-    }
-}
-
-/// Messages that are not acknowledged yet. Their memory is reused for later ones.
+/// Messages that are not acknowledged yet. No [`Slab`](towpath_base::slab::Slab), because an entry
+/// keeps the memory of its message for a later one.
 #[derive(Debug, Default)]
 pub(super) struct UnackedMessages {
     messages: Vec<UnackedMessage>,

@@ -1,5 +1,6 @@
 //! [`Clic`] as a wire: messages and regions, from and to peers by their places.
 
+use towpath_base::slab::SlabKey;
 use towpath_base::transfer::{Source, Target};
 use towpath_clic::{SendError, Time};
 use towpath_transport::{Cost, Header, MessageWire, NoResource, RegionKey, RegionWire, Sink, Wire};
@@ -133,7 +134,7 @@ impl RegionWire for Clic {
     unsafe fn publish(&mut self, place: usize, token: u64, source: Source) -> RegionKey {
         let rank = self.ranks[place];
         let length = source.length() as u64;
-        let name = self.holdings.origins.add(Origin::new(rank, token, source));
+        let name = self.holdings.origins.insert(Origin::new(rank, token, source)).0;
         let Some(key) = self.endpoint.publish(rank, name, length) else { return RegionKey([0; 2]) };
         RegionKey([u64::from(key.slot) | u64::from(key.generation) << 32, name])
     }
@@ -142,7 +143,7 @@ impl RegionWire for Clic {
         let [region, name] = key.0;
         let withdrawn = self.endpoint.withdraw(self.ranks[place], key_of(region, 0));
         if withdrawn {
-            self.holdings.origins.take(name);
+            self.holdings.origins.remove(SlabKey(name));
         }
         withdrawn
     }
@@ -153,7 +154,7 @@ impl RegionWire for Clic {
         }
         let rank = self.ranks[place];
         let wanted = target.length() as u64;
-        let name = self.holdings.destinations.add(FetchTarget::new(rank, token, target));
+        let name = self.holdings.destinations.insert(FetchTarget::new(rank, token, target)).0;
         let key = key_of(key.0[0], wanted);
         self.call(|endpoint, now, driver| endpoint.pull(now, rank, key, name, wanted, driver));
     }
