@@ -1,6 +1,7 @@
 //! Collective operations in flight. The worker posts their messages; their local work runs without
 //! the lock, because a reduction may call a function of the program.
 
+use towpath_base::slab::{Slab, SlabKey};
 use towpath_collective::{Failure, Progress, Run};
 use towpath_engine::Engine;
 use towpath_neutral::constants::{ERR_PROC_ABORTED, ERR_TRUNCATE};
@@ -9,10 +10,9 @@ use towpath_wires::Wires;
 
 /// Identifies a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct RunId(usize);
+pub(crate) struct RunId(SlabKey);
 
 enum RunSlot {
-    Vacant,
     /// Messages are in flight.
     Running(Box<Run>),
     /// Copies or reductions are ready to run.
@@ -48,41 +48,40 @@ pub(crate) fn failed(failure: Failure) -> Error {
 /// All runs of the process.
 #[derive(Default)]
 pub(crate) struct Runs {
-    places: Vec<RunSlot>,
-    vacant: Vec<usize>,
-    /// Indices of the `Running` runs, in start order.
-    running: Vec<usize>,
+    slots: Slab<RunSlot>,
+    /// The `Running` runs, in start order.
+    running: Vec<RunId>,
     /// Empty list to swap with `running` in the next pass, so that a pass does not allocate.
-    spare: Vec<usize>,
-    /// Indices of the `Due` runs.
-    due: Vec<usize>,
+    spare: Vec<RunId>,
+    /// The `Due` runs.
+    due: Vec<RunId>,
 }
 
 impl Runs {
     /// Adds a run and posts its first messages.
     pub(crate) fn add(&mut self, run: Box<Run>, engine: &mut Engine<Wires>) -> RunId {
-        let index = self.vacant.pop().unwrap_or_else(|| {
-            self.places.push(RunSlot::Vacant);
-            self.places.len() - 1
-        });
-        self.advance(index, run, engine);
-        RunId(index)
+        let id = RunId(self.slots.insert(RunSlot::Out));
+        self.advance(id, run, engine);
+        id
     }
 
     /// Posts what can be posted, and files the run by what it needs next.
-    fn advance(&mut self, index: usize, mut run: Box<Run>, engine: &mut Engine<Wires>) {
-        self.places[index] = match run.post(engine) {
+    fn advance(&mut self, id: RunId, mut run: Box<Run>, engine: &mut Engine<Wires>) {
+        let next = match run.post(engine) {
             Progress::Running => {
-                self.running.push(index);
+                self.running.push(id);
                 RunSlot::Running(run)
             }
             Progress::Compute => {
-                self.due.push(index);
+                self.due.push(id);
                 RunSlot::Due(run)
             }
             Progress::Done => RunSlot::Over(run, None),
             Progress::Failed(failure) => RunSlot::Over(run, Some(failed(failure))),
         };
+        if let Some(slot) = self.slots.get_mut(id.0) {
+            *slot = next;
+        }
     }
 
     /// Advances every running run. Returns true if at least one is no longer waiting for messages.
@@ -92,9 +91,9 @@ impl Runs {
         }
         let before = self.running.len();
         let mut looked_at = std::mem::replace(&mut self.running, std::mem::take(&mut self.spare));
-        for index in looked_at.drain(..) {
-            if let RunSlot::Running(run) = std::mem::replace(&mut self.places[index], RunSlot::Out) {
-                self.advance(index, run, engine);
+        for id in looked_at.drain(..) {
+            if let Some(RunSlot::Running(run)) = self.take_out(id) {
+                self.advance(id, run, engine);
             }
         }
         self.spare = looked_at;
@@ -103,24 +102,25 @@ impl Runs {
 
     /// Takes out a run whose local work is ready; the calling thread must do the work.
     pub(crate) fn take_work(&mut self) -> Option<LocalWork> {
-        let index = self.due.pop()?;
-        match std::mem::replace(&mut self.places[index], RunSlot::Out) {
-            RunSlot::Due(run) => Some(LocalWork { id: RunId(index), run }),
-            other => {
-                self.places[index] = other;
-                None
-            }
+        let id = self.due.pop()?;
+        match self.take_out(id) {
+            Some(RunSlot::Due(run)) => Some(LocalWork { id, run }),
+            _ => None,
         }
+    }
+
+    fn take_out(&mut self, id: RunId) -> Option<RunSlot> {
+        self.slots.get_mut(id.0).map(|slot| std::mem::replace(slot, RunSlot::Out))
     }
 
     /// Puts a run back after its local work, and posts the messages that follow.
     pub(crate) fn put_back(&mut self, job: LocalWork, engine: &mut Engine<Wires>) {
-        self.advance(job.id.0, job.run, engine);
+        self.advance(job.id, job.run, engine);
     }
 
     /// True if the run is complete.
     pub(crate) fn is_complete(&self, id: RunId) -> bool {
-        matches!(self.places[id.0], RunSlot::Over(..))
+        matches!(self.slots.get(id.0), Some(RunSlot::Over(..)))
     }
 
     /// Removes a complete run and returns its error, if it failed.
@@ -130,9 +130,8 @@ impl Runs {
 
     /// Removes a complete run and returns it, so that it can be started again.
     pub(crate) fn recover(&mut self, id: RunId) -> (Option<Box<Run>>, Option<Error>) {
-        self.vacant.push(id.0);
-        match std::mem::replace(&mut self.places[id.0], RunSlot::Vacant) {
-            RunSlot::Over(run, failure) => (Some(run), failure),
+        match self.slots.remove(id.0) {
+            Some(RunSlot::Over(run, failure)) => (Some(run), failure),
             _ => (None, None),
         }
     }
