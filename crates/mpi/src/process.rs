@@ -85,6 +85,11 @@ pub(crate) fn me() -> PeerIndex {
     PROCESS.get().map_or(PeerIndex(0), |process| PeerIndex(process.job.rank))
 }
 
+/// Number of the host on which a process of the job runs.
+pub(crate) fn host_of(peer: PeerIndex) -> u32 {
+    PROCESS.get().and_then(|process| process.job.node_of_rank.get(peer.slot()).copied()).unwrap_or(0)
+}
+
 /// Number of the host on which this process runs.
 pub(crate) fn host_of_mine() -> Result<u32> {
     let job = &this()?.job;

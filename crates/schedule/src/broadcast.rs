@@ -29,7 +29,7 @@ pub(crate) fn append(builder: &mut Builder, call: &Call, root: usize, data: &Buf
     if builder.size() == 1 {
         return;
     }
-    let hosts = call.selection.hosts_of(&call.team.peers);
+    let hosts = call.team.placement.hosts();
     match call.selection.choose(Collective::Bcast, Size::of(builder.size(), data.bytes()).on_hosts(hosts)) {
         Algorithm::Chain => in_bytes(builder, root, data, chain),
         Algorithm::ScatterAllgather => in_bytes(builder, root, data, scatter_allgather),

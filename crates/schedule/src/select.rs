@@ -6,8 +6,6 @@
 //! forces an algorithm wherever its hard conditions hold, regardless of size. Every rank must make
 //! the same choice, so it may depend only on what all ranks know.
 
-use towpath_base::ids::PeerIndex;
-
 /// The collectives with more than one algorithm.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Collective {
@@ -87,7 +85,7 @@ impl Size {
         Size { ranks, bytes, commutative: true, board: None, group: None, hosts: 1 }
     }
 
-    /// The ranks are on this many hosts ([`MANY`] means that many or more).
+    /// The ranks are on this many hosts.
     pub fn on_hosts(self, hosts: usize) -> Size {
         Size { hosts, ..self }
     }
@@ -127,7 +125,7 @@ pub struct SelectionRow {
     pub board: Option<Subscription>,
     /// Hard condition: multicast reaches the hosts, of which there are at least four.
     pub group: bool,
-    /// Hard condition: the ranks are on at least this many hosts; at most [`MANY`].
+    /// Hard condition: the ranks are on at least this many hosts.
     pub hosts: usize,
     /// Chosen up to this many ranks.
     pub ranks: usize,
@@ -138,7 +136,7 @@ pub struct SelectionRow {
 const ANY: i64 = i64::MAX;
 const ALL: usize = usize::MAX;
 /// Larger numbers of hosts are not distinguished.
-pub const MANY: usize = 3;
+const MANY: usize = 3;
 
 const fn row(collective: Collective, algorithm: Algorithm, ranks: usize, bytes: i64) -> SelectionRow {
     SelectionRow {
@@ -301,8 +299,6 @@ const ALGORITHMS: &[(&str, Algorithm)] = &[
 #[derive(Clone, Debug, Default)]
 pub struct Selection {
     forced: Vec<(Collective, Algorithm)>,
-    /// The host of each process, by index; empty if all are on one host.
-    hosts: Vec<u32>,
 }
 
 impl Selection {
@@ -324,28 +320,12 @@ impl Selection {
                 })?;
             forced.push((collective, algorithm));
         }
-        Ok(Selection { forced, ..Selection::default() })
-    }
-
-    /// Sets the host of each process, by index.
-    pub fn among(self, hosts: &[u32]) -> Selection {
-        let is_apart = hosts.windows(2).any(|pair| pair[0] != pair[1]);
-        Selection { hosts: if is_apart { hosts.to_vec() } else { Vec::new() }, ..self }
-    }
-
-    /// Number of hosts on which these processes are, at most [`MANY`].
-    pub fn hosts_of(&self, peers: &[PeerIndex]) -> usize {
-        let mut hosts = peers.iter().map_while(|peer| self.hosts.get(peer.slot()));
-        let Some(one) = hosts.next() else { return 1 };
-        match hosts.find(|host| *host != one) {
-            None => 1,
-            Some(other) => 2 + usize::from(hosts.any(|host| host != one && host != other)),
-        }
+        Ok(Selection { forced })
     }
 
     /// The table with one algorithm forced.
     pub fn forcing(collective: Collective, algorithm: Algorithm) -> Selection {
-        Selection { forced: vec![(collective, algorithm)], ..Selection::default() }
+        Selection { forced: vec![(collective, algorithm)] }
     }
 
     /// The algorithm for a collective: the forced one if its hard conditions hold, otherwise the
@@ -479,12 +459,7 @@ mod tests {
 
     #[test]
     fn between_hosts_nothing_is_cut_into_small_parts() {
-        let selection = Selection::default().among(&[7, 7, 8, 8, 9, 9]);
-        let peers = |some: &[u32]| some.iter().map(|peer| PeerIndex(*peer)).collect::<Vec<_>>();
-        for (some, hosts) in [(&[][..], 1), (&[1, 0], 1), (&[0, 2, 1], 2), (&[0, 1, 2, 5], 3), (&[4, 2, 0, 1], 3)] {
-            assert_eq!(selection.hosts_of(&peers(some)), hosts, "{some:?}");
-        }
-        assert_eq!(Selection::default().among(&[7, 7]).hosts_of(&peers(&[0, 1])), 1);
+        let selection = Selection::default();
         let chosen = |hosts, ranks, bytes| selection.choose(Collective::Bcast, Size::of(ranks, bytes).on_hosts(hosts));
         for (hosts, ranks, bytes, algorithm) in [
             (1, 8, 64 << 10, Algorithm::ScatterAllgather),

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use towpath_base::ids::PeerIndex;
-use towpath_schedule::Team;
+use towpath_schedule::{Placement, Team};
 
 use super::store::reducer;
 use super::{Matrix, Sample, Shape, Store, execute, roots, selections, team};
@@ -32,7 +32,12 @@ impl Place {
         let groups: [Arc<[PeerIndex]>; 2] = [whole.peers[..first].into(), whole.peers[first..].into()];
         let place = |group: usize, rank: usize| Place {
             group,
-            local: Team { rank, peers: groups[group].clone(), context: whole.context },
+            local: Team {
+                rank,
+                peers: groups[group].clone(),
+                placement: Arc::new(Placement::on_one_host(groups[group].len())),
+                context: whole.context,
+            },
             remote: groups[1 - group].to_vec(),
         };
         (0..first).map(|rank| place(0, rank)).chain((0..second).map(|rank| place(1, rank))).collect()

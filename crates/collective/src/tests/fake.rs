@@ -8,14 +8,15 @@ use std::sync::Arc;
 use towpath_base::ids::{ContextId, PeerIndex, Plane};
 use towpath_base::transfer::{Source, Step, Target};
 use towpath_engine::messages::{Messages, Outcome, Ticket};
-use towpath_schedule::{Plan, Team};
+use towpath_schedule::{Placement, Plan, Team};
 
 use crate::run::{Progress, Run};
 
 /// A team in which rank r is peer r.
 pub(crate) fn team(rank: usize, size: usize) -> Team {
     let peers: Arc<[PeerIndex]> = (0..size as u32).map(PeerIndex).collect();
-    Team { context: ContextId::new(1, 1).on(Plane::Collective), rank, peers }
+    let placement = Arc::new(Placement::on_one_host(size));
+    Team { context: ContextId::new(1, 1).on(Plane::Collective), rank, peers, placement }
 }
 
 struct Message {

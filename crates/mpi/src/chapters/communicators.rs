@@ -6,7 +6,7 @@
 use std::sync::Arc;
 
 use towpath_base::ids::{ContextId, Plane};
-use towpath_collective::{Run, Team};
+use towpath_collective::Run;
 use towpath_neutral::abi::{Handle, StringArgument};
 use towpath_neutral::constants::*;
 use towpath_neutral::error::{Result, fail};
@@ -143,7 +143,7 @@ pub fn comm_idup_with_info(comm: Handle, info: Handle) -> Result<(Handle, Handle
 fn of_group(parent: &Comm, group: &Arc<Group>, plane: Plane, sequence: u32) -> Result<Handle> {
     let Some(rank) = group.rank else { return Ok(COMM_NULL) };
     let context = parent.team(plane).context;
-    let team = Team { context, rank, peers: group.peers.clone() };
+    let team = group.team(context, rank);
     let mut word = [registry::new_context().0];
     internal::broadcast(&team, sequence, 0, &mut word)?;
     insert(Comm::new(ContextId(word[0]), group.clone(), None, parent.errhandler()))

@@ -231,13 +231,13 @@ impl Comm {
     /// The local group under the communicator's own context, which on an intercommunicator both
     /// groups share.
     pub(crate) fn common_team(&self, plane: Plane) -> Team {
-        Team { context: self.context().on(plane), rank: self.rank, peers: self.group.peers.clone() }
+        self.group.team(self.context().on(plane), self.rank)
     }
 
     /// The local group as collectives see it, on a plane.
     pub(crate) fn team(&self, plane: Plane) -> Team {
         let context = self.remote.as_ref().map_or(self.context(), Remote::local_context);
-        Team { context: context.on(plane), rank: self.rank, peers: self.group.peers.clone() }
+        self.group.team(context.on(plane), self.rank)
     }
 
     /// Takes the next sequence number of a form of collective call. Messages carry it; all members

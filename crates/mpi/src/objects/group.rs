@@ -4,7 +4,10 @@
 use std::collections::HashMap;
 use std::sync::{Arc, OnceLock};
 
-use towpath_base::ids::PeerIndex;
+use towpath_base::ids::{ContextId, PeerIndex};
+use towpath_collective::{Placement, Team};
+
+use crate::process;
 
 /// An ordered set of processes, identified by their indices in this process's table of peers.
 #[derive(Debug)]
@@ -14,6 +17,7 @@ pub(crate) struct Group {
     /// The rank of this process, if it is a member.
     pub rank: Option<usize>,
     ranks: OnceLock<HashMap<PeerIndex, usize>>,
+    placement: OnceLock<Arc<Placement>>,
 }
 
 /// How two groups are related.
@@ -31,12 +35,22 @@ impl Group {
     /// The group of these members, as seen by process `me`.
     pub(crate) fn new(peers: Vec<PeerIndex>, me: PeerIndex) -> Group {
         let rank = peers.iter().position(|&peer| peer == me);
-        Group { peers: peers.into(), rank, ranks: OnceLock::new() }
+        Group { peers: peers.into(), rank, ranks: OnceLock::new(), placement: OnceLock::new() }
     }
 
     /// Number of members.
     pub(crate) fn size(&self) -> usize {
         self.peers.len()
+    }
+
+    /// Which members share a host.
+    pub(crate) fn placement(&self) -> &Arc<Placement> {
+        self.placement.get_or_init(|| Arc::new(Placement::new(self.peers.iter().map(|&peer| process::host_of(peer)))))
+    }
+
+    /// The group as schedules see it, for messages of a context; this process has rank `rank`.
+    pub(crate) fn team(&self, context: ContextId, rank: usize) -> Team {
+        Team { context, rank, peers: self.peers.clone(), placement: self.placement().clone() }
     }
 
     /// The rank of a process in this group.

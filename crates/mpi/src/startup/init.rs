@@ -67,7 +67,7 @@ fn build(thread_level: i32, connected: &mut Option<Box<dyn Launcher>>) -> Result
         heap: Mutex::new(Heap::new(segment.clone().with_heaps(config::number("TOWPATH_HEAP") != Some(0)))),
         thread_level,
         main_thread: std::thread::current().id(),
-        selection: selection(&job)?,
+        selection: selection()?,
         machine: machine()?,
         segment,
         quota: OnceLock::new(),
@@ -79,12 +79,11 @@ fn build(thread_level: i32, connected: &mut Option<Box<dyn Launcher>>) -> Result
     Ok((process, worker))
 }
 
-fn selection(job: &Job) -> Result<Selection> {
-    let chosen = match config::setting("TOWPATH_COLLECTIVE") {
-        Some(text) => Selection::parse(&text).map_err(failed_start)?,
-        None => Selection::default(),
-    };
-    Ok(chosen.among(&job.node_of_rank))
+fn selection() -> Result<Selection> {
+    match config::setting("TOWPATH_COLLECTIVE") {
+        Some(text) => Selection::parse(&text).map_err(failed_start),
+        None => Ok(Selection::default()),
+    }
 }
 
 fn machine() -> Result<Option<MachineDescription>> {

@@ -6,21 +6,18 @@
 //! same decisions: they exchange how frames reach the others, join the group, and test it with a
 //! few empty messages. If a host receives none of these, there is no group.
 
-use std::sync::Arc;
-
 use towpath_base::ids::{PeerIndex, Plane};
 use towpath_base::sync::{AtomicU32, Ordering};
 use towpath_clic::multicast::FEWEST_RECEIVERS;
 use towpath_clic_wire::port::Carrier;
 use towpath_clic_wire::{Clic, Reach};
 use towpath_collective::multicast::{self as cast, Cast};
-use towpath_collective::{Buffer, Call, Failure, Operation, Pays, Selection, Team};
+use towpath_collective::{Buffer, Call, Failure, Operation, Pays, Selection};
 use towpath_neutral::error::Result;
 
 use crate::chapters::internal::{gather_everywhere, plan_failed, run};
 use crate::objects::coll_state::{JoinedGroup, MulticastState};
 use crate::objects::comm::{CallForm, Comm};
-use crate::process;
 use crate::progress;
 use crate::progress::runs::failed;
 use crate::progress::state::State;
@@ -120,8 +117,7 @@ impl JoinedGroup {
         let is_near = mates.contains(&root);
         if mates.len() > 1 && outcome != Err(Failure::Lost) {
             let place = |rank: usize| mates.iter().position(|mate| *mate == rank).unwrap_or(0);
-            let peers: Arc<[PeerIndex]> = mates.iter().map(|mate| comm.group.peers[*mate]).collect();
-            let team = Team { rank: place(comm.rank), peers, ..comm.team(Plane::Collective) };
+            let team = comm.team(Plane::Collective).on_my_host();
             let source = if is_near { root } else { mates[0] };
             let plan = cast::pass_on(&Call { team: &team, selection }, place(source), data).map_err(plan_failed)?;
             // SAFETY: the plan names only the memory of `data`, which lives during the call (this
@@ -241,20 +237,12 @@ fn all_say(comm: &Comm, mine: bool) -> Result<bool> {
 #[cold]
 fn establish(comm: &Comm) -> Result<MulticastState> {
     let worker = progress::worker()?;
-    let (peers, host_of) = (&comm.group.peers, &process::this()?.job.node_of_rank);
-    let mut hosts: Vec<(u32, Vec<usize>)> = Vec::new();
-    for (rank, peer) in peers.iter().enumerate() {
-        let host = host_of[peer.slot()];
-        match hosts.iter_mut().find(|(known, _)| *known == host) {
-            Some((_, ranks)) => ranks.push(rank),
-            None => hosts.push((host, vec![rank])),
-        }
-    }
-    if hosts.len() <= FEWEST_RECEIVERS {
+    let placement = comm.group.placement();
+    if placement.hosts() <= FEWEST_RECEIVERS {
         return Ok(MulticastState::Missing);
     }
-    let hosts: Vec<Vec<usize>> = hosts.into_iter().map(|(_, ranks)| ranks).collect();
-    let own = hosts.iter().position(|ranks| ranks.contains(&comm.rank)).unwrap_or(0);
+    let hosts: Vec<Vec<usize>> = (0..placement.hosts()).map(|host| placement.members(host).to_vec()).collect();
+    let own = placement.host_of(comm.rank);
     let Some((reach, streams, first)) = agree(comm, worker, &hosts, own)? else {
         return Ok(MulticastState::Missing);
     };
