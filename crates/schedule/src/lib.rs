@@ -7,6 +7,9 @@
 //! Reductions associate in rank order, in one fixed way per plan, so the same call yields the same
 //! bits in every run, and on every rank of an allreduce.
 //!
+//! [`simulation`] says when a schedule completes by the costs of a model ([`cost`]), and that it
+//! does not hang.
+//!
 //! Invariant: nothing here moves data. A plan names the memory of the caller by address, and only
 //! who executes it reads or writes there; so this crate needs neither an engine nor unsafe code.
 
@@ -21,6 +24,7 @@ pub mod barrier;
 pub mod broadcast;
 pub mod buffers;
 mod builder;
+pub mod cost;
 pub mod gather;
 pub mod halving;
 pub mod inter;
@@ -33,6 +37,7 @@ pub mod reducer;
 pub mod scan;
 pub mod scatter;
 pub mod select;
+pub mod simulation;
 mod team;
 mod tree;
 

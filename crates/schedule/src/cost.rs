@@ -1,0 +1,61 @@
+//! What messages and computation cost, by the LogGP model (Alexandrov, Ionescu, Schauser and
+//! Scheiman, "LogGP: Incorporating Long Messages into the LogP Model", SPAA 1995).
+//!
+//! A message of k bytes occupies the sender's processor for o; its last byte leaves (k - 1) G later
+//! and arrives after the latency L; then the receiver's processor is occupied for o. The next
+//! message of a sender starts at least g + (k - 1) G after this one. All times are in picoseconds,
+//! in integers, so that results are the same on every machine.
+
+use crate::team::Placement;
+
+/// Picoseconds.
+pub type Picoseconds = u64;
+
+/// The parameters of LogGP for one kind of link.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LogGp {
+    /// L: from the end of sending to the begin of receiving.
+    pub latency: Picoseconds,
+    /// o: what a message costs the processor, on each side.
+    pub overhead: Picoseconds,
+    /// g: least time between two messages of a sender.
+    pub gap: Picoseconds,
+    /// G: time per byte of a long message, the reciprocal of the bandwidth.
+    pub gap_per_byte: Picoseconds,
+}
+
+impl LogGp {
+    /// Time from the first to the last byte of a message.
+    pub fn transfer(&self, bytes: u64) -> Picoseconds {
+        bytes.saturating_sub(1).saturating_mul(self.gap_per_byte)
+    }
+}
+
+/// The costs of all that a schedule does: one set of parameters for each level of the machine, and
+/// the work of the processors.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct CostModel {
+    /// Between ranks of one host.
+    pub same_host: LogGp,
+    /// Between hosts.
+    pub between_hosts: LogGp,
+    /// A message of at most this many bytes does not wait for its receiver (eager); others do
+    /// (rendezvous). `None` if all wait, as in synchronous mode.
+    pub eager: Option<u64>,
+    /// Copying a byte.
+    pub copy_per_byte: Picoseconds,
+    /// Combining two elements.
+    pub reduce_per_element: Picoseconds,
+}
+
+impl CostModel {
+    /// The link between two ranks.
+    pub fn link(&self, placement: &Placement, one: usize, other: usize) -> &LogGp {
+        if placement.host_of(one) == placement.host_of(other) { &self.same_host } else { &self.between_hosts }
+    }
+
+    /// True if a message does not wait for its receiver.
+    pub fn is_eager(&self, bytes: u64) -> bool {
+        self.eager.is_some_and(|limit| bytes <= limit)
+    }
+}

@@ -1,0 +1,272 @@
+//! The execution of one schedule on all ranks, simulated by events: when it completes, or where it
+//! hangs.
+//!
+//! Steps of a rank that need its processor (sending, receiving, copying, reducing) take it one
+//! after another. Costs are those of the [`CostModel`]. With rendezvous, the data leaves once the
+//! receiver has the sender's announcement and its request is back, which are two latencies.
+//!
+//! Receives name their sender and turn. Hence the times decide neither which messages meet nor
+//! whether a schedule ends: one that ends here with every message synchronous ends on any network.
+
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BinaryHeap, HashMap, VecDeque};
+use std::fmt;
+
+use towpath_base::ids::PeerIndex;
+
+use crate::cost::{CostModel, Picoseconds};
+use crate::plan::{NONE, Plan, StepAction, StepId};
+use crate::team::Team;
+
+/// A message that nobody receives, or one that nobody sends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct WaitingStep {
+    /// The rank that waits.
+    pub rank: usize,
+    /// Its step.
+    pub step: StepId,
+    /// True if it sends.
+    pub sends: bool,
+    /// The rank that it sends to or receives from.
+    pub partner: usize,
+}
+
+/// The reason why a schedule does not end: steps that wait for each other, or for nobody.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Deadlock {
+    /// The messages that are started and not complete, by rank.
+    pub waiting: Vec<WaitingStep>,
+}
+
+impl fmt::Display for Deadlock {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(formatter, "the schedule does not end")?;
+        for WaitingStep { rank, step, sends, partner } in &self.waiting {
+            let what = if *sends { "send to" } else { "receive from" };
+            write!(formatter, "; step {step} of rank {rank} waits to {what} rank {partner}")?;
+        }
+        Ok(())
+    }
+}
+
+impl std::error::Error for Deadlock {}
+
+/// Executes the plans of all ranks, in rank order, and returns when the last of them completes.
+/// `team` is that of any of them.
+///
+/// # Errors
+/// If not all steps complete.
+///
+/// # Panics
+/// If a plan sends to or receives from a process that is not in the team.
+pub fn completion_time(team: &Team, plans: &[Plan], costs: &CostModel) -> Result<Picoseconds, Deadlock> {
+    let mut simulation = Simulation::new(team, plans, costs);
+    for (rank, plan) in plans.iter().enumerate() {
+        let free = (0..plan.steps.len()).filter(|&step| plan.steps[step].dependencies == 0);
+        free.for_each(|step| simulation.at(0, Event::Ready, RankStep { rank, step: step as StepId }));
+    }
+    let mut now = 0;
+    while let Some(Reverse((time, _, event, place))) = simulation.events.pop() {
+        now = time;
+        match event {
+            Event::Ready => simulation.start(now, place),
+            Event::Arrival => simulation.receive(now, place),
+            Event::Done => simulation.complete(now, place),
+        }
+    }
+    simulation.verdict().map(|()| now)
+}
+
+/// A step of a rank.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct RankStep {
+    rank: usize,
+    step: StepId,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Event {
+    /// The step waits for no other one.
+    Ready,
+    /// The last byte of a message has reached its receiver.
+    Arrival,
+    Done,
+}
+
+/// A message that is sent, and not yet received.
+struct SentMessage {
+    place: RankStep,
+    bytes: u64,
+    /// When the sender's processor is done with it.
+    sent: Picoseconds,
+    /// When the last byte arrives, if it does not wait for its receiver.
+    arrival: Option<Picoseconds>,
+}
+
+/// The messages of one sender to one receiver with one turn; one of the queues is empty.
+#[derive(Default)]
+struct Channel {
+    sent: VecDeque<SentMessage>,
+    /// Receives, and when they started.
+    expected: VecDeque<(RankStep, Picoseconds)>,
+}
+
+struct RankState {
+    /// Steps for which each step still waits.
+    waiting: Vec<u32>,
+    /// When the processor is free.
+    processor: Picoseconds,
+    /// When the next message may leave.
+    network: Picoseconds,
+    /// Steps that are not complete.
+    left: usize,
+}
+
+struct Simulation<'a> {
+    team: &'a Team,
+    plans: &'a [Plan],
+    costs: &'a CostModel,
+    rank_of: HashMap<PeerIndex, usize>,
+    ranks: Vec<RankState>,
+    /// By sender, receiver and turn.
+    channels: BTreeMap<(usize, usize, u16), Channel>,
+    /// By time; those of one time in the order in which they were caused.
+    events: BinaryHeap<Reverse<(Picoseconds, u64, Event, RankStep)>>,
+    caused: u64,
+}
+
+impl<'a> Simulation<'a> {
+    fn new(team: &'a Team, plans: &'a [Plan], costs: &'a CostModel) -> Simulation<'a> {
+        let state = |plan: &Plan| RankState {
+            waiting: plan.steps.iter().map(|step| step.dependencies).collect(),
+            processor: 0,
+            network: 0,
+            left: plan.steps.len(),
+        };
+        Simulation {
+            team,
+            plans,
+            costs,
+            rank_of: team.peers.iter().enumerate().map(|(rank, &peer)| (peer, rank)).collect(),
+            ranks: plans.iter().map(state).collect(),
+            channels: BTreeMap::new(),
+            events: BinaryHeap::new(),
+            caused: 0,
+        }
+    }
+
+    fn at(&mut self, time: Picoseconds, event: Event, place: RankStep) {
+        self.caused += 1;
+        self.events.push(Reverse((time, self.caused, event, place)));
+    }
+
+    /// Occupies the processor of a rank once it is free. Returns when that ends.
+    fn occupy(&mut self, now: Picoseconds, rank: usize, duration: Picoseconds) -> Picoseconds {
+        let processor = &mut self.ranks[rank].processor;
+        *processor = now.max(*processor).saturating_add(duration);
+        *processor
+    }
+
+    fn start(&mut self, now: Picoseconds, place: RankStep) {
+        let rank = place.rank;
+        match &self.plans[rank].steps[place.step as usize].action {
+            StepAction::Join => self.at(now, Event::Done, place),
+            StepAction::Copy { from, .. } => {
+                let end = self.occupy(now, rank, self.costs.copy_per_byte.saturating_mul(from.bytes() as u64));
+                self.at(end, Event::Done, place);
+            }
+            StepAction::Reduce { count, .. } => {
+                let end = self.occupy(now, rank, self.costs.reduce_per_element.saturating_mul(*count as u64));
+                self.at(end, Event::Done, place);
+            }
+            StepAction::Send { peer, turn, piece } => {
+                let (to, bytes) = (self.rank_of[peer], piece.bytes() as u64);
+                let sent = self.occupy(now, rank, self.costs.link(&self.team.placement, rank, to).overhead);
+                let arrival = self.costs.is_eager(bytes).then(|| self.transfer(sent, place, to, bytes));
+                let message = SentMessage { place, bytes, sent, arrival };
+                self.channels.entry((rank, to, *turn)).or_default().sent.push_back(message);
+                self.meet(now, (rank, to, *turn));
+            }
+            StepAction::Receive { peer, turn, .. } => {
+                let from = self.rank_of[peer];
+                self.channels.entry((from, rank, *turn)).or_default().expected.push_back((place, now));
+                self.meet(now, (from, rank, *turn));
+            }
+        }
+    }
+
+    /// Sends the bytes of a message once the network takes them. Returns when the last one arrives.
+    fn transfer(&mut self, ready: Picoseconds, place: RankStep, to: usize, bytes: u64) -> Picoseconds {
+        let link = *self.costs.link(&self.team.placement, place.rank, to);
+        let network = &mut self.ranks[place.rank].network;
+        let begin = ready.max(*network);
+        let end = begin.saturating_add(link.transfer(bytes));
+        *network = end.saturating_add(link.gap);
+        self.at(end, Event::Done, place);
+        end.saturating_add(link.latency)
+    }
+
+    /// Joins the first message of a channel with the receive that expects it, if there are both.
+    fn meet(&mut self, now: Picoseconds, key: (usize, usize, u16)) {
+        let (from, to, _) = key;
+        let channel = self.channels.get_mut(&key).expect("the channel was just used");
+        if channel.sent.is_empty() || channel.expected.is_empty() {
+            return;
+        }
+        let (message, (receive, posted)) =
+            (channel.sent.pop_front().expect("not empty"), channel.expected.pop_front().expect("not empty"));
+        let arrival = message.arrival.unwrap_or_else(|| {
+            let latency = self.costs.link(&self.team.placement, from, to).latency;
+            let announced = message.sent.saturating_add(latency);
+            self.transfer(announced.max(posted).saturating_add(latency), message.place, to, message.bytes)
+        });
+        self.at(arrival.max(now), Event::Arrival, receive);
+    }
+
+    /// The receiver takes a message that has arrived.
+    fn receive(&mut self, now: Picoseconds, place: RankStep) {
+        let StepAction::Receive { peer, .. } = &self.plans[place.rank].steps[place.step as usize].action else {
+            unreachable!("messages arrive at receives")
+        };
+        let overhead = self.costs.link(&self.team.placement, self.rank_of[peer], place.rank).overhead;
+        let end = self.occupy(now, place.rank, overhead);
+        self.at(end, Event::Done, place);
+    }
+
+    /// Releases the steps that waited only for this one.
+    fn complete(&mut self, now: Picoseconds, place: RankStep) {
+        let plan = &self.plans[place.rank];
+        self.ranks[place.rank].left -= 1;
+        let mut edge = plan.steps[place.step as usize].first_edge;
+        while edge != NONE {
+            let follower = plan.edges[edge as usize];
+            let waiting = &mut self.ranks[place.rank].waiting[follower.to as usize];
+            *waiting -= 1;
+            if *waiting == 0 {
+                self.at(now, Event::Ready, RankStep { rank: place.rank, step: follower.to });
+            }
+            edge = follower.next;
+        }
+    }
+
+    /// An error if steps are left, or messages that nobody receives.
+    fn verdict(&self) -> Result<(), Deadlock> {
+        let mut waiting = Vec::new();
+        for (&(from, to, _), channel) in &self.channels {
+            let sends = channel.sent.iter().map(|message| (message.place, true, to));
+            let receives = channel.expected.iter().map(|(place, _)| (*place, false, from));
+            waiting.extend(sends.chain(receives).map(|(place, sends, partner)| WaitingStep {
+                rank: place.rank,
+                step: place.step,
+                sends,
+                partner,
+            }));
+        }
+        waiting.sort_unstable_by_key(|step| (step.rank, step.step));
+        let is_over = waiting.is_empty() && self.ranks.iter().all(|rank| rank.left == 0);
+        if is_over { Ok(()) } else { Err(Deadlock { waiting }) }
+    }
+}
+
+#[cfg(test)]
+mod tests;

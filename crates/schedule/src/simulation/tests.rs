@@ -1,0 +1,174 @@
+//! The costs of small schedules by hand, and every algorithm with every message synchronous.
+
+use std::sync::Arc;
+
+use towpath_base::ids::{ContextId, PeerIndex, Plane};
+
+use super::*;
+use crate::allgather::Allgather;
+use crate::alltoall::Alltoall;
+use crate::buffers::Piece;
+use crate::builder::Builder;
+use crate::cost::LogGp;
+use crate::gather::Gather;
+use crate::halving::Operand;
+use crate::scatter::Scatter;
+use crate::select::{Algorithm, COLLECTIVES, Collective, TABLE};
+use crate::team::Placement;
+use crate::{Blocks, Buffer, Call, Element, Operation, Reducer, Selection};
+
+const NEAR: LogGp = LogGp { latency: 300_000, overhead: 50_000, gap: 60_000, gap_per_byte: 100 };
+const FAR: LogGp = LogGp { latency: 20_000_000, overhead: 2_000_000, gap: 3_000_000, gap_per_byte: 800 };
+const COSTS: CostModel =
+    CostModel { same_host: NEAR, between_hosts: FAR, eager: Some(8192), copy_per_byte: 100, reduce_per_element: 1_000 };
+const SYNCHRONOUS: CostModel = CostModel { eager: None, ..COSTS };
+
+/// A team on hosts of `per_host` ranks.
+fn team(rank: usize, size: usize, per_host: usize) -> Team {
+    let peers = (0..size as u32).map(PeerIndex).collect();
+    let placement = Arc::new(Placement::new((0..size).map(|rank| (rank / per_host) as u32)));
+    Team { context: ContextId::new(1, 1).on(Plane::Collective), rank, peers, placement }
+}
+
+/// An address that nothing reads: simulated plans move no data.
+fn address(number: usize) -> *mut u8 {
+    std::ptr::without_provenance_mut(number << 40)
+}
+
+/// The operation of a collective that moves `count` elements of 8 bytes, or blocks of that.
+fn operation(collective: Collective, call: &Call, root: usize, count: i64) -> Operation {
+    let (rank, size) = (call.team.rank, call.team.size());
+    let element = Element::dense(8);
+    let buffer = || Buffer { pointer: address(1), count, element: element.clone() };
+    let equal = |number| Blocks::Equal { pointer: address(number), count, element: element.clone() };
+    let varying = |number| Blocks::Varying {
+        pointer: address(number),
+        counts: vec![count; size].into(),
+        displacements: (0..size as i64).map(|rank| rank * count).collect(),
+        element: element.clone(),
+    };
+    let reducer = Reducer::user(Arc::new(|_: *const u8, _: *mut u8, _: i64| {}), true);
+    let operand = |count| Operand { send: Some(address(1)), count, element: element.clone(), reducer };
+    let receive = address(2);
+    match collective {
+        Collective::Barrier => Operation::Barrier,
+        Collective::Bcast => Operation::Bcast { root, data: buffer() },
+        Collective::Gather => {
+            Operation::Gather(Gather { root, send: Some(buffer()), receive: (rank == root).then(|| equal(2)) })
+        }
+        Collective::Scatter => {
+            Operation::Scatter(Scatter { root, send: (rank == root).then(|| equal(2)), receive: Some(buffer()) })
+        }
+        Collective::Allgather => Operation::Allgather(Allgather { send: Some(buffer()), receive: equal(2) }),
+        Collective::Allgatherv => Operation::Allgather(Allgather { send: Some(buffer()), receive: varying(2) }),
+        Collective::Alltoall => Operation::Alltoall(Alltoall { send: Some(equal(1)), receive: equal(2) }),
+        Collective::Alltoallv => Operation::Alltoall(Alltoall { send: Some(varying(1)), receive: varying(2) }),
+        Collective::Reduce => Operation::Reduce { root, operand: operand(count), receive },
+        Collective::Allreduce => Operation::Allreduce { operand: operand(count), receive },
+        Collective::ReduceScatter => {
+            Operation::ReduceScatter { operand: operand(count * size as i64), counts: vec![count; size], receive }
+        }
+        Collective::Scan => Operation::Scan { operand: operand(count), receive, exclusive: root > 0 },
+    }
+}
+
+/// The time of a collective on hosts of `per_host` ranks.
+fn time(
+    collective: Collective,
+    selection: &Selection,
+    (size, per_host): (usize, usize),
+    (root, count): (usize, i64),
+    costs: &CostModel,
+) -> Result<Picoseconds, Deadlock> {
+    let build = |rank| {
+        let call = Call { team: &team(rank, size, per_host), selection };
+        operation(collective, &call, root, count).plan(&call).expect("the arguments are small")
+    };
+    completion_time(&team(0, size, per_host), &(0..size).map(build).collect::<Vec<_>>(), costs)
+}
+
+#[test]
+fn a_message_costs_what_the_model_says() {
+    let bcast =
+        |size, per_host, count| time(Collective::Bcast, &Selection::default(), (size, per_host), (0, count), &COSTS);
+    let one = |link: LogGp, bytes| 2 * link.overhead + link.transfer(bytes) + link.latency;
+    assert_eq!(bcast(2, 2, 1), Ok(one(NEAR, 8)));
+    assert_eq!(bcast(2, 1, 1), Ok(one(FAR, 8)));
+    // The announcement and the request precede a long message.
+    assert_eq!(bcast(2, 1, 2048), Ok(one(FAR, 16_384) + 2 * FAR.latency));
+    // The root sends to rank 2 first, which goes on to rank 3.
+    assert_eq!(bcast(4, 4, 1), Ok(2 * one(NEAR, 8)));
+    assert_eq!(bcast(1, 1, 1), Ok(0));
+}
+
+#[test]
+fn the_gap_separates_the_messages_of_a_sender() {
+    let scatter = Selection::forcing(Collective::Scatter, Algorithm::Linear);
+    let costs = CostModel { copy_per_byte: 0, ..COSTS };
+    let last = 2 * (NEAR.gap + NEAR.transfer(800));
+    let message = 2 * NEAR.overhead + NEAR.transfer(800) + NEAR.latency;
+    assert_eq!(time(Collective::Scatter, &scatter, (4, 4), (0, 100), &costs), Ok(last + message));
+}
+
+#[test]
+fn a_barrier_takes_a_logarithmic_number_of_rounds() {
+    for (size, rounds) in [(2, 1), (5, 3), (8, 3), (16, 4)] {
+        let time = time(Collective::Barrier, &Selection::default(), (size, size), (0, 0), &COSTS);
+        assert_eq!(time, Ok(rounds * (2 * NEAR.overhead + NEAR.latency)), "{size} ranks");
+    }
+}
+
+#[test]
+fn ranks_that_wait_for_each_other_are_named() {
+    let plan = |rank: usize| {
+        let mut builder = Builder::new(&team(rank, 2, 2));
+        builder.receive(1 - rank, 0, Piece::raw(address(1), 8));
+        builder.phase();
+        builder.send(1 - rank, 0, Piece::raw(address(2), 8));
+        builder.finish().expect("nothing is allocated")
+    };
+    let deadlock = completion_time(&team(0, 2, 2), &[plan(0), plan(1)], &COSTS).unwrap_err();
+    let expected = |rank| WaitingStep { rank, step: 0, sends: false, partner: 1 - rank };
+    assert_eq!(deadlock.waiting, [expected(0), expected(1)]);
+    let sentence = deadlock.to_string();
+    assert!(sentence.contains("step 0 of rank 1 waits to receive from rank 0"), "{sentence}");
+}
+
+#[test]
+fn a_message_that_nobody_receives_is_named() {
+    let mut builder = Builder::new(&team(0, 2, 2));
+    builder.send(1, 0, Piece::raw(address(1), 8));
+    let sender = builder.finish().expect("nothing is allocated");
+    let idle = Builder::new(&team(1, 2, 2)).finish().expect("nothing is allocated");
+    let deadlock = completion_time(&team(0, 2, 2), &[sender, idle], &COSTS).unwrap_err();
+    assert_eq!(deadlock.waiting, [WaitingStep { rank: 0, step: 0, sends: true, partner: 1 }]);
+}
+
+/// True if a call moves `count` elements for each rank. The others can be long enough here for all
+/// chunks that the chain has under way.
+fn has_blocks(collective: Collective) -> bool {
+    !matches!(collective, Collective::Bcast | Collective::Reduce | Collective::Allreduce | Collective::Scan)
+}
+
+#[test]
+fn no_algorithm_deadlocks_if_every_message_waits_for_its_receiver() {
+    for &(name, collective) in COLLECTIVES {
+        let rows = TABLE.iter().filter(|row| row.collective == collective);
+        let forced = rows.map(|row| Selection::forcing(collective, row.algorithm));
+        for selection in forced.chain([Selection::default()]) {
+            for size in [1, 2, 3, 4, 7, 8, 17] {
+                let most = if has_blocks(collective) { 50_000 / size as i64 } else { 50_000 };
+                for root in [0, size / 2, size - 1] {
+                    for count in [0, 1, 100, 4_000, most] {
+                        for per_host in [size, 2] {
+                            let outcome = time(collective, &selection, (size, per_host), (root, count), &SYNCHRONOUS);
+                            outcome.unwrap_or_else(|deadlock| {
+                                panic!("{name}, {selection:?}, {size} ranks, root {root}, {count} elements: {deadlock}")
+                            });
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
