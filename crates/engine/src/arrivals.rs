@@ -192,6 +192,9 @@ impl State {
             protocol::CREDIT => self.peers.at(from).credit += words[0] as usize,
             protocol::RECALL => self.return_credit(from, words[0]),
             protocol::RETURN => self.credit_returned(from, words[0] as usize),
+            // SAFETY: `payload` is readable for `length` bytes during this call (contract of
+            // `Sink::arrived`).
+            protocol::ACTIVE => unsafe { self.active_arrived(from, *words, payload, length) },
             unknown => debug_assert!(false, "unknown protocol {unknown} of {length} bytes from {from:?}"),
         }
     }

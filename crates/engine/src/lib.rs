@@ -12,6 +12,7 @@
 
 #![deny(missing_docs)]
 
+mod active;
 mod arrivals;
 mod bins;
 pub mod board;
@@ -45,6 +46,7 @@ mod unexpected;
 use towpath_base::config;
 use towpath_transport::JobWire;
 
+pub use active::{ACTIVE_BYTES, ActiveHandler, ActiveId, ActiveMessage, Replies};
 pub use credit::Headroom;
 pub use direct::EarlyOutcome;
 pub use eager::Sent;

@@ -20,7 +20,8 @@ impl State {
         self.peers.any_lost = true;
         let known = self.peers.at(peer);
         known.lost = true;
-        known.queue().clear();
+        let queue = std::mem::take(known.queue());
+        self.active.drop_waiting(queue.iter());
         self.peers.drained(peer);
         self.forget_grants(peer);
         for index in self.requests.unfinished() {

@@ -8,6 +8,7 @@
 use std::collections::VecDeque;
 
 use towpath_base::ids::PeerIndex;
+use towpath_base::slab::SlabKey;
 use towpath_transport::Header;
 
 /// An entry that waits for room on the wire.
@@ -17,6 +18,8 @@ pub(crate) enum WaitingSend {
     Send(u32),
     /// A control message.
     Control(Header),
+    /// An active message, by its key in [`Active`](crate::active::Active).
+    Active(SlabKey),
 }
 
 /// State of one peer.

@@ -40,6 +40,7 @@ impl<W: JobWire> Engine<W> {
                 WaitingSend::Send(index) => self.transmit(index),
                 // SAFETY: a payload of length 0 is not read.
                 WaitingSend::Control(header) => unsafe { self.wire.short(to, &header, std::ptr::null(), 0) },
+                WaitingSend::Active(key) => self.transmit_active(to, key),
             };
             if outcome.is_err() {
                 return sent;
@@ -74,6 +75,7 @@ impl<W: JobWire> Engine<W> {
                         state.peers.wait(to, WaitingSend::Control(header));
                     }
                 }
+                DeferredCall::Active { to, send } => state.active.send_or_wait(wire, &mut state.peers, to, send),
                 // SAFETY: the target is valid until the wire reports the pull or the loss of the
                 // peer: the request behind `token` is incomplete until then (contract of `irecv`),
                 // and a fetch keeps its buffer. Wires drop a pull from a peer whose loss they have

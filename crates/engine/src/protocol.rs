@@ -2,7 +2,8 @@
 //!
 //! Application messages (`EAGER`, `EAGER_SYNCHRONOUS`, `ANNOUNCE`, `POSTPONE`) carry the envelope:
 //! words[0] is the context; words[1] has the tag in the low half and the sender's rank in the high
-//! half. The other protocols have no payload and use the words as described below. Both sides
+//! half. The other protocols use the words as described below, and of these only [`ACTIVE`] has a
+//! payload. Both sides
 //! number the application messages of a pair by counting, which works because a wire keeps order. A
 //! cancel request names a message by this sequence number, so the number needs no space in the
 //! header.
@@ -37,6 +38,9 @@ pub const POSTPONE: u8 = 8;
 pub const RECALL: u8 = 9;
 /// Reply to [`RECALL`]: the sender returns words[0] bytes of credit.
 pub const RETURN: u8 = 10;
+
+/// An active message: words[0] names its handler, words[1] is the argument.
+pub const ACTIVE: u8 = 11;
 
 /// True if the message only concerns credit.
 pub(crate) fn is_credit(header: &Header) -> bool {

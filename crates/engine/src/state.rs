@@ -5,6 +5,7 @@ use towpath_base::transfer::Target;
 use towpath_transport::{Header, RegionKey};
 
 use crate::Limits;
+use crate::active::{Active, ActiveSend};
 use crate::closed::Closed;
 use crate::credit::Flow;
 use crate::direct::DirectReceive;
@@ -21,6 +22,8 @@ pub(crate) const NO_REQUEST: u64 = u64::MAX;
 pub(crate) enum DeferredCall {
     /// Send a control message.
     Control { to: PeerIndex, header: Header },
+    /// Send an active message.
+    Active { to: PeerIndex, send: ActiveSend },
     /// Pull a region.
     Pull { from: PeerIndex, key: RegionKey, token: u64, target: Target },
     /// Withdraw a published region.
@@ -45,6 +48,7 @@ pub(crate) struct State {
     /// Contexts of freed communicators.
     pub(crate) closed: Closed,
     pub(crate) requests: RequestSlab,
+    pub(crate) active: Active,
     pub(crate) actions: Vec<DeferredCall>,
     /// Incomplete sends and pulls.
     pub(crate) under_way: usize,
@@ -66,6 +70,7 @@ impl State {
             flow: Flow::default(),
             closed: Closed::default(),
             requests: RequestSlab::default(),
+            active: Active::default(),
             actions: Vec::new(),
             under_way: 0,
             exchanges: 0,
