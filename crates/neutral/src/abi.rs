@@ -426,3 +426,41 @@ impl StringArgument {
         Ok(unsafe { CStr::from_ptr(self.0) }.to_string_lossy().into_owned())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn arrays_have_the_elements_that_the_program_counts() {
+        let (small, mut large) = ([3, 4], [5i64, 6]);
+        // SAFETY: both arrays have two elements.
+        let (given, wanted) = unsafe {
+            (Integers::small(small.as_ptr()).with_length(2), IntegersMut::large(large.as_mut_ptr()).with_length(2))
+        };
+        wanted.set(0, 7);
+        assert_eq!((given.get(1), wanted.get(0), wanted.get(1)), (4, 7, 6));
+    }
+
+    #[test]
+    fn special_values_and_negative_counts_have_no_elements() {
+        for address in [0, crate::constants::UNWEIGHTED, WEIGHTS_EMPTY] {
+            assert_eq!(elements(address, 9), 0);
+        }
+        assert_eq!((elements(4096, -1), elements(4096, 9)), (0, 9));
+    }
+
+    #[test]
+    #[should_panic(expected = "index < self.length")]
+    fn an_array_of_unknown_length_has_no_elements() {
+        Integers::small([1].as_ptr()).get(0);
+    }
+
+    #[test]
+    fn strings_are_copied_and_null_is_an_error() {
+        // SAFETY: NUL-terminated, or NULL.
+        let (text, null) = unsafe { (StringArgument::new(c"key".as_ptr()), StringArgument::new(std::ptr::null())) };
+        assert_eq!(text.text("key").unwrap(), "key");
+        assert_eq!(null.text("key").unwrap_err().class(), crate::constants::ERR_ARG);
+    }
+}

@@ -5,7 +5,6 @@ use towpath_neutral::constants::ERR_REQUEST;
 use towpath_neutral::error::{Error, Result, fail};
 
 use super::point_to_point::buffered;
-use crate::objects::datatype::{source, target};
 use crate::objects::persistent::Start;
 use crate::progress;
 use crate::progress::request_table::{Extra, FROM_NOBODY, RequestWork};
@@ -76,19 +75,21 @@ fn begin(state: &mut State, request: Handle, mut start: Start) -> Result<Begun> 
     let begun = match &mut start {
         Start::Send(message, mode) => {
             let peer = message.peer.expect("a send names its receiver");
-            let bytes = source(&message.datatype, message.buffer, message.count);
             let (context, rank) = (message.comm.context(), message.comm.rank as u32);
             let tag = message.tag.expect("a send has a tag");
             // SAFETY: the buffer holds `count` elements while the request is active (contract of
             // `send_init`), and it becomes active here.
-            Begun::Work(RequestWork::Send(unsafe { state.engine.isend(peer, context, tag, rank, bytes, *mode) }))
+            Begun::Work(RequestWork::Send(unsafe {
+                let source = towpath_datatype::source(&message.datatype, message.buffer.cast(), message.count);
+                state.engine.isend(peer, context, tag, rank, source, *mode)
+            }))
         }
         Start::Receive(message) => {
-            let room = target(&message.datatype, message.buffer, message.count);
             // SAFETY: the buffer has room for `count` elements while the request is active
             // (contract of `recv_init`), and it becomes active here.
             Begun::Work(RequestWork::Receive(unsafe {
-                state.engine.irecv(message.peer, message.comm.context(), message.tag, room)
+                let target = towpath_datatype::target(&message.datatype, message.buffer.cast(), message.count);
+                state.engine.irecv(message.peer, message.comm.context(), message.tag, target)
             }))
         }
         Start::Buffered(message) => Begun::Copy(buffered::again(message)),

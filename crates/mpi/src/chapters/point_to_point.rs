@@ -28,7 +28,7 @@ use towpath_neutral::error::{Completed, Error, Failed, Result, fail};
 
 use super::datatypes;
 use crate::objects::comm::Comm;
-use crate::objects::datatype::{self, Type};
+use crate::objects::datatype::Type;
 use crate::objects::registry;
 use crate::process;
 use crate::progress;
@@ -227,7 +227,9 @@ unsafe impl Place for Elements {
     }
 
     fn target(&self) -> Target {
-        datatype::target(self.datatype(), self.buffer, self.count)
+        // SAFETY: the elements at `buffer` are alive and writable while the engine uses this place or
+        // its target: `receive_elements` waits for the request.
+        unsafe { towpath_datatype::target(self.datatype(), self.buffer.cast(), self.count) }
     }
 }
 
@@ -277,11 +279,13 @@ unsafe fn send_slowly(
         worker.nudge();
         return Ok(());
     }
-    let source = datatype::source(&kind.datatype, buffer, count);
     let (object, context) = (comm.handle(), comm.context());
     // SAFETY: `source` reads the `count` elements at `buffer`, which stay unchanged until this
     // function returns (its contract), after the send is complete.
-    let id = worker.with(|state| unsafe { state.engine.isend(peer, context, tag, comm.rank as u32, source, mode) });
+    let id = worker.with(|state| unsafe {
+        let source = towpath_datatype::source(&kind.datatype, buffer.cast(), count);
+        state.engine.isend(peer, context, tag, comm.rank as u32, source, mode)
+    });
     worker.nudge();
     let target = |_: &State| WaitTarget::Message(context, id);
     let completion = worker.wait_for(target, |state| state.engine.take(id));
@@ -482,10 +486,12 @@ unsafe fn isend_as(
     let work = match sent {
         Some(sent) => RequestWork::Sent(sent),
         None => {
-            let source = datatype::source(&kind.datatype, buffer, count);
             // SAFETY: `source` reads the `count` elements at `buffer`, which stay unchanged until
             // the request is complete (this function's contract).
-            RequestWork::Send(unsafe { state.engine.isend(peer, context, tag, rank, source, mode) })
+            RequestWork::Send(unsafe {
+                let source = towpath_datatype::source(&kind.datatype, buffer.cast(), count);
+                state.engine.isend(peer, context, tag, rank, source, mode)
+            })
         }
     };
     let request = state.requests.fill(place, work, comm.handle(), None);
@@ -514,15 +520,17 @@ pub unsafe fn irecv(
         return Ok(COMPLETE_RECEIVE);
     }
     let worker = progress::worker()?;
-    let target = match kind.bytes(buf, count) {
-        Some((pointer, length)) => Target::Bytes { pointer: pointer.cast_mut(), length },
-        None => datatype::target(&kind.datatype, buf, count),
-    };
     let mut state = worker.hold();
     let place = state.requests.place()?;
     // SAFETY: `target` covers the `count` elements at `buf`, which are writable until the request
     // is complete (this function's contract).
-    let id = unsafe { state.engine.irecv(peer, comm.context(), tag, target) };
+    let id = unsafe {
+        let target = match kind.bytes(buf, count) {
+            Some((pointer, length)) => Target::Bytes { pointer: pointer.cast_mut(), length },
+            None => towpath_datatype::target(&kind.datatype, buf.cast(), count),
+        };
+        state.engine.irecv(peer, comm.context(), tag, target)
+    };
     let request = state.requests.fill(place, RequestWork::Receive(id), comm.handle(), None);
     drop(state);
     worker.nudge();

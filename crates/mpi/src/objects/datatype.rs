@@ -5,7 +5,6 @@ use std::ffi::c_void;
 use std::sync::Mutex;
 
 use towpath_base::sync::{AtomicBool, AtomicI64, Ordering};
-use towpath_base::transfer::{Source, Target};
 use towpath_datatype::Datatype;
 use towpath_neutral::error::{Result, fail};
 
@@ -94,20 +93,6 @@ impl Type {
     pub(crate) fn needs_buffer(&self) -> bool {
         self.row > 0
     }
-}
-
-/// The source of a message of `count` elements at `buffer`.
-pub(crate) fn source(datatype: &Datatype, buffer: *const c_void, count: i64) -> Source {
-    // SAFETY: the source does not access memory until a wire reads from it during the operation,
-    // and MPI requires the program to keep the elements valid and unchanged until it completes.
-    unsafe { towpath_datatype::source(datatype, buffer.cast(), count) }
-}
-
-/// The target of a message for `count` elements at `buffer`.
-pub(crate) fn target(datatype: &Datatype, buffer: *mut c_void, count: i64) -> Target {
-    // SAFETY: the target does not access memory until a wire writes to it during the operation, and
-    // MPI requires the program to keep the buffer valid and untouched until it completes.
-    unsafe { towpath_datatype::target(datatype, buffer.cast(), count) }
 }
 
 /// Copies the bytes of `count` elements at `buffer`.

@@ -12,7 +12,6 @@ use towpath_neutral::error::{Completed, Error, Result, fail};
 use super::{check_buffer, completed, envelope};
 use crate::chapters::datatypes;
 use crate::objects::comm::Comm;
-use crate::objects::datatype;
 use crate::objects::message::Matched;
 use crate::objects::registry::OBJECTS;
 use crate::process;
@@ -162,11 +161,13 @@ pub unsafe fn mrecv(buf: *mut c_void, count: i64, datatype: Handle, message: &mu
     }
     let found = take(message)?;
     let worker = progress::worker()?;
-    let target = datatype::target(&kind.datatype, buf, count);
     // SAFETY: `target` covers the `count` elements at `buf`, which are writable until this call
     // returns (its contract), after the receive is complete.
-    let id =
-        worker.with(|state| unsafe { state.engine.imrecv(found.message, target) }).expect("a message is received once");
+    let id = worker.with(|state| unsafe {
+        let target = towpath_datatype::target(&kind.datatype, buf.cast(), count);
+        state.engine.imrecv(found.message, target)
+    });
+    let id = id.expect("a message is received once");
     worker.nudge();
     let target = |_: &State| WaitTarget::Message(found.comm.context(), id);
     let completion = worker.wait_for(target, |state| state.engine.take(id));
@@ -185,7 +186,6 @@ pub unsafe fn imrecv(buf: *mut c_void, count: i64, datatype: Handle, message: &m
         *message = MESSAGE_NULL;
         return Ok(COMPLETE_RECEIVE);
     }
-    let target = datatype::target(&kind.datatype, buf, count);
     let worker = progress::worker()?;
     let request = worker.with(|state| {
         let place = state.requests.place()?;
@@ -198,7 +198,11 @@ pub unsafe fn imrecv(buf: *mut c_void, count: i64, datatype: Handle, message: &m
         };
         // SAFETY: `target` covers the `count` elements at `buf`, which are writable until the
         // request is complete (this function's contract).
-        let id = unsafe { state.engine.imrecv(found.message, target) }.expect("a message is received once");
+        let id = unsafe {
+            let target = towpath_datatype::target(&kind.datatype, buf.cast(), count);
+            state.engine.imrecv(found.message, target)
+        };
+        let id = id.expect("a message is received once");
         Ok(state.requests.fill(place, RequestWork::Receive(id), found.comm.handle(), None))
     });
     worker.nudge();

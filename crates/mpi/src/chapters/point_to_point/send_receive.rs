@@ -8,7 +8,7 @@ use towpath_neutral::abi::{Handle, Status};
 use towpath_neutral::error::{Completed, Failed, Result};
 
 use super::{ReceiveArguments, SendArguments, completed, incoming, outgoing};
-use crate::objects::datatype::{self, packed};
+use crate::objects::datatype::packed;
 use crate::progress;
 use crate::progress::request_table::{COMPLETE_RECEIVE, Extra, FROM_NOBODY, RequestWork};
 use crate::progress::state::State;
@@ -33,11 +33,12 @@ impl Halves<'_> {
     #[inline(always)]
     unsafe fn begin(self, state: &mut State) -> RequestWork {
         let Halves { out, source, sendtag, into, buffer, count } = self;
-        let target = datatype::target(&into.kind.datatype, buffer, count);
         // SAFETY: `target` covers the receive buffer, which lives until the work is complete (this
         // function's contract).
-        let receive =
-            (!into.nobody).then(|| unsafe { state.engine.irecv(into.peer, into.comm.context(), into.tag, target) });
+        let receive = (!into.nobody).then(|| unsafe {
+            let target = towpath_datatype::target(&into.kind.datatype, buffer.cast(), count);
+            state.engine.irecv(into.peer, into.comm.context(), into.tag, target)
+        });
         // SAFETY: `source` reads the send buffer or its copy, which lives until the work is
         // complete (this function's contract).
         let send = out.peer.map(|peer| unsafe {
@@ -121,11 +122,12 @@ pub unsafe fn sendrecv(
             incoming(recvbuf, recvcount, recvtype, source, recvtag, comm)?,
         )
     };
-    let source = datatype::source(&out.kind.datatype, sendbuf, sendcount);
-    let halves = Halves { out, source, sendtag, into, buffer: recvbuf, count: recvcount };
     // SAFETY: `sendbuf` and `recvbuf` hold their elements until this function returns (its
     // contract).
-    unsafe { halves.complete() }
+    unsafe {
+        let source = towpath_datatype::source(&out.kind.datatype, sendbuf.cast(), sendcount);
+        Halves { out, source, sendtag, into, buffer: recvbuf, count: recvcount }.complete()
+    }
 }
 
 /// MPI_Sendrecv_replace.
@@ -180,11 +182,12 @@ pub unsafe fn isendrecv(
             incoming(recvbuf, recvcount, recvtype, source, recvtag, comm)?,
         )
     };
-    let source = datatype::source(&out.kind.datatype, sendbuf, sendcount);
-    let halves = Halves { out, source, sendtag, into, buffer: recvbuf, count: recvcount };
     // SAFETY: `sendbuf` and `recvbuf` hold their elements until the request is complete (this
     // function's contract).
-    unsafe { halves.request(None) }
+    unsafe {
+        let source = towpath_datatype::source(&out.kind.datatype, sendbuf.cast(), sendcount);
+        Halves { out, source, sendtag, into, buffer: recvbuf, count: recvcount }.request(None)
+    }
 }
 
 /// MPI_Isendrecv_replace.
