@@ -261,12 +261,15 @@ impl Waiter {
     fn sleep(&mut self, sources: Sources<'_>, recheck: impl FnMut() -> bool) {
         let Sources::SharedMemory { own, head } = sources;
         let place = if self.bell.is_some() { ON_BELL } else { ON_WORD };
-        self.sleeper.sleep(&own.into(), &head.into(), place, recheck, || {
+        self.sleeper.sleep(&own.into(), &head.into(), place, recheck, |limit| {
             self.sleeps += 1;
             self.place.leave(head);
             match &self.bell {
                 Some(bell) => bell.sleep(),
-                None => futex::wait(&own.sleep, ON_WORD, self.longest_sleep),
+                None => {
+                    let longest = [limit, self.longest_sleep].into_iter().flatten().min();
+                    futex::wait(&own.sleep, ON_WORD, longest);
+                }
             }
         });
         // A woken rank finds its message at the next poll. Otherwise it has slept and may yield

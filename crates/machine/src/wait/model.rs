@@ -121,9 +121,9 @@ impl<const BARRIER: bool> ModelHost<BARRIER> {
             }
             found
         };
-        sleeper.sleep(&own, &self.head(), ON_WORD, recheck, || {
+        sleeper.sleep(&own, &self.head(), ON_WORD, recheck, |limit| {
             slept.mark();
-            own.sleep.wait(ON_WORD, None);
+            own.sleep.wait(ON_WORD, limit);
         });
     }
 }
@@ -174,6 +174,13 @@ mod tests {
     #[test]
     fn no_wake_up_is_lost_with_fences() {
         all_messages_wake::<false>(2, false);
+    }
+
+    /// The sleeper relies on barriers until the first one is refused; the poster may not have seen
+    /// yet that it must fence.
+    #[test]
+    fn no_wake_up_is_lost_if_barriers_are_refused_later() {
+        all_messages_wake::<false>(1, true);
     }
 
     #[test]

@@ -22,6 +22,9 @@ pub const ON_WORD: u32 = 1;
 /// See [`AWAKE`].
 pub const ON_BELL: u32 = 2;
 
+/// Longest sleep of a process that may miss a wake-up.
+const LONGEST: Duration = Duration::from_millis(100);
+
 /// A 32-bit word of shared memory, with the fences and system calls that go with it.
 pub trait SleepWord {
     /// Reads the word.
@@ -196,6 +199,10 @@ pub struct Sleeper {
     pub(super) membarrier: bool,
     /// True if this process issues a barrier before it sleeps; if false, posters fence.
     pub(super) with_barrier: bool,
+    /// True if fences were demanded while posters relied on barriers, and no barrier reached them
+    /// all. A message that one of them posts before it has seen the demand may become visible only
+    /// after the recheck and without a wake-up, so sleeps are short.
+    may_miss: bool,
 }
 
 impl Sleeper {
@@ -206,7 +213,7 @@ impl Sleeper {
             host.unregistered.fetch_add(1, Ordering::SeqCst);
         }
         demand_fences(own, host, true);
-        Sleeper { membarrier: registered, with_barrier: false }
+        Sleeper { membarrier: registered, with_barrier: false, may_miss: false }
     }
 
     /// Chooses who orders messages and sleeps: this process by barriers if it sleeps `seldom`,
@@ -217,20 +224,22 @@ impl Sleeper {
         self.with_barrier = self.membarrier && seldom;
         let fence_needed = !self.with_barrier;
         if demand_fences(own, host, fence_needed) && fence_needed {
-            // Once this returns, messages that were posted without a fence until now are visible.
-            W::barrier();
+            // Once the barrier returns, messages that were posted without a fence until now are
+            // visible.
+            self.may_miss |= !host.barrier();
         }
     }
 
-    /// Announces a sleep on `place` ([`ON_WORD`] or [`ON_BELL`]), and calls `block` to sleep unless
-    /// `recheck` finds that something has happened. May refuse to sleep once.
+    /// Announces a sleep on `place` ([`ON_WORD`] or [`ON_BELL`]), and calls `block` to sleep, for
+    /// at most the time that it gets, unless `recheck` finds that something has happened. May
+    /// refuse to sleep once.
     pub fn sleep<W: SleepWord>(
         &mut self,
         own: &SleeperWords<'_, W>,
         host: &HostWords<'_, W>,
         place: u32,
         recheck: impl FnOnce() -> bool,
-        block: impl FnOnce(),
+        block: impl FnOnce(Option<Duration>),
     ) {
         host.sleepers.fetch_add(1, Ordering::SeqCst);
         own.sleep.store(place, Ordering::Relaxed);
@@ -238,10 +247,10 @@ impl Sleeper {
         if self.with_barrier && !host.barrier() {
             // The barrier is forbidden since the process started (it entered a sandbox), or a rank
             // has joined that no barrier reaches. Posters fence from now on; stay awake this time.
-            (self.membarrier, self.with_barrier) = (false, false);
+            (self.membarrier, self.with_barrier, self.may_miss) = (false, false, true);
             demand_fences(own, host, true);
         } else if host.aborting.load(Ordering::Acquire) == 0 && !recheck() {
-            block();
+            block(self.may_miss.then_some(LONGEST));
         }
         own.sleep.store(AWAKE, Ordering::Relaxed);
         host.sleepers.fetch_sub(1, Ordering::Relaxed);
