@@ -23,7 +23,7 @@ const PAGE: usize = 4096;
 /// # Safety
 /// `from` must be readable and `to` writable for `length` bytes, and the two must not overlap.
 #[inline]
-pub unsafe fn row(from: *const u8, to: *mut u8, length: usize) {
+pub unsafe fn contiguous(from: *const u8, to: *mut u8, length: usize) {
     if length > PIECE && length < LONG {
         // SAFETY: `from` is readable and `to` writable for `length` bytes, without overlap (this
         // function's contract).
@@ -35,7 +35,7 @@ pub unsafe fn row(from: *const u8, to: *mut u8, length: usize) {
 }
 
 /// # Safety
-/// See [`row`].
+/// See [`contiguous`].
 #[inline(never)]
 unsafe fn middle(from: *const u8, to: *mut u8, length: usize) {
     #[cfg(target_arch = "x86_64")]
@@ -57,7 +57,7 @@ unsafe fn middle(from: *const u8, to: *mut u8, length: usize) {
 /// them.
 ///
 /// # Safety
-/// See [`row`].
+/// See [`contiguous`].
 #[inline]
 pub unsafe fn string(from: *const u8, to: *mut u8, length: usize) {
     #[cfg(target_arch = "x86_64")]
@@ -77,7 +77,7 @@ pub unsafe fn string(from: *const u8, to: *mut u8, length: usize) {
     }
     // SAFETY: `from` is readable and `to` writable for `length` bytes, without overlap (this
     // function's contract).
-    unsafe { row(from, to, length) };
+    unsafe { contiguous(from, to, length) };
 }
 
 /// True if `rep movsb` is slow: the target is slightly above the source modulo [`PAGE`].
@@ -89,7 +89,7 @@ fn is_near(from: *const u8, to: *mut u8) -> bool {
 /// Copies `length` bytes through 32-byte vector registers.
 ///
 /// # Safety
-/// See [`row`]; the processor must have AVX2.
+/// See [`contiguous`]; the processor must have AVX2.
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx2")]
 unsafe fn wide(from: *const u8, to: *mut u8, length: usize) {
@@ -126,7 +126,7 @@ mod tests {
             for behind in [0, 1, 8, 15, 47, 48, 49, 64, 4095] {
                 let mut target = vec![0xa5u8; 40_000];
                 let shift = (source.as_ptr().addr() + 100 + behind).wrapping_sub(target.as_ptr().addr()) % PAGE;
-                for copy in [row, string] {
+                for copy in [contiguous, string] {
                     target.fill(0xa5);
                     // SAFETY: `source` holds `100 + length` bytes and `target` `shift + length`.
                     unsafe { copy(source[100..].as_ptr(), target[shift..].as_mut_ptr(), length) };

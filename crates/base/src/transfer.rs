@@ -21,7 +21,7 @@ pub struct Strides(pub [u64; STRIDES_WORDS]);
 
 impl Strides {
     /// Contiguous.
-    pub const ROW: Strides = Strides([0; STRIDES_WORDS]);
+    pub const CONTIGUOUS: Strides = Strides([0; STRIDES_WORDS]);
 }
 
 /// Describes where all bytes of a message are. Valid in every process that maps this memory, at its
@@ -38,8 +38,8 @@ pub struct Layout {
 
 impl Layout {
     /// `length` contiguous bytes.
-    pub fn row(pointer: *mut u8, length: usize) -> Layout {
-        Layout { lowest: pointer, span: length, strides: Strides::ROW }
+    pub fn contiguous(pointer: *mut u8, length: usize) -> Layout {
+        Layout { lowest: pointer, span: length, strides: Strides::CONTIGUOUS }
     }
 }
 
@@ -187,7 +187,7 @@ impl Source {
     /// Returns where all bytes are, if a [`Layout`] can describe it.
     pub fn layout(&self) -> Option<Layout> {
         match self {
-            Source::Bytes { pointer, length } => Some(Layout::row(pointer.cast_mut(), *length)),
+            Source::Bytes { pointer, length } => Some(Layout::contiguous(pointer.cast_mut(), *length)),
             Source::Packer { fill, .. } => fill.layout(),
         }
     }
@@ -203,7 +203,7 @@ impl Source {
                 // SAFETY: `step` is at most `capacity`, for which `into` is writable, and at most
                 // `length`, for which `pointer` is readable.
                 unsafe {
-                    copy::row(*pointer, into, step);
+                    copy::contiguous(*pointer, into, step);
                     *pointer = pointer.add(step);
                 }
                 *length -= step;
@@ -269,7 +269,7 @@ impl Target {
     /// Returns where all bytes go, if a [`Layout`] can describe it.
     pub fn layout(&self) -> Option<Layout> {
         match self {
-            Target::Bytes { pointer, length } => Some(Layout::row(*pointer, *length)),
+            Target::Bytes { pointer, length } => Some(Layout::contiguous(*pointer, *length)),
             Target::Unpacker { drain, .. } => drain.layout(),
         }
     }
@@ -286,7 +286,7 @@ impl Target {
                 // SAFETY: `step` is at most `length`, for which `from` is readable, and at most
                 // `room`, for which `pointer` is writable.
                 unsafe {
-                    copy::row(from, *pointer, step);
+                    copy::contiguous(from, *pointer, step);
                     *pointer = pointer.add(step);
                 }
                 *room -= step;

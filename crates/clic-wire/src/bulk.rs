@@ -38,7 +38,7 @@ impl<S: Sink> Arrivals for BulkReader<'_, '_, S> {
         peer.expected(rail, |chunk| {
             let length = chunk.length as usize;
             let place =
-                destinations.get(SlabKey(chunk.token)).and_then(|destination| destination.row(chunk.offset, length));
+                destinations.get(SlabKey(chunk.token)).and_then(|destination| destination.contiguous(chunk.offset, length));
             // SAFETY: `place` is inside the target of a pull that has not been reported as ended,
             // so it is writable (contract of `Clic::pull`), and bytes that have not arrived may
             // have any value.

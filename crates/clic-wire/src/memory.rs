@@ -200,7 +200,7 @@ impl FetchTarget {
 
     /// The destination of `length` bytes from `offset` on, if the target is contiguous and large
     /// enough.
-    pub(super) fn row(&self, offset: u64, length: usize) -> Option<*mut u8> {
+    pub(super) fn contiguous(&self, offset: u64, length: usize) -> Option<*mut u8> {
         match self.bytes {
             FetchState::Row { pointer, length: all } => {
                 let end = offset.checked_add(length as u64)?;
@@ -215,7 +215,7 @@ impl FetchTarget {
     /// # Safety
     /// The memory behind the target must be valid.
     pub(super) unsafe fn put(&mut self, offset: u64, bytes: &[u8]) {
-        if let Some(place) = self.row(offset, bytes.len()) {
+        if let Some(place) = self.contiguous(offset, bytes.len()) {
             if !std::ptr::eq(place, bytes.as_ptr()) {
                 // SAFETY: `place` is inside the target, which is valid (this function's contract),
                 // and has room for `bytes`. `copy` allows `bytes` to overlap it.

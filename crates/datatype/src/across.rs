@@ -58,7 +58,7 @@ fn extent(nest: &Nest) -> Option<(usize, usize)> {
 /// If the nest does not have the span of the layout.
 fn decoded(layout: &Layout) -> (Nest, usize) {
     let words = &layout.strides.0;
-    if layout.strides == Strides::ROW {
+    if layout.strides == Strides::CONTIGUOUS {
         return (Nest::dense(layout.span), 0);
     }
     let mut nest = Some(Nest::dense(words[0] as usize));
@@ -221,7 +221,7 @@ impl NestPair {
         let at = |loops: &Loops| loops.block(index).address.wrapping_add(within);
         // SAFETY: these bytes of block `index` are readable in `from` and writable in `to` (this
         // function's contract).
-        unsafe { towpath_base::copy::row(at(&self.from), at(&self.to), length) }
+        unsafe { towpath_base::copy::contiguous(at(&self.from), at(&self.to), length) }
     }
 
     /// Copies `left` whole blocks, starting with block `index`.

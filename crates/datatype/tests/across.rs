@@ -112,14 +112,14 @@ proptest! {
         let bytes = total - position;
         // SAFETY: the memory spans four elements, and the vectors hold their bytes.
         unsafe {
-            copy_across(&strided, &Layout::row(row.as_mut_ptr(), total), position, bytes);
+            copy_across(&strided, &Layout::contiguous(row.as_mut_ptr(), total), position, bytes);
             pack(&datatype, memory.pointer(), 4, position, wanted.as_mut_ptr().add(position), bytes);
         }
         prop_assert_eq!(&row, &wanted);
         let before = memory.bytes.clone();
         row.iter_mut().for_each(|byte| *byte ^= 0xFF);
         // SAFETY: the memory spans four elements, and `row` holds their bytes.
-        unsafe { copy_across(&Layout::row(row.as_mut_ptr(), total), &strided, position, bytes) };
+        unsafe { copy_across(&Layout::contiguous(row.as_mut_ptr(), total), &strided, position, bytes) };
         // SAFETY: the memory spans four elements, and `wanted` holds their bytes.
         unsafe { unpack(&datatype, memory.pointer(), 4, position, wanted.as_ptr().add(position), bytes) };
         prop_assert_eq!(&memory.bytes, &before);
@@ -135,7 +135,7 @@ fn a_layout_that_leaves_its_bounds_is_refused() {
     for (word, value) in [(0, 0), (0, 400), (1, 1 << 40), (2, u64::MAX)] {
         let mut bad = good;
         bad.strides.0[word] = value;
-        let to = Layout::row(row.as_mut_ptr(), row.len());
+        let to = Layout::contiguous(row.as_mut_ptr(), row.len());
         // SAFETY: the layout is rejected before any memory is read.
         let copied = std::panic::catch_unwind(|| unsafe { copy_across(&bad, &to, 0, 1600) });
         assert!(copied.is_err(), "word {word} = {value}");

@@ -126,7 +126,7 @@ fn transmit(wire: &mut impl JobWire, to: PeerIndex, header: &Header, payload: &[
         if payload.len() <= SHORT_BYTES {
             wire.short(to, header, payload.as_ptr(), payload.len())
         } else {
-            wire.copied_row(to, header, payload.as_ptr(), payload.len())
+            wire.copied_contiguous(to, header, payload.as_ptr(), payload.len())
         }
     }
 }

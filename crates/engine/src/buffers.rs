@@ -49,7 +49,7 @@ impl MessageBuffers {
         let buffer = self.add(length);
         // SAFETY: `from` is readable for `length` bytes (this function's contract). The fresh
         // buffer has room for `length` bytes and overlaps nothing.
-        unsafe { copy::row(from, buffer.pointer, length) };
+        unsafe { copy::contiguous(from, buffer.pointer, length) };
         buffer
     }
 

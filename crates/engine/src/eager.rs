@@ -53,9 +53,9 @@ impl<W: JobWire> Engine<W> {
         let sent = if length <= SHORT_BYTES {
             // SAFETY: `pointer` is readable for `length` bytes (this function's contract).
             unsafe { wire.short(to, &header, pointer, length) }
-        } else if length <= state.limits.eager_bytes && length <= wire.copied_row_limit(to) {
+        } else if length <= state.limits.eager_bytes && length <= wire.copied_contiguous_limit(to) {
             // SAFETY: `pointer` is readable for `length` bytes (this function's contract).
-            unsafe { wire.copied_row(to, &header, pointer, length) }
+            unsafe { wire.copied_contiguous(to, &header, pointer, length) }
         } else {
             return None;
         };

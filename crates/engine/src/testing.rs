@@ -439,11 +439,11 @@ impl<W: JobWire> MessageWire for Logged<W> {
         self.wire.copied(to, header, length, fill)
     }
 
-    fn copied_row_limit(&self, to: PeerIndex) -> usize {
-        self.wire.copied_row_limit(to)
+    fn copied_contiguous_limit(&self, to: PeerIndex) -> usize {
+        self.wire.copied_contiguous_limit(to)
     }
 
-    unsafe fn copied_row(
+    unsafe fn copied_contiguous(
         &mut self,
         to: PeerIndex,
         header: &Header,
@@ -451,7 +451,7 @@ impl<W: JobWire> MessageWire for Logged<W> {
         length: usize,
     ) -> Result<(), NoResource> {
         // SAFETY: `payload` is readable for `length` bytes (this function's contract).
-        unsafe { self.wire.copied_row(to, header, payload, length) }
+        unsafe { self.wire.copied_contiguous(to, header, payload, length) }
     }
 }
 

@@ -125,7 +125,7 @@ impl Unexpected {
         // `payload` is readable for `length` bytes (this function's contract).
         unsafe {
             buffer.pointer.cast::<u64>().write(request);
-            copy::row(payload, buffer.pointer.add(protocol::REQUEST_BYTES), length);
+            copy::contiguous(payload, buffer.pointer.add(protocol::REQUEST_BYTES), length);
         }
         let at = self.node(envelope, rank, sequence, NodeContent::Synchronous, length + protocol::REQUEST_BYTES);
         self.nodes.get_mut(at).set_numbers(buffer.slot(), 0);
@@ -163,7 +163,7 @@ impl Unexpected {
         if length <= INLINE_BYTES {
             // SAFETY: `bytes` is readable for `length` bytes (this function's contract), and
             // `node.payload` has room for them.
-            unsafe { copy::row(bytes, node.payload.as_mut_ptr(), length) };
+            unsafe { copy::contiguous(bytes, node.payload.as_mut_ptr(), length) };
         } else {
             // SAFETY: `bytes` is readable for `length` bytes (this function's contract).
             let buffer = unsafe { self.buffers.copy(bytes, length) };

@@ -56,7 +56,7 @@ impl Payload for Arriving {
                 let bytes = part.end.min(taken) - part.start;
                 // SAFETY: the part has arrived, and `to` is writable for `taken` bytes (the
                 // contract of `copy_to`).
-                unsafe { copy::row(self.pointer.add(part.start), to.add(part.start), bytes) };
+                unsafe { copy::contiguous(self.pointer.add(part.start), to.add(part.start), bytes) };
             }
         }
         // The memory is given back after this, so the sender must be done even if not everything is

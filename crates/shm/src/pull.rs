@@ -307,7 +307,7 @@ impl Pulls {
     /// sides copy through).
     fn join(&self, segment: &Segment, from: u32, target: Target, index: u32) -> Result<HeapPull, Target> {
         let wanted = target.length();
-        let to = target.layout().filter(|to| to.strides == Strides::ROW || self.across.is_some());
+        let to = target.layout().filter(|to| to.strides == Strides::CONTIGUOUS || self.across.is_some());
         let heap = to.as_ref().and_then(|to| InHeap::of(segment, to));
         let lines = ShareLines::new(segment, from, index);
         // The lower rank copies from the front, so that buffers that are sent to and fro keep their
@@ -316,7 +316,7 @@ impl Pulls {
         let units = wanted.div_ceil(direct_unit(wanted)) as u32;
         let (claims, place, _) = lines.follow(front, units);
         let source = place.heap.and_then(|heap| heap.layout(segment, wanted));
-        let followed = |source: &Layout| source.strides == Strides::ROW || (self.across.is_some() && heap.is_some());
+        let followed = |source: &Layout| source.strides == Strides::CONTIGUOUS || (self.across.is_some() && heap.is_some());
         let Some(source) = source.filter(followed) else { return Err(target) };
         lines.set_target(heap, wanted);
         claims.join();

@@ -196,7 +196,7 @@ impl HeapPush {
             let length = self.source.length();
             assert!(wanted <= length, "a receiver wants more of a message than there is: the segment is damaged");
             let target = heap.and_then(|heap| heap.layout(segment, wanted));
-            let target = target.filter(|target| target.strides == Strides::ROW || follows);
+            let target = target.filter(|target| target.strides == Strides::CONTIGUOUS || follows);
             self.target = target.map(|target| (target, wanted));
             self.claims.set_units(wanted.div_ceil(direct_unit(wanted)) as u32);
             if heap.is_none() {
@@ -334,7 +334,7 @@ impl Pushes {
         if source.length() < DIRECT_AT_LEAST {
             return None;
         }
-        let from = source.layout().filter(|from| from.strides == Strides::ROW || self.across.is_some())?;
+        let from = source.layout().filter(|from| from.strides == Strides::CONTIGUOUS || self.across.is_some())?;
         Some((from, InHeap::of(segment, &from)?))
     }
 

@@ -63,9 +63,9 @@ pub(super) unsafe fn copy_unit(from: &Layout, to: &Layout, unit: u32, wanted: us
     // SAFETY: `at + length <= wanted`, so the unit is inside both layouts, which are valid; without
     // `across` both are contiguous (this function's contract).
     unsafe {
-        match across.filter(|_| from.strides != Strides::ROW || to.strides != Strides::ROW) {
+        match across.filter(|_| from.strides != Strides::CONTIGUOUS || to.strides != Strides::CONTIGUOUS) {
             Some(across) => across(from, to, at, length),
-            None => copy::row(from.lowest.add(at), to.lowest.add(at), length),
+            None => copy::contiguous(from.lowest.add(at), to.lowest.add(at), length),
         }
     }
 }
@@ -89,14 +89,14 @@ impl InHeap {
     /// `None` if some of the bytes are elsewhere.
     pub(super) fn of(segment: &Segment, layout: &Layout) -> Option<InHeap> {
         let offset = segment.in_heaps(layout.lowest, layout.span)?;
-        let strided = (layout.strides != Strides::ROW).then_some((layout.span, layout.strides));
+        let strided = (layout.strides != Strides::CONTIGUOUS).then_some((layout.span, layout.strides));
         Some(InHeap { offset, strided })
     }
 
     /// The layout of `length` of these bytes in this process; `None` if they are not inside its
     /// mapping.
     pub(super) fn layout(self, segment: &Segment, length: usize) -> Option<Layout> {
-        let (span, strides) = self.strided.unwrap_or((length, Strides::ROW));
+        let (span, strides) = self.strided.unwrap_or((length, Strides::CONTIGUOUS));
         let lowest = segment.heap_address(self.offset)?;
         segment.in_heaps(lowest, span)?;
         Some(Layout { lowest, span, strides })

@@ -125,7 +125,7 @@ impl Stores {
         match size_of_row(length) {
             // SAFETY: `from` is readable and `to` writable for `length` bytes, without overlap
             // (this function's contract).
-            None => unsafe { copy::row(from, to, length) },
+            None => unsafe { copy::contiguous(from, to, length) },
             // SAFETY: `from` is readable and `to` writable for `length` bytes, without overlap
             // (this function's contract).
             Some(size) => unsafe {
@@ -154,7 +154,7 @@ impl Stores {
     /// # Safety
     /// `to` must be writable for `length` bytes. `fill` must write all of them, and no more.
     #[inline]
-    pub(crate) unsafe fn fill_row(&mut self, reader: usize, to: *mut u8, length: usize, fill: impl FnOnce(*mut u8)) {
+    pub(crate) unsafe fn fill_contiguous(&mut self, reader: usize, to: *mut u8, length: usize, fill: impl FnOnce(*mut u8)) {
         match self.aside(reader, to, length) {
             None => fill(to),
             Some(packed) => {
@@ -253,7 +253,7 @@ impl Fetches {
         // function's contract).
         unsafe {
             match size_of_row(length) {
-                None => copy::row(from, to, length),
+                None => copy::contiguous(from, to, length),
                 Some(size) => {
                     self.0[size].copy(from, to, length);
                 }
@@ -320,7 +320,7 @@ impl StoreChoice {
         // function's contract).
         unsafe {
             match way {
-                StoreWay::Ordinary => copy::row(from, to, length),
+                StoreWay::Ordinary => copy::contiguous(from, to, length),
                 StoreWay::String => copy::string(from, to, length),
                 StoreWay::Streamed => streamed::copy(from, to, length),
             }
@@ -496,7 +496,7 @@ mod tests {
                 let place = to.as_mut_ptr().add(place * 4096);
                 match packs {
                     false => stores.copy(0, from.as_ptr(), place, 4096),
-                    true => stores.fill_row(0, place, 4096, |row| row.write_bytes(7, 4096)),
+                    true => stores.fill_contiguous(0, place, 4096, |row| row.write_bytes(7, 4096)),
                 }
             }
         }
@@ -594,7 +594,7 @@ mod tests {
                 unsafe {
                     match round % 2 {
                         0 => stores.copy(1, source.as_ptr(), to.as_mut_ptr(), length),
-                        _ => stores.fill_row(1, to.as_mut_ptr(), length, |place| {
+                        _ => stores.fill_contiguous(1, to.as_mut_ptr(), length, |place| {
                             source.as_ptr().copy_to_nonoverlapping(place, length)
                         }),
                     }

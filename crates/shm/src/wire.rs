@@ -85,19 +85,19 @@ impl MessageWire for Shm {
         self.stored(to, header, length, |slot, stores| {
             // SAFETY: `slot` has room for `length` bytes, and `fill` writes no more than that
             // ([`towpath_transport::MessageWire::copied`]).
-            unsafe { stores.fill_row(to, slot, length, fill) }
+            unsafe { stores.fill_contiguous(to, slot, length, fill) }
         })
     }
 
     #[inline]
-    fn copied_row_limit(&self, to: usize) -> usize {
+    fn copied_contiguous_limit(&self, to: usize) -> usize {
         let out = &self.outgoing[to];
         let limit = out.limit as usize;
         if out.ring.is_some() { limit.max(self.staging.largest()) } else { limit }
     }
 
     #[inline]
-    unsafe fn copied_row(
+    unsafe fn copied_contiguous(
         &mut self,
         to: usize,
         header: &Header,

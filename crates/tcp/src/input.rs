@@ -10,7 +10,7 @@ use std::os::fd::OwnedFd;
 use towpath_base::ids::PeerIndex;
 
 use super::frame::{Frame, HEAD_BYTES, LONG_FRONT, front};
-use super::socket::{self, Moved, row};
+use super::socket::{self, Moved, iovec};
 use super::transfers::{PullOutcome, TcpPulls};
 use super::{COPIED_LIMIT, PeerRequest};
 use towpath_transport::{Header, Sink};
@@ -109,20 +109,20 @@ impl Input {
         self.make_room(&mut buffer);
         let guess = if self.begin < self.end { None } else { self.row_expected(desk) };
         let start = self.end;
-        let free = row(buffer[start..].as_ptr(), buffer.len() - start);
-        let (rows, count) = match (self.data, guess) {
+        let free = iovec(buffer[start..].as_ptr(), buffer.len() - start);
+        let (iovecs, count) = match (self.data, guess) {
             (None, None) | (Some(_), None) => ([free, free], 1),
             // The rest of a piece, then whatever follows.
-            (Some(_), Some((at, length))) => ([row(at, length), free], 2),
+            (Some(_), Some((at, length))) => ([iovec(at, length), free], 2),
             // A header, then the payload that it probably announces.
             (None, Some((at, length))) => {
-                ([row(buffer.as_ptr(), front(length as u64)), row(at, length.min(GUESS_BYTES))], 2)
+                ([iovec(buffer.as_ptr(), front(length as u64)), iovec(at, length.min(GUESS_BYTES))], 2)
             }
         };
-        let wanted: usize = rows[..count].iter().map(|row| row.iov_len).sum();
+        let wanted: usize = iovecs[..count].iter().map(|vector| vector.iov_len).sum();
         // SAFETY: `buffer` is owned here and has room for its part. `at` is writable for `length`
         // bytes until the pull is reported (contract of `Tcp::pull`), and that pull is incomplete.
-        let moved = unsafe { socket::read(socket, &rows[..count]) };
+        let moved = unsafe { socket::read(socket, &iovecs[..count]) };
         self.buffer = Some(buffer);
         let got = match moved {
             Moved::Some(got) => got,
@@ -185,16 +185,16 @@ impl Input {
     /// Where the bytes of the current piece, or those after the next header, go.
     fn row_expected<S>(&mut self, desk: &mut ReadContext<'_, S>) -> Option<(*mut u8, usize)> {
         if let Some((number, left)) = self.data {
-            let (at, room) = desk.pulls.row(desk.place, number)?;
+            let (at, room) = desk.pulls.contiguous(desk.place, number)?;
             return Some((at, left.min(room)));
         }
-        desk.pulls.row(desk.place, *self.expected.front()?)
+        desk.pulls.contiguous(desk.place, *self.expected.front()?)
     }
 
     /// Accounts for `length` bytes of the current piece that are already in place.
     fn placed<S: Sink>(&mut self, at: *const u8, length: usize, desk: &mut ReadContext<'_, S>) {
         let Some((number, left)) = self.data else { return };
-        // SAFETY: the bytes are where `TcpPulls::row` told to put them.
+        // SAFETY: the bytes are where `TcpPulls::contiguous` told to put them.
         let taken = unsafe { desk.pulls.take(desk.place, number, at, length) };
         self.data = Some((number, left - length)).filter(|(_, left)| *left > 0);
         if let PullOutcome::Last(token) = taken {

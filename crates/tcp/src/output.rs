@@ -11,7 +11,7 @@ use std::os::fd::OwnedFd;
 use towpath_base::transfer::{Source, Step};
 
 use super::frame::{Frame, HEAD_BYTES, LONG_FRONT, front, long_front};
-use super::socket::{self, Moved, row};
+use super::socket::{self, Moved, iovec};
 use super::transfers::TcpPush;
 use towpath_transport::bytes::Bytes;
 use towpath_transport::{SHORT_BYTES, copy};
@@ -91,10 +91,10 @@ impl Output {
             unsafe { copy::short(payload, whole[HEAD_BYTES..].as_mut_ptr(), length) };
             socket::write_bytes(socket, &whole[..HEAD_BYTES + length])
         } else {
-            let mut rows = [row(front.as_ptr(), front.len()), row(payload, length)];
+            let mut iovecs = [iovec(front.as_ptr(), front.len()), iovec(payload, length)];
             // SAFETY: `front` is a live array, and `payload` is readable for `length` bytes (this
             // function's contract).
-            unsafe { socket::write(socket, &mut rows) }
+            unsafe { socket::write(socket, &mut iovecs) }
         };
         let gone = match moved {
             Moved::Some(gone) => gone,
@@ -140,16 +140,16 @@ impl Output {
         let mut total = 0;
         loop {
             let prepared = self.prepare(released);
-            let (rows, count) = self.rows();
+            let (iovecs, count) = self.iovecs();
             if count == 0 {
                 return if total > 0 || prepared { Moved::Some(total) } else { Moved::None };
             }
-            let wanted: usize = rows[..count].iter().map(|row| row.iov_len).sum();
-            let mut rows = rows;
+            let wanted: usize = iovecs[..count].iter().map(|vector| vector.iov_len).sum();
+            let mut iovecs = iovecs;
             // SAFETY: the buffers are the queue and the header of the piece, which do not change
             // during the call, and memory of a region, which lives until it is released (contract
             // of `Tcp::publish`).
-            match unsafe { socket::write(socket, &mut rows[..count]) } {
+            match unsafe { socket::write(socket, &mut iovecs[..count]) } {
                 Moved::Some(gone) => {
                     total += gone;
                     self.written += gone as u64;
@@ -227,11 +227,11 @@ impl Output {
     }
 
     /// The buffers to write next.
-    fn rows(&self) -> ([libc::iovec; 3], usize) {
-        let (mut rows, mut count) = ([row(std::ptr::null(), 0); 3], 0);
+    fn iovecs(&self) -> ([libc::iovec; 3], usize) {
+        let (mut iovecs, mut count) = ([iovec(std::ptr::null(), 0); 3], 0);
         let mut add = |pointer: *const u8, length: usize| {
             if length > 0 {
-                rows[count] = row(pointer, length);
+                iovecs[count] = iovec(pointer, length);
                 count += 1;
             }
         };
@@ -247,7 +247,7 @@ impl Output {
         if begun {
             add(queue.as_ptr(), queue.len());
         }
-        (rows, count)
+        (iovecs, count)
     }
 
     /// Consumes `gone` bytes of the buffers.

@@ -52,7 +52,7 @@ impl Moved {
 }
 
 /// An `iovec` for a buffer.
-pub(super) fn row(pointer: *const u8, length: usize) -> libc::iovec {
+pub(super) fn iovec(pointer: *const u8, length: usize) -> libc::iovec {
     libc::iovec { iov_base: pointer.cast_mut().cast(), iov_len: length }
 }
 
@@ -60,13 +60,13 @@ pub(super) fn row(pointer: *const u8, length: usize) -> libc::iovec {
 ///
 /// # Safety
 /// Each buffer must be readable for its length.
-pub(super) unsafe fn write(socket: &OwnedFd, rows: &mut [libc::iovec]) -> Moved {
-    // SAFETY: an all-zero `msghdr` is valid and empty. `rows` outlives the call, and its buffers
+pub(super) unsafe fn write(socket: &OwnedFd, iovecs: &mut [libc::iovec]) -> Moved {
+    // SAFETY: an all-zero `msghdr` is valid and empty. `iovecs` outlives the call, and its buffers
     // are readable (this function's contract).
     let sent = unsafe {
         let mut message: libc::msghdr = std::mem::zeroed();
-        message.msg_iov = rows.as_mut_ptr();
-        message.msg_iovlen = rows.len() as _;
+        message.msg_iov = iovecs.as_mut_ptr();
+        message.msg_iovlen = iovecs.len() as _;
         libc::sendmsg(socket.as_raw_fd(), &raw const message, libc::MSG_NOSIGNAL | libc::MSG_DONTWAIT)
     };
     Moved::of(sent)
@@ -83,12 +83,12 @@ pub(super) fn write_bytes(socket: &OwnedFd, bytes: &[u8]) -> Moved {
 ///
 /// # Safety
 /// Each buffer must be writable for its length.
-pub(super) unsafe fn read(socket: &OwnedFd, rows: &[libc::iovec]) -> Moved {
-    // SAFETY: the buffers are writable (this function's contract), and `rows` outlives the call.
+pub(super) unsafe fn read(socket: &OwnedFd, iovecs: &[libc::iovec]) -> Moved {
+    // SAFETY: the buffers are writable (this function's contract), and `iovecs` outlives the call.
     Moved::read(unsafe {
-        match rows {
-            [row] => libc::recv(socket.as_raw_fd(), row.iov_base, row.iov_len, libc::MSG_DONTWAIT),
-            _ => libc::readv(socket.as_raw_fd(), rows.as_ptr(), rows.len() as i32),
+        match iovecs {
+            [vector] => libc::recv(socket.as_raw_fd(), vector.iov_base, vector.iov_len, libc::MSG_DONTWAIT),
+            _ => libc::readv(socket.as_raw_fd(), iovecs.as_ptr(), iovecs.len() as i32),
         }
     })
 }
@@ -96,7 +96,7 @@ pub(super) unsafe fn read(socket: &OwnedFd, rows: &[libc::iovec]) -> Moved {
 /// Like [`read()`], into a slice.
 pub(super) fn read_bytes(socket: &OwnedFd, bytes: &mut [u8]) -> Moved {
     // SAFETY: `bytes` is writable for its length and borrowed exclusively.
-    unsafe { read(socket, &[row(bytes.as_ptr(), bytes.len())]) }
+    unsafe { read(socket, &[iovec(bytes.as_ptr(), bytes.len())]) }
 }
 
 /// Sets the options of a connection between two ranks. Options that the system refuses only cost

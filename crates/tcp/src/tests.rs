@@ -64,7 +64,7 @@ fn wires(count: u32) -> Vec<(Tcp, Inbox)> {
 fn send(wire: &mut Tcp, place: usize, number: u64) {
     let header = Header { protocol: 1, words: [number, 0] };
     // SAFETY: the payload has no bytes.
-    unsafe { wire.copied_row(place, &header, std::ptr::null(), 0) }.unwrap();
+    unsafe { wire.copied_contiguous(place, &header, std::ptr::null(), 0) }.unwrap();
 }
 
 fn turn(wires: &mut [(Tcp, Inbox)]) {

@@ -65,7 +65,7 @@ impl TcpPulls {
 
     /// Where the next bytes of a pull from this peer go, and how many are missing, if its target is
     /// contiguous.
-    pub(super) fn row(&mut self, from: u32, number: u32) -> Option<(*mut u8, usize)> {
+    pub(super) fn contiguous(&mut self, from: u32, number: u32) -> Option<(*mut u8, usize)> {
         match self.of(from, number)?.target {
             Target::Bytes { pointer, length } if length > 0 => Some((pointer, length)),
             _ => None,
@@ -80,7 +80,7 @@ impl TcpPulls {
     /// Passes bytes to a pull that expects them.
     ///
     /// # Safety
-    /// `bytes` must be readable for `length` bytes, or be where [`TcpPulls::row`] told to put them;
+    /// `bytes` must be readable for `length` bytes, or be where [`TcpPulls::contiguous`] told to put them;
     /// in that case they stay there.
     pub(super) unsafe fn take(&mut self, from: u32, number: u32, bytes: *const u8, length: usize) -> PullOutcome {
         let Some(pull) = self.of(from, number) else { return PullOutcome::All };
@@ -128,10 +128,10 @@ mod tests {
         let number = pulls.begin(3, 77, Target::Bytes { pointer: room.as_mut_ptr(), length: 8 });
         assert!(pulls.expects(3, number, 0, 8) && !pulls.expects(3, number, 0, 9) && !pulls.expects(3, number, 1, 1));
         assert!(!pulls.expects(4, number, 0, 1) && !pulls.expects(3, number + 1, 0, 1));
-        // SAFETY: the array has three bytes, and `at` is where `row` told to put five.
+        // SAFETY: the array has three bytes, and `at` is where `contiguous` told to put five.
         unsafe {
             assert_eq!(pulls.take(3, number, [1, 2, 3].as_ptr(), 3), PullOutcome::All);
-            let (at, missing) = pulls.row(3, number).unwrap();
+            let (at, missing) = pulls.contiguous(3, number).unwrap();
             assert_eq!(missing, 5);
             at.write_bytes(9, 5);
             assert_eq!(pulls.take(3, number, at, 5), PullOutcome::Last(77));

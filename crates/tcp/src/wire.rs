@@ -91,7 +91,7 @@ impl MessageWire for Tcp {
         Ok(())
     }
 
-    unsafe fn copied_row(
+    unsafe fn copied_contiguous(
         &mut self,
         place: usize,
         header: &Header,

@@ -1,6 +1,6 @@
 //! Routines that move payload between user memory and a wire.
 
-pub use towpath_base::copy::{row, string};
+pub use towpath_base::copy::{contiguous, string};
 use towpath_base::transfer::{Source, Step, Target};
 
 use crate::SHORT_BYTES;

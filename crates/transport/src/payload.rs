@@ -42,7 +42,7 @@ impl Payload for Here {
                 to.cast::<u64>().write_unaligned(self.0.cast::<u64>().read_unaligned());
                 to.add(taken - WORD).cast::<u64>().write_unaligned(last);
             } else {
-                copy::row(self.0, to, taken);
+                copy::contiguous(self.0, to, taken);
             }
         }
     }

@@ -45,7 +45,7 @@ pub trait MessageWire: Wire {
         length: usize,
     ) -> Result<(), NoResource> {
         // SAFETY: `payload` is readable for `length` bytes (this function's contract).
-        unsafe { self.copied_row(to, header, payload, length) }
+        unsafe { self.copied_contiguous(to, header, payload, length) }
     }
 
     /// Largest message that [`MessageWire::copied`] accepts for this peer, in bytes. It grows when
@@ -63,21 +63,21 @@ pub trait MessageWire: Wire {
         fill: impl FnOnce(*mut u8),
     ) -> Result<(), NoResource>;
 
-    /// Largest message that [`MessageWire::copied_row`] accepts for this peer, at least
+    /// Largest message that [`MessageWire::copied_contiguous`] accepts for this peer, at least
     /// [`MessageWire::copied_limit`]. A message longer than that limit may be refused at any time,
     /// even when nothing else is in flight.
-    fn copied_row_limit(&self, to: Self::Peer) -> usize {
+    fn copied_contiguous_limit(&self, to: Self::Peer) -> usize {
         self.copied_limit(to)
     }
 
     /// Like [`MessageWire::copied`], for a contiguous message of at most
-    /// [`MessageWire::copied_row_limit`] bytes: the wire may let the receiver start before
+    /// [`MessageWire::copied_contiguous_limit`] bytes: the wire may let the receiver start before
     /// everything is copied.
     ///
     /// # Safety
     /// `payload` must be readable for `length` bytes.
     #[inline]
-    unsafe fn copied_row(
+    unsafe fn copied_contiguous(
         &mut self,
         to: Self::Peer,
         header: &Header,
@@ -86,7 +86,7 @@ pub trait MessageWire: Wire {
     ) -> Result<(), NoResource> {
         // SAFETY: `payload` is readable for `length` bytes (this function's contract), and the wire
         // lends a slot of `length` bytes.
-        self.copied(to, header, length, |slot| unsafe { copy::row(payload, slot, length) })
+        self.copied(to, header, length, |slot| unsafe { copy::contiguous(payload, slot, length) })
     }
 
     /// Offers the first message of every peer to `take`, as far as it is visible without any other

@@ -538,15 +538,15 @@ impl MessageWire for Wires {
     }
 
     #[inline]
-    fn copied_row_limit(&self, to: PeerIndex) -> usize {
+    fn copied_contiguous_limit(&self, to: PeerIndex) -> usize {
         match self.route(to) {
-            Route::Shm { rank } => self.shm.copied_row_limit(rank as usize),
+            Route::Shm { rank } => self.shm.copied_contiguous_limit(rank as usize),
             _ => self.copied_limit(to),
         }
     }
 
     #[inline]
-    unsafe fn copied_row(
+    unsafe fn copied_contiguous(
         &mut self,
         to: PeerIndex,
         header: &Header,
@@ -554,9 +554,9 @@ impl MessageWire for Wires {
         length: usize,
     ) -> Result<(), NoResource> {
         // SAFETY: `payload` is readable for `length` bytes (the contract of
-        // `MessageWire::copied_row`).
+        // `MessageWire::copied_contiguous`).
         unsafe {
-            on_route!(&mut self, self.route(to), |wire, peer| wire.copied_row(peer, header, payload, length), else {
+            on_route!(&mut self, self.route(to), |wire, peer| wire.copied_contiguous(peer, header, payload, length), else {
                 self.drop_for(to);
                 Ok(())
             })

@@ -88,7 +88,7 @@ unsafe impl Drain for Blocks {
 /// # Safety
 /// Same as for [`CopyAcross`](towpath_base::transfer::CopyAcross).
 unsafe fn across(from: &Layout, to: &Layout, position: usize, length: usize) {
-    let kind = |layout: &Layout| if layout.strides == Strides::ROW { Kind::Row } else { Kind::Strided };
+    let kind = |layout: &Layout| if layout.strides == Strides::CONTIGUOUS { Kind::Row } else { Kind::Strided };
     for byte in position..position + length {
         // SAFETY: both layouts hold all bytes of the message.
         unsafe { *to.lowest.add(place(kind(to), byte)) = *from.lowest.add(place(kind(from), byte)) };

@@ -8,7 +8,7 @@
 //! place could overwrite the next. So all of those are first copied to a buffer.
 
 use super::Counters;
-use super::system::row;
+use super::system::iovec;
 use towpath_clic::frame::HEADER_BYTES;
 
 /// Maximum number of bodies that can be expected at a time.
@@ -93,13 +93,13 @@ fn is_expected(place: &ExpectedBody, header: &[u8; HEADER_BYTES], received: usiz
 pub(super) struct ScatterReceiver {
     headers: Vec<[u8; HEADER_BYTES]>,
     places: Places,
-    rows: Vec<libc::iovec>,
+    iovecs: Vec<libc::iovec>,
     /// First room for bodies that are moved, then for bytes after the last place. Both together are
     /// contiguous.
     buffer: Vec<u8>,
 }
 
-// SAFETY: the raw pointers in `places` and `rows` are used only from `prepare` to the end of the
+// SAFETY: the raw pointers in `places` and `iovecs` are used only from `prepare` to the end of the
 // matching `hand_out`; between receptions they are stale and never dereferenced.
 unsafe impl Send for ScatterReceiver {}
 
@@ -108,7 +108,7 @@ impl ScatterReceiver {
         ScatterReceiver {
             headers: vec![[0; HEADER_BYTES]; MOST_PLACES],
             places: Places::new(MOST_PLACES, LONGEST_SUPER),
-            rows: Vec::with_capacity(2 * MOST_PLACES + 1),
+            iovecs: Vec::with_capacity(2 * MOST_PLACES + 1),
             buffer: vec![0; 2 * LONGEST_SUPER],
         }
     }
@@ -117,12 +117,12 @@ impl ScatterReceiver {
     pub(super) fn prepare(&mut self, arrivals: &mut impl Arrivals) -> &mut [libc::iovec] {
         self.places.clear();
         arrivals.predict(&mut self.places);
-        self.rows.clear();
+        self.iovecs.clear();
         for (place, header) in self.places.places.iter().zip(&mut self.headers) {
-            self.rows.extend([row(header.as_mut_ptr(), HEADER_BYTES), row(place.at, place.length)]);
+            self.iovecs.extend([iovec(header.as_mut_ptr(), HEADER_BYTES), iovec(place.at, place.length)]);
         }
-        self.rows.push(row(self.buffer[LONGEST_SUPER..].as_mut_ptr(), LONGEST_SUPER));
-        &mut self.rows
+        self.iovecs.push(iovec(self.buffer[LONGEST_SUPER..].as_mut_ptr(), LONGEST_SUPER));
+        &mut self.iovecs
     }
 
     /// Delivers what was received: `total` bytes in frames of `segment` bytes each, the last one
@@ -172,19 +172,19 @@ impl ScatterReceiver {
     fn move_away(&mut self, from: usize, total: usize) {
         let start = LONGEST_SUPER + from - self.places.bytes;
         let mut at = 0;
-        for row in self.rows.iter().take(2 * self.places.places.len()) {
-            let end = (at + row.iov_len).min(total);
+        for vector in self.iovecs.iter().take(2 * self.places.places.len()) {
+            let end = (at + vector.iov_len).min(total);
             let skipped = from.max(at);
             if skipped < end {
                 let into = &mut self.buffer[start + (skipped - from)..][..end - skipped];
-                // SAFETY: the kernel has written this part of the row. `into` is in `buffer`, which
+                // SAFETY: the kernel has written this part of the buffer. `into` is in `buffer`, which
                 // overlaps neither headers nor places.
                 unsafe {
-                    let first = row.iov_base.cast::<u8>().add(skipped - at);
+                    let first = vector.iov_base.cast::<u8>().add(skipped - at);
                     std::ptr::copy_nonoverlapping(first, into.as_mut_ptr(), into.len());
                 }
             }
-            at += row.iov_len;
+            at += vector.iov_len;
         }
     }
 }
@@ -194,14 +194,14 @@ impl ScatterReceiver {
 pub(super) struct Batch {
     headers: Vec<[u8; HEADER_BYTES]>,
     places: Places,
-    rows: Vec<[libc::iovec; 3]>,
+    iovecs: Vec<[libc::iovec; 3]>,
     messages: Vec<libc::mmsghdr>,
     /// For each packet, room for a body that is moved and for bytes that do not fit into its place.
     buffer: Vec<u8>,
     longest: usize,
 }
 
-// SAFETY: the raw pointers in `places`, `rows` and `messages` are used only from `prepare` to the
+// SAFETY: the raw pointers in `places`, `iovecs` and `messages` are used only from `prepare` to the
 // end of the matching `hand_out`; between receptions they are stale and never dereferenced.
 unsafe impl Send for Batch {}
 
@@ -216,7 +216,7 @@ impl Batch {
         Batch {
             headers: vec![[0; HEADER_BYTES]; BATCH],
             places: Places::new(BATCH, longest),
-            rows: vec![[row(std::ptr::null(), 0); 3]; BATCH],
+            iovecs: vec![[iovec(std::ptr::null(), 0); 3]; BATCH],
             messages: vec![empty; BATCH],
             buffer: vec![0; 2 * longest * BATCH],
             longest,
@@ -229,16 +229,16 @@ impl Batch {
         arrivals.predict(&mut self.places);
         let most = most.min(BATCH);
         let rooms = self.buffer.chunks_exact_mut(2 * self.longest);
-        for (index, ((rows, header), room)) in
-            self.rows.iter_mut().zip(&mut self.headers).zip(rooms).take(most).enumerate()
+        for (index, ((iovecs, header), room)) in
+            self.iovecs.iter_mut().zip(&mut self.headers).zip(rooms).take(most).enumerate()
         {
             let place = self.places.places.get(index);
-            let place = place.map_or(row(std::ptr::null(), 0), |place| row(place.at, place.length));
-            *rows =
-                [row(header.as_mut_ptr(), HEADER_BYTES), place, row(room[self.longest..].as_mut_ptr(), self.longest)];
+            let place = place.map_or(iovec(std::ptr::null(), 0), |place| iovec(place.at, place.length));
+            *iovecs =
+                [iovec(header.as_mut_ptr(), HEADER_BYTES), place, iovec(room[self.longest..].as_mut_ptr(), self.longest)];
             let message = &mut self.messages[index].msg_hdr;
-            message.msg_iov = rows.as_mut_ptr();
-            message.msg_iovlen = rows.len() as _;
+            message.msg_iov = iovecs.as_mut_ptr();
+            message.msg_iovlen = iovecs.len() as _;
         }
         &mut self.messages[..most]
     }
@@ -256,7 +256,7 @@ impl Batch {
                 counters.truncated += 1;
                 continue;
             };
-            let [_, place, room] = &self.rows[index];
+            let [_, place, room] = &self.iovecs[index];
             let body = if index < right { place.iov_base } else { room.iov_base };
             arrivals.take(header, body.cast(), body_length(header, received));
         }
@@ -272,7 +272,7 @@ impl Batch {
     /// is not.
     fn move_away(&mut self, index: usize) {
         let received = (self.messages[index].msg_len as usize).saturating_sub(HEADER_BYTES);
-        let [_, place, room] = &mut self.rows[index];
+        let [_, place, room] = &mut self.iovecs[index];
         let moved = place.iov_len.min(received);
         // SAFETY: the kernel has written `moved` bytes to the place. `moved` is at most `longest`,
         // and `room` begins `longest` bytes into its part of `buffer`, which does not overlap the

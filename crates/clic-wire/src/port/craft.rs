@@ -10,7 +10,7 @@ use std::os::fd::{AsRawFd, OwnedFd};
 
 use super::OutgoingFrame;
 use super::segmentation::{SEGMENTS, super_frame};
-use super::system::{SendOutcome, SocketName, bind_packet, packet_socket, row, set_number};
+use super::system::{SendOutcome, SocketName, bind_packet, packet_socket, iovec, set_number};
 use towpath_clic::frame::HEADER_BYTES;
 
 const ETHERNET: usize = 14;
@@ -100,12 +100,12 @@ fn folded(bytes: &[u8], more: u32) -> u16 {
 #[derive(Debug)]
 pub(super) struct Crafter {
     socket: OwnedFd,
-    rows: Vec<libc::iovec>,
+    iovecs: Vec<libc::iovec>,
     /// The GSO type that requests segmentation; `None` once the kernel has rejected it.
     pub(super) cut: Option<u8>,
 }
 
-// SAFETY: the raw pointers in `rows` are used only during the `send_bulk` call that stores them;
+// SAFETY: the raw pointers in `iovecs` are used only during the `send_bulk` call that stores them;
 // afterwards they are stale and never dereferenced.
 unsafe impl Send for Crafter {}
 
@@ -114,7 +114,7 @@ impl Crafter {
         let socket = packet_socket(libc::SOCK_RAW)?;
         set_number(&socket, libc::SOL_PACKET, libc::PACKET_VNET_HDR, 1)?;
         bind_packet(&socket, index, false)?;
-        Ok(Crafter { socket, rows: Vec::with_capacity(2 + 2 * SEGMENTS), cut: Some(CUT_UDP) })
+        Ok(Crafter { socket, iovecs: Vec::with_capacity(2 + 2 * SEGMENTS), cut: Some(CUT_UDP) })
     }
 
     /// Sends one super-frame. Returns how many of the frames it contains, and the outcome. If the
@@ -140,20 +140,20 @@ impl Crafter {
         };
         let length = frames[..count].iter().map(|frame| HEADER_BYTES + frame.length).sum();
         let headers = template.filled(length);
-        self.rows.clear();
-        self.rows.push(row((&raw const instructions).cast(), size_of::<Instructions>()));
-        self.rows.push(row(headers.as_ptr(), HEADERS));
+        self.iovecs.clear();
+        self.iovecs.push(iovec((&raw const instructions).cast(), size_of::<Instructions>()));
+        self.iovecs.push(iovec(headers.as_ptr(), HEADERS));
         for frame in &frames[..count] {
-            self.rows.extend([row(frame.header.as_ptr(), HEADER_BYTES), row(frame.body, frame.length)]);
+            self.iovecs.extend([iovec(frame.header.as_ptr(), HEADER_BYTES), iovec(frame.body, frame.length)]);
         }
         let flags = libc::MSG_DONTWAIT | libc::MSG_NOSIGNAL;
-        // SAFETY: an all-zero `msghdr` is valid. `rows` points to `instructions`, `headers` and
+        // SAFETY: an all-zero `msghdr` is valid. `iovecs` points to `instructions`, `headers` and
         // frame headers, which outlive the call, and to bodies, which are readable (this function's
         // contract).
         let sent = unsafe {
             let mut message: libc::msghdr = std::mem::zeroed();
-            message.msg_iov = self.rows.as_mut_ptr();
-            message.msg_iovlen = self.rows.len() as _;
+            message.msg_iov = self.iovecs.as_mut_ptr();
+            message.msg_iovlen = self.iovecs.len() as _;
             libc::sendmsg(self.socket.as_raw_fd(), &raw const message, flags)
         };
         let sent = SendOutcome::of(sent);

@@ -16,7 +16,7 @@ use rustix::net::{AddressFamily, SocketFlags, SocketType, bind, socket_with};
 use super::bulk::{Arrivals, LONGEST_SUPER, ScatterReceiver};
 use super::group::{self, Members};
 use super::segmentation::{SEGMENTS, UDP_GRO, UDP_SEGMENT, super_frame};
-use super::system::{SendOutcome, SocketName, row, send, set_number, take_error, widen};
+use super::system::{SendOutcome, SocketName, iovec, send, set_number, take_error, widen};
 use super::{Counters, GroupAddress, OutgoingFrame};
 use towpath_clic::credit::CEILING;
 use towpath_clic::frame::HEADER_BYTES;
@@ -35,7 +35,7 @@ pub(super) struct DatagramOutput {
     /// The socket that sends with IP fragmentation, and its source address.
     fragments: Option<OwnedFd>,
     address: IpAddr,
-    rows: Vec<libc::iovec>,
+    iovecs: Vec<libc::iovec>,
     /// True while the interface or the kernel segments super-frames.
     cuts: bool,
 }
@@ -51,7 +51,7 @@ pub(super) struct DatagramInput {
     scatter: Option<ScatterReceiver>,
 }
 
-// SAFETY: the raw pointers in `rows` are used only during the `send_bulk` call that stores them;
+// SAFETY: the raw pointers in `iovecs` are used only during the `send_bulk` call that stores them;
 // afterwards they are stale and never dereferenced.
 unsafe impl Send for DatagramOutput {}
 
@@ -74,9 +74,9 @@ pub(super) fn open(address: IpAddr, index: u32) -> io::Result<(DatagramOutput, D
         let _ = group::prepare(&small, index).and_then(|()| group::prepare(&bulk, index));
     }
     let (small, bulk) = (Arc::new(small), Arc::new(bulk));
-    let rows = Vec::with_capacity(2 * SEGMENTS);
+    let iovecs = Vec::with_capacity(2 * SEGMENTS);
     let (to_small, to_bulk) = (Arc::clone(&small), Arc::clone(&bulk));
-    let outgoing = DatagramOutput { small: to_small, bulk: to_bulk, fragments: None, address, rows, cuts: true };
+    let outgoing = DatagramOutput { small: to_small, bulk: to_bulk, fragments: None, address, iovecs, cuts: true };
     let buffer = vec![0; LONGEST_SUPER];
     Ok((outgoing, DatagramInput { small, bulk, groups: None, ports: [port, bulk_port], buffer, scatter: None }))
 }
@@ -139,12 +139,12 @@ impl DatagramOutput {
     /// The bodies must be readable for their lengths.
     pub(super) unsafe fn send_bulk(&mut self, to: &SocketName, frames: &[OutgoingFrame]) -> (usize, SendOutcome) {
         let count = if self.cuts { super_frame(frames) } else { 1 };
-        self.rows.clear();
+        self.iovecs.clear();
         for frame in &frames[..count] {
-            self.rows.extend([row(frame.header.as_ptr(), HEADER_BYTES), row(frame.body, frame.length)]);
+            self.iovecs.extend([iovec(frame.header.as_ptr(), HEADER_BYTES), iovec(frame.body, frame.length)]);
         }
         let mut control = ControlBuffer([0; 64]);
-        let mut message = to.message(&mut self.rows);
+        let mut message = to.message(&mut self.iovecs);
         if count > 1 {
             let segment = (HEADER_BYTES + frames[0].length) as u16;
             message.msg_control = control.0.as_mut_ptr().cast();
@@ -161,7 +161,7 @@ impl DatagramOutput {
         }
         let flags = libc::MSG_DONTWAIT | libc::MSG_NOSIGNAL;
         let send = || {
-            // SAFETY: `message` refers to `to`, `rows` and `control`, which outlive the call; the
+            // SAFETY: `message` refers to `to`, `iovecs` and `control`, which outlive the call; the
             // bodies are readable (this function's contract).
             SendOutcome::of(unsafe { libc::sendmsg(self.bulk.as_raw_fd(), &raw const message, flags) })
         };
@@ -235,8 +235,8 @@ impl DatagramInput {
     /// Receives a super-frame of bulk; false if there was none.
     pub(super) fn receive_bulk(&mut self, counters: &mut Counters, arrivals: &mut impl Arrivals) -> bool {
         let scatter = self.scatter.get_or_insert_with(ScatterReceiver::new);
-        let rows = scatter.prepare(arrivals);
-        let (got, cut) = receive_message(&self.bulk, rows);
+        let iovecs = scatter.prepare(arrivals);
+        let (got, cut) = receive_message(&self.bulk, iovecs);
         let Ok(total) = usize::try_from(got) else {
             let SendOutcome::Error(error) = SendOutcome::of(got) else { return false };
             clear(&self.bulk, error);
@@ -259,7 +259,7 @@ fn receive(
     take: &mut impl FnMut(&[u8]),
 ) -> bool {
     for count in 0..most {
-        let (got, cut) = receive_message(socket, &mut [row(buffer.as_mut_ptr(), buffer.len())]);
+        let (got, cut) = receive_message(socket, &mut [iovec(buffer.as_mut_ptr(), buffer.len())]);
         match usize::try_from(got) {
             Ok(length) => match cut {
                 Cut::Into(segment) if segment > 0 => buffer[..length].chunks(segment).for_each(&mut *take),
@@ -286,16 +286,16 @@ enum Cut {
     Off,
 }
 
-/// Receives a datagram or a super-frame into `rows`, which must be writable. Returns the number of
+/// Receives a datagram or a super-frame into `iovecs`, which must be writable. Returns the number of
 /// bytes, or a negative number.
-fn receive_message(socket: &OwnedFd, rows: &mut [libc::iovec]) -> (isize, Cut) {
+fn receive_message(socket: &OwnedFd, iovecs: &mut [libc::iovec]) -> (isize, Cut) {
     let mut control = ControlBuffer([0; 64]);
-    // SAFETY: an all-zero `msghdr` is valid. `rows` and `control` outlive the call; every caller
-    // passes rows that describe writable memory.
+    // SAFETY: an all-zero `msghdr` is valid. `iovecs` and `control` outlive the call; every caller
+    // passes iovecs that describe writable memory.
     let (got, message) = unsafe {
         let mut message: libc::msghdr = std::mem::zeroed();
-        message.msg_iov = rows.as_mut_ptr();
-        message.msg_iovlen = rows.len() as _;
+        message.msg_iov = iovecs.as_mut_ptr();
+        message.msg_iovlen = iovecs.len() as _;
         message.msg_control = control.0.as_mut_ptr().cast();
         message.msg_controllen = control.0.len() as _;
         (libc::recvmsg(socket.as_raw_fd(), &raw mut message, libc::MSG_DONTWAIT), message)
@@ -346,12 +346,12 @@ fn bound(address: IpAddr, discovery: i32) -> io::Result<(OwnedFd, u16)> {
 fn clear(socket: &OwnedFd, error: i32) -> bool {
     let mut byte = [0u8; 1];
     for _ in 0..REPORTS {
-        let mut row = row(byte.as_mut_ptr(), byte.len());
-        // SAFETY: an all-zero `msghdr` is valid; it refers to `row`, which describes a writable
+        let mut vector = iovec(byte.as_mut_ptr(), byte.len());
+        // SAFETY: an all-zero `msghdr` is valid; it refers to `vector`, which describes a writable
         // byte and outlives the call.
         let got = unsafe {
             let mut message: libc::msghdr = std::mem::zeroed();
-            message.msg_iov = &raw mut row;
+            message.msg_iov = &raw mut vector;
             message.msg_iovlen = 1;
             libc::recvmsg(socket.as_raw_fd(), &raw mut message, libc::MSG_DONTWAIT | libc::MSG_ERRQUEUE)
         };

@@ -8,7 +8,7 @@ use super::bulk::{Arrivals, Batch};
 use super::craft::Crafter;
 use super::filter::FilterShare;
 use super::ring::{Ring, dropped, filtered};
-use super::system::{SendOutcome, SocketName, bind_packet, row, send, widen};
+use super::system::{SendOutcome, SocketName, bind_packet, iovec, send, widen};
 use super::{Counters, OutgoingFrame};
 use towpath_clic::credit::CEILING;
 use towpath_clic::frame::HEADER_BYTES;
@@ -28,9 +28,9 @@ pub(super) fn open(index: u32, endpoint: u16, longest: usize, bulk: bool) -> io:
         false => None,
     };
     let small = Arc::clone(ring.socket());
-    let (rows, messages) = (Vec::with_capacity(BATCH), Vec::with_capacity(BATCH));
+    let (iovecs, messages) = (Vec::with_capacity(BATCH), Vec::with_capacity(BATCH));
     let crafter = Crafter::open(index)?;
-    let outgoing = RawOutput { small, bulk: bulk.clone(), crafter, rows, messages };
+    let outgoing = RawOutput { small, bulk: bulk.clone(), crafter, iovecs, messages };
     Ok((outgoing, RawInput { ring, bulk, batch: None, longest }))
 }
 
@@ -47,7 +47,7 @@ pub(super) struct RawOutput {
     small: Arc<OwnedFd>,
     bulk: Option<Arc<OwnedFd>>,
     pub(super) crafter: Crafter,
-    rows: Vec<[libc::iovec; 2]>,
+    iovecs: Vec<[libc::iovec; 2]>,
     messages: Vec<libc::mmsghdr>,
 }
 
@@ -60,7 +60,7 @@ pub(super) struct RawInput {
     longest: usize,
 }
 
-// SAFETY: the raw pointers in `rows` and `messages` are used only during the `send_bulk` call that
+// SAFETY: the raw pointers in `iovecs` and `messages` are used only during the `send_bulk` call that
 // stores them; afterwards they are stale and never dereferenced.
 unsafe impl Send for RawOutput {}
 
@@ -87,18 +87,18 @@ impl RawOutput {
     /// # Safety
     /// The bodies must be readable for their lengths.
     pub(super) unsafe fn send_bulk(&mut self, to: &SocketName, frames: &[OutgoingFrame]) -> (usize, SendOutcome) {
-        self.rows.clear();
+        self.iovecs.clear();
         self.messages.clear();
-        self.rows.extend(
+        self.iovecs.extend(
             frames
                 .iter()
                 .take(BATCH)
-                .map(|frame| [row(frame.header.as_ptr(), HEADER_BYTES), row(frame.body, frame.length)]),
+                .map(|frame| [iovec(frame.header.as_ptr(), HEADER_BYTES), iovec(frame.body, frame.length)]),
         );
-        let message = |rows: &mut [libc::iovec; 2]| libc::mmsghdr { msg_hdr: to.message(rows), msg_len: 0 };
-        self.messages.extend(self.rows.iter_mut().map(message));
+        let message = |iovecs: &mut [libc::iovec; 2]| libc::mmsghdr { msg_hdr: to.message(iovecs), msg_len: 0 };
+        self.messages.extend(self.iovecs.iter_mut().map(message));
         let flags = libc::MSG_DONTWAIT | libc::MSG_NOSIGNAL;
-        // SAFETY: the messages refer to `rows`, `to` and frame headers, which outlive the call, and
+        // SAFETY: the messages refer to `iovecs`, `to` and frame headers, which outlive the call, and
         // to bodies, which are readable (this function's contract).
         let sent = unsafe {
             let count = self.messages.len() as u32;

@@ -102,15 +102,15 @@ impl SocketName {
         self.length
     }
 
-    /// A message header for this destination. It contains pointers to `rows` and to this address,
+    /// A message header for this destination. It contains pointers to `iovecs` and to this address,
     /// which must outlive its use.
-    pub(super) fn message(&self, rows: &mut [libc::iovec]) -> libc::msghdr {
+    pub(super) fn message(&self, iovecs: &mut [libc::iovec]) -> libc::msghdr {
         // SAFETY: an all-zero `msghdr` is valid.
         let mut message: libc::msghdr = unsafe { std::mem::zeroed() };
         message.msg_name = self.pointer().cast_mut().cast();
         message.msg_namelen = self.length;
-        message.msg_iov = rows.as_mut_ptr();
-        message.msg_iovlen = rows.len() as _;
+        message.msg_iov = iovecs.as_mut_ptr();
+        message.msg_iovlen = iovecs.len() as _;
         message
     }
 }
@@ -138,7 +138,7 @@ pub(super) fn packet_socket(sort: i32) -> io::Result<OwnedFd> {
 }
 
 /// An `iovec` for these bytes.
-pub(super) fn row(pointer: *const u8, length: usize) -> libc::iovec {
+pub(super) fn iovec(pointer: *const u8, length: usize) -> libc::iovec {
     libc::iovec { iov_base: pointer.cast_mut().cast(), iov_len: length }
 }
 
@@ -190,9 +190,9 @@ pub(super) unsafe fn send(
     body: *const u8,
     length: usize,
 ) -> SendOutcome {
-    let mut rows = [row(header.as_ptr(), HEADER_BYTES), row(body, length)];
-    let message = to.message(&mut rows[..if length == 0 { 1 } else { 2 }]);
-    // SAFETY: `message` refers to `rows`, `to` and `header`, which outlive the call, and to `body`,
+    let mut iovecs = [iovec(header.as_ptr(), HEADER_BYTES), iovec(body, length)];
+    let message = to.message(&mut iovecs[..if length == 0 { 1 } else { 2 }]);
+    // SAFETY: `message` refers to `iovecs`, `to` and `header`, which outlive the call, and to `body`,
     // which is readable for `length` bytes (this function's contract).
     SendOutcome::of(unsafe {
         libc::sendmsg(socket.as_raw_fd(), &raw const message, libc::MSG_DONTWAIT | libc::MSG_NOSIGNAL)

@@ -155,7 +155,7 @@ impl BoardCall<'_> {
                 } else if member == self.board.own() {
                     std::ptr::copy(vector, into, bytes);
                 } else {
-                    copy::row(vector, into, bytes);
+                    copy::contiguous(vector, into, bytes);
                 }
             }
         }
@@ -231,7 +231,7 @@ impl BoardCall<'_> {
             let bytes = (count * operand.element.size) as usize;
             // SAFETY: the length is limited to that of the message, and `into` has room for all
             // elements.
-            unsafe { copy::row(posted.pointer, into, bytes.min(posted.length)) };
+            unsafe { copy::contiguous(posted.pointer, into, bytes.min(posted.length)) };
         }
         self.board.finish();
     }
@@ -263,7 +263,7 @@ impl BoardCall<'_> {
             let bytes = ((range.end - range.start) * operand.element.size) as usize;
             // SAFETY: the length is limited to that of the message, and `into` has room for the
             // part.
-            unsafe { copy::row(posted.pointer, place(member), bytes.min(posted.length)) };
+            unsafe { copy::contiguous(posted.pointer, place(member), bytes.min(posted.length)) };
         }
         self.board.finish();
     }

@@ -46,7 +46,7 @@ pub(crate) unsafe fn copy(from: *const u8, to: *mut u8, length: usize) {
                 }
                 copy_nonoverlapping(from.add(last), to.add(last), 64);
             }
-            _ => towpath_base::copy::row(from, to, length),
+            _ => towpath_base::copy::contiguous(from, to, length),
         }
     }
 }

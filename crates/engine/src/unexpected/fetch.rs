@@ -43,7 +43,7 @@ impl Unexpected {
         node.content = NodeContent::Fetched;
         if node.length as usize <= INLINE_BYTES {
             // SAFETY: node and buffer hold at least `node.length` bytes.
-            unsafe { copy::row(buffer.pointer, node.payload.as_mut_ptr(), node.length as usize) };
+            unsafe { copy::contiguous(buffer.pointer, node.payload.as_mut_ptr(), node.length as usize) };
             self.buffers.remove(buffer);
         }
     }

@@ -197,11 +197,11 @@ impl<W: JobWire> MessageWire for Faulty<W> {
         self.inner.copied(to, header, length, fill)
     }
 
-    fn copied_row_limit(&self, to: PeerIndex) -> usize {
-        self.inner.copied_row_limit(to)
+    fn copied_contiguous_limit(&self, to: PeerIndex) -> usize {
+        self.inner.copied_contiguous_limit(to)
     }
 
-    unsafe fn copied_row(
+    unsafe fn copied_contiguous(
         &mut self,
         to: PeerIndex,
         header: &Header,
@@ -212,7 +212,7 @@ impl<W: JobWire> MessageWire for Faulty<W> {
             return Err(NoResource);
         }
         // SAFETY: `payload` is readable for `length` bytes (this function's contract).
-        unsafe { self.inner.copied_row(to, header, payload, length) }
+        unsafe { self.inner.copied_contiguous(to, header, payload, length) }
     }
 }
 

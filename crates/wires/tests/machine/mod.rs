@@ -462,9 +462,9 @@ fn send_one(wire: &mut impl JobWire, rank: &mut Rank, from: usize, order: &Order
         // SAFETY: `content` lives during the call.
         return unsafe { wire.short(to, &header, content.as_ptr(), content.len()) }.is_ok();
     }
-    if whole && order.number.is_multiple_of(2) && order.length <= wire.copied_row_limit(to) {
+    if whole && order.number.is_multiple_of(2) && order.length <= wire.copied_contiguous_limit(to) {
         // SAFETY: `content` lives during the call.
-        let taken = unsafe { wire.copied_row(to, &header, content.as_ptr(), content.len()) }.is_ok();
+        let taken = unsafe { wire.copied_contiguous(to, &header, content.as_ptr(), content.len()) }.is_ok();
         // A message longer than the other limit may be refused forever.
         if taken || order.length <= wire.copied_limit(to) {
             return taken;

@@ -87,7 +87,7 @@ impl Side {
                 return self.wires.short(to, &header, content.as_ptr(), length).is_ok();
             }
             if length <= self.wires.copied_limit(to) {
-                return self.wires.copied_row(to, &header, content.as_ptr(), length).is_ok();
+                return self.wires.copied_contiguous(to, &header, content.as_ptr(), length).is_ok();
             }
             let key = self.wires.publish(to, 0, Source::Bytes { pointer: content.as_ptr(), length });
             let header = Header { protocol: ANNOUNCEMENT, ..header };
