@@ -80,8 +80,8 @@ impl TcpPulls {
     /// Passes bytes to a pull that expects them.
     ///
     /// # Safety
-    /// `bytes` must be readable for `length` bytes, or be where [`TcpPulls::contiguous`] told to put them;
-    /// in that case they stay there.
+    /// `bytes` must be readable for `length` bytes, or be where [`TcpPulls::contiguous`] told to
+    /// put them; in that case they stay there.
     pub(super) unsafe fn take(&mut self, from: u32, number: u32, bytes: *const u8, length: usize) -> PullOutcome {
         let Some(pull) = self.of(from, number) else { return PullOutcome::All };
         match &mut pull.target {

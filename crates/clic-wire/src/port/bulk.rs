@@ -177,8 +177,8 @@ impl ScatterReceiver {
             let skipped = from.max(at);
             if skipped < end {
                 let into = &mut self.buffer[start + (skipped - from)..][..end - skipped];
-                // SAFETY: the kernel has written this part of the buffer. `into` is in `buffer`, which
-                // overlaps neither headers nor places.
+                // SAFETY: the kernel has written this part of the buffer. `into` is in `buffer`,
+                // which overlaps neither headers nor places.
                 unsafe {
                     let first = vector.iov_base.cast::<u8>().add(skipped - at);
                     std::ptr::copy_nonoverlapping(first, into.as_mut_ptr(), into.len());

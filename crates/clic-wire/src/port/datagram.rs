@@ -286,8 +286,8 @@ enum Cut {
     Off,
 }
 
-/// Receives a datagram or a super-frame into `iovecs`, which must be writable. Returns the number of
-/// bytes, or a negative number.
+/// Receives a datagram or a super-frame into `iovecs`, which must be writable. Returns the number
+/// of bytes, or a negative number.
 fn receive_message(socket: &OwnedFd, iovecs: &mut [libc::iovec]) -> (isize, Cut) {
     let mut control = ControlBuffer([0; 64]);
     // SAFETY: an all-zero `msghdr` is valid. `iovecs` and `control` outlive the call; every caller

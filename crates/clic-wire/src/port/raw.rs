@@ -60,8 +60,8 @@ pub(super) struct RawInput {
     longest: usize,
 }
 
-// SAFETY: the raw pointers in `iovecs` and `messages` are used only during the `send_bulk` call that
-// stores them; afterwards they are stale and never dereferenced.
+// SAFETY: the raw pointers in `iovecs` and `messages` are used only during the `send_bulk` call
+// that stores them; afterwards they are stale and never dereferenced.
 unsafe impl Send for RawOutput {}
 
 impl RawOutput {
@@ -98,8 +98,8 @@ impl RawOutput {
         let message = |iovecs: &mut [libc::iovec; 2]| libc::mmsghdr { msg_hdr: to.message(iovecs), msg_len: 0 };
         self.messages.extend(self.iovecs.iter_mut().map(message));
         let flags = libc::MSG_DONTWAIT | libc::MSG_NOSIGNAL;
-        // SAFETY: the messages refer to `iovecs`, `to` and frame headers, which outlive the call, and
-        // to bodies, which are readable (this function's contract).
+        // SAFETY: the messages refer to `iovecs`, `to` and frame headers, which outlive the call,
+        // and to bodies, which are readable (this function's contract).
         let sent = unsafe {
             let count = self.messages.len() as u32;
             // Without a socket for bulk, use that for small frames.

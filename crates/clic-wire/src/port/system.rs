@@ -192,8 +192,8 @@ pub(super) unsafe fn send(
 ) -> SendOutcome {
     let mut iovecs = [iovec(header.as_ptr(), HEADER_BYTES), iovec(body, length)];
     let message = to.message(&mut iovecs[..if length == 0 { 1 } else { 2 }]);
-    // SAFETY: `message` refers to `iovecs`, `to` and `header`, which outlive the call, and to `body`,
-    // which is readable for `length` bytes (this function's contract).
+    // SAFETY: `message` refers to `iovecs`, `to` and `header`, which outlive the call, and to
+    // `body`, which is readable for `length` bytes (this function's contract).
     SendOutcome::of(unsafe {
         libc::sendmsg(socket.as_raw_fd(), &raw const message, libc::MSG_DONTWAIT | libc::MSG_NOSIGNAL)
     })

@@ -227,8 +227,8 @@ unsafe impl Place for Elements {
     }
 
     fn target(&self) -> Target {
-        // SAFETY: the elements at `buffer` are alive and writable while the engine uses this place or
-        // its target: `receive_elements` waits for the request.
+        // SAFETY: the elements at `buffer` are alive and writable while the engine uses this place
+        // or its target: `receive_elements` waits for the request.
         unsafe { towpath_datatype::target(self.datatype(), self.buffer.cast(), self.count) }
     }
 }
