@@ -171,10 +171,13 @@ impl Given {
     }
 
     /// The array for the body to read.
-    pub(crate) fn integers(&self) -> Integers {
+    ///
+    /// # Safety
+    /// This value must live for as long as the array is used.
+    pub(crate) unsafe fn integers(&self) -> Integers {
         let Some(values) = &self.0 else { return Integers::small(std::ptr::null()) };
-        // SAFETY: the vector lives as long as this value, which the binding keeps until the body
-        // has returned.
+        // SAFETY: the vector lives as long as this value, and that as long as the array is used
+        // (this function's contract).
         unsafe { Integers::small(values.as_ptr()).with_length(values.len() as i64) }
     }
 }
@@ -187,13 +190,16 @@ pub(crate) struct Wanted {
 
 impl Wanted {
     /// The array for the body to fill.
-    pub(crate) fn integers(&mut self) -> IntegersMut {
+    ///
+    /// # Safety
+    /// This value must live for as long as the array is used.
+    pub(crate) unsafe fn integers(&mut self) -> IntegersMut {
         if self.values.is_null() {
             return IntegersMut::small(std::ptr::null_mut());
         }
         let length = self.filled.len() as i64;
-        // SAFETY: the vector lives as long as this value, which the binding keeps until the body
-        // has returned.
+        // SAFETY: the vector lives as long as this value, and that as long as the array is used
+        // (this function's contract).
         unsafe { IntegersMut::small(self.filled.as_mut_ptr()).with_length(length) }
     }
 

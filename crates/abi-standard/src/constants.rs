@@ -93,7 +93,11 @@ pub(crate) fn attribute_out(_keyval: i32, value: *mut c_void) -> *mut c_void {
 pub(crate) struct Given(Integers);
 
 impl Given {
-    pub(crate) fn integers(&self) -> Integers {
+    /// The array for the body to read.
+    ///
+    /// # Safety
+    /// Always sound here; the other interface needs this value for as long as the array is used.
+    pub(crate) unsafe fn integers(&self) -> Integers {
         self.0
     }
 }
@@ -102,7 +106,11 @@ impl Given {
 pub(crate) struct Wanted(IntegersMut);
 
 impl Wanted {
-    pub(crate) fn integers(&mut self) -> IntegersMut {
+    /// The array for the body to fill.
+    ///
+    /// # Safety
+    /// Always sound here; the other interface needs this value for as long as the array is used.
+    pub(crate) unsafe fn integers(&mut self) -> IntegersMut {
         self.0
     }
     pub(crate) fn finish(self) {}

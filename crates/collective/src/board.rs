@@ -209,7 +209,7 @@ impl BoardCall<'_> {
         loop {
             self.board.want(Want::End(slowest));
             let board = &mut *self.board;
-            let mut found = Ok(());
+            let mut found = Err(slowest);
             self.waiter.wait(&mut || {
                 found = board.has_room(length);
                 found != Err(slowest)

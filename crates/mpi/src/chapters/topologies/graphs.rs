@@ -221,6 +221,9 @@ fn given_edges(
         fail!(ERR_ARG, "degrees[{i}] is {}; it must not be negative", degrees[i]);
     }
     let total = degrees.iter().map(|&degree| degree as usize).sum();
+    if i32::try_from(total).is_err() {
+        fail!(ERR_ARG, "degrees add up to {total}; one process passes at most {} edges", i32::MAX);
+    }
     let destinations = ints(destinations, total, "destinations")?;
     check_ranks(&destinations, size, "destinations")?;
     let given = weights(weights_given, total, "weights")?;
