@@ -241,9 +241,10 @@ def main():
     options = parser.parse_args()
     if options.draw:
         return draw()
+    if not MPIEXEC.exists():
+        sys.exit(f"{MPIEXEC.relative_to(ROOT)} does not exist; run make build first")
     with environments.lock():
         environments.command(["cargo", "build", "--profile", "quick", "-p", "towpath-programs", "--bin", "scc"], "scc-build.log", cwd=ROOT)
-        environments.command(["cargo", "build", "--profile", "quick", "-p", "towpath-launch"], "scc-build.log", cwd=ROOT)
         measure()
     environments.command([environments.venv("plot") / "bin" / "python", __file__, "--draw"], "scc-plot.log")
     lines = summary()

@@ -220,7 +220,16 @@ fn shim(lib: &Path, name: &str, stands_for: &str) -> Result<(), String> {
     let compiler = std::env::var_os("CC").unwrap_or_else(|| "cc".into());
     successful(
         Command::new(compiler)
-            .args(["-shared", "-fPIC", "-x", "c", "/dev/null", "-Wl,--no-as-needed", "-Wl,-rpath,$ORIGIN"])
+            .args([
+                "-shared",
+                "-fPIC",
+                "-x",
+                "c",
+                "/dev/null",
+                "-Wl,--no-as-needed",
+                "-Wl,--enable-new-dtags",
+                "-Wl,-rpath,$ORIGIN",
+            ])
             .arg(format!("-Wl,-soname,{name}"))
             .arg("-L")
             .arg(lib)
@@ -272,7 +281,7 @@ fn package_files(root: &Path, prefix: &Path) -> Result<(), String> {
         let text = format!(
             "prefix=${{pcfiledir}}/../..\nlibdir=${{prefix}}/lib\nincludedir=${{prefix}}/include\n\n\
              Name: {name}\nDescription: {about}\nVersion: {version}\n\
-             Cflags: -I${{includedir}}{include}\nLibs: -L${{libdir}} -Wl,-rpath,${{libdir}} -l{library}\n"
+             Cflags: -I${{includedir}}{include}\nLibs: -L${{libdir}} -Wl,--enable-new-dtags -Wl,-rpath,${{libdir}} -l{library}\n"
         );
         write(&prefix.join(format!("lib/pkgconfig/{name}.pc")), &text, false)?;
     }

@@ -37,8 +37,9 @@ impl<S: Sink> Arrivals for BulkReader<'_, '_, S> {
         let destinations = &self.driver.holdings.destinations;
         peer.expected(rail, |chunk| {
             let length = chunk.length as usize;
-            let place =
-                destinations.get(SlabKey(chunk.token)).and_then(|destination| destination.contiguous(chunk.offset, length));
+            let place = destinations
+                .get(SlabKey(chunk.token))
+                .and_then(|destination| destination.contiguous(chunk.offset, length));
             // SAFETY: `place` is inside the target of a pull that has not been reported as ended,
             // so it is writable (contract of `Clic::pull`), and bytes that have not arrived may
             // have any value.

@@ -265,7 +265,7 @@ impl Clic {
         self.ranks.iter().map(|rank| PeerIndex(*rank)).collect()
     }
 
-    /// A descriptor that is readable when [`Clic::progress`] may find something, for a process that
+    /// A descriptor that is readable when `progress` may find something, for a process that
     /// sleeps after a call of [`Clic::fall_asleep`].
     pub fn descriptor(&self) -> BorrowedFd<'_> {
         self.epoll.as_fd()
@@ -290,7 +290,7 @@ impl Clic {
         outcome
     }
 
-    /// The next [`Clic::progress`] polls all sockets, including those that are rarely used.
+    /// The next `progress` polls all sockets, including those that are rarely used.
     pub fn look_everywhere(&mut self) {
         self.inputs.iter_mut().for_each(PortInput::look_everywhere);
     }
@@ -367,7 +367,7 @@ impl Clic {
         self.endpoint.peer(self.ranks[place]).is_some_and(towpath_clic::Peer::has_left)
     }
 
-    /// This process leaves MPI: notifies the peers. Afterwards [`Clic::busy`] is true until no peer
+    /// This process leaves MPI: notifies the peers. Afterwards `busy` is true until no peer
     /// needs this process any more. Nothing may be sent afterwards.
     pub fn leave(&mut self) {
         self.call(|endpoint, now, driver| endpoint.leave(now, driver));

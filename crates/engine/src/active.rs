@@ -86,13 +86,7 @@ impl Active {
 
     /// Sends an active message, or appends it to the queue of its peer. One to a lost peer is
     /// dropped.
-    pub(crate) fn send_or_wait(
-        &mut self,
-        wire: &mut impl JobWire,
-        peers: &mut Peers,
-        to: PeerIndex,
-        send: ActiveSend,
-    ) {
+    pub(crate) fn send_or_wait(&mut self, wire: &mut impl JobWire, peers: &mut Peers, to: PeerIndex, send: ActiveSend) {
         let peer = peers.at(to);
         let is_sent = peer.lost || !peer.blocked && transmit(wire, to, &send.header, &send.payload).is_ok();
         if !is_sent {
@@ -156,7 +150,6 @@ impl State {
             None => self.active.early.push(EarlyMessage { id, from, argument, payload: payload.into() }),
         }
     }
-
 }
 
 impl<W: JobWire> Engine<W> {

@@ -66,8 +66,10 @@ fn a_handler_replies_to_the_sender_and_to_others() {
             world.engines[0].send_active(peer(1), ADD, 10 * turn, b"twelve bytes");
         }
         until(&mut world, |_| first.lock().unwrap().len() + second.lock().unwrap().len() == 100);
-        let expected = |more, payload: &[u8]| (0..50).map(|turn| (1, 10 * turn + more, payload.to_vec())).collect();
-        let expected: [Vec<_>; 2] = [expected(1, b"twelve bytes"), expected(2, b"")];
+        let expected = |more: u64, payload: &[u8]| -> Vec<(u32, u64, Vec<u8>)> {
+            (0..50).map(|turn| (1, 10 * turn + more, payload.to_vec())).collect()
+        };
+        let expected = [expected(1, b"twelve bytes"), expected(2, b"")];
         assert_eq!([first.lock().unwrap().clone(), second.lock().unwrap().clone()], expected);
     }
 }

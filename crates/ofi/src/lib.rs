@@ -325,7 +325,7 @@ impl Ofi {
         self.refused
     }
 
-    /// A descriptor that becomes readable when [`Ofi::progress`] may find something. Sleep on it
+    /// A descriptor that becomes readable when `progress` may find something. Sleep on it
     /// only after [`Ofi::may_sleep`] has returned true.
     pub fn descriptor(&self) -> BorrowedFd<'_> {
         self.watch.as_fd()

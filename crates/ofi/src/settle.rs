@@ -155,7 +155,7 @@ impl Ofi {
         }
     }
 
-    /// Sends a goodbye to all peers: [`Ofi::busy`] is true until they have sent theirs, or for a
+    /// Sends a goodbye to all peers: `busy` is true until they have sent theirs, or for a
     /// few seconds. Must be called when nothing else is in flight; nothing may be sent afterwards.
     pub fn leave(&mut self) {
         self.leaving = Some(Instant::now() + FAREWELL);

@@ -1,7 +1,7 @@
 //! The receiving half of the wire for callers that wait for specific messages: it only takes
 //! messages at the front of the rings.
 //!
-//! Everything else stays where it is, in order, until [`Shm::progress`] takes it: no doorbell is
+//! Everything else stays where it is, in order, until `progress` takes it: no doorbell is
 //! answered and no control entry is obeyed. Performance grade: fast path.
 
 use towpath_base::ids::PeerIndex;

@@ -316,7 +316,8 @@ impl Pulls {
         let units = wanted.div_ceil(direct_unit(wanted)) as u32;
         let (claims, place, _) = lines.follow(front, units);
         let source = place.heap.and_then(|heap| heap.layout(segment, wanted));
-        let followed = |source: &Layout| source.strides == Strides::CONTIGUOUS || (self.across.is_some() && heap.is_some());
+        let followed =
+            |source: &Layout| source.strides == Strides::CONTIGUOUS || (self.across.is_some() && heap.is_some());
         let Some(source) = source.filter(followed) else { return Err(target) };
         lines.set_target(heap, wanted);
         claims.join();

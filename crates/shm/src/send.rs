@@ -182,7 +182,7 @@ impl OutgoingStream {
 }
 
 impl Shm {
-    /// [`Shm::short`] if something must be handled first.
+    /// `short` if something must be handled first.
     ///
     /// # Safety
     /// `payload` must be readable for `length` bytes, and `length` at most [`SHORT_BYTES`].
@@ -203,7 +203,7 @@ impl Shm {
         unsafe { self.outgoing[to].short(self.own, header, payload, length) }
     }
 
-    /// Like [`Shm::copied`]; `fill` also gets the method by which payload for this rank is stored.
+    /// Like `copied`; `fill` also gets the method by which payload for this rank is stored.
     #[inline]
     pub(super) fn stored(
         &mut self,

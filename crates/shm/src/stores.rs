@@ -154,7 +154,13 @@ impl Stores {
     /// # Safety
     /// `to` must be writable for `length` bytes. `fill` must write all of them, and no more.
     #[inline]
-    pub(crate) unsafe fn fill_contiguous(&mut self, reader: usize, to: *mut u8, length: usize, fill: impl FnOnce(*mut u8)) {
+    pub(crate) unsafe fn fill_contiguous(
+        &mut self,
+        reader: usize,
+        to: *mut u8,
+        length: usize,
+        fill: impl FnOnce(*mut u8),
+    ) {
         match self.aside(reader, to, length) {
             None => fill(to),
             Some(packed) => {

@@ -255,7 +255,7 @@ impl Tcp {
         self
     }
 
-    /// A descriptor that becomes readable when [`Tcp::progress`] may find something. Call
+    /// A descriptor that becomes readable when `progress` may find something. Call
     /// [`Tcp::watch_all`] before sleeping on it. Some waits of this wire end by time, so the
     /// sleeper must call progress again after a tenth of a second.
     pub fn descriptor(&self) -> BorrowedFd<'_> {

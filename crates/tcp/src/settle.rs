@@ -328,7 +328,7 @@ impl Tcp {
         if peer.has_left { sink.left(peer.contact.peer) } else { sink.lost(peer.contact.peer) }
     }
 
-    /// Sends a goodbye to all peers: [`Tcp::busy`] is true until they have sent theirs. Must be
+    /// Sends a goodbye to all peers: `busy` is true until they have sent theirs. Must be
     /// called when nothing else is in flight; nothing may be sent afterwards.
     pub fn leave(&mut self) {
         self.leaving = true;

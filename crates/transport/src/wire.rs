@@ -105,7 +105,8 @@ pub trait RegionWire: Wire {
     /// receiver has finished.
     ///
     /// # Safety
-    /// The memory behind `source` must live until `released`, or until [`RegionWire::withdraw`].
+    /// The memory behind `source` must live until `released`, until [`RegionWire::withdraw`], or
+    /// until [`Sink::lost`] reports the loss of the receiver.
     unsafe fn publish(&mut self, to: Self::Peer, token: u64, source: Source) -> RegionKey;
 
     /// Withdraws a publication; false if the receiver has started to pull it (then `released` will
@@ -117,7 +118,8 @@ pub trait RegionWire: Wire {
     /// region. Never refused: the wire queues what it cannot start now.
     ///
     /// # Safety
-    /// The memory behind `target` must live until `pulled`.
+    /// The memory behind `target` must live until `pulled`, or until [`Sink::lost`] reports the
+    /// loss of the peer.
     unsafe fn pull(&mut self, from: Self::Peer, key: RegionKey, token: u64, target: Target);
 }
 

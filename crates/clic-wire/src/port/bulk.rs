@@ -234,8 +234,11 @@ impl Batch {
         {
             let place = self.places.places.get(index);
             let place = place.map_or(iovec(std::ptr::null(), 0), |place| iovec(place.at, place.length));
-            *iovecs =
-                [iovec(header.as_mut_ptr(), HEADER_BYTES), place, iovec(room[self.longest..].as_mut_ptr(), self.longest)];
+            *iovecs = [
+                iovec(header.as_mut_ptr(), HEADER_BYTES),
+                place,
+                iovec(room[self.longest..].as_mut_ptr(), self.longest),
+            ];
             let message = &mut self.messages[index].msg_hdr;
             message.msg_iov = iovecs.as_mut_ptr();
             message.msg_iovlen = iovecs.len() as _;

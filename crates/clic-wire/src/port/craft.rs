@@ -10,7 +10,7 @@ use std::os::fd::{AsRawFd, OwnedFd};
 
 use super::OutgoingFrame;
 use super::segmentation::{SEGMENTS, super_frame};
-use super::system::{SendOutcome, SocketName, bind_packet, packet_socket, iovec, set_number};
+use super::system::{SendOutcome, SocketName, bind_packet, iovec, packet_socket, set_number};
 use towpath_clic::frame::HEADER_BYTES;
 
 const ETHERNET: usize = 14;

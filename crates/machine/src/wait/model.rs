@@ -1,5 +1,5 @@
-//! The sleep protocol under a model checker, and what the models of its users need: the words of a
-//! host over loom's atomics.
+//! The sleep protocol under a model checker, and what the models of its users need (posting to a
+//! board): the words of a host over loom's atomics.
 
 use std::time::Duration;
 
