@@ -12,10 +12,19 @@ use crate::constants::*;
 use crate::handles::*;
 use crate::status::{self, MPI_Status};
 
-type Reduction = unsafe extern "C-unwind" fn(*mut c_void, *mut c_void, *mut c_int, *mut MPI_Datatype);
-type LargeReduction = unsafe extern "C-unwind" fn(*mut c_void, *mut c_void, *mut i64, *mut MPI_Datatype);
+type Reduction =
+    unsafe extern "C-unwind" fn(*mut c_void, *mut c_void, *mut c_int, *mut MPI_Datatype);
+type LargeReduction =
+    unsafe extern "C-unwind" fn(*mut c_void, *mut c_void, *mut i64, *mut MPI_Datatype);
 type Errhandler<T> = unsafe extern "C-unwind" fn(*mut T, *mut c_int, ...);
-type Copy<T> = unsafe extern "C-unwind" fn(T, c_int, *mut c_void, *mut c_void, *mut c_void, *mut c_int) -> c_int;
+type Copy<T> = unsafe extern "C-unwind" fn(
+    T,
+    c_int,
+    *mut c_void,
+    *mut c_void,
+    *mut c_void,
+    *mut c_int,
+) -> c_int;
 type Delete<T> = unsafe extern "C-unwind" fn(T, c_int, *mut c_void, *mut c_void) -> c_int;
 type Query = unsafe extern "C-unwind" fn(*mut c_void, *mut MPI_Status) -> c_int;
 type Free = unsafe extern "C-unwind" fn(*mut c_void) -> c_int;
@@ -51,7 +60,9 @@ pub(crate) unsafe fn reduction(
         let mut count = count;
         // SAFETY: functions registered with MPI_Op_create_c have this type; `input` and `inout`
         // hold `count` elements of the datatype.
-        unsafe { function::<LargeReduction>(callback)(input.cast_mut(), inout, &mut count, &mut datatype) };
+        unsafe {
+            function::<LargeReduction>(callback)(input.cast_mut(), inout, &mut count, &mut datatype)
+        };
         return;
     }
     let mut done = 0;
@@ -83,8 +94,12 @@ pub(crate) unsafe fn errhandler(callback: Callback, kind: Kind, object: Handle, 
     unsafe {
         match kind {
             Kind::Win => function::<Errhandler<MPI_Win>>(callback)(&mut win_out(object), &mut left),
-            Kind::File => function::<Errhandler<MPI_File>>(callback)(&mut file_out(object), &mut left),
-            Kind::Session => function::<Errhandler<MPI_Session>>(callback)(&mut session_out(object), &mut left),
+            Kind::File => {
+                function::<Errhandler<MPI_File>>(callback)(&mut file_out(object), &mut left)
+            }
+            Kind::Session => {
+                function::<Errhandler<MPI_Session>>(callback)(&mut session_out(object), &mut left)
+            }
             _ => function::<Errhandler<MPI_Comm>>(callback)(&mut comm_out(object), &mut left),
         }
     }
@@ -111,11 +126,30 @@ pub(crate) unsafe fn copy(
     // SAFETY: the function was registered for objects of `kind`, and so has the type of that kind.
     let code = unsafe {
         match kind {
-            Kind::Datatype => {
-                function::<Copy<MPI_Datatype>>(callback)(datatype_out(object), key, extra, value, place, &mut flag)
-            }
-            Kind::Win => function::<Copy<MPI_Win>>(callback)(win_out(object), key, extra, value, place, &mut flag),
-            _ => function::<Copy<MPI_Comm>>(callback)(comm_out(object), key, extra, value, place, &mut flag),
+            Kind::Datatype => function::<Copy<MPI_Datatype>>(callback)(
+                datatype_out(object),
+                key,
+                extra,
+                value,
+                place,
+                &mut flag,
+            ),
+            Kind::Win => function::<Copy<MPI_Win>>(callback)(
+                win_out(object),
+                key,
+                extra,
+                value,
+                place,
+                &mut flag,
+            ),
+            _ => function::<Copy<MPI_Comm>>(callback)(
+                comm_out(object),
+                key,
+                extra,
+                value,
+                place,
+                &mut flag,
+            ),
         }
     };
     (error_code_in(code), flag != 0, copied)
@@ -137,7 +171,9 @@ pub(crate) unsafe fn delete(
     // SAFETY: the function was registered for objects of `kind`, and so has the type of that kind.
     let code = unsafe {
         match kind {
-            Kind::Datatype => function::<Delete<MPI_Datatype>>(callback)(datatype_out(object), key, value, extra),
+            Kind::Datatype => {
+                function::<Delete<MPI_Datatype>>(callback)(datatype_out(object), key, value, extra)
+            }
             Kind::Win => function::<Delete<MPI_Win>>(callback)(win_out(object), key, value, extra),
             _ => function::<Delete<MPI_Comm>>(callback)(comm_out(object), key, value, extra),
         }

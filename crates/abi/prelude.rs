@@ -3,7 +3,8 @@
 pub(crate) use std::ffi::{c_char, c_int, c_void};
 
 pub(crate) use towpath_mpi::entry::{
-    count_to_int, deliver, not_built, put, put_string, put_string_with_length, require, room, total_of,
+    count_to_int, deliver, not_built, put, put_string, put_string_with_length, require, room,
+    total_of,
 };
 pub(crate) use towpath_mpi::errors::ErrhandlerOwner;
 pub(crate) use towpath_mpi::{HandleArray, Integers, IntegersMut, Kind, StringArgument};

@@ -18,7 +18,8 @@ impl MPI_Status {
             source: rank_in(self.source),
             tag: tag_in(self.tag),
             error: error_code_in(self.error),
-            bytes: i64::from(self.count_low as u32) | i64::from(self.count_high_and_cancelled as u32 >> 1) << 32,
+            bytes: i64::from(self.count_low as u32)
+                | i64::from(self.count_high_and_cancelled as u32 >> 1) << 32,
             cancelled: self.count_high_and_cancelled & 1 != 0,
         }
     }
@@ -28,7 +29,8 @@ impl MPI_Status {
         self.source = rank_out(status.source);
         self.tag = tag_out(status.tag);
         self.count_low = status.bytes as c_int;
-        self.count_high_and_cancelled = ((status.bytes >> 32) as c_int) << 1 | c_int::from(status.cancelled);
+        self.count_high_and_cancelled =
+            ((status.bytes >> 32) as c_int) << 1 | c_int::from(status.cancelled);
     }
 }
 
@@ -127,7 +129,12 @@ mod tests {
     fn a_single_completion_leaves_the_error_field() {
         let mut place = MPI_Status { error: 77, ..MPI_Status::default() };
         // SAFETY: `place` is a local status.
-        unsafe { status_put(&mut place, &Status { source: 1, tag: 2, error: 3, bytes: 4, cancelled: false }) };
+        unsafe {
+            status_put(
+                &mut place,
+                &Status { source: 1, tag: 2, error: 3, bytes: 4, cancelled: false },
+            )
+        };
         assert_eq!(place.error, 77);
         // SAFETY: `place` is a local status.
         unsafe { status_put(&mut place, &Status::EMPTY) };

@@ -157,7 +157,8 @@ struct Row {
 impl Api {
     pub fn load(root: &Path) -> Result<Api, String> {
         let path = root.join("api/functions.toml");
-        let text = std::fs::read_to_string(&path).map_err(|e| format!("cannot read {}: {e}", path.display()))?;
+        let text = std::fs::read_to_string(&path)
+            .map_err(|e| format!("cannot read {}: {e}", path.display()))?;
         let file: File = toml::from_str(&text).map_err(|e| format!("api/functions.toml: {e}"))?;
         let functions = file.function.into_iter().map(function).collect::<Result<Vec<_>, _>>()?;
         for f in &functions {
@@ -173,13 +174,17 @@ fn function(row: Row) -> Result<Function, String> {
     let parameters = row
         .parameters
         .iter()
-        .map(|p| parameter(p).ok_or_else(|| format!("{}: cannot read the parameter \"{p}\"", row.name)))
+        .map(|p| {
+            parameter(p).ok_or_else(|| format!("{}: cannot read the parameter \"{p}\"", row.name))
+        })
         .collect::<Result<Vec<_>, _>>()?;
     let large = match &row.large {
         None => Large::Nowhere,
         Some(toml::Value::Boolean(true)) => Large::Both,
         Some(toml::Value::String(s)) if s == "standard" => Large::StandardOnly,
-        Some(other) => return Err(format!("{}: large = {other} is neither true nor \"standard\"", row.name)),
+        Some(other) => {
+            return Err(format!("{}: large = {other} is neither true nor \"standard\"", row.name));
+        }
     };
     let abis = match &row.abis {
         None => vec![Abi::Standard, Abi::Mpich],
@@ -231,8 +236,15 @@ fn parameter(text: &str) -> Option<Parameter> {
         "inout" => Direction::InOut,
         _ => return None,
     };
-    let mut p =
-        Parameter { name: name.to_string(), kind, direction, length: None, max: None, room: None, large_only: false };
+    let mut p = Parameter {
+        name: name.to_string(),
+        kind,
+        direction,
+        length: None,
+        max: None,
+        room: None,
+        large_only: false,
+    };
     for word in words {
         if word == "large" {
             p.large_only = true;

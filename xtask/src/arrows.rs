@@ -9,7 +9,8 @@ type Table = BTreeMap<String, BTreeSet<String>>;
 
 /// Fails with the first arrows that differ.
 pub fn run(root: &Path) -> Result<(), String> {
-    let architecture = std::fs::read_to_string(root.join("ARCHITECTURE.md")).map_err(|e| e.to_string())?;
+    let architecture =
+        std::fs::read_to_string(root.join("ARCHITECTURE.md")).map_err(|e| e.to_string())?;
     let allowed = table(&architecture)?;
     let present = manifests(root)?;
     let mut wrong = Vec::new();
@@ -17,12 +18,17 @@ pub fn run(root: &Path) -> Result<(), String> {
         match allowed.get(name) {
             None => wrong.push(format!("{name} is not in the table of ARCHITECTURE.md")),
             Some(allowed) => wrong.extend(
-                arrows.difference(allowed).map(|to| format!("{name} must not depend on {to} (ARCHITECTURE.md)")),
+                arrows
+                    .difference(allowed)
+                    .map(|to| format!("{name} must not depend on {to} (ARCHITECTURE.md)")),
             ),
         }
     }
     wrong.extend(
-        allowed.keys().filter(|name| !present.contains_key(*name)).map(|name| format!("there is no crate {name}")),
+        allowed
+            .keys()
+            .filter(|name| !present.contains_key(*name))
+            .map(|name| format!("there is no crate {name}")),
     );
     if wrong.is_empty() {
         println!("{} crates keep to the arrows", present.len());
@@ -33,25 +39,33 @@ pub fn run(root: &Path) -> Result<(), String> {
 
 /// The table between the marks: crate, and what it may depend on.
 fn table(text: &str) -> Result<Table, String> {
-    let part = text.split_once("<!-- arrows:begin -->").and_then(|(_, rest)| rest.split_once("<!-- arrows:end -->"));
-    let (part, _) = part.ok_or("ARCHITECTURE.md has no table between <!-- arrows:begin --> and <!-- arrows:end -->")?;
+    let part = text
+        .split_once("<!-- arrows:begin -->")
+        .and_then(|(_, rest)| rest.split_once("<!-- arrows:end -->"));
+    let (part, _) = part.ok_or(
+        "ARCHITECTURE.md has no table between <!-- arrows:begin --> and <!-- arrows:end -->",
+    )?;
     let rows = part.lines().filter_map(|line| {
         let mut cells = line.trim().strip_prefix('|')?.split('|').map(str::trim);
         Some((cells.next()?.to_string(), cells.next()?.to_string()))
     });
     Ok(rows
         .filter(|(name, _)| name != "crate" && !name.starts_with("---"))
-        .map(|(name, to)| (name, to.split(',').map(|t| t.trim().to_string()).filter(|t| !t.is_empty()).collect()))
+        .map(|(name, to)| {
+            (name, to.split(',').map(|t| t.trim().to_string()).filter(|t| !t.is_empty()).collect())
+        })
         .collect())
 }
 
 fn manifests(root: &Path) -> Result<Table, String> {
     let folder = root.join("crates");
-    let entries = std::fs::read_dir(&folder).map_err(|e| format!("cannot read {}: {e}", folder.display()))?;
+    let entries =
+        std::fs::read_dir(&folder).map_err(|e| format!("cannot read {}: {e}", folder.display()))?;
     let mut all = Table::new();
     for entry in entries.flatten() {
         let Ok(text) = std::fs::read_to_string(entry.path().join("Cargo.toml")) else { continue };
-        let manifest: toml::Table = toml::from_str(&text).map_err(|e| format!("{}: {e}", entry.path().display()))?;
+        let manifest: toml::Table =
+            toml::from_str(&text).map_err(|e| format!("{}: {e}", entry.path().display()))?;
         all.insert(entry.file_name().to_string_lossy().into_owned(), arrows(&manifest));
     }
     Ok(all)
@@ -61,7 +75,9 @@ fn arrows(manifest: &toml::Table) -> BTreeSet<String> {
     let mut found = BTreeSet::new();
     for section in ["dependencies", "build-dependencies"] {
         if let Some(toml::Value::Table(dependencies)) = manifest.get(section) {
-            found.extend(dependencies.keys().filter_map(|k| k.strip_prefix("towpath-")).map(str::to_string));
+            found.extend(
+                dependencies.keys().filter_map(|k| k.strip_prefix("towpath-")).map(str::to_string),
+            );
         }
     }
     if let Some(toml::Value::Table(targets)) = manifest.get("target") {

@@ -88,19 +88,25 @@ impl Constant {
 impl Constants {
     pub fn load(root: &Path) -> Result<Constants, String> {
         let read = |name: &str| {
-            std::fs::read_to_string(root.join("api").join(name)).map_err(|e| format!("cannot read api/{name}: {e}"))
+            std::fs::read_to_string(root.join("api").join(name))
+                .map_err(|e| format!("cannot read api/{name}: {e}"))
         };
-        let constants: ConstantFile =
-            toml::from_str(&read("constants.toml")?).map_err(|e| format!("api/constants.toml: {e}"))?;
-        let classes: ClassFile = toml::from_str(&read("errors.toml")?).map_err(|e| format!("api/errors.toml: {e}"))?;
+        let constants: ConstantFile = toml::from_str(&read("constants.toml")?)
+            .map_err(|e| format!("api/constants.toml: {e}"))?;
+        let classes: ClassFile =
+            toml::from_str(&read("errors.toml")?).map_err(|e| format!("api/errors.toml: {e}"))?;
         let read = Constants { constants: constants.constant, classes: classes.class };
         for class in &read.classes {
             let row = read.constants.iter().find(|c| c.name == class.name);
             let agree = row.is_some_and(|c| {
-                c.number(Abi::Standard) == Some(class.standard) && c.number(Abi::Mpich) == Some(class.mpich)
+                c.number(Abi::Standard) == Some(class.standard)
+                    && c.number(Abi::Mpich) == Some(class.mpich)
             });
             if !agree {
-                return Err(format!("{}: api/errors.toml and api/constants.toml disagree", class.name));
+                return Err(format!(
+                    "{}: api/errors.toml and api/constants.toml disagree",
+                    class.name
+                ));
             }
         }
         Ok(read)

@@ -19,7 +19,8 @@ const LIBRARIES: &[(&str, &str, &str, &str)] = &[
 
 /// The library that mpiexec preloads where the program's malloc shall give shared memory: package,
 /// built, installed.
-const PRELOADED: (&str, &str, &str) = ("towpath-malloc", "libtowpath_malloc.so", "libtowpath-malloc.so");
+const PRELOADED: (&str, &str, &str) =
+    ("towpath-malloc", "libtowpath_malloc.so", "libtowpath-malloc.so");
 
 /// Feature and cargo profile of the libraries with the strict channel, and their folder in lib/.
 ///
@@ -43,7 +44,8 @@ const SHIMS: &[(&str, &str, Option<&str>)] = &[
 ];
 
 /// The name that other libraries give mpiexec: a second program would take a tenth of the wheel.
-const MPIRUN: &str = "#!/bin/sh\nexec \"$(dirname -- \"$(readlink -f -- \"$0\")\")/mpiexec\" \"$@\"\n";
+const MPIRUN: &str =
+    "#!/bin/sh\nexec \"$(dirname -- \"$(readlink -f -- \"$0\")\")/mpiexec\" \"$@\"\n";
 
 /// Compiler scripts: name, language, interface.
 const COMPILERS: &[(&str, bool, &str)] = &[
@@ -82,7 +84,8 @@ fn cargo(root: &Path) -> Command {
 }
 
 fn successful(command: &mut Command) -> Result<(), String> {
-    let status = command.status().map_err(|e| format!("cannot start {:?}: {e}", command.get_program()))?;
+    let status =
+        command.status().map_err(|e| format!("cannot start {:?}: {e}", command.get_program()))?;
     if status.success() { Ok(()) } else { Err(format!("{command:?} ended with {status}")) }
 }
 
@@ -91,7 +94,9 @@ fn build(root: &Path, profile: &str) -> Result<PathBuf, String> {
     println!("building the libraries and the programs");
     // All at once: each library is linked, which takes longest, by one thread.
     let chosen = packages().chain([PROGRAMS]).flat_map(|package| ["-p", package]);
-    successful(cargo(root).args(["build", "-q", "--profile", profile, "--lib", "--bins"]).args(chosen))?;
+    successful(
+        cargo(root).args(["build", "-q", "--profile", profile, "--lib", "--bins"]).args(chosen),
+    )?;
     println!("building the libraries with the strict channel");
     let chosen = interfaces().flat_map(|package| ["-p", package]);
     let words = ["build", "-q", "--profile", STRICT, "--features", STRICT, "--lib"];
@@ -134,14 +139,16 @@ fn build_for_glibc(root: &Path, profile: &str, version: &str) -> Result<PathBuf,
         command
     };
     let library = |package: &str, profile: &str, more: &[&str]| {
-        let words = ["rustc", "-q", "--profile", profile, "--target", &target, "-p", package, "--lib"];
+        let words =
+            ["rustc", "-q", "--profile", profile, "--target", &target, "-p", package, "--lib"];
         let mut command = zigbuild();
         command.args(words).args(more).args(["--", "-l", "dylib:+verbatim=libgcc_s.so.1", "-L"]);
         successful(command.arg(format!("native={}", unwinder.display())))
     };
     packages().try_for_each(|package| library(package, profile, &[]))?;
     interfaces().try_for_each(|package| library(package, STRICT, &["--features", STRICT]))?;
-    let words = ["build", "-q", "--profile", profile, "--target", &target, "-p", PROGRAMS, "--bins"];
+    let words =
+        ["build", "-q", "--profile", profile, "--target", &target, "-p", PROGRAMS, "--bins"];
     successful(zigbuild().args(words))?;
     Ok(folder)
 }
@@ -182,7 +189,10 @@ fn copy_stripped(from: &Path, to: &Path) -> Result<(), String> {
     if Command::new(&objcopy).arg("--version").output().is_err() {
         return copy(from, to);
     }
-    let name = to.file_name().and_then(|name| name.to_str()).ok_or_else(|| format!("{} is no file", to.display()))?;
+    let name = to
+        .file_name()
+        .and_then(|name| name.to_str())
+        .ok_or_else(|| format!("{} is no file", to.display()))?;
     let folder = to.with_file_name(".debug");
     fs::create_dir_all(&folder).map_err(|e| format!("cannot make {}: {e}", folder.display()))?;
     let (debug, fresh) = (folder.join(format!("{name}.debug")), to.with_extension("new"));
@@ -210,7 +220,9 @@ fn libraries(target: &Path, lib: &Path) -> Result<(), String> {
 /// The libraries with the strict channel, under the names by which the loader looks for them. The
 /// empty libraries in lib/ lead to these too, if their folder is first in LD_LIBRARY_PATH.
 fn strict_libraries(target: &Path, lib: &Path) -> Result<(), String> {
-    LIBRARIES.iter().try_for_each(|(_, built, installed, _)| copy_stripped(&target.join(built), &lib.join(installed)))
+    LIBRARIES.iter().try_for_each(|(_, built, installed, _)| {
+        copy_stripped(&target.join(built), &lib.join(installed))
+    })
 }
 
 /// An empty library that needs the real one: the loader then finds all names there, and one process
@@ -253,10 +265,11 @@ fn programs(root: &Path, target: &Path, prefix: &Path) -> Result<(), String> {
         copy_stripped(&target.join(name), &bin.join(name))?;
     }
     write(&bin.join("mpirun"), MPIRUN, true)?;
-    let script =
-        fs::read_to_string(root.join("tools/mpicc.in")).map_err(|e| format!("cannot read tools/mpicc.in: {e}"))?;
+    let script = fs::read_to_string(root.join("tools/mpicc.in"))
+        .map_err(|e| format!("cannot read tools/mpicc.in: {e}"))?;
     for (name, plus, abi) in COMPILERS {
-        let (variable, default, driver) = if *plus { ("CXX", "c++", "-cxx") } else { ("CC", "cc", "-cc") };
+        let (variable, default, driver) =
+            if *plus { ("CXX", "c++", "-cxx") } else { ("CC", "cc", "-cc") };
         let text = script
             .replace("@NAME@", name)
             .replace("@VARIABLE@", variable)

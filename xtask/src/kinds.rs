@@ -67,7 +67,8 @@ pub fn is_translated_array(kind: &str) -> bool {
 
 /// Kinds that are an `int` in C and an `i32` in a body.
 pub fn is_int(kind: &str) -> bool {
-    matches!(kind, "int" | "fint" | "MPIX_Stream" | "MPIX_Grequest_class") || is_translated_int(kind)
+    matches!(kind, "int" | "fint" | "MPIX_Stream" | "MPIX_Grequest_class")
+        || is_translated_int(kind)
 }
 
 /// Ints whose values differ between the ABIs.
@@ -135,7 +136,11 @@ pub fn neutral(p: &Parameter) -> Option<&'static str> {
     } else if is_int(kind) {
         scalar("i32", "&mut i32")
     } else if array(kind).is_some() {
-        if p.direction == Direction::In || p.direction == Direction::InMutable { "Integers" } else { "IntegersMut" }
+        if p.direction == Direction::In || p.direction == Direction::InMutable {
+            "Integers"
+        } else {
+            "IntegersMut"
+        }
     } else if is_callback(kind) {
         "Callback"
     } else {

@@ -48,11 +48,16 @@ enum Chore {
 }
 
 fn main() -> ExitCode {
-    let root = PathBuf::from(env!("CARGO_MANIFEST_DIR")).parent().expect("xtask lies in the workspace").to_path_buf();
+    let root = PathBuf::from(env!("CARGO_MANIFEST_DIR"))
+        .parent()
+        .expect("xtask lies in the workspace")
+        .to_path_buf();
     let done = match Arguments::parse().chore {
         Chore::Codegen { check } => codegen::run(&root, check),
         Chore::Arrows => arrows::run(&root),
-        Chore::Dist { prefix, profile, glibc } => dist::run(&root, &prefix, &profile, glibc.as_deref()),
+        Chore::Dist { prefix, profile, glibc } => {
+            dist::run(&root, &prefix, &profile, glibc.as_deref())
+        }
     };
     match done {
         Ok(()) => ExitCode::SUCCESS,

@@ -11,14 +11,14 @@ use towpath_mpi::{Callback, Integers, IntegersMut, constants};
 
 use crate::data;
 pub(crate) use crate::generated::tables::{
-    access_mode_in, access_mode_out, assertion_in, bind_out, callback_safety_in, combiner_out, comparison_out,
-    keyval_in, keyval_out, lock_type_in, order_in, rank_in, rank_out, scope_out, source_order_out, split_type_in,
-    tag_in, tag_out, thread_level_in, thread_level_out, topology_out, typeclass_in, variable_class_in,
-    variable_class_out, verbosity_out, whence_in,
+    access_mode_in, access_mode_out, assertion_in, bind_out, callback_safety_in, combiner_out,
+    comparison_out, keyval_in, keyval_out, lock_type_in, order_in, rank_in, rank_out, scope_out,
+    source_order_out, split_type_in, tag_in, tag_out, thread_level_in, thread_level_out,
+    topology_out, typeclass_in, variable_class_in, variable_class_out, verbosity_out, whence_in,
 };
 use crate::generated::tables::{
-    bare_class_in, bare_class_out, distribution_argument_in, distribution_argument_out, distribution_in,
-    distribution_out, order_out, window_flavor_out, window_model_out,
+    bare_class_in, bare_class_out, distribution_argument_in, distribution_argument_out,
+    distribution_in, distribution_out, order_out, window_flavor_out, window_model_out,
 };
 
 /// Converts a root: a rank, MPI_ROOT or MPI_PROC_NULL.
@@ -78,13 +78,21 @@ pub(crate) fn buffer_in(pointer: *const c_void) -> *const c_void {
 }
 
 fn special_buffer(pointer: *const c_void) -> *const c_void {
-    let neutral = if pointer as usize == usize::MAX { constants::IN_PLACE } else { constants::BUFFER_AUTOMATIC };
+    let neutral = if pointer as usize == usize::MAX {
+        constants::IN_PLACE
+    } else {
+        constants::BUFFER_AUTOMATIC
+    };
     neutral as *const c_void
 }
 
 /// Converts a buffer address for the program.
 pub(crate) fn buffer_out(pointer: *mut c_void) -> *mut c_void {
-    if pointer as usize == constants::BUFFER_AUTOMATIC { (usize::MAX - 1) as *mut c_void } else { pointer }
+    if pointer as usize == constants::BUFFER_AUTOMATIC {
+        (usize::MAX - 1) as *mut c_void
+    } else {
+        pointer
+    }
 }
 
 /// Converts the displacement of a file view, which may be MPI_DISPLACEMENT_CURRENT.
@@ -150,8 +158,12 @@ pub(crate) fn attribute_out(keyval: i32, value: *mut c_void) -> *mut c_void {
             LAST_USED.store(error_code_out(number()), Ordering::Relaxed);
             (&raw const LAST_USED).cast_mut().cast()
         }
-        constants::WIN_CREATE_FLAVOR => FLAVORS.get(window_flavor_out(number()) as usize).map_or(value, fixed),
-        constants::WIN_MODEL => FLAVORS.get(window_model_out(number()) as usize).map_or(value, fixed),
+        constants::WIN_CREATE_FLAVOR => {
+            FLAVORS.get(window_flavor_out(number()) as usize).map_or(value, fixed)
+        }
+        constants::WIN_MODEL => {
+            FLAVORS.get(window_model_out(number()) as usize).map_or(value, fixed)
+        }
         _ => value,
     }
 }
@@ -167,7 +179,10 @@ impl Given {
     unsafe fn new(values: *const c_int, length: c_int, translate: fn(i32) -> i32) -> Given {
         let length = usize::try_from(length).unwrap_or(0);
         // SAFETY: `values` is not NULL, so it has `length` elements (this function's contract).
-        Given((!values.is_null()).then(|| (0..length).map(|i| translate(unsafe { *values.add(i) })).collect()))
+        Given(
+            (!values.is_null())
+                .then(|| (0..length).map(|i| translate(unsafe { *values.add(i) })).collect()),
+        )
     }
 
     /// The array for the body to read.

@@ -29,7 +29,14 @@ type CopyProxy = unsafe extern "C-unwind" fn(
     *mut *mut c_void,
     *mut c_int,
 ) -> c_int;
-type DeleteProxy = unsafe extern "C-unwind" fn(*const c_void, c_int, c_int, c_int, *mut c_void, *mut c_void) -> c_int;
+type DeleteProxy = unsafe extern "C-unwind" fn(
+    *const c_void,
+    c_int,
+    c_int,
+    c_int,
+    *mut c_void,
+    *mut c_void,
+) -> c_int;
 type Query = unsafe extern "C-unwind" fn(*mut c_void, *mut MPI_Status, *mut c_int);
 type Free = unsafe extern "C-unwind" fn(*mut c_void, *mut c_int);
 type Cancel = unsafe extern "C-unwind" fn(*mut c_void, *mut c_int, *mut c_int);
@@ -69,8 +76,18 @@ unsafe fn copy(
     let (object, key, value) = (number(kind, object), keyval_out(keyval), value as *mut c_void);
     // SAFETY: `proxy` is the library's copy proxy and so has this type, and `called` is a function
     // that it can call (this function's contract).
-    let code =
-        unsafe { function::<CopyProxy>(proxy)(called.0, object, key, extra, INTEGER, value, &mut copied, &mut flag) };
+    let code = unsafe {
+        function::<CopyProxy>(proxy)(
+            called.0,
+            object,
+            key,
+            extra,
+            INTEGER,
+            value,
+            &mut copied,
+            &mut flag,
+        )
+    };
     (error_code_in(code), flag != 0, copied as i64)
 }
 
@@ -89,7 +106,9 @@ unsafe fn delete(
     let (object, key, value) = (number(kind, object), keyval_out(keyval), value as *mut c_void);
     // SAFETY: `proxy` is the library's delete proxy and so has this type, and `called` is a
     // function that it can call (this function's contract).
-    error_code_in(unsafe { function::<DeleteProxy>(proxy)(called.0, object, key, INTEGER, value, extra) })
+    error_code_in(unsafe {
+        function::<DeleteProxy>(proxy)(called.0, object, key, INTEGER, value, extra)
+    })
 }
 
 /// # Safety
@@ -179,7 +198,9 @@ fn value_of_comm(comm: Handle, keyval: i32, kind: c_int) -> Result<Option<i64>> 
     let (value, is_set) = attributes::comm_get_attr(comm, keyval)?;
     let value = attribute_out(keyval, value);
     // SAFETY: a predefined attribute that is set points to an int.
-    let word = || if kind == POINTER { value as i64 } else { i64::from(unsafe { *value.cast::<c_int>() }) };
+    let word = || {
+        if kind == POINTER { value as i64 } else { i64::from(unsafe { *value.cast::<c_int>() }) }
+    };
     Ok(is_set.then(word))
 }
 
@@ -215,7 +236,12 @@ unsafe extern "C" fn MPII_Comm_get_attr(
 
 /// MPI_Comm_set_attr with a value of `kind`.
 #[unsafe(no_mangle)]
-unsafe extern "C" fn MPII_Comm_set_attr(comm: MPI_Comm, keyval: c_int, value: *mut c_void, kind: c_int) -> c_int {
+unsafe extern "C" fn MPII_Comm_set_attr(
+    comm: MPI_Comm,
+    keyval: c_int,
+    value: *mut c_void,
+    kind: c_int,
+) -> c_int {
     const NUMBER: u16 = call_number("MPI_Comm_set_attr");
     call(
         NUMBER,
@@ -243,7 +269,9 @@ unsafe extern "C" fn MPII_Type_get_attr(
         || {
             // SAFETY: `value` and `flag` are the program's arguments of MPI_Type_get_attr, which
             // the Fortran library passes on: writable, or NULL.
-            unsafe { give(value_of_type(datatype_in(datatype), keyval_in(keyval), kind)?, value, flag) }
+            unsafe {
+                give(value_of_type(datatype_in(datatype), keyval_in(keyval), kind)?, value, flag)
+            }
         },
     )
 }
@@ -262,7 +290,9 @@ unsafe extern "C" fn MPII_Type_set_attr(
         || ErrhandlerOwner::None,
         || match kind {
             POINTER => attributes::type_set_attr(datatype_in(datatype), keyval_in(keyval), value),
-            _ => attributes::type_set_integer(datatype_in(datatype), keyval_in(keyval), value as i64),
+            _ => {
+                attributes::type_set_integer(datatype_in(datatype), keyval_in(keyval), value as i64)
+            }
         },
     )
 }
@@ -282,14 +312,23 @@ unsafe extern "C" fn MPII_Win_get_attr(
 
 /// MPI_Win_set_attr with a value of `kind`; fails like MPI_Win_set_attr.
 #[unsafe(no_mangle)]
-unsafe extern "C" fn MPII_Win_set_attr(_win: MPI_Win, _keyval: c_int, _value: *mut c_void, _kind: c_int) -> c_int {
+unsafe extern "C" fn MPII_Win_set_attr(
+    _win: MPI_Win,
+    _keyval: c_int,
+    _value: *mut c_void,
+    _kind: c_int,
+) -> c_int {
     const NUMBER: u16 = call_number("MPI_Win_set_attr");
     call(NUMBER, || ErrhandlerOwner::None, || Err(not_built()))
 }
 
 /// Registers the library's proxies for the callbacks of a key.
 #[unsafe(no_mangle)]
-unsafe extern "C" fn MPII_Keyval_set_proxy(keyval: c_int, copy: *const c_void, delete: *const c_void) {
+unsafe extern "C" fn MPII_Keyval_set_proxy(
+    keyval: c_int,
+    copy: *const c_void,
+    delete: *const c_void,
+) {
     attributes::set_proxies(keyval_in(keyval), Callback(copy), Callback(delete));
 }
 

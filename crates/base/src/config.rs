@@ -239,7 +239,10 @@ pub fn setting(name: &str) -> Option<String> {
 }
 
 fn row(name: &str) -> &'static Setting {
-    SETTINGS.iter().find(|row| row.name == name).unwrap_or_else(|| panic!("setting {name} is not in the table"))
+    SETTINGS
+        .iter()
+        .find(|row| row.name == name)
+        .unwrap_or_else(|| panic!("setting {name} is not in the table"))
 }
 
 /// Returns a numeric setting. A value that is not a number is replaced by the default, one that is
@@ -269,17 +272,22 @@ fn read_number(row: &Setting, text: &str) -> (Option<u64>, Option<String>) {
     let (name, text) = (row.name, text.trim());
     let digits = text.strip_prefix(['+', '-']).unwrap_or(text);
     if digits.is_empty() || !digits.bytes().all(|byte| byte.is_ascii_digit()) {
-        return (row.default.parse().ok(), Some(format!("{name}={text} is not a whole number; the default is used.")));
+        return (
+            row.default.parse().ok(),
+            Some(format!("{name}={text} is not a whole number; the default is used.")),
+        );
     }
-    let (least, most) = if let Kind::Between(least, most) = row.kind { (least, most) } else { (0, u64::MAX) };
+    let (least, most) =
+        if let Kind::Between(least, most) = row.kind { (least, most) } else { (0, u64::MAX) };
     let number = if text.starts_with('-') && digits.bytes().any(|digit| digit != b'0') {
         None
     } else {
         Some(digits.parse().ok().unwrap_or(u128::MAX))
     };
     let nearest = number.unwrap_or(0).clamp(u128::from(least), u128::from(most)) as u64;
-    let complaint = (number != Some(u128::from(nearest)))
-        .then(|| format!("{name}={text} is out of range (from {least} to {most}); {nearest} is used."));
+    let complaint = (number != Some(u128::from(nearest))).then(|| {
+        format!("{name}={text} is out of range (from {least} to {most}); {nearest} is used.")
+    });
     (Some(nearest), complaint)
 }
 
@@ -323,7 +331,10 @@ fn is_known(name: &str) -> bool {
 /// Returns the candidate closest to a mistyped name; `None` if all are too different.
 pub fn nearest<'a>(name: &str, candidates: impl Iterator<Item = &'a str>) -> Option<&'a str> {
     let with_distance = candidates.map(|candidate| (distance(name, candidate), candidate));
-    with_distance.min().filter(|(distance, _)| *distance <= 1 + name.len() / 4).map(|(_, candidate)| candidate)
+    with_distance
+        .min()
+        .filter(|(distance, _)| *distance <= 1 + name.len() / 4)
+        .map(|(_, candidate)| candidate)
 }
 
 /// Levenshtein distance: the number of insertions, deletions and substitutions that turn one word
@@ -351,7 +362,9 @@ mod tests {
     fn every_setting_has_a_name_of_its_own_a_meaning_and_a_default_of_its_kind() {
         for (index, row) in SETTINGS.iter().enumerate() {
             assert!(row.name.starts_with("TOWPATH_") && !row.meaning.is_empty(), "{row:?}");
-            let fits = row.kind == Kind::Text || row.default.is_empty() || read_number(row, row.default).1.is_none();
+            let fits = row.kind == Kind::Text
+                || row.default.is_empty()
+                || read_number(row, row.default).1.is_none();
             assert!(fits, "{row:?}");
             assert!(SETTINGS[..index].iter().all(|other| other.name != row.name), "{row:?}");
             assert!(OTHER_VARIABLES.iter().all(|other| other.0 != row.name), "{row:?}");
@@ -382,10 +395,18 @@ mod tests {
         assert_eq!(said("TOWPATH_HEAP", "-0"), (Some(0), String::new()));
         for text in ["64k", "", "-", "1.5", "٣"] {
             let (value, sentence) = said("TOWPATH_HOT_SENDS", text);
-            assert!(value == Some(4) && sentence.contains("is not a whole number; the default is used."), "{sentence}");
+            assert!(
+                value == Some(4)
+                    && sentence.contains("is not a whole number; the default is used."),
+                "{sentence}"
+            );
         }
-        for (text, nearest) in [("-5", 0), ("8388609", 8 << 20), ("1000000000000000000000000000000", 8 << 20)] {
-            let wanted = format!("TOWPATH_ARENA_BYTES={text} is out of range (from 0 to 8388608); {nearest} is used.");
+        for (text, nearest) in
+            [("-5", 0), ("8388609", 8 << 20), ("1000000000000000000000000000000", 8 << 20)]
+        {
+            let wanted = format!(
+                "TOWPATH_ARENA_BYTES={text} is out of range (from 0 to 8388608); {nearest} is used."
+            );
             assert_eq!(said("TOWPATH_ARENA_BYTES", text), (Some(nearest), wanted));
         }
         let huge = "9".repeat(60);

@@ -272,7 +272,11 @@ mod tests {
 
     #[test]
     fn a_share_survives_its_byte() {
-        for share in [ChannelShare::of(0, false), ChannelShare::of(72 * 1024, true), ChannelShare::of(1 << 30, false)] {
+        for share in [
+            ChannelShare::of(0, false),
+            ChannelShare::of(72 * 1024, true),
+            ChannelShare::of(1 << 30, false),
+        ] {
             assert_eq!(ChannelShare::decode(share.encode()), share);
         }
         assert_eq!(ChannelShare::of(72 * 1024, true).bytes(), 72 * 1024);
@@ -283,8 +287,10 @@ mod tests {
         // SAFETY: all fields are integers, for which zero is a valid value.
         let page: ControlPage = unsafe { std::mem::zeroed() };
         assert_eq!(page.blocked(), None);
-        for communicator in [b"MPI_COMM_WORLD".to_vec(), vec![b'x'; COMMUNICATOR], b"row".to_vec()] {
-            let blocked = BlockedCall { call: 7, awaited: 1, peer: 3, tag: -1, communicator, since: 99 };
+        for communicator in [b"MPI_COMM_WORLD".to_vec(), vec![b'x'; COMMUNICATOR], b"row".to_vec()]
+        {
+            let blocked =
+                BlockedCall { call: 7, awaited: 1, peer: 3, tag: -1, communicator, since: 99 };
             page.publish_blocked(&blocked);
             assert_eq!(page.blocked(), Some(blocked));
             page.withdraw_blocked();

@@ -103,7 +103,8 @@ unsafe fn wide(from: *const u8, to: *mut u8, length: usize) {
         unsafe {
             let (source, target) = (from.add(at).cast::<__m256i>(), to.add(at).cast::<__m256i>());
             let (first, second) = (_mm256_loadu_si256(source), _mm256_loadu_si256(source.add(1)));
-            let (third, fourth) = (_mm256_loadu_si256(source.add(2)), _mm256_loadu_si256(source.add(3)));
+            let (third, fourth) =
+                (_mm256_loadu_si256(source.add(2)), _mm256_loadu_si256(source.add(3)));
             _mm256_storeu_si256(target, first);
             _mm256_storeu_si256(target.add(1), second);
             _mm256_storeu_si256(target.add(2), third);
@@ -121,11 +122,14 @@ mod tests {
 
     #[test]
     fn every_byte_arrives_and_no_other_changes() {
-        let source: Vec<u8> = (0..40_000u32).map(|at| (at.wrapping_mul(2_654_435_761) >> 24) as u8).collect();
+        let source: Vec<u8> =
+            (0..40_000u32).map(|at| (at.wrapping_mul(2_654_435_761) >> 24) as u8).collect();
         for length in [0, 1, 2047, 2048, 2049, 2175, 2176, 4096, 5000, 8191, 8192, 20_000] {
             for behind in [0, 1, 8, 15, 47, 48, 49, 64, 4095] {
                 let mut target = vec![0xa5u8; 40_000];
-                let shift = (source.as_ptr().addr() + 100 + behind).wrapping_sub(target.as_ptr().addr()) % PAGE;
+                let shift = (source.as_ptr().addr() + 100 + behind)
+                    .wrapping_sub(target.as_ptr().addr())
+                    % PAGE;
                 for copy in [contiguous, string] {
                     target.fill(0xa5);
                     // SAFETY: `source` holds `100 + length` bytes and `target` `shift + length`.
@@ -134,7 +138,12 @@ mod tests {
                         target[shift..shift + length] == source[100..100 + length],
                         "{length} bytes, {behind} behind"
                     );
-                    assert!(target[..shift].iter().chain(&target[shift + length..]).all(|byte| *byte == 0xa5));
+                    assert!(
+                        target[..shift]
+                            .iter()
+                            .chain(&target[shift + length..])
+                            .all(|byte| *byte == 0xa5)
+                    );
                 }
             }
         }

@@ -66,7 +66,8 @@ mod tests {
     #[test]
     fn planes_do_not_collide() {
         let context = ContextId::new(7, 9);
-        let all = [Plane::PointToPoint, Plane::Collective, Plane::OneSided, Plane::Internal].map(|p| context.on(p));
+        let all = [Plane::PointToPoint, Plane::Collective, Plane::OneSided, Plane::Internal]
+            .map(|p| context.on(p));
         for (i, a) in all.iter().enumerate() {
             assert_eq!(a.on(Plane::PointToPoint), context);
             assert!(all.iter().skip(i + 1).all(|b| b != a));

@@ -70,7 +70,10 @@ impl Reached {
     /// # Panics
     /// If none has.
     pub fn assert(&self, what: &str) {
-        assert!(self.0.load(std::sync::atomic::Ordering::Relaxed) > 0, "no interleaving reached: {what}");
+        assert!(
+            self.0.load(std::sync::atomic::Ordering::Relaxed) > 0,
+            "no interleaving reached: {what}"
+        );
     }
 }
 

@@ -78,7 +78,10 @@ impl<T> Slab<T> {
 
     /// The value that a key names; `None` if it was removed.
     pub fn get(&self, key: SlabKey) -> Option<&T> {
-        let entry = self.entries.get(key.index() as usize).filter(|entry| entry.generation == key.generation())?;
+        let entry = self
+            .entries
+            .get(key.index() as usize)
+            .filter(|entry| entry.generation == key.generation())?;
         entry.value.as_ref()
     }
 
@@ -114,14 +117,17 @@ impl<T> Slab<T> {
     /// Removes all values for which `which` is true and returns them, in the order of their
     /// indices.
     pub fn remove_where(&mut self, which: impl Fn(&T) -> bool) -> Vec<T> {
-        let keys: Vec<SlabKey> = self.iter().filter(|(_, value)| which(value)).map(|(key, _)| key).collect();
+        let keys: Vec<SlabKey> =
+            self.iter().filter(|(_, value)| which(value)).map(|(key, _)| key).collect();
         keys.into_iter().filter_map(|key| self.remove(key)).collect()
     }
 
     /// All values with their keys, in the order of their indices.
     pub fn iter(&self) -> impl Iterator<Item = (SlabKey, &T)> {
         let entries = self.entries.iter().enumerate();
-        entries.filter_map(|(index, entry)| Some((SlabKey::new(index, entry.generation), entry.value.as_ref()?)))
+        entries.filter_map(|(index, entry)| {
+            Some((SlabKey::new(index, entry.generation), entry.value.as_ref()?))
+        })
     }
 
     /// True if there is no value.
@@ -131,7 +137,9 @@ impl<T> Slab<T> {
     }
 
     fn named(&mut self, key: SlabKey) -> Option<&mut Entry<T>> {
-        self.entries.get_mut(key.index() as usize).filter(|entry| entry.generation == key.generation())
+        self.entries
+            .get_mut(key.index() as usize)
+            .filter(|entry| entry.generation == key.generation())
     }
 
     fn vacate(&mut self, index: u32) {
@@ -152,7 +160,9 @@ mod tests {
         assert!(slab.get(old).is_none() && slab.remove(old).is_none());
         let new = slab.insert("new");
         assert_eq!((new.index(), new != old), (old.index(), true), "the entry is used again");
-        assert!(slab.get(old).is_none() && slab.get_mut(old).is_none() && slab.remove(old).is_none());
+        assert!(
+            slab.get(old).is_none() && slab.get_mut(old).is_none() && slab.remove(old).is_none()
+        );
         assert_eq!(slab.get(new), Some(&"new"));
     }
 

@@ -6,8 +6,8 @@
 
 pub use std::cell::UnsafeCell;
 pub use std::sync::atomic::{
-    AtomicBool, AtomicI32, AtomicI64, AtomicPtr, AtomicU8, AtomicU16, AtomicU32, AtomicU64, AtomicUsize, Ordering,
-    compiler_fence, fence,
+    AtomicBool, AtomicI32, AtomicI64, AtomicPtr, AtomicU8, AtomicU16, AtomicU32, AtomicU64,
+    AtomicUsize, Ordering, compiler_fence, fence,
 };
 
 /// Memory that several processes access as 32-bit words.

@@ -187,7 +187,9 @@ impl Source {
     /// Returns where all bytes are, if a [`Layout`] can describe it.
     pub fn layout(&self) -> Option<Layout> {
         match self {
-            Source::Bytes { pointer, length } => Some(Layout::contiguous(pointer.cast_mut(), *length)),
+            Source::Bytes { pointer, length } => {
+                Some(Layout::contiguous(pointer.cast_mut(), *length))
+            }
             Source::Packer { fill, .. } => fill.layout(),
         }
     }
@@ -211,13 +213,15 @@ impl Source {
             }
             // SAFETY: `into` is writable for `capacity` bytes and the user memory is valid (this
             // function's contract).
-            Source::Packer { fill, length } => match unsafe { fill.fill(into, capacity.min(*length)) } {
-                Step::Done(step) => {
-                    *length -= step;
-                    Step::Done(step)
+            Source::Packer { fill, length } => {
+                match unsafe { fill.fill(into, capacity.min(*length)) } {
+                    Step::Done(step) => {
+                        *length -= step;
+                        Step::Done(step)
+                    }
+                    Step::Pending => Step::Pending,
                 }
-                Step::Pending => Step::Pending,
-            },
+            }
         }
     }
 
@@ -230,7 +234,9 @@ impl Source {
     pub unsafe fn fill_all(&mut self, into: *mut u8, length: usize) {
         // SAFETY: `into` is writable for `length` bytes (this function's contract), and each `fill`
         // gets a part of it with the capacity that remains.
-        unsafe { self.fill_all_by(into, length, |source, into, capacity| source.fill(into, capacity)) };
+        unsafe {
+            self.fill_all_by(into, length, |source, into, capacity| source.fill(into, capacity))
+        };
     }
 
     /// Like [`Source::fill_all`], with `fill` for each step; its arguments are the source, the
@@ -294,7 +300,9 @@ impl Target {
             }
             // SAFETY: `from` is readable for `length` bytes and the user memory is valid (this
             // function's contract).
-            Target::Unpacker { drain, length: room } => unsafe { unpack(drain.as_mut(), room, from, length) },
+            Target::Unpacker { drain, length: room } => unsafe {
+                unpack(drain.as_mut(), room, from, length)
+            },
         }
     }
 

@@ -33,7 +33,9 @@ pub(super) struct BulkReader<'a, 'b, S> {
 impl<S: Sink> Arrivals for BulkReader<'_, '_, S> {
     fn predict(&mut self, places: &mut Places) {
         let rail = self.rails.get(*self.from as usize).map(|rails| rails[self.interface]);
-        let (Some(rail), Some(peer)) = (rail.filter(|_| self.in_place), self.endpoint.peer(*self.from)) else { return };
+        let (Some(rail), Some(peer)) = (rail.filter(|_| self.in_place), self.endpoint.peer(*self.from)) else {
+            return;
+        };
         let destinations = &self.driver.holdings.destinations;
         peer.expected(rail, |chunk| {
             let length = chunk.length as usize;

@@ -366,7 +366,9 @@ impl<S: Sink> Io for Driver<'_, S> {
                 return unsafe { self.lines.gather(To::Train(to, rail), header, (body, usize::from(length)), false) };
             }
             FrameBody::Region { token, offset, length } => {
-                let Some(origin) = self.holdings.origins.get_mut(SlabKey(token)) else { return true };
+                let Some(origin) = self.holdings.origins.get_mut(SlabKey(token)) else {
+                    return true;
+                };
                 let length = usize::from(length);
                 // Packing bytes may move those that wait to be sent.
                 if origin.must_make(offset, length) {

@@ -186,7 +186,9 @@ impl WayTrial<'_> {
     fn send(&self, ports: &mut [Port], kind: Kind, host: usize, rail: usize, which: usize) {
         let opposite = &self.opposites[host];
         let Some((port, ways)) = opposite.rails.get(rail) else { return };
-        let (Some(way), Some(port)) = (ways.get(which).copied().flatten(), ports.get_mut(*port)) else { return };
+        let (Some(way), Some(port)) = (ways.get(which).copied().flatten(), ports.get_mut(*port)) else {
+            return;
+        };
         let header = |parts: u8| {
             let header = FrameHeader {
                 sequence: 0,
@@ -241,7 +243,9 @@ impl WayTrial<'_> {
         let mut probed = BTreeSet::new();
         for header in &heard.headers {
             let host = self.opposites.iter().position(|opposite| opposite.rank == header.source);
-            let Some(host) = host.filter(|_| header.endpoint == self.identity.endpoint) else { continue };
+            let Some(host) = host.filter(|_| header.endpoint == self.identity.endpoint) else {
+                continue;
+            };
             let [which, parts, ..] = header.words[0].to_le_bytes();
             let rail = usize::from(header.rail);
             if rail >= self.opposites[host].rails.len() || which > 1 {

@@ -66,9 +66,16 @@ impl Credits {
 
     /// Takes between `least` and `most` bytes. Without enough credit, takes nothing and queues
     /// `rank`.
-    pub fn take(&mut self, share: &mut CreditShare, rank: u32, least: u64, most: u64) -> Option<u64> {
+    pub fn take(
+        &mut self,
+        share: &mut CreditShare,
+        rank: u32,
+        least: u64,
+        most: u64,
+    ) -> Option<u64> {
         let fair = (self.limit / self.pulling.max(1)).max(least);
-        let allowed = self.limit.saturating_sub(self.used).min(fair.saturating_sub(share.used)).min(most);
+        let allowed =
+            self.limit.saturating_sub(self.used).min(fair.saturating_sub(share.used)).min(most);
         if allowed < least {
             if !share.waits {
                 share.waits = true;
@@ -133,7 +140,8 @@ mod tests {
 
     #[test]
     fn the_bound_holds_for_all_together() {
-        let (mut credits, mut one, mut other) = (Credits::default(), CreditShare::default(), CreditShare::default());
+        let (mut credits, mut one, mut other) =
+            (Credits::default(), CreditShare::default(), CreditShare::default());
         credits.pulls(&mut one, true);
         assert_eq!(credits.take(&mut one, 1, 1000, 1 << 30), Some(START));
         credits.pulls(&mut other, true);
@@ -154,7 +162,10 @@ mod tests {
         let mut credits = Credits::default();
         let mut shares = vec![CreditShare::default(); 1000];
         shares.iter_mut().for_each(|share| credits.pulls(share, true));
-        let served = shares.iter_mut().zip(0..).filter_map(|(share, rank)| credits.take(share, rank, 18_000, 65_536));
+        let served = shares
+            .iter_mut()
+            .zip(0..)
+            .filter_map(|(share, rank)| credits.take(share, rank, 18_000, 65_536));
         assert_eq!(served.collect::<Vec<_>>(), vec![18_000; (START / 18_000) as usize]);
         assert!(credits.used() <= credits.limit());
     }

@@ -105,14 +105,22 @@ impl Endpoint {
     /// True while anything is pending.
     pub fn is_busy(&self) -> bool {
         // What members wait for is counted with the peer that is the root.
-        self.roots.values().any(|root| !root.is_idle()) || self.peers.iter().flatten().any(|entry| entry.peer.is_busy())
+        self.roots.values().any(|root| !root.is_idle())
+            || self.peers.iter().flatten().any(|entry| entry.peer.is_busy())
     }
 
     /// See [`Peer::send`].
     ///
     /// # Errors
     /// See [`SendError`]; [`SendError::Lost`] if the peer is unknown.
-    pub fn send(&mut self, now: Time, to: u32, buffer: u64, length: u32, io: &mut impl Io) -> Result<(), SendError> {
+    pub fn send(
+        &mut self,
+        now: Time,
+        to: u32,
+        buffer: u64,
+        length: u32,
+        io: &mut impl Io,
+    ) -> Result<(), SendError> {
         self.with(to, |peer, _| peer.send(now, buffer, length, io)).unwrap_or(Err(SendError::Lost))
     }
 
@@ -127,7 +135,15 @@ impl Endpoint {
     }
 
     /// See [`Peer::pull`].
-    pub fn pull(&mut self, now: Time, from: u32, key: RegionName, token: u64, wanted: u64, io: &mut impl Io) {
+    pub fn pull(
+        &mut self,
+        now: Time,
+        from: u32,
+        key: RegionName,
+        token: u64,
+        wanted: u64,
+        io: &mut impl Io,
+    ) {
         self.with(from, |peer, credits| peer.pull(now, key, token, wanted, credits, io));
     }
 
@@ -177,24 +193,34 @@ impl Endpoint {
     }
 
     /// As [`Endpoint::arrived`], for a frame whose header and body are not contiguous.
-    pub fn arrived_apart(&mut self, now: Time, rail: u8, header: &[u8; HEADER_BYTES], rest: &[u8], io: &mut impl Io) {
-        let taken = FrameHeader::decode_apart(&self.own.key, header, rest).and_then(|(header, body)| {
-            let everybody = header.kind == Kind::Broadcast && header.endpoint == EVERYBODY;
-            if header.endpoint != self.own.endpoint && !everybody {
-                return Err(Refusal::Endpoint);
-            }
-            if header.source == self.own.rank {
-                return Err(Refusal::Source);
-            }
-            if header.kind == Kind::Broadcast {
-                return self.broadcast_arrived(now, &header, body, io);
-            }
-            let source = header.source;
-            let known = self.with(source, |peer, credits| peer.arrived(now, rail, &header, body, credits, io));
-            known.ok_or(Refusal::Source)?;
-            self.settle(now, source, io);
-            Ok(())
-        });
+    pub fn arrived_apart(
+        &mut self,
+        now: Time,
+        rail: u8,
+        header: &[u8; HEADER_BYTES],
+        rest: &[u8],
+        io: &mut impl Io,
+    ) {
+        let taken =
+            FrameHeader::decode_apart(&self.own.key, header, rest).and_then(|(header, body)| {
+                let everybody = header.kind == Kind::Broadcast && header.endpoint == EVERYBODY;
+                if header.endpoint != self.own.endpoint && !everybody {
+                    return Err(Refusal::Endpoint);
+                }
+                if header.source == self.own.rank {
+                    return Err(Refusal::Source);
+                }
+                if header.kind == Kind::Broadcast {
+                    return self.broadcast_arrived(now, &header, body, io);
+                }
+                let source = header.source;
+                let known = self.with(source, |peer, credits| {
+                    peer.arrived(now, rail, &header, body, credits, io)
+                });
+                known.ok_or(Refusal::Source)?;
+                self.settle(now, source, io);
+                Ok(())
+            });
         if let Err(why) = taken {
             self.refusals.count(why);
         }
@@ -229,9 +255,11 @@ impl Endpoint {
                 self.with(rank, |peer, _| peer.owe(-1));
                 Ok(())
             }
-            Concern::Repair([group, message], Pair(first, bitmap)) => {
-                self.roots.get_mut(&group).ok_or(Refusal::Unknown)?.repair(rank, message, first, bitmap)
-            }
+            Concern::Repair([group, message], Pair(first, bitmap)) => self
+                .roots
+                .get_mut(&group)
+                .ok_or(Refusal::Unknown)?
+                .repair(rank, message, first, bitmap),
         }
     }
 
@@ -331,7 +359,14 @@ impl Endpoint {
     /// Sends `length` bytes, which the caller calls `buffer`, to all members of a group;
     /// [`Io::broadcast_sent`] reports completion. Returns false if the group's window is full or
     /// the message is too long.
-    pub fn broadcast(&mut self, now: Time, group: u32, buffer: u64, length: u32, io: &mut impl Io) -> bool {
+    pub fn broadcast(
+        &mut self,
+        now: Time,
+        group: u32,
+        buffer: u64,
+        length: u32,
+        io: &mut impl Io,
+    ) -> bool {
         let Some(root) = self.roots.get_mut(&group) else { return false };
         if root.start(now, buffer, length).is_none() {
             return false;
@@ -345,7 +380,14 @@ impl Endpoint {
 
     /// Expects the next message of a group (root and number), of at most `capacity` bytes. Returns
     /// false if the group's window is full or the group is unknown.
-    pub fn expect(&mut self, now: Time, group: (u32, u32), token: u64, capacity: u32, io: &mut impl Io) -> bool {
+    pub fn expect(
+        &mut self,
+        now: Time,
+        group: (u32, u32),
+        token: u64,
+        capacity: u32,
+        io: &mut impl Io,
+    ) -> bool {
         let Some(member) = self.members.get_mut(&group) else { return false };
         if member.expect(now, token, capacity).is_none() {
             return false;
@@ -379,7 +421,8 @@ impl Endpoint {
             return Err(Refusal::Stale);
         }
         let (number, total) = (header.sequence, header.acknowledged);
-        let (placed, owes) = (member.place(number, total, index, body.len())?, !member.stands_ready());
+        let (placed, owes) =
+            (member.place(number, total, index, body.len())?, !member.stands_ready());
         io.broadcast_part(group, placed.token, placed.offset, &body[..placed.keep]);
         if let Some(finished) = member.placed(number, total, index, now) {
             let is_through = member.is_through(finished.number);
@@ -400,7 +443,10 @@ impl Endpoint {
     fn note_early(&mut self, header: &FrameHeader) {
         let place = (header.source, header.words[0]);
         let known = self.peer(header.source).is_some_and(|peer| !peer.is_lost());
-        if known && header.sequence < WINDOW as u32 && (self.early.len() < EARLY || self.early.contains_key(&place)) {
+        if known
+            && header.sequence < WINDOW as u32
+            && (self.early.len() < EARLY || self.early.contains_key(&place))
+        {
             *self.early.entry(place).or_default() |= 1 << header.sequence;
         }
     }
@@ -416,7 +462,9 @@ impl Endpoint {
             while let Some(part) = root.next() {
                 let endpoint = match part.to {
                     None => EVERYBODY,
-                    Some(rank) => self.peers[rank as usize].as_ref().map_or(EVERYBODY, |entry| entry.peer.endpoint()),
+                    Some(rank) => self.peers[rank as usize]
+                        .as_ref()
+                        .map_or(EVERYBODY, |entry| entry.peer.endpoint()),
                 };
                 let header = FrameHeader {
                     sequence: part.message,
@@ -431,7 +479,11 @@ impl Endpoint {
                     words: [*number, part.index],
                 };
                 let header = header.encode(&self.own.key, &[]);
-                let body = FrameBody::Message { buffer: part.buffer, offset: part.offset, length: part.length };
+                let body = FrameBody::Message {
+                    buffer: part.buffer,
+                    offset: part.offset,
+                    length: part.length,
+                };
                 let taken = match part.to {
                     None => io.broadcast(*number, &header, body),
                     Some(rank) => {
@@ -488,7 +540,8 @@ mod tests {
     fn what_groups_say_early_is_noted_boundedly() {
         let link = RailLink { payload: 1400, speed: 0 };
         let key = FrameKey::of_secret(&[7; 32]);
-        let mut endpoint = Endpoint::new(Own { key, rank: 0, endpoint: 7, incarnation: 1 }, Settings::default());
+        let mut endpoint =
+            Endpoint::new(Own { key, rank: 0, endpoint: 7, incarnation: 1 }, Settings::default());
         endpoint.add(&PeerCard { rank: 1, endpoint: 8, incarnation: Some(1), links: vec![link] });
         let mut note = |source, group, sequence| {
             let header = FrameHeader {
@@ -510,7 +563,11 @@ mod tests {
         (100..100 + 2 * EARLY as u32).for_each(|group| note(1, group, 0));
         // A group that is already recorded still has room.
         note(1, 100, 1);
-        assert_eq!(early(&endpoint, 1, 5), Some((1 << WINDOW) - 1), "what the root may send before it hears of it");
+        assert_eq!(
+            early(&endpoint, 1, 5),
+            Some((1 << WINDOW) - 1),
+            "what the root may send before it hears of it"
+        );
         assert_eq!(early(&endpoint, 2, 5), None, "a stranger");
         assert_eq!((endpoint.early.len(), early(&endpoint, 1, 100)), (EARLY, Some(0b11)));
 

@@ -69,16 +69,31 @@ pub enum Kind {
 impl Kind {
     fn of(number: u8) -> Option<Kind> {
         use Kind::*;
-        [Eager, Release, Complete, Ask, Data, Acknowledge, Greeting, Probe, Echo, Broadcast, Repair, Goodbye]
-            .into_iter()
-            .find(|kind| *kind as u8 == number)
+        [
+            Eager,
+            Release,
+            Complete,
+            Ask,
+            Data,
+            Acknowledge,
+            Greeting,
+            Probe,
+            Echo,
+            Broadcast,
+            Repair,
+            Goodbye,
+        ]
+        .into_iter()
+        .find(|kind| *kind as u8 == number)
     }
 
     /// Length of the body of control frames; `None` for frames that carry bytes of messages.
     pub fn body_bytes(self) -> Option<usize> {
         match self {
             Kind::Eager | Kind::Data | Kind::Broadcast => None,
-            Kind::Release | Kind::Complete | Kind::Repair | Kind::Acknowledge | Kind::Goodbye => Some(8),
+            Kind::Release | Kind::Complete | Kind::Repair | Kind::Acknowledge | Kind::Goodbye => {
+                Some(8)
+            }
             Kind::Ask => Some(ASK_BYTES),
             Kind::Greeting | Kind::Probe | Kind::Echo => Some(0),
         }
@@ -335,7 +350,8 @@ mod tests {
     #[test]
     fn every_field_lies_where_it_is_said_to() {
         let bytes = header(Kind::Ask, ASK_BYTES).encode(&KEY, &[0; ASK_BYTES]);
-        let places = [(0..4, 1), (8..12, 9), (12..14, 0x0d), (18..20, 0x13), (20..24, 0x15), (24..32, 0x19)];
+        let places =
+            [(0..4, 1), (8..12, 9), (12..14, 0x0d), (18..20, 0x13), (20..24, 0x15), (24..32, 0x19)];
         for (place, first) in places {
             let wanted: Vec<u8> = (first..).take(place.len()).collect();
             assert_eq!(bytes[place.clone()], wanted[..], "{place:?}");
@@ -356,7 +372,12 @@ mod tests {
         assert_eq!(FrameHeader::decode(&KEY, &frame[..31]), Err(Refusal::Short));
         assert_eq!(FrameHeader::decode(&KEY, &frame[..39]), Err(Refusal::Length));
         assert_eq!(FrameHeader::decode(&FrameKey([3, 5]), &frame), Err(Refusal::Forged));
-        for (at, wanted) in [(16, Refusal::Kind), (14, Refusal::Length), (4, Refusal::Forged), (39, Refusal::Forged)] {
+        for (at, wanted) in [
+            (16, Refusal::Kind),
+            (14, Refusal::Length),
+            (4, Refusal::Forged),
+            (39, Refusal::Forged),
+        ] {
             let before = frame[at];
             frame[at] = if at == 16 { VERSION << 4 | 15 } else { before ^ 1 };
             assert_eq!(FrameHeader::decode(&KEY, &frame), Err(wanted), "byte {at}");
@@ -376,7 +397,14 @@ mod tests {
 
     #[test]
     fn requests_are_read_as_written_and_nonsense_is_refused() {
-        let ask = BlockRequest { slot: 1, generation: 2, offset: 1 << 40, length: 100, chunk: 64, missing: 3 };
+        let ask = BlockRequest {
+            slot: 1,
+            generation: 2,
+            offset: 1 << 40,
+            length: 100,
+            chunk: 64,
+            missing: 3,
+        };
         assert_eq!(BlockRequest::decode(&ask.encode()), ask);
         assert_eq!(ask.chunks(), Some(2));
         let nonsense = [
@@ -387,7 +415,10 @@ mod tests {
             BlockRequest { chunk: 1, ..ask },
         ];
         assert!(nonsense.iter().all(|ask| ask.chunks().is_none()));
-        assert_eq!(BlockRequest { chunk: 1, length: 64, missing: u64::MAX, ..ask }.chunks(), Some(64));
+        assert_eq!(
+            BlockRequest { chunk: 1, length: 64, missing: u64::MAX, ..ask }.chunks(),
+            Some(64)
+        );
         assert_eq!(BlockRequest::decode(&[]).chunks(), None);
         assert_eq!(Pair::decode(&Pair(5, u32::MAX).encode()), Pair(5, u32::MAX));
     }

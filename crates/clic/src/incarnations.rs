@@ -68,9 +68,26 @@ pub struct Incarnations {
 impl Incarnations {
     /// Creates the state of a process of incarnation `own`, towards a peer of incarnation `peer`,
     /// if known.
-    pub fn new(key: FrameKey, own_rank: u32, peer_rank: u32, own: u32, peer: Option<u32>) -> Incarnations {
+    pub fn new(
+        key: FrameKey,
+        own_rank: u32,
+        peer_rank: u32,
+        own: u32,
+        peer: Option<u32>,
+    ) -> Incarnations {
         let (ended, answer, answered, greeting, tries) = (false, false, None, None, 0);
-        Incarnations { key, own_rank, peer_rank, own, peer, ended, answer, answered, greeting, tries }
+        Incarnations {
+            key,
+            own_rank,
+            peer_rank,
+            own,
+            peer,
+            ended,
+            answer,
+            answered,
+            greeting,
+            tries,
+        }
     }
 
     /// The session, if there is one.
@@ -168,8 +185,12 @@ mod tests {
 
     #[test]
     fn both_derive_the_same_session_and_other_lives_another() {
-        let (here, there) = (one(Some(200)).session().unwrap(), other(Some(100)).session().unwrap());
-        assert_eq!((here.number, here.outgoing, here.incoming), (there.number, there.incoming, there.outgoing));
+        let (here, there) =
+            (one(Some(200)).session().unwrap(), other(Some(100)).session().unwrap());
+        assert_eq!(
+            (here.number, here.outgoing, here.incoming),
+            (there.number, there.incoming, there.outgoing)
+        );
         assert_ne!(here.outgoing, here.incoming);
         let next = one(Some(201)).session().unwrap();
         assert_ne!(here, next);
@@ -213,7 +234,11 @@ mod tests {
         here.stray();
         let (words, ended) = here.greeting(0, true).unwrap();
         assert!(ended);
-        assert_eq!(there.greeted([100, 199], true), GreetingMeaning::Known, "an earlier life of ours");
+        assert_eq!(
+            there.greeted([100, 199], true),
+            GreetingMeaning::Known,
+            "an earlier life of ours"
+        );
         assert_eq!(there.greeted(words, ended), GreetingMeaning::Ended);
         assert_eq!(there.greeted(words, ended), GreetingMeaning::Known, "once");
         assert_eq!(there.greeted([101, 0], false), GreetingMeaning::Begins);

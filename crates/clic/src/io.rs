@@ -46,7 +46,8 @@ pub struct MessagePart<'a> {
 pub trait Io {
     /// Sends a frame over a rail. Returns false if the rail accepts nothing now; the call then has
     /// no effect, and the state machines retry.
-    fn send(&mut self, to: u32, rail: u8, header: &[u8; HEADER_BYTES], body: FrameBody<'_>) -> bool;
+    fn send(&mut self, to: u32, rail: u8, header: &[u8; HEADER_BYTES], body: FrameBody<'_>)
+    -> bool;
     /// Sends a frame to all members of a group. Returns false as in [`Io::send`].
     fn broadcast(&mut self, group: u32, header: &[u8; HEADER_BYTES], body: FrameBody<'_>) -> bool;
 

@@ -135,7 +135,13 @@ impl Peer {
             rank: card.rank,
             endpoint: card.endpoint,
             settings,
-            incarnations: Incarnations::new(own.key, own.rank, card.rank, own.incarnation, card.incarnation),
+            incarnations: Incarnations::new(
+                own.key,
+                own.rank,
+                card.rank,
+                own.incarnation,
+                card.incarnation,
+            ),
             session: None,
             window: SendWindow::new(0, settings.window as usize),
             sequence: ReceiveSequence::new(0, settings.window, settings.early_bytes),
@@ -176,7 +182,11 @@ impl Peer {
         self.session = self.incarnations.session();
         if let Some(session) = self.session {
             self.window.begin(session.outgoing);
-            self.sequence = ReceiveSequence::new(session.incoming, self.settings.window, self.settings.early_bytes);
+            self.sequence = ReceiveSequence::new(
+                session.incoming,
+                self.settings.window,
+                self.settings.early_bytes,
+            );
         }
     }
 
@@ -213,7 +223,13 @@ impl Peer {
     ///
     /// # Errors
     /// See [`SendError`].
-    pub fn send(&mut self, now: Time, buffer: u64, length: u32, io: &mut impl Io) -> Result<(), SendError> {
+    pub fn send(
+        &mut self,
+        now: Time,
+        buffer: u64,
+        length: u32,
+        io: &mut impl Io,
+    ) -> Result<(), SendError> {
         self.takes(length)?;
         let piece = self.rails.least_payload();
         let parts = (length as usize).div_ceil(piece).max(1);
@@ -221,7 +237,12 @@ impl Peer {
         for part in 0..parts {
             let offset = part * piece;
             let bytes = (length as usize - offset).min(piece) as u16;
-            let content = FrameContent::Part { buffer, offset: offset as u32, length: bytes, last: part + 1 == parts };
+            let content = FrameContent::Part {
+                buffer,
+                offset: offset as u32,
+                length: bytes,
+                last: part + 1 == parts,
+            };
             self.window.push(now, Kind::Eager, length, content);
         }
         self.flush(now, io);
@@ -354,7 +375,8 @@ impl Peer {
         if self.session.is_some() {
             next = sooner(next, sooner(self.pulls.deadline(), self.window_deadline()));
         }
-        let end = self.quiet_since().zip(self.settings.silence).map(|(since, silence)| since + silence);
+        let end =
+            self.quiet_since().zip(self.settings.silence).map(|(since, silence)| since + silence);
         sooner(sooner(next, end), self.parting())
     }
 
@@ -383,7 +405,8 @@ impl Peer {
     /// True while anything is pending with the peer.
     pub fn is_busy(&self) -> bool {
         let parts = self.leaves.is_some() && !self.left;
-        !self.incarnations.has_ended() && (self.owes() || !self.regions.is_empty() || self.owed > 0 || parts)
+        !self.incarnations.has_ended()
+            && (self.owes() || !self.regions.is_empty() || self.owed > 0 || parts)
     }
 
     fn owes(&self) -> bool {
@@ -391,7 +414,9 @@ impl Peer {
     }
 
     fn is_silent(&self, now: Time) -> bool {
-        self.quiet_since().zip(self.settings.silence).is_some_and(|(since, silence)| now >= since + silence)
+        self.quiet_since()
+            .zip(self.settings.silence)
+            .is_some_and(|(since, silence)| now >= since + silence)
     }
 
     /// See [`Rails::fails`].
@@ -417,7 +442,8 @@ impl Peer {
         self.concerns.clear();
         self.delay = Delay::default();
         self.echoes = [None; MOST_RAILS];
-        (self.session, self.coming, self.waits_since, self.retry, self.owed) = (None, None, None, None, 0);
+        (self.session, self.coming, self.waits_since, self.retry, self.owed) =
+            (None, None, None, None, 0);
         (self.announce, self.peer_asleep, self.left) = (false, false, false);
         (self.announcements, self.measured) = (0, None);
         self.loss = true;

@@ -186,7 +186,9 @@ impl ClicPulls {
             let chunk = chunk_of(rails);
             let least = left.min(LEAST_BYTES.max(2 * u64::from(chunk)));
             let most = left.min(64 * u64::from(chunk));
-            let Some(mut taken) = credits.take(&mut self.share, self.rank, least, most) else { return };
+            let Some(mut taken) = credits.take(&mut self.share, self.rank, least, most) else {
+                return;
+            };
             if taken < most {
                 // Whole chunks only, otherwise every block would end with a short one.
                 let crumb = (taken - least) % u64::from(chunk);
@@ -197,7 +199,17 @@ impl ClicPulls {
             rails.asked(rail, taken);
             let missing = ones(length.div_ceil(chunk));
             let (offset, asked) = (pull.opened, None);
-            let block = PullBlock { pull: index, offset, length, chunk, missing, rail, asked, deadline: now, tries: 0 };
+            let block = PullBlock {
+                pull: index,
+                offset,
+                length,
+                chunk,
+                missing,
+                rail,
+                asked,
+                deadline: now,
+                tries: 0,
+            };
             let slot = &mut self.blocks[place];
             (slot.generation, slot.block) = (slot.generation.wrapping_add(1), Some(block));
             self.unasked += 1;
@@ -224,13 +236,22 @@ impl ClicPulls {
             return None;
         }
         let wants = |(_, slot): &(usize, &Slot)| {
-            slot.block.as_ref().is_some_and(|block| block.asked.is_none() && blocked >> block.rail & 1 == 0)
+            slot.block
+                .as_ref()
+                .is_some_and(|block| block.asked.is_none() && blocked >> block.rail & 1 == 0)
         };
         let (place, slot) = self.blocks.iter().enumerate().find(wants)?;
         let block = slot.block.as_ref()?;
         let key = self.pulls.get(block.pull)?.key;
         let PullBlock { offset, length, chunk, missing, .. } = *block;
-        let ask = BlockRequest { slot: key.slot, generation: key.generation, offset, length, chunk, missing };
+        let ask = BlockRequest {
+            slot: key.slot,
+            generation: key.generation,
+            offset,
+            length,
+            chunk,
+            missing,
+        };
         Some(BlockToRequest { rail: block.rail, number: slot.generation << 8 | place as u32, ask })
     }
 
@@ -246,8 +267,9 @@ impl ClicPulls {
     /// the order in which they arrive without loss, until `each` returns false.
     pub fn expected(&self, rail: u8, mut each: impl FnMut(Expected) -> bool) {
         let blocks = self.blocks.iter().enumerate();
-        let asked =
-            |(place, slot): (usize, &Slot)| Some((slot.block.as_ref().filter(|b| b.rail == rail)?.asked?, place));
+        let asked = |(place, slot): (usize, &Slot)| {
+            Some((slot.block.as_ref().filter(|b| b.rail == rail)?.asked?, place))
+        };
         let mut order: Vec<(Time, usize)> = blocks.filter_map(asked).collect();
         order.sort_unstable();
         for (_, place) in order {
@@ -278,7 +300,12 @@ impl ClicPulls {
     ///
     /// # Errors
     /// Why the chunk is rejected.
-    pub fn place(&mut self, number: u32, index: u32, length: usize) -> Result<PlacedChunk, Refusal> {
+    pub fn place(
+        &mut self,
+        number: u32,
+        index: u32,
+        length: usize,
+    ) -> Result<PlacedChunk, Refusal> {
         let block = self.find(number)?;
         let at = u64::from(index) * u64::from(block.chunk);
         if index >= 64 || at >= u64::from(block.length) {
@@ -395,7 +422,10 @@ impl ClicPulls {
             return None;
         }
         let blocks = self.blocks.iter().filter_map(|slot| slot.block.as_ref());
-        blocks.filter(|block| block.asked.is_some()).map(|block| block.deadline).fold(None, |a, b| sooner(a, Some(b)))
+        blocks
+            .filter(|block| block.asked.is_some())
+            .map(|block| block.deadline)
+            .fold(None, |a, b| sooner(a, Some(b)))
     }
 
     /// The peer is gone: ends all pulls and returns all credit.
@@ -440,7 +470,13 @@ mod tests {
 
     fn bench(links: usize) -> Bench {
         let rails = Rails::new(&vec![RailLink { payload: 1450, speed: 0 }; links]);
-        Bench { pulls: ClicPulls::new(3), rails, credits: Credits::default(), now: 1_000_000, finished: Vec::new() }
+        Bench {
+            pulls: ClicPulls::new(3),
+            rails,
+            credits: Credits::default(),
+            now: 1_000_000,
+            finished: Vec::new(),
+        }
     }
 
     impl Bench {
@@ -459,11 +495,17 @@ mod tests {
             requests
         }
 
-        fn data(&mut self, request: &BlockToRequest, index: u32, asked: Time) -> Result<PlacedChunk, Refusal> {
+        fn data(
+            &mut self,
+            request: &BlockToRequest,
+            index: u32,
+            asked: Time,
+        ) -> Result<PlacedChunk, Refusal> {
             let length = request.ask.chunk.min(request.ask.length - index * request.ask.chunk);
             let placed = self.pulls.place(request.number, index, length as usize)?;
             let (rails, credits) = (&mut self.rails, &mut self.credits);
-            let finished = self.pulls.placed(request.number, index, stamp(asked), self.now, rails, credits);
+            let finished =
+                self.pulls.placed(request.number, index, stamp(asked), self.now, rails, credits);
             self.finished.extend(finished.map(|finished| finished.token));
             Ok(placed)
         }
@@ -490,7 +532,10 @@ mod tests {
             }
             rounds += 1;
         }
-        assert_eq!((bench.finished.as_slice(), seen, bench.credits.used()), (&[7][..], 1_000_000, 0));
+        assert_eq!(
+            (bench.finished.as_slice(), seen, bench.credits.used()),
+            (&[7][..], 1_000_000, 0)
+        );
         assert!(rounds > 2 && bench.credits.queue() <= 1);
     }
 
@@ -504,7 +549,10 @@ mod tests {
         assert_eq!(bench.data(&request, 3, now), Err(Refusal::Again));
         assert_eq!(bench.pulls.place(request.number, 4, 5), Err(Refusal::Range));
         assert_eq!(bench.pulls.place(request.number, 2, 5), Err(Refusal::Length));
-        assert_eq!(bench.pulls.place(request.number + 256, 2, CHUNK as usize), Err(Refusal::Unknown));
+        assert_eq!(
+            bench.pulls.place(request.number + 256, 2, CHUNK as usize),
+            Err(Refusal::Unknown)
+        );
         assert_eq!(bench.pulls.place(request.number + 1, 2, CHUNK as usize), Err(Refusal::Unknown));
         (0..3).for_each(|index| assert!(bench.data(&request, index, now).is_ok()));
         assert_eq!(bench.data(&request, 0, now), Err(Refusal::Unknown), "the block is complete");
@@ -525,9 +573,17 @@ mod tests {
         });
         let first = requests[0].ask.chunks().unwrap() as usize - 1;
         assert_eq!(seen.len(), 60);
-        let chunk = |place: usize| (seen[place].token, seen[place].offset, seen[place].length, seen[place].index);
-        assert_eq!([chunk(0), chunk(1)], [(7, 0, CHUNK as u32, 0), (7, 2 * CHUNK, CHUNK as u32, 2)]);
-        assert_eq!((seen[0].request, seen[first].request), (requests[0].number, requests[1].number));
+        let chunk = |place: usize| {
+            (seen[place].token, seen[place].offset, seen[place].length, seen[place].index)
+        };
+        assert_eq!(
+            [chunk(0), chunk(1)],
+            [(7, 0, CHUNK as u32, 0), (7, 2 * CHUNK, CHUNK as u32, 2)]
+        );
+        assert_eq!(
+            (seen[0].request, seen[first].request),
+            (requests[0].number, requests[1].number)
+        );
         assert_eq!((chunk(first).1, chunk(first).3), (requests[1].ask.offset, 0));
         bench.pulls.expected(1, |_| panic!("nothing was asked for there"));
     }
@@ -538,12 +594,20 @@ mod tests {
         bench.pull(7, 3 * CHUNK);
         let request = bench.ask()[0];
         let asked = bench.now;
-        assert_eq!(bench.pulls.deadline(), Some(asked + ASLEEP_FLOOR), "nothing is known of the way");
+        assert_eq!(
+            bench.pulls.deadline(),
+            Some(asked + ASLEEP_FLOOR),
+            "nothing is known of the way"
+        );
         bench.now += 100 * MICROSECOND;
         bench.rails.sample(0, 20 * MICROSECOND, bench.now);
         bench.data(&request, 2, asked).unwrap();
         let soon = bench.pulls.deadline().unwrap();
-        assert_eq!(soon, bench.now + bench.rails.trip().slack(), "the last chunk came and others did not");
+        assert_eq!(
+            soon,
+            bench.now + bench.rails.trip().slack(),
+            "the last chunk came and others did not"
+        );
         bench.now = soon;
         bench.pulls.expire(bench.now, &mut bench.rails, &mut bench.credits);
         let again = bench.ask()[0];
@@ -573,7 +637,9 @@ mod tests {
         (0..2).for_each(|rail| bench.rails.sample(rail, 20 * MICROSECOND, 0));
         bench.pull(1, 200_000);
         let requests = bench.ask();
-        let on = |requests: &[BlockToRequest], rail| requests.iter().filter(|request| request.rail == rail).count();
+        let on = |requests: &[BlockToRequest], rail| {
+            requests.iter().filter(|request| request.rail == rail).count()
+        };
         assert!(on(&requests, 0) > 0 && on(&requests, 1) > 0);
         // Rail 1 is silent.
         while bench.rails.is_up(1) {
@@ -596,7 +662,10 @@ mod tests {
         let request = bench.ask()[0];
         assert!(bench.credits.used() > 0);
         bench.pulls.forget(&mut bench.credits);
-        assert_eq!((bench.credits.used(), bench.credits.queue(), bench.pulls.is_empty()), (0, 0, true));
+        assert_eq!(
+            (bench.credits.used(), bench.credits.queue(), bench.pulls.is_empty()),
+            (0, 0, true)
+        );
         assert_eq!(bench.pulls.place(request.number, 0, CHUNK as usize), Err(Refusal::Unknown));
         bench.pull(1, CHUNK);
         assert_eq!(bench.ask().len(), 1);

@@ -127,7 +127,11 @@ impl Rails {
     /// The best rail other than this one, on which a frame was lost; without another rail that is
     /// up, the best rail.
     pub fn other_than(&self, rail: u8) -> u8 {
-        let others = self.rails.iter().enumerate().filter(|(index, other)| *index != usize::from(rail) && other.up);
+        let others = self
+            .rails
+            .iter()
+            .enumerate()
+            .filter(|(index, other)| *index != usize::from(rail) && other.up);
         let best = others.min_by_key(|(_, other)| other.trip.smoothed().unwrap_or(Time::MAX));
         best.map_or_else(|| self.best(), |(index, _)| index as u8)
     }
@@ -205,7 +209,10 @@ impl Rails {
 
     /// A rail to probe now: it is down, or has not been measured yet.
     pub fn probe(&self, now: Time) -> Option<u8> {
-        self.rails.iter().position(|rail| rail.wants_probe() && rail.probe_at <= now).map(|rail| rail as u8)
+        self.rails
+            .iter()
+            .position(|rail| rail.wants_probe() && rail.probe_at <= now)
+            .map(|rail| rail as u8)
     }
 
     /// A probe has been sent.
@@ -248,7 +255,8 @@ impl Rails {
                 rail.came += bytes;
                 if now >= since + MEASURED_OVER {
                     let measured = rail.came.saturating_mul(SECOND) / (now - since);
-                    rail.speed = (rail.speed.saturating_mul(3).saturating_add(measured) / 4).max(1_000);
+                    rail.speed =
+                        (rail.speed.saturating_mul(3).saturating_add(measured) / 4).max(1_000);
                     (rail.coming_since, rail.came) = (Some(now), 0);
                 }
             }
@@ -274,7 +282,12 @@ mod tests {
     use super::*;
 
     fn rails(speeds: &[u64]) -> Rails {
-        Rails::new(&speeds.iter().map(|speed| RailLink { payload: 1468, speed: *speed }).collect::<Vec<_>>())
+        Rails::new(
+            &speeds
+                .iter()
+                .map(|speed| RailLink { payload: 1468, speed: *speed })
+                .collect::<Vec<_>>(),
+        )
     }
 
     #[test]

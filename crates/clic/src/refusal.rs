@@ -94,7 +94,10 @@ mod tests {
         }
         let mut sum = refusals;
         sum.add(&refusals);
-        assert_eq!((sum.of(Refusal::Short), sum.of(Refusal::Again), sum.of(Refusal::Forged)), (2, 4, 0));
+        assert_eq!(
+            (sum.of(Refusal::Short), sum.of(Refusal::Again), sum.of(Refusal::Forged)),
+            (2, 4, 0)
+        );
         assert_eq!(sum.total(), 6);
     }
 }

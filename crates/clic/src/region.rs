@@ -79,7 +79,8 @@ impl ClicRegions {
     pub fn publish(&mut self, token: u64, length: u64) -> RegionName {
         let generation = self.published;
         self.published = generation.wrapping_add(1);
-        let slot = self.regions.insert(ClicRegion { generation, token, length, asked: false }) as u32;
+        let slot =
+            self.regions.insert(ClicRegion { generation, token, length, asked: false }) as u32;
         RegionName { slot, generation, length }
     }
 
@@ -95,7 +96,8 @@ impl ClicRegions {
     /// The peer is done with a region. Returns its token.
     pub fn release(&mut self, slot: u32, generation: u32) -> Result<u64, Refusal> {
         let token = self.find(slot, generation)?.token;
-        self.answers.retain(|answer| (answer.ask.slot, answer.ask.generation) != (slot, generation));
+        self.answers
+            .retain(|answer| (answer.ask.slot, answer.ask.generation) != (slot, generation));
         self.regions.try_remove(slot as usize);
         Ok(token)
     }
@@ -132,7 +134,9 @@ impl ClicRegions {
         // Repeated while the first answer is still pending: one answer is enough. It keeps its
         // place in the queue, so it must also keep its timestamp: a newer one would tell the
         // receiver that all requests in between have been overtaken.
-        if let Some(answer) = self.answers.iter_mut().find(|answer| answer.request == request && answer.rail == rail) {
+        if let Some(answer) =
+            self.answers.iter_mut().find(|answer| answer.request == request && answer.rail == rail)
+        {
             *answer = Answer { rail, request, stamp: answer.stamp, token, ask };
             return Ok(());
         }
@@ -209,7 +213,10 @@ mod tests {
         assert_eq!(regions.asked(ask(key), 5, 9, 1, 1000), Ok(()));
         assert_eq!(regions.next(0b10), None, "that rail takes nothing now");
         let first = regions.next(0).unwrap();
-        assert_eq!((first.token, first.request, first.index, first.stamp, first.rail), (77, 5, 0, 9, 1));
+        assert_eq!(
+            (first.token, first.request, first.index, first.stamp, first.rail),
+            (77, 5, 0, 9, 1)
+        );
         assert_eq!(drain(&mut regions, 0), [(100, 100), (300, 50)]);
         assert!(!regions.has_answers());
     }

@@ -78,7 +78,13 @@ impl ReceiveSequence {
     /// # Errors
     /// [`Refusal::Window`] if the number is outside the window, [`Refusal::Room`] if there is no
     /// room.
-    pub fn arrived(&mut self, number: u32, kind: Kind, word: u32, body: &[u8]) -> Result<FrameVerdict, Refusal> {
+    pub fn arrived(
+        &mut self,
+        number: u32,
+        kind: Kind,
+        word: u32,
+        body: &[u8],
+    ) -> Result<FrameVerdict, Refusal> {
         let ahead = number.wrapping_sub(self.next);
         if ahead == 0 {
             return Ok(FrameVerdict::Deliver);
@@ -86,7 +92,11 @@ impl ReceiveSequence {
         if ahead >= self.window {
             // Up to a window behind `next` it is a duplicate, otherwise it is invalid.
             let behind = self.next.wrapping_sub(number);
-            return if behind <= self.window { Ok(FrameVerdict::Again) } else { Err(Refusal::Window) };
+            return if behind <= self.window {
+                Ok(FrameVerdict::Again)
+            } else {
+                Err(Refusal::Window)
+            };
         }
         let place = ahead as usize - 1;
         if self.early.get(place).is_some_and(Option::is_some) {
@@ -123,9 +133,14 @@ mod tests {
     use super::*;
 
     /// Delivers what is deliverable; returns the words.
-    fn take(sequence: &mut ReceiveSequence, number: u32, length: usize) -> Result<Vec<u32>, Refusal> {
+    fn take(
+        sequence: &mut ReceiveSequence,
+        number: u32,
+        length: usize,
+    ) -> Result<Vec<u32>, Refusal> {
         let mut out = Vec::new();
-        if sequence.arrived(number, Kind::Eager, number, &vec![1; length])? == FrameVerdict::Deliver {
+        if sequence.arrived(number, Kind::Eager, number, &vec![1; length])? == FrameVerdict::Deliver
+        {
             out.push(number);
             sequence.step();
             while let Some(kept) = sequence.ready() {
@@ -155,13 +170,19 @@ mod tests {
     fn nothing_comes_twice_and_nothing_from_nowhere() {
         let mut sequence = ReceiveSequence::new(10, 8, 100);
         assert_eq!(take(&mut sequence, 12, 1), Ok(vec![]));
-        for (number, wanted) in
-            [(12, Ok(FrameVerdict::Again)), (9, Ok(FrameVerdict::Again)), (2, Ok(FrameVerdict::Again))]
-        {
+        for (number, wanted) in [
+            (12, Ok(FrameVerdict::Again)),
+            (9, Ok(FrameVerdict::Again)),
+            (2, Ok(FrameVerdict::Again)),
+        ] {
             assert_eq!(sequence.arrived(number, Kind::Eager, 0, &[]), wanted, "{number}");
         }
         for number in [18, 1, 10 + (1 << 31)] {
-            assert_eq!(sequence.arrived(number, Kind::Eager, 0, &[]), Err(Refusal::Window), "{number}");
+            assert_eq!(
+                sequence.arrived(number, Kind::Eager, 0, &[]),
+                Err(Refusal::Window),
+                "{number}"
+            );
         }
         assert_eq!(sequence.bytes(), 1);
     }
@@ -171,10 +192,17 @@ mod tests {
         let mut sequence = ReceiveSequence::new(0, 8, 100);
         for number in 1..8 {
             let verdict = sequence.arrived(number, Kind::Eager, 0, &[0; 40]);
-            assert_eq!(verdict, if number < 3 { Ok(FrameVerdict::Kept) } else { Err(Refusal::Room) });
+            assert_eq!(
+                verdict,
+                if number < 3 { Ok(FrameVerdict::Kept) } else { Err(Refusal::Room) }
+            );
         }
         assert_eq!(sequence.bytes(), 80);
-        assert_eq!(take(&mut sequence, 0, 1000).unwrap().len(), 3, "the next frame always has room");
+        assert_eq!(
+            take(&mut sequence, 0, 1000).unwrap().len(),
+            3,
+            "the next frame always has room"
+        );
         assert_eq!(take(&mut sequence, 3, 40), Ok(vec![3]));
     }
 }

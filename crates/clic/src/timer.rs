@@ -75,9 +75,10 @@ impl RoundTrip {
     /// without success.
     pub fn timeout(&self, asleep: bool, tries: u32) -> Time {
         let (base, floor) = match self.smoothed {
-            Some(smoothed) => {
-                (smoothed.saturating_mul(4).max(self.longest * 2), if asleep { ASLEEP_FLOOR } else { AWAKE_FLOOR })
-            }
+            Some(smoothed) => (
+                smoothed.saturating_mul(4).max(self.longest * 2),
+                if asleep { ASLEEP_FLOOR } else { AWAKE_FLOOR },
+            ),
             None => (0, ASLEEP_FLOOR),
         };
         let patience = base.max(floor);
@@ -116,13 +117,15 @@ impl Delay {
     /// is also due at once after `every` frames. A frame that was sent before the newest one
     /// arrived late; echoing its timestamp would make the round trip look as long as its delay.
     pub fn arrived(&mut self, newest: Newest, at_once: bool, every: u32) {
-        let late =
-            self.newest.is_some_and(|before| is_older(newest.stamp, before.stamp) && newest.at < before.at + STAMPS);
+        let late = self.newest.is_some_and(|before| {
+            is_older(newest.stamp, before.stamp) && newest.at < before.at + STAMPS
+        });
         if !late {
             self.newest = Some(newest);
         }
         self.frames += 1;
-        let latest = if at_once || self.frames >= every { newest.at } else { newest.at + ACKNOWLEDGE_AFTER };
+        let latest =
+            if at_once || self.frames >= every { newest.at } else { newest.at + ACKNOWLEDGE_AFTER };
         self.due = Some(self.due.map_or(latest, |due| due.min(latest)));
     }
 
@@ -178,7 +181,10 @@ mod tests {
         assert!(patience > 3_900 * MICROSECOND && patience <= 4 * MILLISECOND, "{patience}");
         assert_eq!(trip.least(), 10 * MICROSECOND);
         (0..100).for_each(|_| trip.sample(80 * MILLISECOND));
-        assert!(trip.timeout(false, 0) > 300 * MILLISECOND, "a slow way is not tried again before it can answer");
+        assert!(
+            trip.timeout(false, 0) > 300 * MILLISECOND,
+            "a slow way is not tried again before it can answer"
+        );
         (0..100).for_each(|_| trip.sample(60 * SECOND));
         assert!(trip.timeout(true, 60) <= 4 * CEILING, "a receiver that computes is no slow way");
     }

@@ -115,7 +115,14 @@ impl SendWindow {
     /// Queues a frame. There must be [`SendWindow::room`].
     pub fn push(&mut self, now: Time, kind: Kind, word: u32, content: FrameContent) {
         debug_assert!(self.room() > 0);
-        self.frames.push_back(Flight { kind, word, content, at: now, rail: 0, state: State::Waiting });
+        self.frames.push_back(Flight {
+            kind,
+            word,
+            content,
+            at: now,
+            rail: 0,
+            state: State::Waiting,
+        });
     }
 
     /// The next frame to send, with its number: a lost frame before a new one. New frames only if
@@ -239,7 +246,12 @@ mod tests {
     fn window(frames: u32) -> SendWindow {
         let mut window = SendWindow::new(u32::MAX, 8);
         for word in 0..frames {
-            let content = FrameContent::Part { buffer: u64::from(word), offset: 0, length: 10, last: word % 2 == 1 };
+            let content = FrameContent::Part {
+                buffer: u64::from(word),
+                offset: 0,
+                length: 10,
+                last: word % 2 == 1,
+            };
             window.push(0, Kind::Eager, word, content);
         }
         window
@@ -255,9 +267,15 @@ mod tests {
         words
     }
 
-    fn acknowledge(window: &mut SendWindow, next: u32, bitmap: u64) -> Result<(AckOutcome, Vec<u64>), Refusal> {
+    fn acknowledge(
+        window: &mut SendWindow,
+        next: u32,
+        bitmap: u64,
+    ) -> Result<(AckOutcome, Vec<u64>), Refusal> {
         let mut free = Vec::new();
-        window.acknowledged(next, bitmap, SLACK, &mut |buffer| free.push(buffer)).map(|progress| (progress, free))
+        window
+            .acknowledged(next, bitmap, SLACK, &mut |buffer| free.push(buffer))
+            .map(|progress| (progress, free))
     }
 
     #[test]
@@ -265,9 +283,19 @@ mod tests {
         let mut window = window(4);
         assert_eq!((window.room(), window.waiting()), (4, (4, Some(0))));
         assert_eq!(send_all(&mut window, 10), [0, 1, 2, 3]);
-        assert_eq!(acknowledge(&mut window, 2, 0), Ok((AckOutcome { frames: 3, rails: 2 }, vec![1])));
-        assert_eq!(acknowledge(&mut window, 1, 0), Ok((AckOutcome::default(), vec![])), "an old one");
-        assert_eq!(acknowledge(&mut window, 3, 0), Ok((AckOutcome { frames: 1, rails: 2 }, vec![3])));
+        assert_eq!(
+            acknowledge(&mut window, 2, 0),
+            Ok((AckOutcome { frames: 3, rails: 2 }, vec![1]))
+        );
+        assert_eq!(
+            acknowledge(&mut window, 1, 0),
+            Ok((AckOutcome::default(), vec![])),
+            "an old one"
+        );
+        assert_eq!(
+            acknowledge(&mut window, 3, 0),
+            Ok((AckOutcome { frames: 1, rails: 2 }, vec![3]))
+        );
         assert!(window.is_empty());
     }
 

@@ -126,7 +126,9 @@ fn sizes(operation: &Operation, size: usize) -> Option<(Collective, i64, i64)> {
         Operation::ReduceScatter { operand, .. } if operand.is_plain() => {
             (Collective::ReduceScatter, operand.bytes(), operand.bytes())
         }
-        Operation::Scan { operand, .. } if operand.is_plain() => (Collective::Scan, operand.bytes(), operand.bytes()),
+        Operation::Scan { operand, .. } if operand.is_plain() => {
+            (Collective::Scan, operand.bytes(), operand.bytes())
+        }
         _ => return None,
     })
 }
@@ -148,8 +150,13 @@ pub unsafe fn execute(
     call: u32,
     waiter: &mut dyn WaitLoop,
 ) -> bool {
-    let mut session =
-        BoardCall { board, subscription: limits.subscription, call: call as u16, waiter, truncated: false };
+    let mut session = BoardCall {
+        board,
+        subscription: limits.subscription,
+        call: call as u16,
+        waiter,
+        truncated: false,
+    };
     // SAFETY: the buffers have the elements that are named, are valid until the call returns, do
     // not overlap, and are not accessed by others (this function's contract).
     unsafe {
@@ -160,11 +167,19 @@ pub unsafe fn execute(
             Operation::Scatter(arguments) => session.scatter(arguments),
             Operation::Allgather(arguments) => session.allgather(arguments),
             Operation::Alltoall(arguments) => session.alltoall(arguments),
-            Operation::Reduce { root, operand, receive } => session.reduce(*root, operand, *receive),
+            Operation::Reduce { root, operand, receive } => {
+                session.reduce(*root, operand, *receive)
+            }
             Operation::Allreduce { operand, receive } => session.allreduce(operand, *receive),
-            Operation::ReduceScatter { operand, counts, receive } => session.reduce_scatter(operand, counts, *receive),
-            Operation::Scan { operand, receive, exclusive } => session.scan(operand, *receive, *exclusive),
-            Operation::Gatherv(_) | Operation::Scatterv(_) => panic!("only the root knows the sizes of this call"),
+            Operation::ReduceScatter { operand, counts, receive } => {
+                session.reduce_scatter(operand, counts, *receive)
+            }
+            Operation::Scan { operand, receive, exclusive } => {
+                session.scan(operand, *receive, *exclusive)
+            }
+            Operation::Gatherv(_) | Operation::Scatterv(_) => {
+                panic!("only the root knows the sizes of this call")
+            }
         }
     }
     !session.truncated
@@ -314,7 +329,12 @@ impl<T> Cursors<T> {
         Cursors { kept: if rounds > 1 { (0..blocks).map(make).collect() } else { Vec::new() } }
     }
 
-    fn with<R>(&mut self, block: usize, make: impl FnOnce(usize) -> T, using: impl FnOnce(&mut T) -> R) -> R {
+    fn with<R>(
+        &mut self,
+        block: usize,
+        make: impl FnOnce(usize) -> T,
+        using: impl FnOnce(&mut T) -> R,
+    ) -> R {
         match self.kept.get_mut(block) {
             Some(cursor) => using(cursor),
             None => using(&mut make(block)),

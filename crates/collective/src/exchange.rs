@@ -20,7 +20,10 @@ pub fn exchange_parts(
     sends: &mut [MaybeUninit<ExchangeMessage>],
     receives: &mut [MaybeUninit<ExchangeMessage>],
 ) -> Option<(usize, usize)> {
-    let part = |into: &mut [MaybeUninit<ExchangeMessage>], filled: &mut usize, edge: &Edge, piece: Piece| {
+    let part = |into: &mut [MaybeUninit<ExchangeMessage>],
+                filled: &mut usize,
+                edge: &Edge,
+                piece: Piece| {
         let (pointer, length) = piece.row()?;
         // Messages without bytes are left out on both sides, as in plans.
         if let Some(rank) = edge.rank

@@ -23,7 +23,7 @@ pub use exchange::exchange_parts;
 pub use memory::reduce_elements;
 pub use run::{Failure, Progress, Run};
 pub use towpath_schedule::{
-    Blocks, Buffer, Call, Element, Operation, Pays, Placement, Plan, PlanError, Reducer, Selection, Team, allgather,
-    allreduce, alltoall, barrier, broadcast, buffers, gather, inter, neighborhood, reduce, reduce_scatter, reducer,
-    scan, scatter, select,
+    Blocks, Buffer, Call, Element, Operation, Pays, Placement, Plan, PlanError, Reducer, Selection,
+    Team, allgather, allreduce, alltoall, barrier, broadcast, buffers, gather, inter, neighborhood,
+    reduce, reduce_scatter, reducer, scan, scatter, select,
 };

@@ -45,7 +45,14 @@ pub(crate) unsafe fn copy(from: &Piece, to: &Piece) {
             (None, Some(_)) => target(to).drain_all(from.pointer, bytes),
             (Some(_), None) => source(from).fill_all(to.pointer, bytes),
             (Some(from_type), Some(to_type)) => {
-                towpath_datatype::copy(from_type, from.pointer, from.count, to_type, to.pointer, to.count);
+                towpath_datatype::copy(
+                    from_type,
+                    from.pointer,
+                    from.count,
+                    to_type,
+                    to.pointer,
+                    to.count,
+                );
             }
         }
     }

@@ -7,7 +7,9 @@
 
 use towpath_schedule::gather::{self, Gather};
 use towpath_schedule::select::{Algorithm, Collective, Size};
-use towpath_schedule::{Blocks, Buffer, Call, Element, Operation, Pays, Plan, PlanError, Selection, broadcast, reduce};
+use towpath_schedule::{
+    Blocks, Buffer, Call, Element, Operation, Pays, Plan, PlanError, Selection, broadcast, reduce,
+};
 
 use crate::memory;
 use crate::run::Failure;
@@ -63,13 +65,23 @@ pub struct MulticastParts {
 ///
 /// # Panics
 /// If the call cannot use multicast.
-pub fn parts(operation: &Operation, call: &Call, bytes: &mut [u8]) -> Result<MulticastParts, PlanError> {
+pub fn parts(
+    operation: &Operation,
+    call: &Call,
+    bytes: &mut [u8],
+) -> Result<MulticastParts, PlanError> {
     let (root, rank) = (0, call.team.rank);
     Ok(match operation {
-        Operation::Bcast { root, data } => MulticastParts { root: *root, data: data.clone(), before: None },
+        Operation::Bcast { root, data } => {
+            MulticastParts { root: *root, data: data.clone(), before: None }
+        }
         Operation::Barrier => {
             let (element, pointer) = (Element::dense(1), bytes.as_mut_ptr());
-            let receive = (rank == root).then(|| Blocks::Equal { pointer, count: 1, element: element.clone() });
+            let receive = (rank == root).then(|| Blocks::Equal {
+                pointer,
+                count: 1,
+                element: element.clone(),
+            });
             let data = Buffer { pointer, count: 1, element };
             let send = (rank != root).then(|| data.clone());
             let before = gather::gather(call, &Gather { root, send, receive })?;
@@ -80,7 +92,11 @@ pub fn parts(operation: &Operation, call: &Call, bytes: &mut [u8]) -> Result<Mul
             if rank != root && own.send.is_none() {
                 own.send = Some(*receive);
             }
-            let data = Buffer { pointer: *receive, count: operand.count, element: operand.element.clone() };
+            let data = Buffer {
+                pointer: *receive,
+                count: operand.count,
+                element: operand.element.clone(),
+            };
             MulticastParts { root, data, before: Some(reduce::reduce(call, root, &own, *receive)?) }
         }
         _ => panic!("this call does not end with a broadcast"),

@@ -30,7 +30,9 @@ pub enum Progress {
 pub enum Failure {
     /// A rank sent more than this rank expected. All steps were executed nevertheless, so that no
     /// rank hangs.
-    #[error("a rank sent more data than this rank expects; counts and datatypes of the ranks do not fit together")]
+    #[error(
+        "a rank sent more data than this rank expects; counts and datatypes of the ranks do not fit together"
+    )]
     Truncated,
     /// A process of the communicator was lost; the remaining steps are not executed.
     #[error("a process that takes part in the collective died")]
@@ -159,7 +161,8 @@ impl Run {
                 // `Run::start`), and the plan's edges keep conflicting steps apart.
                 StepAction::Copy { from, to } => unsafe { memory::copy(from, to) },
                 StepAction::Reduce { input, inout, count } => {
-                    let reducer = self.plan.reducer.as_ref().expect("a plan with reductions has a reducer");
+                    let reducer =
+                        self.plan.reducer.as_ref().expect("a plan with reductions has a reducer");
                     // SAFETY: both vectors are valid for `count` elements until the run is done
                     // (contract of `Run::start`), and the plan's edges keep conflicting steps
                     // apart.
@@ -190,7 +193,13 @@ impl Run {
             // SAFETY: the memory is valid until the run is done (contract of `Run::start`), and
             // the plan's edges keep it unchanged until the send is complete.
             StepAction::Send { peer, turn, piece } => unsafe {
-                messages.start_send(*peer, plan.context, tag(*turn), plan.rank, memory::source(piece))
+                messages.start_send(
+                    *peer,
+                    plan.context,
+                    tag(*turn),
+                    plan.rank,
+                    memory::source(piece),
+                )
             },
             // SAFETY: the memory is valid until the run is done (contract of `Run::start`), and
             // the plan's edges keep other steps off it until the receive is complete.
@@ -221,7 +230,9 @@ impl Run {
 
     fn make_ready(&mut self, step: StepId) {
         match self.plan.steps[step as usize].action {
-            StepAction::Send { .. } | StepAction::Receive { .. } => self.ready_messages.push_back(step),
+            StepAction::Send { .. } | StepAction::Receive { .. } => {
+                self.ready_messages.push_back(step)
+            }
             StepAction::Copy { .. } | StepAction::Reduce { .. } => self.ready_local.push_back(step),
             StepAction::Join => self.complete(step),
         }

@@ -352,7 +352,9 @@ mod tests {
                 ReductionGroup::Complex => matches!(basic.class(), Class::Complex(_)),
                 ReductionGroup::Byte => basic == Basic::Byte,
                 ReductionGroup::Pair => basic.pair().is_some(),
-                ReductionGroup::None => matches!(basic.class(), Class::Character(_) | Class::Packed | Class::Marker),
+                ReductionGroup::None => {
+                    matches!(basic.class(), Class::Character(_) | Class::Packed | Class::Marker)
+                }
             };
             assert!(agrees, "{}", basic.name());
         }

@@ -82,8 +82,12 @@ impl ElementLayout {
     /// The layout of one basic element.
     pub(crate) fn basic(basic: Basic) -> ElementLayout {
         match basic {
-            Basic::LowerBound => return ElementLayout { lb_marked: true, ..ElementLayout::empty() },
-            Basic::UpperBound => return ElementLayout { ub_marked: true, ..ElementLayout::empty() },
+            Basic::LowerBound => {
+                return ElementLayout { lb_marked: true, ..ElementLayout::empty() };
+            }
+            Basic::UpperBound => {
+                return ElementLayout { ub_marked: true, ..ElementLayout::empty() };
+            }
             _ => {}
         }
         let (plan, elements) = match basic.pair() {

@@ -151,11 +151,15 @@ pub fn supports(operation: Operation, basic: Basic) -> bool {
     use ReductionGroup::{Byte, CInteger, Complex, Floating, FortranInteger, Logical, MultiLanguage, Pair};
     let group = basic.group();
     let standard = match operation {
-        Operation::Max | Operation::Min => matches!(group, CInteger | FortranInteger | Floating | MultiLanguage),
+        Operation::Max | Operation::Min => {
+            matches!(group, CInteger | FortranInteger | Floating | MultiLanguage)
+        }
         Operation::Sum | Operation::Product => {
             matches!(group, CInteger | FortranInteger | Floating | Complex | MultiLanguage)
         }
-        Operation::LogicalAnd | Operation::LogicalOr | Operation::LogicalXor => matches!(group, CInteger | Logical),
+        Operation::LogicalAnd | Operation::LogicalOr | Operation::LogicalXor => {
+            matches!(group, CInteger | Logical)
+        }
         Operation::BitwiseAnd | Operation::BitwiseOr | Operation::BitwiseXor => {
             matches!(group, CInteger | FortranInteger | Byte | MultiLanguage)
         }

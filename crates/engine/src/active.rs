@@ -86,9 +86,16 @@ impl Active {
 
     /// Sends an active message, or appends it to the queue of its peer. One to a lost peer is
     /// dropped.
-    pub(crate) fn send_or_wait(&mut self, wire: &mut impl JobWire, peers: &mut Peers, to: PeerIndex, send: ActiveSend) {
+    pub(crate) fn send_or_wait(
+        &mut self,
+        wire: &mut impl JobWire,
+        peers: &mut Peers,
+        to: PeerIndex,
+        send: ActiveSend,
+    ) {
         let peer = peers.at(to);
-        let is_sent = peer.lost || !peer.blocked && transmit(wire, to, &send.header, &send.payload).is_ok();
+        let is_sent =
+            peer.lost || !peer.blocked && transmit(wire, to, &send.header, &send.payload).is_ok();
         if !is_sent {
             let key = self.waiting.insert(send);
             peers.wait(to, WaitingSend::Active(key));
@@ -114,7 +121,12 @@ fn header(id: ActiveId, argument: u64, payload: &[u8]) -> Header {
     Header { protocol: protocol::ACTIVE, words: [u64::from(id.0), argument] }
 }
 
-fn transmit(wire: &mut impl JobWire, to: PeerIndex, header: &Header, payload: &[u8]) -> Result<(), NoResource> {
+fn transmit(
+    wire: &mut impl JobWire,
+    to: PeerIndex,
+    header: &Header,
+    payload: &[u8],
+) -> Result<(), NoResource> {
     // SAFETY: `payload` is a slice, and `short` gets at most `SHORT_BYTES` bytes.
     unsafe {
         if payload.len() <= SHORT_BYTES {
@@ -144,10 +156,15 @@ impl State {
         };
         // SAFETY: `payload` is readable for `length` bytes (this function's contract). If that is 0
         // it may be null.
-        let payload = if length == 0 { &[] } else { unsafe { std::slice::from_raw_parts(payload, length) } };
+        let payload =
+            if length == 0 { &[] } else { unsafe { std::slice::from_raw_parts(payload, length) } };
         match self.active.handler(id) {
-            Some(handler) => handler(ActiveMessage { from, argument, payload }, &mut Replies(&mut self.actions)),
-            None => self.active.early.push(EarlyMessage { id, from, argument, payload: payload.into() }),
+            Some(handler) => {
+                handler(ActiveMessage { from, argument, payload }, &mut Replies(&mut self.actions))
+            }
+            None => {
+                self.active.early.push(EarlyMessage { id, from, argument, payload: payload.into() })
+            }
         }
     }
 }
@@ -182,11 +199,20 @@ impl<W: JobWire> Engine<W> {
         if !peer.blocked && transmit(wire, to, &header, payload).is_ok() {
             return;
         }
-        state.active.send_or_wait(wire, &mut state.peers, to, ActiveSend { header, payload: payload.into() });
+        state.active.send_or_wait(
+            wire,
+            &mut state.peers,
+            to,
+            ActiveSend { header, payload: payload.into() },
+        );
     }
 
     /// Sends an active message from the queue of its peer.
-    pub(crate) fn transmit_active(&mut self, to: PeerIndex, key: SlabKey) -> Result<(), NoResource> {
+    pub(crate) fn transmit_active(
+        &mut self,
+        to: PeerIndex,
+        key: SlabKey,
+    ) -> Result<(), NoResource> {
         let Engine { wire, state } = self;
         if let Some(send) = state.active.waiting.get(key) {
             transmit(wire, to, &send.header, &send.payload)?;

@@ -20,7 +20,13 @@ use crate::unexpected::{MessageBytes, UnexpectedMessage};
 impl State {
     /// Delivers an eager message to its receive, or appends it to the unexpected queue.
     #[inline(always)]
-    fn eager(&mut self, from: PeerIndex, words: &[u64; 2], payload: impl Payload, acknowledge: Option<u64>) {
+    fn eager(
+        &mut self,
+        from: PeerIndex,
+        words: &[u64; 2],
+        payload: impl Payload,
+        acknowledge: Option<u64>,
+    ) {
         let length = payload.length();
         let peer = self.peers.at(from);
         peer.arrived += 1;
@@ -41,7 +47,8 @@ impl State {
             // SAFETY: `payload` is readable during this call (contract of `Sink::arrived`). The
             // request is incomplete, so its target is still valid (contract of `irecv`).
             let (bytes, truncated) = unsafe { deliver(target, payload) };
-            let completion = Completion::of(from, protocol::rank(words), protocol::tag(words), bytes);
+            let completion =
+                Completion::of(from, protocol::rank(words), protocol::tag(words), bytes);
             slot.completion = Completion { truncated, ..completion };
             if matches!(target, Target::Bytes { .. }) {
                 self.requests.complete_spent(index);
@@ -67,7 +74,14 @@ impl State {
     /// Appends an eager message, with a copy of its payload, to the unexpected queue.
     #[cold]
     #[inline(never)]
-    fn keep(&mut self, from: PeerIndex, words: &[u64; 2], payload: *const u8, length: usize, acknowledge: Option<u64>) {
+    fn keep(
+        &mut self,
+        from: PeerIndex,
+        words: &[u64; 2],
+        payload: *const u8,
+        length: usize,
+        acknowledge: Option<u64>,
+    ) {
         let envelope = Pattern::message(from, words);
         let peer = self.peers.at(from);
         let sequence = peer.arrived - 1;
@@ -79,7 +93,15 @@ impl State {
         let payload = (payload, length);
         // SAFETY: `payload` is readable for `length` bytes during this call (contract of
         // `Sink::arrived`).
-        unsafe { self.unexpected.add_eager(&envelope, protocol::rank(words), sequence, payload, acknowledge) };
+        unsafe {
+            self.unexpected.add_eager(
+                &envelope,
+                protocol::rank(words),
+                sequence,
+                payload,
+                acknowledge,
+            )
+        };
         if is_short {
             self.extend(from);
         }
@@ -91,16 +113,20 @@ impl State {
         let sequence = peer.arrived;
         peer.arrived += 1;
         let envelope = Pattern::message(from, words);
-        let (rank, tag, key) = (protocol::rank(words), protocol::tag(words), RegionKey([payload[0], payload[1]]));
+        let (rank, tag, key) =
+            (protocol::rank(words), protocol::tag(words), RegionKey([payload[0], payload[1]]));
         let completion = Completion::of(from, rank, tag, payload[2]);
         match self.posted.take(&envelope) {
             None if self.direct.takes(&envelope) => {
                 let (index, target) = self.start_direct();
                 self.pull(index, target, key, completion);
             }
-            None if postponed && self.closed.has(envelope.context) => self.release_sender(from, key),
+            None if postponed && self.closed.has(envelope.context) => {
+                self.release_sender(from, key)
+            }
             None => {
-                let at = self.unexpected.add_announced(&envelope, rank, sequence, payload, postponed);
+                let at =
+                    self.unexpected.add_announced(&envelope, rank, sequence, payload, postponed);
                 if postponed {
                     self.wants_room(from, at, sequence as u32);
                 }
@@ -129,13 +155,20 @@ impl State {
         // SAFETY: the body holds `length` bytes. The request is incomplete, so its target is still
         // valid (contract of `irecv`).
         let (bytes, truncated) = unsafe { deliver(&mut target, Here(body.pointer(), length)) };
-        self.requests.slot(index).completion = Completion { truncated, ..Completion::of(from, rank, tag, bytes) };
+        self.requests.slot(index).completion =
+            Completion { truncated, ..Completion::of(from, rank, tag, bytes) };
         self.requests.complete(index);
         self.matched(from, length, acknowledge, body);
     }
 
     /// Frees an unexpected eager message whose payload has been delivered, and answers its sender.
-    pub(crate) fn matched(&mut self, from: PeerIndex, length: usize, acknowledge: Option<u64>, body: MessageBytes) {
+    pub(crate) fn matched(
+        &mut self,
+        from: PeerIndex,
+        length: usize,
+        acknowledge: Option<u64>,
+        body: MessageBytes,
+    ) {
         if let MessageBytes::Buffered { buffer, .. } = body {
             self.unexpected.buffers.remove(buffer);
         }
@@ -195,7 +228,9 @@ impl State {
             // SAFETY: `payload` is readable for `length` bytes during this call (contract of
             // `Sink::arrived`).
             protocol::ACTIVE => unsafe { self.active_arrived(from, *words, payload, length) },
-            unknown => debug_assert!(false, "unknown protocol {unknown} of {length} bytes from {from:?}"),
+            unknown => {
+                debug_assert!(false, "unknown protocol {unknown} of {length} bytes from {from:?}")
+            }
         }
     }
 }

@@ -77,7 +77,14 @@ pub(crate) struct Bins {
 
 impl Bins {
     /// Appends an entry to its bin.
-    pub(crate) fn append(&mut self, links: &mut impl Links, kind: usize, context: u64, key: u64, entry: u32) {
+    pub(crate) fn append(
+        &mut self,
+        links: &mut impl Links,
+        kind: usize,
+        context: u64,
+        key: u64,
+        entry: u32,
+    ) {
         *links.of(entry) = BinLinks::NONE;
         match self.ends.entry(BinKey::of(kind, context, key)) {
             Entry::Vacant(vacant) => {
@@ -101,7 +108,14 @@ impl Bins {
     }
 
     /// Removes an entry from its bin.
-    pub(crate) fn remove(&mut self, links: &mut impl Links, kind: usize, context: u64, key: u64, entry: u32) {
+    pub(crate) fn remove(
+        &mut self,
+        links: &mut impl Links,
+        kind: usize,
+        context: u64,
+        key: u64,
+        entry: u32,
+    ) {
         let BinLinks { previous, next } = *links.of(entry);
         if previous != NONE {
             links.of(previous).next = next;
@@ -143,7 +157,8 @@ mod tests {
 
     #[test]
     fn a_bin_is_a_queue_with_removal_anywhere() {
-        let (mut bins, mut links, mut others) = (Bins::default(), [BinLinks::NONE; 8], [BinLinks::NONE; 8]);
+        let (mut bins, mut links, mut others) =
+            (Bins::default(), [BinLinks::NONE; 8], [BinLinks::NONE; 8]);
         (0..5).for_each(|entry| bins.append(&mut links, 0, 1, 7, entry));
         bins.append(&mut others, 1, 1, 7, 6);
         [2, 0, 4].into_iter().for_each(|entry| bins.remove(&mut links, 0, 1, 7, entry));

@@ -106,7 +106,10 @@ mod tests {
         for length in 1..100_000 {
             let bytes = class_bytes(class(length));
             assert!(bytes >= length && bytes.is_multiple_of(8), "{length} bytes in {bytes}");
-            assert!(bytes < length + 16 || bytes <= length + length / 4 + 1, "{length} bytes in {bytes}");
+            assert!(
+                bytes < length + 16 || bytes <= length + length / 4 + 1,
+                "{length} bytes in {bytes}"
+            );
             assert!(class(length) == 0 || class_bytes(class(length) - 1) < length);
         }
     }
@@ -115,13 +118,17 @@ mod tests {
     fn buffers_hold_their_bytes() {
         let mut pool = MessageBuffers::default();
         let lengths = [1, 41, 64, 65, 4096, 65536, 65537, 300_000, 3_000_000];
-        let bytes = |length: usize| -> Vec<u8> { (0..length).map(|i| (i * length) as u8).collect() };
+        let bytes =
+            |length: usize| -> Vec<u8> { (0..length).map(|i| (i * length) as u8).collect() };
         // SAFETY: the vector lives until the copy is done and has `length` bytes.
         let buffers = lengths.map(|length| unsafe { pool.copy(bytes(length).as_ptr(), length) });
         for (buffer, length) in buffers.into_iter().zip(lengths) {
             assert_eq!(pool.at(buffer.slot(), length), buffer);
             // SAFETY: the buffer is in use and holds `length` initialised bytes.
-            assert_eq!(unsafe { std::slice::from_raw_parts(buffer.pointer, length) }, bytes(length));
+            assert_eq!(
+                unsafe { std::slice::from_raw_parts(buffer.pointer, length) },
+                bytes(length)
+            );
             pool.remove(buffer);
         }
     }

@@ -31,16 +31,25 @@ impl<W: JobWire> Engine<W> {
                 self.state.posted.remove(index, link);
                 self.state.requests.complete(index);
             }
-            PendingWork::Queued { .. } | PendingWork::Published { .. } => self.cancel_queued(index, to),
+            PendingWork::Queued { .. } | PendingWork::Published { .. } => {
+                self.cancel_queued(index, to)
+            }
             PendingWork::Announced { .. } | PendingWork::Unacknowledged => self.ask_back(index, to),
-            PendingWork::None if slot.complete && slot.sequence != UNNUMBERED && !self.state.peers.is_lost(to) => {
+            PendingWork::None
+                if slot.complete
+                    && slot.sequence != UNNUMBERED
+                    && !self.state.peers.is_lost(to) =>
+            {
                 let slot = self.state.requests.slot(index);
                 slot.complete = false;
                 slot.work = PendingWork::Cancelling;
                 self.state.under_way += 1;
                 self.ask_back(index, to);
             }
-            PendingWork::None | PendingWork::Pulling | PendingWork::Fetching(_) | PendingWork::Cancelling => {}
+            PendingWork::None
+            | PendingWork::Pulling
+            | PendingWork::Fetching(_)
+            | PendingWork::Cancelling => {}
         }
     }
 
@@ -90,7 +99,10 @@ impl State {
     pub(crate) fn cancel_wanted(&mut self, from: PeerIndex, words: &[u64; 2]) {
         // A message that was fetched counts as delivered: its sender is told so, whatever this
         // answer is.
-        let found = self.unexpected.find_sequence(from, words[0]).filter(|at| !self.unexpected.is_through(*at));
+        let found = self
+            .unexpected
+            .find_sequence(from, words[0])
+            .filter(|at| !self.unexpected.is_through(*at));
         let taken = u64::from(found.is_some());
         if let Some(at) = found {
             let message = self.unexpected.take(at);
@@ -113,7 +125,9 @@ impl State {
         let slot = self.requests.slot(index);
         let peer = slot.completion.peer;
         match slot.work {
-            PendingWork::Announced { key, .. } if taken => self.actions.push(DeferredCall::Withdraw { to: peer, key }),
+            PendingWork::Announced { key, .. } if taken => {
+                self.actions.push(DeferredCall::Withdraw { to: peer, key })
+            }
             PendingWork::Unacknowledged if taken => {}
             PendingWork::Cancelling => {}
             _ => return,

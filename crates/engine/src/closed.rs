@@ -50,7 +50,8 @@ impl<W: JobWire> Engine<W> {
         let state = &mut self.state;
         state.closed.add(context.0);
         let queue = &state.unexpected;
-        let dropped: Vec<u32> = queue.waiting().filter(|at| queue.is_unwanted(*at, context.0)).collect();
+        let dropped: Vec<u32> =
+            queue.waiting().filter(|at| queue.is_unwanted(*at, context.0)).collect();
         for at in dropped {
             let message = state.unexpected.take(at);
             match message.body {
@@ -73,7 +74,11 @@ mod tests {
         assert!(!closed.has(0));
         (0..3 * REMEMBERED as u64).for_each(|context| closed.add(context / 2));
         let last = 3 * REMEMBERED as u64 / 2 - 1;
-        assert!(closed.has(last) && closed.has(last + 1 - REMEMBERED as u64) && !closed.has(last - REMEMBERED as u64));
+        assert!(
+            closed.has(last)
+                && closed.has(last + 1 - REMEMBERED as u64)
+                && !closed.has(last - REMEMBERED as u64)
+        );
         assert_eq!((closed.order.len(), closed.contexts.len()), (REMEMBERED, REMEMBERED));
     }
 }

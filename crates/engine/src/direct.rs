@@ -99,7 +99,8 @@ impl DirectReceive {
             return EarlyOutcome::Started(request);
         }
         let words = [0, self.word];
-        let completion = Completion::of(self.peer, protocol::rank(&words), protocol::tag(&words), self.bytes);
+        let completion =
+            Completion::of(self.peer, protocol::rank(&words), protocol::tag(&words), self.bytes);
         EarlyOutcome::Received(Completion { truncated: self.truncated, ..completion })
     }
 }

@@ -121,7 +121,8 @@ impl<W: JobWire> Engine<W> {
         {
             return self.request_of(&sent, completion);
         }
-        let index = self.state.requests.add(completion, PendingWork::Queued { source, context, mode });
+        let index =
+            self.state.requests.add(completion, PendingWork::Queued { source, context, mode });
         let id = self.state.requests.id(index);
         self.state.under_way += 1;
         let peer = self.state.peers.at(to);
@@ -148,7 +149,9 @@ impl<W: JobWire> Engine<W> {
         let Engine { wire, state } = self;
         let slot = state.requests.slot(index);
         let to = slot.completion.peer;
-        let PendingWork::Queued { source, mode, .. } = &slot.work else { return self.announce(index, false) };
+        let PendingWork::Queued { source, mode, .. } = &slot.work else {
+            return self.announce(index, false);
+        };
         let length = source.length();
         let synchronous = *mode == Mode::Synchronous;
         let prefix = if synchronous { REQUEST_BYTES } else { 0 };

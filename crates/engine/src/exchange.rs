@@ -121,7 +121,10 @@ impl State {
         length: usize,
     ) -> Option<TakenMessage> {
         let position = receives.iter().position(|part| part.is_expected(from, tag))?;
-        let mut target = Target::Bytes { pointer: receives[position].pointer, length: receives[position].length };
+        let mut target = Target::Bytes {
+            pointer: receives[position].pointer,
+            length: receives[position].length,
+        };
         // SAFETY: `payload` is readable for `length` bytes and the target is writable (this
         // function's contract).
         let (_, truncated) = unsafe { deliver(&mut target, Here(payload, length)) };
@@ -182,26 +185,38 @@ impl Exchange<'_> {
         let Engine { wire, state } = engine;
         let Exchange { context, receives, truncated, .. } = self;
         let (mut taken, mut foreign) = (0, false);
-        let beyond = wire.poll_front(|from: PeerIndex, header: &Header, payload: *const u8, length: usize| {
-            if header.protocol != protocol::EAGER || header.words[0] != context.0 {
-                foreign = true;
-                return Choice::Leave;
-            }
-            // SAFETY: `poll_front` passes a payload that is readable during this call. `look` runs
-            // only inside `begin`, whose contract makes the buffers writable.
-            let came = unsafe { state.take_expected(receives, from, protocol::tag(&header.words), payload, length) };
-            // Any other message of this context belongs to a later call, or is queued behind one
-            // that does; it may stay.
-            let Some(came) = came else { return Choice::Leave };
-            receives[came.position].way = MessageProgress::Done;
-            *truncated |= came.truncated;
-            taken += 1;
-            if taken == left {
-                return Choice::Done;
-            }
-            let another = receives.iter().any(|part| part.peer == from && part.way == MessageProgress::Due);
-            if another { Choice::More } else { Choice::Enough }
-        });
+        let beyond = wire.poll_front(
+            |from: PeerIndex, header: &Header, payload: *const u8, length: usize| {
+                if header.protocol != protocol::EAGER || header.words[0] != context.0 {
+                    foreign = true;
+                    return Choice::Leave;
+                }
+                // SAFETY: `poll_front` passes a payload that is readable during this call. `look`
+                // runs only inside `begin`, whose contract makes the buffers writable.
+                let came = unsafe {
+                    state.take_expected(
+                        receives,
+                        from,
+                        protocol::tag(&header.words),
+                        payload,
+                        length,
+                    )
+                };
+                // Any other message of this context belongs to a later call, or is queued behind
+                // one that does; it may stay.
+                let Some(came) = came else { return Choice::Leave };
+                receives[came.position].way = MessageProgress::Done;
+                *truncated |= came.truncated;
+                taken += 1;
+                if taken == left {
+                    return Choice::Done;
+                }
+                let another = receives
+                    .iter()
+                    .any(|part| part.peer == from && part.way == MessageProgress::Due);
+                if another { Choice::More } else { Choice::Enough }
+            },
+        );
         (taken, (foreign || beyond) && taken < left)
     }
 
@@ -217,8 +232,9 @@ impl Exchange<'_> {
             let room = || Target::Bytes { pointer: part.pointer, length: part.length };
             // SAFETY: `payload` is readable for `length` bytes. `take_kept` runs only inside
             // `begin`, whose contract makes the buffers writable.
-            let received =
-                engine.receive_waiting(at, |payload, length| unsafe { deliver(&mut room(), Here(payload, length)) });
+            let received = engine.receive_waiting(at, |payload, length| unsafe {
+                deliver(&mut room(), Here(payload, length))
+            });
             part.way = match received {
                 Some(completion) => {
                     self.truncated |= completion.truncated;
@@ -240,7 +256,8 @@ impl Exchange<'_> {
         for part in self.sends.iter_mut() {
             let ExchangeMessage { peer, tag, pointer, length, .. } = *part;
             // SAFETY: `pointer` is readable for `length` bytes (contract of `begin`).
-            let sent = unsafe { engine.try_send_now(peer, self.context, tag, self.rank, pointer, length) };
+            let sent =
+                unsafe { engine.try_send_now(peer, self.context, tag, self.rank, pointer, length) };
             part.way = MessageProgress::Done;
             if sent.is_none() {
                 let source = Source::Bytes { pointer, length };
@@ -282,7 +299,11 @@ impl Exchange<'_> {
         let started = |part: &ExchangeMessage| {
             if let MessageProgress::Started(request) = part.way { Some(request) } else { None }
         };
-        Rest { requests: parts.filter_map(started).collect(), truncated: self.truncated, lost: self.lost }
+        Rest {
+            requests: parts.filter_map(started).collect(),
+            truncated: self.truncated,
+            lost: self.lost,
+        }
     }
 
     /// Takes the results of completed requests. True if all messages are complete.

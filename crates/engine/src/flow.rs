@@ -82,8 +82,12 @@ impl<W: JobWire> Engine<W> {
         requests.unfinished().into_iter().find_map(|index| {
             let slot = requests.slot(index);
             match slot.work {
-                PendingWork::Announced { postponed: true, .. } => Some((slot.completion.peer, false)),
-                PendingWork::Queued { .. } | PendingWork::Published { .. } => Some((slot.completion.peer, true)),
+                PendingWork::Announced { postponed: true, .. } => {
+                    Some((slot.completion.peer, false))
+                }
+                PendingWork::Queued { .. } | PendingWork::Published { .. } => {
+                    Some((slot.completion.peer, true))
+                }
                 _ => None,
             }
         })
@@ -176,7 +180,8 @@ impl State {
     /// Arranges for the peer to get more credit once it has used half of what it has now.
     fn ask_again_at_half(&mut self, peer: PeerIndex) {
         let peer = self.peers.at(peer);
-        peer.extend_below = u32::try_from((peer.granted.saturating_sub(peer.kept)) / 2).unwrap_or(u32::MAX);
+        peer.extend_below =
+            u32::try_from((peer.granted.saturating_sub(peer.kept)) / 2).unwrap_or(u32::MAX);
     }
 
     /// Grants a sender more credit before it runs out, if memory is available.
@@ -197,7 +202,10 @@ impl State {
         let first = senders * self.limits.unexpected_bytes as u64;
         // The total shrinks as the number of senders grows, and so does each sender's part of it.
         let together = TOGETHER.saturating_sub(first).max(spare / (2 * senders * senders));
-        spare.min(together).saturating_sub(self.flow.extra).min(share.saturating_sub(self.unfilled()))
+        spare
+            .min(together)
+            .saturating_sub(self.flow.extra)
+            .min(share.saturating_sub(self.unfilled()))
     }
 
     /// A sender's part of `room`: at most half, since other senders may come, and at most half of

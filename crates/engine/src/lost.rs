@@ -56,7 +56,9 @@ impl State {
         for index in self.requests.unfinished() {
             let slot = self.requests.slot(index);
             let PendingWork::Posted { link, .. } = slot.work else { continue };
-            if slot.completion.peer != ANY_PEER || !(self.is_member)(self.posted.context_of(index, link), peer) {
+            if slot.completion.peer != ANY_PEER
+                || !(self.is_member)(self.posted.context_of(index, link), peer)
+            {
                 continue;
             }
             (slot.completion.peer, slot.completion.bytes, slot.completion.lost) = (peer, 0, true);
@@ -68,7 +70,11 @@ impl State {
 
     /// The lost peer because of which a receive or probe without a match now would wait forever.
     #[cold]
-    pub(crate) fn lost_source(&self, from: Option<PeerIndex>, context: ContextId) -> Option<PeerIndex> {
+    pub(crate) fn lost_source(
+        &self,
+        from: Option<PeerIndex>,
+        context: ContextId,
+    ) -> Option<PeerIndex> {
         match from {
             Some(peer) => Some(peer).filter(|peer| self.peers.is_lost(*peer)),
             None => self.peers.failed.iter().copied().find(|peer| (self.is_member)(context, *peer)),

@@ -25,7 +25,11 @@ pub(crate) struct Pattern {
 impl Pattern {
     /// The pattern of a receive; `None` is a wildcard.
     #[inline]
-    pub(crate) fn receive(context: ContextId, from: Option<PeerIndex>, tag: Option<i32>) -> Pattern {
+    pub(crate) fn receive(
+        context: ContextId,
+        from: Option<PeerIndex>,
+        tag: Option<i32>,
+    ) -> Pattern {
         let source = from.map_or((0, 0), |peer| (u64::from(peer.0) << 32, MASKS[1]));
         let tag = tag.map_or((0, 0), |tag| (u64::from(tag.cast_unsigned()), MASKS[2]));
         Pattern { context: context.0, key: source.0 | tag.0, mask: source.1 | tag.1 }
@@ -34,7 +38,11 @@ impl Pattern {
     /// The envelope of a message from `from`.
     #[inline]
     pub(crate) fn message(from: PeerIndex, words: &[u64; 2]) -> Pattern {
-        Pattern { context: words[0], key: u64::from(from.0) << 32 | words[1] & MASKS[2], mask: MASKS[0] }
+        Pattern {
+            context: words[0],
+            key: u64::from(from.0) << 32 | words[1] & MASKS[2],
+            mask: MASKS[0],
+        }
     }
 
     /// The envelope of a message, rebuilt from the context and key of its pattern.
@@ -164,7 +172,9 @@ mod tests {
     fn wildcards_match_what_they_leave_open() {
         let words = [5, 3 << 32 | 17];
         let message = Pattern::message(PeerIndex(2), &words);
-        let receive = |context, from: Option<u32>, tag| Pattern::receive(ContextId(context), from.map(PeerIndex), tag);
+        let receive = |context, from: Option<u32>, tag| {
+            Pattern::receive(ContextId(context), from.map(PeerIndex), tag)
+        };
         for (from, tag, expected) in [
             (Some(2), Some(17), true),
             (None, Some(17), true),
@@ -182,7 +192,12 @@ mod tests {
 
     #[test]
     fn kinds_index_their_masks() {
-        for (from, tag) in [(Some(PeerIndex(1)), Some(1)), (Some(PeerIndex(1)), None), (None, Some(1)), (None, None)] {
+        for (from, tag) in [
+            (Some(PeerIndex(1)), Some(1)),
+            (Some(PeerIndex(1)), None),
+            (None, Some(1)),
+            (None, None),
+        ] {
             let pattern = Pattern::receive(ContextId(0), from, tag);
             assert_eq!(MASKS[pattern.kind()], pattern.mask);
         }
@@ -199,7 +214,9 @@ mod tests {
         assert_eq!(front.find(&pattern(3)).map(|p| front.remove(p)), Some(3));
         assert_eq!(front.values().collect::<Vec<_>>(), [0, 1, 2, 4, 5, 6, 7]);
         assert_eq!(front.position(0).map(|p| front.remove(p)), Some(0));
-        assert!(front.push(pattern(8), 8) && front.push(pattern(9), 9) && !front.push(pattern(99), 99));
+        assert!(
+            front.push(pattern(8), 8) && front.push(pattern(9), 9) && !front.push(pattern(99), 99)
+        );
         assert_eq!(front.position(9).map(|p| front.remove(p)), Some(9));
         assert_eq!(front.values().collect::<Vec<_>>(), [1, 2, 4, 5, 6, 7, 8]);
         for value in [1, 2, 4, 5, 6, 7, 8] {

@@ -28,15 +28,27 @@ pub trait Messages {
     ///
     /// # Safety
     /// The memory behind `source` must stay valid and unchanged until the ticket is complete.
-    unsafe fn start_send(&mut self, to: PeerIndex, context: ContextId, tag: i32, rank: usize, source: Source)
-    -> Ticket;
+    unsafe fn start_send(
+        &mut self,
+        to: PeerIndex,
+        context: ContextId,
+        tag: i32,
+        rank: usize,
+        source: Source,
+    ) -> Ticket;
 
     /// Starts a receive from one peer with one tag.
     ///
     /// # Safety
     /// The memory behind `target` must stay valid, and must not be accessed, until the ticket is
     /// complete.
-    unsafe fn start_receive(&mut self, from: PeerIndex, context: ContextId, tag: i32, target: Target) -> Ticket;
+    unsafe fn start_receive(
+        &mut self,
+        from: PeerIndex,
+        context: ContextId,
+        tag: i32,
+        target: Target,
+    ) -> Ticket;
 
     /// Returns the outcome once the message is complete. This consumes the ticket; do not poll it
     /// again.
@@ -68,14 +80,24 @@ impl<W: JobWire> Messages for Engine<W> {
         Ticket(unsafe { self.isend(to, context, tag, rank, source, Mode::Standard) }.0)
     }
 
-    unsafe fn start_receive(&mut self, from: PeerIndex, context: ContextId, tag: i32, target: Target) -> Ticket {
+    unsafe fn start_receive(
+        &mut self,
+        from: PeerIndex,
+        context: ContextId,
+        tag: i32,
+        target: Target,
+    ) -> Ticket {
         // SAFETY: `target` stays valid until the ticket is complete (this function's contract).
         Ticket(unsafe { self.irecv(Some(from), context, Some(tag), target) }.0)
     }
 
     fn poll(&mut self, ticket: Ticket) -> Option<Outcome> {
         if ticket.0 & DONE != 0 {
-            return Some(Outcome { bytes: (ticket.0 & !DONE) as usize, truncated: false, lost: false });
+            return Some(Outcome {
+                bytes: (ticket.0 & !DONE) as usize,
+                truncated: false,
+                lost: false,
+            });
         }
         let done = self.take(RequestId(ticket.0))?;
         Some(Outcome { bytes: done.bytes as usize, truncated: done.truncated, lost: done.lost })

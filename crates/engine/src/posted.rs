@@ -40,7 +40,12 @@ pub(crate) struct PostedReceives {
 impl PostedReceives {
     /// Creates an empty queue whose front takes at most `limit` entries.
     pub(crate) fn new(limit: usize) -> PostedReceives {
-        PostedReceives { front: Front::new(limit), binned: Slab::default(), order: 0, bins: Bins::default() }
+        PostedReceives {
+            front: Front::new(limit),
+            binned: Slab::default(),
+            order: 0,
+            bins: Bins::default(),
+        }
     }
 
     /// Appends a receive. Returns its link for [`PostedReceives::remove`].

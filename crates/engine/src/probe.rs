@@ -37,7 +37,12 @@ impl<W: JobWire> Engine<W> {
     /// Returns the oldest arrived message that a receive with these arguments would match; `None`
     /// arguments are wildcards.
     #[inline]
-    pub fn iprobe(&mut self, from: Option<PeerIndex>, context: ContextId, tag: Option<i32>) -> Option<Envelope> {
+    pub fn iprobe(
+        &mut self,
+        from: Option<PeerIndex>,
+        context: ContextId,
+        tag: Option<i32>,
+    ) -> Option<Envelope> {
         let at = self.state.unexpected.find(&Pattern::receive(context, from, tag))?;
         Some(Envelope::of(self.state.unexpected.see(at)))
     }

@@ -39,7 +39,9 @@ impl<W: JobWire> Engine<W> {
             let outcome = match waiting {
                 WaitingSend::Send(index) => self.transmit(index),
                 // SAFETY: a payload of length 0 is not read.
-                WaitingSend::Control(header) => unsafe { self.wire.short(to, &header, std::ptr::null(), 0) },
+                WaitingSend::Control(header) => unsafe {
+                    self.wire.short(to, &header, std::ptr::null(), 0)
+                },
                 WaitingSend::Active(key) => self.transmit_active(to, key),
             };
             if outcome.is_err() {
@@ -71,16 +73,22 @@ impl<W: JobWire> Engine<W> {
                         continue;
                     }
                     // SAFETY: a payload of length 0 is not read.
-                    if peer.blocked || unsafe { wire.short(to, &header, std::ptr::null(), 0) }.is_err() {
+                    if peer.blocked
+                        || unsafe { wire.short(to, &header, std::ptr::null(), 0) }.is_err()
+                    {
                         state.peers.wait(to, WaitingSend::Control(header));
                     }
                 }
-                DeferredCall::Active { to, send } => state.active.send_or_wait(wire, &mut state.peers, to, send),
+                DeferredCall::Active { to, send } => {
+                    state.active.send_or_wait(wire, &mut state.peers, to, send)
+                }
                 // SAFETY: the target is valid until the wire reports the pull or the loss of the
                 // peer: the request behind `token` is incomplete until then (contract of `irecv`),
                 // and a fetch keeps its buffer. Wires drop a pull from a peer whose loss they have
                 // reported. A pull without a request has length 0 and writes nothing.
-                DeferredCall::Pull { from, key, token, target } => unsafe { wire.pull(from, key, token, target) },
+                DeferredCall::Pull { from, key, token, target } => unsafe {
+                    wire.pull(from, key, token, target)
+                },
                 DeferredCall::Withdraw { to, key } => {
                     wire.withdraw(to, key);
                 }
@@ -92,6 +100,9 @@ impl<W: JobWire> Engine<W> {
     /// progress until it is false. Unmatched receives do not count.
     pub fn busy(&self) -> bool {
         let state = &self.state;
-        state.under_way > 0 || !state.actions.is_empty() || !state.peers.backlog.is_empty() || self.wire.busy()
+        state.under_way > 0
+            || !state.actions.is_empty()
+            || !state.peers.backlog.is_empty()
+            || self.wire.busy()
     }
 }

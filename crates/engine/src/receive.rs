@@ -50,7 +50,10 @@ impl<W: JobWire> Engine<W> {
         let (bytes, truncated) = take(message.body.pointer(), length);
         state.matched(message.from, length, message.acknowledge, message.body);
         self.act();
-        Some(Completion { truncated, ..Completion::of(message.from, message.rank, message.tag, bytes) })
+        Some(Completion {
+            truncated,
+            ..Completion::of(message.from, message.rank, message.tag, bytes)
+        })
     }
 
     /// Starts a receive; `None` is a wildcard.
@@ -101,7 +104,8 @@ impl<W: JobWire> Engine<W> {
     #[inline(never)]
     pub(crate) fn receive_found(&mut self, at: u32, target: Target) -> RequestId {
         let state = &mut self.state;
-        let index = state.requests.add(Completion::of(ANY_PEER, u32::MAX, -1, 0), PendingWork::None);
+        let index =
+            state.requests.add(Completion::of(ANY_PEER, u32::MAX, -1, 0), PendingWork::None);
         let id = state.requests.id(index);
         let message = state.unexpected.take(at);
         state.receive(index, target, message);
@@ -116,8 +120,11 @@ impl<W: JobWire> Engine<W> {
     /// The contract of [`Engine::irecv`] applies to `target`.
     pub unsafe fn imrecv(&mut self, message: MessageId, target: Target) -> Option<RequestId> {
         let state = &mut self.state;
-        let message = state.unexpected.take_extracted(message.0 as u32, (message.0 >> 32) as u16)?;
-        let index = state.requests.add(Completion::of(message.from, message.rank, message.tag, 0), PendingWork::None);
+        let message =
+            state.unexpected.take_extracted(message.0 as u32, (message.0 >> 32) as u16)?;
+        let index = state
+            .requests
+            .add(Completion::of(message.from, message.rank, message.tag, 0), PendingWork::None);
         let id = state.requests.id(index);
         state.receive(index, target, message);
         self.act();

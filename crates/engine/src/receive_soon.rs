@@ -24,7 +24,12 @@ impl State {
     /// # Safety
     /// `payload` must be readable for its length.
     #[inline(always)]
-    pub(crate) unsafe fn receive_directly(&mut self, from: PeerIndex, words: &[u64; 2], payload: impl Payload) {
+    pub(crate) unsafe fn receive_directly(
+        &mut self,
+        from: PeerIndex,
+        words: &[u64; 2],
+        payload: impl Payload,
+    ) {
         let direct = &mut self.direct;
         // SAFETY: `payload` is readable (this function's contract). A direct receive is pending, so
         // its destination is valid (contracts of `receive_soon` and `receive_soon_into`).
@@ -90,7 +95,9 @@ impl<W: JobWire> Engine<W> {
         }
         // SAFETY: `pointer` stays writable for `capacity` bytes until the request is complete (this
         // function's contract).
-        EarlyOutcome::Started(unsafe { self.irecv(from, context, tag, Target::Bytes { pointer, length: capacity }) })
+        EarlyOutcome::Started(unsafe {
+            self.irecv(from, context, tag, Target::Bytes { pointer, length: capacity })
+        })
     }
 
     /// Like [`Engine::receive_soon`], into `place`.
@@ -110,9 +117,12 @@ impl<W: JobWire> Engine<W> {
         if let Some(at) = self.state.unexpected.find(&pattern) {
             // SAFETY: `payload` is readable for `length` bytes, and the memory behind `place` is
             // valid (this function's contract).
-            let received = self.receive_waiting(at, |payload, length| unsafe { put(place, payload, length) });
-            return received
-                .map_or_else(|| EarlyOutcome::Started(self.receive_found(at, place.target())), EarlyOutcome::Received);
+            let received =
+                self.receive_waiting(at, |payload, length| unsafe { put(place, payload, length) });
+            return received.map_or_else(
+                || EarlyOutcome::Started(self.receive_found(at, place.target())),
+                EarlyOutcome::Received,
+            );
         }
         let direct = &mut self.state.direct;
         direct.waits = Waits::Place;
@@ -146,7 +156,9 @@ impl<W: JobWire> Engine<W> {
         let row = || Target::Bytes { pointer, length: capacity };
         // SAFETY: `payload` is readable for `length` bytes. `receive_kept` is called only by
         // `receive_soon`, whose contract makes `pointer` writable for `capacity` bytes.
-        match self.receive_waiting(at, |payload, length| unsafe { deliver(&mut row(), Here(payload, length)) }) {
+        match self.receive_waiting(at, |payload, length| unsafe {
+            deliver(&mut row(), Here(payload, length))
+        }) {
             Some(completion) => EarlyOutcome::Received(completion),
             None => EarlyOutcome::Started(self.receive_found(at, row())),
         }

@@ -55,7 +55,13 @@ impl State {
     }
 
     /// Starts to pull an announced message into the receive at `index`.
-    pub(crate) fn pull(&mut self, index: u32, mut target: Target, key: RegionKey, mut message: Completion) {
+    pub(crate) fn pull(
+        &mut self,
+        index: u32,
+        mut target: Target,
+        key: RegionKey,
+        mut message: Completion,
+    ) {
         let room = match &mut target {
             Target::Bytes { length, .. } | Target::Unpacker { length, .. } => length,
         };

@@ -43,7 +43,15 @@ impl Completion {
     /// The result of an operation with `peer`, with all flags clear.
     #[inline]
     pub(crate) fn of(peer: PeerIndex, source_rank: u32, tag: i32, bytes: u64) -> Completion {
-        Completion { peer, source_rank, tag, bytes, truncated: false, cancelled: false, lost: false }
+        Completion {
+            peer,
+            source_rank,
+            tag,
+            bytes,
+            truncated: false,
+            cancelled: false,
+            lost: false,
+        }
     }
 }
 
@@ -109,7 +117,10 @@ pub(crate) struct Slot {
 #[inline(always)]
 fn replace_spent(work: &mut PendingWork, next: PendingWork) {
     debug_assert!(
-        matches!(work, PendingWork::None | PendingWork::Posted { target: Target::Bytes { .. }, .. }),
+        matches!(
+            work,
+            PendingWork::None | PendingWork::Posted { target: Target::Bytes { .. }, .. }
+        ),
         "only work that owns nothing may be forgotten"
     );
     std::mem::forget(std::mem::replace(work, next));
@@ -251,7 +262,9 @@ impl RequestSlab {
     /// Indices of the requests that are not complete.
     pub(crate) fn unfinished(&self) -> Vec<u32> {
         let unfinished = |slot: &Slot| !matches!(slot.work, PendingWork::None);
-        (0..self.slots.len() as u32).filter(|index| unfinished(&self.slots[*index as usize])).collect()
+        (0..self.slots.len() as u32)
+            .filter(|index| unfinished(&self.slots[*index as usize]))
+            .collect()
     }
 }
 

@@ -62,7 +62,9 @@ impl PageSlab {
         } else {
             // SAFETY: a place on the free list is inside the pages, and its first bytes hold the
             // next free place.
-            block.free = unsafe { block.pages.pointer().add(place as usize * slot_bytes).cast::<u32>().read() };
+            block.free = unsafe {
+                block.pages.pointer().add(place as usize * slot_bytes).cast::<u32>().read()
+            };
             place
         };
         block.live += 1;
@@ -78,7 +80,9 @@ impl PageSlab {
         let (per_block, slot_bytes) = (self.per_block, self.slot_bytes);
         let block = self.block(number);
         // SAFETY: the slot is inside the pages, aligned to 8 bytes and no longer in use.
-        unsafe { block.pages.pointer().add(place as usize * slot_bytes).cast::<u32>().write(block.free) };
+        unsafe {
+            block.pages.pointer().add(place as usize * slot_bytes).cast::<u32>().write(block.free)
+        };
         block.free = place;
         block.live -= 1;
         let (was_full, empty) = (block.live + 1 == per_block, block.live == 0);
@@ -95,7 +99,9 @@ impl PageSlab {
     /// First byte of a slot in use, aligned to 8 bytes.
     #[inline]
     pub(crate) fn pointer(&self, slot: u32) -> *mut u8 {
-        let block = self.blocks[(slot >> PLACE_BITS) as usize].as_ref().expect("the block of a slot in use");
+        let block = self.blocks[(slot >> PLACE_BITS) as usize]
+            .as_ref()
+            .expect("the block of a slot in use");
         let place = slot as usize % MOST_SLOTS;
         // SAFETY: `add` returned the slot, so it is inside the pages of its block.
         unsafe { block.pages.pointer().add(place * self.slot_bytes) }
@@ -122,7 +128,9 @@ impl PageSlab {
         let length = self.per_block as usize * self.slot_bytes;
         let Some(pages) = Pages::new(length) else {
             let layout = std::alloc::Layout::from_size_align(length, LEAST_BYTES);
-            std::alloc::handle_alloc_error(layout.expect("a block is smaller than the address space"));
+            std::alloc::handle_alloc_error(
+                layout.expect("a block is smaller than the address space"),
+            );
         };
         let block = Some(SlabBlock { pages, free: NONE, fresh: 0, live: 0 });
         let number = match self.vacant.pop() {
@@ -153,16 +161,22 @@ mod tests {
             for slot in &slots {
                 // SAFETY: the slot is in use and has `slot_bytes` bytes, a multiple of 8; this
                 // writes the last eight.
-                unsafe { slab.pointer(*slot).add(slot_bytes - 8).cast::<u64>().write(u64::from(*slot)) };
+                unsafe {
+                    slab.pointer(*slot).add(slot_bytes - 8).cast::<u64>().write(u64::from(*slot))
+                };
             }
             // SAFETY: `slot` is in use, and its last eight bytes have been written.
-            let read = |slab: &PageSlab, slot| unsafe { slab.pointer(slot).add(slot_bytes - 8).cast::<u64>().read() };
+            let read = |slab: &PageSlab, slot| unsafe {
+                slab.pointer(slot).add(slot_bytes - 8).cast::<u64>().read()
+            };
             assert!(slots.iter().all(|slot| read(&slab, *slot) == u64::from(*slot)));
             let bytes = slab.bytes();
             slab.remove(slots[1]);
             slab.remove(slots[0]);
             let again = [slab.add(), slab.add()];
-            assert!(slab.bytes() == bytes && again.contains(&slots[0]) && again.contains(&slots[1]));
+            assert!(
+                slab.bytes() == bytes && again.contains(&slots[0]) && again.contains(&slots[1])
+            );
         }
     }
 

@@ -13,7 +13,8 @@ use std::rc::Rc;
 use towpath_base::ids::PeerIndex;
 use towpath_base::transfer::{Source, Step, Target};
 use towpath_transport::{
-    Choice, Cost, Header, JobWire, MessageWire, NoResource, RegionKey, RegionWire, SHORT_BYTES, Sink, Wire,
+    Choice, Cost, Header, JobWire, MessageWire, NoResource, RegionKey, RegionWire, SHORT_BYTES,
+    Sink, Wire,
 };
 
 /// A small deterministic generator (splitmix64, Steele, Lea and Flood 2014).
@@ -60,8 +61,14 @@ pub struct Manners {
 
 impl Manners {
     /// Large queues, no refusals, no delays.
-    pub const PLAIN: Manners =
-        Manners { seed: 1, capacity: 1 << 20, refuse: 0, delay: 0, copied_limit: 4096, piece: usize::MAX };
+    pub const PLAIN: Manners = Manners {
+        seed: 1,
+        capacity: 1 << 20,
+        refuse: 0,
+        delay: 0,
+        copied_limit: 4096,
+        piece: usize::MAX,
+    };
     /// Small queues, refusals, delays, odd pieces.
     pub const ROUGH: Manners =
         Manners { seed: 1, capacity: 7, refuse: 20, delay: 30, copied_limit: 900, piece: 10_007 };
@@ -156,7 +163,12 @@ pub struct TestWire {
 }
 
 impl TestWire {
-    fn send(&self, to: PeerIndex, header: &Header, fill: impl FnOnce() -> Vec<u8>) -> Result<(), NoResource> {
+    fn send(
+        &self,
+        to: PeerIndex,
+        header: &Header,
+        fill: impl FnOnce() -> Vec<u8>,
+    ) -> Result<(), NoResource> {
         let shared = &mut *self.network.0.borrow_mut();
         let refuse = shared.manners.refuse;
         if shared.queues[to.slot()][self.me].len() >= shared.manners.capacity
@@ -171,7 +183,11 @@ impl TestWire {
     /// The next message to deliver, from a process chosen at random.
     fn next(&self) -> Option<(PeerIndex, Header, Vec<u8>)> {
         let shared = &mut *self.network.0.borrow_mut();
-        let start = if shared.manners.delay > 0 { shared.random.below(shared.size as u64) as usize } else { 0 };
+        let start = if shared.manners.delay > 0 {
+            shared.random.below(shared.size as u64) as usize
+        } else {
+            0
+        };
         for step in 0..shared.size {
             let from = (start + step) % shared.size;
             if shared.queues[self.me][from].is_empty()
@@ -203,7 +219,11 @@ impl TestWire {
             // SAFETY: the scratch buffer has room for `wanted` bytes. The region is not released
             // and the pull not reported, so the memory of both is still valid.
             unsafe {
-                let Step::Done(filled) = region.source.fill(self.scratch.as_mut_ptr(), wanted - moved) else { break };
+                let Step::Done(filled) =
+                    region.source.fill(self.scratch.as_mut_ptr(), wanted - moved)
+                else {
+                    break;
+                };
                 assert!(filled > 0, "a source ended before its length");
                 let drained = pull.target.drain(self.scratch.as_ptr(), filled);
                 assert_eq!(drained, Step::Done(filled));
@@ -301,7 +321,10 @@ impl MessageWire for TestWire {
         })
     }
 
-    fn poll_front(&mut self, mut take: impl FnMut(PeerIndex, &Header, *const u8, usize) -> Choice) -> bool {
+    fn poll_front(
+        &mut self,
+        mut take: impl FnMut(PeerIndex, &Header, *const u8, usize) -> Choice,
+    ) -> bool {
         let shared = &mut *self.network.0.borrow_mut();
         for from in 0..shared.size {
             let queue = &mut shared.queues[self.me][from];

@@ -127,7 +127,13 @@ impl Unexpected {
             buffer.pointer.cast::<u64>().write(request);
             copy::contiguous(payload, buffer.pointer.add(protocol::REQUEST_BYTES), length);
         }
-        let at = self.node(envelope, rank, sequence, NodeContent::Synchronous, length + protocol::REQUEST_BYTES);
+        let at = self.node(
+            envelope,
+            rank,
+            sequence,
+            NodeContent::Synchronous,
+            length + protocol::REQUEST_BYTES,
+        );
         self.nodes.get_mut(at).set_numbers(buffer.slot(), 0);
         self.enqueue(envelope, at);
     }
@@ -144,7 +150,16 @@ impl Unexpected {
     ) -> u32 {
         let content = if postponed { NodeContent::Postponed } else { NodeContent::Announced };
         // SAFETY: `words` is a parameter, readable for its size.
-        unsafe { self.append(envelope, rank, sequence, content, words.as_ptr().cast(), size_of_val(&words)) }
+        unsafe {
+            self.append(
+                envelope,
+                rank,
+                sequence,
+                content,
+                words.as_ptr().cast(),
+                size_of_val(&words),
+            )
+        }
     }
 
     /// # Safety
@@ -174,7 +189,14 @@ impl Unexpected {
     }
 
     /// Allocates a node; the payload is not set.
-    fn node(&mut self, envelope: &Pattern, rank: u32, sequence: u64, content: NodeContent, length: usize) -> u32 {
+    fn node(
+        &mut self,
+        envelope: &Pattern,
+        rank: u32,
+        sequence: u64,
+        content: NodeContent,
+        length: usize,
+    ) -> u32 {
         self.nodes.add(Node {
             context: envelope.context,
             key: envelope.key,
@@ -289,7 +311,10 @@ impl Unexpected {
 
     /// True if the bytes of a message have arrived.
     pub(crate) fn is_here(&self, at: u32) -> bool {
-        matches!(self.nodes.get(at).content, NodeContent::Eager | NodeContent::Synchronous | NodeContent::Fetched)
+        matches!(
+            self.nodes.get(at).content,
+            NodeContent::Eager | NodeContent::Synchronous | NodeContent::Fetched
+        )
     }
 
     /// True if the sender of a message has been told, or soon will be, that the message is
@@ -301,7 +326,8 @@ impl Unexpected {
     /// True if a message belongs to `context` and its sender does not wait for a receive.
     pub(crate) fn is_unwanted(&self, at: u32, context: u64) -> bool {
         let node = self.nodes.get(at);
-        node.context == context && !matches!(node.content, NodeContent::Synchronous | NodeContent::Announced)
+        node.context == context
+            && !matches!(node.content, NodeContent::Synchronous | NodeContent::Announced)
     }
 
     fn announced(&self, node: &Node) -> [u64; ANNOUNCED_WORDS] {
@@ -388,9 +414,10 @@ impl Unexpected {
             NodeContent::Eager | NodeContent::Fetched if length <= INLINE_BYTES as u64 => {
                 MessageBytes::Inline(node.payload)
             }
-            NodeContent::Eager | NodeContent::Fetched => {
-                MessageBytes::Buffered { buffer: self.buffers.at(node.number(0), length as usize), skip: 0 }
-            }
+            NodeContent::Eager | NodeContent::Fetched => MessageBytes::Buffered {
+                buffer: self.buffers.at(node.number(0), length as usize),
+                skip: 0,
+            },
             NodeContent::Synchronous => {
                 let buffer = self.buffers.at(node.number(0), length as usize);
                 // SAFETY: the buffer begins with the sender's request and is aligned to 8 bytes.

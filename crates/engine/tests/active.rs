@@ -22,7 +22,8 @@ fn rough(size: usize) -> World {
 fn log(world: &mut World, rank: usize, id: ActiveId) -> Log {
     let log = Log::default();
     let kept = log.clone();
-    let note = move |message: towpath_engine::ActiveMessage<'_>, _: &mut towpath_engine::Replies<'_>| {
+    let note = move |message: towpath_engine::ActiveMessage<'_>,
+                     _: &mut towpath_engine::Replies<'_>| {
         kept.lock().unwrap().push((message.from.0, message.argument, message.payload.to_vec()));
     };
     world.engines[rank].handle_active(id, Box::new(note));
@@ -44,11 +45,14 @@ fn messages_of_every_length_reach_their_handler_in_order() {
     for mut world in [World::plain(2), rough(2)] {
         let got = log(&mut world, 1, ADD);
         let lengths = [0, 1, 40, 41, ACTIVE_BYTES];
-        let sent: Vec<_> = (0..200).map(|turn| (0, turn, pattern(turn, lengths[turn as usize % 5]))).collect();
+        let sent: Vec<_> =
+            (0..200).map(|turn| (0, turn, pattern(turn, lengths[turn as usize % 5]))).collect();
         for (_, turn, payload) in &sent {
             world.engines[0].send_active(peer(1), ADD, *turn, payload);
         }
-        until(&mut world, |world| got.lock().unwrap().len() == sent.len() && !world.engines[0].busy());
+        until(&mut world, |world| {
+            got.lock().unwrap().len() == sent.len() && !world.engines[0].busy()
+        });
         assert_eq!(*got.lock().unwrap(), sent);
     }
 }
@@ -56,7 +60,8 @@ fn messages_of_every_length_reach_their_handler_in_order() {
 #[test]
 fn a_handler_replies_to_the_sender_and_to_others() {
     for mut world in [World::plain(3), rough(3)] {
-        let forward = |message: towpath_engine::ActiveMessage<'_>, replies: &mut towpath_engine::Replies<'_>| {
+        let forward = |message: towpath_engine::ActiveMessage<'_>,
+                       replies: &mut towpath_engine::Replies<'_>| {
             replies.send(message.from, ANSWER, message.argument + 1, message.payload);
             replies.send(peer(2), ANSWER, message.argument + 2, &[]);
         };
@@ -115,14 +120,16 @@ fn a_handler_that_comes_late_gets_what_has_arrived() {
         world.progress();
     });
     let got = log(&mut world, 1, ADD);
-    let arguments: Vec<u64> = got.lock().unwrap().iter().map(|(_, argument, _)| *argument).collect();
+    let arguments: Vec<u64> =
+        got.lock().unwrap().iter().map(|(_, argument, _)| *argument).collect();
     assert_eq!(arguments, (0..20).collect::<Vec<_>>());
     assert_eq!(log(&mut world, 1, ANSWER).lock().unwrap().len(), 20);
 }
 
 #[test]
 fn messages_to_a_lost_peer_are_dropped() {
-    let mut world = World::new(2, Manners { capacity: 2, ..Manners::PLAIN }, Limits::from_settings());
+    let mut world =
+        World::new(2, Manners { capacity: 2, ..Manners::PLAIN }, Limits::from_settings());
     for turn in 0..10 {
         world.engines[0].send_active(peer(1), ADD, turn, b"waits for room");
     }

@@ -59,10 +59,19 @@ impl Rank {
                 let mut sends: Vec<ExchangeMessage> = Vec::new();
                 let mut receives: Vec<ExchangeMessage> = Vec::new();
                 for edge in 0..2 * EDGES {
-                    let (to, from, tag) = (self.other(edge, true), self.other(edge, false), self.tag(edge));
+                    let (to, from, tag) =
+                        (self.other(edge, true), self.other(edge, false), self.tag(edge));
                     let (out, got) = (&self.out[edge], &mut self.got[edge]);
-                    sends.push(ExchangeMessage::new(peer(to), tag, out.as_ptr().cast_mut(), out.len()));
-                    receives.insert(0, ExchangeMessage::new(peer(from), tag, got.as_mut_ptr(), got.len()));
+                    sends.push(ExchangeMessage::new(
+                        peer(to),
+                        tag,
+                        out.as_ptr().cast_mut(),
+                        out.len(),
+                    ));
+                    receives.insert(
+                        0,
+                        ExchangeMessage::new(peer(from), tag, got.as_mut_ptr(), got.len()),
+                    );
                 }
                 let mut exchange = exchange(self.me, &mut sends, &mut receives);
                 // SAFETY: `out` and `got` are not touched until the exchange is complete.
@@ -83,7 +92,13 @@ impl Rank {
         if done {
             for edge in 0..2 * EDGES {
                 let from = self.other(edge, false);
-                assert_eq!(self.got[edge], content(from, self.round, edge), "{} of {} from {from}", edge, self.round);
+                assert_eq!(
+                    self.got[edge],
+                    content(from, self.round, edge),
+                    "{} of {} from {from}",
+                    edge,
+                    self.round
+                );
             }
             self.parts = None;
             self.round += 1;
@@ -92,7 +107,11 @@ impl Rank {
     }
 }
 
-fn exchange<'a>(me: usize, sends: &'a mut [ExchangeMessage], receives: &'a mut [ExchangeMessage]) -> Exchange<'a> {
+fn exchange<'a>(
+    me: usize,
+    sends: &'a mut [ExchangeMessage],
+    receives: &'a mut [ExchangeMessage],
+) -> Exchange<'a> {
     Exchange { context: OURS, rank: me as u32, sends, receives, truncated: false, lost: false }
 }
 
@@ -154,7 +173,10 @@ fn what_came_early_for_a_later_exchange_stays_in_its_stream() {
         let mut receive = [ExchangeMessage::new(peer(0), tag, data.as_mut_ptr(), 8)];
         // SAFETY: `data` outlives the exchange, which is complete on return.
         assert!(unsafe { exchange(1, &mut [], &mut receive).begin(&mut world.engines[1], 1) });
-        assert!(world.engines[1].iprobe(None, OURS, None).is_none(), "a message was taken out of its stream");
+        assert!(
+            world.engines[1].iprobe(None, OURS, None).is_none(),
+            "a message was taken out of its stream"
+        );
     }
     assert_eq!((first, second), (one, two));
     world.settle();
@@ -169,7 +191,8 @@ fn a_message_that_is_too_long_fills_the_room_and_is_told() {
         let mut got = vec![0u8; length / 2 + 1];
         let mut send = [ExchangeMessage::new(peer(1), 4, data.as_ptr().cast_mut(), length)];
         let mut receive = [ExchangeMessage::new(peer(0), 4, got.as_mut_ptr(), length / 2)];
-        let (mut giver, mut taker) = (exchange(0, &mut send, &mut []), exchange(1, &mut [], &mut receive));
+        let (mut giver, mut taker) =
+            (exchange(0, &mut send, &mut []), exchange(1, &mut [], &mut receive));
         // SAFETY: `data` outlives the exchange.
         let mut sent = unsafe { giver.begin(&mut world.engines[0], 1) };
         if early {

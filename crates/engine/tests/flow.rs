@@ -17,7 +17,8 @@ const PLENTY: u64 = 8 << 30;
 
 /// Engines whose senders get more credit while memory is available.
 fn growing(size: usize, manners: Manners) -> (World, Arc<AtomicU64>) {
-    let mut world = World::new(size, manners, Limits { eager_bytes: usize::MAX, unexpected_bytes: FIRST });
+    let mut world =
+        World::new(size, manners, Limits { eager_bytes: usize::MAX, unexpected_bytes: FIRST });
     let free = Arc::new(AtomicU64::new(PLENTY));
     for engine in &mut world.engines {
         let free = free.clone();
@@ -99,7 +100,8 @@ fn little_memory_is_divided_and_not_overdrawn() {
     (0..1000).for_each(|_| {
         world.progress();
     });
-    let kept: usize = (1..9).map(|from| through(&world, from, &sends[from - 1])).sum::<usize>() * 1024;
+    let kept: usize =
+        (1..9).map(|from| through(&world, from, &sends[from - 1])).sum::<usize>() * 1024;
     assert!(kept > 8 * FIRST + (256 << 10), "{kept} bytes");
     assert!(kept <= 8 * FIRST + spare as usize, "{kept} bytes");
     (1..9).for_each(|from| receive_all(&mut world, from, 4000, &data));
@@ -202,7 +204,10 @@ fn a_message_is_received_while_it_is_fetched() {
             world.receive(0, None, None, room(&mut got))
         };
         let done = world.wait(0, request);
-        assert_eq!((done.bytes, done.truncated, done.peer, &got[..]), (500, true, peer(1), &data[..500]));
+        assert_eq!(
+            (done.bytes, done.truncated, done.peer, &got[..]),
+            (500, true, peer(1), &data[..500])
+        );
         world.settle();
         assert_eq!(through(&world, 1, &sends), sends.len());
     }

@@ -15,10 +15,12 @@ fn a_ring_of_64_passes_tokens_of_every_size() {
     for length in [0, 8, 800, 100_000] {
         let data: Vec<Vec<u8>> = (0..64).map(|rank| pattern(rank as u64, length)).collect();
         let mut got = vec![vec![0; length]; 64];
-        let receives: Vec<_> =
-            (0..64).map(|me| world.receive(me, Some((me + 63) % 64), Some(1), room(&mut got[me]))).collect();
-        let sends: Vec<_> =
-            (0..64).map(|me| world.send(me, (me + 1) % 64, 1, bytes(&data[me]), Mode::Standard)).collect();
+        let receives: Vec<_> = (0..64)
+            .map(|me| world.receive(me, Some((me + 63) % 64), Some(1), room(&mut got[me])))
+            .collect();
+        let sends: Vec<_> = (0..64)
+            .map(|me| world.send(me, (me + 1) % 64, 1, bytes(&data[me]), Mode::Standard))
+            .collect();
         for me in 0..64 {
             assert_eq!(world.wait(me, receives[me]).source_rank as usize, (me + 63) % 64);
             world.wait(me, sends[me]);

@@ -43,7 +43,11 @@ fn messages() -> usize {
 
 fn run(size: usize, manners: Manners, limits: Limits) {
     let network = TestNetwork::new(size, manners);
-    check((0..size).map(|me| Engine::new(Logged::new(network.wire(me)), limits, size)).collect(), manners.seed, OPEN);
+    check(
+        (0..size).map(|me| Engine::new(Logged::new(network.wire(me)), limits, size)).collect(),
+        manners.seed,
+        OPEN,
+    );
 }
 
 /// Engines on the real wires: shared memory between `size` mappings in this process, and the
@@ -52,9 +56,15 @@ fn engines_on_wires(size: usize, settings: Settings, limits: Limits) -> Vec<Engi
     engines_on(size, limits, |segment| Wires::with_settings(segment, settings))
 }
 
-fn engines_on(size: usize, limits: Limits, wires: impl Fn(Segment) -> Wires) -> Vec<Engine<Logged<Wires>>> {
+fn engines_on(
+    size: usize,
+    limits: Limits,
+    wires: impl Fn(Segment) -> Wires,
+) -> Vec<Engine<Logged<Wires>>> {
     // The kernel would keep writing back a file on a disk.
-    let file = tempfile::tempfile_in("/dev/shm").or_else(|_| tempfile::tempfile()).expect("a temporary file");
+    let file = tempfile::tempfile_in("/dev/shm")
+        .or_else(|_| tempfile::tempfile())
+        .expect("a temporary file");
     let segment = |me| Segment::map(&file, size, me).expect("room for the segment");
     (0..size).map(|me| Engine::new(Logged::new(wires(segment(me))), limits, size)).collect()
 }
@@ -75,7 +85,11 @@ fn run_on_strict_wires(size: usize, seed: u64, settings: &strict::Settings, limi
     }
     model.finish();
     if messages() >= MESSAGES {
-        assert!(model.seen.iter().all(|count| *count > 3), "the run saw too little: {:?}", model.seen);
+        assert!(
+            model.seen.iter().all(|count| *count > 3),
+            "the run saw too little: {:?}",
+            model.seen
+        );
     }
 }
 
@@ -101,7 +115,11 @@ fn check<W: JobWire>(engines: Vec<Engine<Logged<W>>>, seed: u64, open: usize) {
     }
     model.finish();
     if messages() >= MESSAGES {
-        assert!(model.seen.iter().all(|count| *count > 3), "the run saw too little: {:?}", model.seen);
+        assert!(
+            model.seen.iter().all(|count| *count > 3),
+            "the run saw too little: {:?}",
+            model.seen
+        );
     }
 }
 
@@ -129,7 +147,11 @@ fn many_ranks_on_rough_wires() {
 #[test]
 fn little_credit() {
     for (seed, unexpected_bytes) in [(30, 0), (31, 1000), (32, 20_000)] {
-        run(3, Manners { seed, ..Manners::ROUGH }, Limits { eager_bytes: usize::MAX, unexpected_bytes });
+        run(
+            3,
+            Manners { seed, ..Manners::ROUGH },
+            Limits { eager_bytes: usize::MAX, unexpected_bytes },
+        );
     }
 }
 
@@ -137,7 +159,8 @@ fn little_credit() {
 fn check_growing<W: JobWire>(mut engines: Vec<Engine<Logged<W>>>, seed: u64) {
     for (me, engine) in (0..).zip(&mut engines) {
         let mut random = Random(seed + me);
-        engine.grow_within(move || Headroom { free: (64 << 20) + (random.below(3) << 20), ranks: 2 });
+        engine
+            .grow_within(move || Headroom { free: (64 << 20) + (random.below(3) << 20), ranks: 2 });
     }
     let mut model = Model::new(engines, seed, OPEN);
     model.cancels_sends = false;
@@ -145,7 +168,11 @@ fn check_growing<W: JobWire>(mut engines: Vec<Engine<Logged<W>>>, seed: u64) {
         model.step();
     }
     model.finish();
-    assert!(messages() < MESSAGES || model.postponed > 10, "{} messages were postponed", model.postponed);
+    assert!(
+        messages() < MESSAGES || model.postponed > 10,
+        "{} messages were postponed",
+        model.postponed
+    );
 }
 
 #[test]
@@ -162,7 +189,11 @@ fn credit_that_grows() {
 #[test]
 fn everything_announced_or_only_short_messages_eager() {
     for (seed, eager_bytes) in [(40, 0), (41, 40)] {
-        run(3, Manners { seed, ..Manners::PLAIN }, Limits { eager_bytes, unexpected_bytes: 1 << 20 });
+        run(
+            3,
+            Manners { seed, ..Manners::PLAIN },
+            Limits { eager_bytes, unexpected_bytes: 1 << 20 },
+        );
     }
     run(3, Manners { seed: 42, copied_limit: 0, ..Manners::ROUGH }, ROOMY);
 }
@@ -177,7 +208,12 @@ fn real_wires() {
     ];
     for (seed, settings) in (60..).zip(kinds) {
         run_on_wires(3, seed, settings, ROOMY);
-        run_on_wires(3, seed, settings, Limits { eager_bytes: usize::MAX, unexpected_bytes: 10_000 });
+        run_on_wires(
+            3,
+            seed,
+            settings,
+            Limits { eager_bytes: usize::MAX, unexpected_bytes: 10_000 },
+        );
     }
 }
 
@@ -205,8 +241,9 @@ fn real_wires_under_changing_topologies() {
             }
             let rank = key as usize % 3;
             let wires = &mut model.engines[rank].wire_mut().wire;
-            let sources: Vec<(PeerIndex, u64)> =
-                (0..key % 4).map(|edge| (PeerIndex(((key / 3 + edge * edge) % 3) as u32), key / 7 % 5)).collect();
+            let sources: Vec<(PeerIndex, u64)> = (0..key % 4)
+                .map(|edge| (PeerIndex(((key / 3 + edge * edge) % 3) as u32), key / 7 % 5))
+                .collect();
             wires.declare(key, &sources);
             alive.push((rank, key));
             if alive.len() > 4 {
@@ -223,7 +260,12 @@ fn strict_wires() {
     let usual = strict::Settings::default();
     let narrow = strict::Settings { budget: 512, header_lines: 3, ..usual.clone() };
     run_on_strict_wires(3, 80, &usual, ROOMY);
-    run_on_strict_wires(4, 82, &narrow, Limits { eager_bytes: usize::MAX, unexpected_bytes: 10_000 });
+    run_on_strict_wires(
+        4,
+        82,
+        &narrow,
+        Limits { eager_bytes: usize::MAX, unexpected_bytes: 10_000 },
+    );
 }
 
 #[test]
@@ -244,5 +286,8 @@ fn ten_million_messages_of_each_pair_on_rough_wires() {
 #[ignore = "minutes: make stress"]
 fn ten_million_messages_of_each_pair_on_real_wires() {
     let settings = Settings { hot_sends: 4, ..PLAIN };
-    check_long(engines_on_wires(2, settings, Limits { eager_bytes: usize::MAX, unexpected_bytes: 50_000 }), 71);
+    check_long(
+        engines_on_wires(2, settings, Limits { eager_bytes: usize::MAX, unexpected_bytes: 50_000 }),
+        71,
+    );
 }

@@ -16,7 +16,14 @@ use towpath_wires::Wires;
 
 const LENGTHS: [usize; 9] = [0, 1, 8, 32, 40, 41, 4096, 4097, 1_000_000];
 
-fn exchange(world: &mut World, to: usize, length: usize, mode: Mode, typed: bool, receive_first: bool) {
+fn exchange(
+    world: &mut World,
+    to: usize,
+    length: usize,
+    mode: Mode,
+    typed: bool,
+    receive_first: bool,
+) {
     let data = pattern(length as u64, length);
     let mut got = vec![0; length + 3];
     let target = |got: &mut [u8]| if typed { unpacked(got) } else { room(got) };
@@ -31,7 +38,10 @@ fn exchange(world: &mut World, to: usize, length: usize, mode: Mode, typed: bool
             world.progress();
         });
         if mode == Mode::Synchronous {
-            assert!(!world.engines[0].is_complete(sent), "a synchronous send completes before its receive");
+            assert!(
+                !world.engines[0].is_complete(sent),
+                "a synchronous send completes before its receive"
+            );
         }
         received = world.receive(to, None, None, target(&mut got));
     }
@@ -47,7 +57,8 @@ fn exchange(world: &mut World, to: usize, length: usize, mode: Mode, typed: bool
 #[test]
 fn every_protocol_delivers() {
     for manners in [Manners::PLAIN, Manners::ROUGH] {
-        let mut world = World::new(2, manners, Limits { eager_bytes: usize::MAX, unexpected_bytes: 1 << 20 });
+        let mut world =
+            World::new(2, manners, Limits { eager_bytes: usize::MAX, unexpected_bytes: 1 << 20 });
         for length in LENGTHS {
             for mode in [Mode::Standard, Mode::Synchronous, Mode::Ready] {
                 for choice in 0..8 {
@@ -79,33 +90,44 @@ fn the_immediate_path_needs_no_request() {
     }
     let large = vec![0; 4097];
     // SAFETY: `large` has 4097 bytes.
-    assert!(unsafe { world.engines[0].try_send_now(peer(1), CONTEXT, 1, 0, large.as_ptr(), 4097) }.is_none());
+    assert!(
+        unsafe { world.engines[0].try_send_now(peer(1), CONTEXT, 1, 0, large.as_ptr(), 4097) }
+            .is_none()
+    );
 }
 
 #[test]
 fn a_place_is_filled_without_a_request() {
     let mut world = World::plain(2);
-    for (length, room) in [(0usize, 9usize), (8, 8), (40, 7), (41, 50), (4096, 4096), (4096, 4000)] {
+    for (length, room) in [(0usize, 9usize), (8, 8), (40, 7), (41, 50), (4096, 4096), (4096, 4000)]
+    {
         for waits in [true, false] {
             let data = pattern(5, length);
             let mut got = vec![0; room];
             let [a, b] = &mut world.engines[..] else { unreachable!() };
             // SAFETY: `slot` is writable for `length` bytes, and `data` has that many.
-            let fill = |slot: *mut u8| unsafe { std::ptr::copy_nonoverlapping(data.as_ptr(), slot, length) };
+            let fill = |slot: *mut u8| unsafe {
+                std::ptr::copy_nonoverlapping(data.as_ptr(), slot, length)
+            };
             assert!(a.try_send_filled(peer(1), CONTEXT, 1, 0, length, fill).is_some());
             if waits {
                 b.progress();
             }
             // SAFETY: `got` has `room` bytes and outlives the receive, which completes within the
             // call.
-            let soon = unsafe { b.receive_soon_into(None, CONTEXT, Some(1), &Row(got.as_mut_ptr(), room), 5) };
-            let EarlyOutcome::Received(done) = soon else { panic!("the message of {length} bytes became a request") };
+            let soon = unsafe {
+                b.receive_soon_into(None, CONTEXT, Some(1), &Row(got.as_mut_ptr(), room), 5)
+            };
+            let EarlyOutcome::Received(done) = soon else {
+                panic!("the message of {length} bytes became a request")
+            };
             let taken = length.min(room);
             assert_eq!((done.bytes, done.tag, done.truncated), (taken as u64, 1, length > room));
             assert!(got[..taken] == data[..taken] && got[taken..].iter().all(|byte| *byte == 0));
         }
     }
-    let refused = world.engines[0].try_send_filled(peer(1), CONTEXT, 1, 0, 4097, |_| panic!("it does not fit"));
+    let refused = world.engines[0]
+        .try_send_filled(peer(1), CONTEXT, 1, 0, 4097, |_| panic!("it does not fit"));
     assert!(refused.is_none());
 }
 
@@ -143,11 +165,15 @@ fn probes_tell_and_matched_probes_take() {
     for length in [4, 100, 100_000] {
         let mut world = World::plain(2);
         let data = pattern(1, length);
-        let sends: Vec<_> = (0..2).map(|_| world.send(0, 1, 7, bytes(&data), Mode::Standard)).collect();
+        let sends: Vec<_> =
+            (0..2).map(|_| world.send(0, 1, 7, bytes(&data), Mode::Standard)).collect();
         assert!(world.engines[1].iprobe(None, CONTEXT, None).is_none(), "probes make no progress");
         world.progress();
         let seen = world.engines[1].iprobe(Some(peer(0)), CONTEXT, Some(7)).unwrap();
-        assert_eq!((seen.peer, seen.source_rank, seen.tag, seen.bytes), (peer(0), 0, 7, length as u64));
+        assert_eq!(
+            (seen.peer, seen.source_rank, seen.tag, seen.bytes),
+            (peer(0), 0, 7, length as u64)
+        );
         let (message, same) = world.engines[1].improbe(None, CONTEXT, Some(7)).unwrap();
         assert_eq!(seen, same);
         let (mut first, mut second) = (vec![0; length], vec![0; length]);
@@ -225,7 +251,9 @@ fn a_message_to_oneself_is_taken_back_without_a_journey() {
     let mut world = World::plain(2);
     for length in LENGTHS {
         let data = pattern(9, length);
-        for (mode, delivered) in [(Mode::Standard, true), (Mode::Synchronous, true), (Mode::Standard, false)] {
+        for (mode, delivered) in
+            [(Mode::Standard, true), (Mode::Synchronous, true), (Mode::Standard, false)]
+        {
             let send = world.send(1, 1, 3, bytes(&data), mode);
             while delivered && world.engines[1].iprobe(None, CONTEXT, None).is_none() {
                 world.engines[1].progress();
@@ -283,12 +311,16 @@ fn a_lost_peer_ends_what_needs_it() {
     let late = world.send(0, 2, 1, bytes(&data), Mode::Standard);
     assert!(world.engines[0].take(late).unwrap().lost);
     let mut eight = [0; 8];
-    assert!(world.engines[0].iprobe(Some(peer(2)), CONTEXT, Some(4)).is_some(), "what arrived before can be probed");
+    assert!(
+        world.engines[0].iprobe(Some(peer(2)), CONTEXT, Some(4)).is_some(),
+        "what arrived before can be probed"
+    );
     let arrived = world.receive(0, Some(2), Some(4), room(&mut eight));
     assert!(!world.engines[0].take(arrived).unwrap().lost, "what arrived before can be received");
     let never = world.receive(0, Some(2), Some(4), room(&mut eight));
     assert!(world.engines[0].take(never).unwrap().lost);
-    let in_vain = [Some(peer(2)), Some(peer(1)), None].map(|from| world.engines[0].probes_in_vain(from, CONTEXT));
+    let in_vain = [Some(peer(2)), Some(peer(1)), None]
+        .map(|from| world.engines[0].probes_in_vain(from, CONTEXT));
     assert_eq!(in_vain, [Some(peer(2)), None, None]);
     let from_one = world.send(1, 0, 1, bytes(&data), Mode::Standard);
     assert_eq!(world.wait(0, wildcard).peer, peer(1));
@@ -310,7 +342,8 @@ fn a_failed_peer_ends_receives_from_any_source_where_it_might_send() {
     let mut world = world_of_members();
     let (mut one, mut other) = ([0; 8], [0; 8]);
     // More than the front of the queue holds, so that some are binned.
-    let waiting: Vec<_> = (0..100).map(|tag| world.receive(0, None, Some(tag), room(&mut one))).collect();
+    let waiting: Vec<_> =
+        (0..100).map(|tag| world.receive(0, None, Some(tag), room(&mut one))).collect();
     // SAFETY: `other` lives until the end of the test.
     let apart = unsafe { world.engines[0].irecv(None, ELSEWHERE, None, room(&mut other)) };
     world.network.lose(2);
@@ -350,13 +383,18 @@ fn a_peer_that_leaves_in_order_ends_no_receive_from_any_source() {
 #[test]
 fn a_flood_stays_within_its_credit() {
     const LIMIT: usize = 64 << 10;
-    let mut world = World::new(2, Manners::PLAIN, Limits { eager_bytes: usize::MAX, unexpected_bytes: LIMIT });
+    let mut world =
+        World::new(2, Manners::PLAIN, Limits { eager_bytes: usize::MAX, unexpected_bytes: LIMIT });
     for length in [0, 8, 1000] {
         let data = pattern(1, length);
-        let sends: Vec<_> = (0..5000).map(|_| world.send(0, 1, 1, bytes(&data), Mode::Standard)).collect();
+        let sends: Vec<_> =
+            (0..5000).map(|_| world.send(0, 1, 1, bytes(&data), Mode::Standard)).collect();
         world.progress();
         let eager = sends.iter().filter(|send| world.engines[0].is_complete(**send)).count();
-        assert!(eager * (length + towpath_engine::protocol::MESSAGE_OVERHEAD) <= LIMIT, "{eager} of {length}");
+        assert!(
+            eager * (length + towpath_engine::protocol::MESSAGE_OVERHEAD) <= LIMIT,
+            "{eager} of {length}"
+        );
         assert!(eager > 30, "{eager} of {length}");
         let mut got = vec![0; length];
         for _ in 0..5000 {

@@ -50,7 +50,9 @@ fn answer(arguments: impl Iterator<Item = OsString>) -> Result<String, String> {
     };
     match name.as_str() {
         "--help" | "-h" | "help" => return Ok(help()),
-        "--version" | "-V" | "version" => return Ok(format!("towpath {}\n", env!("CARGO_PKG_VERSION"))),
+        "--version" | "-V" | "version" => {
+            return Ok(format!("towpath {}\n", env!("CARGO_PKG_VERSION")));
+        }
         _ => {}
     }
     let Some(found) = SUBCOMMANDS.iter().find(|subcommand| subcommand.name == name) else {

@@ -37,7 +37,9 @@ impl RankTicket {
 
     pub(crate) fn parse(text: &str) -> Option<RankTicket> {
         let parts: Vec<&str> = text.split(':').collect();
-        let &[version, nonce, rank, size, appnum, segment, pmi, inode, mapping] = parts.as_slice() else { return None };
+        let &[version, nonce, rank, size, appnum, segment, pmi, inode, mapping] = parts.as_slice() else {
+            return None;
+        };
         let ticket = RankTicket {
             nonce: u64::from_str_radix(nonce, 16).ok()?,
             rank: rank.parse().ok()?,

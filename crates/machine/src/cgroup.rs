@@ -15,17 +15,24 @@ fn directories(controller: &str) -> Vec<PathBuf> {
     let mut found = Vec::new();
     for line in groups.lines() {
         let mut parts = line.splitn(3, ':');
-        let (Some(_), Some(controllers), Some(path)) = (parts.next(), parts.next(), parts.next()) else { continue };
+        let (Some(_), Some(controllers), Some(path)) = (parts.next(), parts.next(), parts.next())
+        else {
+            continue;
+        };
         let roots: Vec<PathBuf> = if controllers.is_empty() {
             vec!["/sys/fs/cgroup".into(), "/sys/fs/cgroup/unified".into()]
         } else if controllers.split(',').any(|c| c == controller) {
-            vec![format!("/sys/fs/cgroup/{controllers}").into(), format!("/sys/fs/cgroup/{controller}").into()]
+            vec![
+                format!("/sys/fs/cgroup/{controllers}").into(),
+                format!("/sys/fs/cgroup/{controller}").into(),
+            ]
         } else {
             continue;
         };
         for root in roots {
             let own = root.join(path.trim_start_matches('/'));
-            found.extend(own.ancestors().take_while(|at| at.starts_with(&root)).map(Path::to_owned));
+            found
+                .extend(own.ancestors().take_while(|at| at.starts_with(&root)).map(Path::to_owned));
         }
     }
     found.dedup();
@@ -51,7 +58,9 @@ pub struct ProcessorQuota {
 impl ProcessorQuota {
     /// Finds the groups of this process.
     pub fn open() -> ProcessorQuota {
-        ProcessorQuota { groups: directories("cpu").iter().filter_map(|at| GroupQuota::open(at)).collect() }
+        ProcessorQuota {
+            groups: directories("cpu").iter().filter_map(|at| GroupQuota::open(at)).collect(),
+        }
     }
 
     /// The current CPU quota of the groups in cores, rounded up; `None` without a quota.
@@ -72,18 +81,19 @@ enum GroupQuota {
 impl GroupQuota {
     fn open(group: &Path) -> Option<GroupQuota> {
         let open = |name: &str| File::open(group.join(name)).ok();
-        open("cpu.max")
-            .map(GroupQuota::Version2)
-            .or_else(|| Some(GroupQuota::Version1(open("cpu.cfs_quota_us")?, open("cpu.cfs_period_us")?)))
+        open("cpu.max").map(GroupQuota::Version2).or_else(|| {
+            Some(GroupQuota::Version1(open("cpu.cfs_quota_us")?, open("cpu.cfs_period_us")?))
+        })
     }
 
     fn cores(&self) -> Option<usize> {
         match self {
             GroupQuota::Version2(max) => parse_cpu_max(&reread(max)?),
             // Without a quota the file contains -1, and the period does not matter.
-            GroupQuota::Version1(quota, period) => {
-                Some(cores(reread(quota)?.trim().parse().ok()?, reread(period)?.trim().parse().ok()?))
-            }
+            GroupQuota::Version1(quota, period) => Some(cores(
+                reread(quota)?.trim().parse().ok()?,
+                reread(period)?.trim().parse().ok()?,
+            )),
         }
     }
 }
@@ -115,13 +125,17 @@ fn headroom_of(group: &Path) -> Option<u64> {
     let (limit, used, reclaimable) = match number(group.join("memory.max")) {
         Some(limit) => (limit, number(group.join("memory.current"))?, "inactive_file"),
         None => {
-            let limit = number(group.join("memory.limit_in_bytes")).filter(|limit| *limit < 1 << 62)?;
+            let limit =
+                number(group.join("memory.limit_in_bytes")).filter(|limit| *limit < 1 << 62)?;
             (limit, number(group.join("memory.usage_in_bytes"))?, "total_inactive_file")
         }
     };
     // Cached file pages count as used, but the kernel reclaims them before it fails an allocation.
     let stat = fs::read_to_string(group.join("memory.stat")).unwrap_or_default();
-    let cached = stat.lines().find_map(|line| line.strip_prefix(reclaimable)?.trim().parse::<u64>().ok()).unwrap_or(0);
+    let cached = stat
+        .lines()
+        .find_map(|line| line.strip_prefix(reclaimable)?.trim().parse::<u64>().ok())
+        .unwrap_or(0);
     Some(limit.saturating_sub(used.saturating_sub(cached)))
 }
 

@@ -24,6 +24,9 @@ mod tests {
         std::thread::sleep(std::time::Duration::from_millis(2));
         assert!(super::seconds() - before >= 0.002);
         let again = super::nanoseconds();
-        assert!((super::seconds() - again as f64 * 1e-9).abs() < 1.0, "both count from the same moment");
+        assert!(
+            (super::seconds() - again as f64 * 1e-9).abs() < 1.0,
+            "both count from the same moment"
+        );
     }
 }

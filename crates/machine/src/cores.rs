@@ -14,7 +14,8 @@ pub fn affinity() -> Mask {
     let mut mask = [0; MASK_WORDS];
     // SAFETY: `mask` is writable for `size_of::<Mask>()` bytes, the size passed, and any bits are a
     // valid mask.
-    let outcome = unsafe { libc::sched_getaffinity(0, size_of::<Mask>(), mask.as_mut_ptr().cast()) };
+    let outcome =
+        unsafe { libc::sched_getaffinity(0, size_of::<Mask>(), mask.as_mut_ptr().cast()) };
     if outcome == 0 { mask } else { [0; MASK_WORDS] }
 }
 

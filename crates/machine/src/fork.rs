@@ -7,7 +7,11 @@ use rustix::pipe::{PipeFlags, pipe_with};
 /// Registers functions to be called around each fork() in the forking thread: `before` it, then one
 /// in each of the two processes. False if the system cannot register them. vfork, posix_spawn and
 /// clone call none of them.
-pub fn around(before: extern "C" fn(), in_parent: extern "C" fn(), in_child: extern "C" fn()) -> bool {
+pub fn around(
+    before: extern "C" fn(),
+    in_parent: extern "C" fn(),
+    in_child: extern "C" fn(),
+) -> bool {
     let function = |function: extern "C" fn()| Some(function as unsafe extern "C" fn());
     // SAFETY: the functions are safe to call at any time, and this library is never unloaded.
     unsafe { libc::pthread_atfork(function(before), function(in_parent), function(in_child)) == 0 }

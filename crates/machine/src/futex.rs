@@ -12,8 +12,10 @@ pub(crate) const REFUSED: Duration = Duration::from_micros(200);
 /// Blocks while `word` contains `value`, for at most `limit` (`None`: no limit). May return
 /// spuriously.
 pub fn wait(word: &AtomicU32, value: u32, limit: Option<Duration>) {
-    let limit =
-        limit.map(|limit| Timespec { tv_sec: limit.as_secs() as i64, tv_nsec: i64::from(limit.subsec_nanos()) });
+    let limit = limit.map(|limit| Timespec {
+        tv_sec: limit.as_secs() as i64,
+        tv_nsec: i64::from(limit.subsec_nanos()),
+    });
     match rustix::thread::futex::wait(word, Flags::empty(), value, limit.as_ref()) {
         // Changed word, signal and timeout are the same to the caller, who checks the word again.
         Ok(()) | Err(Errno::AGAIN | Errno::INTR | Errno::TIMEDOUT) => {}

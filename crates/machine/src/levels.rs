@@ -41,7 +41,9 @@ impl ProcessPlace {
         let mut words = [UNKNOWN; MOST_LEVELS];
         words[0] = u64::from(host);
         for (word, level) in words[1..].iter_mut().zip(levels) {
-            *word = level.map_or(UNKNOWN, |(instance, columns)| u64::from(columns) << 32 | u64::from(instance));
+            *word = level.map_or(UNKNOWN, |(instance, columns)| {
+                u64::from(columns) << 32 | u64::from(instance)
+            });
         }
         ProcessPlace(words)
     }
@@ -123,7 +125,9 @@ impl Distances {
         let mut part_of = vec![0usize; places.len()];
         let mut parts = 1;
         for level in 0..MOST_LEVELS {
-            let Some(instances) = places.iter().map(|place| place.instance(level)).collect::<Option<Vec<u32>>>() else {
+            let Some(instances) =
+                places.iter().map(|place| place.instance(level)).collect::<Option<Vec<u32>>>()
+            else {
                 continue;
             };
             let finer = refined(&part_of, &instances);
@@ -137,9 +141,15 @@ impl Distances {
             cost: 1 << (chosen.len() - 1 - i),
             columns: places[0].columns(level),
         };
-        let instances =
-            places.iter().flat_map(|place| chosen.iter().filter_map(|&level| place.instance(level))).collect();
-        Distances { levels: chosen.iter().enumerate().map(level).collect(), instances, places: places.len() }
+        let instances = places
+            .iter()
+            .flat_map(|place| chosen.iter().filter_map(|&level| place.instance(level)))
+            .collect();
+        Distances {
+            levels: chosen.iter().enumerate().map(level).collect(),
+            instances,
+            places: places.len(),
+        }
     }
 
     /// Number of places.
@@ -173,7 +183,8 @@ impl Distances {
     pub fn halve(&self, places: &mut [usize], side: MeshSide) -> usize {
         let Some(&first) = places.first() else { return 0 };
         let first = self.path(first);
-        let Some(at) = (0..self.levels.len()).find(|&i| places.iter().any(|&place| self.path(place)[i] != first[i]))
+        let Some(at) = (0..self.levels.len())
+            .find(|&i| places.iter().any(|&place| self.path(place)[i] != first[i]))
         else {
             return 0;
         };
@@ -188,7 +199,9 @@ impl Distances {
         };
         let (width, height) = (extent(&|(x, _)| x), extent(&|(_, y)| y));
         let wide = height == 0 || width > 0 && (width >= height) == (side == MeshSide::Longer);
-        let key = |place: usize| if wide { position(place) } else { (position(place).1, position(place).0) };
+        let key = |place: usize| {
+            if wide { position(place) } else { (position(place).1, position(place).0) }
+        };
         // In a mesh, the middle element of each part should be its middle in both directions.
         places.sort_by_key(|&place| (key(place), place));
         let axis = |place: usize| key(place).0;
@@ -225,7 +238,9 @@ mod tests {
 
     fn described(text: &str, processes: usize) -> Distances {
         let description = MachineDescription::parse(text).unwrap();
-        Distances::among(&(0..processes).map(|process| description.place(0, process)).collect::<Vec<_>>())
+        Distances::among(
+            &(0..processes).map(|process| description.place(0, process)).collect::<Vec<_>>(),
+        )
     }
 
     #[test]

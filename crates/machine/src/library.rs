@@ -41,7 +41,10 @@ mod tests {
         // SAFETY: `program` is the open program.
         unsafe {
             assert!(symbol(program, c"getpid").is_ok());
-            assert_eq!(symbol(program, c"no_such_function").unwrap_err(), "it has no no_such_function");
+            assert_eq!(
+                symbol(program, c"no_such_function").unwrap_err(),
+                "it has no no_such_function"
+            );
             libc::dlopen(c"/no/such/library.so".as_ptr(), libc::RTLD_NOW);
         }
         assert!(loader_error().contains("/no/such/library.so"));

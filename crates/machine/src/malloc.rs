@@ -31,5 +31,9 @@ pub fn attach(heap: &'static MallocTable) -> bool {
     }
     // SAFETY: the library defines the function of this name with this type, and `heap` lives as
     // long as the process.
-    unsafe { std::mem::transmute::<*mut c_void, unsafe extern "C" fn(*const MallocTable) -> c_int>(found)(heap) == 1 }
+    unsafe {
+        std::mem::transmute::<*mut c_void, unsafe extern "C" fn(*const MallocTable) -> c_int>(found)(
+            heap,
+        ) == 1
+    }
 }

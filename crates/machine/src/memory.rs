@@ -66,7 +66,8 @@ fn unlinked_file(label: &str) -> Option<(OwnedFd, String)> {
     let temporary = environment("TMPDIR").unwrap_or_else(|| "/tmp".to_owned());
     ["/dev/shm".to_owned(), temporary].into_iter().find_map(|directory| {
         (0..100).find_map(|attempt| {
-            let path = PathBuf::from(&directory).join(format!(".{label}-{}-{attempt}", std::process::id()));
+            let path = PathBuf::from(&directory)
+                .join(format!(".{label}-{}-{attempt}", std::process::id()));
             let flags = OFlags::CREATE | OFlags::EXCL | OFlags::RDWR | OFlags::CLOEXEC;
             let file = rustix::fs::open(&path, flags, Mode::RUSR | Mode::WUSR).ok()?;
             rustix::fs::unlink(&path).ok()?;
@@ -96,7 +97,12 @@ pub fn read_process(pid: u32, address: u64, bytes: &mut [u8]) -> std::io::Result
 ///
 /// # Safety
 /// `into` must be writable for `length` bytes.
-pub unsafe fn read_process_into(pid: u32, address: u64, into: *mut u8, length: usize) -> std::io::Result<()> {
+pub unsafe fn read_process_into(
+    pid: u32,
+    address: u64,
+    into: *mut u8,
+    length: usize,
+) -> std::io::Result<()> {
     let own = libc::iovec { iov_base: into.cast(), iov_len: length };
     let other = libc::iovec { iov_base: address as *mut libc::c_void, iov_len: length };
     // SAFETY: `into` is writable for `length` bytes (this function's contract), and the kernel
@@ -164,14 +170,19 @@ impl Mapping {
             let limit = limits::address_space().map_or_else(String::new, |limit| {
                 format!("; this process may use {limit} bytes of address space (ulimit -v)")
             });
-            Shortage(format!("{length} bytes of shared memory cannot be mapped: {what} failed ({error}){limit}."))
+            Shortage(format!(
+                "{length} bytes of shared memory cannot be mapped: {what} failed ({error}){limit}."
+            ))
         };
         let present = rustix::fs::fstat(file).map_err(|error| fail("fstat", error))?.st_size;
         if (present as usize) < end {
             let limit = rustix::process::getrlimit(rustix::process::Resource::Fsize).current;
             if limit.is_some_and(|limit| limit < end as u64) {
                 // The kernel would send SIGXFSZ instead of returning an error.
-                return Err(fail("growing the file beyond the limit of file sizes (ulimit -f)", Errno::FBIG));
+                return Err(fail(
+                    "growing the file beyond the limit of file sizes (ulimit -f)",
+                    Errno::FBIG,
+                ));
             }
             rustix::fs::ftruncate(file, end as u64).map_err(|error| fail("ftruncate", error))?;
         }
@@ -210,8 +221,13 @@ impl Mapping {
         let end = (offset + length).next_multiple_of(page).min(self.length.next_multiple_of(page));
         // SAFETY: the pages of the range belong to the mapping, and the advice does not change
         // their content.
-        let outcome =
-            unsafe { rustix::mm::madvise(self.pointer.add(begin).cast(), end - begin, Advice::LinuxPopulateWrite) };
+        let outcome = unsafe {
+            rustix::mm::madvise(
+                self.pointer.add(begin).cast(),
+                end - begin,
+                Advice::LinuxPopulateWrite,
+            )
+        };
         match outcome {
             Ok(()) | Err(Errno::INVAL | Errno::NOSYS) => Ok(()),
             // EFAULT means that touching the pages would raise SIGBUS.
@@ -219,7 +235,9 @@ impl Mapping {
                 "{length} bytes of shared memory cannot be provided, because the file system for it (/dev/shm, or where \
                  TMPDIR is) or the memory is full: make room, raise the limit, or start fewer ranks."
             ))),
-            Err(error) => Err(Shortage(format!("{length} bytes of shared memory cannot be provided ({error})."))),
+            Err(error) => Err(Shortage(format!(
+                "{length} bytes of shared memory cannot be provided ({error})."
+            ))),
         }
     }
 }
@@ -231,7 +249,10 @@ impl Mapping {
         assert!(offset + length <= self.length, "discard outside the mapping");
         // SAFETY: the range is inside the mapping, which consists of shared memory that is accessed
         // only through raw pointers and atomics, so it may change at any time.
-        unsafe { rustix::mm::madvise(self.pointer.add(offset).cast(), length, Advice::LinuxRemove).is_ok() }
+        unsafe {
+            rustix::mm::madvise(self.pointer.add(offset).cast(), length, Advice::LinuxRemove)
+                .is_ok()
+        }
     }
 
     /// Replaces a range of whole pages by private memory with the same content. Later writes to it
@@ -253,7 +274,8 @@ impl Mapping {
             let copy = rustix::mm::mmap_anonymous(none, length, access, MapFlags::PRIVATE)?;
             copy.cast::<u8>().copy_from_nonoverlapping(range, length);
             let flags = MremapFlags::MAYMOVE;
-            if let Err(error) = rustix::mm::mremap_fixed(copy, length, length, flags, range.cast()) {
+            if let Err(error) = rustix::mm::mremap_fixed(copy, length, length, flags, range.cast())
+            {
                 let _ = rustix::mm::munmap(copy, length);
                 return Err(error.into());
             }
@@ -269,7 +291,9 @@ impl Mapping {
         assert!(offset + length <= self.length, "forget outside the mapping");
         // SAFETY: the range is inside the mapping, and its content is no longer used (this
         // function's contract).
-        let _ = unsafe { rustix::mm::madvise(self.pointer.add(offset).cast(), length, Advice::LinuxDontNeed) };
+        let _ = unsafe {
+            rustix::mm::madvise(self.pointer.add(offset).cast(), length, Advice::LinuxDontNeed)
+        };
     }
 }
 
@@ -308,7 +332,8 @@ mod tests {
     #[test]
     fn a_part_of_a_file_is_mapped_and_its_pages_go_back() {
         let file = create_file("towpath-test").unwrap();
-        let (whole, part) = (Mapping::new(&file, 12288).unwrap(), Mapping::part(&file, 8192, 8192).unwrap());
+        let (whole, part) =
+            (Mapping::new(&file, 12288).unwrap(), Mapping::part(&file, 8192, 8192).unwrap());
         // SAFETY: all offsets are inside the mappings of 12288 and 8192 bytes.
         unsafe {
             part.pointer().add(7).write(9);
@@ -321,7 +346,8 @@ mod tests {
     #[test]
     fn a_detached_range_keeps_its_bytes_and_no_longer_shows_those_of_the_file() {
         let file = create_file("towpath-test").unwrap();
-        let (one, other) = (Mapping::new(&file, 12288).unwrap(), Mapping::new(&file, 12288).unwrap());
+        let (one, other) =
+            (Mapping::new(&file, 12288).unwrap(), Mapping::new(&file, 12288).unwrap());
         // SAFETY: all offsets are inside the mappings, which no other thread uses.
         unsafe {
             one.pointer().add(5000).write(3);
@@ -362,7 +388,10 @@ mod tests {
     fn file_systems_have_a_size() {
         let (size, free) = file_system("/proc/self").map_or((0, 0), |figures| figures);
         assert!(free <= size);
-        assert!(file_system("/").is_some_and(|(size, _)| size > 0) && file_system("/no/such/place").is_none());
+        assert!(
+            file_system("/").is_some_and(|(size, _)| size > 0)
+                && file_system("/no/such/place").is_none()
+        );
     }
 
     #[test]

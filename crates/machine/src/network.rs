@@ -29,14 +29,17 @@ impl Network {
 
     /// Whether addresses of one network may be reachable from the other through a router.
     pub fn is_routed_to(&self, other: &Network) -> bool {
-        let is_wide = |network: &Network| !network.is_link_local() && !network.address.is_loopback();
+        let is_wide =
+            |network: &Network| !network.is_link_local() && !network.address.is_loopback();
         is_wide(self) && is_wide(other) && self.address.is_ipv4() == other.address.is_ipv4()
     }
 
     /// Whether the other address is in the same network.
     pub fn holds(&self, other: &IpAddr) -> bool {
         let differ = match (self.address, other) {
-            (IpAddr::V4(own), IpAddr::V4(other)) => u128::from(own.to_bits() ^ other.to_bits()) << 96,
+            (IpAddr::V4(own), IpAddr::V4(other)) => {
+                u128::from(own.to_bits() ^ other.to_bits()) << 96
+            }
             (IpAddr::V6(own), IpAddr::V6(other)) => own.to_bits() ^ other.to_bits(),
             _ => return false,
         };
@@ -82,23 +85,29 @@ pub fn networks(wanted: Option<&str>) -> Vec<Network> {
 
 /// Like [`networks`] without link-local ones, each with the name of its interface.
 pub fn chosen(wanted: Option<&str>) -> Vec<(String, Network)> {
-    let wide: Vec<FoundAddress> = all().into_iter().filter(|found| !found.network.is_link_local()).collect();
+    let wide: Vec<FoundAddress> =
+        all().into_iter().filter(|found| !found.network.is_link_local()).collect();
     sorted(wide, wanted).into_iter().map(|found| (found.interface, found.network)).collect()
 }
 
 fn sorted(mut found: Vec<FoundAddress>, wanted: Option<&str>) -> Vec<FoundAddress> {
-    let names: Vec<&str> = wanted.into_iter().flat_map(|text| text.split(',')).map(str::trim).collect();
+    let names: Vec<&str> =
+        wanted.into_iter().flat_map(|text| text.split(',')).map(str::trim).collect();
     found.retain(|found| names.is_empty() || is_named(found, &names));
     if found.iter().any(|found| !found.network.address.is_loopback()) {
         found.retain(|found| !found.network.address.is_loopback());
     }
     let speed = |found: &FoundAddress| std::cmp::Reverse(found.speed);
-    found.sort_by_key(|found| (found.network.is_link_local(), speed(found), found.network.address.is_ipv6()));
+    found.sort_by_key(|found| {
+        (found.network.is_link_local(), speed(found), found.network.address.is_ipv6())
+    });
     found
 }
 
 fn is_named(found: &FoundAddress, names: &[&str]) -> bool {
-    let holds = |name: &str| Network::parse(name).is_some_and(|network| network.holds(&found.network.address));
+    let holds = |name: &str| {
+        Network::parse(name).is_some_and(|network| network.holds(&found.network.address))
+    };
     names.iter().any(|name| *name == found.interface || holds(name))
 }
 
@@ -146,11 +155,13 @@ unsafe fn usable(entry: &libc::ifaddrs) -> Option<FoundAddress> {
     if network.is_link_local() {
         // SAFETY: `ifa_addr` is an IPv6 address, as `address` shows, so it has the form of
         // `sockaddr_in6`.
-        network.scope = unsafe { entry.ifa_addr.cast::<libc::sockaddr_in6>().read_unaligned() }.sin6_scope_id;
+        network.scope =
+            unsafe { entry.ifa_addr.cast::<libc::sockaddr_in6>().read_unaligned() }.sin6_scope_id;
     }
     // SAFETY: `ifa_name` is a C string (this function's contract).
     let interface = unsafe { CStr::from_ptr(entry.ifa_name) }.to_string_lossy().into_owned();
-    let speed = std::fs::read_to_string(format!("/sys/class/net/{interface}/speed")).unwrap_or_default();
+    let speed =
+        std::fs::read_to_string(format!("/sys/class/net/{interface}/speed")).unwrap_or_default();
     Some(FoundAddress { interface, network, speed: speed.trim().parse().unwrap_or(0) })
 }
 

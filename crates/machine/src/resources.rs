@@ -59,7 +59,8 @@ impl Resource {
     fn instance_below(self, system: &Path, mask: &Mask) -> Option<usize> {
         let first = *cores::listed(mask).first()?;
         let processors = self.processors(system, first)?;
-        let inside = mask.iter().zip(&cores::mask_of(&processors)).all(|(mine, all)| mine & !all == 0);
+        let inside =
+            mask.iter().zip(&cores::mask_of(&processors)).all(|(mine, all)| mine & !all == 0);
         if inside { processors.iter().min().copied() } else { None }
     }
 
@@ -72,8 +73,9 @@ impl Resource {
             Resource::NumaNode => {
                 let entries = fs::read_dir(&home).ok()?.flatten();
                 let mut names = entries.filter_map(|entry| entry.file_name().into_string().ok());
-                let node =
-                    names.find(|name| name.strip_prefix("node").is_some_and(|rest| rest.parse::<u32>().is_ok()))?;
+                let node = names.find(|name| {
+                    name.strip_prefix("node").is_some_and(|rest| rest.parse::<u32>().is_ok())
+                })?;
                 list_of(&system.join(format!("node/{node}/cpulist")))
             }
             Resource::L3Cache => list_of(&cache(&home, "3")?.join(SHARED_BY)),
@@ -149,8 +151,11 @@ const SHARED_BY: &str = "shared_cpu_list";
 /// The directory of a processor's data cache of a level.
 fn cache(home: &Path, level: &str) -> Option<PathBuf> {
     let indices = fs::read_dir(home.join("cache")).ok()?.flatten().map(|entry| entry.path());
-    let says = |path: &Path, what: &str| fs::read_to_string(path.join(what)).unwrap_or_default().trim().to_owned();
-    let mut wanted = indices.filter(|path| says(path, "level") == level && says(path, "type") != "Instruction");
+    let says = |path: &Path, what: &str| {
+        fs::read_to_string(path.join(what)).unwrap_or_default().trim().to_owned()
+    };
+    let mut wanted =
+        indices.filter(|path| says(path, "level") == level && says(path, "type") != "Instruction");
     wanted.next()
 }
 
@@ -190,9 +195,18 @@ mod tests {
         };
         for cpu in 0..8 {
             let package = cpu % 4 / 2;
-            let all = format!("{}-{},{}-{}", package * 2, package * 2 + 1, package * 2 + 4, package * 2 + 5);
+            let all = format!(
+                "{}-{},{}-{}",
+                package * 2,
+                package * 2 + 1,
+                package * 2 + 4,
+                package * 2 + 5
+            );
             write(format!("cpu/cpu{cpu}/topology/package_cpus_list"), all.clone());
-            write(format!("cpu/cpu{cpu}/topology/thread_siblings_list"), format!("{},{}", cpu % 4, cpu % 4 + 4));
+            write(
+                format!("cpu/cpu{cpu}/topology/thread_siblings_list"),
+                format!("{},{}", cpu % 4, cpu % 4 + 4),
+            );
             write(format!("cpu/cpu{cpu}/cache/index1/level"), "3".into());
             write(format!("cpu/cpu{cpu}/cache/index1/type"), "Unified".into());
             write(format!("cpu/cpu{cpu}/cache/index1/shared_cpu_list"), all.clone());
@@ -205,7 +219,9 @@ mod tests {
     #[test]
     fn a_mask_is_inside_the_instances_that_hold_all_of_it() {
         let folder = made_up();
-        let ask = |cpus: &[usize]| RESOURCES.map(|kind| kind.instance_below(folder.path(), &cores::mask_of(cpus)));
+        let ask = |cpus: &[usize]| {
+            RESOURCES.map(|kind| kind.instance_below(folder.path(), &cores::mask_of(cpus)))
+        };
         assert_eq!(ask(&[7]), [Some(2), Some(2), Some(2), None, Some(3), Some(7)]);
         assert_eq!(ask(&[3, 7]), [Some(2), Some(2), Some(2), None, Some(3), None]);
         assert_eq!(ask(&[0, 5]), [Some(0), Some(0), Some(0), None, None, None]);
@@ -224,7 +240,9 @@ mod tests {
             fs::write(cache.join(what), format!("{text}\n")).expect("room");
         };
         write(1, "size", "32768K");
-        for (what, text) in [("level", "2"), ("type", "Unified"), ("size", "1024K"), ("shared_cpu_list", "0,4")] {
+        for (what, text) in
+            [("level", "2"), ("type", "Unified"), ("size", "1024K"), ("shared_cpu_list", "0,4")]
+        {
             write(2, what, text);
         }
         let expected = Caches { private: 1 << 20, share: 16 << 20 };

@@ -104,7 +104,12 @@ impl Waiter {
     }
 
     /// Like [`Waiter::new`], for a test that chooses the number of cores; announces no mask.
-    pub fn with_quota(local_ranks: usize, quota: usize, head: &SegmentHead, own: &ControlPage) -> Waiter {
+    pub fn with_quota(
+        local_ranks: usize,
+        quota: usize,
+        head: &SegmentHead,
+        own: &ControlPage,
+    ) -> Waiter {
         let mut waiter = Waiter {
             local_ranks,
             quota,
@@ -186,7 +191,11 @@ impl Waiter {
     #[inline]
     pub fn idle(&mut self, sources: Sources<'_>, recheck: impl FnMut() -> bool) {
         self.polls += 1;
-        if self.fits && !self.polls.is_multiple_of(POLLS_PER_CLOCK) && self.yields == 0 && self.shares_core == 0 {
+        if self.fits
+            && !self.polls.is_multiple_of(POLLS_PER_CLOCK)
+            && self.yields == 0
+            && self.shares_core == 0
+        {
             if self.polls > POLLS_WITHOUT_PAUSE {
                 spin_loop();
             }
@@ -227,7 +236,8 @@ impl Waiter {
         }
         let took = external_load::since(before);
         let quick = took < self.slow_yield;
-        self.shares_core = if TURN.contains(&took) { ALONE } else { self.shares_core.saturating_sub(1) };
+        self.shares_core =
+            if TURN.contains(&took) { ALONE } else { self.shares_core.saturating_sub(1) };
         if !quick {
             // While ranks start, a slow yield is caused by the start itself.
             external_load::announce(head, self.announced as usize >= self.local_ranks);
@@ -333,7 +343,9 @@ mod tests {
     /// Waits until `word` is not zero.
     fn await_word(waiter: &mut Waiter, pages: &Pages, word: &AtomicU32) {
         waiter.reset();
-        while word.load(Ordering::Acquire) == 0 && pages.head().aborting.load(Ordering::Acquire) == 0 {
+        while word.load(Ordering::Acquire) == 0
+            && pages.head().aborting.load(Ordering::Acquire) == 0
+        {
             waiter.idle(pages.sources(), || word.load(Ordering::Acquire) != 0);
         }
     }
@@ -388,7 +400,10 @@ mod tests {
                     pong.store(1, Ordering::Release);
                 }
             });
-            assert!(waiter.sleeps() > 0, "the pauses of the sender must have put the waiter to sleep");
+            assert!(
+                waiter.sleeps() > 0,
+                "the pauses of the sender must have put the waiter to sleep"
+            );
         }
     }
 
@@ -414,13 +429,13 @@ mod tests {
         let pages = [Pages::new(), Pages::new()];
         let (turns, noticed) = ([AtomicU32::new(0), AtomicU32::new(0)], AtomicU32::new(0));
         let begin = Instant::now();
-        let is_over = || noticed.load(Ordering::Relaxed) == 2 || begin.elapsed() > Duration::from_secs(20);
+        let is_over =
+            || noticed.load(Ordering::Relaxed) == 2 || begin.elapsed() > Duration::from_secs(20);
         let play = |own: usize| {
             let mut core = CpuSet::new();
-            core.set(
-                sched_getaffinity(None)
-                    .map_or(0, |allowed| (0..CpuSet::MAX_CPU).find(|cpu| allowed.is_set(*cpu)).unwrap_or(0)),
-            );
+            core.set(sched_getaffinity(None).map_or(0, |allowed| {
+                (0..CpuSet::MAX_CPU).find(|cpu| allowed.is_set(*cpu)).unwrap_or(0)
+            }));
             sched_setaffinity(None, &core).unwrap();
             let mut waiter = Waiter::with_quota(1, 2, pages[own].head(), pages[own].own());
             let mut has_noticed = false;

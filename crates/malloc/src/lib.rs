@@ -212,7 +212,11 @@ unsafe fn adopt(block: *mut c_void, size: usize) -> *mut c_void {
 /// # Safety
 /// See reallocarray(3).
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn reallocarray(block: *mut c_void, count: usize, size: usize) -> *mut c_void {
+pub unsafe extern "C" fn reallocarray(
+    block: *mut c_void,
+    count: usize,
+    size: usize,
+) -> *mut c_void {
     match count.checked_mul(size) {
         // SAFETY: `block` is NULL or a block that is not yet freed (reallocarray(3)).
         Some(bytes) => unsafe { realloc(block, bytes) },
@@ -254,7 +258,11 @@ pub unsafe extern "C" fn aligned_alloc(alignment: usize, size: usize) -> *mut c_
 /// # Safety
 /// See posix_memalign(3).
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn posix_memalign(into: *mut *mut c_void, alignment: usize, size: usize) -> c_int {
+pub unsafe extern "C" fn posix_memalign(
+    into: *mut *mut c_void,
+    alignment: usize,
+    size: usize,
+) -> c_int {
     if !alignment.is_power_of_two() || !alignment.is_multiple_of(size_of::<*mut c_void>()) {
         return libc::EINVAL;
     }
@@ -326,5 +334,7 @@ unsafe fn size_in_library(block: *mut c_void) -> usize {
     }
     // SAFETY: `found` is the C library's `malloc_usable_size`, which has this type; `block` is NULL
     // or a block of the C library (this function's contract).
-    unsafe { std::mem::transmute::<*mut c_void, unsafe extern "C" fn(*mut c_void) -> usize>(found)(block) }
+    unsafe {
+        std::mem::transmute::<*mut c_void, unsafe extern "C" fn(*mut c_void) -> usize>(found)(block)
+    }
 }

@@ -32,7 +32,10 @@ pub(super) fn places(graph: &Graph, distances: &Distances, side: MeshSide) -> Ve
     let mut result = vec![0; count];
     let mut thought_at = vec![0; count];
     let mut index = vec![u32::MAX; count];
-    let mut parts = VecDeque::from([HalvedPart { nodes: (0..count as u32).collect(), places: (0..count).collect() }]);
+    let mut parts = VecDeque::from([HalvedPart {
+        nodes: (0..count as u32).collect(),
+        places: (0..count).collect(),
+    }]);
     while let Some(HalvedPart { mut nodes, mut places }) = parts.pop_front() {
         let first = distances.halve(&mut places, side);
         if first == 0 {
@@ -46,8 +49,8 @@ pub(super) fn places(graph: &Graph, distances: &Distances, side: MeshSide) -> Ve
         }
         let (left, right) = places.split_at(first);
         let middles = [left[left.len() / 2], right[right.len() / 2]];
-        let halves =
-            Halving::new(graph, distances, &nodes, middles, &thought_at, &mut index).best(graph, &nodes, first);
+        let halves = Halving::new(graph, distances, &nodes, middles, &thought_at, &mut index)
+            .best(graph, &nodes, first);
         for ((nodes, places), middle) in halves.into_iter().zip([left, right]).zip(middles) {
             nodes.iter().for_each(|&node| thought_at[node as usize] = middle);
             parts.push_back(HalvedPart { nodes, places: places.to_vec() });
@@ -75,7 +78,10 @@ impl Halving {
     ) -> Halving {
         nodes.iter().enumerate().for_each(|(i, &node)| index[node as usize] = i as u32);
         let apart = distances.between(middles[0], middles[1]) as i64;
-        let mut halving = Halving { edges: Vec::with_capacity(nodes.len()), pull: Vec::with_capacity(nodes.len()) };
+        let mut halving = Halving {
+            edges: Vec::with_capacity(nodes.len()),
+            pull: Vec::with_capacity(nodes.len()),
+        };
         for &node in nodes {
             let mut inside = Vec::new();
             let mut pull = 0;
@@ -105,7 +111,8 @@ impl Halving {
         }
         orders.push(self.breadth_first());
         if self.pull.iter().any(|&pull| pull != 0) || 2 * first != nodes.len() {
-            let turned: Vec<Vec<u32>> = orders.iter().map(|order| order.iter().rev().copied().collect()).collect();
+            let turned: Vec<Vec<u32>> =
+                orders.iter().map(|order| order.iter().rev().copied().collect()).collect();
             orders.extend(turned);
         }
         let mut best: Option<(i64, Vec<bool>)> = None;
@@ -123,14 +130,22 @@ impl Halving {
             }
         }
         let (_, in_first) = best.expect("there is an order");
-        let (ahead, behind): (Vec<(u32, bool)>, _) = nodes.iter().copied().zip(in_first).partition(|(_, first)| *first);
+        let (ahead, behind): (Vec<(u32, bool)>, _) =
+            nodes.iter().copied().zip(in_first).partition(|(_, first)| *first);
         [ahead, behind].map(|half| half.into_iter().map(|(node, _)| node).collect())
     }
 
     fn cost(&self, in_first: &[bool]) -> i64 {
-        let cut = self.edges.iter().enumerate().flat_map(|(i, list)| list.iter().map(move |edge| (i, edge)));
-        let cut = cut.filter(|(i, (other, _))| (*other as usize) > *i && in_first[*i] != in_first[*other as usize]);
-        let pulled = self.pull.iter().zip(in_first).filter(|(_, first)| **first).map(|(pull, _)| pull);
+        let cut = self
+            .edges
+            .iter()
+            .enumerate()
+            .flat_map(|(i, list)| list.iter().map(move |edge| (i, edge)));
+        let cut = cut.filter(|(i, (other, _))| {
+            (*other as usize) > *i && in_first[*i] != in_first[*other as usize]
+        });
+        let pulled =
+            self.pull.iter().zip(in_first).filter(|(_, first)| **first).map(|(pull, _)| pull);
         cut.map(|(_, (_, weight))| weight).sum::<i64>() + pulled.sum::<i64>()
     }
 
@@ -166,8 +181,9 @@ impl Halving {
     fn gain(&self, node: u32, in_first: &[bool]) -> i64 {
         let own = in_first[node as usize];
         let edges = self.edges[node as usize].iter();
-        let across: i64 =
-            edges.map(|&(other, weight)| if in_first[other as usize] == own { -weight } else { weight }).sum();
+        let across: i64 = edges
+            .map(|&(other, weight)| if in_first[other as usize] == own { -weight } else { weight })
+            .sum();
         across + if own { self.pull[node as usize] } else { -self.pull[node as usize] }
     }
 
@@ -178,7 +194,8 @@ impl Halving {
         let mut gains: Vec<i64> = (0..count).map(|node| self.gain(node, in_first)).collect();
         let mut queues: [BinaryHeap<(i64, Reverse<u32>)>; 2] = Default::default();
         for node in 0..count {
-            queues[usize::from(in_first[node as usize])].push((gains[node as usize], Reverse(node)));
+            queues[usize::from(in_first[node as usize])]
+                .push((gains[node as usize], Reverse(node)));
         }
         let mut moved = vec![false; count as usize];
         let mut moves = Vec::new();
@@ -186,7 +203,9 @@ impl Halving {
         'exchanges: while moves.len() < best_at + 2 * PATIENCE {
             for side in [true, false] {
                 let node = loop {
-                    let Some((gain, Reverse(node))) = queues[usize::from(side)].pop() else { break 'exchanges };
+                    let Some((gain, Reverse(node))) = queues[usize::from(side)].pop() else {
+                        break 'exchanges;
+                    };
                     if !moved[node as usize] && gain == gains[node as usize] {
                         break node;
                     }
@@ -195,9 +214,12 @@ impl Halving {
                 moved[node as usize] = true;
                 in_first[node as usize] = !side;
                 moves.push(node);
-                for &(other, weight) in self.edges[node as usize].iter().filter(|(other, _)| !moved[*other as usize]) {
+                for &(other, weight) in
+                    self.edges[node as usize].iter().filter(|(other, _)| !moved[*other as usize])
+                {
                     let other_side = in_first[other as usize];
-                    gains[other as usize] += if other_side == side { 2 * weight } else { -2 * weight };
+                    gains[other as usize] +=
+                        if other_side == side { 2 * weight } else { -2 * weight };
                     queues[usize::from(other_side)].push((gains[other as usize], Reverse(other)));
                 }
             }

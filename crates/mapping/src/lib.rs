@@ -46,7 +46,10 @@ impl Graph {
             lists[from].push((to as u32, weight));
             lists[to].push((from as u32, weight));
         }
-        Graph { edges: lists.into_iter().map(merged).collect(), orders: vec![(0..nodes as u32).collect()] }
+        Graph {
+            edges: lists.into_iter().map(merged).collect(),
+            orders: vec![(0..nodes as u32).collect()],
+        }
     }
 
     /// Adds a node order, given by the sort key of each node.
@@ -72,8 +75,9 @@ impl Graph {
     pub fn cost(&self, places: &[usize], distances: &Distances) -> u64 {
         let of_node = |(node, list): (usize, &Vec<(u32, i64)>)| {
             let later = list.iter().filter(move |(other, _)| *other as usize > node);
-            let cost =
-                later.map(|&(other, weight)| weight as u64 * distances.between(places[node], places[other as usize]));
+            let cost = later.map(|&(other, weight)| {
+                weight as u64 * distances.between(places[node], places[other as usize])
+            });
             cost.sum::<u64>()
         };
         self.edges.iter().enumerate().map(of_node).sum()
@@ -115,12 +119,16 @@ pub fn map(graph: &Graph, distances: &Distances) -> RankMapping {
         return stay;
     }
     let padded = graph.padded(distances.places());
-    let sides: &[MeshSide] =
-        if distances.have_mesh() { &[MeshSide::Longer, MeshSide::Shorter] } else { &[MeshSide::Longer] };
+    let sides: &[MeshSide] = if distances.have_mesh() {
+        &[MeshSide::Longer, MeshSide::Shorter]
+    } else {
+        &[MeshSide::Longer]
+    };
     let bisected = sides.iter().map(|&side| bisection::places(&padded, distances, side));
     let starts = bisected.chain([(0..distances.places()).collect()]);
     let improved = starts.map(|places| swaps::improved(&padded, distances, places));
-    let mut places = improved.min_by_key(|places| padded.cost(places, distances)).expect("there is a start");
+    let mut places =
+        improved.min_by_key(|places| padded.cost(places, distances)).expect("there is a start");
     if swaps::are_to_be_shaken(distances) {
         places = swaps::shaken(&padded, distances, places);
     }

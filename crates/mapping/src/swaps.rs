@@ -44,7 +44,8 @@ pub(super) fn shaken(graph: &Graph, distances: &Distances, places: Vec<usize>) -
     let mut number = 1u64;
     let mut random = |below: usize| {
         // The multiplier and increment of Knuth's MMIX.
-        number = number.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        number =
+            number.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         (number >> 33) as usize % below
     };
     for _ in 0..SHAKES {
@@ -98,8 +99,17 @@ impl<'a> State<'a> {
         line.iter().enumerate().for_each(|(i, &place)| position[place] = i);
         let count = places.len();
         let pairs = if count <= ALL_PAIRS { count * count } else { 0 };
-        let table = (0..pairs).map(|pair| distances.between(pair / count, pair % count) as i64).collect();
-        let mut state = State { graph, distances, table, line, position, places: Vec::new(), node_at: vec![0; count] };
+        let table =
+            (0..pairs).map(|pair| distances.between(pair / count, pair % count) as i64).collect();
+        let mut state = State {
+            graph,
+            distances,
+            table,
+            line,
+            position,
+            places: Vec::new(),
+            node_at: vec![0; count],
+        };
         state.put(&places);
         state
     }
@@ -172,7 +182,8 @@ impl<'a> State<'a> {
     }
 
     fn gain_of_move(&self, node: usize, except: usize, from: usize, to: usize) -> i64 {
-        let edges = self.graph.edges[node].iter().filter(|(neighbour, _)| *neighbour as usize != except);
+        let edges =
+            self.graph.edges[node].iter().filter(|(neighbour, _)| *neighbour as usize != except);
         let gain = edges.map(|&(neighbour, weight)| {
             let at = self.places[neighbour as usize];
             weight * (self.between(from, at) - self.between(to, at))

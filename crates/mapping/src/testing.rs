@@ -16,7 +16,9 @@ pub fn machine(text: &str, processes: usize, scattered: bool) -> Distances {
     let description = MachineDescription::parse(text).unwrap();
     // As done by launchers that spread ranks over sockets.
     let at = |i: usize| if scattered { i % 2 * processes.div_ceil(2) + i / 2 } else { i };
-    Distances::among(&(0..processes).map(|i| description.place(0, at(i))).collect::<Vec<ProcessPlace>>())
+    Distances::among(
+        &(0..processes).map(|i| description.place(0, at(i))).collect::<Vec<ProcessPlace>>(),
+    )
 }
 
 /// Maps a graph, checks what holds for every result, and prints the costs.
@@ -27,7 +29,10 @@ pub fn mapped(name: &str, graph: &Graph, distances: &Distances) -> RankMapping {
     let started = Instant::now();
     let mapping = map(graph, distances);
     let milliseconds = started.elapsed().as_secs_f64() * 1e3;
-    println!("{name}: cost {} before, {} after, {milliseconds:.1} ms", mapping.before, mapping.after);
+    println!(
+        "{name}: cost {} before, {} after, {milliseconds:.1} ms",
+        mapping.before, mapping.after
+    );
     assert_eq!(graph.cost(&mapping.places, distances), mapping.after);
     assert!(mapping.after <= mapping.before);
     let mut sorted = mapping.places.clone();

@@ -29,7 +29,10 @@ fn ranks_stay_where_nothing_is_gained() {
     let complete = (0..8).flat_map(|from| (0..8).map(move |to| (from, to, 3)));
     stays(&Graph::new(8, complete), &machine("package 2; core 4", 8, true));
     // Self-loops and edges of weight 0.
-    stays(&Graph::new(4, [(0, 0, 5), (1, 3, 0)].into_iter()), &machine("package 2; core 2", 4, false));
+    stays(
+        &Graph::new(4, [(0, 0, 5), (1, 3, 0)].into_iter()),
+        &machine("package 2; core 2", 4, false),
+    );
 }
 
 #[test]
@@ -48,10 +51,19 @@ fn random_graphs_never_get_worse() {
     for round in 0..60 {
         let places = 1 + random(70);
         let nodes = random(places + 1);
-        let edges: Vec<_> = (0..nodes * random(5)).map(|_| (random(nodes), random(nodes), random(9) as u64)).collect();
-        let text = ["package 2; l3cache 3; core 3", "tile 5x3; core 2", "core 7", "package 3; core 100"][round % 4];
+        let edges: Vec<_> = (0..nodes * random(5))
+            .map(|_| (random(nodes), random(nodes), random(9) as u64))
+            .collect();
+        let text =
+            ["package 2; l3cache 3; core 3", "tile 5x3; core 2", "core 7", "package 3; core 100"]
+                [round % 4];
         let description = MachineDescription::parse(text).unwrap();
-        let at: Vec<ProcessPlace> = (0..places).map(|_| description.place(random(2) as u32, random(1000))).collect();
-        mapped(&format!("random {round}"), &Graph::new(nodes, edges.into_iter()), &Distances::among(&at));
+        let at: Vec<ProcessPlace> =
+            (0..places).map(|_| description.place(random(2) as u32, random(1000))).collect();
+        mapped(
+            &format!("random {round}"),
+            &Graph::new(nodes, edges.into_iter()),
+            &Distances::among(&at),
+        );
     }
 }

@@ -29,7 +29,9 @@ impl BulkTransport {
             None | Some("best") => Ok(BulkTransport::Best),
             Some("frames") => Ok(BulkTransport::Frames),
             Some("stream") => Ok(BulkTransport::Stream),
-            Some(text) => Err(Error::new(format_args!("{BULK} is best, frames or stream, not '{text}'"))),
+            Some(text) => {
+                Err(Error::new(format_args!("{BULK} is best, frames or stream, not '{text}'")))
+            }
         }
     }
 }
@@ -66,7 +68,9 @@ impl TransportChoice {
         .find(|choice| choice.name() == text)
         {
             Some(choice) => Ok(choice),
-            None => Err(Error::new(format_args!("{SETTING} is best, clic, udp, tcp or ofi, not '{text}'"))),
+            None => Err(Error::new(format_args!(
+                "{SETTING} is best, clic, udp, tcp or ofi, not '{text}'"
+            ))),
         }
     }
 

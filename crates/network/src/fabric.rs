@@ -18,7 +18,11 @@ fn key_of(rank: u32) -> String {
 
 /// Opens the endpoint of this process, if a fabric exists, and publishes its card, which other
 /// processes can read after the next fence.
-pub(super) fn open(launcher: &mut dyn Launcher, job: &Job, own: &[Network]) -> Result<Option<BoundEndpoint>> {
+pub(super) fn open(
+    launcher: &mut dyn Launcher,
+    job: &Job,
+    own: &[Network],
+) -> Result<Option<BoundEndpoint>> {
     let port = match ofi::choose(own).map_err(Error::new)? {
         Some(choice) => {
             let secret = launcher.key().map_err(Error::new)?;
@@ -35,13 +39,20 @@ pub(super) fn open(launcher: &mut dyn Launcher, job: &Job, own: &[Network]) -> R
 
 /// The wire to the processes of other hosts; `None` unless all processes of the job are on the
 /// fabric.
-pub(super) fn join(launcher: &mut dyn Launcher, job: &Job, port: BoundEndpoint) -> Result<Option<Ofi>> {
+pub(super) fn join(
+    launcher: &mut dyn Launcher,
+    job: &Job,
+    port: BoundEndpoint,
+) -> Result<Option<Ofi>> {
     let own = port.card().map_err(Error::new)?;
     let host = |rank: u32| job.node_of_rank[rank as usize];
     let mut contacts = Vec::new();
     for rank in (0..job.size).filter(|rank| *rank != job.rank) {
         let text = launcher.get_from(rank, &key_of(rank)).map_err(Error::new)?.unwrap_or_default();
-        let Some(card) = FabricCard::parse(&text).filter(|card| card.provider == own.provider) else { return Ok(None) };
+        let Some(card) = FabricCard::parse(&text).filter(|card| card.provider == own.provider)
+        else {
+            return Ok(None);
+        };
         if host(rank) != host(job.rank) {
             contacts.push(OfiContact { peer: PeerIndex(rank), address: card.address });
         }

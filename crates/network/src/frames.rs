@@ -14,7 +14,9 @@ use towpath_base::sync::Ordering;
 use towpath_clic::key::FrameKey;
 use towpath_clic::rails::MOST_RAILS;
 use towpath_clic_wire::port::{Interface, Port, RawSide, interfaces};
-use towpath_clic_wire::{Clic, ClicContact, Facing, HostCard, Identity, Opposite, Ports, RAW, UDP, Verdicts, try_ways};
+use towpath_clic_wire::{
+    Clic, ClicContact, Facing, HostCard, Identity, Opposite, Ports, RAW, UDP, Verdicts, try_ways,
+};
 use towpath_launch::client::{Job, Launcher};
 use towpath_machine::{cgroup, cores};
 use towpath_shm::Segment;
@@ -72,7 +74,11 @@ pub(super) struct FrameSetup {
 impl FrameSetup {
     /// Opens the interfaces, and publishes their ports to the host's other ranks in the control
     /// page.
-    pub(super) fn open(choice: TransportChoice, segment: &Segment, on_fabric: bool) -> Result<FrameSetup> {
+    pub(super) fn open(
+        choice: TransportChoice,
+        segment: &Segment,
+        on_fabric: bool,
+    ) -> Result<FrameSetup> {
         cores::unite(segment.head(), &cores::affinity());
         let (ranks, forced) = (segment.ranks(), choice.only_frames());
         let ineligibility = match forced {
@@ -94,7 +100,10 @@ impl FrameSetup {
         }
         for (port, place) in frames.ports.iter().zip(&segment.own_control().interfaces) {
             let address = port.address();
-            place.store(u32::from(address.port) | u32::from(address.bulk_port) << 16, Ordering::Release);
+            place.store(
+                u32::from(address.port) | u32::from(address.bulk_port) << 16,
+                Ordering::Release,
+            );
         }
         Ok(frames)
     }
@@ -118,7 +127,9 @@ impl FrameSetup {
     /// frames were requested.
     fn open_ports(&mut self, mut all: Vec<Interface>, raw: RawSide) -> Result<()> {
         if !self.choice.udp() {
-            all.retain(|interface| interface.hardware.is_some() && !interface.network.address.is_loopback());
+            all.retain(|interface| {
+                interface.hardware.is_some() && !interface.network.address.is_loopback()
+            });
             self.ineligibility = all.is_empty().then_some(Ineligibility::NoEthernet);
         }
         for interface in all.iter().take(MOST_RAILS) {
@@ -150,7 +161,9 @@ impl FrameSetup {
     pub(super) fn settle(&mut self, segment: &Segment) {
         let ranks = segment.ranks();
         self.shares = cores::are_shared(segment.head(), ranks as u32, cgroup::processor_quota);
-        if self.choice.only_frames() || matches!(self.ineligibility, Some(Ineligibility::TooManyRanks)) {
+        if self.choice.only_frames()
+            || matches!(self.ineligibility, Some(Ineligibility::TooManyRanks))
+        {
             return;
         }
         let ports = |rank: usize| {
@@ -172,7 +185,10 @@ impl FrameSetup {
     fn card(&self, job: &Job, segment: &Segment) -> HostCard {
         let of_rank = |rank: usize| -> Vec<Ports> {
             let places = segment.control(rank).interfaces.iter().take(self.ports.len());
-            places.map(|place| place.load(Ordering::Acquire)).map(|both| [both as u16, (both >> 16) as u16]).collect()
+            places
+                .map(|place| place.load(Ordering::Acquire))
+                .map(|both| [both as u16, (both >> 16) as u16])
+                .collect()
         };
         HostCard {
             interfaces: self.ports.iter().map(Port::address).collect(),
@@ -181,7 +197,12 @@ impl FrameSetup {
     }
 
     /// Publishes the host's card, or why it does not take part.
-    pub(super) fn publish(&self, launcher: &mut dyn Launcher, job: &Job, segment: &Segment) -> Result<()> {
+    pub(super) fn publish(
+        &self,
+        launcher: &mut dyn Launcher,
+        job: &Job,
+        segment: &Segment,
+    ) -> Result<()> {
         let host = host_of(job, job.rank);
         let text = match self.ineligibility {
             Some(ineligibility) => ineligibility.word().to_owned(),
@@ -191,7 +212,12 @@ impl FrameSetup {
     }
 
     /// Finds out which hosts frames reach, and how. Collective over the job.
-    pub(super) fn meet(&mut self, launcher: &mut dyn Launcher, job: &Job, secret: &[u8]) -> Result<()> {
+    pub(super) fn meet(
+        &mut self,
+        launcher: &mut dyn Launcher,
+        job: &Job,
+        secret: &[u8],
+    ) -> Result<()> {
         self.key = FrameKey::of_secret(secret);
         let (hosts, own_host) = (job.hosts() as u32, host_of(job, job.rank));
         let mut present = Vec::new();
@@ -222,7 +248,9 @@ impl FrameSetup {
     /// `why`.
     fn apart(&self, why: String) -> HostWay {
         let why = match self.ineligibility {
-            Some(Ineligibility::Refused) => Ineligibility::Refused.reason("this host") + &self.refusal,
+            Some(Ineligibility::Refused) => {
+                Ineligibility::Refused.reason("this host") + &self.refusal
+            }
             Some(ineligibility) => ineligibility.reason("this host"),
             None => why,
         };
@@ -234,15 +262,24 @@ impl FrameSetup {
         if self.ineligibility.is_some() {
             return self.apart(String::new());
         }
-        let own = HostCard { interfaces: self.ports.iter().map(Port::address).collect(), ports: Vec::new() };
+        let own = HostCard {
+            interfaces: self.ports.iter().map(Port::address).collect(),
+            ports: Vec::new(),
+        };
         let both = own.facing(&card).into_iter().filter(|facing| facing.near || self.choice.udp());
         let rails: Vec<(Facing, u8)> = both.map(|facing| (facing, 0)).collect();
-        let why = if rails.is_empty() { "it is in no network of this host" } else { "no frames arrive" };
+        let why =
+            if rails.is_empty() { "it is in no network of this host" } else { "no frames arrive" };
         HostWay { card, rails, why: why.to_owned() }
     }
 
     /// Probes the paths and keeps those that both ends have found to work.
-    fn try_and_agree(&mut self, launcher: &mut dyn Launcher, job: &Job, present: &[u32]) -> Result<()> {
+    fn try_and_agree(
+        &mut self,
+        launcher: &mut dyn Launcher,
+        job: &Job,
+        present: &[u32],
+    ) -> Result<()> {
         let own_host = host_of(job, job.rank);
         if job.local_rank == 0 && present.contains(&own_host) {
             let verdicts = self.try_all(job);
@@ -254,15 +291,20 @@ impl FrameSetup {
             verdicts[host as usize] = Verdicts::parse(&text_of(launcher, job, "ways", host)?);
         }
         let works = |one: u32, other: u32, rail: usize| {
-            verdicts[one as usize].of(other as usize, rail) & verdicts[other as usize].of(one as usize, rail)
+            verdicts[one as usize].of(other as usize, rail)
+                & verdicts[other as usize].of(one as usize, rail)
         };
         for &host in present.iter().filter(|host| **host != own_host) {
             self.keep_what_works(host, |rail| works(own_host, host, rail));
         }
         let wanted = self.wanted();
-        let reach = |one: &u32, other: &u32| (0..MOST_RAILS).any(|rail| works(*one, *other, rail) & wanted == wanted);
+        let reach = |one: &u32, other: &u32| {
+            (0..MOST_RAILS).any(|rail| works(*one, *other, rail) & wanted == wanted)
+        };
         self.everywhere = present.len() == job.hosts()
-            && present.iter().all(|one| present.iter().all(|other| one == other || reach(one, other)));
+            && present
+                .iter()
+                .all(|one| present.iter().all(|other| one == other || reach(one, other)));
         self.close_unused();
         Ok(())
     }
@@ -278,9 +320,12 @@ impl FrameSetup {
                 endpoint = card.endpoint(0).unwrap_or(0);
                 for (Facing { own, other, near }, _) in facing {
                     let address = card.address(0, *other);
-                    let raw = address.filter(|there| *near && self.choice.raw() && there.hardware.is_some());
+                    let raw = address
+                        .filter(|there| *near && self.choice.raw() && there.hardware.is_some());
                     let port = &mut self.ports[*own];
-                    let raw = raw.filter(|_| port.without_raw().is_none()).map(|there| port.way(&there, true));
+                    let raw = raw
+                        .filter(|_| port.without_raw().is_none())
+                        .map(|there| port.way(&there, true));
                     rails.push((*own, [raw, address.map(|there| port.way(&there, false))]));
                 }
             }
@@ -293,7 +338,9 @@ impl FrameSetup {
 
     /// Keeps the rails to a host that both ends have found to work.
     fn keep_what_works(&mut self, host: u32, works: impl Fn(usize) -> u8) {
-        let (wanted, Some(Some(way))) = (self.wanted(), self.ways.get_mut(host as usize)) else { return };
+        let (wanted, Some(Some(way))) = (self.wanted(), self.ways.get_mut(host as usize)) else {
+            return;
+        };
         let rails = std::mem::take(&mut way.rails).into_iter().enumerate();
         let tried = rails.map(|(rail, (facing, _))| (facing, works(rail)));
         let (good, bad): (Vec<_>, Vec<_>) = tried.partition(|(_, works)| works & wanted == wanted);
@@ -316,10 +363,15 @@ impl FrameSetup {
 
     /// Closes interfaces that no host is reached by.
     fn close_unused(&mut self) {
-        let facings = self.ways.iter().flatten().flat_map(|way| way.rails.iter().map(|(facing, _)| facing.own));
+        let facings = self
+            .ways
+            .iter()
+            .flatten()
+            .flat_map(|way| way.rails.iter().map(|(facing, _)| facing.own));
         let used: BTreeSet<usize> = facings.collect();
-        let place: Vec<Option<usize>> =
-            (0..self.ports.len()).map(|port| used.iter().position(|other| *other == port)).collect();
+        let place: Vec<Option<usize>> = (0..self.ports.len())
+            .map(|port| used.iter().position(|other| *other == port))
+            .collect();
         for (facing, _) in self.ways.iter_mut().flatten().flat_map(|way| &mut way.rails) {
             facing.own = place[facing.own].unwrap_or(0);
         }
@@ -344,7 +396,13 @@ impl FrameSetup {
 
     fn identity(&self, job: &Job) -> Identity {
         let endpoint = self.ports.first().map_or(0, Port::endpoint);
-        Identity { own: PeerIndex(job.rank), endpoint, incarnation: LIFE, key: self.key, drowsy: self.shares }
+        Identity {
+            own: PeerIndex(job.rank),
+            endpoint,
+            incarnation: LIFE,
+            key: self.key,
+            drowsy: self.shares,
+        }
     }
 
     /// The wire to all processes that frames reach; `None` if there are none.
@@ -374,7 +432,8 @@ impl FrameSetup {
     /// Whether large messages to a host use a connection.
     fn is_streamed(&self, way: &HostWay) -> bool {
         let [(facing, _)] = way.rails[..] else { return self.bulk == BulkTransport::Stream };
-        let speeds = [self.ports[facing.own].address().speed, way.card.interfaces[facing.other].speed];
+        let speeds =
+            [self.ports[facing.own].address().speed, way.card.interfaces[facing.other].speed];
         let slow = speeds.iter().any(|speed| (1..=SLOW).contains(speed));
         self.bulk == BulkTransport::Stream || (self.bulk == BulkTransport::Best && !slow)
     }

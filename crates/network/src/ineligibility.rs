@@ -50,9 +50,13 @@ impl Ineligibility {
     /// The reason as a clause; `host` is "this host" or "that host".
     pub(super) fn reason(self, host: &str) -> String {
         match self {
-            Ineligibility::TooManyRanks => format!("{host} has more than {MOST_RANKS} ranks of the job"),
+            Ineligibility::TooManyRanks => {
+                format!("{host} has more than {MOST_RANKS} ranks of the job")
+            }
             Ineligibility::Shared => format!("ranks of {host} share processors"),
-            Ineligibility::Refused => format!("{host} gives its ranks no packet sockets (CAP_NET_RAW)"),
+            Ineligibility::Refused => {
+                format!("{host} gives its ranks no packet sockets (CAP_NET_RAW)")
+            }
             Ineligibility::NoEthernet => format!("{host} has no Ethernet"),
             Ineligibility::OnFabric => format!("{host} is on a fabric that others are not on"),
         }
@@ -69,6 +73,9 @@ mod tests {
             assert_eq!(Ineligibility::parse(ineligibility.word()), Some(ineligibility));
             assert!(ineligibility.reason("this host").contains("this host"));
         }
-        assert_eq!(Ineligibility::parse("02aabbccddee/10.77.0.1/24/4000/4001/1500/10000;4000:4001"), None);
+        assert_eq!(
+            Ineligibility::parse("02aabbccddee/10.77.0.1/24/4000/4001/1500/10000;4000:4001"),
+            None
+        );
     }
 }

@@ -87,9 +87,9 @@ impl Far {
     pub fn join(self, wires: Wires) -> Wires {
         match self {
             Far::Tcp(tcp) => wires.with_tcp(*tcp),
-            Far::Clic { tcp, clic, streams } => {
-                wires.with_tcp(*tcp).with_clic(*clic, |peer| streams.get(peer.slot()).is_some_and(|streams| *streams))
-            }
+            Far::Clic { tcp, clic, streams } => wires
+                .with_tcp(*tcp)
+                .with_clic(*clic, |peer| streams.get(peer.slot()).is_some_and(|streams| *streams)),
             Far::Ofi(ofi) => wires.with_ofi(*ofi),
         }
     }
@@ -107,7 +107,8 @@ pub fn reach_others(launcher: &mut dyn Launcher, job: &Job, segment: &Segment) -
     let fabric = if choice.fabric() { fabric::open(launcher, job, &own.networks)? } else { None };
     let listener = Listener::open().map_err(Error::new)?;
     segment.own_control().port.store(u32::from(listener.port()), Ordering::Release);
-    let mut frames = choice.frames().then(|| FrameSetup::open(choice, segment, fabric.is_some())).transpose()?;
+    let mut frames =
+        choice.frames().then(|| FrameSetup::open(choice, segment, fabric.is_some())).transpose()?;
     // After the first fence, the control pages contain all ports of this host, and the endpoint
     // cards are published. After the second, all host cards are.
     launcher.fence().map_err(Error::new)?;
@@ -128,8 +129,11 @@ pub fn reach_others(launcher: &mut dyn Launcher, job: &Job, segment: &Segment) -
     }
     if job.local_rank == 0 {
         let port = |rank: usize| segment.control(rank).port.load(Ordering::Acquire) as u16;
-        let card = HostAddresses { ports: (0..job.local_ranks.len()).map(port).collect(), ..own.clone() };
-        launcher.put(&key_of("card", host_of(job, job.rank)), &card.to_text()).map_err(Error::new)?;
+        let card =
+            HostAddresses { ports: (0..job.local_ranks.len()).map(port).collect(), ..own.clone() };
+        launcher
+            .put(&key_of("card", host_of(job, job.rank)), &card.to_text())
+            .map_err(Error::new)?;
         if let Some(frames) = &frames {
             frames.publish(launcher, job, segment)?;
         }
@@ -138,13 +142,17 @@ pub fn reach_others(launcher: &mut dyn Launcher, job: &Job, segment: &Segment) -
     let contacts = contacts(launcher, job, &own)?;
     let secret = launcher.key().map_err(Error::new)?;
     let tcp =
-        Tcp::new(listener, PeerIndex(job.rank), ConnectionKey::of_secret(&secret.0), contacts).map_err(Error::new)?;
+        Tcp::new(listener, PeerIndex(job.rank), ConnectionKey::of_secret(&secret.0), contacts)
+            .map_err(Error::new)?;
     let tcp = Box::new(match config::number(TIMEOUT) {
         Some(seconds) => tcp.with_timeout(Duration::from_secs(seconds)),
         None => tcp,
     });
     let Some(mut frames) = frames else {
-        routes::show(segment, &routes::all(job, &format!("tcp, as {SETTING}={} says", choice.name())));
+        routes::show(
+            segment,
+            &routes::all(job, &format!("tcp, as {SETTING}={} says", choice.name())),
+        );
         return Ok(Far::Tcp(tcp));
     };
     frames.meet(launcher, job, &secret.0)?;
@@ -160,7 +168,9 @@ fn own_networks() -> Result<Vec<Network>> {
     let choice = config::setting(INTERFACES);
     let own = networks(choice.as_deref());
     if let (true, Some(choice)) = (own.is_empty(), choice) {
-        return Err(Error::new(format_args!("no interface of this host that is up fits {INTERFACES}={choice}")));
+        return Err(Error::new(format_args!(
+            "no interface of this host that is up fits {INTERFACES}={choice}"
+        )));
     }
     Ok(own)
 }
@@ -186,7 +196,11 @@ fn others(job: &Job) -> impl Iterator<Item = (u32, u32, usize)> {
 }
 
 /// The addresses of the processes on other hosts, from the cards.
-fn contacts(launcher: &mut dyn Launcher, job: &Job, own: &HostAddresses) -> Result<Vec<TcpContact>> {
+fn contacts(
+    launcher: &mut dyn Launcher,
+    job: &Job,
+    own: &HostAddresses,
+) -> Result<Vec<TcpContact>> {
     let mut cards: Vec<Option<HostAddresses>> = (0..job.hosts()).map(|_| None).collect();
     let mut contacts = Vec::new();
     for (rank, host, local) in others(job) {
@@ -194,7 +208,8 @@ fn contacts(launcher: &mut dyn Launcher, job: &Job, own: &HostAddresses) -> Resu
             Some(card) => card,
             empty => {
                 let text = text_of(launcher, job, "card", host)?;
-                empty.insert(HostAddresses::parse(&text).ok_or_else(|| unknown(job.first_of(host)))?)
+                empty
+                    .insert(HostAddresses::parse(&text).ok_or_else(|| unknown(job.first_of(host)))?)
             }
         };
         contacts.push(TcpContact { peer: PeerIndex(rank), places: card.places(local, own) });
@@ -210,5 +225,7 @@ fn text_of(launcher: &mut dyn Launcher, job: &Job, what: &str, host: u32) -> Res
 
 /// The error if what a host has published is missing or malformed.
 fn unknown(rank: u32) -> Error {
-    Error::new(format_args!("the launcher does not pass on how rank {rank} on another host can be reached"))
+    Error::new(format_args!(
+        "the launcher does not pass on how rank {rank} on another host can be reached"
+    ))
 }

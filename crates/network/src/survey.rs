@@ -25,10 +25,17 @@ pub fn survey() -> String {
     let mut rows = vec![choice(&found), devices(&found)];
     rows.extend(libfabric(&found));
     rows.extend(ports());
-    rows.iter().map(|row| row.each_ref().map(|cell| cell.replace(char::is_control, " ")).join("\t") + "\n").collect()
+    rows.iter()
+        .map(|row| row.each_ref().map(|cell| cell.replace(char::is_control, " ")).join("\t") + "\n")
+        .collect()
 }
 
-fn row(key: impl Into<String>, label: impl Into<String>, value: impl Into<String>, why: impl Into<String>) -> Row {
+fn row(
+    key: impl Into<String>,
+    label: impl Into<String>,
+    value: impl Into<String>,
+    why: impl Into<String>,
+) -> Row {
     [key.into(), label.into(), value.into(), why.into()]
 }
 
@@ -53,14 +60,20 @@ fn chosen(found: &Survey) -> Started<(String, String)> {
     Ok(match fabric.map(|fabric| fabric.description()) {
         Some(ProviderDescription { provider, fabric, domain, .. }) => {
             let or_else = if choice == TransportChoice::Best { "; else clic or tcp" } else { "" };
-            let why =
-                format!("Fabric {fabric}, domain {domain}: used where all processes of a job are on it{or_else}.");
+            let why = format!(
+                "Fabric {fabric}, domain {domain}: used where all processes of a job are on it{or_else}."
+            );
             (format!("libfabric, {provider}"), why)
         }
         None if choice == TransportChoice::Best => {
             let frames = "Frames below IP to a host in one network with this one, where a trial at the start shows that they arrive";
-            let ranks = format!("each of both has {MOST_RANKS} ranks of the job at most, with a processor each");
-            ("clic or tcp".to_owned(), format!("{} {frames} and {ranks}; else tcp.", why_no_fabric(found)))
+            let ranks = format!(
+                "each of both has {MOST_RANKS} ranks of the job at most, with a processor each"
+            );
+            (
+                "clic or tcp".to_owned(),
+                format!("{} {frames} and {ranks}; else tcp.", why_no_fabric(found)),
+            )
         }
         None => ("none".to_owned(), format!("{asked} {}", why_no_fabric(found))),
     })
@@ -111,13 +124,19 @@ fn provider(offered: &Offered) -> Row {
         Use::Never => ("not used", "offers no reliable datagrams with remote reads here"),
     };
     let Offered { name, domains, .. } = offered;
-    row(format!("provider {name}"), format!("  {name}"), value, format!("{why}; on {}", domains.join(", ")))
+    row(
+        format!("provider {name}"),
+        format!("  {name}"),
+        value,
+        format!("{why}; on {}", domains.join(", ")),
+    )
 }
 
 /// A row for each interface that frames may use, and one for the kernel.
 fn ports() -> Vec<Row> {
     let found = interfaces(config::setting(INTERFACES).as_deref());
-    let mut rows: Vec<Row> = found.iter().enumerate().map(|(number, interface)| port(number, interface)).collect();
+    let mut rows: Vec<Row> =
+        found.iter().enumerate().map(|(number, interface)| port(number, interface)).collect();
     let value = match super_frames() {
         (true, true) => "sent, received",
         (true, false) => "sent",
@@ -132,16 +151,22 @@ fn ports() -> Vec<Row> {
 fn port(number: usize, interface: &Interface) -> Row {
     let Interface { name, network, mtu, speed, .. } = interface;
     let speed = if *speed > 0 { format!(", {speed} Mbit/s") } else { String::new() };
-    let about = format!("{}/{}, packets of up to {mtu} bytes{speed}", network.address, network.prefix);
+    let about =
+        format!("{}/{}, packets of up to {mtu} bytes{speed}", network.address, network.prefix);
     let (value, why) = match Port::open(interface, None, RawSide::Small) {
-        _ if number >= MOST_RAILS => ("not used", format!("{about}; frames use the fastest {MOST_RAILS} interfaces")),
+        _ if number >= MOST_RAILS => {
+            ("not used", format!("{about}; frames use the fastest {MOST_RAILS} interfaces"))
+        }
         Err(error) => ("none", format!("{about}; {error}")),
         Ok(port) => match port.without_raw() {
             None => ("frames, UDP", about),
-            Some(_) if interface.hardware.is_none() => ("UDP", format!("{about}; no Ethernet, so no frames below IP")),
+            Some(_) if interface.hardware.is_none() => {
+                ("UDP", format!("{about}; no Ethernet, so no frames below IP"))
+            }
             Some(Error::Network { action, detail }) => {
-                let why =
-                    format!("no frames below IP, which need CAP_NET_RAW: the system refuses to {action} ({detail})");
+                let why = format!(
+                    "no frames below IP, which need CAP_NET_RAW: the system refuses to {action} ({detail})"
+                );
                 ("UDP", format!("{about}; {why}"))
             }
             Some(error) => ("UDP", format!("{about}; {error}")),
@@ -158,7 +183,10 @@ mod tests {
         Survey { devices: devices.iter().map(|name| (*name).to_owned()).collect(), library }
     }
 
-    fn library(version: (u32, u32), providers: Result<Vec<Offered>, String>) -> Result<FoundLibrary, String> {
+    fn library(
+        version: (u32, u32),
+        providers: Result<Vec<Offered>, String>,
+    ) -> Result<FoundLibrary, String> {
         Ok(FoundLibrary { version, path: Some("/lib/libfabric.so.1".to_owned()), providers })
     }
 
@@ -167,19 +195,39 @@ mod tests {
         let missing = || Err("libfabric.so.1: cannot open shared object file".to_owned());
         assert!(why_no_fabric(&found(&[], missing())).contains("no device"));
         assert!(why_no_fabric(&found(&["mlx5_0"], missing())).contains("cannot be opened"));
-        assert!(why_no_fabric(&found(&["mlx5_0"], library((1, 16), Err("too old".to_owned())))).contains("fails"));
-        assert!(why_no_fabric(&found(&["mlx5_0"], library((2, 0), Ok(Vec::new())))).contains("no provider"));
+        assert!(
+            why_no_fabric(&found(&["mlx5_0"], library((1, 16), Err("too old".to_owned()))))
+                .contains("fails")
+        );
+        assert!(
+            why_no_fabric(&found(&["mlx5_0"], library((2, 0), Ok(Vec::new()))))
+                .contains("no provider")
+        );
         let rows = libfabric(&found(&[], missing()));
-        assert!(rows.len() == 1 && rows[0][2] == "none" && rows[0][3].contains("cannot open"), "{rows:?}");
-        let rows = libfabric(&found(&[], library((1, 16), Err("Function not implemented".to_owned()))));
-        assert!(rows.len() == 1 && rows[0][3].contains("1.17 is needed (Function not implemented)"), "{rows:?}");
+        assert!(
+            rows.len() == 1 && rows[0][2] == "none" && rows[0][3].contains("cannot open"),
+            "{rows:?}"
+        );
+        let rows =
+            libfabric(&found(&[], library((1, 16), Err("Function not implemented".to_owned()))));
+        assert!(
+            rows.len() == 1 && rows[0][3].contains("1.17 is needed (Function not implemented)"),
+            "{rows:?}"
+        );
     }
 
     #[test]
     fn providers_are_told_with_what_they_are_used_for() {
-        let offered = |name: &str, usage| Offered { name: name.to_owned(), domains: vec!["mlx5_0".to_owned()], usage };
-        let all =
-            vec![offered("verbs;ofi_rxm", Use::ByItself), offered("tcp", Use::IfNamed), offered("udp", Use::Never)];
+        let offered = |name: &str, usage| Offered {
+            name: name.to_owned(),
+            domains: vec!["mlx5_0".to_owned()],
+            usage,
+        };
+        let all = vec![
+            offered("verbs;ofi_rxm", Use::ByItself),
+            offered("tcp", Use::IfNamed),
+            offered("udp", Use::Never),
+        ];
         let rows = libfabric(&found(&["mlx5_0"], library((2, 1), Ok(all))));
         let values: Vec<&str> = rows.iter().map(|row| row[2].as_str()).collect();
         assert_eq!(values, ["2.1", "by itself", "if named", "not used"]);
@@ -191,10 +239,15 @@ mod tests {
     fn the_text_has_four_cells_a_line_and_tells_of_every_interface() {
         let text = survey();
         let rows: Vec<Vec<&str>> = text.lines().map(|line| line.split('\t').collect()).collect();
-        assert!(rows.iter().all(|row| row.len() == 4 && row.iter().all(|cell| !cell.is_empty())), "{text}");
+        assert!(
+            rows.iter().all(|row| row.len() == 4 && row.iter().all(|cell| !cell.is_empty())),
+            "{text}"
+        );
         let keys: Vec<&str> = rows.iter().map(|row| row[0]).collect();
         assert!(
-            ["choice", "fabric_devices", "libfabric", "super_frames"].iter().all(|key| keys.contains(key)),
+            ["choice", "fabric_devices", "libfabric", "super_frames"]
+                .iter()
+                .all(|key| keys.contains(key)),
             "{text}"
         );
         for interface in interfaces(None) {

@@ -73,12 +73,25 @@ impl Status {
 
 /// Calls an attribute copy function with object, key, extra state and value; returns code, flag
 /// (keep) and new value.
-pub type CopyCall =
-    unsafe fn(Callback, Kind, Handle, i32, extra: *mut c_void, value: *mut c_void) -> (i32, bool, *mut c_void);
+pub type CopyCall = unsafe fn(
+    Callback,
+    Kind,
+    Handle,
+    i32,
+    extra: *mut c_void,
+    value: *mut c_void,
+) -> (i32, bool, *mut c_void);
 
 /// Like [`CopyCall`], preceded by the proxy through which the Fortran function is called.
-pub type FortranCopyCall =
-    unsafe fn(Callback, Callback, Kind, Handle, i32, extra: *mut c_void, value: i64) -> (i32, bool, i64);
+pub type FortranCopyCall = unsafe fn(
+    Callback,
+    Callback,
+    Kind,
+    Handle,
+    i32,
+    extra: *mut c_void,
+    value: i64,
+) -> (i32, bool, i64);
 
 /// How to call functions that the program has registered through MPICH's own Fortran library.
 pub struct FortranCalls {
@@ -100,7 +113,8 @@ pub struct FortranCalls {
     /// Like [`AbiTable::call_grequest_free`].
     pub call_grequest_free: unsafe fn(function: Callback, extra: *mut c_void) -> i32,
     /// Like [`AbiTable::call_grequest_cancel`].
-    pub call_grequest_cancel: unsafe fn(function: Callback, extra: *mut c_void, complete: bool) -> i32,
+    pub call_grequest_cancel:
+        unsafe fn(function: Callback, extra: *mut c_void, complete: bool) -> i32,
 }
 
 /// The function table of an ABI: how to access its arrays and how to call the program's callbacks.
@@ -117,7 +131,8 @@ pub struct AbiTable {
     /// Reads element `index` of an array of statuses.
     pub read_status: unsafe fn(array: *const c_void, index: usize) -> Status,
     /// Writes element `index` of an array of statuses; the error field only if `with_error` is set.
-    pub write_status: unsafe fn(array: *mut c_void, index: usize, status: &Status, with_error: bool),
+    pub write_status:
+        unsafe fn(array: *mut c_void, index: usize, status: &Status, with_error: bool),
     /// Calls a user's reduction function (`MPI_User_function`, or `_c` if `large`). For the small
     /// form, the binding splits counts above INT_MAX into several calls; `extent` is the datatype's
     /// extent in bytes.
@@ -132,7 +147,8 @@ pub struct AbiTable {
     ),
     /// Calls a user's error handler for an object of `kind`; returns the code as the handler left
     /// it.
-    pub call_errhandler: unsafe fn(function: Callback, kind: Kind, object: Handle, code: i32) -> i32,
+    pub call_errhandler:
+        unsafe fn(function: Callback, kind: Kind, object: Handle, code: i32) -> i32,
     /// Calls a user's attribute copy function for an object of `kind`; returns code, flag (keep)
     /// and new value.
     pub call_copy: CopyCall,
@@ -151,7 +167,8 @@ pub struct AbiTable {
     /// Calls a generalized request's free function.
     pub call_grequest_free: unsafe fn(function: Callback, extra: *mut c_void) -> i32,
     /// Calls a generalized request's cancel function.
-    pub call_grequest_cancel: unsafe fn(function: Callback, extra: *mut c_void, complete: bool) -> i32,
+    pub call_grequest_cancel:
+        unsafe fn(function: Callback, extra: *mut c_void, complete: bool) -> i32,
     /// For a library of Fortran bindings that is not part of Towpath; `None` if this ABI has no
     /// such library.
     pub fortran: Option<FortranCalls>,
@@ -436,7 +453,10 @@ mod tests {
         let (small, mut large) = ([3, 4], [5i64, 6]);
         // SAFETY: both arrays have two elements.
         let (given, wanted) = unsafe {
-            (Integers::small(small.as_ptr()).with_length(2), IntegersMut::large(large.as_mut_ptr()).with_length(2))
+            (
+                Integers::small(small.as_ptr()).with_length(2),
+                IntegersMut::large(large.as_mut_ptr()).with_length(2),
+            )
         };
         wanted.set(0, 7);
         assert_eq!((given.get(1), wanted.get(0), wanted.get(1)), (4, 7, 6));
@@ -459,7 +479,9 @@ mod tests {
     #[test]
     fn strings_are_copied_and_null_is_an_error() {
         // SAFETY: NUL-terminated, or NULL.
-        let (text, null) = unsafe { (StringArgument::new(c"key".as_ptr()), StringArgument::new(std::ptr::null())) };
+        let (text, null) = unsafe {
+            (StringArgument::new(c"key".as_ptr()), StringArgument::new(std::ptr::null()))
+        };
         assert_eq!(text.text("key").unwrap(), "key");
         assert_eq!(null.text("key").unwrap_err().class(), crate::constants::ERR_ARG);
     }

@@ -118,7 +118,9 @@ pub use fail;
 impl From<towpath_datatype::Error> for Error {
     fn from(error: towpath_datatype::Error) -> Error {
         let class = match error {
-            towpath_datatype::Error::Count { .. } | towpath_datatype::Error::Overflow { .. } => ERR_COUNT,
+            towpath_datatype::Error::Count { .. } | towpath_datatype::Error::Overflow { .. } => {
+                ERR_COUNT
+            }
             towpath_datatype::Error::Truncated { .. } => ERR_TRUNCATE,
             _ => ERR_ARG,
         };

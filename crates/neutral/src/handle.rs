@@ -12,9 +12,9 @@ use towpath_base::sync::{AtomicPtr, AtomicU32, Ordering, UnsafeCell};
 
 use crate::abi::{Handle, Kind};
 use crate::constants::{
-    COMM_NULL, COMM_SELF, COMM_WORLD, ERRHANDLER_NULL, ERRORS_ABORT, ERRORS_ARE_FATAL, ERRORS_RETURN, FILE_NULL,
-    GROUP_EMPTY, GROUP_NULL, INFO_ENV, INFO_NULL, MESSAGE_NO_PROC, MESSAGE_NULL, OP_NULL, REQUEST_NULL, SESSION_NULL,
-    WIN_NULL, datatype_name,
+    COMM_NULL, COMM_SELF, COMM_WORLD, ERRHANDLER_NULL, ERRORS_ABORT, ERRORS_ARE_FATAL,
+    ERRORS_RETURN, FILE_NULL, GROUP_EMPTY, GROUP_NULL, INFO_ENV, INFO_NULL, MESSAGE_NO_PROC,
+    MESSAGE_NULL, OP_NULL, REQUEST_NULL, SESSION_NULL, WIN_NULL, datatype_name,
 };
 
 const CHUNK: usize = 1024;
@@ -24,7 +24,9 @@ const GENERATIONS: u32 = 64;
 
 /// Builds a created handle (docs/design/abi.md).
 pub fn compose(kind: Kind, generation: u32, index: usize) -> Handle {
-    Handle(0xC000_0000 | (kind as u32) << 26 | (generation % GENERATIONS) << INDEX_BITS | index as u32)
+    Handle(
+        0xC000_0000 | (kind as u32) << 26 | (generation % GENERATIONS) << INDEX_BITS | index as u32,
+    )
 }
 
 /// Splits a created handle of this kind into generation and index.
@@ -33,7 +35,10 @@ pub fn decompose(handle: Handle, kind: Kind) -> Option<(u32, usize)> {
     if handle.0 >> 26 != 0x30 | kind as u32 {
         return None;
     }
-    Some((handle.0 >> INDEX_BITS & (GENERATIONS - 1), (handle.0 & ((1 << INDEX_BITS) - 1)) as usize))
+    Some((
+        handle.0 >> INDEX_BITS & (GENERATIONS - 1),
+        (handle.0 & ((1 << INDEX_BITS) - 1)) as usize,
+    ))
 }
 
 /// Names of the predefined handles other than datatypes.
@@ -62,7 +67,10 @@ const NAMES: [(Handle, &str); 18] = [
 /// could not translate.
 impl std::fmt::Display for Handle {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let name = NAMES.iter().find(|(handle, _)| handle == self).map_or(datatype_name(*self), |(_, name)| name);
+        let name = NAMES
+            .iter()
+            .find(|(handle, _)| handle == self)
+            .map_or(datatype_name(*self), |(_, name)| name);
         match (name, self.0) {
             ("", 0) => formatter.write_str("a value that is no handle"),
             ("", number) => write!(formatter, "{number:#x}"),
@@ -164,9 +172,11 @@ impl<T> Table<T> {
     }
 
     fn add_chunk(&self, number: usize) {
-        let entries: Vec<Entry<T>> =
-            (0..CHUNK).map(|_| Entry { state: AtomicU32::new(0), object: UnsafeCell::new(None) }).collect();
-        self.chunks[number].store(Box::leak(entries.into_boxed_slice()).as_mut_ptr(), Ordering::Release);
+        let entries: Vec<Entry<T>> = (0..CHUNK)
+            .map(|_| Entry { state: AtomicU32::new(0), object: UnsafeCell::new(None) })
+            .collect();
+        self.chunks[number]
+            .store(Box::leak(entries.into_boxed_slice()).as_mut_ptr(), Ordering::Release);
     }
 
     /// The object behind a handle; `None` if the handle is null, stale or of another kind.
@@ -254,7 +264,10 @@ mod tests {
     fn handles_are_shown_by_their_names() {
         let shown = |handle: Handle| handle.to_string();
         assert_eq!(shown(REQUEST_NULL), "MPI_REQUEST_NULL");
-        assert_eq!((shown(Handle(0x209)), shown(Handle(0xC100_0001))), ("MPI_INT".into(), "0xc1000001".into()));
+        assert_eq!(
+            (shown(Handle(0x209)), shown(Handle(0xC100_0001))),
+            ("MPI_INT".into(), "0xc1000001".into())
+        );
         assert_eq!(shown(Handle(0)), "a value that is no handle");
     }
 
@@ -272,7 +285,8 @@ mod tests {
     fn what_was_found_outlives_its_removal() {
         let table: Table<Vec<u8>> = Table::new(Kind::Datatype);
         let removed = AtomicU32::new(0);
-        let handles: Vec<_> = (0..2000).map(|_| table.insert(Arc::new(vec![7; 64])).unwrap()).collect();
+        let handles: Vec<_> =
+            (0..2000).map(|_| table.insert(Arc::new(vec![7; 64])).unwrap()).collect();
         std::thread::scope(|scope| {
             scope.spawn(|| {
                 for &handle in &handles {
@@ -283,7 +297,9 @@ mod tests {
             });
             while (removed.load(Ordering::Relaxed) as usize) < handles.len() {
                 for &handle in &handles {
-                    assert!(table.share(handle).is_none_or(|found| found.iter().all(|&byte| byte == 7)));
+                    assert!(
+                        table.share(handle).is_none_or(|found| found.iter().all(|&byte| byte == 7))
+                    );
                 }
             }
         });

@@ -254,7 +254,9 @@ impl Ofi {
                 }
             }
             FabricFrame::Grant { number, last, address, key, length } => {
-                let Some(pull) = self.pulls.at(number).filter(|pull| pull.from as usize == place) else { return false };
+                let Some(pull) = self.pulls.at(number).filter(|pull| pull.from as usize == place) else {
+                    return false;
+                };
                 if !pull.grant(address, key, length, last) {
                     return false;
                 }

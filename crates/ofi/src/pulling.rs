@@ -104,7 +104,9 @@ impl Ofi {
     /// Handles a peer's notice that it has read the oldest grant of a region; false if there is
     /// none.
     pub(super) fn has_been_read(&mut self, place: usize, name: u64) -> bool {
-        let Some(push) = self.pushes.get_mut(&name).filter(|push| push.to as usize == place) else { return false };
+        let Some(push) = self.pushes.get_mut(&name).filter(|push| push.to as usize == place) else {
+            return false;
+        };
         match push.granted.pop_front() {
             None => return false,
             Some(None) => {}
@@ -177,7 +179,9 @@ impl Ofi {
                 return (moved, false);
             };
             let Some(address) = self.peers[place].address else { return (moved, false) };
-            let Some((memory, local, bounce)) = self.destination(number) else { return (moved, true) };
+            let Some((memory, local, bounce)) = self.destination(number) else {
+                return (moved, true);
+            };
             let most = if bounce.is_some() { BOUNCE_BYTES.min(self.longest_read) } else { self.longest_read };
             let length = (grant.length - grant.asked).min(most as u64) as usize;
             let Some(slot) = self.read_contexts.take(&mut self.endpoint) else {

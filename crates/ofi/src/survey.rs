@@ -141,7 +141,9 @@ mod tests {
     #[test]
     fn providers_that_need_no_hardware_must_be_named() {
         let found = survey();
-        let Ok(library) = found.library else { return eprintln!("not tested: there is no libfabric") };
+        let Ok(library) = found.library else {
+            return eprintln!("not tested: there is no libfabric");
+        };
         assert!(library.version >= (1, 17) && library.path.is_some(), "{library:?}");
         let providers = library.providers.unwrap();
         let by_tcp = |provider: &&Offered| provider.name.starts_with("tcp") && provider.usage == Use::IfNamed;

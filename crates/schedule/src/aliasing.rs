@@ -13,7 +13,9 @@ type Range = (i64, i64);
 impl Element {
     /// Adds bytes that `count` elements at `pointer` certainly occupy.
     fn certain(&self, pointer: *mut u8, count: i64, into: &mut Vec<Range>) {
-        let Some((first, end)) = self.span(count).filter(|_| count > 0 && self.size > 0) else { return };
+        let Some((first, end)) = self.span(count).filter(|_| count > 0 && self.size > 0) else {
+            return;
+        };
         let address = pointer.addr() as i64;
         let (first, end) = (address.wrapping_add(first), address.wrapping_add(end));
         if self.is_dense() {
@@ -40,7 +42,9 @@ impl Blocks {
     /// Address of displacement 0.
     pub fn pointer(&self) -> *mut u8 {
         match self {
-            Blocks::Equal { pointer, .. } | Blocks::Varying { pointer, .. } | Blocks::Mixed { pointer, .. } => *pointer,
+            Blocks::Equal { pointer, .. }
+            | Blocks::Varying { pointer, .. }
+            | Blocks::Mixed { pointer, .. } => *pointer,
         }
     }
 
@@ -57,8 +61,14 @@ impl Blocks {
                 }
             }
             Blocks::Mixed { pointer, counts, displacements, elements } => {
-                for ((&count, &displacement), element) in counts.iter().zip(displacements).zip(elements) {
-                    element.certain(pointer.wrapping_offset(displacement as isize), count, &mut ranges);
+                for ((&count, &displacement), element) in
+                    counts.iter().zip(displacements).zip(elements)
+                {
+                    element.certain(
+                        pointer.wrapping_offset(displacement as isize),
+                        count,
+                        &mut ranges,
+                    );
                 }
             }
         }
@@ -89,7 +99,11 @@ mod tests {
     use towpath_datatype::{Basic, Datatype, Form};
 
     fn equal(address: usize, count: i64, element: &Element) -> Blocks {
-        Blocks::Equal { pointer: std::ptr::without_provenance_mut(address), count, element: element.clone() }
+        Blocks::Equal {
+            pointer: std::ptr::without_provenance_mut(address),
+            count,
+            element: element.clone(),
+        }
     }
 
     fn varying(counts: &[i64], displacements: &[i64]) -> Blocks {
@@ -101,7 +115,8 @@ mod tests {
     /// Every second integer, starting with the first or with the second.
     fn every_second(first: i64) -> Element {
         let int = Datatype::named(Basic::Int);
-        let one = Datatype::hindexed_block(1, &[4 * first], &int, Form::Small).expect("a valid type");
+        let one =
+            Datatype::hindexed_block(1, &[4 * first], &int, Form::Small).expect("a valid type");
         Element::of(&Datatype::resized(0, 8, &one, Form::Small).expect("a valid type"))
     }
 
@@ -125,9 +140,21 @@ mod tests {
 
     #[test]
     fn types_that_interleave_are_no_overlap() {
-        assert!(!equal(4096, 3, &every_second(0)).overlaps(1, &equal(4096, 3, &every_second(1)), 1));
+        assert!(!equal(4096, 3, &every_second(0)).overlaps(
+            1,
+            &equal(4096, 3, &every_second(1)),
+            1
+        ));
         assert!(equal(4096, 3, &every_second(1)).overlaps(1, &equal(4096, 3, &every_second(1)), 1));
-        assert!(equal(4096, 3, &every_second(1)).overlaps(1, &equal(4096, 2, &Element::dense(4)), 1));
-        assert!(!equal(4096, 3, &every_second(1)).overlaps(1, &equal(4096, 1, &Element::dense(4)), 1));
+        assert!(equal(4096, 3, &every_second(1)).overlaps(
+            1,
+            &equal(4096, 2, &Element::dense(4)),
+            1
+        ));
+        assert!(!equal(4096, 3, &every_second(1)).overlaps(
+            1,
+            &equal(4096, 1, &Element::dense(4)),
+            1
+        ));
     }
 }

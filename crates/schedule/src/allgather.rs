@@ -79,7 +79,8 @@ fn bruck(builder: &mut Builder, receive: &Blocks) {
         starts[index + 1] = starts[index].saturating_add(receive.bytes((rank + index) % size));
     }
     let packed = builder.bytes(starts[size]);
-    let range = |first: usize, end: usize| Piece::range(packed, starts[first], starts[end] - starts[first]);
+    let range =
+        |first: usize, end: usize| Piece::range(packed, starts[first], starts[end] - starts[first]);
     builder.copy(receive.piece(rank), range(0, 1));
     builder.phase();
     let mut have = 1;

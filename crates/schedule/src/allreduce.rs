@@ -20,7 +20,8 @@ pub fn allreduce(call: &Call, operand: &Operand, receive: *mut u8) -> Result<Pla
 
 /// Appends the reduction to a plan.
 pub(crate) fn append(builder: &mut Builder, call: &Call, operand: &Operand, receive: *mut u8) {
-    let size = Size::of(builder.size(), operand.bytes()).commutative(operand.reducer.is_commutative());
+    let size =
+        Size::of(builder.size(), operand.bytes()).commutative(operand.reducer.is_commutative());
     match call.selection.choose(Collective::Allreduce, size) {
         Algorithm::Ring => ring(builder, operand, receive),
         Algorithm::Rabenseifner => rabenseifner(builder, operand, receive),

@@ -98,9 +98,11 @@ fn bruck(builder: &mut Builder, send: &Blocks, receive: &Blocks) {
     let (rank, size) = (builder.rank(), builder.size());
     let bytes = send.bytes(0);
     let total = bytes.saturating_mul(size as i64);
-    let (held, outgoing, incoming) = (builder.bytes(total), builder.bytes(total), builder.bytes(total));
-    let block =
-        |row: *mut u8, index: usize, number: usize| Piece::range(row, bytes * index as i64, bytes * number as i64);
+    let (held, outgoing, incoming) =
+        (builder.bytes(total), builder.bytes(total), builder.bytes(total));
+    let block = |row: *mut u8, index: usize, number: usize| {
+        Piece::range(row, bytes * index as i64, bytes * number as i64)
+    };
     builder.copy(send.piece(rank), receive.piece(rank));
     for distance in 1..size {
         builder.copy(send.piece((rank + distance) % size), block(held, distance, 1));

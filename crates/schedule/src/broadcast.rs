@@ -30,7 +30,10 @@ pub(crate) fn append(builder: &mut Builder, call: &Call, root: usize, data: &Buf
         return;
     }
     let hosts = call.team.placement.hosts();
-    match call.selection.choose(Collective::Bcast, Size::of(builder.size(), data.bytes()).on_hosts(hosts)) {
+    match call
+        .selection
+        .choose(Collective::Bcast, Size::of(builder.size(), data.bytes()).on_hosts(hosts))
+    {
         Algorithm::Chain => in_bytes(builder, root, data, chain),
         Algorithm::ScatterAllgather => in_bytes(builder, root, data, scatter_allgather),
         _ => binomial(builder, root, &data.piece()),
@@ -53,7 +56,12 @@ pub(crate) fn binomial(builder: &mut Builder, root: usize, data: &Piece) {
 
 /// Runs an algorithm that may cut the data at any byte: data with gaps is packed at the root and
 /// unpacked at the other ranks.
-fn in_bytes(builder: &mut Builder, root: usize, data: &Buffer, algorithm: fn(&mut Builder, usize, *mut u8, i64)) {
+fn in_bytes(
+    builder: &mut Builder,
+    root: usize,
+    data: &Buffer,
+    algorithm: fn(&mut Builder, usize, *mut u8, i64),
+) {
     let bytes = data.bytes();
     if data.element.is_dense() {
         algorithm(builder, root, data.pointer, bytes);

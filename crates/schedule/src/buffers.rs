@@ -51,8 +51,12 @@ impl Element {
     pub fn piece(&self, pointer: *mut u8, first: i64, count: i64) -> Piece {
         let pointer = self.at(pointer, first);
         match &self.datatype {
-            None => Piece { pointer, count: count.wrapping_mul(self.size), size: 1, datatype: None },
-            Some(datatype) => Piece { pointer, count, size: self.size, datatype: Some(datatype.clone()) },
+            None => {
+                Piece { pointer, count: count.wrapping_mul(self.size), size: 1, datatype: None }
+            }
+            Some(datatype) => {
+                Piece { pointer, count, size: self.size, datatype: Some(datatype.clone()) }
+            }
         }
     }
 
@@ -139,9 +143,11 @@ impl Blocks {
             Blocks::Varying { pointer, counts, displacements, element } => {
                 element.piece(*pointer, displacements[index], counts[index])
             }
-            Blocks::Mixed { pointer, counts, displacements, elements } => {
-                elements[index].piece(pointer.wrapping_offset(displacements[index] as isize), 0, counts[index])
-            }
+            Blocks::Mixed { pointer, counts, displacements, elements } => elements[index].piece(
+                pointer.wrapping_offset(displacements[index] as isize),
+                0,
+                counts[index],
+            ),
         }
     }
 
@@ -151,9 +157,11 @@ impl Blocks {
     /// If the blocks are not of equal count, since they are not consecutive then.
     pub fn pieces(&self, first: usize, number: usize) -> Piece {
         match self {
-            Blocks::Equal { pointer, count, element } => {
-                element.piece(*pointer, count.wrapping_mul(first as i64), count.wrapping_mul(number as i64))
-            }
+            Blocks::Equal { pointer, count, element } => element.piece(
+                *pointer,
+                count.wrapping_mul(first as i64),
+                count.wrapping_mul(number as i64),
+            ),
             _ => panic!("only blocks of equal count lie in a row"),
         }
     }
@@ -163,7 +171,9 @@ impl Blocks {
         match self {
             Blocks::Equal { count, element, .. } => count.saturating_mul(element.size),
             Blocks::Varying { counts, element, .. } => counts[index].saturating_mul(element.size),
-            Blocks::Mixed { counts, elements, .. } => counts[index].saturating_mul(elements[index].size),
+            Blocks::Mixed { counts, elements, .. } => {
+                counts[index].saturating_mul(elements[index].size)
+            }
         }
     }
 }

@@ -69,8 +69,10 @@ impl Builder {
     pub(crate) fn phase(&mut self) {
         let start = std::mem::replace(&mut self.phase_start, self.plan.steps.len());
         let steps = &self.plan.steps;
-        let ends: Vec<StepId> =
-            (start..steps.len()).filter(|&step| steps[step].first_edge == NONE).map(|step| step as StepId).collect();
+        let ends: Vec<StepId> = (start..steps.len())
+            .filter(|&step| steps[step].first_edge == NONE)
+            .map(|step| step as StepId)
+            .collect();
         match ends[..] {
             [] => {}
             [only] => self.gate = Some(only),
@@ -111,7 +113,8 @@ impl Builder {
 
     /// Receives `piece` from a peer that need not be in the team.
     pub(crate) fn receive_from(&mut self, peer: PeerIndex, turn: usize, piece: Piece) -> Mark {
-        (piece.bytes() > 0).then(|| self.add(StepAction::Receive { peer, turn: turn as u16, piece }))
+        (piece.bytes() > 0)
+            .then(|| self.add(StepAction::Receive { peer, turn: turn as u16, piece }))
     }
 
     /// Sends a message without bytes.
@@ -132,7 +135,13 @@ impl Builder {
     }
 
     /// `inout[i] = input[i] op inout[i]` for the elements of `range`.
-    pub(crate) fn reduce(&mut self, input: *mut u8, inout: *mut u8, range: Range<i64>, element: &Element) -> Mark {
+    pub(crate) fn reduce(
+        &mut self,
+        input: *mut u8,
+        inout: *mut u8,
+        range: Range<i64>,
+        element: &Element,
+    ) -> Mark {
         let count = range.end - range.start;
         let (input, inout) = (element.at(input, range.start), element.at(inout, range.start));
         (count > 0).then(|| self.add(StepAction::Reduce { input, inout, count }))
@@ -175,7 +184,13 @@ impl Builder {
 
     fn add_free(&mut self, action: StepAction) -> StepId {
         let step = self.plan.steps.len() as StepId;
-        self.plan.steps.push(PlanStep { action, dependencies: 0, waiting: 0, first_edge: NONE, last_edge: NONE });
+        self.plan.steps.push(PlanStep {
+            action,
+            dependencies: 0,
+            waiting: 0,
+            first_edge: NONE,
+            last_edge: NONE,
+        });
         step
     }
 

@@ -51,7 +51,11 @@ pub struct CostModel {
 impl CostModel {
     /// The link between two ranks.
     pub fn link(&self, placement: &Placement, one: usize, other: usize) -> &LogGp {
-        if placement.host_of(one) == placement.host_of(other) { &self.same_host } else { &self.between_hosts }
+        if placement.host_of(one) == placement.host_of(other) {
+            &self.same_host
+        } else {
+            &self.between_hosts
+        }
     }
 
     /// True if a message does not wait for its receiver.

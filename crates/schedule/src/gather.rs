@@ -70,7 +70,9 @@ pub(crate) fn binomial(builder: &mut Builder, arguments: &Gather) {
     let Some(parent) = tree.parent else {
         let Some(receive) = &arguments.receive else { return };
         for (child, covered) in tree.children {
-            for (turn, (start, number)) in intervals(child, covered, root, size).into_iter().enumerate() {
+            for (turn, (start, number)) in
+                intervals(child, covered, root, size).into_iter().enumerate()
+            {
                 builder.receive(absolute(child, root, size), turn, receive.pieces(start, number));
             }
         }
@@ -87,7 +89,9 @@ pub(crate) fn binomial(builder: &mut Builder, arguments: &Gather) {
     }
     let (bytes, covered) = (send.bytes(), Binomial::covered(place, size));
     let packed = builder.bytes(bytes.saturating_mul(covered as i64));
-    let range = |first: usize, number: usize| Piece::range(packed, bytes * first as i64, bytes * number as i64);
+    let range = |first: usize, number: usize| {
+        Piece::range(packed, bytes * first as i64, bytes * number as i64)
+    };
     builder.copy(send.piece(), range(0, 1));
     for (child, number) in tree.children {
         builder.receive(absolute(child, root, size), 0, range(child - place, number));

@@ -92,7 +92,12 @@ impl RowPair {
 
     /// Folds the team to a power of two. Returns this rank's number, or `None` if its neighbour
     /// represents it.
-    pub(crate) fn fold(&mut self, builder: &mut Builder, operand: &Operand, fold: Fold) -> Option<usize> {
+    pub(crate) fn fold(
+        &mut self,
+        builder: &mut Builder,
+        operand: &Operand,
+        fold: Fold,
+    ) -> Option<usize> {
         let rank = builder.rank();
         let number = fold.number(rank);
         match number {
@@ -176,9 +181,8 @@ mod tests {
             let starts = even_parts(count, parts);
             assert_eq!((starts[0], starts[parts]), (0, count));
             assert!(
-                starts
-                    .windows(2)
-                    .all(|w| w[1] - w[0] == count / parts as i64 || w[1] - w[0] == count / parts as i64 + 1)
+                starts.windows(2).all(|w| w[1] - w[0] == count / parts as i64
+                    || w[1] - w[0] == count / parts as i64 + 1)
             );
         }
     }

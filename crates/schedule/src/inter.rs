@@ -125,7 +125,12 @@ pub fn gather(
             builder.finish()
         }
         (RootSide::Leaf { root }, Some(send), _)
-            if through_leader(bridge, Collective::Gather, bridge.call.team.size(), send.bytes()) =>
+            if through_leader(
+                bridge,
+                Collective::Gather,
+                bridge.call.team.size(),
+                send.bytes(),
+            ) =>
         {
             let mut builder = Builder::new(bridge.call.team);
             if let Some(packed) = gather_at_leader(&mut builder, send) {
@@ -143,7 +148,11 @@ fn gather_at_leader(builder: &mut Builder, send: &Buffer) -> Option<Piece> {
     let size = builder.size();
     let (bytes, total) = (send.bytes(), send.bytes().saturating_mul(size as i64));
     let packed = (builder.rank() == 0).then(|| builder.bytes(total));
-    let receive = packed.map(|pointer| Blocks::Equal { pointer, count: bytes, element: crate::Element::dense(1) });
+    let receive = packed.map(|pointer| Blocks::Equal {
+        pointer,
+        count: bytes,
+        element: crate::Element::dense(1),
+    });
     gather::binomial(builder, &Gather { root: 0, send: Some(send.clone()), receive });
     builder.phase();
     packed.map(|pointer| Piece::raw(pointer, total))
@@ -181,14 +190,24 @@ pub fn scatter(
 ) -> Result<Plan, PlanError> {
     match (side, send, receive) {
         (RootSide::Root, Some(blocks), _)
-            if through_leader(bridge, Collective::Scatter, bridge.remote.len(), blocks.bytes(0)) =>
+            if through_leader(
+                bridge,
+                Collective::Scatter,
+                bridge.remote.len(),
+                blocks.bytes(0),
+            ) =>
         {
             let mut builder = Builder::new(bridge.call.team);
             builder.send_to(bridge.remote[0], 0, blocks.pieces(0, bridge.remote.len()));
             builder.finish()
         }
         (RootSide::Leaf { root }, _, Some(receive))
-            if through_leader(bridge, Collective::Scatter, bridge.call.team.size(), receive.bytes()) =>
+            if through_leader(
+                bridge,
+                Collective::Scatter,
+                bridge.call.team.size(),
+                receive.bytes(),
+            ) =>
         {
             scatter_from_leader(bridge, root, receive)
         }
@@ -239,7 +258,11 @@ pub fn allgather(bridge: &Bridge, arguments: &Allgather) -> Result<Plan, PlanErr
     let Some(send) = &arguments.send else { return builder.finish() };
     match &arguments.receive {
         Blocks::Equal { pointer, count, element } => {
-            let all = Buffer { pointer: *pointer, count: count * bridge.remote.len() as i64, element: element.clone() };
+            let all = Buffer {
+                pointer: *pointer,
+                count: count * bridge.remote.len() as i64,
+                element: element.clone(),
+            };
             if let Some(packed) = gather_at_leader(&mut builder, send) {
                 builder.send_to(bridge.remote[0], 1, packed);
                 builder.receive_from(bridge.remote[0], 1, all.piece());
@@ -282,7 +305,12 @@ pub fn alltoall(bridge: &Bridge, arguments: &Alltoall) -> Result<Plan, PlanError
 }
 
 /// Builds a plan that combines the leaves' vectors in `receive` at the root.
-pub fn reduce(bridge: &Bridge, side: RootSide, operand: &Operand, receive: *mut u8) -> Result<Plan, PlanError> {
+pub fn reduce(
+    bridge: &Bridge,
+    side: RootSide,
+    operand: &Operand,
+    receive: *mut u8,
+) -> Result<Plan, PlanError> {
     let mut builder = Builder::new(bridge.call.team);
     match side {
         RootSide::Root => {
@@ -320,7 +348,12 @@ pub fn allreduce(bridge: &Bridge, operand: &Operand, receive: *mut u8) -> Result
 
 /// Builds a plan that scatters the combination of the other group's vectors over the local group:
 /// `counts` are the elements of the local ranks' blocks. Requires `operand.send`.
-pub fn reduce_scatter(bridge: &Bridge, operand: &Operand, counts: &[i64], receive: *mut u8) -> Result<Plan, PlanError> {
+pub fn reduce_scatter(
+    bridge: &Bridge,
+    operand: &Operand,
+    counts: &[i64],
+    receive: *mut u8,
+) -> Result<Plan, PlanError> {
     let mut builder = Builder::new(bridge.call.team);
     let rank = builder.rank();
     let mut send = None;
@@ -329,7 +362,8 @@ pub fn reduce_scatter(bridge: &Bridge, operand: &Operand, counts: &[i64], receiv
         builder.send_to(bridge.remote[0], 1, operand.whole(row));
         builder.receive_from(bridge.remote[0], 1, operand.whole(remote_row));
         builder.phase();
-        let displacements = counts.iter().scan(0i64, |next, count| Some(std::mem::replace(next, *next + count)));
+        let displacements =
+            counts.iter().scan(0i64, |next, count| Some(std::mem::replace(next, *next + count)));
         send = Some(Blocks::Varying {
             pointer: remote_row,
             counts: counts.into(),

@@ -82,13 +82,21 @@ impl Operation {
             Operation::Scatterv(arguments) => scatter::scatterv(call, arguments),
             Operation::Allgather(arguments) => allgather::allgather(call, arguments),
             Operation::Alltoall(arguments) => alltoall::alltoall(call, arguments),
-            Operation::Reduce { root, operand, receive } => reduce::reduce(call, *root, operand, *receive),
-            Operation::Allreduce { operand, receive } => allreduce::allreduce(call, operand, *receive),
+            Operation::Reduce { root, operand, receive } => {
+                reduce::reduce(call, *root, operand, *receive)
+            }
+            Operation::Allreduce { operand, receive } => {
+                allreduce::allreduce(call, operand, *receive)
+            }
             Operation::ReduceScatter { operand, counts, receive } => {
                 reduce_scatter::reduce_scatter(call, operand, counts, *receive)
             }
-            Operation::Scan { operand, receive, exclusive: false } => scan::scan(call, operand, *receive),
-            Operation::Scan { operand, receive, exclusive: true } => scan::exscan(call, operand, *receive),
+            Operation::Scan { operand, receive, exclusive: false } => {
+                scan::scan(call, operand, *receive)
+            }
+            Operation::Scan { operand, receive, exclusive: true } => {
+                scan::exscan(call, operand, *receive)
+            }
         }
     }
 }

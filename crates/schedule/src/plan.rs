@@ -20,7 +20,9 @@ pub const NONE: u32 = u32::MAX;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum PlanError {
     /// Out of memory for intermediate results.
-    #[error("the collective needs {bytes} bytes of memory for intermediate results, and the system gave none")]
+    #[error(
+        "the collective needs {bytes} bytes of memory for intermediate results, and the system gave none"
+    )]
     Memory {
         /// Bytes requested.
         bytes: i64,

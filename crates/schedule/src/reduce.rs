@@ -16,7 +16,12 @@ pub use crate::halving::Operand;
 
 /// Builds a plan that combines the vectors of all ranks in `receive` at the root. `receive` is
 /// unused elsewhere.
-pub fn reduce(call: &Call, root: usize, operand: &Operand, receive: *mut u8) -> Result<Plan, PlanError> {
+pub fn reduce(
+    call: &Call,
+    root: usize,
+    operand: &Operand,
+    receive: *mut u8,
+) -> Result<Plan, PlanError> {
     let mut builder = Builder::new(call.team);
     let result = (call.team.rank == root).then_some(receive);
     append(&mut builder, call, root, operand, result);
@@ -24,8 +29,15 @@ pub fn reduce(call: &Call, root: usize, operand: &Operand, receive: *mut u8) -> 
 }
 
 /// Appends the reduction to a plan. `result` is its destination, at the root.
-pub(crate) fn append(builder: &mut Builder, call: &Call, root: usize, operand: &Operand, result: Option<*mut u8>) {
-    let size = Size::of(builder.size(), operand.bytes()).commutative(operand.reducer.is_commutative());
+pub(crate) fn append(
+    builder: &mut Builder,
+    call: &Call,
+    root: usize,
+    operand: &Operand,
+    result: Option<*mut u8>,
+) {
+    let size =
+        Size::of(builder.size(), operand.bytes()).commutative(operand.reducer.is_commutative());
     match call.selection.choose(Collective::Reduce, size) {
         Algorithm::Rabenseifner => rabenseifner(builder, root, operand, result),
         _ => binomial(builder, root, operand, result),

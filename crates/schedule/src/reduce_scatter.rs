@@ -14,9 +14,15 @@ use crate::tree::Fold;
 /// Builds a plan that combines the vectors of all ranks and leaves block `rank` of the result in
 /// `receive`. `counts` are the elements of the blocks; `operand.count` is their sum. In place, the
 /// vector is in `receive`.
-pub fn reduce_scatter(call: &Call, operand: &Operand, counts: &[i64], receive: *mut u8) -> Result<Plan, PlanError> {
+pub fn reduce_scatter(
+    call: &Call,
+    operand: &Operand,
+    counts: &[i64],
+    receive: *mut u8,
+) -> Result<Plan, PlanError> {
     let mut builder = Builder::new(call.team);
-    let size = Size::of(builder.size(), operand.bytes()).commutative(operand.reducer.is_commutative());
+    let size =
+        Size::of(builder.size(), operand.bytes()).commutative(operand.reducer.is_commutative());
     match call.selection.choose(Collective::ReduceScatter, size) {
         Algorithm::Linear => linear(&mut builder, operand, counts, receive),
         _ => halving(&mut builder, operand, counts, receive),
@@ -50,8 +56,10 @@ fn halving(builder: &mut Builder, operand: &Operand, counts: &[i64], receive: *m
         let last = fold.rank(number);
         let first = if fold.speaks_for_two(number) { last - 1 } else { last };
         for block in first..=last {
-            builder
-                .copy(element.piece(input, blocks[block], counts[block]), element.piece(home, filled, counts[block]));
+            builder.copy(
+                element.piece(input, blocks[block], counts[block]),
+                element.piece(home, filled, counts[block]),
+            );
             ordered[block] = filled;
             filled += counts[block];
         }
@@ -63,9 +71,16 @@ fn halving(builder: &mut Builder, operand: &Operand, counts: &[i64], receive: *m
     if let Some(number) = pair.fold(builder, &permuted, fold) {
         halve(builder, &permuted, &mut pair, fold, number, &positions);
         if fold.speaks_for_two(number) {
-            builder.send(rank - 1, 2, element.piece(pair.current, ordered[rank - 1], counts[rank - 1]));
+            builder.send(
+                rank - 1,
+                2,
+                element.piece(pair.current, ordered[rank - 1], counts[rank - 1]),
+            );
         }
-        builder.copy(element.piece(pair.current, ordered[rank], counts[rank]), element.piece(receive, 0, counts[rank]));
+        builder.copy(
+            element.piece(pair.current, ordered[rank], counts[rank]),
+            element.piece(receive, 0, counts[rank]),
+        );
     } else {
         builder.receive(rank + 1, 2, element.piece(receive, 0, counts[rank]));
     }
@@ -84,11 +99,15 @@ fn linear(builder: &mut Builder, operand: &Operand, counts: &[i64], receive: *mu
         builder.receive(from, 0, element.piece(contributions[from], 0, count));
         builder.send(to, 0, element.piece(input, blocks[to], counts[to]));
     }
-    builder.copy(element.piece(input, blocks[rank], count), element.piece(contributions[rank], 0, count));
+    builder.copy(
+        element.piece(input, blocks[rank], count),
+        element.piece(contributions[rank], 0, count),
+    );
     builder.phase();
     for pair in contributions.windows(2) {
         builder.reduce(pair[0], pair[1], 0..count, element);
         builder.phase();
     }
-    builder.copy(element.piece(contributions[size - 1], 0, count), element.piece(receive, 0, count));
+    builder
+        .copy(element.piece(contributions[size - 1], 0, count), element.piece(receive, 0, count));
 }

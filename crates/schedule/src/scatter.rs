@@ -65,7 +65,9 @@ pub(crate) fn binomial(builder: &mut Builder, arguments: &Scatter) {
     let Some(parent) = tree.parent else {
         let Some(send) = &arguments.send else { return };
         for (child, covered) in tree.children.into_iter().rev() {
-            for (turn, (start, number)) in intervals(child, covered, root, size).into_iter().enumerate() {
+            for (turn, (start, number)) in
+                intervals(child, covered, root, size).into_iter().enumerate()
+            {
                 builder.send(absolute(child, root, size), turn, send.pieces(start, number));
             }
         }
@@ -82,7 +84,9 @@ pub(crate) fn binomial(builder: &mut Builder, arguments: &Scatter) {
     }
     let (bytes, covered) = (receive.bytes(), Binomial::covered(place, size));
     let packed = builder.bytes(bytes.saturating_mul(covered as i64));
-    let range = |first: usize, number: usize| Piece::range(packed, bytes * first as i64, bytes * number as i64);
+    let range = |first: usize, number: usize| {
+        Piece::range(packed, bytes * first as i64, bytes * number as i64)
+    };
     let runs = if parent == 0 { intervals(place, covered, root, size) } else { vec![(0, covered)] };
     let mut first = 0;
     for (turn, (_, number)) in runs.into_iter().enumerate() {

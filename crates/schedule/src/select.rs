@@ -138,7 +138,12 @@ const ALL: usize = usize::MAX;
 /// Larger numbers of hosts are not distinguished.
 const MANY: usize = 3;
 
-const fn row(collective: Collective, algorithm: Algorithm, ranks: usize, bytes: i64) -> SelectionRow {
+const fn row(
+    collective: Collective,
+    algorithm: Algorithm,
+    ranks: usize,
+    bytes: i64,
+) -> SelectionRow {
     SelectionRow {
         collective,
         algorithm,
@@ -152,7 +157,12 @@ const fn row(collective: Collective, algorithm: Algorithm, ranks: usize, bytes: 
     }
 }
 
-const fn board(collective: Collective, subscription: Subscription, ranks: usize, bytes: i64) -> SelectionRow {
+const fn board(
+    collective: Collective,
+    subscription: Subscription,
+    ranks: usize,
+    bytes: i64,
+) -> SelectionRow {
     SelectionRow { board: Some(subscription), ..row(collective, Algorithm::Board, ranks, bytes) }
 }
 
@@ -308,7 +318,10 @@ impl Selection {
         for pair in text.split(',').map(str::trim).filter(|pair| !pair.is_empty()) {
             let (left, right) = pair.split_once(':').unwrap_or((pair, ""));
             let collective = find(COLLECTIVES, left).ok_or_else(|| {
-                format!("TOWPATH_COLLECTIVE names the collective \"{left}\"; known are {}", names(COLLECTIVES))
+                format!(
+                    "TOWPATH_COLLECTIVE names the collective \"{left}\"; known are {}",
+                    names(COLLECTIVES)
+                )
             })?;
             let algorithm =
                 find(ALGORITHMS, right).filter(|&algorithm| has(collective, algorithm)).ok_or_else(|| {
@@ -333,7 +346,11 @@ impl Selection {
     pub fn choose(&self, collective: Collective, size: Size) -> Algorithm {
         self.forced(collective, size).unwrap_or_else(|| {
             allowed_rows(collective, size)
-                .find(|row| size.ranks <= row.ranks && size.bytes <= row.bytes && (!row.group || size.pays()))
+                .find(|row| {
+                    size.ranks <= row.ranks
+                        && size.bytes <= row.bytes
+                        && (!row.group || size.pays())
+                })
                 .expect("the last row of each collective fits everything")
                 .algorithm
         })
@@ -352,7 +369,8 @@ impl Selection {
 
     fn forced(&self, collective: Collective, size: Size) -> Option<Algorithm> {
         let mut wanted = self.forced.iter().filter(|pair| pair.0 == collective).map(|pair| pair.1);
-        wanted.find(|&algorithm| allowed_rows(collective, size).any(|row| row.algorithm == algorithm))
+        wanted
+            .find(|&algorithm| allowed_rows(collective, size).any(|row| row.algorithm == algorithm))
     }
 }
 
@@ -404,9 +422,9 @@ mod tests {
     #[test]
     fn the_board_is_chosen_up_to_its_limit() {
         let sizes = || {
-            [2, 3, 64, 1000]
-                .into_iter()
-                .flat_map(|ranks| [Subscription::Full, Subscription::Over].map(|subscription| (ranks, subscription)))
+            [2, 3, 64, 1000].into_iter().flat_map(|ranks| {
+                [Subscription::Full, Subscription::Over].map(|subscription| (ranks, subscription))
+            })
         };
         for text in ["", "bcast:board", "bcast:chain", "allgather:recursive_doubling"] {
             let selection = Selection::parse(text).unwrap();
@@ -417,7 +435,11 @@ mod tests {
                 let limit = selection.limit_of_board(collective, size(0));
                 for bytes in (0..34).flat_map(|log| [(1 << log) - 1, 1 << log, (1 << log) + 1]) {
                     let on_board = selection.choose(collective, size(bytes)) == Algorithm::Board;
-                    assert_eq!(on_board, limit.is_some_and(|limit| bytes <= limit), "{text} {name} {ranks} {bytes}");
+                    assert_eq!(
+                        on_board,
+                        limit.is_some_and(|limit| bytes <= limit),
+                        "{text} {name} {ranks} {bytes}"
+                    );
                 }
             }
         }
@@ -437,7 +459,10 @@ mod tests {
     #[test]
     fn forcing_respects_hard_conditions_only() {
         let selection = Selection::parse("allgather:recursive_doubling, allreduce:ring").unwrap();
-        assert_eq!(selection.choose(Collective::Allgather, Size::of(8, i64::MAX)), Algorithm::RecursiveDoubling);
+        assert_eq!(
+            selection.choose(Collective::Allgather, Size::of(8, i64::MAX)),
+            Algorithm::RecursiveDoubling
+        );
         assert_eq!(selection.choose(Collective::Allgather, Size::of(7, 1 << 30)), Algorithm::Ring);
         assert_eq!(selection.choose(Collective::Allreduce, Size::of(3, 1)), Algorithm::Ring);
         let ordered = Size::of(3, 1).commutative(false);
@@ -446,10 +471,17 @@ mod tests {
 
     #[test]
     fn multicast_is_chosen_where_it_pays_and_forced_where_it_can_be() {
-        let (selection, forced) = (Selection::default(), Selection::forcing(Collective::Bcast, Algorithm::Multicast));
+        let (selection, forced) =
+            (Selection::default(), Selection::forcing(Collective::Bcast, Algorithm::Multicast));
         let group = |bytes| Size::of(8, bytes).in_group(Pays(7_340, 40_000));
-        for (bytes, pays) in [(0, false), (7_340, false), (7_341, true), (40_000, true), (40_001, false)] {
-            assert_eq!(selection.choose(Collective::Bcast, group(bytes)) == Algorithm::Multicast, pays, "{bytes}");
+        for (bytes, pays) in
+            [(0, false), (7_340, false), (7_341, true), (40_000, true), (40_001, false)]
+        {
+            assert_eq!(
+                selection.choose(Collective::Bcast, group(bytes)) == Algorithm::Multicast,
+                pays,
+                "{bytes}"
+            );
             assert_eq!(forced.choose(Collective::Bcast, group(bytes)), Algorithm::Multicast);
             assert_ne!(forced.choose(Collective::Bcast, Size::of(8, bytes)), Algorithm::Multicast);
         }
@@ -460,7 +492,9 @@ mod tests {
     #[test]
     fn between_hosts_nothing_is_cut_into_small_parts() {
         let selection = Selection::default();
-        let chosen = |hosts, ranks, bytes| selection.choose(Collective::Bcast, Size::of(ranks, bytes).on_hosts(hosts));
+        let chosen = |hosts, ranks, bytes| {
+            selection.choose(Collective::Bcast, Size::of(ranks, bytes).on_hosts(hosts))
+        };
         for (hosts, ranks, bytes, algorithm) in [
             (1, 8, 64 << 10, Algorithm::ScatterAllgather),
             (2, 8, 64 << 10, Algorithm::Binomial),
@@ -471,7 +505,11 @@ mod tests {
             (3, 17, 1 << 20, Algorithm::Binomial),
             (3, 17, 2 << 20, Algorithm::ScatterAllgather),
         ] {
-            assert_eq!(chosen(hosts, ranks, bytes), algorithm, "{hosts} hosts, {ranks} ranks, {bytes} bytes");
+            assert_eq!(
+                chosen(hosts, ranks, bytes),
+                algorithm,
+                "{hosts} hosts, {ranks} ranks, {bytes} bytes"
+            );
         }
     }
 

@@ -59,11 +59,17 @@ impl std::error::Error for Deadlock {}
 ///
 /// # Panics
 /// If a plan sends to or receives from a process that is not in the team.
-pub fn completion_time(team: &Team, plans: &[Plan], costs: &CostModel) -> Result<Picoseconds, Deadlock> {
+pub fn completion_time(
+    team: &Team,
+    plans: &[Plan],
+    costs: &CostModel,
+) -> Result<Picoseconds, Deadlock> {
     let mut simulation = Simulation::new(team, plans, costs);
     for (rank, plan) in plans.iter().enumerate() {
         let free = (0..plan.steps.len()).filter(|&step| plan.steps[step].dependencies == 0);
-        free.for_each(|step| simulation.at(0, Event::Ready, RankStep { rank, step: step as StepId }));
+        free.for_each(|step| {
+            simulation.at(0, Event::Ready, RankStep { rank, step: step as StepId })
+        });
     }
     let mut now = 0;
     while let Some(Reverse((time, _, event, place))) = simulation.events.pop() {
@@ -172,31 +178,54 @@ impl<'a> Simulation<'a> {
         match &self.plans[rank].steps[place.step as usize].action {
             StepAction::Join => self.at(now, Event::Done, place),
             StepAction::Copy { from, .. } => {
-                let end = self.occupy(now, rank, self.costs.copy_per_byte.saturating_mul(from.bytes() as u64));
+                let end = self.occupy(
+                    now,
+                    rank,
+                    self.costs.copy_per_byte.saturating_mul(from.bytes() as u64),
+                );
                 self.at(end, Event::Done, place);
             }
             StepAction::Reduce { count, .. } => {
-                let end = self.occupy(now, rank, self.costs.reduce_per_element.saturating_mul(*count as u64));
+                let end = self.occupy(
+                    now,
+                    rank,
+                    self.costs.reduce_per_element.saturating_mul(*count as u64),
+                );
                 self.at(end, Event::Done, place);
             }
             StepAction::Send { peer, turn, piece } => {
                 let (to, bytes) = (self.rank_of[peer], piece.bytes() as u64);
-                let sent = self.occupy(now, rank, self.costs.link(&self.team.placement, rank, to).overhead);
-                let arrival = self.costs.is_eager(bytes).then(|| self.transfer(sent, place, to, bytes));
+                let sent = self.occupy(
+                    now,
+                    rank,
+                    self.costs.link(&self.team.placement, rank, to).overhead,
+                );
+                let arrival =
+                    self.costs.is_eager(bytes).then(|| self.transfer(sent, place, to, bytes));
                 let message = SentMessage { place, bytes, sent, arrival };
                 self.channels.entry((rank, to, *turn)).or_default().sent.push_back(message);
                 self.meet(now, (rank, to, *turn));
             }
             StepAction::Receive { peer, turn, .. } => {
                 let from = self.rank_of[peer];
-                self.channels.entry((from, rank, *turn)).or_default().expected.push_back((place, now));
+                self.channels
+                    .entry((from, rank, *turn))
+                    .or_default()
+                    .expected
+                    .push_back((place, now));
                 self.meet(now, (from, rank, *turn));
             }
         }
     }
 
     /// Sends the bytes of a message once the network takes them. Returns when the last one arrives.
-    fn transfer(&mut self, ready: Picoseconds, place: RankStep, to: usize, bytes: u64) -> Picoseconds {
+    fn transfer(
+        &mut self,
+        ready: Picoseconds,
+        place: RankStep,
+        to: usize,
+        bytes: u64,
+    ) -> Picoseconds {
         let link = *self.costs.link(&self.team.placement, place.rank, to);
         let network = &mut self.ranks[place.rank].network;
         let begin = ready.max(*network);
@@ -213,22 +242,32 @@ impl<'a> Simulation<'a> {
         if channel.sent.is_empty() || channel.expected.is_empty() {
             return;
         }
-        let (message, (receive, posted)) =
-            (channel.sent.pop_front().expect("not empty"), channel.expected.pop_front().expect("not empty"));
+        let (message, (receive, posted)) = (
+            channel.sent.pop_front().expect("not empty"),
+            channel.expected.pop_front().expect("not empty"),
+        );
         let arrival = message.arrival.unwrap_or_else(|| {
             let latency = self.costs.link(&self.team.placement, from, to).latency;
             let announced = message.sent.saturating_add(latency);
-            self.transfer(announced.max(posted).saturating_add(latency), message.place, to, message.bytes)
+            self.transfer(
+                announced.max(posted).saturating_add(latency),
+                message.place,
+                to,
+                message.bytes,
+            )
         });
         self.at(arrival.max(now), Event::Arrival, receive);
     }
 
     /// The receiver takes a message that has arrived.
     fn receive(&mut self, now: Picoseconds, place: RankStep) {
-        let StepAction::Receive { peer, .. } = &self.plans[place.rank].steps[place.step as usize].action else {
+        let StepAction::Receive { peer, .. } =
+            &self.plans[place.rank].steps[place.step as usize].action
+        else {
             unreachable!("messages arrive at receives")
         };
-        let overhead = self.costs.link(&self.team.placement, self.rank_of[peer], place.rank).overhead;
+        let overhead =
+            self.costs.link(&self.team.placement, self.rank_of[peer], place.rank).overhead;
         let end = self.occupy(now, place.rank, overhead);
         self.at(end, Event::Done, place);
     }

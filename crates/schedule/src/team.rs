@@ -98,7 +98,12 @@ impl Team {
         let rank = ranks.iter().position(|&rank| rank == self.rank)?;
         let peers = ranks.iter().map(|&rank| self.peers[rank]).collect();
         let hosts = ranks.iter().map(|&rank| self.placement.host_of(rank) as u32);
-        Some(Team { rank, peers, placement: Arc::new(Placement::new(hosts)), context: self.context })
+        Some(Team {
+            rank,
+            peers,
+            placement: Arc::new(Placement::new(hosts)),
+            context: self.context,
+        })
     }
 }
 
@@ -121,7 +126,10 @@ mod tests {
     fn hosts_are_numbered_in_the_order_of_their_leaders() {
         let placement = Placement::new([9, 4, 9, 7, 4, 9]);
         assert_eq!(placement.hosts(), 3);
-        assert_eq!((0..6).map(|rank| placement.host_of(rank)).collect::<Vec<_>>(), [0, 1, 0, 2, 1, 0]);
+        assert_eq!(
+            (0..6).map(|rank| placement.host_of(rank)).collect::<Vec<_>>(),
+            [0, 1, 0, 2, 1, 0]
+        );
         assert_eq!(placement.members(0), [0, 2, 5]);
         assert_eq!(placement.leaders().collect::<Vec<_>>(), [0, 1, 3]);
         assert_eq!(placement.leader(1), 1);

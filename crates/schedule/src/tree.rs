@@ -45,7 +45,12 @@ pub(crate) fn absolute(relative: usize, root: usize, size: usize) -> usize {
 
 /// The relative ranks `first..first + number` as at most two intervals (start, length) of absolute
 /// ranks.
-pub(crate) fn intervals(first: usize, number: usize, root: usize, size: usize) -> Vec<(usize, usize)> {
+pub(crate) fn intervals(
+    first: usize,
+    number: usize,
+    root: usize,
+    size: usize,
+) -> Vec<(usize, usize)> {
     let start = absolute(first, root, size);
     let head = number.min(size - start);
     if head == number { vec![(start, number)] } else { vec![(start, head), (0, number - head)] }
@@ -128,7 +133,9 @@ mod tests {
             let fold = Fold::new(size);
             let ranks: Vec<usize> = (0..fold.power).map(|number| fold.rank(number)).collect();
             assert!(ranks.is_sorted());
-            assert!(ranks.iter().enumerate().all(|(number, &rank)| fold.number(rank) == Some(number)));
+            assert!(
+                ranks.iter().enumerate().all(|(number, &rank)| fold.number(rank) == Some(number))
+            );
             assert_eq!((0..size).filter(|&rank| fold.number(rank).is_none()).count(), fold.extra);
         }
     }

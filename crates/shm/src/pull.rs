@@ -377,7 +377,9 @@ impl Pulls {
     }
 
     fn end(&mut self, index: usize) {
-        let PullWork::Draining(Draining { bounce, .. }) = self.running.swap_remove(index).work else { return };
+        let PullWork::Draining(Draining { bounce, .. }) = self.running.swap_remove(index).work else {
+            return;
+        };
         if bounce.id.owner == self.own {
             // After a whole message the counts are equal. After a sender's death this frees the
             // bounce buffer.

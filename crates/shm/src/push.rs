@@ -319,7 +319,9 @@ impl Pushes {
         let length = source.length();
         let Some((from, heap)) = self.reachable(segment, &source) else { return Err(source) };
         let place = MessagePlace { address: from.lowest as u64, heap: Some(heap) };
-        let Some((index, claims)) = self.shares.open(segment, self.own < to, place) else { return Err(source) };
+        let Some((index, claims)) = self.shares.open(segment, self.own < to, place) else {
+            return Err(source);
+        };
         let lines = ShareLines::new(segment, self.own, index);
         let name = self.regions.publish(Published { to, token, source: NOTHING });
         let direct = HeapPush { source, from, lines, index, claims, joined: false, target: None };

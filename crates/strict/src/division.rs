@@ -74,11 +74,21 @@ mod tests {
     }
 
     fn assert_sound(shape: &Shape, division: &Division) {
-        let mut taken: Vec<_> = division.iter().map(|place| (place.offset, place.offset + place.bytes)).collect();
+        let mut taken: Vec<_> =
+            division.iter().map(|place| (place.offset, place.offset + place.bytes)).collect();
         taken.sort_unstable();
-        assert!(division.iter().all(|place| place.bytes > 0), "{shape:?}: somebody has no room: {division:?}");
-        assert!(taken[0].0 as usize >= shape.ranks * shape.line, "{shape:?}: payload over the headers");
-        assert!(taken.windows(2).all(|pair| pair[0].1 <= pair[1].0), "{shape:?}: places overlap: {taken:?}");
+        assert!(
+            division.iter().all(|place| place.bytes > 0),
+            "{shape:?}: somebody has no room: {division:?}"
+        );
+        assert!(
+            taken[0].0 as usize >= shape.ranks * shape.line,
+            "{shape:?}: payload over the headers"
+        );
+        assert!(
+            taken.windows(2).all(|pair| pair[0].1 <= pair[1].0),
+            "{shape:?}: places overlap: {taken:?}"
+        );
         assert!(taken.last().unwrap().1 as usize <= shape.budget(), "{shape:?}: beyond the budget");
     }
 
@@ -118,8 +128,11 @@ mod tests {
                     let shape = shape(ranks, budget, line, header_lines);
                     assert_sound(&shape, &flat(&shape));
                     let star: Vec<u64> = (0..ranks).map(|rank| u64::from(rank > 0)).collect();
-                    let uneven: Vec<u64> = (0..ranks).map(|rank| (rank as u64 % 5).pow(9)).collect();
-                    for weights in [ring(ranks), star, uneven, vec![u64::MAX; ranks], vec![0; ranks]] {
+                    let uneven: Vec<u64> =
+                        (0..ranks).map(|rank| (rank as u64 % 5).pow(9)).collect();
+                    for weights in
+                        [ring(ranks), star, uneven, vec![u64::MAX; ranks], vec![0; ranks]]
+                    {
                         assert_sound(&shape, &shaped(&shape, &weights));
                     }
                 }

@@ -136,7 +136,11 @@ impl Strict {
     ///
     /// # Panics
     /// If the number of peers is not the number of ranks of the segment.
-    pub fn new(segment: Segment, peers: Vec<PeerIndex>, settings: &Settings) -> Result<Strict, Error> {
+    pub fn new(
+        segment: Segment,
+        peers: Vec<PeerIndex>,
+        settings: &Settings,
+    ) -> Result<Strict, Error> {
         let (own, ranks) = (segment.own_rank(), segment.ranks());
         assert_eq!(peers.len(), ranks, "one peer per local rank");
         let shape = Shape::new(settings, ranks)?;
@@ -158,7 +162,9 @@ impl Strict {
         };
         measures.store_release(0, shape.word());
         let mut strict = Strict {
-            outgoing: (0..ranks).map(|to| Outgoing::new(&segment, &area, to, mesh.distance(own, to))).collect(),
+            outgoing: (0..ranks)
+                .map(|to| Outgoing::new(&segment, &area, to, mesh.distance(own, to)))
+                .collect(),
             incoming: (0..ranks).map(incoming).collect(),
             buffer: segment.at(area.buffer(own)),
             own,
@@ -205,7 +211,12 @@ impl Strict {
         if self.outgoing[to].queue.len() >= QUEUE_LIMIT {
             return Err(NoResource);
         }
-        let frame = StreamFrame { kind: Kind::Message, protocol: header.protocol, length, words: header.words };
+        let frame = StreamFrame {
+            kind: Kind::Message,
+            protocol: header.protocol,
+            length,
+            words: header.words,
+        };
         self.post(to, &frame, fill);
         Ok(())
     }

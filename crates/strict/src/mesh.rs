@@ -78,14 +78,21 @@ mod tests {
     #[test]
     fn distances_are_those_of_the_paper() {
         assert_eq!([distance(0, 1), distance(0, 10), distance(0, 47)], [0, 5, 8]);
-        assert!((0..CORES).all(|one| (0..CORES).all(|other| distance(one, other) == distance(other, one))));
+        assert!(
+            (0..CORES)
+                .all(|one| (0..CORES).all(|other| distance(one, other) == distance(other, one)))
+        );
         assert_eq!((0..CORES).map(|core| distance(0, core)).max(), Some(8));
     }
 
     #[test]
     fn a_line_takes_at_least_its_time() {
-        let settings =
-            Settings { line_nanoseconds: 1000, hop_nanoseconds: 500, cores: vec![0, 47], ..Settings::default() };
+        let settings = Settings {
+            line_nanoseconds: 1000,
+            hop_nanoseconds: 500,
+            cores: vec![0, 47],
+            ..Settings::default()
+        };
         let mesh = Mesh::new(&settings, 2);
         assert_eq!(mesh.distance(0, 1), 8);
         let begun = mesh.begin().unwrap();

@@ -14,7 +14,12 @@ impl Fenced for Flags {
 }
 
 /// Sends `values` through the place that the table (cell 2) names: cell 0 or 1.
-fn send(writer: &Writer<Flags>, memory: &Memory, values: std::ops::RangeInclusive<u32>, stepped: &Reached) {
+fn send(
+    writer: &Writer<Flags>,
+    memory: &Memory,
+    values: std::ops::RangeInclusive<u32>,
+    stepped: &Reached,
+) {
     for value in values {
         loop {
             match writer.claim() {

@@ -54,7 +54,8 @@ impl Strict {
         );
         // SAFETY: the section is FULL, so its sender does not write to it until `clear`. The chunk
         // is not longer than its place, which the division puts inside the buffer.
-        let chunk = unsafe { std::slice::from_raw_parts(self.buffer.add(place.offset as usize), length) };
+        let chunk =
+            unsafe { std::slice::from_raw_parts(self.buffer.add(place.offset as usize), length) };
         if !self.outgoing[from].lost {
             incoming.bytes.append(chunk);
         }
@@ -82,7 +83,13 @@ impl Strict {
     }
 
     /// Processes one frame; false if it must wait for a device.
-    fn obey(&mut self, from: usize, frame: &StreamFrame, payload: &[u8], sink: &mut impl Sink) -> bool {
+    fn obey(
+        &mut self,
+        from: usize,
+        frame: &StreamFrame,
+        payload: &[u8],
+        sink: &mut impl Sink,
+    ) -> bool {
         let peer = from as u32;
         match frame.kind {
             Kind::Message => {
@@ -93,14 +100,19 @@ impl Strict {
                 None => return false,
                 Some(done) => done.into_iter().for_each(|token| sink.pulled(token)),
             },
-            Kind::End => self.pulls.end(frame.words[0]).into_iter().for_each(|token| sink.pulled(token)),
+            Kind::End => {
+                self.pulls.end(frame.words[0]).into_iter().for_each(|token| sink.pulled(token))
+            }
             Kind::Release => {
                 if let Some(region) = self.pushes.regions.take(frame.words[0]) {
                     sink.released(region.token);
                 }
             }
             Kind::Pull => {
-                let wanted = payload.try_into().map(u64::from_ne_bytes).expect("a pull has eight bytes of payload");
+                let wanted = payload
+                    .try_into()
+                    .map(u64::from_ne_bytes)
+                    .expect("a pull has eight bytes of payload");
                 let [name, number] = frame.words;
                 if !self.pushes.begin(peer, name, number, wanted) {
                     self.post(from, &StreamFrame::control(Kind::End, [number, 0]), |_| {});

@@ -39,7 +39,12 @@ impl Outgoing {
         // holds the segment while it uses them.
         let (gate, measures, table, header) = unsafe {
             let table = segment.words(area.table(to) + own * 8, 2);
-            (segment.words(area.gate(to), 1), segment.words(area.measures(to), 1), table, area.header(segment, to, own))
+            (
+                segment.words(area.gate(to), 1),
+                segment.words(area.measures(to), 1),
+                table,
+                area.header(segment, to, own),
+            )
         };
         Outgoing {
             writer: Writer::new(gate, header),
@@ -68,7 +73,13 @@ impl Outgoing {
     }
 
     /// Writes the next chunk if the section is free; true if it did.
-    pub(super) fn write_chunk(&mut self, to: usize, shape: &Shape, mesh: &Mesh, counts: &mut Counts) -> bool {
+    pub(super) fn write_chunk(
+        &mut self,
+        to: usize,
+        shape: &Shape,
+        mesh: &Mesh,
+        counts: &mut Counts,
+    ) -> bool {
         match self.writer.claim() {
             SectionClaim::Taken => return false,
             SectionClaim::Closed => {
@@ -79,7 +90,9 @@ impl Outgoing {
                 self.notify();
                 return false;
             }
-            SectionClaim::Granted(division) if division != self.division => self.learn(division, to, shape),
+            SectionClaim::Granted(division) if division != self.division => {
+                self.learn(division, to, shape)
+            }
             SectionClaim::Granted(_) => {}
         }
         let begun = mesh.begin();
@@ -112,7 +125,8 @@ impl Outgoing {
             "local rank {to} runs the strict channel with other measures than this rank; give all ranks of a host the same \
              TOWPATH_STRICT settings"
         );
-        self.place = Place { offset: self.table.load_relaxed(0), bytes: self.table.load_relaxed(1) };
+        self.place =
+            Place { offset: self.table.load_relaxed(0), bytes: self.table.load_relaxed(1) };
         self.division = division;
     }
 

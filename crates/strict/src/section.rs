@@ -171,7 +171,12 @@ mod tests {
             let first = std::ptr::from_ref(&self.0[0]).cast_mut();
             // SAFETY: the array has three contiguous atomics, and outlives all words that the tests
             // make of it.
-            unsafe { (MappedWords::new(first.cast(), HEADER_WORDS), MappedWords::new(first.add(2).cast(), 1)) }
+            unsafe {
+                (
+                    MappedWords::new(first.cast(), HEADER_WORDS),
+                    MappedWords::new(first.add(2).cast(), 1),
+                )
+            }
         }
     }
 
@@ -179,7 +184,8 @@ mod tests {
     fn chunks_go_one_by_one_and_only_through_an_open_gate() {
         let memory = Memory(Default::default());
         let (header, word) = memory.words();
-        let (writer, reader, mut gate) = (Writer::new(word, header), Reader::new(header), Gate::new(word));
+        let (writer, reader, mut gate) =
+            (Writer::new(word, header), Reader::new(header), Gate::new(word));
         assert!(writer.is_unopened());
         assert_eq!(writer.claim(), SectionClaim::Closed);
         gate.open();

@@ -45,7 +45,9 @@ pub enum Unfit {
     )]
     Cores(String),
     /// Shared memory for the buffer is short.
-    #[error("there is no shared memory for a buffer of {0} bytes; make /dev/shm or the memory limit larger.")]
+    #[error(
+        "there is no shared memory for a buffer of {0} bytes; make /dev/shm or the memory limit larger."
+    )]
     Memory(usize),
 }
 
@@ -74,7 +76,14 @@ pub struct Settings {
 
 impl Default for Settings {
     fn default() -> Settings {
-        Settings { budget: 8192, line: 32, header_lines: 2, cores: Vec::new(), line_nanoseconds: 0, hop_nanoseconds: 0 }
+        Settings {
+            budget: 8192,
+            line: 32,
+            header_lines: 2,
+            cores: Vec::new(),
+            line_nanoseconds: 0,
+            hop_nanoseconds: 0,
+        }
     }
 }
 
@@ -84,15 +93,18 @@ impl Settings {
     /// # Errors
     /// [`Unfit::Cores`] if the list of cores cannot be read.
     pub fn from_environment() -> Result<Settings, Unfit> {
-        let size =
-            |name, default| config::number(name).map_or(default, |value| usize::try_from(value).unwrap_or(usize::MAX));
+        let size = |name, default| {
+            config::number(name)
+                .map_or(default, |value| usize::try_from(value).unwrap_or(usize::MAX))
+        };
         let time = |name| config::number(name).unwrap_or(0);
         let usual = Settings::default();
         Ok(Settings {
             budget: size("TOWPATH_STRICT_BUDGET_BYTES", usual.budget),
             line: size("TOWPATH_STRICT_LINE_BYTES", usual.line),
             header_lines: size("TOWPATH_STRICT_HEADER_LINES", usual.header_lines),
-            cores: config::setting("TOWPATH_STRICT_CORES").map_or(Ok(Vec::new()), |text| read_cores(&text))?,
+            cores: config::setting("TOWPATH_STRICT_CORES")
+                .map_or(Ok(Vec::new()), |text| read_cores(&text))?,
             line_nanoseconds: time("TOWPATH_STRICT_LINE_NANOSECONDS"),
             hop_nanoseconds: time("TOWPATH_STRICT_HOP_NANOSECONDS"),
         })
@@ -154,11 +166,15 @@ mod tests {
     fn what_makes_no_sense_is_said_in_a_sentence() {
         let usual = Settings::default();
         assert!(Shape::new(&usual, 48).is_ok());
-        let said = |settings: &Settings, ranks| Shape::new(settings, ranks).unwrap_err().to_string();
+        let said =
+            |settings: &Settings, ranks| Shape::new(settings, ranks).unwrap_err().to_string();
         assert!(said(&Settings { line: 48, ..usual.clone() }, 2).contains("LINE_BYTES=48"));
         assert!(said(&Settings { header_lines: 1, ..usual.clone() }, 2).contains("HEADER_LINES=1"));
         for budget in [0, 8191, BUDGET_LIMIT + 32, usize::MAX] {
-            assert!(said(&Settings { budget, ..usual.clone() }, 2).contains("no budget"), "{budget}");
+            assert!(
+                said(&Settings { budget, ..usual.clone() }, 2).contains("no budget"),
+                "{budget}"
+            );
         }
         assert!(said(&usual, 129).contains("129 ranks"));
         assert!(Shape::new(&usual, 128).is_ok());
@@ -174,7 +190,8 @@ mod tests {
             Settings { header_lines: 3, ..usual.clone() },
             usual,
         ];
-        let mut words: Vec<u32> = others.iter().map(|settings| Shape::new(settings, 2).unwrap().word()).collect();
+        let mut words: Vec<u32> =
+            others.iter().map(|settings| Shape::new(settings, 2).unwrap().word()).collect();
         words.sort_unstable();
         words.dedup();
         assert_eq!(words.len(), others.len());

@@ -20,7 +20,9 @@ pub(crate) enum Kind {
 
 impl Kind {
     fn of(byte: u8) -> Option<Kind> {
-        [Kind::Message, Kind::Pull, Kind::Release, Kind::Data, Kind::End].into_iter().find(|kind| *kind as u8 == byte)
+        [Kind::Message, Kind::Pull, Kind::Release, Kind::Data, Kind::End]
+            .into_iter()
+            .find(|kind| *kind as u8 == byte)
     }
 }
 
@@ -54,7 +56,8 @@ impl StreamFrame {
     /// # Panics
     /// If the bytes are not a valid header: the shared memory is damaged.
     fn decode(bytes: &[u8]) -> StreamFrame {
-        let word = |at: usize| u64::from_ne_bytes(bytes[at..at + 8].try_into().expect("eight bytes"));
+        let word =
+            |at: usize| u64::from_ne_bytes(bytes[at..at + 8].try_into().expect("eight bytes"));
         let Some(kind) = Kind::of(bytes[0]) else {
             panic!("a frame of unknown kind {}: the segment is damaged", bytes[0])
         };
@@ -117,11 +120,21 @@ mod tests {
 
     #[test]
     fn frames_come_out_as_they_went_in_however_they_are_cut() {
-        let frames: Vec<StreamFrame> =
-            [(Kind::Message, 0), (Kind::Data, 100), (Kind::End, 0), (Kind::Pull, 8), (Kind::Release, 3)]
-                .into_iter()
-                .map(|(kind, length)| StreamFrame { kind, protocol: 9, length, words: [u64::MAX, length as u64] })
-                .collect();
+        let frames: Vec<StreamFrame> = [
+            (Kind::Message, 0),
+            (Kind::Data, 100),
+            (Kind::End, 0),
+            (Kind::Pull, 8),
+            (Kind::Release, 3),
+        ]
+        .into_iter()
+        .map(|(kind, length)| StreamFrame {
+            kind,
+            protocol: 9,
+            length,
+            words: [u64::MAX, length as u64],
+        })
+        .collect();
         for cut in [1, 7, 24, 32, 128, 4064] {
             let (mut out, mut into, mut seen) = (Bytes::default(), Bytes::default(), Vec::new());
             for frame in &frames {

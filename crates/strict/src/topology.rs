@@ -50,7 +50,9 @@ impl Strict {
     /// An edge of weight 0 counts as 1.
     fn weights(&self) -> Vec<u64> {
         let mut weights = vec![0u64; self.shape.ranks];
-        for &(rank, weight) in self.declared.values().flatten().filter(|(rank, _)| *rank != self.own) {
+        for &(rank, weight) in
+            self.declared.values().flatten().filter(|(rank, _)| *rank != self.own)
+        {
             weights[rank] = weights[rank].saturating_add(weight.max(1));
         }
         weights

@@ -46,9 +46,17 @@ impl StrictPushes {
     /// Starts to send `wanted` bytes of a region; false if the region does not exist any more.
     pub(super) fn begin(&mut self, to: u32, name: u64, pull: u64, wanted: u64) -> bool {
         let Some(region) = self.regions.take(name) else { return false };
-        let (length, wanted) = (region.source.length(), usize::try_from(wanted).unwrap_or(usize::MAX));
+        let (length, wanted) =
+            (region.source.length(), usize::try_from(wanted).unwrap_or(usize::MAX));
         let (left, short) = (length.min(wanted), length < wanted);
-        self.running.push(StrictPush { to, pull, token: region.token, source: region.source, left, short });
+        self.running.push(StrictPush {
+            to,
+            pull,
+            token: region.token,
+            source: region.source,
+            left,
+            short,
+        });
         true
     }
 
@@ -72,7 +80,9 @@ impl StrictPushes {
                 Step::Pending => None,
             }
         };
-        let Some(bytes) = stream.append_some(frame, push.left.min(PIECE_BYTES), fill) else { return Fed::Nothing };
+        let Some(bytes) = stream.append_some(frame, push.left.min(PIECE_BYTES), fill) else {
+            return Fed::Nothing;
+        };
         push.left -= bytes;
         if push.left > 0 && bytes > 0 {
             return Fed::Some;
@@ -127,8 +137,14 @@ impl StrictPulls {
     /// # Panics
     /// If there is no such pull from this peer: the shared memory is damaged.
     pub(super) fn take(&mut self, from: u32, number: u64, bytes: &[u8]) -> Option<Option<u64>> {
-        let pull = self.places.get_mut(number as usize).and_then(Option::as_mut).filter(|pull| pull.from == from);
-        let Some(pull) = pull else { panic!("local rank {from} sends data that nobody wants: the segment is damaged") };
+        let pull = self
+            .places
+            .get_mut(number as usize)
+            .and_then(Option::as_mut)
+            .filter(|pull| pull.from == from);
+        let Some(pull) = pull else {
+            panic!("local rank {from} sends data that nobody wants: the segment is damaged")
+        };
         // SAFETY: `bytes` is readable for its length, and the memory behind the target lives until
         // the pull is reported (contract of `Strict::pull`).
         match unsafe { pull.target.drain(bytes.as_ptr(), bytes.len()) } {

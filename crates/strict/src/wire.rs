@@ -92,7 +92,10 @@ impl RegionWire for Strict {
         }
         let wanted = (target.length() as u64).to_ne_bytes();
         let number = self.pulls.begin(from as u32, token, target);
-        let frame = StreamFrame { length: wanted.len(), ..StreamFrame::control(Kind::Pull, [name, number]) };
+        let frame = StreamFrame {
+            length: wanted.len(),
+            ..StreamFrame::control(Kind::Pull, [name, number])
+        };
         // SAFETY: the stream lends `frame.length` bytes, which are eight.
         self.post(from, &frame, |into| unsafe { into.cast::<[u8; 8]>().write_unaligned(wanted) });
     }

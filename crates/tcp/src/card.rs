@@ -39,7 +39,9 @@ impl HostAddresses {
     pub fn parse(text: &str) -> Option<HostAddresses> {
         let (networks, rest) = text.split_once(';')?;
         let (ports, machine) = rest.split_once(';').unwrap_or((rest, ""));
-        let parts = |text: &'_ str| text.split(',').filter(|part| !part.is_empty()).map(str::to_owned).collect();
+        let parts = |text: &'_ str| {
+            text.split(',').filter(|part| !part.is_empty()).map(str::to_owned).collect()
+        };
         let (networks, ports): (Vec<String>, Vec<String>) = (parts(networks), parts(ports));
         Some(HostAddresses {
             networks: networks.iter().map(|text| Network::parse(text)).collect::<Option<_>>()?,
@@ -53,11 +55,18 @@ impl HostAddresses {
     pub fn places(&self, rank: usize, own: &HostAddresses) -> Vec<SocketAddr> {
         let Some(&port) = self.ports.get(rank) else { return Vec::new() };
         let is_one_machine = !self.machine.is_empty() && self.machine == own.machine;
-        let is_own = |network: &Network| own.networks.iter().any(|other| other.address == network.address);
-        let leads_there = |network: &Network| is_one_machine || !(network.address.is_loopback() || is_own(network));
-        let (on_link, mut far): (Vec<&Network>, Vec<&Network>) =
-            self.networks.iter().filter(|network| leads_there(network)).partition(|network| network.is_link_local());
-        let is_routed = far.iter().any(|there| own.networks.iter().any(|here| here.is_routed_to(there)));
+        let is_own =
+            |network: &Network| own.networks.iter().any(|other| other.address == network.address);
+        let leads_there = |network: &Network| {
+            is_one_machine || !(network.address.is_loopback() || is_own(network))
+        };
+        let (on_link, mut far): (Vec<&Network>, Vec<&Network>) = self
+            .networks
+            .iter()
+            .filter(|network| leads_there(network))
+            .partition(|network| network.is_link_local());
+        let is_routed =
+            far.iter().any(|there| own.networks.iter().any(|here| here.is_routed_to(there)));
         if !is_routed && !on_link.is_empty() {
             let over = |there: &Network| -> Vec<SocketAddr> {
                 own.scopes(*there, is_one_machine).map(|scope| there.place(port, scope)).collect()
@@ -71,7 +80,9 @@ impl HostAddresses {
     /// The interfaces of this host over which a link-local address may be reachable.
     fn scopes(&self, there: Network, is_own: bool) -> impl Iterator<Item = u32> {
         let on_link = self.networks.iter().filter(|network| network.is_link_local());
-        on_link.filter(move |network| !is_own || network.address == there.address).map(|network| network.scope)
+        on_link
+            .filter(move |network| !is_own || network.address == there.address)
+            .map(|network| network.scope)
     }
 }
 
@@ -95,7 +106,10 @@ mod tests {
 
     #[test]
     fn a_common_network_comes_first_and_own_addresses_never() {
-        let card = HostAddresses::parse("172.17.0.1/16,192.168.5.9/24,10.1.2.3/8,fd00::3/64;4000,4001;there").unwrap();
+        let card = HostAddresses::parse(
+            "172.17.0.1/16,192.168.5.9/24,10.1.2.3/8,fd00::3/64;4000,4001;there",
+        )
+        .unwrap();
         let own = host(&["10.9.9.9/8", "172.17.0.1/16"], "here");
         let places: Vec<String> = card.places(1, &own).iter().map(SocketAddr::to_string).collect();
         assert_eq!(places, ["10.1.2.3:4001", "192.168.5.9:4001", "[fd00::3]:4001"]);
@@ -106,7 +120,11 @@ mod tests {
     #[test]
     fn loopback_addresses_of_another_host_are_never_tried() {
         let card = HostAddresses::parse("127.0.0.1/8,127.1.2.3/8,::1/128;9;there").unwrap();
-        for own in [host(&["10.9.9.9/8"], "here"), host(&["127.0.0.1/8", "::1/128"], "here"), host(&[], "")] {
+        for own in [
+            host(&["10.9.9.9/8"], "here"),
+            host(&["127.0.0.1/8", "::1/128"], "here"),
+            host(&[], ""),
+        ] {
             assert_eq!(card.places(0, &own), []);
         }
         let unknown = HostAddresses::parse("127.0.0.1/8,10.0.0.2/8;9").unwrap();
@@ -118,24 +136,40 @@ mod tests {
         let card = HostAddresses::parse("10.1.2.3/8,fe80::3/64;9;there").unwrap();
         let mut own = host(&["fe80::1/64", "fe80::2/64"], "here");
         (own.networks[0].scope, own.networks[1].scope) = (4, 7);
-        let text = |places: Vec<SocketAddr>| places.iter().map(SocketAddr::to_string).collect::<Vec<_>>();
+        let text =
+            |places: Vec<SocketAddr>| places.iter().map(SocketAddr::to_string).collect::<Vec<_>>();
         assert_eq!(text(card.places(0, &own)), ["[fe80::3%4]:9", "[fe80::3%7]:9"]);
         own.networks.push(network("10.9.9.9/8"));
         assert_eq!(text(card.places(0, &own)), ["10.1.2.3:9"]);
         // Two hosts that share a kernel and network namespace.
-        let itself = HostAddresses { ports: vec![9], networks: own.networks[..2].to_vec(), machine: "here".into() };
+        let itself = HostAddresses {
+            ports: vec![9],
+            networks: own.networks[..2].to_vec(),
+            machine: "here".into(),
+        };
         assert_eq!(text(itself.places(0, &itself)), ["[fe80::1%4]:9", "[fe80::2%7]:9"]);
     }
 
     #[test]
     fn hosts_in_name_only_find_each_other() {
         let card = HostAddresses::parse("127.0.0.1/8;9;here").unwrap();
-        assert_eq!(card.places(0, &host(&["127.0.0.1/8"], "here")), ["127.0.0.1:9".parse().unwrap()]);
+        assert_eq!(
+            card.places(0, &host(&["127.0.0.1/8"], "here")),
+            ["127.0.0.1:9".parse().unwrap()]
+        );
     }
 
     #[test]
     fn nonsense_is_no_card() {
-        for text in ["", "10.0.0.1/8", "10.0.0.1;1", "10.0.0.1/33;1", "fd00::1/129;1", "a/8;1", "10.0.0.1/8;65536"] {
+        for text in [
+            "",
+            "10.0.0.1/8",
+            "10.0.0.1;1",
+            "10.0.0.1/33;1",
+            "fd00::1/129;1",
+            "a/8;1",
+            "10.0.0.1/8;65536",
+        ] {
             assert_eq!(HostAddresses::parse(text), None, "{text}");
         }
     }

@@ -106,15 +106,25 @@ impl Frame {
 
     /// Decodes a header.
     pub(super) fn decode(bytes: &[u8; HEAD_BYTES]) -> Result<Frame, Malformed> {
-        let [kind, protocol, 0, 0, s0, s1, s2, s3, rest @ ..] = *bytes else { return Err(Malformed) };
+        let [kind, protocol, 0, 0, s0, s1, s2, s3, rest @ ..] = *bytes else {
+            return Err(Malformed);
+        };
         let short = u32::from_le_bytes([s0, s1, s2, s3]);
-        let word = |at: usize| rest[at..at + 8].iter().rev().fold(0, |word, byte| word << 8 | u64::from(*byte));
+        let word = |at: usize| {
+            rest[at..at + 8].iter().rev().fold(0, |word, byte| word << 8 | u64::from(*byte))
+        };
         let words = [word(0), word(8)];
         Ok(match (kind, protocol) {
-            (1, _) if short as usize <= COPIED_LIMIT => Frame::Message { protocol, length: short, words },
-            (2, 0) if words[1] > 0 => Frame::Pull { number: short, name: words[0], wanted: words[1] },
+            (1, _) if short as usize <= COPIED_LIMIT => {
+                Frame::Message { protocol, length: short, words }
+            }
+            (2, 0) if words[1] > 0 => {
+                Frame::Pull { number: short, name: words[0], wanted: words[1] }
+            }
             (3, 0) if short == 0 && words[1] == 0 => Frame::Release { name: words[0] },
-            (4, 0) if words[1] > 0 => Frame::Data { number: short, offset: words[0], length: words[1] },
+            (4, 0) if words[1] > 0 => {
+                Frame::Data { number: short, offset: words[0], length: words[1] }
+            }
             (5, 0) if words == [0, 0] => Frame::End { number: short },
             (6, 0) if short == 0 && words == [0, 0] => Frame::Goodbye,
             _ => return Err(Malformed),

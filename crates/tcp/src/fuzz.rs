@@ -37,7 +37,9 @@ pub fn hello(bytes: &[u8]) {
     let mut message = [0; HELLO_BYTES];
     message.iter_mut().zip(bytes).for_each(|(to, from)| *to = *from);
     assert_eq!(Hello::decode(&message, &key), None, "a hash by chance");
-    let number = |at: usize| u32::from_le_bytes([message[at], message[at + 1], message[at + 2], message[at + 3]]);
+    let number = |at: usize| {
+        u32::from_le_bytes([message[at], message[at + 1], message[at + 2], message[at + 3]])
+    };
     let mut nonce = [0; 16];
     nonce.copy_from_slice(&message[16..32]);
     let said = Hello { from: number(8), to: number(12), nonce };
@@ -47,7 +49,9 @@ pub fn hello(bytes: &[u8]) {
     assert_eq!(said.proof(&key, &challenge), None, "a hash by chance");
     assert!(said.proof(&key, &said.challenge(&key, &nonce)).is_some());
     let verdict = [0, 1, 2, 3, 4, 5, 6, 7].map(|at| message[at]);
-    assert!(hello::read_verdict(&verdict).is_none_or(|accepted| hello::verdict(accepted) == verdict));
+    assert!(
+        hello::read_verdict(&verdict).is_none_or(|accepted| hello::verdict(accepted) == verdict)
+    );
 }
 
 /// Sizes of the two pulls that wait for data, the second one into an unpacker.
@@ -104,12 +108,15 @@ impl Seen {
             match frame {
                 Ok(Frame::Message { length, words, .. }) => {
                     let Some(payload) = whole.get(front(u64::from(length))..) else { break };
-                    let Some((payload, rest)) = payload.split_at_checked(length as usize) else { break };
+                    let Some((payload, rest)) = payload.split_at_checked(length as usize) else {
+                        break;
+                    };
                     seen.arrived.push((words, payload.to_vec()));
                     bytes = rest;
                 }
                 Ok(Frame::Data { number, offset, length }) => {
-                    let (have, all) = if number == 0 { (seen.row.len(), ROW) } else { (seen.unpacked, UNPACKED) };
+                    let (have, all) =
+                        if number == 0 { (seen.row.len(), ROW) } else { (seen.unpacked, UNPACKED) };
                     let pull = number as usize;
                     let fits = pull < 2 && offset == have as u64 && length <= (all - have) as u64;
                     if !fits || seen.pulled.contains(&TOKENS[pull]) {
@@ -148,7 +155,8 @@ impl Sink for Seen {
     fn arrived(&mut self, _from: PeerIndex, header: &Header, payload: *const u8, length: usize) {
         assert!(length <= COPIED_LIMIT);
         // SAFETY: `payload` is readable for `length` bytes during this call.
-        self.arrived.push((header.words, unsafe { std::slice::from_raw_parts(payload, length) }.to_vec()));
+        self.arrived
+            .push((header.words, unsafe { std::slice::from_raw_parts(payload, length) }.to_vec()));
     }
     fn released(&mut self, _token: u64) {}
     fn pulled(&mut self, token: u64) {
@@ -170,10 +178,13 @@ pub fn input(bytes: &[u8]) {
     let (mut pulls, mut input, mut seen) = (TcpPulls::default(), Input::default(), Seen::default());
     let row = Target::Bytes { pointer: memory[GUARD..].as_mut_ptr(), length: ROW };
     let unpacker = Box::new(Unpacker { taken: taken.clone(), busy: false });
-    for (token, target) in TOKENS.into_iter().zip([row, Target::Unpacker { drain: unpacker, length: UNPACKED }]) {
+    for (token, target) in
+        TOKENS.into_iter().zip([row, Target::Unpacker { drain: unpacker, length: UNPACKED }])
+    {
         input.expect(pulls.begin(0, token, target));
     }
-    let (mut buffers, mut requests, mut rest) = (ReadBuffers::default(), Vec::<PeerRequest>::new(), bytes);
+    let (mut buffers, mut requests, mut rest) =
+        (ReadBuffers::default(), Vec::<PeerRequest>::new(), bytes);
     let mut said = Vec::new();
     'all: while let [length, more @ ..] = rest {
         let (piece, behind) = more.split_at(usize::from(*length).min(more.len()));
@@ -187,7 +198,10 @@ pub fn input(bytes: &[u8]) {
         while nothing < 2 {
             let from = PeerIndex(1);
             let (pulls, buffers, requests) = (&mut pulls, &mut buffers, &mut requests);
-            match input.read(&own, &mut ReadContext { from, place: 0, pulls, buffers, requests, sink: &mut seen }) {
+            match input.read(
+                &own,
+                &mut ReadContext { from, place: 0, pulls, buffers, requests, sink: &mut seen },
+            ) {
                 ReadOutcome::Nothing => nothing += 1,
                 ReadOutcome::Some | ReadOutcome::More => nothing = 0,
                 ReadOutcome::Goodbye => {
@@ -228,18 +242,27 @@ mod tests {
     fn stream() -> impl Strategy<Value = Vec<u8>> {
         let offset = prop_oneof![3 => Just(0), 1 => 0u64..50];
         let lengths = || prop_oneof![3 => 0u64..60, 1 => 1000u64..1100];
-        let data = (prop_oneof![2 => Just(0), 1 => 0u32..3], offset, lengths()).prop_map(|(number, offset, length)| {
-            with_payload(Frame::Data { number, offset, length }, length as usize, 8)
-        });
+        let data = (prop_oneof![2 => Just(0), 1 => 0u32..3], offset, lengths()).prop_map(
+            |(number, offset, length)| {
+                with_payload(Frame::Data { number, offset, length }, length as usize, 8)
+            },
+        );
         let message = (lengths(), any::<[u64; 2]>()).prop_map(|(length, words)| {
-            with_payload(Frame::Message { protocol: 1, length: length as u32, words }, length as usize, 9)
+            with_payload(
+                Frame::Message { protocol: 1, length: length as u32, words },
+                length as usize,
+                9,
+            )
         });
         let end = (0u32..3).prop_map(|number| Frame::End { number }.encode().to_vec());
-        let pull = any::<(u32, u64, u64)>()
-            .prop_map(|(number, name, wanted)| Frame::Pull { number, name, wanted }.encode().to_vec());
+        let pull = any::<(u32, u64, u64)>().prop_map(|(number, name, wanted)| {
+            Frame::Pull { number, name, wanted }.encode().to_vec()
+        });
         let noise = proptest::collection::vec(any::<u8>(), 0..40);
-        let frames =
-            proptest::collection::vec(prop_oneof![4 => data, 3 => message, 1 => end, 1 => pull, 1 => noise], 0..12);
+        let frames = proptest::collection::vec(
+            prop_oneof![4 => data, 3 => message, 1 => end, 1 => pull, 1 => noise],
+            0..12,
+        );
         (frames, 1usize..200).prop_map(|(frames, cut)| {
             frames
                 .concat()

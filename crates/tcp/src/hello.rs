@@ -89,9 +89,12 @@ impl Hello {
     /// Decodes a hello; `None` if it was not made with this key or is malformed.
     pub(super) fn decode(bytes: &[u8; HELLO_BYTES], key: &ConnectionKey) -> Option<Hello> {
         let (said, hash) = bytes.split_first_chunk::<32>()?;
-        let number = |at: usize| said[at..at + 4].iter().rev().fold(0, |word, byte| word << 8 | u32::from(*byte));
+        let number = |at: usize| {
+            said[at..at + 4].iter().rev().fold(0, |word, byte| word << 8 | u32::from(*byte))
+        };
         let hello = Hello { from: number(8), to: number(12), nonce: *said.last_chunk()? };
-        (hello.said() == *said && key.is_hash(&[b"hello", said], hash.first_chunk()?)).then_some(hello)
+        (hello.said() == *said && key.is_hash(&[b"hello", said], hash.first_chunk()?))
+            .then_some(hello)
     }
 
     /// The answer to this hello, with the accepting side's nonce.
@@ -104,14 +107,23 @@ impl Hello {
 
     /// The proof that answers a challenge; `None` if the sender of the challenge does not know the
     /// key or answers another hello.
-    pub(super) fn proof(&self, key: &ConnectionKey, challenge: &[u8; CHALLENGE_BYTES]) -> Option<[u8; PROOF_BYTES]> {
+    pub(super) fn proof(
+        &self,
+        key: &ConnectionKey,
+        challenge: &[u8; CHALLENGE_BYTES],
+    ) -> Option<[u8; PROOF_BYTES]> {
         let (nonce, hash) = challenge.split_first_chunk::<16>()?;
         let is_known = key.is_hash(&[b"challenge", &self.said(), nonce], hash.first_chunk()?);
         is_known.then(|| self.proof_of(key, nonce))
     }
 
     /// True if this is the proof that answers the challenge with this nonce.
-    pub(super) fn is_proved(&self, key: &ConnectionKey, nonce: &Nonce, proof: &[u8; PROOF_BYTES]) -> bool {
+    pub(super) fn is_proved(
+        &self,
+        key: &ConnectionKey,
+        nonce: &Nonce,
+        proof: &[u8; PROOF_BYTES],
+    ) -> bool {
         key.is_hash(&[b"proof", &self.said(), nonce], proof)
     }
 
@@ -148,12 +160,16 @@ mod tests {
         let proof = HELLO.proof(&key, &HELLO.challenge(&key, &[6; 16])).unwrap();
         assert!(HELLO.is_proved(&key, &[6; 16], &proof));
         assert!(!HELLO.is_proved(&key, &[7; 16], &proof), "a proof of another connection");
-        assert_eq!([true, false].map(|said| read_verdict(&verdict(said))), [Some(true), Some(false)]);
+        assert_eq!(
+            [true, false].map(|said| read_verdict(&verdict(said))),
+            [Some(true), Some(false)]
+        );
     }
 
     #[test]
     fn another_key_proves_nothing() {
-        let (key, other) = (ConnectionKey::of_secret(b"secret"), ConnectionKey::of_secret(b"Secret"));
+        let (key, other) =
+            (ConnectionKey::of_secret(b"secret"), ConnectionKey::of_secret(b"Secret"));
         assert_eq!(Hello::decode(&HELLO.encode(&other), &key), None);
         assert_eq!(HELLO.proof(&key, &HELLO.challenge(&other, &[6; 16])), None);
         let forged = HELLO.proof_of(&other, &[6; 16]);

@@ -98,7 +98,11 @@ impl Input {
     }
 
     /// Reads once from the socket and processes what came.
-    pub(super) fn read<S: Sink>(&mut self, socket: &OwnedFd, desk: &mut ReadContext<'_, S>) -> ReadOutcome {
+    pub(super) fn read<S: Sink>(
+        &mut self,
+        socket: &OwnedFd,
+        desk: &mut ReadContext<'_, S>,
+    ) -> ReadOutcome {
         if self.begin < self.end && self.is_stalled() {
             match self.take_frames(desk) {
                 Stop::Device => return ReadOutcome::Nothing,
@@ -115,9 +119,10 @@ impl Input {
             // The rest of a piece, then whatever follows.
             (Some(_), Some((at, length))) => ([iovec(at, length), free], 2),
             // A header, then the payload that it probably announces.
-            (None, Some((at, length))) => {
-                ([iovec(buffer.as_ptr(), front(length as u64)), iovec(at, length.min(GUESS_BYTES))], 2)
-            }
+            (None, Some((at, length))) => (
+                [iovec(buffer.as_ptr(), front(length as u64)), iovec(at, length.min(GUESS_BYTES))],
+                2,
+            ),
         };
         let wanted: usize = iovecs[..count].iter().map(|vector| vector.iov_len).sum();
         // SAFETY: `buffer` is owned here and has room for its part. `at` is writable for `length`
@@ -129,7 +134,9 @@ impl Input {
             other => {
                 self.let_go(desk.buffers);
                 return match other {
-                    Moved::End => ReadOutcome::Lost("the process at its other end has ended".to_owned()),
+                    Moved::End => {
+                        ReadOutcome::Lost("the process at its other end has ended".to_owned())
+                    }
                     Moved::Broken(error) => ReadOutcome::Lost(error.to_string()),
                     _ => ReadOutcome::Nothing,
                 };
@@ -153,7 +160,9 @@ impl Input {
         self.let_go(desk.buffers);
         match stop {
             Stop::Goodbye => ReadOutcome::Goodbye,
-            Stop::Malformed(what) => ReadOutcome::Lost(format!("it sent {what}, which no process of this job does")),
+            Stop::Malformed(what) => {
+                ReadOutcome::Lost(format!("it sent {what}, which no process of this job does"))
+            }
             _ if all => ReadOutcome::Some,
             _ => ReadOutcome::More,
         }
@@ -205,7 +214,13 @@ impl Input {
 
     /// Sorts out a speculative read: of `got` bytes the first `ahead` are in the buffer and the
     /// rest in the memory of a pull, where they stay if they belong to it.
-    fn guessed<S: Sink>(&mut self, at: *mut u8, ahead: usize, got: usize, desk: &mut ReadContext<'_, S>) {
+    fn guessed<S: Sink>(
+        &mut self,
+        at: *mut u8,
+        ahead: usize,
+        got: usize,
+        desk: &mut ReadContext<'_, S>,
+    ) {
         self.end = got.min(ahead);
         let mut beyond = got.saturating_sub(ahead);
         let mut from = at.cast_const();
@@ -285,7 +300,11 @@ impl Input {
         Ok(length)
     }
 
-    fn take_frame<S: Sink>(&mut self, bytes: &[u8], desk: &mut ReadContext<'_, S>) -> Result<usize, Stop> {
+    fn take_frame<S: Sink>(
+        &mut self,
+        bytes: &[u8],
+        desk: &mut ReadContext<'_, S>,
+    ) -> Result<usize, Stop> {
         let Some(frame) = Frame::at_front(bytes) else { return Err(Stop::Missing) };
         let Ok(frame) = frame else { return Err(Stop::Malformed("bytes that are no frame")) };
         match frame {
@@ -293,7 +312,12 @@ impl Input {
                 let begin = front(u64::from(length));
                 let whole = begin + length as usize;
                 let Some(payload) = bytes.get(begin..whole) else { return Err(Stop::Missing) };
-                desk.sink.arrived(desk.from, &Header { protocol, words }, payload.as_ptr(), payload.len());
+                desk.sink.arrived(
+                    desk.from,
+                    &Header { protocol, words },
+                    payload.as_ptr(),
+                    payload.len(),
+                );
                 return Ok(whole);
             }
             Frame::Data { number, offset, length } => {
@@ -315,7 +339,9 @@ impl Input {
             Frame::Pull { number, name, wanted } => {
                 desk.requests.push(PeerRequest::Pull { place: desk.place, number, name, wanted });
             }
-            Frame::Release { name } => desk.requests.push(PeerRequest::Release { place: desk.place, name }),
+            Frame::Release { name } => {
+                desk.requests.push(PeerRequest::Release { place: desk.place, name })
+            }
             Frame::Goodbye => return Err(Stop::Goodbye),
         }
         Ok(HEAD_BYTES)

@@ -81,7 +81,8 @@ impl Listener {
     /// # Errors
     /// [`Error::Network`] if the system refuses the socket.
     pub fn open() -> Result<Listener, Error> {
-        let (socket, port) = socket::listener().map_err(|error| Error::network("listen for connections", &error))?;
+        let (socket, port) =
+            socket::listener().map_err(|error| Error::network("listen for connections", &error))?;
         Ok(Listener { socket, port })
     }
 
@@ -383,7 +384,14 @@ impl Tcp {
             let peer = &mut self.peers[place as usize];
             let Link::Open(connection) = &mut peer.link else { return moved };
             let (from, pulls, buffers) = (peer.contact.peer, &mut self.pulls, &mut self.buffers);
-            let mut desk = ReadContext { from, place, pulls, buffers, requests: &mut self.requests, sink: &mut *sink };
+            let mut desk = ReadContext {
+                from,
+                place,
+                pulls,
+                buffers,
+                requests: &mut self.requests,
+                sink: &mut *sink,
+            };
             match connection.input.read(&connection.socket, &mut desk) {
                 ReadOutcome::Nothing => return moved,
                 ReadOutcome::Some => {
@@ -418,15 +426,18 @@ impl Tcp {
                 }
                 // A peer that is gone gets nothing; `drop_peer` withdraws what was published to it.
                 // But the regions that it released before it left are free.
-                PeerRequest::Pull { place, .. } if !matches!(self.peers[place as usize].link, Link::Open(_)) => {}
-                PeerRequest::Pull { place, number, name, wanted } => match self.taken(place, name) {
-                    Some(region) => {
-                        let push = TcpPush::new(number, region.token, region.source, wanted);
-                        self.peers[place as usize].output.push(push);
-                        self.list(place as usize);
+                PeerRequest::Pull { place, .. }
+                    if !matches!(self.peers[place as usize].link, Link::Open(_)) => {}
+                PeerRequest::Pull { place, number, name, wanted } => {
+                    match self.taken(place, name) {
+                        Some(region) => {
+                            let push = TcpPush::new(number, region.token, region.source, wanted);
+                            self.peers[place as usize].output.push(push);
+                            self.list(place as usize);
+                        }
+                        None => self.keep(place as usize, &Frame::End { number }, 0, |_| {}),
                     }
-                    None => self.keep(place as usize, &Frame::End { number }, 0, |_| {}),
-                },
+                }
             }
         }
     }

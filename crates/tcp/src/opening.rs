@@ -21,7 +21,9 @@ use std::net::{IpAddr, SocketAddr};
 use std::os::fd::OwnedFd;
 use std::time::{Duration, Instant};
 
-use super::hello::{self, CHALLENGE_BYTES, ConnectionKey, HELLO_BYTES, Hello, Nonce, PROOF_BYTES, VERDICT_BYTES};
+use super::hello::{
+    self, CHALLENGE_BYTES, ConnectionKey, HELLO_BYTES, Hello, Nonce, PROOF_BYTES, VERDICT_BYTES,
+};
 use super::poll::{Poll, Whose};
 use super::socket::{self, MAX_PENDING, Moved};
 
@@ -92,7 +94,13 @@ pub(super) enum Progressed {
 
 impl Attempt {
     /// Starts to connect to `address`.
-    pub(super) fn begin(address: SocketAddr, from: u32, to: u32, poll: &Poll, whose: Whose) -> io::Result<Attempt> {
+    pub(super) fn begin(
+        address: SocketAddr,
+        from: u32,
+        to: u32,
+        poll: &Poll,
+        whose: Whose,
+    ) -> io::Result<Attempt> {
         let hello = Hello { from, to, nonce: socket::nonce()? };
         let socket = socket::begin(address)?;
         poll.watch(&socket, whose, true)?;
@@ -112,7 +120,12 @@ impl Attempt {
     }
 
     /// Progresses as far as possible.
-    pub(super) fn progress(&mut self, key: &ConnectionKey, poll: &Poll, whose: Whose) -> Progressed {
+    pub(super) fn progress(
+        &mut self,
+        key: &ConnectionKey,
+        poll: &Poll,
+        whose: Whose,
+    ) -> Progressed {
         let mut moved = false;
         loop {
             match self.step(key, poll, whose) {
@@ -137,16 +150,22 @@ impl Attempt {
                 }
             },
             Stage::Challenge(message) => {
-                let Some(challenge) = message.read(&self.socket)? else { return Ok(Progressed::Nothing) };
+                let Some(challenge) = message.read(&self.socket)? else {
+                    return Ok(Progressed::Nothing);
+                };
                 let proof = self.hello.proof(key, challenge).ok_or_else(|| {
-                    io::Error::other("what answers there does not know the key of this job: another program?")
+                    io::Error::other(
+                        "what answers there does not know the key of this job: another program?",
+                    )
                 })?;
                 say(&self.socket, &proof)?;
                 self.stage = Stage::Verdict(FixedMessage::NEW);
             }
             Stage::Verdict(message) => {
                 let ended = |_| io::Error::other("it takes this process for lost, or has ended");
-                let Some(said) = message.read(&self.socket).map_err(ended)? else { return Ok(Progressed::Nothing) };
+                let Some(said) = message.read(&self.socket).map_err(ended)? else {
+                    return Ok(Progressed::Nothing);
+                };
                 return match hello::read_verdict(said) {
                     Some(true) => Ok(Progressed::Open),
                     Some(false) => Ok(Progressed::Refused),
@@ -213,7 +232,11 @@ impl PendingConnections {
             if poll.watch(&socket, Whose::PendingConnection(number), false).is_ok() {
                 self.all.insert(
                     number,
-                    PendingConnection { socket, address, claim: OpeningClaim::Nothing(FixedMessage::NEW) },
+                    PendingConnection {
+                        socket,
+                        address,
+                        claim: OpeningClaim::Nothing(FixedMessage::NEW),
+                    },
                 );
                 new.push(number);
             }
@@ -224,12 +247,16 @@ impl PendingConnections {
 
     /// Why the system has refused to accept connections for too long, if it has.
     pub(super) fn refusal(&self) -> Option<&io::Error> {
-        self.refused.as_ref().filter(|(since, _)| since.elapsed() > PATIENCE).map(|(_, error)| error)
+        self.refused
+            .as_ref()
+            .filter(|(since, _)| since.elapsed() > PATIENCE)
+            .map(|(_, error)| error)
     }
 
     /// Drops one connection if there are too many, preferably a silent one.
     fn limit(&mut self, processes: usize) {
-        let is_silent = |pending: &&PendingConnection| matches!(pending.claim, OpeningClaim::Nothing(_));
+        let is_silent =
+            |pending: &&PendingConnection| matches!(pending.claim, OpeningClaim::Nothing(_));
         if self.all.values().filter(is_silent).count() > MAX_PENDING + processes {
             self.send_silent_away();
         } else if self.all.len() > MAX_PENDING + 2 * processes {
@@ -242,7 +269,9 @@ impl PendingConnections {
     fn send_silent_away(&mut self) -> bool {
         // The number of silent connections per address, and the oldest one.
         let mut silent: BTreeMap<Option<IpAddr>, (usize, u32)> = BTreeMap::new();
-        for (number, pending) in self.all.iter().filter(|(_, other)| matches!(other.claim, OpeningClaim::Nothing(_))) {
+        for (number, pending) in
+            self.all.iter().filter(|(_, other)| matches!(other.claim, OpeningClaim::Nothing(_)))
+        {
             silent.entry(pending.address).or_insert((0, *number)).0 += 1;
         }
         let most = silent.into_values().max_by_key(|(count, _)| *count);
@@ -254,7 +283,9 @@ impl PendingConnections {
     pub(super) fn hear(&mut self, number: u32, own: u32, key: &ConnectionKey) -> Option<Proved> {
         let mut pending = self.all.remove(&number)?;
         let was_said = |new: &Hello| {
-            self.all.values().any(|other| matches!(&other.claim, OpeningClaim::Hello(hello, ..) if hello == new))
+            self.all
+                .values()
+                .any(|other| matches!(&other.claim, OpeningClaim::Hello(hello, ..) if hello == new))
         };
         match pending.hear(own, key, was_said) {
             Ok(None) => {
@@ -268,12 +299,18 @@ impl PendingConnections {
 }
 
 impl PendingConnection {
-    fn hear(&mut self, own: u32, key: &ConnectionKey, was_said: impl Fn(&Hello) -> bool) -> io::Result<Option<u32>> {
+    fn hear(
+        &mut self,
+        own: u32,
+        key: &ConnectionKey,
+        was_said: impl Fn(&Hello) -> bool,
+    ) -> io::Result<Option<u32>> {
         let wrong = || io::Error::from(io::ErrorKind::InvalidData);
         if let OpeningClaim::Nothing(message) = &mut self.claim {
             let Some(said) = message.read(&self.socket)? else { return Ok(None) };
-            let hello =
-                Hello::decode(said, key).filter(|hello| hello.to == own && !was_said(hello)).ok_or_else(wrong)?;
+            let hello = Hello::decode(said, key)
+                .filter(|hello| hello.to == own && !was_said(hello))
+                .ok_or_else(wrong)?;
             let nonce = socket::nonce()?;
             say(&self.socket, &hello.challenge(key, &nonce))?;
             self.claim = OpeningClaim::Hello(hello, nonce, FixedMessage::NEW);

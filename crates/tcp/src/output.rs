@@ -167,17 +167,26 @@ impl Output {
     /// Takes the next piece of the first push, if none is being written; true if a packer has
     /// moved.
     fn prepare(&mut self, released: &mut Vec<u64>) -> bool {
-        let Some(push) = self.pushes.front_mut().filter(|_| self.piece.is_none()) else { return false };
+        let Some(push) = self.pushes.front_mut().filter(|_| self.piece.is_none()) else {
+            return false;
+        };
         if push.left == 0 {
             self.end_of_push(released);
             return true;
         }
         let TcpPush { source, left, pull, gone, .. } = push;
-        let frame = |length: usize| Frame::Data { number: *pull, offset: *gone, length: length as u64 };
+        let frame =
+            |length: usize| Frame::Data { number: *pull, offset: *gone, length: length as u64 };
         if let Source::Bytes { pointer, .. } = source {
             let length = (*left).min(PIECE_BYTES);
             let (head, used) = (frame(length).encode(), front(length as u64));
-            self.piece = Some(RegionPiece { front: long_front(&head), used, begun: 0, at: *pointer, left: length });
+            self.piece = Some(RegionPiece {
+                front: long_front(&head),
+                used,
+                begun: 0,
+                at: *pointer,
+                left: length,
+            });
             return false;
         }
         if self.queue.len() >= FILL_BYTES {

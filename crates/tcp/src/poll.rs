@@ -57,7 +57,12 @@ impl Poll {
     }
 
     /// Adds a socket, for input and optionally for room to write. Closing the socket removes it.
-    pub(super) fn watch(&self, socket: &OwnedFd, whose: Whose, writing: bool) -> std::io::Result<()> {
+    pub(super) fn watch(
+        &self,
+        socket: &OwnedFd,
+        whose: Whose,
+        writing: bool,
+    ) -> std::io::Result<()> {
         Ok(epoll::add(&self.epoll, socket, whose.encode(), Poll::flags(writing))?)
     }
 
@@ -78,7 +83,10 @@ impl Poll {
 
     /// Appends the events that are ready, without blocking.
     pub(super) fn look(&self, events: &mut Vec<Whose>) {
-        let mut found = [epoll::Event { flags: epoll::EventFlags::empty(), data: epoll::EventData::new_u64(0) }; BATCH];
+        let mut found = [epoll::Event {
+            flags: epoll::EventFlags::empty(),
+            data: epoll::EventData::new_u64(0),
+        }; BATCH];
         let at_once = Timespec { tv_sec: 0, tv_nsec: 0 };
         let count = epoll::wait(&self.epoll, &mut found, Some(&at_once)).unwrap_or(0);
         events.extend(found[..count].iter().map(|event| Whose::decode(event.data)));

@@ -178,8 +178,12 @@ impl Tcp {
     /// Reads from a pending connection; accepts it if it is from a process of the job and no other
     /// connection is preferred.
     fn hear(&mut self, number: u32) {
-        let Some(Proved { socket, from }) = self.pending.hear(number, self.own, &self.key) else { return };
-        let Some(place) = self.peers.iter().position(|peer| peer.contact.peer.0 == from) else { return };
+        let Some(Proved { socket, from }) = self.pending.hear(number, self.own, &self.key) else {
+            return;
+        };
+        let Some(place) = self.peers.iter().position(|peer| peer.contact.peer.0 == from) else {
+            return;
+        };
         let takes = match &self.peers[place].link {
             // Closing without a verdict is an answer too: the attempt fails.
             Link::Lost => return,
@@ -189,7 +193,10 @@ impl Tcp {
             Link::Opening(attempt) => from < self.own || !attempt.has_proved(),
             Link::Open(_) | Link::Left => false,
         };
-        if opening::answer(&socket, takes) && takes && self.poll.watch_again(&socket, Whose::Peer(place as u32)) {
+        if opening::answer(&socket, takes)
+            && takes
+            && self.poll.watch_again(&socket, Whose::Peer(place as u32))
+        {
             self.join(place, socket);
         }
     }
@@ -202,7 +209,14 @@ impl Tcp {
         peer.refusals.clear();
         peer.silent = None;
         let (watched, awaits_room, farewell) = (true, false, self.leaving);
-        let connection = Connection { socket, input: Input::default(), watched, awaits_room, reads: 0, farewell };
+        let connection = Connection {
+            socket,
+            input: Input::default(),
+            watched,
+            awaits_room,
+            reads: 0,
+            farewell,
+        };
         peer.link = Link::Open(Box::new(connection));
         self.opening.retain(|other| *other as usize != place);
         self.open.push(place as u32);

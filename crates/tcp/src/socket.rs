@@ -7,7 +7,8 @@ use std::time::Duration;
 
 use rustix::io::Errno;
 use rustix::net::{
-    AddressFamily, SocketFlags, SocketType, acceptfrom_with, bind, connect, listen, socket_with, sockopt,
+    AddressFamily, SocketFlags, SocketType, acceptfrom_with, bind, connect, listen, socket_with,
+    sockopt,
 };
 
 /// Unauthenticated connections that may be open at the same time.
@@ -67,7 +68,11 @@ pub(super) unsafe fn write(socket: &OwnedFd, iovecs: &mut [libc::iovec]) -> Move
         let mut message: libc::msghdr = std::mem::zeroed();
         message.msg_iov = iovecs.as_mut_ptr();
         message.msg_iovlen = iovecs.len() as _;
-        libc::sendmsg(socket.as_raw_fd(), &raw const message, libc::MSG_NOSIGNAL | libc::MSG_DONTWAIT)
+        libc::sendmsg(
+            socket.as_raw_fd(),
+            &raw const message,
+            libc::MSG_NOSIGNAL | libc::MSG_DONTWAIT,
+        )
     };
     Moved::of(sent)
 }
@@ -87,7 +92,9 @@ pub(super) unsafe fn read(socket: &OwnedFd, iovecs: &[libc::iovec]) -> Moved {
     // SAFETY: the buffers are writable (this function's contract), and `iovecs` outlives the call.
     Moved::read(unsafe {
         match iovecs {
-            [vector] => libc::recv(socket.as_raw_fd(), vector.iov_base, vector.iov_len, libc::MSG_DONTWAIT),
+            [vector] => {
+                libc::recv(socket.as_raw_fd(), vector.iov_base, vector.iov_len, libc::MSG_DONTWAIT)
+            }
             _ => libc::readv(socket.as_raw_fd(), iovecs.as_ptr(), iovecs.len() as i32),
         }
     })
@@ -113,7 +120,10 @@ fn prepare(socket: &OwnedFd) {
 pub(super) fn set_timeout(socket: &OwnedFd, timeout: Duration) {
     let question = (timeout / (2 * QUESTIONS)).max(Duration::from_secs(1));
     // If these are refused, a loss is detected later.
-    let _ = sockopt::set_tcp_user_timeout(socket, u32::try_from(timeout.as_millis()).unwrap_or(u32::MAX));
+    let _ = sockopt::set_tcp_user_timeout(
+        socket,
+        u32::try_from(timeout.as_millis()).unwrap_or(u32::MAX),
+    );
     let _ = sockopt::set_socket_keepalive(socket, true);
     let _ = sockopt::set_tcp_keepidle(socket, (timeout / 2).max(Duration::from_secs(1)));
     let _ = sockopt::set_tcp_keepintvl(socket, question);
@@ -152,12 +162,15 @@ pub(super) type Accepted = (OwnedFd, Option<IpAddr>);
 pub(super) fn accept(listener: &OwnedFd) -> io::Result<Option<Accepted>> {
     let (socket, address) = match acceptfrom_with(listener, FLAGS) {
         Ok(accepted) => accepted,
-        Err(error @ (Errno::MFILE | Errno::NFILE | Errno::NOBUFS | Errno::NOMEM)) => return Err(error.into()),
+        Err(error @ (Errno::MFILE | Errno::NFILE | Errno::NOBUFS | Errno::NOMEM)) => {
+            return Err(error.into());
+        }
         // The backlog is empty, or the connection is gone again.
         Err(_) => return Ok(None),
     };
     prepare(&socket);
-    let address = address.and_then(|address| SocketAddr::try_from(address).ok()).map(|address| address.ip());
+    let address =
+        address.and_then(|address| SocketAddr::try_from(address).ok()).map(|address| address.ip());
     Ok(Some((socket, address)))
 }
 
@@ -182,7 +195,9 @@ pub(super) fn shut(socket: &OwnedFd) {
 /// The result of a non-blocking connect; `None` while it is in progress.
 pub(super) fn connected(socket: &OwnedFd) -> Option<io::Result<()>> {
     match sockopt::socket_error(socket) {
-        Ok(Ok(())) if rustix::net::getpeername(socket).is_ok_and(|peer| peer.is_some()) => Some(Ok(())),
+        Ok(Ok(())) if rustix::net::getpeername(socket).is_ok_and(|peer| peer.is_some()) => {
+            Some(Ok(()))
+        }
         Ok(Ok(())) => None,
         Ok(Err(error)) | Err(error) => Some(Err(error.into())),
     }
@@ -216,7 +231,8 @@ pub(super) fn raise_limit(peers: usize) {
     let wanted = files_for(peers).saturating_add(current);
     let raised = limit.maximum.map_or(wanted, |most| wanted.min(most));
     if raised > current {
-        let _ = setrlimit(Resource::Nofile, Rlimit { current: Some(raised), maximum: limit.maximum });
+        let _ =
+            setrlimit(Resource::Nofile, Rlimit { current: Some(raised), maximum: limit.maximum });
     }
 }
 
@@ -226,7 +242,8 @@ pub(super) fn nonce() -> io::Result<[u8; 16]> {
     let mut have = 0;
     while have < bytes.len() {
         // SAFETY: `bytes[have..]` is writable for `bytes.len() - have` bytes.
-        let got = unsafe { libc::getrandom(bytes[have..].as_mut_ptr().cast(), bytes.len() - have, 0) };
+        let got =
+            unsafe { libc::getrandom(bytes[have..].as_mut_ptr().cast(), bytes.len() - have, 0) };
         match usize::try_from(got) {
             Ok(got) => have += got,
             Err(_) if io::Error::last_os_error().kind() == io::ErrorKind::Interrupted => {}

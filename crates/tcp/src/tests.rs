@@ -55,8 +55,14 @@ fn wires(count: u32) -> Vec<(Tcp, Inbox)> {
     let addresses: Vec<SocketAddr> = listeners.iter().map(address).collect();
     let wire = |(own, listener)| {
         let far = (0..count).filter(|other| *other != own);
-        let contact = |other: u32| TcpContact { peer: PeerIndex(other), places: vec![addresses[other as usize]] };
-        (Tcp::new(listener, PeerIndex(own), key(), far.map(contact).collect()).unwrap(), Inbox::default())
+        let contact = |other: u32| TcpContact {
+            peer: PeerIndex(other),
+            places: vec![addresses[other as usize]],
+        };
+        (
+            Tcp::new(listener, PeerIndex(own), key(), far.map(contact).collect()).unwrap(),
+            Inbox::default(),
+        )
     };
     (0..count).zip(listeners).map(wire).collect()
 }
@@ -112,7 +118,10 @@ fn alone() -> (Vec<(Tcp, Inbox)>, SocketAddr) {
     let listener = Listener::open().unwrap();
     let place = address(&listener);
     let contacts = [1, 2].map(|peer| TcpContact { peer: PeerIndex(peer), places: Vec::new() });
-    (vec![(Tcp::new(listener, PeerIndex(0), key(), contacts.into()).unwrap(), Inbox::default())], place)
+    (
+        vec![(Tcp::new(listener, PeerIndex(0), key(), contacts.into()).unwrap(), Inbox::default())],
+        place,
+    )
 }
 
 /// One wire, process 1, that has a message for process 0, which the test plays.
@@ -161,7 +170,9 @@ fn of_two_connections_one_is_kept() {
         until(&mut wires, |wires| wires.iter().all(|(_, inbox)| inbox.arrived.len() == 2));
         assert_eq!(wires[0].1.arrived, [(PeerIndex(1), 20), (PeerIndex(1), 21)]);
         assert_eq!(wires[1].1.arrived, [(PeerIndex(0), 10), (PeerIndex(0), 11)]);
-        until(&mut wires, |wires| wires.iter().all(|(wire, _)| wire.pending.len() == 0 && wire.opening.is_empty()));
+        until(&mut wires, |wires| {
+            wires.iter().all(|(wire, _)| wire.pending.len() == 0 && wire.opening.is_empty())
+        });
         assert!(wires.iter().all(|(wire, inbox)| wire.open.len() == 1 && inbox.lost.is_empty()));
     }
 }
@@ -172,7 +183,9 @@ fn all_connect_to_all_at_the_same_time() {
     for (wire, _) in &mut wires {
         (0..7).for_each(|place| send(wire, place, place as u64));
     }
-    until(&mut wires, |wires| wires.iter().all(|(wire, inbox)| inbox.arrived.len() == 7 && !wire.busy()));
+    until(&mut wires, |wires| {
+        wires.iter().all(|(wire, inbox)| inbox.arrived.len() == 7 && !wire.busy())
+    });
 }
 
 #[test]
@@ -199,7 +212,8 @@ fn a_region_of_another_peer_is_not_given_away() {
     let secret = [42u8; 100];
     let source = || Source::Bytes { pointer: secret.as_ptr(), length: 100 };
     // SAFETY: `secret` lives until the end of the test.
-    let (of_other, own) = unsafe { (wire[0].0.publish(1, 1, source()), wire[0].0.publish(0, 2, source())) };
+    let (of_other, own) =
+        unsafe { (wire[0].0.publish(1, 1, source()), wire[0].0.publish(0, 2, source())) };
     let (mut stream, _) = shake_hands(&mut wire, place, HELLO, &key()).unwrap();
     for RegionKey([name, _]) in [of_other, own] {
         stream.write_all(&Frame::Pull { number: 9, name, wanted: u64::MAX }.encode()).unwrap();
@@ -268,11 +282,17 @@ fn a_region_may_be_asked_for_otherwise_once_something_has_come_over_the_connecti
     let mut wires = wires(2);
     let bytes = vec![7; LENGTH];
     let mut room = vec![0; LENGTH];
-    let mut pull = |wires: &mut [(Tcp, Inbox)], token: u64, otherwise: &mut dyn FnMut(&PullRequest) -> bool| {
+    let mut pull = |wires: &mut [(Tcp, Inbox)],
+                    token: u64,
+                    otherwise: &mut dyn FnMut(&PullRequest) -> bool| {
         room.fill(0);
         // SAFETY: `bytes` and `room` live until the end of the test.
         unsafe {
-            let key = wires[0].0.publish(0, token, Source::Bytes { pointer: bytes.as_ptr(), length: LENGTH });
+            let key = wires[0].0.publish(
+                0,
+                token,
+                Source::Bytes { pointer: bytes.as_ptr(), length: LENGTH },
+            );
             let target = Target::Bytes { pointer: room.as_mut_ptr(), length: LENGTH };
             wires[1].0.pull_asking(0, key, token, target, otherwise);
         }
@@ -285,13 +305,18 @@ fn a_region_may_be_asked_for_otherwise_once_something_has_come_over_the_connecti
     let mut asked = None;
     pull(&mut wires, 2, &mut |ask: &PullRequest| asked.replace(*ask).is_none());
     turns(&mut wires, 1000);
-    assert!(!ended(&wires, 2) && wires[0].1.released == [1], "it was asked for by the connection all the same");
+    assert!(
+        !ended(&wires, 2) && wires[0].1.released == [1],
+        "it was asked for by the connection all the same"
+    );
     wires[0].0.asked(0, &asked.unwrap());
     until(&mut wires, |wires| ended(wires, 2) && wires[0].1.released == [1, 2]);
 
     pull(&mut wires, 3, &mut |_: &PullRequest| false);
     until(&mut wires, |wires| ended(wires, 3) && wires[0].1.released == [1, 2, 3]);
-    assert!(room == bytes && wires.iter().all(|(wire, inbox)| !wire.busy() && inbox.lost.is_empty()));
+    assert!(
+        room == bytes && wires.iter().all(|(wire, inbox)| !wire.busy() && inbox.lost.is_empty())
+    );
 }
 
 #[test]
@@ -306,7 +331,9 @@ fn whoever_cannot_be_reached_is_lost_with_a_sentence() {
     assert!(sentence.starts_with(&format!("rank 1 cannot be reached: {nobody} (")), "{sentence}");
     assert_eq!(
         wire[0].0.losses().of(PeerIndex(2)).as_deref(),
-        Some("rank 2 cannot be reached: its host has told no address that leads there from this one")
+        Some(
+            "rank 2 cannot be reached: its host has told no address that leads there from this one"
+        )
     );
     assert!(!wire[0].0.busy(), "a message to the lost peer still waits");
 }
@@ -323,7 +350,10 @@ fn the_connection_to_a_peer_that_was_found_lost_elsewhere_stays_open_for_a_while
     until(&mut wires, |wires| wires[0].1.lost == [PeerIndex(1)]);
     assert!(lost_at.elapsed() < Duration::from_secs(1), "this side knows at once");
     until(&mut wires, |wires| !wires[1].1.lost.is_empty());
-    assert!(lost_at.elapsed() >= Duration::from_secs(2), "the other one took it for the end of the process");
+    assert!(
+        lost_at.elapsed() >= Duration::from_secs(2),
+        "the other one took it for the end of the process"
+    );
 }
 
 #[test]
@@ -343,7 +373,10 @@ fn a_connection_that_breaks_before_the_first_message_is_opened_again() {
     // After that it is a loss.
     wires[0].0.broke(0, "a test");
     until(&mut wires, |wires| wires.iter().all(|(_, inbox)| inbox.lost.len() == 1));
-    assert_eq!(wires[0].0.losses().of(PeerIndex(1)).as_deref(), Some("the connection to rank 1 is broken: a test"));
+    assert_eq!(
+        wires[0].0.losses().of(PeerIndex(1)).as_deref(),
+        Some("the connection to rank 1 is broken: a test")
+    );
 }
 
 #[test]
@@ -439,7 +472,9 @@ fn a_copy_of_a_socket_in_a_forked_process_keeps_no_connection_open() {
     let mut wires = wires(2);
     send(&mut wires[0].0, 0, 1);
     until(&mut wires, |wires| wires[1].1.arrived.len() == 1);
-    let Link::Open(connection) = &wires[1].0.peers[0].link else { panic!("the connection has gone") };
+    let Link::Open(connection) = &wires[1].0.peers[0].link else {
+        panic!("the connection has gone")
+    };
     let _copy = connection.socket.try_clone().unwrap();
     wires[0].0.leave();
     until(&mut wires, |wires| wires[1].0.has_left(0));
@@ -476,7 +511,9 @@ fn what_a_peer_gave_back_before_it_left_is_free() {
     until(&mut wires, |wires| !wires[0].0.busy() && wires[0].1.pulled == [5]);
     assert!(wires[1].1.released.is_empty() || wires[1].1.released == [77]);
     // SAFETY: `bytes` lives until the end of the test.
-    let key = unsafe { wires[1].0.publish(0, 78, Source::Bytes { pointer: bytes.as_ptr(), length: 100 }) };
+    let key = unsafe {
+        wires[1].0.publish(0, 78, Source::Bytes { pointer: bytes.as_ptr(), length: 100 })
+    };
     let nothing = Target::Bytes { pointer: std::ptr::null_mut(), length: 0 };
     // SAFETY: a target of length 0 is never written to.
     unsafe { wires[0].0.pull(0, key, 6, nothing) };

@@ -74,7 +74,8 @@ impl TcpPulls {
 
     /// True if these are the next bytes of a pull from this peer, and not too many.
     pub(super) fn expects(&mut self, from: u32, number: u32, offset: u64, length: u64) -> bool {
-        self.of(from, number).is_some_and(|pull| pull.have == offset && length <= pull.target.length() as u64)
+        self.of(from, number)
+            .is_some_and(|pull| pull.have == offset && length <= pull.target.length() as u64)
     }
 
     /// Passes bytes to a pull that expects them.
@@ -82,7 +83,13 @@ impl TcpPulls {
     /// # Safety
     /// `bytes` must be readable for `length` bytes, or be where [`TcpPulls::contiguous`] told to
     /// put them; in that case they stay there.
-    pub(super) unsafe fn take(&mut self, from: u32, number: u32, bytes: *const u8, length: usize) -> PullOutcome {
+    pub(super) unsafe fn take(
+        &mut self,
+        from: u32,
+        number: u32,
+        bytes: *const u8,
+        length: usize,
+    ) -> PullOutcome {
         let Some(pull) = self.of(from, number) else { return PullOutcome::All };
         match &mut pull.target {
             Target::Bytes { pointer, length: room } if std::ptr::eq(*pointer, bytes) => {
@@ -126,7 +133,11 @@ mod tests {
         let mut room = [0u8; 8];
         let mut pulls = TcpPulls::default();
         let number = pulls.begin(3, 77, Target::Bytes { pointer: room.as_mut_ptr(), length: 8 });
-        assert!(pulls.expects(3, number, 0, 8) && !pulls.expects(3, number, 0, 9) && !pulls.expects(3, number, 1, 1));
+        assert!(
+            pulls.expects(3, number, 0, 8)
+                && !pulls.expects(3, number, 0, 9)
+                && !pulls.expects(3, number, 1, 1)
+        );
         assert!(!pulls.expects(4, number, 0, 1) && !pulls.expects(3, number + 1, 0, 1));
         // SAFETY: the array has three bytes, and `at` is where `contiguous` told to put five.
         unsafe {
@@ -146,6 +157,9 @@ mod tests {
         let target = || Target::Bytes { pointer: std::ptr::null_mut(), length: 1 };
         let (first, second) = (pulls.begin(1, 10, target()), pulls.begin(2, 20, target()));
         pulls.drop_peer(1);
-        assert_eq!((pulls.end(1, first), pulls.end(1, second), pulls.end(2, second)), (None, None, Some(20)));
+        assert_eq!(
+            (pulls.end(1, first), pulls.end(1, second), pulls.end(2, second)),
+            (None, None, Some(20))
+        );
     }
 }

@@ -21,7 +21,8 @@ impl Wire for Tcp {
 
     fn mark_lost(&mut self, place: usize) {
         if let Link::Open(_) = self.peers[place].link
-            && let Link::Open(connection) = std::mem::replace(&mut self.peers[place].link, Link::None)
+            && let Link::Open(connection) =
+                std::mem::replace(&mut self.peers[place].link, Link::None)
         {
             self.poll.forget(&connection.socket);
             self.lingering.push((Instant::now(), connection.socket));
@@ -85,7 +86,11 @@ impl MessageWire for Tcp {
         if length > COPIED_LIMIT {
             return Err(NoResource);
         }
-        let frame = Frame::Message { protocol: header.protocol, length: length as u32, words: header.words };
+        let frame = Frame::Message {
+            protocol: header.protocol,
+            length: length as u32,
+            words: header.words,
+        };
         self.wait(place, &frame, length, fill)?;
         self.write(place);
         Ok(())
@@ -101,13 +106,18 @@ impl MessageWire for Tcp {
         if length > COPIED_LIMIT {
             return Err(NoResource);
         }
-        let frame = Frame::Message { protocol: header.protocol, length: length as u32, words: header.words };
+        let frame = Frame::Message {
+            protocol: header.protocol,
+            length: length as u32,
+            words: header.words,
+        };
         let peer = &mut self.peers[place];
         if let Link::Open(connection) = &peer.link
             && peer.output.lets_pass()
         {
             // SAFETY: `payload` is readable for `length` bytes (this function's contract).
-            let moved = unsafe { peer.output.write(&connection.socket, &frame.encode(), payload, length) };
+            let moved =
+                unsafe { peer.output.write(&connection.socket, &frame.encode(), payload, length) };
             if let Moved::Broken(error) = moved {
                 self.broke(place, &error.to_string());
             } else {
@@ -117,7 +127,9 @@ impl MessageWire for Tcp {
         }
         // SAFETY: `payload` is readable for `length` bytes (this function's contract), and the
         // output lends `length` bytes of its own queue.
-        self.wait(place, &frame, length, |into| unsafe { std::ptr::copy_nonoverlapping(payload, into, length) })
+        self.wait(place, &frame, length, |into| unsafe {
+            std::ptr::copy_nonoverlapping(payload, into, length)
+        })
     }
 }
 

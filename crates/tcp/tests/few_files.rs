@@ -32,7 +32,12 @@ fn wires() -> [(Tcp, Inbox); 2] {
         let places = vec![([127, 0, 0, 1], ports[1 - own]).into()];
         let contact = TcpContact { peer: PeerIndex(1 - own as u32), places };
         own += 1;
-        let wire = Tcp::new(listener, PeerIndex(own as u32 - 1), ConnectionKey::of_secret(b"a test"), vec![contact]);
+        let wire = Tcp::new(
+            listener,
+            PeerIndex(own as u32 - 1),
+            ConnectionKey::of_secret(b"a test"),
+            vec![contact],
+        );
         (wire.unwrap(), Inbox::default())
     })
 }
@@ -73,7 +78,10 @@ fn whoever_may_open_too_few_files_is_told() {
     let mut station = wires();
     let taken = take_all_but(1);
     let sentence = loss(&mut station, 0);
-    assert!(sentence.starts_with("rank 1 cannot connect: ") && sentence.contains(which), "{sentence}");
+    assert!(
+        sentence.starts_with("rank 1 cannot connect: ") && sentence.contains(which),
+        "{sentence}"
+    );
     assert!(sentence.contains(needed), "{sentence}");
     // The connecting side is told too, and does not stay in a queue for ever.
     let sentence = loss(&mut station, 1);
@@ -82,6 +90,9 @@ fn whoever_may_open_too_few_files_is_told() {
     let mut station = wires();
     let _taken = take_all_but(0);
     let sentence = loss(&mut station, 1);
-    assert!(sentence.starts_with("rank 0 cannot be reached: 127.0.0.1:") && sentence.contains(which), "{sentence}");
+    assert!(
+        sentence.starts_with("rank 0 cannot be reached: 127.0.0.1:") && sentence.contains(which),
+        "{sentence}"
+    );
     assert!(sentence.contains(needed), "{sentence}");
 }

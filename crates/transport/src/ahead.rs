@@ -43,7 +43,9 @@ pub fn read(at: *const u8, length: usize) {
         #[cfg(target_arch = "x86_64")]
         // SAFETY: a prefetch changes no architectural state and never faults, whatever the address.
         unsafe {
-            std::arch::x86_64::_mm_prefetch::<{ std::arch::x86_64::_MM_HINT_T0 }>(at.wrapping_add(line).cast());
+            std::arch::x86_64::_mm_prefetch::<{ std::arch::x86_64::_MM_HINT_T0 }>(
+                at.wrapping_add(line).cast(),
+            );
         }
         #[cfg(not(target_arch = "x86_64"))]
         let _ = (at, line);

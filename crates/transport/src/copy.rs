@@ -27,7 +27,9 @@ pub unsafe fn short(from: *const u8, to: *mut u8, length: usize) {
             16..32 => ends::<[u64; 2]>(from, to, length),
             _ => {
                 to.cast::<[u64; 4]>().write_unaligned(from.cast::<[u64; 4]>().read_unaligned());
-                to.add(length - 8).cast::<u64>().write_unaligned(from.add(length - 8).cast::<u64>().read_unaligned());
+                to.add(length - 8)
+                    .cast::<u64>()
+                    .write_unaligned(from.add(length - 8).cast::<u64>().read_unaligned());
             }
         }
     }
@@ -44,7 +46,8 @@ unsafe fn ends<T: Copy>(from: *const u8, to: *mut u8, length: usize) {
     // SAFETY: `length` is at least the size of `T`, so that both accesses are inside `length`
     // bytes.
     unsafe {
-        let (head, tail) = (from.cast::<T>().read_unaligned(), from.add(last).cast::<T>().read_unaligned());
+        let (head, tail) =
+            (from.cast::<T>().read_unaligned(), from.add(last).cast::<T>().read_unaligned());
         to.cast::<T>().write_unaligned(head);
         to.add(last).cast::<T>().write_unaligned(tail);
     }
@@ -59,7 +62,12 @@ unsafe fn ends<T: Copy>(from: *const u8, to: *mut u8, length: usize) {
 /// # Safety
 /// The memory behind `source` and `target` must be live. `held` must be 0 or what the last call
 /// with the same `bounce` left there.
-pub unsafe fn across(source: &mut Source, target: &mut Target, bounce: &mut [u8], held: &mut usize) -> Option<usize> {
+pub unsafe fn across(
+    source: &mut Source,
+    target: &mut Target,
+    bounce: &mut [u8],
+    held: &mut usize,
+) -> Option<usize> {
     if *held > 0 {
         // SAFETY: the memory behind `target` is live, and the first `held` bytes of `bounce` are
         // pending (this function's contract).
@@ -69,7 +77,10 @@ pub unsafe fn across(source: &mut Source, target: &mut Target, bounce: &mut [u8]
     // the memory behind both is live (this function's contract).
     unsafe {
         match (&mut *source, &mut *target) {
-            (Source::Bytes { pointer: from, length: have }, Target::Bytes { pointer: to, length: room }) => {
+            (
+                Source::Bytes { pointer: from, length: have },
+                Target::Bytes { pointer: to, length: room },
+            ) => {
                 let step = (*have).min(*room);
                 // The buffers of a message to oneself may overlap, in an erroneous program.
                 std::ptr::copy(*from, *to, step);
@@ -98,7 +109,9 @@ pub unsafe fn across(source: &mut Source, target: &mut Target, bounce: &mut [u8]
                     return Some(bytes);
                 }
                 let capacity = bounce.len().min(*room);
-                let Step::Done(bytes) = source.fill(bounce.as_mut_ptr(), capacity) else { return None };
+                let Step::Done(bytes) = source.fill(bounce.as_mut_ptr(), capacity) else {
+                    return None;
+                };
                 *held = bytes;
                 emptied(target, bounce, held)
             }
@@ -168,7 +181,9 @@ mod tests {
             false => Source::Bytes { pointer: from.as_ptr(), length: 10 },
         };
         let mut target = match sparse_to {
-            true => Target::Unpacker { drain: Box::new(Sparse { at: to.as_mut_ptr() }), length: room },
+            true => {
+                Target::Unpacker { drain: Box::new(Sparse { at: to.as_mut_ptr() }), length: room }
+            }
             false => Target::Bytes { pointer: to.as_mut_ptr(), length: room },
         };
         let (mut bounce, mut held) = ([0u8; 4], 0);
@@ -186,12 +201,20 @@ mod tests {
     #[test]
     fn every_pair_of_layouts_is_carried_and_never_too_far() {
         for room in [10, 7] {
-            for (sparse_from, sparse_to) in [(false, false), (false, true), (true, false), (true, true)] {
+            for (sparse_from, sparse_to) in
+                [(false, false), (false, true), (true, false), (true, true)]
+            {
                 let to = carry(sparse_from, sparse_to, room);
                 let step = if sparse_to { 2 } else { 1 };
                 let sent = |index: usize| (if sparse_from { 2 * index } else { index }) as u8 + 1;
                 let expected: Vec<u8> = (0..20usize)
-                    .map(|at| if at.is_multiple_of(step) && at / step < room { sent(at / step) } else { 0 })
+                    .map(|at| {
+                        if at.is_multiple_of(step) && at / step < room {
+                            sent(at / step)
+                        } else {
+                            0
+                        }
+                    })
                     .collect();
                 assert_eq!(to, expected, "{sparse_from} {sparse_to} {room}");
             }

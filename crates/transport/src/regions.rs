@@ -54,7 +54,11 @@ mod tests {
     #[test]
     fn an_old_key_names_nothing_new() {
         let mut regions = Regions::default();
-        let region = |token| Published { to: 1, token, source: Source::Bytes { pointer: std::ptr::null(), length: 0 } };
+        let region = |token| Published {
+            to: 1,
+            token,
+            source: Source::Bytes { pointer: std::ptr::null(), length: 0 },
+        };
         let first = regions.publish(region(1));
         assert_eq!(regions.take(first).unwrap().token, 1);
         let second = regions.publish(region(2));

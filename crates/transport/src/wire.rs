@@ -92,7 +92,10 @@ pub trait MessageWire: Wire {
     /// Offers the first message of every peer to `take`, as far as it is visible without any other
     /// progress. A payload is valid during the call only. Does nothing else than the choices ask
     /// for. True if there may be something that only [`Wire::progress`] finds.
-    fn poll_front(&mut self, take: impl FnMut(PeerIndex, &Header, *const u8, usize) -> Choice) -> bool {
+    fn poll_front(
+        &mut self,
+        take: impl FnMut(PeerIndex, &Header, *const u8, usize) -> Choice,
+    ) -> bool {
         let _ = take;
         true
     }

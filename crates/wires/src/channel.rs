@@ -25,7 +25,9 @@ fn channel_of(setting: Option<&str>) -> Result<Channel, Error> {
     match setting.map(str::trim) {
         None | Some("shared") => Ok(Channel::Shared),
         Some("strict") => Ok(Channel::Strict),
-        Some(other) => Err(Error::Setting(format!("TOWPATH_CHANNEL={other} is no channel; it is shared or strict."))),
+        Some(other) => Err(Error::Setting(format!(
+            "TOWPATH_CHANNEL={other} is no channel; it is shared or strict."
+        ))),
     }
 }
 
@@ -49,6 +51,11 @@ mod tests {
         assert_eq!(channel_of(None).unwrap(), Channel::Shared);
         assert_eq!(channel_of(Some("shared")).unwrap(), Channel::Shared);
         assert_eq!(channel_of(Some(" strict ")).unwrap(), Channel::Strict);
-        assert!(channel_of(Some("loose")).unwrap_err().to_string().contains("TOWPATH_CHANNEL=loose is no channel"));
+        assert!(
+            channel_of(Some("loose"))
+                .unwrap_err()
+                .to_string()
+                .contains("TOWPATH_CHANNEL=loose is no channel")
+        );
     }
 }

@@ -24,7 +24,8 @@ use towpath_strict::Strict;
 use towpath_tcp::{PullRequest, Tcp};
 use towpath_transport::error::Error;
 use towpath_transport::{
-    Choice, Cost, Header, JobWire, MessageWire, NoResource, RegionKey, RegionWire, Section, Sink, Wire,
+    Choice, Cost, Header, JobWire, MessageWire, NoResource, RegionKey, RegionWire, Section, Sink,
+    Wire,
 };
 
 /// Consecutive polls of TCP and libfabric that find nothing before these polls become rare, if
@@ -128,7 +129,8 @@ impl Wires {
             unreachable: Vec::new(),
         };
         for (rank, peer) in (0..).zip(near) {
-            wires.lead(peer, if rank == own as u32 { Route::Loopback } else { Route::Shm { rank } });
+            wires
+                .lead(peer, if rank == own as u32 { Route::Loopback } else { Route::Shm { rank } });
         }
         wires
     }
@@ -237,7 +239,9 @@ impl Wires {
     /// Sends the regions that peers have requested by CLIC messages.
     fn answer_asked(&mut self) {
         for (from, ask) in std::mem::take(&mut self.asked) {
-            if let (Route::Clic { line: Some(place), .. }, Some(tcp)) = (self.route(from), &mut self.tcp) {
+            if let (Route::Clic { line: Some(place), .. }, Some(tcp)) =
+                (self.route(from), &mut self.tcp)
+            {
                 (self.pass, self.vain) = (0, 0);
                 tcp.asked(place as usize, &ask);
             }
@@ -283,7 +287,10 @@ impl Wires {
                 asked: &mut self.asked,
             })
         });
-        let by_ofi = self.ofi.as_mut().is_some_and(|ofi| ofi.progress(sink) || last_look && !ofi.may_sleep());
+        let by_ofi = self
+            .ofi
+            .as_mut()
+            .is_some_and(|ofi| ofi.progress(sink) || last_look && !ofi.may_sleep());
         self.vain = if by_tcp | by_ofi { 0 } else { self.vain.saturating_add(1) };
         let by_parting = !self.parting.is_empty();
         if by_parting && !self.take_last_frames(sink) {
@@ -319,7 +326,9 @@ impl Wires {
             let Route::Clic { place, line: Some(line), .. } = self.route(peer) else { continue };
             let (Some(clic), Some(tcp)) = (&mut self.clic, &mut self.tcp) else { continue };
             match (clic.is_lost(place as usize), tcp.is_lost(line as usize)) {
-                (true, true) if tcp.has_left(line as usize) || clic.has_left(place as usize) => sink.left(peer),
+                (true, true) if tcp.has_left(line as usize) || clic.has_left(place as usize) => {
+                    sink.left(peer)
+                }
                 (true, true) => sink.lost(peer),
                 (true, false) => tcp.mark_lost(line as usize),
                 (false, _) if tcp.has_left(line as usize) => {}
@@ -346,7 +355,9 @@ impl Wires {
     /// weight. Those on this host get larger shares of the receiver's memory; see
     /// [`Shm::declare`].
     pub fn declare(&mut self, key: u64, sources: &[(PeerIndex, u64)]) {
-        let near = sources.iter().filter_map(|&(peer, weight)| Some((self.local_rank(peer)? as usize, weight)));
+        let near = sources
+            .iter()
+            .filter_map(|&(peer, weight)| Some((self.local_rank(peer)? as usize, weight)));
         let near: Vec<(usize, u64)> = near.collect();
         #[cfg(feature = "strict")]
         if let Some(strict) = &mut self.strict {
@@ -469,12 +480,14 @@ impl Wire for Wires {
     /// What a small message costs. A peer without a route costs nothing: what is sent to it is
     /// dropped.
     fn cost(&self, to: PeerIndex) -> Cost {
-        let nothing = Cost { latency_ns: 0, bandwidth: u32::MAX, eager_limit: self.copied_limit(to) };
+        let nothing =
+            Cost { latency_ns: 0, bandwidth: u32::MAX, eager_limit: self.copied_limit(to) };
         on_route!(&self, self.route(to), |wire, peer| wire.cost(peer), else nothing)
     }
 
     fn mark_lost(&mut self, peer: PeerIndex) {
-        if let (Route::Clic { line: Some(line), .. }, Some(tcp)) = (self.route(peer), &mut self.tcp) {
+        if let (Route::Clic { line: Some(line), .. }, Some(tcp)) = (self.route(peer), &mut self.tcp)
+        {
             tcp.mark_lost(line as usize);
         }
         on_route!(&mut self, self.route(peer), |wire, place| wire.mark_lost(place), else {});
@@ -564,7 +577,10 @@ impl MessageWire for Wires {
     }
 
     #[inline]
-    fn poll_front(&mut self, take: impl FnMut(PeerIndex, &Header, *const u8, usize) -> Choice) -> bool {
+    fn poll_front(
+        &mut self,
+        take: impl FnMut(PeerIndex, &Header, *const u8, usize) -> Choice,
+    ) -> bool {
         let beyond = self.shm.poll_front(take);
         beyond || self.further || !self.loopback.is_empty()
     }
@@ -594,10 +610,13 @@ impl RegionWire for Wires {
         // SAFETY: the memory behind `target` stays valid until it is pulled (the contract of
         // `RegionWire::pull`).
         unsafe {
-            if let (Route::Clic { place, .. }, Route::Tcp { place: line }) = (self.route(from), route)
+            if let (Route::Clic { place, .. }, Route::Tcp { place: line }) =
+                (self.route(from), route)
                 && let (Some(tcp), Some(clic)) = (&mut self.tcp, &mut self.clic)
             {
-                return tcp.pull_asking(line as usize, key, token, target, |wanted| apart::ask(clic, place, wanted));
+                return tcp.pull_asking(line as usize, key, token, target, |wanted| {
+                    apart::ask(clic, place, wanted)
+                });
             }
             on_route!(&mut self, route, |wire, peer| wire.pull(peer, key, token, target), else self.drop_for(from));
         }

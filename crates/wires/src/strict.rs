@@ -15,7 +15,8 @@ impl Wires {
         settings: &StrictSettings,
     ) -> Result<Wires, Error> {
         // Nothing travels through shared memory, so no memory is provided for it.
-        let unused = Settings { bounce_buffers: false, staging_bytes: Some(0), ..Settings::default() };
+        let unused =
+            Settings { bounce_buffers: false, staging_bytes: Some(0), ..Settings::default() };
         let mut wires = Wires::of_host(segment.clone(), near.clone(), unused);
         wires.strict = Some(Box::new(Strict::new(segment, near, settings)?));
         for route in &mut wires.routes {

@@ -42,7 +42,10 @@ fn check(posted: Posted, rank: usize, round: u64) {
     // SAFETY: posted bytes stay readable until this rank finishes the round.
     let bytes = unsafe { std::slice::from_raw_parts(posted.pointer, posted.length) };
     assert_eq!(posted.stamp, round as u16);
-    assert!(bytes.iter().enumerate().all(|(at, &byte)| byte == pattern(rank, round, at)), "rank {rank} round {round}");
+    assert!(
+        bytes.iter().enumerate().all(|(at, &byte)| byte == pattern(rank, round, at)),
+        "rank {rank} round {round}"
+    );
 }
 
 /// Waits as the library does: idles until `ready`. The want was published on the board.
@@ -74,13 +77,17 @@ fn run_rank(board: &mut Board, segment: &Segment, waiter: &mut Waiter, random: &
             let bytes: Vec<u8> = (0..length).map(|at| pattern(own, round, at)).collect();
             // SAFETY: there is room, this rank posts once in each round, and `bytes` has `length`
             // bytes.
-            unsafe { board.post(round as u16, length, |mut room| room.copy(bytes.as_ptr(), 0, length)) };
+            unsafe {
+                board.post(round as u16, length, |mut room| room.copy(bytes.as_ptr(), 0, length))
+            };
         }
         // A rank that reads nothing runs ahead, like the leaves of a gather.
         if random.below(3) > 0 {
             if everybody_posts(round) && random.below(2) == 0 {
                 board.want(Want::AllLines);
-                wait(segment, waiter, || (0..size).all(|member| board.look(member).is_some()).then_some(()));
+                wait(segment, waiter, || {
+                    (0..size).all(|member| board.look(member).is_some()).then_some(())
+                });
             }
             for member in (0..size).filter(|&member| member != own) {
                 if let Some(length) = length(member, round, largest) {

@@ -47,14 +47,17 @@ fn pair() -> Vec<(Wires, Inbox)> {
 /// Like [`pair`]; CLIC uses UDP, whatever `raw` allows below IP.
 fn pair_with(raw: RawSide) -> Vec<(Wires, Inbox)> {
     let interface = interfaces(Some("lo")).remove(0);
-    let mut ports: Vec<Option<Port>> = (0..2).map(|_| Some(Port::open(&interface, None, raw).unwrap())).collect();
-    let ends: Vec<_> = ports.iter().flatten().map(|port| (port.endpoint(), port.address())).collect();
+    let mut ports: Vec<Option<Port>> =
+        (0..2).map(|_| Some(Port::open(&interface, None, raw).unwrap())).collect();
+    let ends: Vec<_> =
+        ports.iter().flatten().map(|port| (port.endpoint(), port.address())).collect();
     let listeners = [0, 1].map(|_| Listener::open().unwrap());
     let numbers = [listeners[0].port(), listeners[1].port()];
     let make = |(own, listener): (usize, Listener)| {
         let (peer, near) = (PeerIndex(1 - own as u32), PeerIndex(own as u32));
         let contact = TcpContact { peer, places: vec![([127, 0, 0, 1], numbers[1 - own]).into()] };
-        let tcp = Tcp::new(listener, near, ConnectionKey::of_secret(b"a test"), vec![contact]).unwrap();
+        let tcp =
+            Tcp::new(listener, near, ConnectionKey::of_secret(b"a test"), vec![contact]).unwrap();
         let there = towpath_clic_wire::ClicContact {
             peer,
             endpoint: ends[1 - own].0,
@@ -62,10 +65,13 @@ fn pair_with(raw: RawSide) -> Vec<(Wires, Inbox)> {
             rails: vec![(0, ends[1 - own].1, false)],
         };
         let key = FrameKey([1, 2]);
-        let identity = Identity { own: near, endpoint: ends[own].0, incarnation: 1, key, drowsy: false };
+        let identity =
+            Identity { own: near, endpoint: ends[own].0, incarnation: 1, key, drowsy: false };
         let clic = Clic::new(identity, vec![ports[own].take().unwrap()], &[there]).unwrap();
         let segment = Segment::map(create_file("towpath-both").unwrap(), 1, 0).unwrap();
-        let wires = Wires::of_host(segment, vec![near], Settings::default()).with_tcp(tcp).with_clic(clic, |_| true);
+        let wires = Wires::of_host(segment, vec![near], Settings::default())
+            .with_tcp(tcp)
+            .with_clic(clic, |_| true);
         (wires, Inbox::default())
     };
     listeners.into_iter().enumerate().map(make).collect()
@@ -92,12 +98,23 @@ fn say(wires: &mut Wires, to: u32) {
 fn pull(wires: &mut [(Wires, Inbox)]) -> usize {
     let (bytes, mut room) = (vec![7; LENGTH], vec![0; LENGTH]);
     let (released, pulled) = (wires[0].1.released, wires[1].1.pulled);
-    let sent = |wires: &[(Wires, Inbox)]| wires[1].0.clic().unwrap().endpoint().peer(0).unwrap().under_way();
+    let sent = |wires: &[(Wires, Inbox)]| {
+        wires[1].0.clic().unwrap().endpoint().peer(0).unwrap().under_way()
+    };
     let before = sent(wires);
     // SAFETY: `bytes` and `room` live until the end of this function, when both sides are done.
     unsafe {
-        let key = wires[0].0.publish(PeerIndex(1), 1, Source::Bytes { pointer: bytes.as_ptr(), length: LENGTH });
-        wires[1].0.pull(PeerIndex(0), key, 2, Target::Bytes { pointer: room.as_mut_ptr(), length: LENGTH });
+        let key = wires[0].0.publish(
+            PeerIndex(1),
+            1,
+            Source::Bytes { pointer: bytes.as_ptr(), length: LENGTH },
+        );
+        wires[1].0.pull(
+            PeerIndex(0),
+            key,
+            2,
+            Target::Bytes { pointer: room.as_mut_ptr(), length: LENGTH },
+        );
     }
     let frames = sent(wires) - before;
     until(wires, |wires| wires[0].1.released > released && wires[1].1.pulled > pulled);

@@ -52,8 +52,11 @@ fn machines(ranks: usize) -> Vec<(&'static str, Machine<Faulty<Wires>>)> {
 type HasHeap = fn(usize) -> bool;
 
 /// Machines whose large messages are in heaps.
-const HEAPS: [(&str, HasHeap); 3] =
-    [("heaps", |_| true), ("heaps of some", |rank| rank % 2 == 0), ("heaps and faults", |rank| rank != 1)];
+const HEAPS: [(&str, HasHeap); 3] = [
+    ("heaps", |_| true),
+    ("heaps of some", |rank| rank % 2 == 0),
+    ("heaps and faults", |rank| rank != 1),
+];
 
 fn machines_without_heaps(ranks: usize) -> Vec<(&'static str, Machine<Faulty<Wires>>)> {
     let well = Faults { seed: 1, refuse: 0, delay: 0, idle: 0 };
@@ -63,8 +66,16 @@ fn machines_without_heaps(ranks: usize) -> Vec<(&'static str, Machine<Faulty<Wir
         ("never a ring", Settings { hot_sends: 0, ..settings() }, well),
         ("small rings at once", Settings { hot_sends: 1, ring_lines: 2, ..settings() }, well),
         ("large rings", Settings { ring_bytes: 256 * 1024, ..settings() }, well),
-        ("a small staging area", Settings { hot_sends: 1, staging_bytes: Some(128 << 10), ..settings() }, well),
-        ("a small staging area and faults", Settings { staging_bytes: Some(40 << 10), ..settings() }, badly),
+        (
+            "a small staging area",
+            Settings { hot_sends: 1, staging_bytes: Some(128 << 10), ..settings() },
+            well,
+        ),
+        (
+            "a small staging area and faults",
+            Settings { staging_bytes: Some(40 << 10), ..settings() },
+            badly,
+        ),
         ("heaps", settings(), well),
         ("heaps of some", Settings { hot_sends: 1, ..settings() }, well),
         ("heaps and faults", settings(), badly),
@@ -78,13 +89,18 @@ fn machines_without_heaps(ranks: usize) -> Vec<(&'static str, Machine<Faulty<Wir
         ("strict", strict(&usual), well),
         ("strict and faults", strict(&usual), badly),
         ("strict, a ring is declared", in_a_ring(strict(&usual)), well),
-        ("strict, a ring is declared, lines of 64 bytes and faults", in_a_ring(strict(&wide)), badly),
+        (
+            "strict, a ring is declared, lines of 64 bytes and faults",
+            in_a_ring(strict(&wide)),
+            badly,
+        ),
     ];
     let make = |wires: Vec<Wires>, faults: Faults| {
         let wrap = |(seed, wire)| Faulty::new(wire, Faults { seed: faults.seed + seed, ..faults });
         Machine::new((0..).zip(wires).map(wrap))
     };
-    let kinds = kinds.into_iter().map(|(name, settings, faults)| (name, wires(ranks, settings), faults));
+    let kinds =
+        kinds.into_iter().map(|(name, settings, faults)| (name, wires(ranks, settings), faults));
     let tcp_kinds = [
         ("tcp", tcp_wires(ranks, 1, settings()), well),
         ("tcp and shared memory", tcp_wires(ranks, 2.max(ranks / 2), settings()), well),
@@ -94,8 +110,10 @@ fn machines_without_heaps(ranks: usize) -> Vec<(&'static str, Machine<Faulty<Wir
         ("clic and shared memory", clic_wires(ranks, 2.max(ranks / 2), settings()), well),
         ("clic and faults", clic_wires(ranks, 1, settings()), badly),
     ];
-    let tcp_machines = tcp_kinds.map(|(name, wires, faults)| (name, make(wires, faults).over_sockets()));
-    let machines = kinds.chain(strict_kinds).map(|(name, wires, faults)| (name, make(wires, faults)));
+    let tcp_machines =
+        tcp_kinds.map(|(name, wires, faults)| (name, make(wires, faults).over_sockets()));
+    let machines =
+        kinds.chain(strict_kinds).map(|(name, wires, faults)| (name, make(wires, faults)));
     machines.chain(tcp_machines).collect()
 }
 
@@ -105,14 +123,20 @@ fn machines_over_libfabric(ranks: usize) -> Vec<(&'static str, Machine<Faulty<Wi
     let mut machines = Vec::new();
     for provider in ofi_providers() {
         let kinds = match provider {
-            "tcp" => [("libfabric's tcp", 1, 0), ("libfabric's tcp, shared memory and faults", ranks.div_ceil(4), 30)],
+            "tcp" => [
+                ("libfabric's tcp", 1, 0),
+                ("libfabric's tcp, shared memory and faults", ranks.div_ceil(4), 30),
+            ],
             _ => [("libfabric's shm", 1, 0), ("libfabric's shm and faults", 1, 30)],
         };
         for (name, per_host, chance) in kinds {
             let faults = |seed| Faults { seed, refuse: chance, delay: chance, idle: chance };
             let wires = (5..).zip(ofi_wires(ranks, per_host, settings(), provider));
-            machines
-                .push((name, Machine::new(wires.map(|(seed, wire)| Faulty::new(wire, faults(seed)))).over_sockets()));
+            machines.push((
+                name,
+                Machine::new(wires.map(|(seed, wire)| Faulty::new(wire, faults(seed))))
+                    .over_sockets(),
+            ));
         }
     }
     machines
@@ -131,7 +155,21 @@ fn in_a_ring(mut wires: Vec<Wires>) -> Vec<Wires> {
 #[test]
 fn mixed_sizes_arrive_in_order_and_whole() {
     for (name, mut machine) in machines(3) {
-        let lengths = [0, 1, 7, 8, SHORT_BYTES, SHORT_BYTES + 1, 1000, 4096, 10_000, 16_384, 20_000, 150_000, 600_000];
+        let lengths = [
+            0,
+            1,
+            7,
+            8,
+            SHORT_BYTES,
+            SHORT_BYTES + 1,
+            1000,
+            4096,
+            10_000,
+            16_384,
+            20_000,
+            150_000,
+            600_000,
+        ];
         for round in 0..60 {
             for from in 0..3 {
                 for to in 0..3 {
@@ -195,7 +233,11 @@ fn who_is_refused_has_filled_nothing() {
                 // SAFETY: `slot` has room for `length` bytes.
                 unsafe { slot.write_bytes(1, length) };
             });
-            assert_eq!(sent.is_ok(), filled, "{name}: its filler may have nothing left the next time");
+            assert_eq!(
+                sent.is_ok(),
+                filled,
+                "{name}: its filler may have nothing left the next time"
+            );
             refused += usize::from(sent.is_err());
         }
         assert!(refused > 0, "{name}: nobody was refused");
@@ -258,10 +300,16 @@ fn packed_regions_pass_through_packers_that_wait() {
 fn a_withdrawn_region_is_gone_and_a_begun_one_is_not() {
     for (name, mut machine) in machines(2) {
         for to in 0..2 {
-            assert!(machine.withdraw_at_once(0, to), "{name}: a region that nobody pulls must be withdrawable");
+            assert!(
+                machine.withdraw_at_once(0, to),
+                "{name}: a region that nobody pulls must be withdrawable"
+            );
         }
         machine.finish(name);
-        assert!((0..2).all(|rank| !machine.wire(rank).busy()), "{name}: busy after everything was withdrawn");
+        assert!(
+            (0..2).all(|rank| !machine.wire(rank).busy()),
+            "{name}: busy after everything was withdrawn"
+        );
     }
 }
 
@@ -287,7 +335,9 @@ fn a_lost_peer_frees_what_was_promised_to_it() {
         ("tcp", tcp_wires(3, 1, settings())),
         ("clic", clic_wires(3, 1, settings())),
     ];
-    let ofi_kinds = ofi_providers().into_iter().map(|provider| (provider, ofi_wires(3, 1, settings(), provider)));
+    let ofi_kinds = ofi_providers()
+        .into_iter()
+        .map(|provider| (provider, ofi_wires(3, 1, settings(), provider)));
     for (name, wires) in kinds.into_iter().chain(ofi_kinds) {
         let mut machine = Machine::new(wires);
         if name != "shared" && name != "strict" {
@@ -310,13 +360,16 @@ fn a_message_beyond_the_limit_is_refused_before_its_slot_is_filled() {
         ("tcp", tcp_wires(2, 1, settings())),
         ("clic", clic_wires(2, 1, settings())),
     ];
-    let ofi_kinds = ofi_providers().into_iter().map(|provider| (provider, ofi_wires(2, 1, settings(), provider)));
+    let ofi_kinds = ofi_providers()
+        .into_iter()
+        .map(|provider| (provider, ofi_wires(2, 1, settings(), provider)));
     for (name, mut wires) in kinds.into_iter().chain(ofi_kinds) {
         // The other rank, and the process itself.
         for to in [1, 0] {
             let (wire, to) = (&mut wires[0], PeerIndex(to));
             let length = wire.copied_limit(to) + 1;
-            let sent = wire.copied(to, &HEADER, length, |_| panic!("{name}: a slot of {length} bytes"));
+            let sent =
+                wire.copied(to, &HEADER, length, |_| panic!("{name}: a slot of {length} bytes"));
             assert!(sent.is_err(), "{name}: {length} bytes to {to:?}");
         }
     }
@@ -331,7 +384,10 @@ fn the_cost_of_a_peer_tells_near_from_far() {
     let own = near.cost(PeerIndex(0));
     let costs = [near.cost(to), by_clic.remove(0).cost(to), by_tcp.remove(0).cost(to)];
     assert!(own.latency_ns < costs[0].latency_ns);
-    assert!(costs.is_sorted_by(|nearer, farther| nearer.latency_ns < farther.latency_ns), "{costs:?}");
+    assert!(
+        costs.is_sorted_by(|nearer, farther| nearer.latency_ns < farther.latency_ns),
+        "{costs:?}"
+    );
     assert!(costs[0].time_ns(1 << 20) < costs[2].time_ns(1 << 20), "{costs:?}");
     for (name, machine) in &mut machines_without_heaps(2) {
         let wire = machine.wire(0);

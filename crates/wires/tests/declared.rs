@@ -36,14 +36,20 @@ fn plain(ranks: usize, settings: Settings) -> Machine<Wires> {
 fn rings(machine: &mut Machine<Wires>, rank: usize) -> Vec<(u32, usize)> {
     let with_ring = |section: &Section| section.bytes > 0;
     let sections = machine.wire(rank).sections();
-    sections.iter().filter(|section| with_ring(section)).map(|section| (section.from.0, section.bytes)).collect()
+    sections
+        .iter()
+        .filter(|section| with_ring(section))
+        .map(|section| (section.from.0, section.bytes))
+        .collect()
 }
 
 #[test]
 fn declared_senders_have_rings_before_their_first_message() {
     let mut machine = plain(4, DECLARED_ONLY);
     for rank in 0..4 {
-        machine.wire(rank).declare(1, &sources(&[((rank + 1) % 4, 1), ((rank + 3) % 4, 1), (rank, 1)]));
+        machine
+            .wire(rank)
+            .declare(1, &sources(&[((rank + 1) % 4, 1), ((rank + 3) % 4, 1), (rank, 1)]));
         assert!(machine.wire(rank).has_granted(1));
     }
     machine.finish("declaration");
@@ -91,13 +97,19 @@ fn a_small_area_is_divided_by_weight_and_a_later_topology_divides_it_anew() {
     }
     machine.finish("third");
     let (_, bytes) = rings(&mut machine, 0).into_iter().find(|ring| ring.0 == 1).unwrap();
-    assert!(bytes >= 8 * PAGE, "the only declared sender has {bytes} bytes of an area of {}", 16 * PAGE);
+    assert!(
+        bytes >= 8 * PAGE,
+        "the only declared sender has {bytes} bytes of an area of {}",
+        16 * PAGE
+    );
 }
 
 #[test]
 fn a_star_larger_than_the_area_leaves_the_rest_on_slots() {
     let mut machine = plain(16, Settings { arena_bytes: 4 * PAGE, ..DECLARED_ONLY });
-    machine.wire(0).declare(1, &sources(&(1..16).map(|from| (from, from as u64)).collect::<Vec<_>>()));
+    machine
+        .wire(0)
+        .declare(1, &sources(&(1..16).map(|from| (from, from as u64)).collect::<Vec<_>>()));
     for from in 1..16 {
         for length in [0, 40, 2000, 4000, 100_000] {
             machine.send(from, 0, length);
@@ -109,7 +121,8 @@ fn a_star_larger_than_the_area_leaves_the_rest_on_slots() {
 
 #[test]
 fn declared_edges_win_over_observed_ones() {
-    let settings = Settings { hot_sends: 1, ring_bytes: 16 * 1024, arena_bytes: 12 * PAGE, ..DECLARED_ONLY };
+    let settings =
+        Settings { hot_sends: 1, ring_bytes: 16 * 1024, arena_bytes: 12 * PAGE, ..DECLARED_ONLY };
     let mut machine = plain(5, settings);
     for from in 1..5 {
         machine.send(from, 0, 10);
@@ -124,7 +137,8 @@ fn declared_edges_win_over_observed_ones() {
 
 #[test]
 fn without_bounce_buffers_large_messages_still_arrive() {
-    let mut machine = plain(3, Settings { bounce_buffers: false, arena_bytes: 8 * PAGE, ..DECLARED_ONLY });
+    let mut machine =
+        plain(3, Settings { bounce_buffers: false, arena_bytes: 8 * PAGE, ..DECLARED_ONLY });
     machine.wire(0).declare(1, &sources(&[(1, 1)]));
     for from in 1..3 {
         for length in [0, 100, 5000, 16_000, 70_000] {
@@ -143,7 +157,11 @@ fn topologies_come_and_go_among_messages() {
         ("roomy and observed", Settings { hot_sends: 2, ..DECLARED_ONLY }, 2),
         ("staged", Settings { hot_sends: 2, staging_bytes: Some(24 << 10), ..DECLARED_ONLY }, 5),
         ("short", Settings { hot_sends: 2, arena_bytes: 9 * PAGE, ..DECLARED_ONLY }, 3),
-        ("short and no bounce buffers", Settings { bounce_buffers: false, arena_bytes: 5 * PAGE, ..DECLARED_ONLY }, 4),
+        (
+            "short and no bounce buffers",
+            Settings { bounce_buffers: false, arena_bytes: 5 * PAGE, ..DECLARED_ONLY },
+            4,
+        ),
     ];
     for (name, settings, seed) in kinds {
         let wrap = |(seed, wire)| Faulty::new(wire, Faults { seed, ..badly });
@@ -155,8 +173,9 @@ fn topologies_come_and_go_among_messages() {
             machine.send(from, to, [0, 8, 40, 41, 700, 4096, 9000, 40_000][random.below(8)]);
             match random.below(40) {
                 0 | 1 => {
-                    let edges: Vec<(usize, u64)> =
-                        (0..random.below(8)).map(|_| (random.below(6), random.below(4) as u64)).collect();
+                    let edges: Vec<(usize, u64)> = (0..random.below(8))
+                        .map(|_| (random.below(6), random.below(4) as u64))
+                        .collect();
                     machine.wire(to).inner().declare(step, &sources(&edges));
                     alive.push((to, step));
                 }
@@ -175,8 +194,14 @@ fn topologies_come_and_go_among_messages() {
             let sections = machine.wire(rank).inner().sections();
             let total: usize = sections.iter().map(|section| section.bytes).sum();
             assert!(total <= settings.arena_bytes, "{name}: rank {rank} gave out {total} bytes");
-            let without = sections.iter().filter(|section| section.weight.is_some() && section.bytes == 0).count();
-            assert!(without == 0 || settings.arena_bytes < RING_AREA, "{name}: rank {rank} left edges without a ring");
+            let without = sections
+                .iter()
+                .filter(|section| section.weight.is_some() && section.bytes == 0)
+                .count();
+            assert!(
+                without == 0 || settings.arena_bytes < RING_AREA,
+                "{name}: rank {rank} left edges without a ring"
+            );
         }
     }
 }
@@ -196,7 +221,10 @@ fn a_topology_does_not_wait_for_processes_of_another_one() {
 
 #[test]
 fn staged_payload_stays_until_it_is_read_though_the_stream_moves() {
-    let mut machine = plain(3, Settings { staging_bytes: Some(64 << 10), arena_bytes: 26 * PAGE, ..DECLARED_ONLY });
+    let mut machine = plain(
+        3,
+        Settings { staging_bytes: Some(64 << 10), arena_bytes: 26 * PAGE, ..DECLARED_ONLY },
+    );
     for receiver in [0, 2] {
         machine.wire(receiver).declare(1, &sources(&[(1, 1)]));
     }
@@ -210,7 +238,11 @@ fn staged_payload_stays_until_it_is_read_though_the_stream_moves() {
     machine.wire(0).undeclare(1);
     machine.wire(0).declare(2, &sources(&[(2, 3)]));
     machine.turns(1, 10);
-    assert_eq!(machine.wire(1).copied_limit(PeerIndex(0)), PAGE, "the stream goes through the slot");
+    assert_eq!(
+        machine.wire(1).copied_limit(PeerIndex(0)),
+        PAGE,
+        "the stream goes through the slot"
+    );
     // Longer than the area.
     send(&mut machine, 2, 8);
     send(&mut machine, 0, 1);
@@ -220,7 +252,10 @@ fn staged_payload_stays_until_it_is_read_though_the_stream_moves() {
 
 #[test]
 fn an_idle_stream_that_moved_does_not_keep_the_staging_area_from_others() {
-    let mut machine = plain(3, Settings { staging_bytes: Some(256 << 10), arena_bytes: 26 * PAGE, ..DECLARED_ONLY });
+    let mut machine = plain(
+        3,
+        Settings { staging_bytes: Some(256 << 10), arena_bytes: 26 * PAGE, ..DECLARED_ONLY },
+    );
     for receiver in [0, 2] {
         machine.wire(receiver).declare(1, &sources(&[(1, 1)]));
     }
@@ -230,7 +265,11 @@ fn an_idle_stream_that_moved_does_not_keep_the_staging_area_from_others() {
     machine.wire(0).undeclare(1);
     machine.wire(0).declare(2, &sources(&[(2, 3)]));
     machine.finish("another place");
-    assert_eq!(machine.wire(1).copied_limit(PeerIndex(0)), PAGE, "the stream goes through the slot");
+    assert_eq!(
+        machine.wire(1).copied_limit(PeerIndex(0)),
+        PAGE,
+        "the stream goes through the slot"
+    );
     // Contiguous messages with even numbers, for several laps of the area.
     for number in 0..40 {
         machine.send(1, 2, 40_000);
@@ -241,7 +280,8 @@ fn an_idle_stream_that_moved_does_not_keep_the_staging_area_from_others() {
 
 #[test]
 fn rows_that_a_small_ring_has_no_room_for_are_staged() {
-    let settings = Settings { staging_bytes: Some(256 << 10), arena_bytes: 2 * PAGE, ..DECLARED_ONLY };
+    let settings =
+        Settings { staging_bytes: Some(256 << 10), arena_bytes: 2 * PAGE, ..DECLARED_ONLY };
     let mut machine = plain(3, settings);
     machine.wire(0).declare(1, &sources(&[(1, 1), (2, 1)]));
     machine.finish("declaration");

@@ -40,7 +40,12 @@ fn a_rank_touches_little_of_the_segment() {
     }
     machine.finish("neighbours");
     let after_exchange = touched();
-    println!("{at_start} KiB per rank at the start, {after_exchange} KiB after an exchange with four neighbours");
+    println!(
+        "{at_start} KiB per rank at the start, {after_exchange} KiB after an exchange with four neighbours"
+    );
     assert!(at_start <= 16, "{at_start} KiB per rank at the start");
-    assert!(after_exchange <= 100, "{after_exchange} KiB per rank after an exchange with four neighbours");
+    assert!(
+        after_exchange <= 100,
+        "{after_exchange} KiB per rank after an exchange with four neighbours"
+    );
 }

@@ -36,7 +36,8 @@ fn topologies_come_and_go_while_messages_flow() {
     let well = Faults { seed: 1, refuse: 0, delay: 0, idle: 0 };
     let badly = Faults { seed: 9, refuse: 30, delay: 40, idle: 30 };
     for (faults, line) in [(well, 32), (badly, 32), (badly, 64)] {
-        let settings = Settings { line, header_lines: if line == 32 { 3 } else { 2 }, ..Settings::default() };
+        let settings =
+            Settings { line, header_lines: if line == 32 { 3 } else { 2 }, ..Settings::default() };
         let mut machine = faulty(strict_wires(RANKS, &settings), faults);
         let mut random = Traffic::new(faults.seed + line as u64);
         let mut closed = 0;
@@ -69,7 +70,9 @@ fn one_line_of_payload_is_enough() {
     for line in [32, 64] {
         let settings = Settings { budget: 2 * line * 3, line, ..Settings::default() };
         let mut machine = Machine::new(strict_wires(3, &settings));
-        for (index, length) in [0, 1, 8, 24, 40, 41, 1000, 16_384, 16_385, 40_000].into_iter().enumerate() {
+        for (index, length) in
+            [0, 1, 8, 24, 40, 41, 1000, 16_384, 16_385, 40_000].into_iter().enumerate()
+        {
             machine.send(index % 3, (index + 1) % 3, length);
             machine.send(index % 3, (index + 2) % 3, length);
             machine.send_packed(index % 3, (index + 1) % 3, length + 1);
@@ -89,7 +92,10 @@ fn neighbours_get_what_strangers_leave() {
     assert_eq!([chunk(&wires[0], 1), chunk(&wires[0], 47), chunk(&wires[0], 2)], [2560, 2560, 32]);
     let sections = wires[0].sections();
     assert_eq!(sections.len(), 47);
-    assert_eq!((sections[0].from, sections[0].bytes, sections[0].weight), (PeerIndex(1), 2560, Some(1)));
+    assert_eq!(
+        (sections[0].from, sections[0].bytes, sections[0].weight),
+        (PeerIndex(1), 2560, Some(1))
+    );
     assert_eq!((sections[1].from, sections[1].bytes, sections[1].weight), (PeerIndex(2), 32, None));
     // A second topology adds to the first.
     wires[0].declare(2, &[(PeerIndex(2), 2)]);
@@ -123,7 +129,9 @@ fn lines_hops_and_polls_are_counted() {
     let mut machine = Machine::new(strict_wires(2, &settings));
     machine.send(0, 1, 4064 - 24 + 33);
     machine.finish("one message of a chunk, a line and a byte");
-    let counts = |machine: &mut Machine<Wires>, rank: usize| machine.wire(rank).strictness().unwrap().counts();
+    let counts = |machine: &mut Machine<Wires>, rank: usize| {
+        machine.wire(rank).strictness().unwrap().counts()
+    };
     let Counts { chunks, lines, line_hops, taken, polls, .. } = counts(&mut machine, 0);
     assert_eq!((chunks, lines, line_hops, taken, polls), (2, 127 + 2, 8 * 129, 0, 0));
     let Counts { chunks, lines, taken, polls, looks, .. } = counts(&mut machine, 1);
@@ -140,7 +148,8 @@ fn bandwidth(wires: Vec<Wires>) -> f64 {
     machine.finish("a long message");
     let microseconds: f64 = [0, last]
         .map(|rank| {
-            let Counts { chunks, lines, line_hops, polls, .. } = machine.wire(rank).strictness().unwrap().counts();
+            let Counts { chunks, lines, line_hops, polls, .. } =
+                machine.wire(rank).strictness().unwrap().counts();
             2.0 * chunks as f64 + 0.36 * lines as f64 + 0.0145 * line_hops as f64 + polls as f64
         })
         .iter()
@@ -152,22 +161,30 @@ fn bandwidth(wires: Vec<Wires>) -> f64 {
 fn what_is_counted_gives_the_bandwidths_of_the_paper() {
     let two = |cores| bandwidth(strict_wires(2, &Settings { cores, ..Settings::default() }));
     let (near, far) = (two(vec![0, 1]), two(vec![0, 47]));
-    assert!(near > 80.0 && near <= 90.0 && far > 60.0 && far <= 70.0, "2 processes: {near} and {far} MB/s");
+    assert!(
+        near > 80.0 && near <= 90.0 && far > 60.0 && far <= 70.0,
+        "2 processes: {near} and {far} MB/s"
+    );
     let ring = |header_lines| {
         let mut wires = strict_wires(48, &Settings { header_lines, ..Settings::default() });
         wires.iter_mut().for_each(|wires| declare_ring(wires, 1, 48));
         bandwidth(wires)
     };
-    let (flat, two_lines, three_lines) = (bandwidth(strict_wires(48, &Settings::default())), ring(2), ring(3));
+    let (flat, two_lines, three_lines) =
+        (bandwidth(strict_wires(48, &Settings::default())), ring(2), ring(3));
     assert!(two_lines > 25.0 && two_lines <= 30.0, "48 processes in a ring: {two_lines} MB/s");
-    assert!(three_lines < two_lines && two_lines >= 4.0 * flat, "{two_lines}, {three_lines}, {flat} MB/s");
+    assert!(
+        three_lines < two_lines && two_lines >= 4.0 * flat,
+        "{two_lines}, {three_lines}, {flat} MB/s"
+    );
 }
 
 #[test]
 fn absurd_settings_are_refused_with_a_sentence() {
     let file = towpath_machine::memory::create_file("towpath-absurd").unwrap();
     let refused = |settings: &Settings| {
-        let error = Wires::strict(Segment::map(&file, 2, 0).unwrap(), settings).err().expect("refused");
+        let error =
+            Wires::strict(Segment::map(&file, 2, 0).unwrap(), settings).err().expect("refused");
         assert!(matches!(error, error::Error::Setting(_)), "{error}");
         error.to_string()
     };

@@ -44,7 +44,11 @@ impl Blocks {
     fn layout(&self) -> Option<Layout> {
         let mut words = [0; STRIDES_WORDS];
         words[0] = 1;
-        (self.kind == Kind::Strided).then_some(Layout { lowest: self.memory, span: SPAN, strides: Strides(words) })
+        (self.kind == Kind::Strided).then_some(Layout {
+            lowest: self.memory,
+            span: SPAN,
+            strides: Strides(words),
+        })
     }
 
     fn next(&mut self) -> *mut u8 {
@@ -74,7 +78,8 @@ unsafe impl Drain for Blocks {
         self.calls.set(self.calls.get() + 1);
         // SAFETY: `from` is readable for `length` bytes, and the blocks live until the end of the
         // test.
-        (0..length.min(LENGTH - self.at)).for_each(|byte| unsafe { *self.next() = *from.add(byte) });
+        (0..length.min(LENGTH - self.at))
+            .for_each(|byte| unsafe { *self.next() = *from.add(byte) });
         Step::Done(length)
     }
 
@@ -88,10 +93,14 @@ unsafe impl Drain for Blocks {
 /// # Safety
 /// Same as for [`CopyAcross`](towpath_base::transfer::CopyAcross).
 unsafe fn across(from: &Layout, to: &Layout, position: usize, length: usize) {
-    let kind = |layout: &Layout| if layout.strides == Strides::CONTIGUOUS { Kind::Row } else { Kind::Strided };
+    let kind = |layout: &Layout| {
+        if layout.strides == Strides::CONTIGUOUS { Kind::Row } else { Kind::Strided }
+    };
     for byte in position..position + length {
         // SAFETY: both layouts hold all bytes of the message.
-        unsafe { *to.lowest.add(place(kind(to), byte)) = *from.lowest.add(place(kind(from), byte)) };
+        unsafe {
+            *to.lowest.add(place(kind(to), byte)) = *from.lowest.add(place(kind(from), byte))
+        };
     }
 }
 
@@ -150,9 +159,15 @@ impl Message {
     /// unpacked.
     fn travels(&self, sender_helps: bool) -> [usize; 2] {
         let file = create_file("towpath-strided").unwrap();
-        let settings = Settings { arena_bytes: 1 << 20, bounce_buffers: true, ..Settings::default() };
-        let mut wires = [0, 1].map(|own| Wires::with_settings(Segment::map(&file, 2, own).unwrap(), settings));
-        wires.iter_mut().zip(self.knows).filter(|(_, knows)| *knows).for_each(|(wire, _)| wire.set_across(across));
+        let settings =
+            Settings { arena_bytes: 1 << 20, bounce_buffers: true, ..Settings::default() };
+        let mut wires =
+            [0, 1].map(|own| Wires::with_settings(Segment::map(&file, 2, own).unwrap(), settings));
+        wires
+            .iter_mut()
+            .zip(self.knows)
+            .filter(|(_, knows)| *knows)
+            .for_each(|(wire, _)| wire.set_across(across));
         let mut memory = [0, 1].map(|rank| Memory::new(wires[rank].segment(), self.in_heaps[rank]));
         let calls = [0, 1].map(|_| Rc::new(Cell::new(0)));
         let blocks = |rank: usize, memory: *mut u8| {
@@ -199,9 +214,12 @@ impl Message {
 
 #[test]
 fn strides_are_followed_where_both_see_the_memory() {
-    for kinds in [[Kind::Strided, Kind::Row], [Kind::Row, Kind::Strided], [Kind::Strided, Kind::Strided]] {
+    for kinds in
+        [[Kind::Strided, Kind::Row], [Kind::Row, Kind::Strided], [Kind::Strided, Kind::Strided]]
+    {
         for sender_helps in [false, true] {
-            let calls = Message { kinds, in_heaps: [true; 2], knows: [true; 2] }.travels(sender_helps);
+            let calls =
+                Message { kinds, in_heaps: [true; 2], knows: [true; 2] }.travels(sender_helps);
             assert_eq!(calls, [0, 0], "{kinds:?}, sender helps: {sender_helps}");
         }
     }
@@ -210,13 +228,21 @@ fn strides_are_followed_where_both_see_the_memory() {
 #[test]
 fn bytes_are_packed_where_strides_cannot_be_followed() {
     use Kind::{Row, Secret, Strided};
-    let kinds =
-        [[Strided, Strided], [Strided, Row], [Row, Strided], [Strided, Secret], [Secret, Strided], [Secret, Secret]];
+    let kinds = [
+        [Strided, Strided],
+        [Strided, Row],
+        [Row, Strided],
+        [Strided, Secret],
+        [Secret, Strided],
+        [Secret, Secret],
+    ];
     for kinds in kinds {
         for knows in [[true, true], [true, false], [false, true], [false, false]] {
             for in_heaps in [[true, true], [true, false], [false, true], [false, false]] {
                 let calls = Message { kinds, in_heaps, knows }.travels(true);
-                let follows = |rank: usize| kinds[rank] == Row || (kinds[rank] == Strided && knows[0] && knows[1]);
+                let follows = |rank: usize| {
+                    kinds[rank] == Row || (kinds[rank] == Strided && knows[0] && knows[1])
+                };
                 let direct = in_heaps == [true, true] && follows(0) && follows(1);
                 let name = format!("{kinds:?}, knows: {knows:?}, in heaps: {in_heaps:?}");
                 assert!(!direct || calls == [0, 0], "{name}: packed {calls:?}");

@@ -37,7 +37,10 @@ fn run_rank(wires: Wires, messages: usize, cores: usize, disturb: Disturbance) -
     let (ranks, own) = (segment.ranks(), segment.own_rank());
     let mut waiter = Waiter::with_quota(ranks, cores, segment.head(), segment.own_control());
     let mut station = Station::new(own, wires);
-    let expected = (0..ranks).flat_map(|rank| plan(ranks, rank, messages)).filter(|(to, _)| *to == own).count();
+    let expected = (0..ranks)
+        .flat_map(|rank| plan(ranks, rank, messages))
+        .filter(|(to, _)| *to == own)
+        .count();
     for (index, (to, length)) in plan(ranks, own, messages).into_iter().enumerate() {
         station.send(to, length);
         if index % 16 == 0 {
@@ -114,7 +117,8 @@ fn staged_payload_goes_to_several_peers() {
 #[test]
 fn rings_change_while_payload_is_staged() {
     let area = 64 << 10;
-    let settings = Settings { hot_sends: 2, arena_bytes: area, staging_bytes: Some(256 << 10), ..settings() };
+    let settings =
+        Settings { hot_sends: 2, arena_bytes: area, staging_bytes: Some(256 << 10), ..settings() };
     run_all(wires(8, settings), 1000, 2, declare_now_and_then);
 }
 

@@ -103,7 +103,8 @@ fn function(f: &Function, number: usize, large: bool) -> String {
 
 /// The object whose error handler decides: a statement before the call, and the expression.
 fn target(f: &Function) -> (String, String) {
-    for (kind, name) in [("comm", "Comm"), ("win", "Win"), ("file", "File"), ("session", "Session")] {
+    for (kind, name) in [("comm", "Comm"), ("win", "Win"), ("file", "File"), ("session", "Session")]
+    {
         let found = f.parameters.iter().find(|p| p.kind == kind && p.direction != Direction::Out);
         if let Some(p) = found {
             let variable = kinds::rust_name(&p.name);
@@ -130,7 +131,9 @@ fn with_length(p: &Parameter, array: String) -> String {
 
 /// The statement that writes what the body has returned.
 fn delivery(results: &str, writes: &str, nulls: &str) -> String {
-    format!("                deliver(outcome, |{results}| {{\n{writes}                }}, || {{{nulls}}})\n")
+    format!(
+        "                deliver(outcome, |{results}| {{\n{writes}                }}, || {{{nulls}}})\n"
+    )
 }
 
 /// The statements between the C arguments and the body and back.
@@ -147,7 +150,8 @@ impl Statements<'_> {
         let mut returned = Vec::new();
         let mut after = String::new();
         let mut nulls = String::new();
-        let flag = self.f.parameters.iter().any(|p| p.name == "flag" && p.direction == Direction::Out);
+        let flag =
+            self.f.parameters.iter().any(|p| p.name == "flag" && p.direction == Direction::Out);
         for p in &self.f.parameters {
             let name = kinds::rust_name(&p.name);
             let absent = p.large_only && !self.large;
@@ -163,7 +167,8 @@ impl Statements<'_> {
                     continue;
                 }
                 returned.push(format!("v_{name}"));
-                let conditional = flag && matches!(p.kind.as_str(), "status" | "message" | "string" | "attribute");
+                let conditional = flag
+                    && matches!(p.kind.as_str(), "status" | "message" | "string" | "attribute");
                 let write = self.write(p, &name);
                 let write = if conditional { format!("if v_flag {{ {write} }}") } else { write };
                 let _ = writeln!(after, "                    {write}");
@@ -216,7 +221,8 @@ impl Statements<'_> {
             Some(Form::Keep) => arguments.pop(),
             _ => None,
         };
-        let call = format!("towpath_mpi::{}::{}({})", self.f.chapter, self.f.body, arguments.join(", "));
+        let call =
+            format!("towpath_mpi::{}::{}({})", self.f.chapter, self.f.body, arguments.join(", "));
         match (self.f.form, kept) {
             (None, _) => call,
             (Some(Form::Wait), _) => format!("{call}?.wait()"),
@@ -234,12 +240,19 @@ impl Statements<'_> {
     }
 
     fn assign(&self, name: &str, value: &str) -> String {
-        if self.f.chapter == "tools" { format!("put({name}, {value});") } else { format!("*{name} = {value};") }
+        if self.f.chapter == "tools" {
+            format!("put({name}, {value});")
+        } else {
+            format!("*{name} = {value};")
+        }
     }
 
     /// Whether a NULL in this place is an error that the binding finds.
     fn must_exist(&self, p: &Parameter) -> bool {
-        if p.direction == Direction::In || p.direction == Direction::InMutable || self.f.chapter == "tools" {
+        if p.direction == Direction::In
+            || p.direction == Direction::InMutable
+            || self.f.chapter == "tools"
+        {
             return false;
         }
         kinds::handle(&p.kind).is_some()
@@ -249,7 +262,13 @@ impl Statements<'_> {
     }
 
     /// The expression for one argument of the body.
-    fn argument(&self, p: &Parameter, name: &str, before: &mut String, after: &mut String) -> String {
+    fn argument(
+        &self,
+        p: &Parameter,
+        name: &str,
+        before: &mut String,
+        after: &mut String,
+    ) -> String {
         let kind = p.kind.as_str();
         let inout = p.direction == Direction::InOut;
         let changed = |before: &mut String, after: &mut String, read: String, write: String| {
@@ -273,7 +292,8 @@ impl Statements<'_> {
             return with_length(p, array);
         }
         if kinds::number(kind).is_some() {
-            let special = if kind == "view_displacement" { "view_displacement_in" } else { "i64::from" };
+            let special =
+                if kind == "view_displacement" { "view_displacement_in" } else { "i64::from" };
             if inout {
                 let write = if self.is_narrow(p) {
                     format!("*{name} = count_to_int(v_{name});")
@@ -302,9 +322,12 @@ impl Statements<'_> {
             return format!("callback_in({name})");
         }
         match kind {
-            "status" if inout => {
-                changed(before, after, format!("status_in({name})?"), format!("status_put_whole({name}, &v_{name});"))
-            }
+            "status" if inout => changed(
+                before,
+                after,
+                format!("status_in({name})?"),
+                format!("status_put_whole({name}, &v_{name});"),
+            ),
             "status" => format!("status_in({name})?"),
             "statuses" => with_length(p, format!("statuses({name})")),
             "string" => format!("StringArgument::new({name})"),
@@ -328,9 +351,13 @@ impl Statements<'_> {
         let input = p.direction == Direction::In || p.direction == Direction::InMutable;
         if let Some(length) = p.length.as_ref().filter(|_| kinds::is_translated_array(kind)) {
             if input {
-                let _ = writeln!(before, "                let v_{name} = {kind}_in({name}, {length});");
+                let _ =
+                    writeln!(before, "                let v_{name} = {kind}_in({name}, {length});");
             } else {
-                let _ = writeln!(before, "                let mut v_{name} = {kind}_out({name}, {length});");
+                let _ = writeln!(
+                    before,
+                    "                let mut v_{name} = {kind}_out({name}, {length});"
+                );
                 let _ = writeln!(after, "                v_{name}.finish();");
             }
             return format!("v_{name}.integers()");
@@ -352,16 +379,27 @@ impl Statements<'_> {
             return assign(format!("{kind}_out(v_{name})"));
         }
         if kinds::number(kind).is_some() {
-            return assign(if self.is_narrow(p) { format!("count_to_int(v_{name})") } else { format!("v_{name}") });
+            return assign(if self.is_narrow(p) {
+                format!("count_to_int(v_{name})")
+            } else {
+                format!("v_{name}")
+            });
         }
         match kind {
             "logical" => assign(format!("c_int::from(v_{name})")),
             "status" => format!("status_put({name}, &v_{name});"),
             "pointer" => format!("{name}.cast::<*mut c_void>().write(buffer_out(v_{name}));"),
             "attribute" => {
-                let key = self.f.parameters.iter().find(|p| p.kind == "keyval").expect("an attribute has a key");
+                let key = self
+                    .f
+                    .parameters
+                    .iter()
+                    .find(|p| p.kind == "keyval")
+                    .expect("an attribute has a key");
                 let key = kinds::rust_name(&key.name);
-                format!("{name}.cast::<*mut c_void>().write(attribute_out(keyval_in({key}), v_{name}));")
+                format!(
+                    "{name}.cast::<*mut c_void>().write(attribute_out(keyval_in({key}), v_{name}));"
+                )
             }
             "string" => self.write_string(p, name),
             _ => assign(format!("v_{name}")),
@@ -378,7 +416,8 @@ impl Statements<'_> {
             };
         }
         let room = p.room.as_ref().expect("a string out has a room");
-        let parameter = self.f.parameters.iter().find(|q| &q.name == room).expect("the room is a parameter");
+        let parameter =
+            self.f.parameters.iter().find(|q| &q.name == room).expect("the room is a parameter");
         let room = kinds::rust_name(room);
         if parameter.direction == Direction::In {
             format!("put_string({name}, room({room}), &v_{name});")

@@ -8,7 +8,8 @@ use crate::kinds;
 /// The signature of a function's body.
 pub fn signature(f: &Function) -> String {
     let (arguments, returned) = kinds::signature(f);
-    let arguments: Vec<String> = arguments.iter().map(|(name, kind)| format!("{name}: {kind}")).collect();
+    let arguments: Vec<String> =
+        arguments.iter().map(|(name, kind)| format!("{name}: {kind}")).collect();
     let result = match returned.len() {
         0 => "()".to_string(),
         1 => returned[0].to_string(),

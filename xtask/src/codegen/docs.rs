@@ -10,7 +10,8 @@ const DIFFERENCES: &str = include_str!("differences.md");
 /// The page.
 pub fn page(api: &Api) -> String {
     let done = |f: &&Function| f.special || f.built;
-    let standard: Vec<&Function> = api.functions.iter().filter(|f| f.in_abi(Abi::Standard) && !excluded(f)).collect();
+    let standard: Vec<&Function> =
+        api.functions.iter().filter(|f| f.in_abi(Abi::Standard) && !excluded(f)).collect();
     let forms = |f: &Function| 1 + usize::from(f.has_large(Abi::Standard));
     let names: usize = standard.iter().map(|f| forms(f)).sum();
     let names_done: usize = standard.iter().filter(|f| done(f)).map(|f| forms(f)).sum();
@@ -25,7 +26,12 @@ pub fn page(api: &Api) -> String {
     );
     for (chapter, title) in &api.chapters {
         let all: Vec<&Function> = api.functions.iter().filter(|f| &f.chapter == chapter).collect();
-        let _ = writeln!(text, "| {title} | {} | {} |", all.iter().filter(|f| done(f)).count(), all.len());
+        let _ = writeln!(
+            text,
+            "| {title} | {} | {} |",
+            all.iter().filter(|f| done(f)).count(),
+            all.len()
+        );
     }
     text.push_str(DIFFERENCES);
     for (chapter, title) in &api.chapters {
@@ -37,7 +43,12 @@ pub fn page(api: &Api) -> String {
                 false if f.special => "in the ABI crates".into(),
                 false => "not built".into(),
             };
-            let _ = writeln!(text, "| `{}`{large} | {place} | {} |", f.name, f.status.as_deref().unwrap_or(""));
+            let _ = writeln!(
+                text,
+                "| `{}`{large} | {place} | {} |",
+                f.name,
+                f.status.as_deref().unwrap_or("")
+            );
         }
     }
     text

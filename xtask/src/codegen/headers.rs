@@ -33,7 +33,9 @@ pub fn header(api: &Api, all: &Constants, abi: Abi) -> String {
         };
         let _ = write!(text, "\n/* {about}. */\n");
         for f in api.functions.iter().filter(|f| f.in_abi(abi)) {
-            if abi == Abi::Standard && (f.status.as_deref() == Some("removed") || f.chapter == "extensions") {
+            if abi == Abi::Standard
+                && (f.status.as_deref() == Some("removed") || f.chapter == "extensions")
+            {
                 continue;
             }
             prototype(f, abi, prefix, false, &mut text);
@@ -97,7 +99,10 @@ fn expression(c: &Constant, number: i64) -> String {
     match c.kind.as_str() {
         "MPIX_Stream" => format!("((MPIX_Stream)0x{:08x})", number as u32),
         kind if kind.ends_with('*') || kind.starts_with("MPI_") => {
-            format!("(({}){number})", kind.replace('*', " *").replace("* *", "**").replace("* *", "**"))
+            format!(
+                "(({}){number})",
+                kind.replace('*', " *").replace("* *", "**").replace("* *", "**")
+            )
         }
         _ if number < 0 => format!("({number})"),
         "keyval" if number > 1000 => format!("0x{number:08x}"),
@@ -136,7 +141,8 @@ fn declare(p: &Parameter, large: bool) -> String {
     let name = &p.name;
     let input = p.direction == Direction::In;
     let scalar = |t: &str| if input { format!("{t} {name}") } else { format!("{t} *{name}") };
-    let array = |t: &str| if input { format!("const {t} {name}[]") } else { format!("{t} {name}[]") };
+    let array =
+        |t: &str| if input { format!("const {t} {name}[]") } else { format!("{t} {name}[]") };
     let width = |(small, wide): (&'static str, &'static str)| if large { wide } else { small };
     let kind = p.kind.as_str();
     if let Some((c, _)) = kinds::handle(kind) {
@@ -191,7 +197,9 @@ fn declare(p: &Parameter, large: bool) -> String {
 
 /// Handles are ints in C and Fortran, so these need no call.
 fn fortran_macros(text: &mut String) {
-    text.push_str("\n/* The handle conversions as macros: the value is the same in C and Fortran. */\n");
+    text.push_str(
+        "\n/* The handle conversions as macros: the value is the same in C and Fortran. */\n",
+    );
     for prefix in ["", "P"] {
         for (kind, c, _) in kinds::HANDLES.iter().filter(|h| h.0 != "file") {
             let name = if *kind == "datatype" { "Type" } else { &c[4..] };

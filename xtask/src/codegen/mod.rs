@@ -47,7 +47,8 @@ pub fn run(root: &Path, check: bool) -> Result<(), String> {
     outputs.push(GeneratedFile { path: "docs/standard.md".into(), text: docs::page(&api) });
     let listing = root.join("target/bodies.txt");
     let _ = std::fs::create_dir_all(root.join("target"));
-    std::fs::write(&listing, bodies::listing(&api)).map_err(|e| format!("cannot write {}: {e}", listing.display()))?;
+    std::fs::write(&listing, bodies::listing(&api))
+        .map_err(|e| format!("cannot write {}: {e}", listing.display()))?;
     finish(root, outputs, check)?;
     let total = api.functions.len();
     let done = api.functions.iter().filter(|f| f.special || f.built).count();
@@ -98,11 +99,13 @@ fn finish(root: &Path, outputs: Vec<GeneratedFile>, check: bool) -> Result<(), S
     let mut stale = left_over(root, &outputs);
     if !check {
         for file in stale.drain(..) {
-            std::fs::remove_file(root.join(&file)).map_err(|e| format!("cannot remove {file}: {e}"))?;
+            std::fs::remove_file(root.join(&file))
+                .map_err(|e| format!("cannot remove {file}: {e}"))?;
         }
     }
     for output in outputs {
-        let text = if output.path.ends_with(".rs") { format_rust(root, &output)? } else { output.text };
+        let text =
+            if output.path.ends_with(".rs") { format_rust(root, &output)? } else { output.text };
         let path = root.join(&output.path);
         if std::fs::read_to_string(&path).is_ok_and(|present| present == text) {
             continue;
@@ -112,14 +115,18 @@ fn finish(root: &Path, outputs: Vec<GeneratedFile>, check: bool) -> Result<(), S
             continue;
         }
         if let Some(folder) = path.parent() {
-            std::fs::create_dir_all(folder).map_err(|e| format!("cannot make {}: {e}", folder.display()))?;
+            std::fs::create_dir_all(folder)
+                .map_err(|e| format!("cannot make {}: {e}", folder.display()))?;
         }
         std::fs::write(&path, text).map_err(|e| format!("cannot write {}: {e}", path.display()))?;
     }
     if stale.is_empty() {
         return Ok(());
     }
-    Err(format!("not current: {}; run `cargo run -p xtask -- codegen` and check in what it writes", stale.join(", ")))
+    Err(format!(
+        "not current: {}; run `cargo run -p xtask -- codegen` and check in what it writes",
+        stale.join(", ")
+    ))
 }
 
 fn format_rust(root: &Path, output: &GeneratedFile) -> Result<String, String> {

@@ -23,7 +23,8 @@ pub fn constants(all: &Constants) -> String {
          pub fn class_sentence(class: i32) -> &'static str {\n    match class {\n",
     );
     for class in &all.classes {
-        let _ = writeln!(text, "        {} => \"{}: {}\",", class.standard, class.name, class.sentence);
+        let _ =
+            writeln!(text, "        {} => \"{}: {}\",", class.standard, class.name, class.sentence);
     }
     text.push_str("        _ => \"an error class that this library does not know\",\n    }\n}\n");
     text.push_str(

@@ -44,10 +44,12 @@ const FLAGS: &[&str] = &["access_mode", "assertion"];
 
 /// Sizes of strings: both ABIs.
 fn limits(all: &Constants, abi: Abi) -> String {
-    let mut text = String::from("/// Room that programs give to strings, in bytes.\npub mod limits {\n");
+    let mut text =
+        String::from("/// Room that programs give to strings, in bytes.\npub mod limits {\n");
     for c in all.constants.iter().filter(|c| c.kind == "limit" && c.name.starts_with("MPI_MAX")) {
         if let Some(n) = c.number(abi) {
-            let _ = writeln!(text, "    /// {}\n    pub const {}: usize = {n};", c.name, c.rust_name());
+            let _ =
+                writeln!(text, "    /// {}\n    pub const {}: usize = {n};", c.name, c.rust_name());
         }
     }
     text.push_str("}\n");
@@ -126,7 +128,12 @@ fn flags(all: &Constants, kind: &str, text: &mut String) {
         );
         for p in &pairs {
             let p = (p.0, p.1, ());
-            let _ = writeln!(text, "    if value & {} != 0 {{\n        bits |= {};\n    }}", from(&p), to(&p));
+            let _ = writeln!(
+                text,
+                "    if value & {} != 0 {{\n        bits |= {};\n    }}",
+                from(&p),
+                to(&p)
+            );
         }
         text.push_str("    bits\n}\n\n");
     }

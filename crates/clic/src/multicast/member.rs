@@ -90,7 +90,14 @@ impl Member {
     /// arrived. `stands_ready`: the member pre-posts buffers for messages that may never come.
     pub fn new(group: MulticastGroup, stands_ready: bool, missed: u32) -> Member {
         let dropped = std::array::from_fn(|message| missed >> message & 1 != 0);
-        Member { group, next: 0, messages: VecDeque::new(), dropped, stands_ready, untold: Vec::new() }
+        Member {
+            group,
+            next: 0,
+            messages: VecDeque::new(),
+            dropped,
+            stands_ready,
+            untold: Vec::new(),
+        }
     }
 
     /// True if it pre-posts buffers for messages that may never come.
@@ -123,7 +130,8 @@ impl Member {
     /// the root.
     pub fn late(&mut self) -> Option<u32> {
         let next = self.next;
-        let oldest = (0..self.untold.len()).max_by_key(|place| next.wrapping_sub(self.untold[*place]))?;
+        let oldest =
+            (0..self.untold.len()).max_by_key(|place| next.wrapping_sub(self.untold[*place]))?;
         Some(self.untold.swap_remove(oldest))
     }
 
@@ -159,7 +167,13 @@ impl Member {
     ///
     /// # Errors
     /// Why the part is rejected.
-    pub fn place(&mut self, number: u32, total: u32, index: u32, bytes: usize) -> Result<PlacedPart, Refusal> {
+    pub fn place(
+        &mut self,
+        number: u32,
+        total: u32,
+        index: u32,
+        bytes: usize,
+    ) -> Result<PlacedPart, Refusal> {
         let ahead = number.wrapping_sub(self.next) as usize;
         if ahead < WINDOW {
             self.dropped[ahead] = true;
@@ -189,7 +203,13 @@ impl Member {
     }
 
     /// The part is stored where [`Member::place`] directed.
-    pub fn placed(&mut self, number: u32, total: u32, index: u32, now: Time) -> Option<FinishedMessage> {
+    pub fn placed(
+        &mut self,
+        number: u32,
+        total: u32,
+        index: u32,
+        now: Time,
+    ) -> Option<FinishedMessage> {
         let parts = self.group.parts(total)?;
         let message = self.find(number)?;
         message.length = Some((total, parts));
@@ -215,7 +235,8 @@ impl Member {
 
     /// What to request from the root now.
     pub fn missing(&self, now: Time) -> Option<Missing> {
-        let message = self.messages.iter().find(|message| message.repair_at.is_some_and(|at| at <= now))?;
+        let message =
+            self.messages.iter().find(|message| message.repair_at.is_some_and(|at| at <= now))?;
         let Some((_, parts)) = message.length else {
             return Some(Missing { message: message.number, first: 0, bitmap: u32::MAX });
         };
@@ -225,13 +246,18 @@ impl Member {
             return Some(Missing { message: message.number, first, bitmap: u32::MAX });
         }
         let bits = (0..BITS).filter(|bit| is_missing(first + bit));
-        Some(Missing { message: message.number, first, bitmap: bits.fold(0, |all, bit| all | 1 << bit) })
+        Some(Missing {
+            message: message.number,
+            first,
+            bitmap: bits.fold(0, |all, bit| all | 1 << bit),
+        })
     }
 
     /// The request that [`Member::missing`] returned has been sent.
     pub fn asked(&mut self, missing: &Missing, now: Time) {
         if let Some(message) = self.find(missing.message) {
-            message.asked = missing.first + if missing.bitmap == u32::MAX { MOST_PARTS } else { BITS };
+            message.asked =
+                missing.first + if missing.bitmap == u32::MAX { MOST_PARTS } else { BITS };
             message.asked = message.asked.min(message.seen);
             message.answered_by = now + pause(message.tries);
             message.repair_at = Some(message.answered_by);
@@ -241,7 +267,10 @@ impl Member {
 
     /// When to request next.
     pub fn deadline(&self) -> Option<Time> {
-        self.messages.iter().filter_map(|message| message.repair_at).fold(None, |a, b| sooner(a, Some(b)))
+        self.messages
+            .iter()
+            .filter_map(|message| message.repair_at)
+            .fold(None, |a, b| sooner(a, Some(b)))
     }
 
     /// True if no message is expected.
@@ -260,10 +289,18 @@ mod tests {
 
     const GROUP: MulticastGroup = MulticastGroup { number: 1, session: 2, root: 0, chunk: 100 };
 
-    fn part(member: &mut Member, number: u32, index: u32, now: Time) -> Result<Option<FinishedMessage>, Refusal> {
+    fn part(
+        member: &mut Member,
+        number: u32,
+        index: u32,
+        now: Time,
+    ) -> Result<Option<FinishedMessage>, Refusal> {
         let bytes = GROUP.bytes_of(index, 950) as usize;
         let placed = member.place(number, 950, index, bytes)?;
-        assert_eq!((placed.token, placed.offset, placed.keep), (u64::from(number) + 50, index * 100, bytes));
+        assert_eq!(
+            (placed.token, placed.offset, placed.keep),
+            (u64::from(number) + 50, index * 100, bytes)
+        );
         Ok(member.placed(number, 950, index, now))
     }
 
@@ -284,7 +321,10 @@ mod tests {
         for index in [2, 3, 5, 6, 7] {
             assert_eq!(part(&mut member, 0, index, 30), Ok(None));
         }
-        assert_eq!(part(&mut member, 0, 8, 30), Ok(Some(FinishedMessage { token: 50, length: 950, number: 0 })));
+        assert_eq!(
+            part(&mut member, 0, 8, 30),
+            Ok(Some(FinishedMessage { token: 50, length: 950, number: 0 }))
+        );
         assert!(member.is_idle());
         assert_eq!(part(&mut member, 0, 8, 30), Err(Refusal::Again));
     }
@@ -301,14 +341,18 @@ mod tests {
         assert_eq!(member.expect(5, 99, 950), None);
         (0..10).for_each(|index| assert!(part(&mut member, 0, index, 5).is_ok()));
         assert_eq!(member.missing(5), Some(Missing { message: 1, first: 0, bitmap: u32::MAX }));
-        assert_eq!((member.expect(5, 99, 950), member.missing(5).unwrap().message), (Some(WINDOW as u32), 1));
+        assert_eq!(
+            (member.expect(5, 99, 950), member.missing(5).unwrap().message),
+            (Some(WINDOW as u32), 1)
+        );
     }
 
     #[test]
     fn the_root_is_told_while_there_is_a_place_for_what_it_sends_then() {
         for (stands_ready, places) in [(false, WINDOW), (true, READY)] {
             let mut member = Member::new(GROUP, stands_ready, 0);
-            (0..places as u64).for_each(|number| assert!(member.expect(0, 50 + number, 950).is_some()));
+            (0..places as u64)
+                .for_each(|number| assert!(member.expect(0, 50 + number, 950).is_some()));
             assert_eq!(member.expect(0, 99, 950), None);
             // The last ones complete in another order.
             let (last, before) = (places as u32 - 1, places as u32 - 2);

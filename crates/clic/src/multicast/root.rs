@@ -109,7 +109,15 @@ impl Root {
             };
             let length = self.group.bytes_of(index, message.length) as u16;
             let (message, total, buffer) = (message.number, message.length, message.buffer);
-            Some(RootPart { to, message, total, index, buffer, offset: index * u32::from(self.group.chunk), length })
+            Some(RootPart {
+                to,
+                message,
+                total,
+                index,
+                buffer,
+                offset: index * u32::from(self.group.chunk),
+                length,
+            })
         })
     }
 
@@ -141,7 +149,13 @@ impl Root {
     /// # Errors
     /// [`Refusal::Unknown`] if the message or the receiver is not pending, [`Refusal::Range`] if
     /// the bitmap names no existing part.
-    pub fn repair(&mut self, rank: u32, number: u32, first: u32, bitmap: u32) -> Result<(), Refusal> {
+    pub fn repair(
+        &mut self,
+        rank: u32,
+        number: u32,
+        first: u32,
+        bitmap: u32,
+    ) -> Result<(), Refusal> {
         let message = self.find(number).ok_or(Refusal::Unknown)?;
         if !message.missing.contains(&rank) {
             return Err(Refusal::Unknown);
@@ -152,7 +166,11 @@ impl Root {
             return Err(Refusal::Range);
         }
         let all = bitmap == u32::MAX;
-        let repair = Repair { rank, first: first + shift, bitmap: if all { bitmap } else { bitmap >> shift } };
+        let repair = Repair {
+            rank,
+            first: first + shift,
+            bitmap: if all { bitmap } else { bitmap >> shift },
+        };
         match message.repairs.iter_mut().find(|known| known.rank == rank) {
             // A repair to this rank is already pending: the newer request lists what is still
             // missing.
@@ -164,7 +182,12 @@ impl Root {
 
     /// A receiver has the whole message. Calls `free` for the buffer of a message that all
     /// receivers have.
-    pub fn complete(&mut self, rank: u32, number: u32, free: &mut impl FnMut(u64)) -> Result<(), Refusal> {
+    pub fn complete(
+        &mut self,
+        rank: u32,
+        number: u32,
+        free: &mut impl FnMut(u64),
+    ) -> Result<(), Refusal> {
         let message = self.find(number).ok_or(Refusal::Unknown)?;
         message.missing.retain(|missing| *missing != rank);
         message.repairs.retain(|repair| repair.rank != rank);
@@ -196,9 +219,15 @@ impl Root {
 
     /// Sends the last part of the message to receivers that have not reported in time.
     pub fn expire(&mut self, now: Time) {
-        for message in self.messages.iter_mut().filter(|message| message.is_quiet() && message.nudge_at <= now) {
+        for message in
+            self.messages.iter_mut().filter(|message| message.is_quiet() && message.nudge_at <= now)
+        {
             let last = message.parts - 1;
-            message.repairs.extend(message.missing.iter().map(|rank| Repair { rank: *rank, first: last, bitmap: 1 }));
+            message.repairs.extend(message.missing.iter().map(|rank| Repair {
+                rank: *rank,
+                first: last,
+                bitmap: 1,
+            }));
             message.tries += 1;
             message.nudge_at = now + pause(message.tries);
         }
@@ -257,9 +286,11 @@ mod tests {
         assert_eq!(root.repair(3, 0, 1, u32::MAX), Ok(()));
         let repairs = [(Some(2), 0, 0), (Some(2), 0, 2), (Some(3), 0, 1), (Some(3), 0, 2)];
         assert_eq!(send_all(&mut root, 0), repairs);
-        for (wrong, why) in
-            [((9, 0, 0, 1), Refusal::Unknown), ((2, 1, 0, 1), Refusal::Unknown), ((2, 0, 3, 1), Refusal::Range)]
-        {
+        for (wrong, why) in [
+            ((9, 0, 0, 1), Refusal::Unknown),
+            ((2, 1, 0, 1), Refusal::Unknown),
+            ((2, 0, 3, 1), Refusal::Range),
+        ] {
             let (rank, number, first, bitmap) = wrong;
             assert_eq!(root.repair(rank, number, first, bitmap), Err(why));
         }

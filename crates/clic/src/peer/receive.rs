@@ -63,7 +63,8 @@ impl Peer {
             self.greet_over = Some(rail);
             return Err(Refusal::Stale);
         }
-        let bitmap = if header.kind == Kind::Acknowledge { u64::from_le_bytes(eight(body)) } else { 0 };
+        let bitmap =
+            if header.kind == Kind::Acknowledge { u64::from_le_bytes(eight(body)) } else { 0 };
         let (rank, slack) = (self.rank, self.rails.trip().slack());
         let free = &mut |buffer| io.sent(rank, buffer);
         let progress = self.window.acknowledged(header.acknowledged, bitmap, slack, free)?;
@@ -76,10 +77,18 @@ impl Peer {
             self.announcements = ANNOUNCEMENTS;
         }
         match header.kind {
-            Kind::Eager | Kind::Release | Kind::Complete | Kind::Goodbye => self.ordered(now, rail, header, body, io),
+            Kind::Eager | Kind::Release | Kind::Complete | Kind::Goodbye => {
+                self.ordered(now, rail, header, body, io)
+            }
             Kind::Ask => {
                 let payload = self.rails.payload(rail);
-                self.regions.asked(BlockRequest::decode(body), header.words[0], header.sequence, rail, payload)
+                self.regions.asked(
+                    BlockRequest::decode(body),
+                    header.words[0],
+                    header.sequence,
+                    rail,
+                    payload,
+                )
             }
             Kind::Data => self.bulk(now, header, body, credits, io),
             Kind::Acknowledge => {
@@ -144,7 +153,9 @@ impl Peer {
         if held == NO_ECHO || self.measured.replace(echo) == Some(echo) {
             return;
         }
-        if let Some(trip) = since(echo, now).and_then(|trip| trip.checked_sub(Time::from(held) << 6)) {
+        if let Some(trip) =
+            since(echo, now).and_then(|trip| trip.checked_sub(Time::from(held) << 6))
+        {
             self.rails.sample(rail, trip, now);
         }
     }
@@ -177,7 +188,9 @@ impl Peer {
     fn deliver(&mut self, kind: Kind, word: u32, body: &[u8], io: &mut impl Io) {
         let Pair(one, other) = Pair::decode(body);
         let outcome = match kind {
-            Kind::Release => self.regions.release(one, other).map(|token| io.released(self.rank, token)),
+            Kind::Release => {
+                self.regions.release(one, other).map(|token| io.released(self.rank, token))
+            }
             Kind::Complete => {
                 self.concerns.push(Concern::Complete(Pair(one, other)));
                 Ok(())
@@ -198,7 +211,11 @@ impl Peer {
     fn message(&mut self, total: u32, bytes: &[u8], io: &mut impl Io) -> Result<(), Refusal> {
         let (whole, offset) = self.coming.take().unwrap_or((total, 0));
         let end = u64::from(offset) + bytes.len() as u64;
-        if whole != total || end > u64::from(total) || total > LONGEST || (bytes.is_empty() && total > 0) {
+        if whole != total
+            || end > u64::from(total)
+            || total > LONGEST
+            || (bytes.is_empty() && total > 0)
+        {
             return Err(Refusal::Length);
         }
         self.coming = (end < u64::from(total)).then_some((total, end as u32));
@@ -217,8 +234,11 @@ impl Peer {
         let [request, index] = header.words;
         let placed = self.pulls.place(request, index, body.len())?;
         io.bulk(self.rank, placed.token, placed.offset, body);
-        if let Some(finished) = self.pulls.placed(request, index, header.sequence, now, &mut self.rails, credits) {
-            self.notices.push_back((Kind::Release, Pair(finished.key.slot, finished.key.generation)));
+        if let Some(finished) =
+            self.pulls.placed(request, index, header.sequence, now, &mut self.rails, credits)
+        {
+            self.notices
+                .push_back((Kind::Release, Pair(finished.key.slot, finished.key.generation)));
             io.pulled(self.rank, finished.token);
         }
         self.open(now, credits);

@@ -42,10 +42,19 @@ impl Peer {
         }
     }
 
-    fn emit(&mut self, (kind, rail, sequence, words): Wanted, body: FrameBody<'_>, io: &mut impl Io) -> bool {
+    fn emit(
+        &mut self,
+        (kind, rail, sequence, words): Wanted,
+        body: FrameBody<'_>,
+        io: &mut impl Io,
+    ) -> bool {
         let (length, checked) = match body {
-            FrameBody::Own(bytes) => (bytes.len() as u16, if kind.body_bytes().is_some() { bytes } else { &[] }),
-            FrameBody::Message { length, .. } | FrameBody::Region { length, .. } => (length, &[][..]),
+            FrameBody::Own(bytes) => {
+                (bytes.len() as u16, if kind.body_bytes().is_some() { bytes } else { &[] })
+            }
+            FrameBody::Message { length, .. } | FrameBody::Region { length, .. } => {
+                (length, &[][..])
+            }
         };
         let header = FrameHeader {
             sequence,
@@ -101,11 +110,16 @@ impl Peer {
             }
             let (waiting, oldest) = self.window.waiting();
             let gathers = self.peer_asleep && self.settings.gathers;
-            let new = oldest.is_some_and(|oldest| gather_until(gathers, waiting, oldest, now).is_none());
+            let new =
+                oldest.is_some_and(|oldest| gather_until(gathers, waiting, oldest, now).is_none());
             let mut more = true;
-            while more && let Some((number, flight)) = self.window.next(new).map(|(number, flight)| (number, *flight)) {
+            while more
+                && let Some((number, flight)) =
+                    self.window.next(new).map(|(number, flight)| (number, *flight))
+            {
                 let again = self.window.tries() > 0;
-                let rail = if again { self.rails.other_than(flight.rail) } else { self.rails.best() };
+                let rail =
+                    if again { self.rails.other_than(flight.rail) } else { self.rails.best() };
                 if *blocked >> rail & 1 != 0 {
                     return;
                 }
@@ -178,7 +192,10 @@ impl Peer {
             return;
         }
         let words = match newest {
-            Some(newest) => [newest.stamp, (now.saturating_sub(newest.at) >> 6).min(Time::from(NO_ECHO - 1)) as u32],
+            Some(newest) => [
+                newest.stamp,
+                (now.saturating_sub(newest.at) >> 6).min(Time::from(NO_ECHO - 1)) as u32,
+            ],
             None => [0, NO_ECHO],
         };
         let bitmap = self.sequence.bitmap().to_le_bytes();
@@ -199,7 +216,11 @@ impl Peer {
         let bitmap = self.sequence.bitmap().to_le_bytes();
         for rail in 0..self.rails.count() {
             // A frame that is not accepted now is not retried.
-            self.emit((Kind::Acknowledge, rail, stamp(now), [0, NO_ECHO]), FrameBody::Own(&bitmap), io);
+            self.emit(
+                (Kind::Acknowledge, rail, stamp(now), [0, NO_ECHO]),
+                FrameBody::Own(&bitmap),
+                io,
+            );
         }
     }
 
@@ -208,7 +229,11 @@ impl Peer {
         for _ in 0..BURST {
             let Some(chunk) = self.regions.next(*blocked) else { return };
             let wanted = (Kind::Data, chunk.rail, chunk.stamp, [chunk.request, chunk.index]);
-            let body = FrameBody::Region { token: chunk.token, offset: chunk.offset, length: chunk.length };
+            let body = FrameBody::Region {
+                token: chunk.token,
+                offset: chunk.offset,
+                length: chunk.length,
+            };
             if self.emit(wanted, body, io) {
                 self.regions.sent(&chunk);
             } else {
@@ -221,8 +246,19 @@ impl Peer {
     }
 
     /// Requests parts of a broadcast; false if the rail accepts nothing now.
-    pub(crate) fn ask_repair(&mut self, now: Time, words: [u32; 2], pair: super::Pair, io: &mut impl Io) -> bool {
+    pub(crate) fn ask_repair(
+        &mut self,
+        now: Time,
+        words: [u32; 2],
+        pair: super::Pair,
+        io: &mut impl Io,
+    ) -> bool {
         let rail = self.rails.best();
-        self.session.is_some() && self.emit((Kind::Repair, rail, stamp(now), words), FrameBody::Own(&pair.encode()), io)
+        self.session.is_some()
+            && self.emit(
+                (Kind::Repair, rail, stamp(now), words),
+                FrameBody::Own(&pair.encode()),
+                io,
+            )
     }
 }

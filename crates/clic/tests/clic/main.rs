@@ -28,13 +28,32 @@ fn rough() -> Temper {
 }
 
 fn wild() -> Temper {
-    Temper { lose: 100, double: 50, late: 50, replay: 50, forge: 50, jitter: 50 * MICROSECOND, ..calm() }
+    Temper {
+        lose: 100,
+        double: 50,
+        late: 50,
+        replay: 50,
+        forge: 50,
+        jitter: 50 * MICROSECOND,
+        ..calm()
+    }
 }
 
 fn shape(ranks: usize, rails: usize, temper: Temper, seed: u64) -> Shape {
     let payloads = [1468, 8968, 1468][..rails].to_vec();
     let (pace, longest) = (20 * MICROSECOND, 200_000);
-    Shape { ranks, payloads, temper, seed, dying: false, known: true, sleepy: false, ready: false, longest, pace }
+    Shape {
+        ranks,
+        payloads,
+        temper,
+        seed,
+        dying: false,
+        known: true,
+        sleepy: false,
+        ready: false,
+        longest,
+        pace,
+    }
 }
 
 fn run(shape: Shape, steps: u64) -> Done {
@@ -115,7 +134,14 @@ fn wild_wires_are_refused_for_every_reason_there_is() {
     let mut world = World::new(shape(3, 2, wild(), 2));
     world.run(STEPS);
     let refusals = world.refusals();
-    for why in [Refusal::Short, Refusal::Version, Refusal::Length, Refusal::Forged, Refusal::Unknown, Refusal::Again] {
+    for why in [
+        Refusal::Short,
+        Refusal::Version,
+        Refusal::Length,
+        Refusal::Forged,
+        Refusal::Unknown,
+        Refusal::Again,
+    ] {
         assert!(refusals.of(why) > 0, "{why} was never seen: {refusals:?}");
     }
 }
@@ -124,7 +150,8 @@ fn wild_wires_are_refused_for_every_reason_there_is() {
 fn a_rail_that_dies_in_the_middle_loses_nothing() {
     for dies in 0..2 {
         let mut shape = shape(2, 2, calm(), 3);
-        (shape.temper.byte, shape.temper.queue, shape.payloads[1]) = ([128, 128, 0], 2 * MILLISECOND, 1468);
+        (shape.temper.byte, shape.temper.queue, shape.payloads[1]) =
+            ([128, 128, 0], 2 * MILLISECOND, 1468);
         let mut world = World::new(shape);
         (0..20).for_each(|_| world.publish(0, 1, 1_000_000));
         (0..500).for_each(|_| assert!(world.step(false)));
@@ -138,7 +165,10 @@ fn a_rail_that_dies_in_the_middle_loses_nothing() {
         assert_eq!(world.wire.down, revive);
         let carried = world.wire.bytes[1 - dies] - before[1 - dies];
         let wasted = world.wire.bytes[dies] - before[dies];
-        assert!(carried > 8_000_000 && wasted < carried / 10, "{carried} over the one, {wasted} over the dead one");
+        assert!(
+            carried > 8_000_000 && wasted < carried / 10,
+            "{carried} over the one, {wasted} over the dead one"
+        );
         world.finish();
         assert_eq!(world.losses(0, 1) + world.losses(1, 0), 0);
         // It comes back.
@@ -178,7 +208,10 @@ fn links_are_kept_busy() {
     let two = seconds_for(bytes, gigabit(2, 0, [128, 128, 0]));
     assert!(two < one / 1.9, "{two} s over two links, {one} over one");
     let unequal = seconds_for(bytes, gigabit(2, 0, [128, 384, 0]));
-    assert!(unequal < one / 1.25, "{unequal} s with a second link of a third of the speed, {one} without");
+    assert!(
+        unequal < one / 1.25,
+        "{unequal} s with a second link of a third of the speed, {one} without"
+    );
 }
 
 #[test]
@@ -279,7 +312,10 @@ fn a_dead_process_is_lost_once_and_the_others_go_on() {
     (0..5000).for_each(|_| assert!(world.step(true)));
     assert!(world.done().messages > messages + 100);
     world.finish();
-    assert_eq!([world.losses(0, 2), world.losses(1, 2), world.losses(0, 1), world.losses(1, 0)], [1, 1, 0, 0]);
+    assert_eq!(
+        [world.losses(0, 2), world.losses(1, 2), world.losses(0, 1), world.losses(1, 0)],
+        [1, 1, 0, 0]
+    );
 }
 
 #[test]
@@ -315,7 +351,8 @@ fn a_flood_is_refused_and_costs_no_memory() {
         let kind = kinds[random.below(8) as usize];
         let body = vec![random.next() as u8; kind.body_bytes().unwrap_or(1400)];
         let mut header = header(kind, 1, 0, body.len());
-        (header.sequence, header.words) = (random.next() as u32, [random.next() as u32, random.next() as u32]);
+        (header.sequence, header.words) =
+            (random.next() as u32, [random.next() as u32, random.next() as u32]);
         (header.acknowledged, header.session) = (random.next() as u32, random.next() as u16);
         if kind == Kind::Greeting {
             // A replayed earlier incarnation.
@@ -330,7 +367,10 @@ fn a_flood_is_refused_and_costs_no_memory() {
     }
     let refused = world.refusals();
     assert!(refused.total() - before >= 19_990, "{refused:?}");
-    assert!(refused.of(Refusal::Forged) >= 10_000 && refused.of(Refusal::Stale) >= 5_000, "{refused:?}");
+    assert!(
+        refused.of(Refusal::Forged) >= 10_000 && refused.of(Refusal::Stale) >= 5_000,
+        "{refused:?}"
+    );
     (0..1000).for_each(|_| assert!(world.step(true)));
     world.finish();
     assert_eq!((world.losses(0, 1), world.losses(1, 0)), (0, 0));
@@ -344,7 +384,11 @@ fn greetings_cannot_be_used_as_an_amplifier() {
         let greeting = frame::FrameHeader { words: [1000, 0], ..header(Kind::Greeting, 1, 0, 0) };
         world.inject(0, 0, &greeting.encode(&KEY, &[]));
     }
-    assert!(world.wire.frames - before <= 2, "{} answers in one moment", world.wire.frames - before);
+    assert!(
+        world.wire.frames - before <= 2,
+        "{} answers in one moment",
+        world.wire.frames - before
+    );
     let ask = BlockRequest { slot: 0, generation: 0, offset: 0, length: 1, chunk: 1, missing: 1 };
     let frame = header(Kind::Ask, 1, 0, frame::ASK_BYTES).encode(&KEY, &ask.encode());
     world.inject(0, 0, &[&frame[..], &ask.encode()].concat());
@@ -378,7 +422,10 @@ fn a_sleeper_is_woken_once_for_many_messages() {
         wakes
     };
     let (awake, asleep) = (frames(false), frames(true));
-    assert!(awake >= 16 && asleep <= 4, "{awake} wake-ups for an awake receiver, {asleep} for a sleeper");
+    assert!(
+        awake >= 16 && asleep <= 4,
+        "{awake} wake-ups for an awake receiver, {asleep} for a sleeper"
+    );
 }
 
 #[test]
@@ -415,7 +462,8 @@ fn a_frame_that_comes_late_does_not_make_the_way_long() {
     world.now += 20 * SECOND;
     world.plain(0, 1, 1);
     world.finish();
-    let known = |world: &World| world.endpoints[0].peer(1).unwrap().rails().trip().smoothed().unwrap();
+    let known =
+        |world: &World| world.endpoints[0].peer(1).unwrap().rails().trip().smoothed().unwrap();
     let before = known(&world);
     for round in 0..100 {
         world.inject(1, 0, &header.encode(&KEY, &[]));
@@ -456,5 +504,8 @@ fn acknowledgements_cost_few_frames() {
         world.finish();
     }
     let acknowledgements = world.wire.frames - before - 2000;
-    assert!(acknowledgements <= 20 * 4, "{acknowledgements} acknowledgements for 20 rows of 100 messages");
+    assert!(
+        acknowledgements <= 20 * 4,
+        "{acknowledgements} acknowledgements for 20 rows of 100 messages"
+    );
 }

@@ -96,7 +96,14 @@ impl Wire {
     }
 
     /// Returns false if the queue of the interface is full.
-    pub(crate) fn send(&mut self, now: Time, from: usize, to: usize, rail: u8, bytes: Vec<u8>) -> bool {
+    pub(crate) fn send(
+        &mut self,
+        now: Time,
+        from: usize,
+        to: usize,
+        rail: u8,
+        bytes: Vec<u8>,
+    ) -> bool {
         let temper = self.temper;
         let per_byte = temper.byte[usize::from(rail)];
         let mut gone = now;

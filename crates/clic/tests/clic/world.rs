@@ -131,7 +131,13 @@ struct Driver<'a> {
 }
 
 impl Io for Driver<'_> {
-    fn send(&mut self, to: u32, rail: u8, header: &[u8; HEADER_BYTES], body: FrameBody<'_>) -> bool {
+    fn send(
+        &mut self,
+        to: u32,
+        rail: u8,
+        header: &[u8; HEADER_BYTES],
+        body: FrameBody<'_>,
+    ) -> bool {
         let bytes = self.frame(header, body);
         self.wire.send(self.now, self.me, to as usize, rail, bytes)
     }
@@ -157,14 +163,16 @@ impl Io for Driver<'_> {
     }
 
     fn sent(&mut self, to: u32, buffer: u64) {
-        let (wanted, number, _) = self.sides[self.me].buffers.remove(&buffer).expect("a buffer is free once");
+        let (wanted, number, _) =
+            self.sides[self.me].buffers.remove(&buffer).expect("a buffer is free once");
         assert_eq!(wanted, to as usize);
         let delivered = self.model.delivered.get(&(self.me, wanted)).copied().unwrap_or(0);
         assert!(delivered > number, "a buffer is not free before its message is there");
     }
 
     fn bulk(&mut self, from: u32, token: u64, offset: u64, bytes: &[u8]) {
-        let pull = self.sides[self.me].pulls.get_mut(&token).expect("bytes of a pull that is under way");
+        let pull =
+            self.sides[self.me].pulls.get_mut(&token).expect("bytes of a pull that is under way");
         assert_eq!(pull.from, from as usize);
         pull.target[offset as usize..offset as usize + bytes.len()].copy_from_slice(bytes);
     }
@@ -172,8 +180,13 @@ impl Io for Driver<'_> {
     fn pulled(&mut self, from: u32, token: u64) {
         let pull = self.sides[self.me].pulls.remove(&token).expect("a pull is complete once");
         let side = &mut self.sides[from as usize];
-        let region = side.regions.get_mut(&pull.region).or_else(|| side.former_regions.get_mut(&pull.region));
-        let region = region.expect("the region is still there, or its last bytes were on the wire when its owner died");
+        let region = side
+            .regions
+            .get_mut(&pull.region)
+            .or_else(|| side.former_regions.get_mut(&pull.region));
+        let region = region.expect(
+            "the region is still there, or its last bytes were on the wire when its owner died",
+        );
         assert!(pull.target[..] == region.bytes[..pull.wanted], "wrong bytes");
         region.pulled = true;
         self.model.done.pulls += 1;
@@ -187,14 +200,21 @@ impl Io for Driver<'_> {
     }
 
     fn broadcast_part(&mut self, _group: u32, token: u64, offset: u32, bytes: &[u8]) {
-        let target = self.sides[self.me].expected_broadcasts.get_mut(&token).expect("an expected broadcast");
+        let target =
+            self.sides[self.me].expected_broadcasts.get_mut(&token).expect("an expected broadcast");
         target[offset as usize..offset as usize + bytes.len()].copy_from_slice(bytes);
     }
 
     fn broadcast_done(&mut self, group: u32, token: u64, length: u32) {
-        let target = self.sides[self.me].expected_broadcasts.remove(&token).expect("a broadcast is complete once");
+        let target = self.sides[self.me]
+            .expected_broadcasts
+            .remove(&token)
+            .expect("a broadcast is complete once");
         let number = token & 0xffff_ffff;
-        assert!(target[..length as usize] == self.model.broadcasts[&(group, number)][..], "wrong bytes");
+        assert!(
+            target[..length as usize] == self.model.broadcasts[&(group, number)][..],
+            "wrong bytes"
+        );
         *self.model.awaited.get_mut(&(group, number)).unwrap() -= 1;
         self.model.done.broadcasts += 1;
     }
@@ -234,13 +254,18 @@ impl Driver<'_> {
                 Some((_, _, bytes)) => range(bytes, offset as usize, length),
                 None => {
                     let bytes = &self.model.broadcasts[&(self.me as u32, buffer)];
-                    assert!(self.model.awaited.contains_key(&(self.me as u32, buffer)), "read after it was free");
+                    assert!(
+                        self.model.awaited.contains_key(&(self.me as u32, buffer)),
+                        "read after it was free"
+                    );
                     range(bytes, offset as usize, length)
                 }
             },
-            FrameBody::Region { token, offset, length } => {
-                range(&side.regions.get(&token).expect("a region that lives").bytes, offset as usize, length)
-            }
+            FrameBody::Region { token, offset, length } => range(
+                &side.regions.get(&token).expect("a region that lives").bytes,
+                offset as usize,
+                length,
+            ),
         }
     }
 
@@ -252,9 +277,14 @@ impl Driver<'_> {
         self.model.done.messages += 1;
         if bytes.first() == Some(&1) && bytes.len() == 41 {
             let word = |at: usize| u64::from_le_bytes(bytes[at..at + 8].try_into().unwrap());
-            let key = RegionName { slot: word(1) as u32, generation: word(9) as u32, length: word(17) };
+            let key =
+                RegionName { slot: word(1) as u32, generation: word(9) as u32, length: word(17) };
             // Some receivers are slow.
-            let at = if word(33) & 1 == 0 { self.now } else { self.now + word(33) % (500 * MICROSECOND) };
+            let at = if word(33) & 1 == 0 {
+                self.now
+            } else {
+                self.now + word(33) % (500 * MICROSECOND)
+            };
             self.sides[self.me].announced.push_back((at, from, key, word(25), word(33)));
         }
     }
@@ -297,12 +327,27 @@ impl World {
 
     fn endpoint(&self, rank: usize) -> Endpoint {
         let lives = &self.model.lives;
-        let own = Own { key: KEY, rank: rank as u32, endpoint: rank as u16 + 7, incarnation: lives[rank] };
+        let own = Own {
+            key: KEY,
+            rank: rank as u32,
+            endpoint: rank as u16 + 7,
+            incarnation: lives[rank],
+        };
         let mut endpoint = Endpoint::new(own, Settings::default());
         for peer in (0..self.shape.ranks).filter(|peer| *peer != rank) {
-            let links = self.shape.payloads.iter().map(|payload| RailLink { payload: *payload, speed: 0 }).collect();
+            let links = self
+                .shape
+                .payloads
+                .iter()
+                .map(|payload| RailLink { payload: *payload, speed: 0 })
+                .collect();
             let incarnation = self.shape.known.then_some(lives[peer]);
-            endpoint.add(&PeerCard { rank: peer as u32, endpoint: peer as u16 + 7, incarnation, links });
+            endpoint.add(&PeerCard {
+                rank: peer as u32,
+                endpoint: peer as u16 + 7,
+                incarnation,
+                links,
+            });
         }
         endpoint
     }
@@ -311,15 +356,23 @@ impl World {
         let chunk = *self.shape.payloads.iter().min().unwrap();
         for root in 0..self.shape.ranks as u32 {
             let group = MulticastGroup { number: root, session: 99, root, chunk };
-            let others: Vec<u32> = (0..self.shape.ranks as u32).filter(|rank| *rank != root).collect();
+            let others: Vec<u32> =
+                (0..self.shape.ranks as u32).filter(|rank| *rank != root).collect();
             self.endpoints[root as usize].add_root(group, &others);
-            others.iter().for_each(|other| self.endpoints[*other as usize].add_member(group, self.shape.ready));
+            others.iter().for_each(|other| {
+                self.endpoints[*other as usize].add_member(group, self.shape.ready)
+            });
         }
     }
 
-    fn call<T>(&mut self, me: usize, call: impl FnOnce(&mut Endpoint, Time, &mut Driver<'_>) -> T) -> T {
+    fn call<T>(
+        &mut self,
+        me: usize,
+        call: impl FnOnce(&mut Endpoint, Time, &mut Driver<'_>) -> T,
+    ) -> T {
         let World { now, shape, wire, endpoints, sides, model, deaf, .. } = self;
-        let mut driver = Driver { me, now: *now, ranks: shape.ranks, sides, wire, model, deaf: *deaf };
+        let mut driver =
+            Driver { me, now: *now, ranks: shape.ranks, sides, wire, model, deaf: *deaf };
         call(&mut endpoints[me], *now, &mut driver)
     }
 
@@ -337,7 +390,9 @@ impl World {
         // rejected.
         self.sides[from].buffers.insert(name, (to, number, bytes.clone()));
         self.model.messages.entry((from, to)).or_default().push_back((life, bytes));
-        match self.call(from, |endpoint, now, driver| endpoint.send(now, to as u32, name, length, driver)) {
+        match self
+            .call(from, |endpoint, now, driver| endpoint.send(now, to as u32, name, length, driver))
+        {
             Ok(()) => {
                 *self.model.sent.entry((from, to)).or_default() += 1;
                 true
@@ -376,7 +431,8 @@ impl World {
 
     fn pull_announced(&mut self, me: usize) -> bool {
         let now = self.now;
-        let Some(place) = self.sides[me].announced.iter().position(|announced| announced.0 <= now) else {
+        let Some(place) = self.sides[me].announced.iter().position(|announced| announced.0 <= now)
+        else {
             return false;
         };
         let (_, from, key, region, choice) = self.sides[me].announced.remove(place).unwrap();
@@ -389,9 +445,16 @@ impl World {
         .min(key.length);
         let token = self.name();
         let target = vec![0; key.length as usize];
-        let pull = Pull { from, region, target: target[..wanted as usize].to_vec(), wanted: wanted as usize };
+        let pull = Pull {
+            from,
+            region,
+            target: target[..wanted as usize].to_vec(),
+            wanted: wanted as usize,
+        };
         self.sides[me].pulls.insert(token, pull);
-        self.call(me, |endpoint, now, driver| endpoint.pull(now, from as u32, key, token, wanted, driver));
+        self.call(me, |endpoint, now, driver| {
+            endpoint.pull(now, from as u32, key, token, wanted, driver)
+        });
         true
     }
 
@@ -405,7 +468,9 @@ impl World {
         };
         self.model.broadcasts.insert((group, number), content(number + 77, length as usize));
         self.model.awaited.insert((group, number), self.shape.ranks - 1);
-        if self.call(root, |endpoint, now, driver| endpoint.broadcast(now, group, number, length as u32, driver)) {
+        if self.call(root, |endpoint, now, driver| {
+            endpoint.broadcast(now, group, number, length as u32, driver)
+        }) {
             self.started[0][root] += 1;
         } else {
             self.model.awaited.remove(&(group, number));
@@ -425,9 +490,9 @@ impl World {
         let known = self.model.broadcasts.get(&(root as u32, number)).filter(|_| !self.shape.ready);
         let capacity = known.map_or(LONGEST_BROADCAST, |bytes| bytes.len() as u64) as u32 + 10;
         self.sides[me].expected_broadcasts.insert(token, vec![0; capacity as usize]);
-        if self
-            .call(me, |endpoint, now, driver| endpoint.expect(now, (root as u32, root as u32), token, capacity, driver))
-        {
+        if self.call(me, |endpoint, now, driver| {
+            endpoint.expect(now, (root as u32, root as u32), token, capacity, driver)
+        }) {
             self.started[1][place] += 1;
         } else {
             self.sides[me].expected_broadcasts.remove(&token);
@@ -493,15 +558,19 @@ impl World {
     /// Processes the next event; returns false if there is none.
     pub(crate) fn step(&mut self, active: bool) -> bool {
         let alive = |rank: &usize| !self.wire.dead.contains(rank);
-        let deadline = |rank: usize| self.endpoints[rank].deadline().map(|at| (at.max(self.now), rank));
+        let deadline =
+            |rank: usize| self.endpoints[rank].deadline().map(|at| (at.max(self.now), rank));
         let timer = (0..self.shape.ranks).filter(alive).filter_map(deadline).min();
         let pulls = (0..self.shape.ranks).filter(alive);
-        let announced =
-            pulls.filter_map(|rank| self.sides[rank].announced.iter().map(|pull| (pull.0, rank)).min()).min();
+        let announced = pulls
+            .filter_map(|rank| self.sides[rank].announced.iter().map(|pull| (pull.0, rank)).min())
+            .min();
         let action = active.then_some(self.next_action);
         let frame = self.wire.next();
-        let first =
-            [frame, timer.map(|timer| timer.0), announced.map(|pull| pull.0), action].into_iter().flatten().min();
+        let first = [frame, timer.map(|timer| timer.0), announced.map(|pull| pull.0), action]
+            .into_iter()
+            .flatten()
+            .min();
         let Some(first) = first else { return false };
         self.now = self.now.max(first);
         self.model.done.steps += 1;
@@ -528,7 +597,9 @@ impl World {
     fn check_bounds(&self, rank: usize) {
         assert!(self.endpoints[rank].credits().used() <= credit::CEILING);
         let kept = |peer: u32| self.endpoints[rank].peer(peer).map_or(0, |peer| peer.kept_bytes());
-        assert!((0..self.shape.ranks as u32).all(|peer| kept(peer) <= Settings::default().early_bytes));
+        assert!(
+            (0..self.shape.ranks as u32).all(|peer| kept(peer) <= Settings::default().early_bytes)
+        );
     }
 
     /// Runs for this many steps, then lets everything complete.
@@ -544,7 +615,9 @@ impl World {
     /// All processes leave, in random order, and exit as soon as no peer needs them. Returns how
     /// long that took after the last one started to leave.
     pub(crate) fn leave(&mut self) -> Time {
-        for rank in (0..self.shape.ranks).filter(|rank| !self.wire.dead.contains(rank)).collect::<Vec<_>>() {
+        for rank in
+            (0..self.shape.ranks).filter(|rank| !self.wire.dead.contains(rank)).collect::<Vec<_>>()
+        {
             self.call(rank, |endpoint, now, driver| endpoint.leave(now, driver));
             (0..self.random.below(20)).for_each(|_| {
                 self.step(false);
@@ -553,7 +626,8 @@ impl World {
         let begin = self.now;
         loop {
             let here = (0..self.shape.ranks).filter(|rank| !self.wire.dead.contains(rank));
-            let (busy, idle): (Vec<usize>, Vec<usize>) = here.partition(|rank| self.endpoints[*rank].is_busy());
+            let (busy, idle): (Vec<usize>, Vec<usize>) =
+                here.partition(|rank| self.endpoints[*rank].is_busy());
             self.wire.dead.extend(idle);
             if busy.is_empty() {
                 return self.now - begin;
@@ -575,22 +649,27 @@ impl World {
         let mut left = 3_000_000u64;
         loop {
             let ranks = self.shape.ranks;
-            for (me, root) in
-                (0..ranks * ranks).map(|place| (place / ranks, place % ranks)).filter(|(me, root)| me != root)
+            for (me, root) in (0..ranks * ranks)
+                .map(|place| (place / ranks, place % ranks))
+                .filter(|(me, root)| me != root)
             {
                 if ranks > 2 && !self.wire.dead.contains(&me) && !self.wire.dead.contains(&root) {
                     self.expect(me, root);
                 }
             }
-            let alive: Vec<usize> = (0..ranks).filter(|rank| !self.wire.dead.contains(rank)).collect();
-            let busy =
-                alive.iter().any(|rank| self.endpoints[*rank].is_busy() || !self.sides[*rank].announced.is_empty());
+            let alive: Vec<usize> =
+                (0..ranks).filter(|rank| !self.wire.dead.contains(rank)).collect();
+            let busy = alive.iter().any(|rank| {
+                self.endpoints[*rank].is_busy() || !self.sides[*rank].announced.is_empty()
+            });
             if !busy && self.all_expected() {
                 break;
             }
             for _ in 0..20 {
                 self.step(false);
-                left = left.checked_sub(1).unwrap_or_else(|| panic!("it does not end: {:?}", self.state()));
+                left = left
+                    .checked_sub(1)
+                    .unwrap_or_else(|| panic!("it does not end: {:?}", self.state()));
             }
         }
         self.check_end();
@@ -609,15 +688,23 @@ impl World {
     fn check_end(&self) {
         for ((from, to), queue) in &self.model.messages {
             let gone = self.wire.dead.contains(from) || self.wire.dead.contains(to);
-            assert!(gone || queue.is_empty(), "{from} -> {to}: {} messages never arrived", queue.len());
+            assert!(
+                gone || queue.is_empty(),
+                "{from} -> {to}: {} messages never arrived",
+                queue.len()
+            );
         }
-        for (rank, side) in self.sides.iter().enumerate().filter(|(rank, _)| !self.wire.dead.contains(rank)) {
+        for (rank, side) in
+            self.sides.iter().enumerate().filter(|(rank, _)| !self.wire.dead.contains(rank))
+        {
             let broadcasts = if self.shape.ready { 0 } else { side.expected_broadcasts.len() };
             let left = [side.buffers.len(), side.regions.len(), side.pulls.len(), broadcasts];
             assert_eq!(left, [0; 4], "rank {rank}: buffers, regions, pulls, broadcasts");
             assert_eq!(self.endpoints[rank].credits().used(), 0);
         }
-        assert!(self.model.awaited.keys().all(|(root, _)| self.wire.dead.contains(&(*root as usize))));
+        assert!(
+            self.model.awaited.keys().all(|(root, _)| self.wire.dead.contains(&(*root as usize)))
+        );
     }
 
     fn state(&self) -> String {
@@ -677,7 +764,12 @@ impl World {
 }
 
 /// The header of a frame from `from` to `to`.
-pub(crate) fn header(kind: frame::Kind, from: usize, to: usize, length: usize) -> frame::FrameHeader {
+pub(crate) fn header(
+    kind: frame::Kind,
+    from: usize,
+    to: usize,
+    length: usize,
+) -> frame::FrameHeader {
     frame::FrameHeader {
         sequence: 0,
         source: from as u32,

@@ -100,7 +100,8 @@ impl BoardCall<'_> {
             for member in self.others() {
                 let posted = self.expect(member);
                 // SAFETY: the memory behind `target` is valid until the call returns.
-                self.truncated |= targets.with(member, target, |target| unsafe { !drain(target, posted) });
+                self.truncated |=
+                    targets.with(member, target, |target| unsafe { !drain(target, posted) });
             }
             self.board.finish();
         }
@@ -133,7 +134,9 @@ impl BoardCall<'_> {
             self.post(size * length, |mut room| {
                 for member in (0..size).filter(|&member| member != own) {
                     // SAFETY: the memory behind `source` is valid until the call returns.
-                    sources.with(member, source, |source| unsafe { room.fill(source, member * length, length) });
+                    sources.with(member, source, |source| unsafe {
+                        room.fill(source, member * length, length)
+                    });
                 }
             });
             self.board.finish();
@@ -170,7 +173,8 @@ impl BoardCall<'_> {
             for member in self.others() {
                 let posted = self.expect(member);
                 // SAFETY: the memory behind `target` is valid until the call returns.
-                self.truncated |= targets.with(member, target, |target| unsafe { !drain(target, posted) });
+                self.truncated |=
+                    targets.with(member, target, |target| unsafe { !drain(target, posted) });
             }
             self.board.finish();
         }
@@ -197,7 +201,9 @@ impl BoardCall<'_> {
             self.post(size * length, |mut room| {
                 for member in (0..size).filter(|&member| member != own) {
                     // SAFETY: the memory behind `source` is valid until the call returns.
-                    sources.with(member, source, |source| unsafe { room.fill(source, member * length, length) });
+                    sources.with(member, source, |source| unsafe {
+                        room.fill(source, member * length, length)
+                    });
                 }
             });
             if round == 0 && arguments.send.is_some() {
@@ -209,7 +215,8 @@ impl BoardCall<'_> {
             for member in self.others() {
                 let posted = part(self.expect(member), own * length, length);
                 // SAFETY: the memory behind `target` is valid until the call returns.
-                self.truncated |= targets.with(member, target, |target| unsafe { !drain(target, posted) });
+                self.truncated |=
+                    targets.with(member, target, |target| unsafe { !drain(target, posted) });
             }
             self.board.finish();
         }
@@ -226,5 +233,9 @@ impl BoardCall<'_> {
 fn part(posted: Posted, first: usize, length: usize) -> Posted {
     let first = first.min(posted.length);
     // SAFETY: `first` is at most the length of the message.
-    Posted { pointer: unsafe { posted.pointer.add(first) }, length: length.min(posted.length - first), ..posted }
+    Posted {
+        pointer: unsafe { posted.pointer.add(first) },
+        length: length.min(posted.length - first),
+        ..posted
+    }
 }

@@ -32,7 +32,11 @@ fn most_elements(operand: &Operand, count: i64, bytes: usize) -> i64 {
 
 impl BoardCall<'_> {
     /// The elements of each round of at most `chunk` bytes; at least one round, even if empty.
-    fn rounds_of(&self, operand: &Operand, chunk: usize) -> impl Iterator<Item = Range<i64>> + use<> {
+    fn rounds_of(
+        &self,
+        operand: &Operand,
+        chunk: usize,
+    ) -> impl Iterator<Item = Range<i64>> + use<> {
         let count = operand.count.max(0);
         let most = most_elements(operand, count, chunk).max(1);
         (0..count.max(1)).step_by(most as usize).map(move |first| first..count.min(first + most))
@@ -44,7 +48,8 @@ impl BoardCall<'_> {
     /// `row` must be readable for these elements.
     unsafe fn post_elements(&mut self, operand: &Operand, row: *const u8, range: &Range<i64>) {
         let size = operand.element.size;
-        let (first, length) = ((range.start * size) as usize, ((range.end - range.start) * size) as usize);
+        let (first, length) =
+            ((range.start * size) as usize, ((range.end - range.start) * size) as usize);
         // SAFETY: `row` is readable for these elements (this function's contract).
         self.post(length, |mut room| unsafe { room.copy(row.add(first), 0, length) });
     }
@@ -170,7 +175,10 @@ impl BoardCall<'_> {
             // SAFETY: the vector, and at the root the result, have the elements of all rounds.
             unsafe {
                 if self.board.own() == root {
-                    let (own, into) = (operand.element.at(row, range.start), operand.element.at(receive, range.start));
+                    let (own, into) = (
+                        operand.element.at(row, range.start),
+                        operand.element.at(receive, range.start),
+                    );
                     self.fold(operand, 0..size, (0, range.end - range.start), own, into);
                 } else {
                     self.post_elements(operand, row, &range);
@@ -186,12 +194,16 @@ impl BoardCall<'_> {
         let size = self.board.size();
         let row = operand.send.unwrap_or(receive);
         // With two ranks, each reads the same number of bytes either way.
-        let everybody = size == 2 || operand.bytes().saturating_mul(size as i64) <= EVERYBODY as i64;
+        let everybody =
+            size == 2 || operand.bytes().saturating_mul(size as i64) <= EVERYBODY as i64;
         for range in self.rounds_of(operand, self.chunk_of_all()) {
             let count = range.end - range.start;
             // SAFETY: vector and result have the elements of all rounds.
             unsafe {
-                let (own, into) = (operand.element.at(row, range.start), operand.element.at(receive, range.start));
+                let (own, into) = (
+                    operand.element.at(row, range.start),
+                    operand.element.at(receive, range.start),
+                );
                 if everybody {
                     self.post_elements(operand, row, &range);
                     self.expect_all();
@@ -212,7 +224,13 @@ impl BoardCall<'_> {
     ///
     /// # Safety
     /// `own` must be readable and `into` writable for `count` elements.
-    unsafe fn let_one_fold(&mut self, operand: &Operand, count: i64, own: *const u8, into: *mut u8) {
+    unsafe fn let_one_fold(
+        &mut self,
+        operand: &Operand,
+        count: i64,
+        own: *const u8,
+        into: *mut u8,
+    ) {
         self.expect_all();
         for member in self.others() {
             self.expect(member);
@@ -225,7 +243,8 @@ impl BoardCall<'_> {
                 self.post_elements(operand, into, &(0..count));
             }
         } else {
-            let claimant = self.board.claimant().expect("a claim is refused when another member has it");
+            let claimant =
+                self.board.claimant().expect("a claim is refused when another member has it");
             self.board.finish();
             let posted = self.expect(claimant);
             let bytes = (count * operand.element.size) as usize;
@@ -240,7 +259,13 @@ impl BoardCall<'_> {
     ///
     /// # Safety
     /// `row` must be readable and `into` writable for `count` elements.
-    unsafe fn fold_in_stripes(&mut self, operand: &Operand, count: i64, row: *const u8, into: *mut u8) {
+    unsafe fn fold_in_stripes(
+        &mut self,
+        operand: &Operand,
+        count: i64,
+        row: *const u8,
+        into: *mut u8,
+    ) {
         let (own, size) = (self.board.own(), self.board.size());
         let starts = even_parts(count, size);
         let part = |member: usize| starts[member]..starts[member + 1];
@@ -250,7 +275,13 @@ impl BoardCall<'_> {
             self.post_elements(operand, row, &(0..count));
             if !part(own).is_empty() {
                 let mine = operand.element.at(row.cast_mut(), starts[own]);
-                self.fold(operand, 0..size, (starts[own], starts[own + 1] - starts[own]), mine, place(own));
+                self.fold(
+                    operand,
+                    0..size,
+                    (starts[own], starts[own + 1] - starts[own]),
+                    mine,
+                    place(own),
+                );
             }
             // The vectors of this round can be read until every rank has finished it. Writing
             // `into` does not disturb that, since nothing on the board refers to it.
@@ -270,7 +301,12 @@ impl BoardCall<'_> {
 
     /// # Safety
     /// The contract of [`super::execute`] applies.
-    pub(super) unsafe fn reduce_scatter(&mut self, operand: &Operand, counts: &[i64], receive: *mut u8) {
+    pub(super) unsafe fn reduce_scatter(
+        &mut self,
+        operand: &Operand,
+        counts: &[i64],
+        receive: *mut u8,
+    ) {
         let (own, size) = (self.board.own(), self.board.size());
         let row = operand.send.unwrap_or(receive);
         let first = counts[..own].iter().fold(0i64, |sum, &count| sum.saturating_add(count));
@@ -285,7 +321,10 @@ impl BoardCall<'_> {
                 if begin < end {
                     self.expect_all();
                     let part = (begin - range.start, end - begin);
-                    let (mine, into) = (operand.element.at(row, begin), operand.element.at(receive, begin - first));
+                    let (mine, into) = (
+                        operand.element.at(row, begin),
+                        operand.element.at(receive, begin - first),
+                    );
                     self.fold(operand, 0..size, part, mine, into);
                 }
             }
@@ -304,7 +343,10 @@ impl BoardCall<'_> {
                 self.post_elements(operand, row, &range);
                 if end > 0 {
                     let all = (0, range.end - range.start);
-                    let (mine, into) = (operand.element.at(row, range.start), operand.element.at(receive, range.start));
+                    let (mine, into) = (
+                        operand.element.at(row, range.start),
+                        operand.element.at(receive, range.start),
+                    );
                     self.fold(operand, 0..end, all, mine, into);
                 }
             }

@@ -71,7 +71,9 @@ impl Network {
             self.flying.swap_remove(pick);
         }
         let posted = self.posted.entry(to).or_default();
-        match posted.iter().position(|p| (p.from, p.context, p.tag) == (message.from, message.context, message.tag)) {
+        match posted.iter().position(|p| {
+            (p.from, p.context, p.tag) == (message.from, message.context, message.tag)
+        }) {
             Some(index) => {
                 let receive = posted.remove(index);
                 self.join(message, receive);
@@ -114,12 +116,21 @@ struct Port<'a> {
 }
 
 impl Messages for Port<'_> {
-    unsafe fn start_send(&mut self, to: PeerIndex, context: ContextId, tag: i32, _: usize, source: Source) -> Ticket {
+    unsafe fn start_send(
+        &mut self,
+        to: PeerIndex,
+        context: ContextId,
+        tag: i32,
+        _: usize,
+        source: Source,
+    ) -> Ticket {
         assert!(tag >= 0, "negative tags are wildcards");
         let ticket = self.network.ticket();
         let eager = self.network.random(2) == 0;
         if eager {
-            self.network.outcomes.insert(ticket, Outcome { bytes: source.length(), truncated: false, lost: false });
+            self.network
+                .outcomes
+                .insert(ticket, Outcome { bytes: source.length(), truncated: false, lost: false });
         }
         let source = if eager { Err(read_all(source)) } else { Ok(source) };
         let message = Message { from: self.me, context, tag, ticket, source };
@@ -131,7 +142,13 @@ impl Messages for Port<'_> {
         ticket
     }
 
-    unsafe fn start_receive(&mut self, from: PeerIndex, context: ContextId, tag: i32, target: Target) -> Ticket {
+    unsafe fn start_receive(
+        &mut self,
+        from: PeerIndex,
+        context: ContextId,
+        tag: i32,
+        target: Target,
+    ) -> Ticket {
         let ticket = self.network.ticket();
         let receive = Posted { from, context, tag, ticket, target };
         let arrived = self.network.arrived.entry(self.me).or_default();
@@ -159,7 +176,8 @@ pub(crate) fn execute(plans: Vec<Plan>, seed: u64) {
 
 /// Executes several runs per rank concurrently, and returns them when all are done.
 pub(crate) fn execute_runs(mut runs: Vec<Vec<Run>>, seed: u64) -> Vec<Vec<Run>> {
-    let mut network = Network { random: seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1, ..Network::default() };
+    let mut network =
+        Network { random: seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1, ..Network::default() };
     let mut idle = 0;
     while idle < 4 {
         let mut quiet = true;
@@ -174,12 +192,15 @@ pub(crate) fn execute_runs(mut runs: Vec<Vec<Run>>, seed: u64) -> Vec<Vec<Run>> 
                 quiet = false;
             }
             for (rank, own) in runs.iter_mut().enumerate() {
-                quiet &= !own.iter_mut().fold(false, |moved, run| step(&mut network, rank, run) | moved);
+                quiet &=
+                    !own.iter_mut().fold(false, |moved, run| step(&mut network, rank, run) | moved);
             }
         }
         idle = if quiet { idle + 1 } else { 0 };
     }
-    for (rank, run) in runs.iter().enumerate().flat_map(|(rank, own)| own.iter().map(move |run| (rank, run))) {
+    for (rank, run) in
+        runs.iter().enumerate().flat_map(|(rank, own)| own.iter().map(move |run| (rank, run)))
+    {
         assert!(run.is_over(), "rank {rank} hangs: {run:#?}");
     }
     assert!(network.arrived.values().all(Vec::is_empty), "messages that nobody receives");

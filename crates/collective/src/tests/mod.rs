@@ -30,7 +30,8 @@ fn selections(collective: Collective) -> Vec<Selection> {
         TABLE.iter().filter(|row| row.collective == collective).map(|row| row.algorithm).collect();
     algorithms.dedup();
     let mut selections = vec![Selection::default()];
-    selections.extend(algorithms.into_iter().map(|algorithm| Selection::forcing(collective, algorithm)));
+    selections
+        .extend(algorithms.into_iter().map(|algorithm| Selection::forcing(collective, algorithm)));
     selections
 }
 

@@ -77,9 +77,12 @@ fn bcast_reaches_all() {
 fn check_gather(shape: Shape) {
     for selection in selections(Collective::Gather) {
         for &size in ranks(shape) {
-            for (root, in_place) in roots(size).into_iter().flat_map(|root| [(root, false), (root, true)]) {
+            for (root, in_place) in
+                roots(size).into_iter().flat_map(|root| [(root, false), (root, true)])
+            {
                 for &count in COUNTS {
-                    let mut send: Values = (0..size).map(|rank| Store::filled(shape, count, rank)).collect();
+                    let mut send: Values =
+                        (0..size).map(|rank| Store::filled(shape, count, rank)).collect();
                     let mut all = Store::<i64>::new(shape, count * size as i64);
                     (0..count).for_each(|i| all.set(root as i64 * count + i, i64::of(root, i)));
                     run(size, &selection, count as u64, |call| {
@@ -89,7 +92,9 @@ fn check_gather(shape: Shape) {
                         gather(call, &Gather { root, send: own, receive }).unwrap()
                     });
                     let what = (&selection, size, root, count, in_place);
-                    (0..size).for_each(|rank| all.assert_values(rank as i64 * count, count, rank, 0, &what));
+                    (0..size).for_each(|rank| {
+                        all.assert_values(rank as i64 * count, count, rank, 0, &what)
+                    });
                     assert!(all.is_untouched(count * size as i64));
                 }
             }
@@ -108,7 +113,8 @@ fn check_gatherv(shape: Shape) {
             for &count in COUNTS {
                 let counts: Vec<i64> = (0..size).map(|rank| irregular(rank, 0, count)).collect();
                 let (places, total) = reversed(&counts);
-                let mut own: Values = (0..size).map(|rank| Store::filled(shape, counts[rank], rank)).collect();
+                let mut own: Values =
+                    (0..size).map(|rank| Store::filled(shape, counts[rank], rank)).collect();
                 let mut all = Store::<i64>::new(shape, total);
                 let selection = Selection::default();
                 run(size, &selection, 3, |call| {
@@ -121,13 +127,15 @@ fn check_gatherv(shape: Shape) {
                     all.assert_values(places[rank], counts[rank], rank, 0, &what);
                     assert!(all.is_untouched(places[rank] + counts[rank]));
                 });
-                let mut back: Values = (0..size).map(|rank| Store::new(shape, counts[rank])).collect();
+                let mut back: Values =
+                    (0..size).map(|rank| Store::new(shape, counts[rank])).collect();
                 run(size, &selection, 4, |call| {
                     let receive = Some(back[call.team.rank].buffer(counts[call.team.rank]));
                     let send = (call.team.rank == root).then(|| all.varying(&counts, &places));
                     scatterv(call, &Scatter { root, send, receive }).unwrap()
                 });
-                (0..size).for_each(|rank| back[rank].assert_values(0, counts[rank], rank, 0, &what));
+                (0..size)
+                    .for_each(|rank| back[rank].assert_values(0, counts[rank], rank, 0, &what));
             }
         }
     }
@@ -141,7 +149,9 @@ fn gatherv_and_scatterv_respect_displacements() {
 fn check_scatter(shape: Shape) {
     for selection in selections(Collective::Scatter) {
         for &size in ranks(shape) {
-            for (root, in_place) in roots(size).into_iter().flat_map(|root| [(root, false), (root, true)]) {
+            for (root, in_place) in
+                roots(size).into_iter().flat_map(|root| [(root, false), (root, true)])
+            {
                 for &count in COUNTS {
                     let mut all = Store::<i64>::filled(shape, count * size as i64, 9);
                     let mut own: Values = (0..size).map(|_| Store::new(shape, count)).collect();
@@ -168,20 +178,26 @@ fn scatter_distributes_in_the_order_of_ranks() {
 
 fn check_allgather(shape: Shape) {
     for selection in selections(Collective::Allgather) {
-        for (&size, in_place) in ranks(shape).iter().flat_map(|size| [(size, false), (size, true)]) {
+        for (&size, in_place) in ranks(shape).iter().flat_map(|size| [(size, false), (size, true)])
+        {
             for &count in COUNTS {
                 let total = count * size as i64;
-                let mut send: Values = (0..size).map(|rank| Store::filled(shape, count, rank)).collect();
+                let mut send: Values =
+                    (0..size).map(|rank| Store::filled(shape, count, rank)).collect();
                 let mut all: Values = (0..size).map(|_| Store::new(shape, total)).collect();
                 run(size, &selection, count as u64, |call| {
                     let rank = call.team.rank;
-                    (0..count).for_each(|i| all[rank].set(rank as i64 * count + i, i64::of(rank, i)));
+                    (0..count)
+                        .for_each(|i| all[rank].set(rank as i64 * count + i, i64::of(rank, i)));
                     let own = (!in_place).then(|| send[rank].buffer(count));
-                    allgather(call, &Allgather { send: own, receive: all[rank].blocks(count) }).unwrap()
+                    allgather(call, &Allgather { send: own, receive: all[rank].blocks(count) })
+                        .unwrap()
                 });
                 let what = (&selection, size, count, in_place);
                 for row in &all {
-                    (0..size).for_each(|rank| row.assert_values(rank as i64 * count, count, rank, 0, &what));
+                    (0..size).for_each(|rank| {
+                        row.assert_values(rank as i64 * count, count, rank, 0, &what)
+                    });
                     assert!(row.is_untouched(total));
                 }
             }
@@ -196,19 +212,26 @@ fn allgather_gives_all_to_all() {
 
 fn check_allgatherv(shape: Shape) {
     for selection in selections(Collective::Allgatherv) {
-        for (&size, in_place) in ranks(shape).iter().flat_map(|size| [(size, false), (size, true)]) {
+        for (&size, in_place) in ranks(shape).iter().flat_map(|size| [(size, false), (size, true)])
+        {
             for &count in COUNTS {
                 let counts: Vec<i64> = (0..size).map(|rank| irregular(rank, 1, count)).collect();
                 let (places, total) = reversed(&counts);
-                let mut send: Values = (0..size).map(|rank| Store::filled(shape, counts[rank], rank)).collect();
+                let mut send: Values =
+                    (0..size).map(|rank| Store::filled(shape, counts[rank], rank)).collect();
                 let mut all: Values = (0..size).map(|_| Store::new(shape, total)).collect();
                 run(size, &selection, count as u64, |call| {
                     let rank = call.team.rank;
                     if in_place {
-                        (0..counts[rank]).for_each(|i| all[rank].set(places[rank] + i, i64::of(rank, i)));
+                        (0..counts[rank])
+                            .for_each(|i| all[rank].set(places[rank] + i, i64::of(rank, i)));
                     }
                     let own = (!in_place).then(|| send[rank].buffer(counts[rank]));
-                    allgather(call, &Allgather { send: own, receive: all[rank].varying(&counts, &places) }).unwrap()
+                    allgather(
+                        call,
+                        &Allgather { send: own, receive: all[rank].varying(&counts, &places) },
+                    )
+                    .unwrap()
                 });
                 let what = (&selection, size, count, in_place);
                 for row in &all {
@@ -229,22 +252,37 @@ fn allgatherv_respects_displacements() {
 
 fn check_alltoall(shape: Shape) {
     for selection in selections(Collective::Alltoall) {
-        for (&size, in_place) in ranks(shape).iter().flat_map(|size| [(size, false), (size, true)]) {
+        for (&size, in_place) in ranks(shape).iter().flat_map(|size| [(size, false), (size, true)])
+        {
             for &count in COUNTS {
                 let total = count * size as i64;
-                let mut send: Values = (0..size).map(|rank| Store::filled(shape, total, rank)).collect();
+                let mut send: Values =
+                    (0..size).map(|rank| Store::filled(shape, total, rank)).collect();
                 let mut receive: Values = (0..size)
-                    .map(|rank| if in_place { Store::filled(shape, total, rank) } else { Store::new(shape, total) })
+                    .map(|rank| {
+                        if in_place {
+                            Store::filled(shape, total, rank)
+                        } else {
+                            Store::new(shape, total)
+                        }
+                    })
                     .collect();
                 run(size, &selection, count as u64, |call| {
                     let rank = call.team.rank;
                     let own = (!in_place).then(|| send[rank].blocks(count));
-                    alltoall(call, &Alltoall { send: own, receive: receive[rank].blocks(count) }).unwrap()
+                    alltoall(call, &Alltoall { send: own, receive: receive[rank].blocks(count) })
+                        .unwrap()
                 });
                 let what = (&selection, size, count, in_place);
                 for (rank, row) in receive.iter().enumerate() {
                     for from in 0..size {
-                        row.assert_values(from as i64 * count, count, from, rank as i64 * count, &what);
+                        row.assert_values(
+                            from as i64 * count,
+                            count,
+                            from,
+                            rank as i64 * count,
+                            &what,
+                        );
                     }
                 }
             }
@@ -260,10 +298,16 @@ fn alltoall_transposes() {
 fn check_alltoallv(shape: Shape) {
     for selection in selections(Collective::Alltoallv) {
         for (&size, mixed) in ranks(shape).iter().flat_map(|size| [(size, false), (size, true)]) {
-            for (&count, in_place) in COUNTS.iter().flat_map(|count| [(count, false), (count, true)]) {
+            for (&count, in_place) in
+                COUNTS.iter().flat_map(|count| [(count, false), (count, true)])
+            {
                 // In place, both directions of a pair have the same count.
                 let pair = |a: usize, b: usize| {
-                    if in_place { irregular(a.min(b), a.max(b), count) } else { irregular(a, b, count) }
+                    if in_place {
+                        irregular(a.min(b), a.max(b), count)
+                    } else {
+                        irregular(a, b, count)
+                    }
                 };
                 let mut send = Values::new();
                 let mut receive = Values::new();
@@ -286,15 +330,27 @@ fn check_alltoallv(shape: Shape) {
                     let (outgoing, out_places, incoming, in_places) = &places[rank];
                     let blocks = if mixed { Store::mixed } else { Store::varying };
                     let own = (!in_place).then(|| blocks(&mut send[rank], outgoing, out_places));
-                    alltoall(call, &Alltoall { send: own, receive: blocks(&mut receive[rank], incoming, in_places) })
-                        .unwrap()
+                    alltoall(
+                        call,
+                        &Alltoall {
+                            send: own,
+                            receive: blocks(&mut receive[rank], incoming, in_places),
+                        },
+                    )
+                    .unwrap()
                 });
                 let what = (&selection, size, count, mixed, in_place);
                 for rank in 0..size {
                     for from in 0..size {
                         let (_, out_places, _, _) = &places[from];
                         let (_, _, incoming, in_places) = &places[rank];
-                        receive[rank].assert_values(in_places[from], incoming[from], from, out_places[rank], &what);
+                        receive[rank].assert_values(
+                            in_places[from],
+                            incoming[from],
+                            from,
+                            out_places[rank],
+                            &what,
+                        );
                     }
                 }
             }

@@ -22,7 +22,9 @@ impl<T: Sample> Vectors<T> {
     fn new(shape: Shape, size: usize, count: i64, in_place: bool) -> Vectors<T> {
         let send = (0..size).map(|rank| Store::filled(shape, count, rank)).collect();
         let receive = (0..size)
-            .map(|rank| if in_place { Store::filled(shape, count, rank) } else { Store::new(shape, count) })
+            .map(|rank| {
+                if in_place { Store::filled(shape, count, rank) } else { Store::new(shape, count) }
+            })
             .collect();
         Vectors { send, receive, in_place, count }
     }
@@ -34,7 +36,11 @@ impl<T: Sample> Vectors<T> {
     }
 
     /// Builds and executes plans. `build` gets the call, the operand and the receive pointer.
-    fn run(&mut self, selection: &Selection, mut build: impl FnMut(&Call, &Operand, *mut u8) -> Plan) {
+    fn run(
+        &mut self,
+        selection: &Selection,
+        mut build: impl FnMut(&Call, &Operand, *mut u8) -> Plan,
+    ) {
         let size = self.send.len();
         let mut plans = Vec::new();
         for rank in 0..size {
@@ -52,9 +58,9 @@ fn combined<T: Sample>(end: usize, index: i64) -> T {
 }
 
 fn cases(shape: Shape) -> impl Iterator<Item = (usize, i64, bool)> {
-    ranks(shape)
-        .iter()
-        .flat_map(|&size| COUNTS.iter().flat_map(move |&count| [(size, count, false), (size, count, true)]))
+    ranks(shape).iter().flat_map(|&size| {
+        COUNTS.iter().flat_map(move |&count| [(size, count, false), (size, count, true)])
+    })
 }
 
 fn check_reduce<T: Sample>(shape: Shape) {
@@ -62,8 +68,11 @@ fn check_reduce<T: Sample>(shape: Shape) {
         for (size, count, in_place) in cases(shape) {
             for root in roots(size) {
                 let mut vectors = Vectors::<T>::new(shape, size, count, false);
-                vectors.receive[root] =
-                    if in_place { Store::filled(shape, count, root) } else { Store::new(shape, count) };
+                vectors.receive[root] = if in_place {
+                    Store::filled(shape, count, root)
+                } else {
+                    Store::new(shape, count)
+                };
                 let mut plans = Vec::new();
                 for rank in 0..size {
                     let operand = vectors.operand(rank, in_place && rank == root);
@@ -74,7 +83,11 @@ fn check_reduce<T: Sample>(shape: Shape) {
                 execute(plans, count as u64);
                 for index in 0..count {
                     let got = vectors.receive[root].get(index);
-                    assert_eq!(got, combined(size, index), "{selection:?} {size} ranks root {root} {count} {in_place}");
+                    assert_eq!(
+                        got,
+                        combined(size, index),
+                        "{selection:?} {size} ranks root {root} {count} {in_place}"
+                    );
                     let other = (root + 1) % size;
                     assert!(other == root || vectors.receive[other].is_untouched(index));
                 }
@@ -95,7 +108,9 @@ fn check_allreduce<T: Sample>(shape: Shape) {
     for selection in selections(Collective::Allreduce) {
         for (size, count, in_place) in cases(shape) {
             let mut vectors = Vectors::<T>::new(shape, size, count, in_place);
-            vectors.run(&selection, |call, operand, receive| allreduce(call, operand, receive).unwrap());
+            vectors.run(&selection, |call, operand, receive| {
+                allreduce(call, operand, receive).unwrap()
+            });
             for (rank, row) in vectors.receive.iter().enumerate() {
                 for index in 0..count {
                     let what = (&selection, size, rank, count, in_place);
@@ -121,9 +136,14 @@ fn allreduce_gives_all_ranks_the_same_bits() {
             let mut bits = Vec::new();
             for _ in 0..2 {
                 let mut vectors = Vectors::<f64>::new(Shape::Dense, size, 21, false);
-                vectors.run(&selection, |call, operand, receive| allreduce(call, operand, receive).unwrap());
+                vectors.run(&selection, |call, operand, receive| {
+                    allreduce(call, operand, receive).unwrap()
+                });
                 bits.extend(
-                    vectors.receive.iter().map(|row| (0..21).map(|i| row.get(i).to_bits()).collect::<Vec<u64>>()),
+                    vectors
+                        .receive
+                        .iter()
+                        .map(|row| (0..21).map(|i| row.get(i).to_bits()).collect::<Vec<u64>>()),
                 );
             }
             assert!(bits.windows(2).all(|pair| pair[0] == pair[1]), "{selection:?} {size}");
@@ -135,17 +155,23 @@ fn check_reduce_scatter<T: Sample>(shape: Shape) {
     for selection in selections(Collective::ReduceScatter) {
         for (size, count, in_place) in cases(shape) {
             for equal in [false, true] {
-                let counts: Vec<i64> =
-                    (0..size as i64).map(|rank| if equal { count } else { rank * 5 % (count + 1) }).collect();
+                let counts: Vec<i64> = (0..size as i64)
+                    .map(|rank| if equal { count } else { rank * 5 % (count + 1) })
+                    .collect();
                 let total = counts.iter().sum();
                 let mut vectors = Vectors::<T>::new(shape, size, total, in_place);
-                vectors
-                    .run(&selection, |call, operand, receive| reduce_scatter(call, operand, &counts, receive).unwrap());
+                vectors.run(&selection, |call, operand, receive| {
+                    reduce_scatter(call, operand, &counts, receive).unwrap()
+                });
                 let mut first = 0;
                 for (rank, row) in vectors.receive.iter().enumerate() {
                     for index in 0..counts[rank] {
                         let what = (&selection, size, rank, count, in_place, equal);
-                        assert_eq!(row.get(index), combined(size, first + index), "{what:?}, element {index}");
+                        assert_eq!(
+                            row.get(index),
+                            combined(size, first + index),
+                            "{what:?}, element {index}"
+                        );
                     }
                     first += counts[rank];
                 }
@@ -168,14 +194,20 @@ fn check_scans<T: Sample>(shape: Shape) {
         let mut vectors = Vectors::<T>::new(shape, size, count, in_place);
         vectors.run(&selection, |call, operand, receive| scan(call, operand, receive).unwrap());
         for (rank, row) in vectors.receive.iter().enumerate() {
-            (0..count)
-                .for_each(|i| assert_eq!(row.get(i), combined(rank + 1, i), "scan {size} {rank} {count} {in_place}"));
+            (0..count).for_each(|i| {
+                assert_eq!(
+                    row.get(i),
+                    combined(rank + 1, i),
+                    "scan {size} {rank} {count} {in_place}"
+                )
+            });
         }
         let mut vectors = Vectors::<T>::new(shape, size, count, in_place);
         vectors.run(&selection, |call, operand, receive| exscan(call, operand, receive).unwrap());
         for (rank, row) in vectors.receive.iter().enumerate().skip(1) {
-            (0..count)
-                .for_each(|i| assert_eq!(row.get(i), combined(rank, i), "exscan {size} {rank} {count} {in_place}"));
+            (0..count).for_each(|i| {
+                assert_eq!(row.get(i), combined(rank, i), "exscan {size} {rank} {count} {in_place}")
+            });
         }
         if !in_place && count > 0 {
             assert!(vectors.receive[0].is_untouched(0), "exscan leaves rank 0 alone");

@@ -51,12 +51,18 @@ fn runs_side_by_side_do_not_mix() {
 #[test]
 fn a_plan_runs_again_with_new_data() {
     let (size, count) = (6, 9);
-    let mut send: Vec<Store<i64>> = (0..size).map(|rank| Store::filled(Shape::Dense, count, rank)).collect();
+    let mut send: Vec<Store<i64>> =
+        (0..size).map(|rank| Store::filled(Shape::Dense, count, rank)).collect();
     let mut receive: Vec<Store<i64>> = (0..size).map(|_| Store::new(Shape::Dense, count)).collect();
     let mut runs = Vec::new();
     for rank in 0..size {
         let element = send[rank].element();
-        let operand = Operand { send: Some(send[rank].pointer()), count, reducer: reducer::<i64>(&element), element };
+        let operand = Operand {
+            send: Some(send[rank].pointer()),
+            count,
+            reducer: reducer::<i64>(&element),
+            element,
+        };
         let call = Call { team: &team(rank, size), selection: &Selection::default() };
         let plan = allreduce(&call, &operand, receive[rank].pointer()).unwrap();
         runs.push(vec![Run::hold(plan, 3)]);
@@ -74,7 +80,14 @@ fn a_plan_runs_again_with_new_data() {
 struct Always(Outcome);
 
 impl Messages for Always {
-    unsafe fn start_send(&mut self, _: PeerIndex, _: ContextId, _: i32, _: usize, _: Source) -> Ticket {
+    unsafe fn start_send(
+        &mut self,
+        _: PeerIndex,
+        _: ContextId,
+        _: i32,
+        _: usize,
+        _: Source,
+    ) -> Ticket {
         Ticket(0)
     }
     unsafe fn start_receive(&mut self, _: PeerIndex, _: ContextId, _: i32, _: Target) -> Ticket {
@@ -100,7 +113,10 @@ fn outcome_of(outcome: Outcome) -> Progress {
 fn errors_end_a_run() {
     let good = Outcome { bytes: 32, truncated: false, lost: false };
     assert_eq!(outcome_of(good), Progress::Done);
-    assert_eq!(outcome_of(Outcome { truncated: true, ..good }), Progress::Failed(Failure::Truncated));
+    assert_eq!(
+        outcome_of(Outcome { truncated: true, ..good }),
+        Progress::Failed(Failure::Truncated)
+    );
     assert_eq!(outcome_of(Outcome { lost: true, ..good }), Progress::Failed(Failure::Lost));
 }
 
@@ -108,7 +124,8 @@ fn errors_end_a_run() {
 fn counts_that_overflow_are_an_error() {
     let mut data = Store::<i64>::new(Shape::Dense, 1);
     let element = data.element();
-    let operand = Operand { send: None, count: i64::MAX / 2, reducer: reducer::<i64>(&element), element };
+    let operand =
+        Operand { send: None, count: i64::MAX / 2, reducer: reducer::<i64>(&element), element };
     let call = Call { team: &team(0, 2), selection: &Selection::default() };
     let error = allreduce(&call, &operand, data.pointer()).unwrap_err();
     assert!(error.to_string().contains("exceeds 2^63"));
@@ -118,7 +135,12 @@ fn counts_that_overflow_are_an_error() {
 fn data_in_place_is_not_copied_onto_itself() {
     let mut data = Store::<i64>::filled(Shape::Gaps, 5, 0);
     let element = data.element();
-    let operand = Operand { send: Some(data.pointer()), count: 5, reducer: reducer::<i64>(&element), element };
+    let operand = Operand {
+        send: Some(data.pointer()),
+        count: 5,
+        reducer: reducer::<i64>(&element),
+        element,
+    };
     let call = Call { team: &team(0, 1), selection: &Selection::default() };
     assert_eq!(allreduce(&call, &operand, data.pointer()).unwrap().length(), 0);
 }
@@ -127,7 +149,8 @@ fn data_in_place_is_not_copied_onto_itself() {
 fn a_rank_alone_needs_no_room_for_others() {
     let mut data = Store::<i64>::new(Shape::Dense, 1);
     let element = data.element();
-    let operand = Operand { send: None, count: i64::MAX / 2, reducer: reducer::<i64>(&element), element };
+    let operand =
+        Operand { send: None, count: i64::MAX / 2, reducer: reducer::<i64>(&element), element };
     let call = Call { team: &team(0, 1), selection: &Selection::default() };
     assert!(allreduce(&call, &operand, data.pointer()).is_ok());
 }

@@ -38,8 +38,8 @@ impl Sample for Matrix {
     }
     fn combine(Matrix(a): Matrix, Matrix(b): Matrix) -> Matrix {
         let cell = |row: usize, column: usize| {
-            let sum =
-                u64::from(a[2 * row]) * u64::from(b[column]) + u64::from(a[2 * row + 1]) * u64::from(b[2 + column]);
+            let sum = u64::from(a[2 * row]) * u64::from(b[column])
+                + u64::from(a[2 * row + 1]) * u64::from(b[2 + column]);
             (sum % 65_521) as u32
         };
         Matrix([cell(0, 0), cell(0, 1), cell(1, 0), cell(1, 1)])
@@ -73,12 +73,20 @@ impl Shape {
             Shape::Dense => Element::dense(size_of::<T>() as i64),
             Shape::Gaps => {
                 let size = size_of::<T>() as i64;
-                let value = Datatype::hindexed(&[size / 4], &[8], &Datatype::named(Basic::Int32), Form::Small).unwrap();
+                let value = Datatype::hindexed(
+                    &[size / 4],
+                    &[8],
+                    &Datatype::named(Basic::Int32),
+                    Form::Small,
+                )
+                .unwrap();
                 Element::of(&Datatype::resized(0, size + 24, &value, Form::Small).unwrap())
             }
             Shape::Backwards => {
                 let size = size_of::<T>() as i64;
-                let value = Datatype::contiguous(size / 4, &Datatype::named(Basic::Int32), Form::Small).unwrap();
+                let value =
+                    Datatype::contiguous(size / 4, &Datatype::named(Basic::Int32), Form::Small)
+                        .unwrap();
                 Element::of(&Datatype::resized(0, -size, &value, Form::Small).unwrap())
             }
         }
@@ -137,9 +145,21 @@ impl<T: Sample> Store<T> {
     }
 
     /// Asserts that elements `first..first + count` are the values of `rank` from `from` on.
-    pub(crate) fn assert_values(&self, first: i64, count: i64, rank: usize, from: i64, what: &dyn Debug) {
+    pub(crate) fn assert_values(
+        &self,
+        first: i64,
+        count: i64,
+        rank: usize,
+        from: i64,
+        what: &dyn Debug,
+    ) {
         for index in 0..count {
-            assert_eq!(self.get(first + index), T::of(rank, from + index), "{what:?}, element {}", first + index);
+            assert_eq!(
+                self.get(first + index),
+                T::of(rank, from + index),
+                "{what:?}, element {}",
+                first + index
+            );
         }
     }
 

@@ -52,7 +52,9 @@ fn kernel<const PACK: bool>(level: SimdLevel, length: usize) -> Kernel {
         #[cfg(target_arch = "x86_64")]
         SimdLevel::Avx512 if PACK => by_length!(length, avx512::fixed, avx512::any::<PACK>, PACK),
         #[cfg(target_arch = "x86_64")]
-        SimdLevel::Avx2 | SimdLevel::Avx512 => by_length!(length, avx2::fixed, avx2::any::<PACK>, PACK),
+        SimdLevel::Avx2 | SimdLevel::Avx512 => {
+            by_length!(length, avx2::fixed, avx2::any::<PACK>, PACK)
+        }
     }
 }
 

@@ -243,7 +243,9 @@ fn patterns_pack_records_of_any_blocks() {
             [vec![(0, 1)], vec![(0, 4), (8, 8)], vec![(20, 3), (0, 5), (7, 6)], vec![(40, 8), (0, 8), (40, 8)]]
         {
             let span = blocks.iter().map(|block| block.0 + block.1).max().unwrap_or(0);
-            let Some(pattern) = RecordPattern::of_records(blocks.iter().copied(), span, stride) else { continue };
+            let Some(pattern) = RecordPattern::of_records(blocks.iter().copied(), span, stride) else {
+                continue;
+            };
             let all: Vec<u8> = (0..100)
                 .flat_map(|record| {
                     blocks.iter().flat_map(move |&(at, length)| record * stride + at..record * stride + at + length)

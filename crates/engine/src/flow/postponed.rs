@@ -32,7 +32,9 @@ impl State {
             return;
         }
         let is_first = self.flow.hungry.is_empty();
-        self.flow.hungry.push_back(Hungry { peer: from, postponed: VecDeque::from([(at, sequence)]) });
+        self.flow
+            .hungry
+            .push_back(Hungry { peer: from, postponed: VecDeque::from([(at, sequence)]) });
         // If other peers are already waiting, the last query found no room.
         if is_first {
             self.feed();
@@ -43,7 +45,8 @@ impl State {
     /// completion of a fetch calls this again, with a fresh memory query.
     #[cold]
     pub(crate) fn feed(&mut self) {
-        while !self.flow.hungry.is_empty() && self.flow.fetches < MOST_FETCHES && self.feed_once() {}
+        while !self.flow.hungry.is_empty() && self.flow.fetches < MOST_FETCHES && self.feed_once() {
+        }
     }
 
     /// True if a sender got room.
@@ -104,7 +107,8 @@ impl State {
     /// Starts to fetch the postponed message in node `at`.
     fn fetch(&mut self, from: PeerIndex, at: u32, key: RegionKey, length: usize) {
         let (_, rank, tag, _) = self.unexpected.see(at);
-        let index = self.requests.add(Completion::of(from, rank, tag, length as u64), PendingWork::None);
+        let index =
+            self.requests.add(Completion::of(from, rank, tag, length as u64), PendingWork::None);
         let buffer = self.unexpected.begin_fetch(at, index, length);
         if length == 0 {
             self.unexpected.end_fetch(at, buffer);
@@ -127,7 +131,10 @@ impl State {
     pub(crate) fn fetched(&mut self, index: u32) {
         let slot = self.requests.slot(index);
         let message = slot.completion;
-        let PendingWork::Fetching(fetch) = std::mem::replace(&mut slot.work, PendingWork::None) else { return };
+        let PendingWork::Fetching(fetch) = std::mem::replace(&mut slot.work, PendingWork::None)
+        else {
+            return;
+        };
         self.finish(index);
         self.flow.fetches -= 1;
         self.flow.fetching -= fetch.length as u64;
@@ -145,7 +152,8 @@ impl State {
         if let Some((receive, mut target)) = fetch.receive {
             // SAFETY: the buffer holds `fetch.length` bytes. The receive is incomplete, so its
             // target is still valid (contract of `irecv`).
-            let (bytes, truncated) = unsafe { deliver(&mut target, Here(fetch.buffer.pointer, fetch.length)) };
+            let (bytes, truncated) =
+                unsafe { deliver(&mut target, Here(fetch.buffer.pointer, fetch.length)) };
             self.requests.slot(receive).completion = Completion { bytes, truncated, ..message };
             self.finish(receive);
         }

@@ -11,7 +11,12 @@ use crate::buffers::MessageBuffer;
 impl Unexpected {
     /// Region key and length of the message with this sequence number of its pair, if it is in node
     /// `at` and its sender waits for room.
-    pub(crate) fn postponed(&self, at: u32, from: PeerIndex, sequence: u32) -> Option<(RegionKey, usize)> {
+    pub(crate) fn postponed(
+        &self,
+        at: u32,
+        from: PeerIndex,
+        sequence: u32,
+    ) -> Option<(RegionKey, usize)> {
         if !self.nodes.0.was_given_out(at) || !self.is_message(at, from, sequence) {
             return None;
         }
@@ -43,7 +48,9 @@ impl Unexpected {
         node.content = NodeContent::Fetched;
         if node.length as usize <= INLINE_BYTES {
             // SAFETY: node and buffer hold at least `node.length` bytes.
-            unsafe { copy::contiguous(buffer.pointer, node.payload.as_mut_ptr(), node.length as usize) };
+            unsafe {
+                copy::contiguous(buffer.pointer, node.payload.as_mut_ptr(), node.length as usize)
+            };
             self.buffers.remove(buffer);
         }
     }

@@ -85,13 +85,19 @@ unsafe impl Place for Row {
     }
 
     fn target(&self) -> Target {
-        Target::Unpacker { drain: Box::new(Pieces { pointer: self.0, left: self.1, piece: 0 }), length: self.1 }
+        Target::Unpacker {
+            drain: Box::new(Pieces { pointer: self.0, left: self.1, piece: 0 }),
+            length: self.1,
+        }
     }
 }
 
 pub fn packed(data: &[u8], piece: usize) -> Source {
     let pointer = data.as_ptr().cast_mut();
-    Source::Packer { fill: Box::new(Pieces { pointer, left: data.len(), piece }), length: data.len() }
+    Source::Packer {
+        fill: Box::new(Pieces { pointer, left: data.len(), piece }),
+        length: data.len(),
+    }
 }
 
 pub fn unpacked(data: &mut [u8]) -> Target {
@@ -106,7 +112,8 @@ pub fn pattern(seed: u64, length: usize) -> Vec<u8> {
     let mut state = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
     let mut out = Vec::with_capacity(length + 8);
     while out.len() < length {
-        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        state =
+            state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         out.extend_from_slice(&state.to_le_bytes());
     }
     out.truncate(length);
@@ -121,7 +128,11 @@ impl World {
     }
 
     pub fn plain(size: usize) -> World {
-        World::new(size, Manners::PLAIN, Limits { eager_bytes: usize::MAX, unexpected_bytes: 1 << 20 })
+        World::new(
+            size,
+            Manners::PLAIN,
+            Limits { eager_bytes: usize::MAX, unexpected_bytes: 1 << 20 },
+        )
     }
 
     pub fn progress(&mut self) -> bool {
@@ -129,14 +140,27 @@ impl World {
     }
 
     /// Starts a send from one rank to another in [`CONTEXT`].
-    pub fn send(&mut self, from: usize, to: usize, tag: i32, source: Source, mode: Mode) -> RequestId {
+    pub fn send(
+        &mut self,
+        from: usize,
+        to: usize,
+        tag: i32,
+        source: Source,
+        mode: Mode,
+    ) -> RequestId {
         // SAFETY: the tests keep their send buffers alive and unchanged until the request is
         // complete.
         unsafe { self.engines[from].isend(peer(to), CONTEXT, tag, from as u32, source, mode) }
     }
 
     /// Starts a receive in [`CONTEXT`].
-    pub fn receive(&mut self, me: usize, from: Option<usize>, tag: Option<i32>, target: Target) -> RequestId {
+    pub fn receive(
+        &mut self,
+        me: usize,
+        from: Option<usize>,
+        tag: Option<i32>,
+        target: Target,
+    ) -> RequestId {
         // SAFETY: the tests keep their receive buffers alive and untouched until the request is
         // complete.
         unsafe { self.engines[me].irecv(from.map(peer), CONTEXT, tag, target) }

@@ -10,7 +10,9 @@ use std::collections::{BTreeMap, VecDeque};
 use towpath_base::ids::ContextId;
 use towpath_base::transfer::Target;
 use towpath_engine::testing::{Arrival, Logged, Random};
-use towpath_engine::{Completion, EarlyOutcome, Engine, Envelope, MessageId, Mode, RequestId, protocol};
+use towpath_engine::{
+    Completion, EarlyOutcome, Engine, Envelope, MessageId, Mode, RequestId, protocol,
+};
 use towpath_transport::JobWire;
 
 use super::{Row, bytes, packed, pattern, peer, room, unpacked};
@@ -57,7 +59,9 @@ impl Receive {
 }
 
 fn wants(context: u64, source: Option<usize>, tag: Option<i32>, sent: &Sent) -> bool {
-    context == sent.context && source.is_none_or(|s| s == sent.from) && tag.is_none_or(|t| t == sent.tag)
+    context == sent.context
+        && source.is_none_or(|s| s == sent.from)
+        && tag.is_none_or(|t| t == sent.tag)
 }
 
 /// The model of one rank as a receiver.
@@ -167,23 +171,33 @@ impl<W: JobWire> Model<W> {
 
     fn send(&mut self, me: usize) {
         let to = self.below(self.engines.len());
-        if self.ranks[to].streams[me].0.len() >= self.open || self.ranks[me].sends.len() >= 4 * self.open {
+        if self.ranks[to].streams[me].0.len() >= self.open
+            || self.ranks[me].sends.len() >= 4 * self.open
+        {
             return self.progress(me);
         }
-        let (name, length, context, tag) = (self.name(), self.length(), self.below(2) as u64, self.below(3) as i32);
+        let (name, length, context, tag) =
+            (self.name(), self.length(), self.below(2) as u64, self.below(3) as i32);
         let data = pattern(name, length);
         let kind = self.below(10);
         let synchronous = kind < 3;
-        let source = if kind & 1 == 0 { bytes(&data) } else { packed(&data, 1 + self.below(50) + length / 500) };
+        let source = if kind & 1 == 0 {
+            bytes(&data)
+        } else {
+            packed(&data, 1 + self.below(50) + length / 500)
+        };
         let mode = [Mode::Standard, Mode::Synchronous][usize::from(synchronous)];
         let engine = &mut self.engines[me];
         let (on, rank) = (ContextId(context), me as u32 + 500);
         // SAFETY: `slot` is writable for `length` bytes, and `data` has that many.
-        let fill = |slot: *mut u8| unsafe { std::ptr::copy_nonoverlapping(data.as_ptr(), slot, length) };
+        let fill =
+            |slot: *mut u8| unsafe { std::ptr::copy_nonoverlapping(data.as_ptr(), slot, length) };
         // SAFETY: the model keeps `data` until the send is complete.
         let request = unsafe {
-            let is_out = (kind == 9 && engine.try_send_now(peer(to), on, tag, rank, data.as_ptr(), length).is_some())
-                || (kind == 8 && engine.try_send_filled(peer(to), on, tag, rank, length, fill).is_some());
+            let is_out = (kind == 9
+                && engine.try_send_now(peer(to), on, tag, rank, data.as_ptr(), length).is_some())
+                || (kind == 8
+                    && engine.try_send_filled(peer(to), on, tag, rank, length, fill).is_some());
             (!is_out).then(|| engine.isend(peer(to), on, tag, rank, source, mode))
         };
         let sent = Sent {
@@ -224,14 +238,30 @@ impl<W: JobWire> Model<W> {
         }
     }
 
-    fn receive_with(&mut self, me: usize, context: u64, source: Option<usize>, tag: Option<i32>, capacity: usize) {
+    fn receive_with(
+        &mut self,
+        me: usize,
+        context: u64,
+        source: Option<usize>,
+        tag: Option<i32>,
+        capacity: usize,
+    ) {
         let expected = self.first_unexpected(me, context, source, tag);
         let mut buffer = self.buffer(capacity);
         let target = self.target(&mut buffer);
         let engine = &mut self.engines[me];
         // SAFETY: the model keeps the buffer until the receive is complete.
         let request = unsafe { engine.irecv(source.map(peer), ContextId(context), tag, target) };
-        let receive = Receive { context, source, tag, buffer, capacity, request, matched: expected, cancelled: false };
+        let receive = Receive {
+            context,
+            source,
+            tag,
+            buffer,
+            capacity,
+            request,
+            matched: expected,
+            cancelled: false,
+        };
         let name = self.name();
         match expected {
             Some(message) => self.take_unexpected(me, message),
@@ -256,7 +286,13 @@ impl<W: JobWire> Model<W> {
         let mut buffer = vec![0; 99];
         // SAFETY: `buffer` is a local of 99 bytes.
         let done = unsafe {
-            self.engines[me].try_receive_now(source.map(peer), ContextId(context), tag, buffer.as_mut_ptr(), 99)
+            self.engines[me].try_receive_now(
+                source.map(peer),
+                ContextId(context),
+                tag,
+                buffer.as_mut_ptr(),
+                99,
+            )
         };
         let sent = &self.sent[&message];
         assert!(sent.postponed || done.is_none() == sent.announced);
@@ -283,8 +319,18 @@ impl<W: JobWire> Model<W> {
                 false => engine.receive_soon(from, on, tag, pointer, capacity, rounds),
             }
         };
-        let request = if let EarlyOutcome::Started(request) = soon { request } else { RequestId(u64::MAX) };
-        let receive = Receive { context, source, tag, buffer, capacity, request, matched: expected, cancelled: false };
+        let request =
+            if let EarlyOutcome::Started(request) = soon { request } else { RequestId(u64::MAX) };
+        let receive = Receive {
+            context,
+            source,
+            tag,
+            buffer,
+            capacity,
+            request,
+            matched: expected,
+            cancelled: false,
+        };
         let name = self.name();
         self.ranks[me].receives.insert(name, receive);
         match expected {
@@ -300,15 +346,28 @@ impl<W: JobWire> Model<W> {
         if let EarlyOutcome::Received(done) = soon {
             let receive = self.ranks[me].receives.remove(&name).expect("it was just put there");
             let message = receive.matched.expect("a receive matched what it should not");
-            assert!(!self.sent[&message].announced, "an announced message cannot be through at once");
+            assert!(
+                !self.sent[&message].announced,
+                "an announced message cannot be through at once"
+            );
             self.compare(message, &done, &receive.buffer, capacity);
         }
         self.check_receives(me);
         self.check_sends(me);
     }
 
-    fn first_unexpected(&self, me: usize, context: u64, source: Option<usize>, tag: Option<i32>) -> Option<u64> {
-        self.ranks[me].unexpected.iter().copied().find(|name| wants(context, source, tag, &self.sent[name]))
+    fn first_unexpected(
+        &self,
+        me: usize,
+        context: u64,
+        source: Option<usize>,
+        tag: Option<i32>,
+    ) -> Option<u64> {
+        self.ranks[me]
+            .unexpected
+            .iter()
+            .copied()
+            .find(|name| wants(context, source, tag, &self.sent[name]))
     }
 
     fn take_unexpected(&mut self, me: usize, message: u64) {
@@ -329,7 +388,8 @@ impl<W: JobWire> Model<W> {
 
     fn probe(&mut self, me: usize) {
         let (context, source, tag) = self.pattern_of_receive();
-        let expected = self.first_unexpected(me, context, source, tag).map(|message| self.envelope(message));
+        let expected =
+            self.first_unexpected(me, context, source, tag).map(|message| self.envelope(message));
         assert_eq!(self.engines[me].iprobe(source.map(peer), ContextId(context), tag), expected);
         self.seen[2] += usize::from(expected.is_some());
     }
@@ -355,10 +415,12 @@ impl<W: JobWire> Model<W> {
         let mut buffer = self.buffer(capacity);
         let target = self.target(&mut buffer);
         // SAFETY: the model keeps the buffer until the receive is complete.
-        let request = unsafe { self.engines[me].imrecv(handle, target) }.expect("the message is there");
+        let request =
+            unsafe { self.engines[me].imrecv(handle, target) }.expect("the message is there");
         let matched = Some(message);
         let (source, tag, cancelled) = (None, None, false);
-        let receive = Receive { context: 0, source, tag, buffer, capacity, request, matched, cancelled };
+        let receive =
+            Receive { context: 0, source, tag, buffer, capacity, request, matched, cancelled };
         let name = self.name();
         self.ranks[me].receives.insert(name, receive);
         self.check_receives(me);
@@ -400,7 +462,11 @@ impl<W: JobWire> Model<W> {
         let stream = &mut self.ranks[to].streams[me].0;
         let length = stream.len();
         stream.retain(|other| *other != name);
-        assert_eq!(stream.len() + 1, length, "only a message that is not on the wire is cancelled at once");
+        assert_eq!(
+            stream.len() + 1,
+            length,
+            "only a message that is not on the wire is cancelled at once"
+        );
         let sent = self.account(name);
         (sent.cancelled, sent.settled) = (true, true);
         self.check_sends(me);
@@ -437,7 +503,10 @@ impl<W: JobWire> Model<W> {
         let from = arrival.from.slot();
         let Arrival { header, .. } = arrival;
         match header.protocol {
-            protocol::EAGER | protocol::EAGER_SYNCHRONOUS | protocol::ANNOUNCE | protocol::POSTPONE => {
+            protocol::EAGER
+            | protocol::EAGER_SYNCHRONOUS
+            | protocol::ANNOUNCE
+            | protocol::POSTPONE => {
                 let stream = &mut self.ranks[me].streams[from];
                 let name = stream.0.pop_front().expect("something arrives that was not sent");
                 let number = stream.1;
@@ -453,8 +522,9 @@ impl<W: JobWire> Model<W> {
             }
             protocol::CANCEL => {
                 let unmatched = &self.ranks[me].unexpected;
-                let same =
-                    |name: &&u64| self.sent[name].from == from && self.sent[name].number == Some(header.words[0]);
+                let same = |name: &&u64| {
+                    self.sent[name].from == from && self.sent[name].number == Some(header.words[0])
+                };
                 let found = unmatched.iter().find(same).copied();
                 match found {
                     Some(name) => self.take_back(me, name),
@@ -472,7 +542,8 @@ impl<W: JobWire> Model<W> {
             None => rank.unexpected.push(name),
             Some(position) => {
                 let receive = rank.posted.remove(position);
-                rank.receives.get_mut(&receive).expect("posted receives are open").matched = Some(name);
+                rank.receives.get_mut(&receive).expect("posted receives are open").matched =
+                    Some(name);
                 sent.matched = true;
                 self.seen[0] += 1;
             }
@@ -485,15 +556,18 @@ impl<W: JobWire> Model<W> {
         for name in names {
             let receive = &self.ranks[me].receives[&name];
             let Some(done) = self.engines[me].take(receive.request) else {
-                let waits = receive
-                    .matched
-                    .is_none_or(|message| self.sent[&message].announced || self.sent[&message].postponed);
+                let waits = receive.matched.is_none_or(|message| {
+                    self.sent[&message].announced || self.sent[&message].postponed
+                });
                 assert!(waits && !receive.cancelled, "a receive should be complete");
                 continue;
             };
             let Some(receive) = self.ranks[me].receives.remove(&name) else { continue };
             assert_eq!(done.cancelled, receive.cancelled);
-            assert!(receive.cancelled || receive.matched.is_some(), "a receive matched what it should not: {done:?}");
+            assert!(
+                receive.cancelled || receive.matched.is_some(),
+                "a receive matched what it should not: {done:?}"
+            );
             if let Some(message) = receive.matched {
                 self.compare(message, &done, &receive.buffer, receive.capacity);
             }
@@ -507,7 +581,10 @@ impl<W: JobWire> Model<W> {
         let envelope = self.envelope(message);
         let sent = self.account(message);
         let taken = sent.data.len().min(capacity);
-        assert_eq!((done.peer, done.source_rank, done.tag), (envelope.peer, envelope.source_rank, envelope.tag));
+        assert_eq!(
+            (done.peer, done.source_rank, done.tag),
+            (envelope.peer, envelope.source_rank, envelope.tag)
+        );
         assert_eq!((done.bytes, done.truncated), (taken as u64, sent.data.len() > capacity));
         assert!(buffer[..taken] == sent.data[..taken], "the bytes of another message");
         assert!(!done.lost && sent.matched);
@@ -523,7 +600,8 @@ impl<W: JobWire> Model<W> {
             if let Some(request) = sent.request {
                 // Keep a finished send open for a while, so that it can be cancelled.
                 if !sent.cancelled && !sent.matched && self.random.below(8) > 0 {
-                    let early = self.engines[me].is_complete(request) && (sent.synchronous || sent.announced);
+                    let early = self.engines[me].is_complete(request)
+                        && (sent.synchronous || sent.announced);
                     assert!(!early, "a send is complete before its receive");
                     continue;
                 }

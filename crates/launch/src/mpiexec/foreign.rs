@@ -70,7 +70,9 @@ pub(super) fn output(list: &str, request: &mut JobRequest) -> Result<(), String>
                 request.output_pattern = Some(format!("{value}.%r.out"));
                 request.errors_pattern = Some(format!("{value}.%r.err"));
             }
-            _ => return Err(format!("The option --output takes tag, merge, dir=FOLDER and file=NAME, not '{way}'.")),
+            _ => {
+                return Err(format!("The option --output takes tag, merge, dir=FOLDER and file=NAME, not '{way}'."));
+            }
         }
     }
     Ok(())

@@ -55,7 +55,9 @@ struct Ranks {
 impl Ranks {
     /// Reports the end of a child if it is a rank; false if the report cannot be sent.
     fn ended(&mut self, pid: i32, status: i32, report: &OwnedFd) -> bool {
-        let Some(rank) = self.running.iter().position(|&running| running == Some(pid)) else { return true };
+        let Some(rank) = self.running.iter().position(|&running| running == Some(pid)) else {
+            return true;
+        };
         self.running[rank] = None;
         Report { kind: ENDED, rank: rank as u32, value: status, pid }.send(report)
     }

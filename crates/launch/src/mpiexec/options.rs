@@ -267,7 +267,9 @@ fn apply(
         OptionMeaning::Input => match values[0].to_str() {
             Some("0") => {}
             Some("none") => request.no_input = true,
-            _ => return Err(format!("The option -{} takes 0 or none: only rank 0 can read the input.", row.names[0])),
+            _ => {
+                return Err(format!("The option -{} takes 0 or none: only rank 0 can read the input.", row.names[0]));
+            }
         },
         OptionMeaning::OutputPattern => request.output_pattern = Some(values[0].to_string_lossy().into_owned()),
         OptionMeaning::ErrorsPattern => request.errors_pattern = Some(values[0].to_string_lossy().into_owned()),
@@ -275,7 +277,9 @@ fn apply(
         OptionMeaning::Display => foreign::display(&values[0].to_string_lossy(), request),
         OptionMeaning::ForwardSignals => foreign::forwarded(&values[0].to_string_lossy())?,
         OptionMeaning::SearchPath => program.path = Some(values[0].clone()),
-        OptionMeaning::Instead(hint) => return Err(format!("mpiexec has no option -{}: {hint}", row.names[0])),
+        OptionMeaning::Instead(hint) => {
+            return Err(format!("mpiexec has no option -{}: {hint}", row.names[0]));
+        }
         // Handled earlier, by `foreign::with_files`.
         OptionMeaning::OptionFile | OptionMeaning::Tuning | OptionMeaning::Ignored => {}
     }

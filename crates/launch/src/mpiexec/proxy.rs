@@ -36,7 +36,9 @@ pub(super) fn main() -> i32 {
     let mask = Set::answered().block();
     descendants::adopt_orphans();
     let copy = |number| rustix::io::fcntl_dupfd_cloexec(number, 3);
-    let (Ok(input), Ok(output)) = (copy(rustix::stdio::stdin()), copy(rustix::stdio::stdout())) else { return 1 };
+    let (Ok(input), Ok(output)) = (copy(rustix::stdio::stdin()), copy(rustix::stdio::stdout())) else {
+        return 1;
+    };
     let mut link = ProxyLink::new(input, output, FrameReader::new(false));
     link.send_bytes(PREAMBLE);
     let Some(job) = first_frame(&mut link) else {

@@ -45,7 +45,9 @@ impl MachineDescription {
     pub fn of_setting(value: &str) -> Result<MachineDescription, String> {
         let text = fs::read_to_string(value).unwrap_or_else(|_| value.to_owned());
         MachineDescription::parse(&text).map_err(|problem| {
-            format!("TOWPATH_MACHINE ({value}) is neither a readable file nor a description: {problem}")
+            format!(
+                "TOWPATH_MACHINE ({value}) is neither a readable file nor a description: {problem}"
+            )
         })
     }
 
@@ -57,22 +59,33 @@ impl MachineDescription {
             match line.split_whitespace().collect::<Vec<_>>()[..] {
                 [] => {}
                 ["ranks", list] => {
-                    ranks = Some(resources::parse(list).ok_or_else(|| format!("'{list}' is no list as 0-3,8."))?);
+                    ranks = Some(
+                        resources::parse(list)
+                            .ok_or_else(|| format!("'{list}' is no list as 0-3,8."))?,
+                    );
                 }
                 [name, count] => levels.push(level(name, count)?),
                 _ => return Err(format!("'{}' is not a level's name and a number.", line.trim())),
             }
         }
         if levels.is_empty() || levels.len() >= MOST_LEVELS {
-            return Err(format!("it has {} levels; 1 to {} are possible.", levels.len(), MOST_LEVELS - 1));
+            return Err(format!(
+                "it has {} levels; 1 to {} are possible.",
+                levels.len(),
+                MOST_LEVELS - 1
+            ));
         }
-        let product = levels.iter().try_fold(1usize, |product, level| product.checked_mul(level.count as usize));
+        let product = levels
+            .iter()
+            .try_fold(1usize, |product, level| product.checked_mul(level.count as usize));
         let Some(processors) = product.filter(|&product| product <= MOST_PROCESSORS) else {
             return Err(format!("it has more than {MOST_PROCESSORS} processors."));
         };
         let ranks = ranks.unwrap_or_else(|| (0..processors).collect());
         match ranks.iter().find(|&&processor| processor >= processors) {
-            Some(processor) => Err(format!("processor {processor} is not there; it has 0 to {}.", processors - 1)),
+            Some(processor) => {
+                Err(format!("processor {processor} is not there; it has 0 to {}.", processors - 1))
+            }
             None => Ok(MachineDescription { levels, ranks }),
         }
     }
@@ -100,20 +113,26 @@ impl MachineDescription {
         };
         let sizes: Vec<(usize, usize)> = self.levels.iter().map(&mut view).collect();
         let named = self.levels.iter().zip(sizes);
-        named.map(|(level, (count, each))| (level.name.as_str(), count, each, level.columns as usize)).collect()
+        named
+            .map(|(level, (count, each))| {
+                (level.name.as_str(), count, each, level.columns as usize)
+            })
+            .collect()
     }
 }
 
 fn level(name: &str, count: &str) -> Result<DescribedLevel, String> {
-    let number = |text: &str| text.parse::<u32>().ok().filter(|number| (1..=1 << 16).contains(number));
+    let number =
+        |text: &str| text.parse::<u32>().ok().filter(|number| (1..=1 << 16).contains(number));
     let read = match count.split_once('x') {
-        Some((columns, rows)) => {
-            number(columns).zip(number(rows)).map(|(columns, rows)| (columns.saturating_mul(rows), columns))
-        }
+        Some((columns, rows)) => number(columns)
+            .zip(number(rows))
+            .map(|(columns, rows)| (columns.saturating_mul(rows), columns)),
         None => number(count).map(|count| (count, 0)),
     };
-    let (count, columns) =
-        read.ok_or_else(|| format!("'{count}' of level {name} is neither a positive number nor as 6x4."))?;
+    let (count, columns) = read.ok_or_else(|| {
+        format!("'{count}' of level {name} is neither a positive number nor as 6x4.")
+    })?;
     Ok(DescribedLevel { name: name.to_owned(), count, columns })
 }
 
@@ -123,11 +142,16 @@ mod tests {
 
     #[test]
     fn a_description_numbers_processors_through_and_ranks_begin_again() {
-        let machine = MachineDescription::parse("# a remark\npackage 2 # sockets\n\ncore 3; ranks 0,3,1,4").unwrap();
+        let machine =
+            MachineDescription::parse("# a remark\npackage 2 # sockets\n\ncore 3; ranks 0,3,1,4")
+                .unwrap();
         let path = |rank| [1, 2].map(|level| machine.place(0, rank).instance(level).unwrap());
         assert_eq!([0, 1, 2, 3, 4].map(path), [[0, 0], [1, 0], [0, 1], [1, 1], [0, 0]]);
         assert_eq!(machine.levels(), [("package", 2, 3, 0), ("core", 6, 1, 0)]);
-        assert_eq!(MachineDescription::parse("tile 6x4; core 2").unwrap().levels()[0], ("tile", 24, 2, 6));
+        assert_eq!(
+            MachineDescription::parse("tile 6x4; core 2").unwrap().levels()[0],
+            ("tile", 24, 2, 6)
+        );
     }
 
     #[test]
@@ -148,7 +172,9 @@ mod tests {
             let said = MachineDescription::parse(text).unwrap_err();
             assert!(said.contains(part) && said.ends_with('.'), "{text}: {said}");
         }
-        assert!(MachineDescription::of_setting("/no/such/file").unwrap_err().contains("/no/such/file"));
+        assert!(
+            MachineDescription::of_setting("/no/such/file").unwrap_err().contains("/no/such/file")
+        );
     }
 
     #[test]

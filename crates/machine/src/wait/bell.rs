@@ -12,8 +12,8 @@ use std::time::Duration;
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::net::{
-    AddressFamily, RecvFlags, SendFlags, SocketAddrUnix, SocketFlags, SocketType, bind, getsockname, recv, sendto,
-    socket_with,
+    AddressFamily, RecvFlags, SendFlags, SocketAddrUnix, SocketFlags, SocketType, bind,
+    getsockname, recv, sendto, socket_with,
 };
 use towpath_base::control::ControlPage;
 use towpath_base::sync::Ordering;
@@ -47,8 +47,11 @@ impl Bell {
         bind(&socket, &SocketAddrUnix::new_unnamed())?;
         let name = SocketAddrUnix::try_from(getsockname(&socket)?)?;
         let digits = name.abstract_name().and_then(|name| std::str::from_utf8(name).ok());
-        let number = digits.and_then(|digits| u32::from_str_radix(digits, 16).ok().filter(|n| name_of(*n) == digits));
-        let number = number.ok_or_else(|| io::Error::other("the kernel names sockets in an unknown way"))?;
+        let number = digits.and_then(|digits| {
+            u32::from_str_radix(digits, 16).ok().filter(|n| name_of(*n) == digits)
+        });
+        let number =
+            number.ok_or_else(|| io::Error::other("the kernel names sockets in an unknown way"))?;
         let own = |descriptor: &BorrowedFd<'_>| Ok(rustix::io::fcntl_dupfd_cloexec(descriptor, 3)?);
         let descriptors = descriptors.iter().map(own).collect::<io::Result<_>>()?;
         Ok(Bell { socket, descriptors, number })
@@ -65,7 +68,8 @@ impl Bell {
         // Not an epoll set of both: the kernel would update it for every packet, even while the
         // rank is awake.
         let all = std::iter::once(&self.socket).chain(&self.descriptors);
-        let mut sources: Vec<PollFd<'_>> = all.map(|source| PollFd::new(source, PollFlags::IN)).collect();
+        let mut sources: Vec<PollFd<'_>> =
+            all.map(|source| PollFd::new(source, PollFlags::IN)).collect();
         match poll(&mut sources, Some(&limit)) {
             Ok(_) | Err(rustix::io::Errno::INTR) => {}
             // The system refuses to wait (a sandbox); do not let the caller's loop burn a core.
@@ -91,9 +95,15 @@ pub(super) fn ring(page: &ControlPage) {
         return;
     }
     let name = name_of(number & !THERE);
-    let sent = socket_with(AddressFamily::UNIX, SocketType::DGRAM, FLAGS, None).and_then(|socket| {
-        sendto(&socket, &[1], SendFlags::NOSIGNAL, &SocketAddrUnix::new_abstract_name(name.as_bytes())?)
-    });
+    let sent =
+        socket_with(AddressFamily::UNIX, SocketType::DGRAM, FLAGS, None).and_then(|socket| {
+            sendto(
+                &socket,
+                &[1],
+                SendFlags::NOSIGNAL,
+                &SocketAddrUnix::new_abstract_name(name.as_bytes())?,
+            )
+        });
     // A full socket has rung already; after any other error the sleep soon times out.
     let _ = sent;
 }

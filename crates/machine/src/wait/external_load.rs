@@ -107,7 +107,11 @@ mod tests {
             assert_eq!(head.external_load_hold.load(Ordering::Relaxed), times * ticks(SHORTEST));
         }
         announce(head, true);
-        assert_eq!(head.external_load_hold.load(Ordering::Relaxed), 8 * ticks(SHORTEST), "it is known already");
+        assert_eq!(
+            head.external_load_hold.load(Ordering::Relaxed),
+            8 * ticks(SHORTEST),
+            "it is known already"
+        );
         head.external_load_until.store(now(), Ordering::Relaxed);
         announce(head, false);
         assert_eq!(head.external_load_hold.load(Ordering::Relaxed), ticks(SHORTEST), "forgotten");

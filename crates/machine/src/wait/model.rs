@@ -83,7 +83,10 @@ pub struct ModelHost<const BARRIER: bool> {
 impl<const BARRIER: bool> ModelHost<BARRIER> {
     /// A host with `processes` processes that may sleep.
     pub fn new(processes: usize) -> Self {
-        ModelHost { head: Default::default(), pages: (0..processes).map(|_| Default::default()).collect() }
+        ModelHost {
+            head: Default::default(),
+            pages: (0..processes).map(|_| Default::default()).collect(),
+        }
     }
 
     /// The words that all processes share.
@@ -142,7 +145,8 @@ mod tests {
         let (slept, stayed) = (Reached::default(), Reached::default());
         let (sleeps, stays) = (slept.clone(), stayed.clone());
         model(move || {
-            let (host, posted) = (Arc::new(ModelHost::<BARRIER>::new(1)), Arc::new(AtomicU32::new(0)));
+            let (host, posted) =
+                (Arc::new(ModelHost::<BARRIER>::new(1)), Arc::new(AtomicU32::new(0)));
             let mut sleeper = host.sleeper(0, registered);
             let (their_host, post) = (host.clone(), posted.clone());
             let posting = thread::spawn(move || {

@@ -67,7 +67,8 @@ impl WaitingPlace {
             self.processor = Some(here);
         }
         let moved = self.go(head, here);
-        self.interval = if moved { self.interval * 2 } else { self.interval / 2 }.clamp(SHORTEST, LONGEST);
+        self.interval =
+            if moved { self.interval * 2 } else { self.interval / 2 }.clamp(SHORTEST, LONGEST);
     }
 
     /// Moves to the processor with the fewest waiting ranks among those this rank may use, if that
@@ -80,10 +81,18 @@ impl WaitingPlace {
             return false;
         }
         let Ok(allowed) = sched_getaffinity(None) else { return false };
-        let mine = (0..head.crowds.len().min(CpuSet::MAX_CPU)).filter(|&processor| allowed.is_set(processor));
-        let Some(there) = mine.min_by_key(|&processor| crowd(processor)).filter(is_emptier) else { return false };
+        let mine = (0..head.crowds.len().min(CpuSet::MAX_CPU))
+            .filter(|&processor| allowed.is_set(processor));
+        let Some(there) = mine.min_by_key(|&processor| crowd(processor)).filter(is_emptier) else {
+            return false;
+        };
         // Only one of the ranks that read the same counts may move.
-        let claim = head.crowds[here].compare_exchange(full, full - 1, Ordering::Relaxed, Ordering::Relaxed);
+        let claim = head.crowds[here].compare_exchange(
+            full,
+            full - 1,
+            Ordering::Relaxed,
+            Ordering::Relaxed,
+        );
         if claim.is_err() {
             return false;
         }
@@ -138,7 +147,11 @@ mod tests {
         if processors.len() > 1 {
             assert_eq!((place.processor, crowd(first), crowd(last)), (Some(last), 7, 4));
             place.look(head, last);
-            assert_eq!((place.processor, crowd(first), crowd(last)), (Some(last), 7, 4), "here it is empty enough");
+            assert_eq!(
+                (place.processor, crowd(first), crowd(last)),
+                (Some(last), 7, 4),
+                "here it is empty enough"
+            );
         }
         if processors.len() > 1 {
             let mut bound = WaitingPlace::default();
@@ -146,7 +159,11 @@ mod tests {
             only.set(first);
             sched_setaffinity(None, &only).unwrap();
             bound.look(head, first);
-            assert_eq!((bound.processor, crowd(first), crowd(last)), (Some(first), 8, 4), "a rank that is bound stays");
+            assert_eq!(
+                (bound.processor, crowd(first), crowd(last)),
+                (Some(first), 8, 4),
+                "a rank that is bound stays"
+            );
         }
         let counted = place.processor.unwrap();
         let before = crowd(counted);

@@ -34,7 +34,12 @@ pub struct Policy {
 impl Policy {
     /// The policy that ranks with these affinity masks would choose. Announces the masks in `head`,
     /// so `head` and `own` must belong to a segment that no job uses.
-    pub fn of_ranks(masks: &[Mask], quota: Option<usize>, head: &SegmentHead, own: &ControlPage) -> Policy {
+    pub fn of_ranks(
+        masks: &[Mask],
+        quota: Option<usize>,
+        head: &SegmentHead,
+        own: &ControlPage,
+    ) -> Policy {
         for mask in masks {
             cores::announce(head, mask);
         }
@@ -69,7 +74,8 @@ mod tests {
         let mapping = Mapping::new(create_file("towpath-test").unwrap(), 2 * PAGE).unwrap();
         // SAFETY: the mapping is zeroed, two pages long and aligned, and lives until the end of
         // this function.
-        let (head, own) = unsafe { (&*mapping.pointer().cast(), &*mapping.pointer().add(PAGE).cast()) };
+        let (head, own) =
+            unsafe { (&*mapping.pointer().cast(), &*mapping.pointer().add(PAGE).cast()) };
         let mut mask = [0; cores::MASK_WORDS];
         mask[0] = cores_of_each;
         Policy::of_ranks(&vec![mask; ranks], quota, head, own)

@@ -207,7 +207,11 @@ pub struct Sleeper {
 
 impl Sleeper {
     /// Demands fences at first. `registered`: whether barriers reach this process.
-    pub fn new<W: SleepWord>(own: &SleeperWords<'_, W>, host: &HostWords<'_, W>, registered: bool) -> Sleeper {
+    pub fn new<W: SleepWord>(
+        own: &SleeperWords<'_, W>,
+        host: &HostWords<'_, W>,
+        registered: bool,
+    ) -> Sleeper {
         if !registered {
             // Must precede the first post: a sleeper reads this counter after its fence.
             host.unregistered.fetch_add(1, Ordering::SeqCst);
@@ -219,7 +223,12 @@ impl Sleeper {
     /// Chooses who orders messages and sleeps: this process by barriers if it sleeps `seldom`,
     /// otherwise posters by fences. A barrier interrupts every core: if sleeps are frequent, a
     /// fence per message is cheaper.
-    pub fn choose<W: SleepWord>(&mut self, own: &SleeperWords<'_, W>, host: &HostWords<'_, W>, seldom: bool) {
+    pub fn choose<W: SleepWord>(
+        &mut self,
+        own: &SleeperWords<'_, W>,
+        host: &HostWords<'_, W>,
+        seldom: bool,
+    ) {
         self.membarrier &= host.unregistered.load(Ordering::SeqCst) == 0;
         self.with_barrier = self.membarrier && seldom;
         let fence_needed = !self.with_barrier;
@@ -258,7 +267,11 @@ impl Sleeper {
 }
 
 /// Sets whether posters must fence for a process; true if that changes it.
-fn demand_fences<W: SleepWord>(own: &SleeperWords<'_, W>, host: &HostWords<'_, W>, demand: bool) -> bool {
+fn demand_fences<W: SleepWord>(
+    own: &SleeperWords<'_, W>,
+    host: &HostWords<'_, W>,
+    demand: bool,
+) -> bool {
     let changed = own.wake_fence.swap(u32::from(demand), Ordering::SeqCst) != u32::from(demand);
     if changed && demand {
         host.wake_fences.fetch_add(1, Ordering::SeqCst);

@@ -61,7 +61,9 @@ fn class_number(code: i32) -> i32 {
 fn handler_of(target: ErrhandlerOwner) -> (Arc<Errhandler>, Kind, Handle) {
     let handle = match target {
         ErrhandlerOwner::Comm(handle) if registry::comm(handle).is_ok() => handle,
-        ErrhandlerOwner::File(handle) => return (OBJECTS.file_errhandler.lock().unwrap().clone(), Kind::File, handle),
+        ErrhandlerOwner::File(handle) => {
+            return (OBJECTS.file_errhandler.lock().unwrap().clone(), Kind::File, handle);
+        }
         ErrhandlerOwner::Session(handle) => {
             if let Some(session) = OBJECTS.sessions.share(handle) {
                 return (session.errhandler.lock().unwrap().clone(), Kind::Session, handle);
@@ -91,7 +93,9 @@ pub(crate) fn lookup(handle: Handle) -> Result<Arc<Errhandler>> {
         ERRORS_ARE_FATAL => Ok(OBJECTS.fatal.clone()),
         ERRORS_ABORT => Ok(OBJECTS.abort.clone()),
         ERRORS_RETURN => Ok(OBJECTS.returning.clone()),
-        ERRHANDLER_NULL => fail!(ERR_ARG, "argument errhandler is MPI_ERRHANDLER_NULL; pass an error handler"),
+        ERRHANDLER_NULL => {
+            fail!(ERR_ARG, "argument errhandler is MPI_ERRHANDLER_NULL; pass an error handler")
+        }
         _ => match OBJECTS.errhandlers.share(handle) {
             Some(found) => Ok(found),
             None => fail!(ERR_ARG, "argument errhandler ({}) is no error handler", handle),

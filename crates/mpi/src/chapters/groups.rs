@@ -124,7 +124,9 @@ fn selected(group: &Group, n: i32, ranks: Integers) -> Result<Vec<usize>> {
         let rank = ranks.get(i);
         match usize::try_from(rank).ok().filter(|&rank| rank < group.size()) {
             None => fail!(ERR_RANK, "ranks[{i}] is {rank}, but the group has ranks 0 to {}", group.size() as i64 - 1),
-            Some(rank) if seen[rank] => fail!(ERR_RANK, "rank {rank} stands twice in argument ranks"),
+            Some(rank) if seen[rank] => {
+                fail!(ERR_RANK, "rank {rank} stands twice in argument ranks")
+            }
             Some(rank) => {
                 seen[rank] = true;
                 chosen.push(rank);
@@ -181,7 +183,9 @@ fn ranged(group: &Group, n: i32, ranges: Integers) -> Result<Vec<usize>> {
                     "ranges[{i}] contains rank {rank}, but the group has ranks 0 to {}",
                     group.size() as i64 - 1
                 ),
-                Some(rank) if seen[rank] => fail!(ERR_RANK, "rank {rank} stands twice in argument ranges"),
+                Some(rank) if seen[rank] => {
+                    fail!(ERR_RANK, "rank {rank} stands twice in argument ranges")
+                }
                 Some(rank) => {
                     seen[rank] = true;
                     chosen.push(rank);

@@ -30,7 +30,9 @@ fn lookup(op: Handle) -> Result<FoundOperation> {
     match OBJECTS.operations.share(op) {
         Some(operation) => Ok(FoundOperation::Program(operation)),
         None if op == OP_NULL => fail!(ERR_OP, "argument op is MPI_OP_NULL; pass an operation"),
-        None => fail!(ERR_OP, "argument op ({}) is no operation: it was never made, or was freed", op),
+        None => {
+            fail!(ERR_OP, "argument op ({}) is no operation: it was never made, or was freed", op)
+        }
     }
 }
 

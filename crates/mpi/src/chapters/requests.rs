@@ -292,7 +292,9 @@ pub fn testany(count: i32, requests: HandleArray) -> Completed<(i32, bool, Statu
     let worker = progress::worker()?;
     for attempt in 0..2 {
         match worker.with(|state| find_complete(state, requests)) {
-            Ok(index) => return results(end_one(index, requests), |status| (index as i32, true, status)),
+            Ok(index) => {
+                return results(end_one(index, requests), |status| (index as i32, true, status));
+            }
             Err(true) => return Ok((UNDEFINED, true, Status::EMPTY)),
             Err(false) if attempt == 0 => worker.poll_for_test(),
             Err(false) => {}

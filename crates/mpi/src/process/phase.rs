@@ -83,7 +83,9 @@ pub(crate) fn not_running<T>() -> Result<T> {
             ERR_OTHER,
             "this process is a child that was forked after MPI_Init and cannot use MPI; let its parent call MPI, or exec a program"
         ),
-        Phase::Ending => fail!(ERR_OTHER, "the job is being ended; a handler that runs meanwhile cannot use MPI"),
+        Phase::Ending => {
+            fail!(ERR_OTHER, "the job is being ended; a handler that runs meanwhile cannot use MPI")
+        }
         _ => fail!(ERR_OTHER, "MPI is finalised; nothing may be called after MPI_Finalize"),
     }
 }

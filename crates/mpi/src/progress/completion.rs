@@ -116,7 +116,9 @@ impl State {
         }
         let index = self.requests.index(request)?;
         let entry = &mut self.requests.entries[index];
-        let (RequestWork::Inactive, Some(extra)) = (&entry.work, &entry.extra) else { return Ok(false) };
+        let (RequestWork::Inactive, Some(extra)) = (&entry.work, &entry.extra) else {
+            return Ok(false);
+        };
         match &extra.start {
             Some(Start::Send(
                 PersistentMessage { comm, buffer, peer: Some(peer), tag: Some(tag), row: Some(row), .. },

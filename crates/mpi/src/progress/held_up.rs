@@ -73,7 +73,9 @@ fn why_it_takes_none(call: Option<Option<(&str, bool)>>) -> String {
     match call {
         None => "takes none, most likely because it computes and calls no MPI function".to_owned(),
         Some(None) => "takes none, because it has not called MPI_Init yet".to_owned(),
-        Some(Some((name, false))) => format!("takes none, because it has called no MPI function since {name}"),
+        Some(Some((name, false))) => {
+            format!("takes none, because it has called no MPI function since {name}")
+        }
         Some(Some((name, true))) => format!("takes none, though it is in {name}"),
     }
 }

@@ -740,7 +740,9 @@ pub fn class_sentence(class: i32) -> &'static str {
         18 => "MPI_ERR_PENDING: the operation has neither failed nor finished",
         19 => "MPI_ERR_IN_STATUS: the error codes are in the statuses",
         20 => "MPI_ERR_ACCESS: permission to the file was denied",
-        21 => "MPI_ERR_AMODE: the access mode of the file is not valid or differs between the ranks",
+        21 => {
+            "MPI_ERR_AMODE: the access mode of the file is not valid or differs between the ranks"
+        }
         22 => "MPI_ERR_ASSERT: an assertion argument is not valid",
         23 => "MPI_ERR_BAD_FILE: a file name is not valid",
         24 => "MPI_ERR_BASE: a base address is not valid",
@@ -798,8 +800,12 @@ pub fn class_sentence(class: i32) -> &'static str {
         1014 => "MPI_T_ERR_CVAR_SET_NOT_NOW: the control variable cannot be set at this time",
         1015 => "MPI_T_ERR_CVAR_SET_NEVER: the control variable cannot be set",
         1016 => "MPI_T_ERR_PVAR_NO_WRITE: the performance variable cannot be written",
-        1017 => "MPI_T_ERR_PVAR_NO_STARTSTOP: the performance variable cannot be started or stopped",
-        1018 => "MPI_T_ERR_PVAR_NO_ATOMIC: the performance variable cannot be read and reset at once",
+        1017 => {
+            "MPI_T_ERR_PVAR_NO_STARTSTOP: the performance variable cannot be started or stopped"
+        }
+        1018 => {
+            "MPI_T_ERR_PVAR_NO_ATOMIC: the performance variable cannot be read and reset at once"
+        }
         _ => "an error class that this library does not know",
     }
 }

@@ -18,9 +18,15 @@ use crate::team::Placement;
 use crate::{Blocks, Buffer, Call, Element, Operation, Reducer, Selection};
 
 const NEAR: LogGp = LogGp { latency: 300_000, overhead: 50_000, gap: 60_000, gap_per_byte: 100 };
-const FAR: LogGp = LogGp { latency: 20_000_000, overhead: 2_000_000, gap: 3_000_000, gap_per_byte: 800 };
-const COSTS: CostModel =
-    CostModel { same_host: NEAR, between_hosts: FAR, eager: Some(8192), copy_per_byte: 100, reduce_per_element: 1_000 };
+const FAR: LogGp =
+    LogGp { latency: 20_000_000, overhead: 2_000_000, gap: 3_000_000, gap_per_byte: 800 };
+const COSTS: CostModel = CostModel {
+    same_host: NEAR,
+    between_hosts: FAR,
+    eager: Some(8192),
+    copy_per_byte: 100,
+    reduce_per_element: 1_000,
+};
 const SYNCHRONOUS: CostModel = CostModel { eager: None, ..COSTS };
 
 /// A team on hosts of `per_host` ranks.
@@ -40,7 +46,8 @@ fn operation(collective: Collective, call: &Call, root: usize, count: i64) -> Op
     let (rank, size) = (call.team.rank, call.team.size());
     let element = Element::dense(8);
     let buffer = || Buffer { pointer: address(1), count, element: element.clone() };
-    let equal = |number| Blocks::Equal { pointer: address(number), count, element: element.clone() };
+    let equal =
+        |number| Blocks::Equal { pointer: address(number), count, element: element.clone() };
     let varying = |number| Blocks::Varying {
         pointer: address(number),
         counts: vec![count; size].into(),
@@ -48,27 +55,44 @@ fn operation(collective: Collective, call: &Call, root: usize, count: i64) -> Op
         element: element.clone(),
     };
     let reducer = Reducer::user(Arc::new(|_: *const u8, _: *mut u8, _: i64| {}), true);
-    let operand = |count| Operand { send: Some(address(1)), count, element: element.clone(), reducer };
+    let operand =
+        |count| Operand { send: Some(address(1)), count, element: element.clone(), reducer };
     let receive = address(2);
     match collective {
         Collective::Barrier => Operation::Barrier,
         Collective::Bcast => Operation::Bcast { root, data: buffer() },
-        Collective::Gather => {
-            Operation::Gather(Gather { root, send: Some(buffer()), receive: (rank == root).then(|| equal(2)) })
+        Collective::Gather => Operation::Gather(Gather {
+            root,
+            send: Some(buffer()),
+            receive: (rank == root).then(|| equal(2)),
+        }),
+        Collective::Scatter => Operation::Scatter(Scatter {
+            root,
+            send: (rank == root).then(|| equal(2)),
+            receive: Some(buffer()),
+        }),
+        Collective::Allgather => {
+            Operation::Allgather(Allgather { send: Some(buffer()), receive: equal(2) })
         }
-        Collective::Scatter => {
-            Operation::Scatter(Scatter { root, send: (rank == root).then(|| equal(2)), receive: Some(buffer()) })
+        Collective::Allgatherv => {
+            Operation::Allgather(Allgather { send: Some(buffer()), receive: varying(2) })
         }
-        Collective::Allgather => Operation::Allgather(Allgather { send: Some(buffer()), receive: equal(2) }),
-        Collective::Allgatherv => Operation::Allgather(Allgather { send: Some(buffer()), receive: varying(2) }),
-        Collective::Alltoall => Operation::Alltoall(Alltoall { send: Some(equal(1)), receive: equal(2) }),
-        Collective::Alltoallv => Operation::Alltoall(Alltoall { send: Some(varying(1)), receive: varying(2) }),
+        Collective::Alltoall => {
+            Operation::Alltoall(Alltoall { send: Some(equal(1)), receive: equal(2) })
+        }
+        Collective::Alltoallv => {
+            Operation::Alltoall(Alltoall { send: Some(varying(1)), receive: varying(2) })
+        }
         Collective::Reduce => Operation::Reduce { root, operand: operand(count), receive },
         Collective::Allreduce => Operation::Allreduce { operand: operand(count), receive },
-        Collective::ReduceScatter => {
-            Operation::ReduceScatter { operand: operand(count * size as i64), counts: vec![count; size], receive }
+        Collective::ReduceScatter => Operation::ReduceScatter {
+            operand: operand(count * size as i64),
+            counts: vec![count; size],
+            receive,
+        },
+        Collective::Scan => {
+            Operation::Scan { operand: operand(count), receive, exclusive: root > 0 }
         }
-        Collective::Scan => Operation::Scan { operand: operand(count), receive, exclusive: root > 0 },
     }
 }
 
@@ -89,8 +113,9 @@ fn time(
 
 #[test]
 fn a_message_costs_what_the_model_says() {
-    let bcast =
-        |size, per_host, count| time(Collective::Bcast, &Selection::default(), (size, per_host), (0, count), &COSTS);
+    let bcast = |size, per_host, count| {
+        time(Collective::Bcast, &Selection::default(), (size, per_host), (0, count), &COSTS)
+    };
     let one = |link: LogGp, bytes| 2 * link.overhead + link.transfer(bytes) + link.latency;
     assert_eq!(bcast(2, 2, 1), Ok(one(NEAR, 8)));
     assert_eq!(bcast(2, 1, 1), Ok(one(FAR, 8)));
@@ -147,7 +172,10 @@ fn a_message_that_nobody_receives_is_named() {
 /// True if a call moves `count` elements for each rank. The others can be long enough here for all
 /// chunks that the chain has under way.
 fn has_blocks(collective: Collective) -> bool {
-    !matches!(collective, Collective::Bcast | Collective::Reduce | Collective::Allreduce | Collective::Scan)
+    !matches!(
+        collective,
+        Collective::Bcast | Collective::Reduce | Collective::Allreduce | Collective::Scan
+    )
 }
 
 #[test]
@@ -161,7 +189,13 @@ fn no_algorithm_deadlocks_if_every_message_waits_for_its_receiver() {
                 for root in [0, size / 2, size - 1] {
                     for count in [0, 1, 100, 4_000, most] {
                         for per_host in [size, 2] {
-                            let outcome = time(collective, &selection, (size, per_host), (root, count), &SYNCHRONOUS);
+                            let outcome = time(
+                                collective,
+                                &selection,
+                                (size, per_host),
+                                (root, count),
+                                &SYNCHRONOUS,
+                            );
                             outcome.unwrap_or_else(|deadlock| {
                                 panic!("{name}, {selection:?}, {size} ranks, root {root}, {count} elements: {deadlock}")
                             });

@@ -27,7 +27,12 @@ fn say_hello(wire: &mut [(Tcp, Inbox)], stream: &mut TcpStream, hello: Hello) ->
 }
 
 /// Sends the proof for a challenged hello and returns the verdict.
-fn prove(wire: &mut [(Tcp, Inbox)], stream: &mut TcpStream, hello: Hello, challenge: &[u8; 48]) -> Vec<u8> {
+fn prove(
+    wire: &mut [(Tcp, Inbox)],
+    stream: &mut TcpStream,
+    hello: Hello,
+    challenge: &[u8; 48],
+) -> Vec<u8> {
     stream.write_all(&hello.proof(&key(), challenge).unwrap()).unwrap();
     turns(wire, 100);
     let mut verdict = vec![0; VERDICT_BYTES];
@@ -157,7 +162,9 @@ fn a_job_goes_on_through_a_flood() {
         let mut kept = VecDeque::new();
         let mut count = 0;
         while !is_over.load(Ordering::Relaxed) || count < 200 {
-            let Ok(mut stream) = TcpStream::connect_timeout(&place, Duration::from_secs(5)) else { continue };
+            let Ok(mut stream) = TcpStream::connect_timeout(&place, Duration::from_secs(5)) else {
+                continue;
+            };
             let _ = stream.write_all(&[count as u8; 80][..count % 81]);
             kept.push_back(stream);
             kept.truncate(500);
@@ -174,7 +181,12 @@ fn a_job_goes_on_through_a_flood() {
     over.store(true, Ordering::Relaxed);
     until(&mut wires, |_| flood.is_finished());
     let of = |peer: u32| {
-        wires[0].1.arrived.iter().filter(move |(from, _)| *from == PeerIndex(peer)).map(|(_, number)| *number)
+        wires[0]
+            .1
+            .arrived
+            .iter()
+            .filter(move |(from, _)| *from == PeerIndex(peer))
+            .map(|(_, number)| *number)
     };
     assert!(of(1).eq(0..MESSAGES) && of(2).eq(MESSAGES / 2..MESSAGES));
     assert!(wires.iter().all(|(wire, inbox)| inbox.lost.is_empty() && wire.pending.len() <= MOST));

@@ -10,7 +10,9 @@ use std::collections::{BTreeMap, VecDeque};
 use towpath_base::ids::PeerIndex;
 use towpath_base::transfer::{Source, Target};
 
-use crate::{Cost, Header, JobWire, MessageWire, NoResource, Payload, RegionKey, RegionWire, Sink, Wire};
+use crate::{
+    Cost, Header, JobWire, MessageWire, NoResource, Payload, RegionKey, RegionWire, Sink, Wire,
+};
 
 /// How a [`Faulty`] wire misbehaves; chances are in percent.
 #[derive(Clone, Copy, Debug)]
@@ -46,7 +48,10 @@ impl Sink for Kept {
         // SAFETY: `payload` is readable for `length` bytes (contract of `Sink::arrived`), and
         // `bytes` has `length` bytes.
         unsafe { std::ptr::copy_nonoverlapping(payload, bytes.as_mut_ptr(), length) };
-        self.by_peer.entry(from).or_default().push_back(Event::Arrived { header: *header, payload: bytes });
+        self.by_peer
+            .entry(from)
+            .or_default()
+            .push_back(Event::Arrived { header: *header, payload: bytes });
     }
     fn arriving(&mut self, from: PeerIndex, header: &Header, payload: impl Payload) {
         self.in_parts += 1;
@@ -78,7 +83,12 @@ pub struct Faulty<W> {
 impl<W: JobWire> Faulty<W> {
     /// Wraps a wire.
     pub fn new(inner: W, faults: Faults) -> Faulty<W> {
-        Faulty { inner, faults, random: faults.seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1, kept: Kept::default() }
+        Faulty {
+            inner,
+            faults,
+            random: faults.seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1,
+            kept: Kept::default(),
+        }
     }
 
     /// Number of messages that were reported by [`Sink::arriving`], that is, in parts.
@@ -134,7 +144,9 @@ impl<W: JobWire> Faulty<W> {
     }
 
     fn keeps_something(&self) -> bool {
-        !(self.kept.by_peer.is_empty() && self.kept.released.is_empty() && self.kept.pulled.is_empty())
+        !(self.kept.by_peer.is_empty()
+            && self.kept.released.is_empty()
+            && self.kept.pulled.is_empty())
     }
 }
 

@@ -106,7 +106,9 @@ impl Memory {
         match self {
             Memory::Own(bytes) => bytes,
             // SAFETY: the block has that length, and only this `Memory` refers to it.
-            Memory::Block(block, length) => unsafe { std::slice::from_raw_parts_mut(*block, *length) },
+            Memory::Block(block, length) => unsafe {
+                std::slice::from_raw_parts_mut(*block, *length)
+            },
         }
     }
 
@@ -165,7 +167,10 @@ impl Sink for Inbox<'_> {
         let payload = unsafe { std::slice::from_raw_parts(payload, length) };
         if header.protocol == MESSAGE {
             assert_eq!(header.words[1], length as u64);
-            let right = payload.iter().enumerate().all(|(i, b)| *b == pattern(from, self.own, header.words[0], i));
+            let right = payload
+                .iter()
+                .enumerate()
+                .all(|(i, b)| *b == pattern(from, self.own, header.words[0], i));
             assert!(right, "message {} from {from} to {} is damaged", header.words[0], self.own);
             self.rank.completed += 1;
         } else {
@@ -184,14 +189,21 @@ impl Sink for Inbox<'_> {
         self.arrived(from, header, bytes.as_ptr(), length);
     }
     fn released(&mut self, token: u64) {
-        let memory = self.rank.published.remove(&token).unwrap_or_else(|| panic!("token {token} released twice"));
+        let memory = self
+            .rank
+            .published
+            .remove(&token)
+            .unwrap_or_else(|| panic!("token {token} released twice"));
         memory.free(&mut self.rank.heap);
         self.rank.released += 1;
     }
     fn pulled(&mut self, token: u64) {
         let mut pulled = self.rank.pulls.remove(&token).expect("pulled twice");
         let length = pulled.buffer.bytes().len();
-        assert!(pulled.buffer.bytes() == bytes(pulled.from, self.own, pulled.number, length), "a pull is damaged");
+        assert!(
+            pulled.buffer.bytes() == bytes(pulled.from, self.own, pulled.number, length),
+            "a pull is damaged"
+        );
         pulled.buffer.free(&mut self.rank.heap);
         self.rank.completed += 1;
     }
@@ -320,7 +332,9 @@ pub(crate) fn wires(ranks: usize, settings: Settings) -> Vec<Wires> {
 /// Like [`wires`], in the strict mode.
 pub(crate) fn strict_wires(ranks: usize, settings: &strict::Settings) -> Vec<Wires> {
     let file = create_file("towpath-conformance").unwrap();
-    (0..ranks).map(|own| Wires::strict(Segment::map(&file, ranks, own).unwrap(), settings).unwrap()).collect()
+    (0..ranks)
+        .map(|own| Wires::strict(Segment::map(&file, ranks, own).unwrap(), settings).unwrap())
+        .collect()
 }
 
 impl<W: JobWire> Machine<W> {
@@ -348,7 +362,8 @@ impl<W: JobWire> Machine<W> {
     }
 
     pub(crate) fn new(wires: impl IntoIterator<Item = W>) -> Machine<W> {
-        let stations = wires.into_iter().enumerate().map(|(own, wire)| Station::new(own, wire)).collect();
+        let stations =
+            wires.into_iter().enumerate().map(|(own, wire)| Station::new(own, wire)).collect();
         Machine { stations, sent: 0, patience: AT_ONCE }
     }
 
@@ -406,7 +421,12 @@ impl<W: JobWire> Machine<W> {
         all
     }
 
-    pub(crate) fn publish_and_lose(&mut self, from: usize, to: usize, lose: impl Fn(&mut W, PeerIndex)) {
+    pub(crate) fn publish_and_lose(
+        &mut self,
+        from: usize,
+        to: usize,
+        lose: impl Fn(&mut W, PeerIndex),
+    ) {
         let peer = PeerIndex(to as u32);
         let bytes = vec![1; 100_000];
         for token in 0..10 {
@@ -448,7 +468,11 @@ impl<W: JobWire> Machine<W> {
         let completed: usize = self.stations.iter().map(Station::completed).sum();
         assert_eq!(completed, self.sent, "{name}: messages are missing");
         for station in &self.stations {
-            assert!(station.is_through(), "{name}: rank {} owes something after everything is done", station.own);
+            assert!(
+                station.is_through(),
+                "{name}: rank {} owes something after everything is done",
+                station.own
+            );
         }
     }
 }
@@ -464,7 +488,8 @@ fn send_one(wire: &mut impl JobWire, rank: &mut Rank, from: usize, order: &Order
     }
     if whole && order.number.is_multiple_of(2) && order.length <= wire.copied_contiguous_limit(to) {
         // SAFETY: `content` lives during the call.
-        let taken = unsafe { wire.copied_contiguous(to, &header, content.as_ptr(), content.len()) }.is_ok();
+        let taken =
+            unsafe { wire.copied_contiguous(to, &header, content.as_ptr(), content.len()) }.is_ok();
         // A message longer than the other limit may be refused forever.
         if taken || order.length <= wire.copied_limit(to) {
             return taken;
@@ -472,14 +497,19 @@ fn send_one(wire: &mut impl JobWire, rank: &mut Rank, from: usize, order: &Order
     }
     if whole && order.length <= wire.copied_limit(to) {
         // SAFETY: `slot` has room for `order.length` bytes, which is the length of `content`.
-        let fill = |slot: *mut u8| unsafe { std::ptr::copy_nonoverlapping(content.as_ptr(), slot, content.len()) };
+        let fill = |slot: *mut u8| unsafe {
+            std::ptr::copy_nonoverlapping(content.as_ptr(), slot, content.len())
+        };
         return wire.copied(to, &header, order.length, fill).is_ok();
     }
     let token = rank.next_token;
     let mut memory = Memory::new(&mut rank.heap, content.len());
     memory.bytes().copy_from_slice(&content);
     let source = if order.packed {
-        Source::Packer { fill: Box::new(SlowPacker { bytes: content.clone(), at: 0, calls: 0 }), length: order.length }
+        Source::Packer {
+            fill: Box::new(SlowPacker { bytes: content.clone(), at: 0, calls: 0 }),
+            length: order.length,
+        }
     } else {
         Source::Bytes { pointer: memory.bytes().as_ptr(), length: order.length }
     };

@@ -27,7 +27,8 @@ fn machine(pid: u32) -> Machine<Wires> {
 }
 
 fn with_heaps(mut machine: Machine<Wires>, which: [bool; 2]) -> Machine<Wires> {
-    let heaps = [0, 1].map(|rank| which[rank].then(|| Heap::new(machine.wire(rank).segment().clone())));
+    let heaps =
+        [0, 1].map(|rank| which[rank].then(|| Heap::new(machine.wire(rank).segment().clone())));
     machine.use_heaps(heaps);
     machine
 }
@@ -82,7 +83,11 @@ fn a_sender_is_woken_when_a_chunk_is_given_back() {
     machine.turns(1, 10);
     machine.wire(0).segment().own_control().sleep.store(1, Ordering::Relaxed);
     machine.turns(1, MANY);
-    assert_eq!(machine.wire(0).segment().own_control().sleep.load(Ordering::Relaxed), 0, "the sender sleeps on");
+    assert_eq!(
+        machine.wire(0).segment().own_control().sleep.load(Ordering::Relaxed),
+        0,
+        "the sender sleeps on"
+    );
     machine.finish("a process that can be read no more");
 }
 
@@ -141,7 +146,8 @@ fn a_receiver_that_cannot_map_the_heaps_asks_for_another_way() {
     let file = towpath_machine::memory::create_file("towpath-test").unwrap();
     let segments = [0, 1].map(|own| towpath_shm::Segment::map(&file, 2, own).unwrap());
     let [first, second] = segments.clone();
-    let wires = [first, second.with_heaps(false)].map(|segment| Wires::with_settings(segment, settings()));
+    let wires =
+        [first, second.with_heaps(false)].map(|segment| Wires::with_settings(segment, settings()));
     let mut machine = Machine::new(wires);
     machine.use_heaps([Some(Heap::new(segments[0].clone())), None]);
     for length in [200_000, 3_000_000] {

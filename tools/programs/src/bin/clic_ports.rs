@@ -19,7 +19,9 @@ use std::time::{Duration, Instant};
 use towpath_base::sync::{AtomicU32, Ordering};
 use towpath_clic::frame::{FrameHeader, HEADER_BYTES, Kind};
 use towpath_clic::key::FrameKey;
-use towpath_clic_wire::port::{Address, Arrivals, Carrier, OutgoingFrame, Places, Port, RawSide, Way, interfaces};
+use towpath_clic_wire::port::{
+    Address, Arrivals, Carrier, OutgoingFrame, Places, Port, RawSide, Way, interfaces,
+};
 
 const KEY: FrameKey = FrameKey([1, 2]);
 /// Round trips per latency figure.
@@ -61,8 +63,19 @@ fn tasks() -> Vec<Task> {
 
 fn header(kind: Kind, endpoint: u16, length: usize, words: [u32; 2]) -> [u8; HEADER_BYTES] {
     let (length, rail, flags, session) = (length as u16, 0, 0, 0);
-    FrameHeader { sequence: 0, source: 0, endpoint, length, kind, rail, flags, session, acknowledged: 0, words }
-        .encode(&KEY, &[])
+    FrameHeader {
+        sequence: 0,
+        source: 0,
+        endpoint,
+        length,
+        kind,
+        rail,
+        flags,
+        session,
+        acknowledged: 0,
+        words,
+    }
+    .encode(&KEY, &[])
 }
 
 /// One side.
@@ -90,7 +103,9 @@ impl Side {
         let mut start = None;
         loop {
             self.port.receive(1, &mut |frame| {
-                let word = |at: usize| u32::from_le_bytes([frame[at], frame[at + 1], frame[at + 2], frame[at + 3]]);
+                let word = |at: usize| {
+                    u32::from_le_bytes([frame[at], frame[at + 1], frame[at + 2], frame[at + 3]])
+                };
                 words = Some([word(24), word(28)]);
             });
             if words.is_some() {
@@ -98,7 +113,9 @@ impl Side {
             }
             looks += 1;
             // Reading the clock on every poll would delay the next frame.
-            if looks.is_multiple_of(1 << 16) && start.get_or_insert_with(Instant::now).elapsed() > LOST {
+            if looks.is_multiple_of(1 << 16)
+                && start.get_or_insert_with(Instant::now).elapsed() > LOST
+            {
                 return None;
             }
         }
@@ -162,12 +179,15 @@ impl Side {
         let chunk = usize::from(way.payload()) & !63;
         let block = chunk * CHUNKS;
         let mut memory = std::mem::take(&mut self.memory);
-        let mut blocks = Blocks { memory: &mut memory, chunk, next: 0, got: 0, misses: 0, predicts };
+        let mut blocks =
+            Blocks { memory: &mut memory, chunk, next: 0, got: 0, misses: 0, predicts };
         let total = TOTAL.next_multiple_of(block);
         let (mut asked, mut start, mut moved) = (0, Instant::now(), 0);
         let mut seen = Instant::now();
         while blocks.got * chunk < total {
-            while (asked + 1) * block <= blocks.got * chunk + UNDER_WAY.max(block) && asked * block < total {
+            while (asked + 1) * block <= blocks.got * chunk + UNDER_WAY.max(block)
+                && asked * block < total
+            {
                 self.send(&way, Kind::Ask, 0, [asked as u32, block as u32]);
                 asked += 1;
             }
@@ -185,7 +205,10 @@ impl Side {
         self.memory = memory;
         self.send(&way, Kind::Ask, 0, [0; 2]);
         if done < total || predicts && misses * 10 > done / chunk {
-            println!("  {bulk:?}: {done} of {total} bytes came, {misses} chunks elsewhere; {:?}", self.port.counters());
+            println!(
+                "  {bulk:?}: {done} of {total} bytes came, {misses} chunks elsewhere; {:?}",
+                self.port.counters()
+            );
         }
         if done < total { f64::NAN } else { rate }
     }
@@ -221,8 +244,10 @@ impl Arrivals for Blocks<'_> {
     }
 
     fn take(&mut self, header: &[u8; HEADER_BYTES], body: *const u8, length: usize) {
-        let word =
-            |at: usize| u32::from_le_bytes([header[at], header[at + 1], header[at + 2], header[at + 3]]) as usize;
+        let word = |at: usize| {
+            u32::from_le_bytes([header[at], header[at + 1], header[at + 2], header[at + 3]])
+                as usize
+        };
         let number = word(24) * CHUNKS + word(28);
         let place = self.place(number);
         if place.cast_const() != body {
@@ -282,7 +307,11 @@ fn pin(processor: usize) {
 /// Creates a network namespace and moves this thread into it.
 fn namespace() -> File {
     // SAFETY: unsharing the network namespace affects this thread alone, and no memory.
-    assert_eq!(unsafe { libc::unshare(libc::CLONE_NEWNET) }, 0, "no right to make network namespaces");
+    assert_eq!(
+        unsafe { libc::unshare(libc::CLONE_NEWNET) },
+        0,
+        "no right to make network namespaces"
+    );
     File::open("/proc/thread-self/ns/net").expect("a thread has a network")
 }
 
@@ -298,7 +327,11 @@ fn ports(mtu: usize) -> [Port; 2] {
     ip(&format!("link add eth mtu {mtu} type veth peer name eth mtu {mtu} netns {path}"));
     let open = |namespace: &File, host: usize| {
         // SAFETY: entering a network namespace affects this thread alone, and no memory.
-        assert_eq!(unsafe { libc::setns(namespace.as_raw_fd(), libc::CLONE_NEWNET) }, 0, "a namespace of our own");
+        assert_eq!(
+            unsafe { libc::setns(namespace.as_raw_fd(), libc::CLONE_NEWNET) },
+            0,
+            "a namespace of our own"
+        );
         ip(&format!("address add 10.77.0.{host}/24 dev eth"));
         ip("link set eth up");
         host
@@ -307,7 +340,11 @@ fn ports(mtu: usize) -> [Port; 2] {
     std::thread::sleep(Duration::from_secs(2));
     [(&other, hosts[0]), (&one, hosts[1])].map(|(namespace, _)| {
         // SAFETY: entering a network namespace affects this thread alone, and no memory.
-        assert_eq!(unsafe { libc::setns(namespace.as_raw_fd(), libc::CLONE_NEWNET) }, 0, "a namespace of our own");
+        assert_eq!(
+            unsafe { libc::setns(namespace.as_raw_fd(), libc::CLONE_NEWNET) },
+            0,
+            "a namespace of our own"
+        );
         let interface = interfaces(None).into_iter().next().expect("the cable has an address");
         let port = Port::open(&interface, None, RawSide::Whole).expect("a port can be opened");
         if let Some(reason) = port.without_raw() {
@@ -323,11 +360,18 @@ fn median(mut values: Vec<f64>) -> f64 {
 }
 
 fn main() {
-    let mut words = std::env::args().skip(1).map(|word| word.parse::<usize>().expect("MTU and ROUNDS are numbers"));
+    let mut words = std::env::args()
+        .skip(1)
+        .map(|word| word.parse::<usize>().expect("MTU and ROUNDS are numbers"));
     let (mtu, rounds) = (words.next().unwrap_or(1500), words.next().unwrap_or(5));
     let [one, other] = ports(mtu);
     let cards = [(one.address(), one.endpoint()), (other.address(), other.endpoint())];
-    let side = |port, (peer, peer_endpoint)| Side { port, peer, peer_endpoint, memory: vec![7; 4 * MESSAGE] };
+    let side = |port, (peer, peer_endpoint)| Side {
+        port,
+        peer,
+        peer_endpoint,
+        memory: vec![7; 4 * MESSAGE],
+    };
     let (mut one, mut other) = (side(one, cards[1]), side(other, cards[0]));
     let ((to_other, from_one), (to_one, from_other)) = (channel(), channel());
     let helper = std::thread::spawn(move || {
@@ -350,7 +394,9 @@ fn main() {
     for (task, figures) in tasks().into_iter().zip(figures) {
         match task {
             Task::Line => println!("a line of memory: {:.0} ns", median(figures)),
-            Task::Turns { small, bytes } => println!("{small:?} {bytes} B: {:.2} us", median(figures)),
+            Task::Turns { small, bytes } => {
+                println!("{small:?} {bytes} B: {:.2} us", median(figures))
+            }
             Task::Stream { bulk, predicts } => {
                 let copies = if predicts { "0 copies" } else { "1 copy" };
                 println!("{bulk:?} 1 MB, {copies}: {:.2} GB/s", median(figures));

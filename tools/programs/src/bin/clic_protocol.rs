@@ -18,7 +18,9 @@ impl Io for Out {
         let mut f = header.to_vec();
         match body {
             FrameBody::Own(b) => f.extend_from_slice(b),
-            FrameBody::Message { length, .. } | FrameBody::Region { length, .. } => f.resize(32 + length as usize, 0),
+            FrameBody::Message { length, .. } | FrameBody::Region { length, .. } => {
+                f.resize(32 + length as usize, 0)
+            }
         }
         self.frames.push(f);
         true

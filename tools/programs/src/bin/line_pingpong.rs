@@ -62,5 +62,7 @@ fn main() {
     let new = || Line(AtomicU64::new(0));
     let (one, there, back) = (new(), new(), new());
     let (shared, separate) = (measure(&one, &one), measure(&there, &back));
-    println!("one way: {shared:.1} ns over one line, {separate:.1} ns over a line for each direction");
+    println!(
+        "one way: {shared:.1} ns over one line, {separate:.1} ns over a line for each direction"
+    );
 }

@@ -15,7 +15,9 @@ use std::time::{Duration, Instant};
 
 use towpath_base::ids::PeerIndex;
 use towpath_machine::network::networks;
-use towpath_ofi::{BoundEndpoint, COPIED_LIMIT, FabricKey, Ofi, OfiContact, ProviderChoice, choose};
+use towpath_ofi::{
+    BoundEndpoint, COPIED_LIMIT, FabricKey, Ofi, OfiContact, ProviderChoice, choose,
+};
 use towpath_transport::{Header, MessageWire, Sink, Wire};
 
 /// Lengths of messages in bytes.
@@ -49,14 +51,17 @@ impl Sink for Answers {
 
 /// An address in the format of the providers over sockets.
 fn as_provider(place: SocketAddr) -> Vec<u8> {
-    let SocketAddr::V4(place) = place else { panic!("the test hosts have addresses of four bytes") };
+    let SocketAddr::V4(place) = place else {
+        panic!("the test hosts have addresses of four bytes")
+    };
     let family = (libc::AF_INET as u16).to_ne_bytes();
     [&family[..], &place.port().to_be_bytes(), &place.ip().octets(), &[0; 8]].concat()
 }
 
 /// A process with another key that claims to be `rank`, and knows the other one at `place`.
 fn pretender(choice: &ProviderChoice, rank: u32, place: SocketAddr) -> Ofi {
-    let port = BoundEndpoint::open(choice, FabricKey::of_secret(b"another"), 1).expect("an endpoint");
+    let port =
+        BoundEndpoint::open(choice, FabricKey::of_secret(b"another"), 1).expect("an endpoint");
     let contact = OfiContact { peer: PeerIndex(1 - rank), address: as_provider(place) };
     Ofi::new(port, PeerIndex(rank), vec![contact]).expect("memory for arrivals")
 }
@@ -64,7 +69,8 @@ fn pretender(choice: &ProviderChoice, rank: u32, place: SocketAddr) -> Ofi {
 fn main() {
     let words: Vec<String> = std::env::args().skip(1).collect();
     let seconds: f64 = words[0].parse().expect("seconds");
-    let places: Vec<SocketAddr> = words[1..].iter().map(|word| word.parse().expect("an address and a port")).collect();
+    let places: Vec<SocketAddr> =
+        words[1..].iter().map(|word| word.parse().expect("an address and a port")).collect();
     let choice = choose(&networks(None)).expect("libfabric").expect("a provider");
     let each = places.iter().flat_map(|place| [0, 1].map(|rank| pretender(&choice, rank, *place)));
     let mut wires: Vec<(Ofi, Answers)> = each.map(|wire| (wire, Answers::default())).collect();
@@ -79,7 +85,8 @@ fn main() {
             let length = LENGTHS[(round % 4) as usize];
             if answers.lost == 0 {
                 // SAFETY: the wire lends `length` bytes at `slot`.
-                let filled = wire.copied(0, &header, length, |slot| unsafe { slot.write_bytes(0x5a, length) });
+                let filled = wire
+                    .copied(0, &header, length, |slot| unsafe { slot.write_bytes(0x5a, length) });
                 answers.sent += u64::from(filled.is_ok());
             }
             wire.progress(answers);
@@ -88,7 +95,11 @@ fn main() {
     let sent: u64 = wires.iter().map(|(_, answers)| answers.sent).sum();
     let heard = wires.iter().filter(|(_, answers)| answers.sent > UNDER_WAY).count();
     let answered: u64 = wires.iter().map(|(_, answers)| answers.messages).sum();
-    let problems = if answered > 0 { format!("\"a stranger was answered {answered} times\"") } else { String::new() };
+    let problems = if answered > 0 {
+        format!("\"a stranger was answered {answered} times\"")
+    } else {
+        String::new()
+    };
     println!("{{\"sent\": {sent}, \"seen\": {heard}, \"problems\": [{problems}]}}");
     // Endpoints end with the process: what is pending in them is never sent.
     std::process::exit(0);

@@ -36,7 +36,8 @@ fn rows<const LENGTH: usize, const PACK: bool>(count: usize, stride: usize) -> H
             for index in 0..LENGTH {
                 // SAFETY: the element is inside the layout, which both buffers hold.
                 unsafe {
-                    let (user, packed) = (user.add(row * stride + index), packed.add(row * LENGTH + index));
+                    let (user, packed) =
+                        (user.add(row * stride + index), packed.add(row * LENGTH + index));
                     if PACK { *packed = *user } else { *user = *packed }
                 }
             }
@@ -46,7 +47,8 @@ fn rows<const LENGTH: usize, const PACK: bool>(count: usize, stride: usize) -> H
 
 fn vector<const LENGTH: usize>(cases: &mut Vec<Case>, gap: usize, bytes: usize) {
     let (count, stride) = (bytes / 8 / LENGTH, gap * LENGTH);
-    let datatype = Datatype::vector(count as i64, LENGTH as i64, stride as i64, &double(), Form::Small);
+    let datatype =
+        Datatype::vector(count as i64, LENGTH as i64, stride as i64, &double(), Form::Small);
     cases.push(Case {
         name: format!("vec_b{LENGTH}_x{gap} {} KB", bytes / 1024),
         datatype: datatype.expect("a valid vector"),
@@ -63,14 +65,16 @@ fn face(cases: &mut Vec<Case>, side: usize, axis: usize) {
     let (mut subsizes, starts) = ([all; 3], [0; 3]);
     subsizes[axis] = 1;
     let datatype = Datatype::subarray(&[all; 3], &subsizes, &starts, 12, &double(), Form::Small);
-    let (outer, stride, length) = if axis == 1 { (side, side * side, side) } else { (side * side, side, 1) };
+    let (outer, stride, length) =
+        if axis == 1 { (side, side * side, side) } else { (side * side, side, 1) };
     let copy = move |pack: bool| -> Hand {
         Box::new(move |user, packed| {
             for row in 0..outer {
                 for index in 0..length {
                     // SAFETY: the element is inside the cube and its packed face.
                     unsafe {
-                        let (user, packed) = (user.add(row * stride + index), packed.add(row * length + index));
+                        let (user, packed) =
+                            (user.add(row * stride + index), packed.add(row * length + index));
                         if pack { *packed = *user } else { *user = *packed }
                     }
                 }
@@ -116,7 +120,8 @@ fn listed(name: String, blocks: Vec<(usize, usize)>) -> Case {
     };
     Case {
         name,
-        datatype: Datatype::indexed(&lengths, &offsets, &double(), Form::Small).expect("a valid list"),
+        datatype: Datatype::indexed(&lengths, &offsets, &double(), Form::Small)
+            .expect("a valid list"),
         count: 1,
         span: last.0 + last.1,
         hand_pack: hand(true, blocks.clone()),
@@ -158,7 +163,8 @@ fn structure(cases: &mut Vec<Case>, bytes: usize, integer_first: bool) {
             for index in 0..count {
                 // SAFETY: record `index` is inside the array, as are its 12 packed bytes.
                 unsafe {
-                    let (double, integer) = (user.add(index * 16 + offsets[0]), user.add(index * 16 + offsets[1]));
+                    let (double, integer) =
+                        (user.add(index * 16 + offsets[0]), user.add(index * 16 + offsets[1]));
                     let packed = packed.add(index * 12);
                     if pack {
                         packed.cast::<f64>().write_unaligned(double.cast::<f64>().read());
@@ -174,7 +180,8 @@ fn structure(cases: &mut Vec<Case>, bytes: usize, integer_first: bool) {
     let displacements = offsets.map(|offset| offset as i64);
     cases.push(Case {
         name: format!("struct_{} {} KB", if integer_first { "i_d" } else { "di" }, bytes / 1024),
-        datatype: Datatype::structure(&[1, 1], &displacements, &types, Form::Small).expect("a valid structure"),
+        datatype: Datatype::structure(&[1, 1], &displacements, &types, Form::Small)
+            .expect("a valid structure"),
         count: count as i64,
         span: count * 2,
         hand_pack: hand(true),
@@ -237,7 +244,11 @@ fn measure(case: &Case) {
     let (datatype, count) = (&case.datatype, case.count);
     // SAFETY: `memory` spans the layout, and `packed` and `other` hold its bytes.
     let copied = speed(bytes, || unsafe {
-        std::ptr::copy_nonoverlapping(black_box(packed).cast::<u8>(), other.as_mut_ptr().cast(), bytes);
+        std::ptr::copy_nonoverlapping(
+            black_box(packed).cast::<u8>(),
+            other.as_mut_ptr().cast(),
+            bytes,
+        );
         black_box(&mut other);
     });
     let hand_pack = speed(bytes, || (case.hand_pack)(black_box(user), packed));
@@ -247,13 +258,27 @@ fn measure(case: &Case) {
         // SAFETY: `memory` spans the layout, and `packed` holds its bytes.
         let packing = speed(bytes, || unsafe {
             for at in (0..bytes).step_by(step) {
-                pack(datatype, black_box(user).cast(), count, at, packed.cast::<u8>().add(at), step.min(bytes - at));
+                pack(
+                    datatype,
+                    black_box(user).cast(),
+                    count,
+                    at,
+                    packed.cast::<u8>().add(at),
+                    step.min(bytes - at),
+                );
             }
         });
         // SAFETY: `memory` spans the layout, and `packed` holds its bytes.
         let unpacking = speed(bytes, || unsafe {
             for at in (0..bytes).step_by(step) {
-                unpack(datatype, black_box(user).cast(), count, at, packed.cast::<u8>().add(at), step.min(bytes - at));
+                unpack(
+                    datatype,
+                    black_box(user).cast(),
+                    count,
+                    at,
+                    packed.cast::<u8>().add(at),
+                    step.min(bytes - at),
+                );
             }
         });
         if index == 0 { whole = [packing, unpacking] } else { pieces = [packing, unpacking] }
@@ -274,7 +299,8 @@ fn measure(case: &Case) {
 fn small_costs() {
     let double = double();
     let made = speed(1, || {
-        let vector = Datatype::vector(black_box(8), 1, 2, &double, Form::Small).expect("a valid vector");
+        let vector =
+            Datatype::vector(black_box(8), 1, 2, &double, Form::Small).expect("a valid vector");
         vector.commit();
         black_box(&vector);
     });
@@ -285,17 +311,30 @@ fn small_costs() {
         pack(&vector, black_box(memory.as_ptr()).cast(), 1, 0, packed.as_mut_ptr().cast(), 64);
         black_box(&mut packed);
     });
-    println!("make + commit + free a vector {:.0} ns; pack 64 bytes {:.0} ns", made.recip(), small.recip());
+    println!(
+        "make + commit + free a vector {:.0} ns; pack 64 bytes {:.0} ns",
+        made.recip(),
+        small.recip()
+    );
     let mut state = 1;
     let lengths: Vec<i64> = (0..65536).map(|_| 1 + random(&mut state) as i64 % 8).collect();
-    let offsets: Vec<i64> = (0..65536).map(|index| index * 16 + random(&mut state) as i64 % 8).collect();
+    let offsets: Vec<i64> =
+        (0..65536).map(|index| index * 16 + random(&mut state) as i64 % 8).collect();
     let list = speed(1, || {
-        black_box(Datatype::indexed(&lengths, &offsets, &double, Form::Small).expect("a valid list"));
+        black_box(
+            Datatype::indexed(&lengths, &offsets, &double, Form::Small).expect("a valid list"),
+        );
     });
     let blocks = speed(1, || {
-        black_box(Datatype::indexed_block(1, &offsets, &double, Form::Small).expect("a valid list"));
+        black_box(
+            Datatype::indexed_block(1, &offsets, &double, Form::Small).expect("a valid list"),
+        );
     });
-    println!("make + free an indexed of 65536 blocks {:.0} ns; indexed_block {:.0} ns", list.recip(), blocks.recip());
+    println!(
+        "make + free an indexed of 65536 blocks {:.0} ns; indexed_block {:.0} ns",
+        list.recip(),
+        blocks.recip()
+    );
 }
 
 fn main() {
@@ -319,7 +358,10 @@ fn main() {
         face(&mut cases, side, 1);
         face(&mut cases, side, 2);
     }
-    println!("{:22} {:>6} | {:^13} | {:^13} | {:^13} | whole/hand", "GB/s", "copy", "hand", "whole", "pieces");
+    println!(
+        "{:22} {:>6} | {:^13} | {:^13} | {:^13} | whole/hand",
+        "GB/s", "copy", "hand", "whole", "pieces"
+    );
     cases.iter().filter(|case| case.name.contains(&wanted)).for_each(measure);
     small_costs();
 }

@@ -25,7 +25,9 @@ fn speed(kernel: Kernel, extent: usize, bytes: usize) -> f64 {
         let start = Instant::now();
         for _ in 0..repetitions {
             // SAFETY: both vectors hold `bytes` bytes, and so `bytes / extent` elements.
-            unsafe { kernel(black_box(input.as_ptr()), black_box(inout.as_mut_ptr()), bytes / extent) };
+            unsafe {
+                kernel(black_box(input.as_ptr()), black_box(inout.as_mut_ptr()), bytes / extent)
+            };
         }
         best = best.min(start.elapsed().as_nanos() as f64);
     }
@@ -37,12 +39,20 @@ fn main() {
     let wanted = std::env::args().nth(1);
     for &operation in reduce::ALL {
         for &basic in basic::ALL.iter().filter(|&&basic| reduce::supports(operation, basic)) {
-            if wanted.as_deref().is_some_and(|name| name != operation.name() && name != basic.name()) {
+            if wanted
+                .as_deref()
+                .is_some_and(|name| name != operation.name() && name != basic.name())
+            {
                 continue;
             }
             if let Some(kernel) = reduce::kernel(operation, basic) {
-                let (small, large) = (speed(kernel, basic.extent(), SMALL), speed(kernel, basic.extent(), LARGE));
-                println!("{:<12} {:<28} {small:>10.2} {large:>10.2}", Operation::name(operation), basic.name());
+                let (small, large) =
+                    (speed(kernel, basic.extent(), SMALL), speed(kernel, basic.extent(), LARGE));
+                println!(
+                    "{:<12} {:<28} {small:>10.2} {large:>10.2}",
+                    Operation::name(operation),
+                    basic.name()
+                );
             }
         }
     }

@@ -43,12 +43,23 @@ fn since(before: Cost) -> Result<Cost> {
 
 fn send<T>(data: &[T], to: i32, comm: Handle) -> Result<()> {
     // SAFETY: `data` is readable for its size in bytes, and its elements are plain numbers.
-    unsafe { point_to_point::send(data.as_ptr().cast(), size_of_val(data) as i64, BYTE, to, 0, comm) }
+    unsafe {
+        point_to_point::send(data.as_ptr().cast(), size_of_val(data) as i64, BYTE, to, 0, comm)
+    }
 }
 
 fn receive<T>(data: &mut [T], from: i32, comm: Handle) -> Result<()> {
     // SAFETY: `data` is writable for its size in bytes, and its elements are plain numbers.
-    unsafe { point_to_point::recv(data.as_mut_ptr().cast(), size_of_val(data) as i64, BYTE, from, 0, comm) }?;
+    unsafe {
+        point_to_point::recv(
+            data.as_mut_ptr().cast(),
+            size_of_val(data) as i64,
+            BYTE,
+            from,
+            0,
+            comm,
+        )
+    }?;
     Ok(())
 }
 
@@ -61,7 +72,9 @@ fn wait_for_all(comm: Handle) -> Result<()> {
 fn grid(dims: &[i32], periodic: bool) -> Result<Handle> {
     let periods = vec![i32::from(periodic); dims.len()];
     // SAFETY: both arrays live until this function returns, with this number of elements.
-    let array = |values: &[i32]| unsafe { Integers::small(values.as_ptr()).with_length(values.len() as i64) };
+    let array = |values: &[i32]| unsafe {
+        Integers::small(values.as_ptr()).with_length(values.len() as i64)
+    };
     cart_create(COMM_WORLD, dims.len() as i32, array(dims), array(&periods), false)
 }
 
@@ -154,7 +167,10 @@ impl Plate {
         let width = self.columns + 2;
         for row in 1..=self.rows {
             for at in self.at(row, 1)..=self.at(row, self.columns) {
-                let around = self.now[at - width] + self.now[at + width] + self.now[at - 1] + self.now[at + 1];
+                let around = self.now[at - width]
+                    + self.now[at + width]
+                    + self.now[at - 1]
+                    + self.now[at + 1];
                 self.next[at] = 0.25 * around;
             }
         }
@@ -165,7 +181,9 @@ impl Plate {
     }
 
     fn sum(&self) -> f64 {
-        (1..=self.rows).map(|row| self.now[self.at(row, 1)..=self.at(row, self.columns)].iter().sum::<f64>()).sum()
+        (1..=self.rows)
+            .map(|row| self.now[self.at(row, 1)..=self.at(row, self.columns)].iter().sum::<f64>())
+            .sum()
     }
 }
 
@@ -183,8 +201,22 @@ fn exchange(plate: &mut Plate, neighbours: &[i32], comm: Handle) -> Result<()> {
         // SAFETY: `edges` and `rims` are not touched until all requests are complete, which is
         // before they go out of scope.
         unsafe {
-            open.push(point_to_point::irecv(rims[side].as_mut_ptr().cast(), count, DOUBLE, neighbour, into, comm)?);
-            open.push(point_to_point::isend(edges[side].as_ptr().cast(), count, DOUBLE, neighbour, out, comm)?);
+            open.push(point_to_point::irecv(
+                rims[side].as_mut_ptr().cast(),
+                count,
+                DOUBLE,
+                neighbour,
+                into,
+                comm,
+            )?);
+            open.push(point_to_point::isend(
+                edges[side].as_ptr().cast(),
+                count,
+                DOUBLE,
+                neighbour,
+                out,
+                comm,
+            )?);
         }
     }
     for mut request in open {
@@ -209,7 +241,10 @@ fn exchange(plate: &mut Plate, neighbours: &[i32], comm: Handle) -> Result<()> {
 
 /// The most nearly square grid of `ranks` processes.
 fn dims_of(ranks: usize) -> [usize; 2] {
-    let rows = (1..=ranks).filter(|rows| ranks.is_multiple_of(*rows) && rows * rows <= ranks).max().unwrap_or(1);
+    let rows = (1..=ranks)
+        .filter(|rows| ranks.is_multiple_of(*rows) && rows * rows <= ranks)
+        .max()
+        .unwrap_or(1);
     [rows, ranks / rows]
 }
 
@@ -244,15 +279,29 @@ fn heat(shape: &str, side: usize, iterations: usize, me: usize, ranks: usize) ->
     // SAFETY: `part`, `sum` and `own` have as many elements as the calls state, and `all` has
     // `count` for each rank.
     unsafe {
-        let (from, into) = (std::ptr::from_ref(&part).cast::<c_void>(), std::ptr::from_mut(&mut sum).cast());
+        let (from, into) =
+            (std::ptr::from_ref(&part).cast::<c_void>(), std::ptr::from_mut(&mut sum).cast());
         allreduce(from, into, 1, DOUBLE, SUM, COMM_WORLD)?.wait()?;
         let count = own.len() as i64;
-        gather(own.as_ptr().cast(), count, UINT64_T, all.as_mut_ptr().cast(), count, UINT64_T, 0, COMM_WORLD)?
-            .wait()?;
+        gather(
+            own.as_ptr().cast(),
+            count,
+            UINT64_T,
+            all.as_mut_ptr().cast(),
+            count,
+            UINT64_T,
+            0,
+            COMM_WORLD,
+        )?
+        .wait()?;
     }
     if me == 0 {
-        for (rank, [points, chunks, lines, line_hops, polls]) in all.as_chunks().0.iter().enumerate() {
-            println!("heat,{ranks},{rank},{iterations},{points},{chunks},{lines},{line_hops},{polls},{sum:.6}");
+        for (rank, [points, chunks, lines, line_hops, polls]) in
+            all.as_chunks().0.iter().enumerate()
+        {
+            println!(
+                "heat,{ranks},{rank},{iterations},{points},{chunks},{lines},{line_hops},{polls},{sum:.6}"
+            );
         }
     }
     Ok(())

@@ -56,7 +56,12 @@ fn send_request(engine: &mut Engine<Wires>, to: PeerIndex, value: &u64) -> bool 
 }
 
 #[inline(never)]
-fn receive_posted(engine: &mut Engine<Wires>, other: &mut Engine<Wires>, from: PeerIndex, value: &mut u64) {
+fn receive_posted(
+    engine: &mut Engine<Wires>,
+    other: &mut Engine<Wires>,
+    from: PeerIndex,
+    value: &mut u64,
+) {
     let target = Target::Bytes { pointer: std::ptr::from_mut(value).cast(), length: 8 };
     // SAFETY: `value` is writable for eight bytes until this function returns, which is after
     // completion.
@@ -72,10 +77,23 @@ fn receive_posted(engine: &mut Engine<Wires>, other: &mut Engine<Wires>, from: P
 }
 
 #[inline(never)]
-fn receive_now(engine: &mut Engine<Wires>, other: &mut Engine<Wires>, from: PeerIndex, value: &mut u64) {
+fn receive_now(
+    engine: &mut Engine<Wires>,
+    other: &mut Engine<Wires>,
+    from: PeerIndex,
+    value: &mut u64,
+) {
     loop {
         // SAFETY: `value` is writable for eight bytes.
-        let done = unsafe { engine.try_receive_now(Some(from), CONTEXT, Some(1), std::ptr::from_mut(value).cast(), 8) };
+        let done = unsafe {
+            engine.try_receive_now(
+                Some(from),
+                CONTEXT,
+                Some(1),
+                std::ptr::from_mut(value).cast(),
+                8,
+            )
+        };
         if done.is_some() {
             return;
         }

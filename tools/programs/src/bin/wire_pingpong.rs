@@ -12,7 +12,9 @@ use towpath_base::sync::Ordering;
 use towpath_base::transfer::{Source, Target};
 use towpath_machine::memory::create_file;
 use towpath_shm::Segment;
-use towpath_transport::{Header, MessageWire, Payload, RegionKey, RegionWire, SHORT_BYTES, Sink, Wire};
+use towpath_transport::{
+    Header, MessageWire, Payload, RegionKey, RegionWire, SHORT_BYTES, Sink, Wire,
+};
 use towpath_wires::Wires;
 
 const MESSAGE: u8 = 1;
@@ -89,7 +91,8 @@ impl Side {
             if length <= self.wires.copied_limit(to) {
                 return self.wires.copied_contiguous(to, &header, content.as_ptr(), length).is_ok();
             }
-            let key = self.wires.publish(to, 0, Source::Bytes { pointer: content.as_ptr(), length });
+            let key =
+                self.wires.publish(to, 0, Source::Bytes { pointer: content.as_ptr(), length });
             let header = Header { protocol: ANNOUNCEMENT, ..header };
             let announcement = [key.0[0], key.0[1], length as u64];
             let sent = self.wires.short(to, &header, announcement.as_ptr().cast(), 24).is_ok();
@@ -124,20 +127,27 @@ fn run(file: &OwnedFd, own: usize, sizes: &[usize]) {
         std::thread::yield_now();
     }
     let longest = sizes.iter().copied().max().unwrap_or(0).max(64);
-    let events = Events { buffer: vec![0; longest], arrived: 0, released: 0, announced: Vec::new() };
-    let mut side = Side { wires: Wires::single_host(segment), other: PeerIndex(1 - own as u32), events };
+    let events =
+        Events { buffer: vec![0; longest], arrived: 0, released: 0, announced: Vec::new() };
+    let mut side =
+        Side { wires: Wires::single_host(segment), other: PeerIndex(1 - own as u32), events };
     let content = vec![7u8; longest];
     for size in sizes {
         let content = &content[..*size];
         let rounds = (200_000_000 / (size * 20 + 2000)).clamp(50, 50_000);
-        let mut halves: Vec<f64> = (0..7).map(|_| half_round_trip(&mut side, own, content, rounds)).collect();
-        let mut streams: Vec<f64> = (0..5).map(|_| stream(&mut side, own, content, rounds / 16 + 1)).collect();
+        let mut halves: Vec<f64> =
+            (0..7).map(|_| half_round_trip(&mut side, own, content, rounds)).collect();
+        let mut streams: Vec<f64> =
+            (0..5).map(|_| stream(&mut side, own, content, rounds / 16 + 1)).collect();
         halves.sort_by(f64::total_cmp);
         streams.sort_by(f64::total_cmp);
         if own == 0 {
             let rate = 1e3 / streams[2];
             let bandwidth = *size as f64 / streams[2];
-            println!("{size:8} B  half round trip {:8.3} us   {rate:7.3} M/s  {bandwidth:6.2} GB/s", halves[3] / 1e3);
+            println!(
+                "{size:8} B  half round trip {:8.3} us   {rate:7.3} M/s  {bandwidth:6.2} GB/s",
+                halves[3] / 1e3
+            );
         }
     }
     side.drain();
@@ -180,7 +190,11 @@ fn main() {
     let arguments: Vec<String> = std::env::args().collect();
     if arguments.get(1).is_some_and(|first| first == "second") {
         let path = format!("/proc/{}/fd/{}", arguments[2], arguments[3]);
-        let file = std::fs::OpenOptions::new().read(true).write(true).open(path).expect("the first process lives");
+        let file = std::fs::OpenOptions::new()
+            .read(true)
+            .write(true)
+            .open(path)
+            .expect("the first process lives");
         return run(&file.into(), 1, &sizes(&arguments[4..]));
     }
     let file = create_file("towpath-pingpong").expect("shared memory");

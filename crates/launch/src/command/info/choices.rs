@@ -69,7 +69,9 @@ fn of_a_new_job(ranks: usize) -> (Vec<Mask>, ReportRow) {
 fn waiting(masks: &[Mask], in_job: bool) -> Vec<ReportRow> {
     let (policy, way) = match policy_of(masks) {
         Ok(made) => made,
-        Err(error) => return vec![ReportRow::new("segment", "segment", CellValue::text("none"), error.to_string())],
+        Err(error) => {
+            return vec![ReportRow::new("segment", "segment", CellValue::text("none"), error.to_string())];
+        }
     };
     // A rank of a job knows its own processors only. The other ranks may share them, or have as
     // many of their own.
@@ -164,7 +166,9 @@ fn handover(seen: &Result<Seen, Error>, trial: Result<&Trial, &Error>) -> Report
             "opens a file with a name in /dev/shm or TMPDIR, removed when all have it (neither /proc/PID/fd nor an \
              abstract socket works)"
         }
-        Err(error) => return ReportRow::new("handover", "handover", CellValue::text("not known"), error.to_string()),
+        Err(error) => {
+            return ReportRow::new("handover", "handover", CellValue::text("not known"), error.to_string());
+        }
     };
     let value = match seen {
         Ok(Seen { place: Some(_), handover, .. }) => handover,

@@ -115,7 +115,9 @@ pub unsafe fn allreduce<'a>(
 fn combined_blocks<'a>(view: CommView<'a>, mut vector: Vector, counts: Vec<i64>) -> Result<Prepared<'a>> {
     vector.count = match counts.iter().try_fold(0i64, |sum, &count| sum.checked_add(count)) {
         Some(count) => count,
-        None => fail!(ERR_COUNT, "the counts of all {} ranks together exceed 2^63 - 1", counts.len()),
+        None => {
+            fail!(ERR_COUNT, "the counts of all {} ranks together exceed 2^63 - 1", counts.len())
+        }
     };
     // In place, the receive buffer holds the whole vector, whatever the length of this rank's
     // block.

@@ -63,7 +63,8 @@ impl Fates {
     /// frame.
     pub(crate) fn draw(&mut self) -> Fate {
         let Percentages { loss, duplicate, reorder } = self.percentages;
-        let (lost, doubled, late) = (self.happens(loss), self.happens(duplicate), self.happens(reorder));
+        let (lost, doubled, late) =
+            (self.happens(loss), self.happens(duplicate), self.happens(reorder));
         let (delay, further, at_once) = (self.delay(), self.delay(), self.happens(50.0));
         let again = if at_once { Duration::ZERO } else { further };
         Fate { lost, late: late.then_some(delay), again: doubled.then_some(again) }

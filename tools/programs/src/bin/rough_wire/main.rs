@@ -35,24 +35,38 @@ fn number<T: std::str::FromStr>(word: &str, value: Option<String>) -> Result<T, 
 }
 
 fn options(mut words: impl Iterator<Item = String>) -> Result<Options, String> {
-    let mut options = Options { percentages: Percentages::default(), seed: 1, swallow: None, devices: Vec::new() };
+    let mut options = Options {
+        percentages: Percentages::default(),
+        seed: 1,
+        swallow: None,
+        devices: Vec::new(),
+    };
     while let Some(word) = words.next() {
         match word.as_str() {
             "--loss" => options.percentages.loss = number(&word, words.next())?,
             "--duplicate" => options.percentages.duplicate = number(&word, words.next())?,
             "--reorder" => options.percentages.reorder = number(&word, words.next())?,
             "--seed" => options.seed = number(&word, words.next())?,
-            "--swallow" => options.swallow = Some(Swallowed::of(&words.next().unwrap_or_default())?),
-            _ if word.starts_with('-') => return Err(format!("{word} is not an option of this program")),
+            "--swallow" => {
+                options.swallow = Some(Swallowed::of(&words.next().unwrap_or_default())?)
+            }
+            _ if word.starts_with('-') => {
+                return Err(format!("{word} is not an option of this program"));
+            }
             _ => options.devices.push(word),
         }
     }
-    if options.devices.len() < 2 { Err("a network has two devices at least".to_owned()) } else { Ok(options) }
+    if options.devices.len() < 2 {
+        Err("a network has two devices at least".to_owned())
+    } else {
+        Ok(options)
+    }
 }
 
 fn main() -> ExitCode {
     let done = options(std::env::args().skip(1)).and_then(|options| {
-        let mut switch = Switch::new(&options.devices, options.percentages, options.seed, options.swallow)?;
+        let mut switch =
+            Switch::new(&options.devices, options.percentages, options.seed, options.swallow)?;
         println!("ready");
         switch.run_until_input_ends()?;
         println!("{}", switch.counts());

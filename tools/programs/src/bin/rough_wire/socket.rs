@@ -20,7 +20,8 @@ fn checked(result: libc::c_int, what: &str) -> Result<libc::c_int, String> {
 impl Socket {
     /// Opens a socket that receives all frames that arrive at a device, whatever their destination.
     pub(crate) fn open(device: &str) -> Result<Socket, String> {
-        let name = std::ffi::CString::new(device).map_err(|_| format!("{device:?} names no device"))?;
+        let name =
+            std::ffi::CString::new(device).map_err(|_| format!("{device:?} names no device"))?;
         // SAFETY: `name` is a NUL-terminated string.
         let index = unsafe { libc::if_nametoindex(name.as_ptr()) };
         if index == 0 {
@@ -64,7 +65,9 @@ impl Socket {
         let length = size_of::<T>() as libc::socklen_t;
         // SAFETY: `value` is readable for `length` bytes, and the callers in this file pass no
         // pointers in it.
-        let done = unsafe { libc::setsockopt(self.raw(), level, option, std::ptr::from_ref(value).cast(), length) };
+        let done = unsafe {
+            libc::setsockopt(self.raw(), level, option, std::ptr::from_ref(value).cast(), length)
+        };
         checked(done, &format!("socket option {option} is refused")).map(drop)
     }
 
@@ -88,22 +91,38 @@ impl Socket {
         let mut length = size_of::<libc::tpacket_stats>() as libc::socklen_t;
         let place = (&raw mut counts).cast();
         // SAFETY: `place` points to `counts`, which is writable for `length` bytes.
-        unsafe { libc::getsockopt(self.raw(), libc::SOL_PACKET, libc::PACKET_STATISTICS, place, &raw mut length) };
+        unsafe {
+            libc::getsockopt(
+                self.raw(),
+                libc::SOL_PACKET,
+                libc::PACKET_STATISTICS,
+                place,
+                &raw mut length,
+            )
+        };
         counts.tp_drops
     }
 }
 
 /// Sleeps until a frame or input is pending, or the time is over. True if standard input has data
 /// or has ended.
-pub(crate) fn wait<'a>(sockets: impl Iterator<Item = &'a Socket>, most: Option<Duration>) -> Result<bool, String> {
+pub(crate) fn wait<'a>(
+    sockets: impl Iterator<Item = &'a Socket>,
+    most: Option<Duration>,
+) -> Result<bool, String> {
     let watched = |fd| libc::pollfd { fd, events: libc::POLLIN, revents: 0 };
-    let mut list: Vec<_> = std::iter::once(watched(0)).chain(sockets.map(|socket| watched(socket.raw()))).collect();
-    let time =
-        most.map(|most| libc::timespec { tv_sec: most.as_secs() as libc::time_t, tv_nsec: most.subsec_nanos().into() });
+    let mut list: Vec<_> =
+        std::iter::once(watched(0)).chain(sockets.map(|socket| watched(socket.raw()))).collect();
+    let time = most.map(|most| libc::timespec {
+        tv_sec: most.as_secs() as libc::time_t,
+        tv_nsec: most.subsec_nanos().into(),
+    });
     let time = time.as_ref().map_or(std::ptr::null(), std::ptr::from_ref);
     // SAFETY: `list` is writable for its length; `time` is null or points to a `timespec` that
     // outlives the call; the signal mask is null.
-    let result = unsafe { libc::ppoll(list.as_mut_ptr(), list.len() as libc::nfds_t, time, std::ptr::null()) };
+    let result = unsafe {
+        libc::ppoll(list.as_mut_ptr(), list.len() as libc::nfds_t, time, std::ptr::null())
+    };
     match result {
         -1 if io::Error::last_os_error().kind() != io::ErrorKind::Interrupted => {
             checked(-1, "cannot wait").map(|_| true)

@@ -96,7 +96,13 @@ impl Switch {
             Ok(Port { socket: Socket::open(device)?, fates: Fates::new(seed, number, percentages) })
         };
         let ports = devices.iter().enumerate().map(port).collect::<Result<_, String>>()?;
-        Ok(Switch { ports, places: HashMap::new(), late: BinaryHeap::new(), counts: Counts::default(), swallow })
+        Ok(Switch {
+            ports,
+            places: HashMap::new(),
+            late: BinaryHeap::new(),
+            counts: Counts::default(),
+            swallow,
+        })
     }
 
     pub(crate) fn run_until_input_ends(&mut self) -> Result<(), String> {
@@ -111,7 +117,10 @@ impl Switch {
                     self.arrive(from, &room[..length]);
                 }
             }
-            let next = self.late.peek().map(|Reverse(late)| late.due.saturating_duration_since(Instant::now()));
+            let next = self
+                .late
+                .peek()
+                .map(|Reverse(late)| late.due.saturating_duration_since(Instant::now()));
             let most = if found { Some(Duration::ZERO) } else { next };
             if wait(self.ports.iter().map(|port| &port.socket), most)? {
                 return Ok(());
@@ -155,7 +164,12 @@ impl Switch {
 
     fn keep(&mut self, from: usize, frame: &[u8], delay: Duration) {
         let number = self.counts.frames;
-        self.late.push(Reverse(Late { due: Instant::now() + delay, number, from, frame: frame.to_vec() }));
+        self.late.push(Reverse(Late {
+            due: Instant::now() + delay,
+            number,
+            from,
+            frame: frame.to_vec(),
+        }));
     }
 
     /// Forwards to the port of the address; to all others if the address is unknown or multicast.
@@ -171,7 +185,8 @@ impl Switch {
 
     /// A one-line summary of what has happened so far.
     pub(crate) fn counts(&mut self) -> String {
-        self.counts.overflown += self.ports.iter().map(|port| u64::from(port.socket.overflown())).sum::<u64>();
+        self.counts.overflown +=
+            self.ports.iter().map(|port| u64::from(port.socket.overflown())).sum::<u64>();
         self.counts.to_string()
     }
 }
