@@ -47,20 +47,15 @@ impl Replies<'_> {
     /// # Panics
     /// If the payload is longer than [`ACTIVE_BYTES`].
     pub fn send(&mut self, to: PeerIndex, id: ActiveId, argument: u64, payload: &[u8]) {
-        self.0.push(DeferredCall::Active { to, send: ActiveSend::new(id, argument, payload) });
+        let header = header(id, argument, payload);
+        self.0.push(DeferredCall::Active { to, header, payload: payload.into() });
     }
 }
 
-/// An active message on its way to the wire.
-pub(crate) struct ActiveSend {
+/// An active message that waits for room on the wire.
+struct ActiveSend {
     header: Header,
     payload: Box<[u8]>,
-}
-
-impl ActiveSend {
-    fn new(id: ActiveId, argument: u64, payload: &[u8]) -> ActiveSend {
-        ActiveSend { header: header(id, argument, payload), payload: payload.into() }
-    }
 }
 
 /// A message that has arrived before its handler was set.
@@ -91,13 +86,14 @@ impl Active {
         wire: &mut impl JobWire,
         peers: &mut Peers,
         to: PeerIndex,
-        send: ActiveSend,
+        header: Header,
+        payload: impl AsRef<[u8]> + Into<Box<[u8]>>,
     ) {
         let peer = peers.at(to);
         let is_sent =
-            peer.lost || !peer.blocked && transmit(wire, to, &send.header, &send.payload).is_ok();
+            peer.lost || !peer.blocked && transmit(wire, to, &header, payload.as_ref()).is_ok();
         if !is_sent {
-            let key = self.waiting.insert(send);
+            let key = self.waiting.insert(ActiveSend { header, payload: payload.into() });
             peers.wait(to, WaitingSend::Active(key));
         }
     }
@@ -195,16 +191,7 @@ impl<W: JobWire> Engine<W> {
     pub fn send_active(&mut self, to: PeerIndex, id: ActiveId, argument: u64, payload: &[u8]) {
         let Engine { wire, state } = self;
         let header = header(id, argument, payload);
-        let peer = state.peers.at(to);
-        if !peer.blocked && transmit(wire, to, &header, payload).is_ok() {
-            return;
-        }
-        state.active.send_or_wait(
-            wire,
-            &mut state.peers,
-            to,
-            ActiveSend { header, payload: payload.into() },
-        );
+        state.active.send_or_wait(wire, &mut state.peers, to, header, payload);
     }
 
     /// Sends an active message from the queue of its peer.

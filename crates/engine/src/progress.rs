@@ -79,8 +79,8 @@ impl<W: JobWire> Engine<W> {
                         state.peers.wait(to, WaitingSend::Control(header));
                     }
                 }
-                DeferredCall::Active { to, send } => {
-                    state.active.send_or_wait(wire, &mut state.peers, to, send)
+                DeferredCall::Active { to, header, payload } => {
+                    state.active.send_or_wait(wire, &mut state.peers, to, header, payload);
                 }
                 // SAFETY: the target is valid until the wire reports the pull or the loss of the
                 // peer: the request behind `token` is incomplete until then (contract of `irecv`),

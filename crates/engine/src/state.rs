@@ -5,7 +5,7 @@ use towpath_base::transfer::Target;
 use towpath_transport::{Header, RegionKey};
 
 use crate::Limits;
-use crate::active::{Active, ActiveSend};
+use crate::active::Active;
 use crate::closed::Closed;
 use crate::credit::Flow;
 use crate::direct::DirectReceive;
@@ -23,7 +23,7 @@ pub(crate) enum DeferredCall {
     /// Send a control message.
     Control { to: PeerIndex, header: Header },
     /// Send an active message.
-    Active { to: PeerIndex, send: ActiveSend },
+    Active { to: PeerIndex, header: Header, payload: Box<[u8]> },
     /// Pull a region.
     Pull { from: PeerIndex, key: RegionKey, token: u64, target: Target },
     /// Withdraw a published region.

@@ -85,7 +85,7 @@ pub(crate) fn me() -> PeerIndex {
     PROCESS.get().map_or(PeerIndex(0), |process| PeerIndex(process.job.rank))
 }
 
-/// Number of the host on which a process of the job runs.
+/// Number of the host on which a process of the job runs; 0 before MPI_Init.
 pub(crate) fn host_of(peer: PeerIndex) -> u32 {
     PROCESS.get().and_then(|process| process.job.node_of_rank.get(peer.slot()).copied()).unwrap_or(0)
 }

@@ -20,8 +20,14 @@ impl Placement {
     pub fn new(identities: impl IntoIterator<Item = u32>) -> Placement {
         let mut numbers: HashMap<u32, usize> = HashMap::new();
         let mut placement = Placement { hosts: Vec::new(), members: Vec::new() };
+        // Most ranks are on the same host as the one before.
+        let mut last = None;
         for (rank, identity) in identities.into_iter().enumerate() {
-            let host = *numbers.entry(identity).or_insert(placement.members.len());
+            let host = match last {
+                Some((known, host)) if known == identity => host,
+                _ => *numbers.entry(identity).or_insert(placement.members.len()),
+            };
+            last = Some((identity, host));
             if host == placement.members.len() {
                 placement.members.push(Vec::new());
             }

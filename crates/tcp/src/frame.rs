@@ -4,6 +4,8 @@
 //! own state before it uses them. Anything else is [`Malformed`], which ends the connection.
 #![forbid(unsafe_code)]
 
+use towpath_transport::Header;
+
 use super::COPIED_LIMIT;
 
 /// Size of a frame header in bytes.
@@ -85,6 +87,11 @@ pub(super) enum Frame {
 }
 
 impl Frame {
+    /// The frame of a message of `length` bytes, which follow it.
+    pub(super) fn message(header: &Header, length: usize) -> Frame {
+        Frame::Message { protocol: header.protocol, length: length as u32, words: header.words }
+    }
+
     /// The wire format: kind, protocol, two zero bytes, a number of four bytes, two numbers of
     /// eight bytes; little-endian.
     pub(super) fn encode(&self) -> [u8; HEAD_BYTES] {

@@ -86,11 +86,7 @@ impl MessageWire for Tcp {
         if length > COPIED_LIMIT {
             return Err(NoResource);
         }
-        let frame = Frame::Message {
-            protocol: header.protocol,
-            length: length as u32,
-            words: header.words,
-        };
+        let frame = Frame::message(header, length);
         self.wait(place, &frame, length, fill)?;
         self.write(place);
         Ok(())
@@ -106,11 +102,7 @@ impl MessageWire for Tcp {
         if length > COPIED_LIMIT {
             return Err(NoResource);
         }
-        let frame = Frame::Message {
-            protocol: header.protocol,
-            length: length as u32,
-            words: header.words,
-        };
+        let frame = Frame::message(header, length);
         let peer = &mut self.peers[place];
         if let Link::Open(connection) = &peer.link
             && peer.output.lets_pass()
