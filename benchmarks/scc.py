@@ -244,7 +244,8 @@ def main():
     if not MPIEXEC.exists():
         sys.exit(f"{MPIEXEC.relative_to(ROOT)} does not exist; run make build first")
     with environments.lock():
-        environments.command(["cargo", "build", "--profile", "quick", "-p", "towpath-programs", "--bin", "scc"], "scc-build.log", cwd=ROOT)
+        build = ["cargo", "build", "--profile", "quick", "-p", "towpath-programs", "--features", "scc", "--bin", "scc"]
+        environments.command(build, "scc-build.log", cwd=ROOT)
         measure()
     environments.command([environments.venv("plot") / "bin" / "python", __file__, "--draw"], "scc-plot.log")
     lines = summary()

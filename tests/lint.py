@@ -28,10 +28,12 @@ ATOMICS_ALLOWED = re.compile(r"^crates/base/src/sync\.rs$|/model\.rs$")
 # Pieces, so that this file does not contain what it looks for.
 FOREIGN = re.compile("|".join(["/wo" + "rk/", "/tmp/pe" + "ers", "/ro" + "ot/"]))
 
+CLIPPY = [CARGO, "clippy", "-q"]
+STRICTLY = ["--", "-D", "warnings"]
 COMMANDS = {
     "format": [CARGO, "fmt", "--all", "--check"],
-    "clippy": [CARGO, "clippy", "-q", "--workspace", "--all-targets", "--features", "strict", "--", "-D", "warnings"],
-    "clippy without the strict channel": [CARGO, "clippy", "-q", "-p", "towpath-wires", "-p", "towpath-mpi", "--lib", "--", "-D", "warnings"],
+    "clippy": [*CLIPPY, "--workspace", "--all-targets", "--features", "strict,scc", *STRICTLY],
+    "clippy without the strict channel": [*CLIPPY, "-p", "towpath-wires", "-p", "towpath-mpi", "--lib", *STRICTLY],
     "arrows": [CARGO, "run", "-q", "-p", "xtask", "--", "arrows"],
     "generated files": [CARGO, "run", "-q", "-p", "xtask", "--", "codegen", "--check"],
     "python syntax": [sys.executable, "-m", "compileall", "-q", "tests", "benchmarks", "examples", "tools", "hatch_build.py"],

@@ -50,26 +50,7 @@ pub(crate) fn preload_malloc(variables: &mut Variables, library: &Path) -> Resul
     if wanted.and_then(|text| config::number_of("TOWPATH_MALLOC", text).0) != Some(1) {
         return Ok(());
     }
-    let name = library.as_os_str();
-    // Both characters separate names in LD_PRELOAD.
-    if name.as_bytes().iter().any(|byte| b" :".contains(byte)) {
-        return Err(format!(
-            "TOWPATH_MALLOC=1 needs {}, whose name must hold neither a space nor a colon: install Towpath elsewhere.",
-            library.display()
-        ));
-    }
-    if !library.is_file() {
-        return Err(format!(
-            "TOWPATH_MALLOC=1 needs {}, which does not exist: install it, or unset the variable.",
-            library.display()
-        ));
-    }
-    let others = variables.remove(OsStr::new("LD_PRELOAD")).unwrap_or_default();
-    let others = others.as_bytes().split(|byte| b" :".contains(byte)).filter(|other| !other.is_empty());
-    let all: Vec<&[u8]> =
-        std::iter::once(name.as_bytes()).chain(others.filter(|other| *other != name.as_bytes())).collect();
-    variables.insert("LD_PRELOAD".into(), OsString::from_vec(all.join(&b':')));
-    Ok(())
+    LoaderList::PRELOAD.put_first(variables, "TOWPATH_MALLOC=1", library, library.is_file())
 }
 
 /// With TOWPATH_CHANNEL=strict, puts `folder`, whose libraries contain the strict channel, first in
@@ -83,23 +64,57 @@ pub(crate) fn prefer_strict(variables: &mut Variables, folder: &Path) -> Result<
     if wanted.map(str::trim) != Some("strict") {
         return Ok(());
     }
-    let name = folder.as_os_str();
-    // Both characters separate names in LD_LIBRARY_PATH.
-    if name.as_bytes().iter().any(|byte| b":;".contains(byte)) {
-        return Err(format!(
-            "TOWPATH_CHANNEL=strict needs {}, whose name must hold neither a colon nor a semicolon: install Towpath elsewhere.",
-            folder.display()
-        ));
+    LoaderList::LIBRARY_PATH.put_first(variables, "TOWPATH_CHANNEL=strict", folder, folder.is_dir())
+}
+
+/// A variable in which the dynamic loader finds a list of names (ld.so(8)).
+struct LoaderList {
+    variable: &'static str,
+    separators: &'static [u8],
+    /// The separators in words.
+    forbidden: &'static str,
+    /// An empty name means the current folder.
+    may_be_empty: bool,
+}
+
+impl LoaderList {
+    const PRELOAD: LoaderList = LoaderList {
+        variable: "LD_PRELOAD",
+        separators: b" :",
+        forbidden: "neither a space nor a colon",
+        may_be_empty: false,
+    };
+    const LIBRARY_PATH: LoaderList = LoaderList {
+        variable: "LD_LIBRARY_PATH",
+        separators: b":;",
+        forbidden: "neither a colon nor a semicolon",
+        may_be_empty: true,
+    };
+
+    /// Puts a name before all others, as `setting` needs it; an earlier copy of it is left out.
+    fn put_first(&self, variables: &mut Variables, setting: &str, path: &Path, exists: bool) -> Result<(), String> {
+        let name = path.as_os_str().as_bytes();
+        let is_separator = |byte: &u8| self.separators.contains(byte);
+        if name.iter().any(is_separator) {
+            return Err(format!(
+                "{setting} needs {}, whose name must hold {}: install Towpath elsewhere.",
+                path.display(),
+                self.forbidden
+            ));
+        }
+        if !exists {
+            return Err(format!(
+                "{setting} needs {}, which does not exist: install it, or unset the variable.",
+                path.display()
+            ));
+        }
+        let others = variables.remove(OsStr::new(self.variable)).filter(|others| !others.is_empty());
+        let others = others.iter().flat_map(|others| others.as_bytes().split(is_separator));
+        let kept = others.filter(|other| *other != name && (self.may_be_empty || !other.is_empty()));
+        let all: Vec<&[u8]> = std::iter::once(name).chain(kept).collect();
+        variables.insert(self.variable.into(), OsString::from_vec(all.join(&b':')));
+        Ok(())
     }
-    if !folder.is_dir() {
-        return Err(format!(
-            "TOWPATH_CHANNEL=strict needs the libraries in {}, which does not exist: install it, or unset the variable.",
-            folder.display()
-        ));
-    }
-    let path = variables.entry("LD_LIBRARY_PATH".into()).or_default();
-    *path = if path.is_empty() { name.to_owned() } else { [name, path].join(OsStr::new(":")) };
-    Ok(())
 }
 
 /// Index of a rank among the ranks of its host.
@@ -239,6 +254,8 @@ mod tests {
         std::fs::create_dir(&strict).unwrap();
         assert_eq!(preferred(" strict", "/a::/b").unwrap(), format!("{}:/a::/b", strict.display()));
         assert_eq!(preferred("strict", "").unwrap(), strict.display().to_string());
+        let again = format!("/a:{}", strict.display());
+        assert_eq!(preferred("strict", &again).unwrap(), format!("{}:/a", strict.display()));
         assert_eq!(preferred("loose", "/a").unwrap(), "/a");
         assert!(prefer_strict(&mut given("strict", ""), Path::new("/a:b")).unwrap_err().contains("neither a colon"));
     }
