@@ -84,7 +84,7 @@ pub(super) struct Origin {
 }
 
 enum Made {
-    Row { pointer: *const u8, length: usize },
+    Contiguous { pointer: *const u8, length: usize },
     InOrder(Packed),
 }
 
@@ -100,7 +100,7 @@ struct Packed {
 impl Origin {
     pub(super) fn new(to: u32, token: u64, source: Source) -> Origin {
         let bytes = match source {
-            Source::Bytes { pointer, length } => Made::Row { pointer, length },
+            Source::Bytes { pointer, length } => Made::Contiguous { pointer, length },
             source => Made::InOrder(Packed { length: source.length() as u64, source, first: 0, kept: Vec::new() }),
         };
         Origin { to, token, bytes }
@@ -108,13 +108,13 @@ impl Origin {
 
     /// True if its bytes are sent directly from user memory.
     pub(super) fn is_users(&self) -> bool {
-        matches!(self.bytes, Made::Row { .. })
+        matches!(self.bytes, Made::Contiguous { .. })
     }
 
     /// True if bytes must be packed before this range is available; packing may move those kept.
     pub(super) fn must_make(&self, offset: u64, length: usize) -> bool {
         match &self.bytes {
-            Made::Row { .. } => false,
+            Made::Contiguous { .. } => false,
             Made::InOrder(packed) => packed.first + (packed.kept.len() as u64) < offset + length as u64,
         }
     }
@@ -125,7 +125,7 @@ impl Origin {
     /// The memory behind the source must be valid.
     pub(super) unsafe fn at(&mut self, offset: u64, length: usize) -> At {
         match &mut self.bytes {
-            Made::Row { pointer, length: all } => match offset.checked_add(length as u64) {
+            Made::Contiguous { pointer, length: all } => match offset.checked_add(length as u64) {
                 Some(end) if end <= *all as u64 => At::Here(pointer.wrapping_add(offset as usize)),
                 _ => At::Never,
             },
@@ -185,14 +185,14 @@ pub(super) struct FetchTarget {
 }
 
 enum FetchState {
-    Row { pointer: *mut u8, length: usize },
+    Contiguous { pointer: *mut u8, length: usize },
     InOrder { target: Target, next: u64, early: BTreeMap<u64, Box<[u8]>> },
 }
 
 impl FetchTarget {
     pub(super) fn new(from: u32, token: u64, target: Target) -> FetchTarget {
         let bytes = match target {
-            Target::Bytes { pointer, length } => FetchState::Row { pointer, length },
+            Target::Bytes { pointer, length } => FetchState::Contiguous { pointer, length },
             target => FetchState::InOrder { target, next: 0, early: BTreeMap::new() },
         };
         FetchTarget { from, token, bytes }
@@ -202,7 +202,7 @@ impl FetchTarget {
     /// enough.
     pub(super) fn contiguous(&self, offset: u64, length: usize) -> Option<*mut u8> {
         match self.bytes {
-            FetchState::Row { pointer, length: all } => {
+            FetchState::Contiguous { pointer, length: all } => {
                 let end = offset.checked_add(length as u64)?;
                 (end <= all as u64).then(|| pointer.wrapping_add(offset as usize))
             }

@@ -24,7 +24,7 @@ pub fn exchange_parts(
                 filled: &mut usize,
                 edge: &Edge,
                 piece: Piece| {
-        let (pointer, length) = piece.row()?;
+        let (pointer, length) = piece.contiguous()?;
         // Messages without bytes are left out on both sides, as in plans.
         if let Some(rank) = edge.rank
             && length > 0

@@ -6,7 +6,7 @@
 
 use crate::Call;
 use crate::builder::Builder;
-use crate::halving::{Operand, RowPair, elements, even_parts, halve};
+use crate::halving::{Operand, VectorPair, elements, even_parts, halve};
 use crate::plan::{Plan, PlanError};
 use crate::select::{Algorithm, Collective, Size};
 use crate::tree::Fold;
@@ -32,7 +32,7 @@ pub(crate) fn append(builder: &mut Builder, call: &Call, operand: &Operand, rece
 
 fn recursive_doubling(builder: &mut Builder, operand: &Operand, receive: *mut u8) {
     let fold = Fold::new(builder.size());
-    let mut pair = RowPair::new(builder, operand, receive);
+    let mut pair = VectorPair::new(builder, operand, receive);
     if let Some(number) = pair.fold(builder, operand, fold) {
         for level in 0..fold.levels() {
             let partner = number ^ 1 << level;
@@ -64,7 +64,7 @@ fn unfold(builder: &mut Builder, operand: &Operand, fold: Fold, receive: *mut u8
 
 fn rabenseifner(builder: &mut Builder, operand: &Operand, receive: *mut u8) {
     let fold = Fold::new(builder.size());
-    let mut pair = RowPair::new(builder, operand, receive);
+    let mut pair = VectorPair::new(builder, operand, receive);
     if let Some(number) = pair.fold(builder, operand, fold) {
         let starts = even_parts(operand.count, fold.power);
         let halved = halve(builder, operand, &mut pair, fold, number, &starts);
@@ -87,7 +87,7 @@ fn rabenseifner(builder: &mut Builder, operand: &Operand, receive: *mut u8) {
 /// It is complete at rank p and then travels around once more.
 fn ring(builder: &mut Builder, operand: &Operand, receive: *mut u8) {
     let (rank, size) = (builder.rank(), builder.size());
-    let pair = RowPair::new(builder, operand, receive);
+    let pair = VectorPair::new(builder, operand, receive);
     let starts = even_parts(operand.count, size);
     let (above, below) = ((rank + size - 1) % size, (rank + 1) % size);
     let part = |back: usize| {

@@ -209,7 +209,7 @@ impl Piece {
 
     /// Address and length, if the data is contiguous bytes.
     #[inline]
-    pub fn row(&self) -> Option<(*mut u8, usize)> {
+    pub fn contiguous(&self) -> Option<(*mut u8, usize)> {
         self.datatype.is_none().then_some((self.pointer, self.count as usize))
     }
 

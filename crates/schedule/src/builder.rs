@@ -164,7 +164,7 @@ impl Builder {
 
     /// Allocates an array of `count` elements. The pointer is the address of element 0, as for a
     /// user buffer.
-    pub(crate) fn row(&mut self, count: i64, element: &Element) -> *mut u8 {
+    pub(crate) fn scratch(&mut self, count: i64, element: &Element) -> *mut u8 {
         match element.span(count) {
             Some((low, high)) => self.bytes(high - low).wrapping_offset(-low as isize),
             None => {

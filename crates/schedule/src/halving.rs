@@ -33,14 +33,14 @@ impl Operand {
         self.element.is_dense() && self.reducer.is_predefined()
     }
 
-    /// The elements `range` of `row`.
-    pub(crate) fn piece(&self, row: *mut u8, range: &Range<i64>) -> crate::buffers::Piece {
-        self.element.piece(row, range.start, range.end - range.start)
+    /// The elements `range` of `vector`.
+    pub(crate) fn piece(&self, vector: *mut u8, range: &Range<i64>) -> crate::buffers::Piece {
+        self.element.piece(vector, range.start, range.end - range.start)
     }
 
-    /// All elements of `row`.
-    pub(crate) fn whole(&self, row: *mut u8) -> crate::buffers::Piece {
-        self.element.piece(row, 0, self.count)
+    /// All elements of `vector`.
+    pub(crate) fn whole(&self, vector: *mut u8) -> crate::buffers::Piece {
+        self.element.piece(vector, 0, self.count)
     }
 
     /// Bytes of the vector.
@@ -51,15 +51,15 @@ impl Operand {
 
 /// Two vectors: this rank's partial result, and a buffer for a partner's. They swap roles when the
 /// result ends up in the other one.
-pub(crate) struct RowPair {
+pub(crate) struct VectorPair {
     pub(crate) current: *mut u8,
     pub(crate) spare: *mut u8,
 }
 
-impl RowPair {
+impl VectorPair {
     /// Starts with this rank's vector in `home` (the receive buffer or memory of the plan). Ends a
     /// phase.
-    pub(crate) fn new(builder: &mut Builder, operand: &Operand, home: *mut u8) -> RowPair {
+    pub(crate) fn new(builder: &mut Builder, operand: &Operand, home: *mut u8) -> VectorPair {
         builder.reduce_with(&operand.reducer);
         if let Some(send) = operand.send {
             builder.copy(operand.whole(send), operand.whole(home));
@@ -67,7 +67,7 @@ impl RowPair {
         }
         // A single rank receives nothing.
         let room = if builder.size() > 1 { operand.count } else { 0 };
-        RowPair { current: home, spare: builder.row(room, &operand.element) }
+        VectorPair { current: home, spare: builder.scratch(room, &operand.element) }
     }
 
     /// Combines the partner's part in `spare` with this rank's. If `free`, the operands of a
@@ -135,7 +135,7 @@ pub(crate) struct Halved {
 pub(crate) fn halve(
     builder: &mut Builder,
     operand: &Operand,
-    pair: &mut RowPair,
+    pair: &mut VectorPair,
     fold: Fold,
     number: usize,
     starts: &[i64],

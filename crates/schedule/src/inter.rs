@@ -318,8 +318,8 @@ pub fn reduce(
         }
         RootSide::Idle => {}
         RootSide::Leaf { root } => {
-            if let Some(row) = reduce_at_leader(&mut builder, bridge, operand) {
-                builder.send_to(bridge.remote[root], 0, operand.whole(row));
+            if let Some(vector) = reduce_at_leader(&mut builder, bridge, operand) {
+                builder.send_to(bridge.remote[root], 0, operand.whole(vector));
             }
         }
     }
@@ -328,16 +328,16 @@ pub fn reduce(
 
 /// Combines the vectors of the local group at rank 0. Returns the result there. Ends a phase.
 fn reduce_at_leader(builder: &mut Builder, bridge: &Bridge, operand: &Operand) -> Option<*mut u8> {
-    let row = (builder.rank() == 0).then(|| builder.row(operand.count, &operand.element));
-    reduce::append(builder, &bridge.call, 0, operand, row);
-    row
+    let vector = (builder.rank() == 0).then(|| builder.scratch(operand.count, &operand.element));
+    reduce::append(builder, &bridge.call, 0, operand, vector);
+    vector
 }
 
 /// Builds a plan that combines the other group's vectors on every rank. Requires `operand.send`.
 pub fn allreduce(bridge: &Bridge, operand: &Operand, receive: *mut u8) -> Result<Plan, PlanError> {
     let mut builder = Builder::new(bridge.call.team);
-    if let Some(row) = reduce_at_leader(&mut builder, bridge, operand) {
-        builder.send_to(bridge.remote[0], 1, operand.whole(row));
+    if let Some(vector) = reduce_at_leader(&mut builder, bridge, operand) {
+        builder.send_to(bridge.remote[0], 1, operand.whole(vector));
         builder.receive_from(bridge.remote[0], 1, operand.whole(receive));
         builder.phase();
     }
@@ -357,15 +357,15 @@ pub fn reduce_scatter(
     let mut builder = Builder::new(bridge.call.team);
     let rank = builder.rank();
     let mut send = None;
-    if let Some(row) = reduce_at_leader(&mut builder, bridge, operand) {
-        let remote_row = builder.row(operand.count, &operand.element);
-        builder.send_to(bridge.remote[0], 1, operand.whole(row));
-        builder.receive_from(bridge.remote[0], 1, operand.whole(remote_row));
+    if let Some(vector) = reduce_at_leader(&mut builder, bridge, operand) {
+        let remote_vector = builder.scratch(operand.count, &operand.element);
+        builder.send_to(bridge.remote[0], 1, operand.whole(vector));
+        builder.receive_from(bridge.remote[0], 1, operand.whole(remote_vector));
         builder.phase();
         let displacements =
             counts.iter().scan(0i64, |next, count| Some(std::mem::replace(next, *next + count)));
         send = Some(Blocks::Varying {
-            pointer: remote_row,
+            pointer: remote_vector,
             counts: counts.into(),
             displacements: displacements.collect(),
             element: operand.element.clone(),

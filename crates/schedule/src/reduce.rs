@@ -7,7 +7,7 @@
 
 use crate::Call;
 use crate::builder::{Builder, Mark};
-use crate::halving::{Halved, RowPair, elements, even_parts, halve};
+use crate::halving::{Halved, VectorPair, elements, even_parts, halve};
 use crate::plan::{Plan, PlanError};
 use crate::select::{Algorithm, Collective, Size};
 use crate::tree::{Binomial, Fold};
@@ -71,20 +71,20 @@ fn binomial(builder: &mut Builder, root: usize, operand: &Operand, result: Optio
         builder.send(parent, 0, operand.whole(send));
         return;
     }
-    let home = result.unwrap_or_else(|| builder.row(operand.count, &operand.element));
-    let mut pair = RowPair::new(builder, operand, home);
+    let home = result.unwrap_or_else(|| builder.scratch(operand.count, &operand.element));
+    let mut pair = VectorPair::new(builder, operand, home);
     // Vectors available for a receive, each with the reduction that must have read it before.
     let mut free: Vec<(*mut u8, Mark)> = vec![(pair.spare, None)];
     if children.len() > 1 {
-        free.push((builder.row(operand.count, &operand.element), None));
+        free.push((builder.scratch(operand.count, &operand.element), None));
     }
     let mut last: Mark = None;
     for (child, is_lower) in children {
-        let (row, available) = free.remove(0);
-        let received = builder.receive(child, 0, operand.whole(row));
+        let (vector, available) = free.remove(0);
+        let received = builder.receive(child, 0, operand.whole(vector));
         builder.after(received, available);
         let in_place = is_lower || operand.reducer.is_commutative();
-        let (input, inout) = if in_place { (row, pair.current) } else { (pair.current, row) };
+        let (input, inout) = if in_place { (vector, pair.current) } else { (pair.current, vector) };
         let combined = builder.reduce(input, inout, 0..operand.count, &operand.element);
         builder.after(combined, received);
         builder.after(combined, last);
@@ -107,8 +107,8 @@ fn binomial(builder: &mut Builder, root: usize, operand: &Operand, result: Optio
 fn rabenseifner(builder: &mut Builder, root: usize, operand: &Operand, result: Option<*mut u8>) {
     let fold = Fold::new(builder.size());
     let rank = builder.rank();
-    let home = result.unwrap_or_else(|| builder.row(operand.count, &operand.element));
-    let mut pair = RowPair::new(builder, operand, home);
+    let home = result.unwrap_or_else(|| builder.scratch(operand.count, &operand.element));
+    let mut pair = VectorPair::new(builder, operand, home);
     // The rank that collects: the root, or its neighbour if the root is inactive.
     let collector = if fold.number(root).is_some() { root } else { root + 1 };
     if let Some(number) = pair.fold(builder, operand, fold) {
@@ -137,16 +137,16 @@ fn collect(
     (number, aim): (usize, usize),
     halved: Halved,
     starts: &[i64],
-    row: *mut u8,
+    vector: *mut u8,
 ) {
     let mut mine = halved.mine;
     for (level, (partner, given)) in halved.given.into_iter().enumerate().rev() {
         let rank = fold.rank(partner);
         if (number ^ aim) >> level & 1 == 1 {
-            builder.send(rank, 2, operand.piece(row, &elements(starts, &mine)));
+            builder.send(rank, 2, operand.piece(vector, &elements(starts, &mine)));
             return;
         }
-        builder.receive(rank, 2, operand.piece(row, &elements(starts, &given)));
+        builder.receive(rank, 2, operand.piece(vector, &elements(starts, &given)));
         builder.phase();
         mine = mine.start.min(given.start)..mine.end.max(given.end);
     }

@@ -6,7 +6,7 @@
 
 use crate::Call;
 use crate::builder::Builder;
-use crate::halving::{Operand, RowPair, halve, position};
+use crate::halving::{Operand, VectorPair, halve, position};
 use crate::plan::{Plan, PlanError};
 use crate::select::{Algorithm, Collective, Size};
 use crate::tree::Fold;
@@ -50,7 +50,7 @@ fn halving(builder: &mut Builder, operand: &Operand, counts: &[i64], receive: *m
     let mut ordered = vec![0i64; counts.len()];
     let mut positions = vec![0i64];
     let mut filled = 0;
-    let home = builder.row(operand.count, element);
+    let home = builder.scratch(operand.count, element);
     for place in 0..fold.power {
         let number = position(place, fold);
         let last = fold.rank(number);
@@ -67,7 +67,7 @@ fn halving(builder: &mut Builder, operand: &Operand, counts: &[i64], receive: *m
     }
     builder.phase();
     let permuted = Operand { send: None, ..operand.clone() };
-    let mut pair = RowPair::new(builder, &permuted, home);
+    let mut pair = VectorPair::new(builder, &permuted, home);
     if let Some(number) = pair.fold(builder, &permuted, fold) {
         halve(builder, &permuted, &mut pair, fold, number, &positions);
         if fold.speaks_for_two(number) {
@@ -93,7 +93,7 @@ fn linear(builder: &mut Builder, operand: &Operand, counts: &[i64], receive: *mu
     let count = counts[rank];
     builder.reduce_with(&operand.reducer);
     let input = operand.send.unwrap_or(receive);
-    let contributions: Vec<*mut u8> = (0..size).map(|_| builder.row(count, element)).collect();
+    let contributions: Vec<*mut u8> = (0..size).map(|_| builder.scratch(count, element)).collect();
     for step in 1..size {
         let (to, from) = ((rank + step) % size, (rank + size - step) % size);
         builder.receive(from, 0, element.piece(contributions[from], 0, count));

@@ -7,13 +7,13 @@
 
 use crate::Call;
 use crate::builder::Builder;
-use crate::halving::{Operand, RowPair};
+use crate::halving::{Operand, VectorPair};
 use crate::plan::{Plan, PlanError};
 
 /// Builds a plan that combines the vectors of ranks 0 up to and including this one in `receive`.
 pub fn scan(call: &Call, operand: &Operand, receive: *mut u8) -> Result<Plan, PlanError> {
     let mut builder = Builder::new(call.team);
-    let pair = RowPair::new(&mut builder, operand, receive);
+    let pair = VectorPair::new(&mut builder, operand, receive);
     doubling(&mut builder, operand, &pair, 0);
     builder.finish()
 }
@@ -24,8 +24,8 @@ pub fn exscan(call: &Call, operand: &Operand, receive: *mut u8) -> Result<Plan, 
     let mut builder = Builder::new(call.team);
     let (rank, size) = (builder.rank(), builder.size());
     builder.reduce_with(&operand.reducer);
-    let spare = builder.row(operand.count, &operand.element);
-    let pair = RowPair { current: receive, spare };
+    let spare = builder.scratch(operand.count, &operand.element);
+    let pair = VectorPair { current: receive, spare };
     let own = operand.send.unwrap_or(receive);
     if rank + 1 < size {
         builder.send(rank + 1, 0, operand.whole(own));
@@ -41,7 +41,7 @@ pub fn exscan(call: &Call, operand: &Operand, receive: *mut u8) -> Result<Plan, 
 }
 
 /// The inclusive scan over the ranks from `first` on.
-fn doubling(builder: &mut Builder, operand: &Operand, pair: &RowPair, first: usize) {
+fn doubling(builder: &mut Builder, operand: &Operand, pair: &VectorPair, first: usize) {
     let (rank, size) = (builder.rank(), builder.size());
     let mut distance = 1;
     let mut turn = 1;

@@ -21,7 +21,7 @@ const SPAN: usize = STRIDE * (BLOCKS - 1) + BLOCK;
 /// Layout of one side's bytes.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Kind {
-    Row,
+    Contiguous,
     Strided,
     /// Strided, but not declared as such.
     Secret,
@@ -29,7 +29,7 @@ enum Kind {
 
 /// Offset of packed byte `index`.
 fn place(kind: Kind, index: usize) -> usize {
-    if kind == Kind::Row { index } else { index / BLOCK * STRIDE + index % BLOCK }
+    if kind == Kind::Contiguous { index } else { index / BLOCK * STRIDE + index % BLOCK }
 }
 
 /// One side of a message; `calls` counts how often it was asked to pack or unpack.
@@ -94,7 +94,7 @@ unsafe impl Drain for Blocks {
 /// Same as for [`CopyAcross`](towpath_base::transfer::CopyAcross).
 unsafe fn across(from: &Layout, to: &Layout, position: usize, length: usize) {
     let kind = |layout: &Layout| {
-        if layout.strides == Strides::CONTIGUOUS { Kind::Row } else { Kind::Strided }
+        if layout.strides == Strides::CONTIGUOUS { Kind::Contiguous } else { Kind::Strided }
     };
     for byte in position..position + length {
         // SAFETY: both layouts hold all bytes of the message.
@@ -179,11 +179,11 @@ impl Message {
             unsafe { *from.add(place(self.kinds[0], byte)) = (byte * 7 + byte / 251) as u8 };
         }
         let source = match self.kinds[0] {
-            Kind::Row => Source::Bytes { pointer: from, length: LENGTH },
+            Kind::Contiguous => Source::Bytes { pointer: from, length: LENGTH },
             _ => Source::Packer { fill: blocks(0, from), length: LENGTH },
         };
         let target = match self.kinds[1] {
-            Kind::Row => Target::Bytes { pointer: to, length: LENGTH },
+            Kind::Contiguous => Target::Bytes { pointer: to, length: LENGTH },
             _ => Target::Unpacker { drain: blocks(1, to), length: LENGTH },
         };
         let [sender, receiver] = &mut wires;
@@ -214,9 +214,11 @@ impl Message {
 
 #[test]
 fn strides_are_followed_where_both_see_the_memory() {
-    for kinds in
-        [[Kind::Strided, Kind::Row], [Kind::Row, Kind::Strided], [Kind::Strided, Kind::Strided]]
-    {
+    for kinds in [
+        [Kind::Strided, Kind::Contiguous],
+        [Kind::Contiguous, Kind::Strided],
+        [Kind::Strided, Kind::Strided],
+    ] {
         for sender_helps in [false, true] {
             let calls =
                 Message { kinds, in_heaps: [true; 2], knows: [true; 2] }.travels(sender_helps);
@@ -227,11 +229,11 @@ fn strides_are_followed_where_both_see_the_memory() {
 
 #[test]
 fn bytes_are_packed_where_strides_cannot_be_followed() {
-    use Kind::{Row, Secret, Strided};
+    use Kind::{Contiguous, Secret, Strided};
     let kinds = [
         [Strided, Strided],
-        [Strided, Row],
-        [Row, Strided],
+        [Strided, Contiguous],
+        [Contiguous, Strided],
         [Strided, Secret],
         [Secret, Strided],
         [Secret, Secret],
@@ -241,12 +243,12 @@ fn bytes_are_packed_where_strides_cannot_be_followed() {
             for in_heaps in [[true, true], [true, false], [false, true], [false, false]] {
                 let calls = Message { kinds, in_heaps, knows }.travels(true);
                 let follows = |rank: usize| {
-                    kinds[rank] == Row || (kinds[rank] == Strided && knows[0] && knows[1])
+                    kinds[rank] == Contiguous || (kinds[rank] == Strided && knows[0] && knows[1])
                 };
                 let direct = in_heaps == [true, true] && follows(0) && follows(1);
                 let name = format!("{kinds:?}, knows: {knows:?}, in heaps: {in_heaps:?}");
                 assert!(!direct || calls == [0, 0], "{name}: packed {calls:?}");
-                let packs = kinds[0] != Row && in_heaps != [true, true];
+                let packs = kinds[0] != Contiguous && in_heaps != [true, true];
                 assert!(!packs || calls[0] > 0, "{name}: nobody has packed");
             }
         }
