@@ -197,9 +197,10 @@ fn value_of_comm(comm: Handle, keyval: i32, kind: c_int) -> Result<Option<i64>> 
     }
     let (value, is_set) = attributes::comm_get_attr(comm, keyval)?;
     let value = attribute_out(keyval, value);
-    // SAFETY: a predefined attribute that is set points to an int.
-    let word = || {
-        if kind == POINTER { value as i64 } else { i64::from(unsafe { *value.cast::<c_int>() }) }
+    let word = || match kind {
+        POINTER => value as i64,
+        // SAFETY: a predefined attribute that is set points to an int.
+        _ => i64::from(unsafe { *value.cast::<c_int>() }),
     };
     Ok(is_set.then(word))
 }

@@ -211,9 +211,9 @@ impl Source {
                 *length -= step;
                 Step::Done(step)
             }
-            // SAFETY: `into` is writable for `capacity` bytes and the user memory is valid (this
-            // function's contract).
             Source::Packer { fill, length } => {
+                // SAFETY: `into` is writable for `capacity` bytes and the user memory is valid
+                // (this function's contract).
                 match unsafe { fill.fill(into, capacity.min(*length)) } {
                     Step::Done(step) => {
                         *length -= step;

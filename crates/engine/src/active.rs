@@ -150,10 +150,12 @@ impl State {
             debug_assert!(false, "active message {id} from {from:?}");
             return;
         };
-        // SAFETY: `payload` is readable for `length` bytes (this function's contract). If that is 0
-        // it may be null.
-        let payload =
-            if length == 0 { &[] } else { unsafe { std::slice::from_raw_parts(payload, length) } };
+        let payload = match length {
+            0 => &[],
+            // SAFETY: `payload` is readable for `length` bytes (this function's contract), and not
+            // null, since that is not 0.
+            _ => unsafe { std::slice::from_raw_parts(payload, length) },
+        };
         match self.active.handler(id) {
             Some(handler) => {
                 handler(ActiveMessage { from, argument, payload }, &mut Replies(&mut self.actions))

@@ -125,10 +125,8 @@ mod tests {
         for (buffer, length) in buffers.into_iter().zip(lengths) {
             assert_eq!(pool.at(buffer.slot(), length), buffer);
             // SAFETY: the buffer is in use and holds `length` initialised bytes.
-            assert_eq!(
-                unsafe { std::slice::from_raw_parts(buffer.pointer, length) },
-                bytes(length)
-            );
+            let kept = unsafe { std::slice::from_raw_parts(buffer.pointer, length) };
+            assert_eq!(kept, bytes(length));
             pool.remove(buffer);
         }
     }

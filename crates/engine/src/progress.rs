@@ -73,9 +73,8 @@ impl<W: JobWire> Engine<W> {
                         continue;
                     }
                     // SAFETY: a payload of length 0 is not read.
-                    if peer.blocked
-                        || unsafe { wire.short(to, &header, std::ptr::null(), 0) }.is_err()
-                    {
+                    let mut send = || unsafe { wire.short(to, &header, std::ptr::null(), 0) };
+                    if peer.blocked || send().is_err() {
                         state.peers.wait(to, WaitingSend::Control(header));
                     }
                 }

@@ -233,9 +233,6 @@ impl BoardCall<'_> {
 fn part(posted: Posted, first: usize, length: usize) -> Posted {
     let first = first.min(posted.length);
     // SAFETY: `first` is at most the length of the message.
-    Posted {
-        pointer: unsafe { posted.pointer.add(first) },
-        length: length.min(posted.length - first),
-        ..posted
-    }
+    let pointer = unsafe { posted.pointer.add(first) };
+    Posted { pointer, length: length.min(posted.length - first), ..posted }
 }

@@ -307,11 +307,8 @@ fn pin(processor: usize) {
 /// Creates a network namespace and moves this thread into it.
 fn namespace() -> File {
     // SAFETY: unsharing the network namespace affects this thread alone, and no memory.
-    assert_eq!(
-        unsafe { libc::unshare(libc::CLONE_NEWNET) },
-        0,
-        "no right to make network namespaces"
-    );
+    let status = unsafe { libc::unshare(libc::CLONE_NEWNET) };
+    assert_eq!(status, 0, "no right to make network namespaces");
     File::open("/proc/thread-self/ns/net").expect("a thread has a network")
 }
 
@@ -320,18 +317,20 @@ fn ip(words: &str) {
     assert!(status.is_ok_and(|status| status.success()), "ip {words} failed");
 }
 
+/// Moves this thread into a network namespace.
+fn enter(namespace: &File) {
+    // SAFETY: entering a network namespace affects this thread alone, and no memory.
+    let status = unsafe { libc::setns(namespace.as_raw_fd(), libc::CLONE_NEWNET) };
+    assert_eq!(status, 0, "a namespace of our own");
+}
+
 /// Ports on both ends of a veth pair.
 fn ports(mtu: usize) -> [Port; 2] {
     let (one, other) = (namespace(), namespace());
     let path = format!("/proc/{}/fd/{}", std::process::id(), one.as_raw_fd());
     ip(&format!("link add eth mtu {mtu} type veth peer name eth mtu {mtu} netns {path}"));
     let open = |namespace: &File, host: usize| {
-        // SAFETY: entering a network namespace affects this thread alone, and no memory.
-        assert_eq!(
-            unsafe { libc::setns(namespace.as_raw_fd(), libc::CLONE_NEWNET) },
-            0,
-            "a namespace of our own"
-        );
+        enter(namespace);
         ip(&format!("address add 10.77.0.{host}/24 dev eth"));
         ip("link set eth up");
         host
@@ -339,12 +338,7 @@ fn ports(mtu: usize) -> [Port; 2] {
     let hosts = [open(&other, 2), open(&one, 1)];
     std::thread::sleep(Duration::from_secs(2));
     [(&other, hosts[0]), (&one, hosts[1])].map(|(namespace, _)| {
-        // SAFETY: entering a network namespace affects this thread alone, and no memory.
-        assert_eq!(
-            unsafe { libc::setns(namespace.as_raw_fd(), libc::CLONE_NEWNET) },
-            0,
-            "a namespace of our own"
-        );
+        enter(namespace);
         let interface = interfaces(None).into_iter().next().expect("the cable has an address");
         let port = Port::open(&interface, None, RawSide::Whole).expect("a port can be opened");
         if let Some(reason) = port.without_raw() {
