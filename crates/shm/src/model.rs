@@ -11,7 +11,7 @@ use loom::thread;
 use towpath_base::model::{Flags, Payload, Reached, model};
 use towpath_base::sync::LongWords;
 use towpath_machine::wait::model::{ModelHost, ModelWord};
-use towpath_machine::wait::sleep::{HostWords, SleeperWords};
+use towpath_machine::wait::sleep::{AWAKE, HostWords, ON_WORD, SleepWord, SleeperWords};
 
 use super::board::{RoundMemory, Rounds, Sleepers, Want};
 use super::claims::{self, Claims, NextUnit};
@@ -249,6 +249,25 @@ fn whoever_writes_the_last_line_wakes_those_that_want_all_with_barriers() {
 #[test]
 fn whoever_writes_the_last_line_wakes_those_that_want_all_with_fences() {
     the_last_line_wakes_those_that_want_all::<false>();
+}
+
+/// The reader sleeps before anybody posts, so no fence of the sleep protocol comes between a line
+/// and the look at all lines.
+#[test]
+fn one_of_those_that_write_the_last_lines_together_sees_all() {
+    model(|| {
+        let ([first, second, mut reader], host) = (board(), Arc::new(ModelHost::<false>::new(3)));
+        reader.commit();
+        reader.want(Want::AllLines);
+        host.head().sleepers.store(1, Ordering::Relaxed);
+        host.page(2).sleep.store(ON_WORD, Ordering::Relaxed);
+        let posting = [first, second].map(|poster| {
+            let members = ModelMembers(host.clone());
+            thread::spawn(move || poster.post(&members))
+        });
+        posting.into_iter().for_each(|posting| posting.join().unwrap());
+        assert_eq!(host.page(2).sleep.load(Ordering::Relaxed), AWAKE, "nobody has woken the reader");
+    });
 }
 
 #[test]
