@@ -36,6 +36,18 @@ static void point_to_point(MPI_Comm comm)
     CHECK(request == MPI_REQUEST_NULL, "a failed call has written a request");
 }
 
+/* A complete request, but nowhere to write which one it is. */
+static void no_indices(MPI_Comm comm)
+{
+    MPI_Request request;
+    int ended;
+    CALL(MPI_Irecv(value, 1, MPI_INT, check_rank, 1, comm, &request));
+    CALL(MPI_Send(value + 1, 1, MPI_INT, check_rank, 1, comm));
+    FAILS(MPI_Waitsome(1, &request, &ended, NULL, MPI_STATUSES_IGNORE), MPI_ERR_ARG);
+    FAILS(MPI_Testsome(1, &request, &ended, NULL, MPI_STATUSES_IGNORE), MPI_ERR_ARG);
+    CALL(MPI_Wait(&request, MPI_STATUS_IGNORE));
+}
+
 static void collectives(MPI_Comm comm)
 {
     FAILS(MPI_Bcast(value, 1, MPI_INT, check_size, comm), MPI_ERR_ROOT);
@@ -84,6 +96,7 @@ int main(int argc, char **argv)
     CALL(MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN));
     CALL(MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN));
     point_to_point(MPI_COMM_WORLD);
+    no_indices(MPI_COMM_WORLD);
     collectives(MPI_COMM_WORLD);
     objects(MPI_COMM_WORLD);
     /* All is well afterwards. */

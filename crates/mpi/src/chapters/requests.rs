@@ -97,6 +97,14 @@ impl Array {
         Ok(array)
     }
 
+    /// Like [`Array::checked`], for a function that also writes indices.
+    fn with_indices(count: i32, handles: HandleArray, indices: &IntegersMut) -> Result<Array> {
+        if count > 0 && indices.is_null() {
+            fail!(ERR_ARG, "argument array_of_indices is NULL, but count is {count}; pass an array with room for them");
+        }
+        Array::checked(count, handles)
+    }
+
     #[inline]
     fn get(&self, i: usize) -> Handle {
         self.handles.get(i)
@@ -336,7 +344,7 @@ fn end_some(requests: Array, indices: IntegersMut, statuses: StatusArray) -> Com
 
 /// MPI_Waitsome: how many completed; MPI_UNDEFINED when no request is active.
 pub fn waitsome(count: i32, requests: HandleArray, indices: IntegersMut, statuses: StatusArray) -> Completed<i32> {
-    let requests = Array::checked(count, requests)?;
+    let requests = Array::with_indices(count, requests, &indices)?;
     let any = progress::worker()?.wait_for(first_active(requests), |state| match find_complete(state, requests) {
         Ok(_) => Some(true),
         Err(true) => Some(false),
@@ -347,7 +355,7 @@ pub fn waitsome(count: i32, requests: HandleArray, indices: IntegersMut, statuse
 
 /// MPI_Testsome: how many completed; MPI_UNDEFINED when no request is active.
 pub fn testsome(count: i32, requests: HandleArray, indices: IntegersMut, statuses: StatusArray) -> Completed<i32> {
-    let requests = Array::checked(count, requests)?;
+    let requests = Array::with_indices(count, requests, &indices)?;
     let worker = progress::worker()?;
     for attempt in 0..2 {
         match worker.with(|state| find_complete(state, requests)) {
@@ -484,7 +492,7 @@ pub fn request_get_status_some(
     indices: IntegersMut,
     statuses: StatusArray,
 ) -> Result<i32> {
-    let requests = Array::checked(count, requests)?;
+    let requests = Array::with_indices(count, requests, &indices)?;
     let worker = progress::worker()?;
     worker.poll_for_test();
     let (mut found, mut active) = (0, false);
