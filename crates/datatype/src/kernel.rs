@@ -105,6 +105,7 @@ impl SimdLevel {
         if is_x86_feature_detected!("avx512vbmi")
             && is_x86_feature_detected!("avx512bw")
             && is_x86_feature_detected!("avx512vl")
+            && is_x86_feature_detected!("bmi2")
         {
             SimdLevel::Avx512
         } else if is_x86_feature_detected!("avx2") {
