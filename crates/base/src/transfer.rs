@@ -6,9 +6,13 @@
 //! choose the copy routine or let the peer read them in place. User buffers are always raw
 //! pointers: they may be unaligned, padded, aliased or NULL with `MPI_BOTTOM`.
 
+mod across;
+
 use std::any::Any;
 
 use crate::copy;
+
+pub use across::across;
 
 /// Number of words in a [`Strides`].
 pub const STRIDES_WORDS: usize = 11;
@@ -55,6 +59,15 @@ impl Layout {
 /// corrupt.
 pub type CopyAcross = unsafe fn(from: &Layout, to: &Layout, position: usize, length: usize);
 
+/// Which processor can access the memory of a message.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum MemorySpace {
+    /// This one: bytes are packed and unpacked when they are asked for.
+    Host,
+    /// A device only. It packs and unpacks on its own, and answers [`Step::Pending`] meanwhile.
+    Device,
+}
+
 /// Result of one call of a packer or unpacker.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Step {
@@ -77,6 +90,11 @@ pub unsafe trait Fill {
     /// `into` must be valid for writes of `capacity` bytes, and the packer's user memory must still
     /// be valid.
     unsafe fn fill(&mut self, into: *mut u8, capacity: usize) -> Step;
+
+    /// Where the bytes are. In [`MemorySpace::Host`], `fill` never answers [`Step::Pending`].
+    fn space(&self) -> MemorySpace {
+        MemorySpace::Host
+    }
 
     /// Returns where all bytes of the message are, if a [`Layout`] can describe it.
     fn layout(&self) -> Option<Layout> {
@@ -103,6 +121,11 @@ pub unsafe trait Drain {
     /// `from` must be valid for reads of `length` bytes, and the unpacker's user memory must still
     /// be valid.
     unsafe fn drain(&mut self, from: *const u8, length: usize) -> Step;
+
+    /// Where the bytes go. In [`MemorySpace::Host`], `drain` never answers [`Step::Pending`].
+    fn space(&self) -> MemorySpace {
+        MemorySpace::Host
+    }
 
     /// Returns where all bytes of the message go, if a [`Layout`] can describe it.
     fn layout(&self) -> Option<Layout> {
@@ -142,14 +165,14 @@ pub unsafe trait Place {
 
 /// Where the bytes of an outgoing message come from.
 pub enum Source {
-    /// `length` contiguous bytes.
+    /// `length` contiguous bytes in host memory.
     Bytes {
         /// First byte.
         pointer: *const u8,
         /// Length in bytes.
         length: usize,
     },
-    /// Any other layout: a packer that yields `length` bytes.
+    /// Any other layout or memory: a packer that yields `length` bytes.
     Packer {
         /// The packer.
         fill: Box<dyn Fill>,
@@ -160,14 +183,14 @@ pub enum Source {
 
 /// Where the bytes of an incoming message go.
 pub enum Target {
-    /// `length` contiguous bytes.
+    /// `length` contiguous bytes in host memory.
     Bytes {
         /// First byte.
         pointer: *mut u8,
         /// Room in bytes.
         length: usize,
     },
-    /// Any other layout: an unpacker with room for `length` bytes.
+    /// Any other layout or memory: an unpacker with room for `length` bytes.
     Unpacker {
         /// The unpacker.
         drain: Box<dyn Drain>,
@@ -191,6 +214,14 @@ impl Source {
                 Some(Layout::contiguous(pointer.cast_mut(), *length))
             }
             Source::Packer { fill, .. } => fill.layout(),
+        }
+    }
+
+    /// Which processor can read the bytes.
+    pub fn space(&self) -> MemorySpace {
+        match self {
+            Source::Bytes { .. } => MemorySpace::Host,
+            Source::Packer { fill, .. } => fill.space(),
         }
     }
 
@@ -226,16 +257,19 @@ impl Source {
     }
 
     /// Writes the next `length` bytes to `into`, for memory that is available during this call
-    /// only. Spins while a device is busy. Pads with zeros if a packer yields too few bytes.
+    /// only. Calls `wait` again and again while a device is busy. Pads with zeros if a packer
+    /// yields too few bytes.
     ///
     /// # Safety
     /// `into` must be valid for writes of `length` bytes, and the source's user memory must
     /// still be valid.
-    pub unsafe fn fill_all(&mut self, into: *mut u8, length: usize) {
+    pub unsafe fn fill_all(&mut self, into: *mut u8, length: usize, wait: &mut dyn FnMut()) {
         // SAFETY: `into` is writable for `length` bytes (this function's contract), and each `fill`
         // gets a part of it with the capacity that remains.
         unsafe {
-            self.fill_all_by(into, length, |source, into, capacity| source.fill(into, capacity))
+            self.fill_all_by(into, length, wait, |source, into, capacity| {
+                source.fill(into, capacity)
+            })
         };
     }
 
@@ -248,6 +282,7 @@ impl Source {
         &mut self,
         into: *mut u8,
         length: usize,
+        wait: &mut dyn FnMut(),
         mut fill: impl FnMut(&mut Source, *mut u8, usize) -> Step,
     ) {
         let mut done = 0;
@@ -258,7 +293,7 @@ impl Source {
                 // SAFETY: `into` is writable for `length` bytes, of which `rest` starts at `done`.
                 Step::Done(0) => return unsafe { rest.write_bytes(0, length - done) },
                 Step::Done(step) => done += step,
-                Step::Pending => std::hint::spin_loop(),
+                Step::Pending => wait(),
             }
         }
     }
@@ -277,6 +312,14 @@ impl Target {
         match self {
             Target::Bytes { pointer, length } => Some(Layout::contiguous(*pointer, *length)),
             Target::Unpacker { drain, .. } => drain.layout(),
+        }
+    }
+
+    /// Which processor can write the bytes.
+    pub fn space(&self) -> MemorySpace {
+        match self {
+            Target::Bytes { .. } => MemorySpace::Host,
+            Target::Unpacker { drain, .. } => drain.space(),
         }
     }
 
@@ -306,17 +349,17 @@ impl Target {
         }
     }
 
-    /// Like [`Target::drain`], for bytes that are available during this call only. Spins while a
-    /// device is busy.
+    /// Like [`Target::drain`], for bytes that are available during this call only. Calls `wait`
+    /// again and again while a device is busy.
     ///
     /// # Safety
     /// See [`Drain::drain`].
     #[inline]
-    pub unsafe fn drain_all(&mut self, from: *const u8, length: usize) {
+    pub unsafe fn drain_all(&mut self, from: *const u8, length: usize, wait: &mut dyn FnMut()) {
         // SAFETY: `from` is readable for `length` bytes and the user memory is valid (this
         // function's contract).
         while unsafe { self.drain(from, length) } == Step::Pending {
-            std::hint::spin_loop();
+            wait();
         }
     }
 }
@@ -401,18 +444,19 @@ mod tests {
         let mut bytes = [0xff; 12];
         let mut source = Busy::source(8);
         // SAFETY: `bytes` holds 12 bytes.
-        unsafe { source.fill_all(bytes.as_mut_ptr(), 5) };
+        unsafe { source.fill_all(bytes.as_mut_ptr(), 5, &mut || {}) };
         assert_eq!(bytes[..6], [1, 2, 3, 4, 5, 0xff]);
         // SAFETY: `bytes` holds 12 bytes, 7 of them from offset 5.
-        unsafe { source.fill_all(bytes.as_mut_ptr().add(5), 5) };
+        unsafe { source.fill_all(bytes.as_mut_ptr().add(5), 5, &mut || {}) };
         assert_eq!(bytes, [1, 2, 3, 4, 5, 6, 7, 8, 0, 0, 0xff, 0xff]);
         let mut room = [0; 5];
         let drain = Box::new(BusyTarget(Busy { moved: 0, busy: false }, room.as_mut_ptr()));
         let mut target = Target::Unpacker { drain, length: 5 };
+        let mut waits = 0;
         for part in [&bytes[..2], &bytes[2..8]] {
             // SAFETY: `part` is readable, and `room` holds the five bytes that the target accepts.
-            unsafe { target.drain_all(part.as_ptr(), part.len()) };
+            unsafe { target.drain_all(part.as_ptr(), part.len(), &mut || waits += 1) };
         }
-        assert_eq!(room, [1, 2, 3, 4, 5]);
+        assert_eq!((room, waits), ([1, 2, 3, 4, 5], 2));
     }
 }

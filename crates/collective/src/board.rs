@@ -12,7 +12,10 @@ mod reductions;
 use towpath_base::transfer::Target;
 use towpath_engine::board::{Board, INLINE, Posted, PrefetchHint, Room, Want};
 use towpath_schedule::Operation;
+use towpath_schedule::buffers::Piece;
 use towpath_schedule::select::{COLLECTIVES, Collective, Selection, Size, Subscription};
+
+use crate::memory;
 
 /// The waiting loop of the process.
 pub trait WaitLoop {
@@ -23,6 +26,8 @@ pub trait WaitLoop {
     /// have not called the same collectives with matching sizes, so the content of the board cannot
     /// be trusted.
     fn out_of_step(&mut self, member: usize) -> !;
+    /// Makes one round of progress, while a device is busy with data of this call.
+    fn progress(&mut self);
 }
 
 /// The parts of a board that a call needs.
@@ -207,15 +212,18 @@ impl BoardCall<'_> {
         chunk(self.board.largest(), self.subscription, CHUNK_OF_ALL)
     }
 
-    /// Posts `length` bytes once there is room for them.
+    /// Posts `length` bytes once there is room for them. `fill` writes them, and calls its second
+    /// argument while it waits for a device.
     #[inline]
-    fn post(&mut self, length: usize, fill: impl FnOnce(Room<'_>)) {
+    fn post(&mut self, length: usize, fill: impl FnOnce(Room<'_>, &mut dyn FnMut())) {
         if let Err(member) = self.board.has_room(length) {
             self.wait_for_room(length, member);
         }
         // SAFETY: `has_room` or `wait_for_room` has just found room for `length` bytes, and an
         // operation posts at most once in each of its rounds.
-        unsafe { self.board.post(self.call, length, fill) };
+        unsafe {
+            self.board.post(self.call, length, |room| fill(room, &mut || self.waiter.progress()));
+        }
     }
 
     #[cold]
@@ -298,6 +306,31 @@ impl BoardCall<'_> {
         }
     }
 
+    /// Stores a posted message in a target. The call is truncated if it does not fit.
+    ///
+    /// # Safety
+    /// The memory behind the target must be valid.
+    unsafe fn drain(&mut self, target: &mut Target, posted: Posted) {
+        self.truncated |= posted.length > target.length();
+        let mut wait = || self.waiter.progress();
+        // SAFETY: a posted message stays readable during its round, and the memory behind the
+        // target is valid (this function's contract).
+        unsafe { target.drain_all(posted.pointer, posted.length, &mut wait) };
+    }
+
+    /// Copies data of this rank.
+    ///
+    /// # Safety
+    /// As for [`memory::copy`].
+    unsafe fn copy(&mut self, from: &Piece, to: &Piece) {
+        // SAFETY: the memory of both is valid, and they do not overlap (this function's contract).
+        if let Some(mut copy) = unsafe { memory::copy(from, to) } {
+            while !copy.advance() {
+                self.waiter.progress();
+            }
+        }
+    }
+
     /// The other members, starting after this rank, so that ranks read from different members.
     fn others(&self) -> impl Iterator<Item = usize> + use<> {
         let (own, size) = (self.board.own(), self.board.size());
@@ -340,16 +373,4 @@ impl<T> Cursors<T> {
             None => using(&mut make(block)),
         }
     }
-}
-
-/// Stores a posted message in a target. False if it does not fit.
-///
-/// # Safety
-/// The memory behind the target must be valid.
-unsafe fn drain(target: &mut Target, posted: Posted) -> bool {
-    let fits = posted.length <= target.length();
-    // SAFETY: a posted message stays readable during its round, and the memory behind the target is
-    // valid (this function's contract).
-    unsafe { target.drain_all(posted.pointer, posted.length) };
-    fits
 }

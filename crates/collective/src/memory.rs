@@ -1,20 +1,26 @@
 //! The memory that the steps of a plan name: as source and target of messages, copied, and reduced.
 
-use towpath_base::transfer::{Source, Target};
+use towpath_base::transfer::{Source, Target, across};
+use towpath_datatype::device::{source_on, target_on};
 use towpath_schedule::Reducer;
 use towpath_schedule::buffers::Piece;
 use towpath_schedule::reducer::ReduceFunction;
+
+/// Bytes that a copy from or to a device moves at a time.
+const BOUNCE_BYTES: usize = 16 << 10;
 
 /// The piece as the source of a send.
 ///
 /// # Safety
 /// The memory must stay valid and unchanged while the source is in use.
 pub(crate) unsafe fn source(piece: &Piece) -> Source {
-    match &piece.datatype {
+    match &piece.typed {
         None => Source::Bytes { pointer: piece.pointer, length: piece.count as usize },
         // SAFETY: the memory stays valid and unchanged while the source is in use (this function's
         // contract).
-        Some(datatype) => unsafe { towpath_datatype::source(datatype, piece.pointer, piece.count) },
+        Some(typed) => unsafe {
+            source_on(typed.device, &typed.datatype, piece.pointer, piece.count)
+        },
     }
 }
 
@@ -23,27 +29,85 @@ pub(crate) unsafe fn source(piece: &Piece) -> Source {
 /// # Safety
 /// The memory must stay valid, and must not be accessed otherwise, while the target is in use.
 pub(crate) unsafe fn target(piece: &Piece) -> Target {
-    match &piece.datatype {
+    match &piece.typed {
         None => Target::Bytes { pointer: piece.pointer, length: piece.count as usize },
         // SAFETY: the memory stays valid and unaccessed while the target is in use (this function's
         // contract).
-        Some(datatype) => unsafe { towpath_datatype::target(datatype, piece.pointer, piece.count) },
+        Some(typed) => unsafe {
+            target_on(typed.device, &typed.datatype, piece.pointer, piece.count)
+        },
     }
 }
 
-/// Copies the data of `from` to `to`; data that does not fit is dropped.
+/// A copy from or to the memory of a device.
+pub(crate) struct PendingCopy {
+    source: Source,
+    target: Target,
+    bounce: Box<[u8]>,
+    /// Bytes of `bounce` that wait for the target.
+    held: usize,
+}
+
+impl std::fmt::Debug for PendingCopy {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(formatter, "copy with room for {} more bytes", self.target.length())
+    }
+}
+
+impl PendingCopy {
+    /// Copies as much as the device allows. True once all data is there.
+    pub(crate) fn advance(&mut self) -> bool {
+        let PendingCopy { source, target, bounce, held } = self;
+        while target.length() > 0 {
+            // SAFETY: the memory of both pieces is valid until the copy is done (contract of
+            // `copy`). `held` is 0 at first, and what the last call left later.
+            match unsafe { across(source, target, bounce, held) } {
+                None => return false,
+                Some(0) => break,
+                Some(_) => {}
+            }
+        }
+        true
+    }
+}
+
+/// Copies the data of `from` to `to`; data that does not fit is dropped. If one of them is in the
+/// memory of a device, the caller must advance the copy that is returned until it is done.
 ///
 /// # Safety
-/// The memory of both must be valid, and they must not overlap.
-pub(crate) unsafe fn copy(from: &Piece, to: &Piece) {
+/// The memory of both must be valid, and they must not overlap, until the copy is done.
+#[inline]
+pub(crate) unsafe fn copy(from: &Piece, to: &Piece) -> Option<Box<PendingCopy>> {
+    // SAFETY: both pieces are valid until the copy is done, and do not overlap (this function's
+    // contract).
+    unsafe {
+        if from.device().is_none() && to.device().is_none() {
+            copy_on_host(from, to);
+            return None;
+        }
+        let (source, target) = (source(from), target(to));
+        let bounce = vec![0; BOUNCE_BYTES].into();
+        Some(Box::new(PendingCopy { source, target, bounce, held: 0 }))
+    }
+}
+
+/// Copies the data of `from` to `to` in host memory; data that does not fit is dropped.
+///
+/// # Safety
+/// The memory of both must be valid host memory, and they must not overlap.
+unsafe fn copy_on_host(from: &Piece, to: &Piece) {
     let bytes = from.bytes().min(to.bytes()).max(0) as usize;
     // SAFETY: both pieces have at least `bytes` bytes, are valid and do not overlap (this
     // function's contract).
     unsafe {
-        match (&from.datatype, &to.datatype) {
+        match (from.datatype(), to.datatype()) {
             (None, None) => std::ptr::copy(from.pointer.cast_const(), to.pointer, bytes),
-            (None, Some(_)) => target(to).drain_all(from.pointer, bytes),
-            (Some(_), None) => source(from).fill_all(to.pointer, bytes),
+            (None, Some(datatype)) => {
+                towpath_datatype::unpack(datatype, to.pointer, to.count, 0, from.pointer, bytes);
+            }
+            (Some(datatype), None) => {
+                towpath_datatype::pack(datatype, from.pointer, from.count, 0, to.pointer, bytes);
+            }
             (Some(from_type), Some(to_type)) => {
                 towpath_datatype::copy(
                     from_type,

@@ -5,6 +5,8 @@
 //! expects less or more than the root sends stays in step. Messages within a host, and towards the
 //! root of a reduction, are ordinary ones. The caller does the waiting ([`Cast`]).
 
+use towpath_base::copy;
+use towpath_base::transfer::{MemorySpace, Step};
 use towpath_schedule::gather::{self, Gather};
 use towpath_schedule::select::{Algorithm, Collective, Size};
 use towpath_schedule::{
@@ -19,16 +21,19 @@ pub trait Cast {
     /// Maximum message length in bytes.
     fn longest(&self) -> usize;
     /// Sends a message of `length` bytes, written by `fill`, once there is room for it. The source
-    /// of `fill` may be reused on return.
+    /// of `fill` may be reused on return. `fill` is called with a lock held, so it must not wait.
     ///
     /// # Errors
     /// The reason why the message cannot be sent.
     fn send(&mut self, length: usize, fill: &mut dyn FnMut(*mut u8)) -> Result<(), Failure>;
-    /// Waits for the next message and passes it to `take`.
+    /// Waits for the next message and passes it to `take`, which is called with a lock held, so it
+    /// must not wait.
     ///
     /// # Errors
     /// [`Failure::Lost`] if its sender is lost.
     fn receive(&mut self, take: &mut dyn FnMut(&[u8])) -> Result<(), Failure>;
+    /// Makes one round of progress, while a device is busy with the data.
+    fn progress(&mut self);
 }
 
 /// True if a call should use multicast, given that it reaches the communicator's hosts and pays for
@@ -123,11 +128,27 @@ pub unsafe fn send(data: &Buffer, cast: &mut dyn Cast) -> Result<(), Failure> {
     // SAFETY: the memory stays valid and unchanged during the call (this function's contract).
     let mut source = unsafe { memory::source(&data.piece()) };
     let longest = cast.longest();
+    let mut staged = vec![0; if source.space() == MemorySpace::Device { longest } else { 0 }];
     loop {
         let length = source.length().min(longest);
-        // SAFETY: `into` is writable for `length` bytes, and the memory behind `source` is valid
-        // (this function's contract).
-        cast.send(length, &mut |into| unsafe { source.fill_all(into, length) })?;
+        if !staged.is_empty() {
+            let (into, mut wait) = (staged.as_mut_ptr(), || cast.progress());
+            // SAFETY: `staged` has `longest` bytes, and the memory behind `source` is valid (this
+            // function's contract).
+            unsafe { source.fill_all(into, length, &mut wait) };
+        }
+        cast.send(length, &mut |into| {
+            // SAFETY: `into` is writable for `length` bytes (contract of `Cast::send`). The memory
+            // behind `source` is valid (this function's contract).
+            unsafe {
+                match staged.is_empty() {
+                    false => copy::contiguous(staged.as_ptr(), into, length),
+                    true => source.fill_all(into, length, &mut || {
+                        unreachable!("host memory is packed at once")
+                    }),
+                }
+            }
+        })?;
         if length < longest {
             return Ok(());
         }
@@ -145,6 +166,7 @@ pub unsafe fn receive(data: &Buffer, cast: &mut dyn Cast) -> Result<(), Failure>
     // SAFETY: the memory stays valid and unaccessed during the call (this function's contract).
     let mut target = unsafe { memory::target(&data.piece()) };
     let (longest, mut truncated) = (cast.longest(), false);
+    let mut kept = Vec::new();
     loop {
         let mut length = 0;
         cast.receive(&mut |bytes| {
@@ -152,8 +174,17 @@ pub unsafe fn receive(data: &Buffer, cast: &mut dyn Cast) -> Result<(), Failure>
             truncated |= length > target.length();
             // SAFETY: `bytes` is a slice, and the memory behind `target` is valid (this function's
             // contract).
-            unsafe { target.drain_all(bytes.as_ptr(), bytes.len()) };
+            if unsafe { target.drain(bytes.as_ptr(), length) } == Step::Pending {
+                kept = bytes.to_vec();
+            }
         })?;
+        if !kept.is_empty() {
+            let mut wait = || cast.progress();
+            // SAFETY: `kept` is a vector, and the memory behind `target` is valid (this function's
+            // contract).
+            unsafe { target.drain_all(kept.as_ptr(), kept.len(), &mut wait) };
+            kept.clear();
+        }
         if length < longest {
             return if truncated { Err(Failure::Truncated) } else { Ok(()) };
         }

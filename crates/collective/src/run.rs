@@ -10,7 +10,7 @@ use std::collections::VecDeque;
 use towpath_engine::messages::{Messages, Ticket};
 use towpath_schedule::plan::{NONE, Plan, StepAction, StepId};
 
-use crate::memory;
+use crate::memory::{self, PendingCopy};
 
 /// State of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -45,6 +45,12 @@ pub(crate) fn tag(sequence: u32, turn: u16) -> i32 {
     ((sequence & 0xFFFF) << 15 | u32::from(turn) & 0x7FFF) as i32
 }
 
+/// The copies of a run that a device works on. Boxed in the run, which most often has none.
+#[derive(Debug, Default)]
+struct DeviceCopies {
+    pending: Vec<(StepId, PendingCopy)>,
+}
+
 /// A plan in execution.
 #[derive(Debug)]
 pub struct Run {
@@ -53,6 +59,8 @@ pub struct Run {
     ready_messages: VecDeque<StepId>,
     ready_local: VecDeque<StepId>,
     under_way: Vec<(StepId, Ticket)>,
+    /// `None` if no copy ever waited for a device.
+    device_copies: Option<Box<DeviceCopies>>,
     /// Number of steps that are not done.
     left: usize,
     failure: Option<Failure>,
@@ -83,6 +91,7 @@ impl Run {
             ready_messages: VecDeque::with_capacity(room),
             ready_local: VecDeque::new(),
             under_way: Vec::with_capacity(room),
+            device_copies: None,
             left: 0,
             failure: None,
         }
@@ -118,6 +127,28 @@ impl Run {
         }
     }
 
+    /// True while a device works on a copy. It wakes nobody who sleeps: call [`Run::post`] again.
+    pub fn is_copying(&self) -> bool {
+        self.device_copies.as_ref().is_some_and(|copies| !copies.pending.is_empty())
+    }
+
+    /// Completes the copies that a device has finished. True if there was one.
+    #[cold]
+    fn advance_copies(&mut self) -> bool {
+        let Some(mut copies) = self.device_copies.take() else { return false };
+        let before = copies.pending.len();
+        copies.pending.retain_mut(|(step, copy)| {
+            let done = copy.advance();
+            if done {
+                self.complete(*step);
+            }
+            !done
+        });
+        let finished = copies.pending.len() < before;
+        self.device_copies = Some(copies);
+        finished
+    }
+
     /// Starts the messages that are ready and completes those that arrived. Never calls a
     /// user-defined function.
     pub fn post<M: Messages + ?Sized>(&mut self, messages: &mut M) -> Progress {
@@ -144,8 +175,12 @@ impl Run {
                 self.complete(step);
                 moved = true;
             }
-            if !moved || self.ready_messages.is_empty() {
-                return self.progress();
+            if moved && !self.ready_messages.is_empty() {
+                continue;
+            }
+            let progress = self.progress();
+            if progress != Progress::Running || !self.is_copying() || !self.advance_copies() {
+                return progress;
             }
         }
     }
@@ -157,9 +192,18 @@ impl Run {
             && let Some(step) = self.ready_local.pop_front()
         {
             match &self.plan.steps[step as usize].action {
-                // SAFETY: the memory of both pieces is valid until the run is done (contract of
-                // `Run::start`), and the plan's edges keep conflicting steps apart.
-                StepAction::Copy { from, to } => unsafe { memory::copy(from, to) },
+                StepAction::Copy { from, to } => {
+                    // SAFETY: the memory of both pieces is valid until the run is done (contract of
+                    // `Run::start`), and the plan's edges keep conflicting steps apart.
+                    let pending = unsafe { memory::copy(from, to) };
+                    if let Some(mut copy) = pending
+                        && !copy.advance()
+                    {
+                        let copies = self.device_copies.get_or_insert_default();
+                        copies.pending.push((step, *copy));
+                        continue;
+                    }
+                }
                 StepAction::Reduce { input, inout, count } => {
                     let reducer =
                         self.plan.reducer.as_ref().expect("a plan with reductions has a reducer");

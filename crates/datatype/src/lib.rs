@@ -15,6 +15,7 @@ mod construct;
 mod copies;
 mod cursor;
 mod datatype;
+pub mod device;
 mod error;
 mod external32;
 mod fortran;

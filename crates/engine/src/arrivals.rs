@@ -10,7 +10,7 @@ use towpath_base::ids::PeerIndex;
 use towpath_base::transfer::Target;
 use towpath_transport::{Header, Here, Payload, RegionKey, Sink};
 
-use crate::delivery::deliver;
+use crate::delivery;
 use crate::matching::Pattern;
 use crate::protocol::{self, ANNOUNCEMENT_BYTES, MESSAGE_OVERHEAD, REQUEST_BYTES};
 use crate::requests::{Completion, PendingWork, RequestId, UNNUMBERED};
@@ -43,20 +43,29 @@ impl State {
             return self.settle(from, due, acknowledge);
         };
         let slot = self.requests.slot(index);
-        if let PendingWork::Posted { target, .. } = &mut slot.work {
+        let message = Completion::of(from, protocol::rank(words), protocol::tag(words), 0);
+        if let PendingWork::Posted { target: Target::Bytes { pointer, length }, .. } = slot.work {
             // SAFETY: `payload` is readable during this call (contract of `Sink::arrived`). The
             // request is incomplete, so its target is still valid (contract of `irecv`).
-            let (bytes, truncated) = unsafe { deliver(target, payload) };
-            let completion =
-                Completion::of(from, protocol::rank(words), protocol::tag(words), bytes);
-            slot.completion = Completion { truncated, ..completion };
-            if matches!(target, Target::Bytes { .. }) {
-                self.requests.complete_spent(index);
-            } else {
-                self.requests.complete(index);
-            }
+            let (bytes, truncated) = unsafe { delivery::copy(pointer, length, payload) };
+            slot.completion = Completion { bytes, truncated, ..message };
+            self.requests.complete_spent(index);
+        } else {
+            let length = payload.length();
+            self.unpack_into(index, message, payload.whole(), length);
         }
         self.settle(from, due, acknowledge);
+    }
+
+    /// Delivers an eager message to a posted receive whose target is an unpacker.
+    fn unpack_into(&mut self, index: u32, message: Completion, payload: *const u8, length: usize) {
+        let work = std::mem::replace(&mut self.requests.slot(index).work, PendingWork::None);
+        if let PendingWork::Posted { target, .. } = work {
+            // SAFETY: `payload` is readable for `length` bytes during this call (contract of
+            // `Sink::arrived`). The request is incomplete, so its target is still valid (contract
+            // of `irecv`).
+            unsafe { self.deliver(index, target, message, payload, length) };
+        }
     }
 
     /// Answers the sender of a matched eager message: credit if a batch is `due`, and the
@@ -142,7 +151,7 @@ impl State {
     }
 
     /// Delivers a message taken from the unexpected queue to the receive at `index`.
-    pub(crate) fn receive(&mut self, index: u32, mut target: Target, message: UnexpectedMessage) {
+    pub(crate) fn receive(&mut self, index: u32, target: Target, message: UnexpectedMessage) {
         let UnexpectedMessage { from, rank, tag, length, acknowledge, body } = message;
         match body {
             MessageBytes::Announced(key) => {
@@ -151,13 +160,10 @@ impl State {
             MessageBytes::Fetching(fetch) => return self.receive_fetched(index, target, fetch),
             MessageBytes::Inline(_) | MessageBytes::Buffered { .. } => {}
         }
-        let length = length as usize;
+        let (length, envelope) = (length as usize, Completion::of(from, rank, tag, 0));
         // SAFETY: the body holds `length` bytes. The request is incomplete, so its target is still
         // valid (contract of `irecv`).
-        let (bytes, truncated) = unsafe { deliver(&mut target, Here(body.pointer(), length)) };
-        self.requests.slot(index).completion =
-            Completion { truncated, ..Completion::of(from, rank, tag, bytes) };
-        self.requests.complete(index);
+        unsafe { self.deliver(index, target, envelope, body.pointer(), length) };
         self.matched(from, length, acknowledge, body);
     }
 

@@ -49,6 +49,7 @@ impl<W: JobWire> Engine<W> {
             PendingWork::None
             | PendingWork::Pulling
             | PendingWork::Fetching(_)
+            | PendingWork::Unpacking(_)
             | PendingWork::Cancelling => {}
         }
     }

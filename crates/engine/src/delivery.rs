@@ -1,26 +1,91 @@
 //! How an eager payload gets into the target of its receive.
+//!
+//! Contiguous bytes are copied at once. An unpacker may be busy with a device; then the message is
+//! kept, and every round of progress asks it again.
 
-use towpath_base::transfer::Target;
+use towpath_base::transfer::{Step, Target};
 use towpath_transport::Payload;
 
-/// Copies an eager payload into its target. Returns the bytes copied and whether the message was
-/// truncated.
+use crate::requests::{Completion, PendingWork, RequestId, Unpacking};
+use crate::state::{DeferredCall, State};
+
+/// Copies an eager payload to `room` contiguous bytes at `pointer`. Returns the bytes copied and
+/// whether the message was truncated.
 ///
 /// # Safety
-/// `payload` must be readable for its length, and `target` writable for its own.
+/// `payload` must be readable for its length, and `pointer` writable for `room` bytes.
 #[inline(always)]
-pub(crate) unsafe fn deliver(target: &mut Target, payload: impl Payload) -> (u64, bool) {
-    let (room, length) = (target.length(), payload.length());
+pub(crate) unsafe fn copy(pointer: *mut u8, room: usize, payload: impl Payload) -> (u64, bool) {
+    let length = payload.length();
     let taken = length.min(room);
-    match target {
-        // SAFETY: `taken` exceeds neither the readable payload nor the writable target.
-        Target::Bytes { pointer, .. } => unsafe { payload.copy_to(*pointer, taken) },
-        Target::Unpacker { .. } => {
-            let payload = payload.whole();
-            // SAFETY: `payload` is readable for `taken` bytes, and the memory behind the target is
-            // valid (this function's contract).
-            unsafe { target.drain_all(payload, taken) };
+    // SAFETY: `taken` exceeds neither the readable payload nor the writable room.
+    unsafe { payload.copy_to(pointer, taken) };
+    (taken as u64, length > room)
+}
+
+impl State {
+    /// Delivers a message of `length` bytes at `payload` to the receive at `index`, and completes
+    /// it as soon as the target has all bytes. `message` tells where it comes from.
+    ///
+    /// # Safety
+    /// `payload` must be readable for `length` bytes, and the memory behind `target` valid until
+    /// the request is complete.
+    pub(crate) unsafe fn deliver(
+        &mut self,
+        index: u32,
+        mut target: Target,
+        message: Completion,
+        payload: *const u8,
+        length: usize,
+    ) {
+        let taken = length.min(target.length());
+        self.requests.slot(index).completion =
+            Completion { bytes: taken as u64, truncated: length > taken, ..message };
+        // SAFETY: `taken` bytes of the payload are readable, and the memory behind the target is
+        // valid (this function's contract).
+        if taken == 0 || unsafe { target.drain(payload, taken) } != Step::Pending {
+            return self.requests.complete(index);
+        }
+        // SAFETY: `taken` bytes of the payload are readable (this function's contract).
+        let buffer = unsafe { self.unexpected.buffers.copy(payload, taken) };
+        let unpacking = Unpacking { target, buffer, length: taken };
+        self.requests.slot(index).work = PendingWork::Unpacking(Box::new(unpacking));
+        self.under_way += 1;
+        self.attend(index);
+    }
+
+    /// A device moves bytes of the request at `index`. It wakes nobody who sleeps, so progress is
+    /// reported until the request is complete.
+    pub(crate) fn attend(&mut self, index: u32) {
+        if self.on_device.is_empty() {
+            self.actions.push(DeferredCall::Attend);
+        }
+        self.on_device.push(self.requests.id(index));
+    }
+
+    /// Asks the unpackers of received messages again.
+    pub(crate) fn attend_all(&mut self) {
+        for request in std::mem::take(&mut self.on_device) {
+            self.unpack(request);
+            if !self.requests.is_complete(request) {
+                self.on_device.push(request);
+            }
+        }
+        if !self.on_device.is_empty() {
+            self.actions.push(DeferredCall::Attend);
         }
     }
-    (taken as u64, length > room)
+
+    fn unpack(&mut self, request: RequestId) {
+        let Some(index) = self.requests.find(request) else { return };
+        let PendingWork::Unpacking(unpacking) = &mut self.requests.slot(index).work else { return };
+        let Unpacking { target, buffer, length } = &mut **unpacking;
+        let buffer = *buffer;
+        // SAFETY: the buffer holds `length` bytes. The request is incomplete, so the memory behind
+        // its target is valid (contract of `irecv`).
+        if unsafe { target.drain(buffer.pointer, *length) } != Step::Pending {
+            self.unexpected.buffers.remove(buffer);
+            self.finish(index);
+        }
+    }
 }

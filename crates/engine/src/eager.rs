@@ -1,14 +1,15 @@
 //! Sending: the immediate path for small messages, the choice of protocol, and the eager protocol.
 //!
 //! A message is eager if it fits the wire's slot, the configured limit and the pair's credit.
-//! Otherwise it is announced, and the announcement tells whether only credit was missing. The
-//! choice never reorders messages: every protocol uses the same stream of headers, and while the
-//! queue of a peer is not empty, every message to that peer is appended to it.
+//! Otherwise it is announced, as is every message from the memory of a device. The announcement
+//! tells whether only credit was missing. The choice never reorders messages: every protocol uses
+//! the same stream of headers, and while the queue of a peer is not empty, every message to that
+//! peer is appended to it.
 
 use std::ptr;
 
 use towpath_base::ids::{ContextId, PeerIndex};
-use towpath_base::transfer::Source;
+use towpath_base::transfer::{MemorySpace, Source};
 use towpath_transport::{JobWire, NoResource, SHORT_BYTES, ahead};
 
 use crate::Engine;
@@ -158,7 +159,9 @@ impl<W: JobWire> Engine<W> {
         let contiguous = matches!(source, Source::Bytes { .. });
         let total = length.saturating_add(prefix);
         let fits = contiguous && total <= SHORT_BYTES || total <= wire.copied_limit(to);
-        if !fits || length > state.limits.eager_bytes {
+        // A wire's slot must be filled at once, and a device takes its time.
+        let prompt = source.space() == MemorySpace::Host;
+        if !fits || length > state.limits.eager_bytes || !prompt {
             return self.announce(index, false);
         }
         if state.peers.at(to).credit < length.saturating_add(MESSAGE_OVERHEAD) {
@@ -196,7 +199,9 @@ impl<W: JobWire> Engine<W> {
                 // (contract of `isend`).
                 unsafe {
                     ptr::copy_nonoverlapping(request.as_ptr(), slot, prefix);
-                    source.fill_all(slot.add(prefix), length);
+                    source.fill_all(slot.add(prefix), length, &mut || {
+                        unreachable!("host memory is packed at once")
+                    });
                 }
             })?,
         }

@@ -11,7 +11,7 @@ use towpath_base::ids::{ContextId, PeerIndex};
 use towpath_base::transfer::{Source, Target};
 use towpath_transport::{Choice, Header, Here, JobWire};
 
-use crate::delivery::deliver;
+use crate::delivery;
 use crate::matching::Pattern;
 use crate::protocol::{self, MESSAGE_OVERHEAD};
 use crate::requests::RequestId;
@@ -121,13 +121,10 @@ impl State {
         length: usize,
     ) -> Option<TakenMessage> {
         let position = receives.iter().position(|part| part.is_expected(from, tag))?;
-        let mut target = Target::Bytes {
-            pointer: receives[position].pointer,
-            length: receives[position].length,
-        };
-        // SAFETY: `payload` is readable for `length` bytes and the target is writable (this
+        let ExchangeMessage { pointer, length: room, .. } = receives[position];
+        // SAFETY: `payload` is readable for `length` bytes and the part is writable (this
         // function's contract).
-        let (_, truncated) = unsafe { deliver(&mut target, Here(payload, length)) };
+        let (_, truncated) = unsafe { delivery::copy(pointer, room, Here(payload, length)) };
         let peer = self.peers.at(from);
         peer.arrived += 1;
         peer.consumed += length + MESSAGE_OVERHEAD;
@@ -229,18 +226,20 @@ impl Exchange<'_> {
             let pattern = Pattern::receive(self.context, Some(part.peer), Some(part.tag));
             let Some(at) = engine.state.unexpected.find(&pattern) else { continue };
             found += 1;
-            let room = || Target::Bytes { pointer: part.pointer, length: part.length };
             // SAFETY: `payload` is readable for `length` bytes. `take_kept` runs only inside
             // `begin`, whose contract makes the buffers writable.
             let received = engine.receive_waiting(at, |payload, length| unsafe {
-                deliver(&mut room(), Here(payload, length))
+                delivery::copy(part.pointer, part.length, Here(payload, length))
             });
             part.way = match received {
                 Some(completion) => {
                     self.truncated |= completion.truncated;
                     MessageProgress::Done
                 }
-                None => MessageProgress::Started(engine.receive_found(at, room())),
+                None => {
+                    let room = Target::Bytes { pointer: part.pointer, length: part.length };
+                    MessageProgress::Started(engine.receive_found(at, room))
+                }
             };
         }
         found

@@ -26,7 +26,8 @@ impl State {
         self.forget_grants(peer);
         for index in self.requests.unfinished() {
             let slot = self.requests.slot(index);
-            if slot.completion.peer != peer {
+            let has_arrived = matches!(slot.work, PendingWork::Unpacking(_));
+            if slot.completion.peer != peer || has_arrived {
                 continue;
             }
             slot.completion.lost = true;

@@ -65,7 +65,8 @@ impl<W: JobWire> Engine<W> {
     #[cold]
     fn act_all(&mut self) {
         let Engine { wire, state } = self;
-        for action in state.actions.drain(..) {
+        let mut actions = std::mem::take(&mut state.actions);
+        for action in actions.drain(..) {
             match action {
                 DeferredCall::Control { to, header } => {
                     let peer = state.peers.at(to);
@@ -91,8 +92,11 @@ impl<W: JobWire> Engine<W> {
                 DeferredCall::Withdraw { to, key } => {
                     wire.withdraw(to, key);
                 }
+                DeferredCall::Attend => state.attend_all(),
             }
         }
+        actions.append(&mut state.actions);
+        state.actions = actions;
     }
 
     /// True while a send or pull is incomplete, or the wire has work pending. `MPI_Finalize` makes

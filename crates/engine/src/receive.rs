@@ -6,7 +6,7 @@ use towpath_base::transfer::Target;
 use towpath_transport::{Here, JobWire};
 
 use crate::Engine;
-use crate::delivery::deliver;
+use crate::delivery;
 use crate::matching::{NONE, Pattern};
 use crate::probe::MessageId;
 use crate::requests::{ANY_PEER, Completion, PendingWork, RequestId};
@@ -30,7 +30,7 @@ impl<W: JobWire> Engine<W> {
         // SAFETY: `payload` is readable for `length` bytes, and `pointer` writable for `capacity`
         // bytes (this function's contract).
         self.receive_waiting(at, |payload, length| unsafe {
-            deliver(&mut Target::Bytes { pointer, length: capacity }, Here(payload, length))
+            delivery::copy(pointer, capacity, Here(payload, length))
         })
     }
 

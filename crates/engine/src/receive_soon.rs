@@ -12,7 +12,7 @@ use towpath_base::transfer::{Place, Target};
 use towpath_transport::{Here, JobWire, Payload};
 
 use crate::Engine;
-use crate::delivery::deliver;
+use crate::delivery;
 use crate::direct::{EarlyOutcome, Waits, put};
 use crate::matching::Pattern;
 use crate::requests::{ANY_PEER, Completion, PendingWork};
@@ -35,8 +35,7 @@ impl State {
         // its destination is valid (contracts of `receive_soon` and `receive_soon_into`).
         let (bytes, truncated) = unsafe {
             if direct.waits == Waits::Row {
-                let mut target = Target::Bytes { pointer: direct.pointer, length: direct.capacity };
-                deliver(&mut target, payload)
+                delivery::copy(direct.pointer, direct.capacity, payload)
             } else {
                 let length = payload.length();
                 direct.put(payload.whole(), length)
@@ -153,14 +152,16 @@ impl<W: JobWire> Engine<W> {
     /// Receives a message from the unexpected queue.
     #[inline(never)]
     fn receive_kept(&mut self, at: u32, pointer: *mut u8, capacity: usize) -> EarlyOutcome {
-        let row = || Target::Bytes { pointer, length: capacity };
         // SAFETY: `payload` is readable for `length` bytes. `receive_kept` is called only by
         // `receive_soon`, whose contract makes `pointer` writable for `capacity` bytes.
         match self.receive_waiting(at, |payload, length| unsafe {
-            deliver(&mut row(), Here(payload, length))
+            delivery::copy(pointer, capacity, Here(payload, length))
         }) {
             Some(completion) => EarlyOutcome::Received(completion),
-            None => EarlyOutcome::Started(self.receive_found(at, row())),
+            None => {
+                let target = Target::Bytes { pointer, length: capacity };
+                EarlyOutcome::Started(self.receive_found(at, target))
+            }
         }
     }
 }

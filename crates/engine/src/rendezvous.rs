@@ -7,7 +7,7 @@
 //! of credit may be fetched earlier (`flow`).
 
 use towpath_base::ids::PeerIndex;
-use towpath_base::transfer::{Source, Target};
+use towpath_base::transfer::{MemorySpace, Source, Target};
 use towpath_transport::{JobWire, NoResource, RegionKey};
 
 use crate::Engine;
@@ -28,11 +28,16 @@ impl<W: JobWire> Engine<W> {
         let Completion { peer: to, tag, source_rank: rank, bytes: length, .. } = slot.completion;
         if let PendingWork::Queued { source, context, .. } = &mut slot.work {
             let (source, context) = (std::mem::replace(source, NOTHING), *context);
+            let is_on_device = source.space() == MemorySpace::Device;
             // SAFETY: the source stays valid until the caller sees the request complete (contract
             // of `isend`). By then the region is released, or withdrawn in that round of progress.
             let key = unsafe { wire.publish(to, token, source) };
             slot.work = PendingWork::Published { key, context, postponed };
+            if is_on_device {
+                state.attend(index);
+            }
         }
+        let slot = state.requests.slot(index);
         let PendingWork::Published { key, context, postponed } = slot.work else { return Ok(()) };
         let protocol = if postponed { protocol::POSTPONE } else { protocol::ANNOUNCE };
         let header = protocol::envelope(protocol, context, tag, rank);
@@ -82,6 +87,9 @@ impl State {
         } else {
             slot.work = PendingWork::Pulling;
             self.under_way += 1;
+            if target.space() == MemorySpace::Device {
+                self.attend(index);
+            }
             let token = self.requests.id(index).0;
             self.actions.push(DeferredCall::Pull { from, key, token, target });
         }

@@ -79,6 +79,13 @@ pub(crate) struct Fetch {
     pub(crate) receive: Option<(u32, Target)>,
 }
 
+/// A received message that its unpacker has not accepted yet.
+pub(crate) struct Unpacking {
+    pub(crate) target: Target,
+    pub(crate) buffer: MessageBuffer,
+    pub(crate) length: usize,
+}
+
 /// What an operation waits for, and what it owns in the meantime.
 pub(crate) enum PendingWork {
     /// Nothing: free or complete.
@@ -89,6 +96,8 @@ pub(crate) enum PendingWork {
     Pulling,
     /// A message being fetched before it is matched. Boxed because it is rare and large.
     Fetching(Box<Fetch>),
+    /// A receive whose bytes have arrived, and which waits for the device of its target.
+    Unpacking(Box<Unpacking>),
     /// A send in the queue of its peer.
     Queued { source: Source, context: ContextId, mode: Mode },
     /// A published send whose announcement is in the queue of its peer; `postponed` if it only
@@ -227,7 +236,10 @@ impl RequestSlab {
         let slot = &self.slots[self.find(id)? as usize];
         let Completion { peer, tag, .. } = slot.completion;
         (!slot.complete).then(|| Pending {
-            receives: matches!(slot.work, PendingWork::Posted { .. } | PendingWork::Pulling),
+            receives: matches!(
+                slot.work,
+                PendingWork::Posted { .. } | PendingWork::Pulling | PendingWork::Unpacking(_)
+            ),
             peer: (peer != ANY_PEER).then_some(peer),
             // Application tags are not negative; an unmatched receive of any tag has -1.
             tag: (tag >= 0).then_some(tag),

@@ -12,7 +12,7 @@ use crate::direct::DirectReceive;
 use crate::matching::FRONT;
 use crate::peers::Peers;
 use crate::posted::PostedReceives;
-use crate::requests::RequestSlab;
+use crate::requests::{RequestId, RequestSlab};
 use crate::unexpected::Unexpected;
 
 /// Token of a pull without a request.
@@ -28,6 +28,8 @@ pub(crate) enum DeferredCall {
     Pull { from: PeerIndex, key: RegionKey, token: u64, target: Target },
     /// Withdraw a published region.
     Withdraw { to: PeerIndex, key: RegionKey },
+    /// Attend to the requests that a device works for.
+    Attend,
 }
 
 /// Tells whether a process may send messages in a context.
@@ -50,6 +52,8 @@ pub(crate) struct State {
     pub(crate) requests: RequestSlab,
     pub(crate) active: Active,
     pub(crate) actions: Vec<DeferredCall>,
+    /// Requests whose bytes a device moves, the complete ones included until the next progress.
+    pub(crate) on_device: Vec<RequestId>,
     /// Incomplete sends and pulls.
     pub(crate) under_way: usize,
     /// Counts [exchanges](crate::Exchange).
@@ -72,6 +76,7 @@ impl State {
             requests: RequestSlab::default(),
             active: Active::default(),
             actions: Vec::new(),
+            on_device: Vec::new(),
             under_way: 0,
             exchanges: 0,
             is_member: |_, _| false,

@@ -126,7 +126,7 @@ impl TestNetwork {
 
     /// The wire of process `me`.
     pub fn wire(&self, me: usize) -> TestWire {
-        TestWire { me, network: self.clone(), pulls: Vec::new(), scratch: Vec::new() }
+        TestWire { me, network: self.clone(), pulls: Vec::new() }
     }
 
     /// Lets process `gone` fail: what it sent still arrives, then the others are told.
@@ -152,6 +152,8 @@ struct TestPull {
     key: u64,
     token: u64,
     target: Target,
+    /// Bytes that the target has not accepted yet.
+    held: Vec<u8>,
 }
 
 /// One process's end of a [`TestNetwork`].
@@ -159,7 +161,6 @@ pub struct TestWire {
     me: usize,
     network: TestNetwork,
     pulls: Vec<TestPull>,
-    scratch: Vec<u8>,
 }
 
 impl TestWire {
@@ -213,22 +214,25 @@ impl TestWire {
         } else {
             wanted
         };
-        self.scratch.resize(wanted, 0);
         let mut moved = 0;
         while moved < wanted {
-            // SAFETY: the scratch buffer has room for `wanted` bytes. The region is not released
-            // and the pull not reported, so the memory of both is still valid.
-            unsafe {
-                let Step::Done(filled) =
-                    region.source.fill(self.scratch.as_mut_ptr(), wanted - moved)
-                else {
-                    break;
-                };
-                assert!(filled > 0, "a source ended before its length");
-                let drained = pull.target.drain(self.scratch.as_ptr(), filled);
-                assert_eq!(drained, Step::Done(filled));
-                moved += filled;
+            if pull.held.is_empty() {
+                pull.held.resize(wanted - moved, 0);
+                // SAFETY: `held` has room for that many bytes. The region is not released, so its
+                // memory is still valid.
+                let step = unsafe { region.source.fill(pull.held.as_mut_ptr(), wanted - moved) };
+                assert_ne!(step, Step::Done(0), "a source ended before its length");
+                pull.held.truncate(if let Step::Done(filled) = step { filled } else { 0 });
             }
+            let length = pull.held.len();
+            // SAFETY: `held` is readable for its length. The pull is not reported, so the memory
+            // behind its target is still valid.
+            let mut drain = || unsafe { pull.target.drain(pull.held.as_ptr(), length) };
+            if length == 0 || drain() == Step::Pending {
+                break;
+            }
+            pull.held.clear();
+            moved += length;
         }
         if pull.target.length() > 0 {
             return false;
@@ -366,7 +370,7 @@ impl RegionWire for TestWire {
 
     unsafe fn pull(&mut self, from: PeerIndex, key: RegionKey, token: u64, target: Target) {
         assert_eq!(key.0[0], u64::from(from.0), "a key of another peer");
-        self.pulls.push(TestPull { from, key: key.0[1], token, target });
+        self.pulls.push(TestPull { from, key: key.0[1], token, target, held: Vec::new() });
     }
 }
 

@@ -6,6 +6,7 @@
 //! NULL (`MPI_BOTTOM`) with absolute displacements and negative extents need no special case.
 
 use towpath_datatype::Datatype;
+use towpath_datatype::device::Device;
 
 /// One element of a buffer: its extent, the location of its data, and its datatype.
 #[derive(Clone, Debug)]
@@ -19,13 +20,22 @@ pub struct Element {
     /// Offset past the last byte of data (true upper bound).
     pub upper: i64,
     /// `None` when the element is dense.
-    datatype: Option<Datatype>,
+    typed: Option<Typed>,
+}
+
+/// How the bytes of elements that are not dense are reached.
+#[derive(Clone, Debug)]
+pub struct Typed {
+    /// The type of the elements.
+    pub datatype: Datatype,
+    /// The device whose memory holds them; `None` is host memory.
+    pub device: Option<&'static dyn Device>,
 }
 
 impl Element {
     /// An element of `size` bytes without gaps.
     pub fn dense(size: i64) -> Element {
-        Element { size, extent: size, lower: 0, upper: size, datatype: None }
+        Element { size, extent: size, lower: 0, upper: size, typed: None }
     }
 
     /// An element of a datatype.
@@ -34,12 +44,20 @@ impl Element {
         if datatype.is_contiguous() && lower == 0 && size == extent {
             return Element::dense(size);
         }
-        Element { size, extent, lower, upper: datatype.true_ub(), datatype: Some(datatype.clone()) }
+        let (upper, datatype) = (datatype.true_ub(), datatype.clone());
+        Element { size, extent, lower, upper, typed: Some(Typed { datatype, device: None }) }
+    }
+
+    /// An element of a datatype in the memory of `device`. It is not dense, so nothing accesses it
+    /// but the packers of the device.
+    pub fn on_device(datatype: &Datatype, device: &'static dyn Device) -> Element {
+        let typed = Typed { datatype: datatype.clone(), device: Some(device) };
+        Element { typed: Some(typed), ..Element::of(datatype) }
     }
 
     /// True if consecutive elements form contiguous bytes.
     pub fn is_dense(&self) -> bool {
-        self.datatype.is_none()
+        self.typed.is_none()
     }
 
     /// Address of element `index` of the array at `pointer`.
@@ -50,13 +68,9 @@ impl Element {
     /// Elements `first..first + count` of the array at `pointer`.
     pub fn piece(&self, pointer: *mut u8, first: i64, count: i64) -> Piece {
         let pointer = self.at(pointer, first);
-        match &self.datatype {
-            None => {
-                Piece { pointer, count: count.wrapping_mul(self.size), size: 1, datatype: None }
-            }
-            Some(datatype) => {
-                Piece { pointer, count, size: self.size, datatype: Some(datatype.clone()) }
-            }
+        match &self.typed {
+            None => Piece::raw(pointer, count.wrapping_mul(self.size)),
+            Some(typed) => Piece { pointer, count, size: self.size, typed: Some(typed.clone()) },
         }
     }
 
@@ -187,14 +201,14 @@ pub struct Piece {
     pub count: i64,
     /// Bytes in an element.
     size: i64,
-    /// The type of the elements; `None` when the data is contiguous bytes.
-    pub datatype: Option<Datatype>,
+    /// `None` when the data is contiguous bytes in host memory.
+    pub typed: Option<Typed>,
 }
 
 impl Piece {
     /// Contiguous bytes.
     pub fn raw(pointer: *mut u8, bytes: i64) -> Piece {
-        Piece { pointer, count: bytes, size: 1, datatype: None }
+        Piece { pointer, count: bytes, size: 1, typed: None }
     }
 
     /// Bytes `first..first + bytes` of the contiguous bytes at `pointer`.
@@ -210,12 +224,22 @@ impl Piece {
     /// Address and length, if the data is contiguous bytes.
     #[inline]
     pub fn contiguous(&self) -> Option<(*mut u8, usize)> {
-        self.datatype.is_none().then_some((self.pointer, self.count as usize))
+        self.typed.is_none().then_some((self.pointer, self.count as usize))
+    }
+
+    /// The type of the elements, unless the data is contiguous bytes in host memory.
+    pub fn datatype(&self) -> Option<&Datatype> {
+        self.typed.as_ref().map(|typed| &typed.datatype)
+    }
+
+    /// The device whose memory holds the data; `None` is host memory.
+    pub fn device(&self) -> Option<&'static dyn Device> {
+        self.typed.as_ref().and_then(|typed| typed.device)
     }
 
     /// True if both name the same data at the same address.
     pub fn same(&self, other: &Piece) -> bool {
-        let same_type = match (&self.datatype, &other.datatype) {
+        let same_type = match (self.datatype(), other.datatype()) {
             (None, None) => true,
             (Some(own), Some(others)) => own.same(others),
             _ => false,

@@ -6,7 +6,7 @@
 use std::collections::VecDeque;
 
 use towpath_base::ids::PeerIndex;
-use towpath_base::transfer::{Source, Target};
+use towpath_base::transfer::{Source, Target, across};
 
 use towpath_transport::regions::{Published, Regions};
 use towpath_transport::{Cost, Header, MessageWire, NoResource, RegionKey, RegionWire, SHORT_BYTES, Sink, Wire, copy};
@@ -102,7 +102,7 @@ impl Loopback {
         if first.target.length() > 0 {
             // SAFETY: `publish` and `pull` require that the memory of source and target stays valid
             // until `released` and `pulled` are reported, which happens below.
-            match unsafe { copy::across(&mut first.source, &mut first.target, &mut self.bounce, &mut first.held) } {
+            match unsafe { across(&mut first.source, &mut first.target, &mut self.bounce, &mut first.held) } {
                 Some(bytes) => moved = bytes,
                 None => return false,
             }

@@ -7,7 +7,7 @@ use towpath_schedule::gather::Gather;
 use towpath_schedule::scatter::Scatter;
 use towpath_schedule::{Blocks, Buffer};
 
-use super::{BoardCall, Cursors, drain};
+use super::{BoardCall, Cursors};
 use crate::memory;
 
 /// Bytes of one rank's block in a gather or scatter: from this rank's own part, or (in place at the
@@ -32,7 +32,7 @@ fn rounds(bytes: i64, chunk: usize) -> (usize, impl Iterator<Item = usize>) {
 impl BoardCall<'_> {
     /// No rank leaves before every rank has entered.
     pub(super) fn barrier(&mut self) {
-        self.post(0, |_| {});
+        self.post(0, |_, _| {});
         self.expect_all();
         for member in self.others() {
             self.expect(member);
@@ -51,7 +51,9 @@ impl BoardCall<'_> {
             let mut source = unsafe { memory::source(&piece) };
             for length in lengths {
                 // SAFETY: the memory behind `source` is valid until the call returns.
-                self.post(length, |mut room| unsafe { room.fill(&mut source, 0, length) });
+                self.post(length, |mut room, wait| unsafe {
+                    room.fill(&mut source, 0, length, wait)
+                });
                 self.board.finish();
             }
         } else {
@@ -61,7 +63,7 @@ impl BoardCall<'_> {
             for _ in lengths {
                 let posted = self.expect(root);
                 // SAFETY: the memory behind `target` is valid until the call returns.
-                self.truncated |= unsafe { !drain(&mut target, posted) };
+                unsafe { self.drain(&mut target, posted) };
                 self.board.finish();
             }
         }
@@ -80,7 +82,9 @@ impl BoardCall<'_> {
             let mut source = unsafe { memory::source(&send.piece()) };
             for length in lengths {
                 // SAFETY: the memory behind `source` is valid until the call returns.
-                self.post(length, |mut room| unsafe { room.fill(&mut source, 0, length) });
+                self.post(length, |mut room, wait| unsafe {
+                    room.fill(&mut source, 0, length, wait)
+                });
                 self.board.finish();
             }
             return;
@@ -90,7 +94,7 @@ impl BoardCall<'_> {
         if let Some(send) = &arguments.send {
             // SAFETY: the buffers are valid until the call returns and do not overlap (contract of
             // `execute`).
-            unsafe { memory::copy(&send.piece(), &receive.piece(own)) };
+            unsafe { self.copy(&send.piece(), &receive.piece(own)) };
         }
         // SAFETY: the buffer is valid until the call returns, and only this call accesses it
         // (contract of `execute`).
@@ -100,8 +104,7 @@ impl BoardCall<'_> {
             for member in self.others() {
                 let posted = self.expect(member);
                 // SAFETY: the memory behind `target` is valid until the call returns.
-                self.truncated |=
-                    targets.with(member, target, |target| unsafe { !drain(target, posted) });
+                targets.with(member, target, |target| unsafe { self.drain(target, posted) });
             }
             self.board.finish();
         }
@@ -121,7 +124,7 @@ impl BoardCall<'_> {
             for length in lengths {
                 let posted = part(self.expect(arguments.root), own * length, length);
                 // SAFETY: the memory behind `target` is valid until the call returns.
-                self.truncated |= unsafe { !drain(&mut target, posted) };
+                unsafe { self.drain(&mut target, posted) };
                 self.board.finish();
             }
             return;
@@ -131,11 +134,11 @@ impl BoardCall<'_> {
         let source = |member| unsafe { memory::source(&send.piece(member)) };
         let mut sources = Cursors::new(number, size, source);
         for length in lengths {
-            self.post(size * length, |mut room| {
+            self.post(size * length, |mut room, wait| {
                 for member in (0..size).filter(|&member| member != own) {
                     // SAFETY: the memory behind `source` is valid until the call returns.
                     sources.with(member, source, |source| unsafe {
-                        room.fill(source, member * length, length)
+                        room.fill(source, member * length, length, wait)
                     });
                 }
             });
@@ -144,7 +147,7 @@ impl BoardCall<'_> {
         if let Some(receive) = &arguments.receive {
             // SAFETY: the buffers are valid until the call returns and do not overlap (contract of
             // `execute`).
-            unsafe { memory::copy(&send.piece(own), &receive.piece()) };
+            unsafe { self.copy(&send.piece(own), &receive.piece()) };
         }
     }
 
@@ -163,18 +166,17 @@ impl BoardCall<'_> {
         let mut targets = Cursors::new(number, size, target);
         for (round, length) in lengths.enumerate() {
             // SAFETY: the memory behind `source` is valid until the call returns.
-            self.post(length, |mut room| unsafe { room.fill(&mut source, 0, length) });
+            self.post(length, |mut room, wait| unsafe { room.fill(&mut source, 0, length, wait) });
             if round == 0 && arguments.send.is_some() {
                 // SAFETY: the buffers are valid until the call returns and do not overlap (contract
                 // of `execute`).
-                unsafe { memory::copy(&mine, &receive.piece(own)) };
+                unsafe { self.copy(&mine, &receive.piece(own)) };
             }
             self.expect_all();
             for member in self.others() {
                 let posted = self.expect(member);
                 // SAFETY: the memory behind `target` is valid until the call returns.
-                self.truncated |=
-                    targets.with(member, target, |target| unsafe { !drain(target, posted) });
+                targets.with(member, target, |target| unsafe { self.drain(target, posted) });
             }
             self.board.finish();
         }
@@ -198,25 +200,24 @@ impl BoardCall<'_> {
         let mut sources = Cursors::new(number, size, source);
         let mut targets = Cursors::new(number, size, target);
         for (round, length) in lengths.enumerate() {
-            self.post(size * length, |mut room| {
+            self.post(size * length, |mut room, wait| {
                 for member in (0..size).filter(|&member| member != own) {
                     // SAFETY: the memory behind `source` is valid until the call returns.
                     sources.with(member, source, |source| unsafe {
-                        room.fill(source, member * length, length)
+                        room.fill(source, member * length, length, wait)
                     });
                 }
             });
             if round == 0 && arguments.send.is_some() {
                 // SAFETY: the buffers are valid until the call returns and do not overlap (contract
                 // of `execute`).
-                unsafe { memory::copy(&send.piece(own), &receive.piece(own)) };
+                unsafe { self.copy(&send.piece(own), &receive.piece(own)) };
             }
             self.expect_all();
             for member in self.others() {
                 let posted = part(self.expect(member), own * length, length);
                 // SAFETY: the memory behind `target` is valid until the call returns.
-                self.truncated |=
-                    targets.with(member, target, |target| unsafe { !drain(target, posted) });
+                targets.with(member, target, |target| unsafe { self.drain(target, posted) });
             }
             self.board.finish();
         }

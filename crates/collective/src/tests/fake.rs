@@ -88,7 +88,7 @@ impl Network {
         let room = receive.target.length();
         // SAFETY: the plan keeps the target valid until the ticket is complete, and `data` is a
         // slice.
-        unsafe { receive.target.drain(data.as_ptr(), data.len()) };
+        unsafe { receive.target.drain_all(data.as_ptr(), data.len(), &mut || {}) };
         let outcome = Outcome { bytes: data.len(), truncated: data.len() > room, lost: false };
         self.outcomes.insert(message.ticket, outcome);
         self.outcomes.insert(receive.ticket, outcome);
@@ -102,8 +102,9 @@ fn read_all(mut source: Source) -> Vec<u8> {
         // SAFETY: the plan keeps the source valid until the ticket is complete, and `data` has room
         // for `data.len() - done` bytes at `done`.
         match unsafe { source.fill(data.as_mut_ptr().add(done), data.len() - done) } {
-            Step::Done(step) if step > 0 => done += step,
-            step => panic!("a packer stopped before its end: {step:?}"),
+            Step::Done(0) => panic!("a packer stopped before its end"),
+            Step::Done(step) => done += step,
+            Step::Pending => {}
         }
     }
     data
@@ -218,5 +219,5 @@ fn step(network: &mut Network, rank: usize, run: &mut Run) -> bool {
         return true;
     }
     assert!(!matches!(progress, Progress::Failed(_)), "rank {rank}: {progress:?}");
-    before != network.tickets || outcomes != network.outcomes.len()
+    before != network.tickets || outcomes != network.outcomes.len() || run.is_copying()
 }

@@ -13,7 +13,7 @@ use crate::select::{Collective, Selection};
 
 type Values = Vec<Store<i64>>;
 
-const SHAPES: &[Shape] = &[Shape::Dense, Shape::Gaps, Shape::Backwards];
+const SHAPES: &[Shape] = &[Shape::Dense, Shape::Gaps, Shape::Backwards, Shape::Device];
 
 /// Builds the plan of each rank and executes all of them.
 fn run(size: usize, selection: &Selection, seed: u64, mut build: impl FnMut(&Call) -> Plan) {

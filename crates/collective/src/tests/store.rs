@@ -3,6 +3,7 @@
 use std::fmt::Debug;
 use std::sync::Arc;
 
+use towpath_datatype::device::simulated::SimulatedDevice;
 use towpath_datatype::{Basic, Datatype, Form};
 
 use crate::buffers::{Blocks, Buffer, Element};
@@ -65,6 +66,8 @@ pub(crate) enum Shape {
     Gaps,
     /// Each value before the previous one (negative extent).
     Backwards,
+    /// Consecutive, in the memory of a device.
+    Device,
 }
 
 impl Shape {
@@ -88,6 +91,12 @@ impl Shape {
                     Datatype::contiguous(size / 4, &Datatype::named(Basic::Int32), Form::Small)
                         .unwrap();
                 Element::of(&Datatype::resized(0, -size, &value, Form::Small).unwrap())
+            }
+            Shape::Device => {
+                let words = size_of::<T>() as i64 / 4;
+                let word = Datatype::named(Basic::Int32);
+                let value = Datatype::contiguous(words, &word, Form::Small).unwrap();
+                Element::on_device(&value, &SimulatedDevice)
             }
         }
     }

@@ -5,11 +5,10 @@ use std::collections::VecDeque;
 
 use towpath_base::ids::PeerIndex;
 use towpath_base::transfer::Target;
-use towpath_transport::{Here, RegionKey};
+use towpath_transport::RegionKey;
 
 use super::{LEAST_GRANT, MOST_FETCHES};
 use crate::credit::Hungry;
-use crate::delivery::deliver;
 use crate::protocol::MESSAGE_OVERHEAD;
 use crate::requests::{Completion, Fetch, PendingWork};
 use crate::state::{DeferredCall, State};
@@ -149,13 +148,13 @@ impl State {
     /// Delivers a fetched message to the receive that matched it during the fetch; drops it if
     /// there is none.
     fn deliver_fetched(&mut self, fetch: Fetch, message: Completion) {
-        if let Some((receive, mut target)) = fetch.receive {
+        if let Some((receive, target)) = fetch.receive {
+            self.under_way -= 1;
             // SAFETY: the buffer holds `fetch.length` bytes. The receive is incomplete, so its
             // target is still valid (contract of `irecv`).
-            let (bytes, truncated) =
-                unsafe { deliver(&mut target, Here(fetch.buffer.pointer, fetch.length)) };
-            self.requests.slot(receive).completion = Completion { bytes, truncated, ..message };
-            self.finish(receive);
+            unsafe {
+                self.deliver(receive, target, message, fetch.buffer.pointer, fetch.length);
+            }
         }
         self.unexpected.buffers.remove(fetch.buffer);
         self.consumed(message.peer, Some(fetch.length));

@@ -84,20 +84,22 @@ impl Runs {
         }
     }
 
-    /// Advances every running run. Returns true if at least one is no longer waiting for messages.
+    /// Advances every running run. Returns true if at least one is no longer waiting for messages,
+    /// or must be advanced again because it waits for a device.
     pub(crate) fn post(&mut self, engine: &mut Engine<Wires>) -> bool {
         if self.running.is_empty() {
             return false;
         }
-        let before = self.running.len();
+        let (before, mut copies) = (self.running.len(), false);
         let mut looked_at = std::mem::replace(&mut self.running, std::mem::take(&mut self.spare));
         for id in looked_at.drain(..) {
             if let Some(RunSlot::Running(run)) = self.take_out(id) {
+                copies |= run.is_copying();
                 self.advance(id, run, engine);
             }
         }
         self.spare = looked_at;
-        self.running.len() != before
+        copies || self.running.len() != before
     }
 
     /// Takes out a run whose local work is ready; the calling thread must do the work.

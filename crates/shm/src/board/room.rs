@@ -34,7 +34,7 @@ impl Room<'_> {
     }
 
     /// Writes the next `length` bytes of a source at offset `first` of the message, like
-    /// [`Source::fill_all`].
+    /// [`Source::fill_all`], which calls `wait` while a device is busy.
     ///
     /// # Panics
     /// If they are outside the message.
@@ -42,12 +42,14 @@ impl Room<'_> {
     /// # Safety
     /// The memory behind the source must be valid.
     #[inline]
-    pub unsafe fn fill(&mut self, source: &mut Source, first: usize, length: usize) {
+    pub unsafe fn fill(&mut self, source: &mut Source, first: usize, length: usize, wait: &mut dyn FnMut()) {
         let to = self.part(first, length);
         // SAFETY: the memory behind `source` is valid (this function's contract). `to` is inside
         // the message, which no member reads before it is posted.
         unsafe {
-            source.fill_all_by(to, length, |source, to, capacity| self.stores.fill(Room::READER, source, to, capacity));
+            source.fill_all_by(to, length, wait, |source, to, capacity| {
+                self.stores.fill(Room::READER, source, to, capacity)
+            });
         }
     }
 

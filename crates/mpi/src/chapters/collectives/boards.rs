@@ -158,6 +158,10 @@ impl WaitLoop for LineWait<'_> {
     fn wait(&mut self, ready: &mut dyn FnMut() -> bool) {
         self.worker.wait_for_line(self.comm.context(), ready);
     }
+
+    fn progress(&mut self) {
+        self.worker.poll_in_passing();
+    }
 }
 
 /// The error message about a member that is in a different collective call. The last call of both

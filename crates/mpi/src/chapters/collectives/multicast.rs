@@ -207,6 +207,10 @@ impl Cast for RootMessages {
             }
         })
     }
+
+    fn progress(&mut self) {
+        self.worker.poll_in_passing();
+    }
 }
 
 /// Packs what the members must know about each other into one word.

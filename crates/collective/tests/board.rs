@@ -1,0 +1,215 @@
+//! Collectives on a board of ranks that run concurrently, each in its own thread: data without and
+//! with gaps, and in the memory of a device, on each rank independently.
+
+use std::sync::Barrier;
+
+use towpath_base::ids::PeerIndex;
+use towpath_base::sync::{AtomicUsize, Ordering};
+use towpath_collective::allgather::Allgather;
+use towpath_collective::alltoall::Alltoall;
+use towpath_collective::board::{BoardLimits, Need, WaitLoop, execute};
+use towpath_collective::gather::Gather;
+use towpath_collective::scatter::Scatter;
+use towpath_collective::select::Subscription;
+use towpath_collective::{Blocks, Buffer, Element, Operation, Selection};
+use towpath_datatype::device::simulated::SimulatedDevice;
+use towpath_datatype::{Basic, Datatype, Form};
+use towpath_machine::memory;
+use towpath_shm::Segment;
+use towpath_wires::Wires;
+
+const RANKS: usize = 4;
+/// Bytes between two values in memory.
+const STRIDE: usize = 12;
+
+/// Yields until the others have posted, and counts how often a device was waited for.
+#[derive(Default)]
+struct Yielding {
+    waits: usize,
+}
+
+impl WaitLoop for Yielding {
+    fn wait(&mut self, ready: &mut dyn FnMut() -> bool) {
+        while !ready() {
+            std::thread::yield_now();
+        }
+    }
+
+    fn out_of_step(&mut self, member: usize) -> ! {
+        panic!("member {member} is in another call")
+    }
+
+    fn progress(&mut self) {
+        self.waits += 1;
+    }
+}
+
+/// Where the values of a rank are.
+#[derive(Clone, Copy, PartialEq)]
+enum Memory {
+    Dense,
+    Gaps,
+    Device,
+}
+
+impl Memory {
+    fn element(self) -> Element {
+        let value = Datatype::named(Basic::Int32);
+        let spaced = Datatype::resized(0, STRIDE as i64, &value, Form::Small).unwrap();
+        match self {
+            Memory::Dense => Element::of(&value),
+            Memory::Gaps => Element::of(&spaced),
+            Memory::Device => Element::on_device(&spaced, &SimulatedDevice),
+        }
+    }
+}
+
+/// An array of values in a rank's memory.
+struct Values {
+    memory: Memory,
+    bytes: Vec<u8>,
+}
+
+impl Values {
+    fn new(memory: Memory, values: impl IntoIterator<Item = i32>) -> Values {
+        let step = if memory == Memory::Dense { 4 } else { STRIDE };
+        let mut bytes = Vec::new();
+        for value in values {
+            bytes.extend(value.to_ne_bytes());
+            bytes.resize(bytes.len() + step - 4, 0);
+        }
+        Values { memory, bytes }
+    }
+
+    fn blank(memory: Memory, count: usize) -> Values {
+        Values::new(memory, std::iter::repeat_n(-1, count))
+    }
+
+    fn get(&self) -> Vec<i32> {
+        let step = if self.memory == Memory::Dense { 4 } else { STRIDE };
+        self.bytes.chunks(step).map(|at| i32::from_ne_bytes(at[..4].try_into().unwrap())).collect()
+    }
+
+    fn buffer(&mut self, count: usize) -> Buffer {
+        let pointer = self.bytes.as_mut_ptr();
+        Buffer { pointer, count: count as i64, element: self.memory.element() }
+    }
+
+    fn blocks(&mut self, count: usize) -> Blocks {
+        let Buffer { pointer, count, element } = self.buffer(count);
+        Blocks::Equal { pointer, count, element }
+    }
+}
+
+/// Value `index` of the block that rank `from` has for rank `to`.
+fn value(from: usize, to: usize, index: usize) -> i32 {
+    (from * 1_000_000 + to * 100_000 + index) as i32
+}
+
+fn block(from: usize, to: usize, count: usize) -> impl Iterator<Item = i32> {
+    (0..count).map(move |index| value(from, to, index))
+}
+
+/// Each collective once, with `count` values a block. `send` and `receive` are where this rank has
+/// its data.
+fn each_collective(
+    own: usize,
+    count: usize,
+    [send, receive]: [Memory; 2],
+    call: &mut dyn FnMut(&Operation),
+) {
+    let root = 1;
+    let all = |to: usize| (0..RANKS).flat_map(move |from| block(from, to, count));
+
+    let mut data = match own == root {
+        true => Values::new(send, block(root, 0, count)),
+        false => Values::blank(receive, count),
+    };
+    call(&Operation::Bcast { root, data: data.buffer(count) });
+    assert!(data.get().into_iter().eq(block(root, 0, count)), "broadcast to {own}");
+
+    let mut mine = Values::new(send, block(own, root, count));
+    let mut into = Values::blank(receive, count * RANKS);
+    let arguments = Gather {
+        root,
+        send: Some(mine.buffer(count)),
+        receive: (own == root).then(|| into.blocks(count)),
+    };
+    call(&Operation::Gather(arguments));
+    assert!(own != root || into.get().into_iter().eq(all(root)), "gather");
+
+    let mut from = Values::new(send, (0..RANKS).flat_map(|to| block(root, to, count)));
+    let mut into = Values::blank(receive, count);
+    let arguments = Scatter {
+        root,
+        send: (own == root).then(|| from.blocks(count)),
+        receive: Some(into.buffer(count)),
+    };
+    call(&Operation::Scatter(arguments));
+    assert!(into.get().into_iter().eq(block(root, own, count)), "scatter to {own}");
+
+    let mut mine = Values::new(send, block(own, 0, count));
+    let mut into = Values::blank(receive, count * RANKS);
+    let arguments = Allgather { send: Some(mine.buffer(count)), receive: into.blocks(count) };
+    call(&Operation::Allgather(arguments));
+    assert!(into.get().into_iter().eq(all(0)), "allgather to {own}");
+
+    let mut from = Values::new(send, (0..RANKS).flat_map(|to| block(own, to, count)));
+    let mut into = Values::blank(receive, count * RANKS);
+    let arguments = Alltoall { send: Some(from.blocks(count)), receive: into.blocks(count) };
+    call(&Operation::Alltoall(arguments));
+    assert!(into.get().into_iter().eq(all(own)), "alltoall to {own}");
+}
+
+/// Executes all collectives as rank `own`; returns how often a device was waited for.
+fn run(own: usize, mut wires: Wires, place: &AtomicUsize, together: &Barrier) -> usize {
+    let team: Vec<PeerIndex> = (0..RANKS as u32).map(PeerIndex).collect();
+    if own == 0 {
+        place.store(wires.make_board(&team).expect("memory for a board"), Ordering::SeqCst);
+    }
+    together.wait();
+    let mut board = wires.join_board(place.load(Ordering::SeqCst), &team, own);
+    assert!(own != 0 || board.provide_areas());
+    together.wait();
+    let limits = BoardLimits::new(&Selection::default(), RANKS, Subscription::Over);
+    let (mut waiter, mut calls) = (Yielding::default(), 0);
+    let memories = [Memory::Dense, Memory::Gaps, Memory::Device];
+    for turn in 0..3 * memories.len() {
+        let memory = |shift: usize| memories[(turn / shift + own) % memories.len()];
+        for count in [0, 1, 15, 1000] {
+            each_collective(own, count, [memory(1), memory(3)], &mut |operation| {
+                assert!(matches!(limits.need(operation), Some(Need::Lines | Need::Areas)));
+                calls += 1;
+                // SAFETY: the values outlive the call, are as long as the operation says, and
+                // those that are sent and received are different arrays.
+                let complete =
+                    unsafe { execute(operation, &mut board, &limits, calls, &mut waiter) };
+                assert!(complete, "call {calls} of rank {own} is truncated");
+            });
+        }
+    }
+    waiter.waits
+}
+
+#[test]
+fn data_reaches_and_leaves_every_memory() {
+    let file = memory::create_file("towpath-board").unwrap();
+    let (place, together) = (AtomicUsize::new(0), Barrier::new(RANKS));
+    let wires = (0..RANKS).map(|own| {
+        Wires::single_host(Segment::map(&file, RANKS, own).expect("memory for a segment"))
+    });
+    let wires: Vec<Wires> = wires.collect();
+    std::thread::scope(|scope| {
+        let ranks: Vec<_> = wires
+            .into_iter()
+            .enumerate()
+            .map(|(own, wires)| {
+                let (place, together) = (&place, &together);
+                scope.spawn(move || run(own, wires, place, together))
+            })
+            .collect();
+        for rank in ranks {
+            assert!(rank.join().unwrap() > 0, "no device was waited for");
+        }
+    });
+}
