@@ -8,6 +8,7 @@
 
 #![deny(missing_docs)]
 
+mod child;
 pub mod client;
 pub mod command;
 mod error;

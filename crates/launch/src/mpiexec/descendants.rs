@@ -4,12 +4,15 @@
 
 use std::time::Duration;
 
+use rustix::io::Errno;
+use rustix::process::{WaitOptions, set_child_subreaper, wait};
+
 use super::signals;
 
 /// Makes this process the parent of all orphaned descendants.
 pub(crate) fn adopt_orphans() {
-    // SAFETY: PR_SET_CHILD_SUBREAPER takes integers only and changes one attribute of this process.
-    unsafe { libc::prctl(libc::PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) };
+    // The kernel knows the attribute since Linux 3.4, and refuses it to nobody.
+    let _ = set_child_subreaper(Some(rustix::process::getpid()));
 }
 
 /// The children of this process.
@@ -50,16 +53,11 @@ pub(crate) enum Reaped {
 
 /// Reaps a child that has ended, if there is one.
 pub(crate) fn reap() -> Reaped {
-    let mut status = 0;
-    // SAFETY: `waitpid` writes one status to `status`.
-    match unsafe { libc::waitpid(-1, &mut status, libc::WNOHANG) } {
-        0 => Reaped::NoneEnded,
-        pid if pid > 0 => Reaped::Child(pid, status),
-        _ => match super::start::errno() {
-            libc::EINTR => Reaped::NoneEnded,
-            libc::ECHILD => Reaped::NoChild,
-            error => Reaped::Failed(error),
-        },
+    match wait(WaitOptions::NOHANG) {
+        Ok(Some((pid, status))) => Reaped::Child(pid.as_raw_nonzero().get(), status.as_raw()),
+        Ok(None) | Err(Errno::INTR) => Reaped::NoneEnded,
+        Err(Errno::CHILD) => Reaped::NoChild,
+        Err(error) => Reaped::Failed(error.raw_os_error()),
     }
 }
 

@@ -6,7 +6,7 @@
 //! kill of `mpiexec`'s process group reach it. If the guardian itself is killed, the ranks get
 //! their parent-death signal, and `mpiexec` adopts and kills the rest.
 
-use std::os::fd::{AsRawFd, OwnedFd, RawFd};
+use std::os::fd::{OwnedFd, RawFd};
 use std::time::Duration;
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
@@ -113,16 +113,12 @@ fn guard(starts: Vec<RankStart>, common: Common, commands: OwnedFd) -> ! {
 /// Gets a session and a name of its own, blocks all signals and becomes the parent of all orphans.
 fn settle() {
     Set::all().block();
-    // SAFETY: `setsid` has no arguments, and `prctl` reads a NUL-terminated name.
-    unsafe {
-        libc::setsid();
-        libc::prctl(libc::PR_SET_NAME, c"towpath-guard".as_ptr(), 0, 0, 0);
-    }
+    let _ = rustix::process::setsid();
+    let _ = rustix::thread::set_name(c"towpath-guard");
     descendants::adopt_orphans();
     rename_command_line();
     if let Ok(nowhere) = std::fs::File::open("/dev/null") {
-        // SAFETY: replaces descriptor 0 of this process, which no object of the guardian owns.
-        unsafe { libc::dup2(nowhere.as_raw_fd(), 0) };
+        let _ = rustix::stdio::dup2_stdin(nowhere);
     }
 }
 

@@ -4,6 +4,7 @@
 use std::os::fd::OwnedFd;
 use std::time::{Duration, Instant};
 
+use rustix::process::{Pid, WaitOptions, waitpid};
 use towpath_base::control::RankState;
 use towpath_base::sync::Ordering;
 
@@ -285,8 +286,7 @@ impl RunningJob {
     /// After the guardian has ended: forwards the rest of the output, prints the error message and
     /// returns the exit code.
     fn finish(mut self) -> i32 {
-        // SAFETY: `waitpid` accepts a null status pointer.
-        unsafe { libc::waitpid(self.guardian, std::ptr::null_mut(), libc::WNOHANG) };
+        let _ = waitpid(Pid::from_raw(self.guardian), WaitOptions::NOHANG);
         descendants::kill_all(&self.spared, Duration::from_secs(2), |_, _| {});
         let signals = &self.signals;
         let makes_room = |to: &mut [OutputStream; 2]| to.iter_mut().all(|to| !to.is_full() || to.drain(signals));

@@ -13,6 +13,7 @@ use std::path::{Path, PathBuf};
 use rustix::io::fcntl_dupfd_cloexec;
 use rustix::net::{AddressFamily, SocketFlags, SocketType, socketpair};
 use rustix::pipe::{PipeFlags, pipe_with};
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
 use super::options::{JobRequest, Program};
 use super::start::{Common, Numbers, RankStart};
@@ -104,7 +105,7 @@ impl LaunchPlan {
         let segment =
             segment::make(segment::nonce_of_host(part.nonce, part.own), count).map_err(|error| error.to_string())?;
         let (reports, report) = pipe_with(PipeFlags::CLOEXEC).map_err(|error| no_descriptor(count, error))?;
-        let numbers = Numbers::within(files.rlim_max);
+        let numbers = Numbers::within(files.maximum.unwrap_or(u64::MAX));
         let apart = |fd: &OwnedFd| numbers.apart(fd).map_err(|error| no_descriptor(count, error));
         let common = Common { segment: apart(&segment)?, report: apart(&report)?, numbers, mask, files };
         let mut plan = LaunchPlan {
@@ -387,24 +388,21 @@ fn streams_to_files(folder: &Path, rank: usize, size: usize, merge: bool) -> Res
 /// Number of descriptors that `mpiexec` needs in addition to those of its ranks.
 const OWN_FILES: usize = 24;
 /// Limit of open files that lets a rank's descriptors have their usual numbers.
-const FILES_OF_A_RANK: libc::rlim_t = 67;
+const FILES_OF_A_RANK: u64 = 67;
 
 /// Raises the limit of open files as far as the job needs, and returns the previous limit.
-fn allow_files(size: usize) -> Result<libc::rlimit, StartRefusal> {
-    let mut before = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
-    // SAFETY: `getrlimit` writes one `rlimit` to `before`.
-    unsafe { libc::getrlimit(libc::RLIMIT_NOFILE, &mut before) };
-    let needed = (7 * size + OWN_FILES) as libc::rlim_t;
+fn allow_files(size: usize) -> Result<Rlimit, StartRefusal> {
+    let before = getrlimit(Resource::Nofile);
+    let needed = (7 * size + OWN_FILES) as u64;
     let useful = needed.max(FILES_OF_A_RANK);
-    if before.rlim_cur < useful {
-        let wanted = libc::rlimit { rlim_cur: useful.min(before.rlim_max), ..before };
-        // SAFETY: `setrlimit` reads one `rlimit` from `wanted`.
-        unsafe { libc::setrlimit(libc::RLIMIT_NOFILE, &wanted) };
-        if needed > before.rlim_max {
+    let maximum = before.maximum.unwrap_or(u64::MAX);
+    if before.current.is_some_and(|current| current < useful) {
+        // A refusal shows when the descriptors are opened.
+        let _ = setrlimit(Resource::Nofile, Rlimit { current: Some(useful.min(maximum)), ..before });
+        if needed > maximum {
             return Err(StartRefusal::from(format!(
-                "{size} ranks need {needed} open files in mpiexec, but the system's limit is {} (ulimit -Hn); raise it \
-                 or start fewer ranks.",
-                before.rlim_max
+                "{size} ranks need {needed} open files in mpiexec, but the system's limit is {maximum} (ulimit -Hn); \
+                 raise it or start fewer ranks."
             )));
         }
     }

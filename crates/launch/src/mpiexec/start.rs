@@ -7,6 +7,9 @@
 use std::ffi::CString;
 use std::os::fd::{AsRawFd, OwnedFd, RawFd};
 
+use rustix::process::{Pid, Resource, Rlimit, Signal, getppid, set_parent_process_death_signal, setpgid, setrlimit};
+use rustix::stdio::{dup2_stderr, dup2_stdin, dup2_stdout};
+
 use super::signals::Set;
 
 /// Numbers of the descriptors that a rank has in addition to its standard streams.
@@ -20,7 +23,7 @@ pub(crate) struct Numbers {
 
 impl Numbers {
     /// Chooses numbers that shells do not use by themselves, within this limit of open files.
-    pub(crate) fn within(limit: libc::rlim_t) -> Numbers {
+    pub(crate) fn within(limit: u64) -> Numbers {
         let segment = RawFd::try_from(limit).unwrap_or(RawFd::MAX).saturating_sub(1).clamp(4, 65);
         Numbers { pmi: segment - 1, segment }
     }
@@ -64,7 +67,7 @@ pub(crate) struct Common {
     /// Mask of blocked signals that `mpiexec` was started with.
     pub(crate) mask: Set,
     /// Limit of open files that `mpiexec` was started with.
-    pub(crate) files: libc::rlimit,
+    pub(crate) files: Rlimit,
 }
 
 /// A report of the guardian to `mpiexec`; 16 bytes, so the write to the pipe is atomic.
@@ -147,9 +150,9 @@ pub(crate) fn fork_rank(start: &RankStart, common: &Common, rank: u32) -> Result
             unsafe { libc::_exit(127) }
         }
         pid => {
-            // SAFETY: `setpgid` takes two integers. The child makes the same call, so the group
-            // exists before either process continues.
-            unsafe { libc::setpgid(pid, pid) };
+            // The child makes the same call, so the group exists before either process continues.
+            let child = Pid::from_raw(pid);
+            let _ = setpgid(child, child);
             Ok(pid)
         }
     }
@@ -163,24 +166,26 @@ fn become_rank(
     arguments: &[*const libc::c_char],
     environment: &[*const libc::c_char],
 ) -> u32 {
+    let _ = setpgid(None, None);
+    let _ = set_parent_process_death_signal(Some(Signal::KILL));
+    if getppid() != Pid::from_raw(parent) {
+        // SAFETY: `_exit` is always sound; it runs no destructor and no exit handler.
+        unsafe { libc::_exit(127) }
+    }
+    let _ = dup2_stdin(&start.input);
+    let _ = dup2_stdout(&start.output);
+    let _ = dup2_stderr(&start.errors);
     // SAFETY: these system calls change attributes of this process only. The descriptors are open,
-    // because `start` and `common` own them, and `setrlimit` reads one `rlimit`. The child does not
-    // use a descriptor again that `dup2` replaces.
+    // because `start` and `common` own them, and the child does not use a descriptor again that
+    // `dup2` replaces.
     unsafe {
-        libc::setpgid(0, 0);
-        libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL, 0, 0, 0);
-        if libc::getppid() != parent {
-            libc::_exit(127);
-        }
-        libc::dup2(start.input.as_raw_fd(), 0);
-        libc::dup2(start.output.as_raw_fd(), 1);
-        libc::dup2(start.errors.as_raw_fd(), 2);
         libc::dup2(start.pmi.as_raw_fd(), common.numbers.pmi);
         libc::fcntl(common.numbers.pmi, libc::F_SETFD, 0);
         libc::dup2(common.segment.as_raw_fd(), common.numbers.segment);
-        libc::setrlimit(libc::RLIMIT_NOFILE, &common.files);
         libc::signal(libc::SIGPIPE, libc::SIG_DFL);
     }
+    // The fixed numbers may be above the rank's own limit.
+    let _ = setrlimit(Resource::Nofile, common.files);
     bind(&start.cores);
     if let Some(folder) = &start.folder {
         // SAFETY: `folder` is NUL-terminated.
@@ -231,7 +236,7 @@ mod tests {
     fn numbers_keep_to_the_limit() {
         assert_eq!(Numbers::within(1 << 20), Numbers { pmi: 64, segment: 65 });
         assert_eq!(Numbers::within(64), Numbers { pmi: 62, segment: 63 });
-        assert_eq!(Numbers::within(libc::RLIM_INFINITY), Numbers { pmi: 64, segment: 65 });
+        assert_eq!(Numbers::within(u64::MAX), Numbers { pmi: 64, segment: 65 });
         let file = OwnedFd::from(std::fs::File::open("/dev/null").unwrap());
         let next = rustix::io::fcntl_dupfd_cloexec(&file, 3).unwrap().as_raw_fd();
         let numbers = Numbers { pmi: next, segment: next + 1 };

@@ -4,6 +4,8 @@ use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
+use rustix::process::{Signal, set_parent_process_death_signal};
+
 use super::frames::FrameReader;
 use super::link::ProxyLink;
 use super::plan::StartRefusal;
@@ -70,8 +72,7 @@ impl Station {
         unsafe {
             command.pre_exec(move || {
                 mask.block();
-                libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGTERM, 0, 0, 0);
-                Ok(())
+                Ok(set_parent_process_death_signal(Some(Signal::TERM))?)
             });
         }
         let mut child = command.spawn().map_err(|error| {

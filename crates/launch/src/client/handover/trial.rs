@@ -11,6 +11,7 @@ use rustix::pipe::{PipeFlags, pipe_with};
 use towpath_machine::memory::read_process;
 
 use super::{Reached, offer, reach, serve_one};
+use crate::child;
 use crate::error::Error;
 use crate::segment;
 
@@ -57,12 +58,7 @@ pub fn try_handover() -> Result<Trial, Error> {
         pid if pid > 0 => {
             drop(answer);
             let text = hear(&answers, listener.as_ref(), &own);
-            // SAFETY: `pid` is a child of this process that has not been waited for, so the number
-            // has not been reused. `waitpid` accepts a null status pointer.
-            unsafe {
-                libc::kill(pid, libc::SIGKILL);
-                libc::waitpid(pid, std::ptr::null_mut(), 0);
-            }
+            child::end(pid);
             text.and_then(|text| parse(text).ok_or_else(|| io::ErrorKind::UnexpectedEof.into()))
                 .map_err(|error| failed("the child process that tried it gave no answer", error))
         }

@@ -12,9 +12,12 @@ use std::time::{Duration, Instant};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::pipe::{PipeFlags, pipe_with};
+use rustix::process::WaitStatus;
+use rustix::stdio::{dup2_stderr, dup2_stdout};
 use towpath_machine::library::{loader_error, symbol};
 
 use super::super::report::{CellValue, ReportRow, ReportSection};
+use crate::child;
 
 /// The library to query, which is installed together with this program.
 const LIBRARY: &str = "libmpi_abi.so.1";
@@ -72,14 +75,8 @@ fn ask(path: &Path) -> Result<String, String> {
         child if child > 0 => {
             drop(answer);
             let text = hear(&answers);
-            let mut status = 0;
-            // SAFETY: `child` is a child of this process that has not been waited for, so the
-            // number has not been reused. `waitpid` writes one status.
-            unsafe {
-                libc::kill(child, libc::SIGKILL);
-                libc::waitpid(child, &raw mut status, 0);
-            }
-            let ended = if libc::WIFSIGNALED(status) && text.is_ok() { Some(libc::WTERMSIG(status)) } else { None };
+            let status = child::end(child);
+            let ended = status.and_then(WaitStatus::terminating_signal).filter(|_| text.is_ok());
             match (text, ended) {
                 (Ok(text), _) if text.ends_with('\n') => Ok(text),
                 (Ok(_), Some(signal)) => Err(format!(
@@ -97,12 +94,9 @@ fn ask(path: &Path) -> Result<String, String> {
 
 /// Discards what providers print, which would appear in the middle of the report.
 fn silence() {
-    // SAFETY: the path is NUL-terminated, and no object of this child process owns descriptors 1
-    // and 2.
-    unsafe {
-        let nowhere = libc::open(c"/dev/null".as_ptr(), libc::O_RDWR);
-        libc::dup2(nowhere, 1);
-        libc::dup2(nowhere, 2);
+    if let Ok(nowhere) = std::fs::File::create("/dev/null") {
+        let _ = dup2_stdout(&nowhere);
+        let _ = dup2_stderr(&nowhere);
     }
 }
 
