@@ -3,8 +3,6 @@
 //!
 //! It provides exactly what the contract of [`Wire`] guarantees: it refuses sends at random,
 //! delivers late (but each pair in order), pulls regions in odd pieces, and can lose a peer.
-//! [`Logged`] records the arrivals of any wire, so that a test can compute what should have
-//! matched.
 
 use std::cell::RefCell;
 use std::collections::{HashMap, VecDeque};
@@ -72,15 +70,6 @@ impl Manners {
     /// Small queues, refusals, delays, odd pieces.
     pub const ROUGH: Manners =
         Manners { seed: 1, capacity: 7, refuse: 20, delay: 30, copied_limit: 900, piece: 10_007 };
-}
-
-/// Record of a delivered message.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Arrival {
-    /// Sending process.
-    pub from: PeerIndex,
-    /// Its header.
-    pub header: Header,
 }
 
 /// Header and payload in flight.
@@ -377,131 +366,5 @@ impl RegionWire for TestWire {
 impl JobWire for TestWire {
     fn own(&self) -> PeerIndex {
         PeerIndex(self.me as u32)
-    }
-}
-
-/// Wraps any wire and logs its arrivals in order.
-pub struct Logged<W> {
-    /// The wire.
-    pub wire: W,
-    /// Arrivals that no test has taken yet.
-    pub log: Vec<Arrival>,
-}
-
-impl<W> Logged<W> {
-    /// Logs the arrivals of `wire`.
-    pub fn new(wire: W) -> Logged<W> {
-        Logged { wire, log: Vec::new() }
-    }
-}
-
-/// Logs arrivals on their way to the engine.
-struct Note<'a, S> {
-    log: &'a mut Vec<Arrival>,
-    sink: &'a mut S,
-}
-
-impl<S: Sink> Sink for Note<'_, S> {
-    fn arrived(&mut self, from: PeerIndex, header: &Header, payload: *const u8, length: usize) {
-        self.log.push(Arrival { from, header: *header });
-        self.sink.arrived(from, header, payload, length);
-    }
-    fn released(&mut self, token: u64) {
-        self.sink.released(token);
-    }
-    fn pulled(&mut self, token: u64) {
-        self.sink.pulled(token);
-    }
-    fn lost(&mut self, peer: PeerIndex) {
-        self.sink.lost(peer);
-    }
-    fn left(&mut self, peer: PeerIndex) {
-        self.sink.left(peer);
-    }
-}
-
-impl<W: JobWire> Wire for Logged<W> {
-    type Peer = PeerIndex;
-
-    fn cost(&self, to: PeerIndex) -> Cost {
-        self.wire.cost(to)
-    }
-
-    fn mark_lost(&mut self, peer: PeerIndex) {
-        self.wire.mark_lost(peer);
-    }
-
-    fn progress(&mut self, sink: &mut impl Sink) -> bool {
-        self.wire.progress(&mut Note { log: &mut self.log, sink })
-    }
-
-    fn busy(&self) -> bool {
-        self.wire.busy()
-    }
-}
-
-impl<W: JobWire> MessageWire for Logged<W> {
-    unsafe fn short(
-        &mut self,
-        to: PeerIndex,
-        header: &Header,
-        payload: *const u8,
-        length: usize,
-    ) -> Result<(), NoResource> {
-        // SAFETY: `payload` is readable for `length` bytes (this function's contract).
-        unsafe { self.wire.short(to, header, payload, length) }
-    }
-
-    fn copied_limit(&self, to: PeerIndex) -> usize {
-        self.wire.copied_limit(to)
-    }
-
-    fn copied(
-        &mut self,
-        to: PeerIndex,
-        header: &Header,
-        length: usize,
-        fill: impl FnOnce(*mut u8),
-    ) -> Result<(), NoResource> {
-        self.wire.copied(to, header, length, fill)
-    }
-
-    fn copied_contiguous_limit(&self, to: PeerIndex) -> usize {
-        self.wire.copied_contiguous_limit(to)
-    }
-
-    unsafe fn copied_contiguous(
-        &mut self,
-        to: PeerIndex,
-        header: &Header,
-        payload: *const u8,
-        length: usize,
-    ) -> Result<(), NoResource> {
-        // SAFETY: `payload` is readable for `length` bytes (this function's contract).
-        unsafe { self.wire.copied_contiguous(to, header, payload, length) }
-    }
-}
-
-impl<W: JobWire> RegionWire for Logged<W> {
-    unsafe fn publish(&mut self, to: PeerIndex, token: u64, source: Source) -> RegionKey {
-        // SAFETY: the memory behind `source` is valid until released or withdrawn (this function's
-        // contract).
-        unsafe { self.wire.publish(to, token, source) }
-    }
-
-    fn withdraw(&mut self, to: PeerIndex, key: RegionKey) -> bool {
-        self.wire.withdraw(to, key)
-    }
-
-    unsafe fn pull(&mut self, from: PeerIndex, key: RegionKey, token: u64, target: Target) {
-        // SAFETY: the memory behind `target` is valid until the pull is reported (this function's
-        // contract).
-        unsafe { self.wire.pull(from, key, token, target) }
-    }
-}
-
-impl<W: JobWire> JobWire for Logged<W> {
-    fn own(&self) -> PeerIndex {
-        self.wire.own()
     }
 }

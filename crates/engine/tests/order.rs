@@ -4,10 +4,10 @@
 
 mod support;
 
-use support::order_model::Model;
+use support::order_model::{Model, Recorded, recorded};
 use towpath_base::config;
 use towpath_base::ids::PeerIndex;
-use towpath_engine::testing::{Logged, Manners, Random, TestNetwork};
+use towpath_engine::testing::{Manners, Random, TestNetwork};
 use towpath_engine::{Engine, Headroom, Limits};
 use towpath_shm::layout::RING_AREA;
 use towpath_shm::{Segment, Settings};
@@ -44,7 +44,7 @@ fn messages() -> usize {
 fn run(size: usize, manners: Manners, limits: Limits) {
     let network = TestNetwork::new(size, manners);
     check(
-        (0..size).map(|me| Engine::new(Logged::new(network.wire(me)), limits, size)).collect(),
+        (0..size).map(|me| Engine::new(recorded(network.wire(me)), limits, size)).collect(),
         manners.seed,
         OPEN,
     );
@@ -52,7 +52,11 @@ fn run(size: usize, manners: Manners, limits: Limits) {
 
 /// Engines on the real wires: shared memory between `size` mappings in this process, and the
 /// loopback.
-fn engines_on_wires(size: usize, settings: Settings, limits: Limits) -> Vec<Engine<Logged<Wires>>> {
+fn engines_on_wires(
+    size: usize,
+    settings: Settings,
+    limits: Limits,
+) -> Vec<Engine<Recorded<Wires>>> {
     engines_on(size, limits, |segment| Wires::with_settings(segment, settings))
 }
 
@@ -60,13 +64,13 @@ fn engines_on(
     size: usize,
     limits: Limits,
     wires: impl Fn(Segment) -> Wires,
-) -> Vec<Engine<Logged<Wires>>> {
+) -> Vec<Engine<Recorded<Wires>>> {
     // The kernel would keep writing back a file on a disk.
     let file = tempfile::tempfile_in("/dev/shm")
         .or_else(|_| tempfile::tempfile())
         .expect("a temporary file");
     let segment = |me| Segment::map(&file, size, me).expect("room for the segment");
-    (0..size).map(|me| Engine::new(Logged::new(wires(segment(me))), limits, size)).collect()
+    (0..size).map(|me| Engine::new(recorded(wires(segment(me))), limits, size)).collect()
 }
 
 /// Strict mode, with topologies that are declared and undeclared from time to time.
@@ -77,7 +81,7 @@ fn run_on_strict_wires(size: usize, seed: u64, settings: &strict::Settings, limi
     while model.messages < messages() {
         (0..20).for_each(|_| model.step());
         let [rank, one, other] = [(); 3].map(|()| random.below(size as u64) as usize);
-        let wires = &mut model.engines[rank].wire_mut().wire;
+        let wires = model.engines[rank].wire_mut().inner();
         match random.below(3) {
             0 => wires.undeclare(1),
             _ => wires.declare(1, &[(PeerIndex(one as u32), 1), (PeerIndex(other as u32), 2)]),
@@ -97,7 +101,7 @@ fn run_on_wires(size: usize, seed: u64, settings: Settings, limits: Limits) {
     check(engines_on_wires(size, settings, limits), seed, OPEN);
 }
 
-fn check_long<W: JobWire>(engines: Vec<Engine<Logged<W>>>, seed: u64) {
+fn check_long<W: JobWire>(engines: Vec<Engine<Recorded<W>>>, seed: u64) {
     let mut model = Model::new(engines, seed, OPEN);
     while model.fewest_of_a_pair() < LONG {
         // Counting all pairs costs more than a step.
@@ -107,7 +111,7 @@ fn check_long<W: JobWire>(engines: Vec<Engine<Logged<W>>>, seed: u64) {
     println!("{} messages; seen: {:?}", model.messages, model.seen);
 }
 
-fn check<W: JobWire>(engines: Vec<Engine<Logged<W>>>, seed: u64, open: usize) {
+fn check<W: JobWire>(engines: Vec<Engine<Recorded<W>>>, seed: u64, open: usize) {
     let seed = seed + number("TOWPATH_TEST_SEED").unwrap_or(0) as u64;
     let mut model = Model::new(engines, seed, open);
     while model.messages < messages() {
@@ -156,7 +160,7 @@ fn little_credit() {
 }
 
 /// Credit grows while memory is available, and the available memory changes.
-fn check_growing<W: JobWire>(mut engines: Vec<Engine<Logged<W>>>, seed: u64) {
+fn check_growing<W: JobWire>(mut engines: Vec<Engine<Recorded<W>>>, seed: u64) {
     for (me, engine) in (0..).zip(&mut engines) {
         let mut random = Random(seed + me);
         engine
@@ -180,7 +184,7 @@ fn credit_that_grows() {
     for (seed, unexpected_bytes) in [(33, 0), (34, 1000), (35, 5_000)] {
         let limits = Limits { eager_bytes: usize::MAX, unexpected_bytes };
         let network = TestNetwork::new(3, Manners { seed, ..Manners::ROUGH });
-        let engine = |me| Engine::new(Logged::new(network.wire(me)), limits, 3);
+        let engine = |me| Engine::new(recorded(network.wire(me)), limits, 3);
         check_growing((0..3).map(engine).collect(), seed);
         check_growing(engines_on_wires(3, PLAIN, limits), seed);
     }
@@ -240,7 +244,7 @@ fn real_wires_under_changing_topologies() {
                 break;
             }
             let rank = key as usize % 3;
-            let wires = &mut model.engines[rank].wire_mut().wire;
+            let wires = model.engines[rank].wire_mut().inner();
             let sources: Vec<(PeerIndex, u64)> = (0..key % 4)
                 .map(|edge| (PeerIndex(((key / 3 + edge * edge) % 3) as u32), key / 7 % 5))
                 .collect();
@@ -248,7 +252,7 @@ fn real_wires_under_changing_topologies() {
             alive.push((rank, key));
             if alive.len() > 4 {
                 let (rank, key) = alive.swap_remove(key as usize * 7 % alive.len());
-                model.engines[rank].wire_mut().wire.undeclare(key);
+                model.engines[rank].wire_mut().inner().undeclare(key);
             }
         }
         model.finish();
@@ -271,7 +275,7 @@ fn strict_wires() {
 #[test]
 fn long_queues() {
     let network = TestNetwork::new(2, Manners { capacity: 1000, ..Manners::ROUGH });
-    let engines = (0..2).map(|me| Engine::new(Logged::new(network.wire(me)), ROOMY, 2)).collect();
+    let engines = (0..2).map(|me| Engine::new(recorded(network.wire(me)), ROOMY, 2)).collect();
     check(engines, 60, 500);
 }
 
@@ -279,7 +283,7 @@ fn long_queues() {
 #[ignore = "minutes: make stress"]
 fn ten_million_messages_of_each_pair_on_rough_wires() {
     let network = TestNetwork::new(2, Manners { seed: 70, ..Manners::ROUGH });
-    check_long((0..2).map(|me| Engine::new(Logged::new(network.wire(me)), ROOMY, 2)).collect(), 70);
+    check_long((0..2).map(|me| Engine::new(recorded(network.wire(me)), ROOMY, 2)).collect(), 70);
 }
 
 #[test]

@@ -7,15 +7,24 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
+use towpath_base::events::Event;
 use towpath_base::ids::ContextId;
 use towpath_base::transfer::Target;
-use towpath_engine::testing::{Arrival, Logged, Random};
+use towpath_engine::testing::Random;
 use towpath_engine::{
     Completion, EarlyOutcome, Engine, Envelope, MessageId, Mode, RequestId, protocol,
 };
-use towpath_transport::JobWire;
+use towpath_transport::wrap::Observed;
+use towpath_transport::{Header, JobWire};
 
 use super::{Row, bytes, packed, pattern, peer, room, unpacked};
+
+/// A wire that records its arrivals, from which the model computes what must match.
+pub type Recorded<W> = Observed<W, Vec<Event>>;
+
+pub fn recorded<W: JobWire>(wire: W) -> Recorded<W> {
+    Observed::new(wire, Vec::new())
+}
 
 /// The longest message, and the capacity of a receive that never truncates.
 const LONGEST: usize = 1 << 20;
@@ -79,7 +88,7 @@ struct Rank {
 /// The engines, and the model of what they must do.
 pub struct Model<W: JobWire> {
     /// One engine per rank.
-    pub engines: Vec<Engine<Logged<W>>>,
+    pub engines: Vec<Engine<Recorded<W>>>,
     ranks: Vec<Rank>,
     sent: BTreeMap<u64, Sent>,
     next: u64,
@@ -103,7 +112,7 @@ pub struct Model<W: JobWire> {
 }
 
 impl<W: JobWire> Model<W> {
-    pub fn new(engines: Vec<Engine<Logged<W>>>, seed: u64, open: usize) -> Model<W> {
+    pub fn new(engines: Vec<Engine<Recorded<W>>>, seed: u64, open: usize) -> Model<W> {
         let size = engines.len();
         let rank = || Rank { streams: vec![Default::default(); size], ..Rank::default() };
         let ranks = std::iter::repeat_with(rank).take(size).collect();
@@ -337,9 +346,7 @@ impl<W: JobWire> Model<W> {
             Some(message) => self.take_unexpected(me, message),
             None => self.ranks[me].posted.push(name),
         }
-        for arrival in std::mem::take(&mut self.engines[me].wire_mut().log) {
-            self.arrived(me, &arrival);
-        }
+        self.look_at_arrivals(me);
         if expected.is_none() && rounds > 0 {
             self.seen[if self.ranks[me].receives[&name].matched.is_some() { 5 } else { 6 }] += 1;
         }
@@ -492,16 +499,20 @@ impl<W: JobWire> Model<W> {
 
     fn progress(&mut self, me: usize) {
         self.engines[me].progress();
-        for arrival in std::mem::take(&mut self.engines[me].wire_mut().log) {
-            self.arrived(me, &arrival);
-        }
+        self.look_at_arrivals(me);
         self.check_receives(me);
         self.check_sends(me);
     }
 
-    fn arrived(&mut self, me: usize, arrival: &Arrival) {
-        let from = arrival.from.slot();
-        let Arrival { header, .. } = arrival;
+    fn look_at_arrivals(&mut self, me: usize) {
+        for event in std::mem::take(self.engines[me].wire_mut().subscriber()) {
+            if let Event::MessageArrived { from, protocol, words, .. } = event {
+                self.arrived(me, from.slot(), Header { protocol, words });
+            }
+        }
+    }
+
+    fn arrived(&mut self, me: usize, from: usize, header: Header) {
         match header.protocol {
             protocol::EAGER
             | protocol::EAGER_SYNCHRONOUS

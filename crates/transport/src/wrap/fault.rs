@@ -7,12 +7,11 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
+use towpath_base::events::Subscriber;
 use towpath_base::ids::PeerIndex;
-use towpath_base::transfer::{Source, Target};
 
-use crate::{
-    Cost, Header, JobWire, MessageWire, NoResource, Payload, RegionKey, RegionWire, Sink, Wire,
-};
+use super::{Layer, Wrapped};
+use crate::{Header, JobWire, Payload, Sink, Wire};
 
 /// How a [`Faulty`] wire misbehaves; chances are in percent.
 #[derive(Clone, Copy, Debug)]
@@ -73,8 +72,10 @@ impl Sink for Kept {
 }
 
 /// A wire with fault injection.
-pub struct Faulty<W> {
-    inner: W,
+pub type Faulty<W> = Wrapped<W, FaultLayer>;
+
+/// Decides which faults happen.
+pub struct FaultLayer {
     faults: Faults,
     random: u64,
     kept: Kept,
@@ -82,25 +83,18 @@ pub struct Faulty<W> {
 
 impl<W: JobWire> Faulty<W> {
     /// Wraps a wire.
-    pub fn new(inner: W, faults: Faults) -> Faulty<W> {
-        Faulty {
-            inner,
-            faults,
-            random: faults.seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1,
-            kept: Kept::default(),
-        }
+    pub fn new(wire: W, faults: Faults) -> Faulty<W> {
+        let random = faults.seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1;
+        Wrapped { inner: wire, layer: FaultLayer { faults, random, kept: Kept::default() } }
     }
 
     /// Number of messages that were reported by [`Sink::arriving`], that is, in parts.
     pub fn in_parts(&self) -> usize {
-        self.kept.in_parts
+        self.layer.kept.in_parts
     }
+}
 
-    /// The wrapped wire.
-    pub fn inner(&mut self) -> &mut W {
-        &mut self.inner
-    }
-
+impl FaultLayer {
     /// True with a probability of `percent`.
     fn chance(&mut self, percent: u32) -> bool {
         self.random ^= self.random << 13;
@@ -142,112 +136,29 @@ impl<W: JobWire> Faulty<W> {
         }
         moved
     }
-
-    fn keeps_something(&self) -> bool {
-        !(self.kept.by_peer.is_empty()
-            && self.kept.released.is_empty()
-            && self.kept.pulled.is_empty())
-    }
 }
 
-impl<W: JobWire> Wire for Faulty<W> {
-    type Peer = PeerIndex;
+impl Subscriber for FaultLayer {}
 
-    fn cost(&self, to: PeerIndex) -> Cost {
-        self.inner.cost(to)
+impl Layer for FaultLayer {
+    fn refuses(&mut self) -> bool {
+        self.chance(self.faults.refuse)
     }
 
-    fn mark_lost(&mut self, peer: PeerIndex) {
-        self.inner.mark_lost(peer);
-    }
-
-    fn progress(&mut self, sink: &mut impl Sink) -> bool {
+    fn progress(&mut self, wire: &mut impl Wire, sink: &mut impl Sink) -> bool {
         let mut moved = false;
         if !self.chance(self.faults.idle) {
-            moved |= self.inner.progress(&mut self.kept);
+            moved |= wire.progress(&mut self.kept);
         }
         moved |= self.show_arrivals(sink);
         moved |= self.show_completions(sink);
         // Held-back events are due later: the caller must not go to sleep while there are any.
-        moved || self.keeps_something()
+        moved || self.holds_back()
     }
 
-    fn busy(&self) -> bool {
-        self.keeps_something() || self.inner.busy()
-    }
-}
-
-impl<W: JobWire> MessageWire for Faulty<W> {
-    unsafe fn short(
-        &mut self,
-        to: PeerIndex,
-        header: &Header,
-        payload: *const u8,
-        length: usize,
-    ) -> Result<(), NoResource> {
-        if self.chance(self.faults.refuse) {
-            return Err(NoResource);
-        }
-        // SAFETY: `payload` is readable for `length` bytes (this function's contract).
-        unsafe { self.inner.short(to, header, payload, length) }
-    }
-
-    fn copied_limit(&self, to: PeerIndex) -> usize {
-        self.inner.copied_limit(to)
-    }
-
-    fn copied(
-        &mut self,
-        to: PeerIndex,
-        header: &Header,
-        length: usize,
-        fill: impl FnOnce(*mut u8),
-    ) -> Result<(), NoResource> {
-        if self.chance(self.faults.refuse) {
-            return Err(NoResource);
-        }
-        self.inner.copied(to, header, length, fill)
-    }
-
-    fn copied_contiguous_limit(&self, to: PeerIndex) -> usize {
-        self.inner.copied_contiguous_limit(to)
-    }
-
-    unsafe fn copied_contiguous(
-        &mut self,
-        to: PeerIndex,
-        header: &Header,
-        payload: *const u8,
-        length: usize,
-    ) -> Result<(), NoResource> {
-        if self.chance(self.faults.refuse) {
-            return Err(NoResource);
-        }
-        // SAFETY: `payload` is readable for `length` bytes (this function's contract).
-        unsafe { self.inner.copied_contiguous(to, header, payload, length) }
-    }
-}
-
-impl<W: JobWire> RegionWire for Faulty<W> {
-    unsafe fn publish(&mut self, to: PeerIndex, token: u64, source: Source) -> RegionKey {
-        // SAFETY: the memory behind `source` lives until `released` (this function's contract),
-        // which this wire reports no earlier than `inner` does.
-        unsafe { self.inner.publish(to, token, source) }
-    }
-
-    fn withdraw(&mut self, to: PeerIndex, key: RegionKey) -> bool {
-        self.inner.withdraw(to, key)
-    }
-
-    unsafe fn pull(&mut self, from: PeerIndex, key: RegionKey, token: u64, target: Target) {
-        // SAFETY: the memory behind `target` lives until `pulled` (this function's contract), which
-        // this wire reports no earlier than `inner` does.
-        unsafe { self.inner.pull(from, key, token, target) }
-    }
-}
-
-impl<W: JobWire> JobWire for Faulty<W> {
-    fn own(&self) -> PeerIndex {
-        self.inner.own()
+    fn holds_back(&self) -> bool {
+        !(self.kept.by_peer.is_empty()
+            && self.kept.released.is_empty()
+            && self.kept.pulled.is_empty())
     }
 }
