@@ -1,12 +1,17 @@
-//! Events: what wires report about themselves, for tests and tools (MPI 5.0, chapter 15).
+//! Events and counters: what wires and engine report about themselves, for tests and tools (MPI
+//! 5.0, chapter 15, calls them events and performance variables).
 //!
-//! All lengths are in bytes. Who reports has a [`Subscriber`] as a type parameter. Its method does
-//! nothing unless it is overridden, and is inlined, so an event that a subscriber ignores costs no
-//! instruction, not even on the fast path.
+//! All lengths are in bytes. Who reports has a [`Subscriber`] as a type parameter. Its method does nothing unless it is
+//! overridden, and is inlined, so an event that a subscriber ignores costs no instruction, not even
+//! on the fast path. [`Counters`], the subscriber of the libraries, ignores every event that
+//! belongs to the fast path.
+
+use std::cell::RefCell;
+use std::rc::Rc;
 
 use crate::ids::PeerIndex;
 
-/// Something that a wire has done.
+/// Something that a wire or the engine has done.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Event {
     /// A wire has accepted a message.
@@ -76,6 +81,34 @@ pub enum Event {
         /// It has left, and did not fail.
         in_order: bool,
     },
+    /// A message has met its receive.
+    Matched {
+        /// The sender.
+        from: PeerIndex,
+        /// Length of the message.
+        bytes: u64,
+        /// The payload is still at the sender and will be pulled.
+        rendezvous: bool,
+    },
+    /// A message has arrived before its receive was posted.
+    Unexpected {
+        /// The sender.
+        from: PeerIndex,
+        /// Length of the message.
+        bytes: u64,
+    },
+    /// A send waits in the queue of its peer: for room on the wire, or behind others.
+    SendQueued {
+        /// The receiver.
+        to: PeerIndex,
+    },
+    /// A send was announced only because the receiver has not given enough credit.
+    SendPostponed {
+        /// The receiver.
+        to: PeerIndex,
+        /// Length of the message.
+        bytes: u64,
+    },
 }
 
 /// Receives events, in the order in which they happen.
@@ -88,9 +121,76 @@ pub trait Subscriber {
     }
 }
 
+/// Ignores all events.
+impl Subscriber for () {}
+
 /// Records all events.
 impl Subscriber for Vec<Event> {
     fn event(&mut self, event: Event) {
         self.push(event);
+    }
+}
+
+/// Subscribes to several sources, such as an engine and its wire.
+impl<S: Subscriber> Subscriber for Rc<RefCell<S>> {
+    fn event(&mut self, event: Event) {
+        self.borrow_mut().event(event);
+    }
+}
+
+/// What a process has counted since MPI_Init. Lengths are in bytes.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Counters {
+    /// Messages that have arrived before their receive was posted.
+    pub unexpected_messages: u64,
+    /// Their length in bytes.
+    pub unexpected_bytes: u64,
+    /// Sends that have waited for room on the wire.
+    pub queued_sends: u64,
+    /// Sends that have waited for the receiver's credit.
+    pub postponed_sends: u64,
+    /// Messages received by rendezvous.
+    pub rendezvous_messages: u64,
+    /// Their length in bytes.
+    pub rendezvous_bytes: u64,
+    /// Frames received through a multicast address.
+    pub multicast_frames: u64,
+    /// How often the process has slept while it waited.
+    pub sleeps: u64,
+}
+
+impl Counters {
+    /// All counters with their names.
+    pub fn rows(&self) -> [(&'static str, u64); 8] {
+        [
+            ("unexpected messages", self.unexpected_messages),
+            ("unexpected bytes", self.unexpected_bytes),
+            ("queued sends", self.queued_sends),
+            ("postponed sends", self.postponed_sends),
+            ("rendezvous messages", self.rendezvous_messages),
+            ("rendezvous bytes", self.rendezvous_bytes),
+            ("multicast frames", self.multicast_frames),
+            ("sleeps", self.sleeps),
+        ]
+    }
+}
+
+/// Counts only what is off the fast path; every other event vanishes when this is inlined.
+impl Subscriber for Counters {
+    #[inline(always)]
+    fn event(&mut self, event: Event) {
+        match event {
+            Event::Unexpected { bytes, .. } => {
+                self.unexpected_messages += 1;
+                self.unexpected_bytes += bytes;
+            }
+            Event::SendQueued { .. } => self.queued_sends += 1,
+            Event::SendPostponed { .. } => self.postponed_sends += 1,
+            Event::Matched { bytes, rendezvous: true, .. } => {
+                self.rendezvous_messages += 1;
+                self.rendezvous_bytes += bytes;
+            }
+            _ => {}
+        }
     }
 }

@@ -8,6 +8,7 @@
 //! Active messages need no credit, because their receiver consumes them at once. Large data travel
 //! as regions, whose keys fit an active message.
 
+use towpath_base::events::Subscriber;
 use towpath_base::ids::PeerIndex;
 use towpath_base::slab::{Slab, SlabKey};
 use towpath_transport::{Header, JobWire, NoResource, SHORT_BYTES};
@@ -133,7 +134,7 @@ fn transmit(
     }
 }
 
-impl State {
+impl<S: Subscriber> State<S> {
     /// Hands an active message to its handler, or keeps it until there is one.
     ///
     /// # Safety
@@ -167,7 +168,7 @@ impl State {
     }
 }
 
-impl<W: JobWire> Engine<W> {
+impl<W: JobWire, S: Subscriber> Engine<W, S> {
     /// Sets the handler of the active messages with this name. It gets those that have arrived
     /// before, too.
     pub fn handle_active(&mut self, id: ActiveId, mut handler: ActiveHandler) {

@@ -6,6 +6,7 @@
 //! [`Engine::progress`](crate::Engine::progress) carries out afterwards. The payload of a matched
 //! eager message is copied straight from the wire's memory into the target.
 
+use towpath_base::events::{Event, Subscriber};
 use towpath_base::ids::PeerIndex;
 use towpath_base::transfer::Target;
 use towpath_transport::{Header, Here, Payload, RegionKey, Sink};
@@ -17,7 +18,7 @@ use crate::requests::{Completion, PendingWork, RequestId, UNNUMBERED};
 use crate::state::{DeferredCall, State};
 use crate::unexpected::{MessageBytes, UnexpectedMessage};
 
-impl State {
+impl<S: Subscriber> State<S> {
     /// Delivers an eager message to its receive, or appends it to the unexpected queue.
     #[inline(always)]
     fn eager(
@@ -35,6 +36,8 @@ impl State {
         if found.is_none() && !self.direct.takes(&envelope) {
             return self.keep(from, words, payload.whole(), length, acknowledge);
         }
+        let bytes = length as u64;
+        self.subscriber.event(Event::Matched { from, bytes, rendezvous: false });
         peer.consumed += length + MESSAGE_OVERHEAD;
         let due = peer.consumed > self.limits.unexpected_bytes / 4;
         let Some(index) = found else {
@@ -99,6 +102,7 @@ impl State {
         if acknowledge.is_none() && self.closed.has(envelope.context) {
             return self.consumed(from, Some(length));
         }
+        self.subscriber.event(Event::Unexpected { from, bytes: length as u64 });
         let payload = (payload, length);
         // SAFETY: `payload` is readable for `length` bytes during this call (contract of
         // `Sink::arrived`).
@@ -134,6 +138,7 @@ impl State {
                 self.release_sender(from, key)
             }
             None => {
+                self.subscriber.event(Event::Unexpected { from, bytes: payload[2] });
                 let at =
                     self.unexpected.add_announced(&envelope, rank, sequence, payload, postponed);
                 if postponed {
@@ -153,12 +158,12 @@ impl State {
     /// Delivers a message taken from the unexpected queue to the receive at `index`.
     pub(crate) fn receive(&mut self, index: u32, target: Target, message: UnexpectedMessage) {
         let UnexpectedMessage { from, rank, tag, length, acknowledge, body } = message;
-        match body {
-            MessageBytes::Announced(key) => {
-                return self.pull(index, target, key, Completion::of(from, rank, tag, length));
-            }
-            MessageBytes::Fetching(fetch) => return self.receive_fetched(index, target, fetch),
-            MessageBytes::Inline(_) | MessageBytes::Buffered { .. } => {}
+        if let MessageBytes::Announced(key) = body {
+            return self.pull(index, target, key, Completion::of(from, rank, tag, length));
+        }
+        self.subscriber.event(Event::Matched { from, bytes: length, rendezvous: false });
+        if let MessageBytes::Fetching(fetch) = body {
+            return self.receive_fetched(index, target, fetch);
         }
         let (length, envelope) = (length as usize, Completion::of(from, rank, tag, 0));
         // SAFETY: the body holds `length` bytes. The request is incomplete, so its target is still
@@ -241,7 +246,7 @@ impl State {
     }
 }
 
-impl Sink for State {
+impl<S: Subscriber> Sink for State<S> {
     #[inline(always)]
     fn arrived(&mut self, from: PeerIndex, header: &Header, payload: *const u8, length: usize) {
         if header.protocol == protocol::EAGER {

@@ -6,6 +6,7 @@
 //! message if no receive has matched it, and answers. The sender gets the answer through progress,
 //! unless it is itself the receiver.
 
+use towpath_base::events::Subscriber;
 use towpath_base::ids::PeerIndex;
 use towpath_transport::JobWire;
 
@@ -17,7 +18,7 @@ use crate::requests::{Completion, PendingWork, RequestId, UNNUMBERED};
 use crate::state::{DeferredCall, State};
 use crate::unexpected::MessageBytes;
 
-impl<W: JobWire> Engine<W> {
+impl<W: JobWire, S: Subscriber> Engine<W, S> {
     /// Requests cancellation of the operation; its completion tells whether it succeeded. No effect
     /// on a complete receive or a stale id. A finished eager send becomes incomplete again until
     /// its receiver has answered.
@@ -95,7 +96,7 @@ impl<W: JobWire> Engine<W> {
     }
 }
 
-impl State {
+impl<S: Subscriber> State<S> {
     /// Handles a cancel request from a sender.
     pub(crate) fn cancel_wanted(&mut self, from: PeerIndex, words: &[u64; 2]) {
         // A message that was fetched counts as delivered: its sender is told so, whatever this

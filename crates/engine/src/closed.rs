@@ -6,6 +6,7 @@
 use std::collections::{HashSet, VecDeque};
 use std::hash::BuildHasherDefault;
 
+use towpath_base::events::Subscriber;
 use towpath_base::ids::ContextId;
 use towpath_transport::JobWire;
 
@@ -42,7 +43,7 @@ impl Closed {
     }
 }
 
-impl<W: JobWire> Engine<W> {
+impl<W: JobWire, S: Subscriber> Engine<W, S> {
     /// Declares that no further receive will use this context. Drops its messages, queued ones and
     /// later arrivals, and returns their memory and credit. Receives already posted still get
     /// theirs, and messages whose sender waits for a receive stay.

@@ -3,6 +3,7 @@
 //! Contiguous bytes are copied at once. An unpacker may be busy with a device; then the message is
 //! kept, and every round of progress asks it again.
 
+use towpath_base::events::Subscriber;
 use towpath_base::transfer::{Step, Target};
 use towpath_transport::Payload;
 
@@ -23,7 +24,7 @@ pub(crate) unsafe fn copy(pointer: *mut u8, room: usize, payload: impl Payload) 
     (taken as u64, length > room)
 }
 
-impl State {
+impl<S: Subscriber> State<S> {
     /// Delivers a message of `length` bytes at `payload` to the receive at `index`, and completes
     /// it as soon as the target has all bytes. `message` tells where it comes from.
     ///

@@ -8,6 +8,7 @@
 
 use std::ptr;
 
+use towpath_base::events::{Event, Subscriber};
 use towpath_base::ids::{ContextId, PeerIndex};
 use towpath_base::transfer::{MemorySpace, Source};
 use towpath_transport::{JobWire, NoResource, SHORT_BYTES, ahead};
@@ -26,7 +27,7 @@ pub struct Sent {
     pub(crate) number: u64,
 }
 
-impl<W: JobWire> Engine<W> {
+impl<W: JobWire, S: Subscriber> Engine<W, S> {
     /// Sends a contiguous message immediately, if it is small enough to be eager, credit is
     /// available, the peer's queue is empty and the wire has room. On `Some` the send is complete:
     /// no request, no allocation, and the memory at `pointer` may be reused. On `None` nothing has
@@ -131,6 +132,7 @@ impl<W: JobWire> Engine<W> {
             self.state.requests.slot(index).completion.lost = true;
             self.state.finish(index);
         } else if peer.blocked || self.transmit(index).is_err() {
+            self.state.subscriber.event(Event::SendQueued { to });
             self.state.peers.wait(to, WaitingSend::Send(index));
         }
         id
@@ -165,6 +167,9 @@ impl<W: JobWire> Engine<W> {
             return self.announce(index, false);
         }
         if state.peers.at(to).credit < length.saturating_add(MESSAGE_OVERHEAD) {
+            if !synchronous {
+                state.subscriber.event(Event::SendPostponed { to, bytes: length as u64 });
+            }
             return self.announce(index, !synchronous);
         }
         self.send_eager(index, length, prefix)

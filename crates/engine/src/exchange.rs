@@ -7,6 +7,7 @@
 //! messages are in the unexpected queue, which is searched first. A message that is blocked by
 //! another one, or that has not arrived after a few polls, falls back to an ordinary request.
 
+use towpath_base::events::{Event, Subscriber};
 use towpath_base::ids::{ContextId, PeerIndex};
 use towpath_base::transfer::{Source, Target};
 use towpath_transport::{Choice, Header, Here, JobWire};
@@ -83,13 +84,13 @@ pub struct Rest {
 
 impl Rest {
     /// True if all messages are complete.
-    pub fn is_complete<W: JobWire>(&self, engine: &Engine<W>) -> bool {
+    pub fn is_complete<W: JobWire, S: Subscriber>(&self, engine: &Engine<W, S>) -> bool {
         self.requests.iter().all(|&request| engine.is_complete(request))
     }
 
     /// Takes the results once all messages are complete: whether any message of the exchange was
     /// truncated, and whether a peer was lost.
-    pub fn take<W: JobWire>(&self, engine: &mut Engine<W>) -> (bool, bool) {
+    pub fn take<W: JobWire, S: Subscriber>(&self, engine: &mut Engine<W, S>) -> (bool, bool) {
         let (mut truncated, mut lost) = (self.truncated, self.lost);
         for completion in self.requests.iter().filter_map(|&request| engine.take(request)) {
             truncated |= completion.truncated;
@@ -105,7 +106,7 @@ struct TakenMessage {
     truncated: bool,
 }
 
-impl State {
+impl<S: Subscriber> State<S> {
     /// Delivers a message that an exchange expects. `None` if none does; the message then stays
     /// where it is.
     ///
@@ -125,6 +126,8 @@ impl State {
         // SAFETY: `payload` is readable for `length` bytes and the part is writable (this
         // function's contract).
         let (_, truncated) = unsafe { delivery::copy(pointer, room, Here(payload, length)) };
+        let bytes = length as u64;
+        self.subscriber.event(Event::Matched { from, bytes, rendezvous: false });
         let peer = self.peers.at(from);
         peer.arrived += 1;
         peer.consumed += length + MESSAGE_OVERHEAD;
@@ -144,7 +147,11 @@ impl Exchange<'_> {
     /// The send buffers must stay readable and the receive buffers writable until all messages are
     /// complete.
     #[inline]
-    pub unsafe fn begin<W: JobWire>(&mut self, engine: &mut Engine<W>, rounds: u32) -> bool {
+    pub unsafe fn begin<W: JobWire, S: Subscriber>(
+        &mut self,
+        engine: &mut Engine<W, S>,
+        rounds: u32,
+    ) -> bool {
         let mut left = self.receives.len();
         if !engine.state.unexpected.is_empty() {
             left -= self.take_kept(engine);
@@ -178,7 +185,11 @@ impl Exchange<'_> {
     /// Returns how many were taken, and whether a message that only progress can handle blocks the
     /// rest.
     #[inline(always)]
-    fn look<W: JobWire>(&mut self, engine: &mut Engine<W>, left: usize) -> (usize, bool) {
+    fn look<W: JobWire, S: Subscriber>(
+        &mut self,
+        engine: &mut Engine<W, S>,
+        left: usize,
+    ) -> (usize, bool) {
         let Engine { wire, state } = engine;
         let Exchange { context, receives, truncated, .. } = self;
         let (mut taken, mut foreign) = (0, false);
@@ -220,7 +231,7 @@ impl Exchange<'_> {
     /// Matches messages that arrived before the call. Returns how many receives this completed or
     /// started.
     #[cold]
-    fn take_kept<W: JobWire>(&mut self, engine: &mut Engine<W>) -> usize {
+    fn take_kept<W: JobWire, S: Subscriber>(&mut self, engine: &mut Engine<W, S>) -> usize {
         let mut found = 0;
         for part in self.receives.iter_mut() {
             let pattern = Pattern::receive(self.context, Some(part.peer), Some(part.tag));
@@ -250,7 +261,7 @@ impl Exchange<'_> {
     /// # Safety
     /// The contract of [`Exchange::begin`] applies.
     #[inline(always)]
-    unsafe fn send<W: JobWire>(&mut self, engine: &mut Engine<W>) -> bool {
+    unsafe fn send<W: JobWire, S: Subscriber>(&mut self, engine: &mut Engine<W, S>) -> bool {
         let mut all = true;
         for part in self.sends.iter_mut() {
             let ExchangeMessage { peer, tag, pointer, length, .. } = *part;
@@ -282,7 +293,7 @@ impl Exchange<'_> {
     /// # Safety
     /// The contract of [`Exchange::begin`] applies.
     #[inline(never)]
-    unsafe fn post<W: JobWire>(&mut self, engine: &mut Engine<W>) {
+    unsafe fn post<W: JobWire, S: Subscriber>(&mut self, engine: &mut Engine<W, S>) {
         for part in self.receives.iter_mut().filter(|part| part.way == MessageProgress::Due) {
             let target = Target::Bytes { pointer: part.pointer, length: part.length };
             // SAFETY: the buffer stays writable until the receive completes (contract of `begin`).
@@ -306,7 +317,7 @@ impl Exchange<'_> {
     }
 
     /// Takes the results of completed requests. True if all messages are complete.
-    pub fn settle<W: JobWire>(&mut self, engine: &mut Engine<W>) -> bool {
+    pub fn settle<W: JobWire, S: Subscriber>(&mut self, engine: &mut Engine<W, S>) -> bool {
         let mut all = true;
         for part in self.sends.iter_mut().chain(self.receives.iter_mut()) {
             let MessageProgress::Started(request) = part.way else { continue };

@@ -10,6 +10,7 @@
 
 mod postponed;
 
+use towpath_base::events::Subscriber;
 use towpath_base::ids::PeerIndex;
 use towpath_transport::{Header, JobWire};
 
@@ -34,7 +35,7 @@ const SHARE: u64 = 4;
 /// a burst from many senders; a few senders may exceed it.
 const TOGETHER: u64 = 108 << 20;
 
-impl<W: JobWire> Engine<W> {
+impl<W: JobWire, S: Subscriber> Engine<W, S> {
     /// Lets the credit of senders grow with the available memory.
     pub fn grow_within(&mut self, headroom: impl FnMut() -> Headroom + Send + 'static) {
         self.state.flow.headroom = Some(Box::new(headroom));
@@ -95,7 +96,7 @@ impl<W: JobWire> Engine<W> {
 }
 
 /// Credit accounting.
-impl State {
+impl<S: Subscriber> State<S> {
     /// Accounts for a consumed eager message (`length` is given if it was in the unexpected queue),
     /// and returns credit once a batch has accumulated.
     #[cold]

@@ -44,6 +44,7 @@ pub mod testing;
 mod unexpected;
 
 use towpath_base::config;
+use towpath_base::events::{Counters, Subscriber};
 use towpath_transport::JobWire;
 
 pub use active::{ACTIVE_BYTES, ActiveHandler, ActiveId, ActiveMessage, Replies};
@@ -85,18 +86,32 @@ impl Limits {
     }
 }
 
-/// Point-to-point messaging between this process and its peers over wire `W`.
-pub struct Engine<W: JobWire> {
+/// Point-to-point messaging between this process and its peers over wire `W`. Subscriber `S` is
+/// told what happens (matching, queues); what wires do is reported by
+/// [`Observed`](towpath_transport::wrap::Observed) ones.
+pub struct Engine<W: JobWire, S: Subscriber = Counters> {
     wire: W,
-    state: State,
+    state: State<S>,
 }
 
 impl<W: JobWire> Engine<W> {
     /// Creates an engine over `wire` with state for `peers` peers. Further peers are added on first
-    /// use.
+    /// use. It counts what happens.
     pub fn new(wire: W, limits: Limits, peers: usize) -> Engine<W> {
+        Engine::with_subscriber(wire, limits, peers, Counters::default())
+    }
+}
+
+impl<W: JobWire, S: Subscriber> Engine<W, S> {
+    /// Like [`Engine::new`], with another subscriber.
+    pub fn with_subscriber(wire: W, limits: Limits, peers: usize, subscriber: S) -> Engine<W, S> {
         let own = wire.own();
-        Engine { wire, state: State::new(own, limits, peers) }
+        Engine { wire, state: State::new(own, limits, peers, subscriber) }
+    }
+
+    /// The subscriber.
+    pub fn subscriber(&self) -> &S {
+        &self.state.subscriber
     }
 
     /// The wire, for what the engine does not cover (declaring neighbours, statistics).

@@ -5,6 +5,7 @@
 //! any source ends only when a process that may send to it fails: a process that left in order owed
 //! it nothing, and others may still send.
 
+use towpath_base::events::Subscriber;
 use towpath_base::ids::{ContextId, PeerIndex};
 use towpath_transport::JobWire;
 
@@ -12,7 +13,7 @@ use crate::Engine;
 use crate::requests::{ANY_PEER, PendingWork};
 use crate::state::{DeferredCall, IsMember, State};
 
-impl State {
+impl<S: Subscriber> State<S> {
     /// Completes as lost every operation that needs the peer. Messages of it that have already
     /// arrived can still be received.
     #[cold]
@@ -83,7 +84,7 @@ impl State {
     }
 }
 
-impl<W: JobWire> Engine<W> {
+impl<W: JobWire, S: Subscriber> Engine<W, S> {
     /// Sets the function that tells who may send in a context. It is called only after a peer has
     /// failed, from inside progress, and must not call the engine.
     pub fn ask_members(&mut self, is_member: IsMember) {

@@ -1,6 +1,7 @@
 //! The engine's interface to the layers above (collectives, one-sided, files): messages between
 //! peers.
 
+use towpath_base::events::Subscriber;
 use towpath_base::ids::{ContextId, PeerIndex};
 use towpath_base::transfer::{Source, Target};
 use towpath_transport::JobWire;
@@ -59,7 +60,7 @@ pub trait Messages {
 /// id has this bit set.
 const DONE: u64 = 1 << 63;
 
-impl<W: JobWire> Messages for Engine<W> {
+impl<W: JobWire, S: Subscriber> Messages for Engine<W, S> {
     unsafe fn start_send(
         &mut self,
         to: PeerIndex,

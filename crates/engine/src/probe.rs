@@ -3,6 +3,7 @@
 //!
 //! Probes see only messages that have arrived; they make no progress.
 
+use towpath_base::events::Subscriber;
 use towpath_base::ids::{ContextId, PeerIndex};
 use towpath_transport::JobWire;
 
@@ -33,7 +34,7 @@ impl Envelope {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct MessageId(pub u64);
 
-impl<W: JobWire> Engine<W> {
+impl<W: JobWire, S: Subscriber> Engine<W, S> {
     /// Returns the oldest arrived message that a receive with these arguments would match; `None`
     /// arguments are wildcards.
     #[inline]

@@ -1,6 +1,7 @@
 //! The progress engine: lets the wire report, then carries out the deferred calls, then retries the
 //! sends that waited for room.
 
+use towpath_base::events::Subscriber;
 use towpath_base::ids::PeerIndex;
 use towpath_transport::JobWire;
 
@@ -9,7 +10,7 @@ use crate::peers::WaitingSend;
 use crate::protocol;
 use crate::state::DeferredCall;
 
-impl<W: JobWire> Engine<W> {
+impl<W: JobWire, S: Subscriber> Engine<W, S> {
     /// Advances everything that can advance. True if anything happened; callers spin on false.
     #[inline]
     pub fn progress(&mut self) -> bool {

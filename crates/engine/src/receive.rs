@@ -1,6 +1,7 @@
 //! Receiving: searches the unexpected queue first, then posts the receive (MPI 5.0, 3.2.4 and
 //! 3.7.2).
 
+use towpath_base::events::{Event, Subscriber};
 use towpath_base::ids::{ContextId, PeerIndex};
 use towpath_base::transfer::Target;
 use towpath_transport::{Here, JobWire};
@@ -11,7 +12,7 @@ use crate::matching::{NONE, Pattern};
 use crate::probe::MessageId;
 use crate::requests::{ANY_PEER, Completion, PendingWork, RequestId};
 
-impl<W: JobWire> Engine<W> {
+impl<W: JobWire, S: Subscriber> Engine<W, S> {
     /// Receives into `capacity` contiguous bytes, if a matching eager message has already arrived.
     /// Needs no request. On `None` nothing has happened; use [`Engine::irecv`].
     ///
@@ -48,7 +49,9 @@ impl<W: JobWire> Engine<W> {
         let message = state.unexpected.take(at);
         let length = message.length as usize;
         let (bytes, truncated) = take(message.body.pointer(), length);
-        state.matched(message.from, length, message.acknowledge, message.body);
+        let (from, kept) = (message.from, message.length);
+        state.subscriber.event(Event::Matched { from, bytes: kept, rendezvous: false });
+        state.matched(from, length, message.acknowledge, message.body);
         self.act();
         Some(Completion {
             truncated,

@@ -7,6 +7,7 @@
 //! [`Engine::receive_soon_into`]; a message that has not arrived by their end is received through
 //! an ordinary request.
 
+use towpath_base::events::Subscriber;
 use towpath_base::ids::{ContextId, PeerIndex};
 use towpath_base::transfer::{Place, Target};
 use towpath_transport::{Here, JobWire, Payload};
@@ -18,7 +19,7 @@ use crate::matching::Pattern;
 use crate::requests::{ANY_PEER, Completion, PendingWork};
 use crate::state::State;
 
-impl State {
+impl<S: Subscriber> State<S> {
     /// Delivers an eager message to the pending receive.
     ///
     /// # Safety
@@ -62,7 +63,7 @@ impl State {
     }
 }
 
-impl<W: JobWire> Engine<W> {
+impl<W: JobWire, S: Subscriber> Engine<W, S> {
     /// Receives into `capacity` contiguous bytes with at most `rounds` rounds of progress. A
     /// receive that is still incomplete continues as a request. `None` for `from` or `tag` is a
     /// wildcard.

@@ -6,6 +6,7 @@
 //! matching, the protocol is inherently synchronous, except that a message announced only for lack
 //! of credit may be fetched earlier (`flow`).
 
+use towpath_base::events::{Event, Subscriber};
 use towpath_base::ids::PeerIndex;
 use towpath_base::transfer::{MemorySpace, Source, Target};
 use towpath_transport::{JobWire, NoResource, RegionKey};
@@ -18,7 +19,7 @@ use crate::state::{DeferredCall, NO_REQUEST, State};
 /// Placeholder for a source that has been moved out of its slot.
 const NOTHING: Source = Source::Bytes { pointer: std::ptr::null(), length: 0 };
 
-impl<W: JobWire> Engine<W> {
+impl<W: JobWire, S: Subscriber> Engine<W, S> {
     /// Publishes the send at `index` (once) and announces it. `postponed` means that it only lacks
     /// credit; the receiver may then fetch it before it is matched.
     pub(crate) fn announce(&mut self, index: u32, postponed: bool) -> Result<(), NoResource> {
@@ -52,7 +53,7 @@ impl<W: JobWire> Engine<W> {
     }
 }
 
-impl State {
+impl<S: Subscriber> State<S> {
     /// Releases the sender of an announced message without pulling its bytes.
     pub(crate) fn release_sender(&mut self, from: PeerIndex, key: RegionKey) {
         let target = Target::Bytes { pointer: std::ptr::null_mut(), length: 0 };
@@ -67,14 +68,15 @@ impl State {
         key: RegionKey,
         mut message: Completion,
     ) {
+        let Completion { peer: from, bytes, .. } = message;
+        self.subscriber.event(Event::Matched { from, bytes, rendezvous: true });
         let room = match &mut target {
             Target::Bytes { length, .. } | Target::Unpacker { length, .. } => length,
         };
         message.truncated = message.bytes > *room as u64;
         message.bytes = message.bytes.min(*room as u64);
         *room = message.bytes as usize;
-        message.lost = self.peers.is_lost(message.peer);
-        let from = message.peer;
+        message.lost = self.peers.is_lost(from);
         let slot = self.requests.slot(index);
         slot.completion = message;
         if message.lost {

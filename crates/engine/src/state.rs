@@ -1,5 +1,6 @@
 //! The state of the engine, except for the wire.
 
+use towpath_base::events::Subscriber;
 use towpath_base::ids::{ContextId, PeerIndex};
 use towpath_base::transfer::Target;
 use towpath_transport::{Header, RegionKey};
@@ -36,7 +37,7 @@ pub(crate) enum DeferredCall {
 pub type IsMember = fn(ContextId, PeerIndex) -> bool;
 
 /// The state of the engine, except for the wire.
-pub(crate) struct State {
+pub(crate) struct State<S> {
     /// Index of this process.
     pub(crate) own: PeerIndex,
     pub(crate) limits: Limits,
@@ -60,10 +61,12 @@ pub(crate) struct State {
     pub(crate) exchanges: u32,
     /// Tells which peers may send in a context.
     pub(crate) is_member: IsMember,
+    /// Receives the engine's events.
+    pub(crate) subscriber: S,
 }
 
-impl State {
-    pub(crate) fn new(own: PeerIndex, limits: Limits, peers: usize) -> State {
+impl<S: Subscriber> State<S> {
+    pub(crate) fn new(own: PeerIndex, limits: Limits, peers: usize, subscriber: S) -> State<S> {
         State {
             own,
             limits,
@@ -80,6 +83,7 @@ impl State {
             under_way: 0,
             exchanges: 0,
             is_member: |_, _| false,
+            subscriber,
         }
     }
 }

@@ -3,6 +3,7 @@
 
 use std::collections::VecDeque;
 
+use towpath_base::events::Subscriber;
 use towpath_base::ids::PeerIndex;
 use towpath_base::transfer::Target;
 use towpath_transport::RegionKey;
@@ -13,7 +14,7 @@ use crate::protocol::MESSAGE_OVERHEAD;
 use crate::requests::{Completion, Fetch, PendingWork};
 use crate::state::{DeferredCall, State};
 
-impl State {
+impl<S: Subscriber> State<S> {
     /// A sender has postponed the message in node `at`. It is fetched now or once there is room.
     pub(crate) fn wants_room(&mut self, from: PeerIndex, at: u32, sequence: u32) {
         if self.flow.headroom.is_none() {
