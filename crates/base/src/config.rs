@@ -69,6 +69,13 @@ pub const SETTINGS: &[Setting] = &[
         meaning: "1: each rank prints who has which ring in its shared memory, after each topology and at the end",
     },
     Setting {
+        name: "TOWPATH_SHOW_COUNTERS",
+        kind: Kind::Between(0, 1),
+        default: "0",
+        meaning: "1: each rank prints at the end what it has counted: unexpected and large messages, \
+                  sends that had to wait, sleeps",
+    },
+    Setting {
         name: "TOWPATH_UNEXPECTED_BYTES",
         kind: Kind::Number,
         default: "",

@@ -2,6 +2,7 @@
 //! lock, and the only waiting loop of Towpath.
 
 pub(crate) mod completion;
+pub(crate) mod counters;
 mod handover;
 pub(crate) mod held_up;
 pub(crate) mod request_table;

@@ -181,6 +181,11 @@ impl Worker {
         Some(result)
     }
 
+    /// How often this process has slept; `None` while another thread polls.
+    pub(super) fn sleeps(&self) -> Option<u64> {
+        self.with_token(|waiting| waiting.sleeps())
+    }
+
     /// Makes progress until `ready` returns a result. `target` describes what is waited for. It is
     /// called only before the first sleep, for tools that show where a job hangs.
     pub(crate) fn wait_for<R>(

@@ -9,8 +9,8 @@ use crate::chapters::collectives;
 use crate::chapters::topologies::declaration;
 use crate::objects::registry;
 use crate::process::{self, Phase};
-use crate::progress;
 use crate::progress::wait_target::WaitTarget;
+use crate::progress::{self, counters};
 
 /// Ends MPI: deletes the attributes of MPI_COMM_SELF, then completes everything in flight, then
 /// tells the launcher.
@@ -23,6 +23,7 @@ pub(crate) fn finish() -> Result<()> {
     worker.wait_for(|_| WaitTarget::Other, |state| (!(state.sweep_abandoned() | state.engine.busy())).then_some(()));
     worker.with(|state| state.engine.wire_mut().leave());
     worker.wait_for(|_| WaitTarget::Other, |state| (!state.engine.busy()).then_some(()));
+    counters::show(worker);
     worker.with(|state| state.engine.wire_mut().close());
     process::set_phase(Phase::After);
     process.segment.own_control().set_state(RankState::Finalized);

@@ -1,0 +1,29 @@
+//! The counters of this process, gathered from everything that counts, and printed at
+//! MPI_Finalize.
+
+use towpath_base::config;
+use towpath_base::events::Counters;
+use towpath_clic_wire::Clic;
+
+use super::worker::Worker;
+use crate::process;
+
+impl Worker {
+    /// What this process has counted. While another thread polls, without the sleeps.
+    pub(crate) fn counters(&self) -> Counters {
+        let sleeps = self.sleeps().unwrap_or_default();
+        self.with(|state| {
+            let multicast_frames = state.engine.wire().clic().map_or(0, Clic::frames_of_groups);
+            Counters { multicast_frames, sleeps, ..state.engine.subscriber().clone() }
+        })
+    }
+}
+
+/// Prints the counters of this process, if TOWPATH_SHOW_COUNTERS is 1.
+pub(crate) fn show(worker: &Worker) {
+    if config::number("TOWPATH_SHOW_COUNTERS") == Some(1) {
+        let rows = worker.counters().rows();
+        let rows = rows.map(|(name, count)| format!("\n  {name}: {count}")).concat();
+        process::say_lines(&format!("towpath: counters of rank {}:{rows}", process::me().0));
+    }
+}
