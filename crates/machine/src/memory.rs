@@ -103,11 +103,41 @@ pub unsafe fn read_process_into(
     into: *mut u8,
     length: usize,
 ) -> std::io::Result<()> {
-    let own = libc::iovec { iov_base: into.cast(), iov_len: length };
-    let other = libc::iovec { iov_base: address as *mut libc::c_void, iov_len: length };
+    let (own, other) = ranges(into, address, length);
     // SAFETY: `into` is writable for `length` bytes (this function's contract), and the kernel
     // writes at most that many. `address` is resolved in the other process only.
     let count = unsafe { libc::process_vm_readv(pid as libc::pid_t, &own, 1, &other, 1, 0) };
+    all_of(length, count)
+}
+
+/// Writes `length` bytes at `from` into memory of another process (process_vm_writev).
+///
+/// # Errors
+/// As of [`read_process`]; some of the bytes may have been written.
+///
+/// # Safety
+/// `from` must be readable for `length` bytes.
+pub unsafe fn write_process_from(
+    pid: u32,
+    address: u64,
+    from: *const u8,
+    length: usize,
+) -> std::io::Result<()> {
+    let (own, other) = ranges(from.cast_mut(), address, length);
+    // SAFETY: `from` is readable for `length` bytes (this function's contract), and the kernel
+    // reads at most that many. `address` is resolved in the other process only.
+    let count = unsafe { libc::process_vm_writev(pid as libc::pid_t, &own, 1, &other, 1, 0) };
+    all_of(length, count)
+}
+
+/// The same number of bytes in this process and in another one.
+fn ranges(here: *mut u8, there: u64, length: usize) -> (libc::iovec, libc::iovec) {
+    let own = libc::iovec { iov_base: here.cast(), iov_len: length };
+    (own, libc::iovec { iov_base: there as *mut libc::c_void, iov_len: length })
+}
+
+/// What a copy between processes has returned; fewer bytes than wanted are an error.
+fn all_of(length: usize, count: isize) -> std::io::Result<()> {
     match usize::try_from(count) {
         Ok(count) if count == length => Ok(()),
         Ok(_) => Err(std::io::ErrorKind::UnexpectedEof.into()),
@@ -375,6 +405,17 @@ mod tests {
         read_process(std::process::id(), there.as_ptr() as u64, &mut here).unwrap();
         assert_eq!(here, there);
         assert!(read_process(std::process::id(), 8, &mut here).is_err());
+    }
+
+    #[test]
+    fn memory_of_a_process_is_written_by_its_number() {
+        let (own, mut there) = (std::process::id(), *b"towpath");
+        let address = there.as_mut_ptr() as u64 + 3;
+        // SAFETY: the source is readable for 4 bytes.
+        unsafe { write_process_from(own, address, b"boat".as_ptr(), 4) }.unwrap();
+        assert_eq!(&there, b"towboat");
+        // SAFETY: the source is readable for 4 bytes.
+        assert!(unsafe { write_process_from(own, 8, b"boat".as_ptr(), 4) }.is_err());
     }
 
     #[test]
