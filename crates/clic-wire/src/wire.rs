@@ -3,7 +3,7 @@
 use towpath_base::slab::SlabKey;
 use towpath_base::transfer::{Source, Target};
 use towpath_clic::{SendError, Time};
-use towpath_transport::{Cost, Header, MessageWire, NoResource, RegionKey, RegionWire, Sink, Wire};
+use towpath_transport::{Cost, Header, MemoryWire, MessageWire, NoResource, RegionKey, RegionWire, Sink, Wire};
 
 use crate::bulk::BulkReader;
 use crate::driver::{Driver, HEAD_BYTES, head};
@@ -129,6 +129,9 @@ impl MessageWire for Clic {
         Ok(())
     }
 }
+
+/// Offers none: memory of other hosts is reached by messages.
+impl MemoryWire for Clic {}
 
 impl RegionWire for Clic {
     unsafe fn publish(&mut self, place: usize, token: u64, source: Source) -> RegionKey {

@@ -11,8 +11,8 @@ use std::rc::Rc;
 use towpath_base::ids::PeerIndex;
 use towpath_base::transfer::{Source, Step, Target};
 use towpath_transport::{
-    Choice, Cost, Header, JobWire, MessageWire, NoResource, RegionKey, RegionWire, SHORT_BYTES,
-    Sink, Wire,
+    Choice, Cost, Header, JobWire, MemoryWire, MessageWire, NoResource, RegionKey, RegionWire,
+    SHORT_BYTES, Sink, Wire,
 };
 
 /// A small deterministic generator (splitmix64, Steele, Lea and Flood 2014).
@@ -338,6 +338,9 @@ impl MessageWire for TestWire {
         shared.manners.delay > 0 && shared.random.chance(shared.manners.delay)
     }
 }
+
+/// Offers none.
+impl MemoryWire for TestWire {}
 
 impl RegionWire for TestWire {
     unsafe fn publish(&mut self, _to: PeerIndex, token: u64, source: Source) -> RegionKey {

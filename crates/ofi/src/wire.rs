@@ -2,7 +2,7 @@
 
 use towpath_base::transfer::{Source, Target};
 use towpath_transport::regions::Published;
-use towpath_transport::{Cost, Header, MessageWire, NoResource, RegionKey, RegionWire, Sink, Wire};
+use towpath_transport::{Cost, Header, MemoryWire, MessageWire, NoResource, RegionKey, RegionWire, Sink, Wire};
 
 use crate::frame::FabricFrame;
 use crate::transfers::OfiPull;
@@ -94,6 +94,9 @@ impl MessageWire for Ofi {
         if self.send(place, &frame, length, fill) { Ok(()) } else { Err(NoResource) }
     }
 }
+
+/// Offers none: memory of other hosts is reached by messages.
+impl MemoryWire for Ofi {}
 
 impl RegionWire for Ofi {
     unsafe fn publish(&mut self, place: usize, token: u64, source: Source) -> RegionKey {

@@ -9,7 +9,9 @@ use towpath_base::ids::PeerIndex;
 use towpath_base::transfer::{Source, Target, across};
 
 use towpath_transport::regions::{Published, Regions};
-use towpath_transport::{Cost, Header, MessageWire, NoResource, RegionKey, RegionWire, SHORT_BYTES, Sink, Wire, copy};
+use towpath_transport::{
+    Cost, Header, MemoryWire, MessageWire, NoResource, RegionKey, RegionWire, SHORT_BYTES, Sink, Wire, copy,
+};
 
 /// Largest copied message in bytes.
 const COPIED_LIMIT: usize = 16 * 1024;
@@ -186,6 +188,9 @@ impl MessageWire for Loopback {
         Ok(())
     }
 }
+
+/// Offers none: the memory of this process is in the table of [`Shm`](crate::Shm) too.
+impl MemoryWire for Loopback {}
 
 impl RegionWire for Loopback {
     unsafe fn publish(&mut self, to: usize, token: u64, source: Source) -> RegionKey {

@@ -3,7 +3,7 @@
 use towpath_base::ids::PeerIndex;
 use towpath_base::sync::Ordering;
 use towpath_base::transfer::{Source, Target};
-use towpath_transport::{Choice, Cost, Header, MessageWire, NoResource, RegionKey, RegionWire, Sink, Wire};
+use towpath_transport::{Choice, Cost, Header, MemoryWire, MessageWire, NoResource, RegionKey, RegionWire, Sink, Wire};
 
 use crate::Shm;
 use crate::arriving::IN_PARTS;
@@ -167,3 +167,6 @@ impl RegionWire for Shm {
         }
     }
 }
+
+/// Offers none.
+impl MemoryWire for Shm {}

@@ -2,7 +2,9 @@
 
 use towpath_base::transfer::{Source, Target};
 use towpath_transport::regions::Published;
-use towpath_transport::{Cost, Header, MessageWire, NoResource, RegionKey, RegionWire, Sink, Wire};
+use towpath_transport::{
+    Cost, Header, MemoryWire, MessageWire, NoResource, RegionKey, RegionWire, Sink, Wire,
+};
 
 use crate::stream::{Kind, StreamFrame};
 use crate::{COPIED_LIMIT, Strict};
@@ -70,6 +72,9 @@ impl MessageWire for Strict {
         self.send(to, header, length, fill)
     }
 }
+
+/// Offers none: the mode has no memory beside its buffers.
+impl MemoryWire for Strict {}
 
 impl RegionWire for Strict {
     unsafe fn publish(&mut self, to: usize, token: u64, source: Source) -> RegionKey {

@@ -5,7 +5,9 @@ use std::time::Instant;
 use towpath_base::transfer::{Source, Target};
 use towpath_transport::regions::Published;
 use towpath_transport::ticks::ticks;
-use towpath_transport::{Cost, Header, MessageWire, NoResource, RegionKey, RegionWire, Sink, Wire};
+use towpath_transport::{
+    Cost, Header, MemoryWire, MessageWire, NoResource, RegionKey, RegionWire, Sink, Wire,
+};
 
 use crate::frame::Frame;
 use crate::socket::Moved;
@@ -124,6 +126,9 @@ impl MessageWire for Tcp {
         })
     }
 }
+
+/// Offers none: memory of other hosts is reached by messages.
+impl MemoryWire for Tcp {}
 
 impl RegionWire for Tcp {
     unsafe fn publish(&mut self, place: usize, token: u64, source: Source) -> RegionKey {

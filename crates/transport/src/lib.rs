@@ -5,8 +5,9 @@
 //! Every wire implements [`Wire`] and what it can do: [`MessageWire`] sends *short* messages (the
 //! payload fits next to the header) and *copied* ones (the wire lends a slot and the caller fills
 //! it), [`RegionWire`] moves *regions* (the sender publishes a large message and the receiver pulls
-//! it). Back-pressure is a return value, [`NoResource`]: the caller queues the message and tries
-//! again after progress.
+//! it), [`MemoryWire`] accesses *registered memory* (its owner registers it once, and all peers put
+//! and get). Back-pressure is a return value, [`NoResource`]: the caller queues the message and
+//! tries again after progress.
 //!
 //! A wire names its peers by its own numbers ([`Wire::Peer`]). Only the table of all wires knows
 //! how the processes of a job are numbered; to the engine it is a [`JobWire`].
@@ -23,6 +24,7 @@ pub mod copy;
 mod cost;
 pub mod error;
 mod losses;
+mod memory;
 mod payload;
 pub mod regions;
 mod section;
@@ -32,9 +34,10 @@ pub mod wrap;
 
 pub use cost::Cost;
 pub use losses::Losses;
+pub use memory::{AccessError, AccessResult, MemoryKey, RemoteRange};
 pub use payload::{Here, Payload};
 pub use section::Section;
-pub use wire::{JobWire, MessageWire, RegionWire, Wire};
+pub use wire::{JobWire, MemoryWire, MessageWire, RegionWire, Wire};
 
 use towpath_base::ids::PeerIndex;
 

@@ -3,7 +3,10 @@
 use towpath_base::ids::PeerIndex;
 use towpath_base::transfer::{Source, Target};
 
-use crate::{Choice, Cost, Header, NoResource, RegionKey, Sink, copy};
+use crate::{
+    AccessError, AccessResult, Choice, Cost, Header, MemoryKey, NoResource, RegionKey, RemoteRange,
+    Sink, copy,
+};
 
 /// One kind of wire, or the table of all wires of the process.
 ///
@@ -126,8 +129,88 @@ pub trait RegionWire: Wire {
     unsafe fn pull(&mut self, from: Self::Peer, key: RegionKey, token: u64, target: Target);
 }
 
+/// A wire that reads and writes the memory of peers without their processor (remote memory access).
+///
+/// An owner registers memory once. Every peer that has the key may then put and get, at any time
+/// and any number of times, until the owner deregisters the memory. The provided methods are those
+/// of a wire that does not offer this; its callers send messages instead.
+///
+/// No access is atomic: if a put and another access touch the same bytes at the same time, the
+/// result may mix old and new bytes. The same holds for the owner's own loads and stores.
+pub trait MemoryWire: Wire {
+    /// True if the wire can access memory of this peer. Whether it can access a certain range also
+    /// depends on where that is: a get of 0 bytes tells, which transfers nothing.
+    fn offers_memory(&self, owner: Self::Peer) -> bool {
+        let _ = owner;
+        false
+    }
+
+    /// Registers `length` bytes of this process for accesses by all peers, without sending
+    /// anything. `None` if the wire has no room for another range. Ranges may overlap or be empty.
+    ///
+    /// # Safety
+    /// The memory must be readable and writable until [`MemoryWire::deregister`] has returned true,
+    /// and no reference to it may exist: peers may write to it at any time.
+    unsafe fn register(&mut self, memory: *mut u8, length: usize) -> Option<MemoryKey> {
+        let _ = (memory, length);
+        None
+    }
+
+    /// Deregisters memory of this process: every access that starts after the first call is
+    /// refused ([`AccessError::BadKey`]), and the key never names other memory. True once no peer
+    /// accesses the memory any more, so that it may be freed; until then the caller makes progress
+    /// and calls again. Lost peers are not waited for. Also true if the key names nothing.
+    fn deregister(&mut self, key: MemoryKey) -> bool {
+        let _ = key;
+        true
+    }
+
+    /// Starts to write the bytes at `from` into a range of a peer's memory. When
+    /// [`MemoryWire::flush`] has returned true, they are visible to the peer, and to every process
+    /// that learns of it, by a message for example.
+    ///
+    /// # Errors
+    /// Every range may be passed; what is not registered is refused. Until the death of an owner is
+    /// known ([`Wire::mark_lost`]), accesses may still succeed.
+    ///
+    /// # Safety
+    /// `from` must be readable for `range.length` bytes until [`MemoryWire::flush`] has returned
+    /// true or an error, and must not overlap the range.
+    unsafe fn put(&mut self, to: Self::Peer, range: RemoteRange, from: *const u8) -> AccessResult {
+        let _ = (to, range, from);
+        Err(AccessError::NotOffered)
+    }
+
+    /// Starts to read a range of a peer's memory into `to`. The bytes are there when
+    /// [`MemoryWire::flush`] has returned true. Puts and gets that no flush separates may happen in
+    /// any order.
+    ///
+    /// # Errors
+    /// As for [`MemoryWire::put`].
+    ///
+    /// # Safety
+    /// `to` must be writable for `range.length` bytes until [`MemoryWire::flush`] has returned true
+    /// or an error, and must not overlap the range.
+    unsafe fn get(&mut self, from: Self::Peer, range: RemoteRange, to: *mut u8) -> AccessResult {
+        let _ = (from, range, to);
+        Err(AccessError::NotOffered)
+    }
+
+    /// True if all puts and gets that this process has started at the owner are complete. If not,
+    /// the caller makes progress and calls again.
+    ///
+    /// # Errors
+    /// The owner is lost, or an access failed after its start. None is under way any more.
+    fn flush(&mut self, owner: Self::Peer) -> AccessResult<bool> {
+        let _ = owner;
+        Ok(true)
+    }
+}
+
 /// The wire to all processes of a job, as the engine uses it.
-pub trait JobWire: MessageWire<Peer = PeerIndex> + RegionWire<Peer = PeerIndex> {
+pub trait JobWire:
+    MessageWire<Peer = PeerIndex> + RegionWire<Peer = PeerIndex> + MemoryWire<Peer = PeerIndex>
+{
     /// The index of this process.
     fn own(&self) -> PeerIndex;
 }

@@ -13,12 +13,20 @@ use towpath_base::events::{Event, Subscriber};
 use towpath_base::ids::PeerIndex;
 use towpath_base::transfer::{Source, Target};
 
-use crate::{Cost, Header, JobWire, MessageWire, NoResource, RegionKey, RegionWire, Sink, Wire};
+use crate::{
+    AccessResult, Cost, Header, JobWire, MemoryKey, MemoryWire, MessageWire, NoResource, RegionKey,
+    RegionWire, RemoteRange, Sink, Wire,
+};
 
 /// What a wrapper adds. As a [`Subscriber`], it is told what the wire is asked to do.
 pub trait Layer: Subscriber {
     /// True if a send is to be refused although there may be room.
     fn refuses(&mut self) -> bool {
+        false
+    }
+
+    /// True if the end of a memory access is to be reported only when the caller asks again.
+    fn delays(&mut self) -> bool {
         false
     }
 
@@ -145,6 +153,38 @@ impl<W: JobWire, L: Layer> RegionWire for Wrapped<W, L> {
         // SAFETY: the memory behind `target` lives until `pulled` (this function's contract), which
         // this wire reports no earlier than `inner` does.
         unsafe { self.inner.pull(from, key, token, target) }
+    }
+}
+
+impl<W: JobWire, L: Layer> MemoryWire for Wrapped<W, L> {
+    fn offers_memory(&self, owner: PeerIndex) -> bool {
+        self.inner.offers_memory(owner)
+    }
+
+    unsafe fn register(&mut self, memory: *mut u8, length: usize) -> Option<MemoryKey> {
+        // SAFETY: the memory is readable and writable until this wire's `deregister` has returned
+        // true (this function's contract), which it does no earlier than that of `inner`.
+        unsafe { self.inner.register(memory, length) }
+    }
+
+    fn deregister(&mut self, key: MemoryKey) -> bool {
+        self.inner.deregister(key) && !self.layer.delays()
+    }
+
+    unsafe fn put(&mut self, to: PeerIndex, range: RemoteRange, from: *const u8) -> AccessResult {
+        // SAFETY: `from` stays readable until this wire's `flush` returns true (this function's
+        // contract), which it does no earlier than that of `inner`.
+        unsafe { self.inner.put(to, range, from) }
+    }
+
+    unsafe fn get(&mut self, from: PeerIndex, range: RemoteRange, to: *mut u8) -> AccessResult {
+        // SAFETY: `to` stays writable until this wire's `flush` returns true (this function's
+        // contract), which it does no earlier than that of `inner`.
+        unsafe { self.inner.get(from, range, to) }
+    }
+
+    fn flush(&mut self, owner: PeerIndex) -> AccessResult<bool> {
+        Ok(self.inner.flush(owner)? && !self.layer.delays())
     }
 }
 

@@ -3,6 +3,7 @@
 
 mod apart;
 mod channel;
+mod memory;
 mod rows;
 #[cfg(feature = "strict")]
 mod strict;

@@ -145,6 +145,10 @@ impl Layer for FaultLayer {
         self.chance(self.faults.refuse)
     }
 
+    fn delays(&mut self) -> bool {
+        self.chance(self.faults.delay)
+    }
+
     fn progress(&mut self, wire: &mut impl Wire, sink: &mut impl Sink) -> bool {
         let mut moved = false;
         if !self.chance(self.faults.idle) {
