@@ -71,6 +71,8 @@ pub trait LongWords {
     /// Replaces word `index` by `new` if it equals `old`; returns false if it does not. Acquire and
     /// release on success, acquire on failure.
     fn replace(&self, index: usize, old: u64, new: u64) -> bool;
+    /// A full fence.
+    fn fence(&self);
 }
 
 /// [`LongWords`] over a mapped region, with consecutive indices `stride` words apart.
@@ -111,5 +113,9 @@ impl LongWords for MappedLongWords {
     #[inline]
     fn replace(&self, index: usize, old: u64, new: u64) -> bool {
         self.word(index).compare_exchange(old, new, Ordering::AcqRel, Ordering::Acquire).is_ok()
+    }
+    #[inline]
+    fn fence(&self) {
+        fence(Ordering::SeqCst);
     }
 }

@@ -11,7 +11,7 @@ use std::collections::HashMap;
 
 use towpath_base::sync::{MappedLongWords, Ordering};
 use towpath_base::transfer::Target;
-use towpath_machine::memory::{read_process, read_process_into};
+use towpath_machine::memory::read_process_into;
 
 use super::bounce::BounceShape;
 use super::claims::Claims;
@@ -37,11 +37,7 @@ impl Readers {
         if pid == 0 {
             return None;
         }
-        let readable = self.0.entry(peer).or_insert_with(|| {
-            let mut word = [0; 8];
-            // In another PID namespace, a different process may have this number here.
-            read_process(pid, mark.address, &mut word).is_ok() && u64::from_ne_bytes(word) == mark.value
-        });
+        let readable = self.0.entry(peer).or_insert_with(|| mark.is_of(pid));
         readable.then_some(pid)
     }
 

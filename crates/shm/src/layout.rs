@@ -51,6 +51,10 @@ const SHARES_IN_PAGE: usize = 9;
 /// Bytes of the lines of a split copy: the sender's, the receiver's, the claims of both, and two
 /// for the strides of each side.
 pub const SHARE_BYTES: usize = 7 * LINE;
+/// Ranges of memory that a rank may have registered at the same time.
+pub const MEMORY_ROWS: usize = 16 * ROWS_IN_PAGE;
+/// Rows of registered memory in a page, a line each.
+pub const ROWS_IN_PAGE: usize = PAGE / LINE;
 /// Address space for the heaps of all ranks together, and the maximum for one heap.
 const HEAPS: usize = 64 << 30;
 const HEAP_AT_MOST: usize = 4 << 30;
@@ -63,11 +67,16 @@ pub const RESERVE_BYTES: usize = PAGE / 2;
 
 const CELLS_AT: usize = 0;
 const BOUNCE_LINES_AT: usize = CELLS_AT + CELLS * CELL_BYTES;
+/// Two lines of registered memory are in the page of the counter lines, which every rank populates
+/// from the start, so that peers may read them at any time.
+const MEMORY_ROW_COUNT_AT: usize = BOUNCE_LINES_AT + (OUT_BOUNCES + IN_BOUNCES) * BOUNCE_LINES;
+const MEMORY_ACCESS_AT: usize = MEMORY_ROW_COUNT_AT + LINE;
 const BOUNCES_AT: usize = BOUNCE_LINES_AT + PAGE;
 /// The staging area is placed like one more bounce buffer.
 const STAGING_AT: usize = BOUNCES_AT + (OUT_BOUNCES + IN_BOUNCES) * BOUNCE_STRIDE;
 const SHARES_AT: usize = STAGING_AT + BOUNCE_STRIDE;
-const RINGS_AT: usize = SHARES_AT + SHARES / SHARES_IN_PAGE * PAGE;
+const MEMORY_ROWS_AT: usize = SHARES_AT + SHARES / SHARES_IN_PAGE * PAGE;
+const RINGS_AT: usize = MEMORY_ROWS_AT + MEMORY_ROWS * LINE;
 const BOARDS_AT: usize = RINGS_AT + RING_AREA;
 const ARENA: usize = BOARDS_AT + BOARD_AREA;
 
@@ -136,6 +145,21 @@ impl SegmentLayout {
     pub fn share(&self, owner: usize, share: usize) -> usize {
         let (page, inside) = (share / SHARES_IN_PAGE, share % SHARES_IN_PAGE);
         self.arena(owner) + SHARES_AT + page * PAGE + inside * SHARE_BYTES
+    }
+
+    /// The line of a range of memory that `owner` has registered.
+    pub fn memory_row(&self, owner: usize, row: usize) -> usize {
+        self.arena(owner) + MEMORY_ROWS_AT + row * LINE
+    }
+
+    /// The line in which a rank counts the rows that it has populated.
+    pub fn memory_row_count(&self, owner: usize) -> usize {
+        self.arena(owner) + MEMORY_ROW_COUNT_AT
+    }
+
+    /// The line in which a rank names the registered memory that it accesses.
+    pub fn memory_access(&self, rank: usize) -> usize {
+        self.arena(rank) + MEMORY_ACCESS_AT
     }
 
     /// Offset of the heaps in the file.
@@ -234,8 +258,12 @@ mod tests {
             assert_eq!(layout.reserve(0) + RESERVE_BYTES + BOUNCE_SHIFT, layout.bounce_bytes(0, 0));
             assert!(layout.bounce_bytes(0, bounces - 1) + BOUNCE_BYTES <= layout.staging(0));
             assert!(layout.staging(0) + BOUNCE_BYTES <= layout.share(0, 0));
-            assert!(layout.share(0, SHARES - 1) + SHARE_BYTES <= layout.ring_area(0));
+            assert!(layout.share(0, SHARES - 1) + SHARE_BYTES <= layout.memory_row(0, 0));
             assert_eq!(layout.share(0, SHARES_IN_PAGE) % PAGE, 0);
+            assert_eq!(layout.memory_row(0, MEMORY_ROWS), layout.ring_area(0));
+            assert_eq!(layout.memory_row(0, ROWS_IN_PAGE) % PAGE, 0);
+            assert!(layout.bounce_lines(0, bounces) <= layout.memory_row_count(0));
+            assert!(layout.memory_access(0) + LINE <= layout.reserve(0));
             assert!(layout.heaps_at() >= layout.length() && layout.heap_bytes() >= HEAP_UNIT);
             assert_eq!(layout.ring_area(last) + RING_AREA, layout.board_area(last));
             assert_eq!(layout.board_area(last) + BOARD_AREA, layout.length());

@@ -28,6 +28,8 @@ pub(crate) mod model;
 mod pull;
 mod push;
 mod receive;
+mod registered;
+mod remote;
 pub(crate) mod ring;
 mod segment;
 mod send;
@@ -61,6 +63,7 @@ use layout::{CELL_BYTES, LINE, RING_AREA, RingPlace};
 use pull::Pulls;
 use push::{Advance, Pushes};
 use receive::IncomingStream;
+use registered::MemoryTable;
 use ring::RingReceiver;
 use send::OutgoingStream;
 use staging::Staging;
@@ -143,6 +146,7 @@ pub struct Shm {
     staging: Staging,
     pushes: Pushes,
     pulls: Pulls,
+    registered: MemoryTable,
     /// How payload for each local rank is written.
     stores: Stores,
     /// Tokens of pulls of length 0 that are still to be reported.
@@ -168,6 +172,7 @@ impl Shm {
         let incoming = (0..peers.len()).map(|rank| IncomingStream::new(&segment, rank)).collect();
         let doorbell = segment.own_control().doorbell.as_ptr();
         let pushes = Pushes::new(&segment);
+        let registered = MemoryTable::new(&segment, pushes.mark());
         let stores = Stores::new(peers.len(), segment.walk().bytes());
         assert!(settings.staging_bytes.is_none_or(|bytes| bytes <= layout::BOUNCE_BYTES), "too large a staging area");
         let staging = Staging::new(segment.provide_staging(settings.staging_bytes));
@@ -189,6 +194,7 @@ impl Shm {
             maker: Maker::new(),
             cells: Cells::new(),
             staging,
+            registered,
             pushes,
             pulls: Pulls::new(own),
             stores,

@@ -15,7 +15,9 @@ use towpath_machine::wait::sleep::{AWAKE, HostWords, ON_WORD, SleepWord, Sleeper
 
 use super::board::{RoundMemory, Rounds, Sleepers, Want};
 use super::claims::{self, Claims, NextUnit};
+use super::registered::{self, MemoryAccess, MemoryRow, RegisteredRange, is_accessing};
 use super::ring::{LINE_WORDS, RingReceiver, RingSender};
+use super::share::Mark;
 use super::slot::{SlotReceiver, SlotSender};
 
 const LINES: usize = 2;
@@ -160,6 +162,9 @@ impl LongWords for LongFlags {
     }
     fn replace(&self, index: usize, old: u64, new: u64) -> bool {
         self.0[index].compare_exchange(old, new, Ordering::AcqRel, Ordering::Acquire).is_ok()
+    }
+    fn fence(&self) {
+        loom::sync::atomic::fence(Ordering::SeqCst);
     }
 }
 
@@ -422,6 +427,54 @@ fn a_unit_that_is_given_back_is_copied_by_the_other_side() {
         assert_eq!([payload.read(0), payload.read(1)], [1, 2]);
     });
     waited.assert("a sender that finds nothing left");
+}
+
+/// A peer accesses memory while its owner deregisters it, uses it for itself, and registers other
+/// memory in the same row.
+#[test]
+fn deregistered_memory_is_accessed_by_nobody() {
+    const ROW: u64 = 0;
+    const NEXT: u64 = 1 << 32;
+    let range = |length| {
+        let mark = Mark { address: 1, value: 2 };
+        RegisteredRange { mark, length, address: length as u64, heap: None }
+    };
+    let refused = Reached::default();
+    let (awaited, at_next) = (Reached::default(), Reached::default());
+    let reached = [refused.clone(), awaited.clone(), at_next.clone()];
+    model(move || {
+        let [refused, awaited, at_next] = reached.clone();
+        let (row, word) = (LongFlags::new(registered::WORDS), LongFlags::new(1));
+        let memory = Payload::new(2);
+        MemoryRow(row.clone()).open(ROW, &range(1));
+        let (peer_row, peer_word, peer_memory) = (row.clone(), word.clone(), memory.clone());
+        let peer = thread::spawn(move || {
+            for (index, name) in [ROW, NEXT].into_iter().enumerate() {
+                match MemoryAccess::begin(peer_word.clone(), &MemoryRow(peer_row.clone()), 0, name) {
+                    Some(access) => {
+                        assert_eq!(access.memory, range(index + 1));
+                        peer_memory.write(index, 7);
+                        if index == 1 {
+                            at_next.mark();
+                        }
+                    }
+                    None => refused.mark(),
+                }
+            }
+        });
+        MemoryRow(row.clone()).close();
+        while is_accessing(&word, 0, ROW) {
+            awaited.mark();
+            thread::yield_now();
+        }
+        memory.write(0, 1);
+        MemoryRow(row).open(NEXT, &range(2));
+        assert_eq!(memory.read(0), 1);
+        peer.join().unwrap();
+    });
+    refused.assert("an access that comes late");
+    awaited.assert("an access that the owner waits for");
+    at_next.assert("an access to the next memory in the row");
 }
 
 /// A message in two parts, whose receiver copies the first before the second has arrived.

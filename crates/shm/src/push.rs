@@ -14,7 +14,7 @@ use super::claims::{Claims, MOST_UNITS, NextUnit};
 use super::layout::{OUT_BOUNCES, SHARES};
 use super::segment::Segment;
 use super::share::{
-    DIRECT_AT_LEAST, InHeap, MessagePlace, SHARED_AT_LEAST, ShareLines, Shares, copy_unit, direct_unit,
+    DIRECT_AT_LEAST, InHeap, Mark, MessagePlace, SHARED_AT_LEAST, ShareLines, Shares, copy_unit, direct_unit,
 };
 use crate::stores::Stores;
 use towpath_transport::RegionKey;
@@ -272,6 +272,11 @@ impl Pushes {
             provided,
             across: None,
         }
+    }
+
+    /// Identifies this process to a reader of its memory, as long as these pushes live.
+    pub(crate) fn mark(&self) -> Mark {
+        self.shares.mark()
     }
 
     /// Sets the function that copies between strided layouts.

@@ -7,6 +7,7 @@
 
 use towpath_base::sync::{LongWords, MappedLongWords};
 use towpath_base::transfer::{CopyAcross, Layout, Strides};
+use towpath_machine::memory::read_process;
 
 use super::claims::{Claims, MOST_UNITS};
 use super::layout::{LINE, SHARES};
@@ -112,10 +113,19 @@ pub(super) struct MessagePlace {
 }
 
 /// Address and value of a word that identifies a process.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Mark {
     pub(super) address: u64,
     pub(super) value: u64,
+}
+
+impl Mark {
+    /// True if this process can read the memory of process `pid`, and that is the process with the
+    /// mark. In another PID namespace, a different process may have this number here.
+    pub(super) fn is_of(self, pid: u32) -> bool {
+        let mut word = [0; 8];
+        read_process(pid, self.address, &mut word).is_ok() && u64::from_ne_bytes(word) == self.value
+    }
 }
 
 impl ShareLines {
@@ -200,6 +210,11 @@ impl Shares {
         }
     }
 
+    /// Identifies this process.
+    pub(super) fn mark(&self) -> Mark {
+        Mark { address: std::ptr::from_ref(&*self.mark) as u64, value: *self.mark }
+    }
+
     /// Starts a message; `None` if there are no lines for it.
     pub(super) fn open(
         &mut self,
@@ -217,9 +232,8 @@ impl Shares {
         }
         self.held[index] = true;
         self.generations[index] = self.generations[index].wrapping_add(1);
-        let mark = Mark { address: std::ptr::from_ref(&*self.mark) as u64, value: *self.mark };
         let lines = ShareLines::new(segment, self.own, index as u32);
-        Some((index as u32, lines.open(self.generations[index], front, place, mark)))
+        Some((index as u32, lines.open(self.generations[index], front, place, self.mark())))
     }
 
     /// The message in these lines is complete.

@@ -1,14 +1,18 @@
 //! [`Shm`] as a wire: messages and regions, from and to peers by their local ranks.
 
 use towpath_base::ids::PeerIndex;
-use towpath_base::sync::Ordering;
+use towpath_base::sync::{Ordering, fence};
 use towpath_base::transfer::{Source, Target};
-use towpath_transport::{Choice, Cost, Header, MemoryWire, MessageWire, NoResource, RegionKey, RegionWire, Sink, Wire};
+use towpath_transport::{
+    AccessError, AccessResult, Choice, Cost, Header, MemoryKey, MemoryWire, MessageWire, NoResource, RegionKey,
+    RegionWire, RemoteRange, Sink, Wire,
+};
 
 use crate::Shm;
 use crate::arriving::IN_PARTS;
 use crate::entry::{Control, Kind};
 use crate::push::RegionDescriptor;
+use crate::remote::{LocalSide, access};
 
 impl Wire for Shm {
     type Peer = usize;
@@ -168,5 +172,44 @@ impl RegionWire for Shm {
     }
 }
 
-/// Offers none.
-impl MemoryWire for Shm {}
+impl Shm {
+    /// Refuses accesses to memory of a lost peer.
+    fn check_alive(&self, owner: usize) -> AccessResult {
+        if self.outgoing[owner].lost { Err(AccessError::Lost) } else { Ok(()) }
+    }
+}
+
+impl MemoryWire for Shm {
+    fn offers_memory(&self, _owner: usize) -> bool {
+        true
+    }
+
+    unsafe fn register(&mut self, memory: *mut u8, length: usize) -> Option<MemoryKey> {
+        self.registered.register(&self.segment, memory, length)
+    }
+
+    fn deregister(&mut self, key: MemoryKey) -> bool {
+        self.registered.deregister(&self.segment, key, |rank| !self.outgoing[rank as usize].lost)
+    }
+
+    unsafe fn put(&mut self, to: usize, range: RemoteRange, from: *const u8) -> AccessResult {
+        self.check_alive(to)?;
+        // SAFETY: `from` is readable for `range.length` bytes and does not overlap the range (this
+        // function's contract).
+        unsafe { access(&self.segment, to as u32, range, LocalSide::Put(from)) }
+    }
+
+    unsafe fn get(&mut self, from: usize, range: RemoteRange, to: *mut u8) -> AccessResult {
+        self.check_alive(from)?;
+        // SAFETY: `to` is writable for `range.length` bytes and does not overlap the range (this
+        // function's contract).
+        unsafe { access(&self.segment, from as u32, range, LocalSide::Get(to)) }
+    }
+
+    fn flush(&mut self, owner: usize) -> AccessResult<bool> {
+        // The accesses are complete. The fence keeps later gets, and what the caller reads or
+        // writes by other means, behind the puts.
+        fence(Ordering::SeqCst);
+        self.check_alive(owner).map(|()| true)
+    }
+}

@@ -1,10 +1,11 @@
-//! Conformance tests for all wires: order, back-pressure, regions, floods, many peers. They run on
-//! the loopback, on shared memory in one process (one mapping per rank), on the strict mode with
-//! equal sections and with a declared ring, over sockets, and under a wrapper that refuses and
-//! delays. If TOWPATH_LIBFABRIC names a library, they run on wires over that instead.
+//! Conformance tests for all wires: order, back-pressure, regions, registered memory, floods, many
+//! peers. They run on the loopback, on shared memory in one process (one mapping per rank), on the
+//! strict mode with equal sections and with a declared ring, over sockets, and under a wrapper that
+//! refuses and delays. If TOWPATH_LIBFABRIC names a library, they run on wires over that instead.
 
 mod machine;
 mod owned;
+mod registered;
 
 use machine::fabric::{ofi_providers, ofi_wires};
 use machine::network::{clic_wires, tcp_wires};
