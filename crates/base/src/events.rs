@@ -1,10 +1,10 @@
 //! Events and counters: what wires and engine report about themselves, for tests and tools (MPI
 //! 5.0, chapter 15, calls them events and performance variables).
 //!
-//! All lengths are in bytes. Who reports has a [`Subscriber`] as a type parameter. Its method does nothing unless it is
-//! overridden, and is inlined, so an event that a subscriber ignores costs no instruction, not even
-//! on the fast path. [`Counters`], the subscriber of the libraries, ignores every event that
-//! belongs to the fast path.
+//! All lengths are in bytes. Who reports has a [`Subscriber`] as a type parameter. Its method does
+//! nothing unless it is overridden, and is inlined, so an event that a subscriber ignores costs no
+//! instruction, not even on the fast path. [`Counters`], the subscriber of the libraries, ignores
+//! every event that belongs to the fast path.
 
 use std::cell::RefCell;
 use std::rc::Rc;

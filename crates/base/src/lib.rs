@@ -1,6 +1,6 @@
 //! Definitions shared by all crates of Towpath: identifiers, the traits through which payload
-//! leaves and enters user memory, the settings, events and counters, the layout of the control page,
-//! the slab, and the re-exported atomics and cells.
+//! leaves and enters user memory, the settings, events and counters, the layout of the control
+//! page, the slab, and the re-exported atomics and cells.
 //!
 //! Every other crate may depend on this one. It knows no MPI objects and makes no system calls.
 
