@@ -3,6 +3,10 @@
 //! One thread holds the poller token. A thread that finds it taken sleeps until the holder
 //! announces a change or releases the token. Neither is missed: a sleeper registers itself before
 //! its last check, and a thread that announces or releases does so before it checks for sleepers.
+//!
+//! A helper thread, which calls no MPI function, polls only while no thread of the program wants
+//! the token: a thread that waits for it says so before it sleeps, and the helper looks at that
+//! before it sleeps.
 
 #[cfg(loom)]
 use loom::sync::atomic::{AtomicU32, Ordering, fence};
@@ -13,29 +17,47 @@ use std::sync::{Condvar, Mutex};
 #[cfg(not(loom))]
 use towpath_base::sync::{AtomicU32, Ordering};
 
+/// Values of the token: no thread polls; a thread of the program does; the helper does.
+const FREE: u32 = 0;
+const TAKEN: u32 = 1;
+const WITH_HELPER: u32 = 2;
+
 /// The poller token, and those who wait for it.
 #[derive(Default)]
 pub(super) struct Handover {
-    /// 1 while a thread polls, and may sleep in the kernel, for the process.
+    /// Not [`FREE`] while a thread polls, and may sleep in the kernel, for the process.
     token: AtomicU32,
     sleepers: AtomicU32,
     /// Number of announcements that found sleepers.
     announced: Mutex<u64>,
     changed: Condvar,
+    /// Threads of the program that want the token.
+    wanted: AtomicU32,
+    /// 1 while the helper waits until it may have the token.
+    helper_waits: AtomicU32,
+    /// 1 once the helper is to end.
+    ended: AtomicU32,
+    unwanted: Condvar,
 }
 
 impl Handover {
     /// Takes the token; false if another thread has it.
     #[inline]
     pub(super) fn try_take(&self) -> bool {
-        self.token.compare_exchange(0, 1, Ordering::SeqCst, Ordering::Relaxed).is_ok()
+        self.try_take_as(TAKEN)
+    }
+
+    #[inline]
+    fn try_take_as(&self, holder: u32) -> bool {
+        self.token.compare_exchange(FREE, holder, Ordering::SeqCst, Ordering::Relaxed).is_ok()
     }
 
     /// Releases the token. A thread that found it taken sleeps until it is woken, so it is woken
     /// now: it may poll itself.
     pub(super) fn release(&self) {
-        self.token.store(0, Ordering::SeqCst);
+        self.token.store(FREE, Ordering::SeqCst);
         self.announce();
+        self.tell_helper();
     }
 
     /// Wakes the sleepers after something changed.
@@ -56,7 +78,7 @@ impl Handover {
         in_total_order();
         // If the holder of the token has released it since this thread tried to take it, no thread
         // polls: do not sleep.
-        if result.is_none() && self.token.load(Ordering::SeqCst) != 0 {
+        if result.is_none() && self.token.load(Ordering::SeqCst) != FREE {
             let before = *announced;
             while *announced == before {
                 announced = self.changed.wait(announced).unwrap();
@@ -65,6 +87,75 @@ impl Handover {
         drop(announced);
         self.sleepers.fetch_sub(1, Ordering::SeqCst);
         result
+    }
+
+    /// Registers a thread that wants the token, until the guard is dropped. The helper does not
+    /// take the token meanwhile. If it has it and sleeps in the kernel, it must be woken.
+    pub(super) fn want(&self) -> Wanted<'_> {
+        self.wanted.fetch_add(1, Ordering::SeqCst);
+        in_total_order();
+        Wanted(self)
+    }
+
+    /// True while the helper has the token.
+    pub(super) fn is_with_helper(&self) -> bool {
+        self.token.load(Ordering::SeqCst) == WITH_HELPER
+    }
+
+    /// Waits until no other thread has the token or wants it, and takes it for the helper. False
+    /// once the helper is to end.
+    pub(super) fn take_for_helper(&self) -> bool {
+        let mut announced = self.announced.lock().unwrap();
+        self.helper_waits.store(1, Ordering::SeqCst);
+        let taken = loop {
+            in_total_order();
+            if self.ended.load(Ordering::SeqCst) != 0 {
+                break false;
+            }
+            if self.wanted.load(Ordering::SeqCst) == 0 && self.try_take_as(WITH_HELPER) {
+                break true;
+            }
+            announced = self.unwanted.wait(announced).unwrap();
+        };
+        self.helper_waits.store(0, Ordering::SeqCst);
+        taken
+    }
+
+    /// True if the helper must release the token.
+    pub(super) fn must_yield(&self) -> bool {
+        in_total_order();
+        self.wanted.load(Ordering::SeqCst) > 0 || self.ended.load(Ordering::SeqCst) != 0
+    }
+
+    /// Ends the helper. If it has the token and sleeps in the kernel, it must be woken.
+    pub(super) fn end_helper(&self) {
+        self.ended.store(1, Ordering::SeqCst);
+        self.wake_helper();
+    }
+
+    /// Wakes the helper if it waits and nobody wants the token.
+    fn tell_helper(&self) {
+        in_total_order();
+        if self.helper_waits.load(Ordering::SeqCst) != 0 && self.wanted.load(Ordering::SeqCst) == 0 {
+            self.wake_helper();
+        }
+    }
+
+    /// Wakes the helper if it waits. It has seen the change already, or it sleeps by the time the
+    /// lock is free.
+    fn wake_helper(&self) {
+        drop(self.announced.lock().unwrap());
+        self.unwanted.notify_one();
+    }
+}
+
+/// A thread that wants the token, or has it and wanted it before.
+pub(super) struct Wanted<'a>(&'a Handover);
+
+impl Drop for Wanted<'_> {
+    fn drop(&mut self) {
+        self.0.wanted.fetch_sub(1, Ordering::SeqCst);
+        self.0.tell_helper();
     }
 }
 
@@ -88,11 +179,24 @@ mod model {
     struct Shared {
         handover: Handover,
         done: Mutex<[bool; 2]>,
+        /// True if the helper was woken from its sleep in the kernel.
+        rung: Mutex<bool>,
+        woken: Condvar,
+        /// True while the helper has the token.
+        helps: Mutex<bool>,
+        helped: Condvar,
     }
 
     impl Shared {
         fn new() -> Arc<Shared> {
-            Arc::new(Shared { handover: Handover::default(), done: Mutex::new([false; 2]) })
+            Arc::new(Shared {
+                handover: Handover::default(),
+                done: Mutex::new([false; 2]),
+                rung: Mutex::new(false),
+                woken: Condvar::new(),
+                helps: Mutex::new(false),
+                helped: Condvar::new(),
+            })
         }
 
         fn is_done(&self, me: usize) -> Option<()> {
@@ -107,23 +211,68 @@ mod model {
             self.handover.announce();
         }
 
+        /// False if another thread has the token.
+        fn poll_until_done(&self, me: usize) -> bool {
+            let taken = self.handover.try_take();
+            if taken {
+                while self.is_done(me).is_none() {
+                    self.poll(me);
+                }
+                self.handover.release();
+            }
+            taken
+        }
+
         /// The waiting loop of `Worker::wait_for`.
         fn wait(&self, me: usize, slept: &Reached) {
+            if self.is_done(me).is_some() || self.poll_until_done(me) {
+                return;
+            }
+            let _wanted = self.handover.want();
+            if self.handover.is_with_helper() {
+                self.ring();
+            }
             loop {
-                if self.is_done(me).is_some() {
-                    return;
-                }
-                if self.handover.try_take() {
-                    while self.is_done(me).is_none() {
-                        self.poll(me);
-                    }
-                    return self.handover.release();
-                }
-                let found = self.handover.sleep(|| self.is_done(me));
+                let found = self.handover.sleep(|| self.is_done(me)).or_else(|| self.is_done(me));
                 slept.mark();
-                if found.is_some() {
+                if found.is_some() || self.poll_until_done(me) {
                     return;
                 }
+            }
+        }
+
+        /// `Worker::wake_poller`.
+        fn ring(&self) {
+            *self.rung.lock().unwrap() = true;
+            self.woken.notify_one();
+        }
+
+        /// `Worker::serve`, which finds nothing when it polls. Like `Waiter::idle`, it looks once
+        /// more whether it must yield after it has announced its sleep.
+        fn serve(&self) {
+            while self.handover.take_for_helper() {
+                self.set_helps(true);
+                while !self.handover.must_yield() {
+                    let mut rung = self.rung.lock().unwrap();
+                    while !*rung && !self.handover.must_yield() {
+                        rung = self.woken.wait(rung).unwrap();
+                    }
+                    *rung = false;
+                }
+                self.set_helps(false);
+                self.handover.release();
+            }
+        }
+
+        fn set_helps(&self, helps: bool) {
+            *self.helps.lock().unwrap() = helps;
+            self.helped.notify_one();
+        }
+
+        fn wait_for_helper(&self) {
+            let mut helps = self.helps.lock().unwrap();
+            while !*helps {
+                helps = self.helped.wait(helps).unwrap();
             }
         }
     }
@@ -155,5 +304,23 @@ mod model {
             }
             thread.join().unwrap();
         });
+    }
+
+    /// The helper sleeps in the kernel and gives up the token, then takes it back, then ends.
+    #[test]
+    fn model_of_a_helper() {
+        let slept = Reached::default();
+        let in_model = slept.clone();
+        model(move || {
+            let shared = Shared::new();
+            let helper = shared.clone();
+            let thread = loom::thread::spawn(move || helper.serve());
+            shared.wait(0, &in_model);
+            shared.wait_for_helper();
+            shared.handover.end_helper();
+            shared.ring();
+            thread.join().unwrap();
+        });
+        slept.assert("a thread that waits until the helper gives up the token");
     }
 }

@@ -1,11 +1,15 @@
 //! The progress engine of two ranks in one process: waiting, its hand-over between threads, and how
 //! requests end.
 
+use std::sync::{Arc, Mutex};
+use std::thread::{Scope, ThreadId};
 use std::time::Duration;
 
+use towpath_base::control::ControlPage;
 use towpath_base::ids::{ContextId, PeerIndex};
+use towpath_base::sync::Ordering;
 use towpath_base::transfer::{Source, Target};
-use towpath_engine::{Engine, Limits, Mode};
+use towpath_engine::{ActiveId, ActiveMessage, Engine, Limits, Mode, Replies, RequestId};
 use towpath_machine::memory;
 use towpath_machine::wait::Waiter;
 use towpath_neutral::abi::{Handle, Status};
@@ -136,4 +140,121 @@ fn an_abandoned_receive_is_swept_once_it_is_complete() {
     theirs.wait_for(|_| WaitTarget::Other, |state| (!state.sweep_abandoned()).then_some(()));
     assert_eq!(value, 9);
     assert!(theirs.with(|state| state.requests.check(request)).is_err());
+}
+
+/// A helper thread that polls for a worker; it ends when this is dropped.
+struct Helper<'scope>(&'scope Worker);
+
+impl<'scope> Helper<'scope> {
+    fn start(scope: &'scope Scope<'scope, '_>, worker: &'scope Worker) -> Helper<'scope> {
+        worker.share();
+        scope.spawn(|| worker.serve());
+        Helper(worker)
+    }
+}
+
+impl Drop for Helper<'_> {
+    fn drop(&mut self) {
+        self.0.end_service();
+    }
+}
+
+/// Waits until the process of this page sleeps in the kernel.
+fn await_sleep(page: &ControlPage) {
+    while page.sleep.load(Ordering::SeqCst) == 0 {
+        std::thread::yield_now();
+    }
+}
+
+/// Waits without progress, as a program that computes.
+fn compute_until_complete(worker: &Worker, request: RequestId) {
+    while worker.with(|state| state.engine.take(request)).is_none() {
+        std::thread::yield_now();
+    }
+}
+
+#[test]
+fn a_helper_sleeps_and_is_woken_by_a_message() {
+    let [mine, theirs] = workers();
+    let (data, mut got) = (vec![7u8; 1 << 20], vec![0u8; 1 << 20]);
+    let page = theirs.with(|state| state.engine.wire().segment().clone());
+    std::thread::scope(|scope| {
+        let helper = Helper::start(scope, &theirs);
+        let target = Target::Bytes { pointer: got.as_mut_ptr(), length: got.len() };
+        // SAFETY: `got` lives until the receive is complete, which is awaited below.
+        let receive = theirs.with(|state| unsafe { state.engine.irecv(Some(PeerIndex(0)), CONTEXT, Some(1), target) });
+        await_sleep(page.own_control());
+        // Too long to be sent eagerly: it completes once the helper has pulled it.
+        let source = Source::Bytes { pointer: data.as_ptr(), length: data.len() };
+        // SAFETY: `data` lives until the send is complete, which is awaited below.
+        let send =
+            mine.with(|state| unsafe { state.engine.isend(PeerIndex(1), CONTEXT, 1, 0, source, Mode::Standard) });
+        mine.wait_for(|_| WaitTarget::Other, |state| state.engine.take(send));
+        compute_until_complete(&theirs, receive);
+        drop(helper);
+    });
+    assert!(got == data);
+    assert!(theirs.counters().sleeps > 0);
+}
+
+#[test]
+fn a_helper_is_woken_by_a_thread_of_its_process() {
+    let [mine, _theirs] = workers();
+    let page = mine.with(|state| state.engine.wire().segment().clone());
+    let value = 5u64;
+    std::thread::scope(|scope| {
+        let _helper = Helper::start(scope, &mine);
+        await_sleep(page.own_control());
+        let source = Source::Bytes { pointer: std::ptr::from_ref(&value).cast(), length: 8 };
+        // SAFETY: `value` lives until the send is complete, which is awaited below. The message
+        // goes to this process itself and is acknowledged by its own progress.
+        let send =
+            mine.with(|state| unsafe { state.engine.isend(PeerIndex(0), CONTEXT, 1, 0, source, Mode::Synchronous) });
+        mine.nudge();
+        let mut got = 0u64;
+        let target = Target::Bytes { pointer: std::ptr::from_mut(&mut got).cast(), length: 8 };
+        // SAFETY: `got` lives until the receive is complete, which is awaited below.
+        let receive = mine.with(|state| unsafe { state.engine.irecv(None, CONTEXT, None, target) });
+        mine.nudge();
+        compute_until_complete(&mine, receive);
+        compute_until_complete(&mine, send);
+        assert_eq!(got, value);
+    });
+}
+
+/// A handler of active messages runs on the thread that polls.
+#[test]
+fn a_helper_polls_while_no_thread_of_the_program_waits() {
+    const PING: ActiveId = ActiveId(9);
+    let [mine, theirs] = workers();
+    let polled_by = Arc::new(Mutex::new(Vec::<ThreadId>::new()));
+    let seen = polled_by.clone();
+    let handler = Box::new(move |_: ActiveMessage<'_>, _: &mut Replies<'_>| {
+        seen.lock().unwrap().push(std::thread::current().id());
+    });
+    theirs.with(|state| state.engine.handle_active(PING, handler));
+    // Sends messages until one is handled by a thread for which `expected` holds.
+    let send_until = |expected: &dyn Fn(ThreadId) -> bool| {
+        loop {
+            mine.with(|state| state.engine.send_active(PeerIndex(1), PING, 0, &[]));
+            mine.poll_in_passing();
+            if polled_by.lock().unwrap().drain(..).any(expected) {
+                return;
+            }
+            std::thread::yield_now();
+        }
+    };
+    let (me, theirs) = (std::thread::current().id(), &theirs);
+    std::thread::scope(|scope| {
+        let _helper = Helper::start(scope, theirs);
+        for tag in 0..3 {
+            send_until(&|thread| thread != me);
+            // This thread waits for a message, which is sent once the thread polls.
+            let waiter = scope.spawn(move || receive(theirs, 0, tag));
+            let waits = waiter.thread().id();
+            send_until(&|thread| thread == waits);
+            send(&mine, 1, tag, &77);
+            assert_eq!(waiter.join().unwrap(), 77);
+        }
+    });
 }

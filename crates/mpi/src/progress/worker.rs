@@ -4,8 +4,9 @@
 //! Nothing below `mpi` blocks; every wait happens here. Below MPI_THREAD_MULTIPLE the lock is not
 //! taken. With several threads, one waiting thread holds the poller token and polls for the
 //! process; the others sleep. A thread that completes something wakes the sleepers, and a thread
-//! that gives up the token wakes them so that another one can take it. Callbacks into the program
-//! run without a lock.
+//! that gives up the token wakes them so that another one can take it. A helper thread, which calls
+//! no MPI function, may poll while no thread of the program does ([`Worker::serve`]). Callbacks
+//! into the program run without a lock.
 
 use std::ops::{Deref, DerefMut};
 
@@ -14,7 +15,7 @@ use towpath_base::sync::{AtomicBool, AtomicU32, Ordering, UnsafeCell};
 use towpath_machine::wait;
 use towpath_shm::Segment;
 
-use super::handover::Handover;
+use super::handover::{Handover, Wanted};
 use super::held_up::{self, Watchdog};
 use super::state::{State, Watch};
 use super::wait_target::{PublishedWait, WaitTarget};
@@ -153,6 +154,16 @@ impl Worker {
         moved || worked
     }
 
+    /// Like [`Worker::poll`], without the local work of collectives, which may call operations of
+    /// the program.
+    fn poll_messages(&self) -> bool {
+        let moved = self.with(State::progress);
+        if moved {
+            self.announce();
+        }
+        moved
+    }
+
     /// Runs the local work of collective runs that is ready, without holding the lock.
     fn compute(&self) -> bool {
         let mut worked = false;
@@ -168,12 +179,18 @@ impl Worker {
     /// the token is always free and needs no atomic read-modify-write.
     #[inline]
     fn with_token<R>(&self, f: impl FnOnce(&mut Waiting) -> R) -> Option<R> {
+        self.with_token_by(Handover::try_take, f)
+    }
+
+    /// Like [`Worker::with_token`], with the token that `take` takes; `None` if it returns false.
+    #[inline]
+    fn with_token_by<R>(&self, take: impl FnOnce(&Handover) -> bool, f: impl FnOnce(&mut Waiting) -> R) -> Option<R> {
         let shared = self.shared.load(Ordering::Relaxed);
-        if shared && !self.handover.try_take() {
+        if shared && !take(&self.handover) {
             return None;
         }
         // SAFETY: this thread holds the token, or is the only one that calls MPI, and `f` does not
-        // re-enter `with_token`.
+        // re-enter `with_token_by`.
         let result = f(unsafe { &mut *self.waiting.get() });
         if shared {
             self.handover.release();
@@ -193,15 +210,65 @@ impl Worker {
         target: impl Fn(&State) -> WaitTarget,
         mut ready: impl FnMut(&mut State) -> Option<R>,
     ) -> R {
+        if let Some(result) = self.with(&mut ready) {
+            return result;
+        }
+        let poll = |ready: &mut _| self.with_token(|waiting| self.poll_until(waiting, &target, ready));
+        if let Some(result) = poll(&mut ready) {
+            return result;
+        }
+        let _wanted = self.want_token();
         loop {
-            if let Some(result) = self.with(&mut ready) {
+            let result = self.sleep(&mut ready).or_else(|| self.with(&mut ready));
+            if let Some(result) = result.or_else(|| poll(&mut ready)) {
                 return result;
             }
-            if let Some(result) = self.with_token(|waiting| self.poll_until(waiting, &target, &mut ready)) {
-                return result;
+        }
+    }
+
+    /// Makes the helper give up the token and leave it to the threads that wait for it.
+    #[cold]
+    fn want_token(&self) -> Wanted<'_> {
+        let wanted = self.handover.want();
+        if self.handover.is_with_helper() {
+            self.wake_poller();
+        }
+        wanted
+    }
+
+    /// Polls for the process on a thread that calls no MPI function (a helper thread), until
+    /// [`Worker::end_service`]. A thread that waits in MPI takes over meanwhile. For one thread
+    /// only.
+    ///
+    /// # Panics
+    /// If [`Worker::share`] was not called.
+    #[cfg_attr(not(test), expect(dead_code, reason = "one-sided communication starts the thread"))]
+    pub(crate) fn serve(&self) {
+        assert!(self.shared.load(Ordering::SeqCst), "the worker has no lock without `share`");
+        let take = Handover::take_for_helper;
+        while self.with_token_by(take, |waiting| self.poll_until_wanted(waiting)).is_some() {}
+    }
+
+    /// Ends [`Worker::serve`], also one that begins later.
+    #[cfg_attr(not(test), expect(dead_code, reason = "one-sided communication ends the thread"))]
+    pub(crate) fn end_service(&self) {
+        self.handover.end_helper();
+        self.wake_poller();
+    }
+
+    fn poll_until_wanted(&self, waiting: &mut Waiting) {
+        waiting.reset();
+        let mut watch = Watchdog::default();
+        while !self.handover.must_yield() {
+            if self.poll_messages() {
+                waiting.reset();
+                continue;
             }
-            if let Some(result) = self.sleep(&mut ready) {
-                return result;
+            let watched = self.with(|state| state.engine.may_be_held_up());
+            waiting.limit_sleep(watched);
+            waiting.idle(|| self.handover.must_yield() || self.poll_messages());
+            if watched && watch.is_due(waiting) {
+                self.with(|state| state.engine.look_for_room());
             }
         }
     }
@@ -260,17 +327,18 @@ impl Worker {
     /// Waits until `ready` returns true, after another process has written a line on a board of
     /// this context.
     pub(crate) fn wait_for_line(&self, context: ContextId, ready: &mut dyn FnMut() -> bool) {
-        loop {
-            let polled = self.with_token(|waiting| {
+        let poll = |ready: &mut dyn FnMut() -> bool| {
+            self.with_token(|waiting| {
                 waiting.reset();
                 if !waiting.pass(ready) {
                     let target = |_: &State| WaitTarget::Members(context);
                     self.poll_until(waiting, &target, &mut |_| ready().then_some(()));
                 }
-            });
-            if polled.is_some() || self.sleep_for_line(ready) {
-                return;
-            }
+            })
+        };
+        if poll(ready).is_none() {
+            let _wanted = self.want_token();
+            while !self.sleep_for_line(ready) && poll(ready).is_none() {}
         }
     }
 
