@@ -34,13 +34,16 @@ pub(crate) fn prepare() {
     LazyLock::force(&PREDEFINED);
 }
 
+/// A predefined datatype, whose number is 0x200 to 0x2ff; `None` if there is none of this number.
+#[inline(always)]
+fn predefined(datatype: Handle) -> Option<&'static Arc<Type>> {
+    PREDEFINED[(datatype.0 & 0xff) as usize].as_ref()
+}
+
 /// Looks up a datatype.
 pub(crate) fn lookup(datatype: Handle, argument: &str) -> Result<Arc<Type>> {
-    let found = if datatype.0 & !0xff == 0x200 {
-        PREDEFINED[(datatype.0 & 0xff) as usize].clone()
-    } else {
-        OBJECTS.datatypes.share(datatype)
-    };
+    let found =
+        if datatype.0 & !0xff == 0x200 { predefined(datatype).cloned() } else { OBJECTS.datatypes.share(datatype) };
     match found {
         Some(found) => Ok(found),
         None => unknown(datatype, argument),
@@ -55,7 +58,7 @@ pub(crate) fn lookup(datatype: Handle, argument: &str) -> Result<Arc<Type>> {
 #[inline(always)]
 pub(crate) unsafe fn borrow<'a>(datatype: Handle, argument: &str) -> Result<&'a Arc<Type>> {
     let found = if datatype.0 & !0xff == 0x200 {
-        PREDEFINED[(datatype.0 & 0xff) as usize].as_ref()
+        predefined(datatype)
     } else {
         // SAFETY: the datatype is not freed while the reference is used (this function's contract).
         unsafe { OBJECTS.datatypes.borrow(datatype) }
@@ -71,11 +74,10 @@ pub(crate) unsafe fn borrow<'a>(datatype: Handle, argument: &str) -> Result<&'a 
 /// Returns `error` for anything else.
 #[cold]
 pub(crate) fn of_no_elements<'a>(datatype: Handle, count: i64, error: Error) -> Result<&'a Arc<Type>> {
-    if datatype == DATATYPE_NULL && count == 0 {
-        // SAFETY: MPI_BYTE is a predefined type, which is never freed.
-        return unsafe { borrow(BYTE, "datatype") };
+    match predefined(BYTE) {
+        Some(byte) if datatype == DATATYPE_NULL && count == 0 => Ok(byte),
+        _ => Err(error),
     }
-    Err(error)
 }
 
 #[cold]

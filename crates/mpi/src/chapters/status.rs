@@ -5,18 +5,15 @@ use towpath_neutral::abi::{Handle, Status};
 use towpath_neutral::constants::UNDEFINED;
 use towpath_neutral::error::{Result, fail};
 
-use super::datatypes::{borrow, lookup};
+use super::datatypes::{lookup, type_size};
 
 /// MPI_Get_count: MPI_UNDEFINED if the bytes are not a whole number of elements.
 pub fn get_count(status: Status, datatype: Handle) -> Result<i64> {
-    // SAFETY: the reference is not used beyond this statement, and MPI forbids freeing a datatype
-    // while another thread passes it to a call.
-    let size = unsafe { borrow(datatype, "datatype") }?.datatype.size();
-    Ok(match size {
+    Ok(match type_size(datatype)? {
         0 if status.bytes == 0 => 0,
         0 => i64::from(UNDEFINED),
-        _ if status.bytes % size != 0 => i64::from(UNDEFINED),
-        _ => status.bytes / size,
+        size if status.bytes % size != 0 => i64::from(UNDEFINED),
+        size => status.bytes / size,
     })
 }
 

@@ -32,6 +32,7 @@ pub fn type_free(datatype: &mut Handle) -> Result<()> {
 }
 
 /// MPI_Type_size, in bytes.
+#[inline]
 pub fn type_size(datatype: Handle) -> Result<i64> {
     // SAFETY: the reference is not used beyond this statement, and MPI forbids freeing a datatype
     // while another thread passes it to a call.
