@@ -26,10 +26,33 @@ pub(crate) enum Phase {
 }
 
 static PHASE: AtomicU32 = AtomicU32::new(0);
-static ABI: AtomicPtr<AbiTable> = AtomicPtr::new(std::ptr::null_mut());
-/// This process's control page while MPI runs, else NULL. Every MPI function checks it first and
-/// publishes its number there.
-static PAGE: AtomicPtr<ControlPage> = AtomicPtr::new(std::ptr::null_mut());
+static ABI: SharedReference<AbiTable> = SharedReference::none();
+/// This process's control page while MPI runs. Every MPI function checks it first and publishes its
+/// number there.
+static PAGE: SharedReference<ControlPage> = SharedReference::none();
+
+/// A reference that all threads see, or none.
+///
+/// Invariant: the pointer is NULL or was made from a `&'static T`.
+struct SharedReference<T: 'static>(AtomicPtr<T>);
+
+impl<T: Sync> SharedReference<T> {
+    const fn none() -> SharedReference<T> {
+        SharedReference(AtomicPtr::new(std::ptr::null_mut()))
+    }
+
+    #[inline(always)]
+    fn get(&self) -> Option<&'static T> {
+        // SAFETY: the pointer is NULL or was made from a `&'static T` (invariant).
+        unsafe { self.0.load(Ordering::Relaxed).as_ref() }
+    }
+
+    #[inline(always)]
+    fn set(&self, value: Option<&'static T>) {
+        let pointer = value.map_or(std::ptr::null_mut(), |value| std::ptr::from_ref(value).cast_mut());
+        self.0.store(pointer, Ordering::Release);
+    }
+}
 
 /// The current phase.
 pub(crate) fn phase() -> Phase {
@@ -43,11 +66,8 @@ pub(crate) fn phase() -> Phase {
 }
 
 pub(crate) fn set_phase(phase: Phase) {
-    let page = match PROCESS.get() {
-        Some(process) if phase == Phase::Running => std::ptr::from_ref(process.segment.own_control()).cast_mut(),
-        _ => std::ptr::null_mut(),
-    };
-    PAGE.store(page, Ordering::Release);
+    let process = PROCESS.get().filter(|_| phase == Phase::Running);
+    PAGE.set(process.map(|process| process.segment.own_control()));
     PHASE.store(phase as u32, Ordering::Release);
 }
 
@@ -55,9 +75,7 @@ pub(crate) fn set_phase(phase: Phase) {
 /// be passed to [`leave`].
 #[inline]
 pub(crate) fn enter(call: u16) -> Result<&'static ControlPage> {
-    // SAFETY: `PAGE` is NULL unless MPI runs; otherwise it points into the segment, which stays
-    // mapped until the process ends.
-    match unsafe { PAGE.load(Ordering::Relaxed).as_ref() } {
+    match PAGE.get() {
         Some(page) => {
             page.last_call.store(u32::from(call), Ordering::Relaxed);
             page.in_call.store(1, Ordering::Relaxed);
@@ -69,9 +87,7 @@ pub(crate) fn enter(call: u16) -> Result<&'static ControlPage> {
 
 /// This process's control page while MPI runs.
 pub(crate) fn page() -> Option<&'static ControlPage> {
-    // SAFETY: `PAGE` is NULL unless MPI runs; otherwise it points into the segment, which stays
-    // mapped until the process ends.
-    unsafe { PAGE.load(Ordering::Relaxed).as_ref() }
+    PAGE.get()
 }
 
 /// The error that tells why MPI cannot be called now.
@@ -108,11 +124,10 @@ pub(crate) fn leave(page: &ControlPage) {
 /// Stores the ABI through which the program calls.
 #[inline]
 pub(crate) fn set_abi(abi: &'static AbiTable) {
-    ABI.store(std::ptr::from_ref(abi).cast_mut(), Ordering::Relaxed);
+    ABI.set(Some(abi));
 }
 
 /// The ABI through which the program calls; `None` before its first call.
 pub(crate) fn abi() -> Option<&'static AbiTable> {
-    // SAFETY: `ABI` is NULL or was stored by `set_abi` from a `&'static AbiTable`.
-    unsafe { ABI.load(Ordering::Relaxed).as_ref() }
+    ABI.get()
 }
