@@ -7,6 +7,7 @@ pub(crate) mod claim;
 pub(crate) mod coll_state;
 pub(crate) mod comm;
 pub(crate) mod datatype;
+pub(crate) mod elements;
 pub(crate) mod errhandler;
 pub(crate) mod generalized;
 pub(crate) mod group;

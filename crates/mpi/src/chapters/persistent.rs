@@ -5,7 +5,7 @@ use towpath_neutral::constants::ERR_REQUEST;
 use towpath_neutral::error::{Error, Result, fail};
 
 use super::point_to_point::buffered;
-use crate::objects::persistent::Start;
+use crate::objects::persistent::{PersistentMessage, Start};
 use crate::progress;
 use crate::progress::request_table::{Extra, FROM_NOBODY, RequestWork};
 use crate::progress::state::State;
@@ -28,7 +28,7 @@ pub(crate) fn create_by(start: impl FnOnce() -> Start, comm: Handle) -> Result<H
 pub(crate) fn start(request: Handle) -> Result<()> {
     let worker = progress::worker()?;
     let mut state = worker.hold();
-    let started = state.start_row(request)?;
+    let started = state.start_contiguous(request)?;
     drop(state);
     if started {
         worker.nudge();
@@ -48,11 +48,7 @@ fn start_slowly(request: Handle) -> Result<()> {
                 "the request is active already, or not persistent; wait for it before starting it again"
             );
         }
-        let work = match state.requests.take_start(request)? {
-            Some(start) => begin(state, request, start)?,
-            None => fail!(ERR_REQUEST, "argument request is not a persistent request"),
-        };
-        match work {
+        match begin(state, request)? {
             Begun::Work(work) => state.requests.set_work(request, work).map(|()| None),
             Begun::Copy(message) => Ok(Some(message)),
         }
@@ -71,26 +67,18 @@ enum Begun {
     Copy(Box<dyn FnOnce() -> Result<()>>),
 }
 
-fn begin(state: &mut State, request: Handle, mut start: Start) -> Result<Begun> {
-    let begun = match &mut start {
-        Start::Send(message, mode) => {
-            let peer = message.peer.expect("a send names its receiver");
-            let (context, rank) = (message.comm.context(), message.comm.rank as u32);
-            let tag = message.tag.expect("a send has a tag");
-            // SAFETY: the buffer holds `count` elements while the request is active (contract of
-            // `send_init`), and it becomes active here.
-            Begun::Work(RequestWork::Send(unsafe {
-                let source = towpath_datatype::source(&message.datatype, message.buffer.cast(), message.count);
-                state.engine.isend(peer, context, tag, rank, source, *mode)
-            }))
+fn begin(state: &mut State, request: Handle) -> Result<Begun> {
+    let State { engine, requests, runs, .. } = state;
+    let Some(start) = requests.start_of(request)? else {
+        fail!(ERR_REQUEST, "argument request is not a persistent request");
+    };
+    Ok(match start {
+        Start::Send(PersistentMessage { comm, elements, peer, tag, .. }, mode) => {
+            let (peer, tag) = (peer.expect("a send names its receiver"), tag.expect("a send has a tag"));
+            Begun::Work(RequestWork::Send(elements.isend(engine, comm, peer, tag, *mode)))
         }
-        Start::Receive(message) => {
-            // SAFETY: the buffer has room for `count` elements while the request is active
-            // (contract of `recv_init`), and it becomes active here.
-            Begun::Work(RequestWork::Receive(unsafe {
-                let target = towpath_datatype::target(&message.datatype, message.buffer.cast(), message.count);
-                state.engine.irecv(message.peer, message.comm.context(), message.tag, target)
-            }))
+        Start::Receive(PersistentMessage { comm, elements, peer, tag, .. }) => {
+            Begun::Work(RequestWork::Receive(elements.irecv(engine, comm, *peer, *tag)))
         }
         Start::Buffered(message) => Begun::Copy(buffered::again(message)),
         Start::Nothing(status) => Begun::Work(RequestWork::Done(*status)),
@@ -99,11 +87,9 @@ fn begin(state: &mut State, request: Handle, mut start: Start) -> Result<Begun> 
             // SAFETY: the buffers of the call live whenever the request is active (contract of
             // `Prepared::keep`), and it becomes active here.
             unsafe { run.start_again() };
-            Begun::Work(RequestWork::Run(state.runs.add(run, &mut state.engine)))
+            Begun::Work(RequestWork::Run(runs.add(run, engine)))
         }
-    };
-    state.requests.put_start(request, start)?;
-    Ok(begun)
+    })
 }
 
 /// A persistent operation with MPI_PROC_NULL; `receive` chooses the status.

@@ -19,9 +19,7 @@ use std::ffi::c_void;
 use std::sync::Arc;
 
 use towpath_base::ids::{ContextId, PeerIndex};
-use towpath_base::transfer::{Place, Target};
-use towpath_datatype::Datatype;
-use towpath_engine::{Completion, EarlyOutcome, Mode, RequestId, Sent};
+use towpath_engine::{Completion, EarlyOutcome, Mode, RequestId};
 use towpath_neutral::abi::{Handle, Status};
 use towpath_neutral::constants::*;
 use towpath_neutral::error::{Completed, Error, Failed, Result, fail};
@@ -29,6 +27,7 @@ use towpath_neutral::error::{Completed, Error, Failed, Result, fail};
 use super::datatypes;
 use crate::objects::comm::Comm;
 use crate::objects::datatype::Type;
+use crate::objects::elements::Elements;
 use crate::objects::registry;
 use crate::process;
 use crate::progress;
@@ -42,6 +41,7 @@ use crate::progress::worker::Worker;
 pub(crate) struct SendArguments<'a> {
     pub(crate) comm: &'a Arc<Comm>,
     pub(crate) kind: &'a Arc<Type>,
+    pub(crate) elements: Elements,
     /// `None` for MPI_PROC_NULL.
     pub(crate) peer: Option<PeerIndex>,
 }
@@ -50,6 +50,7 @@ pub(crate) struct SendArguments<'a> {
 pub(crate) struct ReceiveArguments<'a> {
     pub(crate) comm: &'a Arc<Comm>,
     pub(crate) kind: &'a Arc<Type>,
+    pub(crate) elements: Elements,
     /// `None` for MPI_ANY_SOURCE.
     pub(crate) peer: Option<PeerIndex>,
     /// `None` for MPI_ANY_TAG.
@@ -94,11 +95,40 @@ fn bad_tag<T>(tag: i32) -> Result<T> {
     fail!(ERR_TAG, "argument tag is {tag}; 0 to {} are allowed", i32::MAX)
 }
 
+/// Looks up the datatype of a buffer argument and checks the buffer.
+///
+/// # Safety
+/// The reference must not be used after the operation is started: see
+/// [`towpath_neutral::handle::Table::borrow`].
+#[inline(always)]
+unsafe fn checked_type<'a>(buffer: *const c_void, count: i64, datatype: Handle) -> Result<&'a Arc<Type>> {
+    // SAFETY: the reference is not used after the operation is started (this function's contract).
+    let kind = match unsafe { datatypes::borrow(datatype, "datatype") } {
+        Ok(kind) => kind,
+        Err(error) => datatypes::of_no_elements(datatype, count, error)?,
+    };
+    check_buffer(buffer, count, kind)?;
+    Ok(kind)
+}
+
+/// Looks up and checks a buffer argument.
+///
+/// # Safety
+/// The datatype must not be freed before the operation is started. The buffer must hold `count`
+/// elements of it from then until the operation is complete, as [`Elements::new`] requires.
+unsafe fn elements(buffer: *const c_void, count: i64, datatype: Handle) -> Result<Elements> {
+    // SAFETY: `kind` is not freed before the operation is started, `buffer` holds the elements
+    // until it is complete (this function's contract), and `checked_type` has checked the count.
+    unsafe {
+        let kind = checked_type(buffer, count, datatype)?;
+        Ok(Elements::new(kind, buffer, count))
+    }
+}
+
 /// Looks up and checks the arguments of a send.
 ///
 /// # Safety
-/// The references must not be used after the operation is started: see
-/// [`towpath_neutral::handle::Table::borrow`].
+/// As [`elements`]. The references must not be used after the operation is started.
 #[inline(always)]
 pub(crate) unsafe fn outgoing<'a>(
     buffer: *const c_void,
@@ -108,17 +138,15 @@ pub(crate) unsafe fn outgoing<'a>(
     tag: i32,
     comm: Handle,
 ) -> Result<SendArguments<'a>> {
-    // SAFETY: the reference is not used after the operation is started (this function's contract).
-    let comm = unsafe { registry::borrow_comm(comm) }?;
-    // SAFETY: the reference is not used after the operation is started (this function's contract).
-    let kind = match unsafe { datatypes::borrow(datatype, "datatype") } {
-        Ok(kind) => kind,
-        Err(error) => datatypes::of_no_elements(datatype, count, error)?,
-    };
-    check_buffer(buffer, count, kind)?;
+    // SAFETY: the references are not used after the operation is started (this function's
+    // contract).
+    let (comm, kind) = unsafe { (registry::borrow_comm(comm)?, checked_type(buffer, count, datatype)?) };
     check_tag(tag)?;
     let peer = comm.target(dest, "dest")?;
-    Ok(SendArguments { comm, kind, peer })
+    // SAFETY: `buffer` holds the elements until the operation is complete (this function's
+    // contract), and `checked_type` has checked the count.
+    let elements = unsafe { Elements::new(kind, buffer, count) };
+    Ok(SendArguments { comm, kind, elements, peer })
 }
 
 /// Looks up and checks the arguments of a receive.
@@ -134,32 +162,33 @@ pub(crate) unsafe fn incoming<'a>(
     tag: i32,
     comm: Handle,
 ) -> Result<ReceiveArguments<'a>> {
-    // SAFETY: the reference is not used after the operation is started (this function's contract).
-    let kind = match unsafe { datatypes::borrow(datatype, "datatype") } {
-        Ok(kind) => kind,
-        Err(error) => datatypes::of_no_elements(datatype, count, error)?,
-    };
-    check_buffer(buffer, count, kind)?;
-    // SAFETY: the reference is not used after the operation is started (this function's contract).
-    let (comm, peer, tag, nobody) = unsafe { envelope(source, tag, comm) }?;
-    Ok(ReceiveArguments { comm, kind, peer, tag, nobody })
+    // SAFETY: the references are not used after the operation is started (this function's
+    // contract).
+    let (kind, comm) = unsafe { (checked_type(buffer, count, datatype)?, registry::borrow_comm(comm)?) };
+    let Asked { peer, tag, nobody } = envelope(source, tag, comm)?;
+    // SAFETY: `buffer` holds the elements until the operation is complete (this function's
+    // contract), and `checked_type` has checked the count.
+    let elements = unsafe { Elements::new(kind, buffer, count) };
+    Ok(ReceiveArguments { comm, kind, elements, peer, tag, nobody })
 }
 
-/// Communicator, source and tag (`None`: any), and whether the source is MPI_PROC_NULL.
-type Envelope<'a> = (&'a Arc<Comm>, Option<PeerIndex>, Option<i32>, bool);
+/// The source and tag that a receive or probe asks for.
+struct Asked {
+    /// `None` for MPI_ANY_SOURCE.
+    peer: Option<PeerIndex>,
+    /// `None` for MPI_ANY_TAG.
+    tag: Option<i32>,
+    /// True if the source is MPI_PROC_NULL.
+    nobody: bool,
+}
 
-/// Looks up and checks the envelope that a receive or probe asks for.
-///
-/// # Safety
-/// As [`outgoing`].
+/// Checks the source and tag that a receive or probe asks for.
 #[inline(always)]
-pub(crate) unsafe fn envelope<'a>(source: i32, tag: i32, comm: Handle) -> Result<Envelope<'a>> {
-    // SAFETY: the reference is not used after the operation is started (this function's contract).
-    let comm = unsafe { registry::borrow_comm(comm) }?;
+fn envelope(source: i32, tag: i32, comm: &Comm) -> Result<Asked> {
     let tag = if tag == ANY_TAG { None } else { Some(tag) };
     check_tag(tag.unwrap_or(0))?;
     let peer = if source == ANY_SOURCE { None } else { comm.target(source, "source")? };
-    Ok((comm, peer, tag, peer.is_none() && source != ANY_SOURCE))
+    Ok(Asked { peer, tag, nobody: peer.is_none() && source != ANY_SOURCE })
 }
 
 /// Sends, and waits until the buffer may be reused.
@@ -176,116 +205,38 @@ unsafe fn send_as(
     tag: i32,
     comm: Handle,
 ) -> Result<()> {
-    // SAFETY: `comm` and `kind` are not used after the message is sent, here or in `send_slowly`.
-    let SendArguments { comm, kind, peer } = unsafe { outgoing(buffer, count, datatype, dest, tag, comm) }?;
+    // SAFETY: `buffer` holds `count` elements until this function returns (its contract), after the
+    // send is complete. `comm` is not used after it is started, here or in `send_slowly`.
+    let SendArguments { comm, elements, peer, .. } = unsafe { outgoing(buffer, count, datatype, dest, tag, comm) }?;
     let Some(peer) = peer else { return Ok(()) };
     let worker = progress::worker()?;
     if mode != Mode::Synchronous
-        && let Some((pointer, length)) = kind.bytes(buffer, count)
+        && let Some(bytes) = elements.contiguous()
     {
         let mut state = worker.hold();
-        let (context, rank) = (comm.context(), comm.rank as u32);
-        // SAFETY: `pointer` and `length` describe the `count` elements at `buffer`, which are
-        // readable (this function's contract).
-        let sent = unsafe { state.engine.try_send_now(peer, context, tag, rank, pointer, length) };
+        let sent = bytes.try_send_now(&mut state.engine, comm, peer, tag);
         drop(state);
         if sent.is_some() {
             worker.nudge();
             return Ok(());
         }
     }
-    // SAFETY: `buffer` holds `count` elements of `kind` (this function's contract), and the message
-    // has not been sent.
-    unsafe { send_slowly(mode, buffer, count, kind, peer, tag, comm) }
-}
-
-/// The elements that a blocking receive writes to.
-struct Elements {
-    datatype: *const Datatype,
-    buffer: *mut c_void,
-    count: i64,
-}
-
-impl Elements {
-    fn datatype(&self) -> &Datatype {
-        // SAFETY: `receive_elements` holds the worker's lock while it uses this value, and
-        // datatypes are freed only under that lock.
-        unsafe { &*self.datatype }
-    }
-}
-
-// SAFETY: `unpack` writes only to the `count` elements at `buffer`.
-unsafe impl Place for Elements {
-    fn room(&self) -> usize {
-        self.datatype().bytes(self.count) as usize
-    }
-
-    unsafe fn put(&self, from: *const u8, length: usize) {
-        // SAFETY: `from` is readable for `length` bytes, which is at most `room`, and the elements
-        // at `buffer` are alive (contract of `Place::put`).
-        unsafe { towpath_datatype::unpack(self.datatype(), self.buffer.cast(), self.count, 0, from, length) };
-    }
-
-    fn target(&self) -> Target {
-        // SAFETY: the elements at `buffer` are alive and writable while the engine uses this place
-        // or its target: `receive_elements` waits for the request.
-        unsafe { towpath_datatype::target(self.datatype(), self.buffer.cast(), self.count) }
-    }
-}
-
-/// Packs elements directly into the wire's memory, if the message can be sent at once.
-///
-/// # Safety
-/// `buffer` must hold `count` elements of `kind`.
-#[inline(always)]
-unsafe fn send_packed(
-    state: &mut State,
-    buffer: *const c_void,
-    count: i64,
-    kind: &Type,
-    peer: PeerIndex,
-    tag: i32,
-    comm: &Comm,
-) -> Option<Sent> {
-    let length = kind.datatype.bytes(count) as usize;
-    state.engine.try_send_filled(peer, comm.context(), tag, comm.rank as u32, length, |into| {
-        // SAFETY: `into` has room for `length` bytes (`try_send_filled`), and `buffer` holds
-        // `count` elements (this function's contract).
-        unsafe { towpath_datatype::pack(&kind.datatype, buffer.cast(), count, 0, into, length) };
-    })
+    send_slowly(mode, elements, peer, tag, comm)
 }
 
 /// Sends a message that is synchronous, has gaps or cannot be sent at once, and waits for it.
-///
-/// # Safety
-/// `buffer` must hold `count` elements of `kind`, unchanged until this returns; for `kind` and
-/// `comm` as [`outgoing`].
 #[cold]
-unsafe fn send_slowly(
-    mode: Mode,
-    buffer: *const c_void,
-    count: i64,
-    kind: &Type,
-    peer: PeerIndex,
-    tag: i32,
-    comm: &Arc<Comm>,
-) -> Result<()> {
+fn send_slowly(mode: Mode, elements: Elements, peer: PeerIndex, tag: i32, comm: &Comm) -> Result<()> {
     let worker = progress::worker()?;
     if mode != Mode::Synchronous
-        && kind.bytes(buffer, count).is_none()
-        // SAFETY: `buffer` holds `count` elements of `kind` (this function's contract).
-        && unsafe { send_packed(&mut worker.hold(), buffer, count, kind, peer, tag, comm) }.is_some()
+        && elements.contiguous().is_none()
+        && elements.try_send_packed(&mut worker.hold().engine, comm, peer, tag).is_some()
     {
         worker.nudge();
         return Ok(());
     }
     let (object, context) = (comm.handle(), comm.context());
-    // SAFETY: `source` reads the `count` elements at `buffer`, which stay unchanged until this
-    // function returns (its contract), after the send is complete.
-    let id = worker.with(|state| unsafe {
-        let source = towpath_datatype::source(&kind.datatype, buffer.cast(), count);
-        state.engine.isend(peer, context, tag, comm.rank as u32, source, mode)
-    });
+    let id = worker.with(|state| elements.isend(&mut state.engine, comm, peer, tag, mode));
     worker.nudge();
     let target = |_: &State| WaitTarget::Message(context, id);
     let completion = worker.wait_for(target, |state| state.engine.take(id));
@@ -391,54 +342,40 @@ pub unsafe fn recv(
     tag: i32,
     comm: Handle,
 ) -> Completed<Status> {
-    // SAFETY: `object` and `kind` are not used after the worker is released.
-    let ReceiveArguments { comm: object, kind, peer, tag, nobody } =
+    // SAFETY: `buf` has room for `count` elements until this call returns (its contract), after the
+    // receive is complete. `object` is not used after it is started.
+    let ReceiveArguments { comm: object, elements, peer, tag, nobody, .. } =
         unsafe { incoming(buf, count, datatype, source, tag, comm) }?;
     if nobody {
         return Ok(FROM_NOBODY);
     }
-    let worker = progress::worker()?;
-    let Some((_, capacity)) = kind.bytes(buf, count) else {
-        // SAFETY: `buf` has room for `count` elements of `kind` until this call returns (its
-        // contract), and `kind` and `object` have just been borrowed.
-        return unsafe { receive_elements(buf, count, kind, peer, tag, object) };
+    let Some(bytes) = elements.contiguous() else {
+        // A copy, so that the fast path keeps its own in registers.
+        return receive_with_gaps(&{ elements }, peer, tag, object);
     };
+    let worker = progress::worker()?;
     let (rounds, context) = (worker.spin_rounds(), object.context());
     let mut state = worker.hold();
-    // SAFETY: `buf` is writable for `capacity` bytes until this call returns (its contract), and a
-    // request that is started here is waited for below.
-    let soon = unsafe { state.engine.receive_soon(peer, context, tag, buf.cast(), capacity, rounds) };
+    let soon = bytes.receive_soon(&mut state.engine, object, peer, tag, rounds);
     drop(state);
-    worker.nudge();
-    match soon {
-        EarlyOutcome::Received(completion) => completed(comm, &completion),
-        EarlyOutcome::Started(id) => wait_for_received(worker, comm, context, id),
-    }
+    received_soon(worker, comm, context, soon)
 }
 
-/// Receives elements with gaps. Unpacks directly from the wire if the message arrives soon.
-///
-/// # Safety
-/// `buf` must have room for `count` elements of `kind`; for `kind` and `comm` as [`outgoing`].
+/// Receives elements with gaps.
 #[inline(never)]
-unsafe fn receive_elements(
-    buf: *mut c_void,
-    count: i64,
-    kind: &Type,
-    peer: Option<PeerIndex>,
-    tag: Option<i32>,
-    comm: &Arc<Comm>,
-) -> Completed<Status> {
+fn receive_with_gaps(elements: &Elements, peer: Option<PeerIndex>, tag: Option<i32>, comm: &Comm) -> Completed<Status> {
     let worker = progress::worker()?;
-    let place = Elements { datatype: &kind.datatype, buffer: buf, count };
     let rounds = worker.spin_rounds();
     let mut state = worker.hold();
-    // SAFETY: the elements at `buf` are writable until this call returns (its contract), and a
-    // request that is started here is waited for below. Such a request holds its own reference to
-    // the datatype.
-    let soon = unsafe { state.engine.receive_soon_into(peer, comm.context(), tag, &place, rounds) };
+    let soon = elements.receive_soon(&mut state.engine, comm, peer, tag, rounds);
     let (comm, context) = (comm.handle(), comm.context());
     drop(state);
+    received_soon(worker, comm, context, soon)
+}
+
+/// Waits for the receive if it is not complete.
+#[inline(always)]
+fn received_soon(worker: &Worker, comm: Handle, context: ContextId, soon: EarlyOutcome) -> Completed<Status> {
     worker.nudge();
     match soon {
         EarlyOutcome::Received(completion) => completed(comm, &completion),
@@ -467,32 +404,23 @@ unsafe fn isend_as(
     tag: i32,
     comm: Handle,
 ) -> Result<Handle> {
-    // SAFETY: `comm` and `kind` are not used after the worker is released.
-    let SendArguments { comm, kind, peer } = unsafe { outgoing(buffer, count, datatype, dest, tag, comm) }?;
+    // SAFETY: `buffer` holds `count` elements until the request is complete (this function's
+    // contract). `comm` is not used after the worker is released.
+    let SendArguments { comm, elements, peer, .. } = unsafe { outgoing(buffer, count, datatype, dest, tag, comm) }?;
     let Some(peer) = peer else { return Ok(COMPLETE) };
     let worker = progress::worker()?;
     let mut state = worker.hold();
     let place = state.requests.place()?;
-    let (context, rank) = (comm.context(), comm.rank as u32);
-    let sent = match kind.bytes(buffer, count) {
+    let engine = &mut state.engine;
+    let sent = match elements.contiguous() {
         _ if mode == Mode::Synchronous => None,
-        // SAFETY: `pointer` and `length` describe the `count` elements at `buffer`, which are
-        // readable (this function's contract).
-        Some((pointer, length)) => unsafe { state.engine.try_send_now(peer, context, tag, rank, pointer, length) },
-        // SAFETY: `buffer` holds `count` elements of `kind` (this function's contract).
-        None => unsafe { send_packed(&mut state, buffer, count, kind, peer, tag, comm) },
+        Some(bytes) => bytes.try_send_now(engine, comm, peer, tag),
+        None => elements.try_send_packed(engine, comm, peer, tag),
     };
     // Even a message that has been sent needs a request: an unmatched send can still be cancelled.
     let work = match sent {
         Some(sent) => RequestWork::Sent(sent),
-        None => {
-            // SAFETY: `source` reads the `count` elements at `buffer`, which stay unchanged until
-            // the request is complete (this function's contract).
-            RequestWork::Send(unsafe {
-                let source = towpath_datatype::source(&kind.datatype, buffer.cast(), count);
-                state.engine.isend(peer, context, tag, rank, source, mode)
-            })
-        }
+        None => RequestWork::Send(elements.isend(engine, comm, peer, tag, mode)),
     };
     let request = state.requests.fill(place, work, comm.handle(), None);
     drop(state);
@@ -513,8 +441,9 @@ pub unsafe fn irecv(
     tag: i32,
     comm: Handle,
 ) -> Result<Handle> {
-    // SAFETY: `comm` and `kind` are not used after the worker is released.
-    let ReceiveArguments { comm, kind, peer, tag, nobody } =
+    // SAFETY: `buf` has room for `count` elements until the request is complete (this function's
+    // contract). `comm` is not used after the worker is released.
+    let ReceiveArguments { comm, elements, peer, tag, nobody, .. } =
         unsafe { incoming(buf, count, datatype, source, tag, comm) }?;
     if nobody {
         return Ok(COMPLETE_RECEIVE);
@@ -522,15 +451,7 @@ pub unsafe fn irecv(
     let worker = progress::worker()?;
     let mut state = worker.hold();
     let place = state.requests.place()?;
-    // SAFETY: `target` covers the `count` elements at `buf`, which are writable until the request
-    // is complete (this function's contract).
-    let id = unsafe {
-        let target = match kind.bytes(buf, count) {
-            Some((pointer, length)) => Target::Bytes { pointer: pointer.cast_mut(), length },
-            None => towpath_datatype::target(&kind.datatype, buf.cast(), count),
-        };
-        state.engine.irecv(peer, comm.context(), tag, target)
-    };
+    let id = elements.irecv(&mut state.engine, comm, peer, tag);
     let request = state.requests.fill(place, RequestWork::Receive(id), comm.handle(), None);
     drop(state);
     worker.nudge();

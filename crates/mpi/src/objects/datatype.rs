@@ -6,7 +6,6 @@ use std::sync::Mutex;
 
 use towpath_base::sync::{AtomicBool, AtomicI64, Ordering};
 use towpath_datatype::Datatype;
-use towpath_neutral::error::{Result, fail};
 
 use super::attribute::Attributes;
 
@@ -23,7 +22,7 @@ pub(crate) struct Type {
     pub predefined: bool,
     /// Bytes per element if any number of elements is contiguous and starts at the buffer address;
     /// otherwise -1.
-    row: i64,
+    pub(super) contiguous: i64,
     /// The largest count whose size and offsets fit in 63 bits.
     most: i64,
     /// The largest count allowed in communication: `most`, or 0 before MPI_Type_commit.
@@ -34,11 +33,11 @@ pub(crate) struct Type {
 impl Type {
     /// Creates a datatype, which is not committed unless it is predefined or a named type.
     pub(crate) fn new(datatype: Datatype, predefined: bool) -> Type {
-        let row = if datatype.is_contiguous() && datatype.true_lb() == 0 { datatype.size() } else { -1 };
+        let contiguous = if datatype.is_contiguous() && datatype.true_lb() == 0 { datatype.size() } else { -1 };
         let (most, committed) = (datatype.greatest_count(), predefined || datatype.is_committed());
         let movable = AtomicI64::new(if committed { most } else { 0 });
         let (attributes, committed) = (Attributes::default(), AtomicBool::new(committed));
-        Type { datatype, attributes, name: Mutex::new(None), predefined, row, most, movable, committed }
+        Type { datatype, attributes, name: Mutex::new(None), predefined, contiguous, most, movable, committed }
     }
 
     /// True if it may be used in communication.
@@ -73,13 +72,6 @@ impl Type {
         self.most
     }
 
-    /// Address and length of `count` elements if they are contiguous. The count must be one that
-    /// [`Type::can_have`] allows.
-    #[inline]
-    pub(crate) fn bytes(&self, buffer: *const c_void, count: i64) -> Option<(*const u8, usize)> {
-        (self.row >= 0).then(|| (buffer.cast(), (self.row * count) as usize))
-    }
-
     /// True if two buffers of such elements at the same address overlap: not at MPI_BOTTOM, where
     /// the address carries no information.
     #[cold]
@@ -91,28 +83,6 @@ impl Type {
     /// are used with MPI_BOTTOM).
     #[inline]
     pub(crate) fn needs_buffer(&self) -> bool {
-        self.row > 0
+        self.contiguous > 0
     }
-}
-
-/// Copies the bytes of `count` elements at `buffer`.
-///
-/// # Errors
-/// MPI_ERR_NO_MEM; nothing is read then.
-///
-/// # Safety
-/// `buffer` must hold `count` elements, and [`Type::can_have`] must allow that count.
-pub(crate) unsafe fn packed(datatype: &Datatype, buffer: *const c_void, count: i64) -> Result<Vec<u8>> {
-    let length = datatype.bytes(count) as usize;
-    let mut copy = Vec::<u8>::new();
-    if copy.try_reserve_exact(length).is_err() {
-        fail!(ERR_NO_MEM, "there is no memory for the copy of a message of {length} bytes");
-    }
-    // SAFETY: `buffer` holds `count` elements (this function's contract). `copy` has room for their
-    // `length` bytes, which `pack` initializes.
-    unsafe {
-        towpath_datatype::pack(datatype, buffer.cast(), count, 0, copy.as_mut_ptr(), length);
-        copy.set_len(length);
-    }
-    Ok(copy)
 }

@@ -1,41 +1,39 @@
 //! What is needed to start a persistent operation again (MPI 5.0, sections 3.9 and 6.13). The C
 //! functions are in `chapters::persistent`.
 
-use std::ffi::c_void;
 use std::sync::Arc;
 
 use towpath_base::ids::PeerIndex;
 use towpath_collective::Run;
-use towpath_datatype::Datatype;
 use towpath_engine::Mode;
 use towpath_neutral::abi::Status;
 
 use super::comm::Comm;
+use super::datatype::Type;
+use super::elements::{ContiguousBytes, Elements};
 
 /// The arguments of a persistent send or receive.
+#[derive(Clone)]
 pub(crate) struct PersistentMessage {
     /// The communicator.
     pub comm: Arc<Comm>,
-    /// First element.
-    pub buffer: *mut c_void,
-    /// Number of elements.
-    pub count: i64,
-    /// Type of the elements.
-    pub datatype: Datatype,
+    /// What is sent or received into while the request is active.
+    pub elements: Elements,
+    /// Their bytes if they are contiguous.
+    pub contiguous: Option<ContiguousBytes>,
+    /// The type of the elements, which lives as long as they do.
+    #[expect(dead_code, reason = "it only keeps the type alive")]
+    pub kind: Arc<Type>,
     /// Destination or source; `None` for any source.
     pub peer: Option<PeerIndex>,
     /// Tag; `None` for any tag.
     pub tag: Option<i32>,
-    /// Length in bytes if the elements are contiguous, else `None`.
-    pub row: Option<usize>,
 }
 
-// SAFETY: `buffer` points to memory of the program that is valid in every thread. It is accessed
-// only while the request is active, under the worker's lock or by the thread that starts a buffered
-// send.
-unsafe impl Send for PersistentMessage {}
-
 /// How a persistent request is started.
+///
+/// `repr`: the tag has a place of its own, so that MPI_Start and MPI_Wait decode it with one load.
+#[repr(u32)]
 pub(crate) enum Start {
     /// A send in this mode.
     Send(PersistentMessage, Mode),

@@ -1,6 +1,5 @@
 //! How requests end: whether they are complete, and the status and error that they leave.
 
-use towpath_base::transfer::Target;
 use towpath_collective::Failure;
 use towpath_engine::{Completion, Mode, RequestId};
 use towpath_neutral::abi::{Handle, Status};
@@ -110,7 +109,7 @@ impl State {
 
     /// Starts a persistent send or receive of contiguous bytes if the engine can do so at once.
     /// Returns false if nothing was started.
-    pub(crate) fn start_row(&mut self, request: Handle) -> Result<bool> {
+    pub(crate) fn start_contiguous(&mut self, request: Handle) -> Result<bool> {
         if is_trivial(request) {
             return Ok(false);
         }
@@ -121,21 +120,14 @@ impl State {
         };
         match &extra.start {
             Some(Start::Send(
-                PersistentMessage { comm, buffer, peer: Some(peer), tag: Some(tag), row: Some(row), .. },
+                PersistentMessage { comm, contiguous: Some(bytes), peer: Some(peer), tag: Some(tag), .. },
                 mode,
             )) if *mode != Mode::Synchronous => {
-                let (context, rank, pointer) = (comm.context(), comm.rank as u32, buffer.cast_const().cast());
-                // SAFETY: `pointer` is readable for `row` bytes while the request is active
-                // (contract of `send_init`), and it becomes active here.
-                let sent = unsafe { self.engine.try_send_now(*peer, context, *tag, rank, pointer, *row) };
-                let Some(sent) = sent else { return Ok(false) };
+                let Some(sent) = bytes.try_send_now(&mut self.engine, comm, *peer, *tag) else { return Ok(false) };
                 entry.work = RequestWork::Sent(sent);
             }
-            Some(Start::Receive(PersistentMessage { comm, buffer, peer, tag, row: Some(row), .. })) => {
-                let target = Target::Bytes { pointer: buffer.cast(), length: *row };
-                // SAFETY: `buffer` is writable for `row` bytes while the request is active
-                // (contract of `recv_init`), and it becomes active here.
-                entry.work = RequestWork::Receive(unsafe { self.engine.irecv(*peer, comm.context(), *tag, target) });
+            Some(Start::Receive(PersistentMessage { comm, contiguous: Some(bytes), peer, tag, .. })) => {
+                entry.work = RequestWork::Receive(bytes.irecv(&mut self.engine, comm, *peer, *tag));
             }
             _ => return Ok(false),
         }

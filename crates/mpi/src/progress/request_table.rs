@@ -210,19 +210,10 @@ impl Requests {
         Ok(())
     }
 
-    /// Takes out how to start a persistent request; `None` for other requests.
-    pub(crate) fn take_start(&mut self, request: Handle) -> Result<Option<Start>> {
+    /// How to start a persistent request; `None` for other requests.
+    pub(crate) fn start_of(&mut self, request: Handle) -> Result<Option<&mut Start>> {
         let index = self.index(request)?;
-        Ok(self.entries[index].extra.as_mut().and_then(|extra| extra.start.take()))
-    }
-
-    /// Puts back how to start a persistent request.
-    pub(crate) fn put_start(&mut self, request: Handle, start: Start) -> Result<()> {
-        let index = self.index(request)?;
-        if let Some(extra) = &mut self.entries[index].extra {
-            extra.start = Some(start);
-        }
-        Ok(())
+        Ok(self.entries[index].extra.as_mut().and_then(|extra| extra.start.as_mut()))
     }
 }
 

@@ -5,11 +5,10 @@
 //! model of 3.6.1. Invariant: the bytes of the copies in flight plus [`OVERHEAD`] for each never
 //! exceed the size of the buffer.
 
-use std::ffi::c_void;
-use std::sync::{Arc, MutexGuard};
+use std::sync::MutexGuard;
 
+use towpath_base::ids::PeerIndex;
 use towpath_base::transfer::Source;
-use towpath_datatype::Datatype;
 use towpath_engine::{Mode, RequestId};
 use towpath_neutral::abi::Handle;
 use towpath_neutral::constants::BUFFER_AUTOMATIC;
@@ -17,7 +16,7 @@ use towpath_neutral::error::{Result, fail};
 
 use crate::objects::buffer::{AttachedBuffer, SentCopy};
 use crate::objects::comm::Comm;
-use crate::objects::datatype;
+use crate::objects::elements::Elements;
 use crate::objects::persistent::PersistentMessage;
 use crate::objects::registry::OBJECTS;
 use crate::progress;
@@ -103,27 +102,16 @@ fn with_buffer<R>(comm: &Comm, f: impl FnOnce(Option<&mut AttachedBuffer>) -> R)
     f(process.as_mut())
 }
 
-/// Sends a copy of `count` elements. The send is complete for the program when this returns.
-///
-/// # Safety
-/// `buffer` must hold `count` elements.
-pub(crate) unsafe fn send(
-    comm: &Arc<Comm>,
-    buffer: *const c_void,
-    count: i64,
-    datatype: &Datatype,
-    peer: towpath_base::ids::PeerIndex,
-    tag: i32,
-) -> Result<()> {
-    let length = datatype.bytes(count) as usize;
+/// Sends a copy of the elements. The send is complete for the program when this returns.
+pub(crate) fn send(comm: &Comm, elements: Elements, peer: PeerIndex, tag: i32) -> Result<()> {
+    let length = elements.packed_length();
     let worker = progress::worker()?;
     let sent = with_buffer(comm, |attached| {
         let Some(attached) = attached else {
             fail!(ERR_BUFFER, "no buffer is attached for buffered sends; call MPI_Buffer_attach first");
         };
         worker.with(|state| attached.make_room(state, length))?;
-        // SAFETY: `buffer` holds `count` elements (this function's contract).
-        let bytes = unsafe { datatype::packed(datatype, buffer, count) }?;
+        let bytes = elements.packed()?;
         worker.with(|state| {
             let source = Source::Bytes { pointer: bytes.as_ptr(), length };
             // SAFETY: `bytes` is stored in `under_way` below and is freed only after the send is
@@ -140,10 +128,9 @@ pub(crate) unsafe fn send(
 
 /// Prepares another start of a persistent buffered send.
 pub(crate) fn again(message: &PersistentMessage) -> Box<dyn FnOnce() -> Result<()>> {
-    let (comm, datatype) = (message.comm.clone(), message.datatype.clone());
-    let (buffer, count) = (message.buffer, message.count);
-    let (peer, tag) = (message.peer.expect("a send names its receiver"), message.tag.expect("a send has a tag"));
-    // SAFETY: `buffer` holds `count` elements while the request is active (contract of
-    // `bsend_init`), and the closure runs while it is.
-    Box::new(move || unsafe { send(&comm, buffer, count, &datatype, peer, tag) })
+    let message = message.clone();
+    Box::new(move || {
+        let PersistentMessage { comm, elements, peer, tag, .. } = &message;
+        send(comm, *elements, peer.expect("a send names its receiver"), tag.expect("a send has a tag"))
+    })
 }

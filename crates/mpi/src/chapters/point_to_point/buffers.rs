@@ -5,38 +5,45 @@ use std::ffi::c_void;
 use towpath_neutral::abi::Handle;
 use towpath_neutral::error::{Result, fail};
 
-use super::{SendArguments, buffered, outgoing};
+use super::{SendArguments, buffered, by_mode, outgoing};
 use crate::objects::buffer::AttachedBuffer;
 use crate::objects::registry::{self, OBJECTS};
 use crate::progress;
 use crate::progress::request_table::{COMPLETE, RequestWork};
 use crate::progress::wait_target::WaitTarget;
 
-/// MPI_Bsend.
+/// A buffered send, which is complete when this returns with `result`.
 ///
 /// # Safety
-/// `buf` must hold `count` elements of `datatype`.
-pub unsafe fn bsend(buf: *const c_void, count: i64, datatype: Handle, dest: i32, tag: i32, comm: Handle) -> Result<()> {
-    // SAFETY: `kind` is used only until the message is packed, and `comm` is cloned.
-    let SendArguments { comm, kind, peer } = unsafe { outgoing(buf, count, datatype, dest, tag, comm) }?;
-    // SAFETY: `buf` holds `count` elements of `kind` (this function's contract).
-    peer.map_or(Ok(()), |peer| unsafe { buffered::send(&comm.clone(), buf, count, &kind.datatype, peer, tag) })
-}
-
-/// MPI_Ibsend: the request is complete when this returns.
-///
-/// # Safety
-/// As [`bsend`].
-pub unsafe fn ibsend(
-    buf: *const c_void,
+/// `buffer` must hold `count` elements of `datatype`.
+unsafe fn send_copy<T>(
+    result: T,
+    buffer: *const c_void,
     count: i64,
     datatype: Handle,
     dest: i32,
     tag: i32,
     comm: Handle,
-) -> Result<Handle> {
-    // SAFETY: `buf` holds `count` elements of `datatype` (this function's contract).
-    unsafe { bsend(buf, count, datatype, dest, tag, comm) }.map(|()| COMPLETE)
+) -> Result<T> {
+    // SAFETY: `buffer` holds `count` elements (this function's contract). They are used only until
+    // the message is packed, and `comm` is cloned.
+    let SendArguments { comm, elements, peer, .. } = unsafe { outgoing(buffer, count, datatype, dest, tag, comm) }?;
+    peer.map_or(Ok(()), |peer| buffered::send(&comm.clone(), elements, peer, tag))?;
+    Ok(result)
+}
+
+by_mode! {
+    /// MPI_Bsend.
+    ///
+    /// # Safety
+    /// `buf` must hold `count` elements of `datatype`.
+    bsend: send_copy(()) -> ();
+
+    /// MPI_Ibsend: the request is complete when this returns.
+    ///
+    /// # Safety
+    /// As [`bsend`].
+    ibsend: send_copy(COMPLETE) -> Handle;
 }
 
 /// The object that a buffer is attached to.

@@ -23,14 +23,16 @@ unsafe fn prepared(
     tag: i32,
     comm: Handle,
 ) -> Result<Handle> {
-    // SAFETY: `object` and `kind` are only cloned, and nothing is started.
-    let SendArguments { comm: object, kind, peer } = unsafe { outgoing(buffer, count, datatype, dest, tag, comm) }?;
+    // SAFETY: `comm` and `kind` are only cloned, and `buffer` holds `count` elements whenever the
+    // request is active (this function's contract).
+    let SendArguments { comm, kind, elements, peer } = unsafe { outgoing(buffer, count, datatype, dest, tag, comm) }?;
     if peer.is_none() {
-        return create(nothing(false), comm);
+        return create(nothing(false), comm.handle());
     }
-    let (comm_object, buffer, datatype) = (object.clone(), buffer.cast_mut(), kind.datatype.clone());
-    let row = kind.bytes(buffer, count).map(|(_, bytes)| bytes);
-    create(start(PersistentMessage { comm: comm_object, buffer, count, datatype, peer, tag: Some(tag), row }), comm)
+    let contiguous = elements.contiguous();
+    let message =
+        PersistentMessage { comm: comm.clone(), elements, contiguous, kind: kind.clone(), peer, tag: Some(tag) };
+    create(start(message), comm.handle())
 }
 
 by_mode! {
@@ -71,16 +73,14 @@ pub unsafe fn recv_init(
     tag: i32,
     comm: Handle,
 ) -> Result<Handle> {
-    // SAFETY: `object` and `kind` are only cloned, and nothing is started.
-    let ReceiveArguments { comm: object, kind, peer, tag, nobody } =
+    // SAFETY: `comm` and `kind` are only cloned, and `buf` has room for `count` elements whenever
+    // the request is active (this function's contract).
+    let ReceiveArguments { comm, kind, elements, peer, tag, nobody } =
         unsafe { incoming(buf, count, datatype, source, tag, comm) }?;
     if nobody {
-        return create(nothing(true), comm);
+        return create(nothing(true), comm.handle());
     }
-    let datatype = kind.datatype.clone();
-    let row = kind.bytes(buf, count).map(|(_, bytes)| bytes);
-    create(
-        Start::Receive(PersistentMessage { comm: object.clone(), buffer: buf, count, datatype, peer, tag, row }),
-        comm,
-    )
+    let contiguous = elements.contiguous();
+    let message = PersistentMessage { comm: comm.clone(), elements, contiguous, kind: kind.clone(), peer, tag };
+    create(Start::Receive(message), comm.handle())
 }

@@ -9,11 +9,10 @@ use towpath_neutral::abi::{Handle, Status};
 use towpath_neutral::constants::*;
 use towpath_neutral::error::{Completed, Error, Result, fail};
 
-use super::{check_buffer, completed, envelope};
-use crate::chapters::datatypes;
+use super::{Asked, completed, elements, envelope};
 use crate::objects::comm::Comm;
 use crate::objects::message::Matched;
-use crate::objects::registry::OBJECTS;
+use crate::objects::registry::{self, OBJECTS};
 use crate::process;
 use crate::progress;
 use crate::progress::request_table::{COMPLETE_RECEIVE, FROM_NOBODY, RequestWork};
@@ -34,14 +33,20 @@ fn found<T>(state: &mut State, from: Option<PeerIndex>, context: ContextId, mess
     Some(Err(Error::new(ERR_PROC_ABORTED, process::reason_of_loss(lost))))
 }
 
+/// Looks up and checks the context and the envelope that a probe asks for.
+#[inline(always)]
+fn probed(source: i32, tag: i32, comm: Handle) -> Result<(ContextId, Asked)> {
+    // SAFETY: the reference is not used beyond this function, before the worker is used.
+    let comm = unsafe { registry::borrow_comm(comm) }?;
+    Ok((comm.context(), envelope(source, tag, comm)?))
+}
+
 /// MPI_Iprobe.
 pub fn iprobe(source: i32, tag: i32, comm: Handle) -> Result<(bool, Status)> {
-    // SAFETY: `comm` is used only to read its context, before the worker is used.
-    let (comm, peer, tag, nobody) = unsafe { envelope(source, tag, comm) }?;
+    let (context, Asked { peer, tag, nobody }) = probed(source, tag, comm)?;
     if nobody {
         return Ok((true, FROM_NOBODY));
     }
-    let context = comm.context();
     let worker = progress::worker()?;
     for attempt in 0..2 {
         let found = worker.with(|state| {
@@ -60,12 +65,10 @@ pub fn iprobe(source: i32, tag: i32, comm: Handle) -> Result<(bool, Status)> {
 
 /// MPI_Probe.
 pub fn probe(source: i32, tag: i32, comm: Handle) -> Result<Status> {
-    // SAFETY: `comm` is used only to read its context, before the wait.
-    let (comm, peer, tag, nobody) = unsafe { envelope(source, tag, comm) }?;
+    let (context, Asked { peer, tag, nobody }) = probed(source, tag, comm)?;
     if nobody {
         return Ok(FROM_NOBODY);
     }
-    let context = comm.context();
     let target = |_: &State| WaitTarget::Probe(context, peer, tag);
     let found = progress::worker()?.wait_for(target, |state| {
         let message = state.engine.iprobe(peer, context, tag);
@@ -106,7 +109,8 @@ fn take_out(
 pub fn improbe(source: i32, tag: i32, comm: Handle) -> Result<(bool, Handle, Status)> {
     // SAFETY: the reference is used for the first attempt only. `poll_for_test` may call functions
     // of the program, so `object` is cloned before it.
-    let (object, peer, tag, nobody) = unsafe { envelope(source, tag, comm) }?;
+    let object = unsafe { registry::borrow_comm(comm) }?;
+    let Asked { peer, tag, nobody } = envelope(source, tag, object)?;
     if nobody {
         return Ok((true, MESSAGE_NO_PROC, FROM_NOBODY));
     }
@@ -125,14 +129,13 @@ pub fn improbe(source: i32, tag: i32, comm: Handle) -> Result<(bool, Handle, Sta
 
 /// MPI_Mprobe.
 pub fn mprobe(source: i32, tag: i32, comm: Handle) -> Result<(Handle, Status)> {
-    // SAFETY: the reference is only cloned.
-    let (object, peer, tag, nobody) = unsafe { envelope(source, tag, comm) }?;
+    let comm = registry::comm(comm)?;
+    let Asked { peer, tag, nobody } = envelope(source, tag, &comm)?;
     if nobody {
         return Ok((MESSAGE_NO_PROC, FROM_NOBODY));
     }
-    let object = object.clone();
-    let target = |_: &State| WaitTarget::Probe(object.context(), peer, tag);
-    progress::worker()?.wait_for(target, |state| found_and_taken(state, peer, tag, &object))
+    let target = |_: &State| WaitTarget::Probe(comm.context(), peer, tag);
+    progress::worker()?.wait_for(target, |state| found_and_taken(state, peer, tag, &comm))
 }
 
 fn take(message: &mut Handle) -> Result<Arc<Matched>> {
@@ -153,21 +156,16 @@ fn take(message: &mut Handle) -> Result<Arc<Matched>> {
 /// # Safety
 /// `buf` must have room for `count` elements of `datatype`.
 pub unsafe fn mrecv(buf: *mut c_void, count: i64, datatype: Handle, message: &mut Handle) -> Completed<Status> {
-    let kind = datatypes::lookup(datatype, "datatype")?;
-    check_buffer(buf, count, &kind)?;
+    // SAFETY: `buf` has room for `count` elements until this call returns (its contract), after the
+    // receive is complete. The datatype is not used after the receive is started.
+    let elements = unsafe { elements(buf, count, datatype) }?;
     if *message == MESSAGE_NO_PROC {
         *message = MESSAGE_NULL;
         return Ok(FROM_NOBODY);
     }
     let found = take(message)?;
     let worker = progress::worker()?;
-    // SAFETY: `target` covers the `count` elements at `buf`, which are writable until this call
-    // returns (its contract), after the receive is complete.
-    let id = worker.with(|state| unsafe {
-        let target = towpath_datatype::target(&kind.datatype, buf.cast(), count);
-        state.engine.imrecv(found.message, target)
-    });
-    let id = id.expect("a message is received once");
+    let id = worker.with(|state| elements.imrecv(&mut state.engine, found.message));
     worker.nudge();
     let target = |_: &State| WaitTarget::Message(found.comm.context(), id);
     let completion = worker.wait_for(target, |state| state.engine.take(id));
@@ -180,8 +178,9 @@ pub unsafe fn mrecv(buf: *mut c_void, count: i64, datatype: Handle, message: &mu
 /// `buf` must have room for `count` elements of `datatype`, and nothing else may access them until
 /// the request is complete.
 pub unsafe fn imrecv(buf: *mut c_void, count: i64, datatype: Handle, message: &mut Handle) -> Result<Handle> {
-    let kind = datatypes::lookup(datatype, "datatype")?;
-    check_buffer(buf, count, &kind)?;
+    // SAFETY: `buf` has room for `count` elements until the request is complete (this function's
+    // contract). The datatype is not used after the receive is started.
+    let elements = unsafe { elements(buf, count, datatype) }?;
     if *message == MESSAGE_NO_PROC {
         *message = MESSAGE_NULL;
         return Ok(COMPLETE_RECEIVE);
@@ -196,13 +195,7 @@ pub unsafe fn imrecv(buf: *mut c_void, count: i64, datatype: Handle, message: &m
                 return Err(error);
             }
         };
-        // SAFETY: `target` covers the `count` elements at `buf`, which are writable until the
-        // request is complete (this function's contract).
-        let id = unsafe {
-            let target = towpath_datatype::target(&kind.datatype, buf.cast(), count);
-            state.engine.imrecv(found.message, target)
-        };
-        let id = id.expect("a message is received once");
+        let id = elements.imrecv(&mut state.engine, found.message);
         Ok(state.requests.fill(place, RequestWork::Receive(id), found.comm.handle(), None))
     });
     worker.nudge();
