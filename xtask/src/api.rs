@@ -1,18 +1,18 @@
 //! The standard as data: reads `api/functions.toml`, `api/constants.toml` and `api/errors.toml`.
 //!
-//! The formats are described at the head of those files. Whatever is wrong in them is a sentence
-//! with the row's name.
+//! Each file begins with a description of its format. An error in one of them is reported as a
+//! sentence that names the row.
 
 use std::collections::BTreeMap;
 use std::path::Path;
 
 use serde::Deserialize;
 
-/// Which way a parameter goes.
+/// Direction of a parameter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Direction {
     In,
-    /// In, but the C type is a pointer to something that is not const.
+    /// An input whose C type is a pointer to something that is not const.
     InMutable,
     Out,
     InOut,
@@ -26,11 +26,11 @@ pub struct Parameter {
     pub direction: Direction,
     /// Length of an array, as an expression in the function's parameters.
     pub length: Option<String>,
-    /// Room of a string: a constant.
+    /// Size of a string's buffer, if it is a constant.
     pub max: Option<String>,
-    /// Room of a string: a parameter.
+    /// Size of a string's buffer, if a parameter gives it.
     pub room: Option<String>,
-    /// Only in the large form.
+    /// True if only the large-count form has the parameter.
     pub large_only: bool,
 }
 
@@ -53,20 +53,20 @@ pub struct Function {
     pub parameters: Vec<Parameter>,
 }
 
-/// What becomes of a collective that its body has prepared.
+/// What the binding does with a collective call that its body has prepared.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Form {
-    /// It is waited for.
+    /// Waits for it (MPI_X).
     Wait,
-    /// It is begun, and named by a request.
+    /// Starts it and returns a request (MPI_IX).
     Begin,
-    /// It is kept for a persistent request.
+    /// Keeps it for a persistent request (MPI_X_init).
     Keep,
 }
 
 impl Form {
-    /// The name of the blocking function, without `MPI_`, that shares the body.
+    /// The name, without `MPI_`, of the blocking function that shares the body.
     fn blocking(self, name: &str) -> &str {
         match self {
             Form::Wait => name,
@@ -76,7 +76,7 @@ impl Form {
     }
 }
 
-/// Where the large twin of a function exists.
+/// The ABIs in which a function has a large-count form (`MPI_X_c`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Large {
     Nowhere,
@@ -84,7 +84,7 @@ pub enum Large {
     Both,
 }
 
-/// The two binary interfaces.
+/// The two ABIs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Abi {
     Standard,
@@ -116,10 +116,11 @@ impl Function {
     }
 }
 
-/// Everything that the code generator knows.
+/// All functions and chapters, as the code generator needs them.
 pub struct Api {
     pub chapters: BTreeMap<String, String>,
-    /// In the order of the file; the index is the function's number (0 is kept for "no call").
+    /// In the order of the file. A function's number is its index plus one, because 0 means "no
+    /// call".
     pub functions: Vec<Function>,
 }
 

@@ -1,13 +1,13 @@
 //! Compares the dependencies between the crates with the table in ARCHITECTURE.md.
 //!
-//! Dependencies of tests (`dev-dependencies`) do not count: they never reach a program.
+//! Dependencies of tests (`dev-dependencies`) do not count, because no program contains them.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 type Table = BTreeMap<String, BTreeSet<String>>;
 
-/// Fails with the first arrows that differ.
+/// Fails if the dependencies differ from the table, and lists the differences.
 pub fn run(root: &Path) -> Result<(), String> {
     let architecture =
         std::fs::read_to_string(root.join("ARCHITECTURE.md")).map_err(|e| e.to_string())?;
@@ -37,7 +37,7 @@ pub fn run(root: &Path) -> Result<(), String> {
     Err(wrong.join("; "))
 }
 
-/// The table between the marks: crate, and what it may depend on.
+/// The table between the two marker comments: for each crate, the crates on which it may depend.
 fn table(text: &str) -> Result<Table, String> {
     let part = text
         .split_once("<!-- arrows:begin -->")

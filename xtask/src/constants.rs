@@ -7,7 +7,7 @@ use serde::Deserialize;
 use crate::api::Abi;
 use crate::kinds;
 
-/// Value of a constant in an ABI.
+/// The value of a constant in one ABI.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(untagged)]
 pub enum Value {
@@ -25,7 +25,7 @@ pub struct Constant {
     pub same_as: Option<String>,
     pub standard: Option<Value>,
     pub mpich: Option<Value>,
-    /// Towpath's own number where the standard has none.
+    /// Towpath's own number, if the standard has none.
     pub neutral: Option<i64>,
 }
 
@@ -68,14 +68,14 @@ impl Constant {
             _ => None,
         }
     }
-    /// The number inside Towpath: the standard's, else Towpath's own.
+    /// The neutral number: that of the standard, or else Towpath's own.
     pub fn neutral(&self) -> Option<i64> {
         self.number(Abi::Standard).or(self.neutral)
     }
     pub fn is_handle(&self) -> bool {
         kinds::handle(&self.kind).is_some()
     }
-    /// Name in Rust: without MPI_, and not starting with a digit.
+    /// The name in Rust: without `MPI_`, and not beginning with a digit.
     pub fn rust_name(&self) -> String {
         let bare = self.name.strip_prefix("MPI_").unwrap_or(&self.name);
         match bare.strip_prefix('2') {
@@ -112,8 +112,8 @@ impl Constants {
         Ok(read)
     }
 
-    /// Pairs (neutral, mpich) of all constants of a kind that the MPICH ABI knows and that mean
-    /// something inside.
+    /// The neutral and the MPICH number of each constant of a kind that has both; aliases are left
+    /// out.
     pub fn pairs(&self, kind: &str) -> Vec<(i64, i64, &Constant)> {
         self.constants
             .iter()

@@ -2,40 +2,42 @@
 //! libraries with the strict channel in lib/strict; debugging information in .debug beside each
 //! file.
 //!
-//! There are no symbolic links (a wheel cannot hold any): what is a link elsewhere is a linker
-//! script, a shell script, or a small library that needs the real one.
+//! There are no symbolic links, because a wheel cannot contain any. In their place are linker
+//! scripts, shell scripts, and small libraries that depend on the real ones.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// The library that each package builds, the name it is installed under, and the name that the
-/// linker looks for.
+/// For each library: its package, the file that cargo builds, the name under which it is installed,
+/// and the name that the linker looks for.
 const LIBRARIES: &[(&str, &str, &str, &str)] = &[
     ("towpath-abi-mpich", "libmpi.so", "libmpi.so.12", "libmpi.so"),
     ("towpath-abi-standard", "libmpi_abi.so", "libmpi_abi.so.1", "libmpi_abi.so"),
 ];
 
-/// The library that mpiexec preloads where the program's malloc shall give shared memory: package,
-/// built, installed.
+/// The library that mpiexec preloads if malloc is to allocate shared memory: its package, the file
+/// that cargo builds, the name under which it is installed.
 const PRELOADED: (&str, &str, &str) =
     ("towpath-malloc", "libtowpath_malloc.so", "libtowpath-malloc.so");
 
-/// Feature and cargo profile of the libraries with the strict channel, and their folder in lib/.
+/// The feature and the cargo profile of the libraries with the strict channel, and their folder in
+/// lib/.
 ///
-/// The profile has a folder of its own below target/: cargo gives a library the same file name with
-/// every set of features.
+/// The profile gives them a folder of their own below target/, because cargo uses the same file
+/// name for all feature sets.
 const STRICT: &str = "strict";
 
-/// The package of the programs.
+/// The package that contains the programs.
 const PROGRAMS: &str = "towpath-launch";
 
-/// Further names of the same interfaces: library, the one it stands for, and the linker's name.
+/// Further names of the libraries: the name, the library that it stands for, and the name that the
+/// linker looks for.
 ///
-/// `libmpich.so.12`: programs of Debian's MPICH. `libmpi_abi.so.0`: programs of early stubs of the
-/// standard ABI. `libmpicxx.so.12` and `libmpichcxx.so.12`: C++ programs name them even when they
-/// use only the C functions.
+/// `libmpich.so.12`: programs built with Debian's MPICH. `libmpi_abi.so.0`: programs built with
+/// early stubs of the standard ABI. `libmpicxx.so.12` and `libmpichcxx.so.12`: C++ programs are
+/// linked with them even if they use only the C functions.
 const SHIMS: &[(&str, &str, Option<&str>)] = &[
     ("libmpich.so.12", "libmpi.so.12", Some("libmpich.so")),
     ("libmpi_abi.so.0", "libmpi_abi.so.1", None),
@@ -43,11 +45,12 @@ const SHIMS: &[(&str, &str, Option<&str>)] = &[
     ("libmpichcxx.so.12", "libmpi.so.12", None),
 ];
 
-/// The name that other libraries give mpiexec: a second program would take a tenth of the wheel.
+/// The other usual name of mpiexec. A script, because a second copy of the program would be a tenth
+/// of the wheel.
 const MPIRUN: &str =
     "#!/bin/sh\nexec \"$(dirname -- \"$(readlink -f -- \"$0\")\")/mpiexec\" \"$@\"\n";
 
-/// Compiler scripts: name, language, interface.
+/// The compiler scripts: name, whether it is for C++, and ABI.
 const COMPILERS: &[(&str, bool, &str)] = &[
     ("mpicc", false, "mpich"),
     ("mpicxx", true, "mpich"),
@@ -57,7 +60,8 @@ const COMPILERS: &[(&str, bool, &str)] = &[
     ("mpic++_abi", true, "standard"),
 ];
 
-/// Builds with a cargo profile, for this machine's glibc or an older one, and fills the prefix.
+/// Builds with a cargo profile, for the glibc of this machine or an older one, and fills the
+/// prefix.
 pub fn run(root: &Path, prefix: &Path, profile: &str, glibc: Option<&str>) -> Result<(), String> {
     let prefix = std::path::absolute(prefix).map_err(|e| format!("{}: {e}", prefix.display()))?;
     let target = match glibc {
@@ -92,7 +96,7 @@ fn successful(command: &mut Command) -> Result<(), String> {
 /// Builds the libraries and the programs; returns the folder with the results of all profiles.
 fn build(root: &Path, profile: &str) -> Result<PathBuf, String> {
     println!("building the libraries and the programs");
-    // All at once: each library is linked, which takes longest, by one thread.
+    // In one command: linking takes longest, and each library is linked by a single thread.
     let chosen = packages().chain([PROGRAMS]).flat_map(|package| ["-p", package]);
     successful(
         cargo(root).args(["build", "-q", "--profile", profile, "--lib", "--bins"]).args(chosen),
@@ -104,7 +108,7 @@ fn build(root: &Path, profile: &str) -> Result<PathBuf, String> {
     Ok(target_folder(root))
 }
 
-/// The packages of the libraries of both interfaces.
+/// The packages of the libraries of both ABIs.
 fn interfaces() -> impl Iterator<Item = &'static str> {
     LIBRARIES.iter().map(|library| library.0)
 }
@@ -122,11 +126,11 @@ fn folder_of(profile: &str) -> &str {
     if profile == "dev" { "debug" } else { profile }
 }
 
-/// As [`build`], linked by zig, which knows the symbols of every version of glibc.
+/// Like [`build`], but links with zig, which knows the symbols of every glibc version.
 ///
-/// The libraries must be linked with the system's libgcc_s, not with zig's own unwinder: a C++
-/// exception that reaches a frame of Rust is raised by the one, and its context means nothing to
-/// the other (a crash instead of a message).
+/// The libraries must be linked with the system's libgcc_s instead of zig's unwinder. Otherwise a
+/// C++ exception, raised by the former, reaches a Rust frame whose unwinder cannot read its
+/// context, and the process crashes without a message.
 fn build_for_glibc(root: &Path, profile: &str, version: &str) -> Result<PathBuf, String> {
     let triple = format!("{}-unknown-linux-gnu", std::env::consts::ARCH);
     let target = format!("{triple}.{version}");
@@ -153,8 +157,8 @@ fn build_for_glibc(root: &Path, profile: &str, version: &str) -> Result<PathBuf,
     Ok(folder)
 }
 
-/// Puts the system's libgcc_s into a folder of its own: beside it the linker would find the
-/// system's glibc too.
+/// Copies the system's libgcc_s into a folder of its own: in the original folder the linker would
+/// also find the system's glibc.
 fn copy_unwinder(folder: &Path) -> Result<(), String> {
     let name = "libgcc_s.so.1";
     let output = Command::new(std::env::var_os("CC").unwrap_or_else(|| "cc".into()))
@@ -167,7 +171,7 @@ fn copy_unwinder(folder: &Path) -> Result<(), String> {
 }
 
 fn copy(from: &Path, to: &Path) -> Result<(), String> {
-    // A running program may hold the old file: the new one takes its place as a whole.
+    // A running program may use the old file, so replace it by renaming.
     let fresh = to.with_extension("new");
     fs::copy(from, &fresh)
         .and_then(|_| fs::rename(&fresh, to))
@@ -181,9 +185,9 @@ fn write(path: &Path, text: &str, executable: bool) -> Result<(), String> {
         .map_err(|e| format!("cannot write {}: {e}", path.display()))
 }
 
-/// Installs a library or a program without what only debuggers and backtraces read: its symbols and
-/// line tables go into `.debug/NAME.debug` beside it, where both look. Where there is no objcopy
-/// (binutils), the file stays whole.
+/// Installs a library or a program without its symbols and line tables, which only debuggers and
+/// backtraces read. They go into `.debug/NAME.debug` beside it, where both look. Without objcopy
+/// (binutils), the file is installed unstripped.
 fn copy_stripped(from: &Path, to: &Path) -> Result<(), String> {
     let objcopy = std::env::var_os("OBJCOPY").unwrap_or_else(|| "objcopy".into());
     if Command::new(&objcopy).arg("--version").output().is_err() {
@@ -217,16 +221,16 @@ fn libraries(target: &Path, lib: &Path) -> Result<(), String> {
     Ok(())
 }
 
-/// The libraries with the strict channel, under the names by which the loader looks for them. The
-/// empty libraries in lib/ lead to these too, if their folder is first in LD_LIBRARY_PATH.
+/// Installs the libraries with the strict channel under the names that the loader looks for. The
+/// shims in lib/ load them too if their folder is first in LD_LIBRARY_PATH.
 fn strict_libraries(target: &Path, lib: &Path) -> Result<(), String> {
     LIBRARIES.iter().try_for_each(|(_, built, installed, _)| {
         copy_stripped(&target.join(built), &lib.join(installed))
     })
 }
 
-/// An empty library that needs the real one: the loader then finds all names there, and one process
-/// has one copy of them.
+/// Builds an empty library that depends on the real one. The loader then finds all symbols in the
+/// real one, of which a process has a single copy.
 fn shim(lib: &Path, name: &str, stands_for: &str) -> Result<(), String> {
     let fresh = lib.join(format!("{name}.new"));
     let compiler = std::env::var_os("CC").unwrap_or_else(|| "cc".into());

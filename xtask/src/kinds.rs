@@ -1,8 +1,8 @@
-//! What each kind of parameter is in C (per ABI) and in a body of `crates/mpi`.
+//! The type of each kind of parameter: in C, for each ABI, and in a body of `crates/mpi`.
 
 use crate::api::{Direction, Function, Parameter};
 
-/// The handle kinds with their C type and the `Kind` of the core.
+/// For each kind of handle: the kind, its C type, and its variant of `Kind`.
 pub const HANDLES: &[(&str, &str, &str)] = &[
     ("comm", "MPI_Comm", "Comm"),
     ("group", "MPI_Group", "Group"),
@@ -17,17 +17,17 @@ pub const HANDLES: &[(&str, &str, &str)] = &[
     ("session", "MPI_Session", "Session"),
 ];
 
-/// C type and core kind of a handle kind.
+/// The C type of a kind of handle, and its variant of `Kind`.
 pub fn handle(kind: &str) -> Option<(&'static str, &'static str)> {
     HANDLES.iter().find(|h| h.0 == kind).map(|h| (h.1, h.2))
 }
 
-/// C type and core kind of an array of handles.
+/// The same for an array of handles.
 pub fn handle_array(kind: &str) -> Option<(&'static str, &'static str)> {
     handle(kind.strip_suffix('s')?)
 }
 
-/// C types (small, large) of a number, or `None` if the kind is not one.
+/// The C types of a number in the small and the large form; `None` if the kind is not a number.
 pub fn number(kind: &str) -> Option<(&'static str, &'static str)> {
     Some(match kind {
         "count" => ("int", "MPI_Count"),
@@ -40,7 +40,7 @@ pub fn number(kind: &str) -> Option<(&'static str, &'static str)> {
     })
 }
 
-/// C types (small, large) of the elements of an array of numbers.
+/// The C types of the elements of an array of numbers, in the small and the large form.
 pub fn array(kind: &str) -> Option<(&'static str, &'static str)> {
     Some(match kind {
         "counts" => ("int", "MPI_Count"),
@@ -60,18 +60,18 @@ pub fn array(kind: &str) -> Option<(&'static str, &'static str)> {
     })
 }
 
-/// Arrays of ints whose values differ between the ABIs.
+/// True for arrays of ints whose values differ between the ABIs.
 pub fn is_translated_array(kind: &str) -> bool {
     matches!(kind, "ranks" | "distributions" | "distribution_arguments")
 }
 
-/// Kinds that are an `int` in C and an `i32` in a body.
+/// True for kinds that are an `int` in C and an `i32` in a body.
 pub fn is_int(kind: &str) -> bool {
     matches!(kind, "int" | "fint" | "MPIX_Stream" | "MPIX_Grequest_class")
         || is_translated_int(kind)
 }
 
-/// Ints whose values differ between the ABIs.
+/// True for ints whose values differ between the ABIs.
 pub fn is_translated_int(kind: &str) -> bool {
     matches!(
         kind,
@@ -101,17 +101,17 @@ pub fn is_translated_int(kind: &str) -> bool {
     )
 }
 
-/// Whether the kind is a C function type.
+/// True if the kind is a C function type.
 pub fn is_callback(kind: &str) -> bool {
     kind.starts_with("MPI") && (kind.contains("function"))
 }
 
-/// Whether the kind is some other C type that the core sees as an address (MPI_T and MPIX objects).
+/// True for other C types (MPI_T and MPIX objects), which a body gets as an address.
 pub fn is_opaque(kind: &str) -> bool {
     kind.starts_with("MPI") && !is_callback(kind) && !is_int(kind)
 }
 
-/// Whether the body returns this parameter.
+/// True if the body returns this parameter.
 pub fn is_returned(p: &Parameter) -> bool {
     p.direction == Direction::Out
         && (handle(&p.kind).is_some()
@@ -121,7 +121,7 @@ pub fn is_returned(p: &Parameter) -> bool {
             || matches!(p.kind.as_str(), "logical" | "status" | "string" | "pointer" | "attribute"))
 }
 
-/// Type of the parameter in a body, or `None` if the binding keeps it to itself.
+/// Type of the parameter in a body; `None` if the binding does not pass it on.
 pub fn neutral(p: &Parameter) -> Option<&'static str> {
     let scalar = |plain: &'static str, changed: &'static str| {
         if p.direction == Direction::InOut { changed } else { plain }
@@ -164,7 +164,7 @@ pub fn neutral(p: &Parameter) -> Option<&'static str> {
     })
 }
 
-/// Types of the body's parameters and of what it returns.
+/// The parameters of a body with their types, and the types of its results.
 pub fn signature(f: &Function) -> (Vec<(String, &'static str)>, Vec<&'static str>) {
     let mut arguments = Vec::new();
     let mut returned = Vec::new();
@@ -182,7 +182,7 @@ pub fn signature(f: &Function) -> (Vec<(String, &'static str)>, Vec<&'static str
     (arguments, returned)
 }
 
-/// A parameter name that Rust accepts.
+/// The name of a parameter as a valid Rust identifier.
 pub fn rust_name(name: &str) -> String {
     match name {
         "type" | "in" | "ref" | "fn" => format!("{name}_"),

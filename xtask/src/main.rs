@@ -1,6 +1,6 @@
-//! Chores of the project: `cargo run -p xtask -- codegen [--check]`, `arrows`, `dist`.
+//! Tasks of the project: `cargo run -p xtask -- codegen [--check]`, `arrows`, `dist`.
 
-// A program has no outside: `pub` here means "used by other modules".
+// This is a program without a library, so `pub` means "used by other modules".
 #![allow(unreachable_pub)]
 
 mod api;
@@ -24,24 +24,24 @@ struct Arguments {
 
 #[derive(Subcommand)]
 enum Chore {
-    /// Write the bindings, headers, constants and tables that follow from api/.
+    /// Write the bindings, headers, constants and tables that are generated from api/.
     Codegen {
-        /// Change nothing; fail when a checked-in file is not current.
+        /// Write nothing; fail if a checked-in file is out of date.
         #[arg(long)]
         check: bool,
     },
     /// Compare the dependencies between the crates with ARCHITECTURE.md.
     Arrows,
-    /// Build the libraries and programs and lay them out below a prefix.
+    /// Build the libraries and programs and install them below a prefix.
     Dist {
-        /// Where lib/, include/ and bin/ go.
+        /// The directory below which lib/, include/ and bin/ are created.
         #[arg(long)]
         prefix: PathBuf,
         /// Cargo profile: release, quick or dev.
         #[arg(long, default_value = "release")]
         profile: String,
-        /// Link for this version of glibc and newer ones, with cargo-zigbuild (for a wheel that
-        /// other machines can use).
+        /// Link for this glibc version and newer ones, with cargo-zigbuild (for a wheel that other
+        /// machines can use).
         #[arg(long, value_name = "2.28")]
         glibc: Option<String>,
     },

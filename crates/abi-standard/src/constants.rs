@@ -96,7 +96,7 @@ impl Given {
     /// The array for the body to read.
     ///
     /// # Safety
-    /// Always sound here; the other interface needs this value for as long as the array is used.
+    /// None here. In the MPICH ABI, this value must outlive the array.
     pub(crate) unsafe fn integers(&self) -> Integers {
         self.0
     }
@@ -109,7 +109,7 @@ impl Wanted {
     /// The array for the body to fill.
     ///
     /// # Safety
-    /// Always sound here; the other interface needs this value for as long as the array is used.
+    /// None here. In the MPICH ABI, this value must outlive the array.
     pub(crate) unsafe fn integers(&mut self) -> IntegersMut {
         self.0
     }

@@ -25,7 +25,7 @@ pub struct Setting {
     pub kind: Kind,
     /// Value used if the variable is not set, as text; empty means "decided at start-up".
     pub default: &'static str,
-    /// What it does, with unit.
+    /// What the setting does, and the unit of its value.
     pub meaning: &'static str,
 }
 

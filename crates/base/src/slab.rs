@@ -2,7 +2,7 @@
 //! entry and the entry's generation, which counts its earlier values, so that the key of a removed
 //! value never names a later one (until the generation wraps after 2^32 uses of the entry).
 //!
-//! Where a name has no room for a generation, a value is also accessed by its index alone.
+//! Callers whose names have no room for a generation access a value by its index alone.
 
 /// Names a value of a [`Slab`]: the index is in the low 32 bits, the generation in the high 32
 /// bits. Keys cross wires as this number.

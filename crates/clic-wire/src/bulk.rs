@@ -14,7 +14,7 @@ use towpath_transport::Sink;
 use super::driver::Driver;
 use super::rail_of;
 
-/// One poll of an interface for bulk.
+/// One poll of an interface for bulk data.
 pub(super) struct BulkReader<'a, 'b, S> {
     pub(super) endpoint: &'a mut Endpoint,
     pub(super) driver: Driver<'b, S>,

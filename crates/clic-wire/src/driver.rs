@@ -46,8 +46,7 @@ pub(super) struct RailOutputs {
     outputs: Vec<PortOutput>,
     pub(super) ways: Ways,
     burst: Burst,
-    /// By interface: copies of frames that the protocol has handed in and the interface has
-    /// rejected.
+    /// Per interface, copies of the frames that it has rejected, to be sent again.
     kept: Vec<Vec<RetriedFrame>>,
 }
 
@@ -135,8 +134,8 @@ struct RetriedFrame {
 
 /// Maximum size of a burst.
 const BURST_BYTES: usize = 60 << 10;
-/// While this many frames to a peer are not acknowledged, it has enough to do: further messages are
-/// held back until there are this many, or until the next call.
+/// While this many frames to a peer are unacknowledged, further messages to it are queued and sent
+/// together: once this many frames are queued, or in the next call.
 const TRAIN: usize = 16;
 
 impl RailOutputs {
@@ -237,8 +236,8 @@ impl RailOutputs {
         true
     }
 
-    /// True if queued messages may wait for others, given that `under_way` frames to their peer are
-    /// not acknowledged.
+    /// True if the queued messages may wait for more, given that their peer has not acknowledged
+    /// `under_way` frames yet.
     #[inline]
     pub(super) fn may_wait(&self, under_way: usize) -> bool {
         let gathered = self.burst.frames.len();
@@ -370,7 +369,7 @@ impl<S: Sink> Io for Driver<'_, S> {
                     return true;
                 };
                 let length = usize::from(length);
-                // Packing bytes may move those that wait to be sent.
+                // Packing may move bytes that queued frames still point to, so send those first.
                 if origin.must_make(offset, length) {
                     self.lines.flush();
                 }

@@ -85,8 +85,8 @@ struct Joined {
 
 impl Groups {
     pub(super) fn set_job(&mut self, key: &FrameKey) {
-        // The tag of something that is not a frame: it reveals nothing about the key, and other
-        // jobs have a different one.
+        // A tag over something that is not a frame identifies the job: it differs between jobs, and
+        // reveals nothing about the key.
         self.job = u64::from(key.check(&[0; 32], b"groups"));
     }
 
@@ -268,7 +268,7 @@ impl Clic {
         Some(taken)
     }
 
-    /// True if messages of this root can still arrive.
+    /// True if more messages of this root may arrive.
     pub fn hears(&self, root: PeerIndex) -> bool {
         self.endpoint.peer(root.0).is_some_and(|peer| !peer.is_lost())
     }
@@ -279,16 +279,16 @@ impl Clic {
     }
 }
 
-/// Adds the group socket to the epoll set, so that its frames wake up a sleeper. Returns false if
-/// the system does not allow it.
+/// Adds the group socket to the epoll set, so that a frame to a group wakes this process. Returns
+/// false if the system refuses.
 fn watched(epoll: &OwnedFd, input: &PortInput) -> bool {
     let Some(descriptor) = input.group_descriptor() else { return true };
     let added = epoll::add(epoll, descriptor, epoll::EventData::new_u64(0), epoll::EventFlags::IN);
     matches!(added, Ok(()) | Err(rustix::io::Errno::EXIST))
 }
 
-/// Group numbers wrap around after 2^32 groups, so this only has to differ from a foreign frame by
-/// chance.
+/// The session in the frames of a group. It need not be unique: group numbers repeat only after
+/// 2^32 groups, and the authentication tag rejects frames of other jobs.
 fn session_of(group: u32) -> u16 {
     (group ^ group >> 16) as u16
 }

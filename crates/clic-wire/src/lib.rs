@@ -60,10 +60,10 @@ use towpath_clic::{Endpoint, PeerCard, Settings, Time};
 use towpath_transport::error::Error;
 use towpath_transport::{Header, Losses, Sink};
 
-/// Longest copied message in bytes, unless [`towpath_clic::FRAGMENTS`] frames are shorter. Beyond
-/// either limit, a pulled message arrives sooner (veth, eager versus pulled, us, 2026-11-22: 64 KiB
-/// at MTU 9000, 25 versus 53; at MTU 1500, 16 KiB, 20 versus 36, but at 32 KiB only 0.75 of the
-/// message rate).
+/// Longest copied message in bytes; less if [`towpath_clic::FRAGMENTS`] frames carry less. Beyond
+/// either limit, a pulled message arrives sooner (eager versus pulled over veth in us, 2026-11-22:
+/// 64 KiB at MTU 9000, 25 versus 53; 16 KiB at MTU 1500, 20 versus 36; but at 32 KiB, eager
+/// messages reach only 0.75 of the message rate).
 const EAGER_BYTES: usize = 64 << 10;
 /// Maximum number of frames received from a rail in one progress call.
 const FRAMES: usize = 64;
@@ -104,8 +104,8 @@ pub struct Identity {
     pub drowsy: bool,
 }
 
-/// The wire to processes of other hosts over CLIC. The public interface identifies peers by place,
-/// the implementation by rank.
+/// The wire to processes of other hosts over CLIC. Its public interface identifies a peer by its
+/// index in this wire, the implementation by its rank.
 pub struct Clic {
     endpoint: Endpoint,
     inputs: Vec<PortInput>,
@@ -260,7 +260,7 @@ impl Clic {
         self.everywhere
     }
 
-    /// The peers, in the order of their places.
+    /// The peers, in the order of their indices in this wire.
     pub fn reached(&self) -> Vec<PeerIndex> {
         self.ranks.iter().map(|rank| PeerIndex(*rank)).collect()
     }

@@ -1,8 +1,8 @@
 //! Detection of paths that no longer accept frames: the interface is down or gone, or a firewall
 //! rejects the frames. Rejected frames count as lost in transit, so without this they would be
 //! retransmitted forever. If there is another rail, the failed one is taken down at once. A peer
-//! with something pending, for which every rail has a route that rejects all frames, is lost after
-//! some seconds. Slow path.
+//! with pending work is lost after some seconds if every rail to it has a route that rejects all
+//! frames. Slow path.
 #![forbid(unsafe_code)]
 
 use std::collections::BTreeMap;
@@ -94,7 +94,7 @@ impl Clic {
         long.into_iter().for_each(|rank| self.lose_unreachable(rank, now));
     }
 
-    /// Declares a peer lost that something is pending with, if every rail to it rejects frames.
+    /// Declares a peer with pending work lost if every rail to it rejects frames.
     #[cold]
     fn lose_unreachable(&mut self, rank: u32, now: Time) {
         let waits = self.endpoint.peer(rank).is_some_and(|peer| !peer.is_lost() && peer.is_busy());

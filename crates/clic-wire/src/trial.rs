@@ -54,7 +54,7 @@ pub struct Opposite {
 }
 
 impl Opposite {
-    /// True if there is a path to test; there is none to the own host.
+    /// True if there is a path to test; there is none to this host.
     fn is_tried(&self) -> bool {
         self.rails.iter().any(|(_, ways)| ways.iter().any(Option::is_some))
     }

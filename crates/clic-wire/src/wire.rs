@@ -1,4 +1,5 @@
-//! [`Clic`] as a wire: messages and regions, from and to peers by their places.
+//! [`Clic`] as a wire: messages and regions from and to peers, which are named by their indices in
+//! this wire.
 
 use towpath_base::slab::SlabKey;
 use towpath_base::transfer::{Source, Target};

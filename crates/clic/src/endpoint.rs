@@ -104,7 +104,7 @@ impl Endpoint {
 
     /// True while anything is pending.
     pub fn is_busy(&self) -> bool {
-        // What members wait for is counted with the peer that is the root.
+        // What a member waits for is counted by the peer that is the root.
         self.roots.values().any(|root| !root.is_idle())
             || self.peers.iter().flatten().any(|entry| entry.peer.is_busy())
     }
@@ -154,7 +154,8 @@ impl Endpoint {
         }
     }
 
-    /// Declares a peer dead on outside knowledge, such as a report of the launcher.
+    /// Declares a peer dead because of information from outside the protocol, such as a report of
+    /// the launcher.
     pub fn give_up(&mut self, now: Time, rank: u32, io: &mut impl Io) {
         self.with(rank, |peer, credits| {
             if !peer.is_lost() {
@@ -226,8 +227,8 @@ impl Endpoint {
         }
     }
 
-    /// After a peer has run: processes its group-related events, the effect of its loss on groups,
-    /// and the credit queue.
+    /// To be called after any call of a peer: processes the peer's group-related events, the effect
+    /// of its loss on groups, and the credit queue.
     fn settle(&mut self, now: Time, rank: u32, io: &mut impl Io) {
         let Some(Some(entry)) = self.peers.get_mut(rank as usize) else { return };
         let concerns = entry.peer.take_concerns();
@@ -277,7 +278,8 @@ impl Endpoint {
             });
             self.settle(now, rank, io);
             if self.timers.first().is_some_and(|first| *first == (now, rank)) {
-                // It has more to do than fits into one call: let others run first.
+                // The peer has more work due than fits into one call: let the caller do other work
+                // first.
                 break;
             }
         }

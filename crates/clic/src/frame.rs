@@ -7,8 +7,8 @@
 //! each may be lost, duplicated or delayed, and a process that needs an answer asks again.
 //!
 //! Every frame except greetings and broadcasts acknowledges what has arrived so far. There is no
-//! frame for "asleep" or "awake": this is a flag in every frame, and an acknowledgement is sent for
-//! its sake when the peer must know at once.
+//! frame for "asleep" or "awake": this is a flag in every frame, and an acknowledgement is sent
+//! just to carry it when the peer must know at once.
 //!
 //! Nothing in a frame is trusted before its authentication tag is verified. The tag covers the
 //! header, and the bodies of control frames. It does not cover the bytes of messages: those are

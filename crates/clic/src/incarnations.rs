@@ -5,8 +5,9 @@
 //! the launcher or from the clock). Two processes that know each other's incarnation share a
 //! session: a number in every frame, and the initial sequence numbers of both ordered streams, all
 //! derived from both incarnations with the job's key. They learn the incarnations from the
-//! launcher's business cards, or by greetings, which contain (own, yours as far as I know it). How
-//! a greeting is handled depends on the peer's incarnation in it:
+//! launcher's business cards, or by greetings, which contain the sender's incarnation and, as far
+//! as the sender knows it, the receiver's. How a greeting is handled depends on the peer's
+//! incarnation in it:
 //!
 //! * older than the known one: stale, rejected; a replayed greeting cannot end a session;
 //! * newer: the peer has restarted; everything pending with the old incarnation is lost, and a new
@@ -40,7 +41,7 @@ pub struct Session {
 /// The effect of a greeting.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum GreetingMeaning {
-    /// No news.
+    /// Nothing has changed.
     Known,
     /// A session begins; everything pending in an earlier one is lost.
     Begins,

@@ -55,7 +55,8 @@ pub type Time = u64;
 /// Maximum number of frames of an eager message.
 pub const FRAGMENTS: usize = 16;
 
-/// Bounds on what one peer may cost, and when it counts as lost.
+/// Limits on the resources that one peer may use, and how the protocol treats silent and sleeping
+/// peers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Settings {
     /// Maximum number of ordered frames in flight in each direction.
@@ -71,7 +72,8 @@ pub struct Settings {
     /// Only for processes that are sure to call [`Endpoint::tick`] soon; otherwise the last frame
     /// would wait until the next call.
     pub gathers: bool,
-    /// This process shares its core, so its responses may always take as long as a sleeper's.
+    /// This process shares its core, so its responses may always take as long as those of a
+    /// sleeping process.
     pub drowsy: bool,
 }
 

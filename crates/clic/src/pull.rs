@@ -121,7 +121,7 @@ pub struct ClicPulls {
     pulls: Slab<ClicPull>,
     /// Pulls for which blocks are still to be created, oldest first.
     queue: VecDeque<usize>,
-    /// At most [`BLOCKS`]. No slab: a place outlives its block, because its generation tells the
+    /// At most [`BLOCKS`]. No slab: a slot outlives its block, because its generation tells the
     /// answers to requests for different blocks apart.
     blocks: Vec<Slot>,
     share: CreditShare,

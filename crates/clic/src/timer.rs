@@ -71,8 +71,8 @@ impl RoundTrip {
         self.least
     }
 
-    /// The timeout after which a frame counts as lost that has been retransmitted `tries` times
-    /// without success.
+    /// The retransmission timeout of a frame that has been retransmitted `tries` times without
+    /// success.
     pub fn timeout(&self, asleep: bool, tries: u32) -> Time {
         let (base, floor) = match self.smoothed {
             Some(smoothed) => (

@@ -199,7 +199,7 @@ impl SendWindow {
         Ok(progress)
     }
 
-    /// Marks everything as lost that was sent before `then` and has not arrived.
+    /// Marks as lost all frames that were sent before `then` and have not arrived.
     fn mark_overtaken(&mut self, then: Time) {
         for flight in self.frames.iter_mut().take(self.sent) {
             if flight.state == State::Sent && flight.at < then {

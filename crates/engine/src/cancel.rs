@@ -99,8 +99,8 @@ impl<W: JobWire, S: Subscriber> Engine<W, S> {
 impl<S: Subscriber> State<S> {
     /// Handles a cancel request from a sender.
     pub(crate) fn cancel_wanted(&mut self, from: PeerIndex, words: &[u64; 2]) {
-        // A message that was fetched counts as delivered: its sender is told so, whatever this
-        // answer is.
+        // A message that was fetched counts as delivered: its sender learns that it is complete, so
+        // it cannot be cancelled.
         let found = self
             .unexpected
             .find_sequence(from, words[0])

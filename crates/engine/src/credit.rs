@@ -1,5 +1,5 @@
-//! What flow control knows: the memory of the host, the credit that was granted, and the senders
-//! that wait for room. `flow` decides with it.
+//! The state of flow control: the memory of the host, the credit that was granted, and the senders
+//! that wait for room. `flow` decides on its basis.
 
 use std::collections::VecDeque;
 

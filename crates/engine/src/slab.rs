@@ -1,6 +1,6 @@
 //! A slab allocator: slots of one size in page-backed blocks, which hold the unexpected messages.
 //!
-//! A slot number has the block in its high bits and the place within the block in its low bits.
+//! A slot number has the block in its high bits and the index within the block in its low bits.
 //! Freed slots are reused. The pages of an empty block are returned to the system, except for one
 //! spare block, so that a steady flow of messages does not cause a system call each. Slots that
 //! were never used cost no memory, since their pages are not touched. That is why this is not

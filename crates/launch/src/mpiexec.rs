@@ -47,7 +47,7 @@ use std::time::Duration;
 use options::{Command, JobRequest};
 use plan::{HostPart, LaunchPlan, StartRefusal, Surroundings};
 
-/// Upper limit of the number of ranks, to catch typing errors.
+/// Upper limit on the number of ranks, to catch typos.
 const MOST_RANKS: usize = 1 << 20;
 
 /// Runs the command line of this process and returns its exit code.

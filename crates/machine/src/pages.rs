@@ -1,5 +1,5 @@
-//! Private memory in whole pages that is returned to the system when dropped. Memory of malloc may
-//! stay with the process because of one small block above it.
+//! Private memory in whole pages, which returns to the system when it is dropped. Memory from
+//! malloc may not: a small block in use above it keeps the heap from shrinking.
 
 use rustix::mm::{MapFlags, ProtFlags};
 

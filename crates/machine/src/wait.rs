@@ -76,11 +76,11 @@ pub struct Waiter {
     spin: Duration,
     yields_before_sleep: u32,
     slow_yield: Duration,
-    /// How many more yields that let nothing else run are needed until the core counts as this
-    /// process's own again. While this is not 0, other processes run when this one yields and soon
+    /// The number of yields that must still let nothing else run before the core counts as this
+    /// process's own again. While it is not 0, other processes run when this one yields and soon
     /// yield back: for example, processes of other hosts on the same machine (containers), which
-    /// wait in the same way. This process does not spin meanwhile, because the process it waits for
-    /// may need the core.
+    /// wait in the same way. This process does not spin meanwhile, because the process that it
+    /// waits for may need the core.
     shares_core: u32,
     polls: u32,
     yields: u32,

@@ -63,7 +63,7 @@ pub(super) fn shaken(graph: &Graph, distances: &Distances, places: Vec<usize>) -
     best
 }
 
-/// All places in a linear order that keeps near ones together.
+/// All places in a linear order in which nearby places are close to each other.
 fn line_up(distances: &Distances) -> Vec<usize> {
     let mut line: Vec<usize> = (0..distances.places()).collect();
     let mut ranges = VecDeque::new();
@@ -83,8 +83,8 @@ struct State<'a> {
     distances: &'a Distances,
     /// Distances of all pairs of places in a small graph; empty for a large one.
     table: Vec<i64>,
-    /// All places in a linear order that keeps near ones together, and the index of each place in
-    /// it.
+    /// All places in a linear order in which nearby places are close to each other, and the index
+    /// of each place in this order.
     line: Vec<usize>,
     position: Vec<usize>,
     /// The place of each node, and the node at each place (in `node_at`).

@@ -390,7 +390,7 @@ impl StatusArray {
     pub fn is_ignored(&self) -> bool {
         self.pointer.is_null()
     }
-    /// Writes only the error field of element `index`, which must be less than the length; does
+    /// Writes only the error field of element `index`, which must be less than the length. Does
     /// nothing if statuses are ignored.
     pub fn set_error(&self, index: usize, error: i32) {
         if !self.pointer.is_null() {
@@ -404,8 +404,8 @@ impl StatusArray {
         }
     }
 
-    /// Writes element `index`, which must be less than the length, the error field only if
-    /// `with_error` is set; does nothing if statuses are ignored.
+    /// Writes element `index`, which must be less than the length. Writes its error field only if
+    /// `with_error` is set. Does nothing if statuses are ignored.
     #[inline]
     pub fn set(&self, index: usize, status: &Status, with_error: bool) {
         if !self.pointer.is_null() {

@@ -19,7 +19,7 @@ use super::COPIED_LIMIT;
 /// Size of a header in bytes.
 pub(super) const HEAD_BYTES: usize = 48;
 
-/// The secret that all processes of a job share, and nobody else knows.
+/// The secret that all processes of a job share, and that no one else knows.
 #[derive(Clone, Copy)]
 pub struct FabricKey([u64; 2]);
 

@@ -63,7 +63,7 @@ impl Ofi {
         self.dead.push_back(Dead { place: place as u32, since: Instant::now() });
     }
 
-    /// Buries lost peers whose memory is not being read any more.
+    /// Drops and reports lost peers whose memory is no longer being read.
     #[cold]
     pub(super) fn drop_lost_peers(&mut self, sink: &mut impl Sink) -> bool {
         let mut moved = false;

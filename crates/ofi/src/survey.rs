@@ -11,10 +11,10 @@ use super::library::{Libfabric, Offer};
 /// What was found on this host.
 #[derive(Clone, Debug)]
 pub struct Survey {
-    /// Devices of real fabrics, each with the state of its ports if the system tells it:
-    /// `mlx5_0 (port 1: ACTIVE, InfiniBand)`.
+    /// Devices of real fabrics, each with the state of its ports if the system reports it: `mlx5_0
+    /// (port 1: ACTIVE, InfiniBand)`.
     pub devices: Vec<String>,
-    /// The library, or the dynamic loader's message why there is none.
+    /// The library, or the dynamic loader's message if there is none.
     pub library: Result<FoundLibrary, String>,
 }
 
@@ -34,7 +34,7 @@ pub struct FoundLibrary {
 pub struct Offered {
     /// Its name, for example `verbs;ofi_rxm`.
     pub name: String,
-    /// Its domains: usually devices, or interfaces.
+    /// Its domains: usually devices or interfaces.
     pub domains: Vec<String>,
     /// When it is used.
     pub usage: Use,

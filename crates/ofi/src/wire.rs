@@ -1,4 +1,5 @@
-//! [`Ofi`] as a wire: messages and regions, from and to peers by their places.
+//! [`Ofi`] as a wire: messages and regions from and to peers, which are named by their indices in
+//! this wire.
 
 use towpath_base::transfer::{Source, Target};
 use towpath_transport::regions::Published;
@@ -12,7 +13,7 @@ impl Wire for Ofi {
     type Peer = usize;
 
     fn cost(&self, to: usize) -> Cost {
-        // The order of magnitude of a fabric of 100 Gbit/s; the provider does not say its speed.
+        // The order of magnitude of a fabric of 100 Gbit/s; the provider does not report its speed.
         Cost { latency_ns: 2000, bandwidth: 10_000, eager_limit: self.copied_limit(to) }
     }
 

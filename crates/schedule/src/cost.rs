@@ -14,7 +14,7 @@ pub type Picoseconds = u64;
 /// The parameters of LogGP for one kind of link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LogGp {
-    /// L: from the end of sending to the begin of receiving.
+    /// L: from the end of sending to the beginning of receiving.
     pub latency: Picoseconds,
     /// o: what a message costs the processor, on each side.
     pub overhead: Picoseconds,

@@ -7,11 +7,12 @@
 //! Reductions associate in rank order, in one fixed way per plan, so the same call yields the same
 //! bits in every run, and on every rank of an allreduce.
 //!
-//! [`simulation`] says when a schedule completes by the costs of a model ([`cost`]), and that it
-//! does not hang.
+//! [`simulation`] computes when a schedule completes under a cost model ([`cost`]), and detects
+//! deadlocks.
 //!
 //! Invariant: nothing here moves data. A plan names the memory of the caller by address, and only
-//! who executes it reads or writes there; so this crate needs neither an engine nor unsafe code.
+//! the executor of the plan reads or writes there, so this crate needs neither an engine nor unsafe
+//! code.
 
 #![deny(missing_docs)]
 #![forbid(unsafe_code)]

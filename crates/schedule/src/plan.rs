@@ -73,7 +73,7 @@ pub enum StepAction {
     Join,
 }
 
-/// A step and its place in the graph.
+/// A step and its edges in the graph.
 #[derive(Debug)]
 pub struct PlanStep {
     /// What it does.

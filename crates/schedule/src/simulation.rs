@@ -1,12 +1,14 @@
-//! The execution of one schedule on all ranks, simulated by events: when it completes, or where it
-//! hangs.
+//! Simulates the execution of one schedule on all ranks by discrete events: when it completes, or
+//! where it deadlocks.
 //!
 //! Steps of a rank that need its processor (sending, receiving, copying, reducing) take it one
 //! after another. Costs are those of the [`CostModel`]. With rendezvous, the data leaves once the
-//! receiver has the sender's announcement and its request is back, which are two latencies.
+//! sender's announcement has reached the receiver and the receiver's request has come back, which
+//! takes two latencies.
 //!
-//! Receives name their sender and turn. Hence the times decide neither which messages meet nor
-//! whether a schedule ends: one that ends here with every message synchronous ends on any network.
+//! Receives name their sender and turn, so timing affects neither which messages match nor whether
+//! a schedule completes: one that completes here with every message synchronous does so on any
+//! network.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap, HashMap, VecDeque};
@@ -18,7 +20,7 @@ use crate::cost::{CostModel, Picoseconds};
 use crate::plan::{NONE, Plan, StepAction, StepId};
 use crate::team::Team;
 
-/// A message that nobody receives, or one that nobody sends.
+/// A step that waits for a matching send or receive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct WaitingStep {
     /// The rank that waits.
@@ -31,10 +33,11 @@ pub struct WaitingStep {
     pub partner: usize,
 }
 
-/// The reason why a schedule does not end: steps that wait for each other, or for nobody.
+/// Why a schedule does not complete: its steps wait for each other, or for messages that never
+/// come.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Deadlock {
-    /// The messages that are started and not complete, by rank.
+    /// The sends and receives that have started and have not completed, by rank.
     pub waiting: Vec<WaitingStep>,
 }
 
@@ -51,8 +54,8 @@ impl fmt::Display for Deadlock {
 
 impl std::error::Error for Deadlock {}
 
-/// Executes the plans of all ranks, in rank order, and returns when the last of them completes.
-/// `team` is that of any of them.
+/// Simulates the plans of all ranks, given in rank order, and returns the time at which the last of
+/// them completes. `team` is that of any rank.
 ///
 /// # Errors
 /// If not all steps complete.
@@ -288,7 +291,7 @@ impl<'a> Simulation<'a> {
         }
     }
 
-    /// An error if steps are left, or messages that nobody receives.
+    /// An error if steps are left, or messages that no rank receives.
     fn verdict(&self) -> Result<(), Deadlock> {
         let mut waiting = Vec::new();
         for (&(from, to, _), channel) in &self.channels {

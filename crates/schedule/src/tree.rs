@@ -4,7 +4,7 @@
 //! All functions are pure arithmetic on ranks. In a binomial tree over `0..n`, node `v` covers the
 //! contiguous interval `v..v + 2^t`, where `t` is the number of trailing zero bits of `v`.
 
-/// The place of one node in a binomial tree over `0..size` with root 0.
+/// The position of one node in a binomial tree over `0..size` with root 0.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Binomial {
     /// The parent; `None` at the root.

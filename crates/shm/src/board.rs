@@ -36,8 +36,8 @@ pub(super) use wakes::Sleepers;
 
 /// Largest message in bytes that fits into its line.
 pub const INLINE: usize = 48;
-/// Offsets in a line after the word that holds the round plus one: length, place and stamp;
-/// payload.
+/// Offsets in a line after the word that holds the round plus one: the description (length, offset
+/// and stamp) and the payload.
 const DESCRIPTION_AT: usize = 8;
 const INLINE_AT: usize = 16;
 /// Distance in rounds between the line that is read and the one that is prefetched.
@@ -101,7 +101,7 @@ impl BoardShape {
     }
 }
 
-/// Bits of the length of a message, and of its place in the area.
+/// Bits of the length of a message, and of its offset in the area.
 const LENGTH_BITS: u32 = 24;
 
 /// A message that was posted on a line.
@@ -115,7 +115,7 @@ pub struct Posted {
     pub length: usize,
 }
 
-/// Decodes stamp, place in the area and length from the description in a line.
+/// Decodes stamp, offset in the area and length from the description in a line.
 fn parts_of(description: u64) -> (u16, usize, usize) {
     let part = |shift: u32| (description >> shift) as usize & ((1 << LENGTH_BITS) - 1);
     ((description >> (2 * LENGTH_BITS)) as u16, part(LENGTH_BITS), part(0))
@@ -130,7 +130,7 @@ pub struct Board {
     /// Local ranks of the members.
     members: Box<[u32]>,
     rounds: Rounds<MappedLongWords>,
-    /// Length, place and stamp of each line's message.
+    /// Length, offset and stamp of each line's message.
     descriptions: MappedLongWords,
     first_line: *mut u8,
     first_area: *mut u8,

@@ -97,12 +97,12 @@ impl Division {
         if total == 0 {
             edges.iter_mut().for_each(|edge| edge.1 = 1);
         }
-        // The share of an edge if the area were unlimited: in proportion to its weight.
+        // The share that an edge would get in an unlimited area: in proportion to its weight.
         let sum = edges.iter().map(|edge| u128::from(edge.1)).sum::<u128>().max(1);
         let count = edges.len() as u128;
         let wish = |weight: u64| (usual as u128 * u128::from(weight) * count / sum).min(LARGEST_SHARE as u128) as usize;
-        // From the lightest edge on, so that what the minimum of one page takes from the rest is
-        // known when the rest is divided.
+        // Start with the lightest edge: the minimum of one page may give it more than its weight,
+        // which must be deducted before the heavier edges get their shares.
         let (mut left, mut weights_left) = (area, sum);
         let mut shares: Vec<(u32, usize)> = Vec::with_capacity(edges.len());
         for &(from, weight) in edges.iter().rev() {

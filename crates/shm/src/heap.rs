@@ -32,7 +32,7 @@ pub struct HeapBlock {
     pub zeroed: bool,
 }
 
-/// A range of the own heap: offset and length, in whole pages.
+/// A range of this rank's heap: offset and length, in whole pages.
 type Range = (usize, usize);
 
 /// The heap of this rank.
@@ -73,7 +73,7 @@ impl Heap {
         self.bytes() > 0 && self.segment.is_boundless()
     }
 
-    /// Offset of the own heap in the heaps of all ranks.
+    /// Offset of this rank's heap in the heaps of all ranks.
     fn own(&self) -> usize {
         self.segment.own_rank() * self.segment.layout().heap_bytes()
     }

@@ -215,8 +215,8 @@ impl Shm {
         &self.segment
     }
 
-    /// Makes a board for a team of `members` members. Returns its place in the segment, which the
-    /// other members must learn, or `None` if there is no memory for it.
+    /// Makes a board for a team of `members` members. Returns its location in the segment, which
+    /// the other members must learn, or `None` if there is no memory for it.
     pub fn make_board(&mut self, members: usize) -> Option<usize> {
         self.maker.make(&self.segment, members)
     }

@@ -338,8 +338,8 @@ impl Pulls {
         Some(PullStarted { from, name, length: length as u64, index, shape, start })
     }
 
-    /// Finds a free bounce buffer for a message of `length` bytes and populates its pages: as wide
-    /// as the message needs, or the reserve.
+    /// Finds a free bounce buffer for a message of `length` bytes and populates its pages. Returns
+    /// its index and shape; if no pages are available, the reserve of the first one.
     fn free_bounce(&mut self, segment: &Segment, length: usize) -> Option<(usize, BounceShape)> {
         let slot = self.resting.iter().position(Option::is_some)?;
         let id = BounceId { owner: self.own, index: (OUT_BOUNCES + slot) as u32 };

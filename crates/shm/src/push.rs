@@ -364,7 +364,7 @@ impl Pushes {
         Some((index, claims))
     }
 
-    /// Takes one of the own bounce buffers for a message of `length` bytes.
+    /// Takes one of this rank's own bounce buffers for a message of `length` bytes.
     fn take_bounce(&mut self, segment: &Segment, length: usize) -> Option<BounceBuffer> {
         for index in 0..OUT_BOUNCES {
             let id = BounceId { owner: self.own, index: index as u32 };

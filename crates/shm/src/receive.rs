@@ -62,8 +62,8 @@ impl Shm {
             index += 1;
         }
         for word in 0..self.doorbell_words {
-            // SAFETY: the doorbell of the own control page has `doorbell_words` words, and the wire
-            // holds the segment that the page is in.
+            // SAFETY: the doorbell of this rank's control page has `doorbell_words` words, and the
+            // wire holds the segment that the page is in.
             let bits = unsafe { (*self.doorbell.add(word)).load(Ordering::Relaxed) };
             if bits != 0 {
                 moved |= self.answer_doorbell(word, sink);

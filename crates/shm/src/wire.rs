@@ -1,4 +1,4 @@
-//! [`Shm`] as a wire: messages and regions, from and to peers by their local ranks.
+//! [`Shm`] as a wire: messages and regions from and to peers, which are named by their local ranks.
 
 use towpath_base::ids::PeerIndex;
 use towpath_base::sync::{Ordering, fence};
@@ -129,7 +129,7 @@ impl MessageWire for Shm {
 
     #[inline(always)]
     fn poll_front(&mut self, mut take: impl FnMut(PeerIndex, &Header, *const u8, usize) -> Choice) -> bool {
-        // SAFETY: the doorbell of the own control page has `doorbell_words` words, and the wire
+        // SAFETY: the doorbell of this rank's control page has `doorbell_words` words, and the wire
         // holds the segment that the page is in.
         let rung = |word: usize| unsafe { (*self.doorbell.add(word)).load(Ordering::Relaxed) != 0 };
         let mut beyond = (0..self.doorbell_words).any(rung);

@@ -1,4 +1,4 @@
-//! The strict mode: the message-passing channel of the Single-Chip Cloud Computer, with its memory
+//! Strict mode: the message-passing channel of the Single-Chip Cloud Computer, with its memory
 //! budget, for the processes of one host.
 //!
 //! After Christgau and Schnor, "Awareness of MPI Virtual Process Topologies on the Single-Chip
@@ -51,7 +51,7 @@ pub const COPIED_LIMIT: usize = 16 * 1024;
 /// Pending bytes for one section; above this limit messages are refused.
 const QUEUE_LIMIT: usize = 32 * 1024;
 
-/// The layout of the strict mode in a rank's part of the segment: a page with the gate and the
+/// The layout of a rank's part of the segment in strict mode: a page with the gate and the
 /// parameters, the table of places (in pages of its own, because on the chip it is in private
 /// memory), then the buffer.
 #[derive(Clone, Copy)]

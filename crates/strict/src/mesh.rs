@@ -25,7 +25,7 @@ pub struct Counts {
     pub lines: u64,
     /// The same, each line multiplied by its hops.
     pub line_hops: u64,
-    /// Chunks read from the own buffer.
+    /// Chunks read from this rank's own buffer.
     pub taken: u64,
     /// Header lines that had to be polled for them: those of all ranks, for each chunk.
     pub polls: u64,

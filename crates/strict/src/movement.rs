@@ -1,4 +1,4 @@
-//! Moves data: chunks out of the own buffer, frames out of chunks, and pending frames into the
+//! Moves data: chunks out of this rank's buffer, frames out of chunks, and pending frames into the
 //! buffers of others.
 
 use towpath_base::sync::MappedWords;

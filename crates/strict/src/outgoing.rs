@@ -130,8 +130,8 @@ impl Outgoing {
         self.division = division;
     }
 
-    /// Panics if the peer is running but never opened its buffer: it uses another channel and would
-    /// never answer.
+    /// Panics if the peer is running but has never opened its buffer: it uses another channel and
+    /// would never answer.
     #[cold]
     fn expect_strictness(&self, to: usize) {
         let runs = self.page().state.load(Ordering::Acquire) == RankState::Running as u32;

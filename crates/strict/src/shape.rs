@@ -1,4 +1,4 @@
-//! The parameters of the strict mode: those that every rank of a host shares, and which values are
+//! The parameters of strict mode: those that every rank of a host shares, and which values are
 //! valid.
 
 use towpath_base::config;
@@ -7,7 +7,7 @@ use towpath_transport::error::Error;
 /// Largest buffer of a rank in bytes.
 pub const BUDGET_LIMIT: usize = 1 << 20;
 
-/// Why the strict mode cannot be set up.
+/// Why strict mode cannot be set up.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Unfit {
     /// Invalid size of a line.

@@ -1,4 +1,4 @@
-//! Topologies in the strict mode: how much of the own buffer each sender gets, and when it is
+//! Topologies in strict mode: how much of a rank's buffer each sender gets, and when the buffer is
 //! divided.
 
 use towpath_base::sync::Words;
@@ -34,7 +34,7 @@ impl Strict {
         self.closing.is_none()
     }
 
-    /// The division of the own buffer: the sections of all other ranks.
+    /// The division of this rank's buffer: the sections of all other ranks.
     pub fn sections(&self) -> Vec<Section> {
         let weights = self.weights();
         let section = |from: usize| Section {

@@ -1,5 +1,5 @@
-//! Large messages in the strict mode: their receiver pulls them, and they are sent in pieces within
-//! the stream to it.
+//! Large messages in strict mode: the receiver requests them, and the sender appends them piece by
+//! piece to its stream to the receiver.
 
 use towpath_base::transfer::{Source, Step, Target};
 

@@ -1,4 +1,5 @@
-//! [`Strict`] as a wire: messages and regions, from and to peers by their local ranks.
+//! [`Strict`] as a wire: messages and regions from and to peers, which are named by their local
+//! ranks.
 
 use towpath_base::transfer::{Source, Target};
 use towpath_transport::regions::Published;

@@ -28,7 +28,7 @@ const REFUSED: [u8; VERDICT_BYTES] = *b"refused\0";
 /// A random number that is used once.
 pub(super) type Nonce = [u8; 16];
 
-/// The secret that all processes of a job share, and nobody else knows.
+/// The secret that all processes of a job share, and that no one else knows.
 #[derive(Clone)]
 pub struct ConnectionKey([u8; 32]);
 

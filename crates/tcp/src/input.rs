@@ -203,7 +203,7 @@ impl Input {
     /// Accounts for `length` bytes of the current piece that are already in place.
     fn placed<S: Sink>(&mut self, at: *const u8, length: usize, desk: &mut ReadContext<'_, S>) {
         let Some((number, left)) = self.data else { return };
-        // SAFETY: the bytes are where `TcpPulls::contiguous` told to put them.
+        // SAFETY: the bytes are where `TcpPulls::contiguous` said to put them.
         let taken = unsafe { desk.pulls.take(desk.place, number, at, length) };
         self.data = Some((number, left - length)).filter(|(_, left)| *left > 0);
         if let PullOutcome::Last(token) = taken {

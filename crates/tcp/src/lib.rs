@@ -59,8 +59,8 @@ const FEW: usize = 2;
 /// With few connections, everything else (new connections and attempts) is polled only once in this
 /// many progress calls.
 const LOOKS: u32 = 32;
-/// Everything is polled after this many processor ticks as well (about a millisecond), for a
-/// program that computes most of the time.
+/// Everything is also polled once this many processor ticks (about a millisecond) have passed: a
+/// program that mostly computes makes few progress calls.
 const LONG: u64 = 1 << 21;
 /// Reads from one connection in one progress call.
 const READS: usize = 8;

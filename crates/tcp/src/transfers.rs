@@ -81,7 +81,7 @@ impl TcpPulls {
     /// Passes bytes to a pull that expects them.
     ///
     /// # Safety
-    /// `bytes` must be readable for `length` bytes, or be where [`TcpPulls::contiguous`] told to
+    /// `bytes` must be readable for `length` bytes, or be where [`TcpPulls::contiguous`] said to
     /// put them; in that case they stay there.
     pub(super) unsafe fn take(
         &mut self,

@@ -1,4 +1,5 @@
-//! [`Tcp`] as a wire: messages and regions, from and to peers by their places.
+//! [`Tcp`] as a wire: messages and regions from and to peers, which are named by their indices in
+//! this wire.
 
 use std::time::Instant;
 

@@ -1,8 +1,8 @@
-//! Errors of setting up a wire.
+//! Errors in setting up a wire.
 
 use towpath_machine::memory::Shortage;
 
-/// Errors of setting up wires. A running wire returns [`NoResource`](crate::NoResource) or no error
+/// Errors in setting up wires. A running wire returns [`NoResource`](crate::NoResource) or no error
 /// at all.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {

@@ -1,14 +1,14 @@
-//! Writes the functions of an ABI by chapter.
+//! Writes the bindings of an ABI, one file per chapter.
 //!
-//! Both ABIs get the same text; what differs between them are the functions called here (`comm_in`,
-//! `rank_out`, ...) and the C types, which each defines by hand.
+//! The text is the same for both ABIs. They differ in the functions that the text calls (`comm_in`,
+//! `rank_out`, ...) and in the C types, which each ABI crate defines by hand.
 
 use std::fmt::Write;
 
 use crate::api::{Abi, Api, Direction, Form, Function, Parameter};
 use crate::kinds;
 
-/// One chapter's file, or `None` if the ABI has no generated function of that chapter.
+/// The file of one chapter; `None` if the ABI has no generated function of that chapter.
 pub fn chapter(api: &Api, abi: Abi, chapter: &str) -> Option<String> {
     let mut functions = String::new();
     for (index, f) in api.functions.iter().enumerate() {
@@ -32,7 +32,7 @@ pub fn chapter(api: &Api, abi: Abi, chapter: &str) -> Option<String> {
     ))
 }
 
-/// Rust type of a parameter at the C border.
+/// Rust type of a parameter in the C signature.
 pub fn c_type(p: &Parameter, large: bool) -> String {
     let pointer = |to: &str| match p.direction {
         Direction::In => format!("*const {to}"),
@@ -101,7 +101,7 @@ fn function(f: &Function, number: usize, large: bool) -> String {
     text
 }
 
-/// The object whose error handler decides: a statement before the call, and the expression.
+/// The object whose error handler is invoked: a statement before the call, and an expression.
 fn target(f: &Function) -> (String, String) {
     for (kind, name) in [("comm", "Comm"), ("win", "Win"), ("file", "File"), ("session", "Session")]
     {
@@ -120,7 +120,7 @@ fn target(f: &Function) -> (String, String) {
     (String::new(), "ErrhandlerOwner::None".into())
 }
 
-/// An array argument with its length, where another argument tells it.
+/// An array argument, with its length if another argument gives it.
 fn with_length(p: &Parameter, array: String) -> String {
     let times = if p.kind == "ranges" { "3 * " } else { "" };
     match &p.length {
@@ -129,14 +129,14 @@ fn with_length(p: &Parameter, array: String) -> String {
     }
 }
 
-/// The statement that writes what the body has returned.
+/// The statement that writes the results of the body.
 fn delivery(results: &str, writes: &str, nulls: &str) -> String {
     format!(
         "                deliver(outcome, |{results}| {{\n{writes}                }}, || {{{nulls}}})\n"
     )
 }
 
-/// The statements between the C arguments and the body and back.
+/// The statements that convert the C arguments, call the body and convert its results.
 struct Statements<'a> {
     f: &'a Function,
     large: bool,
@@ -202,7 +202,8 @@ impl Statements<'_> {
             _ => text.push_str(&delivery(&format!("({})", returned.join(", ")), &after, &nulls)),
         }
         if self.f.name == "MPI_Type_get_contents" {
-            // Some of the ints are constants of the standard, by the type's combiner.
+            // Depending on the combiner, some of the ints are constants, which differ between the
+            // ABIs.
             text.push_str(
                 "                let (filled, _, _, _, combiner) = towpath_mpi::datatypes::type_get_envelope(datatype_in(datatype), true)?;\n\
                  \x20               contents_put(combiner, array_of_integers, filled.min(i64::from(max_integers)));\n",
@@ -217,7 +218,7 @@ impl Statements<'_> {
     /// The expression that calls the body.
     fn call(&self, mut arguments: Vec<String>) -> String {
         let kept = match self.f.form {
-            // The last argument, info, is for the request and not for the call.
+            // The last argument, the info object, belongs to the request and not to the call.
             Some(Form::Keep) => arguments.pop(),
             _ => None,
         };
@@ -231,7 +232,7 @@ impl Statements<'_> {
         }
     }
 
-    /// The statement that sets a new handle to null where the call has failed.
+    /// The statement that sets a new handle to null if the call fails.
     fn null(&self, p: &Parameter, name: &str) -> Option<String> {
         kinds::handle(&p.kind)?;
         let constant = format!("{}_NULL", p.kind.to_uppercase());
@@ -247,7 +248,7 @@ impl Statements<'_> {
         }
     }
 
-    /// Whether a NULL in this place is an error that the binding finds.
+    /// True if the binding must reject NULL for this parameter.
     fn must_exist(&self, p: &Parameter) -> bool {
         if p.direction == Direction::In
             || p.direction == Direction::InMutable

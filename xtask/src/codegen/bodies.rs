@@ -1,11 +1,11 @@
-//! Writes `target/bodies.txt`: the exact signature that the binding expects of every body.
+//! Writes `target/bodies.txt`, the signature that the bindings expect of each body.
 
 use std::fmt::Write;
 
 use crate::api::{Abi, Api, Function};
 use crate::kinds;
 
-/// The signature of a function's body.
+/// The signature of a body.
 pub fn signature(f: &Function) -> String {
     let (arguments, returned) = kinds::signature(f);
     let arguments: Vec<String> =
@@ -23,7 +23,7 @@ pub fn signature(f: &Function) -> String {
     format!("pub unsafe fn {}({}) -> Result<{result}>", f.body, arguments.join(", "))
 }
 
-/// The whole listing.
+/// The contents of the file.
 pub fn listing(api: &Api) -> String {
     let mut text = String::from(
         "Expected bodies, by module of crates/mpi (`pub fn` or `pub unsafe fn`). Written by `cargo run -p xtask -- codegen`.\n\

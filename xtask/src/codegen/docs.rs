@@ -1,13 +1,13 @@
-//! Writes `docs/standard.md`: which function lives where, and which are built.
+//! Writes `docs/standard.md`: the chapter of each function, and which functions are built.
 
 use std::fmt::Write;
 
 use crate::api::{Abi, Api, Function};
 
-/// Where Towpath does not do what the standard says, or more than it says.
+/// The section about differences from the standard and extensions.
 const DIFFERENCES: &str = include_str!("differences.md");
 
-/// The page.
+/// The contents of the page.
 pub fn page(api: &Api) -> String {
     let done = |f: &&Function| f.special || f.built;
     let standard: Vec<&Function> =
@@ -54,7 +54,7 @@ pub fn page(api: &Api) -> String {
     text
 }
 
-/// Names that the standard does not have (any more).
+/// True for functions that the standard has removed or never had.
 fn excluded(f: &Function) -> bool {
     f.status.as_deref() == Some("removed") || f.chapter == "extensions"
 }

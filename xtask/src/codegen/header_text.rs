@@ -1,6 +1,6 @@
-//! The parts of the two headers that are no table: types, callbacks, versions.
+//! The parts of the two headers that no table contains: types, callbacks, versions.
 
-/// Start of the standard header.
+/// Beginning of the standard header.
 pub const STANDARD_HEAD: &str = r#"/* mpi.h of the standard ABI (MPI 5.0, chapter 20), for libmpi_abi.so.1.
  *
  * Written by `cargo run -p xtask -- codegen` from the tables in api/; do not edit.
@@ -53,7 +53,7 @@ typedef struct {
 } MPI_Status;
 "#;
 
-/// Types that need the constants.
+/// Types of the standard ABI that follow the constants in the header.
 pub const STANDARD_TYPES: &str = r#"typedef enum MPI_T_cb_safety {
     MPI_T_CB_REQUIRE_NONE = 0,
     MPI_T_CB_REQUIRE_MPI_RESTRICTED = 3,
@@ -63,7 +63,7 @@ pub const STANDARD_TYPES: &str = r#"typedef enum MPI_T_cb_safety {
 typedef enum MPI_T_source_order { MPI_T_SOURCE_ORDERED = 1, MPI_T_SOURCE_UNORDERED = 2 } MPI_T_source_order;
 "#;
 
-/// Callbacks: the same in both interfaces.
+/// Types of callbacks, the same in both ABIs.
 pub const CALLBACKS: &str = r#"
 /* Functions that programs hand over */
 typedef void(MPI_User_function)(void *input, void *inout, int *count, MPI_Datatype *datatype);
@@ -123,7 +123,7 @@ pub const STANDARD_TAIL: &str = r#"
 #endif
 "#;
 
-/// Start of the MPICH header.
+/// Beginning of the MPICH header.
 pub const MPICH_HEAD: &str = r#"/* mpi.h of the MPICH ABI, for libmpi.so.12. With MPI_ABI defined it is the header of the standard ABI instead.
  *
  * Written by `cargo run -p xtask -- codegen` from the tables in api/; do not edit.
@@ -210,7 +210,7 @@ typedef struct MPIX_Iov {
 } MPIX_Iov;
 "#;
 
-/// Types that need the constants.
+/// Types of the MPICH ABI that follow the constants in the header.
 pub const MPICH_TYPES: &str = r#"typedef enum MPI_T_cb_safety {
     MPI_T_CB_REQUIRE_NONE = 0,
     MPI_T_CB_REQUIRE_MPI_RESTRICTED,

@@ -1,6 +1,6 @@
 //! Writes `include/standard/mpi.h` and `include/mpich/mpi.h`.
 //!
-//! The text is Towpath's own; names, values and layouts are those of the two interfaces.
+//! The text is Towpath's own; names, values and layouts are those of the two ABIs.
 
 use std::fmt::Write;
 
@@ -115,8 +115,8 @@ fn prototype(f: &Function, abi: Abi, prefix: &str, large: bool, text: &mut Strin
     let mut parameters: Vec<String> =
         f.parameters.iter().filter(|p| large || !p.large_only).map(|p| declare(p, large)).collect();
     if abi == Abi::Mpich && matches!(f.name.as_str(), "MPI_Psend_init" | "MPI_Precv_init") {
-        // MPICH took the count of these before the standard's correction; the library reads the low
-        // 32 bits.
+        // MPICH declares the count of these functions as in the standard before a correction; the
+        // library reads its low 32 bits.
         parameters[2] = "MPI_Count count".into();
     }
     if f.variadic {
@@ -136,7 +136,7 @@ fn prototype(f: &Function, abi: Abi, prefix: &str, large: bool, text: &mut Strin
     let _ = writeln!(text, "{result}{prefix}{}{suffix}({});", f.name, parameters.join(", "));
 }
 
-/// A parameter as C declares it.
+/// The C declaration of a parameter.
 fn declare(p: &Parameter, large: bool) -> String {
     let name = &p.name;
     let input = p.direction == Direction::In;
@@ -155,7 +155,8 @@ fn declare(p: &Parameter, large: bool) -> String {
         return scalar(width(widths));
     }
     if kind == "weights" {
-        // Not as an array: compilers warn that the address MPI_UNWEIGHTED has no elements.
+        // Not declared as an array, because compilers would warn that the address MPI_UNWEIGHTED
+        // has no elements.
         return if input { format!("const int *{name}") } else { format!("int *{name}") };
     }
     if kind == "ranges" {
@@ -195,7 +196,7 @@ fn declare(p: &Parameter, large: bool) -> String {
     }
 }
 
-/// Handles are ints in C and Fortran, so these need no call.
+/// Macros for the handle conversions. Handles are ints in C and in Fortran, so no call is needed.
 fn fortran_macros(text: &mut String) {
     text.push_str(
         "\n/* The handle conversions as macros: the value is the same in C and Fortran. */\n",

@@ -1,8 +1,8 @@
-//! Writes everything that follows from `api/`: abis, headers, constants, names of calls,
+//! Writes all files that are generated from `api/`: bindings, headers, constants, names of calls,
 //! `docs/standard.md`.
 //!
-//! Generated files are checked in; `codegen --check` proves them current. Rust files are formatted
-//! as `cargo fmt` would.
+//! Generated files are checked in, and `codegen --check` fails if one is out of date. Rust files
+//! are formatted as by `cargo fmt`.
 
 mod bindings;
 mod bodies;
@@ -19,16 +19,17 @@ use std::process::{Command, Stdio};
 use crate::api::{Abi, Api};
 use crate::constants::Constants;
 
-/// Where what both ABIs share is written.
+/// Folder of the bindings that both ABIs share.
 const SHARED: &str = "crates/abi/generated";
 
-/// A file to write: path in the repository and text.
+/// A file to write: its path in the repository and its contents.
 struct GeneratedFile {
     path: String,
     text: String,
 }
 
-/// Runs the generator; with `check`, only says which checked-in files are not current.
+/// Runs the generator. With `check`, writes nothing and reports the checked-in files that are out
+/// of date.
 pub fn run(root: &Path, check: bool) -> Result<(), String> {
     let api = Api::load(root)?;
     let constants = Constants::load(root)?;
@@ -56,7 +57,7 @@ pub fn run(root: &Path, check: bool) -> Result<(), String> {
     Ok(())
 }
 
-/// The files of one ABI. Chapters that are the same in both lie in `crates/abi`, once.
+/// The files of one ABI. A chapter that is the same in both ABIs is written once, to `crates/abi`.
 fn abi_files(api: &Api, constants: &Constants, abi: Abi, outputs: &mut Vec<GeneratedFile>) {
     let folder = format!("crates/abi-{}/src/generated", abi.word());
     let mut modules = String::from(
@@ -85,7 +86,8 @@ fn abi_files(api: &Api, constants: &Constants, abi: Abi, outputs: &mut Vec<Gener
     outputs.push(GeneratedFile { path: format!("{folder}/tables.rs"), text });
 }
 
-/// Bindings that no output replaces: their chapter has moved or is gone.
+/// Bindings in the folders that the generator no longer writes, because their chapter was moved or
+/// removed.
 fn left_over(root: &Path, outputs: &[GeneratedFile]) -> Vec<String> {
     let folders = [SHARED, "crates/abi-standard/src/generated", "crates/abi-mpich/src/generated"];
     let files = folders.iter().flat_map(|folder| {

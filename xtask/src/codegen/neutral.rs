@@ -54,7 +54,7 @@ fn declaration(c: &Constant, value: i64) -> String {
     format!("pub const {name}: {kind} = {value};")
 }
 
-/// Names of the calls by number.
+/// Names of the MPI functions, indexed by their numbers.
 pub fn calls(api: &Api) -> String {
     let mut text = String::from(
         "//! Names of the MPI functions by number: what `ControlPage::last_call` means.\n\

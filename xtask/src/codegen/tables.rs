@@ -1,5 +1,5 @@
-//! Writes `crates/abi-*/src/generated/tables.rs`: how the numbers of an ABI and the neutral ones
-//! translate, and its limits.
+//! Writes `crates/abi-*/src/generated/tables.rs`: the translation between the numbers of an ABI and
+//! the neutral ones, and the limits of the ABI.
 
 use std::fmt::Write;
 
@@ -12,7 +12,7 @@ const HEAD: &str = "//! Translation between the numbers of this interface and To
      //! Written by `cargo run -p xtask -- codegen` from api/constants.toml; do not edit.\n\n\
      #![allow(dead_code, clippy::manual_range_patterns, clippy::too_many_lines)]\n\n";
 
-/// The kinds of ints that are translated value by value.
+/// The kinds of ints that are translated by a table of values.
 const INTS: &[&str] = &[
     "rank",
     "tag",
@@ -39,10 +39,10 @@ const INTS: &[&str] = &[
     "error_class",
 ];
 
-/// Kinds that are sets of bits.
+/// Kinds that are bit masks.
 const FLAGS: &[&str] = &["access_mode", "assertion"];
 
-/// Sizes of strings: both ABIs.
+/// The sizes of string buffers in an ABI.
 fn limits(all: &Constants, abi: Abi) -> String {
     let mut text =
         String::from("/// Room that programs give to strings, in bytes.\npub mod limits {\n");
@@ -56,12 +56,12 @@ fn limits(all: &Constants, abi: Abi) -> String {
     text
 }
 
-/// The standard ABI: nothing is translated.
+/// The tables of the standard ABI, in which no number needs a translation.
 pub fn standard(all: &Constants) -> String {
     format!("{HEAD}{}", limits(all, Abi::Standard))
 }
 
-/// The MPICH ABI.
+/// The tables of the MPICH ABI.
 pub fn mpich(all: &Constants) -> String {
     let mut text = String::from(HEAD);
     text.push_str(
@@ -87,7 +87,8 @@ pub fn mpich(all: &Constants) -> String {
 
 fn ints(all: &Constants, kind: &str, text: &mut String) {
     let pairs = all.pairs(kind);
-    // Codes hold a class and more: the ABI crate writes their translation by hand.
+    // Only the classes: a code contains more than its class, so the ABI crate translates codes by
+    // hand.
     let kind = if kind == "error_class" { "bare_class" } else { kind };
     let _ = write!(
         text,
@@ -159,8 +160,8 @@ fn handles(all: &Constants, kind: &str, text: &mut String) {
     text.push_str("        _ => return None,\n    })\n}\n\n");
 }
 
-/// Datatypes are looked up by index: the low byte of the builtin ones, and the neutral number less
-/// 0x200.
+/// Datatypes are looked up by index: predefined MPICH types by the low byte of their handle,
+/// neutral numbers by the number minus 0x200.
 fn datatypes(all: &Constants, text: &mut String) {
     let pairs = all.pairs("datatype");
     let mut builtin = [(0u32, 0u32); 256];

@@ -118,8 +118,8 @@ impl PmixConnection {
         Error::Refused { launcher: self.launcher.clone(), request: request.to_owned(), detail }
     }
 
-    /// Host of each rank as the launcher reports it: that all ranks are on this host, a mapping as
-    /// in PMI, or the host name of each rank.
+    /// The host of each rank, from the first of these that the launcher provides: as many local
+    /// ranks as ranks in the job, a process mapping as in PMI, the host name of each rank.
     fn hosts(&self) -> Option<Vec<u32>> {
         let size = self.size;
         if number(self.library.get_of_job(self.own, "pmix.local.size")) == Some(size) {

@@ -67,11 +67,11 @@ pub(crate) fn prefer_strict(variables: &mut Variables, folder: &Path) -> Result<
     LoaderList::LIBRARY_PATH.put_first(variables, "TOWPATH_CHANNEL=strict", folder, folder.is_dir())
 }
 
-/// A variable in which the dynamic loader finds a list of names (ld.so(8)).
+/// A variable with a list of names that the dynamic loader reads (ld.so(8)).
 struct LoaderList {
     variable: &'static str,
     separators: &'static [u8],
-    /// The separators in words.
+    /// What a name must not contain, for error messages.
     forbidden: &'static str,
     /// An empty name means the current folder.
     may_be_empty: bool,
@@ -91,7 +91,7 @@ impl LoaderList {
         may_be_empty: true,
     };
 
-    /// Puts a name before all others, as `setting` needs it; an earlier copy of it is left out.
+    /// Puts a name, which `setting` requires, before all others and drops an earlier copy of it.
     fn put_first(&self, variables: &mut Variables, setting: &str, path: &Path, exists: bool) -> Result<(), String> {
         let name = path.as_os_str().as_bytes();
         let is_separator = |byte: &u8| self.separators.contains(byte);

@@ -1,10 +1,11 @@
 //! The PMI-2 wire format: records of `key=value;` pairs, each preceded by its length in six decimal
 //! digits padded with blanks.
 //!
-//! From the description of PMI and the traffic of Slurm's plugin: a client may pad the length on
-//! the left, the server pads it on the right; a `;` inside a value is doubled. The first exchange
-//! on a connection, which negotiates the version, uses lines as in PMI-1. Received data is not
-//! trusted: a length that is not a number is an error, and six digits bound it.
+//! According to the published description of PMI and to observed traffic of Slurm's plugin, a
+//! client may pad the length on the left, the server pads it on the right; a `;` inside a value is
+//! doubled. The first exchange on a connection, which negotiates the version, uses lines as in
+//! PMI-1. Received data is not trusted: a length that is not a number is an error, and six digits
+//! bound it.
 #![forbid(unsafe_code)]
 
 use super::PmiMessage;

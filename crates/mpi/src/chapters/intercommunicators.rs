@@ -38,7 +38,7 @@ pub fn comm_remote_group(comm: Handle) -> Result<Handle> {
 }
 
 /// What the leader obtains for its group: the context of the intercommunicator, the members of the
-/// other group, and the context of the own group.
+/// other group, and the context of its own group.
 fn agree(local: &Comm, peer_comm: Handle, remote_leader: i32, tag: i32) -> Result<Vec<u64>> {
     let peers = registry::comm(peer_comm)?;
     check_tag(tag)?;

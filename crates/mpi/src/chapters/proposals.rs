@@ -13,8 +13,8 @@ use crate::objects::comm::Comm;
 use crate::objects::registry;
 use crate::process;
 
-/// Proposed contexts: the common one and that of the own group, then the same two from the other
-/// group.
+/// Proposed contexts: the common context and that of this side's group, then the same two proposed
+/// by the other side.
 pub(crate) struct Proposals([u64; 4]);
 
 impl Proposals {

@@ -44,7 +44,7 @@ impl Maker {
         Maker { arena: Arena::new(BOARD_AREA), left: Left::default() }
     }
 
-    /// Allocates a board for `members` members and populates its lines. Returns its place in the
+    /// Allocates a board for `members` members and populates its lines. Returns its location in the
     /// segment (offset plus the number of its walk), or `None` if there is no room or no page.
     pub(crate) fn make(&mut self, segment: &Segment, members: usize) -> Option<usize> {
         self.sweep(segment);

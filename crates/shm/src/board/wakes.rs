@@ -1,7 +1,7 @@
 //! What a member publishes on a board, and whom it wakes then.
 //!
 //! Invariant: no wake-up is lost. A member publishes what it wants before it sleeps; whoever
-//! completes that sees it, or the sleeper's recheck sees the completion.
+//! completes what it wants sees that, or the sleeper's recheck sees the completion.
 //!
 //! Generic over the memory, so that a model checker can run it (`model`).
 

@@ -21,7 +21,7 @@ use crate::child;
 
 /// The library to query, which is installed together with this program.
 const LIBRARY: &str = "libmpi_abi.so.1";
-/// How long the library may take.
+/// How long the library may take to answer.
 const PATIENCE: Duration = Duration::from_secs(10);
 /// Longest text in bytes.
 const LONGEST: usize = 1 << 20;

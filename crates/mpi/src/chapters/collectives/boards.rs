@@ -1,8 +1,8 @@
 //! The board of a communicator: how it is made, when the first blocking collective can use one, and
 //! how a call waits on it.
 //!
-//! Member 0 makes the board and broadcasts its place by messages. All members take these steps in
-//! the same calls, because all make the same decisions.
+//! Member 0 makes the board and broadcasts its location in the segment by messages. All members
+//! take these steps in the same calls, because all make the same decisions.
 
 use towpath_base::ids::Plane;
 use towpath_base::sync::Ordering;
@@ -80,7 +80,7 @@ fn truncated(comm: &Comm) -> Error {
     let calls = comm.group.peers.iter().map(|&peer| process::last_call_of(peer));
     let other = calls.enumerate().find_map(|(rank, call)| call.filter(|_| call != own).map(|call| (rank, call)));
     if let Some((rank, call)) = other {
-        // That rank may have gone on already, so this is only a hint.
+        // That rank may have moved on in the meantime, so this is only a hint.
         let place = comm.in_words();
         sentence.push_str(&format!(", or they are in different calls: rank {rank} of {place} has called {call} last"));
     }
@@ -94,8 +94,8 @@ fn agree(comm: &Comm, said: u64) -> Result<u64> {
     Ok(words[0])
 }
 
-/// Flags that member 0 broadcasts with the place of a board: the board exists; ranks share cores;
-/// the latter is uncertain, because not all ranks have announced their affinity.
+/// Flags that member 0 broadcasts with the location of a board: the board exists; ranks share
+/// cores; the latter is uncertain, because not all ranks have announced their affinity.
 const MADE: u64 = 1;
 const OVERSUBSCRIBED: u64 = 2;
 const UNCERTAIN: u64 = 4;

@@ -159,7 +159,8 @@ pub unsafe fn cart_sub(comm: Handle, remain_dims: Integers) -> Result<Handle> {
     insert(Comm::new(context, group, None, comm.errhandler()).with_topology(Some(Arc::new(topology))))
 }
 
-/// MPI_Dims_create: chooses dimensions given as 0 as equal as possible, in descending order.
+/// MPI_Dims_create: chooses the dimensions that are given as 0, as equal as possible and in
+/// descending order.
 pub fn dims_create(nnodes: i32, ndims: i32, dims: IntegersMut) -> Result<()> {
     let count = size_of(ndims, "ndims")?;
     if nnodes <= 0 {
