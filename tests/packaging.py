@@ -133,7 +133,7 @@ def symbols(path, *options):
 
 def strict_libraries(subject):
     """The libraries in lib/strict export what the others do, and alone contain the strict channel."""
-    sentence = b"is no length of a line; it is 32 or 64"
+    sentence = b"is not a valid line length; use 32 or 64"
     for pair in subject.both():
         exported = [symbols(path, "-D", "--defined-only") for path in pair]
         assert exported[0] == exported[1], f"{pair[0].name}: not in both: {sorted(exported[0] ^ exported[1])[:20]}"
@@ -155,7 +155,7 @@ def strict_channel(subject):
     code, said = run()
     assert code != 0 and "this library is built without it; start the program with Towpath's mpiexec, or put" in said, (code, said)
     code, said = run(LD_LIBRARY_PATH=subject.prefix / "lib" / "strict", TOWPATH_STRICT_LINE_BYTES=48)
-    assert code != 0 and "TOWPATH_STRICT_LINE_BYTES=48 is no length of a line" in said, (code, said)
+    assert code != 0 and "TOWPATH_STRICT_LINE_BYTES=48 is not a valid line length" in said, (code, said)
 
 
 def wheel_is_complete(subject):

@@ -49,7 +49,7 @@ UNREACHED = (
     r"(?:cannot be reached any more: {}|rank 1 has given up on this rank: its host cannot reach)"
 )
 MOVED = UNREACHED.format(
-    r"eth0 had the address 10\.77\.0\.2 when the job started and has it no more"
+    r"eth0 had the address 10\.77\.0\.2 when the job started and no longer has it"
 )
 CHANGED = UNREACHED.format(
     r"the Ethernet address of eth0 was .* when the job started and is 02:00:00:00:00:77"
@@ -98,7 +98,7 @@ ROWS = [
         before="ip -n host1 address flush dev eth0",
         settings={"TOWPATH_NETWORK": "tcp"},
         sentence="rank [01] cannot be reached: "
-        "its host has told no address that leads there from this one",
+        "its host has published no address that is reachable from this one",
     ),
     # Addresses are tentative for a while after an interface is up.
     Row(
@@ -124,7 +124,7 @@ ROWS = [
         UDP,
         trouble="ip route add prohibit 10.77.0.2",
         ranks=3,
-        sentence=r"rank 1 cannot be reached any more: eth0 takes no frames \(Permission denied",
+        sentence=r"rank 1 cannot be reached any more: eth0 accepts no frames \(Permission denied",
         within=8,
     ),
     # IPv6 sends frames of its own, from which the switch would learn.

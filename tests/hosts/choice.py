@@ -29,7 +29,7 @@ import traffic  # noqa: E402
 LIMIT = 60
 CLIC = "clic over eth0 by Ethernet frames"
 TCP = "tcp, since "
-NO_SOCKETS = "host gives its ranks no packet sockets (CAP_NET_RAW)"
+NO_SOCKETS = "host does not allow its ranks packet sockets (CAP_NET_RAW)"
 ALSO = " (The network between hosts cannot be used: the system refuses to open a packet socket (Operation not permitted"
 REFUSED = "clic over eth0 by UDP" + ALSO
 SWALLOWED = TCP + "Ethernet frames of the type 0x88b5 do not arrive, while UDP does"
@@ -60,7 +60,7 @@ ROWS = [
     Row("a wire that loses", "--loss 1 --duplicate 1 --reorder 1 --seed 3", "host0,host1", {(0, 1): CLIC}, settings=ALL_FRAMES, by="clic"),
     Row("a switch that passes nothing but IP", "--swallow frames", "host0,host1", {(0, 1): SWALLOWED}, by="tcp"),
     Row("a switch that passes no UDP", "--swallow udp", "host0,host1", {(0, 1): TCP + "UDP does not arrive"}, by="tcp"),
-    Row("a router between", "--hosts 2 --segments 2", "host0,host1", {(0, 1): TCP + "it is in no network of this host"}, by="tcp"),
+    Row("a router between", "--hosts 2 --segments 2", "host0,host1", {(0, 1): TCP + "it shares no network with this host"}, by="tcp"),
     Row("two segments", "--hosts 4 --segments 2", "host0,host1,host2,host3",
         {(0, 1): TCP, (0, 2): CLIC, (0, 3): TCP, (1, 2): TCP, (1, 3): CLIC, (2, 3): TCP}),
     Row("without CAP_NET_RAW", "--hosts 2", "host0,host1", {(0, 1): TCP + "this " + NO_SOCKETS + ALSO}, WITHOUT_RAW, by="tcp"),

@@ -196,7 +196,7 @@ fn copy_stripped(from: &Path, to: &Path) -> Result<(), String> {
     let name = to
         .file_name()
         .and_then(|name| name.to_str())
-        .ok_or_else(|| format!("{} is no file", to.display()))?;
+        .ok_or_else(|| format!("{} is not a file", to.display()))?;
     let folder = to.with_file_name(".debug");
     fs::create_dir_all(&folder).map_err(|e| format!("cannot make {}: {e}", folder.display()))?;
     let (debug, fresh) = (folder.join(format!("{name}.debug")), to.with_extension("new"));

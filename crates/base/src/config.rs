@@ -36,13 +36,13 @@ pub const SETTINGS: &[Setting] = &[
         name: "TOWPATH_SPIN_MICROSECONDS",
         kind: Kind::Number,
         default: "",
-        meaning: "how long a wait polls before it yields; 0 where ranks exceed cores",
+        meaning: "how long a wait polls before it yields, in microseconds; 0 if there are more ranks than cores",
     },
     Setting {
         name: "TOWPATH_EAGER_BYTES",
         kind: Kind::Number,
         default: "",
-        meaning: "largest message that is sent without asking the receiver, in bytes",
+        meaning: "largest message that is sent eagerly, without a request of the receiver, in bytes",
     },
     Setting {
         name: "TOWPATH_RING_BYTES",
@@ -54,19 +54,19 @@ pub const SETTINGS: &[Setting] = &[
         name: "TOWPATH_HOT_SENDS",
         kind: Kind::Number,
         default: "4",
-        meaning: "sends to one peer after which the pair gets a ring of its own",
+        meaning: "number of sends to one peer after which the pair gets a ring of its own",
     },
     Setting {
         name: "TOWPATH_ARENA_BYTES",
         kind: Kind::Between(0, 8 << 20),
         default: "",
-        meaning: "bytes out of which a rank gives rings to its senders, 0 to 8 MiB; once set, messages of strangers get no bounce buffers",
+        meaning: "bytes of the area from which a rank grants rings to its senders, 0 to 8 MiB; if set, large messages use no bounce buffers",
     },
     Setting {
         name: "TOWPATH_SHOW_CHANNEL",
         kind: Kind::Between(0, 1),
         default: "0",
-        meaning: "1: each rank prints who has which ring in its shared memory, after each topology and at the end",
+        meaning: "1: each rank prints which ring each sender has in its shared memory, after each topology and at the end",
     },
     Setting {
         name: "TOWPATH_SHOW_COUNTERS",
@@ -79,51 +79,51 @@ pub const SETTINGS: &[Setting] = &[
         name: "TOWPATH_UNEXPECTED_BYTES",
         kind: Kind::Number,
         default: "",
-        meaning: "bytes of small messages (64 more for each) that one sender may have under way to \
-                  one receiver that has not received them, before it waits; else 1048576, and more \
-                  while the receiver's memory allows",
+        meaning: "bytes of eager messages (64 more for each) that one sender may have in flight to one \
+                  receiver that has not received them; by default 1048576, and more while the \
+                  receiver's memory allows",
     },
     Setting {
         name: "TOWPATH_CHANNEL",
         kind: Kind::Text,
         default: "shared",
-        meaning: "shared: this library's channel; strict: the Single-Chip Cloud Computer's, with a fixed buffer for each rank (mpiexec takes libraries with it from lib/strict)",
+        meaning: "shared: this library's channel; strict: that of the Single-Chip Cloud Computer, with a fixed buffer for each rank (mpiexec uses the libraries in lib/strict, which contain it)",
     },
     Setting {
         name: "TOWPATH_STRICT_BUDGET_BYTES",
         kind: Kind::Number,
         default: "8192",
-        meaning: "strict channel: bytes of each rank's buffer, in which all others have their sections",
+        meaning: "strict channel: bytes of each rank's buffer, in which every other rank has a section",
     },
     Setting {
         name: "TOWPATH_STRICT_LINE_BYTES",
         kind: Kind::Number,
         default: "32",
-        meaning: "strict channel: bytes of a line, 32 or 64",
+        meaning: "strict channel: size of a line in bytes, 32 or 64",
     },
     Setting {
         name: "TOWPATH_STRICT_HEADER_LINES",
         kind: Kind::Number,
         default: "2",
-        meaning: "strict channel: lines that each rank keeps in a buffer that is divided among neighbours, 2 or 3",
+        meaning: "strict channel: lines of each rank's header slot while a topology divides the buffer among neighbours, 2 or 3",
     },
     Setting {
         name: "TOWPATH_STRICT_CORES",
         kind: Kind::Text,
         default: "",
-        meaning: "strict channel: core of the chip (0 to 47) of each rank of a host, separated by commas; else rank i has core i",
+        meaning: "strict channel: core of the chip (0 to 47) of each rank of a host, separated by commas; by default rank i has core i",
     },
     Setting {
         name: "TOWPATH_STRICT_LINE_NANOSECONDS",
         kind: Kind::Between(0, 1_000_000_000),
         default: "0",
-        meaning: "strict channel: time that each line moved takes at least",
+        meaning: "strict channel: minimum time to move a line, in nanoseconds",
     },
     Setting {
         name: "TOWPATH_STRICT_HOP_NANOSECONDS",
         kind: Kind::Between(0, 1_000_000_000),
         default: "0",
-        meaning: "strict channel: time that a line takes longer for each hop over the chip's mesh",
+        meaning: "strict channel: additional time for each hop of a line over the chip's mesh, in nanoseconds",
     },
     Setting {
         name: "TOWPATH_HEAP",
@@ -135,89 +135,89 @@ pub const SETTINGS: &[Setting] = &[
         name: "TOWPATH_MALLOC",
         kind: Kind::Between(0, 1),
         default: "0",
-        meaning: "1: mpiexec preloads libtowpath-malloc.so, so that blocks of malloc of 128 KiB and more are shared and copied once; 0: it does not",
+        meaning: "1: mpiexec preloads libtowpath-malloc.so, so that malloc blocks of 128 KiB and more are shared and copied once; 0: it does not",
     },
     Setting {
         name: "TOWPATH_COLLECTIVE",
         kind: Kind::Text,
         default: "",
-        meaning: "algorithms to use whatever the sizes, as collective:algorithm pairs separated by commas",
+        meaning: "algorithms to use regardless of size, as collective:algorithm pairs separated by commas",
     },
     Setting {
         name: "TOWPATH_NETWORK",
         kind: Kind::Text,
         default: "best",
-        meaning: "what leads to other hosts: clic (frames), udp (frames by UDP only), tcp, ofi (libfabric); \
-                  best: ofi where all are on a real fabric, else for each pair of hosts clic below IP where that \
-                  works and pays, or tcp",
+        meaning: "transport to other hosts: clic (frames), udp (frames over UDP only), tcp, ofi (libfabric); \
+                  best: ofi if all are on a real fabric, else for each pair of hosts clic below IP if it \
+                  works and is faster, or tcp",
     },
     Setting {
         name: "TOWPATH_CLIC_BULK",
         kind: Kind::Text,
         default: "best",
-        meaning: "how large messages go to hosts that frames reach: frames, stream (a connection), or best",
+        meaning: "how large messages are sent to hosts that frames reach: frames, stream (a TCP connection), or best",
     },
     Setting {
         name: "TOWPATH_CLIC_COPY",
         kind: Kind::Between(0, 1),
         default: "0",
-        meaning: "1: large messages by frames are copied once before they are sent, as a measurement of what that costs; 0: they are sent from where they lie",
+        meaning: "1: large messages sent in frames are first copied once, to measure what that costs; 0: they are sent from user memory",
     },
     Setting {
         name: "TOWPATH_LIBFABRIC",
         kind: Kind::Text,
         default: "",
-        meaning: "the libfabric to open; else libfabric.so.1 as the loader finds it",
+        meaning: "path of the libfabric to load; by default libfabric.so.1, as the loader finds it",
     },
     Setting {
         name: "TOWPATH_OFI_PROVIDER",
         kind: Kind::Text,
         default: "",
-        meaning: "provider of libfabric to use, whatever it drives, as tcp or verbs;ofi_rxm; else cxi, efa, verbs or psm3",
+        meaning: "libfabric provider to use, such as tcp or verbs;ofi_rxm, even without a real fabric; by default cxi, efa, verbs or psm3",
     },
     Setting {
         name: "TOWPATH_TCP_INTERFACES",
         kind: Kind::Text,
         default: "",
-        meaning: "interfaces (eth0) or networks (10.1.0.0/16) by which other hosts may be reached, separated by commas; else all",
+        meaning: "interfaces (eth0) or networks (10.1.0.0/16) by which other hosts may be reached, separated by commas; by default all",
     },
     Setting {
         name: "TOWPATH_TCP_TIMEOUT_SECONDS",
         kind: Kind::Between(1, 86_400),
         default: "120",
-        meaning: "how long another host may leave everything that connections carry there unanswered until its ranks are lost, in seconds",
+        meaning: "how long another host may leave sent data unacknowledged before its ranks count as lost, in seconds",
     },
     Setting {
         name: "TOWPATH_MACHINE",
         kind: Kind::Text,
         default: "",
-        meaning: "a machine to place ranks on instead of this one: a description (package 2; core 8) or a file with one",
+        meaning: "a machine on which ranks are placed instead of this one: a description (package 2; core 8) or a file that contains one",
     },
     Setting {
         name: "TOWPATH_PMI",
         kind: Kind::Text,
         default: "",
-        meaning: "1 or 2: the version of PMI to speak to a launcher that sets PMI_FD; else 2 where Slurm says pmi2, 1 elsewhere",
+        meaning: "1 or 2: version of PMI to use with a launcher that sets PMI_FD; by default 2 if Slurm names pmi2 as its plugin, else 1",
     },
     Setting {
         name: "TOWPATH_PMIX",
         kind: Kind::Text,
         default: "",
-        meaning: "the PMIx library to meet a PMIx launcher with; else the launcher's own is looked for",
+        meaning: "path of the PMIx library to use under a PMIx launcher; by default the launcher's own library",
     },
     Setting {
         name: "TOWPATH_LAUNCHER_SECONDS",
         kind: Kind::Between(1, 86_400),
         default: "60",
-        meaning: "how long a launcher is waited for that has never answered, in seconds",
+        meaning: "how long to wait for a launcher or host that has never answered, in seconds",
     },
 ];
 
 /// Variables with the prefix `TOWPATH_` that are not settings of the library, with descriptions.
 pub const OTHER_VARIABLES: &[(&str, &str)] = &[
     ("TOWPATH_JOB", "the ticket that mpiexec gives each rank"),
-    ("TOWPATH_RANK", "the rank, as mpiexec tells scripts"),
-    ("TOWPATH_SIZE", "the number of ranks, as mpiexec tells scripts"),
+    ("TOWPATH_RANK", "the rank, set by mpiexec for scripts"),
+    ("TOWPATH_SIZE", "the number of ranks, set by mpiexec for scripts"),
     ("TOWPATH_CC", "the C compiler that mpicc calls"),
     ("TOWPATH_CXX", "the C++ compiler that mpicxx calls"),
     ("TOWPATH_BUILD", "where the project's own tests keep their environments"),

@@ -105,7 +105,7 @@ impl Clic {
         let refusal = |rail: u8| {
             let (interface, (error, _)) = (self.lines.ways.interface(rank, rail)?, self.lines.fault(rank, rail)?);
             let error = std::io::Error::from_raw_os_error(error);
-            Some(format!("{} takes no frames ({error})", self.interfaces[interface].name))
+            Some(format!("{} accepts no frames ({error})", self.interfaces[interface].name))
         };
         let refusals: Vec<String> = rails.filter_map(refusal).collect();
         let reason = format!("rank {rank} cannot be reached any more: {}", refusals.join(", "));

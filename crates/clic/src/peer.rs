@@ -55,10 +55,10 @@ pub struct Own {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum SendError {
     /// The window is full: retry after an acknowledgement.
-    #[error("the window to this peer is full now")]
+    #[error("the send window of this peer is full; retry after an acknowledgement")]
     Full,
     /// Longer than [`Peer::eager_limit`]: publish it instead.
-    #[error("a message of this length must be published")]
+    #[error("the message exceeds the eager limit; publish it instead")]
     Long,
     /// The peer is lost.
     #[error("the peer is lost")]

@@ -11,22 +11,22 @@ pub enum Refusal {
     #[error("the frame is shorter than a header")]
     Short,
     /// Another version of the protocol.
-    #[error("the frame speaks another version of the protocol")]
+    #[error("the frame has a different protocol version")]
     Version,
     /// Unknown kind of frame, or unknown flags.
-    #[error("the frame is of no known kind, or has unknown flags")]
+    #[error("the frame has an unknown kind or unknown flags")]
     Kind,
     /// The length does not fit the frame, its kind, or what it belongs to.
-    #[error("the frame's length does not fit")]
+    #[error("the frame's length is invalid")]
     Length,
     /// Wrong authentication tag: another job, a forged frame, or bit errors in transit.
-    #[error("the frame does not carry the check of this job")]
+    #[error("the frame's authentication tag is wrong")]
     Forged,
     /// For another endpoint of this host.
     #[error("the frame is for another endpoint")]
     Endpoint,
     /// Arrived over another rail than its header claims, or over one that does not exist.
-    #[error("the frame came over another rail than it says")]
+    #[error("the frame arrived over a different rail than its header says")]
     Rail,
     /// From an unknown sender.
     #[error("the frame comes from an unknown sender")]
@@ -35,22 +35,22 @@ pub enum Refusal {
     #[error("the frame belongs to an earlier session")]
     Stale,
     /// Acknowledges frames that were never sent.
-    #[error("the frame acknowledges what was never sent")]
+    #[error("the frame acknowledges frames that were never sent")]
     Acknowledgement,
     /// Sequence number outside the window.
-    #[error("the frame's number lies outside the window")]
+    #[error("the frame's sequence number is outside the window")]
     Window,
     /// No room to store a frame that arrived out of order; it will be retransmitted.
-    #[error("there is no room for a frame that came too early")]
+    #[error("there is no room for a frame that arrived out of order")]
     Room,
     /// Names a region, request or group that does not exist (any more).
-    #[error("the frame names something that is not there")]
+    #[error("the frame names a region, request or group that does not exist")]
     Unknown,
     /// Offset and length exceed the object they refer to.
-    #[error("the frame reaches beyond the end of what it belongs to")]
+    #[error("the frame extends beyond the end of its message or region")]
     Range,
     /// A duplicate. Harmless: a retransmitted frame may arrive twice.
-    #[error("the frame's bytes are here already")]
+    #[error("the frame is a duplicate")]
     Again,
 }
 

@@ -58,7 +58,7 @@ fn answer(arguments: impl Iterator<Item = OsString>) -> Result<String, String> {
     let Some(found) = SUBCOMMANDS.iter().find(|subcommand| subcommand.name == name) else {
         let hint = nearest(name, SUBCOMMANDS.iter().map(|subcommand| subcommand.name));
         let hint =
-            hint.map_or_else(|| "towpath --help lists what there is.".to_owned(), |n| format!("Try: towpath {n}"));
+            hint.map_or_else(|| "towpath --help lists the subcommands.".to_owned(), |n| format!("Try: towpath {n}"));
         return Err(format!("There is no subcommand {name}. {hint}"));
     };
     if rest.iter().any(|argument| argument == "--help" || argument == "-h") {

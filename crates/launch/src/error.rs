@@ -36,7 +36,7 @@ pub enum Error {
         detail: String,
     },
     /// The connection to the launcher broke.
-    #[error("The connection to {launcher} broke ({source}); the job cannot go on.")]
+    #[error("The connection to {launcher} broke ({source}); the job cannot continue.")]
     Connection {
         /// Name of the launcher.
         launcher: String,
@@ -49,7 +49,7 @@ pub enum Error {
     /// The shared memory of this host's ranks could not be created or opened.
     #[error("The shared memory of the job cannot be {action}: {detail}.")]
     Segment {
-        /// What failed: `made`, `reached` or `handed to another process`.
+        /// What failed: `created`, `reached` or `handed to another process`.
         action: &'static str,
         /// The reason, and what the user can do about it.
         detail: String,

@@ -88,7 +88,7 @@ fn run(mut request: JobRequest, arguments: &[std::ffi::OsString]) -> Result<i32,
     let one_host = request.ranks_per_host.max(1);
     request.fill_up(hosts.as_ref().map_or(one_host, |hosts| host_list::room(&hosts.hosts, request.ranks_per_host)));
     if request.size() > MOST_RANKS {
-        let sentence = format!("A job has {MOST_RANKS} ranks at most, not {}.", request.size());
+        let sentence = format!("A job has at most {MOST_RANKS} ranks, not {}.", request.size());
         return Err(StartRefusal { code: 2, sentence });
     }
     let failed = |what: &str, error: std::io::Error| StartRefusal::from(format!("{what} ({error})."));

@@ -70,7 +70,7 @@ pub(crate) fn make_named(nonce: u64, local_ranks: usize) -> Result<(OwnedFd, Pat
 }
 
 fn not_made(shortage: Shortage) -> Error {
-    Error::Segment { action: "made", detail: shortage.to_string().trim_end_matches('.').to_owned() }
+    Error::Segment { action: "created", detail: shortage.to_string().trim_end_matches('.').to_owned() }
 }
 
 fn named_file(number: u64) -> Result<(File, PathBuf), Error> {
@@ -83,7 +83,7 @@ fn named_file(number: u64) -> Result<(File, PathBuf), Error> {
             Err(refusal) => refusals.push(format!("{} ({refusal})", path.display())),
         }
     }
-    Err(Error::Segment { action: "made", detail: format!("no file could be made: {}", refusals.join(", ")) })
+    Err(Error::Segment { action: "created", detail: format!("no file could be created: {}", refusals.join(", ")) })
 }
 
 /// Largest number of local ranks for which the creator allocates the header slots too. Above it

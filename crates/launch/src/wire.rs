@@ -77,10 +77,14 @@ impl PmiMessage {
         let mut line = String::new();
         for (key, value) in &self.pairs {
             if key.is_empty() || key.contains([' ', '=', '\n', '\0']) {
-                return Err(format!("The key {key:?} holds a character that the launcher's protocol cannot carry."));
+                return Err(format!(
+                    "The key {key:?} contains a character that the launcher's protocol cannot encode."
+                ));
             }
             if value.contains(['\n', '\0']) {
-                return Err(format!("The value of the key {key} holds a line break, which the launcher cannot carry."));
+                return Err(format!(
+                    "The value of the key {key} contains a line break, which the launcher's protocol cannot encode."
+                ));
             }
             if !line.is_empty() {
                 line.push(' ');

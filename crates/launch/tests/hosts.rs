@@ -151,7 +151,7 @@ fn hosts_that_cannot_be_reached_cost_a_sentence() {
     let mut silent = mpiexec(&["--hosts", "a,b", "--launcher", "sh -c 'exec sleep 60' {host}", "-n", "2", "true"]);
     silent.env("TOWPATH_LAUNCHER_SECONDS", "1");
     let run = finish(silent, "");
-    assert!(run.code == 1 && run.errors.contains("nobody answered for 1 s"), "{run:?}");
+    assert!(run.code == 1 && run.errors.contains("it did not answer for 1 s"), "{run:?}");
     // One host is lost, the other one has not answered yet and never will.
     let way = "sh -c 'test $0 = a && exit; exec sleep 60' {host}";
     let run = common::run(&["--hosts", "a,b", "--launcher", way, "-n", "2", "true"]);

@@ -249,7 +249,7 @@ fn help_version_and_mistakes() {
     assert!(run(&["--help"]).output.contains("--name value"));
     assert!(run(&["-version"]).output.contains("Towpath"));
     for (arguments, part) in
-        [(&["-n"][..], "needs"), (&["-q7"], "no option"), (&["-host", "here:x", "true"], "no number of ranks")]
+        [(&["-n"][..], "needs"), (&["-q7"], "no option"), (&["-host", "here:x", "true"], "not a number of ranks")]
     {
         let run = run(arguments);
         assert!(run.code == 2 && run.errors.contains(part), "{run:?}");

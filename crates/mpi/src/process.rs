@@ -61,7 +61,7 @@ static PROCESS: OnceLock<Process> = OnceLock::new();
 /// If another thread has done so.
 pub(crate) fn set(process: Process) -> Result<&'static Process> {
     if PROCESS.set(process).is_err() {
-        fail!(ERR_OTHER, "two threads initialise MPI at the same time");
+        fail!(ERR_OTHER, "two threads initialize MPI at the same time; call MPI_Init in one thread only");
     }
     this()
 }
@@ -71,7 +71,7 @@ pub(crate) fn set(process: Process) -> Result<&'static Process> {
 pub(crate) fn this() -> Result<&'static Process> {
     match PROCESS.get() {
         Some(process) => Ok(process),
-        None => fail!(ERR_OTHER, "MPI is not initialised; call MPI_Init first"),
+        None => fail!(ERR_OTHER, "MPI is not initialized; call MPI_Init first"),
     }
 }
 

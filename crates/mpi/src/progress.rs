@@ -33,6 +33,6 @@ pub(crate) fn set_worker(worker: Worker) -> &'static Worker {
 pub(crate) fn worker() -> Result<&'static Worker> {
     match WORKER.get() {
         Some(worker) => Ok(worker),
-        None => fail!(ERR_OTHER, "MPI is not initialised; call MPI_Init first"),
+        None => fail!(ERR_OTHER, "MPI is not initialized; call MPI_Init first"),
     }
 }

@@ -29,9 +29,9 @@ impl BulkTransport {
             None | Some("best") => Ok(BulkTransport::Best),
             Some("frames") => Ok(BulkTransport::Frames),
             Some("stream") => Ok(BulkTransport::Stream),
-            Some(text) => {
-                Err(Error::new(format_args!("{BULK} is best, frames or stream, not '{text}'")))
-            }
+            Some(text) => Err(Error::new(format_args!(
+                "{BULK}={text} is not a method; use best, frames or stream"
+            ))),
         }
     }
 }
@@ -69,7 +69,7 @@ impl TransportChoice {
         {
             Some(choice) => Ok(choice),
             None => Err(Error::new(format_args!(
-                "{SETTING} is best, clic, udp, tcp or ofi, not '{text}'"
+                "{SETTING}={text} is not a network; use best, clic, udp, tcp or ofi"
             ))),
         }
     }

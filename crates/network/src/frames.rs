@@ -268,8 +268,11 @@ impl FrameSetup {
         };
         let both = own.facing(&card).into_iter().filter(|facing| facing.near || self.choice.udp());
         let rails: Vec<(Facing, u8)> = both.map(|facing| (facing, 0)).collect();
-        let why =
-            if rails.is_empty() { "it is in no network of this host" } else { "no frames arrive" };
+        let why = if rails.is_empty() {
+            "it shares no network with this host"
+        } else {
+            "no frames arrive"
+        };
         HostWay { card, rails, why: why.to_owned() }
     }
 

@@ -55,10 +55,10 @@ impl Ineligibility {
             }
             Ineligibility::Shared => format!("ranks of {host} share processors"),
             Ineligibility::Refused => {
-                format!("{host} gives its ranks no packet sockets (CAP_NET_RAW)")
+                format!("{host} does not allow its ranks packet sockets (CAP_NET_RAW)")
             }
-            Ineligibility::NoEthernet => format!("{host} has no Ethernet"),
-            Ineligibility::OnFabric => format!("{host} is on a fabric that others are not on"),
+            Ineligibility::NoEthernet => format!("{host} has no Ethernet interface"),
+            Ineligibility::OnFabric => format!("{host} is on a fabric that other hosts are not on"),
         }
     }
 }

@@ -169,7 +169,7 @@ fn own_networks() -> Result<Vec<Network>> {
     let own = networks(choice.as_deref());
     if let (true, Some(choice)) = (own.is_empty(), choice) {
         return Err(Error::new(format_args!(
-            "no interface of this host that is up fits {INTERFACES}={choice}"
+            "no interface of this host that is up matches {INTERFACES}={choice}"
         )));
     }
     Ok(own)
@@ -226,6 +226,6 @@ fn text_of(launcher: &mut dyn Launcher, job: &Job, what: &str, host: u32) -> Res
 /// The error if what a host has published is missing or malformed.
 fn unknown(rank: u32) -> Error {
     Error::new(format_args!(
-        "the launcher does not pass on how rank {rank} on another host can be reached"
+        "the launcher does not deliver the address of rank {rank} on another host"
     ))
 }

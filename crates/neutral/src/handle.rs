@@ -72,7 +72,7 @@ impl std::fmt::Display for Handle {
             .find(|(handle, _)| handle == self)
             .map_or(datatype_name(*self), |(_, name)| name);
         match (name, self.0) {
-            ("", 0) => formatter.write_str("a value that is no handle"),
+            ("", 0) => formatter.write_str("a value that is not a handle"),
             ("", number) => write!(formatter, "{number:#x}"),
             (name, _) => formatter.write_str(name),
         }
@@ -268,7 +268,7 @@ mod tests {
             (shown(Handle(0x209)), shown(Handle(0xC100_0001))),
             ("MPI_INT".into(), "0xc1000001".into())
         );
-        assert_eq!(shown(Handle(0)), "a value that is no handle");
+        assert_eq!(shown(Handle(0)), "a value that is not a handle");
     }
 
     #[test]

@@ -161,14 +161,14 @@ impl FabricEndpoint {
             };
             let open = (*(*self.domain).ops).av_open;
             let code = open(self.domain, &mut attributes, &mut self.addresses, ptr::null_mut());
-            self.check("no table of addresses", code)?;
+            self.check("the address table cannot be opened", code)?;
             let code = ((*(*self.domain).ops).endpoint)(self.domain, info, &mut self.endpoint, ptr::null_mut());
             self.check("no endpoint", code)?;
             let endpoint = self.endpoint.cast::<Fid>();
             let code = bind(endpoint, self.addresses.cast(), 0);
-            self.check("the endpoint takes no addresses", code)?;
+            self.check("the address table cannot be bound to the endpoint", code)?;
             let code = bind(endpoint, self.queue.cast(), cap::SEND | cap::RECV);
-            self.check("the endpoint takes no queue", code)?;
+            self.check("the completion queue cannot be bound to the endpoint", code)?;
             let code = ((*(*endpoint).ops).control)(endpoint, ENABLE, ptr::null_mut());
             self.check("the endpoint cannot be enabled", code)
         }
@@ -206,7 +206,7 @@ impl FabricEndpoint {
                 return Ok(());
             }
         }
-        self.check("no queue of completions", code)
+        self.check("the completion queue cannot be opened", code)
     }
 
     /// The text of an error number.
@@ -259,7 +259,7 @@ impl FabricEndpoint {
         if count == 1 && number != ANYBODY {
             return Ok(number);
         }
-        Err(if count < 0 { self.error(-count) } else { "the provider does not know such addresses".to_owned() })
+        Err(if count < 0 { self.error(-count) } else { "the provider does not accept this address".to_owned() })
     }
 
     /// Sends a message.

@@ -32,7 +32,7 @@ impl Libfabric {
     /// The loader's message, or which function is missing.
     pub(super) fn open(path: Option<&str>) -> Result<Libfabric, String> {
         let name = path.unwrap_or(USUAL_NAME);
-        let name = CString::new(name).map_err(|_| "its name holds a zero byte".to_owned())?;
+        let name = CString::new(name).map_err(|_| "its name contains a zero byte".to_owned())?;
         // SAFETY: `name` is a C string. Loading runs the library's initialisers, which are trusted.
         let handle = unsafe { libc::dlopen(name.as_ptr(), libc::RTLD_NOW | libc::RTLD_LOCAL) };
         if handle.is_null() {
@@ -100,7 +100,7 @@ impl Libfabric {
     /// # Errors
     /// The library's message.
     pub(super) fn offers(&self, provider: Option<&str>) -> Result<Vec<Offer>, String> {
-        let provider = provider.map(|name| CString::new(name).map_err(|_| "the name holds a zero byte".to_owned()));
+        let provider = provider.map(|name| CString::new(name).map_err(|_| "the name contains a zero byte".to_owned()));
         let provider = provider.transpose()?;
         // SAFETY: without a model `fi_dupinfo` allocates a structure with all its parts, all zero.
         let hints = unsafe { (self.duplicate_info)(std::ptr::null()) };

@@ -237,7 +237,7 @@ impl Ofi {
             Ok(frame) if payload == 0 && self.obey(place, frame) => {}
             _ => {
                 let rank = self.peers[place].contact.peer.0;
-                self.lose(place, &format!("rank {rank} sent something that no process of this job does"));
+                self.lose(place, &format!("rank {rank} sent a message that no process of this job would send"));
             }
         }
         self.unlent.push(slot);

@@ -106,7 +106,7 @@ impl Ofi {
         let rank = self.peers[because as usize].contact.peer.0;
         for place in 0..self.peers.len() {
             let other = self.peers[place].contact.peer.0;
-            let why = format!("reads of the memory of rank {rank}, which is lost, did not end");
+            let why = format!("reads of the memory of lost rank {rank} did not complete");
             if !self.peers[place].parted {
                 self.lose(place, &format!("the way to rank {other} over the fabric was closed: {why}"));
             }

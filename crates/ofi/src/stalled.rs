@@ -84,7 +84,7 @@ impl Ofi {
                     let rank = peer.contact.peer.0;
                     self.lose(
                         place,
-                        &format!("rank {rank} answers, but what is read from its memory over the fabric never comes"),
+                        &format!("rank {rank} answers, but reads of its memory over the fabric do not complete"),
                     );
                 }
                 _ => {}

@@ -281,7 +281,7 @@ fn a_genuine_message_that_makes_no_sense_ends_the_peer() {
             send_bytes(&mut wires[1].0, 0, &frame.encode(&key(), frame::MessageWay { from: 1, to: 0, number: 1 }));
             until(&mut wires, |wires| wires[0].1.lost == [PeerIndex(1)]);
             let sentence = wires[0].0.losses().of(PeerIndex(1)).unwrap();
-            assert_eq!(sentence, "rank 1 sent something that no process of this job does");
+            assert_eq!(sentence, "rank 1 sent a message that no process of this job would send");
         }
     });
 }
@@ -306,7 +306,7 @@ fn a_read_that_fails_is_no_message() {
         let sentence = wires[1].0.losses().of(PeerIndex(0)).unwrap();
         let wanted = match provider {
             "tcp" => "the way to rank 0 over the fabric is broken: ",
-            _ => "rank 0 answers, but what is read from its memory over the fabric never comes",
+            _ => "rank 0 answers, but reads of its memory over the fabric do not complete",
         };
         assert!(sentence.starts_with(wanted), "{sentence}");
         turns(&mut wires, 20);

@@ -11,14 +11,14 @@ pub const BUDGET_LIMIT: usize = 1 << 20;
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Unfit {
     /// Invalid size of a line.
-    #[error("TOWPATH_STRICT_LINE_BYTES={0} is no length of a line; it is 32 or 64.")]
+    #[error("TOWPATH_STRICT_LINE_BYTES={0} is not a valid line length; use 32 or 64.")]
     Line(usize),
     /// Invalid size of a header.
-    #[error("TOWPATH_STRICT_HEADER_LINES={0} is no length of a header; it is 2 or 3 lines.")]
+    #[error("TOWPATH_STRICT_HEADER_LINES={0} is not a valid header length; use 2 or 3 lines.")]
     Header(usize),
     /// A budget that is not a multiple of the line size, or is larger than the mode is meant for.
     #[error(
-        "TOWPATH_STRICT_BUDGET_BYTES={budget} is no budget of a rank; it is a multiple of the line ({line} bytes) up to {BUDGET_LIMIT}."
+        "TOWPATH_STRICT_BUDGET_BYTES={budget} is not a valid budget; use a multiple of the line ({line} bytes) up to {BUDGET_LIMIT}."
     )]
     Budget {
         /// The requested size in bytes.
@@ -41,7 +41,7 @@ pub enum Unfit {
     },
     /// An invalid core in the list of cores.
     #[error(
-        "TOWPATH_STRICT_CORES={0} is no list of cores; it has numbers from 0 to 47, separated by commas, one for each rank of this host."
+        "TOWPATH_STRICT_CORES={0} is not a list of cores; use numbers from 0 to 47, separated by commas, one for each rank of this host."
     )]
     Cores(String),
     /// Shared memory for the buffer is short.
@@ -172,7 +172,7 @@ mod tests {
         assert!(said(&Settings { header_lines: 1, ..usual.clone() }, 2).contains("HEADER_LINES=1"));
         for budget in [0, 8191, BUDGET_LIMIT + 32, usize::MAX] {
             assert!(
-                said(&Settings { budget, ..usual.clone() }, 2).contains("no budget"),
+                said(&Settings { budget, ..usual.clone() }, 2).contains("not a valid budget"),
                 "{budget}"
             );
         }

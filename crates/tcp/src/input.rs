@@ -161,7 +161,7 @@ impl Input {
         match stop {
             Stop::Goodbye => ReadOutcome::Goodbye,
             Stop::Malformed(what) => {
-                ReadOutcome::Lost(format!("it sent {what}, which no process of this job does"))
+                ReadOutcome::Lost(format!("it sent {what}, which no process of this job would do"))
             }
             _ if all => ReadOutcome::Some,
             _ => ReadOutcome::More,
@@ -306,7 +306,7 @@ impl Input {
         desk: &mut ReadContext<'_, S>,
     ) -> Result<usize, Stop> {
         let Some(frame) = Frame::at_front(bytes) else { return Err(Stop::Missing) };
-        let Ok(frame) = frame else { return Err(Stop::Malformed("bytes that are no frame")) };
+        let Ok(frame) = frame else { return Err(Stop::Malformed("bytes that are not a frame")) };
         match frame {
             Frame::Message { protocol, length, words } => {
                 let begin = front(u64::from(length));
@@ -322,7 +322,7 @@ impl Input {
             }
             Frame::Data { number, offset, length } => {
                 if !desk.pulls.expects(desk.place, number, offset, length) {
-                    return Err(Stop::Malformed("data that nobody asked for"));
+                    return Err(Stop::Malformed("data that was not requested"));
                 }
                 if bytes.len() < front(length) {
                     return Err(Stop::Missing);

@@ -155,14 +155,14 @@ impl Attempt {
                 };
                 let proof = self.hello.proof(key, challenge).ok_or_else(|| {
                     io::Error::other(
-                        "what answers there does not know the key of this job: another program?",
+                        "the program that answers there does not know the key of this job",
                     )
                 })?;
                 say(&self.socket, &proof)?;
                 self.stage = Stage::Verdict(FixedMessage::NEW);
             }
             Stage::Verdict(message) => {
-                let ended = |_| io::Error::other("it takes this process for lost, or has ended");
+                let ended = |_| io::Error::other("it considers this process lost, or has ended");
                 let Some(said) = message.read(&self.socket).map_err(ended)? else {
                     return Ok(Progressed::Nothing);
                 };

@@ -34,7 +34,7 @@ impl Tcp {
         let waits_longer = peer.silent.is_some_and(|since| since.elapsed() < SILENCE);
         if peer.attempts >= ROUNDS * places.len() && !waits_longer {
             let tried = peer.refusals.join(", ");
-            let nowhere = "its host has told no address that leads there from this one";
+            let nowhere = "its host has published no address that is reachable from this one";
             let why = if tried.is_empty() { nowhere } else { &tried };
             return self.lose(place, &format!("rank {to} cannot be reached: {why}"));
         }

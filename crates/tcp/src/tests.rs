@@ -332,7 +332,7 @@ fn whoever_cannot_be_reached_is_lost_with_a_sentence() {
     assert_eq!(
         wire[0].0.losses().of(PeerIndex(2)).as_deref(),
         Some(
-            "rank 2 cannot be reached: its host has told no address that leads there from this one"
+            "rank 2 cannot be reached: its host has published no address that is reachable from this one"
         )
     );
     assert!(!wire[0].0.busy(), "a message to the lost peer still waits");
@@ -451,7 +451,7 @@ fn who_has_lost_a_peer_is_lost_by_it_too() {
     send(&mut wires[1].0, 0, 1);
     until(&mut wires, |wires| !wires[1].1.lost.is_empty());
     let sentence = wires[1].0.losses().of(PeerIndex(0)).unwrap();
-    assert!(sentence.contains("it takes this process for lost"), "{sentence}");
+    assert!(sentence.contains("it considers this process lost"), "{sentence}");
 }
 
 #[test]

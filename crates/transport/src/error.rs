@@ -18,7 +18,7 @@ pub enum Error {
     },
     /// The local rank is not in the segment.
     #[error(
-        "local rank {rank} does not exist among {ranks} ranks of this host; the launcher's numbers contradict each other."
+        "local rank {rank} is not one of the {ranks} ranks of this host; the launcher reports contradictory numbers."
     )]
     NoSuchRank {
         /// The local rank.

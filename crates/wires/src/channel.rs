@@ -26,7 +26,7 @@ fn channel_of(setting: Option<&str>) -> Result<Channel, Error> {
         None | Some("shared") => Ok(Channel::Shared),
         Some("strict") => Ok(Channel::Strict),
         Some(other) => Err(Error::Setting(format!(
-            "TOWPATH_CHANNEL={other} is no channel; it is shared or strict."
+            "TOWPATH_CHANNEL={other} is not a channel; use shared or strict."
         ))),
     }
 }
@@ -55,7 +55,7 @@ mod tests {
             channel_of(Some("loose"))
                 .unwrap_err()
                 .to_string()
-                .contains("TOWPATH_CHANNEL=loose is no channel")
+                .contains("TOWPATH_CHANNEL=loose is not a channel")
         );
     }
 }

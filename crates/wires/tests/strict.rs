@@ -191,7 +191,7 @@ fn absurd_settings_are_refused_with_a_sentence() {
     let tight = refused(&Settings { budget: 96, ..Settings::default() });
     assert!(tight.ends_with("a header line and a line of payload, 128 bytes in all."), "{tight}");
     let odd = refused(&Settings { line: 33, ..Settings::default() });
-    assert_eq!(odd, "TOWPATH_STRICT_LINE_BYTES=33 is no length of a line; it is 32 or 64.");
+    assert_eq!(odd, "TOWPATH_STRICT_LINE_BYTES=33 is not a valid line length; use 32 or 64.");
 }
 
 #[test]

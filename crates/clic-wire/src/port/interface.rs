@@ -120,7 +120,7 @@ impl Interface {
         if let IpAddr::V4(address) = self.network.address
             && addresses(socket).is_some_and(|all| !all.contains(&address))
         {
-            return Now::Other(format!("{name} had the address {address} when the job started and has it no more"));
+            return Now::Other(format!("{name} had the address {address} when the job started and no longer has it"));
         }
         Now::Same(u16::try_from(mtu).unwrap_or(LONGEST))
     }

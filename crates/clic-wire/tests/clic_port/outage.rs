@@ -79,7 +79,7 @@ fn whoever_is_behind_it_is_lost(name: &str, raw: bool, words: &str) {
         until(&mut sender, &|own, _| !own.lost.is_empty());
         assert!(own.lost == [PeerIndex(1)] && other.arrived == 2);
         let sentence = losses.of(PeerIndex(1)).unwrap();
-        assert_eq!(sentence, format!("rank 1 cannot be reached any more: eth takes no frames ({words})"));
+        assert_eq!(sentence, format!("rank 1 cannot be reached any more: eth accepts no frames ({words})"));
     });
 }
 

@@ -52,7 +52,7 @@ pub(super) fn share(store: &mut dyn Store, job: &mut Job) -> Result<(OwnedFd, Jo
 fn agree(store: &mut dyn Store, job: &mut Job) -> Result<JobKey, Error> {
     if job.rank == 0 {
         job.nonce = segment::new_nonce();
-        let key = JobKey::random().map_err(|error| Error::Segment { action: "made", detail: error.to_string() })?;
+        let key = JobKey::random().map_err(|error| Error::Segment { action: "created", detail: error.to_string() })?;
         if job.size > 1 {
             store.put(JOB, &format!("{:x}:{}", job.nonce, key.to_text()))?;
             store.fence()?;

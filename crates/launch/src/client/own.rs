@@ -58,7 +58,7 @@ impl OwnLauncher {
         let rank = ticket.rank;
         let nodes = hosts::parse_mapping(&ticket.mapping, ticket.size as usize).ok_or_else(|| Error::Protocol {
             launcher: NAME.to_owned(),
-            detail: format!("{} does not say the hosts", ticket::VARIABLE),
+            detail: format!("{} does not contain the hosts", ticket::VARIABLE),
         })?;
         let mut job = Job::new(rank, nodes, NAME);
         let missing = |detail: String| Error::Segment { action: "reached", detail };
@@ -122,7 +122,7 @@ impl Launcher for OwnLauncher {
         let text = self.connection()?.get(None, KEY)?;
         text.and_then(|text| JobKey::parse(&text)).ok_or_else(|| Error::Protocol {
             launcher: NAME.to_owned(),
-            detail: "it did not say the secret of the job".to_owned(),
+            detail: "it did not report the secret of the job".to_owned(),
         })
     }
 

@@ -45,7 +45,7 @@ impl PmiAddress {
             )));
         };
         if size < 1 || rank < 0 || rank >= size || size > i64::from(i32::MAX) {
-            return Err(Error::NoServer(format!("{name} says rank {rank} of {size}, which cannot be.")));
+            return Err(Error::NoServer(format!("{name} reports rank {rank} of {size}, which is impossible.")));
         }
         let descriptor = i32::try_from(descriptor).unwrap_or(-1);
         check_open(descriptor, &name)?;

@@ -153,7 +153,7 @@ impl PmixConnection {
         let missing = |why: &str| self.refused("get", format!("what rank {rank} has published is missing: {why}"));
         match self.library.get_put(self.own, rank, &page_name(fence, number)) {
             Ok(KeyContent::Text(text)) => Ok(text),
-            Ok(_) => Err(missing("it is no text")),
+            Ok(_) => Err(missing("it is not text")),
             Err(why) => Err(missing(&why)),
         }
     }
@@ -224,7 +224,7 @@ fn size_of_job(library: PmixLibrary, own: Process, launcher: &str) -> Result<u32
     let size = number(library.get_of_job(own, "pmix.job.size"));
     size.filter(|&size| size > own.rank && size <= i32::MAX as u32).ok_or_else(|| Error::Protocol {
         launcher: launcher.to_owned(),
-        detail: "it does not say how many processes the job has".to_owned(),
+        detail: "it does not report the number of processes in the job".to_owned(),
     })
 }
 

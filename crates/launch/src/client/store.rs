@@ -39,7 +39,7 @@ pub(super) trait Store {
             || key.contains(|c: char| !c.is_ascii_graphic() || c == '=' || c == ';')
         {
             return Err(Error::Unsendable(format!(
-                "The key {key:?} cannot be published: launchers take 1 to {LONGEST_KEY} signs without blanks, '=' and ';'."
+                "The key {key:?} cannot be published: launchers accept 1 to {LONGEST_KEY} characters without blanks, '=' and ';'."
             )));
         }
         for (number, piece) in pieces(value, self.longest_value()).into_iter().enumerate() {

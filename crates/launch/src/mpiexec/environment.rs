@@ -97,7 +97,7 @@ impl LoaderList {
         let is_separator = |byte: &u8| self.separators.contains(byte);
         if name.iter().any(is_separator) {
             return Err(format!(
-                "{setting} needs {}, whose name must hold {}: install Towpath elsewhere.",
+                "{setting} needs {}, whose name must contain {}: install Towpath elsewhere.",
                 path.display(),
                 self.forbidden
             ));
@@ -167,7 +167,7 @@ pub(crate) fn for_exec(shared: &Variables, ticket: &RankTicket, place: LocalPlac
 /// An error message for the user if the argument contains a zero byte.
 pub(crate) fn c_string(text: &OsStr) -> Result<CString, String> {
     CString::new(text.to_os_string().into_vec())
-        .map_err(|_| format!("{} holds a zero byte, which no program can be given.", text.to_string_lossy()))
+        .map_err(|_| format!("{} contains a zero byte, which cannot be passed to a program.", text.to_string_lossy()))
 }
 
 #[cfg(test)]

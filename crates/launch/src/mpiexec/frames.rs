@@ -381,7 +381,7 @@ impl FrameReader {
                 self.last_noise.drain(..old);
                 self.noise += past;
                 if self.noise > LONGEST_NOISE {
-                    return Err("it prints something else than a proxy".to_owned());
+                    return Err("it prints something other than the output of a proxy".to_owned());
                 }
                 Ok(false)
             }

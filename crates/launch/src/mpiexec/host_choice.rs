@@ -43,7 +43,7 @@ impl Hosts {
         let chosen = request.launcher.is_some() && request.hosts.is_some();
         if let Some(option) = request.for_one_host.as_ref().filter(|_| hosts.len() > 1) {
             return Err(format!(
-                "mpiexec cannot place ranks on several hosts by {option}; -ppn, --map-by node and --hosts a:2,b:4 it can."
+                "mpiexec cannot place ranks on several hosts by {option}; use -ppn, --map-by node or --hosts a:2,b:4."
             ));
         }
         Ok(Some(Hosts { hosts, way, here: alone && !chosen }))

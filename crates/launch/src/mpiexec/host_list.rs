@@ -76,14 +76,14 @@ fn entry(text: &str) -> Result<Host, String> {
         _ => (text, None),
     };
     if name.is_empty() || name.starts_with('-') || name.chars().any(|c| c.is_whitespace() || c.is_control()) {
-        return Err(format!("{text:?} in the list of hosts is no name of a host."));
+        return Err(format!("{text:?} in the list of hosts is not a host name."));
     }
     Ok(Host { name: name.to_owned(), slots })
 }
 
 fn number(text: &str, whole: &str) -> Result<usize, String> {
     let number = text.parse().ok().filter(|&number| (1..=super::MOST_RANKS).contains(&number));
-    number.ok_or_else(|| format!("'{text}' in '{whole}' is no number of ranks for a host."))
+    number.ok_or_else(|| format!("'{text}' in '{whole}' is not a number of ranks for a host."))
 }
 
 /// Merges hosts that are named several times and adds up their slots.

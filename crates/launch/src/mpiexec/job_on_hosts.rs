@@ -75,7 +75,7 @@ impl JobOnHosts {
         let used = node_of_rank.iter().max().map_or(0, |&last| last as usize + 1);
         let key = JobKey::random().map_err(|error| failed("The job gets no secret", error))?;
         let (nonce, mapping) = (segment::new_nonce(), write_mapping(&node_of_rank));
-        let program = std::env::current_exe().map_err(|error| failed("mpiexec does not know its own name", error))?;
+        let program = std::env::current_exe().map_err(|error| failed("mpiexec does not know its own path", error))?;
         let mut events = Events::new().map_err(|error| failed("Nothing can be watched", error))?;
         events.add(&signals, Event::Signal).map_err(|error| failed("Signals cannot be watched", error))?;
         let mut stations = Vec::with_capacity(used);
@@ -222,7 +222,7 @@ impl JobOnHosts {
             JobOrder::GiveUp => {
                 eprintln!("mpiexec: some processes of the job could not be killed; they may still run.");
                 for host in 0..self.stations.len() {
-                    self.lose(host, "it did not say that everything there has ended");
+                    self.lose(host, "it did not report that everything there has ended");
                 }
                 self.given_up = true;
             }
@@ -236,7 +236,7 @@ impl JobOnHosts {
         }
         if self.ready_by.is_some_and(|at| at <= Instant::now()) {
             self.ready_by = None;
-            let reason = format!("nobody answered for {} s (TOWPATH_LAUNCHER_SECONDS)", patience().as_secs());
+            let reason = format!("it did not answer for {} s (TOWPATH_LAUNCHER_SECONDS)", patience().as_secs());
             for host in 0..self.stations.len() {
                 if !self.stations[host].ready {
                     self.lose(host, &reason);
@@ -310,7 +310,9 @@ impl JobOnHosts {
                 self.verdict.fail(JobFailure::Start { code: code.max(1), sentence });
                 self.leave(host);
             }
-            _ if !self.stations[host].ready => self.lose(host, "it spoke before it knew the job"),
+            _ if !self.stations[host].ready => {
+                self.lose(host, "it sent a frame before it proved that it knows the job")
+            }
             ProxyFrame::Started { rank, kind, value, pid } if is_own(rank) => match kind {
                 STARTED => self.verdict.started(rank as usize, pid),
                 CANNOT_FORK | CANNOT_ENTER | CANNOT_EXECUTE => self.verdict.not_started(rank as usize, kind, value),
@@ -318,7 +320,7 @@ impl JobOnHosts {
                     let order = self.verdict.cannot_watch(value);
                     self.carry_out(order);
                 }
-                _ => self.lose(host, "it said what no proxy says"),
+                _ => self.lose(host, "it sent a frame that no proxy sends"),
             },
             ProxyFrame::Ended { rank, status, state, last_call, in_call } if is_own(rank) => {
                 let ending = RankEnd { status, state, last_call, in_call };
@@ -340,7 +342,7 @@ impl JobOnHosts {
             ProxyFrame::InputTaken { count } => self.relay.taken(count as usize),
             ProxyFrame::Done if self.has_running_ranks(host) => self.lose(host, "its guardian process was killed"),
             ProxyFrame::Done => self.leave(host),
-            _ => self.lose(host, "it said what no proxy says"),
+            _ => self.lose(host, "it sent a frame that no proxy sends"),
         }
     }
 

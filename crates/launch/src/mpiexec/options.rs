@@ -228,10 +228,9 @@ fn apply(
 ) -> Result<Option<Command>, String> {
     let number = |least: usize| -> Result<usize, String> {
         let text = values[0].to_string_lossy();
-        text.parse()
-            .ok()
-            .filter(|&number| number >= least)
-            .ok_or_else(|| format!("The option -{} needs a whole number from {least} on, not '{text}'.", row.names[0]))
+        text.parse().ok().filter(|&number| number >= least).ok_or_else(|| {
+            format!("The option -{} needs a whole number of at least {least}, not '{text}'.", row.names[0])
+        })
     };
     match row.meaning {
         OptionMeaning::Help => return Ok(Some(Command::Help)),
@@ -326,7 +325,7 @@ fn mapping(text: &str, request: &mut JobRequest) -> Result<(), String> {
         "ppr" => {
             let number = parts.next().and_then(|number| number.parse().ok()).filter(|&number| number > 0);
             request.ranks_per_host =
-                number.ok_or_else(|| format!("--map-by {text}: ppr: needs a whole number from 1 on."))?;
+                number.ok_or_else(|| format!("--map-by {text}: ppr: needs a whole number of at least 1."))?;
             if parts.next().is_some_and(|object| object != "node") {
                 request.for_one_host = Some(format!("--map-by {text}"));
             }
@@ -339,11 +338,10 @@ fn mapping(text: &str, request: &mut JobRequest) -> Result<(), String> {
     for part in parts {
         let cores = part.to_ascii_lowercase();
         if let Some(cores) = cores.strip_prefix("pe=") {
-            request.cores_per_rank = cores
-                .parse()
-                .ok()
-                .filter(|&cores| cores > 0)
-                .ok_or_else(|| format!("--map-by {text}: PE= needs a whole number from 1 on, not '{cores}'."))?;
+            request.cores_per_rank =
+                cores.parse().ok().filter(|&cores| cores > 0).ok_or_else(|| {
+                    format!("--map-by {text}: PE= needs a whole number of at least 1, not '{cores}'.")
+                })?;
         }
     }
     Ok(())
@@ -430,7 +428,7 @@ mod tests {
             ("-n 2 ./a : -n 2", "missing"),
             ("-n", "needs"),
             ("-n x ./a", "whole number"),
-            ("-n 0 ./a", "from 1 on"),
+            ("-n 0 ./a", "at least 1"),
             ("-frobnicate ./a", "no option -frobnicate"),
             ("--bind-to moon ./a", "core or none"),
             ("-l=3 ./a", "takes no value"),

@@ -229,7 +229,7 @@ impl ProgramTemplate {
         let own_path = || own.iter().find(|(name, _)| name == "PATH").map(|(_, path)| path.clone());
         let path = variables.get(OsStr::new("PATH")).cloned().or_else(own_path);
         if let Some(folder) = program.folder.as_ref().filter(|folder| !folder.is_dir()) {
-            return Err(format!("The folder {} (-wdir) does not exist or is no folder.", folder.display()).into());
+            return Err(format!("The folder {} (-wdir) does not exist or is not a folder.", folder.display()).into());
         }
         let path = match (&program.path, path) {
             (Some(first), Some(path)) => Some([first.as_os_str(), &path].join(OsStr::new(":"))),
@@ -297,7 +297,7 @@ fn find_program(name: &OsStr, path: Option<&OsStr>, folder: Option<&Path>) -> Re
     Err(match candidates.iter().find(is_file) {
         Some(found) => StartRefusal {
             code: 126,
-            sentence: format!("The file {} is not executable; chmod +x makes it so.", found.display()),
+            sentence: format!("The file {} is not executable; use chmod +x to make it executable.", found.display()),
         },
         None if from_here.is_dir() => {
             StartRefusal { code: 126, sentence: format!("{} is a folder, not a program.", from_here.display()) }

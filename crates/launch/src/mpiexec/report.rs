@@ -100,7 +100,7 @@ impl JobFailure {
                 format!("mpiexec: the job did not end within {seconds} s (--timeout); it is ended.")
             }
             JobFailure::Asked { signal } => format!("mpiexec: ended by {}.", signal_name(*signal)),
-            JobFailure::OutputGone => "mpiexec: nobody reads the output any more; the job is ended.".to_owned(),
+            JobFailure::OutputGone => "mpiexec: the output is no longer read; the job is ended.".to_owned(),
             JobFailure::OutputFails { reason } => {
                 format!("mpiexec: the output cannot be written ({reason}); the job is ended.")
             }
@@ -157,7 +157,7 @@ pub(crate) fn signal_name(signal: i32) -> String {
         libc::SIGABRT => ("SIGABRT", "abort"),
         libc::SIGBUS => ("SIGBUS", "memory that cannot be provided"),
         libc::SIGFPE => ("SIGFPE", "arithmetic error"),
-        libc::SIGKILL => ("SIGKILL", "killed, perhaps for want of memory"),
+        libc::SIGKILL => ("SIGKILL", "killed, perhaps because memory is exhausted"),
         libc::SIGSEGV => ("SIGSEGV", "invalid memory access"),
         libc::SIGPIPE => ("SIGPIPE", "nobody reads the output"),
         libc::SIGALRM => ("SIGALRM", "alarm clock"),

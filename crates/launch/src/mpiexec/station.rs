@@ -76,7 +76,7 @@ impl Station {
             });
         }
         let mut child = command.spawn().map_err(|error| {
-            StartRefusal::from(format!("The host {name} cannot be reached: {shown} does not run ({error})."))
+            StartRefusal::from(format!("The host {name} cannot be reached: {shown} cannot be started ({error})."))
         })?;
         let (Some(input), Some(output)) = (child.stdin.take(), child.stdout.take()) else {
             return Err(StartRefusal::from(format!("The host {name} cannot be reached: {shown} has no input.")));

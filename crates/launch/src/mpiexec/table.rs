@@ -80,22 +80,22 @@ pub(crate) const ROWS: &[OptionRow] = &[
         &["n", "np", "c"],
         &["N"],
         OptionMeaning::Ranks,
-        "run N ranks of the program that follows (on this host 1 when not given)",
+        "run N ranks of the program that follows (default on this host: 1)",
     ),
     row(
         &["ppn", "perhost", "grr", "npernode", "N"],
         &["N"],
         OptionMeaning::RanksPerHost,
-        "ranks per host; without -n also how many there are on each",
+        "ranks per host; without -n, every host gets this many",
     ),
     row(&["pernode"], &[], OptionMeaning::OneRankPerHost, "one rank per host"),
     row(
         &["bynode", "rr"],
         &[],
         OptionMeaning::RoundHosts,
-        "ranks go round the hosts instead of filling one after the other",
+        "distribute ranks round-robin over the hosts instead of filling one after the other",
     ),
-    row(&["byslot"], &[], OptionMeaning::FillHosts, "fill one host after the other, as when nothing is said"),
+    row(&["byslot"], &[], OptionMeaning::FillHosts, "fill one host after the other (the default)"),
     row(
         &["nolocal"],
         &[],
@@ -108,7 +108,7 @@ pub(crate) const ROWS: &[OptionRow] = &[
         &["x"],
         &["NAME[=VALUE]"],
         OptionMeaning::Export,
-        "set a variable for all ranks; without value: the one it has here",
+        "set a variable for all ranks; without a value: its value here",
     ),
     row(&["envnone"], &[], OptionMeaning::PassNothing, "pass none of mpiexec's own variables to this program"),
     row(&["genvnone"], &[], OptionMeaning::PassNothingAnywhere, "pass none of mpiexec's own variables to any rank"),
@@ -124,7 +124,7 @@ pub(crate) const ROWS: &[OptionRow] = &[
         &["f", "hostfile", "machinefile", "machine-file", "hosts-file"],
         &["FILE"],
         OptionMeaning::HostFile,
-        "file with the hosts of the job: NAME, NAME:RANKS or NAME slots=RANKS a line",
+        "file with the hosts of the job, one per line: NAME, NAME:RANKS or NAME slots=RANKS",
     ),
     row(
         &["host", "hosts", "H"],
@@ -136,18 +136,18 @@ pub(crate) const ROWS: &[OptionRow] = &[
         &["launcher", "bootstrap"],
         &["COMMAND"],
         OptionMeaning::Launcher,
-        "way to a host: ssh (when not given; inside Slurm srun), or a command with {host}",
+        "how to reach a host: ssh (the default; inside Slurm srun), or a command with {host}",
     ),
     row(&["bind-to", "binding"], &["core|none"], OptionMeaning::Bind, "bind each rank to cores of its own, or to none"),
     row(
         &["map-by"],
         &["core|slot|socket|node|ppr:N:node"],
         OptionMeaning::Map,
-        "socket: take their cores in turn; node: as -bynode; ppr:N:node: as -ppn N",
+        "socket: use their cores in turn; node: like -bynode; ppr:N:node: like -ppn N",
     ),
     row(&["cpus-per-rank", "cpus-per-proc"], &["N"], OptionMeaning::CoresPerRank, "cores that one rank is bound to"),
     row(&["report-bindings"], &[], OptionMeaning::ReportBindings, "print what each rank is bound to"),
-    row(&["timeout"], &["SECONDS"], OptionMeaning::Timeout, "end the job after so many seconds, with exit code 124"),
+    row(&["timeout"], &["SECONDS"], OptionMeaning::Timeout, "end the job after this many seconds, with exit code 124"),
     row(
         &["l", "tag-output", "prepend-rank"],
         &[],
@@ -164,7 +164,7 @@ pub(crate) const ROWS: &[OptionRow] = &[
         &["merge-stderr-to-stdout"],
         &[],
         OptionMeaning::MergeErrors,
-        "let what ranks write to stderr come out on stdout, in their order",
+        "print the stderr of the ranks on stdout, in order",
     ),
     row(
         &["outfile-pattern"],
@@ -177,19 +177,19 @@ pub(crate) const ROWS: &[OptionRow] = &[
         &["output"],
         &["WAYS"],
         OptionMeaning::Output,
-        "tag (as -l), merge, dir=FOLDER (as -output-dir) or file=NAME, separated by commas",
+        "tag (like -l), merge, dir=FOLDER (-output-dir) or file=NAME, separated by commas",
     ),
     row(
         &["stdin", "s"],
         &["0|none"],
         OptionMeaning::Input,
-        "who reads mpiexec's input: rank 0 (when not given), or nobody",
+        "which rank reads mpiexec's input: 0 (the default) or none",
     ),
     row(
         &["configfile", "app"],
         &["FILE"],
         OptionMeaning::OptionFile,
-        "read options and programs from FILE, one program a line",
+        "read options and programs from FILE, one program per line",
     ),
     row(
         &["path"],
@@ -197,12 +197,12 @@ pub(crate) const ROWS: &[OptionRow] = &[
         OptionMeaning::SearchPath,
         "look for the program in these folders before those of PATH",
     ),
-    row(&["display"], &["WHAT"], OptionMeaning::Display, "bindings: as -report-bindings; all else is ignored"),
+    row(&["display"], &["WHAT"], OptionMeaning::Display, "bindings: like -report-bindings; everything else is ignored"),
     row(
         &["forward-signals"],
         &["NAMES"],
         OptionMeaning::ForwardSignals,
-        "accepted for signals that are passed on anyway: SIGUSR1, SIGUSR2, SIGCONT, SIGTSTP",
+        "accepted for signals that are forwarded anyway: SIGUSR1, SIGUSR2, SIGCONT, SIGTSTP",
     ),
     row(&["h", "help"], &[], OptionMeaning::Help, "print this"),
     row(&["version", "V", "info"], &[], OptionMeaning::Version, "print the version"),
@@ -256,19 +256,19 @@ pub(crate) fn help() -> String {
     text.push_str(
         "\n\nBinding: unless --bind-to none, each rank is bound to cores of its own when all ranks together need no more\n\
          cores than mpiexec itself may use (its own affinity mask and the cgroup's quota); else no rank is bound.\n\
-         A rank needs --cpus-per-rank cores, else OMP_NUM_THREADS, else one. A single rank is bound only on demand.\n\
-         Hosts: each host in turn takes as many consecutive ranks as the list or -ppn says, and when all are full the\n\
-         list begins again; where nothing is said the ranks are divided evenly. Without -n each program has as many\n\
-         ranks as -ppn or the list says for all hosts together, or one on each. Each host is reached once, by ssh, by\n\
+         A rank needs --cpus-per-rank cores, else OMP_NUM_THREADS, else one. A single rank is bound only on request.\n\
+         Hosts: each host in turn takes as many consecutive ranks as the list or -ppn gives it, and when all are full the\n\
+         list starts over; without such numbers the ranks are divided evenly. Without -n each program has as many\n\
+         ranks as -ppn or the list gives all hosts together, or one on each. Each host is reached once, by ssh, by\n\
          srun inside a Slurm allocation, or by --launcher 'ip netns exec {host}', 'kubectl exec -i {host} --' and so\n\
          on. Towpath must be installed in the same folder everywhere.\n\
          Input: rank 0 reads mpiexec's input, the others read nothing.\n\
          End: the job ends when a rank dies by a signal, exits with a code other than 0 (unless it has called\n\
          MPI_Finalize), or leaves MPI without MPI_Finalize. The exit code is that of the first rank that failed\n\
          (128 + signal), the code of MPI_Abort, or 124 after --timeout. Whatever the ranks have started and left\n\
-         running is ended with the job, also when mpiexec itself is killed.\n\
-         Hangs: at SIGQUIT (Ctrl-\\, or kill -QUIT) mpiexec says in which MPI call each rank is, what it waits for and\n\
-         for how long, and the job goes on; so it does before it ends a job at Ctrl-C, SIGTERM or --timeout.\n",
+         running is ended with the job, even if mpiexec itself is killed.\n\
+         Hangs: at SIGQUIT (Ctrl-\\, or kill -QUIT) mpiexec prints in which MPI call each rank is, what it waits for and\n\
+         for how long, and the job continues. It prints the same before it ends a job at Ctrl-C, SIGTERM or --timeout.\n",
     );
     text
 }

@@ -48,7 +48,7 @@ pub fn write(message: &PmiMessage) -> Result<Vec<u8>, String> {
     let mut text = String::new();
     for (key, value) in &message.pairs {
         if key.is_empty() || key.contains([';', '=', '\n', '\0']) || value.contains('\0') {
-            return Err(format!("The key {key:?} or its value holds a character that PMI-2 cannot carry."));
+            return Err(format!("The key {key:?} or its value contains a character that PMI-2 cannot encode."));
         }
         text.push_str(key);
         text.push('=');
@@ -56,7 +56,7 @@ pub fn write(message: &PmiMessage) -> Result<Vec<u8>, String> {
         text.push(';');
     }
     if text.len() > LONGEST_RECORD {
-        return Err(format!("A request of {} bytes is longer than PMI-2 carries ({LONGEST_RECORD}).", text.len()));
+        return Err(format!("A request of {} bytes is longer than PMI-2 allows ({LONGEST_RECORD}).", text.len()));
     }
     Ok(format!("{:<LENGTH$}{text}", text.len()).into_bytes())
 }

@@ -61,11 +61,16 @@ impl MachineDescription {
                 ["ranks", list] => {
                     ranks = Some(
                         resources::parse(list)
-                            .ok_or_else(|| format!("'{list}' is no list as 0-3,8."))?,
+                            .ok_or_else(|| format!("'{list}' is not a list such as 0-3,8."))?,
                     );
                 }
                 [name, count] => levels.push(level(name, count)?),
-                _ => return Err(format!("'{}' is not a level's name and a number.", line.trim())),
+                _ => {
+                    return Err(format!(
+                        "'{}' is not the name of a level and a number.",
+                        line.trim()
+                    ));
+                }
             }
         }
         if levels.is_empty() || levels.len() >= MOST_LEVELS {
@@ -83,9 +88,10 @@ impl MachineDescription {
         };
         let ranks = ranks.unwrap_or_else(|| (0..processors).collect());
         match ranks.iter().find(|&&processor| processor >= processors) {
-            Some(processor) => {
-                Err(format!("processor {processor} is not there; it has 0 to {}.", processors - 1))
-            }
+            Some(processor) => Err(format!(
+                "processor {processor} does not exist; there are 0 to {}.",
+                processors - 1
+            )),
             None => Ok(MachineDescription { levels, ranks }),
         }
     }
@@ -131,7 +137,7 @@ fn level(name: &str, count: &str) -> Result<DescribedLevel, String> {
         None => number(count).map(|count| (count, 0)),
     };
     let (count, columns) = read.ok_or_else(|| {
-        format!("'{count}' of level {name} is neither a positive number nor as 6x4.")
+        format!("'{count}' of level {name} is neither a positive number nor of the form 6x4.")
     })?;
     Ok(DescribedLevel { name: name.to_owned(), count, columns })
 }
@@ -158,15 +164,15 @@ mod tests {
     fn mistakes_are_sentences() {
         for (text, part) in [
             ("", "0 levels"),
-            ("core", "name and a number"),
+            ("core", "name of a level and a number"),
             ("core 0", "'0' of level core"),
             ("core -1", "'-1'"),
             ("core 3x", "'3x'"),
-            ("core 4; ranks 4", "processor 4 is not there"),
-            ("core 4; ranks 1-x", "no list"),
+            ("core 4; ranks 4", "processor 4 does not exist"),
+            ("core 4; ranks 1-x", "not a list"),
             ("a 60000; b 60000", "more than"),
             ("a 65536x65536", "more than"),
-            ("core 4; ranks 0-99999999999", "no list"),
+            ("core 4; ranks 0-99999999999", "not a list"),
             ("a 1; b 1; c 1; d 1; e 1; f 1; g 1; h 1", "8 levels"),
         ] {
             let said = MachineDescription::parse(text).unwrap_err();

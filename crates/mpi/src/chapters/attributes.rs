@@ -92,7 +92,7 @@ fn lookup_even_freed(keyval: i32, kind: Kind) -> Result<Arc<Keyval>> {
         None if (TAG_UB..=UNIVERSE_SIZE).contains(&keyval) => {
             fail!(ERR_KEYVAL, "argument keyval ({keyval}) is a predefined attribute, which cannot be changed")
         }
-        None => fail!(ERR_KEYVAL, "argument keyval ({keyval:#x}) is no attribute key"),
+        None => fail!(ERR_KEYVAL, "argument keyval ({keyval:#x}) is not an attribute key"),
     }
 }
 

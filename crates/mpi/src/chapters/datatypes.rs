@@ -85,7 +85,7 @@ fn unknown<T>(datatype: Handle, argument: &str) -> Result<T> {
     if datatype == DATATYPE_NULL {
         fail!(ERR_TYPE, "argument {argument} is MPI_DATATYPE_NULL; pass a datatype");
     }
-    fail!(ERR_TYPE, "argument {argument} ({}) is no datatype: it was never made, or was freed", datatype)
+    fail!(ERR_TYPE, "argument {argument} ({}) is not a datatype: it was never created, or was freed", datatype)
 }
 
 /// Creates a handle for a type.

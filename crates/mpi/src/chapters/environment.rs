@@ -37,7 +37,7 @@ fn started(level: i32) -> Result<()> {
         return process::not_running();
     }
     if process::phase() != Phase::Before {
-        fail!(ERR_OTHER, "MPI was initialised before; MPI_Init may be called once");
+        fail!(ERR_OTHER, "MPI has already been initialized; MPI_Init may be called only once");
     }
     if let Err(error) = init::start(level) {
         ending::end_job(1, error.text());
@@ -134,7 +134,7 @@ pub fn alloc_mem(size: i64, info: Handle) -> Result<*mut c_void> {
     if let Some(block) = heap::allocate(size, alignment) {
         return Ok(block.cast());
     }
-    let none = || Error::new(ERR_NO_MEM, format!("the system has no {size} bytes of memory"));
+    let none = || Error::new(ERR_NO_MEM, format!("the system cannot provide {size} bytes of memory"));
     let layout = Layout::from_size_align(size.max(1), alignment).map_err(|_| none())?;
     // SAFETY: the size of the layout is at least 1.
     let memory = unsafe { std::alloc::alloc(layout) };
@@ -157,7 +157,9 @@ pub fn free_mem(base: *mut c_void) -> Result<()> {
         // SAFETY: `base` was allocated with this layout, and removing it from the table prevents a
         // second free.
         Some(layout) => unsafe { std::alloc::dealloc(base.cast(), layout) },
-        None => fail!(ERR_BASE, "argument base ({base:p}) was not given by MPI_Alloc_mem, or was freed already"),
+        None => {
+            fail!(ERR_BASE, "argument base ({base:p}) was not returned by MPI_Alloc_mem, or has already been freed")
+        }
     }
     Ok(())
 }

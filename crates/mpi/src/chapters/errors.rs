@@ -98,7 +98,7 @@ pub(crate) fn lookup(handle: Handle) -> Result<Arc<Errhandler>> {
         }
         _ => match OBJECTS.errhandlers.share(handle) {
             Some(found) => Ok(found),
-            None => fail!(ERR_ARG, "argument errhandler ({}) is no error handler", handle),
+            None => fail!(ERR_ARG, "argument errhandler ({}) is not an error handler", handle),
         },
     }
 }
@@ -163,7 +163,7 @@ pub fn comm_get_errhandler(comm: Handle) -> Result<Handle> {
 /// MPI_FILE_NULL) can be set.
 pub fn file_set_errhandler(file: Handle, errhandler: Handle) -> Result<()> {
     if file != FILE_NULL {
-        fail!(ERR_FILE, "argument file ({}) is no open file", file);
+        fail!(ERR_FILE, "argument file ({}) is not an open file", file);
     }
     *OBJECTS.file_errhandler.lock().unwrap() = lookup_for(errhandler, Kind::File)?;
     Ok(())
@@ -172,7 +172,7 @@ pub fn file_set_errhandler(file: Handle, errhandler: Handle) -> Result<()> {
 /// MPI_File_get_errhandler, for MPI_FILE_NULL only.
 pub fn file_get_errhandler(file: Handle) -> Result<Handle> {
     if file != FILE_NULL {
-        fail!(ERR_FILE, "argument file ({}) is no open file", file);
+        fail!(ERR_FILE, "argument file ({}) is not an open file", file);
     }
     Ok(hold(&OBJECTS.file_errhandler.lock().unwrap()))
 }
@@ -209,14 +209,14 @@ pub fn comm_call_errhandler(comm: Handle, code: i32) -> Result<()> {
 /// MPI_File_call_errhandler, for MPI_FILE_NULL only.
 pub fn file_call_errhandler(file: Handle, code: i32) -> Result<()> {
     if file != FILE_NULL {
-        fail!(ERR_FILE, "argument file ({}) is no open file", file);
+        fail!(ERR_FILE, "argument file ({}) is not an open file", file);
     }
     call(ErrhandlerOwner::File(file), code)
 }
 
 pub(crate) fn call(target: ErrhandlerOwner, code: i32) -> Result<()> {
     let Some(class) = OBJECTS.errors.class_of(code) else {
-        fail!(ERR_ARG, "argument errorcode ({code}) is no error code");
+        fail!(ERR_ARG, "argument errorcode ({code}) is not an error code");
     };
     let sentence = format!("the program called the error handler with code {code}: {}", string_of(code, class));
     if let Some(abi) = process::abi() {
@@ -229,7 +229,7 @@ pub(crate) fn call(target: ErrhandlerOwner, code: i32) -> Result<()> {
 pub fn error_class(code: i32) -> Result<i32> {
     match OBJECTS.errors.class_of(code) {
         Some(class) => Ok(class),
-        None => fail!(ERR_ARG, "argument errorcode ({code}) is no error code"),
+        None => fail!(ERR_ARG, "argument errorcode ({code}) is not an error code"),
     }
 }
 
@@ -268,7 +268,7 @@ pub fn add_error_class() -> Result<i32> {
 pub fn add_error_code(class: i32) -> Result<i32> {
     match OBJECTS.errors.class_of(class) {
         Some(found) if found == class => Ok(add(Some(class))),
-        _ => fail!(ERR_ARG, "argument errorclass ({class}) is no error class"),
+        _ => fail!(ERR_ARG, "argument errorclass ({class}) is not an error class"),
     }
 }
 
@@ -276,7 +276,7 @@ pub fn add_error_code(class: i32) -> Result<i32> {
 pub fn add_error_string(code: i32, string: StringArgument) -> Result<()> {
     let string = string.text("string")?;
     if code < FIRST_ADDED || OBJECTS.errors.class_of(code).is_none() {
-        fail!(ERR_ARG, "argument errorcode ({code}) was not made by MPI_Add_error_class or MPI_Add_error_code");
+        fail!(ERR_ARG, "argument errorcode ({code}) was not returned by MPI_Add_error_class or MPI_Add_error_code");
     }
     if string.len() >= MAX_ERROR_STRING as usize {
         fail!(ERR_ARG, "argument string has {} characters; at most {} fit", string.len(), MAX_ERROR_STRING - 1);
@@ -295,7 +295,7 @@ fn removable(number: i32, want_class: bool) -> Result<usize> {
             }
             Ok(index as usize)
         }
-        _ => fail!(ERR_ARG, "{number} was not added by this program, or was removed already"),
+        _ => fail!(ERR_ARG, "error {number} was not added by this program, or has already been removed"),
     }
 }
 

@@ -69,7 +69,7 @@ pub fn abi_set_fortran_info(info: Handle) -> Result<()> {
         if let Some(present) = known.get(key)
             && present != value
         {
-            fail!(ERR_ABI, "argument info says {key} = {value}, but this library is built for {present}");
+            fail!(ERR_ABI, "argument info has {key} = {value}, but this library is built for {present}");
         }
     }
     Ok(())

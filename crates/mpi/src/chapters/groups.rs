@@ -18,7 +18,7 @@ pub(crate) fn lookup(handle: Handle, argument: &str) -> Result<Arc<Group>> {
         GROUP_NULL => fail!(ERR_GROUP, "argument {argument} is MPI_GROUP_NULL; pass a group"),
         _ => match OBJECTS.groups.share(handle) {
             Some(found) => Ok(found),
-            None => fail!(ERR_GROUP, "argument {argument} ({}) is no group", handle),
+            None => fail!(ERR_GROUP, "argument {argument} ({}) is not a group", handle),
         },
     }
 }
@@ -125,7 +125,7 @@ fn selected(group: &Group, n: i32, ranks: Integers) -> Result<Vec<usize>> {
         match usize::try_from(rank).ok().filter(|&rank| rank < group.size()) {
             None => fail!(ERR_RANK, "ranks[{i}] is {rank}, but the group has ranks 0 to {}", group.size() as i64 - 1),
             Some(rank) if seen[rank] => {
-                fail!(ERR_RANK, "rank {rank} stands twice in argument ranks")
+                fail!(ERR_RANK, "rank {rank} appears twice in argument ranks")
             }
             Some(rank) => {
                 seen[rank] = true;
@@ -184,7 +184,7 @@ fn ranged(group: &Group, n: i32, ranges: Integers) -> Result<Vec<usize>> {
                     group.size() as i64 - 1
                 ),
                 Some(rank) if seen[rank] => {
-                    fail!(ERR_RANK, "rank {rank} stands twice in argument ranges")
+                    fail!(ERR_RANK, "rank {rank} appears twice in argument ranges")
                 }
                 Some(rank) => {
                     seen[rank] = true;

@@ -22,7 +22,7 @@ fn lookup(info: Handle) -> Result<Arc<Info>> {
         INFO_ENV => Ok(Arc::new(Mutex::new(environment_pairs()))),
         _ => match OBJECTS.infos.share(info) {
             Some(found) => Ok(found),
-            None => fail!(ERR_INFO, "argument info ({}) is no info object", info),
+            None => fail!(ERR_INFO, "argument info ({}) is not an info object", info),
         },
     }
 }

@@ -50,7 +50,7 @@ fn agree(local: &Comm, peer_comm: Handle, remote_leader: i32, tag: i32) -> Resul
     mine.extend(local.group.peers.iter().map(|peer| u64::from(peer.0)));
     let mut words = internal::exchange(remote, peers.context().on(Plane::Internal), tag, &mine)?;
     let &[theirs, first, ..] = &words[..] else {
-        fail!(ERR_OTHER, "the process at the other end gave no group; does it call MPI_Intercomm_create too?");
+        fail!(ERR_OTHER, "the remote leader sent no group; does it call MPI_Intercomm_create too?");
     };
     let low = local.group.peers[0] < PeerIndex(first as u32);
     words[0] = if low { common.0 } else { theirs };
@@ -102,7 +102,7 @@ pub fn intercomm_merge(intercomm: Handle, high: bool) -> Result<Handle> {
     let &[theirs_proposed, theirs_high] = &theirs[..] else {
         fail!(
             ERR_OTHER,
-            "the other group gave {} words instead of 2; does it call MPI_Intercomm_merge too?",
+            "the other group sent {} words instead of 2; does it call MPI_Intercomm_merge too?",
             theirs.len()
         );
     };

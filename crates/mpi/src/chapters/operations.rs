@@ -31,7 +31,7 @@ fn lookup(op: Handle) -> Result<FoundOperation> {
         Some(operation) => Ok(FoundOperation::Program(operation)),
         None if op == OP_NULL => fail!(ERR_OP, "argument op is MPI_OP_NULL; pass an operation"),
         None => {
-            fail!(ERR_OP, "argument op ({}) is no operation: it was never made, or was freed", op)
+            fail!(ERR_OP, "argument op ({}) is not an operation: it was never created, or was freed", op)
         }
     }
 }
@@ -52,7 +52,7 @@ pub(crate) fn reducer(op: Handle, handle: Handle, kind: &Arc<Type>) -> Result<Re
     match lookup(op)? {
         FoundOperation::Predefined(operation) => predefined(operation, &kind.datatype),
         FoundOperation::Program(operation) => {
-            let Some(abi) = process::abi() else { fail!(ERR_OP, "no abi of MPI is in use") };
+            let Some(abi) = process::abi() else { fail!(ERR_OP, "no MPI function has been called through an ABI yet") };
             let (function, large) = (operation.function, operation.large);
             let (kept, extent) = (kind.clone(), kind.datatype.extent());
             let call = move |input: *const u8, inout: *mut u8, count: i64| {

@@ -4,7 +4,7 @@
 use std::ffi::c_void;
 use std::sync::Arc;
 
-use towpath_neutral::abi::{Callback, Handle, HandleArray, IntegersMut, Kind, Status, StatusArray};
+use towpath_neutral::abi::{Callback, Handle, HandleArray, IntegersMut, Status, StatusArray};
 use towpath_neutral::constants::*;
 use towpath_neutral::error::{Completed, Error, Failed, Result, fail};
 
@@ -547,7 +547,7 @@ pub fn grequest_complete(request: Handle) -> Result<()> {
     let worker = progress::worker()?;
     let operation = worker.with(|state| match state.requests.work(request) {
         Ok(RequestWork::Generalized(operation)) => Ok(operation.clone()),
-        _ => fail!(ERR_REQUEST, "argument request ({}) is no generalized request ({:?})", request, Kind::Request),
+        _ => fail!(ERR_REQUEST, "argument request ({}) is not a generalized request", request),
     })?;
     operation.complete();
     // A thread checks the flag under the worker's lock before it sleeps. Once this thread has held

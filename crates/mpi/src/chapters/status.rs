@@ -87,6 +87,6 @@ pub fn status_set_elements(status: &mut Status, datatype: Handle, count: i64) ->
             status.bytes = bytes;
             Ok(())
         }
-        None => fail!(ERR_COUNT, "argument count is {count}; so many elements exceed 2^63 bytes"),
+        None => fail!(ERR_COUNT, "argument count is {count}; that many elements exceed 2^63 bytes"),
     }
 }

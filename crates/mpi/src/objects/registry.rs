@@ -156,7 +156,7 @@ fn unknown_comm<T>(handle: Handle) -> Result<T> {
     if handle == COMM_NULL {
         fail!(ERR_COMM, "argument comm is MPI_COMM_NULL; pass a communicator");
     }
-    fail!(ERR_COMM, "argument comm ({}) is no communicator: it was never made, or was freed", handle)
+    fail!(ERR_COMM, "argument comm ({}) is not a communicator: it was never created, or was freed", handle)
 }
 
 /// Creates a context named by this process.

@@ -71,7 +71,7 @@ fn attach(heap: &Heap) -> Option<&'static str> {
     let remembered = fork::around(before_fork, in_parent, in_child);
     if !heap.is_boundless() {
         return Some(
-            "shared memory is limited: memfd_create is not allowed here, and /dev/shm or TMPDIR takes its place",
+            "shared memory is limited: memfd_create is not allowed here, and /dev/shm or TMPDIR is used instead",
         );
     }
     let (begin, length) = (begin as usize, heap.bytes());
@@ -142,7 +142,7 @@ extern "C" fn in_child() {
     INSIDE.set(false);
     if !complete {
         fork::say(
-            "towpath: a child process has no memory for copies of its parent's shared blocks, and must not use them.\n",
+            "towpath: there is no memory for a child process to copy the shared blocks of its parent; it must not use them.\n",
         );
     }
 }

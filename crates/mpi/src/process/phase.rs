@@ -94,15 +94,15 @@ pub(crate) fn page() -> Option<&'static ControlPage> {
 #[cold]
 pub(crate) fn not_running<T>() -> Result<T> {
     match phase() {
-        Phase::Before => fail!(ERR_OTHER, "MPI is not initialised; call MPI_Init first"),
+        Phase::Before => fail!(ERR_OTHER, "MPI is not initialized; call MPI_Init first"),
         Phase::Child => fail!(
             ERR_OTHER,
             "this process is a child that was forked after MPI_Init and cannot use MPI; let its parent call MPI, or exec a program"
         ),
         Phase::Ending => {
-            fail!(ERR_OTHER, "the job is being ended; a handler that runs meanwhile cannot use MPI")
+            fail!(ERR_OTHER, "the job is being ended; a handler that runs in the meantime cannot use MPI")
         }
-        _ => fail!(ERR_OTHER, "MPI is finalised; nothing may be called after MPI_Finalize"),
+        _ => fail!(ERR_OTHER, "MPI is finalized; this function cannot be called after MPI_Finalize"),
     }
 }
 

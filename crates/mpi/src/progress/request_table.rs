@@ -220,7 +220,11 @@ impl Requests {
 #[cold]
 #[inline(never)]
 fn no_request<T>(request: Handle) -> Result<T> {
-    fail!(ERR_REQUEST, "argument request ({}) is no request: it was never made, or is complete and freed", request)
+    fail!(
+        ERR_REQUEST,
+        "argument request ({}) is not a request: it was never created, or has completed and was freed",
+        request
+    )
 }
 
 /// True if the handle has no entry in the table: it is null or complete.

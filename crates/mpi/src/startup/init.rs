@@ -27,11 +27,11 @@ use crate::progress::worker::Worker;
 /// Starts MPI.
 pub(crate) fn start(thread_level: i32) -> Result<()> {
     if process::phase() != Phase::Before {
-        fail!(ERR_OTHER, "MPI was initialised before; MPI_Init may be called once");
+        fail!(ERR_OTHER, "MPI has already been initialized; MPI_Init may be called only once");
     }
     if let Some(limit) = limits::short_stack() {
         return Err(failed_start(format!(
-            "the stack of this process is limited to {limit} bytes (ulimit -s); 131072 are the least for MPI"
+            "the stack of this process is limited to {limit} bytes (ulimit -s); MPI needs at least 131072"
         )));
     }
     let mut launcher = Some(client::connect().map_err(failed_start)?);

@@ -60,7 +60,7 @@ pub fn try_handover() -> Result<Trial, Error> {
             let text = hear(&answers, listener.as_ref(), &own);
             child::end(pid);
             text.and_then(|text| parse(text).ok_or_else(|| io::ErrorKind::UnexpectedEof.into()))
-                .map_err(|error| failed("the child process that tried it gave no answer", error))
+                .map_err(|error| failed("the child process that tried it did not answer", error))
         }
         _ => Err(failed("no child process can be started", io::Error::last_os_error())),
     }

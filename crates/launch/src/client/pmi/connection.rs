@@ -168,7 +168,7 @@ impl PmiConnection {
             match self.framing.next().map_err(|detail| self.nonsense(detail))? {
                 Some(message) if message.command() == name => return Ok(message),
                 Some(message) => {
-                    return Err(self.nonsense(format!("{name} was expected, {} came", message.command())));
+                    return Err(self.nonsense(format!("{name} was expected, but {} arrived", message.command())));
                 }
                 None => self.read_some()?,
             }

@@ -39,7 +39,7 @@ impl PmixLibrary {
     /// # Errors
     /// The loader's message, or which function is missing.
     pub(super) fn open(path: &Path) -> Result<PmixLibrary, String> {
-        let name = CString::new(path.as_os_str().as_bytes()).map_err(|_| "its name holds a zero byte".to_owned())?;
+        let name = CString::new(path.as_os_str().as_bytes()).map_err(|_| "its name contains a zero byte".to_owned())?;
         // SAFETY: `name` is NUL-terminated. `dlopen` runs the constructors of the PMIx library,
         // which every program under this launcher is expected to load.
         let handle = unsafe { libc::dlopen(name.as_ptr(), libc::RTLD_NOW | libc::RTLD_LOCAL) };

@@ -31,7 +31,7 @@ pub(super) fn section(pid: u32) -> Result<ReportSection, String> {
 /// Maps the job's segment, which each process of the job has among its descriptors.
 pub(super) fn view_of(pid: u32) -> Result<View, String> {
     let folder = format!("/proc/{pid}/fd");
-    let entries = std::fs::read_dir(&folder).map_err(|error| format!("Process {pid} cannot be looked at: {error}."))?;
+    let entries = std::fs::read_dir(&folder).map_err(|error| format!("Process {pid} cannot be inspected: {error}."))?;
     let numbers = entries.filter_map(|entry| entry.ok()?.file_name().to_str()?.parse::<i32>().ok());
     let files = numbers.filter(|number| is_memory_file(&folder, *number));
     let segment = files.filter_map(|number| segment_in(open_of_process(pid, number).ok()?)).next();
@@ -81,8 +81,8 @@ mod tests {
     fn a_process_without_a_job_is_refused_with_a_sentence() {
         // Which of the two errors process 1 gives depends on the caller's rights.
         let said = section(1).unwrap_err();
-        assert!(said.contains("belongs to no running job") || said.contains("cannot be looked at"), "{said}");
-        assert!(section(u32::MAX).unwrap_err().contains("cannot be looked at"));
+        assert!(said.contains("belongs to no running job") || said.contains("cannot be inspected"), "{said}");
+        assert!(section(u32::MAX).unwrap_err().contains("cannot be inspected"));
     }
 
     #[test]

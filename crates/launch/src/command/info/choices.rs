@@ -133,7 +133,7 @@ fn how_to_wait(policy: &Policy) -> ReportRow {
 
 fn how_to_wake(policy: &Policy) -> ReportRow {
     let (value, why) = if policy.barrier_before_sleep {
-        ("membarrier", "Who goes to sleep asks for a barrier in all ranks; messages need no fence.")
+        ("membarrier", "A rank that goes to sleep issues a barrier in all ranks; messages need no fence.")
     } else if policy.membarrier {
         ("fence", "Ranks that share cores sleep often: a fence in each message is cheaper than a barrier in all ranks.")
     } else {
@@ -144,11 +144,14 @@ fn how_to_wake(policy: &Policy) -> ReportRow {
 
 fn how_to_make(way: &FileOrigin) -> ReportRow {
     match way {
-        FileOrigin::Memfd => {
-            ReportRow::new("segment", "segment", CellValue::text("memfd"), "memfd_create works: no file has a name.")
-        }
+        FileOrigin::Memfd => ReportRow::new(
+            "segment",
+            "segment",
+            CellValue::text("memfd"),
+            "memfd_create works: no named file is needed.",
+        ),
         FileOrigin::Unlinked { folder, refusal } => {
-            let why = format!("memfd_create is refused ({refusal}); the file loses its name as soon as it is made.");
+            let why = format!("memfd_create is refused ({refusal}); the file is unlinked as soon as it is created.");
             ReportRow::new("segment", "segment", CellValue::text(format!("file in {folder}")), why)
         }
     }
@@ -158,7 +161,7 @@ fn how_to_make(way: &FileOrigin) -> ReportRow {
 /// Towpath's.
 fn handover(seen: &Result<Seen, Error>, trial: Result<&Trial, &Error>) -> ReportRow {
     let tried = match trial {
-        Ok(Trial { reached: Some(Reached::Proc), .. }) => "opens /proc/PID/fd of the rank that made it",
+        Ok(Trial { reached: Some(Reached::Proc), .. }) => "opens /proc/PID/fd of the rank that created it",
         Ok(Trial { reached: Some(Reached::Socket), .. }) => {
             "receives it over an abstract socket (/proc/PID/fd of another process cannot be opened)"
         }

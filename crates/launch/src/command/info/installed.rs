@@ -96,7 +96,7 @@ fn version_of(path: &Path) -> Result<String, String> {
     let mut length = 0;
     // SAFETY: `text` has room for the longest text of either ABI, and `length` for one integer.
     if unsafe { ask(text.as_mut_ptr().cast(), &mut length) } != 0 {
-        return Err("it does not say its version".to_owned());
+        return Err("it does not report its version".to_owned());
     }
     let text = CStr::from_bytes_until_nul(&text).map(CStr::to_string_lossy).unwrap_or_default();
     Ok(text.lines().next().unwrap_or_default().to_owned())
@@ -109,7 +109,7 @@ fn loader_says() -> String {
         let text = libc::dlerror();
         if text.is_null() { None } else { Some(CStr::from_ptr(text).to_string_lossy().into_owned()) }
     };
-    text.unwrap_or_else(|| "the loader does not say why".to_owned())
+    text.unwrap_or_else(|| "the loader gives no reason".to_owned())
 }
 
 /// Reports which mpiexec the user would start.

@@ -56,7 +56,8 @@ fn found() -> Vec<ReportRow> {
         let more = if parts.len() > SHOWN { "; ..." } else { "" };
         Some(row(level.name(), parts.len(), shown.join("; ") + more))
     };
-    let unknown =
-        |level: towpath_machine::resources::Resource| row(level.name(), 0, "the kernel does not tell".to_owned());
+    let unknown = |level: towpath_machine::resources::Resource| {
+        row(level.name(), 0, "the kernel does not report them".to_owned())
+    };
     KERNEL_LEVELS.into_iter().map(|level| of_level(level).unwrap_or_else(|| unknown(level))).collect()
 }

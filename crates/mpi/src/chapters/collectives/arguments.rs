@@ -99,7 +99,7 @@ pub(super) fn blocks(
 fn too_many<T>(count: i64, number: usize, names: ArgumentNames) -> Result<T> {
     fail!(
         ERR_COUNT,
-        "argument {} is {count}; {number} blocks of so many elements do not fit in a signed 64-bit address",
+        "argument {} is {count}; {number} blocks of that many elements do not fit in a signed 64-bit address",
         names.count
     )
 }

@@ -29,7 +29,7 @@ fn list(array: Integers, count: i64, argument: &str) -> Result<Vec<i64>> {
     }
     let mut values = Vec::new();
     if count > i64::MAX / 8 {
-        fail!(ERR_COUNT, "argument count is {count}; no array {argument} has so many elements");
+        fail!(ERR_COUNT, "argument count is {count}; no array {argument} can have that many elements");
     }
     if values.try_reserve_exact(count as usize).is_err() {
         fail!(ERR_NO_MEM, "there is no memory for a copy of the {count} elements of argument {argument}");

@@ -38,7 +38,7 @@ pub unsafe fn pack(
     let needed = kind.datatype.bytes(incount);
     checked(*position, outsize, needed, "outbuf")?;
     if needed > 0 && outbuf.is_null() {
-        fail!(ERR_ARG, "argument outbuf is NULL");
+        fail!(ERR_ARG, "argument outbuf is NULL, but {needed} bytes are to be packed; pass a buffer");
     }
     // SAFETY: `inbuf` holds `incount` elements and `outbuf` has `outsize` bytes (this function's
     // contract); `checked` has verified that `needed` bytes fit from `position`.
@@ -75,7 +75,7 @@ pub unsafe fn unpack(
     let needed = kind.datatype.bytes(outcount);
     checked(*position, insize, needed, "inbuf")?;
     if needed > 0 && inbuf.is_null() {
-        fail!(ERR_ARG, "argument inbuf is NULL");
+        fail!(ERR_ARG, "argument inbuf is NULL, but {needed} bytes are to be unpacked; pass a buffer");
     }
     // SAFETY: `outbuf` has room for `outcount` elements and `inbuf` has `insize` bytes (this
     // function's contract); `checked` has verified that `needed` of them follow `position`.

@@ -175,13 +175,13 @@ pub fn dims_create(nnodes: i32, ndims: i32, dims: IntegersMut) -> Result<()> {
     }
     let product = given.iter().filter(|&&dim| dim > 0).try_fold(1i64, |product, &dim| product.checked_mul(dim));
     let Some(fixed) = product.filter(|fixed| i64::from(nnodes) % fixed == 0) else {
-        fail!(ERR_DIMS, "argument nnodes ({nnodes}) is no multiple of the product of the dimensions that are given");
+        fail!(ERR_DIMS, "argument nnodes ({nnodes}) is not a multiple of the product of the given dimensions");
     };
     let free = given.iter().filter(|&&dim| dim == 0).count();
     let rest = i64::from(nnodes) / fixed;
     if free == 0 {
         if rest != 1 {
-            fail!(ERR_DIMS, "the dimensions that are given make {fixed} processes, but nnodes is {nnodes}");
+            fail!(ERR_DIMS, "the given dimensions make {fixed} processes, but nnodes is {nnodes}");
         }
         return Ok(());
     }

@@ -31,7 +31,7 @@ unsafe fn graph(nnodes: i32, indx: Integers, edges: Integers, processes: usize) 
     let mut before = 0;
     for (i, &end) in index.iter().enumerate() {
         if end < before {
-            fail!(ERR_ARG, "index[{i}] is {end}, less than the {before} before it");
+            fail!(ERR_ARG, "index[{i}] is {end}, less than the preceding element {before}");
         }
         before = end;
     }
@@ -222,7 +222,7 @@ fn given_edges(
     }
     let total = degrees.iter().map(|&degree| degree as usize).sum();
     if i32::try_from(total).is_err() {
-        fail!(ERR_ARG, "degrees add up to {total}; one process passes at most {} edges", i32::MAX);
+        fail!(ERR_ARG, "degrees add up to {total}; a process may pass at most {} edges", i32::MAX);
     }
     let destinations = ints(destinations, total, "destinations")?;
     check_ranks(&destinations, size, "destinations")?;
