@@ -138,7 +138,7 @@ pub(crate) unsafe fn ranks_out(ranks: *mut c_int, length: c_int) -> Wanted {
 /// Distribution constants such as MPI_DISTRIBUTE_BLOCK.
 ///
 /// # Safety
-/// As [`ranks_in`].
+/// Same as for [`ranks_in`].
 pub(crate) unsafe fn distributions_in(values: *const c_int, length: c_int) -> Given {
     // SAFETY: `values` is NULL or has `length` elements (this function's contract).
     unsafe { ranks_in(values, length) }
@@ -147,7 +147,7 @@ pub(crate) unsafe fn distributions_in(values: *const c_int, length: c_int) -> Gi
 /// Distribution arguments, which may be MPI_DISTRIBUTE_DFLT_DARG.
 ///
 /// # Safety
-/// As [`ranks_in`].
+/// Same as for [`ranks_in`].
 pub(crate) unsafe fn distribution_arguments_in(values: *const c_int, length: c_int) -> Given {
     // SAFETY: `values` is NULL or has `length` elements (this function's contract).
     unsafe { ranks_in(values, length) }

@@ -277,7 +277,7 @@ impl Source {
     /// destination and its capacity.
     ///
     /// # Safety
-    /// As for [`Source::fill_all`]; `fill` must not write more than the capacity.
+    /// Same as for [`Source::fill_all`]; `fill` must not write more than the capacity.
     pub unsafe fn fill_all_by(
         &mut self,
         into: *mut u8,

@@ -338,8 +338,8 @@ impl PortOutput {
         unsafe { self.send_by(&way.bulk, &way.by_udp[1], frames) }
     }
 
-    /// As [`PortOutput::send_bulk`], for several frames of other kinds, which [`PortOutput::send`]
-    /// would send one by one.
+    /// Like [`PortOutput::send_bulk`], for several frames of other kinds, which
+    /// [`PortOutput::send`] would send one by one.
     ///
     /// # Safety
     /// The bodies must be readable, with at most [`Way::payload`] bytes each.

@@ -146,7 +146,7 @@ struct WayTrial<'a> {
     met: Vec<Option<Instant>>,
     is_done: Vec<bool>,
     others_are_done: Vec<bool>,
-    /// A host that does not answer over these carriers on some rail is waited for until the
+    /// A host that has not answered over these carriers on every rail is waited for until the
     /// patience is exhausted.
     needed: u8,
     /// How long to wait for further paths otherwise.

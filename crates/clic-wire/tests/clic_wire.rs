@@ -59,7 +59,7 @@ fn pair() -> ([Clic; 2], [Address; 2]) {
     pair_with(RawSide::Closed)
 }
 
-/// As [`pair`], with this raw side opened; frames are sent by UDP regardless.
+/// Like [`pair`], with this raw side opened; frames are sent by UDP regardless.
 fn pair_with(raw: RawSide) -> ([Clic; 2], [Address; 2]) {
     let interface = interfaces(Some("lo")).remove(0);
     let ports = [(); 2].map(|()| Port::open(&interface, None, raw).unwrap());

@@ -193,7 +193,7 @@ impl Endpoint {
         }
     }
 
-    /// As [`Endpoint::arrived`], for a frame whose header and body are not contiguous.
+    /// Like [`Endpoint::arrived`], for a frame whose header and body are not contiguous.
     pub fn arrived_apart(
         &mut self,
         now: Time,

@@ -176,7 +176,7 @@ impl FrameHeader {
         FrameHeader::decode_apart(key, bytes, rest)
     }
 
-    /// As [`FrameHeader::decode`], for a frame whose header and body are not contiguous.
+    /// Like [`FrameHeader::decode`], for a frame whose header and body are not contiguous.
     ///
     /// # Errors
     /// Why it is not a frame of this job.

@@ -66,7 +66,7 @@ pub struct MulticastParts {
 /// call.
 ///
 /// # Errors
-/// As [`Operation::plan`].
+/// Same as for [`Operation::plan`].
 ///
 /// # Panics
 /// If the call cannot use multicast.
@@ -112,7 +112,7 @@ pub fn parts(
 /// which `root` has the data.
 ///
 /// # Errors
-/// As [`Operation::plan`].
+/// Same as for [`Operation::plan`].
 pub fn pass_on(call: &Call, root: usize, data: &Buffer) -> Result<Plan, PlanError> {
     broadcast::bcast(call, root, data)
 }
@@ -120,7 +120,7 @@ pub fn pass_on(call: &Call, root: usize, data: &Buffer) -> Result<Plan, PlanErro
 /// Sends all of `data`.
 ///
 /// # Errors
-/// As [`Cast::send`].
+/// Same as for [`Cast::send`].
 ///
 /// # Safety
 /// The memory of the data must stay valid and unchanged during the call.

@@ -76,7 +76,7 @@ fn decoded(layout: &Layout) -> (Nest, usize) {
 /// [`CopyAcross`](towpath_base::transfer::CopyAcross).
 ///
 /// # Safety
-/// As for [`CopyAcross`](towpath_base::transfer::CopyAcross).
+/// Same as for [`CopyAcross`](towpath_base::transfer::CopyAcross).
 ///
 /// # Panics
 /// If a layout is inconsistent or holds fewer than `position + length` bytes.

@@ -38,7 +38,7 @@ impl Whole {
     /// Moves the packed bytes `skip..skip + limit`.
     ///
     /// # Safety
-    /// As for [`pack`] and [`unpack`]; the elements must hold `skip + limit` bytes.
+    /// Same as for [`pack`] and [`unpack`]; the elements must hold `skip + limit` bytes.
     #[inline]
     unsafe fn walk<const PACK: bool>(
         &self,

@@ -157,7 +157,7 @@ impl LayoutPlan {
         LayoutPlan { offset, size: length, shape: PlanShape::Nest(Nest::dense(length)) }
     }
 
-    /// The plan without bytes.
+    /// The plan of a layout without bytes.
     pub(crate) fn empty() -> LayoutPlan {
         LayoutPlan::dense(0, 0)
     }

@@ -218,7 +218,7 @@ impl GridSides {
 /// Moves `whole` whole blocks of a nest with at least one loop, starting with block `index`.
 ///
 /// # Safety
-/// As for [`walk`], for these blocks.
+/// Same as for [`walk`], for these blocks.
 unsafe fn nest_blocks<const PACK: bool>(nest: &Nest, start: GridSides, index: usize, mut whole: usize) {
     let loops = nest.loops();
     let inner = loops[loops.len() - 1];
@@ -250,7 +250,7 @@ unsafe fn nest_blocks<const PACK: bool>(nest: &Nest, start: GridSides, index: us
 /// Moves a part of consecutive copies of a plan, `stride` bytes apart.
 ///
 /// # Safety
-/// As for [`walk`]; the copies must hold `skip + limit` bytes, and `child.size` must not be 0.
+/// Same as for [`walk`]; the copies must hold `skip + limit` bytes, and `child.size` must not be 0.
 pub(crate) unsafe fn walk_repeat<const PACK: bool>(
     child: &LayoutPlan,
     stride: isize,

@@ -70,7 +70,7 @@ impl<S: Subscriber> State<S> {
         }
     }
 
-    /// The lost peer because of which a receive or probe without a match now would wait forever.
+    /// The lost peer that makes a receive or probe without a match wait forever, if there is one.
     #[cold]
     pub(crate) fn lost_source(
         &self,

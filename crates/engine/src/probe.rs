@@ -62,7 +62,7 @@ impl<W: JobWire, S: Subscriber> Engine<W, S> {
         Some((MessageId(u64::from(generation) << 32 | u64::from(at)), envelope))
     }
 
-    /// The lost peer because of which a probe without a match now would wait forever. `None` for
+    /// The lost peer that makes a probe without a match wait forever, if there is one. `None` for
     /// `from` is a wildcard.
     #[inline]
     pub fn probes_in_vain(&self, from: Option<PeerIndex>, context: ContextId) -> Option<PeerIndex> {

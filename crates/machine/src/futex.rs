@@ -17,7 +17,8 @@ pub fn wait(word: &AtomicU32, value: u32, limit: Option<Duration>) {
         tv_nsec: i64::from(limit.subsec_nanos()),
     });
     match rustix::thread::futex::wait(word, Flags::empty(), value, limit.as_ref()) {
-        // Changed word, signal and timeout are the same to the caller, who checks the word again.
+        // It makes no difference to the caller whether the word has changed, a signal arrived or
+        // the time is over: it checks the word again.
         Ok(()) | Err(Errno::AGAIN | Errno::INTR | Errno::TIMEDOUT) => {}
         // The system refuses to wait (a sandbox); do not let the caller's loop burn a core.
         Err(_) => std::thread::sleep(REFUSED),

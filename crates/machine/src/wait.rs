@@ -48,8 +48,8 @@ pub enum Sources<'a> {
 
 /// How long a process that is not oversubscribed yields before it sleeps.
 const YIELD_LIMIT: Duration = Duration::from_millis(1);
-/// Yields of an oversubscribed rank between two polls for messages, while it waits for something
-/// else: see [`Waiter::pass`].
+/// Number of times that an oversubscribed rank yields between two polls for messages, while it
+/// waits for something else: see [`Waiter::pass`].
 const TURNS: u32 = 4;
 /// Default time to spin before yielding, if ranks fit on the cores.
 const SPIN: Duration = Duration::from_micros(50);

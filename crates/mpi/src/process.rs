@@ -137,8 +137,8 @@ pub(crate) fn last_call_of(peer: PeerIndex) -> Option<&'static str> {
     name_of_call(page_of(peer)?)
 }
 
-/// As [`last_call_of`], and whether the rank is still in the function; `Some(None)` before its
-/// first call.
+/// Name of the MPI function that a rank of this host called last, and whether the rank is still in
+/// it; `Some(None)` before its first call.
 pub(crate) fn call_of(peer: PeerIndex) -> Option<Option<(&'static str, bool)>> {
     let page = page_of(peer)?;
     Some(name_of_call(page).map(|name| (name, page.in_call.load(Ordering::Relaxed) != 0)))

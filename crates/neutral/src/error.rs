@@ -88,14 +88,15 @@ impl Error {
         self.0.class
     }
 
-    /// Makes the error handler of this communicator responsible (completion functions have no
+    /// Makes the error handler of this communicator handle the error (completion functions have no
     /// communicator argument).
     pub fn with_object(mut self, comm: Handle) -> Error {
         self.0.object = Some(comm);
         self
     }
 
-    /// The communicator whose handler is responsible, if the failing function has no such argument.
+    /// The communicator whose error handler handles the error, if the failing function has no such
+    /// argument.
     pub fn object(&self) -> Option<Handle> {
         self.0.object
     }

@@ -186,7 +186,7 @@ impl<T> Table<T> {
         unsafe { self.borrow(handle) }.cloned()
     }
 
-    /// As [`Table::share`], but does not count a reference.
+    /// Like [`Table::share`], but does not count a reference.
     ///
     /// # Safety
     /// The object must not be removed while the reference is used. A program may free an object as

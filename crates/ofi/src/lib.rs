@@ -63,13 +63,13 @@ const LARGE_BYTES: usize = COPIED_LIMIT + 64;
 /// Buffers of each size that may be in flight: half a MiB and 4 MiB.
 const SMALL_PIECES: u32 = 4096;
 const LARGE_PIECES: u32 = 256;
-/// Most messages in flight to one peer.
+/// Maximum number of messages in flight to one peer.
 const UNDER_WAY: u32 = 64;
 /// Size of a bounce buffer, for a source or target that is not contiguous; 2 MiB in all in each
 /// direction.
 const BOUNCE_BYTES: usize = 64 * 1024;
 const BOUNCES: u32 = 32;
-/// Most reads in flight.
+/// Maximum number of reads in flight.
 const READS: u32 = 256;
 /// Longest read into contiguous memory, unless the provider's limit is lower: the next reads start
 /// while the last ones complete.
@@ -332,9 +332,9 @@ impl Ofi {
     }
 
     /// Called when progress has found nothing: arms the timer, and returns true if the caller may
-    /// sleep on [`Ofi::descriptor`]. The timer ends the sleep as well: later, the longer nothing
-    /// has happened; soon, if the provider has no descriptor or gives no event for something that
-    /// is pending.
+    /// sleep on [`Ofi::descriptor`]. The timer ends the sleep too: after a time that grows while
+    /// nothing happens, or soon if the provider has no descriptor or gives no event for what is
+    /// pending.
     pub fn may_sleep(&mut self) -> bool {
         if self.closed {
             return false;

@@ -9,9 +9,9 @@ use super::transfers::{FabricRead, OfiPush};
 use super::{BOUNCE_BYTES, Ofi, OfiLink};
 use towpath_transport::regions::Published;
 
-/// Most reads of one pull in flight.
+/// Maximum number of reads of one pull in flight.
 const READS_AT_ONCE: usize = 4;
-/// Most outstanding grants of one region.
+/// Maximum number of outstanding grants of one region.
 const PIECES_AT_ONCE: usize = 2;
 
 /// Where the bytes of a read go: the address, its descriptor for local operations, and the bounce

@@ -100,7 +100,8 @@ impl Ofi {
             .any(|number| pulls.at(number).is_some_and(|pull| pull.region.is_none() && pull.reads.iter().any(goes_on)))
     }
 
-    /// Closes the endpoint because of a lost peer, and loses all others: nothing less stops a read.
+    /// Closes the endpoint because of a lost peer, which loses all other peers too: nothing less
+    /// stops a read in flight.
     #[cold]
     fn end_all_ways(&mut self, because: u32) {
         let rank = self.peers[because as usize].contact.peer.0;

@@ -182,7 +182,7 @@ impl OutgoingStream {
 }
 
 impl Shm {
-    /// `short` if something must be handled first.
+    /// Slow path of `short`: something must be handled before the message.
     ///
     /// # Safety
     /// `payload` must be readable for `length` bytes, and `length` at most [`SHORT_BYTES`].

@@ -17,8 +17,9 @@ use towpath_transport::copy;
 /// Words of one line.
 const LINE_WORDS: usize = LINE / 8;
 /// The sender's line. After the word that counts its copied units: the message's generation, the
-/// address of its bytes, their offset in the heaps plus 1 (0: not there), the address and the value
-/// of the mark by which a reader recognizes the sender's process, and their span (0: contiguous).
+/// address of its bytes, their offset in the heaps plus 1 (0 if they are not in the heaps), the
+/// address and the value of the mark by which a reader recognizes the sender's process, and their
+/// span (0: contiguous).
 const GENERATION: usize = 1;
 const ADDRESS: usize = 2;
 const HEAP: usize = 3;
@@ -26,7 +27,8 @@ const MARK_AT: usize = 4;
 const MARK: usize = 5;
 const SPAN: usize = 6;
 /// The receiver's line. After the word that counts its copied units: the offset of the target in
-/// the heaps plus 1 (0: not there), the number of bytes wanted, and their span (0: contiguous).
+/// the heaps plus 1 (0 if it is not in the heaps), the number of bytes wanted, and their span (0:
+/// contiguous).
 const TARGET: usize = LINE_WORDS + 1;
 const WANTED: usize = LINE_WORDS + 2;
 const TARGET_SPAN: usize = LINE_WORDS + 3;

@@ -17,8 +17,8 @@ use towpath_transport::{Header, Sink};
 
 /// Size of a buffer in bytes: the longest frame, twice.
 pub(super) const BUFFER_BYTES: usize = 2 * (COPIED_LIMIT + LONG_FRONT);
-/// Most bytes that are read speculatively into a pull's memory: if they turn out to be something
-/// else, they must fit into a buffer.
+/// Maximum number of bytes that are read speculatively into a pull's memory: if they turn out to be
+/// something else, they must fit into a buffer.
 const GUESS_BYTES: usize = BUFFER_BYTES - LONG_FRONT;
 /// Free buffers to keep.
 const SPARE_BUFFERS: usize = 4;
@@ -97,7 +97,7 @@ impl Input {
         self.expected.push_back(number);
     }
 
-    /// Reads once from the socket and processes what came.
+    /// Reads once from the socket and processes the bytes.
     pub(super) fn read<S: Sink>(
         &mut self,
         socket: &OwnedFd,

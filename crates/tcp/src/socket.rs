@@ -203,8 +203,8 @@ pub(super) fn connected(socket: &OwnedFd) -> Option<io::Result<()>> {
     }
 }
 
-/// Most files that connections to `peers` peers use: two per peer, because both sides may open a
-/// connection at the same time, and the pending connections.
+/// Maximum number of files that connections to `peers` peers use: two per peer, because both sides
+/// may open a connection at the same time, and the pending connections.
 fn files_for(peers: usize) -> u64 {
     2 * peers as u64 + MAX_PENDING as u64
 }

@@ -139,7 +139,7 @@ mod tests {
                 && !pulls.expects(3, number, 1, 1)
         );
         assert!(!pulls.expects(4, number, 0, 1) && !pulls.expects(3, number + 1, 0, 1));
-        // SAFETY: the array has three bytes, and `at` is where `contiguous` told to put five.
+        // SAFETY: the array has three bytes, and `at` is where `contiguous` said to put five.
         unsafe {
             assert_eq!(pulls.take(3, number, [1, 2, 3].as_ptr(), 3), PullOutcome::All);
             let (at, missing) = pulls.contiguous(3, number).unwrap();

@@ -91,7 +91,7 @@ impl Port {
         }
     }
 
-    /// As [`Port::way`], with separate carriers for small frames and for bulk. A carrier that one
+    /// Like [`Port::way`], with separate carriers for small frames and for bulk. A carrier that one
     /// of the ends does not support is replaced by UDP.
     pub fn way_by(&self, to: &Address, small: Carrier, bulk: Carrier) -> Way {
         let route = |carrier, place: SocketAddr| match (carrier, self.reaches(to)) {

@@ -103,7 +103,8 @@ impl BoardCall<'_> {
     /// Like [`BoardCall::fold_piece`], when the result would overwrite this rank's vector.
     ///
     /// # Safety
-    /// As [`BoardCall::fold`], for the elements of `piece`, which must fit [`SAVED`] bytes.
+    /// Same as for [`BoardCall::fold`], for the elements of `piece`, which must fit [`SAVED`]
+    /// bytes.
     #[inline(never)]
     unsafe fn fold_saved(
         &mut self,

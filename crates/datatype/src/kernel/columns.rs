@@ -26,7 +26,8 @@ pub(super) fn suits(length: usize, grid: &Grid) -> bool {
 /// Unpacks a grid, alternating between the first and the second half of a row.
 ///
 /// # Safety
-/// As for [`GridKernel`](super::GridKernel); the grid must be unpacking blocks of `LENGTH` bytes.
+/// Same as for [`GridKernel`](super::GridKernel); the grid must be unpacking blocks of `LENGTH`
+/// bytes.
 #[inline(always)]
 pub(super) unsafe fn unpack<const LENGTH: usize>(grid: &Grid) {
     let half = grid.blocks / 2;

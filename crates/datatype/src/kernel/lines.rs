@@ -38,8 +38,8 @@ pub(super) fn suits(grid: &Grid) -> bool {
 /// Moves a grid of long blocks.
 ///
 /// # Safety
-/// As for [`GridKernel`](super::GridKernel); blocks must be at least one cache line long, and the
-/// processor must support AVX-512.
+/// Same as for [`GridKernel`](super::GridKernel); blocks must be at least one cache line long, and
+/// the processor must support AVX-512.
 #[target_feature(enable = "avx512f")]
 pub(super) unsafe fn blocks(grid: &Grid) {
     let ahead = (AHEAD_BYTES / grid.length) as isize;

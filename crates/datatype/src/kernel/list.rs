@@ -90,7 +90,7 @@ level!(avx512, "avx512f,avx512bw,avx512vl");
 /// Moves the blocks of a part with `move_one`.
 ///
 /// # Safety
-/// As for [`Kernel`]; `move_one` must move `length` bytes.
+/// Same as for [`Kernel`]; `move_one` must move `length` bytes.
 #[inline(always)]
 unsafe fn blocks<const PACK: bool>(part: &ListPart, length: usize, move_one: impl Fn(*const u8, *mut u8)) {
     let known = part.offsets.len();
@@ -187,7 +187,7 @@ impl Equal {
     /// Moves `count` whole blocks, starting with block `first`.
     ///
     /// # Safety
-    /// As for [`Equal::walk`], for these blocks.
+    /// Same as for [`Equal::walk`], for these blocks.
     unsafe fn whole<const PACK: bool>(&self, user: *mut u8, packed: *mut u8, first: usize, count: usize) {
         match &self.offsets {
             Offsets::Narrow(offsets) => {

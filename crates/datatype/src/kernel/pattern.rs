@@ -140,8 +140,8 @@ pub(crate) unsafe fn pack_records(
 /// Packs a grid whose blocks match the pattern.
 ///
 /// # Safety
-/// As for [`GridKernel`](super::GridKernel). The grid must be packing blocks of `LENGTH` bytes with
-/// the positive stride of the pattern, and the processor must support AVX-512 with VBMI.
+/// Same as for [`GridKernel`](super::GridKernel). The grid must be packing blocks of `LENGTH` bytes
+/// with the positive stride of the pattern, and the processor must support AVX-512 with VBMI.
 #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vbmi")]
 pub(super) unsafe fn pack_rows<const LENGTH: usize>(pattern: &RecordPattern, grid: &Grid) {
     let stride = grid.from_block as usize;

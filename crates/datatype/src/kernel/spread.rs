@@ -61,8 +61,8 @@ impl Spread {
 /// Unpacks a grid whose blocks match `spread`.
 ///
 /// # Safety
-/// As for [`GridKernel`](super::GridKernel). The grid must be unpacking blocks of `LENGTH` bytes
-/// with the stride of `spread`, and the processor must support AVX-512 with VBMI.
+/// Same as for [`GridKernel`](super::GridKernel). The grid must be unpacking blocks of `LENGTH`
+/// bytes with the stride of `spread`, and the processor must support AVX-512 with VBMI.
 #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vbmi")]
 pub(super) unsafe fn unpack_rows<const LENGTH: usize>(spread: &Spread, grid: &Grid) {
     let stride = grid.to_block as usize;
@@ -99,7 +99,7 @@ pub(super) unsafe fn unpack_rows<const LENGTH: usize>(spread: &Spread, grid: &Gr
 /// Unpacks as many of `blocks` blocks as whole registers can, and returns how many.
 ///
 /// # Safety
-/// As for [`unpack_rows`], for these blocks.
+/// Same as for [`unpack_rows`], for these blocks.
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vbmi")]
 unsafe fn lines<const FAR: bool>(spread: &Spread, to: *mut u8, from: *const u8, blocks: usize) -> usize {

@@ -42,7 +42,7 @@ pub(super) fn suits_words_unpacked(grid: &Grid) -> bool {
 /// Packs a grid of words to a word-aligned address.
 ///
 /// # Safety
-/// As for [`GridKernel`](super::GridKernel); the grid must be packing words to a word-aligned
+/// Same as for [`GridKernel`](super::GridKernel); the grid must be packing words to a word-aligned
 /// address, and the processor must support AVX-512.
 #[target_feature(enable = "avx512f")]
 pub(super) unsafe fn pack_words(grid: &Grid) {
@@ -94,7 +94,7 @@ fn order_streamed_stores() {
 /// Unpacks a grid of words to word-aligned addresses.
 ///
 /// # Safety
-/// As for [`GridKernel`](super::GridKernel); the grid must be unpacking words to word-aligned
+/// Same as for [`GridKernel`](super::GridKernel); the grid must be unpacking words to word-aligned
 /// addresses.
 #[target_feature(enable = "sse2")]
 pub(super) unsafe fn unpack_words(grid: &Grid) {

@@ -178,7 +178,7 @@ fn may_overrun<E>(part: &UnequalPart<E>, offset: i64, address: *mut u8) -> bool 
 /// Moves a part with baseline instructions.
 ///
 /// # Safety
-/// As for [`Unequal::walk`], for this part.
+/// Same as for [`Unequal::walk`], for this part.
 unsafe fn plain<E: Entry, const PACK: bool>(part: UnequalPart<E>) {
     let one = |block: ListBlock, address: *mut u8, packed: *mut u8, limit: usize| {
         // SAFETY: the block and its packed bytes are valid. A copy of `SHORT` bytes stays on the
@@ -198,7 +198,7 @@ unsafe fn plain<E: Entry, const PACK: bool>(part: UnequalPart<E>) {
 /// Moves a part, with masked moves for short blocks.
 ///
 /// # Safety
-/// As for [`Unequal::walk`], for this part; the processor must support AVX-512 and BMI2.
+/// Same as for [`Unequal::walk`], for this part; the processor must support AVX-512 and BMI2.
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx512f,avx512bw,avx512vl,bmi2")]
 unsafe fn avx512<E: Entry, const PACK: bool>(part: UnequalPart<E>) {
@@ -232,7 +232,7 @@ unsafe fn avx512<E: Entry, const PACK: bool>(part: UnequalPart<E>) {
 /// address, its packed address and the number of valid packed bytes from there.
 ///
 /// # Safety
-/// As for [`Unequal::walk`], for this part.
+/// Same as for [`Unequal::walk`], for this part.
 #[inline(always)]
 unsafe fn blocks<E: Entry, const PACK: bool>(part: &UnequalPart<E>, one: impl Fn(ListBlock, *mut u8, *mut u8, usize)) {
     let (entries, user, far) = (part.entries, part.user, part.far);

@@ -36,7 +36,7 @@ pub(super) fn suits_joining(grid: &Grid) -> bool {
 /// Packs a grid of words in pairs, prefetching if the grid is far.
 ///
 /// # Safety
-/// As for [`GridKernel`](super::GridKernel); the grid must be packing words.
+/// Same as for [`GridKernel`](super::GridKernel); the grid must be packing words.
 pub(super) unsafe fn pack_joined(grid: &Grid) {
     // SAFETY: the grid is packing words, which are valid on both sides (this function's contract).
     unsafe { if grid.far { joined::<true>(grid) } else { joined::<false>(grid) } }
@@ -82,8 +82,8 @@ unsafe fn joined<const FAR: bool>(grid: &Grid) {
 /// Packs a grid of words by gathers.
 ///
 /// # Safety
-/// As for [`GridKernel`](super::GridKernel); the grid must be packing words, and the processor must
-/// support AVX2.
+/// Same as for [`GridKernel`](super::GridKernel); the grid must be packing words, and the processor
+/// must support AVX2.
 #[target_feature(enable = "avx2")]
 pub(super) unsafe fn pack(grid: &Grid) {
     const LANES: usize = 4;
@@ -112,8 +112,8 @@ pub(super) unsafe fn pack(grid: &Grid) {
 /// Unpacks a grid of words by scatters.
 ///
 /// # Safety
-/// As for [`GridKernel`](super::GridKernel); the grid must be unpacking words, and the processor
-/// must support AVX-512.
+/// Same as for [`GridKernel`](super::GridKernel); the grid must be unpacking words, and the
+/// processor must support AVX-512.
 #[target_feature(enable = "avx512f")]
 pub(super) unsafe fn unpack(grid: &Grid) {
     const LANES: usize = 8;

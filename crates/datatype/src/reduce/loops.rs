@@ -51,7 +51,7 @@ impl<T: Copy + BitAnd<Output = T> + BitOr<Output = T> + BitXor<Output = T>> Bits
 /// The loop over elements.
 ///
 /// # Safety
-/// As for [`Kernel`].
+/// Same as for [`Kernel`].
 #[inline(always)]
 unsafe fn each<T: Copy, O: Combine<T>>(input: *const u8, inout: *mut u8, count: usize) {
     let (input, inout) = (input.cast::<T>(), inout.cast::<T>());
@@ -68,7 +68,7 @@ unsafe fn each<T: Copy, O: Combine<T>>(input: *const u8, inout: *mut u8, count: 
 /// The loop with baseline instructions.
 ///
 /// # Safety
-/// As for [`Kernel`].
+/// Same as for [`Kernel`].
 unsafe fn plain<T: Copy, O: Combine<T>>(input: *const u8, inout: *mut u8, count: usize) {
     // SAFETY: both addresses point to `count` elements (contract of [`Kernel`]).
     unsafe { each::<T, O>(input, inout, count) }
@@ -77,7 +77,7 @@ unsafe fn plain<T: Copy, O: Combine<T>>(input: *const u8, inout: *mut u8, count:
 /// The loop with AVX2.
 ///
 /// # Safety
-/// As for [`Kernel`]; the processor must support AVX2.
+/// Same as for [`Kernel`]; the processor must support AVX2.
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx2")]
 unsafe fn wide<T: Copy, O: Combine<T>>(input: *const u8, inout: *mut u8, count: usize) {
@@ -148,7 +148,7 @@ pub(super) fn logical<T: Truth>(operation: Operation) -> Option<Kernel> {
 /// The kernel of `MPI_REPLACE`.
 ///
 /// # Safety
-/// As for [`Kernel`].
+/// Same as for [`Kernel`].
 pub(super) unsafe fn moved<T: Copy>(input: *const u8, inout: *mut u8, count: usize) {
     // SAFETY: both addresses point to `count` elements (contract of [`Kernel`]); `copy` allows the
     // two areas to be identical.

@@ -49,7 +49,7 @@ impl<V, I> Choose<V, I> for Replace {
 /// The loop over pairs.
 ///
 /// # Safety
-/// As for [`Kernel`].
+/// Same as for [`Kernel`].
 unsafe fn each<V: Copy + PartialOrd, I: Copy, C: Choose<V, I>>(input: *const u8, inout: *mut u8, count: usize) {
     let index_at = offset_of!(Pair<V, I>, index);
     for element in 0..count {

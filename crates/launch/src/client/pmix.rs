@@ -211,7 +211,7 @@ pub(crate) fn fuzz(text: &str) {
     assert_eq!(read_sheet(&[&[begin.to_owned()], &pages[1..]].concat().concat()), sheet);
 }
 
-/// The number in `content`, if it is one and not negative.
+/// The number in `content`; `None` if it is not a non-negative number.
 fn number(content: Option<KeyContent>) -> Option<u32> {
     match content {
         Some(KeyContent::Number(number)) => u32::try_from(number).ok(),

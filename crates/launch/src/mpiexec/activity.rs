@@ -10,9 +10,10 @@ use towpath_base::sync::Ordering;
 
 use super::calls;
 
-/// Most lines to print. If there would be more, ranks that wait for different peers share a line.
+/// Maximum number of lines to print. If there would be more, ranks that wait for different peers
+/// share a line.
 const MOST_LINES: usize = 16;
-/// Most ranks and ranges of ranks that a line names.
+/// Maximum number of ranks and ranges of ranks that a line names.
 const MOST_NAMED: usize = 12;
 
 /// The contents of a rank's control page.
@@ -28,7 +29,7 @@ pub(super) struct Activity {
     pub(super) blocked: Option<(BlockedCall, u32)>,
 }
 
-/// What is known of a rank.
+/// What is known about a rank.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum RankPlace {
     /// Its process has ended.

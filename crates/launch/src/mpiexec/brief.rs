@@ -53,7 +53,7 @@ pub(super) fn describe(arguments: &[OsString], request: &JobRequest, nonce: u64,
     }
 }
 
-/// Names that -envlist and -genvlist list.
+/// The names of variables that -envlist and -genvlist give.
 fn listed(request: &JobRequest) -> impl Iterator<Item = &OsString> {
     let lists = request.programs.iter().map(|program| &program.variables).chain([&request.everywhere]);
     lists.filter_map(|variables| variables.only.as_ref()).flatten()

@@ -13,7 +13,7 @@ use super::activity::Activity;
 
 /// The beginning of a proxy's output.
 pub(super) const PREAMBLE: &[u8] = b"\ntowpath-proxy 1\n";
-/// Most bytes accepted before the preamble.
+/// Maximum number of bytes accepted before the preamble.
 const LONGEST_NOISE: usize = 1 << 20;
 /// How many of them are kept for an error message.
 const LAST_NOISE: usize = 200;

@@ -4,11 +4,11 @@
 
 use std::path::{Path, PathBuf};
 
-/// Most hosts of a job, to catch mistakes.
+/// Maximum number of hosts in a job, to catch mistakes.
 const MOST_HOSTS: usize = 1 << 16;
 
-/// Most digits of a number in a host's name, and most numbers in one name; Slurm itself accepts
-/// fewer.
+/// Maximum number of digits of a number in a host's name, and of numbers in one name; Slurm itself
+/// accepts fewer.
 const MOST_DIGITS: usize = 18;
 const MOST_RANGES: usize = 8;
 

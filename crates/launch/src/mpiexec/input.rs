@@ -11,7 +11,7 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use rustix::pipe::{PipeFlags, pipe_with};
 use rustix::termios::{isatty, tcgetpgrp};
 
-/// Most bytes to queue for rank 0.
+/// Maximum number of bytes to queue for rank 0.
 const LONGEST_QUEUE: usize = 64 * 1024;
 
 /// An input that is at its end.

@@ -21,8 +21,8 @@ use super::verdict::Verdict;
 
 /// How long an incomplete line waits for its end.
 pub(crate) const PATIENCE: Duration = Duration::from_millis(200);
-/// Most bytes of a line to hold back. A rank with a longer line gets exclusive use of the output
-/// until the line ends.
+/// Maximum number of bytes of a line to hold back. A rank with a longer line gets exclusive use of
+/// the output until the line ends.
 const LONGEST_LINE: usize = 64 * 1024;
 /// Queue length in bytes above which an output stream accepts no more.
 const LONGEST_QUEUE: usize = 1 << 20;

@@ -9,7 +9,7 @@ use rustix::termios::{isatty, tcgetpgrp};
 
 use super::events::{Event, Events};
 
-/// Most bytes in flight to rank 0.
+/// Maximum number of bytes in flight to rank 0.
 const UNDER_WAY: usize = 64 * 1024;
 
 /// The input at `mpiexec`.

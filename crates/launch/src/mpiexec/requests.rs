@@ -6,9 +6,9 @@ use std::os::fd::OwnedFd;
 use super::events::Events;
 use crate::wire::LineReader;
 
-/// Most consecutive reads from one rank. Together they take more than a socket buffers, so the
-/// requests of a rank that has ended are read completely, and a rank that never stops writing
-/// cannot starve the others.
+/// Maximum number of consecutive reads from one rank. Together they take more than a socket
+/// buffers, so the requests of a rank that has ended are read completely, and a rank that never
+/// stops writing cannot starve the others.
 const READS: usize = 64;
 
 /// The connection of one rank.

@@ -18,8 +18,8 @@ use crate::wire::{PmiMessage, unescape};
 const LONGEST_KEY: usize = 64;
 /// Longest value in bytes, as announced.
 const LONGEST_VALUE: usize = 1024;
-/// Most bytes that the keys and values of all ranks may occupy, so that a program that puts without
-/// end cannot exhaust memory.
+/// Maximum number of bytes that the keys and values of all ranks may occupy, so that a program that
+/// puts values endlessly cannot exhaust memory.
 const LARGEST_STORE: usize = 256 << 20;
 
 /// A result of processing a line.

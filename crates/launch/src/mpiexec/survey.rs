@@ -11,7 +11,7 @@ const PATIENCE: Duration = Duration::from_secs(2);
 
 /// A request to all hosts that is being answered.
 pub(super) struct HostSurvey {
-    /// What is known of each rank.
+    /// What is known about each rank.
     ranks: Vec<Option<RankPlace>>,
     /// The user has asked; otherwise the report is printed only if a rank is in MPI.
     asked: bool,

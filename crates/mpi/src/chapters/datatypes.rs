@@ -53,7 +53,7 @@ pub(crate) fn lookup(datatype: Handle, argument: &str) -> Result<Arc<Type>> {
 /// Looks up a datatype without a reference count, for the fast path of small messages.
 ///
 /// # Safety
-/// As for [`towpath_neutral::handle::Table::borrow`]: the datatype must not be freed while the
+/// Same as for [`towpath_neutral::handle::Table::borrow`]: the datatype must not be freed while the
 /// reference is used.
 #[inline(always)]
 pub(crate) unsafe fn borrow<'a>(datatype: Handle, argument: &str) -> Result<&'a Arc<Type>> {

@@ -15,7 +15,7 @@ pub(crate) fn create(start: Start, comm: Handle) -> Result<Handle> {
     create_by(|| start, comm)
 }
 
-/// As [`create`], but calls `start` only when nothing can fail any more.
+/// Like [`create`], but calls `start` only when nothing can fail any more.
 pub(crate) fn create_by(start: impl FnOnce() -> Start, comm: Handle) -> Result<Handle> {
     progress::worker()?.with(|state| {
         let place = state.requests.place()?;

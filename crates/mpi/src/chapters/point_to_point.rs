@@ -152,7 +152,7 @@ pub(crate) unsafe fn outgoing<'a>(
 /// Looks up and checks the arguments of a receive.
 ///
 /// # Safety
-/// As [`outgoing`].
+/// Same as for [`outgoing`].
 #[inline(always)]
 pub(crate) unsafe fn incoming<'a>(
     buffer: *const c_void,
@@ -301,13 +301,13 @@ by_mode! {
     /// MPI_Ssend.
     ///
     /// # Safety
-    /// As [`send`].
+    /// Same as for [`send`].
     ssend: send_as(Mode::Synchronous) -> ();
 
     /// MPI_Rsend.
     ///
     /// # Safety
-    /// As [`send`].
+    /// Same as for [`send`].
     rsend: send_as(Mode::Ready) -> ();
 
     /// MPI_Isend.
@@ -319,13 +319,13 @@ by_mode! {
     /// MPI_Issend.
     ///
     /// # Safety
-    /// As [`isend`].
+    /// Same as for [`isend`].
     issend: isend_as(Mode::Synchronous) -> Handle;
 
     /// MPI_Irsend.
     ///
     /// # Safety
-    /// As [`isend`].
+    /// Same as for [`isend`].
     irsend: isend_as(Mode::Ready) -> Handle;
 }
 

@@ -136,7 +136,7 @@ pub(crate) fn comm(handle: Handle) -> Result<Arc<Comm>> {
 /// Looks up a communicator on the fast path, without a reference count.
 ///
 /// # Safety
-/// As [`Table::borrow`].
+/// Same as for [`Table::borrow`].
 #[inline]
 pub(crate) unsafe fn borrow_comm<'a>(handle: Handle) -> Result<&'a Arc<Comm>> {
     let found = match handle {

@@ -91,7 +91,7 @@ fn machine() -> Result<Option<MachineDescription>> {
     setting.map(|value| MachineDescription::of_setting(&value)).transpose().map_err(failed_start)
 }
 
-/// The number of the job in its contexts.
+/// A number of the job from which its processes derive the numbers in their contexts.
 fn number(job: &Job) -> u32 {
     (job.nonce ^ job.nonce >> 32) as u32
 }

@@ -8,7 +8,7 @@ use towpath_base::sync::{AtomicBool, Ordering};
 
 use super::*;
 
-/// Most pending connections that are kept, in jobs of three processes.
+/// Maximum number of pending connections that are kept, in jobs of three processes.
 const MOST: usize = super::super::socket::MAX_PENDING + 2;
 
 fn port_of(wire: &Tcp) -> u16 {

@@ -121,7 +121,7 @@ unsafe fn read(array: Integers, number: usize, name: &str, ending: &str) -> Resu
 /// Reads `number` counts and rejects negative ones.
 ///
 /// # Safety
-/// As [`read`].
+/// Same as for [`read`].
 pub(super) unsafe fn counts(array: Integers, number: usize, name: &str) -> Result<Box<[i64]>> {
     // SAFETY: the array is NULL or has `number` elements (this function's contract).
     let counts = unsafe { read(array, number, name, "s") }?;
@@ -224,7 +224,7 @@ pub(super) fn apart(send: &Blocks, sends: usize, receive: &Blocks, receives: usi
     Ok(())
 }
 
-/// As [`apart`], for one buffer and the blocks of all ranks.
+/// Like [`apart`], for one buffer and the blocks of all ranks.
 #[inline]
 pub(super) fn apart_from(own: &Buffer, all: &Blocks, number: usize) -> Result<()> {
     let may = own.pointer == all.pointer() && !own.pointer.is_null() && number > 0;

@@ -18,8 +18,8 @@ use crate::progress::request_table::{COMPLETE, RequestWork};
 use crate::progress::wait_target::WaitTarget;
 use crate::progress::{self, runs};
 
-/// Most neighbours on each side for a call without a plan: the messages are on the stack and are
-/// searched for each arrival. A three-dimensional stencil has 26.
+/// Maximum number of neighbours on each side for a call without a plan: the messages are on the
+/// stack and are searched for each arrival. A three-dimensional stencil has 26.
 const MOST: usize = 32;
 
 /// A neighbourhood collective whose arguments are checked.

@@ -152,7 +152,7 @@ impl Prepared<'_> {
     /// Runs the call to completion by messages.
     ///
     /// # Safety
-    /// As [`Prepared::wait`].
+    /// Same as for [`Prepared::wait`].
     pub(super) unsafe fn wait_by_messages(self) -> Result<()> {
         let (plan, sequence) = self.plan(CallForm::Blocking)?;
         // SAFETY: the memory that the plan names lives during the call (this function's contract).

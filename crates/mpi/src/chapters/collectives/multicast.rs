@@ -85,7 +85,7 @@ pub(crate) unsafe fn try_execute(comm: &Comm, operation: &Operation, selection: 
 /// Executes a call through the group.
 ///
 /// # Safety
-/// As [`try_execute`].
+/// Same as for [`try_execute`].
 unsafe fn execute(comm: &Comm, group: &mut JoinedGroup, operation: &Operation, selection: &Selection) -> Result<()> {
     let team = comm.team(Plane::Collective);
     let mut bytes = match operation {
@@ -130,7 +130,7 @@ impl JoinedGroup {
     /// Sends the data from the root to the first rank of each other host.
     ///
     /// # Safety
-    /// As [`JoinedGroup::broadcast`].
+    /// Same as for [`JoinedGroup::broadcast`].
     unsafe fn between_hosts(
         &mut self,
         comm: &Comm,

@@ -30,7 +30,7 @@ pub fn pack_external_size(datarep: StringArgument, incount: i64, datatype: Handl
 /// MPI_Pack_external.
 ///
 /// # Safety
-/// As for [`pack`].
+/// Same as for [`pack`].
 pub unsafe fn pack_external(
     datarep: StringArgument,
     inbuf: *const c_void,
@@ -63,7 +63,7 @@ pub unsafe fn pack_external(
 /// MPI_Unpack_external.
 ///
 /// # Safety
-/// As for [`unpack`].
+/// Same as for [`unpack`].
 pub unsafe fn unpack_external(
     datarep: StringArgument,
     inbuf: *const c_void,

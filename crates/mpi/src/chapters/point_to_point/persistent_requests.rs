@@ -45,19 +45,19 @@ by_mode! {
     /// MPI_Ssend_init.
     ///
     /// # Safety
-    /// As [`send_init`].
+    /// Same as for [`send_init`].
     ssend_init: prepared(|message| Start::Send(message, Mode::Synchronous)) -> Handle;
 
     /// MPI_Rsend_init.
     ///
     /// # Safety
-    /// As [`send_init`].
+    /// Same as for [`send_init`].
     rsend_init: prepared(|message| Start::Send(message, Mode::Ready)) -> Handle;
 
     /// MPI_Bsend_init.
     ///
     /// # Safety
-    /// As [`send_init`].
+    /// Same as for [`send_init`].
     bsend_init: prepared(Start::Buffered) -> Handle;
 }
 
