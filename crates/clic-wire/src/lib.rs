@@ -341,8 +341,8 @@ impl Clic {
         let _ = timerfd_settime(&self.timer, TimerfdTimerFlags::empty(), &once);
     }
 
-    /// Drains bulk that no pull expects (duplicates, or late frames) from the sockets, because it
-    /// would wake up a sleeper at once.
+    /// Drains bulk that no pull expects (duplicates or late frames) from the sockets, because it
+    /// would wake a sleeping process at once.
     fn drain(&mut self) {
         if !self.holdings.destinations.is_empty() {
             return;

@@ -3,12 +3,12 @@
 //!
 //! Over every pair of interfaces, in raw frames and by UDP, a probe is sent every few milliseconds
 //! until it is answered. The probe is as long as the longest packet, since some switches pass only
-//! shorter ones. With it are sent a train and bulk, which use other ports, and the answer reports
-//! which of the three have arrived, because a firewall may pass only some of them. A process whose
-//! probes are all answered stays as long as it receives frames from others, since they may still
-//! wait for its answers. Once a host has answered over one path, the others are not waited for
-//! long, unless one of them is needed. A path is used only if both hosts find that it works; the
-//! launcher exchanges their verdicts.
+//! shorter ones. A train and a bulk frame, which use other ports, are sent with it, and the answer
+//! reports which of the three have arrived, because a firewall may pass only some of them. A
+//! process whose probes are all answered stays as long as it receives frames from others, since
+//! they may still wait for its answers. Once a host has answered over one path, the others are not
+//! waited for long, unless one of them is needed. A path is used only if both hosts find that it
+//! works; the launcher exchanges their verdicts.
 
 use std::collections::BTreeSet;
 use std::time::{Duration, Instant};

@@ -9,8 +9,8 @@ use super::pool::{self, Kind, OperationTicket, Pool};
 use super::{LARGE_BYTES, Ofi, OfiLink, SMALL_BYTES};
 use towpath_transport::{Header, Sink};
 
-/// How far ahead of the next expected message a message may be: a provider has at most this many in
-/// flight.
+/// Maximum distance of a message from the next expected one: a provider has at most this many
+/// messages in flight.
 const AHEAD: u64 = 4096;
 
 impl Ofi {

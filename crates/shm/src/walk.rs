@@ -37,8 +37,8 @@ pub(crate) struct Walk {
 impl Walk {
     pub(crate) const SHORTEST: Walk = Walk { doublings: 0 };
 
-    /// The walk for a host with `ranks` ranks of a job, for which a memory group leaves `left`
-    /// bytes; `None` without a group.
+    /// The walk for a host with `ranks` ranks of a job. `left` is the number of bytes that the
+    /// limit of the memory cgroup leaves; `None` without a limit.
     pub(crate) fn of_host(ranks: usize, left: Option<u64>) -> Walk {
         // Ranks that share a core find its caches full of other data anyway.
         if ranks > cores::online() {

@@ -19,8 +19,8 @@ const ROUNDS: usize = 5;
 /// the connections that have been silent for the longest time.
 const SILENCE: Duration = Duration::from_secs(60);
 /// How long a connection stays open after another transport or the launcher has found the peer
-/// lost. The peer takes a closed connection for the end of this process. If its report reaches the
-/// launcher before that of this process, the user sees a consequence instead of the cause. A
+/// lost. To the peer, a closed connection means that this process has ended. If its report reaches
+/// the launcher before that of this process, the user sees a consequence instead of the cause. A
 /// process that survives the loss but calls no MPI function keeps the connection open until it
 /// does.
 const LINGER: Duration = Duration::from_secs(2);

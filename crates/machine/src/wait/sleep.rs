@@ -239,9 +239,9 @@ impl Sleeper {
         }
     }
 
-    /// Announces a sleep on `place` ([`ON_WORD`] or [`ON_BELL`]), and calls `block` to sleep, for
-    /// at most the time that it gets, unless `recheck` finds that something has happened. May
-    /// refuse to sleep once.
+    /// Announces a sleep on `place` ([`ON_WORD`] or [`ON_BELL`]), and calls `block` to sleep for at
+    /// most the time passed to it, unless `recheck` finds that something has happened. May refuse
+    /// to sleep once.
     pub fn sleep<W: SleepWord>(
         &mut self,
         own: &SleeperWords<'_, W>,

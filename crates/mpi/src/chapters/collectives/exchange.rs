@@ -68,7 +68,7 @@ impl<'a> NeighborCall<'a> {
         unsafe { self.planned()?.begin() }
     }
 
-    /// Creates a persistent request for the call. No info keys are known.
+    /// Creates a persistent request for the call. No info keys are recognized.
     ///
     /// # Safety
     /// The memory that the call names must live whenever the request is active.

@@ -179,7 +179,7 @@ impl Prepared<'_> {
         request
     }
 
-    /// Creates a persistent request for the call. No info keys are known.
+    /// Creates a persistent request for the call. No info keys are recognized.
     ///
     /// # Safety
     /// The memory that the call names must live whenever the request is active.
