@@ -280,9 +280,9 @@ impl Shm {
             sink.pulled(token);
         }
         for peer in std::mem::take(&mut self.attention) {
-            let (settled, some) = self.settle(peer as usize);
+            let (is_flushed, some) = self.flush_pending(peer as usize);
             moved |= some;
-            if !settled {
+            if !is_flushed {
                 self.attention.push(peer);
             }
         }

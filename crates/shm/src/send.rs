@@ -313,7 +313,7 @@ impl Shm {
         if self.outgoing[to].lost {
             return Ok(true);
         }
-        self.settle(to);
+        self.flush_pending(to);
         if self.outgoing[to].backlog.is_empty() { Ok(false) } else { Err(NoResource) }
     }
 
@@ -331,7 +331,7 @@ impl Shm {
     pub(super) fn granted(&mut self, to: usize, grant: Grant) {
         self.outgoing[to].obedience.granted(grant);
         self.attend(to);
-        self.settle(to);
+        self.flush_pending(to);
     }
 
     /// The peer has no ring for the stream to it at the moment.
@@ -349,7 +349,7 @@ impl Shm {
 
     /// Writes the marker and the pending control entries as far as there is room. Returns whether
     /// nothing is left, and whether anything was written.
-    pub(super) fn settle(&mut self, to: usize) -> (bool, bool) {
+    pub(super) fn flush_pending(&mut self, to: usize) -> (bool, bool) {
         let out = &mut self.outgoing[to];
         if out.lost {
             out.backlog.clear();
@@ -378,9 +378,9 @@ impl Shm {
             out.backlog.pop_front();
             moved = true;
         }
-        let settled = out.backlog.is_empty() && out.obedience.pending().is_none();
-        out.detour = !settled;
-        (settled, moved)
+        let is_flushed = out.backlog.is_empty() && out.obedience.pending().is_none();
+        out.detour = !is_flushed;
+        (is_flushed, moved)
     }
 }
 
