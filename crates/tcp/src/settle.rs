@@ -49,7 +49,7 @@ impl Tcp {
         match Attempt::begin(address, self.own, to, &self.poll, Whose::Peer(place as u32)) {
             Ok(attempt) => {
                 peer.link = Link::Opening(Box::new(attempt));
-                self.settles(place);
+                self.list_opening(place);
             }
             Err(error) => {
                 let reason = socket::refusal(&error, self.peers.len());
@@ -60,7 +60,7 @@ impl Tcp {
     }
 
     /// Lists a peer whose connection is being opened.
-    fn settles(&mut self, place: usize) {
+    fn list_opening(&mut self, place: usize) {
         if !self.opening.contains(&(place as u32)) {
             self.opening.push(place as u32);
         }
@@ -73,7 +73,7 @@ impl Tcp {
         let round_is_over = peer.attempts.is_multiple_of(peer.contact.places.len().max(1));
         let pause = if round_is_over { PAUSE } else { Duration::ZERO };
         peer.link = Link::Later(Instant::now() + pause);
-        self.settles(place);
+        self.list_opening(place);
     }
 
     /// Handles all socket events, except those of connections if there are `few`: they have been
