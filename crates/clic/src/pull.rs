@@ -409,7 +409,7 @@ impl ClicPulls {
             if other == block.rail {
                 continue;
             }
-            rails.settled(block.rail, left);
+            rails.release(block.rail, left);
             rails.asked(other, left);
             (block.rail, block.tries) = (other, 0);
             self.unasked += usize::from(block.asked.take().is_some());

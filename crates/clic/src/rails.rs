@@ -237,7 +237,7 @@ impl Rails {
     }
 
     /// `bytes` bytes are no longer expected over this rail.
-    pub fn settled(&mut self, rail: u8, bytes: u64) {
+    pub fn release(&mut self, rail: u8, bytes: u64) {
         let rail = &mut self.rails[usize::from(rail)];
         rail.owes = rail.owes.saturating_sub(bytes);
         if rail.owes == 0 {
@@ -261,7 +261,7 @@ impl Rails {
                 }
             }
         }
-        self.settled(number, bytes);
+        self.release(number, bytes);
     }
 
     /// Adds the time from a request to its answer.
@@ -312,14 +312,14 @@ mod tests {
         }
         assert_eq!(blocks, [30, 10]);
         // The second turns out to be as fast as the first.
-        rails.settled(0, u64::MAX);
-        rails.settled(1, u64::MAX);
+        rails.release(0, u64::MAX);
+        rails.release(1, u64::MAX);
         for index in 1..100 {
             let now = index * 218 * MICROSECOND;
             (0..2).for_each(|rail| rails.asked(rail, 2 * 65_536));
             (0..2).for_each(|rail| rails.came(rail, 65_536, now));
         }
-        (0..2).for_each(|rail| rails.settled(rail, u64::MAX));
+        (0..2).for_each(|rail| rails.release(rail, u64::MAX));
         let rail = rails.for_block(65_536, 0);
         rails.asked(rail, 65_536);
         assert_ne!(rails.for_block(65_536, 0), rail);
