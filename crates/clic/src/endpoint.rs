@@ -162,7 +162,7 @@ impl Endpoint {
                 peer.end(credits, io);
             }
         });
-        self.settle(now, rank, io);
+        self.after_call(now, rank, io);
     }
 
     /// The interface of a rail to this process rejects all frames: use the others, if there are
@@ -219,7 +219,7 @@ impl Endpoint {
                     peer.arrived(now, rail, &header, body, credits, io)
                 });
                 known.ok_or(Refusal::Source)?;
-                self.settle(now, source, io);
+                self.after_call(now, source, io);
                 Ok(())
             });
         if let Err(why) = taken {
@@ -229,7 +229,7 @@ impl Endpoint {
 
     /// To be called after any call of a peer: processes the peer's group-related events, the effect
     /// of its loss on groups, and the credit queue.
-    fn settle(&mut self, now: Time, rank: u32, io: &mut impl Io) {
+    fn after_call(&mut self, now: Time, rank: u32, io: &mut impl Io) {
         let Some(Some(entry)) = self.peers.get_mut(rank as usize) else { return };
         let concerns = entry.peer.take_concerns();
         self.notice_loss(rank, io);
@@ -276,7 +276,7 @@ impl Endpoint {
                     peer.tick(now, credits, io);
                 }
             });
-            self.settle(now, rank, io);
+            self.after_call(now, rank, io);
             if self.timers.first().is_some_and(|first| *first == (now, rank)) {
                 // The peer has more work due than fits into one call: let the caller do other work
                 // first.
