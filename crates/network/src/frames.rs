@@ -158,7 +158,7 @@ impl FrameSetup {
 
     /// Decides whether this host takes part; all its ranks come to the same decision. To be called
     /// after all of them have opened their ports.
-    pub(super) fn settle(&mut self, segment: &Segment) {
+    pub(super) fn decide_participation(&mut self, segment: &Segment) {
         let ranks = segment.ranks();
         self.shares = cores::are_shared(segment.head(), ranks as u32, cgroup::processor_quota);
         if self.choice.only_frames()

@@ -113,7 +113,7 @@ pub fn reach_others(launcher: &mut dyn Launcher, job: &Job, segment: &Segment) -
     // cards are published. After the second, all host cards are.
     launcher.fence().map_err(Error::new)?;
     if let Some(frames) = &mut frames {
-        frames.settle(segment);
+        frames.decide_participation(segment);
     }
     if let Some(endpoint) = fabric
         && let Some(ofi) = fabric::join(launcher, job, endpoint)?
