@@ -302,7 +302,7 @@ pub(super) struct Holdings {
     pub(super) parts: Vec<Vec<u8>>,
     pub(super) ends: Vec<Ended>,
     /// Targets whose bytes have all arrived but that wait for a device.
-    pub(super) unsettled: Vec<u64>,
+    pub(super) awaiting_device: Vec<u64>,
     pub(super) groups: Groups,
 }
 
@@ -311,16 +311,16 @@ impl Holdings {
         let Some(destination) = self.destinations.get_mut(SlabKey(name)) else { return };
         // SAFETY: the entry is still in `destinations`, so its end has not been reported and the
         // target is valid (contract of `Clic::pull`).
-        if !unsafe { destination.settle() } {
-            self.unsettled.push(name);
+        if !unsafe { destination.unpack_early() } {
+            self.awaiting_device.push(name);
         } else if let Some(destination) = self.destinations.remove(SlabKey(name)) {
             self.ends.push(Ended::Pulled(destination.token));
         }
     }
 
     /// Polls the devices again.
-    pub(super) fn settle(&mut self) {
-        for name in std::mem::take(&mut self.unsettled) {
+    pub(super) fn poll_devices(&mut self) {
+        for name in std::mem::take(&mut self.awaiting_device) {
             self.complete(name);
         }
     }
@@ -329,7 +329,7 @@ impl Holdings {
     fn forget(&mut self, peer: u32) {
         self.messages.forget(peer);
         self.origins.remove_where(|origin| origin.to == peer);
-        self.unsettled
+        self.awaiting_device
             .retain(|name| self.destinations.get(SlabKey(*name)).is_some_and(|destination| destination.from != peer));
         self.destinations.remove_where(|destination| destination.from == peer);
         if let Some(parts) = self.parts.get_mut(peer as usize) {

@@ -232,7 +232,7 @@ impl FetchTarget {
             early.insert(offset, bytes.into());
         }
         // SAFETY: the memory behind the target is valid (this function's contract).
-        unsafe { self.settle() };
+        unsafe { self.unpack_early() };
     }
 
     /// Unpacks bytes that arrived out of order, or while a device was working, as far as they are
@@ -240,7 +240,7 @@ impl FetchTarget {
     ///
     /// # Safety
     /// The memory behind the target must be valid.
-    pub(super) unsafe fn settle(&mut self) -> bool {
+    pub(super) unsafe fn unpack_early(&mut self) -> bool {
         let FetchState::InOrder { target, next, early } = &mut self.bytes else { return true };
         while let Some(entry) = early.first_entry().filter(|entry| entry.key() == next) {
             let bytes = entry.get();

@@ -90,7 +90,7 @@ pub fn try_ways(
             trial.probe(ports);
         }
         let moved = trial.listen(ports, now);
-        trial.settle(ports, now);
+        trial.finish_complete_hosts(ports, now);
         if moved {
             heard_at = now;
         }
@@ -165,7 +165,7 @@ impl WayTrial<'_> {
     }
 
     /// Determines which hosts are complete, and notifies them.
-    fn settle(&mut self, ports: &mut [Port], now: Instant) {
+    fn finish_complete_hosts(&mut self, ports: &mut [Port], now: Instant) {
         for host in 0..self.opposites.len() {
             if !self.is_done[host] && self.is_complete(host, now) {
                 self.is_done[host] = true;

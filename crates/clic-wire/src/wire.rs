@@ -74,8 +74,8 @@ impl Wire for Clic {
             self.lines.flush();
             self.mind_outages(now);
         }
-        if !self.holdings.unsettled.is_empty() {
-            self.holdings.settle();
+        if !self.holdings.awaiting_device.is_empty() {
+            self.holdings.poll_devices();
         }
         moved | self.report(sink)
     }
