@@ -27,7 +27,7 @@ const SHAKEN_PAIRS: usize = 4;
 /// The places after all exchanges that lower the cost.
 pub(super) fn improved(graph: &Graph, distances: &Distances, places: Vec<usize>) -> Vec<usize> {
     let mut state = State::new(graph, distances, places);
-    state.settle();
+    state.improve_all();
     state.places
 }
 
@@ -52,7 +52,7 @@ pub(super) fn shaken(graph: &Graph, distances: &Distances, places: Vec<usize>) -
         for _ in 0..SHAKEN_PAIRS {
             state.exchange(random(best.len()), random(best.len()));
         }
-        state.settle();
+        state.improve_all();
         let cost = graph.cost(&state.places, distances);
         if cost < least {
             (best, least) = (state.places.clone(), cost);
@@ -128,7 +128,7 @@ impl<'a> State<'a> {
     }
 
     /// Improves until no exchange lowers the cost, or for [`PASSES`] passes.
-    fn settle(&mut self) {
+    fn improve_all(&mut self) {
         for _ in 0..PASSES {
             let mut changed = false;
             for node in 0..self.places.len() {
