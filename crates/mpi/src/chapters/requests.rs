@@ -20,7 +20,7 @@ use crate::progress::worker::Worker;
 /// Turns the outcome of a request into a status and an error. Queries the program for a generalized
 /// request, so no lock may be held.
 #[inline]
-fn settle(ended: Ended) -> (Status, Option<Error>) {
+fn outcome(ended: Ended) -> (Status, Option<Error>) {
     match ended {
         Ended::With(status, failure) => (status, failure),
         Ended::Ask(operation) => {
@@ -36,8 +36,8 @@ fn settle(ended: Ended) -> (Status, Option<Error>) {
 }
 
 #[inline]
-fn settled(ended: Ended) -> Completed<Status> {
-    match settle(ended) {
+fn completed(ended: Ended) -> Completed<Status> {
+    match outcome(ended) {
         (status, None) => Ok(status),
         (status, Some(error)) => Err(Failed::with(error, status)),
     }
@@ -61,7 +61,7 @@ fn try_end(state: &mut State, request: &mut Handle) -> Option<Result<Ended>> {
 /// MPI_Wait.
 pub fn wait(request: &mut Handle) -> Completed<Status> {
     let waited = *request;
-    settled(progress::worker()?.wait_for(|_| WaitTarget::Request(waited), |state| try_end(state, request))?)
+    completed(progress::worker()?.wait_for(|_| WaitTarget::Request(waited), |state| try_end(state, request))?)
 }
 
 /// MPI_Test.
@@ -69,7 +69,7 @@ pub fn test(request: &mut Handle) -> Completed<(bool, Status)> {
     let worker = progress::worker()?;
     for attempt in 0..2 {
         if let Some(ended) = worker.with(|state| try_end(state, request)) {
-            return results(settled(ended?), |status| (true, status));
+            return results(completed(ended?), |status| (true, status));
         }
         if attempt == 0 {
             worker.poll_for_test();
@@ -197,7 +197,7 @@ impl Ending {
             drop(state);
             if let Some((request, ended)) = asked {
                 // The lock is released while the program is called.
-                let (status, failure) = settle(ended);
+                let (status, failure) = outcome(ended);
                 self.record(i, request, status, failure);
                 i += 1;
             }
@@ -277,7 +277,7 @@ fn end_one(index: usize, requests: Array) -> Completed<Status> {
     let mut request = requests.get(index);
     let ended = worker.with(|state| state.end(&mut request))?;
     requests.set(index, request);
-    settled(ended)
+    completed(ended)
 }
 
 /// MPI_Waitany: index and status; MPI_UNDEFINED when no request is active.
@@ -328,9 +328,9 @@ fn end_some(requests: Array, indices: IntegersMut, statuses: StatusArray) -> Com
             asked => {
                 // The lock is released while the program is called.
                 drop(state);
-                let settled = settle(asked);
+                let queried = outcome(asked);
                 state = worker.hold();
-                settled
+                queried
             }
         };
         requests.set(i, request);
