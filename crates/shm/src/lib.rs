@@ -274,7 +274,7 @@ impl Shm {
 
     /// Handles rare events: control entries that wait for room, empty pulls, dead peers.
     #[cold]
-    fn settle_all(&mut self, sink: &mut impl Sink) -> bool {
+    fn handle_rare_events(&mut self, sink: &mut impl Sink) -> bool {
         let mut moved = !self.finished.is_empty();
         for token in self.finished.drain(..) {
             sink.pulled(token);

@@ -40,7 +40,7 @@ impl Wire for Shm {
             moved |= self.step_pushes(sink);
         }
         if !(self.attention.is_empty() && self.finished.is_empty() && self.dead.is_empty()) {
-            moved |= self.settle_all(sink);
+            moved |= self.handle_rare_events(sink);
         }
         moved
     }
