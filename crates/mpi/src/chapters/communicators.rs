@@ -83,7 +83,7 @@ fn dup(comm: Handle, hints: Pairs) -> Result<Handle> {
     // SAFETY: `proposals` is not moved or dropped before the plan has run.
     unsafe { internal::run(plan, parent.next_sequence(CallForm::Blocking)) }?;
     let copy = copy_of(&parent, comm, hints)?;
-    copy.set_contexts(proposals.settled(&parent));
+    copy.set_contexts(proposals.agreed(&parent));
     insert(copy)
 }
 
@@ -116,7 +116,7 @@ fn idup(comm: Handle, hints: Pairs) -> Result<(Handle, Handle)> {
     // SAFETY: the boxed proposals do not move, and the request's `finish` function keeps them alive
     // until the plan is complete.
     let run = Box::new(unsafe { Run::start(plan, parent.next_sequence(CallForm::Nonblocking)) });
-    let finish = Box::new(move || copy.set_contexts(proposals.settled(&parent)));
+    let finish = Box::new(move || copy.set_contexts(proposals.agreed(&parent)));
     let request = worker.with(|state| {
         let id = state.runs.add(run, &mut state.engine);
         let extra = Box::new(Extra { start: None, finish: Some(finish), keep: None });

@@ -35,7 +35,7 @@ impl Proposals {
 
     /// The contexts agreed on: that of the copy, and that of its local group (used by
     /// intercommunicators).
-    pub(crate) fn settled(&self, comm: &Comm) -> (ContextId, ContextId) {
+    pub(crate) fn agreed(&self, comm: &Comm) -> (ContextId, ContextId) {
         let [common, local, theirs, _] = self.0;
         let common = if comm.is_inter() && !is_low(comm) { theirs } else { common };
         (ContextId(common), ContextId(local))
