@@ -73,7 +73,7 @@ impl Ranks {
 
 /// The main function of the guardian.
 fn guard(starts: Vec<RankStart>, common: Common, commands: OwnedFd) -> ! {
-    settle();
+    detach();
     let child_ended = Set::of(&[libc::SIGCHLD]).descriptor();
     let mut ranks = Ranks { running: vec![None; starts.len()] };
     let mut goes_on = true;
@@ -111,7 +111,7 @@ fn guard(starts: Vec<RankStart>, common: Common, commands: OwnedFd) -> ! {
 }
 
 /// Gets a session and a name of its own, blocks all signals and becomes the parent of all orphans.
-fn settle() {
+fn detach() {
     Set::all().block();
     let _ = rustix::process::setsid();
     let _ = rustix::thread::set_name(c"towpath-guard");
