@@ -18,10 +18,10 @@ mod frame;
 #[cfg(any(test, fuzzing))]
 pub mod fuzz;
 mod library;
+mod lifecycle;
 mod messages;
 mod pool;
 mod pulling;
-mod settle;
 mod stalled;
 mod survey;
 #[cfg(test)]
