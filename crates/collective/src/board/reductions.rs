@@ -42,11 +42,11 @@ impl BoardCall<'_> {
         (0..count.max(1)).step_by(most as usize).map(move |first| first..count.min(first + most))
     }
 
-    /// Posts elements `range` of `row`.
+    /// Posts elements `range` of `vector`.
     ///
     /// # Safety
-    /// `row` must be readable for these elements.
-    unsafe fn post_elements(&mut self, operand: &Operand, row: *const u8, range: &Range<i64>) {
+    /// `vector` must be readable for these elements.
+    unsafe fn post_elements(&mut self, operand: &Operand, vector: *const u8, range: &Range<i64>) {
         let size = operand.element.size;
         let (first, length) =
             ((range.start * size) as usize, ((range.end - range.start) * size) as usize);
@@ -171,18 +171,18 @@ impl BoardCall<'_> {
     /// The contract of [`super::execute`] applies.
     pub(super) unsafe fn reduce(&mut self, root: usize, operand: &Operand, receive: *mut u8) {
         let size = self.board.size();
-        let row = operand.send.unwrap_or(receive);
+        let vector = operand.send.unwrap_or(receive);
         for range in self.rounds_of(operand, self.chunk()) {
             // SAFETY: the vector, and at the root the result, have the elements of all rounds.
             unsafe {
                 if self.board.own() == root {
                     let (own, into) = (
-                        operand.element.at(row, range.start),
+                        operand.element.at(vector, range.start),
                         operand.element.at(receive, range.start),
                     );
                     self.fold(operand, 0..size, (0, range.end - range.start), own, into);
                 } else {
-                    self.post_elements(operand, row, &range);
+                    self.post_elements(operand, vector, &range);
                 }
             }
             self.board.finish();
@@ -193,7 +193,7 @@ impl BoardCall<'_> {
     /// The contract of [`super::execute`] applies.
     pub(super) unsafe fn allreduce(&mut self, operand: &Operand, receive: *mut u8) {
         let size = self.board.size();
-        let row = operand.send.unwrap_or(receive);
+        let vector = operand.send.unwrap_or(receive);
         // With two ranks, each reads the same number of bytes either way.
         let everybody =
             size == 2 || operand.bytes().saturating_mul(size as i64) <= EVERYBODY as i64;
@@ -202,16 +202,16 @@ impl BoardCall<'_> {
             // SAFETY: vector and result have the elements of all rounds.
             unsafe {
                 let (own, into) = (
-                    operand.element.at(row, range.start),
+                    operand.element.at(vector, range.start),
                     operand.element.at(receive, range.start),
                 );
                 if everybody {
-                    self.post_elements(operand, row, &range);
+                    self.post_elements(operand, vector, &range);
                     self.expect_all();
                     self.fold(operand, 0..size, (0, count), own, into);
                     self.board.finish();
                 } else if self.subscription == Subscription::Over {
-                    self.post_elements(operand, row, &range);
+                    self.post_elements(operand, vector, &range);
                     self.let_one_fold(operand, count, own, into);
                 } else {
                     self.fold_in_stripes(operand, count, own, into);
@@ -259,23 +259,23 @@ impl BoardCall<'_> {
     /// Every rank computes its part of the result and reads the parts of the others.
     ///
     /// # Safety
-    /// `row` must be readable and `into` writable for `count` elements.
+    /// `vector` must be readable and `into` writable for `count` elements.
     unsafe fn fold_in_stripes(
         &mut self,
         operand: &Operand,
         count: i64,
-        row: *const u8,
+        vector: *const u8,
         into: *mut u8,
     ) {
         let (own, size) = (self.board.own(), self.board.size());
         let starts = even_parts(count, size);
         let part = |member: usize| starts[member]..starts[member + 1];
         let place = |member: usize| operand.element.at(into, starts[member]);
-        // SAFETY: `row` and `into` have `count` elements, which the parts divide.
+        // SAFETY: `vector` and `into` have `count` elements, which the parts divide.
         unsafe {
-            self.post_elements(operand, row, &(0..count));
+            self.post_elements(operand, vector, &(0..count));
             if !part(own).is_empty() {
-                let mine = operand.element.at(row.cast_mut(), starts[own]);
+                let mine = operand.element.at(vector.cast_mut(), starts[own]);
                 self.fold(
                     operand,
                     0..size,
@@ -309,7 +309,7 @@ impl BoardCall<'_> {
         receive: *mut u8,
     ) {
         let (own, size) = (self.board.own(), self.board.size());
-        let row = operand.send.unwrap_or(receive);
+        let vector = operand.send.unwrap_or(receive);
         let first = counts[..own].iter().fold(0i64, |sum, &count| sum.saturating_add(count));
         let mine = first..first.saturating_add(counts[own]);
         for range in self.rounds_of(operand, self.chunk_of_all()) {
@@ -318,12 +318,12 @@ impl BoardCall<'_> {
             // block. In place, the result goes to a lower address than this rank's block (by
             // `first` elements), where elements have been posted or folded already.
             unsafe {
-                self.post_elements(operand, row, &range);
+                self.post_elements(operand, vector, &range);
                 if begin < end {
                     self.expect_all();
                     let part = (begin - range.start, end - begin);
                     let (mine, into) = (
-                        operand.element.at(row, begin),
+                        operand.element.at(vector, begin),
                         operand.element.at(receive, begin - first),
                     );
                     self.fold(operand, 0..size, part, mine, into);
@@ -337,15 +337,15 @@ impl BoardCall<'_> {
     /// The contract of [`super::execute`] applies.
     pub(super) unsafe fn scan(&mut self, operand: &Operand, receive: *mut u8, exclusive: bool) {
         let end = self.board.own() + usize::from(!exclusive);
-        let row = operand.send.unwrap_or(receive);
+        let vector = operand.send.unwrap_or(receive);
         for range in self.rounds_of(operand, self.chunk()) {
             // SAFETY: vector and result have the elements of all rounds.
             unsafe {
-                self.post_elements(operand, row, &range);
+                self.post_elements(operand, vector, &range);
                 if end > 0 {
                     let all = (0, range.end - range.start);
                     let (mine, into) = (
-                        operand.element.at(row, range.start),
+                        operand.element.at(vector, range.start),
                         operand.element.at(receive, range.start),
                     );
                     self.fold(operand, 0..end, all, mine, into);
