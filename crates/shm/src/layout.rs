@@ -92,12 +92,12 @@ impl SegmentLayout {
     /// The layout for `ranks` ranks.
     pub fn new(ranks: usize) -> SegmentLayout {
         let slots_at = behind_control_pages(ranks);
-        let arenas_at = (slots_at + ranks * SegmentLayout::row_bytes(ranks)).next_multiple_of(PAGE);
+        let arenas_at = (slots_at + ranks * SegmentLayout::slots_bytes(ranks)).next_multiple_of(PAGE);
         SegmentLayout { ranks, slots_at, arenas_at }
     }
 
     /// Bytes of one receiver's slots.
-    pub fn row_bytes(ranks: usize) -> usize {
+    pub fn slots_bytes(ranks: usize) -> usize {
         ranks * LINE
     }
 
@@ -108,7 +108,7 @@ impl SegmentLayout {
 
     /// The header slot of an ordered pair.
     pub fn slot(&self, receiver: usize, sender: usize) -> usize {
-        self.slots_at + receiver * SegmentLayout::row_bytes(self.ranks) + sender * LINE
+        self.slots_at + receiver * SegmentLayout::slots_bytes(self.ranks) + sender * LINE
     }
 
     fn arena(&self, rank: usize) -> usize {

@@ -48,7 +48,7 @@ impl Segment {
         let needed = [
             (0, PAGE),
             (control_page_offset(own), PAGE),
-            (layout.slot(own, 0), SegmentLayout::row_bytes(ranks)),
+            (layout.slot(own, 0), SegmentLayout::slots_bytes(ranks)),
             (layout.cell(own, 0), CELL_BYTES),
             (layout.bounce_lines(own, 0), PAGE),
         ];
