@@ -38,7 +38,7 @@ pub(crate) struct RingSender<W> {
     mask: u32,
     next: u32,
     consumed: u32,
-    payload: PayloadRow,
+    payload: PayloadAllocator,
 }
 
 impl<W: Words> RingSender<W> {
@@ -46,7 +46,7 @@ impl<W: Words> RingSender<W> {
     /// payload are populated.
     pub(crate) fn new(lines: W, progress: W, count: u32, bytes: u32, touched: u32) -> RingSender<W> {
         assert!(count.is_power_of_two(), "a ring has a power of two of lines");
-        let payload = PayloadRow::new(count, bytes, touched);
+        let payload = PayloadAllocator::new(count, bytes, touched);
         RingSender { lines, progress, mask: count - 1, next: 0, consumed: 0, payload }
     }
 
@@ -66,14 +66,14 @@ impl<W: Words> RingSender<W> {
         }
         let bytes = (bytes as u32).next_multiple_of(LINE as u32);
         let walk = if bytes > LONG { WALK * bytes } else { 0 };
-        let payload = match self.payload.place(bytes) {
+        let payload = match self.payload.find_room(bytes) {
             // Before touching fresh pages, check whether used ones are free again. Longer messages
             // do not check: it costs a cache line from the other core, and the lines of the used
             // pages have already left that core's cache.
             Some(offset) if offset + bytes <= self.payload.touched.max(walk) => offset,
             first => {
                 self.look();
-                self.payload.place_again(bytes).or(first)?
+                self.payload.find_room_again(bytes).or(first)?
             }
         };
         self.payload.take(payload, bytes);
@@ -151,7 +151,7 @@ impl<W: Words> RingSender<W> {
 }
 
 /// FIFO allocator of payload bytes, private to the sender.
-struct PayloadRow {
+struct PayloadAllocator {
     size: u32,
     /// Next free byte.
     head: u32,
@@ -167,15 +167,15 @@ struct PayloadRow {
     ends: Box<[u32]>,
 }
 
-impl PayloadRow {
-    fn new(lines: u32, size: u32, touched: u32) -> PayloadRow {
+impl PayloadAllocator {
+    fn new(lines: u32, size: u32, touched: u32) -> PayloadAllocator {
         let ends = vec![0; lines as usize].into_boxed_slice();
-        PayloadRow { size, head: 0, tail: 0, before: 0, reached: 0, touched, ends }
+        PayloadAllocator { size, head: 0, tail: 0, before: 0, reached: 0, touched, ends }
     }
 
     /// Offset of `bytes` free contiguous bytes.
     #[inline]
-    fn place(&self, bytes: u32) -> Option<u32> {
+    fn find_room(&self, bytes: u32) -> Option<u32> {
         if self.head >= self.tail {
             if self.head + bytes <= self.size {
                 return Some(self.head);
@@ -185,14 +185,14 @@ impl PayloadRow {
         (self.head + bytes < self.tail).then_some(self.head)
     }
 
-    /// Like [`PayloadRow::place`], just after the receiver's progress was read. A short message
-    /// starts the next lap instead of touching fresh pages, once a lap is so long that a check per
-    /// lap costs little.
-    fn place_again(&self, bytes: u32) -> Option<u32> {
-        let place = self.place(bytes);
-        let is_fresh = place.is_some_and(|offset| offset + bytes > self.touched);
+    /// Like [`PayloadAllocator::find_room`], just after the receiver's progress was read. A short
+    /// message starts the next lap instead of touching fresh pages, once a lap is so long that a
+    /// check per lap costs little.
+    fn find_room_again(&self, bytes: u32) -> Option<u32> {
+        let found = self.find_room(bytes);
+        let is_fresh = found.is_some_and(|offset| offset + bytes > self.touched);
         let laps = bytes <= SHORT && self.touched >= LAP && self.head >= self.tail && bytes < self.tail;
-        if is_fresh && laps { Some(0) } else { place }
+        if is_fresh && laps { Some(0) } else { found }
     }
 
     #[inline]
@@ -342,10 +342,10 @@ mod tests {
         for number in 0..1000 {
             let bytes = 700 + 64 * (number % 16);
             let claim = sender.claim(bytes).expect("room for three messages");
-            let places: Vec<&(usize, usize)> = under_way.iter().collect();
+            let offsets: Vec<&(usize, usize)> = under_way.iter().collect();
             let end = claim.payload + bytes;
             assert!(
-                places.iter().all(|(from, to)| end <= *from || *to <= claim.payload),
+                offsets.iter().all(|(from, to)| end <= *from || *to <= claim.payload),
                 "message {number} on another"
             );
             assert_eq!(sender.grown(), None, "message {number} touches fresh pages");
@@ -417,11 +417,11 @@ mod tests {
     #[test]
     fn a_message_in_parts_is_followed_line_by_line_and_longer_ones_walk() {
         let (mut sender, mut receiver) = pair(16, 128 * 1024);
-        let mut places = Vec::new();
+        let mut offsets = Vec::new();
         let step = 2 * LONG as usize;
         for _ in 0..5 {
             assert!(sender.has_lines(2));
-            places.push(sender.claim(step).unwrap().payload);
+            offsets.push(sender.claim(step).unwrap().payload);
             sender.commit();
             let follower = receiver.follower();
             assert!(follower.is_here(0) && !follower.is_here(1));
@@ -433,7 +433,7 @@ mod tests {
             receiver.rest();
         }
         assert!(!sender.has_lines(17));
-        assert_eq!(places, [0, step, 2 * step, 3 * step, 4 * step]);
+        assert_eq!(offsets, [0, step, 2 * step, 3 * step, 4 * step]);
     }
 
     /// Random traffic checked against a list of what is in flight: payloads never overlap, order
