@@ -55,7 +55,7 @@ pub fn hello(bytes: &[u8]) {
 }
 
 /// Sizes of the two pulls that wait for data, the second one into an unpacker.
-const ROW: usize = 3048;
+const CONTIGUOUS: usize = 3048;
 const UNPACKED: usize = 40;
 const TOKENS: [u64; 2] = [70, 80];
 /// Bytes around the memory of the first pull that must not change.
@@ -88,7 +88,7 @@ struct Seen {
     /// The stream has ended: by a goodbye (true), or by a malformed frame.
     ended: Option<bool>,
     /// The bytes of the first pull.
-    row: Vec<u8>,
+    contiguous: Vec<u8>,
     unpacked: usize,
 }
 
@@ -116,7 +116,7 @@ impl Seen {
                 }
                 Ok(Frame::Data { number, offset, length }) => {
                     let (have, all) =
-                        if number == 0 { (seen.row.len(), ROW) } else { (seen.unpacked, UNPACKED) };
+                        if number == 0 { (seen.contiguous.len(), CONTIGUOUS) } else { (seen.unpacked, UNPACKED) };
                     let pull = number as usize;
                     let fits = pull < 2 && offset == have as u64 && length <= (all - have) as u64;
                     if !fits || seen.pulled.contains(&TOKENS[pull]) {
@@ -127,7 +127,7 @@ impl Seen {
                     let (data, rest) = data.split_at(data.len().min(length as usize));
                     bytes = rest;
                     match pull {
-                        0 => seen.row.extend_from_slice(data),
+                        0 => seen.contiguous.extend_from_slice(data),
                         _ => seen.unpacked += data.len(),
                     }
                     if have + data.len() == all {
@@ -173,13 +173,13 @@ pub fn input(bytes: &[u8]) {
     if own.set_nonblocking(true).and_then(|()| peer.set_nonblocking(true)).is_err() {
         return;
     }
-    let (own, mut memory) = (OwnedFd::from(own), [0xa5u8; ROW + 2 * GUARD]);
+    let (own, mut memory) = (OwnedFd::from(own), [0xa5u8; CONTIGUOUS + 2 * GUARD]);
     let taken = Rc::new(Cell::new(0));
     let (mut pulls, mut input, mut seen) = (TcpPulls::default(), Input::default(), Seen::default());
-    let row = Target::Bytes { pointer: memory[GUARD..].as_mut_ptr(), length: ROW };
+    let contiguous = Target::Bytes { pointer: memory[GUARD..].as_mut_ptr(), length: CONTIGUOUS };
     let unpacker = Box::new(Unpacker { taken: taken.clone(), busy: false });
     for (token, target) in
-        TOKENS.into_iter().zip([row, Target::Unpacker { drain: unpacker, length: UNPACKED }])
+        TOKENS.into_iter().zip([contiguous, Target::Unpacker { drain: unpacker, length: UNPACKED }])
     {
         input.expect(pulls.begin(0, token, target));
     }
@@ -216,11 +216,11 @@ pub fn input(bytes: &[u8]) {
             }
         }
     }
-    let guards = memory[..GUARD].iter().chain(&memory[GUARD + ROW..]);
+    let guards = memory[..GUARD].iter().chain(&memory[GUARD + CONTIGUOUS..]);
     assert!(guards.copied().all(|byte| byte == 0xa5), "beside the memory of a pull");
     let expected = Seen::expected(&said);
     (seen.requests, seen.unpacked) = (requests.len(), taken.get());
-    seen.row = memory[GUARD..GUARD + expected.row.len()].to_vec();
+    seen.contiguous = memory[GUARD..GUARD + expected.contiguous.len()].to_vec();
     assert_eq!(seen, expected);
 }
 

@@ -111,7 +111,7 @@ impl Input {
         }
         let mut buffer = self.buffer.take().unwrap_or_else(|| desk.buffers.take());
         self.make_room(&mut buffer);
-        let guess = if self.begin < self.end { None } else { self.row_expected(desk) };
+        let guess = if self.begin < self.end { None } else { self.contiguous_expected(desk) };
         let start = self.end;
         let free = iovec(buffer[start..].as_ptr(), buffer.len() - start);
         let (iovecs, count) = match (self.data, guess) {
@@ -192,7 +192,7 @@ impl Input {
     }
 
     /// Where the bytes of the current piece, or those after the next header, go.
-    fn row_expected<S>(&mut self, desk: &mut ReadContext<'_, S>) -> Option<(*mut u8, usize)> {
+    fn contiguous_expected<S>(&mut self, desk: &mut ReadContext<'_, S>) -> Option<(*mut u8, usize)> {
         if let Some((number, left)) = self.data {
             let (at, room) = desk.pulls.contiguous(desk.place, number)?;
             return Some((at, left.min(room)));
