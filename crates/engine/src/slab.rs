@@ -10,23 +10,23 @@ use towpath_machine::pages::Pages;
 
 use crate::matching::NONE;
 
-/// Bits of a slot number that hold the place within the block.
-const PLACE_BITS: u32 = 12;
+/// Bits of a slot number that hold the index within the block.
+const INDEX_BITS: u32 = 12;
 /// Maximum number of slots in a block.
-const MOST_SLOTS: usize = 1 << PLACE_BITS;
+const MOST_SLOTS: usize = 1 << INDEX_BITS;
 /// Approximate size of a block of small slots; a larger slot has a block to itself.
 const BLOCK_BYTES: usize = 256 << 10;
-/// Minimum slot size: a free slot stores the place of the next free one.
+/// Minimum slot size: a free slot stores the index of the next free one.
 const LEAST_BYTES: usize = 8;
 
 #[derive(Debug)]
 struct SlabBlock {
     pages: Pages,
-    /// Head of the free list of used places.
+    /// Head of the free list of used indices.
     free: u32,
-    /// Places from here on were never used.
+    /// Indices from here on were never used.
     fresh: u32,
-    /// Places in use.
+    /// Indices in use.
     live: u32,
 }
 
@@ -55,35 +55,35 @@ impl PageSlab {
         let number = self.open.last().copied().unwrap_or_else(|| self.grow());
         let (per_block, slot_bytes) = (self.per_block, self.slot_bytes);
         let block = self.block(number);
-        let place = block.free;
-        let place = if place == NONE {
+        let index = block.free;
+        let index = if index == NONE {
             block.fresh += 1;
             block.fresh - 1
         } else {
-            // SAFETY: a place on the free list is inside the pages, and its first bytes hold the
-            // next free place.
+            // SAFETY: an index on the free list is inside the pages, and its first bytes hold the
+            // next free index.
             block.free = unsafe {
-                block.pages.pointer().add(place as usize * slot_bytes).cast::<u32>().read()
+                block.pages.pointer().add(index as usize * slot_bytes).cast::<u32>().read()
             };
-            place
+            index
         };
         block.live += 1;
         if block.live == per_block {
             self.open.pop();
         }
-        number << PLACE_BITS | place
+        number << INDEX_BITS | index
     }
 
     /// Frees a slot. Its bytes must not be accessed afterwards.
     pub(crate) fn remove(&mut self, slot: u32) {
-        let (number, place) = (slot >> PLACE_BITS, slot % MOST_SLOTS as u32);
+        let (number, index) = (slot >> INDEX_BITS, slot % MOST_SLOTS as u32);
         let (per_block, slot_bytes) = (self.per_block, self.slot_bytes);
         let block = self.block(number);
         // SAFETY: the slot is inside the pages, aligned to 8 bytes and no longer in use.
         unsafe {
-            block.pages.pointer().add(place as usize * slot_bytes).cast::<u32>().write(block.free)
+            block.pages.pointer().add(index as usize * slot_bytes).cast::<u32>().write(block.free)
         };
-        block.free = place;
+        block.free = index;
         block.live -= 1;
         let (was_full, empty) = (block.live + 1 == per_block, block.live == 0);
         if was_full {
@@ -99,17 +99,17 @@ impl PageSlab {
     /// First byte of a slot in use, aligned to 8 bytes.
     #[inline]
     pub(crate) fn pointer(&self, slot: u32) -> *mut u8 {
-        let block = self.blocks[(slot >> PLACE_BITS) as usize]
+        let block = self.blocks[(slot >> INDEX_BITS) as usize]
             .as_ref()
             .expect("the block of a slot in use");
-        let place = slot as usize % MOST_SLOTS;
+        let index = slot as usize % MOST_SLOTS;
         // SAFETY: `add` returned the slot, so it is inside the pages of its block.
-        unsafe { block.pages.pointer().add(place * self.slot_bytes) }
+        unsafe { block.pages.pointer().add(index * self.slot_bytes) }
     }
 
     /// True if the slot has been allocated at least once and its block still exists.
     pub(crate) fn was_given_out(&self, slot: u32) -> bool {
-        let block = self.blocks.get((slot >> PLACE_BITS) as usize).and_then(Option::as_ref);
+        let block = self.blocks.get((slot >> INDEX_BITS) as usize).and_then(Option::as_ref);
         block.is_some_and(|block| slot % (MOST_SLOTS as u32) < block.fresh)
     }
 

@@ -342,10 +342,10 @@ mod tests {
         for number in 0..1000 {
             let bytes = 700 + 64 * (number % 16);
             let claim = sender.claim(bytes).expect("room for three messages");
-            let offsets: Vec<&(usize, usize)> = under_way.iter().collect();
+            let ranges: Vec<&(usize, usize)> = under_way.iter().collect();
             let end = claim.payload + bytes;
             assert!(
-                offsets.iter().all(|(from, to)| end <= *from || *to <= claim.payload),
+                ranges.iter().all(|(from, to)| end <= *from || *to <= claim.payload),
                 "message {number} on another"
             );
             assert_eq!(sender.grown(), None, "message {number} touches fresh pages");
