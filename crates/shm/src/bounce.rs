@@ -89,14 +89,14 @@ impl BounceShape {
     }
 
     /// Number of chunk positions.
-    fn places(self) -> u32 {
+    fn positions(self) -> u32 {
         if self.walks() { (self.walk.bytes() >> self.log) as u32 } else { self.chunks() }
     }
 
     /// The position of chunk `count` of a message that started at count `start`.
-    fn place(self, count: u32, start: u32) -> usize {
+    fn position(self, count: u32, start: u32) -> usize {
         let first = if self.walks() { 0 } else { start };
-        (count.wrapping_sub(first) % self.places()) as usize
+        (count.wrapping_sub(first) % self.positions()) as usize
     }
 
     /// How many bytes of the bounce buffer a message of `length` bytes may touch if it starts at
@@ -105,7 +105,7 @@ impl BounceShape {
         // A packer leaves the last few bytes of a chunk free if the next element does not fit: one
         // more chunk.
         let chunks = length / self.chunk_bytes() + 2;
-        self.place(start, start).saturating_add(chunks).min(self.places() as usize) * self.chunk_bytes()
+        self.position(start, start).saturating_add(chunks).min(self.positions() as usize) * self.chunk_bytes()
     }
 }
 
@@ -151,7 +151,7 @@ impl BounceBuffer {
         let (owner, layout) = (self.id.owner as usize, segment.layout());
         let reserve = self.shape == BounceShape::RESERVE;
         let at = if reserve { layout.reserve(owner) } else { layout.bounce_bytes(owner, self.id.index as usize) };
-        segment.at(at + self.shape.place(count, self.start) * self.shape.chunk_bytes())
+        segment.at(at + self.shape.position(count, self.start) * self.shape.chunk_bytes())
     }
 
     /// Number of chunks ever filled.
@@ -226,7 +226,7 @@ mod tests {
         for (number, length) in [0, 1, 4096, 20_000, 65_536, 1 << 20, usize::MAX / 2].into_iter().enumerate() {
             let shape = BounceShape::of(length, Walk::from_number(number as u32 % 3));
             assert_eq!(BounceShape::from_number(shape.number()), shape);
-            assert!(shape.places() as usize * shape.chunk_bytes() <= BOUNCE_BYTES && shape.places() >= shape.chunks());
+            assert!(shape.positions() as usize * shape.chunk_bytes() <= BOUNCE_BYTES && shape.positions() >= shape.chunks());
             assert!(shape.chunk_bytes() <= 0xFFFF && shape.chunks() >= 4);
             assert!(LENGTHS + shape.chunks() as usize / 2 <= DRAINED);
         }
@@ -238,10 +238,10 @@ mod tests {
     fn a_bounce_buffer_is_used_as_far_as_messages_reach() {
         for walk in [0, 1, 2].map(Walk::from_number) {
             let shape = BounceShape::of(32 << 10, walk);
-            let places = (walk.bytes() >> 13) as u32;
-            assert_eq!((shape.chunk_bytes(), shape.places()), (8 << 10, places));
+            let positions = (walk.bytes() >> 13) as u32;
+            assert_eq!((shape.chunk_bytes(), shape.positions()), (8 << 10, positions));
             assert_eq!(shape.reach(0, 32 << 10), 48 << 10);
-            assert_eq!(shape.reach(places - 2, 32 << 10), walk.bytes());
+            assert_eq!(shape.reach(positions - 2, 32 << 10), walk.bytes());
         }
         assert_eq!(BounceShape::SMALL.reach(62, 5000), 12 << 10);
         assert_eq!(BounceShape::SMALL.reach(0, 1 << 30), CHUNKS * BounceShape::SMALL.chunk_bytes());
