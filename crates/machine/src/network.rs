@@ -47,7 +47,7 @@ impl Network {
     }
 
     /// The socket address of `port` at this address; `scope` is the interface index, or 0.
-    pub fn place(&self, port: u16, scope: u32) -> SocketAddr {
+    pub fn socket_address(&self, port: u16, scope: u32) -> SocketAddr {
         match self.address {
             IpAddr::V6(address) => SocketAddrV6::new(address, port, 0, scope).into(),
             address => SocketAddr::new(address, port),

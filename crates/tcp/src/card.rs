@@ -69,12 +69,12 @@ impl HostAddresses {
             far.iter().any(|there| own.networks.iter().any(|here| here.is_routed_to(there)));
         if !is_routed && !on_link.is_empty() {
             let over = |there: &Network| -> Vec<SocketAddr> {
-                own.scopes(*there, is_one_machine).map(|scope| there.place(port, scope)).collect()
+                own.scopes(*there, is_one_machine).map(|scope| there.socket_address(port, scope)).collect()
             };
             return on_link.into_iter().flat_map(over).collect();
         }
         far.sort_by_key(|network| !own.networks.iter().any(|other| other.holds(&network.address)));
-        far.into_iter().map(|network| network.place(port, 0)).collect()
+        far.into_iter().map(|network| network.socket_address(port, 0)).collect()
     }
 
     /// The interfaces of this host over which a link-local address may be reachable.

@@ -58,11 +58,11 @@ impl Address {
         })
     }
 
-    pub(super) fn place(&self) -> SocketAddr {
+    pub(super) fn socket_address(&self) -> SocketAddr {
         SocketAddr::new(self.network.address, self.port)
     }
 
-    pub(super) fn bulk_place(&self) -> SocketAddr {
+    pub(super) fn bulk_socket_address(&self) -> SocketAddr {
         SocketAddr::new(self.network.address, self.bulk_port)
     }
 }

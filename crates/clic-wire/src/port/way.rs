@@ -103,8 +103,8 @@ impl Port {
         };
         // Trains use the carrier of bulk, which is the cheapest, but the destination port of small
         // frames.
-        let (small, train, bulk) = (route(small, to.place()), route(bulk, to.place()), route(bulk, to.bulk_place()));
-        let by_udp = [to.place(), to.bulk_place()].map(SocketName::internet);
+        let (small, train, bulk) = (route(small, to.socket_address()), route(bulk, to.socket_address()), route(bulk, to.bulk_socket_address()));
+        let by_udp = [to.socket_address(), to.bulk_socket_address()].map(SocketName::internet);
         let headers = match (small, bulk) {
             (FrameRoute::Raw(_), FrameRoute::Raw(_)) => 0,
             _ if to.network.address.is_ipv4() => IPV4_HEADERS,
