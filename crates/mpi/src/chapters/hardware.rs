@@ -29,12 +29,12 @@ const NOWHERE: u64 = u64::MAX;
 const WATCHES: u64 = u64::MAX - 1;
 
 /// Number of resource types, including the host; type 0 is the host, the coarsest.
-const PLACES: usize = 1 + RESOURCES.len();
+const RESOURCE_TYPES: usize = 1 + RESOURCES.len();
 
-fn type_name(place: usize) -> String {
-    match place {
+fn type_name(index: usize) -> String {
+    match index {
         0 => SHARED_MEMORY.to_owned(),
-        _ => format!("{PROVIDER}{}", RESOURCES[place - 1].name()),
+        _ => format!("{PROVIDER}{}", RESOURCES[index - 1].name()),
     }
 }
 
@@ -46,13 +46,13 @@ pub(crate) fn instances_of_mine() -> OfEach {
 
 /// The instance of each type that this process is restricted to, identified by its lowest
 /// processor.
-fn instances() -> [Option<usize>; PLACES] {
+fn instances() -> [Option<usize>; RESOURCE_TYPES] {
     let found = instances_of_mine();
-    std::array::from_fn(|place| if place == 0 { Some(0) } else { found[place - 1] })
+    std::array::from_fn(|index| if index == 0 { Some(0) } else { found[index - 1] })
 }
 
 /// Like [`instances`], as colors that identify instances uniquely in the job.
-fn colors() -> Result<[Option<i32>; PLACES]> {
+fn colors() -> Result<[Option<i32>; RESOURCE_TYPES]> {
     let host = process::host_of_mine()? as usize;
     let color = |instance: usize| i32::try_from(host * 64 * cores::MASK_WORDS + instance).ok();
     Ok(instances().map(|instance| instance.and_then(color)))
@@ -77,12 +77,12 @@ pub(crate) fn neighborhood(hints: &Pairs) -> Result<i32> {
 /// this process is not restricted to one instance of it.
 pub(crate) fn guided(hints: &Pairs) -> Result<i32> {
     let Some(wanted) = hints.get(TYPE_KEY) else { return Ok(UNDEFINED) };
-    let known = |place: &usize| {
-        let name = type_name(*place);
+    let known = |index: &usize| {
+        let name = type_name(*index);
         name == wanted || name.strip_prefix(PROVIDER) == Some(wanted)
     };
-    let Some(place) = (0..PLACES).find(known) else { return Ok(UNDEFINED) };
-    Ok(colors()?[place].unwrap_or(UNDEFINED))
+    let Some(index) = (0..RESOURCE_TYPES).find(known) else { return Ok(UNDEFINED) };
+    Ok(colors()?[index].unwrap_or(UNDEFINED))
 }
 
 /// The colors of all processes for the coarsest type that every participating process is restricted
@@ -90,28 +90,28 @@ pub(crate) fn guided(hints: &Pairs) -> Result<i32> {
 /// type separates them, and for processes that only `watch`. Collective.
 pub(crate) fn unguided(comm: &Comm, info: Handle, watch: bool) -> Result<Vec<i32>> {
     let (team, sequence) = internal::team_of(comm);
-    let mine = if watch { [None; PLACES] } else { colors()? };
+    let mine = if watch { [None; RESOURCE_TYPES] } else { colors()? };
     let absent = if watch { WATCHES } else { NOWHERE };
     let all =
         internal::gather_everywhere(&team, sequence, &mine.map(|color| color.map_or(absent, |color| color as u64)))?;
-    let of_place = |place: usize| all.iter().skip(place).step_by(PLACES).copied();
-    let parts = |place: &usize| {
-        let mut taking_part = of_place(*place).filter(|&word| word != WATCHES);
+    let of_type = |index: usize| all.iter().skip(index).step_by(RESOURCE_TYPES).copied();
+    let parts = |index: &usize| {
+        let mut taking_part = of_type(*index).filter(|&word| word != WATCHES);
         let first = taking_part.clone().next();
         taking_part.clone().all(|word| word != NOWHERE) && taking_part.any(|word| Some(word) != first)
     };
-    let Some(place) = (0..PLACES).find(parts) else { return Ok(vec![UNDEFINED; team.size()]) };
+    let Some(index) = (0..RESOURCE_TYPES).find(parts) else { return Ok(vec![UNDEFINED; team.size()]) };
     if !watch && info != INFO_NULL {
-        info::put(info, TYPE_KEY, &type_name(place))?;
+        info::put(info, TYPE_KEY, &type_name(index))?;
     }
-    Ok(of_place(place).map(|word| i32::try_from(word).unwrap_or(UNDEFINED)).collect())
+    Ok(of_type(index).map(|word| i32::try_from(word).unwrap_or(UNDEFINED)).collect())
 }
 
 /// All types, and whether this process is restricted to one instance of each.
 pub(crate) fn resources() -> Pairs {
     let mut pairs = Pairs::default();
-    for (place, instance) in instances().iter().enumerate() {
-        pairs.set(&type_name(place), if instance.is_some() { "true" } else { "false" });
+    for (index, instance) in instances().iter().enumerate() {
+        pairs.set(&type_name(index), if instance.is_some() { "true" } else { "false" });
     }
     pairs
 }
