@@ -148,15 +148,15 @@ pub struct Board {
 unsafe impl Send for Board {}
 
 impl Board {
-    /// The board at `place` of the segment, for member `own`; `members` holds the local ranks of
+    /// The board at `location` in the segment, for member `own`; `members` holds the local ranks of
     /// all members.
-    pub(crate) fn new(segment: &Segment, place: usize, members: Box<[u32]>, own: usize, left: Option<Left>) -> Board {
-        let (offset, walk) = (place / PAGE * PAGE, Walk::from_number((place % PAGE) as u32));
+    pub(crate) fn new(segment: &Segment, location: usize, members: Box<[u32]>, own: usize, left: Option<Left>) -> Board {
+        let (offset, walk) = (location / PAGE * PAGE, Walk::from_number((location % PAGE) as u32));
         let shape = BoardShape::new(members.len(), walk);
-        let at = |place: usize| segment.at(offset + place);
+        let at = |within: usize| segment.at(offset + within);
         // SAFETY: the words are inside the board, 8-aligned, and only accessed with atomics. The
         // maker has populated and cleared the board's head.
-        let words = |place: usize, stride: usize| unsafe { MappedLongWords::new(at(place), stride) };
+        let words = |within: usize, stride: usize| unsafe { MappedLongWords::new(at(within), stride) };
         let memory = RoundMemory {
             done: words(0, LINE / 8),
             claims: words(shape.claims_at(), 1),
@@ -268,22 +268,22 @@ impl Board {
     /// posted in this round.
     #[inline]
     pub unsafe fn post(&mut self, stamp: u16, length: usize, fill: impl FnOnce(Room<'_>)) {
-        let (line, mut place) = (self.rounds.line(self.rounds.own), 0);
+        let (line, mut offset) = (self.rounds.line(self.rounds.own), 0);
         // SAFETY: the line is inside the board and has `INLINE` bytes after its words. It is the
         // line of a round in which this rank has not posted (this function's contract), so no
         // member reads it before the commit below.
         let mut at = unsafe { self.first_line.add(line * LINE + INLINE_AT) };
         if length > INLINE {
             let (begin, end) = self.span(length);
-            place = begin & (self.shape.area as u64 - 1);
+            offset = begin & (self.shape.area as u64 - 1);
             self.taken = end;
             // SAFETY: `has_room` has returned `Ok` (this function's contract), so `length` fits
             // into the area and no member still reads the bytes of `span`, which is inside the
             // area.
-            at = unsafe { self.area(self.rounds.own).add(place as usize) };
+            at = unsafe { self.area(self.rounds.own).add(offset as usize) };
         }
         fill(Room { stores: &mut self.stores, at, length });
-        let description = u64::from(stamp) << (2 * LENGTH_BITS) | place << LENGTH_BITS | length as u64;
+        let description = u64::from(stamp) << (2 * LENGTH_BITS) | offset << LENGTH_BITS | length as u64;
         self.descriptions.store_release(line, description);
         self.rounds.post(&BoardMembers { segment: &self.segment, ranks: &self.members });
     }
@@ -304,13 +304,13 @@ impl Board {
         // SAFETY: the line is inside the board, and its writer does not write it again before this
         // member has finished the round.
         let inline = unsafe { self.first_line.add(line * LINE + INLINE_AT) };
-        let (stamp, place, length) = parts_of(description);
+        let (stamp, offset, length) = parts_of(description);
         if length <= INLINE {
             return Some(Posted { stamp, pointer: inline, length });
         }
-        assert!(place + length <= self.shape.area, "member {member} names bytes outside its area of the board");
-        // SAFETY: `place + length` is at most the size of the member's area.
-        Some(Posted { stamp, pointer: unsafe { self.area(member).add(place) }, length })
+        assert!(offset + length <= self.shape.area, "member {member} names bytes outside its area of the board");
+        // SAFETY: `offset + length` is at most the size of the member's area.
+        Some(Posted { stamp, pointer: unsafe { self.area(member).add(offset) }, length })
     }
 
     /// Where a member's message of this round is if it is as long as its last one in the area.
@@ -319,14 +319,14 @@ impl Board {
             let Some(line) = self.rounds.line_written_before(member, rounds) else { continue };
             // The writer may overwrite this line concurrently. Then the hint is wrong, which is
             // harmless.
-            let (_, place, length) = parts_of(self.descriptions.load_acquire(line));
+            let (_, offset, length) = parts_of(self.descriptions.load_acquire(line));
             if length > PrefetchHint::MOST {
                 break;
             }
             if length > INLINE {
-                let (begin, _) = self.span_behind(place as u64 + self.span_of(length), length);
-                let place = begin as usize & (self.shape.area - 1);
-                return PrefetchHint::new(self.area(member).wrapping_add(place), length);
+                let (begin, _) = self.span_behind(offset as u64 + self.span_of(length), length);
+                let offset = begin as usize & (self.shape.area - 1);
+                return PrefetchHint::new(self.area(member).wrapping_add(offset), length);
             }
         }
         PrefetchHint::NOTHING
