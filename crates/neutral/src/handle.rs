@@ -94,7 +94,7 @@ pub struct Table<T> {
 }
 
 /// A vacant entry reserved for an object.
-#[must_use = "a place is filled"]
+#[must_use = "a reserved entry must be filled"]
 pub struct VacantEntry(usize);
 
 struct Vacant {
@@ -161,7 +161,7 @@ impl<T> Table<T> {
     }
 
     fn fill_with(&self, place: VacantEntry, make: impl FnOnce(Handle) -> Arc<T>) -> Handle {
-        let entry = self.entry(place.0).expect("a place has its chunk");
+        let entry = self.entry(place.0).expect("a reserved entry has its chunk");
         let generation = entry.state.load(Ordering::Relaxed) >> 1;
         let handle = compose(self.kind, generation, place.0);
         // SAFETY: the entry is vacant and reserved by `place`, so no other thread accesses

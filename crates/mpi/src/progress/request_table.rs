@@ -92,7 +92,7 @@ pub(crate) struct Requests {
 }
 
 /// An entry reserved for a request that is about to be created.
-#[must_use = "a place is filled or given back"]
+#[must_use = "a reserved entry must be filled or given back"]
 pub(crate) struct ReservedEntry(u32);
 
 impl Requests {
