@@ -68,7 +68,7 @@ impl UnackedMessages {
 /// The availability of bytes that a peer requests.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum At {
-    /// Available here, for the moment.
+    /// In this process's memory, until it ends the region.
     Here(*const u8),
     /// A device is still working on them.
     Later,

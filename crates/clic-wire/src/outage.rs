@@ -1,5 +1,5 @@
 //! Detection of paths that no longer accept frames: the interface is down or gone, or a firewall
-//! rejects the frames. Rejected frames count as lost in transit, so without this they would be
+//! rejects the frames. Rejected frames count as lost in transit, so without detection they would be
 //! retransmitted forever. If there is another rail, the failed one is taken down at once. A peer
 //! with pending work is lost after some seconds if every rail to it has a route that rejects all
 //! frames. Slow path.

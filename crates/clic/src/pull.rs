@@ -381,7 +381,7 @@ impl ClicPulls {
         }
     }
 
-    /// Requests blocks again that have timed out, possibly over another rail.
+    /// Requests again the blocks that have timed out, possibly over another rail.
     pub fn expire(&mut self, now: Time, rails: &mut Rails, credits: &mut Credits) {
         for block in self.blocks.iter_mut().filter_map(|slot| slot.block.as_mut()) {
             let Some(asked) = block.asked.filter(|_| block.deadline <= now) else { continue };

@@ -102,7 +102,8 @@ impl SendWindow {
         self.frames.is_empty()
     }
 
-    /// The number of frames that have never been sent, and since when the oldest of them waits.
+    /// The number of frames that have never been sent, and since when the oldest of them has been
+    /// waiting.
     pub fn waiting(&self) -> (usize, Option<Time>) {
         (self.frames.len() - self.sent, self.frames.get(self.sent).map(|flight| flight.at))
     }

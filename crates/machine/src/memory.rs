@@ -48,7 +48,7 @@ pub fn create_file(label: &str) -> Result<OwnedFd, Shortage> {
     create_file_some_way(label).map(|(file, _)| file)
 }
 
-/// Like [`create_file`], and returns how the file was created.
+/// Like [`create_file`], but also returns how the file was created.
 pub fn create_file_some_way(label: &str) -> Result<(OwnedFd, FileOrigin), Shortage> {
     match rustix::fs::memfd_create(label, MemfdFlags::CLOEXEC) {
         Ok(file) => Ok((file, FileOrigin::Memfd)),

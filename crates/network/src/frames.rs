@@ -196,7 +196,7 @@ impl FrameSetup {
         }
     }
 
-    /// Publishes the host's card, or why it does not take part.
+    /// Publishes the host's card, or the reason why it does not take part.
     pub(super) fn publish(
         &self,
         launcher: &mut dyn Launcher,

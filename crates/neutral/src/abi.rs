@@ -82,7 +82,8 @@ pub type CopyCall = unsafe fn(
     value: *mut c_void,
 ) -> (i32, bool, *mut c_void);
 
-/// Like [`CopyCall`], preceded by the proxy through which the Fortran function is called.
+/// Like [`CopyCall`], but the first argument is the proxy through which the Fortran function is
+/// called.
 pub type FortranCopyCall = unsafe fn(
     Callback,
     Callback,

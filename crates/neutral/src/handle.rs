@@ -192,8 +192,8 @@ impl<T> Table<T> {
     /// The object must not be removed while the reference is used. A program may free an object as
     /// soon as it can know that the call which uses it has started. So the reference must not be
     /// used after a message has been sent, after the worker's lock was released with an operation
-    /// in flight, or after a function of the program was called. To free the object earlier is an
-    /// error of the program.
+    /// in flight, or after a function of the program was called. Freeing the object earlier is an
+    /// error in the program.
     #[inline]
     pub unsafe fn borrow(&self, handle: Handle) -> Option<&Arc<T>> {
         let (generation, index) = decompose(handle, self.kind)?;

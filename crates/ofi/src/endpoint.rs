@@ -56,7 +56,7 @@ pub(super) struct FabricEndpoint {
     keys: Keys,
     descriptor: Option<RawFd>,
     most: usize,
-    /// It can be closed while other processes still send to it.
+    /// The endpoint can be closed while other processes still send to it.
     closes_amid_messages: bool,
 }
 
@@ -424,7 +424,7 @@ impl FabricEndpoint {
 }
 
 impl FabricEndpoint {
-    /// True if it can be closed while other processes still send to it.
+    /// True if the endpoint can be closed while other processes still send to it.
     pub(super) fn closes_amid_messages(&self) -> bool {
         self.closes_amid_messages
     }
@@ -464,10 +464,11 @@ impl Drop for FabricEndpoint {
     }
 }
 
-/// The bits of keys of `bytes` bytes, for memory that is registered in this mode.
+/// The bits that a key may have if keys are `bytes` bytes long, for memory that is registered in
+/// this mode.
 ///
 /// # Errors
-/// An explanation if the provider uses keys, but neither its own nor any of ours.
+/// An explanation if keys are 0 bytes long although the provider does not choose them itself.
 fn key_mask(mode: c_int, bytes: usize) -> Result<u64, String> {
     match bytes {
         // The provider's own keys are never truncated.

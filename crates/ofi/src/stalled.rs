@@ -13,7 +13,7 @@ use super::Ofi;
 use super::frame::FabricFrame;
 
 /// How long to wait for reads before the peer is probed, and again after it has answered: longer
-/// than everything that may be in flight takes over a slow network.
+/// than a slow network needs for everything that may be in flight.
 pub(super) const PATIENCE: Duration = Duration::from_secs(30);
 /// The clock is read once in this many progress calls.
 pub(super) const SELDOM: u32 = 256;

@@ -82,7 +82,7 @@ impl CmaRead {
     }
 
     /// Reads some chunks if the sender computes. True if it has read something, or has given back a
-    /// chunk that the sender may have taken for read; in both cases the sender must be woken.
+    /// chunk that the sender may have considered read; in both cases the sender must be woken.
     pub(super) fn step(&mut self, segment: &Segment, from: u32, readers: &mut Readers) -> bool {
         self.starved = self.starved.saturating_add(1);
         // The sender writes its control page at each call. If it were read while the sender still

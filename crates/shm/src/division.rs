@@ -57,7 +57,7 @@ impl Division {
         self.declared.insert(key, edges.into_iter().collect());
     }
 
-    /// The topology no longer exists.
+    /// Forgets a topology that no longer exists.
     pub(crate) fn undeclare(&mut self, key: u64) {
         self.declared.remove(&key);
     }

@@ -124,8 +124,8 @@ impl<W: Words> RingSender<W> {
         self.lines.store_release(line as usize * LINE_WORDS, self.next);
     }
 
-    /// Returns the payload bytes `from..to` that claims have reached beyond the populated ones,
-    /// once.
+    /// Returns the range `from..to` of payload bytes that claims have reached beyond the populated
+    /// ones; each range only once.
     #[inline]
     pub(crate) fn grown(&mut self) -> Option<(usize, usize)> {
         let (from, to) = (self.payload.touched, self.payload.reached);

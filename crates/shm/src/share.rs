@@ -45,7 +45,8 @@ pub(super) const SHARED_AT_LEAST: usize = 256 << 10;
 const SMALLEST_UNIT: usize = 32 << 10;
 const LARGEST_UNIT: usize = 128 << 10;
 
-/// Bytes of the units of a message between heaps: an eighth of it, within limits.
+/// Size of the units in which a message between heaps is copied: an eighth of the message, within
+/// limits.
 pub(super) fn direct_unit(length: usize) -> usize {
     let most = (length / MOST_UNITS + 1).next_multiple_of(LARGEST_UNIT);
     if length / LARGEST_UNIT >= MOST_UNITS {

@@ -201,7 +201,7 @@ impl Tcp {
         }
     }
 
-    /// Takes an open, authenticated connection into use.
+    /// Starts to use an open, authenticated connection.
     fn join(&mut self, place: usize, socket: std::os::fd::OwnedFd) {
         socket::set_timeout(&socket, self.timeout);
         let peer = &mut self.peers[place];

@@ -43,7 +43,7 @@ pub(super) struct TcpPulls(Slab<TcpPull>);
 pub(super) enum PullOutcome {
     /// Not taken: a device is busy.
     Nothing,
-    /// Taken; more are missing.
+    /// All of them were taken; the pull needs more.
     All,
     /// Taken, and the pull with this token is now complete.
     Last(u64),

@@ -37,7 +37,7 @@ pub struct RootPart {
     pub to: Option<u32>,
     /// Number of the message.
     pub message: u32,
-    /// Its length.
+    /// Length of the message.
     pub total: u32,
     /// Index of the part.
     pub index: u32,
@@ -45,7 +45,7 @@ pub struct RootPart {
     pub buffer: u64,
     /// Offset of the part in the message.
     pub offset: u32,
-    /// Its length.
+    /// Length of the part.
     pub length: u16,
 }
 

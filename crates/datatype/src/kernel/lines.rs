@@ -18,7 +18,7 @@ const LONGEST: usize = super::block::LONG;
 /// Minimum distance at which the hardware prefetcher does not detect a stream.
 const APART_BYTES: usize = 4096;
 
-/// Maximum size of such blocks that stay in the caches of a core.
+/// Maximum number of bytes in such blocks for which they stay in the caches of a core.
 const CACHED_BYTES: usize = 512 << 10;
 
 /// Approximate distance in bytes of data between a block and the one that is prefetched with it.

@@ -7,8 +7,8 @@ use std::os::fd::OwnedFd;
 use crate::error::Error;
 use crate::wire::{escape, unescape};
 
-/// Longest key in bytes. The servers' limit is 64, and the pieces of a long value get a number
-/// after the key.
+/// Longest key in bytes. The servers' limit is 64, and the pieces of a long value have a number
+/// appended to the key.
 const LONGEST_KEY: usize = 56;
 
 /// The key-value store of a launcher, as one process of the job sees it.

@@ -17,7 +17,7 @@ use super::start::{CANNOT_ENTER, CANNOT_EXECUTE, CANNOT_FORK};
 
 /// Grace period for the ranks when the job ends, before they are killed.
 const GRACE: Duration = Duration::from_millis(1000);
-/// Grace period after a signal of the user.
+/// Grace period after a signal from the user.
 const GRACE_AFTER_SIGNAL: Duration = Duration::from_secs(3);
 /// How long killing everything may take.
 const PATIENCE_WITH_GUARDIAN: Duration = Duration::from_secs(20);

@@ -52,7 +52,7 @@ pub(crate) struct Settings {
     pub errhandler: Arc<Errhandler>,
     /// True if the program has set the error handler on this communicator itself.
     pub errhandler_chosen: bool,
-    /// Hints that the program has set and Towpath knows.
+    /// Hints that the program has set and Towpath recognizes.
     pub info: Pairs,
     /// The buffer of MPI_Comm_attach_buffer.
     pub buffer: Option<AttachedBuffer>,

@@ -84,7 +84,7 @@ impl Generalized {
         self.ends.is_complete()
     }
 
-    /// Marks the callbacks as given through MPICH's own Fortran library.
+    /// Marks the callbacks as registered through MPICH's own Fortran library.
     pub(crate) fn mark_fortran(&self) {
         self.fortran.store(true, Ordering::Release);
     }

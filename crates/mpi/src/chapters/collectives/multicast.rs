@@ -38,8 +38,8 @@ const CALLS: u32 = 8;
 const MAY_PAY: Pays = Pays(4 << 10, 256 << 10);
 /// Multicast is used only if it is forced.
 const NEVER: Pays = Pays(0, 0);
-/// Data that fits into this many frames goes by messages: they need no answer, so many are in
-/// flight at a time.
+/// Data that fits into this many frames is sent as messages: they need no answer, so that many can
+/// be in flight at a time.
 const FEW_FRAMES: i64 = 5;
 /// With more frames than this, sent one by one, connections are faster if they carry large
 /// messages, because the kernel turns 64 KiB into frames at once.

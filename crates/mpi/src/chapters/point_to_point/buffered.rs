@@ -23,8 +23,8 @@ use crate::progress;
 use crate::progress::request_table::{Extra, RequestWork};
 use crate::progress::state::State;
 
-/// What one message takes of the buffer beyond its bytes; less than MPI_BSEND_OVERHEAD of both
-/// ABIs.
+/// Space in the buffer that a message takes in addition to its bytes; less than MPI_BSEND_OVERHEAD
+/// of both ABIs.
 const OVERHEAD: usize = 64;
 
 impl AttachedBuffer {
