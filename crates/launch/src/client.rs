@@ -277,7 +277,7 @@ pub struct Seen {
     pub launcher: String,
     /// Rank of this process and number of ranks, as far as the environment provides them; `None`
     /// for a process without a launcher.
-    pub place: Option<(u32, Option<u32>)>,
+    pub rank_and_size: Option<(u32, Option<u32>)>,
     /// How its ranks obtain the segment, for messages.
     pub handover: &'static str,
 }
@@ -290,16 +290,16 @@ pub fn seen() -> Result<Seen, Error> {
     Ok(match FoundLauncher::in_environment()? {
         FoundLauncher::Own(ticket) => Seen {
             launcher: own::NAME.to_owned(),
-            place: Some((ticket.rank, Some(ticket.size))),
+            rank_and_size: Some((ticket.rank, Some(ticket.size))),
             handover: BY_OWN_MPIEXEC,
         },
         FoundLauncher::Pmi(server) => {
-            Seen { launcher: server.name, place: Some((server.rank, Some(server.size))), handover: FROM_FIRST_RANK }
+            Seen { launcher: server.name, rank_and_size: Some((server.rank, Some(server.size))), handover: FROM_FIRST_RANK }
         }
         FoundLauncher::Pmix(server) => {
-            Seen { launcher: server.name, place: Some((server.rank, server.size)), handover: FROM_FIRST_RANK }
+            Seen { launcher: server.name, rank_and_size: Some((server.rank, server.size)), handover: FROM_FIRST_RANK }
         }
-        FoundLauncher::Nobody => Seen { launcher: "nobody".to_owned(), place: None, handover: "private" },
+        FoundLauncher::Nobody => Seen { launcher: "nobody".to_owned(), rank_and_size: None, handover: "private" },
     })
 }
 

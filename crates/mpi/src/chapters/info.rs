@@ -175,7 +175,7 @@ fn look_at_environment() -> Pairs {
     pairs.set("arch", std::env::consts::ARCH);
     pairs.set("mpi_memory_alloc_kinds", "system,mpi");
     // A process that was not launched is alone.
-    let processes = towpath_launch::client::seen().map(|seen| seen.place.map_or(Some(1), |(_, size)| size));
+    let processes = towpath_launch::client::seen().map(|seen| seen.rank_and_size.map_or(Some(1), |(_, size)| size));
     if let Ok(Some(processes)) = processes {
         pairs.set("maxprocs", &processes.to_string());
     }

@@ -17,7 +17,7 @@ use crate::segment::{self, View};
 /// Creates the section.
 pub(super) fn section(ranks: usize, seen: &Result<Seen, Error>, trial: Result<&Trial, &Error>) -> ReportSection {
     let mut rows = vec![launcher(seen)];
-    let in_job = matches!(seen, Ok(Seen { place: Some(_), .. }));
+    let in_job = matches!(seen, Ok(Seen { rank_and_size: Some(_), .. }));
     let (masks, bound) = if in_job { of_this_job(ranks) } else { of_a_new_job(ranks) };
     rows.push(bound);
     rows.extend(waiting(&masks, in_job));
@@ -28,11 +28,11 @@ pub(super) fn section(ranks: usize, seen: &Result<Seen, Error>, trial: Result<&T
 
 fn launcher(seen: &Result<Seen, Error>) -> ReportRow {
     let (value, why) = match seen {
-        Ok(Seen { launcher, place: Some((rank, size)), .. }) => {
+        Ok(Seen { launcher, rank_and_size: Some((rank, size)), .. }) => {
             let size = size.map(|size| format!(" of {size}")).unwrap_or_default();
             (CellValue::text(launcher), format!("Its variables are in the environment: this is rank {rank}{size}."))
         }
-        Ok(Seen { launcher, place: None, .. }) => (
+        Ok(Seen { launcher, rank_and_size: None, .. }) => (
             CellValue::text(launcher),
             "A program started here runs alone, as rank 0 of 1; mpiexec -n N starts a job.".to_owned(),
         ),
@@ -174,8 +174,8 @@ fn handover(seen: &Result<Seen, Error>, trial: Result<&Trial, &Error>) -> Report
         }
     };
     let value = match seen {
-        Ok(Seen { place: Some(_), handover, .. }) => handover,
-        Ok(Seen { place: None, .. }) => client::BY_OWN_MPIEXEC,
+        Ok(Seen { rank_and_size: Some(_), handover, .. }) => handover,
+        Ok(Seen { rank_and_size: None, .. }) => client::BY_OWN_MPIEXEC,
         Err(_) => "none",
     };
     let why = format!(
