@@ -1,4 +1,4 @@
-/* Start-up: initialise, one barrier, end. The harness measures the time from outside. */
+/* Start-up: initialize, one barrier, end. The harness measures the time from outside. */
 #include <mpi.h>
 
 int main(int argc, char **argv)

@@ -132,7 +132,7 @@ def run_suite(options, ranks, python, library):
     return events, status, folder
 
 
-def summarise(events):
+def summarize(events):
     """Sets of tests: passed everywhere, failed somewhere (with texts), skipped everywhere it did not pass, unfinished."""
     results, texts = {}, {}
     for rank, lines in events.items():
@@ -165,7 +165,7 @@ def allowed_skips(ranks):
 
 def report(options, ranks, events, status, folder, seconds):
     """Prints what was wrong; returns the numbers of passed, failed, skipped and the skipped tests."""
-    passed, failed, skipped, unfinished, texts = summarise(events)
+    passed, failed, skipped, unfinished, texts = summarize(events)
     problems = [f"FAIL {test}: {texts[test]}" for test in sorted(failed)]
     problems += [f"FAIL {test}: did not end" for test in sorted(unfinished)]
     complete = all(lines and lines[-1][0] == "end" for lines in events.values())

@@ -385,7 +385,7 @@ mod tests {
     }
 
     #[test]
-    fn a_slip_of_the_pen_is_recognised_and_another_word_is_not() {
+    fn a_slip_of_the_pen_is_recognized_and_another_word_is_not() {
         let meant = |name: &str| nearest(name, SETTINGS.iter().map(|row| row.name));
         assert_eq!(meant("TOWPATH_EAGER_BYTE"), Some("TOWPATH_EAGER_BYTES"));
         assert_eq!(meant("TOWPATH_RINGBYTES"), Some("TOWPATH_RING_BYTES"));

@@ -372,7 +372,7 @@ impl ClicPulls {
     /// Blocks that were requested over this rail before `then` have been overtaken: shortens their
     /// deadline to `soon`.
     fn hurry(&mut self, rail: u8, then: Time, soon: Time) {
-        // Timestamps are coarser than times.
+        // `then` comes from a timestamp in units of 64 ns.
         let then = then.saturating_sub(64);
         for block in self.blocks.iter_mut().filter_map(|slot| slot.block.as_mut()) {
             if block.rail == rail && block.asked.is_some_and(|asked| asked < then) {

@@ -124,7 +124,7 @@ mod tests {
         let buffers = lengths.map(|length| unsafe { pool.copy(bytes(length).as_ptr(), length) });
         for (buffer, length) in buffers.into_iter().zip(lengths) {
             assert_eq!(pool.at(buffer.slot(), length), buffer);
-            // SAFETY: the buffer is in use and holds `length` initialised bytes.
+            // SAFETY: the buffer is in use and holds `length` initialized bytes.
             let kept = unsafe { std::slice::from_raw_parts(buffer.pointer, length) };
             assert_eq!(kept, bytes(length));
             pool.remove(buffer);

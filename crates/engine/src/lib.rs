@@ -8,7 +8,7 @@
 //! after matching. Both travel in one ordered stream of headers.
 //!
 //! An [`Engine`] is a plain value: no statics, no locks, no blocking, no system calls. Its owner
-//! serialises access.
+//! serializes access.
 
 #![deny(missing_docs)]
 

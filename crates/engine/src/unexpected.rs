@@ -332,7 +332,7 @@ impl Unexpected {
 
     fn announced(&self, node: &Node) -> [u64; ANNOUNCED_WORDS] {
         let buffer = self.buffers.at(node.number(0), node.length as usize);
-        // SAFETY: the node holds an announcement, so `buffer` has three initialised words and is
+        // SAFETY: the node holds an announcement, so `buffer` has three initialized words and is
         // aligned to 8 bytes.
         unsafe { buffer.pointer.cast::<[u64; ANNOUNCED_WORDS]>().read() }
     }

@@ -1,4 +1,4 @@
-//! What the bindings of both ABIs do around every body: check that MPI is initialised, publish the
+//! What the bindings of both ABIs do around every body: check that MPI is initialized, publish the
 //! call, call the error handler, and write out-parameters.
 //!
 //! Invariant: the binding writes out-parameters if the body succeeded. On failure it writes the
@@ -14,7 +14,7 @@ use towpath_neutral::error::{Error, Failing, Result};
 use crate::chapters::errors::{self, ErrhandlerOwner};
 use crate::process;
 
-/// Runs a body that needs an initialised MPI. Returns MPI_SUCCESS, or the neutral code that the
+/// Runs a body that needs an initialized MPI. Returns MPI_SUCCESS, or the neutral code that the
 /// error handler returns.
 ///
 /// `number` is the function's number in `towpath_base::calls::NAMES`. `target` is called only on

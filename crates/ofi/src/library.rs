@@ -33,7 +33,7 @@ impl Libfabric {
     pub(super) fn open(path: Option<&str>) -> Result<Libfabric, String> {
         let name = path.unwrap_or(USUAL_NAME);
         let name = CString::new(name).map_err(|_| "its name contains a zero byte".to_owned())?;
-        // SAFETY: `name` is a C string. Loading runs the library's initialisers, which are trusted.
+        // SAFETY: `name` is a C string. Loading runs the library's initializers, which are trusted.
         let handle = unsafe { libc::dlopen(name.as_ptr(), libc::RTLD_NOW | libc::RTLD_LOCAL) };
         if handle.is_null() {
             return Err(loader_error());

@@ -232,7 +232,8 @@ pub(crate) struct RingReceiver<W> {
 impl<W: Words> RingReceiver<W> {
     /// Takes the same arguments as [`RingSender::new`].
     pub(crate) fn new(lines: W, progress: W, count: u32, bytes: u32, touched: u32) -> RingReceiver<W> {
-        // So that a sender that stays within a lap finds room before the end of the lap.
+        // At most half a lap per publication, so that a sender that stays within a lap finds room
+        // before the end of the lap.
         let bytes_per_publication = if touched >= LAP { (bytes / 4).min(touched / 2) } else { bytes / 4 };
         RingReceiver { lines, progress, mask: count - 1, next: 0, published: 0, bytes: 0, bytes_per_publication }
     }

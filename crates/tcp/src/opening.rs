@@ -200,7 +200,7 @@ pub(super) struct Proved {
 pub(super) struct PendingConnections {
     all: BTreeMap<u32, PendingConnection>,
     next: u32,
-    /// Since when the system refuses to accept connections, and why.
+    /// Since when the system has refused to accept connections, and why.
     refused: Option<(Instant, io::Error)>,
 }
 

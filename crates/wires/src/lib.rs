@@ -81,7 +81,7 @@ pub struct Wires {
     ofi: Option<Box<Ofi>>,
     /// Regions of TCP that peers have requested by CLIC messages.
     asked: Vec<(PeerIndex, PullRequest)>,
-    /// True if there is any of these wires, so that they must be polled too.
+    /// True if any of these wires exists, so that it must be polled too.
     further: bool,
     /// How many more times `tcp` and `ofi` are skipped before they are polled again.
     pass: u32,

@@ -377,7 +377,7 @@ static void movement_issue_varied(struct movement *m)
     }
 }
 
-/* Calls the function: begins a collective, or initialises a persistent one that is not yet. */
+/* Calls the function: begins a collective, or initializes a persistent one that is not yet. */
 static void movement_issue(struct movement *m)
 {
     switch (m->plan.kind) {
@@ -395,7 +395,7 @@ static void movement_issue(struct movement *m)
     }
 }
 
-/* Initialises a persistent collective; does nothing for the other forms. */
+/* Initializes a persistent collective; does nothing for the other forms. */
 __attribute__((unused)) static void movement_prepare(struct movement *m)
 {
     if (m->plan.form == PERSISTENT)

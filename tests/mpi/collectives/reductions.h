@@ -96,7 +96,7 @@ __attribute__((unused)) static struct reduction reduction_new(MPI_Comm comm, con
     return r;
 }
 
-/* Calls the function: begins a reduction, or initialises a persistent one that is not yet. */
+/* Calls the function: begins a reduction, or initializes a persistent one that is not yet. */
 static void reduction_issue(struct reduction *m)
 {
     const void *out = m->plan.in_place ? MPI_IN_PLACE : m->send;
@@ -130,7 +130,7 @@ static void reduction_issue(struct reduction *m)
     }
 }
 
-/* Initialises a persistent reduction; does nothing for the other forms. */
+/* Initializes a persistent reduction; does nothing for the other forms. */
 __attribute__((unused)) static void reduction_prepare(struct reduction *r)
 {
     if (r->plan.form == PERSISTENT)

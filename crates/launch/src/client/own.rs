@@ -29,7 +29,7 @@ pub(super) struct OwnLauncher {
     job: Job,
     segment: OwnedFd,
     connection: PmiConnection,
-    initialised: bool,
+    initialized: bool,
 }
 
 impl OwnLauncher {
@@ -85,13 +85,13 @@ impl OwnLauncher {
         job.appnum = Some(ticket.appnum);
         job.universe_size = Some(ticket.size as i32);
         let connection = PmiConnection::take(ticket.pmi, Dialect::One, NAME)?;
-        Ok(OwnLauncher { job, segment, connection, initialised: false })
+        Ok(OwnLauncher { job, segment, connection, initialized: false })
     }
 
     fn connection(&mut self) -> Result<&mut PmiConnection, Error> {
-        if !self.initialised {
-            self.connection.initialise(self.job.rank as usize, self.job.size as usize)?;
-            self.initialised = true;
+        if !self.initialized {
+            self.connection.initialize(self.job.rank as usize, self.job.size as usize)?;
+            self.initialized = true;
         }
         Ok(&mut self.connection)
     }
@@ -150,6 +150,6 @@ impl Launcher for OwnLauncher {
     }
 
     fn finalize(&mut self) -> Result<(), Error> {
-        if self.initialised { self.connection.finalize() } else { Ok(()) }
+        if self.initialized { self.connection.finalize() } else { Ok(()) }
     }
 }

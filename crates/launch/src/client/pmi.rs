@@ -66,7 +66,7 @@ pub(super) fn connect(server: &PmiAddress) -> Result<Served<PmiConnection>, Erro
 }
 
 fn start(mut connection: PmiConnection, rank: u32, size: usize) -> Result<Served<PmiConnection>, Error> {
-    let place = connection.initialise(rank as usize, size)?;
+    let place = connection.initialize(rank as usize, size)?;
     let mapping = connection.attribute("PMI_process_mapping")?;
     let nodes = match mapping.and_then(|mapping| hosts::parse_mapping(&mapping, size)) {
         Some(nodes) => nodes,

@@ -36,9 +36,9 @@ pub(super) enum RankPlace {
     Ended,
     /// Its host has not answered.
     Unknown,
-    /// Its process runs. `initialising`: the rank has contacted the PMI server and not finalized,
-    /// so it has at least called MPI_Init.
-    Runs { activity: Activity, initialising: bool },
+    /// Its process is running. `initializing`: the rank has contacted the PMI server and not
+    /// finalized, so it has at least called MPI_Init.
+    Runs { activity: Activity, initializing: bool },
 }
 
 impl Activity {
@@ -63,12 +63,12 @@ impl Activity {
 
     /// Returns a description, and the time in it if known. `peers`: whether to name the ranks and
     /// tags that the rank waits for.
-    fn in_words(&self, initialising: bool, peers: bool) -> (String, Option<u32>) {
+    fn in_words(&self, initializing: bool, peers: bool) -> (String, Option<u32>) {
         let plain = |text: &str| (text.to_owned(), None);
         match self.state {
             state if state == RankState::Finalized as u32 => plain("after MPI_Finalize"),
             state if state == RankState::Aborted as u32 => plain("after MPI_Abort"),
-            _ if !self.is_running() && initialising => plain("in MPI_Init"),
+            _ if !self.is_running() && initializing => plain("in MPI_Init"),
             _ if !self.is_running() => plain("before MPI_Init"),
             _ => match (&self.blocked, calls::name(self.last_call)) {
                 (Some((blocked, seconds)), _) => (blocked_in_words(blocked, peers), Some(*seconds)),
@@ -137,7 +137,7 @@ pub(super) fn report(ranks: &[RankPlace]) -> String {
 /// True if some rank is in MPI, so that there is something to report.
 pub(super) fn is_worth_telling(ranks: &[RankPlace]) -> bool {
     ranks.iter().any(|place| match place {
-        RankPlace::Runs { activity, initialising } => activity.is_running() || *initialising,
+        RankPlace::Runs { activity, initializing } => activity.is_running() || *initializing,
         RankPlace::Ended | RankPlace::Unknown => false,
     })
 }
@@ -149,7 +149,7 @@ fn groups(ranks: &[RankPlace], peers: bool) -> Vec<RankGroup> {
         let (text, seconds) = match place {
             RankPlace::Ended => ("ended".to_owned(), None),
             RankPlace::Unknown => ("unknown, because the host does not answer".to_owned(), None),
-            RankPlace::Runs { activity, initialising } => activity.in_words(*initialising, peers),
+            RankPlace::Runs { activity, initializing } => activity.in_words(*initializing, peers),
         };
         let number = *numbers.entry(text).or_insert_with_key(|text| {
             groups.push(RankGroup { text: text.clone(), seconds: None, ranks: Vec::new() });
@@ -215,7 +215,7 @@ mod tests {
     }
 
     fn runs(activity: Activity) -> RankPlace {
-        RankPlace::Runs { activity, initialising: false }
+        RankPlace::Runs { activity, initializing: false }
     }
 
     fn outside(last: &str) -> RankPlace {

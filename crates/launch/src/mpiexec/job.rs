@@ -212,7 +212,7 @@ impl RunningJob {
             true => RankPlace::Ended,
             false => RankPlace::Runs {
                 activity: Activity::read(self.view.page(rank)),
-                initialising: self.server.inside(rank),
+                initializing: self.server.inside(rank),
             },
         };
         let ranks: Vec<RankPlace> = (0..self.ranks.len()).map(place).collect();

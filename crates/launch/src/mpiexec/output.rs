@@ -90,7 +90,7 @@ impl OutputStream {
     }
 
     /// Writes everything and blocks until the reader has taken it or is gone. Returns false if a
-    /// signal of the user has ended the wait.
+    /// signal from the user has ended the wait.
     pub(crate) fn drain(&mut self, signals: &OwnedFd) -> bool {
         self.flush();
         while !self.queue.is_empty() {

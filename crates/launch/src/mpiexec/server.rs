@@ -34,8 +34,8 @@ pub(crate) enum Event {
 #[derive(Clone, Copy, Default)]
 struct ServedRank {
     appnum: i32,
-    initialised: bool,
-    finalised: bool,
+    initialized: bool,
+    finalized: bool,
     waiting: bool,
     /// Inside a request of several lines.
     in_long_request: bool,
@@ -66,13 +66,13 @@ impl Server {
     }
 
     /// True if the rank has initialized PMI.
-    pub(crate) fn initialised(&self, rank: usize) -> bool {
-        self.ranks[rank].initialised
+    pub(crate) fn initialized(&self, rank: usize) -> bool {
+        self.ranks[rank].initialized
     }
 
     /// True if the rank has initialized PMI and not finalized it.
     pub(crate) fn inside(&self, rank: usize) -> bool {
-        self.ranks[rank].initialised && !self.ranks[rank].finalised
+        self.ranks[rank].initialized && !self.ranks[rank].finalized
     }
 
     /// True while some rank waits in the barrier.
@@ -107,7 +107,7 @@ impl Server {
             "unpublish_name" => refusal("unpublish_result", "not offered").with("info", "not_offered"),
             "barrier_in" => return self.barrier(rank, events),
             "finalize" => {
-                self.ranks[rank].finalised = true;
+                self.ranks[rank].finalized = true;
                 fine("finalize_ack")
             }
             "spawn" => {
@@ -130,8 +130,8 @@ impl Server {
         if message.number("pmi_version") != Some(1) {
             return reply.with("rc", -1);
         }
-        self.ranks[rank].initialised = true;
-        self.ranks[rank].finalised = false;
+        self.ranks[rank].initialized = true;
+        self.ranks[rank].finalized = false;
         reply.with("rc", 0)
     }
 
@@ -221,7 +221,7 @@ mod tests {
         assert_eq!(answer(&mut server, 1, "cmd=get kvsname=x key=z").number("rc"), Some(-1));
         assert!(server.inside(0) && !server.inside(1));
         assert_eq!(answer(&mut server, 0, "cmd=finalize").command(), "finalize_ack");
-        assert!(!server.inside(0) && server.initialised(0));
+        assert!(!server.inside(0) && server.initialized(0));
     }
 
     #[test]

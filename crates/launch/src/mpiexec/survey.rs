@@ -28,8 +28,8 @@ impl HostSurvey {
 
     /// Records the answer of a host about a rank that has not ended. Answers after a rank's end are
     /// not recorded, so ranks that end while other hosts answer are reported as they were.
-    pub(super) fn note(&mut self, rank: usize, activity: Activity, initialising: bool) {
-        self.ranks[rank] = Some(RankPlace::Runs { activity, initialising });
+    pub(super) fn note(&mut self, rank: usize, activity: Activity, initializing: bool) {
+        self.ranks[rank] = Some(RankPlace::Runs { activity, initializing });
     }
 
     /// The lines about all ranks; empty if there is nothing to report.

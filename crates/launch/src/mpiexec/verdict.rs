@@ -211,7 +211,7 @@ impl Verdict {
         let RankEnd { status, state, last_call, in_call } = ending;
         let call = super::calls::name(last_call).map(|name| LastCall { name, inside: in_call != 0 });
         let inside = state == RankState::Running as u32 || server.inside(rank);
-        let entered = state != RankState::Starting as u32 || server.initialised(rank);
+        let entered = state != RankState::Starting as u32 || server.initialized(rank);
         let pid = self.ranks[rank].pid;
         let aborted =
             self.failures.iter().any(|failure| matches!(failure, JobFailure::Abort { rank: r, .. } if *r == rank));
@@ -238,7 +238,7 @@ impl Verdict {
         }
     }
 
-    /// Handles a signal of the user to `mpiexec`. The caller handles SIGTSTP itself.
+    /// Handles a signal that the user sent to `mpiexec`. The caller handles SIGTSTP itself.
     pub(super) fn signalled(&mut self, signal: i32) -> JobOrder {
         match signal {
             libc::SIGUSR1 | libc::SIGUSR2 | libc::SIGCONT => JobOrder::Signal(signal),

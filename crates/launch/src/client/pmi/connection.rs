@@ -65,18 +65,18 @@ impl PmiConnection {
     /// Performs the first exchanges: version, limits, name of the key-value space, and what the
     /// server reports about this process. `rank` and `size` are those of the environment; a server
     /// that reports other values is rejected.
-    pub(in crate::client) fn initialise(&mut self, rank: usize, size: usize) -> Result<PmiIdentity, Error> {
+    pub(in crate::client) fn initialize(&mut self, rank: usize, size: usize) -> Result<PmiIdentity, Error> {
         self.first_answer = Some(Instant::now() + patience());
         self.ask(&self.dialect.hello(), "response_to_init")?;
         let place = match self.dialect {
-            Dialect::One => self.initialise_lines(),
-            Dialect::Two => self.initialise_records(rank, size),
+            Dialect::One => self.initialize_lines(),
+            Dialect::Two => self.initialize_records(rank, size),
         }?;
         self.first_answer = None;
         Ok(place)
     }
 
-    fn initialise_lines(&mut self) -> Result<PmiIdentity, Error> {
+    fn initialize_lines(&mut self) -> Result<PmiIdentity, Error> {
         let limits = self.ask(&PmiMessage::new("get_maxes"), "maxes")?;
         let longest = limits.number("vallen_max").unwrap_or(LONGEST_LINE);
         self.longest_value = longest.clamp(64, LONGEST_LINE - AROUND_A_VALUE);
@@ -88,7 +88,7 @@ impl PmiConnection {
         })
     }
 
-    fn initialise_records(&mut self, rank: usize, size: usize) -> Result<PmiIdentity, Error> {
+    fn initialize_records(&mut self, rank: usize, size: usize) -> Result<PmiIdentity, Error> {
         self.framing = Framing::Records(RecordReader::default());
         self.space = towpath_base::config::environment("PMI_JOBID").unwrap_or_default();
         let hello =

@@ -214,7 +214,7 @@ fn a_server_that_goes_is_an_error() {
         let (server, rank) = std::os::unix::net::UnixStream::pair().unwrap();
         drop(server);
         let mut connection = PmiConnection::over(rank.into(), dialect, "a test");
-        assert!(matches!(connection.initialise(0, 2), Err(Error::Connection { .. })));
+        assert!(matches!(connection.initialize(0, 2), Err(Error::Connection { .. })));
         let nothing = std::fs::File::open("/dev/null").unwrap();
         assert!(PmiConnection::over(nothing.into(), dialect, "a test").fence().is_err());
     }

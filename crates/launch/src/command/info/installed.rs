@@ -137,7 +137,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_mpiexec_of_another_package_is_recognised() {
+    fn an_mpiexec_of_another_package_is_recognized() {
         let folder = tempfile::tempdir().unwrap();
         let said = |content: &str| {
             std::fs::write(folder.path().join("mpiexec"), content).unwrap();

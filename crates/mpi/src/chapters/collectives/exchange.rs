@@ -87,7 +87,7 @@ fn with_parts<R>(comm: &Comm, call: &Neighborly, form: CallForm, then: impl FnOn
     let sequence = comm.coming_sequence(form);
     let (sent, received) = exchange_parts(call, &comm.group.peers, sequence, &mut sends, &mut receives)?;
     let written = |parts: &mut [MaybeUninit<ExchangeMessage>]| std::ptr::from_mut(parts) as *mut [ExchangeMessage];
-    // SAFETY: `exchange_parts` has initialised the first `sent` and `received` elements, and
+    // SAFETY: `exchange_parts` has initialized the first `sent` and `received` elements, and
     // `MaybeUninit<T>` has the layout of `T`.
     let (sends, receives) = unsafe { (&mut *written(&mut sends[..sent]), &mut *written(&mut receives[..received])) };
     let context = comm.context().on(Plane::Collective);
