@@ -8,7 +8,7 @@
 //!   (eight hosts on two cores: 205 instead of 450 us for a broadcast).
 //! * Oversubscribed: never spin. Yield, and sleep after some yields, or at once under external load
 //!   ([`external_load`]). From time to time, yielding ranks balance themselves over the cores
-//!   ([`place`]).
+//!   ([`balance`]).
 //!
 //! Invariant: no wake-up is lost, see [`sleep`].
 
@@ -21,14 +21,14 @@ use towpath_base::control::{ControlPage, SegmentHead};
 use towpath_base::sync::Ordering;
 
 use crate::{cgroup, cores, futex, membarrier};
-use place::WaitingPlace;
+use balance::CoreBalancer;
 use sleep::{HostWords, ON_BELL, ON_WORD, Sleeper, SleeperWords};
 
+mod balance;
 mod bell;
 mod external_load;
 #[cfg(loom)]
 pub mod model;
-mod place;
 mod policy;
 pub mod sleep;
 pub use bell::Bell;
@@ -89,7 +89,7 @@ pub struct Waiter {
     /// Upper limit of one sleep.
     longest_sleep: Option<Duration>,
     sleeper: Sleeper,
-    place: WaitingPlace,
+    balancer: CoreBalancer,
     bell: Option<Bell>,
 }
 
@@ -126,7 +126,7 @@ impl Waiter {
             sleeps: 0,
             longest_sleep: None,
             sleeper: Sleeper::new(&own.into(), &head.into(), membarrier::register()),
-            place: WaitingPlace::default(),
+            balancer: CoreBalancer::default(),
             bell: None,
         };
         waiter.choose(head, own);
@@ -232,7 +232,7 @@ impl Waiter {
         rustix::thread::sched_yield();
         self.yields += 1;
         if !self.fits {
-            self.place.count_turn(head);
+            self.balancer.count_turn(head);
         }
         let took = external_load::since(before);
         let quick = took < self.slow_yield;
@@ -273,7 +273,7 @@ impl Waiter {
         let place = if self.bell.is_some() { ON_BELL } else { ON_WORD };
         self.sleeper.sleep(&own.into(), &head.into(), place, recheck, |limit| {
             self.sleeps += 1;
-            self.place.leave(head);
+            self.balancer.leave(head);
             match &self.bell {
                 Some(bell) => bell.sleep(),
                 None => {

@@ -20,21 +20,21 @@ const SHORTEST: u32 = 64;
 /// Maximum, for a rank that the kernel moves back each time.
 const LONGEST: u32 = 1 << 14;
 
-/// The core on which a waiting rank is counted.
+/// A waiting rank: the core on which it is counted, and its yields since the last check.
 #[derive(Debug)]
-pub(super) struct WaitingPlace {
+pub(super) struct CoreBalancer {
     processor: Option<usize>,
     turns: u32,
     interval: u32,
 }
 
-impl Default for WaitingPlace {
-    fn default() -> WaitingPlace {
-        WaitingPlace { processor: None, turns: 0, interval: SHORTEST }
+impl Default for CoreBalancer {
+    fn default() -> CoreBalancer {
+        CoreBalancer { processor: None, turns: 0, interval: SHORTEST }
     }
 }
 
-impl WaitingPlace {
+impl CoreBalancer {
     /// Counts a yield; call it after each one.
     #[inline]
     pub(super) fn count_turn(&mut self, head: &SegmentHead) {
@@ -141,7 +141,7 @@ mod tests {
             head.crowds[processor].store(if processor == last { 3 } else { 7 }, Ordering::Relaxed);
         }
 
-        let mut place = WaitingPlace::default();
+        let mut place = CoreBalancer::default();
         place.look(head, first);
         assert_eq!(cores::affinity(), mask, "it may be moved on");
         if processors.len() > 1 {
@@ -154,7 +154,7 @@ mod tests {
             );
         }
         if processors.len() > 1 {
-            let mut bound = WaitingPlace::default();
+            let mut bound = CoreBalancer::default();
             let mut only = CpuSet::new();
             only.set(first);
             sched_setaffinity(None, &only).unwrap();
