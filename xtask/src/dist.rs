@@ -32,8 +32,8 @@ const STRICT: &str = "strict";
 /// The package that contains the programs.
 const PROGRAMS: &str = "towpath-launch";
 
-/// Further names of the libraries: the name, the library that it stands for, and the name that the
-/// linker looks for.
+/// Additional names of the libraries: the name, the library that it stands for, and the name that
+/// the linker looks for.
 ///
 /// `libmpich.so.12`: programs built with Debian's MPICH. `libmpi_abi.so.0`: programs built with
 /// early stubs of the standard ABI. `libmpicxx.so.12` and `libmpichcxx.so.12`: C++ programs are

@@ -45,14 +45,14 @@ fn halving(builder: &mut Builder, operand: &Operand, counts: &[i64], receive: *m
     let element = &operand.element;
     let input = operand.send.unwrap_or(receive);
     let blocks = starts_of(counts);
-    // Arrange the blocks by the position of their rank's number: `ordered` has the start of each
-    // block in that arrangement, `positions` the start of each position.
+    // Reorder the blocks: those of the rank with number `position(index, fold)` come at `index`.
+    // `ordered` has the new start of each block, `positions` the start of each index.
     let mut ordered = vec![0i64; counts.len()];
     let mut positions = vec![0i64];
     let mut filled = 0;
     let home = builder.scratch(operand.count, element);
-    for place in 0..fold.power {
-        let number = position(place, fold);
+    for index in 0..fold.power {
+        let number = position(index, fold);
         let last = fold.rank(number);
         let first = if fold.speaks_for_two(number) { last - 1 } else { last };
         for block in first..=last {

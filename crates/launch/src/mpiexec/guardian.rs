@@ -144,8 +144,8 @@ fn rename_command_line() {
     }
 }
 
-/// Handles commands and ends of ranks. Returns when everything is to be ended, for instance because
-/// `mpiexec` no longer reads the reports.
+/// Handles commands and exits of ranks. Returns when everything is to be ended, for instance
+/// because `mpiexec` no longer reads the reports.
 ///
 /// # Errors
 /// The errno if waiting fails.
