@@ -44,12 +44,12 @@ pub(crate) fn append(builder: &mut Builder, call: &Call, root: usize, data: &Buf
 /// Sends the piece down a binomial tree, the largest subtree first.
 pub(crate) fn binomial(builder: &mut Builder, root: usize, data: &Piece) {
     let size = builder.size();
-    let place = Binomial::new(relative(builder.rank(), root, size), size);
-    if let Some(parent) = place.parent {
+    let tree = Binomial::new(relative(builder.rank(), root, size), size);
+    if let Some(parent) = tree.parent {
         builder.receive(absolute(parent, root, size), 0, data.clone());
         builder.phase();
     }
-    for (child, _) in place.children.iter().rev() {
+    for (child, _) in tree.children.iter().rev() {
         builder.send(absolute(*child, root, size), 0, data.clone());
     }
 }
@@ -81,8 +81,8 @@ fn in_bytes(
 
 fn chain(builder: &mut Builder, root: usize, data: *mut u8, bytes: i64) {
     let size = builder.size();
-    let place = relative(builder.rank(), root, size);
-    let (above, below) = (absolute(place + size - 1, root, size), absolute(place + 1, root, size));
+    let node = relative(builder.rank(), root, size);
+    let (above, below) = (absolute(node + size - 1, root, size), absolute(node + 1, root, size));
     let mut received = Vec::new();
     let mut first = 0;
     for turn in 0.. {
@@ -90,14 +90,14 @@ fn chain(builder: &mut Builder, root: usize, data: *mut u8, bytes: i64) {
             break;
         }
         let chunk = Piece::range(data, first, CHUNK.min(bytes - first));
-        if place > 0 {
+        if node > 0 {
             let mark = builder.receive(above, turn, chunk.clone());
             if turn >= WINDOW {
                 builder.after(mark, received[turn - WINDOW]);
             }
             received.push(mark);
         }
-        if place + 1 < size {
+        if node + 1 < size {
             let mark = builder.send(below, turn, chunk);
             builder.after(mark, received.last().copied().flatten());
         }
@@ -108,26 +108,26 @@ fn chain(builder: &mut Builder, root: usize, data: *mut u8, bytes: i64) {
 fn scatter_allgather(builder: &mut Builder, root: usize, data: *mut u8, bytes: i64) {
     let size = builder.size();
     let part = bytes / size as i64 + i64::from(bytes % size as i64 != 0);
-    let place = relative(builder.rank(), root, size);
+    let node = relative(builder.rank(), root, size);
     let range = |first: usize, number: usize| {
         let start = (part * first as i64).min(bytes);
         let end = (part * (first + number) as i64).min(bytes);
         Piece::range(data, start, end - start)
     };
-    let tree = Binomial::new(place, size);
+    let tree = Binomial::new(node, size);
     if let Some(parent) = tree.parent {
-        let covered = Binomial::covered(place, size);
-        builder.receive(absolute(parent, root, size), 0, range(place, covered));
+        let covered = Binomial::covered(node, size);
+        builder.receive(absolute(parent, root, size), 0, range(node, covered));
         builder.phase();
     }
     for (child, covered) in tree.children.iter().rev() {
         builder.send(absolute(*child, root, size), 0, range(*child, *covered));
     }
     builder.phase();
-    let (above, below) = (absolute(place + size - 1, root, size), absolute(place + 1, root, size));
+    let (above, below) = (absolute(node + size - 1, root, size), absolute(node + 1, root, size));
     for step in 0..size - 1 {
-        builder.send(below, step + 1, range((place + size - step) % size, 1));
-        builder.receive(above, step + 1, range((place + size - step - 1) % size, 1));
+        builder.send(below, step + 1, range((node + size - step) % size, 1));
+        builder.receive(above, step + 1, range((node + size - step - 1) % size, 1));
         builder.phase();
     }
 }

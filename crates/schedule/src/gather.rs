@@ -65,8 +65,8 @@ pub(crate) fn linear(builder: &mut Builder, arguments: &Gather) {
 
 pub(crate) fn binomial(builder: &mut Builder, arguments: &Gather) {
     let (size, root) = (builder.size(), arguments.root);
-    let place = relative(builder.rank(), root, size);
-    let tree = Binomial::new(place, size);
+    let node = relative(builder.rank(), root, size);
+    let tree = Binomial::new(node, size);
     let Some(parent) = tree.parent else {
         let Some(receive) = &arguments.receive else { return };
         for (child, covered) in tree.children {
@@ -87,17 +87,17 @@ pub(crate) fn binomial(builder: &mut Builder, arguments: &Gather) {
         builder.send(up, 0, send.piece());
         return;
     }
-    let (bytes, covered) = (send.bytes(), Binomial::covered(place, size));
+    let (bytes, covered) = (send.bytes(), Binomial::covered(node, size));
     let packed = builder.bytes(bytes.saturating_mul(covered as i64));
     let range = |first: usize, number: usize| {
         Piece::range(packed, bytes * first as i64, bytes * number as i64)
     };
     builder.copy(send.piece(), range(0, 1));
     for (child, number) in tree.children {
-        builder.receive(absolute(child, root, size), 0, range(child - place, number));
+        builder.receive(absolute(child, root, size), 0, range(child - node, number));
     }
     builder.phase();
-    let runs = if parent == 0 { intervals(place, covered, root, size) } else { vec![(0, covered)] };
+    let runs = if parent == 0 { intervals(node, covered, root, size) } else { vec![(0, covered)] };
     let mut first = 0;
     for (turn, (_, number)) in runs.into_iter().enumerate() {
         builder.send(up, turn, range(first, number));

@@ -47,7 +47,7 @@ pub(crate) fn append(
 
 /// The parent of this rank, and its children, nearest first. A child's flag is true if it
 /// represents lower ranks than this one.
-fn place(rank: usize, root: usize, size: usize) -> (Option<usize>, Vec<(usize, bool)>) {
+fn parent_and_children(rank: usize, root: usize, size: usize) -> (Option<usize>, Vec<(usize, bool)>) {
     let mut children = Vec::new();
     let mut parent = None;
     if rank >= root {
@@ -64,7 +64,7 @@ fn place(rank: usize, root: usize, size: usize) -> (Option<usize>, Vec<(usize, b
 }
 
 fn binomial(builder: &mut Builder, root: usize, operand: &Operand, result: Option<*mut u8>) {
-    let (parent, children) = place(builder.rank(), root, builder.size());
+    let (parent, children) = parent_and_children(builder.rank(), root, builder.size());
     if let (Some(parent), Some(send)) = (parent, operand.send)
         && children.is_empty()
     {
@@ -163,8 +163,8 @@ mod tests {
                 // interval[rank]: the ranks that its partial result represents.
                 fn interval(rank: usize, root: usize, size: usize) -> (usize, usize) {
                     let (mut low, mut high) = (rank, rank);
-                    for (child, is_lower) in place(rank, root, size).1 {
-                        assert_eq!(place(child, root, size).0, Some(rank));
+                    for (child, is_lower) in parent_and_children(rank, root, size).1 {
+                        assert_eq!(parent_and_children(child, root, size).0, Some(rank));
                         let below = interval(child, root, size);
                         if is_lower {
                             assert_eq!(below.1 + 1, low);

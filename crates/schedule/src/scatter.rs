@@ -60,8 +60,8 @@ pub(crate) fn linear(builder: &mut Builder, arguments: &Scatter) {
 
 pub(crate) fn binomial(builder: &mut Builder, arguments: &Scatter) {
     let (size, root) = (builder.size(), arguments.root);
-    let place = relative(builder.rank(), root, size);
-    let tree = Binomial::new(place, size);
+    let node = relative(builder.rank(), root, size);
+    let tree = Binomial::new(node, size);
     let Some(parent) = tree.parent else {
         let Some(send) = &arguments.send else { return };
         for (child, covered) in tree.children.into_iter().rev() {
@@ -82,12 +82,12 @@ pub(crate) fn binomial(builder: &mut Builder, arguments: &Scatter) {
         builder.receive(up, 0, receive.piece());
         return;
     }
-    let (bytes, covered) = (receive.bytes(), Binomial::covered(place, size));
+    let (bytes, covered) = (receive.bytes(), Binomial::covered(node, size));
     let packed = builder.bytes(bytes.saturating_mul(covered as i64));
     let range = |first: usize, number: usize| {
         Piece::range(packed, bytes * first as i64, bytes * number as i64)
     };
-    let runs = if parent == 0 { intervals(place, covered, root, size) } else { vec![(0, covered)] };
+    let runs = if parent == 0 { intervals(node, covered, root, size) } else { vec![(0, covered)] };
     let mut first = 0;
     for (turn, (_, number)) in runs.into_iter().enumerate() {
         builder.receive(up, turn, range(first, number));
@@ -95,7 +95,7 @@ pub(crate) fn binomial(builder: &mut Builder, arguments: &Scatter) {
     }
     builder.phase();
     for (child, number) in tree.children.into_iter().rev() {
-        builder.send(absolute(child, root, size), 0, range(child - place, number));
+        builder.send(absolute(child, root, size), 0, range(child - node, number));
     }
     builder.copy(range(0, 1), receive.piece());
 }

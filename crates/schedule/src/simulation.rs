@@ -75,12 +75,12 @@ pub fn completion_time(
         });
     }
     let mut now = 0;
-    while let Some(Reverse((time, _, event, place))) = simulation.events.pop() {
+    while let Some(Reverse((time, _, event, rank_step))) = simulation.events.pop() {
         now = time;
         match event {
-            Event::Ready => simulation.start(now, place),
-            Event::Arrival => simulation.receive(now, place),
-            Event::Done => simulation.complete(now, place),
+            Event::Ready => simulation.start(now, rank_step),
+            Event::Arrival => simulation.receive(now, rank_step),
+            Event::Done => simulation.complete(now, rank_step),
         }
     }
     simulation.verdict().map(|()| now)
@@ -104,7 +104,7 @@ enum Event {
 
 /// A message that is sent, and not yet received.
 struct SentMessage {
-    place: RankStep,
+    rank_step: RankStep,
     bytes: u64,
     /// When the sender's processor is done with it.
     sent: Picoseconds,
@@ -164,9 +164,9 @@ impl<'a> Simulation<'a> {
         }
     }
 
-    fn at(&mut self, time: Picoseconds, event: Event, place: RankStep) {
+    fn at(&mut self, time: Picoseconds, event: Event, rank_step: RankStep) {
         self.caused += 1;
-        self.events.push(Reverse((time, self.caused, event, place)));
+        self.events.push(Reverse((time, self.caused, event, rank_step)));
     }
 
     /// Occupies the processor of a rank once it is free. Returns when that ends.
@@ -176,17 +176,17 @@ impl<'a> Simulation<'a> {
         *processor
     }
 
-    fn start(&mut self, now: Picoseconds, place: RankStep) {
-        let rank = place.rank;
-        match &self.plans[rank].steps[place.step as usize].action {
-            StepAction::Join => self.at(now, Event::Done, place),
+    fn start(&mut self, now: Picoseconds, rank_step: RankStep) {
+        let rank = rank_step.rank;
+        match &self.plans[rank].steps[rank_step.step as usize].action {
+            StepAction::Join => self.at(now, Event::Done, rank_step),
             StepAction::Copy { from, .. } => {
                 let end = self.occupy(
                     now,
                     rank,
                     self.costs.copy_per_byte.saturating_mul(from.bytes() as u64),
                 );
-                self.at(end, Event::Done, place);
+                self.at(end, Event::Done, rank_step);
             }
             StepAction::Reduce { count, .. } => {
                 let end = self.occupy(
@@ -194,7 +194,7 @@ impl<'a> Simulation<'a> {
                     rank,
                     self.costs.reduce_per_element.saturating_mul(*count as u64),
                 );
-                self.at(end, Event::Done, place);
+                self.at(end, Event::Done, rank_step);
             }
             StepAction::Send { peer, turn, piece } => {
                 let (to, bytes) = (self.rank_of[peer], piece.bytes() as u64);
@@ -204,8 +204,8 @@ impl<'a> Simulation<'a> {
                     self.costs.link(&self.team.placement, rank, to).overhead,
                 );
                 let arrival =
-                    self.costs.is_eager(bytes).then(|| self.transfer(sent, place, to, bytes));
-                let message = SentMessage { place, bytes, sent, arrival };
+                    self.costs.is_eager(bytes).then(|| self.transfer(sent, rank_step, to, bytes));
+                let message = SentMessage { rank_step, bytes, sent, arrival };
                 self.channels.entry((rank, to, *turn)).or_default().sent.push_back(message);
                 self.meet(now, (rank, to, *turn));
             }
@@ -215,7 +215,7 @@ impl<'a> Simulation<'a> {
                     .entry((from, rank, *turn))
                     .or_default()
                     .expected
-                    .push_back((place, now));
+                    .push_back((rank_step, now));
                 self.meet(now, (from, rank, *turn));
             }
         }
@@ -225,16 +225,16 @@ impl<'a> Simulation<'a> {
     fn transfer(
         &mut self,
         ready: Picoseconds,
-        place: RankStep,
+        rank_step: RankStep,
         to: usize,
         bytes: u64,
     ) -> Picoseconds {
-        let link = *self.costs.link(&self.team.placement, place.rank, to);
-        let network = &mut self.ranks[place.rank].network;
+        let link = *self.costs.link(&self.team.placement, rank_step.rank, to);
+        let network = &mut self.ranks[rank_step.rank].network;
         let begin = ready.max(*network);
         let end = begin.saturating_add(link.transfer(bytes));
         *network = end.saturating_add(link.gap);
-        self.at(end, Event::Done, place);
+        self.at(end, Event::Done, rank_step);
         end.saturating_add(link.latency)
     }
 
@@ -254,7 +254,7 @@ impl<'a> Simulation<'a> {
             let announced = message.sent.saturating_add(latency);
             self.transfer(
                 announced.max(posted).saturating_add(latency),
-                message.place,
+                message.rank_step,
                 to,
                 message.bytes,
             )
@@ -263,29 +263,29 @@ impl<'a> Simulation<'a> {
     }
 
     /// The receiver takes a message that has arrived.
-    fn receive(&mut self, now: Picoseconds, place: RankStep) {
+    fn receive(&mut self, now: Picoseconds, rank_step: RankStep) {
         let StepAction::Receive { peer, .. } =
-            &self.plans[place.rank].steps[place.step as usize].action
+            &self.plans[rank_step.rank].steps[rank_step.step as usize].action
         else {
             unreachable!("messages arrive at receives")
         };
         let overhead =
-            self.costs.link(&self.team.placement, self.rank_of[peer], place.rank).overhead;
-        let end = self.occupy(now, place.rank, overhead);
-        self.at(end, Event::Done, place);
+            self.costs.link(&self.team.placement, self.rank_of[peer], rank_step.rank).overhead;
+        let end = self.occupy(now, rank_step.rank, overhead);
+        self.at(end, Event::Done, rank_step);
     }
 
     /// Releases the steps that waited only for this one.
-    fn complete(&mut self, now: Picoseconds, place: RankStep) {
-        let plan = &self.plans[place.rank];
-        self.ranks[place.rank].left -= 1;
-        let mut edge = plan.steps[place.step as usize].first_edge;
+    fn complete(&mut self, now: Picoseconds, rank_step: RankStep) {
+        let plan = &self.plans[rank_step.rank];
+        self.ranks[rank_step.rank].left -= 1;
+        let mut edge = plan.steps[rank_step.step as usize].first_edge;
         while edge != NONE {
             let follower = plan.edges[edge as usize];
-            let waiting = &mut self.ranks[place.rank].waiting[follower.to as usize];
+            let waiting = &mut self.ranks[rank_step.rank].waiting[follower.to as usize];
             *waiting -= 1;
             if *waiting == 0 {
-                self.at(now, Event::Ready, RankStep { rank: place.rank, step: follower.to });
+                self.at(now, Event::Ready, RankStep { rank: rank_step.rank, step: follower.to });
             }
             edge = follower.next;
         }
@@ -295,11 +295,11 @@ impl<'a> Simulation<'a> {
     fn verdict(&self) -> Result<(), Deadlock> {
         let mut waiting = Vec::new();
         for (&(from, to, _), channel) in &self.channels {
-            let sends = channel.sent.iter().map(|message| (message.place, true, to));
-            let receives = channel.expected.iter().map(|(place, _)| (*place, false, from));
-            waiting.extend(sends.chain(receives).map(|(place, sends, partner)| WaitingStep {
-                rank: place.rank,
-                step: place.step,
+            let sends = channel.sent.iter().map(|message| (message.rank_step, true, to));
+            let receives = channel.expected.iter().map(|(rank_step, _)| (*rank_step, false, from));
+            waiting.extend(sends.chain(receives).map(|(rank_step, sends, partner)| WaitingStep {
+                rank: rank_step.rank,
+                step: rank_step.step,
                 sends,
                 partner,
             }));

@@ -109,11 +109,11 @@ mod tests {
         for size in 1..70 {
             let mut parents = vec![None; size];
             for node in 0..size {
-                let place = Binomial::new(node, size);
-                let below: usize = place.children.iter().map(|child| child.1).sum();
+                let binomial = Binomial::new(node, size);
+                let below: usize = binomial.children.iter().map(|child| child.1).sum();
                 assert_eq!(below + 1, Binomial::covered(node, size), "node {node} of {size}");
                 let mut next = node + 1;
-                for (child, covered) in place.children {
+                for (child, covered) in binomial.children {
                     assert_eq!((child, covered), (next, Binomial::covered(child, size)));
                     assert_eq!(parents[child].replace(node), None);
                     next = child + covered;
