@@ -57,11 +57,11 @@ pub struct Function {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Form {
-    /// Waits for it (MPI_X).
+    /// Waits for the operation (MPI_X).
     Wait,
-    /// Starts it and returns a request (MPI_IX).
+    /// Starts the operation and returns a request (MPI_IX).
     Begin,
-    /// Keeps it for a persistent request (MPI_X_init).
+    /// Keeps the operation for a persistent request (MPI_X_init).
     Keep,
 }
 

@@ -1,4 +1,5 @@
-//! Neighbourhood collectives without a plan: the messages of one, as the parts of an exchange.
+//! Neighbourhood collectives without a plan: turns the messages of a call into the parts of an
+//! exchange.
 
 use std::mem::MaybeUninit;
 

@@ -1,9 +1,8 @@
 //! The environment of each rank: what `mpiexec` passes on, what the command line sets, and the
 //! variables that give the rank its place in the job.
 //!
-//! Three families of variables do the last, because scripts read any of them: those of PMI-1 and
-//! MPICH, of Open MPI, and of MVAPICH. Variables of a job that `mpiexec` itself runs in are removed
-//! first.
+//! The last are set in three forms, because scripts read any of them: those of PMI-1 and MPICH, of
+//! Open MPI, and of MVAPICH. Variables of a job that `mpiexec` itself runs in are removed first.
 #![forbid(unsafe_code)]
 
 use std::collections::BTreeMap;
