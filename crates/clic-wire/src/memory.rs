@@ -28,15 +28,15 @@ impl UnackedMessages {
     /// Reserves memory for a message of `length` bytes to a peer. Returns its handle and a pointer
     /// to the memory.
     pub(super) fn begin(&mut self, to: u32, length: usize) -> (u64, *mut u8) {
-        let place = self.free.pop().unwrap_or_else(|| {
+        let index = self.free.pop().unwrap_or_else(|| {
             self.messages.push(UnackedMessage::default());
             self.messages.len() as u32 - 1
         });
-        let message = &mut self.messages[place as usize];
+        let message = &mut self.messages[index as usize];
         message.to = Some(to);
         message.bytes.clear();
         message.bytes.reserve(length);
-        (u64::from(place), message.bytes.as_mut_ptr())
+        (u64::from(index), message.bytes.as_mut_ptr())
     }
 
     /// A pointer to the bytes of a message.

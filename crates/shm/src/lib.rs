@@ -221,10 +221,10 @@ impl Shm {
         self.maker.make(&self.segment, members)
     }
 
-    /// Joins the board at `place` as member `own`; `members` holds the local ranks of all members.
-    /// `made` is true on the process that made the board.
-    pub fn join_board(&self, place: usize, members: Box<[u32]>, own: usize, made: bool) -> Board {
-        Board::new(&self.segment, place, members, own, made.then(|| self.maker.left()))
+    /// Joins the board at `location` as member `own`; `members` holds the local ranks of all
+    /// members. `made` is true on the process that made the board.
+    pub fn join_board(&self, location: usize, members: Box<[u32]>, own: usize, made: bool) -> Board {
+        Board::new(&self.segment, location, members, own, made.then(|| self.maker.left()))
     }
 
     fn begin_pulls(&mut self) {

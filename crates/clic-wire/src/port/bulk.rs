@@ -155,14 +155,14 @@ impl ScatterReceiver {
 
     /// The number of frames that are in the right place, and the sum of their lengths.
     fn right(&self, total: usize, segment: usize) -> (usize, usize) {
-        let (mut from, mut row_from) = (0, 0);
+        let (mut from, mut predicted) = (0, 0);
         for (index, (place, header)) in self.places.places.iter().zip(&self.headers).enumerate() {
             let length = segment.min(total - from);
-            if from != row_from || length < HEADER_BYTES || !is_expected(place, header, length - HEADER_BYTES) {
+            if from != predicted || length < HEADER_BYTES || !is_expected(place, header, length - HEADER_BYTES) {
                 return (index, from);
             }
             from += length;
-            row_from += HEADER_BYTES + place.length;
+            predicted += HEADER_BYTES + place.length;
         }
         (self.places.places.len(), from)
     }

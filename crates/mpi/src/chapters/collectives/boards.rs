@@ -38,16 +38,16 @@ pub(crate) unsafe fn try_execute(comm: &Comm, operation: &Operation, selection: 
     if size == 1 {
         return None;
     }
-    let mut place = comm.board.lock().unwrap();
-    if let BoardState::Unknown = *place {
+    let mut state = comm.board.lock().unwrap();
+    if let BoardState::Unknown = *state {
         // Do not make a board for a call that would not use one, whether or not ranks share cores.
         BoardLimits::new(selection, size, Subscription::Full).need(operation)?;
         match establish(comm, selection) {
-            Ok(made) => *place = made,
+            Ok(made) => *state = made,
             Err(error) => return Some(Err(error)),
         }
     }
-    let BoardState::Made { board, limits, areas, calls } = &mut *place else { return None };
+    let BoardState::Made { board, limits, areas, calls } = &mut *state else { return None };
     if limits.need(operation)? == Need::Areas {
         if areas.is_none() {
             match agree(comm, u64::from(board.own() == 0 && board.provide_areas())) {
@@ -81,8 +81,8 @@ fn truncated(comm: &Comm) -> Error {
     let other = calls.enumerate().find_map(|(rank, call)| call.filter(|_| call != own).map(|call| (rank, call)));
     if let Some((rank, call)) = other {
         // That rank may have moved on in the meantime, so this is only a hint.
-        let place = comm.in_words();
-        sentence.push_str(&format!(", or they are in different calls: rank {rank} of {place} has called {call} last"));
+        let communicator = comm.in_words();
+        sentence.push_str(&format!(", or they are in different calls: rank {rank} of {communicator} has called {call} last"));
     }
     Error::new(ERR_TRUNCATE, sentence)
 }
@@ -99,7 +99,7 @@ fn agree(comm: &Comm, said: u64) -> Result<u64> {
 const MADE: u64 = 1;
 const OVERSUBSCRIBED: u64 = 2;
 const UNCERTAIN: u64 = 4;
-const PLACE_SHIFT: u32 = 3;
+const LOCATION_SHIFT: u32 = 3;
 
 #[cold]
 fn establish(comm: &Comm, selection: &Selection) -> Result<BoardState> {
@@ -109,7 +109,7 @@ fn establish(comm: &Comm, selection: &Selection) -> Result<BoardState> {
     let ranks = head.local_ranks.load(Ordering::Relaxed);
     let mut said = 0;
     if comm.rank == 0
-        && let Some(place) = worker.with(|state| state.engine.wire_mut().make_board(peers))
+        && let Some(location) = worker.with(|state| state.engine.wire_mut().make_board(peers))
     {
         // A rank that starts later may add cores, so only "oversubscribed" can be wrong.
         let certain = head.affinities.load(Ordering::Relaxed) >= ranks;
@@ -118,13 +118,13 @@ fn establish(comm: &Comm, selection: &Selection) -> Result<BoardState> {
             (true, true) => MADE | OVERSUBSCRIBED,
             (true, false) => MADE | OVERSUBSCRIBED | UNCERTAIN,
         };
-        said |= (place as u64) << PLACE_SHIFT;
+        said |= (location as u64) << LOCATION_SHIFT;
     }
     let mut said = agree(comm, said)?;
     if said & MADE == 0 {
         return Ok(BoardState::Missing);
     }
-    let place = (said >> PLACE_SHIFT) as usize;
+    let location = (said >> LOCATION_SHIFT) as usize;
     if said & UNCERTAIN != 0 {
         // After this barrier all members have announced their affinity. Member 0 decides, because
         // the quota may change.
@@ -132,7 +132,7 @@ fn establish(comm: &Comm, selection: &Selection) -> Result<BoardState> {
         said = agree(comm, if process.ranks_share_cores() { OVERSUBSCRIBED } else { 0 })?;
     }
     let subscription = if said & OVERSUBSCRIBED == 0 { Subscription::Full } else { Subscription::Over };
-    let board = worker.with(|state| state.engine.wire().join_board(place, peers, comm.rank));
+    let board = worker.with(|state| state.engine.wire().join_board(location, peers, comm.rank));
     let limits = BoardLimits::new(selection, peers.len(), subscription);
     Ok(BoardState::Made { board: Box::new(board), limits, areas: None, calls: 0 })
 }
