@@ -293,9 +293,11 @@ pub fn seen() -> Result<Seen, Error> {
             rank_and_size: Some((ticket.rank, Some(ticket.size))),
             handover: BY_OWN_MPIEXEC,
         },
-        FoundLauncher::Pmi(server) => {
-            Seen { launcher: server.name, rank_and_size: Some((server.rank, Some(server.size))), handover: FROM_FIRST_RANK }
-        }
+        FoundLauncher::Pmi(server) => Seen {
+            launcher: server.name,
+            rank_and_size: Some((server.rank, Some(server.size))),
+            handover: FROM_FIRST_RANK,
+        },
         FoundLauncher::Pmix(server) => {
             Seen { launcher: server.name, rank_and_size: Some((server.rank, server.size)), handover: FROM_FIRST_RANK }
         }

@@ -47,7 +47,11 @@ pub(crate) fn append(
 
 /// The parent of this rank, and its children, nearest first. A child's flag is true if it
 /// represents lower ranks than this one.
-fn parent_and_children(rank: usize, root: usize, size: usize) -> (Option<usize>, Vec<(usize, bool)>) {
+fn parent_and_children(
+    rank: usize,
+    root: usize,
+    size: usize,
+) -> (Option<usize>, Vec<(usize, bool)>) {
     let mut children = Vec::new();
     let mut parent = None;
     if rank >= root {

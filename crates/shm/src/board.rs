@@ -150,7 +150,13 @@ unsafe impl Send for Board {}
 impl Board {
     /// The board at `location` in the segment, for member `own`; `members` holds the local ranks of
     /// all members.
-    pub(crate) fn new(segment: &Segment, location: usize, members: Box<[u32]>, own: usize, left: Option<Left>) -> Board {
+    pub(crate) fn new(
+        segment: &Segment,
+        location: usize,
+        members: Box<[u32]>,
+        own: usize,
+        left: Option<Left>,
+    ) -> Board {
         let (offset, walk) = (location / PAGE * PAGE, Walk::from_number((location % PAGE) as u32));
         let shape = BoardShape::new(members.len(), walk);
         let at = |within: usize| segment.at(offset + within);

@@ -226,7 +226,9 @@ mod tests {
         for (number, length) in [0, 1, 4096, 20_000, 65_536, 1 << 20, usize::MAX / 2].into_iter().enumerate() {
             let shape = BounceShape::of(length, Walk::from_number(number as u32 % 3));
             assert_eq!(BounceShape::from_number(shape.number()), shape);
-            assert!(shape.positions() as usize * shape.chunk_bytes() <= BOUNCE_BYTES && shape.positions() >= shape.chunks());
+            assert!(
+                shape.positions() as usize * shape.chunk_bytes() <= BOUNCE_BYTES && shape.positions() >= shape.chunks()
+            );
             assert!(shape.chunk_bytes() <= 0xFFFF && shape.chunks() >= 4);
             assert!(LENGTHS + shape.chunks() as usize / 2 <= DRAINED);
         }

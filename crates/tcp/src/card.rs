@@ -69,7 +69,9 @@ impl HostAddresses {
             far.iter().any(|there| own.networks.iter().any(|here| here.is_routed_to(there)));
         if !is_routed && !on_link.is_empty() {
             let over = |there: &Network| -> Vec<SocketAddr> {
-                own.scopes(*there, is_one_machine).map(|scope| there.socket_address(port, scope)).collect()
+                own.scopes(*there, is_one_machine)
+                    .map(|scope| there.socket_address(port, scope))
+                    .collect()
             };
             return on_link.into_iter().flat_map(over).collect();
         }

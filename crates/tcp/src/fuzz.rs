@@ -115,8 +115,11 @@ impl Seen {
                     bytes = rest;
                 }
                 Ok(Frame::Data { number, offset, length }) => {
-                    let (have, all) =
-                        if number == 0 { (seen.contiguous.len(), CONTIGUOUS) } else { (seen.unpacked, UNPACKED) };
+                    let (have, all) = if number == 0 {
+                        (seen.contiguous.len(), CONTIGUOUS)
+                    } else {
+                        (seen.unpacked, UNPACKED)
+                    };
                     let pull = number as usize;
                     let fits = pull < 2 && offset == have as u64 && length <= (all - have) as u64;
                     if !fits || seen.pulled.contains(&TOKENS[pull]) {

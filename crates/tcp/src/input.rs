@@ -192,7 +192,10 @@ impl Input {
     }
 
     /// Where the bytes of the current piece, or those after the next header, go.
-    fn contiguous_expected<S>(&mut self, desk: &mut ReadContext<'_, S>) -> Option<(*mut u8, usize)> {
+    fn contiguous_expected<S>(
+        &mut self,
+        desk: &mut ReadContext<'_, S>,
+    ) -> Option<(*mut u8, usize)> {
         if let Some((number, left)) = self.data {
             let (at, room) = desk.pulls.contiguous(desk.place, number)?;
             return Some((at, left.min(room)));

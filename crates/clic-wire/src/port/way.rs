@@ -103,7 +103,11 @@ impl Port {
         };
         // Trains use the carrier of bulk, which is the cheapest, but the destination port of small
         // frames.
-        let (small, train, bulk) = (route(small, to.socket_address()), route(bulk, to.socket_address()), route(bulk, to.bulk_socket_address()));
+        let (small, train, bulk) = (
+            route(small, to.socket_address()),
+            route(bulk, to.socket_address()),
+            route(bulk, to.bulk_socket_address()),
+        );
         let by_udp = [to.socket_address(), to.bulk_socket_address()].map(SocketName::internet);
         let headers = match (small, bulk) {
             (FrameRoute::Raw(_), FrameRoute::Raw(_)) => 0,

@@ -82,7 +82,9 @@ fn truncated(comm: &Comm) -> Error {
     if let Some((rank, call)) = other {
         // That rank may have moved on in the meantime, so this is only a hint.
         let communicator = comm.in_words();
-        sentence.push_str(&format!(", or they are in different calls: rank {rank} of {communicator} has called {call} last"));
+        sentence.push_str(&format!(
+            ", or they are in different calls: rank {rank} of {communicator} has called {call} last"
+        ));
     }
     Error::new(ERR_TRUNCATE, sentence)
 }
