@@ -50,8 +50,8 @@ impl BoardCall<'_> {
         let size = operand.element.size;
         let (first, length) =
             ((range.start * size) as usize, ((range.end - range.start) * size) as usize);
-        // SAFETY: `row` is readable for these elements (this function's contract).
-        self.post(length, |mut room, _| unsafe { room.copy(row.add(first), 0, length) });
+        // SAFETY: `vector` is readable for these elements (this function's contract).
+        self.post(length, |mut room, _| unsafe { room.copy(vector.add(first), 0, length) });
     }
 
     /// Folds `count` elements of the vectors of `members` into `into`, piece by piece, so that the
