@@ -1,5 +1,10 @@
 //! Identifiers that are shared by several layers and processes.
 
+/// Identifies a job: 128 random bits, the same in all its processes, different in every other job
+/// that may ever connect to it. Not a secret.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct JobId(pub u128);
+
 /// Index of a process in this process's growable table of peers.
 ///
 /// It is *not* a rank. For processes of the first job it equals the rank in that job's

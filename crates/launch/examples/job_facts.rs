@@ -24,10 +24,11 @@ fn main() -> ExitCode {
 
 fn run(words: &[String]) -> Result<(), Error> {
     let mut launcher = connect()?;
-    let Job { rank, size, local_rank, appnum, nonce, launcher: name, .. } = launcher.job().clone();
+    let Job { rank, size, local_rank, appnum, id, launcher: name, .. } = launcher.job().clone();
     let locals = launcher.job().local_ranks.len();
     println!(
-        "rank {rank} of {size}, {local_rank} of {locals} here, program {appnum:?}, job {nonce:x}, started by {name}"
+        "rank {rank} of {size}, {local_rank} of {locals} here, program {appnum:?}, job {:x}, started by {name}",
+        id.0
     );
     let segment = launcher.segment()?;
     let view = View::map(std::os::fd::AsFd::as_fd(&segment), locals)?;

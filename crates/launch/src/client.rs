@@ -18,6 +18,8 @@ pub(crate) mod store;
 
 use std::os::fd::OwnedFd;
 
+use towpath_base::ids::JobId;
+
 use crate::error::Error;
 use crate::key::JobKey;
 use crate::ticket::RankTicket;
@@ -37,9 +39,8 @@ pub struct Job {
     /// How many processes could run (MPI_UNIVERSE_SIZE); `None` if the launcher does not provide
     /// it.
     pub universe_size: Option<i32>,
-    /// Random number of the job: the same in all its processes, different in every other job. Not a
-    /// secret.
-    pub nonce: u64,
+    /// Identifies the job.
+    pub id: JobId,
     /// Index of this process among the ranks of its host.
     pub local_rank: u32,
     /// World ranks of the processes of this host, ascending.
@@ -69,7 +70,7 @@ impl Job {
             size: node_of_rank.len() as u32,
             appnum: None,
             universe_size: None,
-            nonce: 0,
+            id: JobId(0),
             local_rank,
             local_ranks,
             node_of_rank,

@@ -1,6 +1,8 @@
 //! Fuzz entry points for the decoders of this crate. `make fuzz` runs them with arbitrary bytes,
 //! the tests of this crate run them briefly. Each function asserts the invariants of its decoder.
 
+use towpath_base::ids::JobId;
+
 use crate::key::JobKey;
 use crate::ticket::RankTicket;
 use crate::wire::{LONGEST_LINE, LineReader, PmiMessage, escape, records, unescape};
@@ -10,7 +12,7 @@ use crate::{client, hosts, mpiexec};
 /// `mpiexec`.
 pub fn pmi_lines(bytes: &[u8]) {
     let Some((&cut, stream)) = bytes.split_first() else { return };
-    let mut server = mpiexec::server::Server::new(1, &JobKey([7; 32]), &[0, 1], &[0, 0]);
+    let mut server = mpiexec::server::Server::new(JobId(1), &JobKey([7; 32]), &[0, 1], &[0, 0]);
     let (mut reader, mut answers) = (LineReader::default(), Vec::new());
     for (number, piece) in stream.chunks(usize::from(cut).max(1)).enumerate() {
         reader.push(piece);

@@ -103,7 +103,7 @@ fn run(mut request: JobRequest, arguments: &[std::ffi::OsString]) -> Result<i32,
 
     let part = HostPart::whole(&request);
     let around = Surroundings { environment: towpath_base::config::whole_environment().collect(), inherit_input: true };
-    let nonce = part.nonce;
+    let id = part.job;
     let plan = LaunchPlan::make(&request, part, &around, mask)?;
     let key = crate::key::JobKey::random().map_err(|error| failed("The job gets no secret", error))?;
     let (commands_of_guardian, commands) = rustix::pipe::pipe_with(rustix::pipe::PipeFlags::CLOEXEC)
@@ -116,7 +116,7 @@ fn run(mut request: JobRequest, arguments: &[std::ffi::OsString]) -> Result<i32,
     let guardian = guardian::fork_guardian(plan.starts, plan.common, commands_of_guardian, &own)
         .map_err(|error| failed("No process can be started", std::io::Error::from_raw_os_error(error)))?;
     let job = job::RunningJob::new(job::JobParts {
-        server: server::Server::new(nonce, &key, &request.appnums(), &vec![0; size]),
+        server: server::Server::new(id, &key, &request.appnums(), &vec![0; size]),
         ends: plan.ends,
         view,
         commands,

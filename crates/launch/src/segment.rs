@@ -16,27 +16,34 @@ use std::path::PathBuf;
 
 use towpath_base::config;
 use towpath_base::control::{self, ControlPage, MAGIC, SegmentHead};
+use towpath_base::ids::JobId;
 use towpath_base::sync::Ordering;
 use towpath_machine::memory::{FileOrigin, Mapping, Shortage, check_headroom, create_file_some_way};
 
 use crate::error::Error;
 
-/// Returns a random number that identifies a job; never 0.
-pub fn new_nonce() -> u64 {
-    let mut bytes = [0u8; 8];
+/// Returns the identifier of a new job.
+pub(crate) fn new_job() -> JobId {
+    let mut bytes = [0u8; 16];
     let from_system = File::open("/dev/urandom").and_then(|random| random.read_exact_at(&mut bytes, 0));
     if from_system.is_err() {
-        let now = std::time::UNIX_EPOCH.elapsed().map(|time| time.as_nanos() as u64).unwrap_or(0);
-        bytes = (now ^ u64::from(std::process::id()) << 40).to_ne_bytes();
+        let now = std::time::UNIX_EPOCH.elapsed().map_or(0, |time| time.as_nanos());
+        bytes = (now ^ u128::from(std::process::id()) << 96).to_ne_bytes();
     }
-    u64::from_ne_bytes(bytes).max(1)
+    JobId(u128::from_ne_bytes(bytes))
 }
 
-/// Returns the number that identifies the segment of one host of a job. Different hosts, as the
-/// launcher counts them, may share a kernel, for instance in a test, and must not open each other's
-/// segments.
-pub(crate) fn nonce_of_host(job: u64, host: u32) -> u64 {
-    job.wrapping_add(u64::from(host)).max(1)
+/// Returns the number that identifies the segment of one host of a job; never 0. Different hosts,
+/// as the launcher counts them, may share a kernel, for instance in a test, and must not open each
+/// other's segments.
+pub(crate) fn nonce_of_host(job: JobId, host: u32) -> u64 {
+    let folded = (job.0 ^ job.0 >> 64) as u64;
+    folded.wrapping_add(u64::from(host)).max(1)
+}
+
+/// Returns a random number for a segment that belongs to no job; never 0.
+pub(crate) fn new_nonce() -> u64 {
+    nonce_of_host(new_job(), 0)
 }
 
 /// Creates the segment of a job: a file without a name, with head and control pages. The magic word
@@ -106,7 +113,7 @@ fn lay_out(file: &OwnedFd, nonce: u64, local_ranks: usize) -> Result<(), Shortag
     Ok(())
 }
 
-/// True if the file is the segment of the job `nonce`.
+/// True if the file is the segment with this nonce.
 pub(crate) fn belongs_to(file: BorrowedFd<'_>, nonce: u64) -> bool {
     let mut head = [0u8; 16];
     matches!(rustix::io::pread(file, &mut head, 0), Ok(16))

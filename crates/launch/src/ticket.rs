@@ -6,15 +6,17 @@
 //! and is valid only in a process that has that socket open.
 #![forbid(unsafe_code)]
 
+use towpath_base::ids::JobId;
+
 /// Name of the environment variable.
 pub(crate) const VARIABLE: &str = "TOWPATH_JOB";
 
-const VERSION: u32 = 2;
+const VERSION: u32 = 3;
 
 /// One rank's ticket.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct RankTicket {
-    pub(crate) nonce: u64,
+    pub(crate) job: JobId,
     pub(crate) rank: u32,
     pub(crate) size: u32,
     /// Number of the program on the command line (MPI_APPNUM).
@@ -31,17 +33,17 @@ pub(crate) struct RankTicket {
 
 impl RankTicket {
     pub(crate) fn to_text(&self) -> String {
-        let RankTicket { nonce, rank, size, appnum, segment, pmi, inode, mapping } = self;
-        format!("{VERSION}:{nonce:x}:{rank}:{size}:{appnum}:{segment}:{pmi}:{inode}:{mapping}")
+        let RankTicket { job, rank, size, appnum, segment, pmi, inode, mapping } = self;
+        format!("{VERSION}:{:x}:{rank}:{size}:{appnum}:{segment}:{pmi}:{inode}:{mapping}", job.0)
     }
 
     pub(crate) fn parse(text: &str) -> Option<RankTicket> {
         let parts: Vec<&str> = text.split(':').collect();
-        let &[version, nonce, rank, size, appnum, segment, pmi, inode, mapping] = parts.as_slice() else {
+        let &[version, job, rank, size, appnum, segment, pmi, inode, mapping] = parts.as_slice() else {
             return None;
         };
         let ticket = RankTicket {
-            nonce: u64::from_str_radix(nonce, 16).ok()?,
+            job: JobId(u128::from_str_radix(job, 16).ok()?),
             rank: rank.parse().ok()?,
             size: size.parse().ok()?,
             appnum: appnum.parse().ok()?,
@@ -62,10 +64,11 @@ mod tests {
     #[test]
     fn a_ticket_is_read_back_and_a_torn_one_is_not() {
         let mapping = "(vector,(0,2,2))".to_owned();
-        let ticket = RankTicket { nonce: 0xabc, rank: 3, size: 4, appnum: 1, segment: 65, pmi: 64, inode: 99, mapping };
+        let ticket =
+            RankTicket { job: JobId(0xabc), rank: 3, size: 4, appnum: 1, segment: 65, pmi: 64, inode: 99, mapping };
         assert_eq!(RankTicket::parse(&ticket.to_text()), Some(ticket));
         for text in
-            ["", "2:abc:4:4:0:65:64:9:m", "1:abc:0:4:0:65:64:9:m", "2:abc:0:4:0:65:64:9", "2:abc:0:4:0:-1:64:9:m"]
+            ["", "3:abc:4:4:0:65:64:9:m", "2:abc:0:4:0:65:64:9:m", "3:abc:0:4:0:65:64:9", "3:abc:0:4:0:-1:64:9:m"]
         {
             assert_eq!(RankTicket::parse(text), None, "{text}");
         }

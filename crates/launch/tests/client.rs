@@ -69,11 +69,11 @@ fn memory_is_shared_across_containers() {
 }
 
 #[test]
-fn all_ranks_of_a_job_know_one_nonce() {
+fn all_ranks_of_a_job_know_one_identifier() {
     for run in [run(&["-n", "4", &job_facts()]), over_pmi(4, "")] {
-        let nonces: std::collections::BTreeSet<&str> =
+        let ids: std::collections::BTreeSet<&str> =
             run.output.lines().filter_map(|line| line.split("job ").nth(1)?.split(',').next()).collect();
-        assert_eq!(nonces.len(), 1, "{run:?}");
+        assert_eq!(ids.len(), 1, "{run:?}");
     }
 }
 

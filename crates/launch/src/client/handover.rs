@@ -1,6 +1,6 @@
-//! Sets up what other launchers do not provide: a nonce and a secret for the whole job, chosen by
-//! rank 0, and a segment for each host, created by the host's first rank. That rank publishes where
-//! the segment is, and the others open it.
+//! Sets up what other launchers do not provide: an identifier and a secret for the whole job,
+//! chosen by rank 0, and a segment for each host, created by the host's first rank. That rank
+//! publishes where the segment is, and the others open it.
 //!
 //! Three ways to open it, in this order: `/proc/PID/fd/N`; a descriptor passed over an abstract
 //! socket (SCM_RIGHTS), which the creator serves while it waits in the fence; a named file, created
@@ -20,6 +20,8 @@ use rustix::net::{
 
 mod trial;
 
+use towpath_base::ids::JobId;
+
 use super::Job;
 use super::store::Store;
 use crate::error::Error;
@@ -29,11 +31,11 @@ use crate::wire::{escape, unescape};
 
 pub use trial::{Trial, try_handover};
 
-/// Provides the nonce and the secret of the job and the segment of this host. Collective over the
-/// job.
+/// Provides the identifier and the secret of the job and the segment of this host. Collective over
+/// the job.
 pub(super) fn share(store: &mut dyn Store, job: &mut Job) -> Result<(OwnedFd, JobKey), Error> {
     let key = agree(store, job)?;
-    let nonce = segment::nonce_of_host(job.nonce, job.node_of_rank[job.rank as usize]);
+    let nonce = segment::nonce_of_host(job.id, job.node_of_rank[job.rank as usize]);
     if job.size == 1 {
         return Ok((segment::make(nonce, 1)?, key));
     }
@@ -48,33 +50,33 @@ pub(super) fn share(store: &mut dyn Store, job: &mut Job) -> Result<(OwnedFd, Jo
     Ok((segment, key))
 }
 
-/// Rank 0 chooses nonce and secret of the job and publishes them; the other ranks read them.
+/// Rank 0 chooses identifier and secret of the job and publishes them; the other ranks read them.
 fn agree(store: &mut dyn Store, job: &mut Job) -> Result<JobKey, Error> {
     if job.rank == 0 {
-        job.nonce = segment::new_nonce();
+        job.id = segment::new_job();
         let key = JobKey::random().map_err(|error| Error::Segment { action: "created", detail: error.to_string() })?;
         if job.size > 1 {
-            store.put(JOB, &format!("{:x}:{}", job.nonce, key.to_text()))?;
+            store.put(JOB, &format!("{:x}:{}", job.id.0, key.to_text()))?;
             store.fence()?;
         }
         return Ok(key);
     }
     store.fence()?;
     let text = store.get(Some(0), JOB)?.unwrap_or_default();
-    let (nonce, key) = parse_job(&text).ok_or_else(|| Error::Protocol {
+    let (id, key) = parse_job(&text).ok_or_else(|| Error::Protocol {
         launcher: store.launcher().to_owned(),
         detail: "what rank 0 has published did not arrive".to_owned(),
     })?;
-    job.nonce = nonce;
+    job.id = id;
     Ok(key)
 }
 
-fn parse_job(text: &str) -> Option<(u64, JobKey)> {
-    let (nonce, key) = text.split_once(':')?;
-    Some((u64::from_str_radix(nonce, 16).ok()?, JobKey::parse(key)?))
+fn parse_job(text: &str) -> Option<(JobId, JobKey)> {
+    let (id, key) = text.split_once(':')?;
+    Some((JobId(u128::from_str_radix(id, 16).ok()?), JobKey::parse(key)?))
 }
 
-/// Key under which rank 0 publishes nonce and secret.
+/// Key under which rank 0 publishes identifier and secret.
 const JOB: &str = "towpath-job";
 /// Key that a rank puts if it cannot open its host's segment.
 const REFUSED: &str = "towpath-refused";
@@ -259,7 +261,7 @@ mod tests {
             assert_eq!(parse_place(text), None, "{text}");
         }
         let key = JobKey::random().unwrap();
-        assert_eq!(parse_job(&format!("ff:{}", key.to_text())), Some((255, key)));
+        assert_eq!(parse_job(&format!("ff:{}", key.to_text())), Some((JobId(255), key)));
         assert_eq!(parse_job("ff:"), None);
     }
 }

@@ -70,7 +70,7 @@ impl OwnLauncher {
         // `into_raw_fd` below gives the number back.
         let segment = unsafe { OwnedFd::from_raw_fd(ticket.segment) };
         let _ = rustix::io::fcntl_setfd(&segment, rustix::io::FdFlags::CLOEXEC);
-        if !segment::belongs_to(segment.as_fd(), nonce_of_host(ticket.nonce, job.node_of_rank[rank as usize])) {
+        if !segment::belongs_to(segment.as_fd(), nonce_of_host(ticket.job, job.node_of_rank[rank as usize])) {
             let number = std::os::fd::IntoRawFd::into_raw_fd(segment);
             return Err(missing(format!("descriptor {number} is not the one inherited from mpiexec any more")));
         }
@@ -81,7 +81,7 @@ impl OwnLauncher {
                  program an mpiexec of its own."
             )));
         }
-        job.nonce = ticket.nonce;
+        job.id = ticket.job;
         job.appnum = Some(ticket.appnum);
         job.universe_size = Some(ticket.size as i32);
         let connection = PmiConnection::take(ticket.pmi, Dialect::One, NAME)?;

@@ -20,7 +20,7 @@ pub(super) struct Singleton {
 impl Singleton {
     pub(super) fn new() -> Singleton {
         let mut job = Job::new(0, vec![0], "no launcher (a process started alone)");
-        job.nonce = segment::new_nonce();
+        job.id = segment::new_job();
         Singleton { job, values: HashMap::new(), segment: None, key: None }
     }
 }
@@ -33,7 +33,7 @@ impl Launcher for Singleton {
     fn segment(&mut self) -> Result<OwnedFd, Error> {
         let own = match self.segment.take() {
             Some(own) => own,
-            None => segment::make(self.job.nonce, 1)?,
+            None => segment::make(segment::nonce_of_host(self.job.id, 0), 1)?,
         };
         duplicate(self.segment.insert(own))
     }
@@ -82,7 +82,8 @@ mod tests {
         alone.put("k", "v").unwrap();
         alone.fence().unwrap();
         assert_eq!(alone.get("k").unwrap().as_deref(), Some("v"));
-        assert!(segment::belongs_to(std::os::fd::AsFd::as_fd(&alone.segment().unwrap()), alone.job.nonce));
+        let nonce = segment::nonce_of_host(alone.job.id, 0);
+        assert!(segment::belongs_to(std::os::fd::AsFd::as_fd(&alone.segment().unwrap()), nonce));
         assert!(matches!(alone.spawn(&[]), Err(Error::Unsupported { .. })));
     }
 }

@@ -7,6 +7,7 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use towpath_base::config;
+use towpath_base::ids::JobId;
 
 use super::frames::JobText;
 use super::options::{self, Command, JobRequest};
@@ -38,12 +39,12 @@ fn present_folder() -> PathBuf {
 }
 
 /// Describes a job for the proxy of the first host.
-pub(super) fn describe(arguments: &[OsString], request: &JobRequest, nonce: u64, key: &[u8], mapping: &str) -> JobText {
+pub(super) fn describe(arguments: &[OsString], request: &JobRequest, id: JobId, key: &[u8], mapping: &str) -> JobText {
     let bytes = |text: &OsString| text.as_bytes().to_vec();
     JobText {
         version: env!("CARGO_PKG_VERSION").as_bytes().to_vec(),
         key: key.to_vec(),
-        nonce,
+        id,
         host: 0,
         mapping: mapping.as_bytes().to_vec(),
         folder: present_folder().into_os_string().into_vec(),
@@ -99,6 +100,6 @@ pub(super) fn understand(job: &JobText) -> Result<(JobRequest, HostPart, Surroun
     let node_of_rank = hosts::parse_mapping(&String::from_utf8_lossy(&job.mapping), request.size())
         .filter(|nodes| nodes.contains(&job.host))
         .ok_or_else(|| StartRefusal::from("The hosts of the ranks cannot be read.".to_owned()))?;
-    let part = HostPart { nonce: job.nonce, node_of_rank, own: job.host };
+    let part = HostPart { job: job.id, node_of_rank, own: job.host };
     Ok((request, part, Surroundings { environment, inherit_input: false }))
 }

@@ -173,6 +173,7 @@ pub(crate) fn c_string(text: &OsStr) -> Result<CString, String> {
 mod tests {
     use super::*;
     use crate::mpiexec::options::{Command, parse};
+    use towpath_base::ids::JobId;
 
     fn variables(line: &str) -> Vec<String> {
         let Ok(Command::Run(request)) = parse(line.split(' ').map(OsString::from)) else { panic!("{line}") };
@@ -180,7 +181,7 @@ mod tests {
             .map(|(name, value)| (OsString::from(name), OsString::from(value)));
         let shared = of_program(own.into_iter(), &request, &request.programs[0]);
         let mapping = "(vector,(0,2,2))".to_owned();
-        let ticket = RankTicket { nonce: 1, rank: 2, size: 3, appnum: 0, segment: 65, pmi: 64, inode: 5, mapping };
+        let ticket = RankTicket { job: JobId(1), rank: 2, size: 3, appnum: 0, segment: 65, pmi: 64, inode: 5, mapping };
         for_exec(&shared, &ticket, LocalPlace { rank: 0, size: 1 })
             .into_iter()
             .map(|text| text.into_string().unwrap())
@@ -197,7 +198,7 @@ mod tests {
             "PMI_FD=64",
             "PMI_RANK=2",
             "MPI_LOCALRANKID=0",
-            "TOWPATH_JOB=2:1:2:3:0:65:64:5:(vector,(0,2,2))",
+            "TOWPATH_JOB=3:1:2:3:0:65:64:5:(vector,(0,2,2))",
         ] {
             assert!(all.iter().any(|text| text == wanted), "{wanted} in {all:?}");
         }

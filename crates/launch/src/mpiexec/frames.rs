@@ -8,6 +8,7 @@
 #![forbid(unsafe_code)]
 
 use towpath_base::control::{BlockedCall, COMMUNICATOR};
+use towpath_base::ids::JobId;
 
 use super::activity::Activity;
 
@@ -23,13 +24,13 @@ const LONGEST_BODY: usize = 1 << 24;
 const HEAD: usize = 5;
 
 /// The description of a job for a proxy.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct JobText {
     /// Version of Towpath, which must be the same at both ends.
     pub(super) version: Vec<u8>,
     /// The secret of the job, which the proxy returns as proof.
     pub(super) key: Vec<u8>,
-    pub(super) nonce: u64,
+    pub(super) id: JobId,
     /// Number of the proxy's host.
     pub(super) host: u32,
     /// Hosts of all ranks, as a process mapping.
@@ -128,7 +129,7 @@ impl ProxyFrame {
         let mut body = FrameWriter(vec![0; HEAD]);
         let kind = match self {
             ProxyFrame::Job(job) => {
-                body.bytes(&job.version).bytes(&job.key).number(job.nonce as u32).number((job.nonce >> 32) as u32);
+                body.bytes(&job.version).bytes(&job.key).job(job.id);
                 body.number(job.host).bytes(&job.mapping).bytes(&job.folder);
                 body.list(&job.arguments).numbers(&job.ranks).list(&job.environment);
                 1
@@ -171,7 +172,7 @@ impl ProxyFrame {
             1 => ProxyFrame::Job(Box::new(JobText {
                 version: body.bytes()?,
                 key: body.bytes()?,
-                nonce: u64::from(body.number()?) | u64::from(body.number()?) << 32,
+                id: body.job()?,
                 host: body.number()?,
                 mapping: body.bytes()?,
                 folder: body.bytes()?,
@@ -221,6 +222,11 @@ impl FrameWriter {
         self
     }
 
+    fn job(&mut self, id: JobId) -> &mut FrameWriter {
+        self.0.extend_from_slice(&id.0.to_le_bytes());
+        self
+    }
+
     fn bytes(&mut self, bytes: &[u8]) -> &mut FrameWriter {
         self.number(bytes.len() as u32).0.extend_from_slice(bytes);
         self
@@ -264,6 +270,12 @@ impl BodyReader<'_> {
         let (number, rest) = self.0.split_first_chunk::<4>()?;
         self.0 = rest;
         Some(u32::from_le_bytes(*number))
+    }
+
+    fn job(&mut self) -> Option<JobId> {
+        let (id, rest) = self.0.split_first_chunk::<16>()?;
+        self.0 = rest;
+        Some(JobId(u128::from_le_bytes(*id)))
     }
 
     /// Number of a stream (0 stdout, 1 stderr), or a Boolean.
@@ -419,7 +431,7 @@ mod tests {
             ProxyFrame::Job(Box::new(JobText {
                 version: b"1".to_vec(),
                 key: vec![7; 32],
-                nonce: u64::MAX - 5,
+                id: JobId(u128::MAX - 5),
                 host: 3,
                 mapping: b"(vector,(0,1,2))".to_vec(),
                 folder: b"/tmp".to_vec(),

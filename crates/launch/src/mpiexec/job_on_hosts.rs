@@ -74,12 +74,12 @@ impl JobOnHosts {
         let node_of_rank = host_list::place(request.size(), &hosts.hosts, request.ranks_per_host, request.round_hosts);
         let used = node_of_rank.iter().max().map_or(0, |&last| last as usize + 1);
         let key = JobKey::random().map_err(|error| failed("The job gets no secret", error))?;
-        let (nonce, mapping) = (segment::new_nonce(), write_mapping(&node_of_rank));
+        let (id, mapping) = (segment::new_job(), write_mapping(&node_of_rank));
         let program = std::env::current_exe().map_err(|error| failed("mpiexec does not know its own path", error))?;
         let mut events = Events::new().map_err(|error| failed("Nothing can be watched", error))?;
         events.add(&signals, Event::Signal).map_err(|error| failed("Signals cannot be watched", error))?;
         let mut stations = Vec::with_capacity(used);
-        let job = brief::describe(arguments, request, nonce, &key.0, &mapping);
+        let job = brief::describe(arguments, request, id, &key.0, &mapping);
         for (number, host) in hosts.hosts.iter().take(used).enumerate() {
             let mut station = Station::start(&host.name, &hosts.way.command(&host.name, &program), mask)?;
             events
@@ -90,7 +90,7 @@ impl JobOnHosts {
         }
         Ok(JobOnHosts {
             stations,
-            server: Server::new(nonce, &key, &request.appnums(), &node_of_rank),
+            server: Server::new(id, &key, &request.appnums(), &node_of_rank),
             verdict: Verdict::new(request.command_names(), request.timeout.or_else(timeout_of_environment)),
             told_inside: vec![false; node_of_rank.len()],
             node_of_rank,

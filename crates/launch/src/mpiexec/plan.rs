@@ -15,6 +15,8 @@ use rustix::net::{AddressFamily, SocketFlags, SocketType, socketpair};
 use rustix::pipe::{PipeFlags, pipe_with};
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
+use towpath_base::ids::JobId;
+
 use super::options::{JobRequest, Program};
 use super::start::{Common, Numbers, RankStart};
 use super::{binding, environment, input, signals};
@@ -44,7 +46,7 @@ pub(crate) struct RankPipes {
 
 /// Identifies the job and this host's ranks in it.
 pub(crate) struct HostPart {
-    pub(crate) nonce: u64,
+    pub(crate) job: JobId,
     /// Host of each rank, numbered by appearance.
     pub(crate) node_of_rank: Vec<u32>,
     /// Number of this host.
@@ -54,7 +56,7 @@ pub(crate) struct HostPart {
 impl HostPart {
     /// A new job, all on this host.
     pub(crate) fn whole(request: &JobRequest) -> HostPart {
-        HostPart { nonce: segment::new_nonce(), node_of_rank: vec![0; request.size()], own: 0 }
+        HostPart { job: segment::new_job(), node_of_rank: vec![0; request.size()], own: 0 }
     }
 
     /// The ranks of this host, ascending.
@@ -103,7 +105,7 @@ impl LaunchPlan {
                 vec![Vec::new(); count]
             });
         let segment =
-            segment::make(segment::nonce_of_host(part.nonce, part.own), count).map_err(|error| error.to_string())?;
+            segment::make(segment::nonce_of_host(part.job, part.own), count).map_err(|error| error.to_string())?;
         let (reports, report) = pipe_with(PipeFlags::CLOEXEC).map_err(|error| no_descriptor(count, error))?;
         let numbers = Numbers::within(files.maximum.unwrap_or(u64::MAX));
         let apart = |fd: &OwnedFd| numbers.apart(fd).map_err(|error| no_descriptor(count, error));
@@ -170,7 +172,7 @@ impl LaunchPlan {
             socketpair(AddressFamily::UNIX, SocketType::STREAM, SocketFlags::CLOEXEC, None).map_err(full)?;
         rustix::io::ioctl_fionbio(&pmi, true).map_err(full)?;
         let ticket = RankTicket {
-            nonce: self.part.nonce,
+            job: self.part.job,
             rank: rank as u32,
             size: size as u32,
             appnum: template.appnum,

@@ -8,6 +8,8 @@
 
 use std::collections::HashMap;
 
+use towpath_base::ids::JobId;
+
 use crate::client::own::KEY;
 use crate::client::store::pieces;
 use crate::hosts::write_mapping;
@@ -51,12 +53,12 @@ pub(crate) struct Server {
 
 impl Server {
     /// A server for ranks of these programs on these hosts.
-    pub(crate) fn new(nonce: u64, key: &JobKey, appnums: &[i32], node_of_rank: &[u32]) -> Server {
+    pub(crate) fn new(job: JobId, key: &JobKey, appnums: &[i32], node_of_rank: &[u32]) -> Server {
         let mut values = HashMap::new();
         values.insert("PMI_process_mapping".to_owned(), write_mapping(node_of_rank));
         values.insert(KEY.to_owned(), pieces(&key.to_text(), LONGEST_VALUE).swap_remove(0));
         let ranks = appnums.iter().map(|&appnum| ServedRank { appnum, ..ServedRank::default() }).collect();
-        Server { space: format!("towpath_{nonce:x}"), ranks, values, bytes: 0 }
+        Server { space: format!("towpath_{:x}", job.0), ranks, values, bytes: 0 }
     }
 
     /// Makes the server one that does not know the hosts.
@@ -191,8 +193,8 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    fn server(nonce: u64, appnums: &[i32]) -> Server {
-        Server::new(nonce, &JobKey([7; 32]), appnums, &vec![0; appnums.len()])
+    fn server(job: u128, appnums: &[i32]) -> Server {
+        Server::new(JobId(job), &JobKey([7; 32]), appnums, &vec![0; appnums.len()])
     }
 
     fn ask(server: &mut Server, rank: usize, line: &str) -> Vec<Event> {

@@ -312,9 +312,10 @@ impl Verdict {
 mod tests {
     use super::*;
     use crate::key::JobKey;
+    use towpath_base::ids::JobId;
 
     fn job(ranks: usize) -> (Verdict, Server) {
-        let server = Server::new(1, &JobKey([0; 32]), &vec![0; ranks], &vec![0; ranks]);
+        let server = Server::new(JobId(1), &JobKey([0; 32]), &vec![0; ranks], &vec![0; ranks]);
         (Verdict::new(vec!["x".to_owned(); ranks], None), server)
     }
 

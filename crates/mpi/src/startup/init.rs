@@ -93,7 +93,8 @@ fn machine() -> Result<Option<MachineDescription>> {
 
 /// A number of the job from which its processes derive the numbers in their contexts.
 fn number(job: &Job) -> u32 {
-    (job.nonce ^ job.nonce >> 32) as u32
+    let folded = (job.id.0 ^ job.id.0 >> 64) as u64;
+    (folded ^ folded >> 32) as u32
 }
 
 /// Makes MPI_COMM_WORLD, MPI_COMM_SELF and the attributes of MPI_COMM_WORLD.

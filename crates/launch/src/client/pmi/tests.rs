@@ -6,11 +6,13 @@ use std::thread;
 
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::net::{AddressFamily, SocketFlags, SocketType, socketpair};
+use towpath_base::ids::JobId;
 
 use super::*;
 use crate::client::Launcher;
 use crate::key::JobKey;
 use crate::mpiexec::server::{Event, Server};
+use crate::segment::nonce_of_host;
 use crate::wire::{LineReader, PmiMessage, records};
 use std::os::fd::{AsFd, OwnedFd};
 
@@ -130,7 +132,7 @@ fn job(size: usize, case: Case<'_>, body: impl Fn(Served<PmiConnection>) + Sync)
     let pair = || socketpair(AddressFamily::UNIX, SocketType::STREAM, SocketFlags::CLOEXEC, None);
     let (server_ends, rank_ends): (Sockets, Sockets) = (0..size).map(|_| pair().unwrap()).unzip();
     let one_host = vec![0; size];
-    let mut server = Server::new(5, &JobKey([3; 32]), &vec![0; size], case.hosts.unwrap_or(&one_host));
+    let mut server = Server::new(JobId(5), &JobKey([3; 32]), &vec![0; size], case.hosts.unwrap_or(&one_host));
     if case.hosts.is_none() {
         server.forget_hosts();
     }
@@ -157,8 +159,8 @@ fn ranks_find_each_other_whether_or_not_the_server_knows_the_hosts() {
         job(5, case, |mut launcher| {
             let job = launcher.job().clone();
             assert_eq!((job.size, job.hosts(), job.local_ranks.len()), (5, 1, 5), "{case:?}");
-            assert!(crate::segment::belongs_to(launcher.segment().unwrap().as_fd(), job.nonce));
-            seen.lock().unwrap().push((job.nonce, launcher.key().unwrap()));
+            assert!(crate::segment::belongs_to(launcher.segment().unwrap().as_fd(), nonce_of_host(job.id, 0)));
+            seen.lock().unwrap().push((job.id, launcher.key().unwrap()));
             launcher.finalize().unwrap();
         });
         let seen = seen.into_inner().unwrap();
@@ -176,7 +178,7 @@ fn what_the_launcher_calls_hosts_have_one_job_and_a_segment_each() {
             assert_eq!((job.hosts(), job.node_of_rank.as_slice()), (2, &hosts[..]), "{case:?}");
             let segment = launcher.segment().unwrap();
             let inode = rustix::fs::fstat(&segment).unwrap().st_ino;
-            seen.lock().unwrap().push((hosts[job.rank as usize], job.nonce, launcher.key().unwrap(), inode));
+            seen.lock().unwrap().push((hosts[job.rank as usize], job.id, launcher.key().unwrap(), inode));
             // No rank leaves before all have read the inode number, because it may be reused.
             launcher.fence().unwrap();
         });
