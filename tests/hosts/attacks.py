@@ -30,8 +30,8 @@ SYN, ACK = 2, 16
 OF_MESSAGES = (1, 5, 10)
 LONGEST = 1500
 OURS = socket.inet_aton("10.77.0.0")[:3]
-MAGIC = b"towpath\x01"
-HELLO, CHALLENGE, PROOF = 64, 48, 32
+MAGIC = b"towpath\x02"
+HELLO, CHALLENGE, PROOF = 96, 48, 32
 # Captured frames that are kept.
 KEPT = 4000
 PATIENCE = 0.5
@@ -262,13 +262,15 @@ def each_connection(words, may_answer):
 
 
 def wrong_greeting(chance):
-    """A greeting as a rank would send it, made with another key."""
-    return MAGIC + struct.pack("<II", chance.randrange(2), chance.randrange(2)) + chance.randbytes(HELLO - 16)
+    """A greeting as a rank of another job would send it, made with another key."""
+    job = chance.randbytes(16)
+    ranks = [struct.pack("<I", chance.randrange(2)) for _ in range(2)]
+    return MAGIC + job + ranks[0] + job + ranks[1] + chance.randbytes(HELLO - 48)
 
 
 def garbage(chance):
     """Something of any length; sometimes it begins as a greeting does."""
-    return chance.choice([b"", MAGIC, b"GET / HTTP/1.1\r\n\r\n"]) + chance.randbytes(chance.choice([1, 63, 64, 1000, 200000]))
+    return chance.choice([b"", MAGIC, b"GET / HTTP/1.1\r\n\r\n"]) + chance.randbytes(chance.choice([1, 95, 96, 1000, 200000]))
 
 
 def forged_for_libfabric(_, places, ends):

@@ -5,6 +5,24 @@
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct JobId(pub u128);
 
+/// Identifies a process of any job. All processes name it, and order it among others, in the same
+/// way, whatever its [`PeerIndex`] is in each of them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct ProcessId {
+    /// Its job.
+    pub job: JobId,
+    /// Its rank in that job's MPI_COMM_WORLD.
+    pub rank: u32,
+}
+
+impl ProcessId {
+    /// The name of this process in a sentence for the user, as a process of job `own` says it.
+    pub fn in_words(self, own: JobId) -> String {
+        let other = if self.job == own { "" } else { " of another job" };
+        format!("rank {}{other}", self.rank)
+    }
+}
+
 /// Index of a process in this process's growable table of peers.
 ///
 /// It is *not* a rank. For processes of the first job it equals the rank in that job's

@@ -25,7 +25,7 @@ use std::os::fd::BorrowedFd;
 use std::time::Duration;
 
 use towpath_base::config;
-use towpath_base::ids::PeerIndex;
+use towpath_base::ids::{PeerIndex, ProcessId};
 use towpath_base::sync::Ordering;
 use towpath_clic_wire::Clic;
 use towpath_launch::client::{Job, Launcher};
@@ -141,9 +141,8 @@ pub fn reach_others(launcher: &mut dyn Launcher, job: &Job, segment: &Segment) -
     launcher.fence().map_err(Error::new)?;
     let contacts = contacts(launcher, job, &own)?;
     let secret = launcher.key().map_err(Error::new)?;
-    let tcp =
-        Tcp::new(listener, PeerIndex(job.rank), ConnectionKey::of_secret(&secret.0), contacts)
-            .map_err(Error::new)?;
+    let key = ConnectionKey::of_secret(&secret.0);
+    let tcp = Tcp::new(listener, process(job, job.rank), key, contacts).map_err(Error::new)?;
     let tcp = Box::new(match config::number(TIMEOUT) {
         Some(seconds) => tcp.with_timeout(Duration::from_secs(seconds)),
         None => tcp,
@@ -179,6 +178,10 @@ fn host_of(job: &Job, rank: u32) -> u32 {
     job.node_of_rank[rank as usize]
 }
 
+fn process(job: &Job, rank: u32) -> ProcessId {
+    ProcessId { job: job.id, rank }
+}
+
 fn key_of(what: &str, host: u32) -> String {
     format!("towpath-{what}-{host}")
 }
@@ -212,7 +215,11 @@ fn contacts(
                     .insert(HostAddresses::parse(&text).ok_or_else(|| unknown(job.first_of(host)))?)
             }
         };
-        contacts.push(TcpContact { peer: PeerIndex(rank), places: card.places(local, own) });
+        contacts.push(TcpContact {
+            peer: PeerIndex(rank),
+            process: process(job, rank),
+            places: card.places(local, own),
+        });
     }
     Ok(contacts)
 }

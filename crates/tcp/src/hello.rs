@@ -1,5 +1,5 @@
-//! The handshake of a new connection, in which two processes of a job prove to each other that both
-//! know the job's key.
+//! The handshake of a new connection, in which two processes prove to each other that both know the
+//! same key: the key of their job, or that on which two jobs have agreed.
 //!
 //! The connecting side names both processes, with a nonce and a keyed hash of everything (hello).
 //! The accepting side answers with a nonce of its own and a keyed hash of all of it (challenge).
@@ -13,22 +13,27 @@
 #![forbid(unsafe_code)]
 
 use hmac_sha256::HMAC;
+use towpath_base::ids::{JobId, ProcessId};
 
 /// Sizes of the messages in bytes.
-pub(super) const HELLO_BYTES: usize = 64;
+pub(super) const HELLO_BYTES: usize = SAID_BYTES + 32;
 pub(super) const CHALLENGE_BYTES: usize = 48;
 pub(super) const PROOF_BYTES: usize = 32;
 pub(super) const VERDICT_BYTES: usize = 8;
 
+/// The part of a hello that its hash covers.
+const SAID_BYTES: usize = 64;
+
 /// First bytes of a hello; the last one is the version of the whole protocol.
-const MAGIC: [u8; 8] = *b"towpath\x01";
+const MAGIC: [u8; 8] = *b"towpath\x02";
 const ACCEPTED: [u8; VERDICT_BYTES] = *b"accepted";
 const REFUSED: [u8; VERDICT_BYTES] = *b"refused\0";
 
 /// A random number that is used once.
 pub(super) type Nonce = [u8; 16];
 
-/// The secret that all processes of a job share, and that no one else knows.
+/// The secret that all processes of a job, or of two jobs that are connected, share, and that no
+/// one else knows.
 #[derive(Clone)]
 pub struct ConnectionKey([u8; 32]);
 
@@ -39,7 +44,7 @@ impl std::fmt::Debug for ConnectionKey {
 }
 
 impl ConnectionKey {
-    /// Derives the key from a secret of the job, of any length.
+    /// Derives the key from a secret of any length.
     pub fn of_secret(secret: &[u8]) -> ConnectionKey {
         ConnectionKey(HMAC::mac(b"towpath: connections between hosts", secret))
     }
@@ -63,36 +68,53 @@ impl ConnectionKey {
 /// The contents of a hello: who connects to whom, with the connecting side's nonce.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Hello {
-    pub(super) from: u32,
-    pub(super) to: u32,
+    pub(super) from: ProcessId,
+    pub(super) to: ProcessId,
     pub(super) nonce: Nonce,
 }
 
 impl Hello {
-    fn said(&self) -> [u8; 32] {
-        let mut bytes = [0; 32];
+    /// What the hello says: [`MAGIC`], job and rank of both processes, and the nonce.
+    fn said(&self) -> [u8; SAID_BYTES] {
+        let mut bytes = [0; SAID_BYTES];
         bytes[..8].copy_from_slice(&MAGIC);
-        bytes[8..12].copy_from_slice(&self.from.to_le_bytes());
-        bytes[12..16].copy_from_slice(&self.to.to_le_bytes());
-        bytes[16..].copy_from_slice(&self.nonce);
+        for (at, process) in [(8, self.from), (28, self.to)] {
+            bytes[at..at + 16].copy_from_slice(&process.job.0.to_le_bytes());
+            bytes[at + 16..at + 20].copy_from_slice(&process.rank.to_le_bytes());
+        }
+        bytes[48..].copy_from_slice(&self.nonce);
         bytes
+    }
+
+    /// Decodes what [`Hello::said`] encodes, except for [`MAGIC`].
+    pub(super) fn parse(said: &[u8; SAID_BYTES]) -> Hello {
+        let number = |at: usize, length: usize| {
+            said[at..at + length].iter().rev().fold(0, |word, byte| word << 8 | u128::from(*byte))
+        };
+        let process =
+            |at| ProcessId { job: JobId(number(at, 16)), rank: number(at + 16, 4) as u32 };
+        let mut nonce = [0; 16];
+        nonce.copy_from_slice(&said[48..]);
+        Hello { from: process(8), to: process(28), nonce }
     }
 
     /// The wire format.
     pub(super) fn encode(&self, key: &ConnectionKey) -> [u8; HELLO_BYTES] {
         let mut bytes = [0; HELLO_BYTES];
-        bytes[..32].copy_from_slice(&self.said());
-        bytes[32..].copy_from_slice(&key.hash(&[b"hello", &self.said()]));
+        bytes[..SAID_BYTES].copy_from_slice(&self.said());
+        bytes[SAID_BYTES..].copy_from_slice(&key.hash(&[b"hello", &self.said()]));
         bytes
     }
 
-    /// Decodes a hello; `None` if it was not made with this key or is malformed.
-    pub(super) fn decode(bytes: &[u8; HELLO_BYTES], key: &ConnectionKey) -> Option<Hello> {
-        let (said, hash) = bytes.split_first_chunk::<32>()?;
-        let number = |at: usize| {
-            said[at..at + 4].iter().rev().fold(0, |word, byte| word << 8 | u32::from(*byte))
-        };
-        let hello = Hello { from: number(8), to: number(12), nonce: *said.last_chunk()? };
+    /// Decodes a hello; `None` if it is malformed, or was not made with the key that `key_of`
+    /// returns for what it says.
+    pub(super) fn decode<'a>(
+        bytes: &[u8; HELLO_BYTES],
+        key_of: impl FnOnce(&Hello) -> Option<&'a ConnectionKey>,
+    ) -> Option<Hello> {
+        let (said, hash) = bytes.split_first_chunk::<SAID_BYTES>()?;
+        let hello = Hello::parse(said);
+        let key = key_of(&hello)?;
         (hello.said() == *said && key.is_hash(&[b"hello", said], hash.first_chunk()?))
             .then_some(hello)
     }
@@ -151,12 +173,16 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    const HELLO: Hello = Hello { from: 7, to: 300, nonce: [5; 16] };
+    const fn process(job: u128, rank: u32) -> ProcessId {
+        ProcessId { job: JobId(job), rank }
+    }
+
+    const HELLO: Hello = Hello { from: process(1 << 100, 7), to: process(2, 300), nonce: [5; 16] };
 
     #[test]
     fn both_sides_prove_that_they_know_the_key() {
         let key = ConnectionKey::of_secret(b"secret");
-        assert_eq!(Hello::decode(&HELLO.encode(&key), &key), Some(HELLO));
+        assert_eq!(Hello::decode(&HELLO.encode(&key), |_| Some(&key)), Some(HELLO));
         let proof = HELLO.proof(&key, &HELLO.challenge(&key, &[6; 16])).unwrap();
         assert!(HELLO.is_proved(&key, &[6; 16], &proof));
         assert!(!HELLO.is_proved(&key, &[7; 16], &proof), "a proof of another connection");
@@ -170,7 +196,7 @@ mod tests {
     fn another_key_proves_nothing() {
         let (key, other) =
             (ConnectionKey::of_secret(b"secret"), ConnectionKey::of_secret(b"Secret"));
-        assert_eq!(Hello::decode(&HELLO.encode(&other), &key), None);
+        assert_eq!(Hello::decode(&HELLO.encode(&other), |_| Some(&key)), None);
         assert_eq!(HELLO.proof(&key, &HELLO.challenge(&other, &[6; 16])), None);
         let forged = HELLO.proof_of(&other, &[6; 16]);
         assert!(!HELLO.is_proved(&key, &[6; 16], &forged));
@@ -182,7 +208,7 @@ mod tests {
         // The hashes of one step differ from those of the others and of the other direction.
         let back = Hello { from: HELLO.to, to: HELLO.from, ..HELLO };
         let challenge = HELLO.challenge(&key, &HELLO.nonce);
-        assert_ne!(challenge[16..], HELLO.encode(&key)[32..]);
+        assert_ne!(challenge[16..], HELLO.encode(&key)[SAID_BYTES..]);
         assert_ne!(challenge[16..], HELLO.proof_of(&key, &HELLO.nonce));
         assert_eq!(back.proof(&key, &challenge), None);
     }
@@ -192,10 +218,10 @@ mod tests {
         fn any_bytes_are_refused(bytes in proptest::collection::vec(any::<u8>(), HELLO_BYTES), flip in 0..8 * HELLO_BYTES) {
             let key = ConnectionKey::of_secret(b"secret");
             let random: [u8; HELLO_BYTES] = bytes.try_into().unwrap();
-            prop_assert_eq!(Hello::decode(&random, &key), None);
+            prop_assert_eq!(Hello::decode(&random, |_| Some(&key)), None);
             let mut damaged = HELLO.encode(&key);
             damaged[flip / 8] ^= 1 << (flip % 8);
-            prop_assert_eq!(Hello::decode(&damaged, &key), None);
+            prop_assert_eq!(Hello::decode(&damaged, |_| Some(&key)), None);
             let mut challenge = HELLO.challenge(&key, &[6; 16]);
             challenge[flip / 8 % CHALLENGE_BYTES] ^= 1 << (flip % 8);
             prop_assert_eq!(HELLO.proof(&key, &challenge), None);

@@ -4,7 +4,8 @@
 //! A connection carries frames (`frame`) in the order of the calls. A message is written at once,
 //! its payload gathered from user memory. A large message is requested by its receiver, written
 //! from the sender's memory and read into the receiver's. Nothing is parsed before both ends have
-//! proved that they know the key of the job (`hello`). A connection that breaks before anything was
+//! proved that they know the same key (`hello`): that of the job, or the one given for the peers of
+//! another job, which are added when the jobs connect. A connection that breaks before anything was
 //! sent over it is reopened; after that the peer is lost, and [`Tcp::losses`] tells why.
 //!
 //! Fast path: a message is one write on one side and one read on the other. The sockets are read
@@ -32,11 +33,12 @@ pub use frame::{ASK_BYTES, PullRequest};
 pub use hello::ConnectionKey;
 
 use std::collections::VecDeque;
+use std::collections::btree_map::{BTreeMap, Entry};
 use std::net::SocketAddr;
 use std::os::fd::{BorrowedFd, OwnedFd};
 use std::time::{Duration, Instant};
 
-use towpath_base::ids::PeerIndex;
+use towpath_base::ids::{PeerIndex, ProcessId};
 use towpath_base::transfer::Target;
 
 use frame::Frame;
@@ -92,11 +94,13 @@ impl Listener {
     }
 }
 
-/// A process on another host, as the launcher announces it.
+/// A process on another host or of another job, as it is announced.
 #[derive(Clone, Debug)]
 pub struct TcpContact {
-    /// Its index in this process, and its number in the whole job.
+    /// Its index in this process.
     pub peer: PeerIndex,
+    /// Its name in all processes.
+    pub process: ProcessId,
     /// Its addresses, the best one first.
     pub places: Vec<SocketAddr>,
 }
@@ -131,9 +135,11 @@ enum Link {
     Lost,
 }
 
-/// One process of another host.
+/// One process of another host or job.
 struct TcpPeer {
     contact: TcpContact,
+    /// The key that both know.
+    key: ConnectionKey,
     link: Link,
     output: Output,
     /// `output` is not empty, and the peer is in `Tcp::writing`.
@@ -149,6 +155,23 @@ struct TcpPeer {
     has_left: bool,
 }
 
+impl TcpPeer {
+    fn new(contact: TcpContact, key: ConnectionKey) -> TcpPeer {
+        TcpPeer {
+            contact,
+            key,
+            link: Link::None,
+            output: Output::default(),
+            listed: false,
+            attempts: 0,
+            refusals: Vec::new(),
+            silent: None,
+            was_silent: false,
+            has_left: false,
+        }
+    }
+}
+
 /// A request of a peer.
 enum PeerRequest {
     Pull { place: u32, number: u32, name: u64, wanted: u64 },
@@ -158,12 +181,13 @@ enum PeerRequest {
 /// The wire to the processes of other hosts. Internally, peers are named by their index in `peers`;
 /// the [`Sink`] gets [`PeerIndex`].
 pub struct Tcp {
-    own: u32,
-    key: ConnectionKey,
+    own: ProcessId,
     /// The listening socket; `None` after the system has refused connections for too long.
     listener: Option<OwnedFd>,
     poll: Poll,
     peers: Vec<TcpPeer>,
+    /// The index of each peer in `peers`.
+    places: BTreeMap<ProcessId, u32>,
     /// Peers with a connection.
     open: Vec<u32>,
     /// Peers with pending output.
@@ -196,37 +220,25 @@ pub struct Tcp {
 }
 
 impl Tcp {
-    /// The wire of process `own` to the processes `contacts`, all of a job with this key.
+    /// The wire of process `own` to the processes `contacts`, all of its job, which has this key.
     ///
     /// # Errors
     /// [`Error::Network`] if the system refuses a descriptor.
     pub fn new(
         listener: Listener,
-        own: PeerIndex,
+        own: ProcessId,
         key: ConnectionKey,
         contacts: Vec<TcpContact>,
     ) -> Result<Tcp, Error> {
-        socket::raise_limit(contacts.len());
         let refused = |error: std::io::Error| Error::network("watch connections", &error);
         let poll = Poll::new().map_err(refused)?;
         poll.watch(&listener.socket, Whose::Listener, false).map_err(refused)?;
-        let peer = |contact| TcpPeer {
-            contact,
-            link: Link::None,
-            output: Output::default(),
-            listed: false,
-            attempts: 0,
-            refusals: Vec::new(),
-            silent: None,
-            was_silent: false,
-            has_left: false,
-        };
-        Ok(Tcp {
-            own: own.0,
-            key,
+        let mut tcp = Tcp {
+            own,
             listener: Some(listener.socket),
             poll,
-            peers: contacts.into_iter().map(peer).collect(),
+            peers: Vec::new(),
+            places: BTreeMap::new(),
             open: Vec::new(),
             writing: Vec::new(),
             opening: Vec::new(),
@@ -246,7 +258,26 @@ impl Tcp {
             losses: Losses::default(),
             timeout: socket::TIMEOUT,
             leaving: false,
-        })
+        };
+        tcp.add_peers(contacts, &key);
+        Ok(tcp)
+    }
+
+    /// Adds peers, with the key that they and this process know. They follow the peers that there
+    /// are. A process that is a peer already stays as it is.
+    pub fn add_peers(&mut self, contacts: Vec<TcpContact>, key: &ConnectionKey) {
+        socket::raise_limit(contacts.len());
+        for contact in contacts {
+            if let Entry::Vacant(place) = self.places.entry(contact.process) {
+                place.insert(self.peers.len() as u32);
+                self.peers.push(TcpPeer::new(contact, key.clone()));
+            }
+        }
+    }
+
+    /// The name of a peer in a sentence for the user.
+    fn name_of(&self, place: usize) -> String {
+        self.peers[place].contact.process.in_words(self.own.job)
     }
 
     /// Sets how long a peer's host may leave sent data unacknowledged before the peer is lost. The

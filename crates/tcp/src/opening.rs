@@ -2,12 +2,12 @@
 //! connected but not yet proved its identity.
 //!
 //! Two processes may connect to each other at the same time. Then the connection that the process
-//! with the smaller number opened wins, once that process has sent its proof: it refuses the other
-//! one, and the other process abandons its own attempt when it has the proof. Before the proof is
-//! sent, the peer cannot have accepted the connection, so the process with the smaller number
-//! accepts the peer's instead: its own attempt may have reached an address where no process ever
-//! answers. A process that was refused waits for the connection of the other side, and retries if
-//! none comes.
+//! with the smaller [`ProcessId`] opened wins, once that process has sent its proof: it refuses the
+//! other one, and the other process abandons its own attempt when it has the proof. Before the
+//! proof is sent, the peer cannot have accepted the connection, so the process with the smaller
+//! identifier accepts the peer's instead: its own attempt may have reached an address where no
+//! process ever answers. A process that was refused waits for the connection of the other side, and
+//! retries if none comes.
 //!
 //! Pending connections cost a bounded amount: each has a fixed-size buffer, and none gets an answer
 //! without the key. Their number is at most [`MAX_PENDING`], plus the number of peers, plus those
@@ -20,6 +20,8 @@ use std::io;
 use std::net::{IpAddr, SocketAddr};
 use std::os::fd::OwnedFd;
 use std::time::{Duration, Instant};
+
+use towpath_base::ids::ProcessId;
 
 use super::hello::{
     self, CHALLENGE_BYTES, ConnectionKey, HELLO_BYTES, Hello, Nonce, PROOF_BYTES, VERDICT_BYTES,
@@ -96,8 +98,8 @@ impl Attempt {
     /// Starts to connect to `address`.
     pub(super) fn begin(
         address: SocketAddr,
-        from: u32,
-        to: u32,
+        from: ProcessId,
+        to: ProcessId,
         poll: &Poll,
         whose: Whose,
     ) -> io::Result<Attempt> {
@@ -189,10 +191,10 @@ struct PendingConnection {
     claim: OpeningClaim,
 }
 
-/// A connection whose other end has proved that it is a process of this job.
+/// A connection whose other end has proved which peer it is.
 pub(super) struct Proved {
     pub(super) socket: OwnedFd,
-    pub(super) from: u32,
+    pub(super) from: ProcessId,
 }
 
 /// All incoming connections that are not authenticated yet.
@@ -279,15 +281,19 @@ impl PendingConnections {
     }
 
     /// Reads from one pending connection; `None` while it is not authenticated. An invalid message
-    /// closes it.
-    pub(super) fn hear(&mut self, number: u32, own: u32, key: &ConnectionKey) -> Option<Proved> {
+    /// closes it. `key_of` returns the key for a hello of a peer to this process.
+    pub(super) fn hear<'a>(
+        &mut self,
+        number: u32,
+        key_of: impl Fn(&Hello) -> Option<&'a ConnectionKey>,
+    ) -> Option<Proved> {
         let mut pending = self.all.remove(&number)?;
         let was_said = |new: &Hello| {
             self.all
                 .values()
                 .any(|other| matches!(&other.claim, OpeningClaim::Hello(hello, ..) if hello == new))
         };
-        match pending.hear(own, key, was_said) {
+        match pending.hear(key_of, was_said) {
             Ok(None) => {
                 self.all.insert(number, pending);
                 None
@@ -299,24 +305,24 @@ impl PendingConnections {
 }
 
 impl PendingConnection {
-    fn hear(
+    fn hear<'a>(
         &mut self,
-        own: u32,
-        key: &ConnectionKey,
+        key_of: impl Fn(&Hello) -> Option<&'a ConnectionKey>,
         was_said: impl Fn(&Hello) -> bool,
-    ) -> io::Result<Option<u32>> {
+    ) -> io::Result<Option<ProcessId>> {
         let wrong = || io::Error::from(io::ErrorKind::InvalidData);
         if let OpeningClaim::Nothing(message) = &mut self.claim {
             let Some(said) = message.read(&self.socket)? else { return Ok(None) };
-            let hello = Hello::decode(said, key)
-                .filter(|hello| hello.to == own && !was_said(hello))
-                .ok_or_else(wrong)?;
+            let hello =
+                Hello::decode(said, &key_of).filter(|hello| !was_said(hello)).ok_or_else(wrong)?;
+            let key = key_of(&hello).ok_or_else(wrong)?;
             let nonce = socket::nonce()?;
             say(&self.socket, &hello.challenge(key, &nonce))?;
             self.claim = OpeningClaim::Hello(hello, nonce, FixedMessage::NEW);
         }
         let OpeningClaim::Hello(hello, nonce, message) = &mut self.claim else { return Ok(None) };
         let Some(proof) = message.read(&self.socket)? else { return Ok(None) };
+        let key = key_of(hello).ok_or_else(wrong)?;
         if hello.is_proved(key, nonce, proof) { Ok(Some(hello.from)) } else { Err(wrong()) }
     }
 }

@@ -3,6 +3,7 @@
 use std::time::{Duration, Instant};
 
 use super::frame::Frame;
+use super::hello::Hello;
 use super::input::Input;
 use super::opening::{self, Attempt, Progressed, Proved};
 use super::poll::Whose;
@@ -29,14 +30,15 @@ impl Tcp {
     /// Starts to connect to a peer, at its next address.
     pub(super) fn connect(&mut self, place: usize) {
         let peer = &mut self.peers[place];
-        let to = peer.contact.peer.0;
+        let to = peer.contact.process;
         let places = &peer.contact.places;
         let waits_longer = peer.silent.is_some_and(|since| since.elapsed() < SILENCE);
         if peer.attempts >= ROUNDS * places.len() && !waits_longer {
             let tried = peer.refusals.join(", ");
             let nowhere = "its host has published no address that is reachable from this one";
             let why = if tried.is_empty() { nowhere } else { &tried };
-            return self.lose(place, &format!("rank {to} cannot be reached: {why}"));
+            let reason = format!("{} cannot be reached: {why}", to.in_words(self.own.job));
+            return self.lose(place, &reason);
         }
         let address = places[peer.attempts % places.len()];
         peer.attempts += 1;
@@ -123,8 +125,7 @@ impl Tcp {
         self.listener = None;
         for place in 0..self.peers.len() {
             if matches!(self.peers[place].link, Link::None | Link::Later(_)) {
-                let rank = self.peers[place].contact.peer.0;
-                self.lose(place, &format!("rank {rank} cannot connect: {reason}"));
+                self.lose(place, &format!("{} cannot connect: {reason}", self.name_of(place)));
             }
         }
     }
@@ -132,8 +133,9 @@ impl Tcp {
     /// Continues to open a connection.
     fn go_on(&mut self, place: usize) -> bool {
         let whose = Whose::Peer(place as u32);
-        match &mut self.peers[place].link {
-            Link::Opening(attempt) => match attempt.progress(&self.key, &self.poll, whose) {
+        let peer = &mut self.peers[place];
+        match &mut peer.link {
+            Link::Opening(attempt) => match attempt.progress(&peer.key, &self.poll, whose) {
                 Progressed::Nothing => false,
                 Progressed::Further => true,
                 Progressed::Open => {
@@ -175,21 +177,22 @@ impl Tcp {
         }
     }
 
-    /// Reads from a pending connection; accepts it if it is from a process of the job and no other
-    /// connection is preferred.
+    /// Reads from a pending connection; accepts it if it is from a peer and no other connection is
+    /// preferred.
     fn hear(&mut self, number: u32) {
-        let Some(Proved { socket, from }) = self.pending.hear(number, self.own, &self.key) else {
-            return;
+        let place_of = |process| self.places.get(&process).map(|place| *place as usize);
+        let key_of = |hello: &Hello| {
+            let place = place_of(hello.from).filter(|_| hello.to == self.own)?;
+            Some(&self.peers[place].key)
         };
-        let Some(place) = self.peers.iter().position(|peer| peer.contact.peer.0 == from) else {
-            return;
-        };
+        let Some(Proved { socket, from }) = self.pending.hear(number, key_of) else { return };
+        let Some(place) = place_of(from) else { return };
         let takes = match &self.peers[place].link {
             // Closing without a verdict is an answer too: the attempt fails.
             Link::Lost => return,
             Link::None | Link::Later(_) => true,
-            // Both sides are opening a connection: that of the smaller number wins, if the other
-            // side may already have accepted it.
+            // Both sides are opening a connection: that of the smaller identifier wins, if the
+            // other side may already have accepted it.
             Link::Opening(attempt) => from < self.own || !attempt.has_proved(),
             Link::Open(_) | Link::Left => false,
         };
@@ -264,7 +267,7 @@ impl Tcp {
     /// goodbye.
     pub(super) fn part(&mut self, place: usize) {
         self.peers[place].has_left = true;
-        let reason = format!("rank {} has left MPI", self.peers[place].contact.peer.0);
+        let reason = format!("{} has left MPI", self.name_of(place));
         self.end(place, &reason);
     }
 
@@ -283,7 +286,7 @@ impl Tcp {
             }
             return;
         }
-        let reason = format!("the connection to rank {} is broken: {reason}", peer.contact.peer.0);
+        let reason = format!("the connection to {} is broken: {reason}", self.name_of(place));
         self.end(place, &reason);
     }
 

@@ -4,14 +4,15 @@ use std::io::{Read as _, Write as _};
 use std::net::{SocketAddr, TcpStream};
 use std::time::{Duration, Instant};
 
-use towpath_base::ids::PeerIndex;
+use towpath_base::ids::{JobId, PeerIndex, ProcessId};
 use towpath_base::transfer::{Source, Target};
 
 use super::frame::Frame;
-use super::hello::{Hello, VERDICT_BYTES};
+use super::hello::{HELLO_BYTES, Hello, VERDICT_BYTES};
 use super::{ConnectionKey, Link, Listener, PullRequest, Tcp, TcpContact};
 use towpath_transport::{Header, MessageWire, RegionKey, RegionWire, Sink, Wire};
 
+mod jobs;
 mod strangers;
 
 #[derive(Default)]
@@ -45,24 +46,40 @@ fn address(listener: &Listener) -> SocketAddr {
     SocketAddr::from(([127, 0, 0, 1], listener.port()))
 }
 
+/// A process of the job of these tests.
+const fn process(rank: u32) -> ProcessId {
+    ProcessId { job: JobId(5), rank }
+}
+
 fn key() -> ConnectionKey {
     ConnectionKey::of_secret(b"a test")
 }
 
+/// The address at which a wire listens.
+fn address_of(wire: &Tcp) -> SocketAddr {
+    let name = rustix::net::getsockname(wire.listener.as_ref().unwrap()).unwrap();
+    SocketAddr::from(([127, 0, 0, 1], SocketAddr::try_from(name).unwrap().port()))
+}
+
 /// Wires of processes that all know each other.
 fn wires(count: u32) -> Vec<(Tcp, Inbox)> {
+    wires_of(process(0).job, &key(), count)
+}
+
+/// Wires of all processes of a job with this key.
+fn wires_of(job: JobId, key: &ConnectionKey, count: u32) -> Vec<(Tcp, Inbox)> {
     let listeners: Vec<Listener> = (0..count).map(|_| Listener::open().unwrap()).collect();
     let addresses: Vec<SocketAddr> = listeners.iter().map(address).collect();
     let wire = |(own, listener)| {
         let far = (0..count).filter(|other| *other != own);
         let contact = |other: u32| TcpContact {
             peer: PeerIndex(other),
+            process: ProcessId { job, rank: other },
             places: vec![addresses[other as usize]],
         };
-        (
-            Tcp::new(listener, PeerIndex(own), key(), far.map(contact).collect()).unwrap(),
-            Inbox::default(),
-        )
+        let own = ProcessId { job, rank: own };
+        let wire = Tcp::new(listener, own, key.clone(), far.map(contact).collect()).unwrap();
+        (wire, Inbox::default())
     };
     (0..count).zip(listeners).map(wire).collect()
 }
@@ -117,22 +134,27 @@ fn shake_hands(
 fn alone() -> (Vec<(Tcp, Inbox)>, SocketAddr) {
     let listener = Listener::open().unwrap();
     let place = address(&listener);
-    let contacts = [1, 2].map(|peer| TcpContact { peer: PeerIndex(peer), places: Vec::new() });
+    let contacts = [1, 2].map(|peer| TcpContact {
+        peer: PeerIndex(peer),
+        process: process(peer),
+        places: Vec::new(),
+    });
     (
-        vec![(Tcp::new(listener, PeerIndex(0), key(), contacts.into()).unwrap(), Inbox::default())],
+        vec![(Tcp::new(listener, process(0), key(), contacts.into()).unwrap(), Inbox::default())],
         place,
     )
 }
 
 /// One wire, process 1, that has a message for process 0, which the test plays.
 fn facing(peer: &std::net::TcpListener) -> Vec<(Tcp, Inbox)> {
-    let contact = TcpContact { peer: PeerIndex(0), places: vec![peer.local_addr().unwrap()] };
-    let mut wire = Tcp::new(Listener::open().unwrap(), PeerIndex(1), key(), vec![contact]).unwrap();
+    let places = vec![peer.local_addr().unwrap()];
+    let contact = TcpContact { peer: PeerIndex(0), process: process(0), places };
+    let mut wire = Tcp::new(Listener::open().unwrap(), process(1), key(), vec![contact]).unwrap();
     send(&mut wire, 0, 77);
     vec![(wire, Inbox::default())]
 }
 
-const HELLO: Hello = Hello { from: 1, to: 0, nonce: [3; 16] };
+const HELLO: Hello = Hello { from: process(1), to: process(0), nonce: [3; 16] };
 
 /// The bytes of a message without payload.
 fn message(number: u64) -> [u8; 24] {
@@ -415,10 +437,11 @@ fn refusals_of_a_peer_that_prefers_its_own_connection_do_not_count_as_failures()
     let peer = std::thread::spawn(move || {
         for accepted in [false; 7].into_iter().chain([true]) {
             let (mut stream, _) = peer.accept().unwrap();
-            let mut said = [0; 64];
+            let mut said = [0; HELLO_BYTES];
             stream.read_exact(&mut said).unwrap();
-            let hello = Hello::decode(&said, &key()).unwrap();
-            stream.write_all(&hello.challenge(&key(), &[1; 16])).unwrap();
+            let key = key();
+            let hello = Hello::decode(&said, |_| Some(&key)).unwrap();
+            stream.write_all(&hello.challenge(&key, &[1; 16])).unwrap();
             stream.read_exact(&mut [0; 32]).unwrap();
             stream.write_all(&super::hello::verdict(accepted)).unwrap();
             if accepted {

@@ -30,7 +30,7 @@ impl Wire for Tcp {
             self.poll.forget(&connection.socket);
             self.lingering.push((Instant::now(), connection.socket));
         }
-        let reason = format!("rank {} has ended", self.peers[place].contact.peer.0);
+        let reason = format!("{} has ended", self.name_of(place));
         self.lose(place, &reason);
     }
 

@@ -5,7 +5,7 @@ use std::fs::File;
 use std::time::{Duration, Instant};
 
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
-use towpath_base::ids::PeerIndex;
+use towpath_base::ids::{JobId, PeerIndex, ProcessId};
 use towpath_tcp::{ConnectionKey, Listener, Tcp, TcpContact};
 use towpath_transport::{Header, MessageWire, Sink, Wire};
 
@@ -30,11 +30,13 @@ fn wires() -> [(Tcp, Inbox); 2] {
     let mut own = 0;
     listeners.map(|listener| {
         let places = vec![([127, 0, 0, 1], ports[1 - own]).into()];
-        let contact = TcpContact { peer: PeerIndex(1 - own as u32), places };
+        let process = |rank| ProcessId { job: JobId(5), rank };
+        let (peer, there) = (PeerIndex(1 - own as u32), process(1 - own as u32));
+        let contact = TcpContact { peer, process: there, places };
         own += 1;
         let wire = Tcp::new(
             listener,
-            PeerIndex(own as u32 - 1),
+            process(own as u32 - 1),
             ConnectionKey::of_secret(b"a test"),
             vec![contact],
         );

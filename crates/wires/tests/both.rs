@@ -3,7 +3,7 @@
 
 use std::time::{Duration, Instant};
 
-use towpath_base::ids::PeerIndex;
+use towpath_base::ids::{JobId, PeerIndex, ProcessId};
 use towpath_base::transfer::{Source, Target};
 use towpath_clic::key::FrameKey;
 use towpath_clic_wire::port::{Port, RawSide, interfaces};
@@ -55,9 +55,11 @@ fn pair_with(raw: RawSide) -> Vec<(Wires, Inbox)> {
     let numbers = [listeners[0].port(), listeners[1].port()];
     let make = |(own, listener): (usize, Listener)| {
         let (peer, near) = (PeerIndex(1 - own as u32), PeerIndex(own as u32));
-        let contact = TcpContact { peer, places: vec![([127, 0, 0, 1], numbers[1 - own]).into()] };
-        let tcp =
-            Tcp::new(listener, near, ConnectionKey::of_secret(b"a test"), vec![contact]).unwrap();
+        let process = |peer: PeerIndex| ProcessId { job: JobId(5), rank: peer.0 };
+        let places = vec![([127, 0, 0, 1], numbers[1 - own]).into()];
+        let contact = TcpContact { peer, process: process(peer), places };
+        let key = ConnectionKey::of_secret(b"a test");
+        let tcp = Tcp::new(listener, process(near), key, vec![contact]).unwrap();
         let there = towpath_clic_wire::ClicContact {
             peer,
             endpoint: ends[1 - own].0,

@@ -11,11 +11,6 @@ use super::*;
 /// Maximum number of pending connections that are kept, in jobs of three processes.
 const MOST: usize = super::super::socket::MAX_PENDING + 2;
 
-fn port_of(wire: &Tcp) -> u16 {
-    let name = rustix::net::getsockname(wire.listener.as_ref().unwrap()).unwrap();
-    SocketAddr::try_from(name).unwrap().port()
-}
-
 /// Sends a hello and waits for the challenge.
 fn say_hello(wire: &mut [(Tcp, Inbox)], stream: &mut TcpStream, hello: Hello) -> [u8; 48] {
     stream.write_all(&hello.encode(&key())).unwrap();
@@ -55,8 +50,8 @@ fn whoever_does_not_know_the_key_gets_nothing() {
     assert!(shake_hands(&mut wire, place, HELLO, &ConnectionKey::of_secret(b"another")).is_none());
     // The right key, but a hello for another process, and one from a process that the job does not
     // have.
-    assert!(shake_hands(&mut wire, place, Hello { to: 9, ..HELLO }, &key()).is_none());
-    assert!(shake_hands(&mut wire, place, Hello { from: 7, ..HELLO }, &key()).is_none());
+    assert!(shake_hands(&mut wire, place, Hello { to: process(9), ..HELLO }, &key()).is_none());
+    assert!(shake_hands(&mut wire, place, Hello { from: process(7), ..HELLO }, &key()).is_none());
     turns(&mut wire, 200);
     assert!(wire[0].0.open.is_empty() && wire[0].1.arrived.is_empty() && wire[0].1.lost.is_empty());
 }
@@ -123,7 +118,7 @@ fn a_recorded_hello_said_many_times_keeps_nobody_out() {
     let (mut wire, place) = alone();
     let mut stream = TcpStream::connect(place).unwrap();
     let challenge = say_hello(&mut wire, &mut stream, HELLO);
-    let recorded = Hello { from: 2, to: 0, nonce: [9; 16] }.encode(&key());
+    let recorded = Hello { from: process(2), nonce: [9; 16], ..HELLO }.encode(&key());
     let mut replayed = Vec::new();
     for _ in 0..300 {
         let mut stream = TcpStream::connect(place).unwrap();
@@ -155,7 +150,7 @@ fn a_flood_from_one_host_does_not_drive_those_of_another_away() {
 fn a_job_goes_on_through_a_flood() {
     const MESSAGES: u64 = 2000;
     let mut wires = wires(3);
-    let place = SocketAddr::from(([127, 0, 0, 1], port_of(&wires[0].0)));
+    let place = address_of(&wires[0].0);
     let over = Arc::new(AtomicBool::new(false));
     let is_over = over.clone();
     let flood = std::thread::spawn(move || {

@@ -1,6 +1,6 @@
 //! Wires over sockets of this machine, between ranks that are nominally on several hosts.
 
-use towpath_base::ids::PeerIndex;
+use towpath_base::ids::{JobId, PeerIndex, ProcessId};
 use towpath_clic::key::FrameKey;
 use towpath_clic_wire::port::{Port, RawSide, interfaces};
 use towpath_clic_wire::{Clic, Identity};
@@ -33,13 +33,15 @@ pub(crate) fn tcp_wires(ranks: usize, per_host: usize, settings: Settings) -> Ve
         for local in 0..near.len() {
             let segment = Segment::map(&file, near.len(), local).unwrap();
             let far = (0..ranks).filter(|rank| rank / per_host != first / per_host);
+            let process = |rank: usize| ProcessId { job: JobId(5), rank: rank as u32 };
             let contact = |rank: usize| TcpContact {
                 peer: PeerIndex(rank as u32),
+                process: process(rank),
                 places: cards[rank / per_host].places(rank % per_host, &own),
             };
             let listener = listeners[first + local].take().unwrap();
-            let tcp =
-                Tcp::new(listener, near[local], key.clone(), far.map(contact).collect()).unwrap();
+            let own = process(first + local);
+            let tcp = Tcp::new(listener, own, key.clone(), far.map(contact).collect()).unwrap();
             wires.push(Wires::of_host(segment, near.clone(), settings).with_tcp(tcp));
         }
     }
