@@ -22,7 +22,7 @@ use towpath_shm::loopback::Loopback;
 use towpath_shm::{Segment, Settings, Shm};
 #[cfg(feature = "strict")]
 use towpath_strict::Strict;
-use towpath_tcp::{PullRequest, Tcp};
+use towpath_tcp::{ConnectionKey, PullRequest, Tcp, TcpContact};
 use towpath_transport::error::Error;
 use towpath_transport::{
     Choice, Cost, Header, JobWire, MessageWire, NoResource, RegionKey, RegionWire, Section, Sink,
@@ -169,12 +169,29 @@ impl Wires {
 
     /// Adds a TCP wire to processes of other hosts.
     pub fn with_tcp(mut self, tcp: Tcp) -> Wires {
-        for (place, peer) in (0..).zip(tcp.reached()) {
-            self.lead(peer, Route::Tcp { place });
-        }
         self.tcp = Some(Box::new(tcp));
         self.further = true;
+        self.lead_over_tcp(0);
         self
+    }
+
+    /// Adds peers that are reached over TCP, such as processes of another job; see
+    /// [`Tcp::add_peers`]. Their indices must be new. False if this process has no TCP wire.
+    #[must_use]
+    pub fn add_peers(&mut self, contacts: Vec<TcpContact>, key: &ConnectionKey) -> bool {
+        let Some(tcp) = &mut self.tcp else { return false };
+        let known = tcp.reached().len();
+        tcp.add_peers(contacts, key);
+        self.lead_over_tcp(known);
+        true
+    }
+
+    /// Sets the routes to the peers of the TCP wire from index `first` on.
+    fn lead_over_tcp(&mut self, first: usize) {
+        let reached = self.tcp.as_ref().map_or_else(Vec::new, |tcp| tcp.reached());
+        for (place, peer) in (0..).zip(reached).skip(first) {
+            self.lead(peer, Route::Tcp { place });
+        }
     }
 
     /// Adds a CLIC wire to processes of other hosts. Must follow [`Wires::with_tcp`], which may
