@@ -6,6 +6,7 @@
 mod contexts;
 pub(crate) mod ending;
 pub(crate) mod heap;
+mod peers;
 mod phase;
 
 use std::io::Write as _;
@@ -21,17 +22,21 @@ use towpath_launch::client::{Job, Launcher};
 use towpath_machine::cgroup::ProcessorQuota;
 use towpath_machine::cores;
 use towpath_machine::levels::MachineDescription;
+use towpath_network::Jobs;
 use towpath_neutral::error::{Result, fail};
 use towpath_shm::{Heap, Segment};
 use towpath_transport::Losses;
 
 pub(crate) use contexts::Contexts;
+pub(crate) use peers::{host_among, host_of, id_of, me, name_of, peer_of, rank_in_own_job};
 pub(crate) use phase::{Phase, abi, enter, leave, not_running, page, phase, refused, set_abi, set_phase};
 
 /// This process and its job.
 pub(crate) struct Process {
     /// Description of the job.
     pub(crate) job: Job,
+    /// Which process of which job each peer is.
+    pub(crate) jobs: Jobs,
     /// Provided thread level.
     pub(crate) thread_level: i32,
     /// The thread that called MPI_Init.
@@ -80,22 +85,6 @@ pub(crate) fn selection() -> Result<&'static Selection> {
     Ok(&this()?.selection)
 }
 
-/// The rank of this process in MPI_COMM_WORLD.
-pub(crate) fn me() -> PeerIndex {
-    PROCESS.get().map_or(PeerIndex(0), |process| PeerIndex(process.job.rank))
-}
-
-/// Number of the host on which a process of the job runs; 0 before MPI_Init.
-pub(crate) fn host_of(peer: PeerIndex) -> u32 {
-    PROCESS.get().and_then(|process| process.job.node_of_rank.get(peer.slot()).copied()).unwrap_or(0)
-}
-
-/// Number of the host on which this process runs.
-pub(crate) fn host_of_mine() -> Result<u32> {
-    let job = &this()?.job;
-    Ok(job.node_of_rank[job.rank as usize])
-}
-
 /// The name of this host.
 pub(crate) fn host_name() -> String {
     std::fs::read_to_string("/proc/sys/kernel/hostname")
@@ -126,10 +115,14 @@ pub(crate) fn reason_of_loss(peer: PeerIndex) -> String {
 }
 
 /// The number that its creator gave a context (0 for MPI_COMM_WORLD, 1 for MPI_COMM_SELF), and the
-/// creator's rank.
-pub(crate) fn maker_of(context: ContextId) -> (u32, u32) {
-    let first = PROCESS.get().map_or(0, |process| process.contexts.creator().wrapping_sub(process.job.rank));
-    (context.0 as u32 >> 2, ((context.0 >> 32) as u32).wrapping_sub(first))
+/// creator's rank; no rank if the creator is of another job.
+pub(crate) fn maker_of(context: ContextId) -> (u32, Option<u32>) {
+    let rank = PROCESS.get().and_then(|process| {
+        let first = process.contexts.creator().wrapping_sub(process.job.rank);
+        let rank = ((context.0 >> 32) as u32).wrapping_sub(first);
+        (rank < process.job.size).then_some(rank)
+    });
+    (context.0 as u32 >> 2, rank)
 }
 
 /// Name of the MPI function that a rank of this host called last.
@@ -147,7 +140,8 @@ pub(crate) fn call_of(peer: PeerIndex) -> Option<Option<(&'static str, bool)>> {
 /// The control page of a rank of this host.
 fn page_of(peer: PeerIndex) -> Option<&'static ControlPage> {
     let process = PROCESS.get()?;
-    let local = process.job.local_ranks.iter().position(|&rank| rank == peer.0)?;
+    let rank = process.jobs.rank_in_own_job(peer)?;
+    let local = process.job.local_ranks.iter().position(|&local| local == rank)?;
     Some(process.segment.control(local))
 }
 

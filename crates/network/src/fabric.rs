@@ -2,12 +2,12 @@
 //! publishes the card of its endpoint, or that it has none, and reads the cards of all others. The
 //! fabric is used if all processes have a card of the same provider.
 
-use towpath_base::ids::PeerIndex;
 use towpath_launch::client::{Job, Launcher};
 use towpath_machine::network::Network;
 use towpath_ofi::{self as ofi, BoundEndpoint, FabricCard, FabricKey, Ofi, OfiContact};
 
 use crate::error::{Error, Result};
+use crate::jobs::Jobs;
 
 /// Published instead of a card.
 const NONE: &str = "none";
@@ -42,6 +42,7 @@ pub(super) fn open(
 pub(super) fn join(
     launcher: &mut dyn Launcher,
     job: &Job,
+    jobs: &Jobs,
     port: BoundEndpoint,
 ) -> Result<Option<Ofi>> {
     let own = port.card().map_err(Error::new)?;
@@ -54,8 +55,8 @@ pub(super) fn join(
             return Ok(None);
         };
         if host(rank) != host(job.rank) {
-            contacts.push(OfiContact { peer: PeerIndex(rank), address: card.address });
+            contacts.push(OfiContact { peer: jobs.own_peer(rank), address: card.address });
         }
     }
-    Ofi::new(port, PeerIndex(job.rank), contacts).map(Some).map_err(Error::new)
+    Ofi::new(port, jobs.own(), contacts).map(Some).map_err(Error::new)
 }

@@ -25,6 +25,7 @@ use super::choice::{BulkTransport, SETTING, TransportChoice};
 use super::ineligibility::{Ineligibility, MOST_RANKS};
 use super::{INTERFACES, host_of, key_of, others, text_of, unknown};
 use crate::error::{Error, Result};
+use crate::jobs::Jobs;
 
 /// How long to probe paths that do not answer, if frames were requested (the other host may be
 /// busy) and if connections are an alternative.
@@ -409,14 +410,14 @@ impl FrameSetup {
     }
 
     /// The wire to all processes that frames reach; `None` if there are none.
-    pub(super) fn into_wire(self, job: &Job) -> Result<Option<Clic>> {
+    pub(super) fn into_wire(self, job: &Job, jobs: &Jobs) -> Result<Option<Clic>> {
         let contact = |(rank, host, local): (u32, u32, usize)| {
             let way = self.ways.get(host as usize)?.as_ref().filter(|way| !way.rails.is_empty())?;
             let rail = |(facing, works): &(Facing, u8)| {
                 Some((facing.own, way.card.address(local, facing.other)?, works & RAW != 0))
             };
             Some(ClicContact {
-                peer: PeerIndex(rank),
+                peer: jobs.own_peer(rank),
                 endpoint: way.card.endpoint(local)?,
                 incarnation: LIFE,
                 rails: way.rails.iter().map(rail).collect::<Option<_>>()?,

@@ -18,6 +18,7 @@ mod error;
 mod fabric;
 mod frames;
 mod ineligibility;
+mod jobs;
 mod routes;
 mod survey;
 
@@ -25,7 +26,7 @@ use std::os::fd::BorrowedFd;
 use std::time::Duration;
 
 use towpath_base::config;
-use towpath_base::ids::{PeerIndex, ProcessId};
+use towpath_base::ids::ProcessId;
 use towpath_base::sync::Ordering;
 use towpath_clic_wire::Clic;
 use towpath_launch::client::{Job, Launcher};
@@ -40,6 +41,7 @@ use towpath_wires::Wires;
 use choice::{SETTING, TransportChoice};
 pub use error::{Error, Result};
 use frames::FrameSetup;
+pub use jobs::Jobs;
 pub use survey::survey;
 
 /// The setting that selects interfaces.
@@ -58,7 +60,7 @@ pub enum Far {
         tcp: Box<Tcp>,
         /// The frames.
         clic: Box<Clic>,
-        /// Indexed by rank: true if large messages to it use a connection nevertheless.
+        /// Indexed by peer: true if large messages to it use a connection nevertheless.
         streams: Vec<bool>,
     },
     /// A fabric.
@@ -95,13 +97,18 @@ impl Far {
     }
 }
 
-/// Creates the wires to the other hosts. Collective over the job.
+/// Creates the wires to the other hosts of the job. Collective over the job.
 ///
 /// # Errors
 /// If a setting of the network is invalid, the launcher fails or does not pass on what a host
 /// publishes, the system or libfabric refuses what a transport needs, or a transport that the
 /// settings require does not reach all hosts.
-pub fn reach_others(launcher: &mut dyn Launcher, job: &Job, segment: &Segment) -> Result<Far> {
+pub fn reach_others(
+    launcher: &mut dyn Launcher,
+    job: &Job,
+    jobs: &Jobs,
+    segment: &Segment,
+) -> Result<Far> {
     let choice = TransportChoice::of_settings()?;
     let own = HostAddresses { networks: own_networks()?, ports: Vec::new(), machine: own_host() };
     let fabric = if choice.fabric() { fabric::open(launcher, job, &own.networks)? } else { None };
@@ -116,7 +123,7 @@ pub fn reach_others(launcher: &mut dyn Launcher, job: &Job, segment: &Segment) -
         frames.decide_participation(segment);
     }
     if let Some(endpoint) = fabric
-        && let Some(ofi) = fabric::join(launcher, job, endpoint)?
+        && let Some(ofi) = fabric::join(launcher, job, jobs, endpoint)?
     {
         routes::show(segment, &routes::all(job, "libfabric"));
         return Ok(Far::Ofi(Box::new(ofi)));
@@ -139,7 +146,7 @@ pub fn reach_others(launcher: &mut dyn Launcher, job: &Job, segment: &Segment) -
         }
     }
     launcher.fence().map_err(Error::new)?;
-    let contacts = contacts(launcher, job, &own)?;
+    let contacts = contacts(launcher, job, jobs, &own)?;
     let secret = launcher.key().map_err(Error::new)?;
     let key = ConnectionKey::of_secret(&secret.0);
     let tcp = Tcp::new(listener, process(job, job.rank), key, contacts).map_err(Error::new)?;
@@ -157,7 +164,7 @@ pub fn reach_others(launcher: &mut dyn Launcher, job: &Job, segment: &Segment) -
     frames.meet(launcher, job, &secret.0)?;
     routes::show(segment, &frames.routes(job));
     let streams = frames.streams(job);
-    Ok(match frames.into_wire(job)? {
+    Ok(match frames.into_wire(job, jobs)? {
         Some(clic) => Far::Clic { clic: Box::new(clic.noting_in(tcp.losses())), tcp, streams },
         None => Far::Tcp(tcp),
     })
@@ -202,6 +209,7 @@ fn others(job: &Job) -> impl Iterator<Item = (u32, u32, usize)> {
 fn contacts(
     launcher: &mut dyn Launcher,
     job: &Job,
+    jobs: &Jobs,
     own: &HostAddresses,
 ) -> Result<Vec<TcpContact>> {
     let mut cards: Vec<Option<HostAddresses>> = (0..job.hosts()).map(|_| None).collect();
@@ -216,7 +224,7 @@ fn contacts(
             }
         };
         contacts.push(TcpContact {
-            peer: PeerIndex(rank),
+            peer: jobs.own_peer(rank),
             process: process(job, rank),
             places: card.places(local, own),
         });

@@ -151,7 +151,11 @@ fn of_group(parent: &Comm, group: &Arc<Group>, plane: Plane, sequence: u32) -> R
 
 fn check_subset(group: &Group, parent: &Comm) -> Result<()> {
     match group.peers.iter().find(|&&peer| parent.group.rank_of(peer).is_none()) {
-        Some(peer) => fail!(ERR_GROUP, "argument group has a process ({}) that is not in the communicator", peer.0),
+        Some(peer) => fail!(
+            ERR_GROUP,
+            "argument group has a process ({}) that is not in the communicator",
+            process::name_of(*peer)
+        ),
         None => Ok(()),
     }
 }
@@ -215,9 +219,9 @@ pub fn comm_split_type(comm: Handle, split_type: i32, key: i32, info: Handle) ->
     let parent = registry::comm(comm)?;
     let color = match split_type {
         UNDEFINED => UNDEFINED,
-        COMM_TYPE_SHARED => process::host_of_mine()? as i32,
-        COMM_TYPE_HW_GUIDED | COMM_TYPE_RESOURCE_GUIDED => hardware::guided(&hints)?,
-        MPIX_COMM_TYPE_NEIGHBORHOOD => hardware::neighborhood(&hints)?,
+        COMM_TYPE_SHARED => process::host_among(parent.members())? as i32,
+        COMM_TYPE_HW_GUIDED | COMM_TYPE_RESOURCE_GUIDED => hardware::guided(&parent, &hints)?,
+        MPIX_COMM_TYPE_NEIGHBORHOOD => hardware::neighborhood(&parent, &hints)?,
         COMM_TYPE_HW_UNGUIDED => {
             no_intercomm(&parent, "MPI_COMM_TYPE_HW_UNGUIDED")?;
             BY_HARDWARE

@@ -17,11 +17,11 @@ use crate::process;
 /// Tag of the leaders' messages on the internal plane.
 const LEADERS: i32 = 0;
 
-/// True if this side's proposals are used: the side whose first process has the lower index. Both
-/// sides must come to the same decision.
+/// True if this side's proposals are used: the side whose first process has the lower identifier.
+/// Both sides must come to the same decision.
 pub(crate) fn is_low(comm: &Comm) -> bool {
     let remote = comm.remote.as_ref().expect("an intercommunicator");
-    comm.group.peers[0] < remote.group.peers[0]
+    process::id_of(comm.group.peers[0]) < process::id_of(remote.group.peers[0])
 }
 
 /// Gives every process of one side the words of the other side's rank 0; `mine` is read on rank 0

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use towpath_base::ids::{ContextId, PeerIndex, Plane};
+use towpath_base::ids::{ContextId, JobId, PeerIndex, Plane, ProcessId};
 use towpath_neutral::abi::Handle;
 use towpath_neutral::error::{Result, fail};
 
@@ -37,8 +37,32 @@ pub fn comm_remote_group(comm: Handle) -> Result<Handle> {
     groups::insert(remote_group(comm)?)
 }
 
-/// What the leader obtains for its group: the context of the intercommunicator, the members of the
-/// other group, and the context of its own group.
+/// Words by which a message names a process.
+const NAME_WORDS: usize = 3;
+
+/// The name of a process, which other processes know by another index, as words.
+fn words_of(peer: PeerIndex) -> [u64; NAME_WORDS] {
+    let ProcessId { job, rank } = process::id_of(peer).expect("the members of a group are peers");
+    [(job.0 >> 64) as u64, job.0 as u64, u64::from(rank)]
+}
+
+/// The process that words name.
+fn process_of([high, low, rank]: [u64; NAME_WORDS]) -> ProcessId {
+    ProcessId { job: JobId(u128::from(high) << 64 | u128::from(low)), rank: rank as u32 }
+}
+
+/// The members of a group from their names.
+fn members_of(words: &[u64]) -> Result<Vec<PeerIndex>> {
+    let (names, _) = words.as_chunks::<NAME_WORDS>();
+    let peer = |&name: &[u64; NAME_WORDS]| match process::peer_of(process_of(name)) {
+        Some(peer) => Ok(peer),
+        None => fail!(ERR_COMM, "the other group has a process of a job that is not connected to this one"),
+    };
+    names.iter().map(peer).collect()
+}
+
+/// What the leader obtains for its group: the context of the intercommunicator, the names of the
+/// members of the other group, and the context of its own group.
 fn agree(local: &Comm, peer_comm: Handle, remote_leader: i32, tag: i32) -> Result<Vec<u64>> {
     let peers = registry::comm(peer_comm)?;
     check_tag(tag)?;
@@ -47,13 +71,13 @@ fn agree(local: &Comm, peer_comm: Handle, remote_leader: i32, tag: i32) -> Resul
     };
     let common = registry::new_context();
     let mut mine = vec![common.0];
-    mine.extend(local.group.peers.iter().map(|peer| u64::from(peer.0)));
+    mine.extend(local.group.peers.iter().flat_map(|&peer| words_of(peer)));
     let mut words = internal::exchange(remote, peers.context().on(Plane::Internal), tag, &mine)?;
-    let &[theirs, first, ..] = &words[..] else {
+    let &[theirs, high, low, rank, ..] = &words[..] else {
         fail!(ERR_OTHER, "the remote leader sent no group; does it call MPI_Intercomm_create too?");
     };
-    let low = local.group.peers[0] < PeerIndex(first as u32);
-    words[0] = if low { common.0 } else { theirs };
+    let is_low = process::id_of(local.group.peers[0]) < Some(process_of([high, low, rank]));
+    words[0] = if is_low { common.0 } else { theirs };
     words.push(registry::new_context().0);
     Ok(words)
 }
@@ -80,16 +104,20 @@ pub fn intercomm_create(
     let mine = (local.rank == leader).then(|| agree(&local, peer_comm, remote_leader, tag));
     let mut words = intercomm::spread(&team, sequence, leader, mine)?;
     let local_context = ContextId(words.pop().expect("the leader sent it"));
-    let members: Vec<PeerIndex> = words[1..].iter().map(|&peer| PeerIndex(peer as u32)).collect();
-    if let Some(both) = members.iter().find(|&&peer| local.group.rank_of(peer).is_some()) {
-        fail!(ERR_COMM, "process {} is in both groups; the groups of an intercommunicator must be disjoint", both.0);
+    let members = members_of(&words[1..])?;
+    if let Some(&both) = members.iter().find(|&&peer| local.group.rank_of(peer).is_some()) {
+        fail!(
+            ERR_COMM,
+            "{} is in both groups; the groups of an intercommunicator must be disjoint",
+            process::name_of(both)
+        );
     }
     let remote = Remote::new(Arc::new(Group::new(members, process::me())), local_context);
     insert(Comm::new(ContextId(words[0]), local.group.clone(), Some(remote), local.errhandler()))
 }
 
 /// MPI_Intercomm_merge: the group that passes `high = false` comes first; if both pass the same
-/// value, the group whose first process has the lower index.
+/// value, the group whose first process has the lower identifier.
 pub fn intercomm_merge(intercomm: Handle, high: bool) -> Result<Handle> {
     let comm = registry::comm(intercomm)?;
     let Some(remote) = &comm.remote else {

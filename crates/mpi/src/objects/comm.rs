@@ -179,7 +179,8 @@ impl Comm {
         let name = self.settings.try_lock().map_or_else(|_| String::new(), |settings| settings.name.clone());
         if name.is_empty() {
             let (number, rank) = process::maker_of(self.context());
-            return format!("context {number} of rank {rank}");
+            let creator = rank.map_or_else(|| "another job".to_owned(), |rank| format!("rank {rank}"));
+            return format!("context {number} of {creator}");
         }
         match [COMM_WORLD, COMM_SELF].contains(&self.handle()) {
             true => name,
@@ -203,6 +204,12 @@ impl Comm {
     #[inline]
     pub(crate) fn targets(&self) -> &[PeerIndex] {
         &self.targets
+    }
+
+    /// The members of both groups, or of the only one.
+    pub(crate) fn members(&self) -> impl Iterator<Item = &PeerIndex> {
+        let remote = self.remote.iter().flat_map(|remote| remote.group.peers.iter());
+        self.group.peers.iter().chain(remote)
     }
 
     /// The process for a rank argument; `None` for MPI_PROC_NULL.

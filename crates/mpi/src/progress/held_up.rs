@@ -63,7 +63,7 @@ pub(crate) fn tell(segment: &Segment, peer: PeerIndex, wire: bool) {
         } else {
             "keeps as many that it has not received as its memory allows".to_owned()
         };
-        process::say(&sentence(process::me(), peer, &why));
+        process::say(&sentence(&process::name_of(process::me()), &process::name_of(peer), &why));
     }
 }
 
@@ -80,13 +80,11 @@ fn why_it_takes_none(call: Option<Option<(&str, bool)>>) -> String {
     }
 }
 
-fn sentence(me: PeerIndex, peer: PeerIndex, why: &str) -> String {
+fn sentence(me: &str, peer: &str, why: &str) -> String {
     format!(
-        "rank {} has waited for {} seconds to send a message to rank {peer}: rank {peer} {why}. It goes on when rank {peer} \
-         receives. How much a rank keeps for each sender can be set by TOWPATH_UNEXPECTED_BYTES.",
-        me.0,
-        LONG.as_secs(),
-        peer = peer.0
+        "{me} has waited for {} seconds to send a message to {peer}: {peer} {why}. It goes on when {peer} receives. How \
+         much a rank keeps for each sender can be set by TOWPATH_UNEXPECTED_BYTES.",
+        LONG.as_secs()
     )
 }
 
@@ -96,7 +94,7 @@ mod tests {
 
     #[test]
     fn the_sentence_names_ranks_and_setting() {
-        let said = sentence(PeerIndex(3), PeerIndex(0), "has no room");
+        let said = sentence("rank 3", "rank 0", "has no room");
         assert!(said.starts_with("rank 3 has waited for 5 seconds") && said.contains("to rank 0"), "{said}");
         assert!(said.contains("rank 0 has no room.") && said.contains("TOWPATH_UNEXPECTED_BYTES"), "{said}");
     }

@@ -105,7 +105,7 @@ fn describe_request(state: &State, request: Handle) -> BlockedCall {
 fn message(pending: Pending, [receive, send]: [Awaited; 2], comm: Option<&Comm>) -> BlockedCall {
     let rank_of = |peer: PeerIndex| match comm {
         Some(comm) => comm.targets().iter().position(|&other| other == peer).map_or(-1, |rank| rank as i32),
-        None => peer.0 as i32,
+        None => process::rank_in_own_job(peer).map_or(-1, |rank| rank as i32),
     };
     BlockedCall {
         awaited: if pending.receives { receive } else { send } as u32,

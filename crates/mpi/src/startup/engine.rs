@@ -8,7 +8,7 @@ use towpath_engine::{Engine, Headroom, Limits};
 use towpath_launch::client::Job;
 use towpath_machine::memory;
 use towpath_machine::wait::{Bell, Waiter};
-use towpath_network::Far;
+use towpath_network::{Far, Jobs};
 use towpath_neutral::error::Result;
 use towpath_shm::Segment;
 use towpath_wires::Wires;
@@ -26,8 +26,8 @@ use crate::progress::worker::Worker;
 const FRESH: Duration = Duration::from_millis(1);
 
 /// Creates the worker of this process.
-pub(crate) fn worker(segment: &Segment, job: &Job, far: Option<Far>) -> Result<Worker> {
-    let near: Vec<PeerIndex> = job.local_ranks.iter().copied().map(PeerIndex).collect();
+pub(crate) fn worker(segment: &Segment, job: &Job, jobs: &Jobs, far: Option<Far>) -> Result<Worker> {
+    let near: Vec<PeerIndex> = job.local_ranks.iter().map(|&rank| jobs.own_peer(rank)).collect();
     let mut waiter = Waiter::new(near.len(), segment.head(), segment.own_control());
     let mut wires = Wires::chosen(segment.clone(), near).map_err(failed_start)?;
     if let Some(far) = far {

@@ -5,12 +5,13 @@ use std::sync::{Arc, Mutex, OnceLock};
 
 use towpath_base::config;
 use towpath_base::control::RankState;
-use towpath_base::ids::{ContextId, PeerIndex};
+use towpath_base::ids::ContextId;
 use towpath_base::sync::Ordering;
 use towpath_collective::Selection;
 use towpath_launch::client::{self, Job, Launcher};
 use towpath_machine::levels::MachineDescription;
 use towpath_machine::{fork, limits};
+use towpath_network::Jobs;
 use towpath_neutral::constants::THREAD_MULTIPLE;
 use towpath_neutral::error::{Result, fail};
 use towpath_shm::{Heap, Segment};
@@ -55,14 +56,15 @@ pub(crate) fn start(thread_level: i32) -> Result<()> {
 fn build(thread_level: i32, connected: &mut Option<Box<dyn Launcher>>) -> Result<(Process, Worker)> {
     let launcher = connected.as_mut().expect("the caller has connected");
     let job = launcher.job().clone();
+    let jobs = Jobs::of(&job);
     let file = launcher.segment().map_err(failed_start)?;
     let segment = Segment::map(&file, job.local_ranks.len(), job.local_rank as usize).map_err(failed_start)?;
     drop(file);
     let several = job.hosts() > 1;
-    let far = several.then(|| towpath_network::reach_others(&mut **launcher, &job, &segment));
+    let far = several.then(|| towpath_network::reach_others(&mut **launcher, &job, &jobs, &segment));
     let far = far.transpose().map_err(failed_start)?;
     let losses = far.as_ref().map(towpath_network::Far::losses);
-    let worker = engine::worker(&segment, &job, far)?;
+    let worker = engine::worker(&segment, &job, &jobs, far)?;
     let process = Process {
         heap: Mutex::new(Heap::new(segment.clone().with_heaps(config::number("TOWPATH_HEAP") != Some(0)))),
         thread_level,
@@ -74,6 +76,7 @@ fn build(thread_level: i32, connected: &mut Option<Box<dyn Launcher>>) -> Result
         losses,
         launcher: Mutex::new(connected.take().expect("the caller has connected")),
         contexts: Contexts::new(number(&job).wrapping_add(job.rank)),
+        jobs,
         job,
     };
     Ok((process, worker))
@@ -106,9 +109,8 @@ fn make_predefined(process: &Process) {
         name.clone_into(&mut comm.settings().name);
         comm
     };
-    let everyone: Vec<PeerIndex> = (0..job.size).map(PeerIndex).collect();
     registry::set_predefined(
-        comm(ContextId::new(number(job), 0), everyone, "MPI_COMM_WORLD"),
+        comm(ContextId::new(number(job), 0), process.jobs.own_job(), "MPI_COMM_WORLD"),
         comm(ContextId::new(process.contexts.creator(), 1), vec![me], "MPI_COMM_SELF"),
     );
     attributes::set_predefined(job);

@@ -40,16 +40,16 @@ impl RankOrder {
 /// The distances between the processes of a communicator; `None` if they are all equal. Collective.
 pub(super) fn distances(parent: &Comm) -> Result<Option<Distances>> {
     let (team, sequence) = internal::team_of(parent);
-    let all = internal::gather_everywhere(&team, sequence, &own_place()?.words())?;
+    let all = internal::gather_everywhere(&team, sequence, &own_place(parent)?.words())?;
     let distances = Distances::among(&ProcessPlace::read(&all));
     Ok(Some(distances).filter(Distances::differ))
 }
 
 /// Where this process runs: according to the machine description in the settings, or else to the
 /// kernel.
-fn own_place() -> Result<ProcessPlace> {
+fn own_place(parent: &Comm) -> Result<ProcessPlace> {
     let process = process::this()?;
-    let host = process::host_of_mine()?;
+    let host = process::host_among(parent.members())?;
     Ok(match &process.machine {
         Some(machine) => machine.place(host, process.job.local_rank as usize),
         None => ProcessPlace::of_instances(host, &instances_of_mine()),

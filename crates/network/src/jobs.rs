@@ -1,0 +1,150 @@
+//! The table of jobs: which process of which job each [`PeerIndex`] names.
+//!
+//! The job of this process is the first entry, so its processes have the indices 0..n. Another job
+//! that connects gets the following indices, one for each of its processes.
+
+use towpath_base::ids::{JobId, PeerIndex, ProcessId};
+use towpath_launch::client::Job;
+
+/// One job.
+#[derive(Clone, Debug)]
+struct JobEntry {
+    id: JobId,
+    /// Index of its rank 0.
+    first: u32,
+    /// Host of each rank, numbered over all jobs.
+    host_of_rank: Vec<u32>,
+}
+
+/// All jobs that a process knows.
+#[derive(Clone, Debug)]
+pub struct Jobs {
+    /// By ascending `first`; never empty.
+    entries: Vec<JobEntry>,
+    /// Rank of this process in its job.
+    rank: u32,
+}
+
+impl Jobs {
+    /// The table of a process that knows its own job only.
+    pub fn of(job: &Job) -> Jobs {
+        let mut jobs = Jobs { entries: Vec::new(), rank: job.rank };
+        jobs.add(job.id, &job.node_of_rank);
+        jobs
+    }
+
+    /// Adds a job, whose ranks run on these hosts, numbered within the job from 0. Its processes
+    /// share no segment with those of other jobs, so its hosts count as further ones, even where
+    /// the machine is the same. Returns the index of its rank 0. A job that is known stays as it
+    /// is.
+    pub fn add(&mut self, id: JobId, host_of_rank: &[u32]) -> PeerIndex {
+        if let Some(known) = self.entries.iter().find(|entry| entry.id == id) {
+            return PeerIndex(known.first);
+        }
+        let first = self.peers();
+        let hosts = self.entries.iter().flat_map(|entry| &entry.host_of_rank);
+        let below = hosts.max().map_or(0, |host| host + 1);
+        let host_of_rank = host_of_rank.iter().map(|host| below + host).collect();
+        self.entries.push(JobEntry { id, first, host_of_rank });
+        PeerIndex(first)
+    }
+
+    /// Number of indices in use.
+    fn peers(&self) -> u32 {
+        self.entries.last().map_or(0, |entry| entry.first + entry.host_of_rank.len() as u32)
+    }
+
+    /// The process of the own job with this rank, which must be a rank of it.
+    pub fn own_peer(&self, rank: u32) -> PeerIndex {
+        PeerIndex(self.entries[0].first + rank)
+    }
+
+    /// The processes of the own job, by rank.
+    pub fn own_job(&self) -> Vec<PeerIndex> {
+        (0..self.entries[0].host_of_rank.len() as u32).map(|rank| self.own_peer(rank)).collect()
+    }
+
+    /// The own job.
+    pub fn own_id(&self) -> JobId {
+        self.entries[0].id
+    }
+
+    /// This process.
+    pub fn own(&self) -> PeerIndex {
+        self.own_peer(self.rank)
+    }
+
+    /// The entry of a peer's job, and the peer's rank there.
+    fn entry_of(&self, peer: PeerIndex) -> Option<(&JobEntry, u32)> {
+        let behind = self.entries.partition_point(|entry| entry.first <= peer.0);
+        let entry = &self.entries[behind.checked_sub(1)?];
+        let rank = peer.0 - entry.first;
+        ((rank as usize) < entry.host_of_rank.len()).then_some((entry, rank))
+    }
+
+    /// The process that an index names; `None` if the index is not in use.
+    pub fn process(&self, peer: PeerIndex) -> Option<ProcessId> {
+        self.entry_of(peer).map(|(entry, rank)| ProcessId { job: entry.id, rank })
+    }
+
+    /// The index of a process; `None` if its job is not known or has no such rank.
+    pub fn peer(&self, process: ProcessId) -> Option<PeerIndex> {
+        let entry = self.entries.iter().find(|entry| entry.id == process.job)?;
+        let is_rank = (process.rank as usize) < entry.host_of_rank.len();
+        is_rank.then(|| PeerIndex(entry.first + process.rank))
+    }
+
+    /// The rank of a peer in the own job; `None` if it is of another job.
+    pub fn rank_in_own_job(&self, peer: PeerIndex) -> Option<u32> {
+        self.process(peer)
+            .filter(|process| process.job == self.own_id())
+            .map(|process| process.rank)
+    }
+
+    /// Number of the host on which a peer runs; `None` if the index is not in use.
+    pub fn host_of(&self, peer: PeerIndex) -> Option<u32> {
+        self.entry_of(peer).map(|(entry, rank)| entry.host_of_rank[rank as usize])
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const OWN: JobId = JobId(1);
+    const OTHER: JobId = JobId(2);
+
+    /// Rank 1 of three on two hosts.
+    fn jobs() -> Jobs {
+        let mut jobs = Jobs { entries: Vec::new(), rank: 1 };
+        jobs.add(OWN, &[0, 1, 0]);
+        jobs
+    }
+
+    #[test]
+    fn the_own_job_has_the_first_indices() {
+        let jobs = jobs();
+        assert_eq!((jobs.own_id(), jobs.own()), (OWN, PeerIndex(1)));
+        assert_eq!(jobs.own_job(), [0, 1, 2].map(PeerIndex));
+        assert_eq!(jobs.process(PeerIndex(2)), Some(ProcessId { job: OWN, rank: 2 }));
+        assert_eq!([1, 2, 3].map(|peer| jobs.host_of(PeerIndex(peer))), [Some(1), Some(0), None]);
+        assert_eq!(jobs.peer(ProcessId { job: OTHER, rank: 0 }), None);
+    }
+
+    #[test]
+    fn a_second_job_follows_with_hosts_of_its_own() {
+        let mut jobs = jobs();
+        assert_eq!(jobs.add(OTHER, &[0, 0]), PeerIndex(3));
+        assert_eq!(jobs.add(OTHER, &[0, 0]), PeerIndex(3), "a job is added once");
+        for (rank, peer) in [(0, PeerIndex(3)), (1, PeerIndex(4))] {
+            let process = ProcessId { job: OTHER, rank };
+            assert_eq!((jobs.peer(process), jobs.process(peer)), (Some(peer), Some(process)));
+            assert_eq!((jobs.host_of(peer), jobs.rank_in_own_job(peer)), (Some(2), None));
+        }
+        assert_eq!(jobs.peer(ProcessId { job: OTHER, rank: 2 }), None);
+        assert_eq!(jobs.process(PeerIndex(5)), None);
+        assert_eq!(jobs.rank_in_own_job(PeerIndex(2)), Some(2));
+        assert_eq!(jobs.add(JobId(3), &[0]), PeerIndex(5));
+        assert_eq!(jobs.host_of(PeerIndex(5)), Some(3));
+    }
+}
