@@ -59,7 +59,8 @@ impl Layout {
 /// corrupt.
 pub type CopyAcross = unsafe fn(from: &Layout, to: &Layout, position: usize, length: usize);
 
-/// Which processor can access the memory of a message.
+/// Which processor can access the memory of a message. All kinds of devices are one space here:
+/// they differ in the packers that they make (`towpath_datatype::device`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum MemorySpace {
     /// This one: bytes are packed and unpacked when they are asked for.
@@ -143,8 +144,8 @@ pub unsafe trait Drain {
     }
 }
 
-/// Destination of a message that a blocking call waits for. It is kept in that call's stack frame,
-/// so nothing is allocated.
+/// Destination of a message that a blocking call waits for, in host memory: a device cannot say
+/// here that it is busy. It is kept in that call's stack frame, so nothing is allocated.
 ///
 /// # Safety
 /// An implementation must write only the memory it was created for.

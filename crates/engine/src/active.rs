@@ -21,7 +21,8 @@ use crate::state::{DeferredCall, State};
 /// Largest payload of an active message in bytes: every wire accepts it at any time.
 pub const ACTIVE_BYTES: usize = 512;
 
-/// Names a handler. All processes of a job use the same names.
+/// Names a handler. All processes of a job use the same names, so each protocol that uses active
+/// messages takes the next number that is not in this list: none is in use yet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ActiveId(pub u8);
 

@@ -13,10 +13,7 @@ mod process;
 mod progress;
 mod startup;
 
-pub use chapters::{
-    attributes, collectives, communicators, datatypes, environment, errors, fortran, groups, info, intercommunicators,
-    operations, point_to_point, processes, requests, status, topologies,
-};
+pub use chapters::*;
 pub use towpath_network::survey as survey_of_networks;
 pub use towpath_neutral::abi::{
     AbiTable, Callback, Handle, HandleArray, Integers, IntegersMut, Kind, Status, StatusArray, StringArgument,

@@ -127,7 +127,7 @@ pub struct SelectionRow {
     pub group: bool,
     /// Hard condition: the ranks are on at least this many hosts.
     pub hosts: usize,
-    /// Chosen up to this many ranks.
+    /// Chosen up to this many ranks; 0 if it is chosen only where the user forces it.
     pub ranks: usize,
     /// Chosen up to this many bytes.
     pub bytes: i64,

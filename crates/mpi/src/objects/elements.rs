@@ -43,7 +43,8 @@ impl Elements {
     }
 
     /// The bytes of the elements if they are contiguous. This is the only place that decides that
-    /// bytes of the program are read and written directly.
+    /// the engine gets bytes of the program as they lie in memory; everything else goes through
+    /// the packing and unpacking of `towpath_datatype`.
     #[inline(always)]
     pub(crate) fn contiguous(self) -> Option<ContiguousBytes> {
         let bytes = self.kind().contiguous;
