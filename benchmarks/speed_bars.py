@@ -13,6 +13,7 @@ LEVEL = 1.0
 OFFSETS_APART = 1.1
 NEXT_SIZE = 1.03
 AGAINST_PACKING = 1.03
+AGAINST_BEFORE = 1.03
 MODES = ["", "-fixed", "-fixed-mean", "-sync", "-sync-mean", "-unequal"]
 ALL_COLLECTIVES = {name + mode for name in COLLECTIVES for mode in MODES} | set(NEIGHBORS)
 OTHERS = {"halo", "halo-staged", "transpose-typed", "transpose-contiguous"} | {name + used for name in CONSTRUCTORS for used in ("", "-used")}
@@ -144,4 +145,20 @@ def verdicts(path):
                 worst = max(phases.values(), key=lambda result: result.value / result.limit)
                 cells = " | ".join(cell(phases.get(phase)) for phase in (NEAR, FAR, ALL))
                 text.append(f"| {bar} | {row} | {worst.limit:.2f} | {cells} | {worst.note} |")
+    return "\n".join(text) + "\n"
+
+
+def slower_than_before(path):
+    """Markdown: the rows that are slower than in the earlier build of Towpath, where one was measured; else nothing."""
+    figures = Figures(path)
+    compared = {key: value for key in figures.keys() if (value := figures.ratio_to_before(ALL, key)) is not None}
+    if not compared:
+        return ""
+    text = [f"{len(compared)} rows were measured with the earlier build too; slower by more than {AGAINST_BEFORE - 1:.0%}:", "",
+            "| row | ratio | near | far | rounds |", "|---|---|---|---|---|"]
+    for key, value in sorted(compared.items(), key=lambda item: -item[1]):
+        if value > AGAINST_BEFORE + ROUNDING:
+            near, far = (figures.ratio_to_before(phase, key) for phase in (NEAR, FAR))
+            cells = ["-" if ratio is None else f"{ratio:.2f}" for ratio in (near, far)]
+            text.append(f"| {label(key)} | {value:.2f} | {' | '.join(cells)} | {figures.rounds(ALL, key)} |")
     return "\n".join(text) + "\n"
