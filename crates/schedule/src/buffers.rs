@@ -5,26 +5,23 @@
 //! as plain bytes. Invariant: pointers are only offset, never dereferenced. Offsets wrap, so that
 //! NULL (`MPI_BOTTOM`) with absolute displacements and negative extents need no special case.
 
+use std::sync::Arc;
+
 use towpath_datatype::Datatype;
 use towpath_datatype::device::Device;
 
-/// One element of a buffer: its extent, the location of its data, and its datatype.
+/// One element of a buffer: its size, and its datatype unless it is dense. As small as it can be,
+/// since the arguments of a call hold several and are moved several times.
 #[derive(Clone, Debug)]
 pub struct Element {
     /// Bytes of data.
     pub size: i64,
-    /// Distance from one element to the next in bytes; may be negative.
-    pub extent: i64,
-    /// Offset of the first byte of data (true lower bound).
-    pub lower: i64,
-    /// Offset past the last byte of data (true upper bound).
-    pub upper: i64,
     /// `None` when the element is dense.
-    typed: Option<Typed>,
+    typed: Option<Arc<Typed>>,
 }
 
 /// How the bytes of elements that are not dense are reached.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub struct Typed {
     /// The type of the elements.
     pub datatype: Datatype,
@@ -32,27 +29,31 @@ pub struct Typed {
     pub device: Option<&'static dyn Device>,
 }
 
+impl Typed {
+    fn new(datatype: &Datatype, device: Option<&'static dyn Device>) -> Arc<Typed> {
+        Arc::new(Typed { datatype: datatype.clone(), device })
+    }
+}
+
 impl Element {
     /// An element of `size` bytes without gaps.
     pub fn dense(size: i64) -> Element {
-        Element { size, extent: size, lower: 0, upper: size, typed: None }
+        Element { size, typed: None }
     }
 
     /// An element of a datatype.
     pub fn of(datatype: &Datatype) -> Element {
-        let (size, extent, lower) = (datatype.size(), datatype.extent(), datatype.true_lb());
-        if datatype.is_contiguous() && lower == 0 && size == extent {
+        let size = datatype.size();
+        if datatype.is_contiguous() && datatype.true_lb() == 0 && size == datatype.extent() {
             return Element::dense(size);
         }
-        let (upper, datatype) = (datatype.true_ub(), datatype.clone());
-        Element { size, extent, lower, upper, typed: Some(Typed { datatype, device: None }) }
+        Element { size, typed: Some(Typed::new(datatype, None)) }
     }
 
     /// An element of a datatype in the memory of `device`. It is not dense, so nothing accesses it
     /// but the packers of the device.
     pub fn on_device(datatype: &Datatype, device: &'static dyn Device) -> Element {
-        let typed = Typed { datatype: datatype.clone(), device: Some(device) };
-        Element { typed: Some(typed), ..Element::of(datatype) }
+        Element { size: datatype.size(), typed: Some(Typed::new(datatype, Some(device))) }
     }
 
     /// True if consecutive elements form contiguous bytes.
@@ -60,9 +61,24 @@ impl Element {
         self.typed.is_none()
     }
 
+    /// Distance from one element to the next in bytes; may be negative.
+    pub fn extent(&self) -> i64 {
+        self.typed.as_ref().map_or(self.size, |typed| typed.datatype.extent())
+    }
+
+    /// Offset of the first byte of data (true lower bound).
+    pub fn lower(&self) -> i64 {
+        self.typed.as_ref().map_or(0, |typed| typed.datatype.true_lb())
+    }
+
+    /// Offset past the last byte of data (true upper bound).
+    fn upper(&self) -> i64 {
+        self.typed.as_ref().map_or(self.size, |typed| typed.datatype.true_ub())
+    }
+
     /// Address of element `index` of the array at `pointer`.
     pub fn at(&self, pointer: *mut u8, index: i64) -> *mut u8 {
-        pointer.wrapping_offset(index.wrapping_mul(self.extent) as isize)
+        pointer.wrapping_offset(index.wrapping_mul(self.extent()) as isize)
     }
 
     /// Elements `first..first + count` of the array at `pointer`.
@@ -80,8 +96,8 @@ impl Element {
         if count == 0 {
             return Some((0, 0));
         }
-        let last = self.extent.checked_mul(count - 1)?;
-        Some((self.lower.checked_add(last.min(0))?, self.upper.checked_add(last.max(0))?))
+        let last = self.extent().checked_mul(count - 1)?;
+        Some((self.lower().checked_add(last.min(0))?, self.upper().checked_add(last.max(0))?))
     }
 }
 
@@ -202,7 +218,7 @@ pub struct Piece {
     /// Bytes in an element.
     size: i64,
     /// `None` when the data is contiguous bytes in host memory.
-    pub typed: Option<Typed>,
+    pub typed: Option<Arc<Typed>>,
 }
 
 impl Piece {

@@ -136,14 +136,14 @@ impl<T: Sample> Store<T> {
 
     pub(crate) fn set(&mut self, index: i64, value: T) {
         let start = self.pointer();
-        let place = self.element.at(start, index).wrapping_offset(self.element.lower as isize);
+        let place = self.element.at(start, index).wrapping_offset(self.element.lower() as isize);
         // SAFETY: `new` sized the memory for this element.
         unsafe { place.cast::<T>().write_unaligned(value) }
     }
 
     pub(crate) fn get(&self, index: i64) -> T {
         let start = self.memory.as_ptr().cast_mut().cast::<u8>().wrapping_add(self.start as usize);
-        let place = self.element.at(start, index).wrapping_offset(self.element.lower as isize);
+        let place = self.element.at(start, index).wrapping_offset(self.element.lower() as isize);
         // SAFETY: `new` sized the memory for this element.
         unsafe { place.cast::<T>().read_unaligned() }
     }
@@ -193,7 +193,10 @@ impl<T: Sample> Store<T> {
         Blocks::Mixed {
             pointer: self.pointer(),
             counts: counts.into(),
-            displacements: displacements.iter().map(|place| place * self.element.extent).collect(),
+            displacements: displacements
+                .iter()
+                .map(|place| place * self.element.extent())
+                .collect(),
             elements: vec![self.element.clone(); counts.len()].into(),
         }
     }
@@ -224,7 +227,8 @@ pub(crate) fn reducer<T: Sample>(element: &Element) -> Reducer {
     let element = element.clone();
     let callback = move |input: *const u8, inout: *mut u8, count: i64| {
         for index in 0..count {
-            let at = |row: *mut u8| element.at(row, index).wrapping_offset(element.lower as isize);
+            let at =
+                |row: *mut u8| element.at(row, index).wrapping_offset(element.lower() as isize);
             // SAFETY: the plans pass arrays of `count` elements, and `at` gives the value in each.
             unsafe { kernel::<T>(at(input.cast_mut()), at(inout), 1) }
         }

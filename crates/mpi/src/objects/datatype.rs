@@ -5,6 +5,7 @@ use std::ffi::c_void;
 use std::sync::Mutex;
 
 use towpath_base::sync::{AtomicBool, AtomicI64, Ordering};
+use towpath_collective::Element;
 use towpath_datatype::Datatype;
 
 use super::attribute::Attributes;
@@ -14,6 +15,8 @@ use super::attribute::Attributes;
 pub(crate) struct Type {
     /// Its type map.
     pub datatype: Datatype,
+    /// One element of it, as the collectives see it.
+    pub element: Element,
     /// Cached attributes.
     pub attributes: Attributes,
     /// The name set by MPI_Type_set_name; `None`: the predefined name, or none.
@@ -37,7 +40,8 @@ impl Type {
         let (most, committed) = (datatype.greatest_count(), predefined || datatype.is_committed());
         let movable = AtomicI64::new(if committed { most } else { 0 });
         let (attributes, committed) = (Attributes::default(), AtomicBool::new(committed));
-        Type { datatype, attributes, name: Mutex::new(None), predefined, contiguous, most, movable, committed }
+        let element = Element::of(&datatype);
+        Type { datatype, element, attributes, name: Mutex::new(None), predefined, contiguous, most, movable, committed }
     }
 
     /// True if it may be used in communication.

@@ -5,7 +5,7 @@ use std::ffi::c_void;
 use std::sync::Arc;
 
 use towpath_collective::inter::RootSide;
-use towpath_collective::{Blocks, Buffer, Element};
+use towpath_collective::{Blocks, Buffer};
 use towpath_neutral::abi::{Handle, HandleArray, Integers};
 use towpath_neutral::constants::*;
 use towpath_neutral::error::{Result, fail};
@@ -75,7 +75,7 @@ pub(super) fn check(pointer: *const c_void, count: i64, kind: &Type, names: Argu
 pub(super) fn buffer(pointer: *const c_void, count: i64, handle: Handle, names: ArgumentNames) -> Result<Buffer> {
     let kind = datatype(handle, names.datatype)?;
     check(pointer, count, kind, names)?;
-    Ok(Buffer { pointer: pointer.cast_mut().cast(), count, element: Element::of(&kind.datatype) })
+    Ok(Buffer { pointer: pointer.cast_mut().cast(), count, element: kind.element.clone() })
 }
 
 /// `number` blocks of `count` elements each.
@@ -92,7 +92,7 @@ pub(super) fn blocks(
     if !count.checked_mul(number as i64).is_some_and(|all| kind.can_have(all)) {
         return too_many(count, number, names);
     }
-    Ok(Blocks::Equal { pointer: pointer.cast_mut().cast(), count, element: Element::of(&kind.datatype) })
+    Ok(Blocks::Equal { pointer: pointer.cast_mut().cast(), count, element: kind.element.clone() })
 }
 
 #[cold]
@@ -171,7 +171,7 @@ pub(super) unsafe fn varying(
     for (index, &count) in counts.iter().enumerate() {
         check_offset(displacements[index].checked_mul(kind.datatype.extent()), count, kind, index, names)?;
     }
-    let element = Element::of(&kind.datatype);
+    let element = kind.element.clone();
     Ok(Blocks::Varying { pointer: pointer.cast_mut().cast(), counts, displacements, element })
 }
 
@@ -207,7 +207,7 @@ pub(super) unsafe fn mixed(
         check(address, count, kind, names)?;
         check_offset(Some(displacements[index]), count, kind, index, names)?;
         bytes.push(kind.datatype.bytes(count));
-        elements.push(Element::of(&kind.datatype));
+        elements.push(kind.element.clone());
     }
     check_sum(bytes.into_iter(), names)?;
     Ok(Blocks::Mixed { pointer: pointer.cast_mut().cast(), counts, displacements, elements: elements.into() })

@@ -5,9 +5,9 @@
 
 use std::ffi::c_void;
 
+use towpath_collective::Operation;
 use towpath_collective::inter::{self, RootSide};
 use towpath_collective::reduce::Operand;
-use towpath_collective::{Element, Operation};
 use towpath_neutral::abi::{Handle, Integers};
 use towpath_neutral::error::{Result, fail};
 
@@ -50,7 +50,7 @@ impl Vector {
             }
         }
         let send = (send && !placed).then(|| self.sendbuf.cast_mut().cast());
-        Ok(Operand { send, count: self.count, element: Element::of(&kind.datatype), reducer })
+        Ok(Operand { send, count: self.count, element: kind.element.clone(), reducer })
     }
 
     fn receive(&self) -> *mut u8 {
