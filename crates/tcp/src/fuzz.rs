@@ -13,7 +13,7 @@ use towpath_machine::network::Network;
 use towpath_transport::{Header, Sink};
 
 use super::frame::{Frame, HEAD_BYTES, front};
-use super::hello::{self, CHALLENGE_BYTES, HELLO_BYTES, Hello};
+use super::hello::{self, CHALLENGE_BYTES, HELLO_BYTES, Hello, PROOF_BYTES, VERDICT_BYTES};
 use super::input::{Input, ReadBuffers, ReadContext, ReadOutcome};
 use super::transfers::TcpPulls;
 use super::{COPIED_LIMIT, ConnectionKey, HostAddresses, PeerRequest};
@@ -30,21 +30,43 @@ pub fn card(bytes: &[u8]) {
     }
 }
 
-/// The messages of the handshake. No input contains a valid hash by chance, so each message is also
-/// tried with the right one.
-pub fn hello(bytes: &[u8]) {
-    let key = ConnectionKey::of_secret(b"fuzz");
-    let mut message = [0; HELLO_BYTES];
-    message.iter_mut().zip(bytes).for_each(|(to, from)| *to = *from);
-    assert_eq!(Hello::decode(&message, |_| Some(&key)), None, "a hash by chance");
-    let (said, rest) = message.split_first_chunk().expect("a hello is longer than what it says");
-    let said = Hello::parse(said);
-    assert_eq!(Hello::decode(&said.encode(&key), |_| Some(&key)), Some(said));
-    let mut challenge = [0; CHALLENGE_BYTES];
-    challenge[..rest.len()].copy_from_slice(rest);
+/// Bytes of the four messages of the handshake.
+const HANDSHAKE_BYTES: usize = HELLO_BYTES + CHALLENGE_BYTES + PROOF_BYTES + VERDICT_BYTES;
+
+/// Removes the next message from the front of an input; what the input lacks is zero.
+fn next_message<const BYTES: usize>(bytes: &mut &[u8]) -> [u8; BYTES] {
+    let (message, rest) = bytes.split_at(BYTES.min(bytes.len()));
+    *bytes = rest;
+    std::array::from_fn(|at| message.get(at).copied().unwrap_or(0))
+}
+
+/// The messages of the handshake: hello, challenge, proof and verdict, one after the other. No
+/// input contains a valid hash by chance, so each message is also tried with the right one, and
+/// with that of another key.
+pub fn hello(mut bytes: &[u8]) {
+    let [key, other] = [b"fuzz", b"Fuzz"].map(|secret| ConnectionKey::of_secret(secret));
+    let decoded = |message: &[u8; HELLO_BYTES]| {
+        let (hello, checked) = Hello::decode(message, |_| Some(&key))?;
+        assert!(std::ptr::eq(checked, &key));
+        Some(hello)
+    };
+    let message: [u8; HELLO_BYTES] = next_message(&mut bytes);
+    assert_eq!(decoded(&message), None, "a hash by chance");
+    let said = Hello::parse(message.first_chunk().expect("a hello is longer than what it says"));
+    assert_eq!(decoded(&said.encode(&key)), Some(said));
+    assert_eq!(decoded(&said.encode(&other)), None);
+    assert_eq!(Hello::decode(&said.encode(&key), |_| None).map(|(hello, _)| hello), None);
+
+    let challenge: [u8; CHALLENGE_BYTES] = next_message(&mut bytes);
     assert_eq!(said.proof(&key, &challenge), None, "a hash by chance");
-    assert!(said.proof(&key, &said.challenge(&key, &said.nonce)).is_some());
-    let verdict = [0, 1, 2, 3, 4, 5, 6, 7].map(|at| message[at]);
+    let nonce = challenge.first_chunk().expect("a challenge begins with a nonce");
+    assert_eq!(said.proof(&key, &said.challenge(&other, nonce)), None);
+    let proof = said.proof(&key, &said.challenge(&key, nonce)).expect("it is answered");
+
+    assert!(!said.is_proved(&key, nonce, &next_message(&mut bytes)), "a hash by chance");
+    assert!(said.is_proved(&key, nonce, &proof) && !said.is_proved(&other, nonce, &proof));
+
+    let verdict = next_message(&mut bytes);
     assert!(
         hello::read_verdict(&verdict).is_none_or(|accepted| hello::verdict(accepted) == verdict)
     );
@@ -279,7 +301,7 @@ mod tests {
         }
 
         #[test]
-        fn hellos(bytes in proptest::collection::vec(any::<u8>(), 0..80)) {
+        fn handshakes(bytes in proptest::collection::vec(any::<u8>(), 0..=super::HANDSHAKE_BYTES)) {
             super::hello(&bytes);
         }
 

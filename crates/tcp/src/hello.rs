@@ -106,17 +106,18 @@ impl Hello {
         bytes
     }
 
-    /// Decodes a hello; `None` if it is malformed, or was not made with the key that `key_of`
-    /// returns for what it says.
+    /// Decodes a hello, and returns it with the key that `key_of` gives for what it says, under
+    /// which the rest of the handshake continues. `None` if the hello is malformed, there is no
+    /// such key, or the hello was not made with it.
     pub(super) fn decode<'a>(
         bytes: &[u8; HELLO_BYTES],
         key_of: impl FnOnce(&Hello) -> Option<&'a ConnectionKey>,
-    ) -> Option<Hello> {
+    ) -> Option<(Hello, &'a ConnectionKey)> {
         let (said, hash) = bytes.split_first_chunk::<SAID_BYTES>()?;
         let hello = Hello::parse(said);
         let key = key_of(&hello)?;
         (hello.said() == *said && key.is_hash(&[b"hello", said], hash.first_chunk()?))
-            .then_some(hello)
+            .then_some((hello, key))
     }
 
     /// The answer to this hello, with the accepting side's nonce.
@@ -179,10 +180,15 @@ mod tests {
 
     const HELLO: Hello = Hello { from: process(1 << 100, 7), to: process(2, 300), nonce: [5; 16] };
 
+    /// The hello that is decoded from these bytes under a key.
+    fn decode(bytes: &[u8; HELLO_BYTES], key: &ConnectionKey) -> Option<Hello> {
+        Hello::decode(bytes, |_| Some(key)).map(|(hello, _)| hello)
+    }
+
     #[test]
     fn both_sides_prove_that_they_know_the_key() {
         let key = ConnectionKey::of_secret(b"secret");
-        assert_eq!(Hello::decode(&HELLO.encode(&key), |_| Some(&key)), Some(HELLO));
+        assert_eq!(decode(&HELLO.encode(&key), &key), Some(HELLO));
         let proof = HELLO.proof(&key, &HELLO.challenge(&key, &[6; 16])).unwrap();
         assert!(HELLO.is_proved(&key, &[6; 16], &proof));
         assert!(!HELLO.is_proved(&key, &[7; 16], &proof), "a proof of another connection");
@@ -196,7 +202,7 @@ mod tests {
     fn another_key_proves_nothing() {
         let (key, other) =
             (ConnectionKey::of_secret(b"secret"), ConnectionKey::of_secret(b"Secret"));
-        assert_eq!(Hello::decode(&HELLO.encode(&other), |_| Some(&key)), None);
+        assert_eq!(decode(&HELLO.encode(&other), &key), None);
         assert_eq!(HELLO.proof(&key, &HELLO.challenge(&other, &[6; 16])), None);
         let forged = HELLO.proof_of(&other, &[6; 16]);
         assert!(!HELLO.is_proved(&key, &[6; 16], &forged));
@@ -218,10 +224,10 @@ mod tests {
         fn any_bytes_are_refused(bytes in proptest::collection::vec(any::<u8>(), HELLO_BYTES), flip in 0..8 * HELLO_BYTES) {
             let key = ConnectionKey::of_secret(b"secret");
             let random: [u8; HELLO_BYTES] = bytes.try_into().unwrap();
-            prop_assert_eq!(Hello::decode(&random, |_| Some(&key)), None);
+            prop_assert_eq!(decode(&random, &key), None);
             let mut damaged = HELLO.encode(&key);
             damaged[flip / 8] ^= 1 << (flip % 8);
-            prop_assert_eq!(Hello::decode(&damaged, |_| Some(&key)), None);
+            prop_assert_eq!(decode(&damaged, &key), None);
             let mut challenge = HELLO.challenge(&key, &[6; 16]);
             challenge[flip / 8 % CHALLENGE_BYTES] ^= 1 << (flip % 8);
             prop_assert_eq!(HELLO.proof(&key, &challenge), None);

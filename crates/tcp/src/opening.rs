@@ -181,8 +181,8 @@ impl Attempt {
 
 enum OpeningClaim {
     Nothing(FixedMessage<HELLO_BYTES>),
-    /// Has sent a valid hello, and got a challenge with this nonce.
-    Hello(Hello, Nonce, FixedMessage<PROOF_BYTES>),
+    /// Has sent a valid hello under this key, and got a challenge with this nonce.
+    Hello(Hello, ConnectionKey, Nonce, FixedMessage<PROOF_BYTES>),
 }
 
 struct PendingConnection {
@@ -285,7 +285,7 @@ impl PendingConnections {
     pub(super) fn hear<'a>(
         &mut self,
         number: u32,
-        key_of: impl Fn(&Hello) -> Option<&'a ConnectionKey>,
+        key_of: impl FnOnce(&Hello) -> Option<&'a ConnectionKey>,
     ) -> Option<Proved> {
         let mut pending = self.all.remove(&number)?;
         let was_said = |new: &Hello| {
@@ -307,22 +307,23 @@ impl PendingConnections {
 impl PendingConnection {
     fn hear<'a>(
         &mut self,
-        key_of: impl Fn(&Hello) -> Option<&'a ConnectionKey>,
+        key_of: impl FnOnce(&Hello) -> Option<&'a ConnectionKey>,
         was_said: impl Fn(&Hello) -> bool,
     ) -> io::Result<Option<ProcessId>> {
         let wrong = || io::Error::from(io::ErrorKind::InvalidData);
         if let OpeningClaim::Nothing(message) = &mut self.claim {
             let Some(said) = message.read(&self.socket)? else { return Ok(None) };
-            let hello =
-                Hello::decode(said, &key_of).filter(|hello| !was_said(hello)).ok_or_else(wrong)?;
-            let key = key_of(&hello).ok_or_else(wrong)?;
+            let (hello, key) = Hello::decode(said, key_of)
+                .filter(|(hello, _)| !was_said(hello))
+                .ok_or_else(wrong)?;
             let nonce = socket::nonce()?;
             say(&self.socket, &hello.challenge(key, &nonce))?;
-            self.claim = OpeningClaim::Hello(hello, nonce, FixedMessage::NEW);
+            self.claim = OpeningClaim::Hello(hello, key.clone(), nonce, FixedMessage::NEW);
         }
-        let OpeningClaim::Hello(hello, nonce, message) = &mut self.claim else { return Ok(None) };
+        let OpeningClaim::Hello(hello, key, nonce, message) = &mut self.claim else {
+            return Ok(None);
+        };
         let Some(proof) = message.read(&self.socket)? else { return Ok(None) };
-        let key = key_of(hello).ok_or_else(wrong)?;
         if hello.is_proved(key, nonce, proof) { Ok(Some(hello.from)) } else { Err(wrong()) }
     }
 }

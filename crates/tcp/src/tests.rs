@@ -440,8 +440,8 @@ fn refusals_of_a_peer_that_prefers_its_own_connection_do_not_count_as_failures()
             let mut said = [0; HELLO_BYTES];
             stream.read_exact(&mut said).unwrap();
             let key = key();
-            let hello = Hello::decode(&said, |_| Some(&key)).unwrap();
-            stream.write_all(&hello.challenge(&key, &[1; 16])).unwrap();
+            let (hello, key) = Hello::decode(&said, |_| Some(&key)).unwrap();
+            stream.write_all(&hello.challenge(key, &[1; 16])).unwrap();
             stream.read_exact(&mut [0; 32]).unwrap();
             stream.write_all(&super::hello::verdict(accepted)).unwrap();
             if accepted {
