@@ -264,14 +264,19 @@ impl Tcp {
     }
 
     /// Adds peers, with the key that they and this process know. They follow the peers that there
-    /// are. A process that is a peer already stays as it is.
+    /// are. A process that is a peer already stays as it is. After the system has refused
+    /// connections for too long, new peers are lost at once, since they could not connect.
     pub fn add_peers(&mut self, contacts: Vec<TcpContact>, key: &ConnectionKey) {
+        let known = self.peers.len();
         socket::raise_limit(contacts.len());
         for contact in contacts {
             if let Entry::Vacant(place) = self.places.entry(contact.process) {
                 place.insert(self.peers.len() as u32);
                 self.peers.push(TcpPeer::new(contact, key.clone()));
             }
+        }
+        if self.listener.is_none() {
+            self.lose_unconnected(known);
         }
     }
 

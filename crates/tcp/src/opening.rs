@@ -255,6 +255,12 @@ impl PendingConnections {
             .map(|(_, error)| error)
     }
 
+    /// Pretends that the system has refused to accept connections for too long.
+    #[cfg(test)]
+    pub(super) fn refuse_long_ago(&mut self, error: io::Error) {
+        self.refused = Some((Instant::now() - 2 * PATIENCE, error));
+    }
+
     /// Drops one connection if there are too many, preferably a silent one.
     fn limit(&mut self, processes: usize) {
         let is_silent =

@@ -116,14 +116,22 @@ impl Tcp {
         moved
     }
 
-    /// Loses all peers that would have to connect, if the system has refused to accept connections
-    /// for too long.
-    fn lose_refused(&mut self) {
+    /// Ends listening and loses all peers that would have to connect, if the system has refused to
+    /// accept connections for too long.
+    pub(super) fn lose_refused(&mut self) {
+        if self.pending.refusal().is_some() {
+            // Closing the listener tells those in the backlog that they will not be accepted.
+            self.listener = None;
+            self.lose_unconnected(0);
+        }
+    }
+
+    /// Loses the peers from index `first` on that would have to connect, after the end of
+    /// listening.
+    pub(super) fn lose_unconnected(&mut self, first: usize) {
         let Some(error) = self.pending.refusal() else { return };
         let reason = socket::refusal(error, self.peers.len());
-        // Closing the listener tells those in the backlog that they will not be accepted.
-        self.listener = None;
-        for place in 0..self.peers.len() {
+        for place in first..self.peers.len() {
             if matches!(self.peers[place].link, Link::None | Link::Later(_)) {
                 self.lose(place, &format!("{} cannot connect: {reason}", self.name_of(place)));
             }

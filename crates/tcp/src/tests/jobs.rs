@@ -94,6 +94,21 @@ fn a_peer_with_another_key_is_refused() {
 }
 
 #[test]
+fn a_peer_that_is_added_after_the_end_of_listening_is_lost_at_once() {
+    let mut all = two_jobs();
+    // As after the system has refused to accept connections for too long.
+    all[1].0.pending.refuse_long_ago(std::io::ErrorKind::OutOfMemory.into());
+    all[1].0.lose_refused();
+    until(&mut all, |all| all[1].1.lost == [PeerIndex(0)]);
+    add(&mut all, 2, 1, b"both");
+    let added_at = Instant::now();
+    until(&mut all, |all| all[1].1.lost == [PeerIndex(0), ADDED]);
+    assert!(added_at.elapsed() < Duration::from_secs(5), "it waited for a connection");
+    let sentence = all[1].0.losses().of(ADDED).unwrap();
+    assert!(sentence.starts_with("rank 0 of another job cannot connect: "), "{sentence}");
+}
+
+#[test]
 fn the_loss_of_a_peer_of_another_job_is_reported_and_leaves_the_own_job_alone() {
     let mut all = connected_jobs();
     send(&mut all[0].0, 0, 1);
