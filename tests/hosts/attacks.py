@@ -32,6 +32,8 @@ LONGEST = 1500
 OURS = socket.inet_aton("10.77.0.0")[:3]
 MAGIC = b"towpath\x02"
 HELLO, CHALLENGE, PROOF = 96, 48, 32
+# Where the nonce begins in a greeting; the hash follows it.
+NONCE = 48
 # Captured frames that are kept.
 KEPT = 4000
 PATIENCE = 0.5
@@ -261,13 +263,6 @@ def each_connection(words, may_answer):
     return attack
 
 
-def wrong_greeting(chance):
-    """A greeting as a rank of another job would send it, made with another key."""
-    job = chance.randbytes(16)
-    ranks = [struct.pack("<I", chance.randrange(2)) for _ in range(2)]
-    return MAGIC + job + ranks[0] + job + ranks[1] + chance.randbytes(HELLO - 48)
-
-
 def garbage(chance):
     """Something of any length; sometimes it begins as a greeting does."""
     return chance.choice([b"", MAGIC, b"GET / HTTP/1.1\r\n\r\n"]) + chance.randbytes(chance.choice([1, 95, 96, 1000, 200000]))
@@ -310,6 +305,12 @@ class Listener(threading.Thread):
         self.join()
 
 
+def place_of(who):
+    """Address and port of the other end of what the sender `who` has said."""
+    addresses, ports = who
+    return [socket.inet_ntoa(addresses[4:]), int.from_bytes(ports[2:], "big")]
+
+
 class Recorder(Listener):
     """Notes the greetings and proofs that the job's own connections begin with."""
 
@@ -347,6 +348,37 @@ def recorded_greetings(recorder):
     return attack
 
 
+def wrong_greetings(recorder):
+    """Greetings from rank to rank of the job that are right but for the hash, which is random, as
+    that of another key would be."""
+    def attack(_, places, ends):
+        recorder.stop()
+        chance, sent = random.Random(6), 0
+        recorded = [(place_of(who), greeting) for who, greeting in recorder.greetings.items()]
+        greetings = [(place, greeting) for place, greeting in recorded if place in places]
+        # The recorded greeting is challenged, so the others fail at the check of the hash only.
+        problems = [f"{place} does not answer a recorded greeting" for place, greeting in greetings
+                    if len(greeted(place, greeting, PATIENCE) or b"") != CHALLENGE]
+        while greetings and time.monotonic() < ends:
+            for place, greeting in greetings:
+                answer = greeted(place, greeting[:NONCE] + chance.randbytes(HELLO - NONCE), 0.05)
+                sent += answer is not None
+                if answer:
+                    problems.append(f"a stranger was answered: {answer[:60]!r}")
+        return {"sent": sent, "seen": len(greetings), "problems": problems[:3]}
+    return attack
+
+
+def greeted(place, greeting, patience):
+    """What a port of the job answers to a greeting; None while there is no connection."""
+    stream = connect(place)
+    if stream is None:
+        return None
+    with stream:
+        stream.settimeout(patience)
+        return answer_to(stream, greeting, CHALLENGE)
+
+
 class Streams(Listener):
     """Notes what the job's connections begin with, by who connected to whom."""
 
@@ -370,8 +402,8 @@ def recorded_for_libfabric(streams):
         recorded = [(who, bytes(said)) for who, said in streams.said.items() if said]
         sent = 0
         while recorded and time.monotonic() < ends:
-            for (addresses, ports), said in recorded:
-                place = [socket.inet_ntoa(addresses[4:]), int.from_bytes(ports[2:], "big")]
+            for who, said in recorded:
+                place = place_of(who)
                 stream = connect(place) if place in places else None
                 if stream is None:
                     continue
@@ -392,7 +424,6 @@ ATTACKS = {
     "flood": by_frames(heavy, 50),
     "silent connections": say_nothing,
     "half-open connections": half_open,
-    "wrong greetings": each_connection(wrong_greeting, False),
     "garbage": each_connection(garbage, False),
     # What stands behind these ports is libfabric's: it may say what it likes.
     "garbage for libfabric": each_connection(garbage, True),
@@ -400,6 +431,7 @@ ATTACKS = {
 }
 # What hears the job before it is attacked, and the attack that is made of what was heard.
 RECORDED = {
+    "wrong greetings": (Recorder, wrong_greetings),
     "recorded greetings": (Recorder, recorded_greetings),
     "recorded for libfabric": (Streams, recorded_for_libfabric),
 }

@@ -83,14 +83,18 @@ fn a_process_of_another_job_is_refused_until_it_is_added() {
 fn a_peer_with_another_key_is_refused() {
     let mut all = two_jobs();
     add(&mut all, 2, 1, b"both");
+    let hello = Hello { from: all[2].0.own, to: all[1].0.own, nonce: [3; 16] };
+    let place = address_of(&all[1].0);
     // Neither the key of its own job nor that of the other one is the common key.
     for secret in [b"second".as_slice(), b"first"] {
         let key = ConnectionKey::of_secret(secret);
-        let hello = Hello { from: all[2].0.own, to: all[1].0.own, nonce: [3; 16] };
-        let place = address_of(&all[1].0);
         assert!(shake_hands(&mut all[1..2], place, hello, &key).is_none());
     }
     assert!(all[1].0.open.is_empty() && all[1].1.lost.is_empty());
+    // The same hello with the common key is accepted: the others failed at the check of the key.
+    let key = ConnectionKey::of_secret(b"both");
+    let (_stream, verdict) = shake_hands(&mut all[1..2], place, hello, &key).unwrap();
+    assert_eq!(verdict, b"accepted");
 }
 
 #[test]

@@ -54,6 +54,27 @@ fn whoever_does_not_know_the_key_gets_nothing() {
     assert!(shake_hands(&mut wire, place, Hello { from: process(7), ..HELLO }, &key()).is_none());
     turns(&mut wire, 200);
     assert!(wire[0].0.open.is_empty() && wire[0].1.arrived.is_empty() && wire[0].1.lost.is_empty());
+    // With the key, the first hello is accepted: it failed at the check of the key.
+    let (_stream, verdict) = shake_hands(&mut wire, place, HELLO, &key()).unwrap();
+    assert_eq!(verdict, b"accepted");
+}
+
+#[test]
+fn a_recorded_hello_with_the_proof_of_another_key_is_refused() {
+    let (mut wire, place) = alone();
+    let mut stream = TcpStream::connect(place).unwrap();
+    let challenge = say_hello(&mut wire, &mut stream, HELLO);
+    let other = ConnectionKey::of_secret(b"another");
+    let nonce = challenge.first_chunk().unwrap();
+    let proof = HELLO.proof(&other, &HELLO.challenge(&other, nonce)).unwrap();
+    stream.write_all(&proof).unwrap();
+    turns(&mut wire, 100);
+    assert_eq!(stream.read(&mut [0; VERDICT_BYTES]).unwrap(), 0, "a stranger is answered");
+    assert!(wire[0].0.open.is_empty() && wire[0].0.pending.len() == 0);
+    // The same hello with the right proof is accepted.
+    let mut stream = TcpStream::connect(place).unwrap();
+    let challenge = say_hello(&mut wire, &mut stream, HELLO);
+    assert_eq!(prove(&mut wire, &mut stream, HELLO, &challenge), b"accepted");
 }
 
 #[test]
