@@ -5,6 +5,7 @@
 //! or crash.
 
 use std::ffi::{CStr, CString, c_char};
+use std::fs::OpenOptions;
 use std::os::fd::OwnedFd;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
@@ -94,7 +95,7 @@ fn ask(path: &Path) -> Result<String, String> {
 
 /// Discards what providers print, which would appear in the middle of the report.
 fn silence() {
-    if let Ok(nowhere) = std::fs::File::create("/dev/null") {
+    if let Ok(nowhere) = OpenOptions::new().write(true).open("/dev/null") {
         let _ = dup2_stdout(&nowhere);
         let _ = dup2_stderr(&nowhere);
     }
