@@ -12,6 +12,7 @@ use std::mem::MaybeUninit;
 use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 
+use rustix::io::retry_on_intr;
 use rustix::net::{
     AddressFamily, RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, SendAncillaryBuffer, SendAncillaryMessage,
     SendFlags, SocketAddrUnix, SocketFlags, SocketType, accept_with, bind, connect, listen, recvmsg, sendmsg,
@@ -226,11 +227,12 @@ fn serve_one(listener: &OwnedFd, segment: &OwnedFd) -> io::Result<()> {
 /// Requests the segment's descriptor from its creator.
 fn receive(nonce: u64) -> io::Result<OwnedFd> {
     let socket = local_socket()?;
-    connect(&socket, &abstract_address(nonce)?)?;
+    let address = abstract_address(nonce)?;
+    retry_on_intr(|| connect(&socket, &address))?;
     let mut byte = [0u8; 1];
     let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(1))];
     let mut ancillary = RecvAncillaryBuffer::new(&mut space);
-    recvmsg(&socket, &mut [IoSliceMut::new(&mut byte)], &mut ancillary, RecvFlags::CMSG_CLOEXEC)?;
+    retry_on_intr(|| recvmsg(&socket, &mut [IoSliceMut::new(&mut byte)], &mut ancillary, RecvFlags::CMSG_CLOEXEC))?;
     ancillary
         .drain()
         .find_map(|message| match message {

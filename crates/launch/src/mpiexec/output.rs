@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fs::FileType;
-use rustix::io::Errno;
+use rustix::io::{Errno, retry_on_intr};
 
 use super::report::JobFailure;
 use super::signals;
@@ -29,14 +29,12 @@ const LONGEST_QUEUE: usize = 1 << 20;
 /// What a writable pipe takes without blocking (PIPE_BUF).
 const CERTAIN: usize = 4096;
 
-/// True if a descriptor becomes writable within `limit`. False if a signal interrupts the wait.
-/// True if `poll` fails otherwise: the write then returns the error, or blocks.
+/// True if a descriptor becomes writable within `limit`, which begins again after a signal. True if
+/// `poll` fails: the write then returns the error, or blocks.
 pub(crate) fn is_writable(descriptor: BorrowedFd<'_>, limit: Duration) -> bool {
     let limit = Timespec { tv_sec: limit.as_secs() as i64, tv_nsec: i64::from(limit.subsec_nanos()) };
-    match poll(&mut [PollFd::new(&descriptor, PollFlags::OUT)], Some(&limit)) {
-        Ok(ready) => ready > 0,
-        Err(error) => error != Errno::INTR,
-    }
+    let ready = retry_on_intr(|| poll(&mut [PollFd::new(&descriptor, PollFlags::OUT)], Some(&limit)));
+    ready.map_or(true, |ready| ready > 0)
 }
 
 /// Writes as much of a queue as possible without blocking (`at_once`: all of it).

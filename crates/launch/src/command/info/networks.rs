@@ -12,6 +12,7 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::io::{Errno, retry_on_intr};
 use rustix::pipe::{PipeFlags, pipe_with};
 use rustix::process::WaitStatus;
 use rustix::stdio::{dup2_stderr, dup2_stdout};
@@ -64,7 +65,7 @@ fn ask(path: &Path) -> Result<String, String> {
             let said =
                 text_of(&name).unwrap_or_else(|sentence| format!("choice\tto other hosts\tnot known\t{sentence}\n"));
             let mut rest = said.as_bytes();
-            while let Ok(written) = rustix::io::write(&answer, rest)
+            while let Ok(written) = retry_on_intr(|| rustix::io::write(&answer, rest))
                 && written > 0
             {
                 rest = &rest[written..];
@@ -135,13 +136,14 @@ fn hear(answers: &OwnedFd) -> Result<String, String> {
                     "the library, or a provider of libfabric, did not answer within {seconds} seconds"
                 ));
             }
-            Ok(_) | Err(rustix::io::Errno::INTR) => {}
+            Ok(_) => {}
+            // Nothing may have been written yet, and a read would wait without a limit.
+            Err(Errno::INTR) => continue,
             Err(error) => return Err(error.to_string()),
         }
-        match rustix::io::read(answers, &mut room) {
+        match retry_on_intr(|| rustix::io::read(answers, &mut room)) {
             Ok(0) => return Ok(String::from_utf8_lossy(&text).into_owned()),
             Ok(count) => text.extend_from_slice(&room[..count]),
-            Err(rustix::io::Errno::INTR) => {}
             Err(error) => return Err(error.to_string()),
         }
     }
