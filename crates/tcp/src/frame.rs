@@ -65,7 +65,7 @@ impl PullRequest {
     }
 }
 
-/// A frame that no process of this job sends.
+/// A frame that no peer sends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Malformed;
 

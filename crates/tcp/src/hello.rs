@@ -4,10 +4,10 @@
 //! The connecting side names both processes, with a nonce and a keyed hash of everything (hello).
 //! The accepting side answers with a nonce of its own and a keyed hash of all of it (challenge).
 //! The connecting side answers with another hash of the same (proof). Then the accepting side tells
-//! whether it takes the connection (verdict). The key itself is never sent, a stranger who does not
-//! know it gets no answer at all, and a recording of another connection proves nothing, because
-//! both nonces are random. The hash is HMAC-SHA256 (RFC 2104). What follows on the connection is
-//! neither encrypted nor authenticated.
+//! whether it takes the connection (verdict). The key itself is never sent. A stranger who does not
+//! know it gets no answer, unless it repeats a recorded hello, which is challenged; but a recorded
+//! proof answers no new challenge, because both nonces are random. The hash is HMAC-SHA256 (RFC
+//! 2104). What follows on the connection is neither encrypted nor authenticated.
 //!
 //! Decodes untrusted input: every message has a fixed length and is compared as a whole.
 #![forbid(unsafe_code)]

@@ -161,7 +161,7 @@ impl Input {
         match stop {
             Stop::Goodbye => ReadOutcome::Goodbye,
             Stop::Malformed(what) => {
-                ReadOutcome::Lost(format!("it sent {what}, which no process of this job would do"))
+                ReadOutcome::Lost(format!("it sent {what}, which Towpath never sends"))
             }
             _ if all => ReadOutcome::Some,
             _ => ReadOutcome::More,

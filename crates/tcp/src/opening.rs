@@ -10,7 +10,7 @@
 //! retries if none comes.
 //!
 //! Pending connections cost a bounded amount: each has a fixed-size buffer, and none gets an answer
-//! without the key. Their number is at most [`MAX_PENDING`], plus the number of peers, plus those
+//! without a valid hello. Their number is at most [`MAX_PENDING`], plus the number of peers, plus those
 //! that have sent a valid hello. Equal hellos count once, so that a replayed one takes only one
 //! place. When there are too many silent ones, the oldest from the address with the most of them is
 //! dropped.
@@ -156,9 +156,7 @@ impl Attempt {
                     return Ok(Progressed::Nothing);
                 };
                 let proof = self.hello.proof(key, challenge).ok_or_else(|| {
-                    io::Error::other(
-                        "the program that answers there does not know the key of this job",
-                    )
+                    io::Error::other("the program that answers there does not know the common key")
                 })?;
                 say(&self.socket, &proof)?;
                 self.stage = Stage::Verdict(FixedMessage::NEW);
