@@ -10,10 +10,10 @@
 //! retries if none comes.
 //!
 //! Pending connections cost a bounded amount: each has a fixed-size buffer, and none gets an answer
-//! without a valid hello. Their number is at most [`MAX_PENDING`], plus the number of peers, plus those
-//! that have sent a valid hello. Equal hellos count once, so that a replayed one takes only one
-//! place. When there are too many silent ones, the oldest from the address with the most of them is
-//! dropped.
+//! without a valid hello. Their number is at most [`MAX_PENDING`], plus the number of peers, plus
+//! those that have sent a valid hello. Equal hellos count once, so that a replayed one takes only
+//! one place. When there are too many silent ones, the oldest from the address with the most of
+//! them is dropped.
 
 use std::collections::BTreeMap;
 use std::io;
