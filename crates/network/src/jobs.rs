@@ -60,11 +60,11 @@ impl Jobs {
     }
 
     /// The processes of the own job, by rank.
-    pub fn own_job(&self) -> Vec<PeerIndex> {
+    pub fn own_peers(&self) -> Vec<PeerIndex> {
         (0..self.entries[0].host_of_rank.len() as u32).map(|rank| self.own_peer(rank)).collect()
     }
 
-    /// The own job.
+    /// The identifier of the own job.
     pub fn own_id(&self) -> JobId {
         self.entries[0].id
     }
@@ -125,7 +125,7 @@ mod tests {
     fn the_own_job_has_the_first_indices() {
         let jobs = jobs();
         assert_eq!((jobs.own_id(), jobs.own()), (OWN, PeerIndex(1)));
-        assert_eq!(jobs.own_job(), [0, 1, 2].map(PeerIndex));
+        assert_eq!(jobs.own_peers(), [0, 1, 2].map(PeerIndex));
         assert_eq!(jobs.process(PeerIndex(2)), Some(ProcessId { job: OWN, rank: 2 }));
         assert_eq!([1, 2, 3].map(|peer| jobs.host_of(PeerIndex(peer))), [Some(1), Some(0), None]);
         assert_eq!(jobs.peer(ProcessId { job: OTHER, rank: 0 }), None);

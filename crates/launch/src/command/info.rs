@@ -95,8 +95,8 @@ fn read_ranks(text: &str) -> Result<usize, String> {
 
 fn sections(ranks: Option<usize>) -> Vec<ReportSection> {
     let seen = client::seen();
-    let own_job = seen.as_ref().ok().and_then(|seen: &Seen| seen.rank_and_size?.1).map(|size| size as usize);
-    let ranks = ranks.or(own_job).unwrap_or_else(machine::allowed_cores);
+    let size = seen.as_ref().ok().and_then(|seen: &Seen| seen.rank_and_size?.1).map(|size| size as usize);
+    let ranks = ranks.or(size).unwrap_or_else(machine::allowed_cores);
     let trial = client::try_handover();
     let mut sections = vec![
         installed::section(),

@@ -110,7 +110,7 @@ fn make_predefined(process: &Process) {
         comm
     };
     registry::set_predefined(
-        comm(ContextId::new(number(job), 0), process.jobs.own_job(), "MPI_COMM_WORLD"),
+        comm(ContextId::new(number(job), 0), process.jobs.own_peers(), "MPI_COMM_WORLD"),
         comm(ContextId::new(process.contexts.creator(), 1), vec![me], "MPI_COMM_SELF"),
     );
     attributes::set_predefined(job);
