@@ -155,7 +155,8 @@ def strict_channel(subject):
     code, said = run()
     assert code != 0 and "this library is built without it; start the program with Towpath's mpiexec, or put" in said, (code, said)
     code, said = run(LD_LIBRARY_PATH=subject.prefix / "lib" / "strict", TOWPATH_STRICT_LINE_BYTES=48)
-    assert code != 0 and "TOWPATH_STRICT_LINE_BYTES=48 is not a valid line length" in said, (code, said)
+    complaint = "TOWPATH_STRICT_LINE_BYTES=48 is not a valid line length"
+    assert code != 0 and complaint in said, (code, said)
 
 
 def wheel_is_complete(subject):

@@ -265,7 +265,8 @@ def each_connection(words, may_answer):
 
 def garbage(chance):
     """Something of any length; sometimes it begins as a greeting does."""
-    return chance.choice([b"", MAGIC, b"GET / HTTP/1.1\r\n\r\n"]) + chance.randbytes(chance.choice([1, 95, 96, 1000, 200000]))
+    begin = chance.choice([b"", MAGIC, b"GET / HTTP/1.1\r\n\r\n"])
+    return begin + chance.randbytes(chance.choice([1, 95, 96, 1000, 200000]))
 
 
 def forged_for_libfabric(_, places, ends):

@@ -122,7 +122,8 @@ def parse_arguments():
     parser.add_argument("--repeat", type=int, default=1)
     parser.add_argument("--stress", action="store_true", help="only tests marked stress")
     parser.add_argument("--busy", action="store_true", help="a foreign process computes beside the tests")
-    parser.add_argument("--time-limit", type=float, help="start no further test after this many seconds; the rest is skipped")
+    parser.add_argument("--time-limit", type=float,
+                        help="start no further test after this many seconds; the rest is skipped")
     parser.add_argument("--timeout", type=float, help="seconds for one test, instead of what the lists say")
     parser.add_argument("--jobs", type=int, default=1, help="tests at the same time")
     parser.add_argument("--list", action="store_true", help="say what would run")

@@ -36,13 +36,15 @@ pub const SETTINGS: &[Setting] = &[
         name: "TOWPATH_SPIN_MICROSECONDS",
         kind: Kind::Number,
         default: "",
-        meaning: "how long a wait polls before it yields, in microseconds; 0 if there are more ranks than cores",
+        meaning: "how long a wait polls before it yields, in microseconds; 0 if there are more \
+                  ranks than cores",
     },
     Setting {
         name: "TOWPATH_EAGER_BYTES",
         kind: Kind::Number,
         default: "",
-        meaning: "largest message that is sent eagerly, without a request of the receiver, in bytes",
+        meaning: "largest message that is sent eagerly, without a request of the receiver, in \
+                  bytes",
     },
     Setting {
         name: "TOWPATH_RING_BYTES",
@@ -60,40 +62,45 @@ pub const SETTINGS: &[Setting] = &[
         name: "TOWPATH_ARENA_BYTES",
         kind: Kind::Between(0, 8 << 20),
         default: "",
-        meaning: "bytes of the area from which a rank grants rings to its senders, 0 to 8 MiB; if set, large messages use no bounce buffers",
+        meaning: "bytes of the area from which a rank grants rings to its senders, 0 to 8 MiB; if \
+                  set, large messages use no bounce buffers",
     },
     Setting {
         name: "TOWPATH_SHOW_CHANNEL",
         kind: Kind::Between(0, 1),
         default: "0",
-        meaning: "1: each rank prints which ring each sender has in its shared memory, after each topology and at the end",
+        meaning: "1: each rank prints which ring each sender has in its shared memory, after each \
+                  topology and at the end",
     },
     Setting {
         name: "TOWPATH_SHOW_COUNTERS",
         kind: Kind::Between(0, 1),
         default: "0",
-        meaning: "1: each rank prints at the end what it has counted: unexpected and large messages, \
-                  sends that had to wait, sleeps",
+        meaning: "1: each rank prints at the end what it has counted: unexpected and large \
+                  messages, sends that had to wait, sleeps",
     },
     Setting {
         name: "TOWPATH_UNEXPECTED_BYTES",
         kind: Kind::Number,
         default: "",
-        meaning: "bytes of eager messages (64 more for each) that one sender may have in flight to one \
-                  receiver that has not received them; by default 1048576, and more while the \
-                  receiver's memory allows",
+        meaning: "bytes of eager messages (64 more for each) that one sender may have in flight to \
+                  one receiver that has not received them; by default 1048576, and more while \
+                  the receiver's memory allows",
     },
     Setting {
         name: "TOWPATH_CHANNEL",
         kind: Kind::Text,
         default: "shared",
-        meaning: "shared: this library's channel; strict: that of the Single-Chip Cloud Computer, with a fixed buffer for each rank (mpiexec uses the libraries in lib/strict, which contain it)",
+        meaning: "shared: this library's channel; strict: that of the Single-Chip Cloud Computer, \
+                  with a fixed buffer for each rank (mpiexec uses the libraries in lib/strict, \
+                  which contain it)",
     },
     Setting {
         name: "TOWPATH_STRICT_BUDGET_BYTES",
         kind: Kind::Number,
         default: "8192",
-        meaning: "strict channel: bytes of each rank's buffer, in which every other rank has a section",
+        meaning: "strict channel: bytes of each rank's buffer, in which every other rank has a \
+                  section",
     },
     Setting {
         name: "TOWPATH_STRICT_LINE_BYTES",
@@ -105,13 +112,15 @@ pub const SETTINGS: &[Setting] = &[
         name: "TOWPATH_STRICT_HEADER_LINES",
         kind: Kind::Number,
         default: "2",
-        meaning: "strict channel: lines of each rank's header slot while a topology divides the buffer among neighbours, 2 or 3",
+        meaning: "strict channel: lines of each rank's header slot while a topology divides the \
+                  buffer among neighbours, 2 or 3",
     },
     Setting {
         name: "TOWPATH_STRICT_CORES",
         kind: Kind::Text,
         default: "",
-        meaning: "strict channel: core of the chip (0 to 47) of each rank of a host, separated by commas; by default rank i has core i",
+        meaning: "strict channel: core of the chip (0 to 47) of each rank of a host, separated by \
+                  commas; by default rank i has core i",
     },
     Setting {
         name: "TOWPATH_STRICT_LINE_NANOSECONDS",
@@ -123,7 +132,8 @@ pub const SETTINGS: &[Setting] = &[
         name: "TOWPATH_STRICT_HOP_NANOSECONDS",
         kind: Kind::Between(0, 1_000_000_000),
         default: "0",
-        meaning: "strict channel: additional time for each hop of a line over the chip's mesh, in nanoseconds",
+        meaning: "strict channel: additional time for each hop of a line over the chip's mesh, in \
+                  nanoseconds",
     },
     Setting {
         name: "TOWPATH_HEAP",
@@ -135,33 +145,37 @@ pub const SETTINGS: &[Setting] = &[
         name: "TOWPATH_MALLOC",
         kind: Kind::Between(0, 1),
         default: "0",
-        meaning: "1: mpiexec preloads libtowpath-malloc.so, so that malloc blocks of 128 KiB and more are shared and copied once; 0: it does not",
+        meaning: "1: mpiexec preloads libtowpath-malloc.so, so that malloc blocks of 128 KiB and \
+                  more are shared and copied once; 0: it does not",
     },
     Setting {
         name: "TOWPATH_COLLECTIVE",
         kind: Kind::Text,
         default: "",
-        meaning: "algorithms to use regardless of size, as collective:algorithm pairs separated by commas",
+        meaning: "algorithms to use regardless of size, as collective:algorithm pairs separated by \
+                  commas",
     },
     Setting {
         name: "TOWPATH_NETWORK",
         kind: Kind::Text,
         default: "best",
-        meaning: "transport to other hosts: clic (frames), udp (frames over UDP only), tcp, ofi (libfabric); \
-                  best: ofi if all are on a real fabric, else for each pair of hosts clic below IP if it \
-                  works and is faster, or tcp",
+        meaning: "transport to other hosts: clic (frames), udp (frames over UDP only), tcp, ofi \
+                  (libfabric); best: ofi if all are on a real fabric, else for each pair of hosts \
+                  clic below IP if it works and is faster, or tcp",
     },
     Setting {
         name: "TOWPATH_CLIC_BULK",
         kind: Kind::Text,
         default: "best",
-        meaning: "how large messages are sent to hosts that frames reach: frames, stream (a TCP connection), or best",
+        meaning: "how large messages are sent to hosts that frames reach: frames, stream (a TCP \
+                  connection), or best",
     },
     Setting {
         name: "TOWPATH_CLIC_COPY",
         kind: Kind::Between(0, 1),
         default: "0",
-        meaning: "1: large messages sent in frames are first copied once, to measure what that costs; 0: they are sent from user memory",
+        meaning: "1: large messages sent in frames are first copied once, to measure what that \
+                  costs; 0: they are sent from user memory",
     },
     Setting {
         name: "TOWPATH_LIBFABRIC",
@@ -173,37 +187,43 @@ pub const SETTINGS: &[Setting] = &[
         name: "TOWPATH_OFI_PROVIDER",
         kind: Kind::Text,
         default: "",
-        meaning: "libfabric provider to use, such as tcp or verbs;ofi_rxm, even without a real fabric; by default cxi, efa, verbs or psm3",
+        meaning: "libfabric provider to use, such as tcp or verbs;ofi_rxm, even without a real \
+                  fabric; by default cxi, efa, verbs or psm3",
     },
     Setting {
         name: "TOWPATH_TCP_INTERFACES",
         kind: Kind::Text,
         default: "",
-        meaning: "interfaces (eth0) or networks (10.1.0.0/16) by which other hosts may be reached, separated by commas; by default all",
+        meaning: "interfaces (eth0) or networks (10.1.0.0/16) by which other hosts may be reached, \
+                  separated by commas; by default all",
     },
     Setting {
         name: "TOWPATH_TCP_TIMEOUT_SECONDS",
         kind: Kind::Between(1, 86_400),
         default: "120",
-        meaning: "how long another host may leave sent data unacknowledged before its ranks count as lost, in seconds",
+        meaning: "how long another host may leave sent data unacknowledged before its ranks count \
+                  as lost, in seconds",
     },
     Setting {
         name: "TOWPATH_MACHINE",
         kind: Kind::Text,
         default: "",
-        meaning: "a machine on which ranks are placed instead of this one: a description (package 2; core 8) or a file that contains one",
+        meaning: "a machine on which ranks are placed instead of this one: a description (package \
+                  2; core 8) or a file that contains one",
     },
     Setting {
         name: "TOWPATH_PMI",
         kind: Kind::Text,
         default: "",
-        meaning: "1 or 2: version of PMI to use with a launcher that sets PMI_FD; by default 2 if Slurm names pmi2 as its plugin, else 1",
+        meaning: "1 or 2: version of PMI to use with a launcher that sets PMI_FD; by default 2 if \
+                  Slurm names pmi2 as its plugin, else 1",
     },
     Setting {
         name: "TOWPATH_PMIX",
         kind: Kind::Text,
         default: "",
-        meaning: "path of the PMIx library to use under a PMIx launcher; by default the launcher's own library",
+        meaning: "path of the PMIx library to use under a PMIx launcher; by default the launcher's \
+                  own library",
     },
     Setting {
         name: "TOWPATH_LAUNCHER_SECONDS",

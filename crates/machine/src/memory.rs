@@ -55,8 +55,9 @@ pub fn create_file_some_way(label: &str) -> Result<(OwnedFd, FileOrigin), Shorta
         Err(refusal) => match unlinked_file(label) {
             Some((file, folder)) => Ok((file, FileOrigin::Unlinked { folder, refusal })),
             None => Err(Shortage(format!(
-                "no shared memory file can be created: memfd_create failed ({refusal}), and no file can be created in \
-                 /dev/shm or the temporary directory; allow this process one of them."
+                "no shared memory file can be created: memfd_create failed ({refusal}), and no \
+                 file can be created in /dev/shm or the temporary directory; allow this \
+                 process one of them."
             ))),
         },
     }
@@ -150,8 +151,8 @@ fn all_of(length: usize, count: isize) -> std::io::Result<()> {
 pub fn check_headroom(bytes: u64) -> Result<Option<u64>, Shortage> {
     match crate::cgroup::memory_headroom() {
         Some(left) if left < bytes => Err(Shortage(format!(
-            "{bytes} bytes of shared memory are needed, but the memory limit of this container or service (memory \
-             control group) leaves {left}; raise the limit or start fewer ranks."
+            "{bytes} bytes of shared memory are needed, but the memory limit of this container or \
+             service (memory control group) leaves {left}; raise the limit or start fewer ranks."
         ))),
         left => Ok(left),
     }

@@ -21,7 +21,8 @@ pub const NONE: u32 = u32::MAX;
 pub enum PlanError {
     /// Out of memory for intermediate results.
     #[error(
-        "the collective needs {bytes} bytes of memory for intermediate results, which the system cannot provide"
+        "the collective needs {bytes} bytes of memory for intermediate results, which the system \
+         cannot provide"
     )]
     Memory {
         /// Bytes requested.

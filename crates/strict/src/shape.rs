@@ -18,7 +18,8 @@ pub enum Unfit {
     Header(usize),
     /// A budget that is not a multiple of the line size, or is larger than the mode is meant for.
     #[error(
-        "TOWPATH_STRICT_BUDGET_BYTES={budget} is not a valid budget; use a multiple of the line ({line} bytes) up to {BUDGET_LIMIT}."
+        "TOWPATH_STRICT_BUDGET_BYTES={budget} is not a valid budget; use a multiple of the line \
+         ({line} bytes) up to {BUDGET_LIMIT}."
     )]
     Budget {
         /// The requested size in bytes.
@@ -41,7 +42,8 @@ pub enum Unfit {
     },
     /// An invalid core in the list of cores.
     #[error(
-        "TOWPATH_STRICT_CORES={0} is not a list of cores; use numbers from 0 to 47, separated by commas, one for each rank of this host."
+        "TOWPATH_STRICT_CORES={0} is not a list of cores; use numbers from 0 to 47, separated by \
+         commas, one for each rank of this host."
     )]
     Cores(String),
     /// Shared memory for the buffer is short.

@@ -354,7 +354,8 @@ fn whoever_cannot_be_reached_is_lost_with_a_sentence() {
     assert_eq!(
         wire[0].0.losses().of(PeerIndex(2)).as_deref(),
         Some(
-            "rank 2 cannot be reached: its host has published no address that is reachable from this one"
+            "rank 2 cannot be reached: its host has published no address that is reachable from \
+             this one"
         )
     );
     assert!(!wire[0].0.busy(), "a message to the lost peer still waits");

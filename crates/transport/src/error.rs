@@ -18,7 +18,8 @@ pub enum Error {
     },
     /// The local rank is not in the segment.
     #[error(
-        "local rank {rank} is not one of the {ranks} ranks of this host; the launcher reports contradictory numbers."
+        "local rank {rank} is not one of the {ranks} ranks of this host; the launcher reports \
+         contradictory numbers."
     )]
     NoSuchRank {
         /// The local rank.

@@ -20,7 +20,8 @@ impl Wires {
 
 impl MemoryWire for Wires {
     fn offers_memory(&self, owner: PeerIndex) -> bool {
-        on_route!(&self, self.memory_route(owner), |wire, peer| wire.offers_memory(peer), else false)
+        on_route!(&self, self.memory_route(owner), |wire, peer| wire.offers_memory(peer),
+            else false)
     }
 
     unsafe fn register(&mut self, memory: *mut u8, length: usize) -> Option<MemoryKey> {
@@ -52,6 +53,7 @@ impl MemoryWire for Wires {
     }
 
     fn flush(&mut self, owner: PeerIndex) -> AccessResult<bool> {
-        on_route!(&mut self, self.memory_route(owner), |wire, peer| wire.flush(peer), else Err(AccessError::Lost))
+        on_route!(&mut self, self.memory_route(owner), |wire, peer| wire.flush(peer),
+            else Err(AccessError::Lost))
     }
 }

@@ -27,7 +27,8 @@ pub fn signature(f: &Function) -> String {
 pub fn listing(api: &Api) -> String {
     let mut text = String::from(
         "Expected bodies, by module of crates/mpi (`pub fn` or `pub unsafe fn`). Written by `cargo run -p xtask -- codegen`.\n\
-         The binding has checked that out-pointers are not NULL and that MPI is initialized (not for those marked `any time`).\n\
+         The binding has checked that out-pointers are not NULL and that MPI is initialized (not \
+         for those marked `any time`).\n\
          When `flag` comes back false the binding writes no status, message, string or attribute (give Status::EMPTY, Handle(0), String::new(), null).\n\
          Strings out: return the whole text; the binding cuts it and writes the length. `length` parameters stay in the binding.\n",
     );
