@@ -13,7 +13,7 @@ use towpath_machine::network::Network;
 use towpath_transport::{Header, Sink};
 
 use super::frame::{Frame, HEAD_BYTES, front};
-use super::hello::{self, CHALLENGE_BYTES, HELLO_BYTES, Hello, PROOF_BYTES, VERDICT_BYTES};
+use super::hello::{self, CHALLENGE_BYTES, HELLO_BYTES, Hello};
 use super::input::{Input, ReadBuffers, ReadContext, ReadOutcome};
 use super::transfers::TcpPulls;
 use super::{COPIED_LIMIT, ConnectionKey, HostAddresses, PeerRequest};
@@ -29,9 +29,6 @@ pub fn card(bytes: &[u8]) {
         assert!(card.places(rank, &own).len() <= card.networks.len());
     }
 }
-
-/// Bytes of the four messages of the handshake.
-const HANDSHAKE_BYTES: usize = HELLO_BYTES + CHALLENGE_BYTES + PROOF_BYTES + VERDICT_BYTES;
 
 /// Removes the next message from the front of an input; what the input lacks is zero.
 fn next_message<const BYTES: usize>(bytes: &mut &[u8]) -> [u8; BYTES] {
@@ -250,6 +247,10 @@ mod tests {
     use proptest::prelude::*;
 
     use super::super::frame::{Frame, front};
+    use super::super::hello::{CHALLENGE_BYTES, HELLO_BYTES, PROOF_BYTES, VERDICT_BYTES};
+
+    /// Length of the four messages of the handshake.
+    const HANDSHAKE_BYTES: usize = HELLO_BYTES + CHALLENGE_BYTES + PROOF_BYTES + VERDICT_BYTES;
 
     /// A frame with `length` bytes of payload.
     fn with_payload(frame: Frame, length: usize, byte: u8) -> Vec<u8> {
@@ -301,7 +302,7 @@ mod tests {
         }
 
         #[test]
-        fn handshakes(bytes in proptest::collection::vec(any::<u8>(), 0..=super::HANDSHAKE_BYTES)) {
+        fn handshakes(bytes in proptest::collection::vec(any::<u8>(), 0..=HANDSHAKE_BYTES)) {
             super::hello(&bytes);
         }
 
