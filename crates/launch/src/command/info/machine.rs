@@ -102,5 +102,6 @@ fn cross_memory(trial: Result<&Trial, &Error>) -> ReportRow {
         Ok(Trial { read: Err(error), .. }) => (CellValue::Flag(false), format!("process_vm_readv: {error}")),
         Err(error) => (CellValue::Nothing("not known"), error.to_string()),
     };
-    ReportRow::new("cross_memory_attach", "CMA", allowed, format!("{remark}; this version of Towpath does not use it"))
+    let usage = "with it, large messages arrive while their sender computes";
+    ReportRow::new("cross_memory_attach", "CMA", allowed, format!("{remark}; {usage}"))
 }
