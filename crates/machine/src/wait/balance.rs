@@ -141,14 +141,14 @@ mod tests {
             head.crowds[processor].store(if processor == last { 3 } else { 7 }, Ordering::Relaxed);
         }
 
-        let mut place = CoreBalancer::default();
-        place.look(head, first);
+        let mut balancer = CoreBalancer::default();
+        balancer.look(head, first);
         assert_eq!(cores::affinity(), mask, "it may be moved on");
         if processors.len() > 1 {
-            assert_eq!((place.processor, crowd(first), crowd(last)), (Some(last), 7, 4));
-            place.look(head, last);
+            assert_eq!((balancer.processor, crowd(first), crowd(last)), (Some(last), 7, 4));
+            balancer.look(head, last);
             assert_eq!(
-                (place.processor, crowd(first), crowd(last)),
+                (balancer.processor, crowd(first), crowd(last)),
                 (Some(last), 7, 4),
                 "here it is empty enough"
             );
@@ -165,10 +165,10 @@ mod tests {
                 "a rank that is bound stays"
             );
         }
-        let counted = place.processor.unwrap();
+        let counted = balancer.processor.unwrap();
         let before = crowd(counted);
-        place.leave(head);
-        place.leave(head);
+        balancer.leave(head);
+        balancer.leave(head);
         assert_eq!(crowd(counted), before - 1, "who sleeps is not counted");
     }
 }
