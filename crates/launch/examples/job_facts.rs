@@ -60,10 +60,18 @@ fn exchange(launcher: &mut dyn Launcher, view: &View) -> Result<(), Error> {
     launcher.fence()?;
     let next = (rank + 1) % size;
     let value = launcher.get(&format!("key-{next}"))?.unwrap_or_default();
-    assert!(value.starts_with(&format!("value of {next} = %")) && value.ends_with("xx") && value.len() > 5000);
+    assert!(
+        value.starts_with(&format!("value of {next} = %"))
+            && value.ends_with("xx")
+            && value.len() > 5000
+    );
     assert_eq!(launcher.get("nobody-put-this")?, None);
     for local in 0..local_ranks.len() {
-        assert_ne!(view.page(local).pid.load(Ordering::Acquire), 0, "the pages of all ranks are shared");
+        assert_ne!(
+            view.page(local).pid.load(Ordering::Acquire),
+            0,
+            "the pages of all ranks are shared"
+        );
     }
     view.head().attached.fetch_add(1, Ordering::AcqRel);
     launcher.fence()?;

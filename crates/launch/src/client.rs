@@ -56,8 +56,11 @@ pub struct Job {
 impl Job {
     fn new(rank: u32, node_of_rank: Vec<u32>, launcher: &str) -> Job {
         let own = node_of_rank[rank as usize];
-        let local_ranks: Vec<u32> =
-            (0..).zip(&node_of_rank).filter(|&(_, &node)| node == own).map(|(rank, _)| rank).collect();
+        let local_ranks: Vec<u32> = (0..)
+            .zip(&node_of_rank)
+            .filter(|&(_, &node)| node == own)
+            .map(|(rank, _)| rank)
+            .collect();
         let local_rank = local_ranks.iter().take_while(|&&other| other < rank).count() as u32;
         let mut first_ranks = Vec::new();
         for (rank, &node) in (0..).zip(&node_of_rank) {
@@ -233,7 +236,9 @@ pub fn connect() -> Result<Box<dyn Launcher>, Error> {
         FoundLauncher::Pmix(server) => match pmix::connect(&server) {
             Ok(launcher) => Box::new(launcher),
             // A single process has no peers to find.
-            Err(Error::NoServer(_)) if server.size == Some(1) => Box::new(singleton::Singleton::new()),
+            Err(Error::NoServer(_)) if server.size == Some(1) => {
+                Box::new(singleton::Singleton::new())
+            }
             Err(error) => return Err(error),
         },
         FoundLauncher::Nobody => Box::new(singleton::Singleton::new()),
@@ -299,10 +304,14 @@ pub fn seen() -> Result<Seen, Error> {
             rank_and_size: Some((server.rank, Some(server.size))),
             handover: FROM_FIRST_RANK,
         },
-        FoundLauncher::Pmix(server) => {
-            Seen { launcher: server.name, rank_and_size: Some((server.rank, server.size)), handover: FROM_FIRST_RANK }
+        FoundLauncher::Pmix(server) => Seen {
+            launcher: server.name,
+            rank_and_size: Some((server.rank, server.size)),
+            handover: FROM_FIRST_RANK,
+        },
+        FoundLauncher::Nobody => {
+            Seen { launcher: "nobody".to_owned(), rank_and_size: None, handover: "private" }
         }
-        FoundLauncher::Nobody => Seen { launcher: "nobody".to_owned(), rank_and_size: None, handover: "private" },
     })
 }
 
@@ -314,8 +323,10 @@ pub(crate) fn patience() -> std::time::Duration {
 
 /// Duplicates the segment's descriptor, close-on-exec.
 fn duplicate(segment: &OwnedFd) -> Result<OwnedFd, Error> {
-    rustix::io::fcntl_dupfd_cloexec(segment, 3)
-        .map_err(|refusal| Error::Segment { action: "reached", detail: std::io::Error::from(refusal).to_string() })
+    rustix::io::fcntl_dupfd_cloexec(segment, 3).map_err(|refusal| Error::Segment {
+        action: "reached",
+        detail: std::io::Error::from(refusal).to_string(),
+    })
 }
 
 #[cfg(test)]

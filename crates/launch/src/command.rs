@@ -44,9 +44,13 @@ pub fn main() -> i32 {
 }
 
 fn answer(arguments: impl Iterator<Item = OsString>) -> Result<String, String> {
-    let arguments: Vec<String> = arguments.map(|argument| argument.to_string_lossy().into_owned()).collect();
+    let arguments: Vec<String> =
+        arguments.map(|argument| argument.to_string_lossy().into_owned()).collect();
     let Some((name, rest)) = arguments.split_first() else {
-        return Err(format!("A subcommand is missing: {}. Try: towpath info (or towpath --help).", names().join(", ")));
+        return Err(format!(
+            "A subcommand is missing: {}. Try: towpath info (or towpath --help).",
+            names().join(", ")
+        ));
     };
     match name.as_str() {
         "--help" | "-h" | "help" => return Ok(help()),
@@ -57,8 +61,10 @@ fn answer(arguments: impl Iterator<Item = OsString>) -> Result<String, String> {
     }
     let Some(found) = SUBCOMMANDS.iter().find(|subcommand| subcommand.name == name) else {
         let hint = nearest(name, SUBCOMMANDS.iter().map(|subcommand| subcommand.name));
-        let hint =
-            hint.map_or_else(|| "towpath --help lists the subcommands.".to_owned(), |n| format!("Try: towpath {n}"));
+        let hint = hint.map_or_else(
+            || "towpath --help lists the subcommands.".to_owned(),
+            |n| format!("Try: towpath {n}"),
+        );
         return Err(format!("There is no subcommand {name}. {hint}"));
     };
     if rest.iter().any(|argument| argument == "--help" || argument == "-h") {
@@ -79,7 +85,9 @@ fn help() -> String {
     for subcommand in SUBCOMMANDS {
         text.push_str(&format!("  {:10} {}\n", subcommand.name, subcommand.about));
     }
-    text.push_str("\n  -h, --help     print this; towpath SUBCOMMAND --help prints the options of one\n");
+    text.push_str(
+        "\n  -h, --help     print this; towpath SUBCOMMAND --help prints the options of one\n",
+    );
     text.push_str("  -V, --version  print the version\n");
     text
 }
@@ -97,9 +105,15 @@ mod tests {
         let text = said("--help").unwrap();
         for subcommand in SUBCOMMANDS {
             assert!(text.contains(&format!("  {} ", subcommand.name)), "{text}");
-            assert!(said(&format!("{} --help", subcommand.name)).unwrap().contains(subcommand.name));
+            assert!(
+                said(&format!("{} --help", subcommand.name)).unwrap().contains(subcommand.name)
+            );
         }
-        assert!(text.lines().chain(SUBCOMMANDS.iter().flat_map(|s| s.help.lines())).all(|line| line.len() <= 120));
+        assert!(
+            text.lines()
+                .chain(SUBCOMMANDS.iter().flat_map(|s| s.help.lines()))
+                .all(|line| line.len() <= 120)
+        );
     }
 
     #[test]

@@ -23,7 +23,8 @@ pub fn parse_mapping(text: &str, size: usize) -> Option<Vec<u32>> {
     let of_triple = |&(first, hosts, ranks): &Triple| {
         (0..hosts).flat_map(move |host| std::iter::repeat_n(first.checked_add(host), ranks))
     };
-    let places: Option<Vec<usize>> = triples.iter().cycle().flat_map(of_triple).take(size).collect();
+    let places: Option<Vec<usize>> =
+        triples.iter().cycle().flat_map(of_triple).take(size).collect();
     Some(number_by_appearance(&places?))
 }
 
@@ -69,7 +70,9 @@ fn simple_blocks(mut rest: &str) -> Option<Vec<Triple>> {
         };
         let numbers: Vec<usize> = text.split(',').map(str::parse).collect::<Result<_, _>>().ok()?;
         match (numbers.as_slice(), rest.starts_with('(')) {
-            (&[first, hosts, ranks], true) if hosts > 0 && ranks > 0 => triples.push((first, hosts, ranks)),
+            (&[first, hosts, ranks], true) if hosts > 0 && ranks > 0 => {
+                triples.push((first, hosts, ranks))
+            }
             (&[_, _, _], true) => {}
             (&[host], false) => triples.push((host, 1, 1)),
             _ => return None,
@@ -170,14 +173,30 @@ mod tests {
 
     #[test]
     fn nonsense_is_not_a_mapping() {
-        for text in
-            ["", "vector", "(vector)", "(vector,(0,0,3))", "(vector,(0,1))", "(vector,(a,1,1))", "(list,(0,1,1))"]
-        {
+        for text in [
+            "",
+            "vector",
+            "(vector)",
+            "(vector,(0,0,3))",
+            "(vector,(0,1))",
+            "(vector,(a,1,1))",
+            "(list,(0,1,1))",
+        ] {
             assert_eq!(parse_mapping(text, 2), None, "{text}");
         }
-        for text in
-            ["0,", ",0", "(0,1,1),", "[0x2", "[0]x", "[]x2", "[0]xa", "0 1,(1,2)", "[[0]x2]x2", "(0,1,1)x2", "0,1)"]
-        {
+        for text in [
+            "0,",
+            ",0",
+            "(0,1,1),",
+            "[0x2",
+            "[0]x",
+            "[]x2",
+            "[0]xa",
+            "0 1,(1,2)",
+            "[[0]x2]x2",
+            "(0,1,1)x2",
+            "0,1)",
+        ] {
             assert_eq!(parse_mapping(&format!("(vector,{text})"), 2), None, "{text}");
         }
     }

@@ -29,7 +29,8 @@ impl JobKey {
 
     /// Parses the output of [`JobKey::to_text`].
     pub fn parse(text: &str) -> Option<JobKey> {
-        let digits: Option<Vec<u8>> = text.chars().map(|digit| digit.to_digit(16).map(|value| value as u8)).collect();
+        let digits: Option<Vec<u8>> =
+            text.chars().map(|digit| digit.to_digit(16).map(|value| value as u8)).collect();
         let digits = digits.filter(|digits| digits.len() == 64)?;
         let mut bytes = [0; 32];
         for (byte, pair) in bytes.iter_mut().zip(digits.chunks(2)) {

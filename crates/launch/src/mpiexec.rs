@@ -67,9 +67,10 @@ pub fn main() -> i32 {
         }),
         Ok(Command::Proxy) => proxy::main(),
         Ok(Command::Help) => show(&table::help()),
-        Ok(Command::Version) => {
-            show(&format!("mpiexec (Towpath) {}; serves PMI 1.1 on one host or many\n", env!("CARGO_PKG_VERSION")))
-        }
+        Ok(Command::Version) => show(&format!(
+            "mpiexec (Towpath) {}; serves PMI 1.1 on one host or many\n",
+            env!("CARGO_PKG_VERSION")
+        )),
         Err(sentence) => {
             eprintln!("mpiexec: {sentence}");
             2
@@ -84,37 +85,53 @@ fn show(text: &str) -> i32 {
 }
 
 fn run(mut request: JobRequest, arguments: &[std::ffi::OsString]) -> Result<i32, StartRefusal> {
-    let hosts = host_choice::Hosts::of(&request).map_err(|sentence| StartRefusal { code: 2, sentence })?;
+    let hosts =
+        host_choice::Hosts::of(&request).map_err(|sentence| StartRefusal { code: 2, sentence })?;
     let one_host = request.ranks_per_host.max(1);
-    request.fill_up(hosts.as_ref().map_or(one_host, |hosts| host_list::room(&hosts.hosts, request.ranks_per_host)));
+    request.fill_up(
+        hosts
+            .as_ref()
+            .map_or(one_host, |hosts| host_list::room(&hosts.hosts, request.ranks_per_host)),
+    );
     if request.size() > MOST_RANKS {
         let sentence = format!("A job has at most {MOST_RANKS} ranks, not {}.", request.size());
         return Err(StartRefusal { code: 2, sentence });
     }
-    let failed = |what: &str, error: std::io::Error| StartRefusal::from(format!("{what} ({error})."));
+    let failed =
+        |what: &str, error: std::io::Error| StartRefusal::from(format!("{what} ({error})."));
     let answered = signals::Set::answered();
     let mask = answered.block();
-    let signals = answered.descriptor().map_err(|error| failed("Signals cannot be watched", error))?;
+    let signals =
+        answered.descriptor().map_err(|error| failed("Signals cannot be watched", error))?;
     descendants::adopt_orphans();
     if let Some(hosts) = hosts.filter(|hosts| !hosts.here) {
-        return Ok(job_on_hosts::JobOnHosts::start(&request, hosts, arguments, signals, mask)?.run());
+        return Ok(
+            job_on_hosts::JobOnHosts::start(&request, hosts, arguments, signals, mask)?.run()
+        );
     }
     let spared = descendants::children();
 
     let part = HostPart::whole(&request);
-    let around = Surroundings { environment: towpath_base::config::whole_environment().collect(), inherit_input: true };
+    let around = Surroundings {
+        environment: towpath_base::config::whole_environment().collect(),
+        inherit_input: true,
+    };
     let id = part.job;
     let plan = LaunchPlan::make(&request, part, &around, mask)?;
-    let key = crate::key::JobKey::random().map_err(|error| failed("The job gets no secret", error))?;
-    let (commands_of_guardian, commands) = rustix::pipe::pipe_with(rustix::pipe::PipeFlags::CLOEXEC)
-        .map_err(|error| failed("The guardian cannot be reached", error.into()))?;
+    let key =
+        crate::key::JobKey::random().map_err(|error| failed("The job gets no secret", error))?;
+    let (commands_of_guardian, commands) =
+        rustix::pipe::pipe_with(rustix::pipe::PipeFlags::CLOEXEC)
+            .map_err(|error| failed("The guardian cannot be reached", error.into()))?;
     let size = plan.starts.len();
-    let view =
-        crate::segment::View::map(plan.segment.as_fd(), size).map_err(|error| StartRefusal::from(error.to_string()))?;
+    let view = crate::segment::View::map(plan.segment.as_fd(), size)
+        .map_err(|error| StartRefusal::from(error.to_string()))?;
     let mut own = plan.own_descriptors();
     own.extend([commands.as_raw_fd(), signals.as_raw_fd()]);
     let guardian = guardian::fork_guardian(plan.starts, plan.common, commands_of_guardian, &own)
-        .map_err(|error| failed("No process can be started", std::io::Error::from_raw_os_error(error)))?;
+        .map_err(|error| {
+            failed("No process can be started", std::io::Error::from_raw_os_error(error))
+        })?;
     let job = job::RunningJob::new(job::JobParts {
         server: server::Server::new(id, &key, &request.appnums(), &vec![0; size]),
         ends: plan.ends,
@@ -123,7 +140,8 @@ fn run(mut request: JobRequest, arguments: &[std::ffi::OsString]) -> Result<i32,
         reports: plan.reports,
         signals,
         terminal: input::Terminal::new(plan.input),
-        destinations: [rustix::stdio::stdout(), rustix::stdio::stderr()].map(output::OutputStream::new),
+        destinations: [rustix::stdio::stdout(), rustix::stdio::stderr()]
+            .map(output::OutputStream::new),
         guardian,
         spared,
         tag: request.tag_lines,

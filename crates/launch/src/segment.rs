@@ -18,14 +18,17 @@ use towpath_base::config;
 use towpath_base::control::{self, ControlPage, MAGIC, SegmentHead};
 use towpath_base::ids::JobId;
 use towpath_base::sync::Ordering;
-use towpath_machine::memory::{FileOrigin, Mapping, Shortage, check_headroom, create_file_some_way};
+use towpath_machine::memory::{
+    FileOrigin, Mapping, Shortage, check_headroom, create_file_some_way,
+};
 
 use crate::error::Error;
 
 /// Returns the identifier of a new job.
 pub(crate) fn new_job() -> JobId {
     let mut bytes = [0u8; 16];
-    let from_system = File::open("/dev/urandom").and_then(|random| random.read_exact_at(&mut bytes, 0));
+    let from_system =
+        File::open("/dev/urandom").and_then(|random| random.read_exact_at(&mut bytes, 0));
     if from_system.is_err() {
         let now = std::time::UNIX_EPOCH.elapsed().map_or(0, |time| time.as_nanos());
         bytes = (now ^ u128::from(std::process::id()) << 96).to_ne_bytes();
@@ -56,7 +59,10 @@ pub fn make(nonce: u64, local_ranks: usize) -> Result<OwnedFd, Error> {
 }
 
 /// Like [`make`]; also returns how the file was created.
-pub(crate) fn make_some_way(nonce: u64, local_ranks: usize) -> Result<(OwnedFd, FileOrigin), Error> {
+pub(crate) fn make_some_way(
+    nonce: u64,
+    local_ranks: usize,
+) -> Result<(OwnedFd, FileOrigin), Error> {
     let (file, way) = create_file_some_way("towpath").map_err(not_made)?;
     lay_out(&file, nonce, local_ranks).map_err(not_made)?;
     Ok((file, way))
@@ -77,7 +83,10 @@ pub(crate) fn make_named(nonce: u64, local_ranks: usize) -> Result<(OwnedFd, Pat
 }
 
 fn not_made(shortage: Shortage) -> Error {
-    Error::Segment { action: "created", detail: shortage.to_string().trim_end_matches('.').to_owned() }
+    Error::Segment {
+        action: "created",
+        detail: shortage.to_string().trim_end_matches('.').to_owned(),
+    }
 }
 
 fn named_file(number: u64) -> Result<(File, PathBuf), Error> {
@@ -90,7 +99,10 @@ fn named_file(number: u64) -> Result<(File, PathBuf), Error> {
             Err(refusal) => refusals.push(format!("{} ({refusal})", path.display())),
         }
     }
-    Err(Error::Segment { action: "created", detail: format!("no file could be created: {}", refusals.join(", ")) })
+    Err(Error::Segment {
+        action: "created",
+        detail: format!("no file could be created: {}", refusals.join(", ")),
+    })
 }
 
 /// Largest number of local ranks for which the creator allocates the header slots too. Above it
@@ -101,7 +113,8 @@ const SLOTS_PROVIDED: usize = 512;
 /// fills in the head. A rank writes into the slots of others before they have started, so their
 /// pages must exist from the beginning.
 fn lay_out(file: &OwnedFd, nonce: u64, local_ranks: usize) -> Result<(), Shortage> {
-    let slots = if local_ranks <= SLOTS_PROVIDED { control::slot_table_bytes(local_ranks) } else { 0 };
+    let slots =
+        if local_ranks <= SLOTS_PROVIDED { control::slot_table_bytes(local_ranks) } else { 0 };
     let length = control::behind_control_pages(local_ranks) + slots;
     check_headroom(length as u64)?;
     let mapping = Mapping::new(file, length)?;
@@ -158,8 +171,8 @@ impl View {
             Ok(_) => return Err(refused("it is shorter than its control pages".to_owned())),
             Err(error) => return Err(refused(io::Error::from(error).to_string())),
         }
-        let mapping =
-            Mapping::new(file, length).map_err(|error| refused(error.to_string().trim_end_matches('.').to_owned()))?;
+        let mapping = Mapping::new(file, length)
+            .map_err(|error| refused(error.to_string().trim_end_matches('.').to_owned()))?;
         Ok(View { mapping, local_ranks })
     }
 

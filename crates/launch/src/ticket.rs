@@ -39,7 +39,8 @@ impl RankTicket {
 
     pub(crate) fn parse(text: &str) -> Option<RankTicket> {
         let parts: Vec<&str> = text.split(':').collect();
-        let &[version, job, rank, size, appnum, segment, pmi, inode, mapping] = parts.as_slice() else {
+        let &[version, job, rank, size, appnum, segment, pmi, inode, mapping] = parts.as_slice()
+        else {
             return None;
         };
         let ticket = RankTicket {
@@ -52,7 +53,10 @@ impl RankTicket {
             inode: inode.parse().ok()?,
             mapping: mapping.to_owned(),
         };
-        (version == VERSION.to_string() && ticket.rank < ticket.size && ticket.pmi >= 0 && ticket.segment >= 0)
+        (version == VERSION.to_string()
+            && ticket.rank < ticket.size
+            && ticket.pmi >= 0
+            && ticket.segment >= 0)
             .then_some(ticket)
     }
 }
@@ -64,12 +68,24 @@ mod tests {
     #[test]
     fn a_ticket_is_read_back_and_a_torn_one_is_not() {
         let mapping = "(vector,(0,2,2))".to_owned();
-        let ticket =
-            RankTicket { job: JobId(0xabc), rank: 3, size: 4, appnum: 1, segment: 65, pmi: 64, inode: 99, mapping };
+        let ticket = RankTicket {
+            job: JobId(0xabc),
+            rank: 3,
+            size: 4,
+            appnum: 1,
+            segment: 65,
+            pmi: 64,
+            inode: 99,
+            mapping,
+        };
         assert_eq!(RankTicket::parse(&ticket.to_text()), Some(ticket));
-        for text in
-            ["", "3:abc:4:4:0:65:64:9:m", "2:abc:0:4:0:65:64:9:m", "3:abc:0:4:0:65:64:9", "3:abc:0:4:0:-1:64:9:m"]
-        {
+        for text in [
+            "",
+            "3:abc:4:4:0:65:64:9:m",
+            "2:abc:0:4:0:65:64:9:m",
+            "3:abc:0:4:0:65:64:9",
+            "3:abc:0:4:0:-1:64:9:m",
+        ] {
             assert_eq!(RankTicket::parse(text), None, "{text}");
         }
     }

@@ -39,9 +39,13 @@ impl PmiMessage {
     pub fn parse(line: &[u8]) -> PmiMessage {
         let text = String::from_utf8_lossy(line);
         let mut pairs: Vec<(String, String)> = Vec::new();
-        for word in text.trim_end_matches(['\n', '\r', '\0']).split(' ').filter(|word| !word.is_empty()) {
+        for word in
+            text.trim_end_matches(['\n', '\r', '\0']).split(' ').filter(|word| !word.is_empty())
+        {
             match (word.split_once('='), pairs.last_mut()) {
-                (Some((key, value)), _) if !key.is_empty() => pairs.push((key.to_owned(), value.to_owned())),
+                (Some((key, value)), _) if !key.is_empty() => {
+                    pairs.push((key.to_owned(), value.to_owned()))
+                }
                 (_, Some((_, value))) => {
                     value.push(' ');
                     value.push_str(word);
@@ -124,9 +128,9 @@ impl LineReader {
                 self.searched = 0;
                 Ok(Some(line))
             }
-            None if self.held.len() > LONGEST_LINE => {
-                Err(format!("a line of more than {LONGEST_LINE} bytes arrived on the PMI connection"))
-            }
+            None if self.held.len() > LONGEST_LINE => Err(format!(
+                "a line of more than {LONGEST_LINE} bytes arrived on the PMI connection"
+            )),
             None => {
                 self.searched = self.held.len();
                 Ok(None)
@@ -173,7 +177,8 @@ mod tests {
 
     #[test]
     fn the_order_of_keys_does_not_matter_and_texts_keep_their_blanks() {
-        let mpich = PmiMessage::parse(b"cmd=get_result rc=1 msg=key bc-0 not found value=unknown\n");
+        let mpich =
+            PmiMessage::parse(b"cmd=get_result rc=1 msg=key bc-0 not found value=unknown\n");
         let intel = PmiMessage::parse(b"rc=-1 cmd=get_result  value=unknown msg=key_not_found");
         assert_eq!((mpich.command(), mpich.number("rc")), ("get_result", Some(1)));
         assert_eq!(mpich.get("msg"), Some("key bc-0 not found"));

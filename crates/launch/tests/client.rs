@@ -15,7 +15,9 @@ fn over_pmi(ranks: usize, words: &str) -> common::Run {
 fn alone(variables: &[(&str, &str)]) -> common::Run {
     let mut command = Command::new(job_facts());
     command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
-    for name in ["TOWPATH_JOB", "PMI_FD", "PMI_SIZE", "PMI_RANK", "OMPI_COMM_WORLD_SIZE", "PMIX_NAMESPACE"] {
+    for name in
+        ["TOWPATH_JOB", "PMI_FD", "PMI_SIZE", "PMI_RANK", "OMPI_COMM_WORLD_SIZE", "PMIX_NAMESPACE"]
+    {
         command.env_remove(name);
     }
     command.envs(variables.iter().copied());
@@ -42,10 +44,18 @@ fn with_dead_server(dialect: &str, ended: bool) -> common::Run {
 
 #[test]
 fn ranks_exchange_values_and_share_memory() {
-    for run in [run(&["-n", "5", &job_facts(), "exchange"]), over_pmi(5, "exchange"), over_pmi(1, "exchange")] {
+    for run in [
+        run(&["-n", "5", &job_facts(), "exchange"]),
+        over_pmi(5, "exchange"),
+        over_pmi(1, "exchange"),
+    ] {
         assert_eq!(run.code, 0, "{run:?}");
         let lines = run.sorted();
-        assert_eq!(lines.iter().filter(|line| **line == "exchanged").count() * 2, lines.len(), "{run:?}");
+        assert_eq!(
+            lines.iter().filter(|line| **line == "exchanged").count() * 2,
+            lines.len(),
+            "{run:?}"
+        );
     }
     assert!(over_pmi(2, "").output.contains("PMI launcher"));
 }
@@ -71,8 +81,11 @@ fn memory_is_shared_across_containers() {
 #[test]
 fn all_ranks_of_a_job_know_one_identifier() {
     for run in [run(&["-n", "4", &job_facts()]), over_pmi(4, "")] {
-        let ids: std::collections::BTreeSet<&str> =
-            run.output.lines().filter_map(|line| line.split("job ").nth(1)?.split(',').next()).collect();
+        let ids: std::collections::BTreeSet<&str> = run
+            .output
+            .lines()
+            .filter_map(|line| line.split("job ").nth(1)?.split(',').next())
+            .collect();
         assert_eq!(ids.len(), 1, "{run:?}");
     }
 }
@@ -130,7 +143,12 @@ fn never_n_times_rank_0_of_1() {
         &[("SLURM_STEP_NUM_TASKS", "3")],
         &[("PMI_SIZE", "2"), ("PMI_RANK", "0")],
         &[("PMI_FD", "333"), ("PMI_SIZE", "2"), ("PMI_RANK", "0")],
-        &[("PMI_FD", "5"), ("TOWPATH_JOB", "1:a:0:2:0:6:5:99"), ("PMI_SIZE", "2"), ("PMI_RANK", "0")],
+        &[
+            ("PMI_FD", "5"),
+            ("TOWPATH_JOB", "1:a:0:2:0:6:5:99"),
+            ("PMI_SIZE", "2"),
+            ("PMI_RANK", "0"),
+        ],
     ] {
         let run = alone(variables);
         assert_eq!((run.code, run.output.as_str()), (9, ""), "{variables:?} {run:?}");
@@ -145,32 +163,48 @@ fn a_dead_pmix_server_costs_one_sentence() {
     let address = listener.local_addr().unwrap();
     let variables = |name: &str, port: u16| -> Vec<(String, String)> {
         let uri = format!("pmix-server.1;tcp4://127.0.0.1:{port}");
-        let uris =
-            ["PMIX_SERVER_URI41", "PMIX_SERVER_URI4", "PMIX_SERVER_URI3", "PMIX_SERVER_URI21", "PMIX_SERVER_URI2"];
+        let uris = [
+            "PMIX_SERVER_URI41",
+            "PMIX_SERVER_URI4",
+            "PMIX_SERVER_URI3",
+            "PMIX_SERVER_URI21",
+            "PMIX_SERVER_URI2",
+        ];
         let uris = uris.iter().map(|name| ((*name).to_owned(), uri.clone()));
         uris.chain(
-            [("PMIX_NAMESPACE", "x"), ("PMIX_RANK", "1"), (name, "2"), ("TOWPATH_LAUNCHER_SECONDS", "2")]
-                .map(|(name, value)| (name.to_owned(), value.to_owned())),
+            [
+                ("PMIX_NAMESPACE", "x"),
+                ("PMIX_RANK", "1"),
+                (name, "2"),
+                ("TOWPATH_LAUNCHER_SECONDS", "2"),
+            ]
+            .map(|(name, value)| (name.to_owned(), value.to_owned())),
         )
         .collect()
     };
     // A server that never answers, and a port without a listener.
-    for (variable, port) in [("OMPI_COMM_WORLD_SIZE", address.port()), ("SLURM_STEP_NUM_TASKS", 1)] {
+    for (variable, port) in [("OMPI_COMM_WORLD_SIZE", address.port()), ("SLURM_STEP_NUM_TASKS", 1)]
+    {
         let variables = variables(variable, port);
-        let variables: Vec<(&str, &str)> = variables.iter().map(|(n, v)| (n.as_str(), v.as_str())).collect();
+        let variables: Vec<(&str, &str)> =
+            variables.iter().map(|(n, v)| (n.as_str(), v.as_str())).collect();
         let run = alone(&variables);
         assert_eq!((run.code, run.output.as_str()), (9, ""), "{run:?}");
         assert!(run.errors.contains("This process was started by"), "{run:?}");
     }
-    let alone = alone(&[("PMIX_NAMESPACE", "x"), ("PMIX_RANK", "0"), ("OMPI_COMM_WORLD_SIZE", "1")]);
+    let alone =
+        alone(&[("PMIX_NAMESPACE", "x"), ("PMIX_RANK", "0"), ("OMPI_COMM_WORLD_SIZE", "1")]);
     assert!(alone.output.starts_with("rank 0 of 1"), "{alone:?}");
 }
 
 #[test]
 fn a_dead_server_costs_one_sentence() {
-    for (dialect, ended, part) in
-        [("1", true, "broke"), ("2", true, "broke"), ("1", false, "not answered"), ("2", false, "not answered")]
-    {
+    for (dialect, ended, part) in [
+        ("1", true, "broke"),
+        ("2", true, "broke"),
+        ("1", false, "not answered"),
+        ("2", false, "not answered"),
+    ] {
         let run = with_dead_server(dialect, ended);
         assert_eq!((run.code, run.output.as_str()), (9, ""), "{run:?}");
         assert!(run.errors.lines().count() == 1 && run.errors.contains(part), "{run:?}");

@@ -30,16 +30,28 @@ fn ranks_of_all_hosts_have_one_store_and_one_job() {
         let run = over(hosts, ranks, &[], &[&job_facts(), "exchange"]);
         assert_eq!(run.code, 0, "{run:?}");
         assert_eq!(run.output.matches("exchanged").count(), ranks, "{run:?}");
-        let jobs: std::collections::BTreeSet<&str> =
-            run.output.lines().filter_map(|line| line.split("job ").nth(1)?.split(',').next()).collect();
+        let jobs: std::collections::BTreeSet<&str> = run
+            .output
+            .lines()
+            .filter_map(|line| line.split("job ").nth(1)?.split(',').next())
+            .collect();
         assert_eq!(jobs.len(), 1, "{run:?}");
     }
 }
 
 #[test]
 fn ranks_know_their_host_and_their_place_on_it() {
-    let run = script("a:1,b:2", 4, &["-l"], "echo $HOST_NAME $PMI_RANK $PMI_SIZE $MPI_LOCALRANKID $MPI_LOCALNRANKS");
-    assert_eq!(run.sorted(), ["[0] a 0 4 0 2", "[1] b 1 4 0 2", "[2] b 2 4 1 2", "[3] a 3 4 1 2"], "{run:?}");
+    let run = script(
+        "a:1,b:2",
+        4,
+        &["-l"],
+        "echo $HOST_NAME $PMI_RANK $PMI_SIZE $MPI_LOCALRANKID $MPI_LOCALNRANKS",
+    );
+    assert_eq!(
+        run.sorted(),
+        ["[0] a 0 4 0 2", "[1] b 1 4 0 2", "[2] b 2 4 1 2", "[3] a 3 4 1 2"],
+        "{run:?}"
+    );
 }
 
 #[test]
@@ -77,7 +89,13 @@ fn rank_0_reads_the_input_to_its_end() {
         let mut command = job("a,b", 2, extra, &["cat"]);
         command.stdin(Stdio::piped());
         let run = finish(command, &text);
-        assert!(run.code == 0 && run.output == text, "{} bytes of {}, {}", run.output.len(), text.len(), run.errors);
+        assert!(
+            run.code == 0 && run.output == text,
+            "{} bytes of {}, {}",
+            run.output.len(),
+            text.len(),
+            run.errors
+        );
     }
     let mut from_file = job("a,b", 2, &[], &["wc", "-l"]);
     from_file.stdin(std::fs::File::open("/proc/self/status").unwrap());
@@ -87,7 +105,12 @@ fn rank_0_reads_the_input_to_its_end() {
 
 #[test]
 fn lines_stay_whole_and_in_order() {
-    let run = script("a,b,c", 6, &["-l"], "for i in $(seq 2000); do echo $PMI_RANK number $i of many; done");
+    let run = script(
+        "a,b,c",
+        6,
+        &["-l"],
+        "for i in $(seq 2000); do echo $PMI_RANK number $i of many; done",
+    );
     let mut next = [1; 6];
     for line in run.output.lines() {
         let words: Vec<&str> = line.split(' ').collect();
@@ -100,7 +123,12 @@ fn lines_stay_whole_and_in_order() {
 
 #[test]
 fn long_lines_of_several_hosts_are_never_mixed() {
-    let run = script("a,b,c", 6, &[], "for i in 1 2 3 4; do head -c 300000 /dev/zero | tr '\\0' $PMI_RANK; echo; done");
+    let run = script(
+        "a,b,c",
+        6,
+        &[],
+        "for i in 1 2 3 4; do head -c 300000 /dev/zero | tr '\\0' $PMI_RANK; echo; done",
+    );
     assert_eq!(run.output.lines().count(), 24, "{}", run.errors);
     for line in run.output.lines() {
         assert!(line.len() == 300_000 && line.bytes().all(|byte| byte == line.as_bytes()[0]));
@@ -109,7 +137,8 @@ fn long_lines_of_several_hosts_are_never_mixed() {
 
 #[test]
 fn a_slow_reader_stops_nobody_for_ever() {
-    let mut command = job("a,b", 2, &[], &["sh", "-c", "head -c 6000000 /dev/zero; echo; sleep 0.1"]);
+    let mut command =
+        job("a,b", 2, &[], &["sh", "-c", "head -c 6000000 /dev/zero; echo; sleep 0.1"]);
     command.stderr(Stdio::null());
     let mut child = command.spawn().unwrap();
     std::thread::sleep(std::time::Duration::from_millis(300));
@@ -126,7 +155,12 @@ fn codes_and_sentences_come_from_the_host_that_failed() {
     assert!(killed.code == 128 + 11 && killed.errors.contains("SIGSEGV"), "{killed:?}");
     let abort = over("a,b", 3, &[], &[&job_facts(), "abort", "9"]);
     assert!(abort.code == 9 && abort.errors.contains("says: it's over."), "{abort:?}");
-    let left = script("a,b", 2, &[], &format!("test $PMI_RANK = 1 && exec {} leave; sleep 60", job_facts()));
+    let left = script(
+        "a,b",
+        2,
+        &[],
+        &format!("test $PMI_RANK = 1 && exec {} leave; sleep 60", job_facts()),
+    );
     assert!(left.code == 1 && left.errors.contains("MPI_Finalize"), "{left:?}");
     let absent = over("a,b", 2, &[], &["./nothing-of-this-name"]);
     assert!(absent.code == 127 && absent.errors.contains("does not exist"), "{absent:?}");
@@ -135,43 +169,82 @@ fn codes_and_sentences_come_from_the_host_that_failed() {
 
 #[test]
 fn hosts_that_cannot_be_reached_cost_a_sentence() {
-    for (way, part) in [("false", "is lost"), ("no-such-command", "cannot be reached"), ("echo hello", "is lost")] {
+    for (way, part) in
+        [("false", "is lost"), ("no-such-command", "cannot be reached"), ("echo hello", "is lost")]
+    {
         let run = run(&["--hosts", "a,b", "--launcher", way, "-n", "2", "true"]);
         assert!(run.code == 1 && run.errors.contains(part), "{run:?}");
     }
     let way = "sh -c 'echo no such host; exit 7' {host}";
     let run = common::run(&["--hosts", "a", "--launcher", way, "-n", "1", "true"]);
     assert!(
-        run.errors.contains("the connection to it ended: sh ended with exit code 7; its last line: no such host"),
+        run.errors.contains(
+            "the connection to it ended: sh ended with exit code 7; its last line: no such host"
+        ),
         "{run:?}"
     );
     let way = "sh -c 'kill -KILL $$' {host}";
     let run = common::run(&["--hosts", "a", "--launcher", way, "-n", "1", "true"]);
     assert!(run.errors.contains("sh was killed by SIGKILL"), "{run:?}");
-    let mut silent = mpiexec(&["--hosts", "a,b", "--launcher", "sh -c 'exec sleep 60' {host}", "-n", "2", "true"]);
+    let mut silent = mpiexec(&[
+        "--hosts",
+        "a,b",
+        "--launcher",
+        "sh -c 'exec sleep 60' {host}",
+        "-n",
+        "2",
+        "true",
+    ]);
     silent.env("TOWPATH_LAUNCHER_SECONDS", "1");
     let run = finish(silent, "");
     assert!(run.code == 1 && run.errors.contains("it did not answer for 1 s"), "{run:?}");
     // One host is lost, the other one has not answered yet and never will.
     let way = "sh -c 'test $0 = a && exit; exec sleep 60' {host}";
     let run = common::run(&["--hosts", "a,b", "--launcher", way, "-n", "2", "true"]);
-    assert!(run.code == 1 && run.errors.contains("host a is lost") && run.errors.lines().count() == 1, "{run:?}");
+    assert!(
+        run.code == 1 && run.errors.contains("host a is lost") && run.errors.lines().count() == 1,
+        "{run:?}"
+    );
     // A proxy of another job, or a program that claims to be one.
     let liar = r"printf '\ntowpath-proxy 1\n\020\005\0\0\0\001\0\0\0x\n'; sleep 60";
-    let run = common::run(&["--hosts", "a", "--launcher", &format!("sh -c \"{liar}\" {{host}}"), "-n", "1", "true"]);
+    let run = common::run(&[
+        "--hosts",
+        "a",
+        "--launcher",
+        &format!("sh -c \"{liar}\" {{host}}"),
+        "-n",
+        "1",
+        "true",
+    ]);
     assert!(run.code == 1 && run.errors.contains("did not know the job"), "{run:?}");
 }
 
 #[test]
 fn a_proxy_learns_its_job_behind_what_a_shell_prints_and_not_from_its_command_line() {
     let (mark, way) = (new_mark(), "sh -c 'echo Welcome; exec \"$@\"' {host}");
-    let mut command = mpiexec(&["--hosts", "a", "--launcher", way, "-n", "1", "sh", "-c", "echo ready; sleep 60"]);
+    let mut command = mpiexec(&[
+        "--hosts",
+        "a",
+        "--launcher",
+        way,
+        "-n",
+        "1",
+        "sh",
+        "-c",
+        "echo ready; sleep 60",
+    ]);
     command.env("TOWPATH_TEST_MARK", &mark);
     let mut child = command.spawn().unwrap();
     let mut line = String::new();
-    std::io::BufRead::read_line(&mut std::io::BufReader::new(child.stdout.take().unwrap()), &mut line).unwrap();
+    std::io::BufRead::read_line(
+        &mut std::io::BufReader::new(child.stdout.take().unwrap()),
+        &mut line,
+    )
+    .unwrap();
     assert_eq!(line, "ready\n");
-    let lines = common::marked(&mark).into_iter().filter_map(|pid| std::fs::read(format!("/proc/{pid}/cmdline")).ok());
+    let lines = common::marked(&mark)
+        .into_iter()
+        .filter_map(|pid| std::fs::read(format!("/proc/{pid}/cmdline")).ok());
     let proxies: Vec<String> = lines
         .map(|line| String::from_utf8_lossy(&line).into_owned())
         .filter(|line| line.ends_with("--proxy\0"))
@@ -195,8 +268,9 @@ fn nothing_is_left_when_mpiexec_or_a_proxy_is_killed() {
         command.env("TOWPATH_TEST_MARK", &mark);
         let mut child = command.spawn().unwrap();
         wait_until("all ranks run", || {
-            let sleeping =
-                |pid: &u32| std::fs::read_to_string(format!("/proc/{pid}/comm")).is_ok_and(|n| n == "sleep\n");
+            let sleeping = |pid: &u32| {
+                std::fs::read_to_string(format!("/proc/{pid}/comm")).is_ok_and(|n| n == "sleep\n")
+            };
             common::marked(&mark).iter().filter(|pid| sleeping(pid)).count() == 8
         });
         let is_victim = |pid: &u32| {
@@ -207,7 +281,10 @@ fn nothing_is_left_when_mpiexec_or_a_proxy_is_killed() {
             "mpiexec" => child.id(),
             _ => common::marked(&mark).into_iter().find(is_victim).unwrap(),
         };
-        let killed = std::process::Command::new("kill").args(["-KILL", &doomed.to_string()]).status().unwrap();
+        let killed = std::process::Command::new("kill")
+            .args(["-KILL", &doomed.to_string()])
+            .status()
+            .unwrap();
         assert!(killed.success());
         let code = wait(&mut child);
         assert!(code != 0, "{victim}");
@@ -223,7 +300,10 @@ fn signals_reach_the_ranks_of_all_hosts() {
     let mut next = || lines.next().unwrap().unwrap();
     assert_eq!([next(), next()], ["ready", "ready"]);
     let send = |signal: &str| {
-        std::process::Command::new("kill").args([signal, &child.id().to_string()]).status().unwrap();
+        std::process::Command::new("kill")
+            .args([signal, &child.id().to_string()])
+            .status()
+            .unwrap();
     };
     send("-USR1");
     let mut got = [next(), next()];
@@ -250,7 +330,8 @@ fn the_time_limit_ends_all_hosts() {
 fn the_cause_is_told_also_when_a_consequence_could_be_known_before() {
     // The output of host a arrives late. Its rank ends the job; a rank on host b fails as soon as
     // that rank has ended.
-    let way = "sh -c 'if test $0 = a; then \"$@\" | (sleep 0.7; exec cat); else exec \"$@\"; fi' {host}";
+    let way =
+        "sh -c 'if test $0 = a; then \"$@\" | (sleep 0.7; exec cat); else exec \"$@\"; fi' {host}";
     let folder = tempfile::tempdir().unwrap();
     let ended = folder.path().join("ended").to_string_lossy().into_owned();
     let script = format!(
@@ -276,7 +357,10 @@ fn allocated(folder: &tempfile::TempDir, nodes: &str, tasks: &str, arguments: &[
     let mut command = mpiexec(arguments);
     let path = format!("{}:{}", folder.path().display(), std::env::var("PATH").unwrap());
     command.env("PATH", path).env("SLURM_JOB_ID", "7").env("SLURM_JOB_NODELIST", nodes);
-    command.env("SLURM_TASKS_PER_NODE", tasks).env_remove("SLURM_STEP_NUM_TASKS").env_remove("SLURMD_NODENAME");
+    command
+        .env("SLURM_TASKS_PER_NODE", tasks)
+        .env_remove("SLURM_STEP_NUM_TASKS")
+        .env_remove("SLURMD_NODENAME");
     command
 }
 
@@ -306,14 +390,21 @@ fn without_a_number_every_host_gets_what_is_said_for_it() {
     let script = "echo $HOST_NAME $PMI_SIZE";
     let run = finish(allocated(&with_srun(), "far[1-2]", "2,1", &["sh", "-c", script]), "");
     assert_eq!(run.sorted(), ["far1 3", "far1 3", "far2 3"], "{run:?}");
-    let two = [&["--hosts", "a,b", "--launcher", WAY, "-n", "1"][..], &["echo", "x", ":", "echo", "y"]].concat();
+    let two =
+        [&["--hosts", "a,b", "--launcher", WAY, "-n", "1"][..], &["echo", "x", ":", "echo", "y"]]
+            .concat();
     assert_eq!(common::run(&two).sorted(), ["x", "y", "y"]);
 }
 
 #[test]
 fn ranks_go_round_the_hosts_where_that_is_asked_for() {
     let places = |hosts: &str, options: &[&str]| {
-        let job = [&["--hosts", hosts, "--launcher", WAY], options, &["-l", "sh", "-c", "echo $HOST_NAME"]].concat();
+        let job = [
+            &["--hosts", hosts, "--launcher", WAY],
+            options,
+            &["-l", "sh", "-c", "echo $HOST_NAME"],
+        ]
+        .concat();
         let run = run(&job);
         assert_eq!(run.code, 0, "{run:?}");
         run.sorted().iter().map(|line| &line[4..]).collect::<String>()
@@ -325,9 +416,14 @@ fn ranks_go_round_the_hosts_where_that_is_asked_for() {
     assert_eq!(places("a:3,b:3", &["-pernode"]), "ab");
     assert_eq!(places("a:1,b:3", &["--map-by", "ppr:2:node"]), "aabb");
     assert_eq!(places("a,b", &["-bynode", "-byslot", "-n", "4"]), "aabb");
-    for (options, part) in [(&["--map-by", "ppr:2:socket"][..], "ppr:2:socket"), (&["-nolocal"], "-nolocal")] {
+    for (options, part) in
+        [(&["--map-by", "ppr:2:socket"][..], "ppr:2:socket"), (&["-nolocal"], "-nolocal")]
+    {
         let run = over("a,b", 2, options, &["true"]);
-        assert!(run.code == 2 && run.errors.contains(part) && run.errors.contains("several hosts"), "{run:?}");
+        assert!(
+            run.code == 2 && run.errors.contains(part) && run.errors.contains("several hosts"),
+            "{run:?}"
+        );
     }
 }
 
@@ -364,7 +460,8 @@ fn the_folder_goes_by_the_name_that_the_shell_has_for_it() {
     // On the other host the name leads to another folder, as with an automounter.
     let way = format!("sh -c 'ln -sfn {} {}; exec \"$@\"' {{host}}", two.display(), link.display());
     let start = |variable: &std::path::Path| {
-        let mut command = mpiexec(&["--hosts", "a", "--launcher", &way, "-n", "1", "sh", "-c", "pwd -P"]);
+        let mut command =
+            mpiexec(&["--hosts", "a", "--launcher", &way, "-n", "1", "sh", "-c", "pwd -P"]);
         command.current_dir(&one).env("PWD", variable);
         finish(command, "").output
     };
@@ -388,5 +485,8 @@ fn a_host_that_is_lost_after_its_ranks_is_lost() {
 fn ranks_of_the_only_host_do_not_wait_for_one_that_never_comes() {
     let text = format!("test $PMI_RANK = 1 || exec {} stay", job_facts());
     let run = script("a", 3, &["--timeout", "20"], &text);
-    assert!(run.code == 1 && run.errors.contains("rank 1 ended without calling MPI_Init"), "{run:?}");
+    assert!(
+        run.code == 1 && run.errors.contains("rank 1 ended without calling MPI_Init"),
+        "{run:?}"
+    );
 }

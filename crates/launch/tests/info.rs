@@ -11,7 +11,12 @@ use towpath_base::config::SETTINGS;
 /// Prepares a `towpath` with an empty environment.
 fn towpath(arguments: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_towpath"));
-    command.args(arguments).env_clear().stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    command
+        .args(arguments)
+        .env_clear()
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped());
     command
 }
 
@@ -24,8 +29,9 @@ fn said(command: Command) -> String {
 
 /// What follows the label at the beginning of a line of the text.
 fn line_of<'a>(text: &'a str, label: &str) -> &'a str {
-    let found =
-        text.lines().find_map(|line| line.trim_start().strip_prefix(label).filter(|rest| rest.starts_with(' ')));
+    let found = text.lines().find_map(|line| {
+        line.trim_start().strip_prefix(label).filter(|rest| rest.starts_with(' '))
+    });
     found.unwrap_or_else(|| panic!("{label} is not in\n{text}")).trim_start()
 }
 
@@ -56,7 +62,8 @@ fn on_one_processor(command: &mut Command) {
 
 /// Makes these system calls fail with EPERM in the command.
 fn without(command: &mut Command, calls: &[libc::c_long]) {
-    let statement = |code: u32, skip: u8, k: u32| libc::sock_filter { code: code as u16, jt: 0, jf: skip, k };
+    let statement =
+        |code: u32, skip: u8, k: u32| libc::sock_filter { code: code as u16, jt: 0, jf: skip, k };
     let give = |k: u32| statement(libc::BPF_RET | libc::BPF_K, 0, k);
     let mut program = vec![statement(libc::BPF_LD | libc::BPF_W | libc::BPF_ABS, 0, 0)];
     for &call in calls {
@@ -68,7 +75,8 @@ fn without(command: &mut Command, calls: &[libc::c_long]) {
     // which the kernel copies.
     unsafe {
         command.pre_exec(move || {
-            let filter = libc::sock_fprog { len: program.len() as u16, filter: program.as_ptr().cast_mut() };
+            let filter =
+                libc::sock_fprog { len: program.len() as u16, filter: program.as_ptr().cast_mut() };
             let allowed = libc::prctl(libc::PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0
                 && libc::prctl(libc::PR_SET_SECCOMP, libc::SECCOMP_MODE_FILTER, &filter) == 0;
             if allowed { Ok(()) } else { Err(std::io::Error::last_os_error()) }
@@ -84,9 +92,12 @@ fn every_setting_is_printed_with_its_default_and_its_meaning() {
         let default = if row.default.is_empty() { "(chosen)" } else { row.default };
         let row_in_words = format!("{} {default} {default} {}", row.name, row.meaning);
         assert!(words.contains(&row_in_words), "{row_in_words}\nis not in\n{text}");
-        let value = if row.default.is_empty() { "null".to_owned() } else { format!("\"{}\"", row.default) };
-        let cells =
-            format!("\"{}\": {{\"value\": {value}, \"default\": {value}, \"meaning\": \"{}\"}}", row.name, row.meaning);
+        let value =
+            if row.default.is_empty() { "null".to_owned() } else { format!("\"{}\"", row.default) };
+        let cells = format!(
+            "\"{}\": {{\"value\": {value}, \"default\": {value}, \"meaning\": \"{}\"}}",
+            row.name, row.meaning
+        );
         assert!(json.contains(&cells), "{cells}\nis not in\n{json}");
     }
 }
@@ -95,7 +106,10 @@ fn every_setting_is_printed_with_its_default_and_its_meaning() {
 fn levels_are_those_of_the_machine_or_of_the_described_one() {
     let text = said(towpath(&["info", "--levels"]));
     assert!(
-        line_of(&text, "core").split_whitespace().next().is_some_and(|parts| parts.parse::<u32>().is_ok()),
+        line_of(&text, "core")
+            .split_whitespace()
+            .next()
+            .is_some_and(|parts| parts.parse::<u32>().is_ok()),
         "{text}"
     );
     let mut command = towpath(&["info", "--levels"]);
@@ -113,19 +127,27 @@ fn levels_are_those_of_the_machine_or_of_the_described_one() {
 #[test]
 fn values_of_the_environment_are_shown_and_wrong_ones_explained() {
     let mut command = towpath(&["info"]);
-    command.env("TOWPATH_HOT_SENDS", "9").env("TOWPATH_RING_BYTES", "64k").env("TOWPATH_COLLECTIVE", "bcast:chain");
+    command
+        .env("TOWPATH_HOT_SENDS", "9")
+        .env("TOWPATH_RING_BYTES", "64k")
+        .env("TOWPATH_COLLECTIVE", "bcast:chain");
     let text = said(command);
     assert!(line_of(&text, "TOWPATH_HOT_SENDS").starts_with("9 "), "{text}");
     assert!(line_of(&text, "TOWPATH_COLLECTIVE").starts_with("bcast:chain "), "{text}");
     assert!(line_of(&text, "TOWPATH_RING_BYTES").starts_with("65536 "), "{text}");
-    assert!(unwrapped(&text).contains("TOWPATH_RING_BYTES=64k is not a whole number; the default is used."), "{text}");
+    assert!(
+        unwrapped(&text)
+            .contains("TOWPATH_RING_BYTES=64k is not a whole number; the default is used."),
+        "{text}"
+    );
     assert!(!text.contains("Unknown variables"), "{text}");
     let mut command = towpath(&["info"]);
     command.env("TOWPATH_ARENA_BYTES", "-5");
     let text = said(command);
     assert!(line_of(&text, "TOWPATH_ARENA_BYTES").starts_with("0 "), "{text}");
     assert!(
-        unwrapped(&text).contains("TOWPATH_ARENA_BYTES=-5 is out of range (from 0 to 8388608); 0 is used."),
+        unwrapped(&text)
+            .contains("TOWPATH_ARENA_BYTES=-5 is out of range (from 0 to 8388608); 0 is used."),
         "{text}"
     );
 }
@@ -133,9 +155,15 @@ fn values_of_the_environment_are_shown_and_wrong_ones_explained() {
 #[test]
 fn unknown_settings_are_named_with_a_hint() {
     let mut command = towpath(&["info"]);
-    command.env("TOWPATH_EAGER_BYTE", "1").env("TOWPATH_COLOUR_OF_THE_SKY", "blue").env("TOWPATH_CC", "gcc");
+    command
+        .env("TOWPATH_EAGER_BYTE", "1")
+        .env("TOWPATH_COLOUR_OF_THE_SKY", "blue")
+        .env("TOWPATH_CC", "gcc");
     let text = said(command);
-    assert!(line_of(&text, "TOWPATH_EAGER_BYTE").contains("did you mean TOWPATH_EAGER_BYTES?"), "{text}");
+    assert!(
+        line_of(&text, "TOWPATH_EAGER_BYTE").contains("did you mean TOWPATH_EAGER_BYTES?"),
+        "{text}"
+    );
     assert!(line_of(&text, "TOWPATH_COLOUR_OF_THE_SKY").contains("no such setting"), "{text}");
     assert!(!text.contains("TOWPATH_CC"), "a variable of mpicc is known: {text}");
 }
@@ -148,7 +176,11 @@ fn choices_follow_the_processors_and_the_number_of_ranks() {
         said(command)
     };
     let alone = with_ranks(&["info"]);
-    assert!(alone.contains("Choices for 1 rank on") && line_of(&alone, "cores allowed").starts_with("1 "), "{alone}");
+    assert!(
+        alone.contains("Choices for 1 rank on")
+            && line_of(&alone, "cores allowed").starts_with("1 "),
+        "{alone}"
+    );
     assert!(line_of(&alone, "waiting").starts_with("spin, yield, sleep "), "{alone}");
     let crowded = with_ranks(&["info", "--ranks", "3"]);
     assert!(line_of(&crowded, "waiting").starts_with("yield, sleep "), "{crowded}");
@@ -169,7 +201,10 @@ fn a_setting_changes_the_choice_that_it_is_about() {
 fn a_sandbox_is_noticed() {
     let open = said(towpath(&["info", "--ranks", "1"]));
     let mut command = towpath(&["info", "--ranks", "1"]);
-    without(&mut command, &[libc::SYS_memfd_create, libc::SYS_membarrier, libc::SYS_process_vm_readv]);
+    without(
+        &mut command,
+        &[libc::SYS_memfd_create, libc::SYS_membarrier, libc::SYS_process_vm_readv],
+    );
     let closed = said(command);
     for label in ["memfd_create", "membarrier", "CMA"] {
         assert!(line_of(&closed, label).starts_with("no "), "{label} in\n{closed}");
@@ -188,10 +223,15 @@ fn the_launcher_of_the_environment_is_seen() {
     assert_eq!(run.code, 0, "{run:?}");
     for rank in 0..2 {
         let tag = format!("[{rank}] ");
-        let own: Vec<&str> = run.output.lines().filter_map(|line| line.strip_prefix(&tag)).collect();
+        let own: Vec<&str> =
+            run.output.lines().filter_map(|line| line.strip_prefix(&tag)).collect();
         let own = own.join("\n");
         let launcher = line_of(&own, "launcher seen");
-        assert!(launcher.starts_with("Towpath's mpiexec ") && launcher.contains(&format!("rank {rank} of 2")), "{own}");
+        assert!(
+            launcher.starts_with("Towpath's mpiexec ")
+                && launcher.contains(&format!("rank {rank} of 2")),
+            "{own}"
+        );
         assert!(own.contains("Choices for 2 ranks"), "{own}");
     }
 
@@ -199,13 +239,17 @@ fn the_launcher_of_the_environment_is_seen() {
     command.env("OMPI_COMM_WORLD_SIZE", "4");
     let refused = said(command);
     assert!(line_of(&refused, "launcher seen").starts_with("refused "), "{refused}");
-    assert!(unwrapped(&refused).contains("Open MPI's launcher (mpirun, prterun) started 4 processes"), "{refused}");
+    assert!(
+        unwrapped(&refused).contains("Open MPI's launcher (mpirun, prterun) started 4 processes"),
+        "{refused}"
+    );
 }
 
 #[test]
 fn a_rank_does_not_guess_what_the_other_ranks_may_use() {
     let said_in_job = |ranks: &str| {
-        let mut command = common::mpiexec(&["-n", "1", env!("CARGO_BIN_EXE_towpath"), "info", "--ranks", ranks]);
+        let mut command =
+            common::mpiexec(&["-n", "1", env!("CARGO_BIN_EXE_towpath"), "info", "--ranks", ranks]);
         on_one_processor(&mut command);
         said(command)
     };
@@ -236,9 +280,11 @@ fn what_leads_to_other_hosts_is_asked_of_the_library() {
 
 #[test]
 fn mistakes_on_the_command_line_cost_a_sentence() {
-    for (arguments, wanted) in
-        [(&["inof"][..], "towpath info"), (&["info", "--all"], "--all"), (&["info", "--ranks", "0"], "from 1 to")]
-    {
+    for (arguments, wanted) in [
+        (&["inof"][..], "towpath info"),
+        (&["info", "--all"], "--all"),
+        (&["info", "--ranks", "0"], "from 1 to"),
+    ] {
         let run = finish(towpath(arguments), "");
         assert!(run.code == 2 && run.output.is_empty(), "{run:?}");
         assert!(run.errors.contains(wanted) && run.errors.lines().count() == 1, "{run:?}");

@@ -127,8 +127,10 @@ fn a_killed_guardian_ends_the_job() {
         let mark = new_mark();
         let mut job = start(&mark, 2, FAMILY);
         wait_for_family(&mark, 2);
-        let stat = std::fs::read_to_string(format!("/proc/{}/stat", ranks_of(&mark, 2)[0])).unwrap();
-        let guardian = stat.rsplit_once(')').unwrap().1.split_whitespace().nth(1).unwrap().parse().unwrap();
+        let stat =
+            std::fs::read_to_string(format!("/proc/{}/stat", ranks_of(&mark, 2)[0])).unwrap();
+        let guardian =
+            stat.rsplit_once(')').unwrap().1.split_whitespace().nth(1).unwrap().parse().unwrap();
         assert!(guardian != job.id());
         signal(guardian, libc::SIGKILL);
         assert_eq!(wait(&mut job), 1);
@@ -165,10 +167,13 @@ fn nobody_outside_the_job_is_killed() {
     let mut job = start(&mark, 2, "true");
     assert_eq!(wait(&mut job), 0);
     // A shell with a child becomes mpiexec: that child is not part of the job.
-    let line =
-        format!("sleep 600 >/dev/null 2>&1 & echo $!; exec {} -n 2 sh -c 'kill -9 $$'", env!("CARGO_BIN_EXE_mpiexec"));
+    let line = format!(
+        "sleep 600 >/dev/null 2>&1 & echo $!; exec {} -n 2 sh -c 'kill -9 $$'",
+        env!("CARGO_BIN_EXE_mpiexec")
+    );
     let shell = std::process::Command::new("sh").args(["-c", &line]).output().unwrap();
-    let child: u32 = String::from_utf8_lossy(&shell.stdout).lines().next().unwrap().parse().unwrap();
+    let child: u32 =
+        String::from_utf8_lossy(&shell.stdout).lines().next().unwrap().parse().unwrap();
     assert!(std::path::Path::new(&format!("/proc/{child}/stat")).exists());
     signal(child, libc::SIGKILL);
     assert!(bystander.try_wait().unwrap().is_none());

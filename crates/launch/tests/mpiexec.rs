@@ -9,12 +9,27 @@ use std::process::Stdio;
 fn ranks_know_their_place() {
     let script = "echo $PMI_RANK/$PMI_SIZE $MPI_LOCALRANKID/$MPI_LOCALNRANKS \
                   $OMPI_COMM_WORLD_LOCAL_RANK/$OMPI_COMM_WORLD_SIZE $MV2_COMM_WORLD_LOCAL_RANK $TOWPATH_RANK";
-    assert_eq!(shell(3, &[], script).sorted(), ["0/3 0/3 0/3 0 0", "1/3 1/3 1/3 1 1", "2/3 2/3 2/3 2 2"]);
+    assert_eq!(
+        shell(3, &[], script).sorted(),
+        ["0/3 0/3 0/3 0 0", "1/3 1/3 1/3 1 1", "2/3 2/3 2/3 2 2"]
+    );
 }
 
 #[test]
 fn several_programs_make_one_job() {
-    let run = run(&["-n", "1", "sh", "-c", "echo a $PMI_RANK", ":", "-n", "2", "sh", "-c", "echo b $PMI_RANK"]);
+    let run = run(&[
+        "-n",
+        "1",
+        "sh",
+        "-c",
+        "echo a $PMI_RANK",
+        ":",
+        "-n",
+        "2",
+        "sh",
+        "-c",
+        "echo b $PMI_RANK",
+    ]);
     assert_eq!(run.sorted(), ["a 0", "b 1", "b 2"]);
 }
 
@@ -40,8 +55,12 @@ fn a_list_that_names_only_this_host_says_how_many_ranks_there_are() {
 fn variables_and_folders() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().to_str().unwrap();
-    let given = shell(1, &["-genv", "A", "1 2", "-x", "B=3=4", "--wdir", path], "echo \"$A|$B\"; pwd -P");
-    assert_eq!(given.output, format!("1 2|3=4\n{}\n", folder.path().canonicalize().unwrap().display()));
+    let given =
+        shell(1, &["-genv", "A", "1 2", "-x", "B=3=4", "--wdir", path], "echo \"$A|$B\"; pwd -P");
+    assert_eq!(
+        given.output,
+        format!("1 2|3=4\n{}\n", folder.path().canonicalize().unwrap().display())
+    );
     let none = shell(1, &["-genvnone"], "echo \"${HOME-unset}\"");
     assert_eq!(none.output, "unset\n");
     let missing = shell(1, &["-wdir", "/no/such"], "true");
@@ -52,12 +71,16 @@ fn variables_and_folders() {
 fn the_strict_channel_needs_its_libraries() {
     let run = shell(1, &["-env", "TOWPATH_CHANNEL", "strict"], "true");
     assert_eq!(run.code, 1);
-    assert!(run.errors.contains("lib/strict, which does not exist: install it, or unset the variable"), "{run:?}");
+    assert!(
+        run.errors.contains("lib/strict, which does not exist: install it, or unset the variable"),
+        "{run:?}"
+    );
 }
 
 #[test]
 fn lines_are_tagged_and_never_mixed() {
-    let script = "for i in 1 2 3 4 5 6 7 8 9; do printf 'rank %s ' $PMI_RANK; printf 'line %s\n' $i; done";
+    let script =
+        "for i in 1 2 3 4 5 6 7 8 9; do printf 'rank %s ' $PMI_RANK; printf 'line %s\n' $i; done";
     let tagged = shell(5, &["-l"], script);
     assert_eq!(tagged.output.lines().count(), 45);
     for line in tagged.output.lines() {
@@ -65,13 +88,17 @@ fn lines_are_tagged_and_never_mixed() {
         assert!(line.starts_with(&format!("[{rank}] rank {rank} line ")), "{line}");
     }
     let errors = shell(2, &["--tag-output"], "echo oops >&2");
-    assert!(errors.errors.contains("[0] oops\n") && errors.errors.contains("[1] oops\n"), "{errors:?}");
+    assert!(
+        errors.errors.contains("[0] oops\n") && errors.errors.contains("[1] oops\n"),
+        "{errors:?}"
+    );
 }
 
 #[test]
 fn long_lines_are_never_mixed() {
     // Each line takes several reads of its pipe, and the ranks print at the same time.
-    let script = "for i in 1 2 3 4 5 6; do head -c 300000 /dev/zero | tr '\\0' $PMI_RANK; echo; done";
+    let script =
+        "for i in 1 2 3 4 5 6; do head -c 300000 /dev/zero | tr '\\0' $PMI_RANK; echo; done";
     for (options, tag) in [(&[][..], 0), (&["-l"], 4)] {
         let run = shell(4, options, script);
         assert_eq!(run.output.lines().count(), 24);
@@ -79,7 +106,10 @@ fn long_lines_are_never_mixed() {
             let rank = &line[tag..tag + 1];
             let text = if tag == 0 { "" } else { &line[..tag] };
             assert!(text == format!("[{rank}] ") || tag == 0, "{text}");
-            assert!(line.len() == 300_000 + tag && line[tag..].bytes().all(|byte| byte == rank.as_bytes()[0]));
+            assert!(
+                line.len() == 300_000 + tag
+                    && line[tag..].bytes().all(|byte| byte == rank.as_bytes()[0])
+            );
         }
     }
 }
@@ -100,13 +130,18 @@ fn a_rank_that_stops_in_a_long_line_keeps_nobody_waiting() {
 #[test]
 fn any_bytes_pass_through_in_order() {
     let run = shell(1, &[], "head -c 300000 /dev/zero | tr '\\0' 'x'; printf '\\n\\377\\000end'");
-    assert_eq!(run.output.len(), 300_000 + 1 + 2 + 3 + 2, "one byte became three in the lossy reading");
+    assert_eq!(
+        run.output.len(),
+        300_000 + 1 + 2 + 3 + 2,
+        "one byte became three in the lossy reading"
+    );
     assert!(run.output.ends_with("\u{fffd}\0end"));
 }
 
 #[test]
 fn a_prompt_comes_out_before_its_line_ends() {
-    let mut command = mpiexec(&["-n", "1", "sh", "-c", "printf 'name? '; read name; echo hello $name"]);
+    let mut command =
+        mpiexec(&["-n", "1", "sh", "-c", "printf 'name? '; read name; echo hello $name"]);
     command.stdin(Stdio::piped());
     let mut child = command.spawn().unwrap();
     let mut prompt = [0u8; 6];
@@ -130,10 +165,17 @@ fn rank_0_reads_the_input_and_the_others_nothing() {
 fn output_goes_to_files() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("new/out");
-    let run = shell(2, &["--output-dir", path.to_str().unwrap()], "echo out $PMI_RANK; echo err $PMI_RANK >&2");
+    let run = shell(
+        2,
+        &["--output-dir", path.to_str().unwrap()],
+        "echo out $PMI_RANK; echo err $PMI_RANK >&2",
+    );
     assert_eq!((run.code, run.output.as_str(), run.errors.as_str()), (0, "", ""));
     let read = |name: &str| std::fs::read_to_string(path.join(name)).unwrap();
-    assert_eq!((read("rank.0/stdout"), read("rank.1/stderr")), ("out 0\n".to_owned(), "err 1\n".to_owned()));
+    assert_eq!(
+        (read("rank.0/stdout"), read("rank.1/stderr")),
+        ("out 0\n".to_owned(), "err 1\n".to_owned())
+    );
 }
 
 #[test]
@@ -195,7 +237,12 @@ fn a_program_of_open_mpi_is_told_of() {
     std::fs::write(&file, bytes).unwrap();
     std::fs::set_permissions(&file, std::fs::Permissions::from_mode(0o755)).unwrap();
     let run = run(&["-n", "2", file.to_str().unwrap()]);
-    assert!(run.code == 0 && run.errors.contains("Open MPI's library") && run.errors.lines().count() == 1, "{run:?}");
+    assert!(
+        run.code == 0
+            && run.errors.contains("Open MPI's library")
+            && run.errors.lines().count() == 1,
+        "{run:?}"
+    );
 }
 
 #[test]
@@ -203,7 +250,16 @@ fn few_descriptors_are_enough_for_few_ranks() {
     let limited = |ranks: &str| {
         let mpiexec = env!("CARGO_BIN_EXE_mpiexec");
         let mut command = std::process::Command::new("sh");
-        command.args(["-c", "ulimit -n 64 && exec \"$@\"", "sh", mpiexec, "-n", ranks, &job_facts(), "exchange"]);
+        command.args([
+            "-c",
+            "ulimit -n 64 && exec \"$@\"",
+            "sh",
+            mpiexec,
+            "-n",
+            ranks,
+            &job_facts(),
+            "exchange",
+        ]);
         command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
         finish(command, "")
     };
@@ -234,10 +290,17 @@ fn what_ranks_left_running_ends_with_the_job() {
 fn bindings_are_distinct_or_absent() {
     let one = shell(1, &["--report-bindings"], "true");
     assert!(one.errors.contains("rank 0 is not bound"), "{one:?}");
-    let bound = shell(1, &["--report-bindings", "--bind-to", "core"], "grep Cpus_allowed_list: /proc/self/status");
+    let bound = shell(
+        1,
+        &["--report-bindings", "--bind-to", "core"],
+        "grep Cpus_allowed_list: /proc/self/status",
+    );
     let list = bound.output.split_whitespace().last().unwrap().to_owned();
     let first = list.split([',', '-']).next().unwrap();
-    assert!(bound.errors.contains(&format!("rank 0 is bound to logical processor(s) {first}")), "{bound:?}");
+    assert!(
+        bound.errors.contains(&format!("rank 0 is bound to logical processor(s) {first}")),
+        "{bound:?}"
+    );
     let none = shell(1, &["--bind-to", "none", "--report-bindings"], "true");
     assert!(none.errors.contains("not bound"), "{none:?}");
     let many = shell(1, &["--bind-to", "core", "--cpus-per-rank", "100000"], "true");
@@ -248,9 +311,11 @@ fn bindings_are_distinct_or_absent() {
 fn help_version_and_mistakes() {
     assert!(run(&["--help"]).output.contains("--name value"));
     assert!(run(&["-version"]).output.contains("Towpath"));
-    for (arguments, part) in
-        [(&["-n"][..], "needs"), (&["-q7"], "no option"), (&["-host", "here:x", "true"], "not a number of ranks")]
-    {
+    for (arguments, part) in [
+        (&["-n"][..], "needs"),
+        (&["-q7"], "no option"),
+        (&["-host", "here:x", "true"], "not a number of ranks"),
+    ] {
         let run = run(arguments);
         assert!(run.code == 2 && run.errors.contains(part), "{run:?}");
     }
@@ -290,7 +355,8 @@ fn descriptors_of_other_ranks_are_not_inherited() {
 
 #[test]
 fn the_readers_end_ends_the_job() {
-    let mut child = mpiexec(&["-n", "2", "sh", "-c", "while :; do echo y || exit 1; done"]).spawn().unwrap();
+    let mut child =
+        mpiexec(&["-n", "2", "sh", "-c", "while :; do echo y || exit 1; done"]).spawn().unwrap();
     drop(child.stdout.take());
     assert_ne!(common::wait(&mut child), 0);
 }
@@ -347,15 +413,24 @@ fn nothing_is_lost_to_a_reader_that_comes_late_unless_a_person_ends_the_wait() {
         std::io::Read::read_to_end(&mut child.stdout.take().unwrap(), &mut bytes).unwrap();
         assert_eq!((bytes.len(), common::wait(child)), (900_000, 0));
     }
-    std::process::Command::new("kill").args(["-INT", &interrupted.id().to_string()]).status().unwrap();
-    assert_eq!(common::wait(&mut interrupted), 0, "the job has ended well; only its output is cut off");
+    std::process::Command::new("kill")
+        .args(["-INT", &interrupted.id().to_string()])
+        .status()
+        .unwrap();
+    assert_eq!(
+        common::wait(&mut interrupted),
+        0,
+        "the job has ended well; only its output is cut off"
+    );
 }
 
 #[test]
 fn a_parent_that_ignores_the_ends_of_children_changes_nothing() {
     for hosts in [&[][..], &["--hosts", "a", "--launcher", "env X={host}"]] {
-        let mut command =
-            mpiexec(&[hosts, &["--timeout", "30", "-n", "2", "sh", "-c", "exit $((PMI_RANK * 3))"]].concat());
+        let mut command = mpiexec(
+            &[hosts, &["--timeout", "30", "-n", "2", "sh", "-c", "exit $((PMI_RANK * 3))"]]
+                .concat(),
+        );
         // SAFETY: between fork and exec the closure makes one async-signal-safe call, `signal`.
         unsafe {
             std::os::unix::process::CommandExt::pre_exec(&mut command, || {
@@ -376,7 +451,10 @@ fn output_that_cannot_be_written_ends_the_job_with_the_reason() {
             let mut command = mpiexec(&[hosts, &["-n", "1"], words].concat());
             command.stdout(std::fs::File::options().write(true).open("/dev/full").unwrap());
             let run = finish(command, "");
-            assert!(run.code == 1 && run.errors.contains("cannot be written (No space left"), "{words:?}: {run:?}");
+            assert!(
+                run.code == 1 && run.errors.contains("cannot be written (No space left"),
+                "{words:?}: {run:?}"
+            );
         }
     }
 }

@@ -56,7 +56,9 @@ mod tests {
     use super::*;
 
     fn sentence(variables: &[(&str, &str)]) -> Option<String> {
-        foreign_launcher(&|name| variables.iter().find(|(n, _)| *n == name).map(|(_, value)| value.to_string()))
+        foreign_launcher(&|name| {
+            variables.iter().find(|(n, _)| *n == name).map(|(_, value)| value.to_string())
+        })
     }
 
     #[test]

@@ -14,9 +14,9 @@ use std::os::unix::ffi::{OsStrExt, OsStringExt};
 
 use rustix::io::retry_on_intr;
 use rustix::net::{
-    AddressFamily, RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, SendAncillaryBuffer, SendAncillaryMessage,
-    SendFlags, SocketAddrUnix, SocketFlags, SocketType, accept_with, bind, connect, listen, recvmsg, sendmsg,
-    socket_with, sockopt,
+    AddressFamily, RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, SendAncillaryBuffer,
+    SendAncillaryMessage, SendFlags, SocketAddrUnix, SocketFlags, SocketType, accept_with, bind,
+    connect, listen, recvmsg, sendmsg, socket_with, sockopt,
 };
 
 mod trial;
@@ -41,7 +41,11 @@ pub(super) fn share(store: &mut dyn Store, job: &mut Job) -> Result<(OwnedFd, Jo
         return Ok((segment::make(nonce, 1)?, key));
     }
     let names = HandoverNames::of_host(job.node_of_rank[job.rank as usize]);
-    let own = if job.local_rank == 0 { lead(store, job, nonce, &names)? } else { follow(store, job, nonce, &names)? };
+    let own = if job.local_rank == 0 {
+        lead(store, job, nonce, &names)?
+    } else {
+        follow(store, job, nonce, &names)?
+    };
     // A failure of one rank on any host makes all hosts use the third way, because a fence is
     // collective over the whole job.
     let segment = match own {
@@ -55,7 +59,8 @@ pub(super) fn share(store: &mut dyn Store, job: &mut Job) -> Result<(OwnedFd, Jo
 fn agree(store: &mut dyn Store, job: &mut Job) -> Result<JobKey, Error> {
     if job.rank == 0 {
         job.id = segment::new_job();
-        let key = JobKey::random().map_err(|error| Error::Segment { action: "created", detail: error.to_string() })?;
+        let key = JobKey::random()
+            .map_err(|error| Error::Segment { action: "created", detail: error.to_string() })?;
         if job.size > 1 {
             store.put(JOB, &format!("{:x}:{}", job.id.0, key.to_text()))?;
             store.fence()?;
@@ -103,7 +108,12 @@ fn local_socket() -> io::Result<OwnedFd> {
 }
 
 /// On the first rank of the host: creates the segment and serves it while the others open it.
-fn lead(store: &mut dyn Store, job: &Job, nonce: u64, names: &HandoverNames) -> Result<Option<OwnedFd>, Error> {
+fn lead(
+    store: &mut dyn Store,
+    job: &Job,
+    nonce: u64,
+    names: &HandoverNames,
+) -> Result<Option<OwnedFd>, Error> {
     let own = segment::make(nonce, job.local_ranks.len())?;
     let listener = offer(nonce);
     store.put(&names.place, &format!("{}:{}", std::process::id(), segment::number_of(&own)))?;
@@ -137,13 +147,19 @@ pub enum Reached {
 /// Opens the segment that another process of this host has created.
 fn reach(pid: u32, number: i32, nonce: u64) -> Option<(OwnedFd, Reached)> {
     let right = |file: &OwnedFd| segment::belongs_to(file.as_fd(), nonce);
-    let opened = segment::open_of_process(pid, number).ok().filter(right).map(|file| (file, Reached::Proc));
+    let opened =
+        segment::open_of_process(pid, number).ok().filter(right).map(|file| (file, Reached::Proc));
     opened.or_else(|| receive(nonce).ok().filter(right).map(|file| (file, Reached::Socket)))
 }
 
 /// On every other rank: opens the segment. Returns `None` if both ways fail, after publishing that
 /// fact.
-fn follow(store: &mut dyn Store, job: &Job, nonce: u64, names: &HandoverNames) -> Result<Option<OwnedFd>, Error> {
+fn follow(
+    store: &mut dyn Store,
+    job: &Job,
+    nonce: u64,
+    names: &HandoverNames,
+) -> Result<Option<OwnedFd>, Error> {
     store.fence()?;
     let place = store.get(Some(job.local_ranks[0]), &names.place)?.unwrap_or_default();
     let (pid, number) = parse_place(&place).ok_or_else(|| unreachable_segment(&place))?;
@@ -158,7 +174,12 @@ fn follow(store: &mut dyn Store, job: &Job, nonce: u64, names: &HandoverNames) -
 }
 
 /// The last resort: the creator makes a named file and removes it once all ranks have opened it.
-fn share_by_name(store: &mut dyn Store, job: &Job, nonce: u64, names: &HandoverNames) -> Result<OwnedFd, Error> {
+fn share_by_name(
+    store: &mut dyn Store,
+    job: &Job,
+    nonce: u64,
+    names: &HandoverNames,
+) -> Result<OwnedFd, Error> {
     let mut made = None;
     if job.local_rank == 0 {
         let (file, path) = segment::make_named(nonce, job.local_ranks.len())?;
@@ -180,7 +201,12 @@ fn share_by_name(store: &mut dyn Store, job: &Job, nonce: u64, names: &HandoverN
     own.unwrap_or_else(|| Err(unreachable_segment("")))
 }
 
-fn open_named(store: &mut dyn Store, job: &Job, nonce: u64, names: &HandoverNames) -> Result<OwnedFd, Error> {
+fn open_named(
+    store: &mut dyn Store,
+    job: &Job,
+    nonce: u64,
+    names: &HandoverNames,
+) -> Result<OwnedFd, Error> {
     let text = store.get(Some(job.local_ranks[0]), &names.file)?.unwrap_or_default();
     let path = std::ffi::OsString::from_vec(unescape(&text));
     OpenOptions::new()
@@ -232,7 +258,9 @@ fn receive(nonce: u64) -> io::Result<OwnedFd> {
     let mut byte = [0u8; 1];
     let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(1))];
     let mut ancillary = RecvAncillaryBuffer::new(&mut space);
-    retry_on_intr(|| recvmsg(&socket, &mut [IoSliceMut::new(&mut byte)], &mut ancillary, RecvFlags::CMSG_CLOEXEC))?;
+    retry_on_intr(|| {
+        recvmsg(&socket, &mut [IoSliceMut::new(&mut byte)], &mut ancillary, RecvFlags::CMSG_CLOEXEC)
+    })?;
     ancillary
         .drain()
         .find_map(|message| match message {

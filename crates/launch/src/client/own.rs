@@ -56,23 +56,34 @@ impl OwnLauncher {
     /// Takes over the descriptors that the ticket names.
     pub(super) fn start(ticket: &RankTicket) -> Result<OwnLauncher, Error> {
         let rank = ticket.rank;
-        let nodes = hosts::parse_mapping(&ticket.mapping, ticket.size as usize).ok_or_else(|| Error::Protocol {
-            launcher: NAME.to_owned(),
-            detail: format!("{} does not contain the hosts", ticket::VARIABLE),
-        })?;
+        let nodes =
+            hosts::parse_mapping(&ticket.mapping, ticket.size as usize).ok_or_else(|| {
+                Error::Protocol {
+                    launcher: NAME.to_owned(),
+                    detail: format!("{} does not contain the hosts", ticket::VARIABLE),
+                }
+            })?;
         let mut job = Job::new(rank, nodes, NAME);
         let missing = |detail: String| Error::Segment { action: "reached", detail };
         if !is_open(ticket.segment) {
-            return Err(missing(format!("descriptor {}, inherited from mpiexec, has been closed", ticket.segment)));
+            return Err(missing(format!(
+                "descriptor {}, inherited from mpiexec, has been closed",
+                ticket.segment
+            )));
         }
         // SAFETY: the descriptor is open (just checked). `mpiexec` opened it for this rank and no
         // other code owns it. If the program has meanwhile put another file under this number,
         // `into_raw_fd` below gives the number back.
         let segment = unsafe { OwnedFd::from_raw_fd(ticket.segment) };
         let _ = rustix::io::fcntl_setfd(&segment, rustix::io::FdFlags::CLOEXEC);
-        if !segment::belongs_to(segment.as_fd(), nonce_of_host(ticket.job, job.node_of_rank[rank as usize])) {
+        if !segment::belongs_to(
+            segment.as_fd(),
+            nonce_of_host(ticket.job, job.node_of_rank[rank as usize]),
+        ) {
             let number = std::os::fd::IntoRawFd::into_raw_fd(segment);
-            return Err(missing(format!("descriptor {number} is not the one inherited from mpiexec any more")));
+            return Err(missing(format!(
+                "descriptor {number} is not the one inherited from mpiexec any more"
+            )));
         }
         let owner = segment::owner_of(segment.as_fd(), job.local_rank as usize);
         if owner != 0 && owner != std::process::id() {
@@ -106,7 +117,8 @@ fn is_open(number: i32) -> bool {
 fn is_open_here(ticket: &RankTicket) -> bool {
     // SAFETY: `is_open` has just found the descriptor open, and the borrow ends with this `fstat`.
     is_open(ticket.pmi)
-        && rustix::fs::fstat(unsafe { BorrowedFd::borrow_raw(ticket.pmi) }).is_ok_and(|s| s.st_ino == ticket.inode)
+        && rustix::fs::fstat(unsafe { BorrowedFd::borrow_raw(ticket.pmi) })
+            .is_ok_and(|s| s.st_ino == ticket.inode)
 }
 
 impl Launcher for OwnLauncher {

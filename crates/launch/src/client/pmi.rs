@@ -36,7 +36,8 @@ pub(super) struct PmiAddress {
 impl PmiAddress {
     /// The server that PMI_FD names; `None` if the variable is not set.
     pub(super) fn from_environment() -> Result<Option<PmiAddress>, Error> {
-        let number = |name: &str| config::environment(name).and_then(|text| text.trim().parse::<i64>().ok());
+        let number =
+            |name: &str| config::environment(name).and_then(|text| text.trim().parse::<i64>().ok());
         let Some(descriptor) = number("PMI_FD") else { return Ok(None) };
         let name = server_name();
         let (Some(rank), Some(size)) = (number("PMI_RANK"), number("PMI_SIZE")) else {
@@ -45,7 +46,9 @@ impl PmiAddress {
             )));
         };
         if size < 1 || rank < 0 || rank >= size || size > i64::from(i32::MAX) {
-            return Err(Error::NoServer(format!("{name} reports rank {rank} of {size}, which is impossible.")));
+            return Err(Error::NoServer(format!(
+                "{name} reports rank {rank} of {size}, which is impossible."
+            )));
         }
         let descriptor = i32::try_from(descriptor).unwrap_or(-1);
         check_open(descriptor, &name)?;
@@ -65,7 +68,11 @@ pub(super) fn connect(server: &PmiAddress) -> Result<Served<PmiConnection>, Erro
     start(connection, server.rank, server.size as usize)
 }
 
-fn start(mut connection: PmiConnection, rank: u32, size: usize) -> Result<Served<PmiConnection>, Error> {
+fn start(
+    mut connection: PmiConnection,
+    rank: u32,
+    size: usize,
+) -> Result<Served<PmiConnection>, Error> {
     let place = connection.initialize(rank as usize, size)?;
     let mapping = connection.attribute("PMI_process_mapping")?;
     let nodes = match mapping.and_then(|mapping| hosts::parse_mapping(&mapping, size)) {
@@ -93,7 +100,11 @@ fn server_name() -> String {
 
 /// For servers that do not know the hosts: each rank publishes its own, rank 0 collects them and
 /// publishes the mapping.
-pub(super) fn exchange_hosts(store: &mut dyn Store, rank: usize, size: usize) -> Result<Vec<u32>, Error> {
+pub(super) fn exchange_hosts(
+    store: &mut dyn Store,
+    rank: usize,
+    size: usize,
+) -> Result<Vec<u32>, Error> {
     if size == 1 {
         return Ok(vec![0]);
     }
@@ -107,9 +118,11 @@ pub(super) fn exchange_hosts(store: &mut dyn Store, rank: usize, size: usize) ->
     }
     store.fence()?;
     let mapping = store.get(Some(0), "towpath-hosts")?;
-    mapping.and_then(|mapping| hosts::parse_mapping(&mapping, size)).ok_or_else(|| Error::Protocol {
-        launcher: store.launcher().to_owned(),
-        detail: "rank 0's list of hosts did not arrive".to_owned(),
+    mapping.and_then(|mapping| hosts::parse_mapping(&mapping, size)).ok_or_else(|| {
+        Error::Protocol {
+            launcher: store.launcher().to_owned(),
+            detail: "rank 0's list of hosts did not arrive".to_owned(),
+        }
     })
 }
 

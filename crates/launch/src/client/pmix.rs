@@ -106,12 +106,23 @@ impl PmixConnection {
         if own.rank != server.rank {
             return Err(Error::Protocol {
                 launcher: server.name.clone(),
-                detail: format!("the environment says rank {}, the server {}", server.rank, own.rank),
+                detail: format!(
+                    "the environment says rank {}, the server {}",
+                    server.rank, own.rank
+                ),
             });
         }
         let size = size_of_job(library, own, &server.name)?;
         let launcher = server.name.clone();
-        Ok(PmixConnection { library, own, launcher, size, sheet: String::new(), fences: 0, sheets: HashMap::new() })
+        Ok(PmixConnection {
+            library,
+            own,
+            launcher,
+            size,
+            sheet: String::new(),
+            fences: 0,
+            sheets: HashMap::new(),
+        })
     }
 
     fn refused(&self, request: &str, detail: String) -> Error {
@@ -143,14 +154,18 @@ impl PmixConnection {
         self.fences += 1;
         let sheet = std::mem::take(&mut self.sheet);
         for (number, page) in pages(&sheet).iter().enumerate() {
-            self.library.put(&page_name(self.fences, number), page).map_err(|why| self.refused("put", why))?;
+            self.library
+                .put(&page_name(self.fences, number), page)
+                .map_err(|why| self.refused("put", why))?;
         }
         Ok(())
     }
 
     /// Fetches one page of a rank's sheet.
     fn page(&self, fence: u32, rank: u32, number: usize) -> Result<String, Error> {
-        let missing = |why: &str| self.refused("get", format!("what rank {rank} has published is missing: {why}"));
+        let missing = |why: &str| {
+            self.refused("get", format!("what rank {rank} has published is missing: {why}"))
+        };
         match self.library.get_put(self.own, rank, &page_name(fence, number)) {
             Ok(KeyContent::Text(text)) => Ok(text),
             Ok(_) => Err(missing("it is not text")),
@@ -180,8 +195,11 @@ const PAGE: usize = 2048;
 /// so no page is empty.
 fn pages(sheet: &str) -> Vec<String> {
     // A sheet is all ASCII: see `Store::put`.
-    let mut pages: Vec<String> =
-        sheet.as_bytes().chunks(PAGE).map(|page| String::from_utf8_lossy(page).into_owned()).collect();
+    let mut pages: Vec<String> = sheet
+        .as_bytes()
+        .chunks(PAGE)
+        .map(|page| String::from_utf8_lossy(page).into_owned())
+        .collect();
     if pages.is_empty() {
         pages.push(String::new());
     }
@@ -287,7 +305,8 @@ impl Store for PmixConnection {
                 met
             });
             loop {
-                let mut sources = [PollFd::new(&over, PollFlags::IN), PollFd::new(listener, PollFlags::IN)];
+                let mut sources =
+                    [PollFd::new(&over, PollFlags::IN), PollFd::new(listener, PollFlags::IN)];
                 let _ = poll(&mut sources, None);
                 let [is_over, from_ranks] = sources.map(|source| !source.revents().is_empty());
                 if from_ranks {
@@ -302,7 +321,9 @@ impl Store for PmixConnection {
     }
 
     fn abort(&mut self, code: i32, sentence: Option<&str>) -> Result<(), Error> {
-        self.library.abort(code, sentence.unwrap_or_default()).map_err(|detail| self.refused("abort", detail))
+        self.library
+            .abort(code, sentence.unwrap_or_default())
+            .map_err(|detail| self.refused("abort", detail))
     }
 
     fn finalize(&mut self) -> Result<(), Error> {
@@ -323,7 +344,8 @@ pub(super) fn connect(server: &PmixAddress) -> Result<Served<PmixConnection>, Er
     let positive = |content| number(content).and_then(|number| i32::try_from(number).ok());
     job.appnum = positive(library.get_of_rank(own, own.rank, "pmix.appnum"));
     // PMIx reports slots, which are fewer than the processes in an oversubscribed job.
-    job.universe_size = positive(library.get_of_job(own, "pmix.univ.size")).map(|slots| slots.max(size as i32));
+    job.universe_size =
+        positive(library.get_of_job(own, "pmix.univ.size")).map(|slots| slots.max(size as i32));
     Served::share(connection, job)
 }
 
@@ -332,15 +354,24 @@ mod tests {
     use super::*;
 
     fn among(variables: &[(&str, &str)]) -> Result<Option<PmixAddress>, Error> {
-        PmixAddress::among(&|name| variables.iter().find(|(n, _)| *n == name).map(|(_, value)| (*value).to_owned()))
+        PmixAddress::among(&|name| {
+            variables.iter().find(|(n, _)| *n == name).map(|(_, value)| (*value).to_owned())
+        })
     }
 
     #[test]
     fn a_server_is_known_by_its_variables() {
         assert_eq!(among(&[("PMIX_RANK", "1")]).unwrap(), None);
-        let found = among(&[("PMIX_NAMESPACE", "x"), ("PMIX_RANK", "1"), ("OMPI_COMM_WORLD_SIZE", "4")]).unwrap();
-        assert_eq!(found, Some(PmixAddress { rank: 1, size: Some(4), name: "Open MPI's launcher".to_owned() }));
-        let found = among(&[("PMIX_NAMESPACE", "x"), ("PMIX_RANK", "0"), ("SLURM_STEP_ID", "4")]).unwrap().unwrap();
+        let found =
+            among(&[("PMIX_NAMESPACE", "x"), ("PMIX_RANK", "1"), ("OMPI_COMM_WORLD_SIZE", "4")])
+                .unwrap();
+        assert_eq!(
+            found,
+            Some(PmixAddress { rank: 1, size: Some(4), name: "Open MPI's launcher".to_owned() })
+        );
+        let found = among(&[("PMIX_NAMESPACE", "x"), ("PMIX_RANK", "0"), ("SLURM_STEP_ID", "4")])
+            .unwrap()
+            .unwrap();
         assert_eq!((found.name.as_str(), found.size), ("srun", None));
         assert!(among(&[("PMIX_NAMESPACE", "x"), ("PMIX_RANK", "-1")]).is_err());
     }
@@ -358,6 +389,9 @@ mod tests {
     #[test]
     fn a_library_that_is_none_is_refused() {
         assert!(PmixLibrary::open("/nowhere/libpmix.so.2".as_ref()).is_err());
-        assert!(PmixLibrary::open("libc.so.6".as_ref()).is_err_and(|reason| reason.contains("PMIx_Init")));
+        assert!(
+            PmixLibrary::open("libc.so.6".as_ref())
+                .is_err_and(|reason| reason.contains("PMIx_Init"))
+        );
     }
 }

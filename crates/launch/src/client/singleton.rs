@@ -41,9 +41,8 @@ impl Launcher for Singleton {
     fn key(&mut self) -> Result<JobKey, Error> {
         let key = match self.key.take() {
             Some(key) => key,
-            None => {
-                JobKey::random().map_err(|error| Error::Segment { action: "created", detail: error.to_string() })?
-            }
+            None => JobKey::random()
+                .map_err(|error| Error::Segment { action: "created", detail: error.to_string() })?,
         };
         Ok(self.key.insert(key).clone())
     }

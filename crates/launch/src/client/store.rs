@@ -73,6 +73,10 @@ pub(crate) fn pieces(value: &str, longest: usize) -> Vec<String> {
     let value = escape(value.as_bytes());
     let parts: Vec<&[u8]> = value.as_bytes().chunks(longest.saturating_sub(16).max(1)).collect();
     let text = |part: &[u8]| String::from_utf8_lossy(part).into_owned();
-    let first = format!("{}+{}", parts.len().max(1), parts.first().map(|part| text(part)).unwrap_or_default());
+    let first = format!(
+        "{}+{}",
+        parts.len().max(1),
+        parts.first().map(|part| text(part)).unwrap_or_default()
+    );
     std::iter::once(first).chain(parts.iter().skip(1).map(|part| text(part))).collect()
 }

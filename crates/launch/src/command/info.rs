@@ -70,8 +70,10 @@ fn read(arguments: &[String]) -> Result<Wish, String> {
             "--networks" if attached.is_none() => wish.networks = true,
             "--channel" | "--routes" => {
                 let text = attached.or_else(|| rest.next().map(String::as_str)).unwrap_or_default();
-                let number = text.parse().map_err(|_| format!("{name} needs a process ID, not '{text}'."));
-                *(if name == "--channel" { &mut wish.channel } else { &mut wish.routes }) = Some(number?);
+                let number =
+                    text.parse().map_err(|_| format!("{name} needs a process ID, not '{text}'."));
+                *(if name == "--channel" { &mut wish.channel } else { &mut wish.routes }) =
+                    Some(number?);
             }
             "--ranks" | "-n" => {
                 let text = attached.or_else(|| rest.next().map(String::as_str)).unwrap_or_default();
@@ -90,12 +92,14 @@ fn read(arguments: &[String]) -> Result<Wish, String> {
 
 fn read_ranks(text: &str) -> Result<usize, String> {
     let number = text.parse().ok().filter(|number| (1..=1_000_000).contains(number));
-    number.ok_or_else(|| format!("--ranks needs a number of ranks from 1 to 1000000, not '{text}'."))
+    number
+        .ok_or_else(|| format!("--ranks needs a number of ranks from 1 to 1000000, not '{text}'."))
 }
 
 fn sections(ranks: Option<usize>) -> Vec<ReportSection> {
     let seen = client::seen();
-    let size = seen.as_ref().ok().and_then(|seen: &Seen| seen.rank_and_size?.1).map(|size| size as usize);
+    let size =
+        seen.as_ref().ok().and_then(|seen: &Seen| seen.rank_and_size?.1).map(|size| size as usize);
     let ranks = ranks.or(size).unwrap_or_else(machine::allowed_cores);
     let trial = client::try_handover();
     let mut sections = vec![

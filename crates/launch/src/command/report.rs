@@ -63,7 +63,12 @@ pub(super) struct ReportRow {
 
 impl ReportRow {
     /// Creates a row with a value and a remark, which may be empty.
-    pub(super) fn new(key: &str, label: &str, value: CellValue, remark: impl Into<String>) -> ReportRow {
+    pub(super) fn new(
+        key: &str,
+        label: &str,
+        value: CellValue,
+        remark: impl Into<String>,
+    ) -> ReportRow {
         let cells = vec![("value", value), ("why", CellValue::Text(remark.into()))];
         ReportRow { key: key.to_owned(), label: label.to_owned(), cells, further: Vec::new() }
     }
@@ -91,14 +96,19 @@ pub(super) fn to_text(sections: &[ReportSection]) -> String {
 }
 
 fn section_to_text(section: &ReportSection) -> String {
-    let headings = section.headings.iter().map(|heading| (*heading).to_owned()).collect::<Vec<String>>();
+    let headings =
+        section.headings.iter().map(|heading| (*heading).to_owned()).collect::<Vec<String>>();
     let lines = section.rows.iter().map(|row| {
-        std::iter::once(row.label.clone()).chain(row.cells.iter().map(|(_, value)| value.for_person())).collect()
+        std::iter::once(row.label.clone())
+            .chain(row.cells.iter().map(|(_, value)| value.for_person()))
+            .collect()
     });
-    let lines: Vec<Vec<String>> = Some(headings).into_iter().filter(|h| !h.is_empty()).chain(lines).collect();
+    let lines: Vec<Vec<String>> =
+        Some(headings).into_iter().filter(|h| !h.is_empty()).chain(lines).collect();
     let columns = lines.iter().map(Vec::len).max().unwrap_or(0);
     let width = |column: usize| {
-        let short = lines.iter().filter_map(|line| line.get(column)).map(|cell| cell.chars().count());
+        let short =
+            lines.iter().filter_map(|line| line.get(column)).map(|cell| cell.chars().count());
         short.max().unwrap_or(0)
     };
     let widths: Vec<usize> = (0..columns).map(width).collect();
@@ -141,15 +151,21 @@ fn wrapped(text: &str, indent: usize) -> String {
 /// Formats the report as one JSON object: section, row, cell.
 pub(super) fn to_json(sections: &[ReportSection]) -> String {
     let object = |pairs: Vec<(&str, String)>, between: &str| {
-        let pairs: Vec<String> = pairs.iter().map(|(key, value)| format!("{}: {value}", quoted(key))).collect();
+        let pairs: Vec<String> =
+            pairs.iter().map(|(key, value)| format!("{}: {value}", quoted(key))).collect();
         format!("{{{}}}", pairs.join(between))
     };
     let cells = |row: &ReportRow| {
-        row.cells.iter().chain(&row.further).map(|(name, value)| (*name, value.to_json())).collect::<Vec<_>>()
+        row.cells
+            .iter()
+            .chain(&row.further)
+            .map(|(name, value)| (*name, value.to_json()))
+            .collect::<Vec<_>>()
     };
     let row = |row: &ReportRow| object(cells(row), ", ");
     let section = |section: &ReportSection| {
-        object(section.rows.iter().map(|r| (r.key.as_str(), row(r))).collect(), ",\n  ").replacen('{', "{\n  ", 1)
+        object(section.rows.iter().map(|r| (r.key.as_str(), row(r))).collect(), ",\n  ")
+            .replacen('{', "{\n  ", 1)
     };
     format!("{}\n", object(sections.iter().map(|s| (s.key, section(s))).collect(), ",\n"))
 }
@@ -201,7 +217,12 @@ mod tests {
         let rows = vec![
             ReportRow::new("a", "first", CellValue::Numbers(vec![0, 1, 2, 8]), "short"),
             ReportRow::new("b", "the second", CellValue::Nothing("no limit"), long),
-            ReportRow::new("c", "third", CellValue::Bytes(3 << 29), "\"quoted\" \\ and\na new line"),
+            ReportRow::new(
+                "c",
+                "third",
+                CellValue::Bytes(3 << 29),
+                "\"quoted\" \\ and\na new line",
+            ),
         ];
         vec![ReportSection { key: "s", title: "Some things".to_owned(), headings: &[], rows }]
     }
@@ -222,7 +243,10 @@ mod tests {
     fn json_escapes_what_it_must() {
         let json = to_json(&report());
         assert!(json.contains(r#""a": {"value": [0, 1, 2, 8], "why": "short"}"#), "{json}");
-        assert!(json.contains(r#""value": null"#) && json.contains(r#""value": 1610612736"#), "{json}");
+        assert!(
+            json.contains(r#""value": null"#) && json.contains(r#""value": 1610612736"#),
+            "{json}"
+        );
         assert!(json.contains(r#""\"quoted\" \\ and\u000aa new line""#), "{json}");
     }
 }

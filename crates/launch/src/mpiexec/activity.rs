@@ -73,7 +73,9 @@ impl Activity {
             _ => match (&self.blocked, calls::name(self.last_call)) {
                 (Some((blocked, seconds)), _) => (blocked_in_words(blocked, peers), Some(*seconds)),
                 (None, Some(name)) if self.in_call != 0 => (format!("in {name}"), None),
-                (None, Some(name)) => (format!("computing, outside of MPI; last call {name}"), None),
+                (None, Some(name)) => {
+                    (format!("computing, outside of MPI; last call {name}"), None)
+                }
                 (None, None) => plain("computing, outside of MPI; no call since MPI_Init"),
             },
         }
@@ -129,7 +131,10 @@ pub(super) fn report(ranks: &[RankPlace]) -> String {
     let mut text: String = groups.iter().take(MOST_LINES).map(RankGroup::line).collect();
     if groups.len() > MOST_LINES {
         let others: usize = groups[MOST_LINES..].iter().map(|group| group.ranks.len()).sum();
-        text.push_str(&format!("mpiexec: {others} other ranks are in {} other places.\n", groups.len() - MOST_LINES));
+        text.push_str(&format!(
+            "mpiexec: {others} other ranks are in {} other places.\n",
+            groups.len() - MOST_LINES
+        ));
     }
     text
 }
@@ -224,15 +229,33 @@ mod tests {
 
     fn blocked(name: &str, awaited: Awaited, (peer, tag): (i32, i32), seconds: u32) -> RankPlace {
         let communicator = b"MPI_COMM_WORLD".to_vec();
-        let blocked = BlockedCall { call: call(name), awaited: awaited as u32, peer, tag, communicator, since: 0 };
-        runs(Activity { state: 1, last_call: call(name), in_call: 1, blocked: Some((blocked, seconds)) })
+        let blocked = BlockedCall {
+            call: call(name),
+            awaited: awaited as u32,
+            peer,
+            tag,
+            communicator,
+            since: 0,
+        };
+        runs(Activity {
+            state: 1,
+            last_call: call(name),
+            in_call: 1,
+            blocked: Some((blocked, seconds)),
+        })
     }
 
     #[test]
     fn ranks_in_the_same_call_share_a_line() {
         let mut ranks = vec![blocked("MPI_Recv", Awaited::Receive, (3, 7), 12)];
-        ranks.extend((0..3).map(|more| blocked("MPI_Barrier", Awaited::Members, (0, 0), 11 + more)));
-        ranks.extend([RankPlace::Ended, outside("MPI_Send"), RankPlace::Ended, runs(Activity::default())]);
+        ranks
+            .extend((0..3).map(|more| blocked("MPI_Barrier", Awaited::Members, (0, 0), 11 + more)));
+        ranks.extend([
+            RankPlace::Ended,
+            outside("MPI_Send"),
+            RankPlace::Ended,
+            runs(Activity::default()),
+        ]);
         assert_eq!(
             report(&ranks),
             "mpiexec: rank 0: in MPI_Recv from 3, tag 7, on MPI_COMM_WORLD for 12 s\n\
@@ -241,17 +264,40 @@ mod tests {
              mpiexec: rank 5: computing, outside of MPI; last call MPI_Send\n\
              mpiexec: rank 7: before MPI_Init\n"
         );
-        assert!(is_worth_telling(&ranks) && !is_worth_telling(&[RankPlace::Ended, runs(Activity::default())]));
+        assert!(
+            is_worth_telling(&ranks)
+                && !is_worth_telling(&[RankPlace::Ended, runs(Activity::default())])
+        );
     }
 
     #[test]
     fn what_is_waited_for_is_told_of_each_kind() {
         for (name, awaited, message, words) in [
-            ("MPI_Probe", Awaited::Receive, (-1, -1), "MPI_Probe from any source, any tag, on MPI_COMM_WORLD"),
+            (
+                "MPI_Probe",
+                Awaited::Receive,
+                (-1, -1),
+                "MPI_Probe from any source, any tag, on MPI_COMM_WORLD",
+            ),
             ("MPI_Ssend", Awaited::Send, (1, 2), "MPI_Ssend to 1, tag 2, on MPI_COMM_WORLD"),
-            ("MPI_Wait", Awaited::ReceiveRequest, (1, 2), "MPI_Wait for a receive from 1, tag 2, on MPI_COMM_WORLD"),
-            ("MPI_Waitall", Awaited::SendRequest, (1, 2), "MPI_Waitall for a send to 1, tag 2, on MPI_COMM_WORLD"),
-            ("MPI_Wait", Awaited::CollectiveRequest, (0, 0), "MPI_Wait for a collective operation on MPI_COMM_WORLD"),
+            (
+                "MPI_Wait",
+                Awaited::ReceiveRequest,
+                (1, 2),
+                "MPI_Wait for a receive from 1, tag 2, on MPI_COMM_WORLD",
+            ),
+            (
+                "MPI_Waitall",
+                Awaited::SendRequest,
+                (1, 2),
+                "MPI_Waitall for a send to 1, tag 2, on MPI_COMM_WORLD",
+            ),
+            (
+                "MPI_Wait",
+                Awaited::CollectiveRequest,
+                (0, 0),
+                "MPI_Wait for a collective operation on MPI_COMM_WORLD",
+            ),
         ] {
             let line = report(&[blocked(name, awaited, message, 0)]);
             assert_eq!(line, format!("mpiexec: rank 0: in {words} for 0 s\n"));
@@ -260,8 +306,12 @@ mod tests {
 
     #[test]
     fn many_different_waits_are_told_together() {
-        let ring: Vec<_> = (0..100).map(|rank| blocked("MPI_Recv", Awaited::Receive, (rank, 0), 5)).collect();
-        assert_eq!(report(&ring), "mpiexec: ranks 0 to 99: in MPI_Recv from another rank on MPI_COMM_WORLD for 5 s\n");
+        let ring: Vec<_> =
+            (0..100).map(|rank| blocked("MPI_Recv", Awaited::Receive, (rank, 0), 5)).collect();
+        assert_eq!(
+            report(&ring),
+            "mpiexec: ranks 0 to 99: in MPI_Recv from another rank on MPI_COMM_WORLD for 5 s\n"
+        );
         let numbers: Vec<usize> = (0..40).map(|rank| 2 * rank).collect();
         assert!(named(&numbers).ends_with("20, 22 and 28 others"), "{}", named(&numbers));
         let after = |last_call| runs(Activity { state: 1, last_call, ..Activity::default() });
@@ -272,10 +322,24 @@ mod tests {
     #[test]
     fn nothing_that_a_rank_wrote_is_trusted() {
         let communicator = b"\x1b[2J\n\xff".repeat(999);
-        let wild = BlockedCall { call: u32::MAX, awaited: 99, peer: i32::MIN, tag: i32::MIN, communicator, since: 0 };
-        let activity = Activity { state: 1, last_call: u32::MAX, in_call: 7, blocked: Some((wild, u32::MAX)) };
+        let wild = BlockedCall {
+            call: u32::MAX,
+            awaited: 99,
+            peer: i32::MIN,
+            tag: i32::MIN,
+            communicator,
+            since: 0,
+        };
+        let activity =
+            Activity { state: 1, last_call: u32::MAX, in_call: 7, blocked: Some((wild, u32::MAX)) };
         let line = report(&[runs(activity), runs(Activity { state: 77, ..Activity::default() })]);
-        assert!(line.starts_with("mpiexec: rank 0: in MPI on ?[2J?") && line.lines().count() == 2, "{line:?}");
-        assert!(line.len() < 1000 && line.chars().filter(|sign| sign.is_control()).count() == 2, "{line:?}");
+        assert!(
+            line.starts_with("mpiexec: rank 0: in MPI on ?[2J?") && line.lines().count() == 2,
+            "{line:?}"
+        );
+        assert!(
+            line.len() < 1000 && line.chars().filter(|sign| sign.is_control()).count() == 2,
+            "{line:?}"
+        );
     }
 }

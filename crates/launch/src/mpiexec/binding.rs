@@ -44,7 +44,11 @@ pub(crate) fn by_default(ranks: usize) -> (Vec<Vec<usize>>, String) {
     let room = FreeCores::look(0, false);
     let reason = match bound.first() {
         Some(cores) if !cores.is_empty() => {
-            format!("{ranks} ranks with {} core(s) each fit on the {} that mpiexec may use.", room.each, room.size())
+            format!(
+                "{ranks} ranks with {} core(s) each fit on the {} that mpiexec may use.",
+                room.each,
+                room.size()
+            )
         }
         _ if ranks == 1 => "A single rank has all cores to itself.".to_owned(),
         _ => format!("{}.", room.too_small(ranks)),
@@ -64,7 +68,11 @@ impl FreeCores {
         let mask = cores::affinity();
         let allowed = cores::listed(&mask);
         let each = if cores_per_rank > 0 { cores_per_rank } else { threads_per_rank() };
-        FreeCores { order: order_of_cores(&allowed, spread, &place_of), usable: cores::allowed(&mask), each }
+        FreeCores {
+            order: order_of_cores(&allowed, spread, &place_of),
+            usable: cores::allowed(&mask),
+            each,
+        }
     }
 
     fn size(&self) -> usize {
@@ -74,7 +82,8 @@ impl FreeCores {
     /// Assigns cores to ranks; `None` if there are too few.
     fn deal(&self, ranks: usize) -> Option<Vec<Vec<usize>>> {
         let needed = ranks.checked_mul(self.each)?;
-        (needed <= self.size()).then(|| self.order.chunks_exact(self.each).take(ranks).map(<[Core]>::concat).collect())
+        (needed <= self.size())
+            .then(|| self.order.chunks_exact(self.each).take(ranks).map(<[Core]>::concat).collect())
     }
 
     fn too_small(&self, ranks: usize) -> String {
@@ -90,12 +99,20 @@ impl FreeCores {
 /// set.
 fn threads_per_rank() -> usize {
     let text = towpath_base::config::environment("OMP_NUM_THREADS").unwrap_or_default();
-    text.split(',').next().and_then(|number| number.trim().parse().ok()).filter(|&number| number > 0).unwrap_or(1)
+    text.split(',')
+        .next()
+        .and_then(|number| number.trim().parse().ok())
+        .filter(|&number| number > 0)
+        .unwrap_or(1)
 }
 
 /// The allowed cores in the order in which they are assigned: socket by socket, or with `spread`
 /// from each socket in turn.
-fn order_of_cores(allowed: &[usize], spread: bool, place: &dyn Fn(usize) -> Option<Place>) -> Vec<Core> {
+fn order_of_cores(
+    allowed: &[usize],
+    spread: bool,
+    place: &dyn Fn(usize) -> Option<Place>,
+) -> Vec<Core> {
     let mut by_place: BTreeMap<Place, Core> = BTreeMap::new();
     for &cpu in allowed {
         by_place.entry(place(cpu).unwrap_or((0, cpu))).or_default().push(cpu);
@@ -118,7 +135,9 @@ fn order_of_cores(allowed: &[usize], spread: bool, place: &dyn Fn(usize) -> Opti
 
 fn place_of(cpu: usize) -> Option<Place> {
     let number = |name: &str| -> Option<usize> {
-        let text = std::fs::read_to_string(format!("/sys/devices/system/cpu/cpu{cpu}/topology/{name}")).ok()?;
+        let text =
+            std::fs::read_to_string(format!("/sys/devices/system/cpu/cpu{cpu}/topology/{name}"))
+                .ok()?;
         text.trim().parse().ok()
     };
     Some((number("physical_package_id").unwrap_or(0), number("core_id")?))

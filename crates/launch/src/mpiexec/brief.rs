@@ -34,12 +34,23 @@ fn present_folder() -> PathBuf {
         let place = |path: &Path| path.metadata().map(|data| (data.dev(), data.ino())).ok();
         path.is_absolute() && place(path).is_some() && place(path) == place(Path::new("."))
     };
-    let by_shell = config::whole_environment().find(|(name, _)| name == "PWD").map(|(_, value)| PathBuf::from(value));
-    by_shell.filter(|path| is_here(path)).or_else(|| std::env::current_dir().ok()).unwrap_or_else(|| "/".into())
+    let by_shell = config::whole_environment()
+        .find(|(name, _)| name == "PWD")
+        .map(|(_, value)| PathBuf::from(value));
+    by_shell
+        .filter(|path| is_here(path))
+        .or_else(|| std::env::current_dir().ok())
+        .unwrap_or_else(|| "/".into())
 }
 
 /// Describes a job for the proxy of the first host.
-pub(super) fn describe(arguments: &[OsString], request: &JobRequest, id: JobId, key: &[u8], mapping: &str) -> JobText {
+pub(super) fn describe(
+    arguments: &[OsString],
+    request: &JobRequest,
+    id: JobId,
+    key: &[u8],
+    mapping: &str,
+) -> JobText {
     let bytes = |text: &OsString| text.as_bytes().to_vec();
     JobText {
         version: env!("CARGO_PKG_VERSION").as_bytes().to_vec(),
@@ -50,21 +61,30 @@ pub(super) fn describe(arguments: &[OsString], request: &JobRequest, id: JobId, 
         folder: present_folder().into_os_string().into_vec(),
         arguments: arguments.iter().map(bytes).collect(),
         ranks: request.programs.iter().map(|program| program.ranks as u32).collect(),
-        environment: config::whole_environment().flat_map(|(name, value)| [bytes(&name), bytes(&value)]).collect(),
+        environment: config::whole_environment()
+            .flat_map(|(name, value)| [bytes(&name), bytes(&value)])
+            .collect(),
     }
 }
 
 /// The names of variables that -envlist and -genvlist give.
 fn listed(request: &JobRequest) -> impl Iterator<Item = &OsString> {
-    let lists = request.programs.iter().map(|program| &program.variables).chain([&request.everywhere]);
+    let lists =
+        request.programs.iter().map(|program| &program.variables).chain([&request.everywhere]);
     lists.filter_map(|variables| variables.only.as_ref()).flatten()
 }
 
 /// The variables of this host, overridden by those of `mpiexec`. Host-specific ones are taken from
 /// `mpiexec` only if the command line lists them.
-fn united_environment(mut sent: Vec<(OsString, OsString)>, request: &JobRequest) -> Vec<(OsString, OsString)> {
-    sent.retain(|(name, _)| !is_bound_to_a_host(name.as_bytes()) || listed(request).any(|other| other == name));
-    let own = config::whole_environment().filter(|(name, _)| !sent.iter().any(|(other, _)| other == name));
+fn united_environment(
+    mut sent: Vec<(OsString, OsString)>,
+    request: &JobRequest,
+) -> Vec<(OsString, OsString)> {
+    sent.retain(|(name, _)| {
+        !is_bound_to_a_host(name.as_bytes()) || listed(request).any(|other| other == name)
+    });
+    let own = config::whole_environment()
+        .filter(|(name, _)| !sent.iter().any(|(other, _)| other == name));
     let own: Vec<_> = own.collect();
     own.into_iter().chain(sent).collect()
 }
@@ -73,7 +93,9 @@ fn united_environment(mut sent: Vec<(OsString, OsString)>, request: &JobRequest)
 ///
 /// # Errors
 /// Exit code and error message.
-pub(super) fn understand(job: &JobText) -> Result<(JobRequest, HostPart, Surroundings), StartRefusal> {
+pub(super) fn understand(
+    job: &JobText,
+) -> Result<(JobRequest, HostPart, Surroundings), StartRefusal> {
     if job.version != env!("CARGO_PKG_VERSION").as_bytes() {
         return Err(StartRefusal::from(format!(
             "Towpath {} is installed here, but mpiexec is of Towpath {}; install the same version everywhere.",
@@ -83,10 +105,14 @@ pub(super) fn understand(job: &JobText) -> Result<(JobRequest, HostPart, Surroun
     }
     let folder = OsString::from_vec(job.folder.clone());
     std::env::set_current_dir(&folder).map_err(|error| {
-        StartRefusal::from(format!("The folder {} cannot be entered ({error}).", folder.to_string_lossy()))
+        StartRefusal::from(format!(
+            "The folder {} cannot be entered ({error}).",
+            folder.to_string_lossy()
+        ))
     })?;
     let text = |bytes: &Vec<u8>| OsString::from_vec(bytes.clone());
-    let sent: Vec<_> = job.environment.chunks_exact(2).map(|pair| (text(&pair[0]), text(&pair[1]))).collect();
+    let sent: Vec<_> =
+        job.environment.chunks_exact(2).map(|pair| (text(&pair[0]), text(&pair[1]))).collect();
     let arguments = job.arguments.iter().map(|argument| OsString::from_vec(argument.clone()));
     let lookup = |name: &OsString| sent.iter().find(|(other, _)| other == name).cloned();
     let mut request = match options::parse_beside(arguments, &lookup) {

@@ -16,8 +16,16 @@ use super::options::{JobRequest, Program};
 use crate::ticket::{self, RankTicket};
 
 /// Prefixes of variables that belong to the job that `mpiexec` runs in, if any.
-const OTHER_JOB: &[&str] =
-    &["PMI_", "PMIX_", "PMI2_", "OMPI_COMM_WORLD_", "OMPI_UNIVERSE_SIZE", "HYDI_", "MPI_LOCAL", "MV2_COMM_WORLD_"];
+const OTHER_JOB: &[&str] = &[
+    "PMI_",
+    "PMIX_",
+    "PMI2_",
+    "OMPI_COMM_WORLD_",
+    "OMPI_UNIVERSE_SIZE",
+    "HYDI_",
+    "MPI_LOCAL",
+    "MV2_COMM_WORLD_",
+];
 
 /// Variables and their values.
 pub(crate) type Variables = BTreeMap<OsString, OsString>;
@@ -91,7 +99,13 @@ impl LoaderList {
     };
 
     /// Puts a name, which `setting` requires, before all others and drops an earlier copy of it.
-    fn put_first(&self, variables: &mut Variables, setting: &str, path: &Path, exists: bool) -> Result<(), String> {
+    fn put_first(
+        &self,
+        variables: &mut Variables,
+        setting: &str,
+        path: &Path,
+        exists: bool,
+    ) -> Result<(), String> {
         let name = path.as_os_str().as_bytes();
         let is_separator = |byte: &u8| self.separators.contains(byte);
         if name.iter().any(is_separator) {
@@ -107,9 +121,11 @@ impl LoaderList {
                 path.display()
             ));
         }
-        let others = variables.remove(OsStr::new(self.variable)).filter(|others| !others.is_empty());
+        let others =
+            variables.remove(OsStr::new(self.variable)).filter(|others| !others.is_empty());
         let others = others.iter().flat_map(|others| others.as_bytes().split(is_separator));
-        let kept = others.filter(|other| *other != name && (self.may_be_empty || !other.is_empty()));
+        let kept =
+            others.filter(|other| *other != name && (self.may_be_empty || !other.is_empty()));
         let all: Vec<&[u8]> = std::iter::once(name).chain(kept).collect();
         variables.insert(self.variable.into(), OsString::from_vec(all.join(&b':')));
         Ok(())
@@ -157,7 +173,9 @@ pub(crate) fn for_exec(shared: &Variables, ticket: &RankTicket, place: LocalPlac
         .iter()
         .filter(|(name, _)| own.iter().all(|(other, _)| name != other))
         .filter_map(|(name, value)| pair(name.as_bytes(), value.as_bytes()));
-    inherited.chain(own.iter().filter_map(|(name, value)| pair(name.as_bytes(), value.as_bytes()))).collect()
+    inherited
+        .chain(own.iter().filter_map(|(name, value)| pair(name.as_bytes(), value.as_bytes())))
+        .collect()
 }
 
 /// Converts an argument for `execve`.
@@ -165,8 +183,12 @@ pub(crate) fn for_exec(shared: &Variables, ticket: &RankTicket, place: LocalPlac
 /// # Errors
 /// An error message for the user if the argument contains a zero byte.
 pub(crate) fn c_string(text: &OsStr) -> Result<CString, String> {
-    CString::new(text.to_os_string().into_vec())
-        .map_err(|_| format!("{} contains a zero byte, which cannot be passed to a program.", text.to_string_lossy()))
+    CString::new(text.to_os_string().into_vec()).map_err(|_| {
+        format!(
+            "{} contains a zero byte, which cannot be passed to a program.",
+            text.to_string_lossy()
+        )
+    })
 }
 
 #[cfg(test)]
@@ -176,12 +198,23 @@ mod tests {
     use towpath_base::ids::JobId;
 
     fn variables(line: &str) -> Vec<String> {
-        let Ok(Command::Run(request)) = parse(line.split(' ').map(OsString::from)) else { panic!("{line}") };
+        let Ok(Command::Run(request)) = parse(line.split(' ').map(OsString::from)) else {
+            panic!("{line}")
+        };
         let own = [("HOME", "/h"), ("PMI_FD", "9"), ("TOWPATH_JOB", "old"), ("A", "1")]
             .map(|(name, value)| (OsString::from(name), OsString::from(value)));
         let shared = of_program(own.into_iter(), &request, &request.programs[0]);
         let mapping = "(vector,(0,2,2))".to_owned();
-        let ticket = RankTicket { job: JobId(1), rank: 2, size: 3, appnum: 0, segment: 65, pmi: 64, inode: 5, mapping };
+        let ticket = RankTicket {
+            job: JobId(1),
+            rank: 2,
+            size: 3,
+            appnum: 0,
+            segment: 65,
+            pmi: 64,
+            inode: 5,
+            mapping,
+        };
         for_exec(&shared, &ticket, LocalPlace { rank: 0, size: 1 })
             .into_iter()
             .map(|text| text.into_string().unwrap())
@@ -217,7 +250,10 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let library = folder.path().join("libtowpath-malloc.so");
         let variables = |value: &str, preload: &str| {
-            Variables::from([("TOWPATH_MALLOC", value), ("LD_PRELOAD", preload)].map(|(n, v)| (n.into(), v.into())))
+            Variables::from(
+                [("TOWPATH_MALLOC", value), ("LD_PRELOAD", preload)]
+                    .map(|(n, v)| (n.into(), v.into())),
+            )
         };
         let mut wanted = variables("1", "a.so b.so");
         assert!(preload_malloc(&mut wanted, &library).unwrap_err().contains("does not exist"));
@@ -232,7 +268,9 @@ mod tests {
             preload_malloc(&mut other, &library).unwrap();
             assert_eq!(other[OsStr::new("LD_PRELOAD")], "a.so");
         }
-        assert!(preload_malloc(&mut wanted, Path::new("/a b")).unwrap_err().contains("neither a space"));
+        assert!(
+            preload_malloc(&mut wanted, Path::new("/a b")).unwrap_err().contains("neither a space")
+        );
     }
 
     #[test]
@@ -241,7 +279,8 @@ mod tests {
         let strict = folder.path().join("strict");
         let given = |channel: &str, path: &str| {
             Variables::from(
-                [("TOWPATH_CHANNEL", channel), ("LD_LIBRARY_PATH", path)].map(|(n, v)| (n.into(), v.into())),
+                [("TOWPATH_CHANNEL", channel), ("LD_LIBRARY_PATH", path)]
+                    .map(|(n, v)| (n.into(), v.into())),
             )
         };
         let preferred = |channel: &str, path: &str| {
@@ -257,6 +296,10 @@ mod tests {
         let again = format!("/a:{}", strict.display());
         assert_eq!(preferred("strict", &again).unwrap(), format!("{}:/a", strict.display()));
         assert_eq!(preferred("loose", "/a").unwrap(), "/a");
-        assert!(prefer_strict(&mut given("strict", ""), Path::new("/a:b")).unwrap_err().contains("neither a colon"));
+        assert!(
+            prefer_strict(&mut given("strict", ""), Path::new("/a:b"))
+                .unwrap_err()
+                .contains("neither a colon")
+        );
     }
 }

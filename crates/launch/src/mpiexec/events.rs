@@ -92,7 +92,12 @@ impl Events {
 
     /// Watches a source for input.
     pub(super) fn add(&mut self, source: impl AsFd, event: Event) -> io::Result<()> {
-        Ok(epoll::add(&self.epoll, source, epoll::EventData::new_u64(event.to_number()), epoll::EventFlags::IN)?)
+        Ok(epoll::add(
+            &self.epoll,
+            source,
+            epoll::EventData::new_u64(event.to_number()),
+            epoll::EventFlags::IN,
+        )?)
     }
 
     /// Removes a source from the set.
@@ -101,7 +106,13 @@ impl Events {
     }
 
     /// Watches a pipe for writability exactly while `wanted`.
-    pub(super) fn watch_for_room(&mut self, pipe: impl AsFd, event: Event, wanted: bool, watched: &mut bool) {
+    pub(super) fn watch_for_room(
+        &mut self,
+        pipe: impl AsFd,
+        event: Event,
+        wanted: bool,
+        watched: &mut bool,
+    ) {
         if std::mem::replace(watched, wanted) == wanted {
             return;
         }
@@ -158,15 +169,25 @@ impl Events {
     ///
     /// # Errors
     /// The errno if waiting fails for a reason other than a signal.
-    pub(super) fn wait(&mut self, ready: &mut Vec<Event>, limit: Option<Duration>) -> Result<(), i32> {
+    pub(super) fn wait(
+        &mut self,
+        ready: &mut Vec<Event>,
+        limit: Option<Duration>,
+    ) -> Result<(), i32> {
         let limit = limit.map(|limit| limit.min(LONGEST)).map(|limit| Timespec {
             tv_sec: limit.as_secs() as i64,
             // One more microsecond, so that the deadline has passed on return.
             tv_nsec: i64::from((limit.subsec_nanos() + 1000).min(999_999_999)),
         });
         self.buffer.clear();
-        match epoll::wait(&self.epoll, rustix::buffer::spare_capacity(&mut self.buffer), limit.as_ref()) {
-            Ok(_) => ready.extend(self.buffer.iter().map(|event| Event::from_number(event.data.u64()))),
+        match epoll::wait(
+            &self.epoll,
+            rustix::buffer::spare_capacity(&mut self.buffer),
+            limit.as_ref(),
+        ) {
+            Ok(_) => {
+                ready.extend(self.buffer.iter().map(|event| Event::from_number(event.data.u64())))
+            }
             Err(rustix::io::Errno::INTR) => {}
             Err(error) => return Err(error.raw_os_error()),
         }

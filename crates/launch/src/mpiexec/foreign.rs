@@ -22,11 +22,15 @@ pub(super) fn with_files(arguments: Vec<OsString>) -> Result<Vec<OsString>, Stri
         } else if !in_program {
             in_program = !options::is_option(&argument);
             // Unknown options are reported later, by `options::parse`.
-            if let Some(found) = Some(&argument).filter(|_| !in_program).and_then(|word| options::find(word).ok()) {
+            if let Some(found) =
+                Some(&argument).filter(|_| !in_program).and_then(|word| options::find(word).ok())
+            {
                 let (row, attached) = found;
                 if row.meaning == OptionMeaning::OptionFile {
                     let path = attached.or_else(|| rest.next());
-                    all.extend(words_of(PathBuf::from(path.ok_or("The option -configfile needs FILE.")?))?);
+                    all.extend(words_of(PathBuf::from(
+                        path.ok_or("The option -configfile needs FILE.")?,
+                    ))?);
                     in_program = true;
                     continue;
                 }
@@ -44,11 +48,13 @@ pub(super) fn with_files(arguments: Vec<OsString>) -> Result<Vec<OsString>, Stri
 }
 
 fn words_of(path: PathBuf) -> Result<Vec<OsString>, String> {
-    let text = std::fs::read_to_string(&path)
-        .map_err(|error| format!("The file {} of -configfile cannot be read ({error}).", path.display()))?;
+    let text = std::fs::read_to_string(&path).map_err(|error| {
+        format!("The file {} of -configfile cannot be read ({error}).", path.display())
+    })?;
     let mut words = Vec::new();
     for line in text.lines().filter(|line| !line.trim_start().starts_with('#')) {
-        let unclosed = || format!("A quote in the line {line:?} of {} is not closed.", path.display());
+        let unclosed =
+            || format!("A quote in the line {line:?} of {} is not closed.", path.display());
         let line = reach::split(line).ok_or_else(unclosed)?;
         if !line.is_empty() && !words.is_empty() {
             words.push(OsString::from(":"));
@@ -65,13 +71,17 @@ pub(super) fn output(list: &str, request: &mut JobRequest) -> Result<(), String>
         match name.to_ascii_lowercase().as_str() {
             "tag" | "rank" | "tag-detailed" | "tag-fullname" => request.tag_lines = true,
             "merge" | "merge-stderr-to-stdout" => request.merge_errors = true,
-            "dir" | "directory" if !value.is_empty() => request.output_folder = Some(PathBuf::from(value)),
+            "dir" | "directory" if !value.is_empty() => {
+                request.output_folder = Some(PathBuf::from(value))
+            }
             "file" | "filename" if !value.is_empty() => {
                 request.output_pattern = Some(format!("{value}.%r.out"));
                 request.errors_pattern = Some(format!("{value}.%r.err"));
             }
             _ => {
-                return Err(format!("The option --output takes tag, merge, dir=FOLDER and file=NAME, not '{way}'."));
+                return Err(format!(
+                    "The option --output takes tag, merge, dir=FOLDER and file=NAME, not '{way}'."
+                ));
             }
         }
     }
@@ -80,12 +90,14 @@ pub(super) fn output(list: &str, request: &mut JobRequest) -> Result<(), String>
 
 /// Open MPI's `--display`: of the things it can display, only the bindings are supported.
 pub(super) fn display(list: &str, request: &mut JobRequest) {
-    request.report_bindings |= list.split(',').any(|what| what.to_ascii_lowercase().starts_with("bind"));
+    request.report_bindings |=
+        list.split(',').any(|what| what.to_ascii_lowercase().starts_with("bind"));
 }
 
 /// Open MPI's `--forward-signals`: accepts the signals that are forwarded in any case.
 pub(super) fn forwarded(list: &str) -> Result<(), String> {
-    let passed = ["none", "USR1", "USR2", "CONT", "TSTP", "INT", "TERM", "HUP", "10", "12", "18", "20"];
+    let passed =
+        ["none", "USR1", "USR2", "CONT", "TSTP", "INT", "TERM", "HUP", "10", "12", "18", "20"];
     let unknown = list.split(',').find(|name| !passed.contains(&name.trim_start_matches("SIG")));
     match unknown {
         Some(name) => Err(format!(
@@ -110,9 +122,14 @@ mod tests {
         let file = folder.path().join("jobs");
         std::fs::write(&file, "# two programs\n-n 1 ./a 'x y'\n\n-n 2 -env A 1 ./b\n").unwrap();
         let name = file.to_str().unwrap();
-        for option in [format!("-configfile {name}"), format!("--app={name}"), format!("--app {name}")] {
+        for option in
+            [format!("-configfile {name}"), format!("--app={name}"), format!("--app {name}")]
+        {
             let all = with_files(words(&format!("-genv G H {option}"))).unwrap();
-            assert_eq!(all.join(&OsString::from("|")), "-genv|G|H|-n|1|./a|x y|:|-n|2|-env|A|1|./b");
+            assert_eq!(
+                all.join(&OsString::from("|")),
+                "-genv|G|H|-n|1|./a|x y|:|-n|2|-env|A|1|./b"
+            );
         }
         let own = words("-n 2 ./a -configfile x : -wdir -configfile ./b");
         assert_eq!(with_files(own.clone()), Ok(own));
@@ -123,12 +140,17 @@ mod tests {
     fn lists_of_ways() {
         let mut request = JobRequest::default();
         output("tag,merge,dir=x", &mut request).unwrap();
-        assert!(request.tag_lines && request.merge_errors && request.output_folder == Some("x".into()));
+        assert!(
+            request.tag_lines && request.merge_errors && request.output_folder == Some("x".into())
+        );
         output("file=log", &mut request).unwrap();
         assert_eq!(request.output_pattern.as_deref(), Some("log.%r.out"));
         assert!(output("xml", &mut request).is_err() && output("dir", &mut request).is_err());
         display("map,bindings", &mut request);
         assert!(request.report_bindings);
-        assert!(forwarded("SIGUSR1,USR2").is_ok() && forwarded("SIGALRM").unwrap_err().contains("SIGALRM"));
+        assert!(
+            forwarded("SIGUSR1,USR2").is_ok()
+                && forwarded("SIGALRM").unwrap_err().contains("SIGALRM")
+        );
     }
 }

@@ -138,16 +138,24 @@ impl ProxyFrame {
             ProxyFrame::End(signal) => body.number(*signal as u32).kind(3),
             ProxyFrame::Answer { rank, bytes } => body.number(*rank).bytes(bytes).kind(4),
             ProxyFrame::Input(bytes) => body.bytes(bytes).kind(5),
-            ProxyFrame::Taken { which, count } => body.number(u32::from(*which)).number(*count).kind(6),
+            ProxyFrame::Taken { which, count } => {
+                body.number(u32::from(*which)).number(*count).kind(6)
+            }
             ProxyFrame::Ask => 7,
             ProxyFrame::Ready { key } => body.bytes(key).kind(16),
-            ProxyFrame::Refused { code, sentence } => body.number(*code as u32).bytes(sentence).kind(17),
+            ProxyFrame::Refused { code, sentence } => {
+                body.number(*code as u32).bytes(sentence).kind(17)
+            }
             ProxyFrame::Started { rank, kind, value, pid } => {
                 body.number(*rank).number(*kind).number(*value as u32).number(*pid as u32).kind(18)
             }
-            ProxyFrame::Ended { rank, status, state, last_call, in_call } => {
-                body.number(*rank).number(*status as u32).number(*state).number(*last_call).number(*in_call).kind(19)
-            }
+            ProxyFrame::Ended { rank, status, state, last_call, in_call } => body
+                .number(*rank)
+                .number(*status as u32)
+                .number(*state)
+                .number(*last_call)
+                .number(*in_call)
+                .kind(19),
             ProxyFrame::Request { rank, bytes } => body.number(*rank).bytes(bytes).kind(20),
             ProxyFrame::Output { which, more, bytes } => {
                 body.number(u32::from(*which)).number(u32::from(*more)).bytes(bytes).kind(21)
@@ -155,7 +163,9 @@ impl ProxyFrame {
             ProxyFrame::InputTaken { count } => body.number(*count).kind(22),
             ProxyFrame::Done => 23,
             ProxyFrame::Inside { rank } => body.number(*rank).kind(24),
-            ProxyFrame::Activity { rank, activity } => body.number(*rank).activity(activity).kind(25),
+            ProxyFrame::Activity { rank, activity } => {
+                body.number(*rank).activity(activity).kind(25)
+            }
             ProxyFrame::Answered => 26,
         };
         let mut bytes = body.0;
@@ -202,7 +212,11 @@ impl ProxyFrame {
                 in_call: body.number()?,
             },
             20 => ProxyFrame::Request { rank: body.number()?, bytes: body.bytes()? },
-            21 => ProxyFrame::Output { which: body.stream()?, more: body.stream()? == 1, bytes: body.bytes()? },
+            21 => ProxyFrame::Output {
+                which: body.stream()?,
+                more: body.stream()? == 1,
+                bytes: body.bytes()?,
+            },
             22 => ProxyFrame::InputTaken { count: body.number()? },
             23 => ProxyFrame::Done,
             24 => ProxyFrame::Inside { rank: body.number()? },
@@ -252,7 +266,10 @@ impl FrameWriter {
         self.number(activity.state).number(activity.last_call).number(activity.in_call);
         self.number(u32::from(activity.blocked.is_some()));
         if let Some((blocked, seconds)) = &activity.blocked {
-            self.number(blocked.call).number(blocked.awaited).number(blocked.peer as u32).number(blocked.tag as u32);
+            self.number(blocked.call)
+                .number(blocked.awaited)
+                .number(blocked.peer as u32)
+                .number(blocked.tag as u32);
             self.number(*seconds).bytes(&blocked.communicator);
         }
         self
@@ -336,7 +353,12 @@ pub(super) struct FrameReader {
 impl FrameReader {
     /// A reader for the output of a proxy (`from_proxy`), or for its input.
     pub(super) fn new(from_proxy: bool) -> FrameReader {
-        FrameReader { held: Vec::new(), expects_preamble: from_proxy, noise: 0, last_noise: Vec::new() }
+        FrameReader {
+            held: Vec::new(),
+            expects_preamble: from_proxy,
+            noise: 0,
+            last_noise: Vec::new(),
+        }
     }
 
     /// Appends received bytes.
@@ -357,7 +379,8 @@ impl FrameReader {
         if length > LONGEST_BODY {
             return Err(format!("a frame of {length} bytes was announced"));
         }
-        let Some((body, end)) = rest.split_at_checked(length).filter(|(_, end)| !end.is_empty()) else {
+        let Some((body, end)) = rest.split_at_checked(length).filter(|(_, end)| !end.is_empty())
+        else {
             return Ok(None);
         };
         let frame = ProxyFrame::parse(head[0], body).filter(|_| end[0] == b'\n');
@@ -426,7 +449,10 @@ mod tests {
 
     fn all_kinds() -> Vec<ProxyFrame> {
         let communicator = b"\"row\"".to_vec();
-        let blocked = Some((BlockedCall { call: 2, awaited: 1, peer: -1, tag: 5, communicator, since: 0 }, 12));
+        let blocked = Some((
+            BlockedCall { call: 2, awaited: 1, peer: -1, tag: 5, communicator, since: 0 },
+            12,
+        ));
         vec![
             ProxyFrame::Job(Box::new(JobText {
                 version: b"1".to_vec(),
@@ -453,8 +479,14 @@ mod tests {
             ProxyFrame::InputTaken { count: 5 },
             ProxyFrame::Inside { rank: 2 },
             ProxyFrame::Ask,
-            ProxyFrame::Activity { rank: 3, activity: Activity { state: 1, last_call: 2, in_call: 0, blocked: None } },
-            ProxyFrame::Activity { rank: 4, activity: Activity { state: 1, last_call: 2, in_call: 1, blocked } },
+            ProxyFrame::Activity {
+                rank: 3,
+                activity: Activity { state: 1, last_call: 2, in_call: 0, blocked: None },
+            },
+            ProxyFrame::Activity {
+                rank: 4,
+                activity: Activity { state: 1, last_call: 2, in_call: 1, blocked },
+            },
             ProxyFrame::Answered,
             ProxyFrame::Done,
         ]
@@ -480,16 +512,22 @@ mod tests {
 
     #[test]
     fn what_is_no_frame_is_an_error() {
-        for bytes in
-            [&[99, 0, 0, 0, 0, b'\n'][..], &[2, 1, 0, 0, 0, 0, b'\n'], &[23, 0, 0, 0, 0, b'x'], &[5, 0, 0, 0, 9]]
-        {
+        for bytes in [
+            &[99, 0, 0, 0, 0, b'\n'][..],
+            &[2, 1, 0, 0, 0, 0, b'\n'],
+            &[23, 0, 0, 0, 0, b'x'],
+            &[5, 0, 0, 0, 9],
+        ] {
             let mut reader = FrameReader::new(false);
             reader.push(bytes);
             assert!(reader.next_frame().is_err(), "{bytes:?}");
         }
         let mut other = FrameReader::new(true);
         other.push(b"Welcome!\nno such \x1bcommand\n");
-        assert_eq!((other.next_frame(), other.last_line().as_str()), (Ok(None), "no such ?command"));
+        assert_eq!(
+            (other.next_frame(), other.last_line().as_str()),
+            (Ok(None), "no such ?command")
+        );
         let mut endless = FrameReader::new(true);
         endless.push(&vec![b'x'; LONGEST_NOISE + PREAMBLE.len()]);
         assert!(endless.next_frame().is_err());

@@ -13,7 +13,9 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
 use super::descendants::{self, Reaped};
 use super::signals::{self, Set};
-use super::start::{CANNOT_FORK, CANNOT_WATCH, Common, ENDED, RankStart, Report, STARTED, errno, fork_rank};
+use super::start::{
+    CANNOT_FORK, CANNOT_WATCH, Common, ENDED, RankStart, Report, STARTED, errno, fork_rank,
+};
 
 /// Size of a command in bytes: the number of a signal for all ranks, or 0 to end.
 pub(crate) const COMMAND_SIZE: usize = 4;
@@ -97,7 +99,8 @@ fn guard(starts: Vec<RankStart>, common: Common, commands: OwnedFd) -> ! {
     }
     if goes_on {
         let child_ended = child_ended.map_err(|error| error.raw_os_error().unwrap_or(0));
-        let watched = child_ended.and_then(|child_ended| watch(&commands, &child_ended, &mut ranks, &common.report));
+        let watched = child_ended
+            .and_then(|child_ended| watch(&commands, &child_ended, &mut ranks, &common.report));
         if let Err(error) = watched {
             Report { kind: CANNOT_WATCH, rank: 0, value: error, pid: 0 }.send(&common.report);
         }
@@ -131,7 +134,9 @@ fn rename_command_line() {
         let mut fields = text.rsplit_once(')')?.1.split_whitespace().skip(48 - 3);
         Some((fields.next()?.parse::<usize>().ok()?, fields.next()?.parse::<usize>().ok()?))
     });
-    let Some((begin, end)) = bounds.filter(|&(begin, end)| begin != 0 && begin < end && end - begin < 1 << 22) else {
+    let Some((begin, end)) =
+        bounds.filter(|&(begin, end)| begin != 0 && begin < end && end - begin < 1 << 22)
+    else {
         return;
     };
     let name = b"towpath-guardian";
@@ -140,7 +145,11 @@ fn rename_command_line() {
     // arguments. The last byte stays zero.
     unsafe {
         std::ptr::write_bytes(begin as *mut u8, 0, end - begin);
-        std::ptr::copy_nonoverlapping(name.as_ptr(), begin as *mut u8, name.len().min(end - begin - 1));
+        std::ptr::copy_nonoverlapping(
+            name.as_ptr(),
+            begin as *mut u8,
+            name.len().min(end - begin - 1),
+        );
     }
 }
 
@@ -149,7 +158,12 @@ fn rename_command_line() {
 ///
 /// # Errors
 /// The errno if waiting fails.
-fn watch(commands: &OwnedFd, child_ended: &OwnedFd, ranks: &mut Ranks, report: &OwnedFd) -> Result<(), i32> {
+fn watch(
+    commands: &OwnedFd,
+    child_ended: &OwnedFd,
+    ranks: &mut Ranks,
+    report: &OwnedFd,
+) -> Result<(), i32> {
     loop {
         while signals::next(child_ended)?.is_some() {}
         loop {
@@ -160,7 +174,8 @@ fn watch(commands: &OwnedFd, child_ended: &OwnedFd, ranks: &mut Ranks, report: &
                 Reaped::NoneEnded | Reaped::NoChild => break,
             }
         }
-        let mut sources = [PollFd::new(commands, PollFlags::IN), PollFd::new(child_ended, PollFlags::IN)];
+        let mut sources =
+            [PollFd::new(commands, PollFlags::IN), PollFd::new(child_ended, PollFlags::IN)];
         match poll(&mut sources, None) {
             Ok(_) | Err(rustix::io::Errno::INTR) => {}
             Err(error) => return Err(error.raw_os_error()),

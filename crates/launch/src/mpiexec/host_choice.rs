@@ -60,9 +60,12 @@ impl Allocation {
     /// `None` outside an allocation, and inside a step of several tasks, each of which runs
     /// `mpiexec`.
     fn of_environment() -> Option<Allocation> {
-        let number = |name: &str| config::environment(name).and_then(|text| text.parse::<u64>().ok());
+        let number =
+            |name: &str| config::environment(name).and_then(|text| text.parse::<u64>().ok());
         config::environment("SLURM_JOB_ID")?;
-        if number("SLURM_STEP_NUM_TASKS").is_some_and(|tasks| tasks > 1) || config::environment("PMI_FD").is_some() {
+        if number("SLURM_STEP_NUM_TASKS").is_some_and(|tasks| tasks > 1)
+            || config::environment("PMI_FD").is_some()
+        {
             return None;
         }
         let nodes = config::environment("SLURM_JOB_NODELIST").filter(|nodes| !nodes.is_empty())?;
@@ -74,6 +77,10 @@ impl Allocation {
         let tasks = self.tasks.as_deref().and_then(host_list::expand_tasks);
         let tasks = tasks.filter(|tasks| tasks.len() == names.len());
         let slots = |at: usize| tasks.as_ref().map(|tasks| tasks[at]);
-        Ok(names.into_iter().enumerate().map(|(at, name)| Host { name, slots: slots(at) }).collect())
+        Ok(names
+            .into_iter()
+            .enumerate()
+            .map(|(at, name)| Host { name, slots: slots(at) })
+            .collect())
     }
 }

@@ -33,7 +33,9 @@ impl HostListSource {
     /// An error message for the user.
     pub(crate) fn read(&self) -> Result<Vec<Host>, String> {
         let hosts = match self {
-            HostListSource::List(list) => list.split(',').filter(|part| !part.trim().is_empty()).map(entry).collect(),
+            HostListSource::List(list) => {
+                list.split(',').filter(|part| !part.trim().is_empty()).map(entry).collect()
+            }
             HostListSource::File(path) => read_file(path),
         }?;
         if hosts.is_empty() {
@@ -75,7 +77,10 @@ fn entry(text: &str) -> Result<Host, String> {
         Some((name, slots)) if !name.contains(':') => (name, Some(number(slots, text)?)),
         _ => (text, None),
     };
-    if name.is_empty() || name.starts_with('-') || name.chars().any(|c| c.is_whitespace() || c.is_control()) {
+    if name.is_empty()
+        || name.starts_with('-')
+        || name.chars().any(|c| c.is_whitespace() || c.is_control())
+    {
         return Err(format!("{text:?} in the list of hosts is not a host name."));
     }
     Ok(Host { name: name.to_owned(), slots })
@@ -134,7 +139,8 @@ pub(crate) fn place(size: usize, hosts: &[Host], per_host: usize, round: bool) -
         true => slots_of(&hosts[host], per_host),
         false => size / hosts.len() + usize::from(host < size % hosts.len()),
     };
-    let places = (0..hosts.len()).flat_map(|host| (0..slots(host).min(size)).map(move |slot| (slot, host as u32)));
+    let places = (0..hosts.len())
+        .flat_map(|host| (0..slots(host).min(size)).map(move |slot| (slot, host as u32)));
     let mut places: Vec<(usize, u32)> = places.collect();
     if round {
         places.sort_unstable();
@@ -147,7 +153,8 @@ pub(crate) fn place(size: usize, hosts: &[Host], per_host: usize, round: bool) -
 /// # Errors
 /// An error message for the user.
 pub(crate) fn expand_slurm(list: &str) -> Result<Vec<String>, String> {
-    let wrong = || format!("Slurm's list of nodes {list:?} cannot be read; give the hosts with --hosts.");
+    let wrong =
+        || format!("Slurm's list of nodes {list:?} cannot be read; give the hosts with --hosts.");
     let mut names = Vec::new();
     for part in split_outside_brackets(list) {
         expand_part(part, &mut names).ok_or_else(wrong)?;
@@ -216,11 +223,16 @@ pub(crate) fn expand_tasks(list: &str) -> Option<Vec<usize>> {
 /// For [`crate::fuzz`]: all formats of host lists.
 #[cfg(any(test, fuzzing))]
 pub(crate) fn fuzz(text: &str) {
-    for hosts in [HostListSource::List(text.to_owned()).read(), read_lines(text).map(united)].into_iter().flatten() {
+    for hosts in [HostListSource::List(text.to_owned()).read(), read_lines(text).map(united)]
+        .into_iter()
+        .flatten()
+    {
         assert!(hosts.iter().all(|host| host.slots.is_none_or(|slots| slots > 0)), "{hosts:?}");
         if !hosts.is_empty() {
             for places in [place(7, &hosts, 0, false), place(7, &hosts, 0, true)] {
-                assert!(places.len() == 7 && places.iter().all(|&place| (place as usize) < hosts.len()));
+                assert!(
+                    places.len() == 7 && places.iter().all(|&place| (place as usize) < hosts.len())
+                );
             }
         }
     }
@@ -247,7 +259,10 @@ mod tests {
 
     #[test]
     fn lists_and_files() {
-        assert_eq!(list("a,b:4,::1"), Ok(vec![host("a", None), host("b", Some(4)), host("::1", None)]));
+        assert_eq!(
+            list("a,b:4,::1"),
+            Ok(vec![host("a", None), host("b", Some(4)), host("::1", None)])
+        );
         assert_eq!(list("a,b,a"), Ok(vec![host("a", Some(2)), host("b", None)]));
         for text in ["", ",", "a:0", "a:x", "-oProxyCommand=x", "a b", ":3"] {
             assert!(list(text).is_err(), "{text}");
@@ -257,7 +272,12 @@ mod tests {
         std::fs::write(&file, "# ours\na slots=4 max_slots=9\nb:2  # more\n\nc\n").unwrap();
         let read = HostListSource::File(file).read();
         assert_eq!(read, Ok(vec![host("a", Some(4)), host("b", Some(2)), host("c", None)]));
-        assert!(HostListSource::File(folder.path().join("none")).read().unwrap_err().contains("cannot be read"));
+        assert!(
+            HostListSource::File(folder.path().join("none"))
+                .read()
+                .unwrap_err()
+                .contains("cannot be read")
+        );
     }
 
     #[test]
@@ -293,7 +313,8 @@ mod tests {
         assert!(expand_slurm("n[1-").is_err() && expand_slurm("n[0-99999999]").is_err());
         assert_eq!(expand_tasks("2(x3),1"), Some(vec![2, 2, 2, 1]));
         assert!(
-            expand_slurm(&format!("n[{}1]", "0".repeat(70_000))).is_err() && expand_slurm(&"[0]".repeat(9)).is_err()
+            expand_slurm(&format!("n[{}1]", "0".repeat(70_000))).is_err()
+                && expand_slurm(&"[0]".repeat(9)).is_err()
         );
         assert_eq!((expand_tasks("2(x"), expand_tasks("0(x2)")), (None, None));
     }

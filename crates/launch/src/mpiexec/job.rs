@@ -72,7 +72,8 @@ impl RunningJob {
         let mut events = Events::new()?;
         events.add(&parts.reports, Event::Report)?;
         events.add(&parts.signals, Event::Signal)?;
-        let (mut ranks, mut pipes) = (Vec::with_capacity(parts.ends.len()), Vec::with_capacity(parts.ends.len()));
+        let (mut ranks, mut pipes) =
+            (Vec::with_capacity(parts.ends.len()), Vec::with_capacity(parts.ends.len()));
         for (rank, ends) in parts.ends.into_iter().enumerate() {
             events.add(&ends.pmi, Event::Pmi { rank })?;
             ranks.push(RequestConnection::new(ends.pmi));
@@ -141,7 +142,8 @@ impl RunningJob {
     /// Handles deadlines and phase changes.
     fn after_events(&mut self) {
         self.streams.release(&mut self.events, &mut self.destinations);
-        if let Some(failure) = self.destinations[0].failure().filter(|_| self.verdict.is_running()) {
+        if let Some(failure) = self.destinations[0].failure().filter(|_| self.verdict.is_running())
+        {
             self.verdict.fail(failure);
         }
         if self.verdict.is_about_to_end() {
@@ -151,9 +153,11 @@ impl RunningJob {
         let (view, server, ranks) = (&self.view, &self.server, self.ranks.len());
         let others_inside = |verdict: &Verdict| {
             let inside = |rank| {
-                server.inside(rank) || view.page(rank).state.load(Ordering::Acquire) == RankState::Running as u32
+                server.inside(rank)
+                    || view.page(rank).state.load(Ordering::Acquire) == RankState::Running as u32
             };
-            server.somebody_waits() || (0..ranks).any(|rank| !verdict.has_ended(rank) && inside(rank))
+            server.somebody_waits()
+                || (0..ranks).any(|rank| !verdict.has_ended(rank) && inside(rank))
         };
         if let Some(order) = self.verdict.next_order(others_inside) {
             self.carry_out(order);
@@ -173,7 +177,9 @@ impl RunningJob {
             }
             JobOrder::Close => self.command(0),
             JobOrder::GiveUp => {
-                eprintln!("mpiexec: some processes of the job could not be killed; they may still run.");
+                eprintln!(
+                    "mpiexec: some processes of the job could not be killed; they may still run."
+                );
                 self.guardian_gone = true;
             }
         }
@@ -271,15 +277,23 @@ impl RunningJob {
 
     fn forward(&mut self, rank: usize, which: usize) {
         if !self.destinations[which].is_full() {
-            self.streams.forward(&mut self.events, &mut self.buffer, (rank, which), &mut self.destinations);
+            self.streams.forward(
+                &mut self.events,
+                &mut self.buffer,
+                (rank, which),
+                &mut self.destinations,
+            );
         }
     }
 
     fn nearest_deadline(&self) -> Option<Duration> {
         // No event reports that mpiexec has come to the terminal's foreground, so poll for it.
-        let look_at_terminal =
-            (!self.terminal.is_over() && !self.terminal.wants_lines()).then(|| Instant::now() + CHECK);
-        let nearest = [self.verdict.deadline(), look_at_terminal, self.streams.deadline()].into_iter().flatten().min();
+        let look_at_terminal = (!self.terminal.is_over() && !self.terminal.wants_lines())
+            .then(|| Instant::now() + CHECK);
+        let nearest = [self.verdict.deadline(), look_at_terminal, self.streams.deadline()]
+            .into_iter()
+            .flatten()
+            .min();
         nearest.map(|at| at.saturating_duration_since(Instant::now()))
     }
 
@@ -289,7 +303,8 @@ impl RunningJob {
         let _ = waitpid(Pid::from_raw(self.guardian), WaitOptions::NOHANG);
         descendants::kill_all(&self.spared, Duration::from_secs(2), |_, _| {});
         let signals = &self.signals;
-        let makes_room = |to: &mut [OutputStream; 2]| to.iter_mut().all(|to| !to.is_full() || to.drain(signals));
+        let makes_room =
+            |to: &mut [OutputStream; 2]| to.iter_mut().all(|to| !to.is_full() || to.drain(signals));
         self.streams.finish(&mut self.buffer, &mut self.destinations, makes_room);
         last_words(&mut self.destinations, self.verdict, signals)
     }

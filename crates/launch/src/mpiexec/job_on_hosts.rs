@@ -69,29 +69,44 @@ impl JobOnHosts {
         signals: OwnedFd,
         mask: Set,
     ) -> Result<JobOnHosts, StartRefusal> {
-        let failed = |what: &str, error: io::Error| StartRefusal::from(format!("{what} ({error})."));
+        let failed =
+            |what: &str, error: io::Error| StartRefusal::from(format!("{what} ({error})."));
         let spared = descendants::children();
-        let node_of_rank = host_list::place(request.size(), &hosts.hosts, request.ranks_per_host, request.round_hosts);
+        let node_of_rank = host_list::place(
+            request.size(),
+            &hosts.hosts,
+            request.ranks_per_host,
+            request.round_hosts,
+        );
         let used = node_of_rank.iter().max().map_or(0, |&last| last as usize + 1);
         let key = JobKey::random().map_err(|error| failed("The job gets no secret", error))?;
         let (id, mapping) = (segment::new_job(), write_mapping(&node_of_rank));
-        let program = std::env::current_exe().map_err(|error| failed("mpiexec does not know its own path", error))?;
+        let program = std::env::current_exe()
+            .map_err(|error| failed("mpiexec does not know its own path", error))?;
         let mut events = Events::new().map_err(|error| failed("Nothing can be watched", error))?;
-        events.add(&signals, Event::Signal).map_err(|error| failed("Signals cannot be watched", error))?;
+        events
+            .add(&signals, Event::Signal)
+            .map_err(|error| failed("Signals cannot be watched", error))?;
         let mut stations = Vec::with_capacity(used);
         let job = brief::describe(arguments, request, id, &key.0, &mapping);
         for (number, host) in hosts.hosts.iter().take(used).enumerate() {
-            let mut station = Station::start(&host.name, &hosts.way.command(&host.name, &program), mask)?;
+            let mut station =
+                Station::start(&host.name, &hosts.way.command(&host.name, &program), mask)?;
             events
                 .add(station.link.input(), Event::Link { host: number })
                 .map_err(|error| failed("The hosts cannot be watched", error))?;
-            station.link.send(&ProxyFrame::Job(Box::new(JobText { host: number as u32, ..job.clone() })));
+            station
+                .link
+                .send(&ProxyFrame::Job(Box::new(JobText { host: number as u32, ..job.clone() })));
             stations.push(station);
         }
         Ok(JobOnHosts {
             stations,
             server: Server::new(id, &key, &request.appnums(), &node_of_rank),
-            verdict: Verdict::new(request.command_names(), request.timeout.or_else(timeout_of_environment)),
+            verdict: Verdict::new(
+                request.command_names(),
+                request.timeout.or_else(timeout_of_environment),
+            ),
             told_inside: vec![false; node_of_rank.len()],
             node_of_rank,
             key,
@@ -128,7 +143,12 @@ impl JobOnHosts {
         for (host, station) in self.stations.iter_mut().enumerate() {
             let wanted = station.link.waits() && !station.over;
             let Station { link, link_watched, .. } = station;
-            self.events.watch_for_room(link.output(), Event::LinkRoom { host }, wanted, link_watched);
+            self.events.watch_for_room(
+                link.output(),
+                Event::LinkRoom { host },
+                wanted,
+                link_watched,
+            );
         }
         self.events.watch_destinations(&self.destinations);
         if self.relay.watch(&mut self.events) {
@@ -220,7 +240,9 @@ impl JobOnHosts {
                 }
             }
             JobOrder::GiveUp => {
-                eprintln!("mpiexec: some processes of the job could not be killed; they may still run.");
+                eprintln!(
+                    "mpiexec: some processes of the job could not be killed; they may still run."
+                );
                 for host in 0..self.stations.len() {
                     self.lose(host, "it did not report that everything there has ended");
                 }
@@ -231,12 +253,16 @@ impl JobOnHosts {
 
     /// Handles deadlines, phase changes and outstanding acknowledgements.
     fn after_events(&mut self) {
-        if let Some(failure) = self.destinations[0].failure().filter(|_| self.verdict.is_running()) {
+        if let Some(failure) = self.destinations[0].failure().filter(|_| self.verdict.is_running())
+        {
             self.verdict.fail(failure);
         }
         if self.ready_by.is_some_and(|at| at <= Instant::now()) {
             self.ready_by = None;
-            let reason = format!("it did not answer for {} s (TOWPATH_LAUNCHER_SECONDS)", patience().as_secs());
+            let reason = format!(
+                "it did not answer for {} s (TOWPATH_LAUNCHER_SECONDS)",
+                patience().as_secs()
+            );
             for host in 0..self.stations.len() {
                 if !self.stations[host].ready {
                     self.lose(host, &reason);
@@ -253,7 +279,8 @@ impl JobOnHosts {
         let (server, told) = (&self.server, &self.told_inside);
         let others_inside = |verdict: &Verdict| {
             let inside = |rank: usize| told[rank] || server.inside(rank);
-            server.somebody_waits() || (0..told.len()).any(|rank| !verdict.has_ended(rank) && inside(rank))
+            server.somebody_waits()
+                || (0..told.len()).any(|rank| !verdict.has_ended(rank) && inside(rank))
         };
         if let Some(order) = self.verdict.next_order(others_inside) {
             self.carry_out(order);
@@ -315,7 +342,9 @@ impl JobOnHosts {
             }
             ProxyFrame::Started { rank, kind, value, pid } if is_own(rank) => match kind {
                 STARTED => self.verdict.started(rank as usize, pid),
-                CANNOT_FORK | CANNOT_ENTER | CANNOT_EXECUTE => self.verdict.not_started(rank as usize, kind, value),
+                CANNOT_FORK | CANNOT_ENTER | CANNOT_EXECUTE => {
+                    self.verdict.not_started(rank as usize, kind, value)
+                }
                 CANNOT_WATCH => {
                     let order = self.verdict.cannot_watch(value);
                     self.carry_out(order);
@@ -327,7 +356,9 @@ impl JobOnHosts {
                 self.verdict.ended(rank as usize, ending, &self.server);
             }
             ProxyFrame::Inside { rank } if is_own(rank) => self.told_inside[rank as usize] = true,
-            ProxyFrame::Request { rank, bytes } if is_own(rank) => self.serve(rank as usize, &bytes),
+            ProxyFrame::Request { rank, bytes } if is_own(rank) => {
+                self.serve(rank as usize, &bytes)
+            }
             ProxyFrame::Output { which, more, bytes } => {
                 let which = usize::from(which);
                 let out = self.mergers[which].take(host, bytes, more);
@@ -336,11 +367,15 @@ impl JobOnHosts {
             ProxyFrame::Activity { rank, activity } if is_own(rank) => {
                 let rank = rank as usize;
                 let survey = self.survey.iter_mut().filter(|_| !self.verdict.has_ended(rank));
-                survey.for_each(|survey| survey.note(rank, activity.clone(), self.server.inside(rank)));
+                survey.for_each(|survey| {
+                    survey.note(rank, activity.clone(), self.server.inside(rank))
+                });
             }
             ProxyFrame::Answered => self.survey.iter_mut().for_each(|survey| survey.answered(host)),
             ProxyFrame::InputTaken { count } => self.relay.taken(count as usize),
-            ProxyFrame::Done if self.has_running_ranks(host) => self.lose(host, "its guardian process was killed"),
+            ProxyFrame::Done if self.has_running_ranks(host) => {
+                self.lose(host, "its guardian process was killed")
+            }
             ProxyFrame::Done => self.leave(host),
             _ => self.lose(host, "it sent a frame that no proxy sends"),
         }
@@ -374,7 +409,8 @@ impl JobOnHosts {
     }
 
     fn has_running_ranks(&self, host: usize) -> bool {
-        let mut own = self.node_of_rank.iter().enumerate().filter(|&(_, &node)| node as usize == host);
+        let mut own =
+            self.node_of_rank.iter().enumerate().filter(|&(_, &node)| node as usize == host);
         own.any(|(rank, _)| !self.verdict.has_ended(rank))
     }
 
@@ -403,7 +439,9 @@ impl JobOnHosts {
             let out = self.mergers[which].leave(host);
             self.print(which, out);
         }
-        for (rank, _) in self.node_of_rank.iter().enumerate().filter(|&(_, &node)| node as usize == host) {
+        for (rank, _) in
+            self.node_of_rank.iter().enumerate().filter(|&(_, &node)| node as usize == host)
+        {
             self.verdict.lost(rank);
         }
     }
@@ -411,7 +449,10 @@ impl JobOnHosts {
     fn nearest_deadline(&self) -> Option<Duration> {
         let look_at_input = self.relay.look_again();
         let survey = self.survey.as_ref().map(HostSurvey::due);
-        let nearest = [self.verdict.deadline(), self.ready_by, look_at_input, survey].into_iter().flatten().min();
+        let nearest = [self.verdict.deadline(), self.ready_by, look_at_input, survey]
+            .into_iter()
+            .flatten()
+            .min();
         nearest.map(|at| at.saturating_duration_since(Instant::now()))
     }
 
@@ -421,10 +462,13 @@ impl JobOnHosts {
         self.tell_whereabouts();
         // Dropping the stations closes the inputs of the commands, so the proxies and the commands
         // that started them end by themselves.
-        let commands: Vec<Child> = self.stations.into_iter().map(|station| station.command).collect();
+        let commands: Vec<Child> =
+            self.stations.into_iter().map(|station| station.command).collect();
         let begin = Instant::now();
         for mut command in commands {
-            while matches!(command.try_wait(), Ok(None)) && begin.elapsed() < Duration::from_millis(500) {
+            while matches!(command.try_wait(), Ok(None))
+                && begin.elapsed() < Duration::from_millis(500)
+            {
                 std::thread::sleep(Duration::from_millis(1));
             }
         }

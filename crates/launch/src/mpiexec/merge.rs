@@ -27,7 +27,12 @@ impl Merger {
 
     /// Takes output of a host (`more`: its line continues). Returns what can be printed now, with
     /// the host of each piece.
-    pub(super) fn take(&mut self, host: usize, bytes: Vec<u8>, more: bool) -> Vec<(usize, Vec<u8>)> {
+    pub(super) fn take(
+        &mut self,
+        host: usize,
+        bytes: Vec<u8>,
+        more: bool,
+    ) -> Vec<(usize, Vec<u8>)> {
         if self.owner.is_some_and(|owner| owner != host) {
             let held = &mut self.hosts[host];
             held.bytes.extend_from_slice(&bytes);
@@ -69,7 +74,9 @@ mod tests {
     use super::*;
 
     fn text(out: &[(usize, Vec<u8>)]) -> String {
-        out.iter().map(|(host, bytes)| format!("{host}:{} ", String::from_utf8_lossy(bytes))).collect()
+        out.iter()
+            .map(|(host, bytes)| format!("{host}:{} ", String::from_utf8_lossy(bytes)))
+            .collect()
     }
 
     #[test]

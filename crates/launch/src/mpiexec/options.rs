@@ -69,18 +69,27 @@ impl JobRequest {
 
     /// Sets the number of ranks of each program for which none was given.
     pub(crate) fn fill_up(&mut self, ranks: usize) {
-        self.programs.iter_mut().filter(|program| program.ranks == 0).for_each(|program| program.ranks = ranks);
+        self.programs
+            .iter_mut()
+            .filter(|program| program.ranks == 0)
+            .for_each(|program| program.ranks = ranks);
     }
 
     /// Number of the program of each rank.
     pub(crate) fn appnums(&self) -> Vec<i32> {
-        (0..).zip(&self.programs).flat_map(|(number, program)| std::iter::repeat_n(number, program.ranks)).collect()
+        (0..)
+            .zip(&self.programs)
+            .flat_map(|(number, program)| std::iter::repeat_n(number, program.ranks))
+            .collect()
     }
 
     /// Name of the program of each rank.
     pub(crate) fn command_names(&self) -> Vec<String> {
         let name = |program: &Program| program.command[0].to_string_lossy().into_owned();
-        self.programs.iter().flat_map(|program| std::iter::repeat_n(name(program), program.ranks)).collect()
+        self.programs
+            .iter()
+            .flat_map(|program| std::iter::repeat_n(name(program), program.ranks))
+            .collect()
     }
 }
 
@@ -110,7 +119,9 @@ pub(crate) struct Variables {
 /// # Errors
 /// An error message for the user.
 pub(crate) fn parse(arguments: impl IntoIterator<Item = OsString>) -> Result<Command, String> {
-    parse_beside(arguments, &|name| towpath_base::config::whole_environment().find(|(n, _)| n == name))
+    parse_beside(arguments, &|name| {
+        towpath_base::config::whole_environment().find(|(n, _)| n == name)
+    })
 }
 
 /// Looks up a variable and its value by name.
@@ -120,7 +131,10 @@ pub(crate) type Lookup<'a> = &'a dyn Fn(&OsString) -> Option<(OsString, OsString
 ///
 /// # Errors
 /// An error message for the user.
-pub(crate) fn parse_beside(arguments: impl IntoIterator<Item = OsString>, own: Lookup<'_>) -> Result<Command, String> {
+pub(crate) fn parse_beside(
+    arguments: impl IntoIterator<Item = OsString>,
+    own: Lookup<'_>,
+) -> Result<Command, String> {
     let arguments: Vec<OsString> = arguments.into_iter().collect();
     let mut request = JobRequest::default();
     for part in arguments.split(|argument| argument == ":") {
@@ -160,15 +174,24 @@ pub(super) fn is_option(word: &OsString) -> bool {
 /// An error message for the user if there is no such option.
 pub(super) fn find(argument: &OsString) -> Result<(&'static OptionRow, Option<OsString>), String> {
     let bytes = argument.as_bytes();
-    let name_and_value = bytes.strip_prefix(b"--").or_else(|| bytes.strip_prefix(b"-")).unwrap_or(bytes);
+    let name_and_value =
+        bytes.strip_prefix(b"--").or_else(|| bytes.strip_prefix(b"-")).unwrap_or(bytes);
     let equals = name_and_value.iter().position(|&byte| byte == b'=');
     let (name, attached) = match equals {
-        Some(at) => (&name_and_value[..at], Some(OsString::from_vec(name_and_value[at + 1..].to_vec()))),
+        Some(at) => {
+            (&name_and_value[..at], Some(OsString::from_vec(name_and_value[at + 1..].to_vec())))
+        }
         None => (name_and_value, None),
     };
-    let row = std::str::from_utf8(name).ok().and_then(|name| ROWS.iter().find(|row| row.names.contains(&name)));
-    let unknown =
-        || format!("mpiexec has no option {}; mpiexec --help lists those it has.", argument.to_string_lossy());
+    let row = std::str::from_utf8(name)
+        .ok()
+        .and_then(|name| ROWS.iter().find(|row| row.names.contains(&name)));
+    let unknown = || {
+        format!(
+            "mpiexec has no option {}; mpiexec --help lists those it has.",
+            argument.to_string_lossy()
+        )
+    };
     Ok((row.ok_or_else(unknown)?, attached))
 }
 
@@ -188,10 +211,13 @@ pub(super) fn complete(
         _ => row.values.len(),
     };
     let is_assigned = |values: &[OsString]| {
-        matches!(row.meaning, OptionMeaning::Set | OptionMeaning::SetEverywhere) && has_equals(values)
+        matches!(row.meaning, OptionMeaning::Set | OptionMeaning::SetEverywhere)
+            && has_equals(values)
     };
     while values.len() < wanted && !is_assigned(values) {
-        let missing = || format!("The option {} needs {}.", argument.to_string_lossy(), row.values.join(" and "));
+        let missing = || {
+            format!("The option {} needs {}.", argument.to_string_lossy(), row.values.join(" and "))
+        };
         values.push(rest.next().ok_or_else(missing)?);
     }
     Ok(())
@@ -226,12 +252,8 @@ fn apply(
     request: &mut JobRequest,
     own: Lookup<'_>,
 ) -> Result<Option<Command>, String> {
-    let number = |least: usize| -> Result<usize, String> {
-        let text = values[0].to_string_lossy();
-        text.parse().ok().filter(|&number| number >= least).ok_or_else(|| {
-            format!("The option -{} needs a whole number of at least {least}, not '{text}'.", row.names[0])
-        })
-    };
+    let number = |least| whole_number(row, &values[0], least);
+    let text = || values[0].to_string_lossy().into_owned();
     match row.meaning {
         OptionMeaning::Help => return Ok(Some(Command::Help)),
         OptionMeaning::Version => return Ok(Some(Command::Version)),
@@ -245,15 +267,18 @@ fn apply(
         OptionMeaning::PassOnlyAnywhere => request.everywhere.only = Some(names_in(&values[0])),
         OptionMeaning::Folder => program.folder = Some(PathBuf::from(&values[0])),
         OptionMeaning::Proxy => return Ok(Some(Command::Proxy)),
-        OptionMeaning::HostFile => request.hosts = Some(HostListSource::File(PathBuf::from(&values[0]))),
-        OptionMeaning::HostList => request.hosts = Some(HostListSource::List(values[0].to_string_lossy().into_owned())),
-        OptionMeaning::Launcher => request.launcher = Some(values[0].to_string_lossy().into_owned()),
-        OptionMeaning::Bind => request.bind = Some(binding(&values[0].to_string_lossy())?),
-        OptionMeaning::Map => mapping(&values[0].to_string_lossy(), request)?,
+        OptionMeaning::HostFile => {
+            request.hosts = Some(HostListSource::File(PathBuf::from(&values[0])))
+        }
+        OptionMeaning::HostList => request.hosts = Some(HostListSource::List(text())),
+        OptionMeaning::Launcher => request.launcher = Some(text()),
+        OptionMeaning::Bind => request.bind = Some(binding(&text())?),
+        OptionMeaning::Map => mapping(&text(), request)?,
         OptionMeaning::CoresPerRank => request.cores_per_rank = number(1)?,
         OptionMeaning::ReportBindings => request.report_bindings = true,
         OptionMeaning::Timeout => {
-            request.timeout = Some(number(0)? as u64).filter(|&seconds| seconds > 0).map(Duration::from_secs);
+            request.timeout =
+                Some(number(0)? as u64).filter(|&seconds| seconds > 0).map(Duration::from_secs);
         }
         OptionMeaning::Tag => request.tag_lines = true,
         OptionMeaning::MergeErrors => request.merge_errors = true,
@@ -263,18 +288,12 @@ fn apply(
         OptionMeaning::RoundHosts => request.round_hosts = true,
         OptionMeaning::FillHosts => request.round_hosts = false,
         OptionMeaning::NotThisHost => request.for_one_host = Some(format!("-{}", row.names[0])),
-        OptionMeaning::Input => match values[0].to_str() {
-            Some("0") => {}
-            Some("none") => request.no_input = true,
-            _ => {
-                return Err(format!("The option -{} takes 0 or none: only rank 0 can read the input.", row.names[0]));
-            }
-        },
-        OptionMeaning::OutputPattern => request.output_pattern = Some(values[0].to_string_lossy().into_owned()),
-        OptionMeaning::ErrorsPattern => request.errors_pattern = Some(values[0].to_string_lossy().into_owned()),
-        OptionMeaning::Output => foreign::output(&values[0].to_string_lossy(), request)?,
-        OptionMeaning::Display => foreign::display(&values[0].to_string_lossy(), request),
-        OptionMeaning::ForwardSignals => foreign::forwarded(&values[0].to_string_lossy())?,
+        OptionMeaning::Input => request.no_input |= has_no_input(row, &text())?,
+        OptionMeaning::OutputPattern => request.output_pattern = Some(text()),
+        OptionMeaning::ErrorsPattern => request.errors_pattern = Some(text()),
+        OptionMeaning::Output => foreign::output(&text(), request)?,
+        OptionMeaning::Display => foreign::display(&text(), request),
+        OptionMeaning::ForwardSignals => foreign::forwarded(&text())?,
         OptionMeaning::SearchPath => program.path = Some(values[0].clone()),
         OptionMeaning::Instead(hint) => {
             return Err(format!("mpiexec has no option -{}: {hint}", row.names[0]));
@@ -283,6 +302,29 @@ fn apply(
         OptionMeaning::OptionFile | OptionMeaning::Tuning | OptionMeaning::Ignored => {}
     }
     Ok(None)
+}
+
+/// A value that is a number of at least `least`.
+fn whole_number(row: &OptionRow, value: &OsString, least: usize) -> Result<usize, String> {
+    let text = value.to_string_lossy();
+    text.parse().ok().filter(|&number| number >= least).ok_or_else(|| {
+        format!(
+            "The option -{} needs a whole number of at least {least}, not '{text}'.",
+            row.names[0]
+        )
+    })
+}
+
+/// True if not even rank 0 reads the input.
+fn has_no_input(row: &OptionRow, text: &str) -> Result<bool, String> {
+    match text {
+        "0" => Ok(false),
+        "none" => Ok(true),
+        _ => Err(format!(
+            "The option -{} takes 0 or none: only rank 0 can read the input.",
+            row.names[0]
+        )),
+    }
 }
 
 /// `NAME=VALUE`, or name and value.
@@ -297,13 +339,19 @@ fn assigned(values: &[OsString]) -> Option<(OsString, OsString)> {
 fn exported(text: &OsString, own: Lookup<'_>) -> Option<(OsString, OsString)> {
     let bytes = text.as_bytes();
     match bytes.iter().position(|&byte| byte == b'=') {
-        Some(at) => Some((OsString::from_vec(bytes[..at].to_vec()), OsString::from_vec(bytes[at + 1..].to_vec()))),
+        Some(at) => Some((
+            OsString::from_vec(bytes[..at].to_vec()),
+            OsString::from_vec(bytes[at + 1..].to_vec()),
+        )),
         None => own(text),
     }
 }
 
 fn names_in(list: &OsString) -> Vec<OsString> {
-    list.as_bytes().split(|&byte| byte == b',').map(|name| OsString::from_vec(name.to_vec())).collect()
+    list.as_bytes()
+        .split(|&byte| byte == b',')
+        .map(|name| OsString::from_vec(name.to_vec()))
+        .collect()
 }
 
 fn binding(text: &str) -> Result<bool, String> {
@@ -323,16 +371,20 @@ fn mapping(text: &str, request: &mut JobRequest) -> Result<(), String> {
         "core" | "slot" => request.round_hosts = false,
         "node" => request.round_hosts = true,
         "ppr" => {
-            let number = parts.next().and_then(|number| number.parse().ok()).filter(|&number| number > 0);
-            request.ranks_per_host =
-                number.ok_or_else(|| format!("--map-by {text}: ppr: needs a whole number of at least 1."))?;
+            let number =
+                parts.next().and_then(|number| number.parse().ok()).filter(|&number| number > 0);
+            request.ranks_per_host = number.ok_or_else(|| {
+                format!("--map-by {text}: ppr: needs a whole number of at least 1.")
+            })?;
             if parts.next().is_some_and(|object| object != "node") {
                 request.for_one_host = Some(format!("--map-by {text}"));
             }
         }
         "socket" | "package" | "numa" | "l3cache" => request.spread_over_sockets = true,
         other => {
-            return Err(format!("The option --map-by takes core, slot, socket, node or ppr:N:node, not '{other}'."));
+            return Err(format!(
+                "The option --map-by takes core, slot, socket, node or ppr:N:node, not '{other}'."
+            ));
         }
     }
     for part in parts {
@@ -340,7 +392,9 @@ fn mapping(text: &str, request: &mut JobRequest) -> Result<(), String> {
         if let Some(cores) = cores.strip_prefix("pe=") {
             request.cores_per_rank =
                 cores.parse().ok().filter(|&cores| cores > 0).ok_or_else(|| {
-                    format!("--map-by {text}: PE= needs a whole number of at least 1, not '{cores}'.")
+                    format!(
+                        "--map-by {text}: PE= needs a whole number of at least 1, not '{cores}'."
+                    )
                 })?;
         }
     }
@@ -408,14 +462,24 @@ mod tests {
             "-genv A=1 -genv B 2 -env C=3 --env=D 4 --timeout 0 --tune file -path /x --forward-signals USR1 ./a",
         );
         assert_eq!(job.everywhere.set, [("A".into(), "1".into()), ("B".into(), "2".into())]);
-        assert_eq!(job.programs[0].variables.set, [("C".into(), "3".into()), ("D".into(), "4".into())]);
+        assert_eq!(
+            job.programs[0].variables.set,
+            [("C".into(), "3".into()), ("D".into(), "4".into())]
+        );
         assert_eq!((job.timeout, job.programs[0].path.clone()), (None, Some("/x".into())));
-        let job = request("-tune -soft 2:8 -outfile-pattern o.%r -errfile-pattern e.%r --display bind ./a");
-        assert_eq!((job.output_pattern.as_deref(), job.errors_pattern.as_deref()), (Some("o.%r"), Some("e.%r")));
+        let job = request(
+            "-tune -soft 2:8 -outfile-pattern o.%r -errfile-pattern e.%r --display bind ./a",
+        );
+        assert_eq!(
+            (job.output_pattern.as_deref(), job.errors_pattern.as_deref()),
+            (Some("o.%r"), Some("e.%r"))
+        );
         assert!(job.report_bindings && job.programs[0].command == ["./a"]);
-        for (line, part) in
-            [("-gdb ./a", "gdb ./program"), ("--cpu-set 0 ./a", "taskset"), ("-file x ./a", "-configfile")]
-        {
+        for (line, part) in [
+            ("-gdb ./a", "gdb ./program"),
+            ("--cpu-set 0 ./a", "taskset"),
+            ("-file x ./a", "-configfile"),
+        ] {
             assert!(refusal(line).contains(part), "{}", refusal(line));
         }
     }
@@ -446,7 +510,9 @@ mod tests {
 
     #[test]
     fn help_and_version_win() {
-        for (word, command) in [("-h", Command::Help), ("--help", Command::Help), ("-version", Command::Version)] {
+        for (word, command) in
+            [("-h", Command::Help), ("--help", Command::Help), ("-version", Command::Version)]
+        {
             assert_eq!(parse([OsString::from(word)]), Ok(command));
         }
     }

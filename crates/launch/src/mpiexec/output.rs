@@ -32,8 +32,10 @@ const CERTAIN: usize = 4096;
 /// True if a descriptor becomes writable within `limit`, which begins again after a signal. True if
 /// `poll` fails: the write then returns the error, or blocks.
 pub(crate) fn is_writable(descriptor: BorrowedFd<'_>, limit: Duration) -> bool {
-    let limit = Timespec { tv_sec: limit.as_secs() as i64, tv_nsec: i64::from(limit.subsec_nanos()) };
-    let ready = retry_on_intr(|| poll(&mut [PollFd::new(&descriptor, PollFlags::OUT)], Some(&limit)));
+    let limit =
+        Timespec { tv_sec: limit.as_secs() as i64, tv_nsec: i64::from(limit.subsec_nanos()) };
+    let ready =
+        retry_on_intr(|| poll(&mut [PollFd::new(&descriptor, PollFlags::OUT)], Some(&limit)));
     ready.map_or(true, |ready| ready > 0)
 }
 
@@ -41,7 +43,11 @@ pub(crate) fn is_writable(descriptor: BorrowedFd<'_>, limit: Duration) -> bool {
 ///
 /// # Errors
 /// The error of a write that can never succeed; the queue is discarded.
-pub(crate) fn write_ready(descriptor: BorrowedFd<'_>, queue: &mut Vec<u8>, at_once: bool) -> Result<(), Errno> {
+pub(crate) fn write_ready(
+    descriptor: BorrowedFd<'_>,
+    queue: &mut Vec<u8>,
+    at_once: bool,
+) -> Result<(), Errno> {
     let (mut written, mut outcome) = (0, Ok(()));
     while written < queue.len() && (at_once || is_writable(descriptor, Duration::ZERO)) {
         let piece = &queue[written..];
@@ -92,7 +98,10 @@ impl OutputStream {
     pub(crate) fn drain(&mut self, signals: &OwnedFd) -> bool {
         self.flush();
         while !self.queue.is_empty() {
-            let mut sources = [PollFd::new(&self.descriptor, PollFlags::OUT), PollFd::new(signals, PollFlags::IN)];
+            let mut sources = [
+                PollFd::new(&self.descriptor, PollFlags::OUT),
+                PollFd::new(signals, PollFlags::IN),
+            ];
             match poll(&mut sources, None) {
                 Ok(_) | Err(Errno::INTR) => {}
                 // The write in `flush` blocks or fails instead.
@@ -142,11 +151,17 @@ impl LineSink for OutputStream {
 
 /// Ends all output: writes what is still queued, then the error message of the job, if any. Returns
 /// the exit code.
-pub(crate) fn last_words(destinations: &mut [OutputStream; 2], mut verdict: Verdict, signals: &OwnedFd) -> i32 {
+pub(crate) fn last_words(
+    destinations: &mut [OutputStream; 2],
+    mut verdict: Verdict,
+    signals: &OwnedFd,
+) -> i32 {
     destinations[0].drain(signals);
     // A reader that leaves after the ranks have ended has read enough. A full disk has not taken
     // everything.
-    if let Some(failure) = destinations[0].failure().filter(|failure| *failure != JobFailure::OutputGone) {
+    if let Some(failure) =
+        destinations[0].failure().filter(|failure| *failure != JobFailure::OutputGone)
+    {
         verdict.fail_late(failure);
     }
     let (sentence, code) = verdict.result();
@@ -203,7 +218,11 @@ impl Stream {
             }
             Err(Errno::AGAIN | Errno::INTR) => Reading::Nothing,
             Err(error) => {
-                debug_assert_eq!(io::Error::from(error).kind(), io::ErrorKind::Other, "a pipe gives no other error");
+                debug_assert_eq!(
+                    io::Error::from(error).kind(),
+                    io::ErrorKind::Other,
+                    "a pipe gives no other error"
+                );
                 Reading::End
             }
         }
@@ -268,7 +287,8 @@ impl Stream {
     /// When the incomplete line is forwarded at the latest; `None` if there is none, or it is
     /// tagged and not long.
     pub(crate) fn deadline(&self) -> Option<Instant> {
-        (self.in_long_line || !self.held.is_empty() && self.tag.is_empty()).then(|| self.since + PATIENCE)
+        (self.in_long_line || !self.held.is_empty() && self.tag.is_empty())
+            .then(|| self.since + PATIENCE)
     }
 }
 

@@ -61,7 +61,11 @@ impl HostPart {
 
     /// The ranks of this host, ascending.
     pub(crate) fn ranks(&self) -> Vec<u32> {
-        (0..).zip(&self.node_of_rank).filter(|&(_, &node)| node == self.own).map(|(rank, _)| rank).collect()
+        (0..)
+            .zip(&self.node_of_rank)
+            .filter(|&(_, &node)| node == self.own)
+            .map(|(rank, _)| rank)
+            .collect()
     }
 }
 
@@ -99,17 +103,24 @@ impl LaunchPlan {
         let ranks = part.ranks();
         let count = ranks.len();
         let files = allow_files(count)?;
-        let bound = binding::assign(count, request.cores_per_rank, request.spread_over_sockets, request.bind)
-            .unwrap_or_else(|sentence| {
-                eprintln!("mpiexec: {sentence}");
-                vec![Vec::new(); count]
-            });
-        let segment =
-            segment::make(segment::nonce_of_host(part.job, part.own), count).map_err(|error| error.to_string())?;
-        let (reports, report) = pipe_with(PipeFlags::CLOEXEC).map_err(|error| no_descriptor(count, error))?;
+        let bound = binding::assign(
+            count,
+            request.cores_per_rank,
+            request.spread_over_sockets,
+            request.bind,
+        )
+        .unwrap_or_else(|sentence| {
+            eprintln!("mpiexec: {sentence}");
+            vec![Vec::new(); count]
+        });
+        let segment = segment::make(segment::nonce_of_host(part.job, part.own), count)
+            .map_err(|error| error.to_string())?;
+        let (reports, report) =
+            pipe_with(PipeFlags::CLOEXEC).map_err(|error| no_descriptor(count, error))?;
         let numbers = Numbers::within(files.maximum.unwrap_or(u64::MAX));
         let apart = |fd: &OwnedFd| numbers.apart(fd).map_err(|error| no_descriptor(count, error));
-        let common = Common { segment: apart(&segment)?, report: apart(&report)?, numbers, mask, files };
+        let common =
+            Common { segment: apart(&segment)?, report: apart(&report)?, numbers, mask, files };
         let mut plan = LaunchPlan {
             mapping: write_mapping(&part.node_of_rank),
             part,
@@ -125,8 +136,12 @@ impl LaunchPlan {
         for (appnum, program) in request.programs.iter().enumerate() {
             let from = next as u32;
             next += program.ranks;
-            let own: Vec<u32> =
-                plan.ranks.iter().copied().filter(|&rank| rank >= from && (rank as usize) < next).collect();
+            let own: Vec<u32> = plan
+                .ranks
+                .iter()
+                .copied()
+                .filter(|&rank| rank >= from && (rank as usize) < next)
+                .collect();
             if own.is_empty() {
                 continue;
             }
@@ -169,7 +184,8 @@ impl LaunchPlan {
         let place = environment::LocalPlace { rank: self.starts.len(), size: self.ranks.len() };
         let full = |error| no_descriptor(place.size, error);
         let (pmi, rank_pmi) =
-            socketpair(AddressFamily::UNIX, SocketType::STREAM, SocketFlags::CLOEXEC, None).map_err(full)?;
+            socketpair(AddressFamily::UNIX, SocketType::STREAM, SocketFlags::CLOEXEC, None)
+                .map_err(full)?;
         rustix::io::ioctl_fionbio(&pmi, true).map_err(full)?;
         let ticket = RankTicket {
             job: self.part.job,
@@ -197,8 +213,9 @@ impl LaunchPlan {
             environment: environment::for_exec(&template.variables, &ticket, place),
             folder: template.folder.clone(),
             cores,
-            input: input
-                .map_err(|error| StartRefusal::from(format!("The ranks' input cannot be opened ({error}).")))?,
+            input: input.map_err(|error| {
+                StartRefusal::from(format!("The ranks' input cannot be opened ({error})."))
+            })?,
             output: streams.output,
             errors: streams.errors,
             pmi: rank_pmi,
@@ -231,7 +248,11 @@ impl ProgramTemplate {
         let own_path = || own.iter().find(|(name, _)| name == "PATH").map(|(_, path)| path.clone());
         let path = variables.get(OsStr::new("PATH")).cloned().or_else(own_path);
         if let Some(folder) = program.folder.as_ref().filter(|folder| !folder.is_dir()) {
-            return Err(format!("The folder {} (-wdir) does not exist or is not a folder.", folder.display()).into());
+            return Err(format!(
+                "The folder {} (-wdir) does not exist or is not a folder.",
+                folder.display()
+            )
+            .into());
         }
         let path = match (&program.path, path) {
             (Some(first), Some(path)) => Some([first.as_os_str(), &path].join(OsStr::new(":"))),
@@ -247,8 +268,16 @@ impl ProgramTemplate {
         }
         Ok(ProgramTemplate {
             file: environment::c_string(file.as_os_str())?,
-            arguments: program.command.iter().map(|text| environment::c_string(text)).collect::<Result<_, _>>()?,
-            folder: program.folder.as_ref().map(|folder| environment::c_string(folder.as_os_str())).transpose()?,
+            arguments: program
+                .command
+                .iter()
+                .map(|text| environment::c_string(text))
+                .collect::<Result<_, _>>()?,
+            folder: program
+                .folder
+                .as_ref()
+                .map(|folder| environment::c_string(folder.as_os_str()))
+                .transpose()?,
             variables,
             appnum,
         })
@@ -266,7 +295,10 @@ fn library_of_open_mpi(program: &Path) -> Option<&'static str> {
         let name = [b"\0", library.as_bytes(), b"\0"].concat();
         bytes.windows(name.len()).any(|part| part == name)
     };
-    bytes.starts_with(b"\x7fELF").then(|| ["libmpi.so.40", "libmpi.so.20"].into_iter().find(names)).flatten()
+    bytes
+        .starts_with(b"\x7fELF")
+        .then(|| ["libmpi.so.40", "libmpi.so.20"].into_iter().find(names))
+        .flatten()
 }
 
 /// The folder of the libraries of this installation.
@@ -278,19 +310,29 @@ fn own_libraries() -> PathBuf {
 
 /// Finds the program as a shell would and, like other launchers, in the folder itself as a last
 /// resort.
-fn find_program(name: &OsStr, path: Option<&OsStr>, folder: Option<&Path>) -> Result<PathBuf, StartRefusal> {
+fn find_program(
+    name: &OsStr,
+    path: Option<&OsStr>,
+    folder: Option<&Path>,
+) -> Result<PathBuf, StartRefusal> {
     // Without a folder the name stays as the user wrote it, in error messages too.
     let from_here = folder.map_or_else(|| PathBuf::from(name), |folder| folder.join(name));
     let here = folder.unwrap_or(Path::new(""));
     let candidates: Vec<PathBuf> = if name.as_bytes().contains(&b'/') {
         vec![from_here.clone()]
     } else {
-        let folders = path.map(|path| std::env::split_paths(path).collect::<Vec<_>>()).unwrap_or_default();
-        folders.iter().map(|folder| here.join(folder).join(name)).chain([from_here.clone()]).collect()
+        let folders =
+            path.map(|path| std::env::split_paths(path).collect::<Vec<_>>()).unwrap_or_default();
+        folders
+            .iter()
+            .map(|folder| here.join(folder).join(name))
+            .chain([from_here.clone()])
+            .collect()
     };
     let is_file = |candidate: &&PathBuf| fs::metadata(candidate).is_ok_and(|data| data.is_file());
-    let may_run =
-        |candidate: &&PathBuf| fs::metadata(candidate).is_ok_and(|data| data.permissions().mode() & 0o111 != 0);
+    let may_run = |candidate: &&PathBuf| {
+        fs::metadata(candidate).is_ok_and(|data| data.permissions().mode() & 0o111 != 0)
+    };
     if let Some(found) = candidates.iter().filter(is_file).find(may_run) {
         // Absolute, because the rank changes to its folder before it executes the file.
         return Ok(std::path::absolute(found).unwrap_or_else(|_| found.clone()));
@@ -299,17 +341,23 @@ fn find_program(name: &OsStr, path: Option<&OsStr>, folder: Option<&Path>) -> Re
     Err(match candidates.iter().find(is_file) {
         Some(found) => StartRefusal {
             code: 126,
-            sentence: format!("The file {} is not executable; use chmod +x to make it executable.", found.display()),
+            sentence: format!(
+                "The file {} is not executable; use chmod +x to make it executable.",
+                found.display()
+            ),
         },
-        None if from_here.is_dir() => {
-            StartRefusal { code: 126, sentence: format!("{} is a folder, not a program.", from_here.display()) }
-        }
+        None if from_here.is_dir() => StartRefusal {
+            code: 126,
+            sentence: format!("{} is a folder, not a program.", from_here.display()),
+        },
         None if name.contains('/') => {
             StartRefusal { code: 127, sentence: format!("The program {name} does not exist.") }
         }
         None => StartRefusal {
             code: 127,
-            sentence: format!("The program {name} does not exist: it is neither in PATH nor in this folder."),
+            sentence: format!(
+                "The program {name} does not exist: it is neither in PATH nor in this folder."
+            ),
         },
     })
 }
@@ -323,12 +371,19 @@ struct RankStreams {
 
 impl RankStreams {
     /// Replaces the streams for which the request has a pattern with files.
-    fn by_patterns(mut self, request: &JobRequest, rank: usize) -> Result<RankStreams, StartRefusal> {
+    fn by_patterns(
+        mut self,
+        request: &JobRequest,
+        rank: usize,
+    ) -> Result<RankStreams, StartRefusal> {
         if let Some(pattern) = &request.output_pattern {
             self.output = file_of_pattern(pattern, rank)?;
             self.own_output = None;
             if request.merge_errors && request.errors_pattern.is_none() {
-                self.errors = self.output.try_clone().map_err(|error| not_written(rank, Path::new(pattern), &error))?;
+                self.errors = self
+                    .output
+                    .try_clone()
+                    .map_err(|error| not_written(rank, Path::new(pattern), &error))?;
             }
         }
         if let Some(pattern) = &request.errors_pattern {
@@ -355,7 +410,10 @@ fn new_file(path: &Path) -> std::io::Result<OwnedFd> {
 }
 
 fn not_written(rank: usize, path: &Path, error: &std::io::Error) -> StartRefusal {
-    StartRefusal::from(format!("The output of rank {rank} cannot be written to {} ({error}).", path.display()))
+    StartRefusal::from(format!(
+        "The output of rank {rank} cannot be written to {} ({error}).",
+        path.display()
+    ))
 }
 
 fn streams_to_pipes(merge: bool) -> rustix::io::Result<RankStreams> {
@@ -373,7 +431,12 @@ fn streams_to_pipes(merge: bool) -> rustix::io::Result<RankStreams> {
     Ok(RankStreams { output, errors, own_output: Some(own_output), own_errors: Some(own_errors) })
 }
 
-fn streams_to_files(folder: &Path, rank: usize, size: usize, merge: bool) -> Result<RankStreams, StartRefusal> {
+fn streams_to_files(
+    folder: &Path,
+    rank: usize,
+    size: usize,
+    merge: bool,
+) -> Result<RankStreams, StartRefusal> {
     let digits = (size - 1).to_string().len();
     let own = folder.join(format!("rank.{rank:0digits$}"));
     let failed = |path: &Path, error: std::io::Error| not_written(rank, path, &error);
@@ -383,7 +446,11 @@ fn streams_to_files(folder: &Path, rank: usize, size: usize, merge: bool) -> Res
         new_file(&path).map_err(|error| failed(&path, error))
     };
     let output = open("stdout")?;
-    let errors = if merge { output.try_clone().map_err(|error| failed(&own, error))? } else { open("stderr")? };
+    let errors = if merge {
+        output.try_clone().map_err(|error| failed(&own, error))?
+    } else {
+        open("stderr")?
+    };
     Ok(RankStreams { output, errors, own_output: None, own_errors: None })
 }
 
@@ -400,7 +467,8 @@ fn allow_files(size: usize) -> Result<Rlimit, StartRefusal> {
     let maximum = before.maximum.unwrap_or(u64::MAX);
     if before.current.is_some_and(|current| current < useful) {
         // A refusal shows when the descriptors are opened.
-        let _ = setrlimit(Resource::Nofile, Rlimit { current: Some(useful.min(maximum)), ..before });
+        let _ =
+            setrlimit(Resource::Nofile, Rlimit { current: Some(useful.min(maximum)), ..before });
         if needed > maximum {
             return Err(StartRefusal::from(format!(
                 "{size} ranks need {needed} open files in mpiexec, but the system's limit is {maximum} (ulimit -Hn); \
@@ -412,5 +480,8 @@ fn allow_files(size: usize) -> Result<Rlimit, StartRefusal> {
 }
 
 fn no_descriptor(size: usize, error: rustix::io::Errno) -> StartRefusal {
-    StartRefusal::from(format!("The connections to {size} ranks cannot be opened ({}).", std::io::Error::from(error)))
+    StartRefusal::from(format!(
+        "The connections to {size} ranks cannot be opened ({}).",
+        std::io::Error::from(error)
+    ))
 }

@@ -36,7 +36,8 @@ pub(super) fn main() -> i32 {
     let mask = Set::answered().block();
     descendants::adopt_orphans();
     let copy = |number| rustix::io::fcntl_dupfd_cloexec(number, 3);
-    let (Ok(input), Ok(output)) = (copy(rustix::stdio::stdin()), copy(rustix::stdio::stdout())) else {
+    let (Ok(input), Ok(output)) = (copy(rustix::stdio::stdin()), copy(rustix::stdio::stdout()))
+    else {
         return 1;
     };
     let mut link = ProxyLink::new(input, output, FrameReader::new(false));
@@ -55,7 +56,10 @@ pub(super) fn main() -> i32 {
         }
         Err(failed) => {
             let (mut link, refusal) = *failed;
-            link.send(&ProxyFrame::Refused { code: refusal.code, sentence: refusal.sentence.into_bytes() });
+            link.send(&ProxyFrame::Refused {
+                code: refusal.code,
+                sentence: refusal.sentence.into_bytes(),
+            });
             link.drain(PATIENCE);
             refusal.code
         }
@@ -110,25 +114,40 @@ struct Forked {
 
 impl Forked {
     fn make(link: &ProxyLink, job: &JobText, mask: Set) -> Result<Forked, StartRefusal> {
-        let failed = |what: &str, error: std::io::Error| StartRefusal::from(format!("{what} ({error})."));
+        let failed =
+            |what: &str, error: std::io::Error| StartRefusal::from(format!("{what} ({error})."));
         let (request, part, around) = brief::understand(job)?;
         let numbers = part.ranks();
         let plan = LaunchPlan::make(&request, part, &around, mask)?;
-        let view =
-            View::map(plan.segment.as_fd(), numbers.len()).map_err(|error| StartRefusal::from(error.to_string()))?;
-        let (commands_of_guardian, commands) = rustix::pipe::pipe_with(rustix::pipe::PipeFlags::CLOEXEC)
-            .map_err(|error| failed("The guardian cannot be reached", error.into()))?;
+        let view = View::map(plan.segment.as_fd(), numbers.len())
+            .map_err(|error| StartRefusal::from(error.to_string()))?;
+        let (commands_of_guardian, commands) =
+            rustix::pipe::pipe_with(rustix::pipe::PipeFlags::CLOEXEC)
+                .map_err(|error| failed("The guardian cannot be reached", error.into()))?;
         let mut own = plan.own_descriptors();
         own.extend([commands.as_raw_fd(), link.input().as_raw_fd(), link.output().as_raw_fd()]);
-        guardian::fork_guardian(plan.starts, plan.common, commands_of_guardian, &own)
-            .map_err(|error| failed("No process can be started", std::io::Error::from_raw_os_error(error)))?;
-        let (mut ranks, mut pipes) = (Vec::with_capacity(numbers.len()), Vec::with_capacity(numbers.len()));
+        guardian::fork_guardian(plan.starts, plan.common, commands_of_guardian, &own).map_err(
+            |error| failed("No process can be started", std::io::Error::from_raw_os_error(error)),
+        )?;
+        let (mut ranks, mut pipes) =
+            (Vec::with_capacity(numbers.len()), Vec::with_capacity(numbers.len()));
         for (number, ends) in numbers.iter().zip(plan.ends) {
             ranks.push(RequestConnection::new(ends.pmi));
-            pipes.push(([ends.output, ends.errors], request.tag_lines.then(|| format!("[{number}] "))));
+            pipes.push((
+                [ends.output, ends.errors],
+                request.tag_lines.then(|| format!("[{number}] ")),
+            ));
         }
         let streams = Streams::new(pipes.into_iter());
-        Ok(Forked { numbers, ranks, streams, view, commands, reports: plan.reports, input: plan.input })
+        Ok(Forked {
+            numbers,
+            ranks,
+            streams,
+            view,
+            commands,
+            reports: plan.reports,
+            input: plan.input,
+        })
     }
 
     /// Creates an epoll set that watches everything.
@@ -145,7 +164,11 @@ impl Forked {
 }
 
 impl Proxy {
-    fn start(mut link: ProxyLink, job: &JobText, mask: Set) -> Result<Proxy, Box<(ProxyLink, StartRefusal)>> {
+    fn start(
+        mut link: ProxyLink,
+        job: &JobText,
+        mask: Set,
+    ) -> Result<Proxy, Box<(ProxyLink, StartRefusal)>> {
         let mut forked = match Forked::make(&link, job, mask) {
             Ok(forked) => forked,
             Err(refusal) => return Err(Box::new((link, refusal))),
@@ -153,7 +176,10 @@ impl Proxy {
         let events = match forked.watched(&link) {
             Ok(events) => events,
             Err(error) => {
-                return Err(Box::new((link, StartRefusal::from(format!("The ranks cannot be watched ({error}).")))));
+                return Err(Box::new((
+                    link,
+                    StartRefusal::from(format!("The ranks cannot be watched ({error}).")),
+                )));
             }
         };
         link.send(&ProxyFrame::Ready { key: job.key.clone() });
@@ -183,12 +209,21 @@ impl Proxy {
         self.obey_all(true);
         while !self.guardian_gone {
             let waits = self.link.waits() && !self.link_ended;
-            self.events.watch_for_room(self.link.output(), Event::LinkRoom { host: 0 }, waits, &mut self.link_watched);
+            self.events.watch_for_room(
+                self.link.output(),
+                Event::LinkRoom { host: 0 },
+                waits,
+                &mut self.link_watched,
+            );
             if let Some((pipe, waits)) = self.feed.pipe() {
                 self.events.watch_for_room(pipe, Event::InputPipe, waits, &mut self.feed_watched);
             }
             let nearest = [self.streams.deadline(), self.next_look].into_iter().flatten().min();
-            if self.events.wait(&mut ready, nearest.map(|at| at.saturating_duration_since(Instant::now()))).is_err() {
+            if self
+                .events
+                .wait(&mut ready, nearest.map(|at| at.saturating_duration_since(Instant::now())))
+                .is_err()
+            {
                 // The guardian ends everything. `mpiexec` learns of it from the reports or from the
                 // end of the connection.
                 break;
@@ -196,8 +231,10 @@ impl Proxy {
             for event in ready.drain(..) {
                 self.handle(event);
             }
-            self.streams
-                .release(&mut self.events, &mut ProxyOutput { link: &mut self.link, under_way: &mut self.under_way });
+            self.streams.release(
+                &mut self.events,
+                &mut ProxyOutput { link: &mut self.link, under_way: &mut self.under_way },
+            );
             self.look_inside();
         }
         self.finish();
@@ -247,9 +284,20 @@ impl Proxy {
                 self.next_look = self.next_look.or_else(|| Some(Instant::now() + CHECK));
             }
             let (state, last_call, in_call) = (ending.state, ending.last_call, ending.in_call);
-            self.link.send(&ProxyFrame::Ended { rank, status: ending.status, state, last_call, in_call });
+            self.link.send(&ProxyFrame::Ended {
+                rank,
+                status: ending.status,
+                state,
+                last_call,
+                in_call,
+            });
         } else {
-            self.link.send(&ProxyFrame::Started { rank, kind: report.kind, value: report.value, pid: report.pid });
+            self.link.send(&ProxyFrame::Started {
+                rank,
+                kind: report.kind,
+                value: report.value,
+                pid: report.pid,
+            });
         }
     }
 
@@ -259,7 +307,9 @@ impl Proxy {
         if self.next_look.is_none_or(|at| at > Instant::now()) {
             return;
         }
-        let is_inside = |local: usize| self.view.page(local).state.load(Ordering::Acquire) == RankState::Running as u32;
+        let is_inside = |local: usize| {
+            self.view.page(local).state.load(Ordering::Acquire) == RankState::Running as u32
+        };
         let found = (0..self.numbers.len()).find(|&local| is_inside(local));
         self.next_look = found.is_none().then(|| Instant::now() + CHECK);
         if let Some(local) = found {
@@ -327,7 +377,10 @@ impl Proxy {
     /// Reports what all ranks are doing.
     fn answer(&mut self) {
         for (local, &rank) in self.numbers.iter().enumerate() {
-            self.link.send(&ProxyFrame::Activity { rank, activity: Activity::read(self.view.page(local)) });
+            self.link.send(&ProxyFrame::Activity {
+                rank,
+                activity: Activity::read(self.view.page(local)),
+            });
         }
         self.link.send(&ProxyFrame::Answered);
     }

@@ -51,7 +51,8 @@ impl HostLinks {
         if self.direct && is_this_host(host) {
             return proxy.into();
         }
-        let mut words: Vec<OsString> = self.words.iter().map(|word| word.replace(HOST, host).into()).collect();
+        let mut words: Vec<OsString> =
+            self.words.iter().map(|word| word.replace(HOST, host).into()).collect();
         if self.through_a_shell() {
             words.extend(proxy.iter().map(|word| quoted(&word.to_string_lossy()).into()));
         } else {
@@ -73,8 +74,7 @@ impl HostLinks {
 const SSH: &str = "ssh -x -o BatchMode=yes -o ControlMaster=no -o ServerAliveInterval=20 {host}";
 /// Runs next to a job step that may exist already, without PMI, and does not end the allocation if
 /// a rank fails.
-const SRUN: &str =
-    "srun --nodes=1 --ntasks=1 --nodelist={host} --overlap --mpi=none --cpu-bind=none --kill-on-bad-exit=0 --quiet";
+const SRUN: &str = "srun --nodes=1 --ntasks=1 --nodelist={host} --overlap --mpi=none --cpu-bind=none --kill-on-bad-exit=0 --quiet";
 
 /// Splits a command into words, with quotes and backslashes as in a shell; `None` if a quote is not
 /// closed.
@@ -96,7 +96,9 @@ pub(super) fn split(text: &str) -> Option<Vec<String>> {
             }
             // In double quotes, a backslash is kept before characters that have no special meaning
             // there.
-            (Some('"'), '\\') => word.push(signs.next_if(|next| "$`\"\\".contains(*next)).unwrap_or(sign)),
+            (Some('"'), '\\') => {
+                word.push(signs.next_if(|next| "$`\"\\".contains(*next)).unwrap_or(sign))
+            }
             _ => {
                 word.push(sign);
                 begun = true;
@@ -123,7 +125,8 @@ mod tests {
     use super::*;
 
     fn command(launcher: Option<&str>, in_slurm: bool, host: &str) -> String {
-        let words = HostLinks::choose(launcher, in_slurm).unwrap().command(host, Path::new("/a b/mpiexec"));
+        let words =
+            HostLinks::choose(launcher, in_slurm).unwrap().command(host, Path::new("/a b/mpiexec"));
         words.iter().map(|word| word.to_string_lossy().into_owned()).collect::<Vec<_>>().join("|")
     }
 
@@ -134,16 +137,28 @@ mod tests {
             "ssh|-x|-o|BatchMode=yes|-o|ControlMaster=no|-o|ServerAliveInterval=20|far|'/a b/mpiexec'|--proxy"
         );
         assert_eq!(command(None, false, "localhost"), "/a b/mpiexec|--proxy");
-        assert!(command(None, true, "n1").starts_with("srun|") && command(None, true, "n1").contains("=n1|"));
-        assert_eq!(command(Some("ip netns exec {host}"), true, "h1"), "ip|netns|exec|h1|/a b/mpiexec|--proxy");
-        assert_eq!(command(Some("env 'X=a {host}'"), false, "localhost"), "env|X=a localhost|/a b/mpiexec|--proxy");
+        assert!(
+            command(None, true, "n1").starts_with("srun|")
+                && command(None, true, "n1").contains("=n1|")
+        );
+        assert_eq!(
+            command(Some("ip netns exec {host}"), true, "h1"),
+            "ip|netns|exec|h1|/a b/mpiexec|--proxy"
+        );
+        assert_eq!(
+            command(Some("env 'X=a {host}'"), false, "localhost"),
+            "env|X=a localhost|/a b/mpiexec|--proxy"
+        );
         assert_eq!(command(Some("rsh"), false, "far"), "rsh|far|'/a b/mpiexec'|--proxy");
     }
 
     #[test]
     fn words_are_read_as_by_a_shell() {
         let words = |text| split(text).unwrap().join("|");
-        assert_eq!(words(r#"sh -c "echo \$1 \"x\" \\ \n `" '\$' a\ b ''"#), r#"sh|-c|echo $1 "x" \ \n `|\$|a b|"#);
+        assert_eq!(
+            words(r#"sh -c "echo \$1 \"x\" \\ \n `" '\$' a\ b ''"#),
+            r#"sh|-c|echo $1 "x" \ \n `|\$|a b|"#
+        );
         assert!(split("a 'b").is_none() && split("a \"b\\\"").is_none());
     }
 

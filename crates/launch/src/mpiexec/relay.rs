@@ -25,7 +25,13 @@ pub(super) struct Relay {
 impl Relay {
     /// Reads `mpiexec`'s input, or nothing if it is not `wanted`.
     pub(super) fn new(wanted: bool) -> Relay {
-        Relay { ended: !wanted, under_way: 0, watched: false, is_file: false, terminal: isatty(io::stdin()) }
+        Relay {
+            ended: !wanted,
+            under_way: 0,
+            watched: false,
+            is_file: false,
+            terminal: isatty(io::stdin()),
+        }
     }
 
     /// True if input is wanted and may be read. Reading a terminal from the background would stop
@@ -63,7 +69,8 @@ impl Relay {
         if self.is_file && self.wants() {
             return Some(Instant::now());
         }
-        (self.terminal && !self.ended && !self.in_foreground()).then(|| Instant::now() + Duration::from_millis(500))
+        (self.terminal && !self.ended && !self.in_foreground())
+            .then(|| Instant::now() + Duration::from_millis(500))
     }
 
     /// Reads once. An empty result is the end of the input, which is returned once. `None`: nothing

@@ -62,7 +62,9 @@ impl JobFailure {
             JobFailure::Start { code, .. } => code,
             JobFailure::Signal { signal, .. } | JobFailure::Asked { signal } => 128 + signal,
             JobFailure::WithoutFinalize { .. } | JobFailure::WithoutInit { .. } => 1,
-            JobFailure::GuardianGone | JobFailure::HostGone { .. } | JobFailure::OutputFails { .. } => 1,
+            JobFailure::GuardianGone
+            | JobFailure::HostGone { .. }
+            | JobFailure::OutputFails { .. } => 1,
             JobFailure::CannotWatch { .. } => 1,
             JobFailure::Timeout { .. } => 124,
             JobFailure::OutputGone => 128 + 13,
@@ -141,9 +143,9 @@ fn in_words(call: &Option<LastCall>) -> String {
 /// A possible cause of an invalid memory access, if the stack is small.
 fn small_stack() -> String {
     let limit = rustix::process::getrlimit(rustix::process::Resource::Stack).current;
-    limit
-        .filter(|&limit| limit < 1 << 20)
-        .map_or_else(String::new, |limit| format!("; its stack was limited to {} KiB (ulimit -s)", limit >> 10))
+    limit.filter(|&limit| limit < 1 << 20).map_or_else(String::new, |limit| {
+        format!("; its stack was limited to {} KiB (ulimit -s)", limit >> 10)
+    })
 }
 
 /// Name of a signal, with its usual meaning.
@@ -180,7 +182,8 @@ mod tests {
     fn the_killed_rank_is_the_cause_not_those_that_gave_up() {
         let gave_up = JobFailure::Exit { rank: 0, pid: 1, code: 1, call: None };
         let call = Some(LastCall { name: "MPI_Recv", inside: true });
-        let killed = JobFailure::Signal { rank: 2, pid: 3, signal: libc::SIGSEGV, core: false, call };
+        let killed =
+            JobFailure::Signal { rank: 2, pid: 3, signal: libc::SIGSEGV, core: false, call };
         let failures = [gave_up, killed.clone()];
         assert_eq!(cause(&failures), Some(&killed));
         assert_eq!(killed.exit_code(), 139);

@@ -32,7 +32,12 @@ impl RequestConnection {
     /// Reads what the rank has sent and passes each complete request to `take`, without its line
     /// feed. Closes the connection if the rank has closed it, or if a request is longer than any
     /// that an MPI rank sends.
-    pub(super) fn read(&mut self, events: &mut Events, buffer: &mut [u8], mut take: impl FnMut(&[u8])) {
+    pub(super) fn read(
+        &mut self,
+        events: &mut Events,
+        buffer: &mut [u8],
+        mut take: impl FnMut(&[u8]),
+    ) {
         for _ in 0..READS {
             let Some(socket) = &self.socket else { return };
             match rustix::io::read(socket, &mut *buffer) {

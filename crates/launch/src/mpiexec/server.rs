@@ -57,7 +57,8 @@ impl Server {
         let mut values = HashMap::new();
         values.insert("PMI_process_mapping".to_owned(), write_mapping(node_of_rank));
         values.insert(KEY.to_owned(), pieces(&key.to_text(), LONGEST_VALUE).swap_remove(0));
-        let ranks = appnums.iter().map(|&appnum| ServedRank { appnum, ..ServedRank::default() }).collect();
+        let ranks =
+            appnums.iter().map(|&appnum| ServedRank { appnum, ..ServedRank::default() }).collect();
         Server { space: format!("towpath_{:x}", job.0), ranks, values, bytes: 0 }
     }
 
@@ -88,16 +89,18 @@ impl Server {
         if self.ranks[rank].in_long_request {
             if message.get("endcmd").is_some() {
                 self.ranks[rank].in_long_request = false;
-                let answer = refusal("spawn_result", "this mpiexec does not start further processes yet");
+                let answer =
+                    refusal("spawn_result", "this mpiexec does not start further processes yet");
                 events.push(answer_to(rank, answer.with("status", -1)));
             }
             return;
         }
         let answer = match message.command() {
             "init" => self.hello(rank, &message),
-            "get_maxes" => {
-                fine("maxes").with("kvsname_max", 256).with("keylen_max", LONGEST_KEY).with("vallen_max", LONGEST_VALUE)
-            }
+            "get_maxes" => fine("maxes")
+                .with("kvsname_max", 256)
+                .with("keylen_max", LONGEST_KEY)
+                .with("vallen_max", LONGEST_VALUE),
             "get_my_kvsname" => fine("my_kvsname").with("kvsname", &self.space),
             "get_appnum" => fine("appnum").with("appnum", self.ranks[rank].appnum),
             "get_universe_size" => fine("universe_size").with("size", self.ranks.len()),
@@ -106,7 +109,9 @@ impl Server {
             "getbyidx" => refusal("getbyidx_results", "not offered").with("reason", "not_offered"),
             "publish_name" => refusal("publish_result", "not offered").with("info", "not_offered"),
             "lookup_name" => refusal("lookup_result", "not offered").with("info", "not_offered"),
-            "unpublish_name" => refusal("unpublish_result", "not offered").with("info", "not_offered"),
+            "unpublish_name" => {
+                refusal("unpublish_result", "not offered").with("info", "not_offered")
+            }
             "barrier_in" => return self.barrier(rank, events),
             "finalize" => {
                 self.ranks[rank].finalized = true;
@@ -117,8 +122,9 @@ impl Server {
                 return;
             }
             "abort" => {
-                let sentence =
-                    message.get("towpath_message").map(|text| String::from_utf8_lossy(&unescape(text)).into_owned());
+                let sentence = message
+                    .get("towpath_message")
+                    .map(|text| String::from_utf8_lossy(&unescape(text)).into_owned());
                 let code = message.number("exitcode").unwrap_or(1);
                 return events.push(Event::Abort { rank, code, sentence });
             }
@@ -128,7 +134,8 @@ impl Server {
     }
 
     fn hello(&mut self, rank: usize, message: &PmiMessage) -> PmiMessage {
-        let reply = PmiMessage::new("response_to_init").with("pmi_version", 1).with("pmi_subversion", 1);
+        let reply =
+            PmiMessage::new("response_to_init").with("pmi_version", 1).with("pmi_subversion", 1);
         if message.number("pmi_version") != Some(1) {
             return reply.with("rc", -1);
         }
@@ -213,12 +220,18 @@ mod tests {
     #[test]
     fn the_usual_conversation() {
         let mut server = server(7, &[0, 1]);
-        assert_eq!(answer(&mut server, 0, "cmd=init pmi_version=1 pmi_subversion=1").command(), "response_to_init");
+        assert_eq!(
+            answer(&mut server, 0, "cmd=init pmi_version=1 pmi_subversion=1").command(),
+            "response_to_init"
+        );
         assert_eq!(answer(&mut server, 1, "cmd=get_appnum").number("appnum"), Some(1));
         assert_eq!(answer(&mut server, 1, "cmd=get_universe_size").number("size"), Some(2));
         let mapping = answer(&mut server, 0, "cmd=get kvsname=x key=PMI_process_mapping");
         assert_eq!(mapping.get("value"), Some("(vector,(0,1,2))"));
-        assert_eq!(answer(&mut server, 0, "cmd=put kvsname=x key=a value=b=c").number("rc"), Some(0));
+        assert_eq!(
+            answer(&mut server, 0, "cmd=put kvsname=x key=a value=b=c").number("rc"),
+            Some(0)
+        );
         assert_eq!(answer(&mut server, 1, "cmd=get kvsname=x key=a").get("value"), Some("b=c"));
         assert_eq!(answer(&mut server, 1, "cmd=get kvsname=x key=z").number("rc"), Some(-1));
         assert!(server.inside(0) && !server.inside(1));
@@ -243,7 +256,10 @@ mod tests {
     fn abort_carries_code_and_sentence() {
         let mut server = server(7, &[0]);
         let events = ask(&mut server, 0, "cmd=abort exitcode=3 towpath_message=It%20broke.");
-        assert_eq!(events, [Event::Abort { rank: 0, code: 3, sentence: Some("It broke.".to_owned()) }]);
+        assert_eq!(
+            events,
+            [Event::Abort { rank: 0, code: 3, sentence: Some("It broke.".to_owned()) }]
+        );
     }
 
     #[test]

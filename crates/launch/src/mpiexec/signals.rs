@@ -47,7 +47,8 @@ impl Set {
     /// The signals that `mpiexec` handles. A signal that its parent has set to be ignored (nohup, a
     /// shell's background job) stays ignored.
     pub(crate) fn answered() -> Set {
-        let wanted: Vec<i32> = ANSWERED.iter().copied().filter(|&signal| !is_ignored(signal)).collect();
+        let wanted: Vec<i32> =
+            ANSWERED.iter().copied().filter(|&signal| !is_ignored(signal)).collect();
         Set::of(&wanted)
     }
 

@@ -7,7 +7,9 @@
 use std::ffi::CString;
 use std::os::fd::{AsRawFd, OwnedFd, RawFd};
 
-use rustix::process::{Pid, Resource, Rlimit, Signal, getppid, set_parent_process_death_signal, setpgid, setrlimit};
+use rustix::process::{
+    Pid, Resource, Rlimit, Signal, getppid, set_parent_process_death_signal, setpgid, setrlimit,
+};
 use rustix::stdio::{dup2_stderr, dup2_stdin, dup2_stdout};
 
 use super::signals::Set;
@@ -204,7 +206,11 @@ fn become_rank(
 }
 
 /// Runs a text file without `#!` with /bin/sh, as shells do.
-fn run_as_script(start: &RankStart, arguments: &[*const libc::c_char], environment: &[*const libc::c_char]) {
+fn run_as_script(
+    start: &RankStart,
+    arguments: &[*const libc::c_char],
+    environment: &[*const libc::c_char],
+) {
     let mut list = vec![c"/bin/sh".as_ptr(), start.program.as_ptr()];
     list.extend_from_slice(&arguments[1..]);
     // SAFETY: the list ends with the null pointer of `arguments`; all strings are NUL-terminated

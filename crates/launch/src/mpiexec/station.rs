@@ -37,7 +37,9 @@ impl Station {
         let begin = Instant::now();
         let status = loop {
             match self.command.try_wait() {
-                Ok(None) if begin.elapsed() < LAST_MOMENT => std::thread::sleep(Duration::from_millis(1)),
+                Ok(None) if begin.elapsed() < LAST_MOMENT => {
+                    std::thread::sleep(Duration::from_millis(1))
+                }
                 Ok(status) => break status,
                 Err(_) => break None,
             }
@@ -62,7 +64,11 @@ impl Station {
     ///
     /// # Errors
     /// Exit code and error message.
-    pub(super) fn start(name: &str, words: &[std::ffi::OsString], mask: Set) -> Result<Station, StartRefusal> {
+    pub(super) fn start(
+        name: &str,
+        words: &[std::ffi::OsString],
+        mask: Set,
+    ) -> Result<Station, StartRefusal> {
         let shown = words[0].to_string_lossy().into_owned();
         let mut command = Command::new(&words[0]);
         command.args(&words[1..]).stdin(Stdio::piped()).stdout(Stdio::piped()).process_group(0);
@@ -76,13 +82,26 @@ impl Station {
             });
         }
         let mut child = command.spawn().map_err(|error| {
-            StartRefusal::from(format!("The host {name} cannot be reached: {shown} cannot be started ({error})."))
+            StartRefusal::from(format!(
+                "The host {name} cannot be reached: {shown} cannot be started ({error})."
+            ))
         })?;
         let (Some(input), Some(output)) = (child.stdin.take(), child.stdout.take()) else {
-            return Err(StartRefusal::from(format!("The host {name} cannot be reached: {shown} has no input.")));
+            return Err(StartRefusal::from(format!(
+                "The host {name} cannot be reached: {shown} has no input."
+            )));
         };
         let link = ProxyLink::new(output.into(), input.into(), FrameReader::new(true));
         let name = name.to_owned();
-        Ok(Station { name, shown, link, link_watched: false, ready: false, over: false, owed: [0; 2], command: child })
+        Ok(Station {
+            name,
+            shown,
+            link,
+            link_watched: false,
+            ready: false,
+            over: false,
+            owed: [0; 2],
+            command: child,
+        })
     }
 }

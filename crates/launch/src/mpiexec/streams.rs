@@ -56,11 +56,23 @@ pub(super) struct Streams {
 impl Streams {
     /// Creates the streams of ranks with these pipes (`None`: the stream goes elsewhere), each with
     /// the tag of its lines.
-    pub(super) fn new(pipes: impl Iterator<Item = ([Option<OwnedFd>; 2], Option<String>)>) -> Streams {
+    pub(super) fn new(
+        pipes: impl Iterator<Item = ([Option<OwnedFd>; 2], Option<String>)>,
+    ) -> Streams {
         let of_rank = |(pipes, tag): ([Option<OwnedFd>; 2], Option<String>)| {
-            pipes.map(|pipe| pipe.map(|pipe| StreamSource { stream: Stream::new(pipe, tag.clone()), watched: false }))
+            pipes.map(|pipe| {
+                pipe.map(|pipe| StreamSource {
+                    stream: Stream::new(pipe, tag.clone()),
+                    watched: false,
+                })
+            })
         };
-        Streams { ranks: pipes.map(of_rank).collect(), paused: [false; 2], owners: [None; 2], next_release: None }
+        Streams {
+            ranks: pipes.map(of_rank).collect(),
+            paused: [false; 2],
+            owners: [None; 2],
+            next_release: None,
+        }
     }
 
     /// Watches all streams.
@@ -78,7 +90,9 @@ impl Streams {
             let Some(source) = &mut sources[which] else { continue };
             let wanted = !paused && owner.is_none_or(|owner| owner == rank);
             match (source.watched, wanted) {
-                (false, true) => events.add(source.stream.as_fd(), Event::Output { rank, which })?,
+                (false, true) => {
+                    events.add(source.stream.as_fd(), Event::Output { rank, which })?
+                }
                 (true, false) => events.remove(source.stream.as_fd()),
                 _ => {}
             }
@@ -187,7 +201,8 @@ impl Streams {
         for (which, rank) in in_turn.into_iter().flatten() {
             let Some(StreamSource { stream, .. }) = &mut self.ranks[rank][which] else { continue };
             loop {
-                let reading = stream.forward(buffer, &mut StreamSide { outlet: &mut *outlet, which });
+                let reading =
+                    stream.forward(buffer, &mut StreamSide { outlet: &mut *outlet, which });
                 if reading != Reading::Some {
                     stream.release(&mut StreamSide { outlet: &mut *outlet, which });
                 }

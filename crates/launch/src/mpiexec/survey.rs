@@ -36,7 +36,8 @@ impl HostSurvey {
     pub(super) fn report(self, has_ended: impl Fn(usize) -> bool) -> String {
         let unheard = |rank| if has_ended(rank) { RankPlace::Ended } else { RankPlace::Unknown };
         let ranks = self.ranks.into_iter().enumerate();
-        let ranks: Vec<RankPlace> = ranks.map(|(rank, place)| place.unwrap_or_else(|| unheard(rank))).collect();
+        let ranks: Vec<RankPlace> =
+            ranks.map(|(rank, place)| place.unwrap_or_else(|| unheard(rank))).collect();
         if self.asked || is_worth_telling(&ranks) { report(&ranks) } else { String::new() }
     }
 

@@ -102,17 +102,42 @@ pub(crate) const ROWS: &[OptionRow] = &[
         OptionMeaning::NotThisHost,
         "ignored on one host, refused on several: the list says which take ranks",
     ),
-    row(&["env"], &["NAME", "VALUE"], OptionMeaning::Set, "set a variable for the ranks of this program"),
-    row(&["genv"], &["NAME", "VALUE"], OptionMeaning::SetEverywhere, "set a variable for all ranks"),
+    row(
+        &["env"],
+        &["NAME", "VALUE"],
+        OptionMeaning::Set,
+        "set a variable for the ranks of this program",
+    ),
+    row(
+        &["genv"],
+        &["NAME", "VALUE"],
+        OptionMeaning::SetEverywhere,
+        "set a variable for all ranks",
+    ),
     row(
         &["x"],
         &["NAME[=VALUE]"],
         OptionMeaning::Export,
         "set a variable for all ranks; without a value: its value here",
     ),
-    row(&["envnone"], &[], OptionMeaning::PassNothing, "pass none of mpiexec's own variables to this program"),
-    row(&["genvnone"], &[], OptionMeaning::PassNothingAnywhere, "pass none of mpiexec's own variables to any rank"),
-    row(&["envlist"], &["A,B"], OptionMeaning::PassOnly, "pass only these of mpiexec's variables to this program"),
+    row(
+        &["envnone"],
+        &[],
+        OptionMeaning::PassNothing,
+        "pass none of mpiexec's own variables to this program",
+    ),
+    row(
+        &["genvnone"],
+        &[],
+        OptionMeaning::PassNothingAnywhere,
+        "pass none of mpiexec's own variables to any rank",
+    ),
+    row(
+        &["envlist"],
+        &["A,B"],
+        OptionMeaning::PassOnly,
+        "pass only these of mpiexec's variables to this program",
+    ),
     row(
         &["genvlist"],
         &["A,B"],
@@ -138,16 +163,36 @@ pub(crate) const ROWS: &[OptionRow] = &[
         OptionMeaning::Launcher,
         "how to reach a host: ssh (the default; inside Slurm srun), or a command with {host}",
     ),
-    row(&["bind-to", "binding"], &["core|none"], OptionMeaning::Bind, "bind each rank to cores of its own, or to none"),
+    row(
+        &["bind-to", "binding"],
+        &["core|none"],
+        OptionMeaning::Bind,
+        "bind each rank to cores of its own, or to none",
+    ),
     row(
         &["map-by"],
         &["core|slot|socket|node|ppr:N:node"],
         OptionMeaning::Map,
         "socket: use their cores in turn; node: like -bynode; ppr:N:node: like -ppn N",
     ),
-    row(&["cpus-per-rank", "cpus-per-proc"], &["N"], OptionMeaning::CoresPerRank, "cores that one rank is bound to"),
-    row(&["report-bindings"], &[], OptionMeaning::ReportBindings, "print what each rank is bound to"),
-    row(&["timeout"], &["SECONDS"], OptionMeaning::Timeout, "end the job after this many seconds, with exit code 124"),
+    row(
+        &["cpus-per-rank", "cpus-per-proc"],
+        &["N"],
+        OptionMeaning::CoresPerRank,
+        "cores that one rank is bound to",
+    ),
+    row(
+        &["report-bindings"],
+        &[],
+        OptionMeaning::ReportBindings,
+        "print what each rank is bound to",
+    ),
+    row(
+        &["timeout"],
+        &["SECONDS"],
+        OptionMeaning::Timeout,
+        "end the job after this many seconds, with exit code 124",
+    ),
     row(
         &["l", "tag-output", "prepend-rank"],
         &[],
@@ -197,7 +242,12 @@ pub(crate) const ROWS: &[OptionRow] = &[
         OptionMeaning::SearchPath,
         "look for the program in these folders before those of PATH",
     ),
-    row(&["display"], &["WHAT"], OptionMeaning::Display, "bindings: like -report-bindings; everything else is ignored"),
+    row(
+        &["display"],
+        &["WHAT"],
+        OptionMeaning::Display,
+        "bindings: like -report-bindings; everything else is ignored",
+    ),
     row(
         &["forward-signals"],
         &["NAMES"],
@@ -211,13 +261,25 @@ pub(crate) const ROWS: &[OptionRow] = &[
     ignored(&["bycore", "order-nodes"], &[]),
     OptionRow { names: &["proxy"], values: &[], meaning: OptionMeaning::Proxy, help: "" },
     ignored(&["launcher-exec", "bootstrap-exec", "rmk", "iface", "demux", "tmpdir"], &["X"]),
-    ignored(&["disable-hostname-propagation", "disable-auto-cleanup", "enable-x", "disable-x"], &[]),
-    ignored(&["v", "verbose", "q", "quiet", "display-map", "display-allocation", "print-rank-map"], &[]),
+    ignored(
+        &["disable-hostname-propagation", "disable-auto-cleanup", "enable-x", "disable-x"],
+        &[],
+    ),
+    ignored(
+        &["v", "verbose", "q", "quiet", "display-map", "display-allocation", "print-rank-map"],
+        &[],
+    ),
     ignored(&["print-all-exitcodes", "ordered-output", "stream-buffer"], &[]),
     OptionRow { names: &["tune"], values: &["FILE"], meaning: OptionMeaning::Tuning, help: "" },
     ignored(&["soft", "arch"], &["X"]),
-    instead(&["gdb", "gdba", "xterm", "tv"], "mpiexec -n 2 xterm -e gdb ./program starts a debugger for each rank."),
-    instead(&["cpu-set", "cpu-list"], "taskset -c LIST mpiexec ... restricts all ranks to these processors."),
+    instead(
+        &["gdb", "gdba", "xterm", "tv"],
+        "mpiexec -n 2 xterm -e gdb ./program starts a debugger for each rank.",
+    ),
+    instead(
+        &["cpu-set", "cpu-list"],
+        "taskset -c LIST mpiexec ... restricts all ranks to these processors.",
+    ),
     instead(&["file"], "-configfile FILE reads options and programs from a file."),
     ignored(&["prefix", "rank-by", "usize", "topolib", "membind", "am"], &["X"]),
     ignored(&["mca", "gmca", "pmca", "prtemca", "pmixmca"], &["NAME", "VALUE"]),
@@ -289,7 +351,9 @@ mod tests {
     #[test]
     fn the_help_names_every_option_and_fits_a_terminal() {
         let text = help();
-        let shown = |row: &&OptionRow| !matches!(row.meaning, OptionMeaning::Proxy | OptionMeaning::Instead(_));
+        let shown = |row: &&OptionRow| {
+            !matches!(row.meaning, OptionMeaning::Proxy | OptionMeaning::Instead(_))
+        };
         for name in ROWS.iter().filter(shown).flat_map(|row| row.names) {
             assert!(text.contains(&format!("-{name}")), "{name}");
         }

@@ -26,8 +26,15 @@ pub(super) const CHECK: Duration = Duration::from_millis(500);
 
 /// Signals by which a rank dies because the job is being ended: those that it is sent, and those
 /// with which it then ends itself (`abort` in a handler, a write to a process that is gone).
-const AT_AN_END: [i32; 7] =
-    [libc::SIGTERM, libc::SIGKILL, libc::SIGINT, libc::SIGHUP, libc::SIGQUIT, libc::SIGABRT, libc::SIGPIPE];
+const AT_AN_END: [i32; 7] = [
+    libc::SIGTERM,
+    libc::SIGKILL,
+    libc::SIGINT,
+    libc::SIGHUP,
+    libc::SIGQUIT,
+    libc::SIGABRT,
+    libc::SIGPIPE,
+];
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum JobPhase {
@@ -135,7 +142,8 @@ impl Verdict {
 
     /// Records a failure, unless the job is ending already.
     pub(super) fn fail(&mut self, failure: JobFailure) {
-        let own_crash = matches!(&failure, JobFailure::Signal { signal, .. } if !AT_AN_END.contains(signal));
+        let own_crash =
+            matches!(&failure, JobFailure::Signal { signal, .. } if !AT_AN_END.contains(signal));
         if self.is_running() || (own_crash && !self.asked) {
             self.failures.push(failure);
         }
@@ -177,15 +185,25 @@ impl Verdict {
         let reason = std::io::Error::from_raw_os_error(error);
         let name = &self.command_names[rank];
         let (code, sentence) = match kind {
-            CANNOT_ENTER => (1, format!("rank {rank} cannot enter its folder ({reason}); the job is ended.")),
+            CANNOT_ENTER => {
+                (1, format!("rank {rank} cannot enter its folder ({reason}); the job is ended."))
+            }
             // The program existed when the job was planned.
             CANNOT_EXECUTE if error == libc::ENOENT => {
                 let what = "its interpreter (the first line of a script, the loader of a binary) does not exist";
-                (127, format!("the program {name} of rank {rank} cannot be executed: {what}; the job is ended."))
+                (
+                    127,
+                    format!(
+                        "the program {name} of rank {rank} cannot be executed: {what}; the job is ended."
+                    ),
+                )
             }
-            CANNOT_EXECUTE => {
-                (126, format!("the program {name} of rank {rank} cannot be executed ({reason}); the job is ended."))
-            }
+            CANNOT_EXECUTE => (
+                126,
+                format!(
+                    "the program {name} of rank {rank} cannot be executed ({reason}); the job is ended."
+                ),
+            ),
             _ => {
                 debug_assert_eq!(kind, CANNOT_FORK);
                 if !std::mem::replace(&mut self.ranks[rank].ended, true) {
@@ -209,12 +227,15 @@ impl Verdict {
         }
         self.running -= 1;
         let RankEnd { status, state, last_call, in_call } = ending;
-        let call = super::calls::name(last_call).map(|name| LastCall { name, inside: in_call != 0 });
+        let call =
+            super::calls::name(last_call).map(|name| LastCall { name, inside: in_call != 0 });
         let inside = state == RankState::Running as u32 || server.inside(rank);
         let entered = state != RankState::Starting as u32 || server.initialized(rank);
         let pid = self.ranks[rank].pid;
-        let aborted =
-            self.failures.iter().any(|failure| matches!(failure, JobFailure::Abort { rank: r, .. } if *r == rank));
+        let aborted = self
+            .failures
+            .iter()
+            .any(|failure| matches!(failure, JobFailure::Abort { rank: r, .. } if *r == rank));
         if aborted {
             return;
         }
@@ -226,7 +247,9 @@ impl Verdict {
             0 if inside => self.fail(JobFailure::WithoutFinalize { rank, pid, call }),
             0 if !entered => self.left_without_init = self.left_without_init.or(Some(rank)),
             0 => {}
-            code if entered && !inside => self.late_code = if self.late_code == 0 { code } else { self.late_code },
+            code if entered && !inside => {
+                self.late_code = if self.late_code == 0 { code } else { self.late_code }
+            }
             code => self.fail(JobFailure::Exit { rank, pid, code, call }),
         }
     }
@@ -263,7 +286,10 @@ impl Verdict {
 
     /// Handles deadlines and phase changes. `others_inside` checks whether a rank that has not
     /// ended is in MPI.
-    pub(super) fn next_order(&mut self, others_inside: impl FnOnce(&Verdict) -> bool) -> Option<JobOrder> {
+    pub(super) fn next_order(
+        &mut self,
+        others_inside: impl FnOnce(&Verdict) -> bool,
+    ) -> Option<JobOrder> {
         let now = Instant::now();
         if let Some(rank) = self.left_without_init.filter(|_| now >= self.next_check) {
             self.next_check = now + CHECK;
@@ -284,7 +310,9 @@ impl Verdict {
                 self.phase = JobPhase::Ending { kill_at: now + GRACE };
                 Some(JobOrder::End(libc::SIGTERM))
             }
-            JobPhase::Ending { kill_at } if self.running == 0 || now >= kill_at => Some(self.close()),
+            JobPhase::Ending { kill_at } if self.running == 0 || now >= kill_at => {
+                Some(self.close())
+            }
             JobPhase::Closing { give_up_at } if now >= give_up_at => Some(JobOrder::GiveUp),
             _ => None,
         }
@@ -337,7 +365,11 @@ mod tests {
         let (mut verdict, server) = job(2);
         verdict.ended(0, RankEnd::default(), &server);
         verdict.ended(1, RankEnd { status: 3 << 8, ..RankEnd::default() }, &server);
-        assert_eq!(verdict.next_order(|_| false), Some(JobOrder::Close), "nobody is left to be asked to end");
+        assert_eq!(
+            verdict.next_order(|_| false),
+            Some(JobOrder::Close),
+            "nobody is left to be asked to end"
+        );
         assert_eq!(verdict.result().1, 3);
     }
 
@@ -347,7 +379,11 @@ mod tests {
         let lost = || JobFailure::HostGone { name: "a".to_owned(), reason: "x".to_owned() };
         verdict.heard();
         assert!(verdict.is_running());
-        verdict.ended(0, RankEnd { state: RankState::Finalized as u32, ..RankEnd::default() }, &server);
+        verdict.ended(
+            0,
+            RankEnd { state: RankState::Finalized as u32, ..RankEnd::default() },
+            &server,
+        );
         assert_eq!(verdict.next_order(|_| false), Some(JobOrder::Close));
         let give_up_at = verdict.deadline();
         std::thread::sleep(Duration::from_millis(1));
@@ -363,7 +399,9 @@ mod tests {
 
     #[test]
     fn who_aborts_when_told_to_end_is_not_the_cause_but_who_crashes_is() {
-        for (signal, code) in [(libc::SIGABRT, 3), (libc::SIGPIPE, 3), (libc::SIGSEGV, 128 + libc::SIGSEGV)] {
+        for (signal, code) in
+            [(libc::SIGABRT, 3), (libc::SIGPIPE, 3), (libc::SIGSEGV, 128 + libc::SIGSEGV)]
+        {
             let (mut verdict, server) = job(2);
             verdict.ended(1, RankEnd { status: 3 << 8, ..RankEnd::default() }, &server);
             assert_eq!(verdict.next_order(|_| false), Some(JobOrder::End(libc::SIGTERM)));
@@ -378,7 +416,9 @@ mod tests {
         assert_eq!(verdict.cannot_watch(libc::EPERM), JobOrder::Close);
         assert!(verdict.is_closing());
         let (sentence, code) = verdict.result();
-        assert!(sentence.unwrap().contains("cannot be watched (Operation not permitted") && code == 1);
+        assert!(
+            sentence.unwrap().contains("cannot be watched (Operation not permitted") && code == 1
+        );
     }
 
     #[test]

@@ -48,7 +48,9 @@ pub fn write(message: &PmiMessage) -> Result<Vec<u8>, String> {
     let mut text = String::new();
     for (key, value) in &message.pairs {
         if key.is_empty() || key.contains([';', '=', '\n', '\0']) || value.contains('\0') {
-            return Err(format!("The key {key:?} or its value contains a character that PMI-2 cannot encode."));
+            return Err(format!(
+                "The key {key:?} or its value contains a character that PMI-2 cannot encode."
+            ));
         }
         text.push_str(key);
         text.push('=');
@@ -56,7 +58,10 @@ pub fn write(message: &PmiMessage) -> Result<Vec<u8>, String> {
         text.push(';');
     }
     if text.len() > LONGEST_RECORD {
-        return Err(format!("A request of {} bytes is longer than PMI-2 allows ({LONGEST_RECORD}).", text.len()));
+        return Err(format!(
+            "A request of {} bytes is longer than PMI-2 allows ({LONGEST_RECORD}).",
+            text.len()
+        ));
     }
     Ok(format!("{:<LENGTH$}{text}", text.len()).into_bytes())
 }
@@ -82,7 +87,9 @@ impl RecordReader {
         let length: usize = std::str::from_utf8(digits)
             .ok()
             .and_then(|text| text.trim_matches([' ', '\0']).parse().ok())
-            .ok_or_else(|| "a record of the PMI-2 connection does not begin with its length".to_owned())?;
+            .ok_or_else(|| {
+                "a record of the PMI-2 connection does not begin with its length".to_owned()
+            })?;
         if self.held.len() < LENGTH + length {
             return Ok(None);
         }
@@ -100,12 +107,15 @@ mod tests {
 
     #[test]
     fn answers_of_slurm() {
-        let full = parse(b"cmd=fullinit-response;rc=0;pmi-version=2;rank=1;size=4;appnum=-1;debugged=FALSE;");
+        let full = parse(
+            b"cmd=fullinit-response;rc=0;pmi-version=2;rank=1;size=4;appnum=-1;debugged=FALSE;",
+        );
         assert_eq!(
             (full.command(), full.number("rank"), full.number("appnum")),
             ("fullinit-response", Some(1), Some(-1))
         );
-        let mapping = parse(b"cmd=info-getjobattr-response;rc=0;found=TRUE;value=(vector,(0,1,2));");
+        let mapping =
+            parse(b"cmd=info-getjobattr-response;rc=0;found=TRUE;value=(vector,(0,1,2));");
         assert_eq!(mapping.get("value"), Some("(vector,(0,1,2))"));
     }
 

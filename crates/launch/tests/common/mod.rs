@@ -35,7 +35,8 @@ pub(crate) fn mpiexec(arguments: &[&str]) -> Command {
 
 /// Path of the example program.
 pub(crate) fn job_facts() -> String {
-    let folder = PathBuf::from(env!("CARGO_BIN_EXE_mpiexec")).parent().unwrap().join("examples/job_facts");
+    let folder =
+        PathBuf::from(env!("CARGO_BIN_EXE_mpiexec")).parent().unwrap().join("examples/job_facts");
     assert!(folder.exists(), "{} is built by cargo test", folder.display());
     folder.to_string_lossy().into_owned()
 }
@@ -57,7 +58,9 @@ pub(crate) fn finish(mut command: Command, input: &str) -> Run {
     }
     let (output, errors) = (reader(child.stdout.take()), reader(child.stderr.take()));
     let code = wait(&mut child);
-    let text = |bytes: std::thread::JoinHandle<Vec<u8>>| String::from_utf8_lossy(&bytes.join().unwrap()).into_owned();
+    let text = |bytes: std::thread::JoinHandle<Vec<u8>>| {
+        String::from_utf8_lossy(&bytes.join().unwrap()).into_owned()
+    };
     Run { code, output: text(output), errors: text(errors) }
 }
 

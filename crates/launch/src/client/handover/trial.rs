@@ -44,7 +44,8 @@ pub fn try_handover() -> Result<Trial, Error> {
     let nonce = segment::new_nonce();
     let own = segment::make(nonce, 1)?;
     let listener = offer(nonce).ok();
-    let (answers, answer) = pipe_with(PipeFlags::CLOEXEC).map_err(|error| failed("no pipe", error.into()))?;
+    let (answers, answer) =
+        pipe_with(PipeFlags::CLOEXEC).map_err(|error| failed("no pipe", error.into()))?;
     let (parent, number, word) = (std::process::id(), segment::number_of(&own), Box::new(WORD));
     // SAFETY: this process has a single thread (see above), so no lock is held at the `fork` and
     // the child may allocate. It leaves by `_exit` without unwinding.
@@ -102,9 +103,11 @@ fn hear(answers: &OwnedFd, listener: Option<&OwnedFd>, own: &OwnedFd) -> io::Res
     let end = Instant::now() + PATIENCE;
     loop {
         let left = end.saturating_duration_since(Instant::now());
-        let limit = Timespec { tv_sec: left.as_secs() as i64, tv_nsec: i64::from(left.subsec_nanos()) };
+        let limit =
+            Timespec { tv_sec: left.as_secs() as i64, tv_nsec: i64::from(left.subsec_nanos()) };
         let sources = [Some(answers), listener].into_iter().flatten();
-        let mut sources: Vec<PollFd<'_>> = sources.map(|fd| PollFd::new(fd, PollFlags::IN)).collect();
+        let mut sources: Vec<PollFd<'_>> =
+            sources.map(|fd| PollFd::new(fd, PollFlags::IN)).collect();
         match poll(&mut sources, Some(&limit)) {
             Ok(0) => return Err(io::ErrorKind::TimedOut.into()),
             Ok(_) | Err(rustix::io::Errno::INTR) => {}

@@ -41,7 +41,11 @@ pub(in crate::client) struct PmiConnection {
 
 impl PmiConnection {
     /// Takes ownership of a descriptor named in the environment and makes it close-on-exec.
-    pub(in crate::client) fn take(number: RawFd, dialect: Dialect, launcher: &str) -> Result<PmiConnection, Error> {
+    pub(in crate::client) fn take(
+        number: RawFd,
+        dialect: Dialect,
+        launcher: &str,
+    ) -> Result<PmiConnection, Error> {
         check_open(number, launcher)?;
         // SAFETY: the descriptor is open (just checked), was inherited for this connection, and no
         // other code in the process uses it.
@@ -65,7 +69,11 @@ impl PmiConnection {
     /// Performs the first exchanges: version, limits, name of the key-value space, and what the
     /// server reports about this process. `rank` and `size` are those of the environment; a server
     /// that reports other values is rejected.
-    pub(in crate::client) fn initialize(&mut self, rank: usize, size: usize) -> Result<PmiIdentity, Error> {
+    pub(in crate::client) fn initialize(
+        &mut self,
+        rank: usize,
+        size: usize,
+    ) -> Result<PmiIdentity, Error> {
         self.first_answer = Some(Instant::now() + patience());
         self.ask(&self.dialect.hello(), "response_to_init")?;
         let place = match self.dialect {
@@ -91,12 +99,16 @@ impl PmiConnection {
     fn initialize_records(&mut self, rank: usize, size: usize) -> Result<PmiIdentity, Error> {
         self.framing = Framing::Records(RecordReader::default());
         self.space = towpath_base::config::environment("PMI_JOBID").unwrap_or_default();
-        let hello =
-            PmiMessage::new("fullinit").with("pmijobid", &self.space).with("pmirank", rank).with("threaded", "FALSE");
+        let hello = PmiMessage::new("fullinit")
+            .with("pmijobid", &self.space)
+            .with("pmirank", rank)
+            .with("threaded", "FALSE");
         let answer = self.ask(&hello, "fullinit-response")?;
         let said = (answer.number::<usize>("rank"), answer.number::<usize>("size"));
         if said != (Some(rank), Some(size)) {
-            return Err(self.nonsense(format!("the environment says rank {rank} of {size}, the server {said:?}")));
+            return Err(self.nonsense(format!(
+                "the environment says rank {rank} of {size}, the server {said:?}"
+            )));
         }
         let universe = self.attribute("universeSize")?.and_then(|text| text.trim().parse().ok());
         let not_negative = |number: &i32| *number >= 0;
@@ -152,7 +164,8 @@ impl PmiConnection {
         let Some(until) = self.first_answer else { return Ok(()) };
         loop {
             let left = until.saturating_duration_since(Instant::now());
-            let limit = Timespec { tv_sec: left.as_secs() as i64, tv_nsec: i64::from(left.subsec_nanos()) };
+            let limit =
+                Timespec { tv_sec: left.as_secs() as i64, tv_nsec: i64::from(left.subsec_nanos()) };
             match poll(&mut [PollFd::new(&self.socket, PollFlags::IN)], Some(&limit)) {
                 Ok(0) if left == Duration::ZERO => return Err(silent(&self.launcher)),
                 Ok(0) | Err(rustix::io::Errno::INTR) => {}
@@ -168,7 +181,10 @@ impl PmiConnection {
             match self.framing.next().map_err(|detail| self.nonsense(detail))? {
                 Some(message) if message.command() == name => return Ok(message),
                 Some(message) => {
-                    return Err(self.nonsense(format!("{name} was expected, but {} arrived", message.command())));
+                    return Err(self.nonsense(format!(
+                        "{name} was expected, but {} arrived",
+                        message.command()
+                    )));
                 }
                 None => self.read_some()?,
             }
@@ -193,15 +209,26 @@ impl PmiConnection {
             Some(_) => Err(Error::Refused {
                 launcher: self.launcher.clone(),
                 request: request.command().to_owned(),
-                detail: reply.get("msg").or(reply.get("errmsg")).unwrap_or("no reason was given").to_owned(),
+                detail: reply
+                    .get("msg")
+                    .or(reply.get("errmsg"))
+                    .unwrap_or("no reason was given")
+                    .to_owned(),
             }),
         }
     }
 
     /// Requests a number that the server may not know.
-    fn optional_number(&mut self, request: &str, answer: &str, key: &str) -> Result<Option<i32>, Error> {
+    fn optional_number(
+        &mut self,
+        request: &str,
+        answer: &str,
+        key: &str,
+    ) -> Result<Option<i32>, Error> {
         let reply = self.exchange(&PmiMessage::new(request), answer)?;
-        Ok(reply.number(key).filter(|&number| number >= 0 && reply.number::<i32>("rc").unwrap_or(0) == 0))
+        Ok(reply
+            .number(key)
+            .filter(|&number| number >= 0 && reply.number::<i32>("rc").unwrap_or(0) == 0))
     }
 
     /// Requests what the launcher itself provides about the job under a key.
@@ -241,7 +268,8 @@ impl Store for PmiConnection {
         let (request, answer) = self.dialect.fence();
         self.send(&request)?;
         loop {
-            let mut sources = [PollFd::new(&self.socket, PollFlags::IN), PollFd::new(listener, PollFlags::IN)];
+            let mut sources =
+                [PollFd::new(&self.socket, PollFlags::IN), PollFd::new(listener, PollFlags::IN)];
             match poll(&mut sources, None) {
                 Ok(_) | Err(rustix::io::Errno::INTR) => {}
                 Err(error) => return Err(self.broken(error.into())),

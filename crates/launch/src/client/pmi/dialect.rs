@@ -40,19 +40,26 @@ impl Dialect {
 
     pub(super) fn put(self, space: &str, key: &str, value: &str) -> (PmiMessage, &'static str) {
         match self {
-            Dialect::One => {
-                (PmiMessage::new("put").with("kvsname", space).with("key", key).with("value", value), "put_result")
-            }
-            Dialect::Two => (PmiMessage::new("kvs-put").with("key", key).with("value", value), "kvs-put-response"),
+            Dialect::One => (
+                PmiMessage::new("put").with("kvsname", space).with("key", key).with("value", value),
+                "put_result",
+            ),
+            Dialect::Two => (
+                PmiMessage::new("kvs-put").with("key", key).with("value", value),
+                "kvs-put-response",
+            ),
         }
     }
 
     pub(super) fn get(self, space: &str, key: &str) -> (PmiMessage, &'static str) {
         match self {
-            Dialect::One => (PmiMessage::new("get").with("kvsname", space).with("key", key), "get_result"),
-            Dialect::Two => {
-                (PmiMessage::new("kvs-get").with("jobid", space).with("srcid", -1).with("key", key), "kvs-get-response")
+            Dialect::One => {
+                (PmiMessage::new("get").with("kvsname", space).with("key", key), "get_result")
             }
+            Dialect::Two => (
+                PmiMessage::new("kvs-get").with("jobid", space).with("srcid", -1).with("key", key),
+                "kvs-get-response",
+            ),
         }
     }
 
@@ -60,7 +67,9 @@ impl Dialect {
     pub(super) fn attribute(self, space: &str, key: &str) -> (PmiMessage, &'static str) {
         match self {
             Dialect::One => self.get(space, key),
-            Dialect::Two => (PmiMessage::new("info-getjobattr").with("key", key), "info-getjobattr-response"),
+            Dialect::Two => {
+                (PmiMessage::new("info-getjobattr").with("key", key), "info-getjobattr-response")
+            }
         }
     }
 
@@ -68,7 +77,9 @@ impl Dialect {
     pub(super) fn value(self, answer: &PmiMessage) -> Option<&str> {
         let found = match self {
             Dialect::One => true,
-            Dialect::Two => answer.get("found").is_some_and(|found| found.eq_ignore_ascii_case("true")),
+            Dialect::Two => {
+                answer.get("found").is_some_and(|found| found.eq_ignore_ascii_case("true"))
+            }
         };
         answer.get("value").filter(|_| found && answer.number::<i32>("rc").unwrap_or(0) == 0)
     }
@@ -95,13 +106,15 @@ impl Dialect {
             Dialect::One => {
                 let request = PmiMessage::new("abort").with("exitcode", code);
                 match sentence {
-                    Some(sentence) => request.with("towpath_message", crate::wire::escape(sentence.as_bytes())),
+                    Some(sentence) => {
+                        request.with("towpath_message", crate::wire::escape(sentence.as_bytes()))
+                    }
                     None => request,
                 }
             }
-            Dialect::Two => {
-                PmiMessage::new("abort").with("isworld", "TRUE").with("msg", sentence.unwrap_or("MPI_Abort"))
-            }
+            Dialect::Two => PmiMessage::new("abort")
+                .with("isworld", "TRUE")
+                .with("msg", sentence.unwrap_or("MPI_Abort")),
         }
     }
 }
@@ -125,7 +138,9 @@ impl Framing {
     pub(super) fn next(&mut self) -> Result<Option<PmiMessage>, String> {
         Ok(match self {
             Framing::Lines(lines) => lines.next_line()?.map(|line| PmiMessage::parse(&line)),
-            Framing::Records(records) => records.next_record()?.map(|record| records::parse(&record)),
+            Framing::Records(records) => {
+                records.next_record()?.map(|record| records::parse(&record))
+            }
         })
     }
 
@@ -145,7 +160,10 @@ mod tests {
     fn the_environment_decides_alike_in_all_ranks() {
         let chosen = |variables: &[(&str, &str)]| {
             Dialect::in_environment(&|name| {
-                variables.iter().find(|(other, _)| *other == name).map(|(_, value)| (*value).to_owned())
+                variables
+                    .iter()
+                    .find(|(other, _)| *other == name)
+                    .map(|(_, value)| (*value).to_owned())
             })
         };
         assert_eq!(chosen(&[]), Dialect::One);
@@ -159,7 +177,10 @@ mod tests {
     fn a_missing_key_has_no_value() {
         let absent = records::parse(b"cmd=kvs-get-response;rc=0;found=FALSE;value=old;");
         assert_eq!(Dialect::Two.value(&absent), None);
-        assert_eq!(Dialect::One.value(&PmiMessage::parse(b"cmd=get_result rc=-1 value=unknown")), None);
+        assert_eq!(
+            Dialect::One.value(&PmiMessage::parse(b"cmd=get_result rc=-1 value=unknown")),
+            None
+        );
         assert_eq!(Dialect::One.value(&PmiMessage::parse(b"cmd=get_result value=a")), Some("a"));
     }
 }

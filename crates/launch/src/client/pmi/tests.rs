@@ -51,7 +51,8 @@ fn lines(mut server: Server, size: usize) -> impl FnMut(usize, &[u8]) -> Answers
         while let Ok(Some(line)) = readers[rank].next_line() {
             server.line(rank, &line, &mut events);
         }
-        let answer = |event| if let Event::Answer(to, line) = event { Some((to, line)) } else { None };
+        let answer =
+            |event| if let Event::Answer(to, line) = event { Some((to, line)) } else { None };
         events.into_iter().filter_map(answer).collect()
     }
 }
@@ -74,7 +75,10 @@ impl Two {
     fn bytes(&mut self, rank: usize, bytes: &[u8]) -> Answers {
         if !std::mem::replace(&mut self.greeted[rank], true) {
             assert_eq!(bytes, b"cmd=init pmi_version=2 pmi_subversion=0\n");
-            return vec![(rank, b"cmd=response_to_init rc=0 pmi_version=2 pmi_subversion=0\n".to_vec())];
+            return vec![(
+                rank,
+                b"cmd=response_to_init rc=0 pmi_version=2 pmi_subversion=0\n".to_vec(),
+            )];
         }
         self.readers[rank].push(bytes);
         let mut answers = Vec::new();
@@ -94,9 +98,12 @@ impl Two {
         };
         let reply = match request.command() {
             "fullinit" => reply.with("rank", rank).with("size", size).with("appnum", -1),
-            "info-getjobattr" => found(self.mapping.as_ref().filter(|_| key == "PMI_process_mapping")),
+            "info-getjobattr" => {
+                found(self.mapping.as_ref().filter(|_| key == "PMI_process_mapping"))
+            }
             "kvs-put" => {
-                self.values.insert(key.to_owned(), request.get("value").unwrap_or_default().to_owned());
+                self.values
+                    .insert(key.to_owned(), request.get("value").unwrap_or_default().to_owned());
                 reply
             }
             "kvs-get" => found(self.values.get(key)),
@@ -122,9 +129,9 @@ struct Case<'a> {
 }
 
 fn cases(hosts: &[u32]) -> impl Iterator<Item = Case<'_>> {
-    [Dialect::One, Dialect::Two]
-        .into_iter()
-        .flat_map(move |dialect| [Case { dialect, hosts: Some(hosts) }, Case { dialect, hosts: None }])
+    [Dialect::One, Dialect::Two].into_iter().flat_map(move |dialect| {
+        [Case { dialect, hosts: Some(hosts) }, Case { dialect, hosts: None }]
+    })
 }
 
 /// Runs a job of threads against a server.
@@ -132,7 +139,8 @@ fn job(size: usize, case: Case<'_>, body: impl Fn(Served<PmiConnection>) + Sync)
     let pair = || socketpair(AddressFamily::UNIX, SocketType::STREAM, SocketFlags::CLOEXEC, None);
     let (server_ends, rank_ends): (Sockets, Sockets) = (0..size).map(|_| pair().unwrap()).unzip();
     let one_host = vec![0; size];
-    let mut server = Server::new(JobId(5), &JobKey([3; 32]), &vec![0; size], case.hosts.unwrap_or(&one_host));
+    let mut server =
+        Server::new(JobId(5), &JobKey([3; 32]), &vec![0; size], case.hosts.unwrap_or(&one_host));
     if case.hosts.is_none() {
         server.forget_hosts();
     }
@@ -159,7 +167,10 @@ fn ranks_find_each_other_whether_or_not_the_server_knows_the_hosts() {
         job(5, case, |mut launcher| {
             let job = launcher.job().clone();
             assert_eq!((job.size, job.hosts(), job.local_ranks.len()), (5, 1, 5), "{case:?}");
-            assert!(crate::segment::belongs_to(launcher.segment().unwrap().as_fd(), nonce_of_host(job.id, 0)));
+            assert!(crate::segment::belongs_to(
+                launcher.segment().unwrap().as_fd(),
+                nonce_of_host(job.id, 0)
+            ));
             seen.lock().unwrap().push((job.id, launcher.key().unwrap()));
             launcher.finalize().unwrap();
         });
@@ -178,7 +189,12 @@ fn what_the_launcher_calls_hosts_have_one_job_and_a_segment_each() {
             assert_eq!((job.hosts(), job.node_of_rank.as_slice()), (2, &hosts[..]), "{case:?}");
             let segment = launcher.segment().unwrap();
             let inode = rustix::fs::fstat(&segment).unwrap().st_ino;
-            seen.lock().unwrap().push((hosts[job.rank as usize], job.id, launcher.key().unwrap(), inode));
+            seen.lock().unwrap().push((
+                hosts[job.rank as usize],
+                job.id,
+                launcher.key().unwrap(),
+                inode,
+            ));
             // No rank leaves before all have read the inode number, because it may be reused.
             launcher.fence().unwrap();
         });
@@ -202,7 +218,10 @@ fn values_of_any_length_and_content_arrive() {
             launcher.fence().unwrap();
             for (number, value) in values.iter().enumerate() {
                 let other = (rank + 1) % 3;
-                assert_eq!(launcher.get(&format!("v{number}-{other}")).unwrap().as_ref(), Some(value));
+                assert_eq!(
+                    launcher.get(&format!("v{number}-{other}")).unwrap().as_ref(),
+                    Some(value)
+                );
             }
             assert_eq!(launcher.get("nothing").unwrap(), None);
             assert!(matches!(launcher.put("a key", ""), Err(Error::Unsendable(_))));

@@ -62,9 +62,15 @@ pub(super) struct Instruction {
 pub(super) type Init = unsafe extern "C" fn(*mut Process, *mut Instruction, usize) -> c_int;
 pub(super) type Put = unsafe extern "C" fn(u8, *const c_char, *mut PmixValue) -> c_int;
 pub(super) type Commit = unsafe extern "C" fn() -> c_int;
-pub(super) type Fence = unsafe extern "C" fn(*const Process, usize, *const Instruction, usize) -> c_int;
-pub(super) type Get =
-    unsafe extern "C" fn(*const Process, *const c_char, *const Instruction, usize, *mut *mut PmixValue) -> c_int;
+pub(super) type Fence =
+    unsafe extern "C" fn(*const Process, usize, *const Instruction, usize) -> c_int;
+pub(super) type Get = unsafe extern "C" fn(
+    *const Process,
+    *const c_char,
+    *const Instruction,
+    usize,
+    *mut *mut PmixValue,
+) -> c_int;
 pub(super) type Finalize = unsafe extern "C" fn(*const Instruction, usize) -> c_int;
 pub(super) type Abort = unsafe extern "C" fn(c_int, *const c_char, *mut Process, usize) -> c_int;
 pub(super) type ErrorText = unsafe extern "C" fn(c_int) -> *const c_char;
@@ -118,7 +124,10 @@ mod tests {
     #[test]
     fn structures_lie_as_the_header_says() {
         assert_eq!((size_of::<Process>(), offset_of!(Process, rank)), (260, 256));
-        assert_eq!((size_of::<PmixValue>(), offset_of!(PmixValue, data), align_of::<PmixValue>()), (32, 8, 8));
+        assert_eq!(
+            (size_of::<PmixValue>(), offset_of!(PmixValue, data), align_of::<PmixValue>()),
+            (32, 8, 8)
+        );
         assert_eq!((size_of::<Instruction>(), offset_of!(Instruction, flags)), (552, 512));
         assert_eq!(offset_of!(Instruction, value), 520);
     }
@@ -153,7 +162,11 @@ mod tests {
     #[test]
     fn numbers_are_read_by_their_type() {
         let value = |kind, word: u64| number(&PmixValue { kind, data: [word, 0, 0] });
-        assert_eq!(value(kind::UINT32, 0xdead_0000_0004), Some(4), "what lies behind a number does not count");
+        assert_eq!(
+            value(kind::UINT32, 0xdead_0000_0004),
+            Some(4),
+            "what lies behind a number does not count"
+        );
         assert_eq!(value(kind::INT, u64::from(u32::MAX)), Some(-1));
         assert_eq!((value(kind::UINT16, 7), value(kind::RANK, 3)), (Some(7), Some(3)));
         assert_eq!((value(kind::STRING, 5), value(kind::SIZE, u64::MAX)), (None, None));

@@ -7,8 +7,8 @@ use std::path::Path;
 use towpath_machine::library::{loader_error, symbol};
 
 use super::layout::{
-    ALL_RANKS, Abort, Commit, ErrorText, Fence, Finalize, GLOBAL, Get, Init, Instruction, PmixValue, Process, Put,
-    kind, number,
+    ALL_RANKS, Abort, Commit, ErrorText, Fence, Finalize, GLOBAL, Get, Init, Instruction,
+    PmixValue, Process, Put, kind, number,
 };
 
 /// The value of a key.
@@ -39,7 +39,8 @@ impl PmixLibrary {
     /// # Errors
     /// The loader's message, or which function is missing.
     pub(super) fn open(path: &Path) -> Result<PmixLibrary, String> {
-        let name = CString::new(path.as_os_str().as_bytes()).map_err(|_| "its name contains a zero byte".to_owned())?;
+        let name = CString::new(path.as_os_str().as_bytes())
+            .map_err(|_| "its name contains a zero byte".to_owned())?;
         // SAFETY: `name` is NUL-terminated. `dlopen` runs the constructors of the PMIx library,
         // which every program under this launcher is expected to load.
         let handle = unsafe { libc::dlopen(name.as_ptr(), libc::RTLD_NOW | libc::RTLD_LOCAL) };
@@ -55,9 +56,15 @@ impl PmixLibrary {
                 commit: std::mem::transmute::<*mut c_void, Commit>(symbol(handle, c"PMIx_Commit")?),
                 fence: std::mem::transmute::<*mut c_void, Fence>(symbol(handle, c"PMIx_Fence")?),
                 get: std::mem::transmute::<*mut c_void, Get>(symbol(handle, c"PMIx_Get")?),
-                finalize: std::mem::transmute::<*mut c_void, Finalize>(symbol(handle, c"PMIx_Finalize")?),
+                finalize: std::mem::transmute::<*mut c_void, Finalize>(symbol(
+                    handle,
+                    c"PMIx_Finalize",
+                )?),
                 abort: std::mem::transmute::<*mut c_void, Abort>(symbol(handle, c"PMIx_Abort")?),
-                error_text: std::mem::transmute::<*mut c_void, ErrorText>(symbol(handle, c"PMIx_Error_string")?),
+                error_text: std::mem::transmute::<*mut c_void, ErrorText>(symbol(
+                    handle,
+                    c"PMIx_Error_string",
+                )?),
             })
         }
     }
@@ -89,7 +96,10 @@ impl PmixLibrary {
 
     /// Stores a text under a key; the next commit sends it.
     pub(super) fn put(&self, key: &str, text: &str) -> Result<(), String> {
-        let (key, text) = (padded_key(key)?, CString::new(text).map_err(|_| "a zero byte in a value".to_owned())?);
+        let (key, text) = (
+            padded_key(key)?,
+            CString::new(text).map_err(|_| "a zero byte in a value".to_owned())?,
+        );
         let mut value = PmixValue { kind: kind::STRING, data: [text.as_ptr() as u64, 0, 0] };
         // SAFETY: `key` and `value`, and the string it points to, live during the call, which
         // copies them. `key` has KEY_BYTES bytes, as many as the library may read.
@@ -122,7 +132,12 @@ impl PmixLibrary {
         self.ask(own.with_rank(rank), key, &[Instruction::yes("pmix.immediate")]).ok()
     }
 
-    fn ask(&self, who: Process, key: &str, instructions: &[Instruction]) -> Result<KeyContent, String> {
+    fn ask(
+        &self,
+        who: Process,
+        key: &str,
+        instructions: &[Instruction],
+    ) -> Result<KeyContent, String> {
         let key = padded_key(key)?;
         let mut value: *mut PmixValue = std::ptr::null_mut();
         let list = if instructions.is_empty() { std::ptr::null() } else { instructions.as_ptr() };

@@ -21,7 +21,10 @@ pub(super) fn candidates() -> Vec<PathBuf> {
     }
     let mut found = Vec::new();
     if let Some(prefix) = config::environment("PMIX_PREFIX") {
-        found.extend(["lib/openmpi", "lib", "lib64"].map(|folder| Path::new(&prefix).join(folder).join(NAME)));
+        found.extend(
+            ["lib/openmpi", "lib", "lib64"]
+                .map(|folder| Path::new(&prefix).join(folder).join(NAME)),
+        );
     }
     found.extend(loaded_by_ancestors());
     found.push(NAME.into());
@@ -50,10 +53,11 @@ fn loaded_by_ancestors() -> Vec<PathBuf> {
 
 /// The PMIx library in a list of mappings (proc(5)).
 fn library_in(maps: &str) -> Option<PathBuf> {
-    maps.lines()
-        .filter_map(|line| line.find('/').map(|at| &line[at..]))
-        .map(PathBuf::from)
-        .find(|path| path.file_name().is_some_and(|name| name.to_string_lossy().starts_with("libpmix.so")))
+    maps.lines().filter_map(|line| line.find('/').map(|at| &line[at..])).map(PathBuf::from).find(
+        |path| {
+            path.file_name().is_some_and(|name| name.to_string_lossy().starts_with("libpmix.so"))
+        },
+    )
 }
 
 /// The parent in a process's `stat` file. The name in parentheses may contain anything; state and

@@ -19,7 +19,9 @@ pub(super) fn section(pid: u32) -> Result<ReportSection, String> {
     let view = view_of(pid)?;
     let ranks = view.head().local_ranks.load(Ordering::Relaxed) as usize;
     let rows = (0..ranks).map(|rank| row(&view, rank, ranks)).collect();
-    let title = format!("The channel of the job of process {pid}: who has a ring to whom, beside the header slots");
+    let title = format!(
+        "The channel of the job of process {pid}: who has a ring to whom, beside the header slots"
+    );
     Ok(ReportSection {
         key: "channel",
         title,
@@ -31,7 +33,8 @@ pub(super) fn section(pid: u32) -> Result<ReportSection, String> {
 /// Maps the job's segment, which each process of the job has among its descriptors.
 pub(super) fn view_of(pid: u32) -> Result<View, String> {
     let folder = format!("/proc/{pid}/fd");
-    let entries = std::fs::read_dir(&folder).map_err(|error| format!("Process {pid} cannot be inspected: {error}."))?;
+    let entries = std::fs::read_dir(&folder)
+        .map_err(|error| format!("Process {pid} cannot be inspected: {error}."))?;
     let numbers = entries.filter_map(|entry| entry.ok()?.file_name().to_str()?.parse::<i32>().ok());
     let files = numbers.filter(|number| is_memory_file(&folder, *number));
     let segment = files.filter_map(|number| segment_in(open_of_process(pid, number).ok()?)).next();
@@ -48,7 +51,8 @@ fn is_memory_file(folder: &str, number: i32) -> bool {
 }
 
 fn segment_in(file: OwnedFd) -> Option<View> {
-    let long_enough = rustix::fs::fstat(&file).is_ok_and(|status| status.st_size >= 2 * PAGE as i64);
+    let long_enough =
+        rustix::fs::fstat(&file).is_ok_and(|status| status.st_size >= 2 * PAGE as i64);
     let head = long_enough.then(|| View::map(file.as_fd(), 1).ok()).flatten()?;
     if head.head().magic.load(Ordering::Acquire) != MAGIC {
         return None;
@@ -58,7 +62,8 @@ fn segment_in(file: OwnedFd) -> Option<View> {
 
 fn row(view: &View, rank: usize, ranks: usize) -> ReportRow {
     let shares = view.page(rank).channel.iter().take(ranks).enumerate();
-    let shares = shares.map(|(from, share)| (from, ChannelShare::decode(share.load(Ordering::Relaxed))));
+    let shares =
+        shares.map(|(from, share)| (from, ChannelShare::decode(share.load(Ordering::Relaxed))));
     let rings: Vec<(usize, ChannelShare)> = shares.filter(|(_, share)| share.pages > 0).collect();
     let bytes = rings.iter().map(|(_, share)| share.bytes()).sum();
     let word = |(from, share): &(usize, ChannelShare)| {
@@ -66,7 +71,8 @@ fn row(view: &View, rank: usize, ranks: usize) -> ReportRow {
         format!("{from}: {}, {why}", CellValue::Bytes(share.bytes()).for_person())
     };
     let text = rings.iter().map(word).collect::<Vec<_>>().join("; ");
-    let declared = rings.iter().filter(|(_, share)| share.declared).map(|(from, _)| *from).collect();
+    let declared =
+        rings.iter().filter(|(_, share)| share.declared).map(|(from, _)| *from).collect();
     let label = format!("rank {rank}");
     ReportRow::new(&rank.to_string(), &label, CellValue::Bytes(bytes), text)
         .with("from", CellValue::Numbers(rings.iter().map(|(from, _)| *from).collect()))
@@ -81,7 +87,10 @@ mod tests {
     fn a_process_without_a_job_is_refused_with_a_sentence() {
         // Which of the two errors process 1 gives depends on the caller's rights.
         let said = section(1).unwrap_err();
-        assert!(said.contains("belongs to no running job") || said.contains("cannot be inspected"), "{said}");
+        assert!(
+            said.contains("belongs to no running job") || said.contains("cannot be inspected"),
+            "{said}"
+        );
         assert!(section(u32::MAX).unwrap_err().contains("cannot be inspected"));
     }
 
@@ -89,7 +98,10 @@ mod tests {
     fn what_ranks_publish_is_shown() {
         let file = crate::segment::make(77, 3).unwrap();
         let view = View::map(file.as_fd(), 3).unwrap();
-        let shares = [(0, ChannelShare { pages: 18, declared: true }), (1, ChannelShare { pages: 1, declared: false })];
+        let shares = [
+            (0, ChannelShare { pages: 18, declared: true }),
+            (1, ChannelShare { pages: 1, declared: false }),
+        ];
         for (from, share) in shares {
             view.page(2).channel[from].store(share.encode(), Ordering::Relaxed);
         }

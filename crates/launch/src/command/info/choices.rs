@@ -15,14 +15,19 @@ use crate::mpiexec::binding;
 use crate::segment::{self, View};
 
 /// Creates the section.
-pub(super) fn section(ranks: usize, seen: &Result<Seen, Error>, trial: Result<&Trial, &Error>) -> ReportSection {
+pub(super) fn section(
+    ranks: usize,
+    seen: &Result<Seen, Error>,
+    trial: Result<&Trial, &Error>,
+) -> ReportSection {
     let mut rows = vec![launcher(seen)];
     let in_job = matches!(seen, Ok(Seen { rank_and_size: Some(_), .. }));
     let (masks, bound) = if in_job { of_this_job(ranks) } else { of_a_new_job(ranks) };
     rows.push(bound);
     rows.extend(waiting(&masks, in_job));
     rows.push(handover(seen, trial));
-    let title = format!("Choices for {ranks} rank{} on this host", if ranks == 1 { "" } else { "s" });
+    let title =
+        format!("Choices for {ranks} rank{} on this host", if ranks == 1 { "" } else { "s" });
     ReportSection { key: "choices", title, headings: &[], rows }
 }
 
@@ -30,11 +35,15 @@ fn launcher(seen: &Result<Seen, Error>) -> ReportRow {
     let (value, why) = match seen {
         Ok(Seen { launcher, rank_and_size: Some((rank, size)), .. }) => {
             let size = size.map(|size| format!(" of {size}")).unwrap_or_default();
-            (CellValue::text(launcher), format!("Its variables are in the environment: this is rank {rank}{size}."))
+            (
+                CellValue::text(launcher),
+                format!("Its variables are in the environment: this is rank {rank}{size}."),
+            )
         }
         Ok(Seen { launcher, rank_and_size: None, .. }) => (
             CellValue::text(launcher),
-            "A program started here runs alone, as rank 0 of 1; mpiexec -n N starts a job.".to_owned(),
+            "A program started here runs alone, as rank 0 of 1; mpiexec -n N starts a job."
+                .to_owned(),
         ),
         Err(error) => (CellValue::text("refused"), error.to_string()),
     };
@@ -54,12 +63,16 @@ fn of_this_job(ranks: usize) -> (Vec<Mask>, ReportRow) {
 fn of_a_new_job(ranks: usize) -> (Vec<Mask>, ReportRow) {
     let (bound, why) = binding::by_default(ranks);
     let own = cores::affinity();
-    let masks = bound.iter().map(|cores| if cores.is_empty() { own } else { cores::mask_of(cores) }).collect();
+    let masks = bound
+        .iter()
+        .map(|cores| if cores.is_empty() { own } else { cores::mask_of(cores) })
+        .collect();
     let is_bound = bound.iter().any(|cores| !cores.is_empty());
     if !is_bound {
         return (masks, ReportRow::new("binding", "binding", CellValue::text("none"), why));
     }
-    let first: Vec<String> = bound.iter().take(8).map(|cores| CellValue::Numbers(cores.clone()).for_person()).collect();
+    let first: Vec<String> =
+        bound.iter().take(8).map(|cores| CellValue::Numbers(cores.clone()).for_person()).collect();
     let more = if bound.len() > first.len() { "; ..." } else { "" };
     let why = format!("{why} Processors of each rank in turn: {}{more}.", first.join("; "));
     (masks, ReportRow::new("binding", "binding", CellValue::text("to cores"), why))
@@ -70,12 +83,18 @@ fn waiting(masks: &[Mask], in_job: bool) -> Vec<ReportRow> {
     let (policy, way) = match policy_of(masks) {
         Ok(made) => made,
         Err(error) => {
-            return vec![ReportRow::new("segment", "segment", CellValue::text("none"), error.to_string())];
+            return vec![ReportRow::new(
+                "segment",
+                "segment",
+                CellValue::text("none"),
+                error.to_string(),
+            )];
         }
     };
     // A rank of a job knows its own processors only. The other ranks may share them, or have as
     // many of their own.
-    let others_decide = in_job && policy_of(&apart(masks)).is_ok_and(|(other, _)| other.fits != policy.fits);
+    let others_decide =
+        in_job && policy_of(&apart(masks)).is_ok_and(|(other, _)| other.fits != policy.fits);
     let [wait, wake] = if others_decide {
         let why = format!(
             "This rank may use {} processor(s). Whether the {} ranks fit on those of all ranks together, they find out \
@@ -133,9 +152,15 @@ fn how_to_wait(policy: &Policy) -> ReportRow {
 
 fn how_to_wake(policy: &Policy) -> ReportRow {
     let (value, why) = if policy.barrier_before_sleep {
-        ("membarrier", "A rank that goes to sleep issues a barrier in all ranks; messages need no fence.")
+        (
+            "membarrier",
+            "A rank that goes to sleep issues a barrier in all ranks; messages need no fence.",
+        )
     } else if policy.membarrier {
-        ("fence", "Ranks that share cores sleep often: a fence in each message is cheaper than a barrier in all ranks.")
+        (
+            "fence",
+            "Ranks that share cores sleep often: a fence in each message is cheaper than a barrier in all ranks.",
+        )
     } else {
         ("fence", "The kernel or a sandbox refuses membarrier, so each message carries a fence.")
     };
@@ -151,7 +176,9 @@ fn how_to_make(way: &FileOrigin) -> ReportRow {
             "memfd_create works: no named file is needed.",
         ),
         FileOrigin::Unlinked { folder, refusal } => {
-            let why = format!("memfd_create is refused ({refusal}); the file is unlinked as soon as it is created.");
+            let why = format!(
+                "memfd_create is refused ({refusal}); the file is unlinked as soon as it is created."
+            );
             ReportRow::new("segment", "segment", CellValue::text(format!("file in {folder}")), why)
         }
     }
@@ -161,7 +188,9 @@ fn how_to_make(way: &FileOrigin) -> ReportRow {
 /// Towpath's.
 fn handover(seen: &Result<Seen, Error>, trial: Result<&Trial, &Error>) -> ReportRow {
     let tried = match trial {
-        Ok(Trial { reached: Some(Reached::Proc), .. }) => "opens /proc/PID/fd of the rank that created it",
+        Ok(Trial { reached: Some(Reached::Proc), .. }) => {
+            "opens /proc/PID/fd of the rank that created it"
+        }
         Ok(Trial { reached: Some(Reached::Socket), .. }) => {
             "receives it over an abstract socket (/proc/PID/fd of another process cannot be opened)"
         }
@@ -170,7 +199,12 @@ fn handover(seen: &Result<Seen, Error>, trial: Result<&Trial, &Error>) -> Report
              abstract socket works)"
         }
         Err(error) => {
-            return ReportRow::new("handover", "handover", CellValue::text("not known"), error.to_string());
+            return ReportRow::new(
+                "handover",
+                "handover",
+                CellValue::text("not known"),
+                error.to_string(),
+            );
         }
     };
     let value = match seen {

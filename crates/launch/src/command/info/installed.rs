@@ -36,9 +36,16 @@ pub(super) fn section() -> ReportSection {
         )
         .with("path", CellValue::text(program.to_string_lossy())),
     ];
-    rows.extend(LIBRARIES.iter().map(|(name, purpose)| library(&prefix.join("lib"), name, purpose)));
+    rows.extend(
+        LIBRARIES.iter().map(|(name, purpose)| library(&prefix.join("lib"), name, purpose)),
+    );
     rows.push(mpiexec(&bin));
-    ReportSection { key: "installed", title: format!("Installed in {}", prefix.display()), headings: &[], rows }
+    ReportSection {
+        key: "installed",
+        title: format!("Installed in {}", prefix.display()),
+        headings: &[],
+        rows,
+    }
 }
 
 fn library(folder: &Path, name: &str, purpose: &str) -> ReportRow {
@@ -48,7 +55,11 @@ fn library(folder: &Path, name: &str, purpose: &str) -> ReportRow {
     } else {
         match version_of(&path) {
             Ok(version) => {
-                let remark = if version.starts_with("Towpath ") { purpose.to_owned() } else { overwritten(name) };
+                let remark = if version.starts_with("Towpath ") {
+                    purpose.to_owned()
+                } else {
+                    overwritten(name)
+                };
                 (CellValue::text(version), remark)
             }
             Err(sentence) => (CellValue::text("does not load"), format!("{purpose}; {sentence}")),
@@ -90,7 +101,10 @@ fn version_of(path: &Path) -> Result<String, String> {
     }
     // SAFETY: `found` is not null, and the function of this name has this type in both ABIs.
     let ask = unsafe {
-        std::mem::transmute::<*mut libc::c_void, unsafe extern "C" fn(*mut c_char, *mut c_int) -> c_int>(found)
+        std::mem::transmute::<
+            *mut libc::c_void,
+            unsafe extern "C" fn(*mut c_char, *mut c_int) -> c_int,
+        >(found)
     };
     let mut text = vec![0u8; LONGEST_VERSION];
     let mut length = 0;
@@ -107,7 +121,11 @@ fn loader_says() -> String {
     // thread's next call of the loader. It is copied before that.
     let text = unsafe {
         let text = libc::dlerror();
-        if text.is_null() { None } else { Some(CStr::from_ptr(text).to_string_lossy().into_owned()) }
+        if text.is_null() {
+            None
+        } else {
+            Some(CStr::from_ptr(text).to_string_lossy().into_owned())
+        }
     };
     text.unwrap_or_else(|| "the loader gives no reason".to_owned())
 }
@@ -116,20 +134,32 @@ fn loader_says() -> String {
 fn mpiexec(bin: &Path) -> ReportRow {
     let own = bin.join("mpiexec");
     if own.is_file() && !is_own(&own) {
-        return ReportRow::new("mpiexec", "mpiexec", CellValue::text("not Towpath's"), overwritten("mpiexec"))
-            .with("path", CellValue::text(own.to_string_lossy()));
+        return ReportRow::new(
+            "mpiexec",
+            "mpiexec",
+            CellValue::text("not Towpath's"),
+            overwritten("mpiexec"),
+        )
+        .with("path", CellValue::text(own.to_string_lossy()));
     }
     let path = config::environment("PATH").unwrap_or_default();
-    let first = std::env::split_paths(&path).map(|folder| folder.join("mpiexec")).find(|file| file.is_file());
-    let same = |file: &PathBuf| std::fs::canonicalize(file).ok() == std::fs::canonicalize(&own).ok();
+    let first = std::env::split_paths(&path)
+        .map(|folder| folder.join("mpiexec"))
+        .find(|file| file.is_file());
+    let same =
+        |file: &PathBuf| std::fs::canonicalize(file).ok() == std::fs::canonicalize(&own).ok();
     let (value, remark) = match first {
-        Some(found) if same(&found) => (CellValue::text("this one"), "the first in PATH".to_owned()),
-        Some(found) => {
-            (CellValue::text("another"), format!("the first in PATH is {}, not {}", found.display(), own.display()))
+        Some(found) if same(&found) => {
+            (CellValue::text("this one"), "the first in PATH".to_owned())
         }
+        Some(found) => (
+            CellValue::text("another"),
+            format!("the first in PATH is {}, not {}", found.display(), own.display()),
+        ),
         None => (CellValue::Nothing("not in PATH"), format!("put {} into PATH", bin.display())),
     };
-    ReportRow::new("mpiexec", "mpiexec", value, remark).with("path", CellValue::text(own.to_string_lossy()))
+    ReportRow::new("mpiexec", "mpiexec", value, remark)
+        .with("path", CellValue::text(own.to_string_lossy()))
 }
 
 #[cfg(test)]

@@ -31,13 +31,17 @@ pub(super) fn section() -> Result<ReportSection, String> {
 }
 
 fn row(name: &str, parts: usize, processors: String) -> ReportRow {
-    let cells = vec![("parts", CellValue::Number(parts as u64)), ("processors", CellValue::Text(processors))];
+    let cells = vec![
+        ("parts", CellValue::Number(parts as u64)),
+        ("processors", CellValue::Text(processors)),
+    ];
     ReportRow { key: name.to_owned(), label: name.to_owned(), cells, further: Vec::new() }
 }
 
 fn described(machine: &MachineDescription) -> Vec<ReportRow> {
     let line = |(name, parts, each, columns): (&str, usize, usize, usize)| {
-        let mesh = if columns > 0 { format!(", in a mesh of {columns} columns") } else { String::new() };
+        let mesh =
+            if columns > 0 { format!(", in a mesh of {columns} columns") } else { String::new() };
         row(name, parts, format!("{each}{mesh}"))
     };
     machine.levels().into_iter().map(line).collect()
@@ -49,15 +53,24 @@ fn found() -> Vec<ReportRow> {
     let of_level = |level: towpath_machine::resources::Resource| {
         let mut parts: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
         for &processor in &processors {
-            parts.entry(level.instance_of(&cores::mask_of(&[processor]))?).or_default().push(processor);
+            parts
+                .entry(level.instance_of(&cores::mask_of(&[processor]))?)
+                .or_default()
+                .push(processor);
         }
-        let shown: Vec<String> =
-            parts.values().take(SHOWN).map(|list| CellValue::Numbers(list.clone()).for_person()).collect();
+        let shown: Vec<String> = parts
+            .values()
+            .take(SHOWN)
+            .map(|list| CellValue::Numbers(list.clone()).for_person())
+            .collect();
         let more = if parts.len() > SHOWN { "; ..." } else { "" };
         Some(row(level.name(), parts.len(), shown.join("; ") + more))
     };
     let unknown = |level: towpath_machine::resources::Resource| {
         row(level.name(), 0, "the kernel does not report them".to_owned())
     };
-    KERNEL_LEVELS.into_iter().map(|level| of_level(level).unwrap_or_else(|| unknown(level))).collect()
+    KERNEL_LEVELS
+        .into_iter()
+        .map(|level| of_level(level).unwrap_or_else(|| unknown(level)))
+        .collect()
 }

@@ -44,7 +44,8 @@ fn kernel() -> ReportRow {
 fn processors() -> Vec<ReportRow> {
     let mask = cores::affinity();
     let quota = cgroup::processor_quota();
-    let quota_value = quota.map_or(CellValue::Nothing("no limit"), |cores| CellValue::Number(cores as u64));
+    let quota_value =
+        quota.map_or(CellValue::Nothing("no limit"), |cores| CellValue::Number(cores as u64));
     vec![
         ReportRow::new(
             "affinity",
@@ -68,16 +69,27 @@ fn processors() -> Vec<ReportRow> {
 }
 
 fn memory() -> Vec<ReportRow> {
-    let headroom = cgroup::memory_headroom().map_or(CellValue::Nothing("no limit"), CellValue::Bytes);
+    let headroom =
+        cgroup::memory_headroom().map_or(CellValue::Nothing("no limit"), CellValue::Bytes);
     let (size, remark) = match file_system("/dev/shm") {
         Some((size, free)) => (
             CellValue::Bytes(size),
-            format!("{} free; used only where memfd_create is refused", CellValue::Bytes(free).for_person()),
+            format!(
+                "{} free; used only where memfd_create is refused",
+                CellValue::Bytes(free).for_person()
+            ),
         ),
-        None => (CellValue::Nothing("none"), "needed only where memfd_create is refused".to_owned()),
+        None => {
+            (CellValue::Nothing("none"), "needed only where memfd_create is refused".to_owned())
+        }
     };
     vec![
-        ReportRow::new("memory_headroom", "memory headroom", headroom, "left of the memory limit of the control group"),
+        ReportRow::new(
+            "memory_headroom",
+            "memory headroom",
+            headroom,
+            "left of the memory limit of the control group",
+        ),
         ReportRow::new("dev_shm", "/dev/shm", size, remark),
     ]
 }
@@ -99,7 +111,9 @@ fn cross_memory(trial: Result<&Trial, &Error>) -> ReportRow {
         Ok(Trial { read: Ok(()), .. }) => {
             (CellValue::Flag(true), "a child process read its parent's memory".to_owned())
         }
-        Ok(Trial { read: Err(error), .. }) => (CellValue::Flag(false), format!("process_vm_readv: {error}")),
+        Ok(Trial { read: Err(error), .. }) => {
+            (CellValue::Flag(false), format!("process_vm_readv: {error}"))
+        }
         Err(error) => (CellValue::Nothing("not known"), error.to_string()),
     };
     let usage = "with it, large messages arrive while their sender computes";

@@ -39,7 +39,12 @@ pub(super) fn section() -> ReportSection {
     let prefix = program.parent().and_then(Path::parent).unwrap_or(Path::new("."));
     let rows = match ask(&prefix.join("lib").join(LIBRARY)) {
         Ok(text) => text.lines().filter_map(row).collect(),
-        Err(sentence) => vec![ReportRow::new("choice", "to other hosts", CellValue::Nothing("not known"), sentence)],
+        Err(sentence) => vec![ReportRow::new(
+            "choice",
+            "to other hosts",
+            CellValue::Nothing("not known"),
+            sentence,
+        )],
     };
     ReportSection { key: "networks", title: "Ways to other hosts".to_owned(), headings: &[], rows }
 }
@@ -62,8 +67,9 @@ fn ask(path: &Path) -> Result<String, String> {
     match unsafe { libc::fork() } {
         0 => {
             silence();
-            let said =
-                text_of(&name).unwrap_or_else(|sentence| format!("choice\tto other hosts\tnot known\t{sentence}\n"));
+            let said = text_of(&name).unwrap_or_else(|sentence| {
+                format!("choice\tto other hosts\tnot known\t{sentence}\n")
+            });
             let mut rest = said.as_bytes();
             while let Ok(written) = retry_on_intr(|| rustix::io::write(&answer, rest))
                 && written > 0
@@ -85,7 +91,8 @@ fn ask(path: &Path) -> Result<String, String> {
                     "the library, or a provider of libfabric, was ended by signal {signal} when it was asked"
                 )),
                 (Ok(_), None) => {
-                    Err("the library, or a provider of libfabric, ended the process that asked it".to_owned())
+                    Err("the library, or a provider of libfabric, ended the process that asked it"
+                        .to_owned())
                 }
                 (Err(sentence), _) => Err(sentence),
             }
@@ -112,7 +119,9 @@ fn text_of(name: &CStr) -> Result<String, String> {
     }
     // SAFETY: `library` is an open library.
     let found = unsafe { symbol(library, c"towpath_networks") };
-    let found = found.map_err(|reason| format!("{}: {reason}: it is of another version", name.to_string_lossy()))?;
+    let found = found.map_err(|reason| {
+        format!("{}: {reason}: it is of another version", name.to_string_lossy())
+    })?;
     // SAFETY: `found` is not null, and the library exports the function of this name with this
     // type.
     let entry = unsafe { std::mem::transmute::<*mut libc::c_void, Entry>(found) };
@@ -128,7 +137,8 @@ fn hear(answers: &OwnedFd) -> Result<String, String> {
     let (end, mut text, mut room) = (Instant::now() + PATIENCE, Vec::new(), [0; 4096]);
     loop {
         let left = end.saturating_duration_since(Instant::now());
-        let limit = Timespec { tv_sec: left.as_secs() as i64, tv_nsec: i64::from(left.subsec_nanos()) };
+        let limit =
+            Timespec { tv_sec: left.as_secs() as i64, tv_nsec: i64::from(left.subsec_nanos()) };
         match poll(&mut [PollFd::new(answers, PollFlags::IN)], Some(&limit)) {
             Ok(0) => {
                 let seconds = PATIENCE.as_secs();

@@ -18,7 +18,8 @@ pub(super) fn section() -> ReportSection {
 }
 
 fn row(setting: &Setting) -> ReportRow {
-    let default = if setting.default.is_empty() { UNDECIDED } else { CellValue::text(setting.default) };
+    let default =
+        if setting.default.is_empty() { UNDECIDED } else { CellValue::text(setting.default) };
     let complaint = config::complaint(setting);
     let current = config::current(setting).map_or_else(|| default.clone(), CellValue::Text);
     let meaning = match complaint {
@@ -28,7 +29,11 @@ fn row(setting: &Setting) -> ReportRow {
     ReportRow {
         key: setting.name.to_owned(),
         label: setting.name.to_owned(),
-        cells: vec![("value", current), ("default", default), ("meaning", CellValue::Text(meaning))],
+        cells: vec![
+            ("value", current),
+            ("default", default),
+            ("meaning", CellValue::Text(meaning)),
+        ],
         further: Vec::new(),
     }
 }
@@ -37,13 +42,23 @@ fn row(setting: &Setting) -> ReportRow {
 pub(super) fn unknown() -> Option<ReportSection> {
     let rows: Vec<ReportRow> = config::unknown_variables().into_iter().map(unknown_row).collect();
     let title = "Unknown variables in the environment".to_owned();
-    (!rows.is_empty()).then_some(ReportSection { key: "unknown_variables", title, headings: &[], rows })
+    (!rows.is_empty()).then_some(ReportSection {
+        key: "unknown_variables",
+        title,
+        headings: &[],
+        rows,
+    })
 }
 
 fn unknown_row((name, meant): (String, Option<&'static str>)) -> ReportRow {
     let (sentence, meant) = match meant {
-        Some(meant) => (format!("There is no such setting; did you mean {meant}?"), CellValue::text(meant)),
-        None => ("There is no such setting; those that exist are listed above.".to_owned(), CellValue::Nothing("")),
+        Some(meant) => {
+            (format!("There is no such setting; did you mean {meant}?"), CellValue::text(meant))
+        }
+        None => (
+            "There is no such setting; those that exist are listed above.".to_owned(),
+            CellValue::Nothing(""),
+        ),
     };
     let cells = vec![("meant", meant), ("why", CellValue::Text(sentence))];
     ReportRow { key: name.clone(), label: name, cells, further: Vec::new() }
