@@ -3,7 +3,9 @@
 //! can be repeated. It is for tests of the code above the wires.
 //!
 //! It keeps the order per sender and loses nothing: loss belongs to networks, below the transport's
-//! reliability layer.
+//! reliability layer. A caller may sleep when `progress` has returned false, and no wire wakes it
+//! for what this layer does: so `progress` is true while the layer holds anything back, and once
+//! after each fault for which the caller must ask again.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -22,7 +24,8 @@ pub struct Faults {
     pub refuse: u32,
     /// Chance that an event which has arrived is held back until a later `progress`.
     pub delay: u32,
-    /// Chance that a `progress` call does not poll the wire at all.
+    /// Chance that a `progress` call does not poll the wire at all, if the last one has found
+    /// something there.
     pub idle: u32,
 }
 
@@ -79,13 +82,16 @@ pub struct FaultLayer {
     faults: Faults,
     random: u64,
     kept: Kept,
+    /// True if the last `progress` call has found something on the wire.
+    found: bool,
+    /// True if the caller has been told to ask again since the last `progress` call.
+    put_off: bool,
 }
 
 impl<W: JobWire> Faulty<W> {
     /// Wraps a wire.
     pub fn new(wire: W, faults: Faults) -> Faulty<W> {
-        let random = faults.seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1;
-        Wrapped { inner: wire, layer: FaultLayer { faults, random, kept: Kept::default() } }
+        Wrapped { inner: wire, layer: FaultLayer::new(faults) }
     }
 
     /// Number of messages that were reported by [`Sink::arriving`], that is, in parts.
@@ -95,12 +101,24 @@ impl<W: JobWire> Faulty<W> {
 }
 
 impl FaultLayer {
+    fn new(faults: Faults) -> FaultLayer {
+        let random = faults.seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1;
+        FaultLayer { faults, random, kept: Kept::default(), found: false, put_off: false }
+    }
+
     /// True with a probability of `percent`.
     fn chance(&mut self, percent: u32) -> bool {
         self.random ^= self.random << 13;
         self.random ^= self.random >> 7;
         self.random ^= self.random << 17;
         (self.random >> 32) % 100 < u64::from(percent)
+    }
+
+    /// True with a probability of `percent`; the caller is then to ask again.
+    fn puts_off(&mut self, percent: u32) -> bool {
+        let fault = self.chance(percent);
+        self.put_off |= fault;
+        fault
     }
 
     fn show_arrivals(&mut self, sink: &mut impl Sink) -> bool {
@@ -142,21 +160,19 @@ impl Subscriber for FaultLayer {}
 
 impl Layer for FaultLayer {
     fn refuses(&mut self) -> bool {
-        self.chance(self.faults.refuse)
+        self.puts_off(self.faults.refuse)
     }
 
     fn delays(&mut self) -> bool {
-        self.chance(self.faults.delay)
+        self.puts_off(self.faults.delay)
     }
 
     fn progress(&mut self, wire: &mut impl Wire, sink: &mut impl Sink) -> bool {
-        let mut moved = false;
-        if !self.chance(self.faults.idle) {
-            moved |= wire.progress(&mut self.kept);
-        }
+        let idle = self.found && self.chance(self.faults.idle);
+        self.found = !idle && wire.progress(&mut self.kept);
+        let mut moved = std::mem::take(&mut self.put_off) || idle || self.found;
         moved |= self.show_arrivals(sink);
         moved |= self.show_completions(sink);
-        // Held-back events are due later: the caller must not go to sleep while there are any.
         moved || self.holds_back()
     }
 
@@ -164,5 +180,72 @@ impl Layer for FaultLayer {
         !(self.kept.by_peer.is_empty()
             && self.kept.released.is_empty()
             && self.kept.pulled.is_empty())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Cost;
+
+    /// A wire whose messages have arrived, one for each call of progress.
+    struct Arrivals(usize);
+
+    impl Wire for Arrivals {
+        type Peer = PeerIndex;
+
+        fn cost(&self, _: PeerIndex) -> Cost {
+            Cost { latency_ns: 0, bandwidth: 1, eager_limit: 0 }
+        }
+        fn mark_lost(&mut self, _: PeerIndex) {}
+        fn progress(&mut self, sink: &mut impl Sink) -> bool {
+            let Some(left) = self.0.checked_sub(1) else { return false };
+            self.0 = left;
+            let header = Header { protocol: 1, words: [0; 2] };
+            sink.arrived(PeerIndex(0), &header, [].as_ptr(), 0);
+            true
+        }
+        fn busy(&self) -> bool {
+            false
+        }
+    }
+
+    /// Counts messages.
+    #[derive(Default)]
+    struct Count(usize);
+
+    impl Sink for Count {
+        fn arrived(&mut self, _: PeerIndex, _: &Header, _: *const u8, _: usize) {
+            self.0 += 1;
+        }
+        fn released(&mut self, _: u64) {}
+        fn pulled(&mut self, _: u64) {}
+        fn lost(&mut self, _: PeerIndex) {}
+    }
+
+    #[test]
+    fn a_caller_that_may_sleep_has_seen_all_messages() {
+        for seed in 0..200 {
+            let mut layer = FaultLayer::new(Faults { seed, refuse: 0, delay: 40, idle: 30 });
+            let (mut wire, mut seen) = (Arrivals(0), Count::default());
+            for batch in 1..=10 {
+                wire.0 = batch;
+                let before = seen.0;
+                while layer.progress(&mut wire, &mut seen) {}
+                assert_eq!(seen.0 - before, batch, "seed {seed}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_caller_that_is_to_ask_again_may_not_sleep() {
+        let always = Faults { seed: 1, refuse: 100, delay: 100, idle: 0 };
+        for put_off in [FaultLayer::refuses, FaultLayer::delays] {
+            let (mut layer, mut seen) = (FaultLayer::new(always), Count::default());
+            assert!(!layer.progress(&mut Arrivals(0), &mut seen));
+            assert!(put_off(&mut layer));
+            assert!(layer.progress(&mut Arrivals(0), &mut seen), "nothing else wakes the caller");
+            assert!(!layer.progress(&mut Arrivals(0), &mut seen));
+        }
     }
 }
