@@ -1,5 +1,6 @@
 //! Access to registered memory, by the route to its owner. Only shared memory offers it, so the
-//! keys of the table are its keys, and the processes of this host can use them.
+//! keys of the table are its keys, and the processes of this host can use them. The strict mode,
+//! which has no memory outside its budget, registers nothing.
 
 use towpath_base::ids::PeerIndex;
 use towpath_transport::{AccessError, AccessResult, MemoryKey, MemoryWire, RemoteRange};
@@ -8,11 +9,13 @@ use super::{Route, Wires, on_route};
 
 impl Wires {
     /// The route of accesses to a peer's memory. Memory of this process is in the table of shared
-    /// memory too.
+    /// memory too, except in the strict mode.
     #[inline]
     fn memory_route(&self, owner: PeerIndex) -> Route {
         match self.route(owner) {
-            Route::Loopback => Route::Shm { rank: self.shm.segment().own_rank() as u32 },
+            Route::Loopback if !self.is_strict() => {
+                Route::Shm { rank: self.shm.segment().own_rank() as u32 }
+            }
             route => route,
         }
     }
@@ -25,6 +28,9 @@ impl MemoryWire for Wires {
     }
 
     unsafe fn register(&mut self, memory: *mut u8, length: usize) -> Option<MemoryKey> {
+        if self.is_strict() {
+            return None;
+        }
         // SAFETY: the memory is readable and writable until it is deregistered (this function's
         // contract).
         unsafe { self.shm.register(memory, length) }
