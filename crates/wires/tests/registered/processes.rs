@@ -1,27 +1,34 @@
 //! Memory of another process, which the kernel copies.
 
-use super::{Memory, deregister, get, put, set_pid};
+use super::{LENGTH, Memory, Silence, deregister, get, put, set_pid};
 use crate::machine::wires;
 use crate::settings;
-use towpath_transport::{AccessError, MemoryWire};
+use towpath_base::ids::PeerIndex;
+use towpath_transport::{AccessError, MemoryKey, MemoryWire, RemoteRange, Wire};
+use towpath_wires::Wires;
 
-/// A forked child that does nothing; ended and waited for when dropped.
+/// A forked child, which does one thing again and again; ended and waited for when dropped.
 struct Child(libc::pid_t);
 
 impl Child {
-    fn fork() -> Child {
-        // SAFETY: the child only calls `pause`, which is safe after a fork of a process with
-        // threads.
+    /// # Safety
+    /// `work` must be safe after a fork of a process with threads: no allocation, lock or panic.
+    unsafe fn fork(mut work: impl FnMut()) -> Child {
+        // SAFETY: the child does nothing but `work`, which is safe then (this function's contract).
         match unsafe { libc::fork() } {
             0 => loop {
-                // SAFETY: `pause` accesses no memory.
-                unsafe { libc::pause() };
+                work();
             },
             child => {
                 assert!(child > 0, "{}", std::io::Error::last_os_error());
                 Child(child)
             }
         }
+    }
+
+    fn idle() -> Child {
+        // SAFETY: `pause` accesses no memory.
+        unsafe { Child::fork(|| _ = libc::pause()) }
     }
 }
 
@@ -43,7 +50,7 @@ fn private_memory_of_another_process_is_reached_until_that_process_dies() {
     let keys = [&memory, &shared].map(|memory| memory.register(&mut wires[1]));
     // The child has a copy of the memory, and of what identifies its owner: it takes the place of
     // rank 1.
-    let child = Child::fork();
+    let child = Child::idle();
     set_pid(wires[1].segment(), child.0 as u32);
     put(&mut wires[0], 1, keys[0], 70_000, b"written").unwrap();
     assert_eq!(get(&mut wires[0], 1, keys[0], 69_999, 9), Ok(b"\0written\0".to_vec()));
@@ -95,4 +102,69 @@ fn a_copy_that_the_kernel_breaks_off_is_an_error() {
     deregister(&mut wires[1], key);
     // SAFETY: nothing refers to the page any more.
     unsafe { libc::munmap(page, 4096) };
+}
+
+/// A child in the place of the process of `origin` that writes to the memory of rank 1, or reads
+/// it.
+fn accessing_child(origin: &mut Wires, key: MemoryKey, puts: bool) -> Child {
+    let mut bytes = vec![WRITTEN; LENGTH];
+    let (owner, range) =
+        (PeerIndex(1), RemoteRange { key, offset: EDGE, length: LENGTH - 2 * EDGE });
+    // SAFETY: `bytes` lives as long as the child, is longer than the range, and is no registered
+    // memory. An access in shared memory only copies.
+    unsafe {
+        Child::fork(|| {
+            _ = match puts {
+                true => origin.put(owner, range, bytes.as_ptr()),
+                false => origin.get(owner, range, bytes.as_mut_ptr()),
+            }
+        })
+    }
+}
+
+/// What a child writes.
+const WRITTEN: u8 = 3;
+/// Bytes at each end of the memory that it does not access.
+const EDGE: usize = 1000;
+
+/// Registers memory of rank 1, and ends processes of rank 0 that access it until one has died in
+/// the middle of an access. Returns the key, which is then closed.
+fn die_in_an_access(wires: &mut [Wires], memory: &Memory, puts: bool) -> MemoryKey {
+    for milliseconds in 1..1000 {
+        let key = memory.register(&mut wires[1]);
+        let child = accessing_child(&mut wires[0], key, puts);
+        std::thread::sleep(std::time::Duration::from_millis(milliseconds));
+        drop(child);
+        if !wires[1].deregister(key) {
+            return key;
+        }
+    }
+    panic!("no process has died in the middle of an access");
+}
+
+#[test]
+fn an_origin_that_dies_in_the_middle_of_an_access_is_not_waited_for() {
+    // SAFETY: only lets children reach the memory of this process, where Yama forbids it.
+    unsafe { libc::prctl(libc::PR_SET_PTRACER, libc::PR_SET_PTRACER_ANY) };
+    for (heap, puts) in [(false, false), (false, true), (true, false), (true, true)] {
+        let mut wires = wires(3, settings());
+        set_pid(wires[1].segment(), std::process::id());
+        let memory = if heap { Memory::in_heap(wires[1].segment()) } else { Memory::private() };
+        let key = die_in_an_access(&mut wires, &memory, puts);
+        assert!(!wires[1].deregister(key), "the access is not known to have ended");
+        wires[1].mark_lost(PeerIndex(0));
+        assert!(wires[1].deregister(key), "a lost origin is waited for");
+        assert_eq!(put(&mut wires[2], 1, key, 0, &[1]), Err(AccessError::BadKey));
+        let inside = |at: usize| (EDGE..LENGTH - EDGE).contains(&at);
+        assert!((0..LENGTH).all(|at| {
+            let byte = memory.byte(at);
+            byte == 0 || puts && inside(at) && byte == WRITTEN
+        }));
+        // The row and the memory are as good as new, for the owner and for other peers.
+        let next = memory.register(&mut wires[1]);
+        put(&mut wires[2], 1, next, 0, &[9; LENGTH]).unwrap();
+        assert_eq!(get(&mut wires[1], 1, next, 0, LENGTH), Ok(vec![9; LENGTH]));
+        wires[1].progress(&mut Silence);
+        assert!(wires[1].deregister(next));
+    }
 }
