@@ -20,24 +20,41 @@ pub struct RemoteRange {
 /// The outcome of starting an access.
 pub type AccessResult<T = ()> = Result<T, AccessError>;
 
-/// Why an access to registered memory was refused.
+/// Why an access to registered memory was refused, or has ended without success.
+///
+/// An access that [`MemoryWire::put`] or [`MemoryWire::get`] answers with an error is over: the
+/// origin's memory is free, and [`MemoryWire::flush`] does not report the access again.
+///
+/// [`MemoryWire::put`]: crate::MemoryWire::put
+/// [`MemoryWire::get`]: crate::MemoryWire::get
+/// [`MemoryWire::flush`]: crate::MemoryWire::flush
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum AccessError {
-    /// This process cannot reach that memory without the owner's processor. No byte was
-    /// transferred; messages still reach it.
+    /// This process cannot reach that memory without the owner's processor, or no longer can, as
+    /// when the owner has died. No byte was transferred. The caller sends messages instead; they
+    /// reach the owner, or its loss is reported.
     #[error("the wire to this peer does not read or write that memory")]
     NotOffered,
-    /// The owner has no such memory, or has deregistered it. No byte was transferred.
+    /// The owner has no such memory, or has deregistered it. No byte was transferred, and no later
+    /// access with this key transfers any. Not to be repeated: the owner offers the memory no more,
+    /// or the caller has a wrong key.
     #[error("the key names no registered memory of this peer")]
     BadKey,
-    /// A part of the range is outside the registered memory. No byte was transferred.
+    /// A part of the range is outside the registered memory: a mistake of the caller. No byte was
+    /// transferred.
     #[error("the range is not inside the registered memory")]
     OutOfRange,
-    /// The owner is lost. No byte was transferred.
+    /// The owner is known to be lost. Every later access is refused as well. If `put` or `get`
+    /// returns it, no byte was transferred; if `flush` does, some accesses may have succeeded. The
+    /// caller gives up what it wanted, as with messages ([`Sink::lost`]).
+    ///
+    /// [`Sink::lost`]: crate::Sink::lost
     #[error("the peer that owns the memory is lost")]
     Lost,
-    /// The copy was broken off, for example because the owner has died or has unmapped the memory.
-    /// Some bytes may have been transferred.
+    /// The copy was broken off, for example because the owner is just dying or has unmapped the
+    /// memory against the contract. Some bytes may have been transferred, so the content of the
+    /// target is undefined. The caller may repeat the access, which then is likely to fail with a
+    /// more exact error.
     #[error("the memory of this peer could not be read or written")]
     Failed,
 }

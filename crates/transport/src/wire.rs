@@ -135,8 +135,10 @@ pub trait RegionWire: Wire {
 /// and any number of times, until the owner deregisters the memory. The provided methods are those
 /// of a wire that does not offer this; its callers send messages instead.
 ///
-/// No access is atomic: if a put and another access touch the same bytes at the same time, the
-/// result may mix old and new bytes. The same holds for the owner's own loads and stores.
+/// The contract is what MPI 5.0, chapter 12, needs of passive targets: an access needs no call of
+/// the owner. No access is atomic: if a put and another access touch the same bytes at the same
+/// time, the result may mix old and new bytes. The same holds for the owner's own loads and stores.
+/// (MPI leaves the outcome of such accesses undefined too: section 12.7.)
 pub trait MemoryWire: Wire {
     /// True if the wire can access memory of this peer. Whether it can access a certain range also
     /// depends on where that is: a get of 0 bytes tells, which transfers nothing.
@@ -156,26 +158,32 @@ pub trait MemoryWire: Wire {
         None
     }
 
-    /// Deregisters memory of this process: every access that starts after the first call is
-    /// refused ([`AccessError::BadKey`]), and the key never names other memory. True once no peer
-    /// accesses the memory any more, so that it may be freed; until then the caller makes progress
-    /// and calls again. Lost peers are not waited for. Also true if the key names nothing.
+    /// Deregisters memory of this process. From the first call on, the key names nothing, and never
+    /// names other memory: accesses that start later are refused ([`AccessError::BadKey`]).
+    /// Accesses that are under way are neither stopped nor reported to the owner; their origins see
+    /// them succeed. True once all of them have ended, so that no peer touches the memory any more
+    /// and it may be freed; until then the caller makes progress and calls again. (`MPI_Win_free`
+    /// has to wait for them too: MPI 5.0, section 12.2.5.)
+    ///
+    /// Accesses of lost peers are not waited for, since a process that has ended accesses nothing:
+    /// who calls [`Wire::mark_lost`] for a process that still runs must not free the memory. Also
+    /// true if the key names nothing.
     fn deregister(&mut self, key: MemoryKey) -> bool {
         let _ = key;
         true
     }
 
-    /// Starts to write the bytes at `from` into a range of a peer's memory. When
-    /// [`MemoryWire::flush`] has returned true, they are visible to the peer, and to every process
-    /// that learns of it, by a message for example.
+    /// Starts to write the bytes at `from` into a range of a peer's memory. They are there when
+    /// [`MemoryWire::flush`] has returned true. Puts and gets that no flush separates may happen in
+    /// any order.
     ///
     /// # Errors
-    /// Every range may be passed; what is not registered is refused. Until the death of an owner is
-    /// known ([`Wire::mark_lost`]), accesses may still succeed.
+    /// See [`AccessError`]. Every range may be passed; what is not registered is refused. Until the
+    /// death of an owner is known ([`Wire::mark_lost`]), accesses may still succeed.
     ///
     /// # Safety
-    /// `from` must be readable for `range.length` bytes until [`MemoryWire::flush`] has returned
-    /// true or an error, and must not overlap the range.
+    /// If the put has started, `from` must be readable for `range.length` bytes until
+    /// [`MemoryWire::flush`] has returned true or an error. It must not overlap the range.
     unsafe fn put(&mut self, to: Self::Peer, range: RemoteRange, from: *const u8) -> AccessResult {
         let _ = (to, range, from);
         Err(AccessError::NotOffered)
@@ -189,18 +197,26 @@ pub trait MemoryWire: Wire {
     /// As for [`MemoryWire::put`].
     ///
     /// # Safety
-    /// `to` must be writable for `range.length` bytes until [`MemoryWire::flush`] has returned true
-    /// or an error, and must not overlap the range.
+    /// If the get has started, `to` must be writable for `range.length` bytes until
+    /// [`MemoryWire::flush`] has returned true or an error. It must not overlap the range.
     unsafe fn get(&mut self, from: Self::Peer, range: RemoteRange, to: *mut u8) -> AccessResult {
         let _ = (from, range, to);
         Err(AccessError::NotOffered)
     }
 
-    /// True if all puts and gets that this process has started at the owner are complete. If not,
-    /// the caller makes progress and calls again.
+    /// True if all puts and gets that this process has started at this owner, in whichever of its
+    /// memory, are complete at both sides: what was got is in the origin's memory, and what was put
+    /// is in the owner's memory, where the owner sees it, and every process that learns of the
+    /// flush, by a message for example. That is the completion of `MPI_Win_flush` (MPI 5.0, section
+    /// 12.5.4), and of libfabric's `FI_DELIVERY_COMPLETE` (fi_cq(3)). Nothing is promised of
+    /// accesses at other owners, by other processes, or by other wires of this process. The owner
+    /// takes no part.
+    ///
+    /// If not, the caller makes progress and calls again.
     ///
     /// # Errors
-    /// The owner is lost, or an access failed after its start. None is under way any more.
+    /// The owner is lost ([`AccessError::Lost`], at each call from then on), or an access failed
+    /// after its start ([`AccessError::Failed`], once). None is under way any more in both cases.
     fn flush(&mut self, owner: Self::Peer) -> AccessResult<bool> {
         let _ = owner;
         Ok(true)
