@@ -31,6 +31,8 @@ mod external_load;
 pub mod model;
 mod policy;
 pub mod sleep;
+#[cfg(test)]
+mod test_pages;
 pub use bell::Bell;
 pub use policy::Policy;
 
@@ -312,36 +314,13 @@ pub fn abort<'a>(head: &SegmentHead, pages: impl Iterator<Item = &'a ControlPage
 
 #[cfg(test)]
 mod tests {
+    use super::test_pages::TestPages;
     use super::*;
-    use crate::memory::{Mapping, create_file};
     use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
-    use std::sync::Arc;
-    use towpath_base::control::PAGE;
     use towpath_base::sync::AtomicU32;
 
-    struct Pages(Mapping);
-
-    impl Pages {
-        fn new() -> Arc<Pages> {
-            Arc::new(Pages(Mapping::new(create_file("towpath-test").unwrap(), 2 * PAGE).unwrap()))
-        }
-        fn head(&self) -> &SegmentHead {
-            // SAFETY: the mapping is zeroed, page-aligned, two pages long, and lives as long as
-            // `self`.
-            unsafe { &*self.0.pointer().cast() }
-        }
-        fn own(&self) -> &ControlPage {
-            // SAFETY: the second page of the mapping is zeroed, page-aligned, and lives as long as
-            // `self`.
-            unsafe { &*self.0.pointer().add(PAGE).cast() }
-        }
-        fn sources(&self) -> Sources<'_> {
-            Sources::SharedMemory { own: self.own(), head: self.head() }
-        }
-    }
-
     /// Waits until `word` is not zero.
-    fn await_word(waiter: &mut Waiter, pages: &Pages, word: &AtomicU32) {
+    fn await_word(waiter: &mut Waiter, pages: &TestPages, word: &AtomicU32) {
         waiter.reset();
         while word.load(Ordering::Acquire) == 0
             && pages.head().aborting.load(Ordering::Acquire) == 0
@@ -352,7 +331,7 @@ mod tests {
 
     #[test]
     fn posters_fence_where_a_barrier_does_not_reach_all() {
-        let pages = Pages::new();
+        let pages = TestPages::new();
         let mut waiter = Waiter::with_quota(1, 2, pages.head(), pages.own());
         let registered = pages.head().unregistered.load(Ordering::Relaxed) == 0;
         assert_eq!(pages.own().wake_fence.load(Ordering::Relaxed), u32::from(!registered));
@@ -364,7 +343,7 @@ mod tests {
         assert_eq!(pages.head().wake_fences.load(Ordering::Relaxed), 1);
         waiter.choose(pages.head(), pages.own());
         assert_eq!(pages.own().wake_fence.load(Ordering::Relaxed), 1);
-        let later = Pages::new();
+        let later = TestPages::new();
         later.head().unregistered.store(1, Ordering::SeqCst);
         Waiter::with_quota(1, 2, later.head(), later.own());
         assert_eq!(later.own().wake_fence.load(Ordering::Relaxed), 1);
@@ -373,7 +352,7 @@ mod tests {
     #[test]
     fn no_wake_up_is_lost_between_two_threads() {
         for (local_ranks, with_bell) in [(1, false), (1000, false), (1, true), (1000, true)] {
-            let pages = Pages::new();
+            let pages = TestPages::new();
             let (ping, pong) = (AtomicU32::new(0), AtomicU32::new(0));
             let mut waiter = Waiter::with_quota(local_ranks, 2, pages.head(), pages.own());
             let (reader, _writer) = std::io::pipe().unwrap();
@@ -409,7 +388,7 @@ mod tests {
 
     #[test]
     fn the_policy_follows_the_ranks_that_announce_their_cores() {
-        let pages = Pages::new();
+        let pages = TestPages::new();
         let mask = |cpu: usize| {
             let mut mask = [0; cores::MASK_WORDS];
             mask[cpu / 64] = 1 << (cpu % 64);
@@ -426,7 +405,7 @@ mod tests {
 
     #[test]
     fn ranks_of_other_hosts_on_the_same_core_are_not_kept_from_it_by_spinning() {
-        let pages = [Pages::new(), Pages::new()];
+        let pages = [TestPages::new(), TestPages::new()];
         let (turns, noticed) = ([AtomicU32::new(0), AtomicU32::new(0)], AtomicU32::new(0));
         let begin = Instant::now();
         let is_over =
@@ -461,7 +440,7 @@ mod tests {
 
     #[test]
     fn an_abort_ends_the_sleep() {
-        let pages = Pages::new();
+        let pages = TestPages::new();
         let never = AtomicU32::new(0);
         let mut waiter = Waiter::with_quota(100, 1, pages.head(), pages.own());
         std::thread::scope(|scope| {

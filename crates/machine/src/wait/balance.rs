@@ -122,16 +122,13 @@ fn move_to(processor: usize, allowed: &CpuSet) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use super::super::test_pages::TestPages;
     use super::*;
-    use crate::memory::{Mapping, create_file};
-    use towpath_base::control::PAGE;
 
     #[test]
     fn a_rank_leaves_a_full_core_for_an_empty_one_and_stays_unbound() {
-        let mapping = Mapping::new(create_file("towpath-test").unwrap(), PAGE).unwrap();
-        // SAFETY: the mapping is zeroed, a page long and aligned, and lives until the end of this
-        // function.
-        let head: &SegmentHead = unsafe { &*mapping.pointer().cast() };
+        let pages = TestPages::new();
+        let head = pages.head();
         let mask = cores::affinity();
         cores::announce(head, &mask);
         let crowd = |processor: usize| head.crowds[processor].load(Ordering::Relaxed);

@@ -87,16 +87,13 @@ pub(super) fn announce(head: &SegmentHead, again: bool) {
 
 #[cfg(test)]
 mod tests {
+    use super::super::test_pages::TestPages;
     use super::*;
-    use crate::memory::{Mapping, create_file};
-    use towpath_base::control::PAGE;
 
     #[test]
     fn load_that_stays_is_held_for_longer() {
-        let mapping = Mapping::new(create_file("towpath-test").unwrap(), PAGE).unwrap();
-        // SAFETY: the mapping is zeroed, a page long and aligned, and lives until the end of this
-        // function.
-        let head: &SegmentHead = unsafe { &*mapping.pointer().cast() };
+        let pages = TestPages::new();
+        let head = pages.head();
         assert!(!is_present(head) && !may_be_present(head), "nothing was announced");
         announce(head, true);
         assert!(is_present(head) && may_be_present(head));

@@ -66,19 +66,14 @@ impl Waiter {
 
 #[cfg(test)]
 mod tests {
+    use super::super::test_pages::TestPages;
     use super::*;
-    use crate::memory::{Mapping, create_file};
-    use towpath_base::control::PAGE;
 
     fn policy(ranks: usize, cores_of_each: u64, quota: Option<usize>) -> Policy {
-        let mapping = Mapping::new(create_file("towpath-test").unwrap(), 2 * PAGE).unwrap();
-        // SAFETY: the mapping is zeroed, two pages long and aligned, and lives until the end of
-        // this function.
-        let (head, own) =
-            unsafe { (&*mapping.pointer().cast(), &*mapping.pointer().add(PAGE).cast()) };
+        let pages = TestPages::new();
         let mut mask = [0; cores::MASK_WORDS];
         mask[0] = cores_of_each;
-        Policy::of_ranks(&vec![mask; ranks], quota, head, own)
+        Policy::of_ranks(&vec![mask; ranks], quota, pages.head(), pages.own())
     }
 
     #[test]
