@@ -8,6 +8,7 @@ use support::{Map, any_tree};
 use towpath_datatype::{
     Basic, Cursor, Datatype, Form, external32_size, pack, pack_external32, unpack, unpack_external32,
 };
+use towpath_machine::pages::Pages;
 
 const LIMIT: i64 = 1000;
 
@@ -87,40 +88,21 @@ proptest! {
     }
 }
 
-/// A sparse mapping of many gigabytes, which the kernel backs with pages only where it is accessed.
-struct Sparse {
-    start: *mut u8,
-    length: usize,
-}
-
-impl Sparse {
-    fn new(length: usize) -> Sparse {
-        let (access, kind) = (libc::PROT_READ | libc::PROT_WRITE, libc::MAP_PRIVATE | libc::MAP_ANONYMOUS);
-        // SAFETY: a new anonymous mapping, which affects no existing memory.
-        let start = unsafe { libc::mmap(std::ptr::null_mut(), length, access, kind | libc::MAP_NORESERVE, -1, 0) };
-        assert_ne!(start, libc::MAP_FAILED, "no address space for {length} bytes");
-        Sparse { start: start.cast(), length }
-    }
-}
-
-impl Drop for Sparse {
-    fn drop(&mut self) {
-        // SAFETY: the mapping has this address and length, and no pointer into it is used
-        // afterwards.
-        unsafe { libc::munmap(self.start.cast(), self.length) };
-    }
+/// Many gigabytes, which the kernel backs with pages only where they are accessed.
+fn sparse(length: usize) -> Pages {
+    Pages::new(length).unwrap_or_else(|| panic!("no address space for {length} bytes"))
 }
 
 #[test]
 fn extents_beyond_4_gigabytes() {
-    let memory = Sparse::new(20 << 30);
+    let memory = sparse(20 << 30);
     let stride = 3 << 30;
     let int = Datatype::named(Basic::Int);
     let far = Datatype::hvector(6, 2, stride, &int, Form::Large).expect("a valid vector");
     let packed: Vec<i32> = (1..=12).collect();
     for split in [1usize, 3, 7, 16, 48] {
         // SAFETY: the memory spans 5 * 3 GiB + 8 bytes and outlives the cursor.
-        let mut cursor = unsafe { Cursor::new(&far, memory.start, 1) };
+        let mut cursor = unsafe { Cursor::new(&far, memory.pointer(), 1) };
         let bytes = packed.as_ptr().cast::<u8>();
         for start in (0..48).step_by(split) {
             // SAFETY: the memory outlives the cursor, and the piece is inside `packed`.
@@ -128,16 +110,16 @@ fn extents_beyond_4_gigabytes() {
         }
         let mut back = vec![0i32; 12];
         // SAFETY: the memory spans the data, and `back` holds 48 bytes.
-        unsafe { pack(&far, memory.start, 1, 0, back.as_mut_ptr().cast(), 48) };
+        unsafe { pack(&far, memory.pointer(), 1, 0, back.as_mut_ptr().cast(), 48) };
         assert_eq!(back, packed);
     }
     // SAFETY: this is the first integer of the last block.
-    assert_eq!(unsafe { memory.start.add(5 * stride as usize).cast::<i32>().read() }, 11);
+    assert_eq!(unsafe { memory.pointer().add(5 * stride as usize).cast::<i32>().read() }, 11);
 }
 
 #[test]
 fn counts_beyond_2_to_the_31() {
-    let memory = Sparse::new(16 << 30);
+    let memory = sparse(16 << 30);
     let bytes = Datatype::resized(0, 2, &Datatype::named(Basic::Byte), Form::Large).expect("a valid type");
     let count = 6 << 30;
     let position = (5usize << 30) + 5;
@@ -145,10 +127,10 @@ fn counts_beyond_2_to_the_31() {
     let mut back = [0u8; 6];
     // SAFETY: 6 Gi elements with extent 2 fit in 16 GiB.
     unsafe {
-        assert_eq!(unpack(&bytes, memory.start, count, position, packed.as_ptr(), 6), 6);
-        assert_eq!(pack(&bytes, memory.start, count, position, back.as_mut_ptr(), 6), 6);
-        assert_eq!(memory.start.add(2 * position + 2).read(), b'e');
-        assert_eq!(pack(&bytes, memory.start, count, (6 << 30) - 2, back.as_mut_ptr().add(3), 3), 2);
+        assert_eq!(unpack(&bytes, memory.pointer(), count, position, packed.as_ptr(), 6), 6);
+        assert_eq!(pack(&bytes, memory.pointer(), count, position, back.as_mut_ptr(), 6), 6);
+        assert_eq!(memory.pointer().add(2 * position + 2).read(), b'e');
+        assert_eq!(pack(&bytes, memory.pointer(), count, (6 << 30) - 2, back.as_mut_ptr().add(3), 3), 2);
     }
     assert_eq!(&back[..3], b"bey");
 }
@@ -156,9 +138,9 @@ fn counts_beyond_2_to_the_31() {
 #[test]
 fn packing_reads_nothing_in_holes() {
     const PAGE: usize = 4096;
-    let memory = Sparse::new(3 * PAGE);
+    let memory = sparse(3 * PAGE);
     // SAFETY: nothing uses the middle page of the mapping.
-    unsafe { libc::mprotect(memory.start.add(PAGE).cast(), PAGE, libc::PROT_NONE) };
+    unsafe { libc::mprotect(memory.pointer().add(PAGE).cast(), PAGE, libc::PROT_NONE) };
     let byte = Datatype::named(Basic::Byte);
     // All blocks but one end before the hole; the last one is after it.
     let lengths: Vec<i64> = (1..=40).map(|index| index % 7 + 1).chain([100]).collect();
@@ -175,7 +157,7 @@ fn packing_reads_nothing_in_holes() {
     let mut packed = vec![0u8; bytes];
     for start in 0..bytes {
         // SAFETY: all blocks are in the outer pages, and `packed` has room for them.
-        let done = unsafe { pack(&datatype, memory.start, 1, start, packed.as_mut_ptr(), bytes) };
+        let done = unsafe { pack(&datatype, memory.pointer(), 1, start, packed.as_mut_ptr(), bytes) };
         assert_eq!(done, bytes - start);
     }
 }

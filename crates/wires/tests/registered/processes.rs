@@ -4,6 +4,7 @@ use super::{LENGTH, Memory, Silence, deregister, get, put, set_pid};
 use crate::machine::wires;
 use crate::settings;
 use towpath_base::ids::PeerIndex;
+use towpath_machine::pages::Pages;
 use towpath_transport::{AccessError, MemoryKey, MemoryWire, RemoteRange, Wire};
 use towpath_wires::Wires;
 
@@ -88,20 +89,16 @@ fn private_memory_that_the_kernel_does_not_copy_is_not_offered_and_a_heap_is() {
 fn a_copy_that_the_kernel_breaks_off_is_an_error() {
     let mut wires = wires(2, settings());
     set_pid(wires[1].segment(), std::process::id());
-    // SAFETY: the kernel chooses the address.
-    let page = unsafe {
-        let (none, flags) = (std::ptr::null_mut(), libc::MAP_PRIVATE | libc::MAP_ANONYMOUS);
-        libc::mmap(none, 4096, libc::PROT_NONE, flags, -1, 0)
-    };
-    assert_ne!(page, libc::MAP_FAILED);
+    let page = Pages::new(4096).unwrap();
+    // SAFETY: nothing else accesses the page.
+    let refused = unsafe { libc::mprotect(page.pointer().cast(), 4096, libc::PROT_NONE) };
+    assert_eq!(refused, 0);
     // SAFETY: the page is not readable, against the contract, but only the kernel copies it.
-    let key = unsafe { wires[1].register(page.cast(), 4096) }.unwrap();
+    let key = unsafe { wires[1].register(page.pointer(), 4096) }.unwrap();
     assert_eq!(put(&mut wires[0], 1, key, 0, &[1]), Err(AccessError::Failed));
     assert_eq!(get(&mut wires[0], 1, key, 0, 1), Err(AccessError::Failed));
     assert_eq!(get(&mut wires[0], 1, key, 0, 0), Ok(Vec::new()));
     deregister(&mut wires[1], key);
-    // SAFETY: nothing refers to the page any more.
-    unsafe { libc::munmap(page, 4096) };
 }
 
 /// A child in the place of the process of `origin` that writes to the memory of rank 1, or reads
