@@ -148,7 +148,8 @@ pub trait MemoryWire: Wire {
     }
 
     /// Registers `length` bytes of this process for accesses by all peers, without sending
-    /// anything. `None` if the wire has no room for another range. Ranges may overlap or be empty.
+    /// anything. `None` if the wire has no room for another range, or for none at all. Ranges may
+    /// overlap or be empty.
     ///
     /// # Safety
     /// The memory must be readable and writable until [`MemoryWire::deregister`] has returned true,
@@ -162,8 +163,9 @@ pub trait MemoryWire: Wire {
     /// names other memory: accesses that start later are refused ([`AccessError::BadKey`]).
     /// Accesses that are under way are neither stopped nor reported to the owner; their origins see
     /// them succeed. True once all of them have ended, so that no peer touches the memory any more
-    /// and it may be freed; until then the caller makes progress and calls again. (`MPI_Win_free`
-    /// has to wait for them too: MPI 5.0, section 12.2.5.)
+    /// and it may be freed. Until then the caller makes progress and calls again, without sleep,
+    /// since the end of an access wakes nobody; it comes soon. (`MPI_Win_free` has to wait for
+    /// accesses too: MPI 5.0, section 12.2.5.)
     ///
     /// Accesses of lost peers are not waited for, since a process that has ended accesses nothing:
     /// who calls [`Wire::mark_lost`] for a process that still runs must not free the memory. Also
