@@ -131,8 +131,14 @@ impl FaultLayer {
                     Some(Event::Arrived { header, payload }) => {
                         sink.arrived(*peer, &header, payload.as_ptr(), payload.len());
                     }
-                    Some(Event::Lost) => sink.lost(*peer),
-                    Some(Event::Left) => sink.left(*peer),
+                    Some(Event::Lost) => {
+                        self.show_all_completions(sink);
+                        sink.lost(*peer);
+                    }
+                    Some(Event::Left) => {
+                        self.show_all_completions(sink);
+                        sink.left(*peer);
+                    }
                     None => {}
                 }
             }
@@ -140,6 +146,13 @@ impl FaultLayer {
         by_peer.retain(|_, events| !events.is_empty());
         self.kept.by_peer = by_peer;
         moved
+    }
+
+    /// Completions that the wire has reported before a loss come before it: the loss ends all
+    /// other transfers of the peer.
+    fn show_all_completions(&mut self, sink: &mut impl Sink) {
+        self.kept.released.drain(..).for_each(|token| sink.released(token));
+        self.kept.pulled.drain(..).for_each(|token| sink.pulled(token));
     }
 
     fn show_completions(&mut self, sink: &mut impl Sink) -> bool {
@@ -188,10 +201,18 @@ mod tests {
     use super::*;
     use crate::Cost;
 
-    /// A wire whose messages have arrived, one for each call of progress.
-    struct Arrivals(usize);
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    enum Report {
+        Message,
+        Released,
+        Pulled,
+        Lost,
+    }
 
-    impl Wire for Arrivals {
+    /// A wire that makes these reports, one in each call of progress, the last one first.
+    struct Reporting(Vec<Report>);
+
+    impl Wire for Reporting {
         type Peer = PeerIndex;
 
         fn cost(&self, _: PeerIndex) -> Cost {
@@ -199,10 +220,14 @@ mod tests {
         }
         fn mark_lost(&mut self, _: PeerIndex) {}
         fn progress(&mut self, sink: &mut impl Sink) -> bool {
-            let Some(left) = self.0.checked_sub(1) else { return false };
-            self.0 = left;
-            let header = Header { protocol: 1, words: [0; 2] };
-            sink.arrived(PeerIndex(0), &header, [].as_ptr(), 0);
+            let (peer, header) = (PeerIndex(0), Header { protocol: 1, words: [0; 2] });
+            match self.0.pop() {
+                Some(Report::Message) => sink.arrived(peer, &header, [].as_ptr(), 0),
+                Some(Report::Released) => sink.released(0),
+                Some(Report::Pulled) => sink.pulled(0),
+                Some(Report::Lost) => sink.lost(peer),
+                None => return false,
+            }
             true
         }
         fn busy(&self) -> bool {
@@ -210,29 +235,34 @@ mod tests {
         }
     }
 
-    /// Counts messages.
+    /// What has been reported.
     #[derive(Default)]
-    struct Count(usize);
+    struct Reports(Vec<Report>);
 
-    impl Sink for Count {
+    impl Sink for Reports {
         fn arrived(&mut self, _: PeerIndex, _: &Header, _: *const u8, _: usize) {
-            self.0 += 1;
+            self.0.push(Report::Message);
         }
-        fn released(&mut self, _: u64) {}
-        fn pulled(&mut self, _: u64) {}
-        fn lost(&mut self, _: PeerIndex) {}
+        fn released(&mut self, _: u64) {
+            self.0.push(Report::Released);
+        }
+        fn pulled(&mut self, _: u64) {
+            self.0.push(Report::Pulled);
+        }
+        fn lost(&mut self, _: PeerIndex) {
+            self.0.push(Report::Lost);
+        }
     }
 
     #[test]
     fn a_caller_that_may_sleep_has_seen_all_messages() {
         for seed in 0..200 {
             let mut layer = FaultLayer::new(Faults { seed, refuse: 0, delay: 40, idle: 30 });
-            let (mut wire, mut seen) = (Arrivals(0), Count::default());
             for batch in 1..=10 {
-                wire.0 = batch;
-                let before = seen.0;
+                let mut wire = Reporting(vec![Report::Message; batch]);
+                let mut seen = Reports::default();
                 while layer.progress(&mut wire, &mut seen) {}
-                assert_eq!(seen.0 - before, batch, "seed {seed}");
+                assert_eq!(seen.0.len(), batch, "seed {seed}");
             }
         }
     }
@@ -241,11 +271,24 @@ mod tests {
     fn a_caller_that_is_to_ask_again_may_not_sleep() {
         let always = Faults { seed: 1, refuse: 100, delay: 100, idle: 0 };
         for put_off in [FaultLayer::refuses, FaultLayer::delays] {
-            let (mut layer, mut seen) = (FaultLayer::new(always), Count::default());
-            assert!(!layer.progress(&mut Arrivals(0), &mut seen));
+            let mut layer = FaultLayer::new(always);
+            let (mut wire, mut seen) = (Reporting(Vec::new()), Reports::default());
+            assert!(!layer.progress(&mut wire, &mut seen));
             assert!(put_off(&mut layer));
-            assert!(layer.progress(&mut Arrivals(0), &mut seen), "nothing else wakes the caller");
-            assert!(!layer.progress(&mut Arrivals(0), &mut seen));
+            assert!(layer.progress(&mut wire, &mut seen), "nothing else wakes the caller");
+            assert!(!layer.progress(&mut wire, &mut seen));
+        }
+    }
+
+    #[test]
+    fn a_loss_is_the_last_report_of_what_it_ends() {
+        for seed in 0..50 {
+            let mut layer = FaultLayer::new(Faults { seed, refuse: 0, delay: 60, idle: 0 });
+            let mut wire = Reporting(vec![Report::Lost, Report::Pulled, Report::Released]);
+            let mut seen = Reports::default();
+            while layer.progress(&mut wire, &mut seen) {}
+            assert_eq!(seen.0.len(), 3, "seed {seed}");
+            assert_eq!(seen.0[2], Report::Lost, "seed {seed}: {:?}", seen.0);
         }
     }
 }
