@@ -33,7 +33,9 @@ pub(super) struct BulkReader<'a, 'b, S> {
 impl<S: Sink> Arrivals for BulkReader<'_, '_, S> {
     fn predict(&mut self, places: &mut Places) {
         let rail = self.rails.get(*self.from as usize).map(|rails| rails[self.interface]);
-        let (Some(rail), Some(peer)) = (rail.filter(|_| self.in_place), self.endpoint.peer(*self.from)) else {
+        let (Some(rail), Some(peer)) =
+            (rail.filter(|_| self.in_place), self.endpoint.peer(*self.from))
+        else {
             return;
         };
         let destinations = &self.driver.holdings.destinations;
@@ -45,16 +47,21 @@ impl<S: Sink> Arrivals for BulkReader<'_, '_, S> {
             // SAFETY: `place` is inside the target of a pull that has not been reported as ended,
             // so it is writable (contract of `Clic::pull`), and bytes that have not arrived may
             // have any value.
-            place.is_some_and(|place| unsafe { places.expect(place, length, [chunk.request, chunk.index]) })
+            place.is_some_and(|place| unsafe {
+                places.expect(place, length, [chunk.request, chunk.index])
+            })
         });
     }
 
     fn take(&mut self, header: &[u8; HEADER_BYTES], body: *const u8, length: usize) {
         let rail = rail_of(self.rails, header, self.interface);
         let source = u32::from_le_bytes([header[8], header[9], header[10], header[11]]);
-        // SAFETY: `body` is readable for `length` bytes during this call (contract of
-        // `Arrivals::take`), and nothing writes to it meanwhile.
-        let body = if length == 0 { &[][..] } else { unsafe { std::slice::from_raw_parts(body, length) } };
+        let body = match length {
+            0 => &[],
+            // SAFETY: `body` is readable for `length` bytes during this call (contract of
+            // `Arrivals::take`), and nothing writes to it meanwhile.
+            _ => unsafe { std::slice::from_raw_parts(body, length) },
+        };
         let now = self.began.elapsed().as_nanos() as Time;
         self.endpoint.arrived_apart(now, rail, header, body, &mut self.driver);
         self.driver.lines.flush();

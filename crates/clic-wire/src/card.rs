@@ -38,7 +38,8 @@ impl HostCard {
     pub fn to_text(&self) -> String {
         let interfaces: Vec<String> = self.interfaces.iter().map(Address::to_text).collect();
         let of_rank = |ports: &Vec<Ports>| {
-            let pairs: Vec<String> = ports.iter().map(|[small, bulk]| format!("{small}:{bulk}")).collect();
+            let pairs: Vec<String> =
+                ports.iter().map(|[small, bulk]| format!("{small}:{bulk}")).collect();
             pairs.join("+")
         };
         let ports: Vec<String> = self.ports.iter().map(of_rank).collect();
@@ -48,16 +49,22 @@ impl HostCard {
     /// Parses a card; `None` if the text is malformed.
     pub fn parse(text: &str) -> Option<HostCard> {
         let (interfaces, ports) = text.split_once(';')?;
-        let filled = |text: &'_ str| text.split(',').filter(|part| !part.is_empty()).map(str::to_owned).collect();
+        let filled = |text: &'_ str| {
+            text.split(',').filter(|part| !part.is_empty()).map(str::to_owned).collect()
+        };
         let (interfaces, ports): (Vec<String>, Vec<String>) = (filled(interfaces), filled(ports));
-        let interfaces: Vec<Address> = interfaces.iter().map(|text| Address::parse(text)).collect::<Option<_>>()?;
+        let interfaces: Vec<Address> =
+            interfaces.iter().map(|text| Address::parse(text)).collect::<Option<_>>()?;
         let pair = |text: &str| {
             let (small, bulk) = text.split_once(':')?;
             Some([small.parse().ok()?, bulk.parse().ok()?])
         };
         let of_rank = |text: &String| text.split('+').map(pair).collect::<Option<Vec<Ports>>>();
         let ports: Vec<Vec<Ports>> = ports.iter().map(of_rank).collect::<Option<_>>()?;
-        ports.iter().all(|ports| ports.len() == interfaces.len()).then_some(HostCard { interfaces, ports })
+        ports
+            .iter()
+            .all(|ports| ports.len() == interfaces.len())
+            .then_some(HostCard { interfaces, ports })
     }
 
     /// The address of a local rank on an interface; `None` if the card contains no such rank or
@@ -79,7 +86,9 @@ impl HostCard {
     pub fn facing(&self, other: &HostCard) -> Vec<Facing> {
         let mut pairs: Vec<(IpAddr, Facing)> = Vec::new();
         for (own, here) in self.interfaces.iter().enumerate() {
-            let is_free = |place: usize, pairs: &[(IpAddr, Facing)]| pairs.iter().all(|(_, pair)| pair.other != place);
+            let is_free = |place: usize, pairs: &[(IpAddr, Facing)]| {
+                pairs.iter().all(|(_, pair)| pair.other != place)
+            };
             let theirs = other.interfaces.iter().enumerate().find(|(place, there)| {
                 there.network.prefix == here.network.prefix
                     && here.network.holds(&there.network.address)
@@ -107,7 +116,11 @@ mod tests {
     use proptest::prelude::*;
 
     fn card(interfaces: &[&str]) -> HostCard {
-        let interfaces = interfaces.iter().map(|text| format!("-/{text}/0/0/1500/0")).collect::<Vec<_>>().join(",");
+        let interfaces = interfaces
+            .iter()
+            .map(|text| format!("-/{text}/0/0/1500/0"))
+            .collect::<Vec<_>>()
+            .join(",");
         HostCard::parse(&format!("{interfaces};")).unwrap()
     }
 
@@ -137,9 +150,13 @@ mod tests {
         assert_eq!(read.to_text(), right);
         assert_eq!((read.endpoint(1), read.endpoint(2)), (Some(4002), None));
         assert_eq!(read.address(1, 0).unwrap().bulk_port, 4003);
-        for wrong in
-            ["", "-/10.0.0.1/8/0/0/1500/0", "x;", "-/10.0.0.1/8/0/0/1500/0;1", "-/10.0.0.1/8/0/0/1500/0;1:2+3:4"]
-        {
+        for wrong in [
+            "",
+            "-/10.0.0.1/8/0/0/1500/0",
+            "x;",
+            "-/10.0.0.1/8/0/0/1500/0;1",
+            "-/10.0.0.1/8/0/0/1500/0;1:2+3:4",
+        ] {
             assert_eq!(HostCard::parse(wrong), None, "{wrong}");
         }
     }

@@ -168,12 +168,20 @@ impl RailOutputs {
     /// # Safety
     /// `body` must be readable for `length` bytes, at most [`Way::payload`].
     #[inline]
-    unsafe fn send(&mut self, to: u32, rail: u8, header: &[u8; HEADER_BYTES], body: *const u8, length: usize) -> bool {
+    unsafe fn send(
+        &mut self,
+        to: u32,
+        rail: u8,
+        header: &[u8; HEADER_BYTES],
+        body: *const u8,
+        length: usize,
+    ) -> bool {
         let Some((interface, way)) = self.ways.peer(to, rail) else { return true };
         let interface = usize::from(*interface);
         // SAFETY: `body` is readable for `length` bytes, at most `Way::payload` (this function's
         // contract).
-        self.kept[interface].is_empty() && unsafe { self.outputs[interface].send(way, header, body, length) }
+        self.kept[interface].is_empty()
+            && unsafe { self.outputs[interface].send(way, header, body, length) }
     }
 
     /// Checks an interface again; see [`PortOutput::look`].
@@ -256,7 +264,10 @@ impl RailOutputs {
     fn flush_some(&mut self) {
         let Burst { to, frames, .. } = &mut self.burst;
         if let Some((interface, way)) = self.ways.of(*to) {
-            let (output, kept) = (&mut self.outputs[usize::from(*interface)], &mut self.kept[usize::from(*interface)]);
+            let (output, kept) = (
+                &mut self.outputs[usize::from(*interface)],
+                &mut self.kept[usize::from(*interface)],
+            );
             // SAFETY: every queued body is readable for its length (contract of `gather`): `Driver`
             // flushes before a message or region ends and before packed bytes move.
             let taken = unsafe { to.send(output, way, frames) };
@@ -277,7 +288,8 @@ impl RailOutputs {
         for (output, kept) in self.outputs.iter_mut().zip(&mut self.kept) {
             let mut gone = 0;
             for RetriedFrame { to, way, header, body } in kept.iter() {
-                let frame = [OutgoingFrame { header: *header, body: body.as_ptr(), length: body.len() }];
+                let frame =
+                    [OutgoingFrame { header: *header, body: body.as_ptr(), length: body.len() }];
                 // SAFETY: the body is `body`, a live slice that `gather` limited to `Way::payload`
                 // bytes.
                 if unsafe { to.send(output, way, &frame) } == 0 {
@@ -329,8 +341,11 @@ impl Holdings {
     fn forget(&mut self, peer: u32) {
         self.messages.forget(peer);
         self.origins.remove_where(|origin| origin.to == peer);
-        self.awaiting_device
-            .retain(|name| self.destinations.get(SlabKey(*name)).is_some_and(|destination| destination.from != peer));
+        self.awaiting_device.retain(|name| {
+            self.destinations
+                .get(SlabKey(*name))
+                .is_some_and(|destination| destination.from != peer)
+        });
         self.destinations.remove_where(|destination| destination.from == peer);
         if let Some(parts) = self.parts.get_mut(peer as usize) {
             parts.clear();
@@ -355,14 +370,27 @@ impl<S: Sink> Driver<'_, S> {
 
 impl<S: Sink> Io for Driver<'_, S> {
     #[inline]
-    fn send(&mut self, to: u32, rail: u8, header: &[u8; HEADER_BYTES], body: FrameBody<'_>) -> bool {
+    fn send(
+        &mut self,
+        to: u32,
+        rail: u8,
+        header: &[u8; HEADER_BYTES],
+        body: FrameBody<'_>,
+    ) -> bool {
         let (pointer, length) = match body {
             FrameBody::Own(bytes) => (bytes.as_ptr(), bytes.len()),
             FrameBody::Message { buffer, offset, length } => {
                 let body = self.holdings.messages.at(buffer).wrapping_add(offset as usize);
                 // SAFETY: `body` points to a fragment of `length` bytes, at most the payload of the
                 // rail, in a message that stays allocated until `Io::sent`, which flushes first.
-                return unsafe { self.lines.gather(To::Train(to, rail), header, (body, usize::from(length)), false) };
+                return unsafe {
+                    self.lines.gather(
+                        To::Train(to, rail),
+                        header,
+                        (body, usize::from(length)),
+                        false,
+                    )
+                };
             }
             FrameBody::Region { token, offset, length } => {
                 let Some(origin) = self.holdings.origins.get_mut(SlabKey(token)) else {
@@ -381,7 +409,9 @@ impl<S: Sink> Io for Driver<'_, S> {
                         // SAFETY: `origin.at` returned a pointer to `length` readable bytes, and
                         // the protocol limits a chunk to the payload of the rail. They stay valid
                         // until the region ends or bytes are packed, and both flush first.
-                        unsafe { self.lines.gather(To::Bulk(to, rail), header, (pointer, length), users) }
+                        unsafe {
+                            self.lines.gather(To::Bulk(to, rail), header, (pointer, length), users)
+                        }
                     }
                     At::Later => false,
                     At::Never => true,
@@ -397,7 +427,9 @@ impl<S: Sink> Io for Driver<'_, S> {
         let pointer = self.holdings.messages.at(buffer).wrapping_add(offset as usize);
         // SAFETY: `pointer` points to a part of `length` bytes, at most the chunk size of the
         // group, in a message that stays allocated until `Io::broadcast_sent`, which flushes first.
-        unsafe { self.lines.gather(To::Group(group), header, (pointer, usize::from(length)), false) }
+        unsafe {
+            self.lines.gather(To::Group(group), header, (pointer, usize::from(length)), false)
+        }
     }
 
     #[inline]

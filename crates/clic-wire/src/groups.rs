@@ -96,13 +96,21 @@ impl Groups {
         if self.segments.len() <= slot {
             self.segments.resize(slot + 1, None);
         }
-        let chunk = contact.rails.iter().map(|(port, address, raw)| ports[*port].way(address, *raw).payload()).min();
-        self.segments[slot] = contact.rails.first().zip(chunk).map(|((port, address, raw), chunk)| {
-            let (own, theirs) = (ports[*port].interface().network, address.network);
-            let apart = own.address != theirs.address && !theirs.address.is_loopback();
-            let shared = apart && theirs.address.is_ipv4() && own.prefix == theirs.prefix && own.holds(&theirs.address);
-            SharedNetwork { reach: Reach { interface: *port as u8, raw: *raw, chunk }, shared }
-        });
+        let chunk = contact
+            .rails
+            .iter()
+            .map(|(port, address, raw)| ports[*port].way(address, *raw).payload())
+            .min();
+        self.segments[slot] =
+            contact.rails.first().zip(chunk).map(|((port, address, raw), chunk)| {
+                let (own, theirs) = (ports[*port].interface().network, address.network);
+                let apart = own.address != theirs.address && !theirs.address.is_loopback();
+                let shared = apart
+                    && theirs.address.is_ipv4()
+                    && own.prefix == theirs.prefix
+                    && own.holds(&theirs.address);
+                SharedNetwork { reach: Reach { interface: *port as u8, raw: *raw, chunk }, shared }
+            });
     }
 
     pub(super) fn part(&mut self, token: u64, offset: usize, bytes: &[u8]) {
@@ -133,7 +141,9 @@ impl Clic {
             let segment = (*self.holdings.groups.segments.get(peer.slot())?)?;
             let reach = segment.shared.then_some(segment.reach)?;
             let chunk = common.map_or(reach.chunk, |common| common.chunk.min(reach.chunk));
-            if common.is_some_and(|common| (common.interface, common.raw) != (reach.interface, reach.raw)) {
+            if common.is_some_and(|common| {
+                (common.interface, common.raw) != (reach.interface, reach.raw)
+            }) {
                 return None;
             }
             common = Some(Reach { chunk, ..reach });
@@ -198,7 +208,10 @@ impl Clic {
     pub fn send_to_group(&mut self, group: u32, chunk: u16, receivers: &[PeerIndex]) {
         let receivers: Vec<u32> = receivers.iter().map(|peer| peer.0).collect();
         let root = self.endpoint.rank();
-        self.endpoint.add_root(MulticastGroup { number: group, session: session_of(group), root, chunk }, &receivers);
+        self.endpoint.add_root(
+            MulticastGroup { number: group, session: session_of(group), root, chunk },
+            &receivers,
+        );
     }
 
     /// Makes this process a member that receives from this root.
@@ -207,8 +220,10 @@ impl Clic {
         if self.holdings.groups.ready.contains_key(&place) {
             return;
         }
-        self.endpoint
-            .add_member(MulticastGroup { number: group, session: session_of(group), root: root.0, chunk }, true);
+        self.endpoint.add_member(
+            MulticastGroup { number: group, session: session_of(group), root: root.0, chunk },
+            true,
+        );
         self.holdings.groups.ready.insert(place, VecDeque::new());
         for _ in 0..READY {
             self.stand_ready(place, chunk, Vec::new());

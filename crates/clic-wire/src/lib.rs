@@ -44,7 +44,8 @@ use std::time::{Duration, Instant};
 
 use rustix::event::epoll;
 use rustix::time::{
-    Itimerspec, TimerfdClockId, TimerfdFlags, TimerfdTimerFlags, Timespec, timerfd_create, timerfd_settime,
+    Itimerspec, TimerfdClockId, TimerfdFlags, TimerfdTimerFlags, Timespec, timerfd_create,
+    timerfd_settime,
 };
 use towpath_base::ids::PeerIndex;
 
@@ -155,12 +156,50 @@ fn given_up(rank: u32) -> String {
     )
 }
 
+/// What the wire knows of the links to each peer, by the slot of the peer's index.
+#[derive(Default)]
+struct Routes {
+    ways: Vec<Vec<(u8, Way)>>,
+    limits: Vec<usize>,
+    speeds: Vec<u32>,
+    rails: Vec<[u8; MOST_RAILS]>,
+}
+
+impl Routes {
+    /// Adds the links to a peer by its rails, and returns them as the protocol sees them. The
+    /// caller sets the peer's limit.
+    fn add(&mut self, contact: &ClicContact, ports: &[Port]) -> Vec<RailLink> {
+        let slot = contact.peer.slot();
+        if self.ways.len() <= slot {
+            self.ways.resize_with(slot + 1, Vec::new);
+            self.limits.resize(slot + 1, 0);
+            self.speeds.resize(slot + 1, 0);
+            self.rails.resize(slot + 1, [NO_RAIL; MOST_RAILS]);
+        }
+        let (mut links, mut ways) = (Vec::new(), Vec::new());
+        for (port, address, raw) in contact.rails.iter().take(MOST_RAILS) {
+            let way = ports[*port].way(address, *raw);
+            self.rails[slot][*port] = links.len() as u8;
+            self.speeds[slot] += address.speed / 8;
+            let speed = u64::from(address.speed) * 125_000;
+            links.push(RailLink { payload: way.payload(), speed });
+            ways.push((*port as u8, way));
+        }
+        self.ways[slot] = ways;
+        links
+    }
+}
+
 impl Clic {
     /// Creates the wire of this process to `contacts`, over its ports, each of which is a rail.
     ///
     /// # Errors
     /// [`Error::Network`] if the system provides no descriptor.
-    pub fn new(identity: Identity, ports: Vec<Port>, contacts: &[ClicContact]) -> Result<Clic, Error> {
+    pub fn new(
+        identity: Identity,
+        ports: Vec<Port>,
+        contacts: &[ClicContact],
+    ) -> Result<Clic, Error> {
         let own = Own {
             key: identity.key,
             rank: identity.own.0,
@@ -168,45 +207,43 @@ impl Clic {
             incarnation: identity.incarnation,
         };
         // A process that computes does not respond, and does not send frames that were held back.
-        let settings = Settings { silence: None, gathers: false, drowsy: identity.drowsy, ..Settings::default() };
+        let settings = Settings {
+            silence: None,
+            gathers: false,
+            drowsy: identity.drowsy,
+            ..Settings::default()
+        };
         let mut endpoint = Endpoint::new(own, settings);
         let mut holdings = Holdings::default();
         holdings.groups.set_job(&identity.key);
-        let (mut ways, mut limits, mut speeds, mut rails) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
+        let mut routes = Routes::default();
         for contact in contacts {
-            let (rank, slot) = (contact.peer.0, contact.peer.slot());
-            if ways.len() <= slot {
-                ways.resize_with(slot + 1, Vec::new);
-                limits.resize(slot + 1, 0);
-                speeds.resize(slot + 1, 0);
-                rails.resize(slot + 1, [NO_RAIL; MOST_RAILS]);
-            }
+            let rank = contact.peer.0;
             holdings.groups.know(contact, &ports);
-            let (mut links, mut to_peer): (Vec<RailLink>, Vec<(u8, Way)>) = (Vec::new(), Vec::new());
-            for (port, address, raw) in contact.rails.iter().take(MOST_RAILS) {
-                let way = ports[*port].way(address, *raw);
-                rails[slot][*port] = links.len() as u8;
-                speeds[slot] += address.speed / 8;
-                links.push(RailLink { payload: way.payload(), speed: u64::from(address.speed) * 125_000 });
-                to_peer.push((*port as u8, way));
-            }
-            endpoint.add(&PeerCard { rank, endpoint: contact.endpoint, incarnation: Some(contact.incarnation), links });
+            endpoint.add(&PeerCard {
+                rank,
+                endpoint: contact.endpoint,
+                incarnation: Some(contact.incarnation),
+                links: routes.add(contact, &ports),
+            });
             let longest = endpoint.peer(rank).map_or(0, towpath_clic::Peer::eager_limit);
-            limits[slot] = longest.saturating_sub(HEAD_BYTES).min(EAGER_BYTES);
-            ways[slot] = to_peer;
+            let limit = longest.saturating_sub(HEAD_BYTES).min(EAGER_BYTES);
+            routes.limits[contact.peer.slot()] = limit;
         }
-        let interfaces: Vec<Interface> = ports.iter().map(|port| port.interface().clone()).collect();
+        let interfaces: Vec<Interface> =
+            ports.iter().map(|port| port.interface().clone()).collect();
         let (outputs, inputs): (Vec<_>, Vec<_>) = ports.into_iter().map(Port::split).unzip();
-        let (epoll, timer) = watch(&inputs).map_err(|error| Error::network("watch interfaces", &error.into()))?;
+        let (epoll, timer) =
+            watch(&inputs).map_err(|error| Error::network("watch interfaces", &error.into()))?;
         Ok(Clic {
             endpoint,
             inputs,
-            lines: RailOutputs::new(outputs, ways),
+            lines: RailOutputs::new(outputs, routes.ways),
             holdings,
             ranks: contacts.iter().map(|contact| contact.peer.0).collect(),
-            limits,
-            speeds,
-            rails,
+            limits: routes.limits,
+            speeds: routes.speeds,
+            rails: routes.rails,
             bulk_from: 0,
             began: Instant::now(),
             epoll,
@@ -282,9 +319,13 @@ impl Clic {
 
     /// Calls the protocol in a context in which no message can arrive.
     #[inline]
-    fn call<T>(&mut self, call: impl FnOnce(&mut Endpoint, Time, &mut Driver<'_, Nobody>) -> T) -> T {
+    fn call<T>(
+        &mut self,
+        call: impl FnOnce(&mut Endpoint, Time, &mut Driver<'_, Nobody>) -> T,
+    ) -> T {
         let now = self.now();
-        let mut driver = Driver { lines: &mut self.lines, holdings: &mut self.holdings, sink: &mut Nobody };
+        let mut driver =
+            Driver { lines: &mut self.lines, holdings: &mut self.holdings, sink: &mut Nobody };
         let outcome = call(&mut self.endpoint, now, &mut driver);
         self.lines.flush();
         outcome
@@ -304,7 +345,9 @@ impl Clic {
             match end {
                 Ended::Released(token) => sink.released(token),
                 Ended::Pulled(token) => sink.pulled(token),
-                Ended::Lost(rank) if self.endpoint.peer(rank).is_some_and(towpath_clic::Peer::has_left) => {
+                Ended::Lost(rank)
+                    if self.endpoint.peer(rank).is_some_and(towpath_clic::Peer::has_left) =>
+                {
                     sink.left(PeerIndex(rank));
                 }
                 Ended::Lost(rank) => {
@@ -352,7 +395,15 @@ impl Clic {
             let driver = Driver { lines: &mut *lines, holdings: &mut *holdings, sink: &mut Nobody };
             input.receive_bulk(
                 FRAMES,
-                &mut BulkReader { endpoint, driver, rails, from, interface, began: *began, in_place: false },
+                &mut BulkReader {
+                    endpoint,
+                    driver,
+                    rails,
+                    from,
+                    interface,
+                    began: *began,
+                    in_place: false,
+                },
             );
         }
     }
@@ -378,7 +429,8 @@ impl Clic {
 /// and that timer.
 fn watch(inputs: &[PortInput]) -> rustix::io::Result<(OwnedFd, OwnedFd)> {
     let epoll = epoll::create(epoll::CreateFlags::CLOEXEC)?;
-    let timer = timerfd_create(TimerfdClockId::Monotonic, TimerfdFlags::CLOEXEC | TimerfdFlags::NONBLOCK)?;
+    let timer =
+        timerfd_create(TimerfdClockId::Monotonic, TimerfdFlags::CLOEXEC | TimerfdFlags::NONBLOCK)?;
     for descriptor in inputs.iter().flat_map(PortInput::descriptors).chain([timer.as_fd()]) {
         epoll::add(&epoll, descriptor, epoll::EventData::new_u64(0), epoll::EventFlags::IN)?;
     }
@@ -388,7 +440,8 @@ fn watch(inputs: &[PortInput]) -> rustix::io::Result<(OwnedFd, OwnedFd)> {
 /// The rail to its sender over which a frame claims to have arrived on this interface; the frame is
 /// not validated.
 fn rail_of(rails: &[[u8; MOST_RAILS]], frame: &[u8], interface: usize) -> u8 {
-    let source = frame.get(8..12).and_then(|bytes| bytes.first_chunk().copied()).map(u32::from_le_bytes);
+    let source =
+        frame.get(8..12).and_then(|bytes| bytes.first_chunk().copied()).map(u32::from_le_bytes);
     source.and_then(|rank| rails.get(rank as usize)).map_or(NO_RAIL, |rails| rails[interface])
 }
 

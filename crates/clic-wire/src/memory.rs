@@ -101,7 +101,12 @@ impl Origin {
     pub(super) fn new(to: u32, token: u64, source: Source) -> Origin {
         let bytes = match source {
             Source::Bytes { pointer, length } => Made::Contiguous { pointer, length },
-            source => Made::InOrder(Packed { length: source.length() as u64, source, first: 0, kept: Vec::new() }),
+            source => Made::InOrder(Packed {
+                length: source.length() as u64,
+                source,
+                first: 0,
+                kept: Vec::new(),
+            }),
         };
         Origin { to, token, bytes }
     }
@@ -115,7 +120,9 @@ impl Origin {
     pub(super) fn must_make(&self, offset: u64, length: usize) -> bool {
         match &self.bytes {
             Made::Contiguous { .. } => false,
-            Made::InOrder(packed) => packed.first + (packed.kept.len() as u64) < offset + length as u64,
+            Made::InOrder(packed) => {
+                packed.first + (packed.kept.len() as u64) < offset + length as u64
+            }
         }
     }
 
@@ -139,7 +146,9 @@ impl Packed {
     /// # Safety
     /// The memory behind the source must be valid.
     unsafe fn at(&mut self, offset: u64, length: usize) -> At {
-        let end = offset.checked_add(length as u64).filter(|end| *end <= self.length && offset >= self.first);
+        let end = offset
+            .checked_add(length as u64)
+            .filter(|end| *end <= self.length && offset >= self.first);
         let Some(end) = end else { return At::Never };
         while self.first + (self.kept.len() as u64) < end {
             // SAFETY: the memory behind the source is valid (this function's contract).
@@ -226,7 +235,8 @@ impl FetchTarget {
         let FetchState::InOrder { target, next, early } = &mut self.bytes else { return };
         // SAFETY: `bytes` is a slice, and the memory behind the target is valid (this function's
         // contract).
-        if offset == *next && unsafe { target.drain(bytes.as_ptr(), bytes.len()) } != Step::Pending {
+        if offset == *next && unsafe { target.drain(bytes.as_ptr(), bytes.len()) } != Step::Pending
+        {
             *next += bytes.len() as u64;
         } else {
             early.insert(offset, bytes.into());

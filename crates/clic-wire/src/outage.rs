@@ -88,7 +88,9 @@ impl Clic {
             }
         }
         if !begun.is_empty() {
-            self.call(|endpoint, now, _| begun.iter().for_each(|(rank, rail)| endpoint.rail_fails(now, *rank, *rail)));
+            self.call(|endpoint, now, _| {
+                begun.iter().for_each(|(rank, rail)| endpoint.rail_fails(now, *rank, *rail))
+            });
         }
         long.dedup();
         long.into_iter().for_each(|rank| self.lose_unreachable(rank, now));
@@ -103,7 +105,8 @@ impl Clic {
             return;
         }
         let refusal = |rail: u8| {
-            let (interface, (error, _)) = (self.lines.ways.interface(rank, rail)?, self.lines.fault(rank, rail)?);
+            let (interface, (error, _)) =
+                (self.lines.ways.interface(rank, rail)?, self.lines.fault(rank, rail)?);
             let error = std::io::Error::from_raw_os_error(error);
             Some(format!("{} accepts no frames ({error})", self.interfaces[interface].name))
         };

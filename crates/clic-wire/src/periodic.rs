@@ -82,7 +82,10 @@ impl Clic {
                 interface.is_none_or(|interface| self.periodic.changed[interface] >= LOOKS)
             };
             if (0..self.lines.ways.count(rank)).all(is_left) {
-                self.losses.note(PeerIndex(rank), &format!("rank {rank} cannot be reached any more: {change}"));
+                self.losses.note(
+                    PeerIndex(rank),
+                    &format!("rank {rank} cannot be reached any more: {change}"),
+                );
                 self.call(|endpoint, now, driver| endpoint.give_up(now, rank, driver));
             } else {
                 self.call(|endpoint, now, _| endpoint.rail_fails(now, rank, rail));

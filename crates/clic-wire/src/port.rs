@@ -158,18 +158,24 @@ impl Port {
     /// [`Error::Network`] if not even UDP sockets can be opened.
     pub fn open(interface: &Interface, endpoint: Option<u16>, raw: RawSide) -> Result<Port, Error> {
         let fail = |error: std::io::Error| Error::network("open a UDP socket", &error);
-        let (to_sockets, from_sockets) = datagram::open(interface.network.address, interface.index).map_err(fail)?;
+        let (to_sockets, from_sockets) =
+            datagram::open(interface.network.address, interface.index).map_err(fail)?;
         // A UDP port is unique on its address; the broadcast endpoint number is excluded below.
         let endpoint = endpoint.unwrap_or(from_sockets.ports()[0]);
         if endpoint == EVERYBODY {
             return Port::open(interface, None, raw);
         }
         let raw = match interface.hardware {
-            Some(_) if raw != RawSide::Closed => {
-                raw::open(interface.index, endpoint, usize::from(interface.mtu), raw == RawSide::Whole)
-                    .map_err(|error| Error::network("open a packet socket", &error))
+            Some(_) if raw != RawSide::Closed => raw::open(
+                interface.index,
+                endpoint,
+                usize::from(interface.mtu),
+                raw == RawSide::Whole,
+            )
+            .map_err(|error| Error::network("open a packet socket", &error)),
+            _ => {
+                Err(Error::network("open a packet socket", &std::io::ErrorKind::Unsupported.into()))
             }
-            _ => Err(Error::network("open a packet socket", &std::io::ErrorKind::Unsupported.into())),
         };
         let (to_raw, from_raw, refusal) = match raw {
             Ok((outgoing, incoming)) => (Some(outgoing), Some(incoming), None),
@@ -197,7 +203,15 @@ impl Port {
                 faults: Vec::new(),
                 fragments: false,
             },
-            input: PortInput { index, datagrams: from_sockets, raw: from_raw, counters, used: 0, quiet: 0, looks: 0 },
+            input: PortInput {
+                index,
+                datagrams: from_sockets,
+                raw: from_raw,
+                counters,
+                used: 0,
+                quiet: 0,
+                looks: 0,
+            },
         })
     }
 
@@ -225,7 +239,14 @@ impl Port {
     pub fn address(&self) -> Address {
         let Interface { hardware, network, mtu, speed, .. } = self.interface;
         let [port, bulk_port] = self.input.datagrams.ports();
-        Address { hardware: hardware.filter(|_| self.output.raw.is_some()), network, port, bulk_port, mtu, speed }
+        Address {
+            hardware: hardware.filter(|_| self.output.raw.is_some()),
+            network,
+            port,
+            bulk_port,
+            mtu,
+            speed,
+        }
     }
 
     /// See [`PortOutput::send`].
@@ -233,7 +254,13 @@ impl Port {
     /// # Safety
     /// `body` must be readable for `length` bytes, at most [`Way::longest_body`].
     #[inline]
-    pub unsafe fn send(&mut self, way: &Way, header: &[u8; HEADER_BYTES], body: *const u8, length: usize) -> bool {
+    pub unsafe fn send(
+        &mut self,
+        way: &Way,
+        header: &[u8; HEADER_BYTES],
+        body: *const u8,
+        length: usize,
+    ) -> bool {
         // SAFETY: `body` is readable for `length` bytes, at most `Way::longest_body` (this
         // function's contract).
         unsafe { self.output.send(way, header, body, length) }
@@ -301,7 +328,13 @@ impl PortOutput {
     /// # Safety
     /// `body` must be readable for `length` bytes, at most [`Way::longest_body`].
     #[inline]
-    pub unsafe fn send(&mut self, way: &Way, header: &[u8; HEADER_BYTES], body: *const u8, length: usize) -> bool {
+    pub unsafe fn send(
+        &mut self,
+        way: &Way,
+        header: &[u8; HEADER_BYTES],
+        body: *const u8,
+        length: usize,
+    ) -> bool {
         // SAFETY: `body` is readable for `length` bytes (this function's contract).
         let sent = unsafe {
             match (&way.small, &self.raw) {
@@ -356,7 +389,12 @@ impl PortOutput {
 
     /// # Safety
     /// The bodies must be readable, with at most [`Way::payload`] bytes each.
-    unsafe fn send_by(&mut self, route: &FrameRoute, by_udp: &SocketName, frames: &[OutgoingFrame]) -> usize {
+    unsafe fn send_by(
+        &mut self,
+        route: &FrameRoute,
+        by_udp: &SocketName,
+        frames: &[OutgoingFrame],
+    ) -> usize {
         let mut taken = 0;
         while taken < frames.len() {
             let rest = &frames[taken..];
@@ -366,12 +404,16 @@ impl PortOutput {
                 match (route, &mut self.raw) {
                     // If an interface segments a super-frame, the kernel does not report that it is
                     // too long.
-                    (FrameRoute::Crafted(_), _) if is_too_long => (1, SendOutcome::Error(libc::EMSGSIZE)),
+                    (FrameRoute::Crafted(_), _) if is_too_long => {
+                        (1, SendOutcome::Error(libc::EMSGSIZE))
+                    }
                     (FrameRoute::Raw(to), Some(raw)) => raw.send_bulk(to, rest),
                     (FrameRoute::Crafted(template), Some(raw)) if raw.crafter.cut.is_some() => {
                         raw.crafter.send_bulk(template, rest)
                     }
-                    (FrameRoute::Crafted(template), _) => self.datagrams.send_bulk(&template.name(), rest),
+                    (FrameRoute::Crafted(template), _) => {
+                        self.datagrams.send_bulk(&template.name(), rest)
+                    }
                     (FrameRoute::Udp(to), _) => self.datagrams.send_bulk(to, rest),
                     _ => (0, SendOutcome::Error(0)),
                 }
@@ -481,7 +523,9 @@ impl PortOutput {
     pub fn fault(&self, way: &Way) -> Option<(i32, u64)> {
         let is_of_way = |fault: &&Fault| [way.small, way.train, way.bulk].contains(&fault.route);
         let of_way = self.faults.iter().filter(is_of_way);
-        of_way.map(|fault| (fault.error, fault.refused)).reduce(|(_, sum), (error, refused)| (error, sum + refused))
+        of_way
+            .map(|fault| (fault.error, fault.refused))
+            .reduce(|(_, sum), (error, refused)| (error, sum + refused))
     }
 }
 
@@ -523,7 +567,8 @@ impl PortInput {
     #[cold]
     fn clear_errors(&mut self) {
         let raw = self.raw.iter().flat_map(raw::RawInput::sockets);
-        self.counters.errors += raw.map(|socket| u64::from(system::take_error(socket) != 0)).sum::<u64>();
+        self.counters.errors +=
+            raw.map(|socket| u64::from(system::take_error(socket) != 0)).sum::<u64>();
         self.counters.errors += self.datagrams.clear_errors();
     }
 
@@ -533,8 +578,10 @@ impl PortInput {
         let mut came = false;
         for _ in 0..most {
             let by_udp = self.datagrams.receive_bulk(&mut self.counters, arrivals);
-            let by_raw =
-                self.raw.as_mut().is_some_and(|raw| raw.receive_bulk(usize::MAX, &mut self.counters, arrivals));
+            let by_raw = self
+                .raw
+                .as_mut()
+                .is_some_and(|raw| raw.receive_bulk(usize::MAX, &mut self.counters, arrivals));
             if !by_udp && !by_raw {
                 break;
             }
@@ -556,7 +603,8 @@ impl PortInput {
     /// [`Error::Network`] if there is no such side or the system allows no further group; the group
     /// then cannot be used for broadcasts.
     pub fn join(&mut self, group: &GroupAddress, by: Carrier) -> Result<(), Error> {
-        self.change(group, by, true).map_err(|error| Error::network("join a multicast group", &error))
+        self.change(group, by, true)
+            .map_err(|error| Error::network("join a multicast group", &error))
     }
 
     /// Stops admitting frames to a group.
@@ -567,7 +615,9 @@ impl PortInput {
 
     fn change(&mut self, group: &GroupAddress, by: Carrier, joins: bool) -> std::io::Result<()> {
         match (by, &self.raw) {
-            (Carrier::Raw, Some(raw)) => group::change_raw(raw.small(), self.index, group.hardware, joins),
+            (Carrier::Raw, Some(raw)) => {
+                group::change_raw(raw.small(), self.index, group.hardware, joins)
+            }
             (Carrier::Raw, None) => Err(std::io::ErrorKind::Unsupported.into()),
             // Crafted frames arrive as UDP.
             _ => self.datagrams.change(group, self.index, joins),
@@ -610,7 +660,8 @@ mod tests {
     #[test]
     fn frames_go_by_udp_where_the_kernel_cuts_no_crafted_ones() {
         let interface = interfaces(Some("lo")).remove(0);
-        let [mut one, mut other] = [(); 2].map(|()| Port::open(&interface, None, RawSide::Small).unwrap());
+        let [mut one, mut other] =
+            [(); 2].map(|()| Port::open(&interface, None, RawSide::Small).unwrap());
         let Some(raw) = &mut one.output.raw else {
             println!("skipped: {:?}", one.without_raw());
             return;
@@ -619,7 +670,9 @@ mod tests {
         raw.crafter.cut = Some(77);
         let way = one.way_by(&other.address(), Carrier::Raw, Carrier::Crafted);
         let body = [7; 1000];
-        let frames = [OutgoingFrame { header: [0; HEADER_BYTES], body: body.as_ptr(), length: body.len() }; 5];
+        let frames =
+            [OutgoingFrame { header: [0; HEADER_BYTES], body: body.as_ptr(), length: body.len() };
+                5];
         // SAFETY: the bodies outlive the calls.
         unsafe {
             assert_eq!(one.send_bulk(&way, &frames), 5);
@@ -629,7 +682,11 @@ mod tests {
         while (bulk.0, small) != (5, 3) {
             other.receive_bulk(1, &mut bulk);
             other.receive(1, &mut |_| small += 1);
-            assert!(begin.elapsed() < Duration::from_secs(10), "{} and {small} frames came", bulk.0);
+            assert!(
+                begin.elapsed() < Duration::from_secs(10),
+                "{} and {small} frames came",
+                bulk.0
+            );
         }
         assert_eq!(one.counters().unsent, 0);
     }

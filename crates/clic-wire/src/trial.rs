@@ -95,7 +95,8 @@ pub fn try_ways(
             heard_at = now;
         }
         let all = |are: &[bool]| are.iter().all(|is| *is);
-        let is_over = all(&trial.is_done) && (all(&trial.others_are_done) && !moved || now >= heard_at + trial.grace);
+        let is_over = all(&trial.is_done)
+            && (all(&trial.others_are_done) && !moved || now >= heard_at + trial.grace);
         if is_over || rounds.are_over(now) {
             return Verdicts(trial.works);
         }
@@ -161,7 +162,11 @@ impl WayTrial<'_> {
         let all = |ways: &[Option<Way>; 2]| ways[0].map_or(0, |_| RAW) | ways[1].map_or(0, |_| UDP);
         let suffices = self.works[host].iter().any(|works| works & self.needed == self.needed);
         (suffices && self.met[host].is_some_and(|at| now >= at + self.grace))
-            || self.opposites[host].rails.iter().zip(&self.works[host]).all(|((_, ways), works)| *works == all(ways))
+            || self.opposites[host]
+                .rails
+                .iter()
+                .zip(&self.works[host])
+                .all(|((_, ways), works)| *works == all(ways))
     }
 
     /// Determines which hosts are complete, and notifies them.
@@ -186,7 +191,8 @@ impl WayTrial<'_> {
     fn send(&self, ports: &mut [Port], kind: Kind, host: usize, rail: usize, which: usize) {
         let opposite = &self.opposites[host];
         let Some((port, ways)) = opposite.rails.get(rail) else { return };
-        let (Some(way), Some(port)) = (ways.get(which).copied().flatten(), ports.get_mut(*port)) else {
+        let (Some(way), Some(port)) = (ways.get(which).copied().flatten(), ports.get_mut(*port))
+        else {
             return;
         };
         let header = |parts: u8| {
@@ -207,7 +213,8 @@ impl WayTrial<'_> {
         // The header declares an empty body: the bytes that follow are treated as padding, like
         // Ethernet's own padding of short frames.
         let body = self.zeros.as_ptr();
-        let two = |parts: u8, length: usize| [OutgoingFrame { header: header(parts), body, length }; 2];
+        let two =
+            |parts: u8, length: usize| [OutgoingFrame { header: header(parts), body, length }; 2];
         // SAFETY: `zeros` has `u16::MAX` bytes, and neither `longest_body` nor `payload` exceeds
         // that. (A probe that cannot be sent counts as one without an answer.)
         unsafe {
@@ -301,7 +308,8 @@ impl Verdicts {
 
     /// Parses verdicts; a missing or invalid digit means that the path does not work.
     pub fn parse(text: &str) -> Verdicts {
-        let ways = |part: &str| part.bytes().map(|digit| digit.wrapping_sub(b'0') & (RAW | UDP)).collect();
+        let ways =
+            |part: &str| part.bytes().map(|digit| digit.wrapping_sub(b'0') & (RAW | UDP)).collect();
         Verdicts(text.split(',').map(ways).collect())
     }
 
@@ -335,15 +343,28 @@ mod tests {
                 let opposite = |rank: usize| Opposite {
                     rank: rank as u32,
                     endpoint: ends[rank].0,
-                    rails: if rank == own { vec![] } else { vec![(0, [None, Some(port.way(&ends[rank].1, false))])] },
+                    rails: if rank == own {
+                        vec![]
+                    } else {
+                        vec![(0, [None, Some(port.way(&ends[rank].1, false))])]
+                    },
                 };
                 let opposites = [0, 1].map(opposite);
                 let (own, endpoint) = (PeerIndex(own as u32), ends[own].0);
-                let identity = Identity { own, endpoint, incarnation: 1, key: FrameKey([1, 2]), drowsy: false };
-                std::thread::spawn(move || try_ways(&identity, &mut [port], &opposites, 0, PATIENCE))
+                let identity = Identity {
+                    own,
+                    endpoint,
+                    incarnation: 1,
+                    key: FrameKey([1, 2]),
+                    drowsy: false,
+                };
+                std::thread::spawn(move || {
+                    try_ways(&identity, &mut [port], &opposites, 0, PATIENCE)
+                })
             })
             .collect();
-        let verdicts: Vec<_> = trials.into_iter().map(|trial| trial.join().unwrap().to_text()).collect();
+        let verdicts: Vec<_> =
+            trials.into_iter().map(|trial| trial.join().unwrap().to_text()).collect();
         assert_eq!(verdicts, [",2", "2,"]);
         assert!(begin.elapsed() < PATIENCE / GRACE / 2, "it took {:?}", begin.elapsed());
     }
@@ -378,7 +399,9 @@ mod tests {
         let [port, other] = &mut ports;
         std::thread::scope(|scope| {
             let begin = Instant::now();
-            scope.spawn(|| try_ways(&identities[0], std::slice::from_mut(port), &opposites[0], UDP, LONG));
+            scope.spawn(|| {
+                try_ways(&identities[0], std::slice::from_mut(port), &opposites[0], UDP, LONG)
+            });
             // As if all answers so far had been lost: it keeps asking for five times as long as the
             // other host stays without traffic.
             let mut answered = None;
@@ -399,9 +422,11 @@ mod tests {
         let interface = interfaces(Some("lo")).remove(0);
         let port = Port::open(&interface, None, RawSide::Closed).unwrap();
         let way = Some(port.way(&port.address(), false));
-        let opposites = [Opposite { rank: 1, endpoint: port.endpoint(), rails: vec![(0, [way; 2])] }];
+        let opposites =
+            [Opposite { rank: 1, endpoint: port.endpoint(), rails: vec![(0, [way; 2])] }];
         let own = PeerIndex(0);
-        let identity = Identity { own, endpoint: 1, incarnation: 1, key: FrameKey([1, 2]), drowsy: false };
+        let identity =
+            Identity { own, endpoint: 1, incarnation: 1, key: FrameKey([1, 2]), drowsy: false };
         let met = Instant::now();
         let late = met + LEAST_GRACE;
         for (needed, works, is_complete) in

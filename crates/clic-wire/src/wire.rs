@@ -4,7 +4,9 @@
 use towpath_base::slab::SlabKey;
 use towpath_base::transfer::{Source, Target};
 use towpath_clic::{SendError, Time};
-use towpath_transport::{Cost, Header, MemoryWire, MessageWire, NoResource, RegionKey, RegionWire, Sink, Wire};
+use towpath_transport::{
+    Cost, Header, MemoryWire, MessageWire, NoResource, RegionKey, RegionWire, Sink, Wire,
+};
 
 use crate::bulk::BulkReader;
 use crate::driver::{Driver, HEAD_BYTES, head};
@@ -48,7 +50,8 @@ impl Wire for Clic {
         let mut moved = self.lines.is_busy() && self.lines.retry();
         let Clic { endpoint, inputs, lines, holdings, rails, bulk_from, .. } = self;
         for (interface, input) in inputs.iter_mut().enumerate() {
-            let mut driver = Driver { lines: &mut *lines, holdings: &mut *holdings, sink: &mut *sink };
+            let mut driver =
+                Driver { lines: &mut *lines, holdings: &mut *holdings, sink: &mut *sink };
             let mut take = |frame: &[u8]| {
                 endpoint.arrived(now(), rail_of(rails, frame, interface), frame, &mut driver);
                 driver.lines.flush();
@@ -59,7 +62,8 @@ impl Wire for Clic {
             }
             if !driver.holdings.destinations.is_empty() {
                 let from = &mut *bulk_from;
-                let mut bulk = BulkReader { endpoint, driver, rails, from, interface, began, in_place: true };
+                let mut bulk =
+                    BulkReader { endpoint, driver, rails, from, interface, began, in_place: true };
                 moved |= input.receive_bulk(BULKS, &mut bulk);
             }
         }
@@ -69,7 +73,8 @@ impl Wire for Clic {
         }
         if is_due && self.endpoint.deadline().is_some_and(|at| at <= now()) {
             let now = now();
-            let mut driver = Driver { lines: &mut self.lines, holdings: &mut self.holdings, sink: &mut *sink };
+            let mut driver =
+                Driver { lines: &mut self.lines, holdings: &mut self.holdings, sink: &mut *sink };
             self.endpoint.tick(now, &mut driver);
             self.lines.flush();
             self.mind_outages(now);
@@ -121,7 +126,8 @@ impl MessageWire for Clic {
         unsafe { bytes.cast::<[u8; HEAD_BYTES]>().write_unaligned(head(header)) };
         fill(bytes.wrapping_add(HEAD_BYTES));
         let now = self.now();
-        let mut driver = Driver { lines: &mut self.lines, holdings: &mut self.holdings, sink: &mut Nobody };
+        let mut driver =
+            Driver { lines: &mut self.lines, holdings: &mut self.holdings, sink: &mut Nobody };
         let sent = self.endpoint.send(now, rank, name, whole, &mut driver);
         debug_assert_eq!(sent, Ok(()), "the peer takes it");
         if !self.lines.may_wait(under_way) {

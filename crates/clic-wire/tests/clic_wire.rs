@@ -101,7 +101,12 @@ fn fetch_all([from, to]: &mut [Clic; 2], contents: &[Vec<u8>], source: impl Fn(&
     while (sender.released, receiver.pulled) != (all, all) {
         from.progress(&mut sender);
         to.progress(&mut receiver);
-        assert!(begin.elapsed() < Duration::from_secs(30), "{} and {} of {all}", sender.released, receiver.pulled);
+        assert!(
+            begin.elapsed() < Duration::from_secs(30),
+            "{} and {} of {all}",
+            sender.released,
+            receiver.pulled
+        );
     }
     assert!(places == contents, "other bytes came");
 }
@@ -123,14 +128,21 @@ unsafe impl Fill for Row {
 #[test]
 fn what_is_sent_is_copied_once_or_not_at_all_and_arrives_whole() {
     let lengths = [1, 1000, 61_439, 65_536, 100_001, 1 << 20, 3_000_001];
-    let contents: Vec<Vec<u8>> = (0..).zip(lengths).map(|(seed, length)| pattern(length, seed)).collect();
+    let contents: Vec<Vec<u8>> =
+        (0..).zip(lengths).map(|(seed, length)| pattern(length, seed)).collect();
     let all = lengths.iter().sum::<usize>() as u64;
     for copies in [false, true] {
         let mut wires = pair().0.map(|wire| wire.copying(copies));
-        fetch_all(&mut wires, &contents, |bytes| Source::Bytes { pointer: bytes.as_ptr(), length: bytes.len() });
+        fetch_all(&mut wires, &contents, |bytes| Source::Bytes {
+            pointer: bytes.as_ptr(),
+            length: bytes.len(),
+        });
         let copied = wires[0].copied_before_sending();
         // Frames that were lost in transit were sent, and copied, again.
-        assert!(if copies { copied >= all } else { copied == 0 }, "{copied} bytes of {all} were copied ({copies})");
+        assert!(
+            if copies { copied >= all } else { copied == 0 },
+            "{copied} bytes of {all} were copied ({copies})"
+        );
         fetch_all(&mut wires, &contents, |bytes| Source::Packer {
             fill: Box::new(Row(bytes.to_vec())),
             length: bytes.len(),
@@ -163,7 +175,8 @@ fn bulk_that_nobody_waits_for_keeps_nobody_awake() {
 
 /// Sends a message with this number, once there is room for it.
 fn send(from: &mut Clic, number: u64, length: usize) {
-    let (header, bytes) = (Header { protocol: 1, words: [number, 0] }, pattern(length, number as usize));
+    let (header, bytes) =
+        (Header { protocol: 1, words: [number, 0] }, pattern(length, number as usize));
     let fill = |into: *mut u8| {
         // SAFETY: the wire has reserved `length` bytes at `into`.
         unsafe { into.copy_from_nonoverlapping(bytes.as_ptr(), length) };
@@ -210,7 +223,11 @@ fn messages_to_a_busy_peer_wait_for_each_other_until_the_next_look() {
         send(&mut from, *number, 100);
     }
     hear(&mut to, &mut heard, all.len());
-    assert!((84..100).contains(&heard.0.len()), "{} of 100 messages went out at once", heard.0.len());
+    assert!(
+        (84..100).contains(&heard.0.len()),
+        "{} of 100 messages went out at once",
+        heard.0.len()
+    );
     from.progress(&mut Nothing);
     hear(&mut to, &mut heard, all.len());
     assert_eq!(heard.0, all);

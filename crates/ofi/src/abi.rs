@@ -154,7 +154,8 @@ pub(super) struct Fabric {
 #[repr(C)]
 pub(super) struct FabricOps {
     pub(super) size: size_t,
-    pub(super) domain: unsafe extern "C" fn(*mut Fabric, *mut Info, *mut *mut Domain, *mut c_void) -> c_int,
+    pub(super) domain:
+        unsafe extern "C" fn(*mut Fabric, *mut Info, *mut *mut Domain, *mut c_void) -> c_int,
     pub(super) passive_ep: Unused,
     pub(super) eq_open: Unused,
     pub(super) wait_open: Unused,
@@ -171,9 +172,12 @@ pub(super) struct Domain {
 #[repr(C)]
 pub(super) struct DomainOps {
     pub(super) size: size_t,
-    pub(super) av_open: unsafe extern "C" fn(*mut Domain, *mut AvAttr, *mut *mut Av, *mut c_void) -> c_int,
-    pub(super) cq_open: unsafe extern "C" fn(*mut Domain, *mut CqAttr, *mut *mut Cq, *mut c_void) -> c_int,
-    pub(super) endpoint: unsafe extern "C" fn(*mut Domain, *mut Info, *mut *mut Ep, *mut c_void) -> c_int,
+    pub(super) av_open:
+        unsafe extern "C" fn(*mut Domain, *mut AvAttr, *mut *mut Av, *mut c_void) -> c_int,
+    pub(super) cq_open:
+        unsafe extern "C" fn(*mut Domain, *mut CqAttr, *mut *mut Cq, *mut c_void) -> c_int,
+    pub(super) endpoint:
+        unsafe extern "C" fn(*mut Domain, *mut Info, *mut *mut Ep, *mut c_void) -> c_int,
 }
 
 #[repr(C)]
@@ -220,7 +224,8 @@ pub(super) struct Av {
 #[repr(C)]
 pub(super) struct AvOps {
     pub(super) size: size_t,
-    pub(super) insert: unsafe extern "C" fn(*mut Av, *const c_void, size_t, *mut u64, u64, *mut c_void) -> c_int,
+    pub(super) insert:
+        unsafe extern "C" fn(*mut Av, *const c_void, size_t, *mut u64, u64, *mut c_void) -> c_int,
 }
 
 #[repr(C)]
@@ -293,24 +298,53 @@ pub(super) struct CmOps {
 #[repr(C)]
 pub(super) struct MsgOps {
     pub(super) size: size_t,
-    pub(super) recv: unsafe extern "C" fn(*mut Ep, *mut c_void, size_t, *mut c_void, u64, *mut c_void) -> ssize_t,
+    pub(super) recv: unsafe extern "C" fn(
+        *mut Ep,
+        *mut c_void,
+        size_t,
+        *mut c_void,
+        u64,
+        *mut c_void,
+    ) -> ssize_t,
     pub(super) recvv: Unused,
     pub(super) recvmsg: Unused,
-    pub(super) send: unsafe extern "C" fn(*mut Ep, *const c_void, size_t, *mut c_void, u64, *mut c_void) -> ssize_t,
+    pub(super) send: unsafe extern "C" fn(
+        *mut Ep,
+        *const c_void,
+        size_t,
+        *mut c_void,
+        u64,
+        *mut c_void,
+    ) -> ssize_t,
 }
 
 #[repr(C)]
 pub(super) struct RmaOps {
     pub(super) size: size_t,
-    pub(super) read:
-        unsafe extern "C" fn(*mut Ep, *mut c_void, size_t, *mut c_void, u64, u64, u64, *mut c_void) -> ssize_t,
+    pub(super) read: unsafe extern "C" fn(
+        *mut Ep,
+        *mut c_void,
+        size_t,
+        *mut c_void,
+        u64,
+        u64,
+        u64,
+        *mut c_void,
+    ) -> ssize_t,
 }
 
-pub(super) type GetInfo =
-    unsafe extern "C" fn(u32, *const c_char, *const c_char, u64, *const Info, *mut *mut Info) -> c_int;
+pub(super) type GetInfo = unsafe extern "C" fn(
+    u32,
+    *const c_char,
+    *const c_char,
+    u64,
+    *const Info,
+    *mut *mut Info,
+) -> c_int;
 pub(super) type FreeInfo = unsafe extern "C" fn(*mut Info);
 pub(super) type DuplicateInfo = unsafe extern "C" fn(*const Info) -> *mut Info;
-pub(super) type OpenFabric = unsafe extern "C" fn(*mut FabricAttr, *mut *mut Fabric, *mut c_void) -> c_int;
+pub(super) type OpenFabric =
+    unsafe extern "C" fn(*mut FabricAttr, *mut *mut Fabric, *mut c_void) -> c_int;
 pub(super) type ErrorText = unsafe extern "C" fn(c_int) -> *const c_char;
 pub(super) type GetVersion = unsafe extern "C" fn() -> u32;
 
@@ -406,17 +440,22 @@ mod tests {
     #[test]
     fn the_declarations_are_those_of_the_headers() {
         if !std::path::Path::new("/usr/include/rdma/fi_rma.h").exists() {
-            eprintln!("not compared: libfabric's headers are not installed (on Debian: apt-get install libfabric-dev)");
+            eprintln!(
+                "not compared: libfabric's headers are not installed (on Debian: apt-get install libfabric-dev)"
+            );
             return;
         }
         let mut program = String::from(
             "#include <rdma/fi_domain.h>\n#include <rdma/fi_endpoint.h>\n#include <rdma/fi_cm.h>\n#include <rdma/fi_rma.h>\n",
         );
         for (theirs, field, offset) in offsets() {
-            program += &format!("_Static_assert(offsetof({theirs}, {field}) == {offset}, \"{theirs} {field}\");\n");
+            program += &format!(
+                "_Static_assert(offsetof({theirs}, {field}) == {offset}, \"{theirs} {field}\");\n"
+            );
         }
         for (theirs, own) in numbers() {
-            program += &format!("_Static_assert((uint64_t)({theirs}) == {own}ull, \"{theirs}\");\n");
+            program +=
+                &format!("_Static_assert((uint64_t)({theirs}) == {own}ull, \"{theirs}\");\n");
         }
         let compiler = std::env::var("CC").unwrap_or_else(|_| "cc".to_owned());
         let file = std::env::temp_dir().join(format!("towpath-libfabric-{}.c", std::process::id()));

@@ -16,7 +16,8 @@ pub(super) const LIBRARY: &str = "TOWPATH_LIBFABRIC";
 const PROVIDER: &str = "TOWPATH_OFI_PROVIDER";
 
 /// Where the system lists the devices of real fabrics.
-pub(super) const DEVICES: [&str; 3] = ["/sys/class/infiniband", "/sys/class/cxi", "/sys/class/hfi1"];
+pub(super) const DEVICES: [&str; 3] =
+    ["/sys/class/infiniband", "/sys/class/cxi", "/sys/class/hfi1"];
 
 /// An offer that can carry the messages of this process.
 pub struct ProviderChoice {
@@ -83,7 +84,9 @@ pub fn choose_from(
     provider: Option<&str>,
     networks: &[Network],
 ) -> Result<Option<ProviderChoice>, Error> {
-    let has_device = || DEVICES.iter().any(|path| std::fs::read_dir(path).is_ok_and(|mut all| all.next().is_some()));
+    let has_device = || {
+        DEVICES.iter().any(|path| std::fs::read_dir(path).is_ok_and(|mut all| all.next().is_some()))
+    };
     if provider.is_none() && !has_device() {
         return Ok(None);
     }
@@ -92,7 +95,9 @@ pub fn choose_from(
         Err(_) if provider.is_none() && library.is_none() => return Ok(None),
         Err(reason) => return Err(Error::Fabric(format!("libfabric cannot be opened ({reason})"))),
     };
-    let offers = opened.offers(provider).map_err(|reason| Error::Fabric(format!("libfabric fails: {reason}")))?;
+    let offers = opened
+        .offers(provider)
+        .map_err(|reason| Error::Fabric(format!("libfabric fails: {reason}")))?;
     let offer = match provider {
         Some(_) => best(offers, |_| Some(0), networks),
         None => best(offers, |offer| merit(&offer.provider(), &offer.fabric()), networks),
@@ -101,7 +106,9 @@ pub fn choose_from(
         (None, Some(name)) => {
             let (major, minor) = opened.version();
             let what = "reliable datagrams with remote reads on this host";
-            Err(Error::Fabric(format!("libfabric {major}.{minor} has no provider {name} that offers {what}")))
+            Err(Error::Fabric(format!(
+                "libfabric {major}.{minor} has no provider {name} that offers {what}"
+            )))
         }
         (offer, _) => Ok(offer.map(|offer| ProviderChoice { offer })),
     }
@@ -109,12 +116,17 @@ pub fn choose_from(
 
 /// The offer with the best merit, then with the first network; offers without a common network stay
 /// in the library's order.
-fn best(offers: Vec<Offer>, merit: impl Fn(&Offer) -> Option<usize>, networks: &[Network]) -> Option<Offer> {
+fn best(
+    offers: Vec<Offer>,
+    merit: impl Fn(&Offer) -> Option<usize>,
+    networks: &[Network],
+) -> Option<Offer> {
     let network = |offer: &Offer| {
         let address = offer.address();
         networks.iter().position(|network| Some(network.address) == address).unwrap_or(usize::MAX)
     };
-    let ranked = offers.into_iter().filter_map(|offer| Some((merit(&offer)?, network(&offer), offer)));
+    let ranked =
+        offers.into_iter().filter_map(|offer| Some((merit(&offer)?, network(&offer), offer)));
     ranked.min_by_key(|(merit, network, _)| (*merit, *network)).map(|(_, _, offer)| offer)
 }
 
@@ -134,18 +146,31 @@ mod tests {
             ("verbs;ofi_rxd", "IB-0xfe80000000000000"),
         ];
         assert!(all.iter().all(|(provider, fabric)| merit(provider, fabric).is_none()));
-        let real = [("cxi", "cxi"), ("efa", "efa"), ("verbs;ofi_rxm", "IB-0xfe80"), ("psm3", "RoCE-192.0.2.0/24")];
-        let merits: Vec<Option<usize>> = real.iter().map(|(provider, fabric)| merit(provider, fabric)).collect();
+        let real = [
+            ("cxi", "cxi"),
+            ("efa", "efa"),
+            ("verbs;ofi_rxm", "IB-0xfe80"),
+            ("psm3", "RoCE-192.0.2.0/24"),
+        ];
+        let merits: Vec<Option<usize>> =
+            real.iter().map(|(provider, fabric)| merit(provider, fabric)).collect();
         assert_eq!(merits, [Some(0), Some(1), Some(2), Some(3)]);
     }
 
     #[test]
     fn what_was_asked_for_and_is_not_there_is_a_sentence() {
-        let missing = choose_from(Some("/nowhere/libfabric.so"), Some("tcp"), &[]).err().unwrap().to_string();
-        assert!(missing.starts_with("The fabric cannot be used: libfabric cannot be opened (/nowhere/"), "{missing}");
+        let missing =
+            choose_from(Some("/nowhere/libfabric.so"), Some("tcp"), &[]).err().unwrap().to_string();
+        assert!(
+            missing.starts_with("The fabric cannot be used: libfabric cannot be opened (/nowhere/"),
+            "{missing}"
+        );
         if Libfabric::open(None).is_ok() {
             let unknown = choose_from(None, Some("imaginary"), &[]).err().unwrap().to_string();
-            assert!(unknown.contains(" has no provider imaginary that offers reliable datagrams"), "{unknown}");
+            assert!(
+                unknown.contains(" has no provider imaginary that offers reliable datagrams"),
+                "{unknown}"
+            );
         }
     }
 }

@@ -11,8 +11,9 @@ use std::ptr;
 use libc::ssize_t;
 
 use super::abi::{
-    ADDRESSES_TABLE, AGAIN, ANYBODY, Av, AvAttr, Cq, CqAttr, CqEntry, CqErrEntry, Domain, ENABLE, ERROR_AVAILABLE, Ep,
-    FORMAT_MSG, Fabric, Fid, GET_WAIT, Info, KEY_TAKEN, RegisteredMemory, WAIT_DESCRIPTOR, WAIT_NONE, cap, memory,
+    ADDRESSES_TABLE, AGAIN, ANYBODY, Av, AvAttr, Cq, CqAttr, CqEntry, CqErrEntry, Domain, ENABLE,
+    ERROR_AVAILABLE, Ep, FORMAT_MSG, Fabric, Fid, GET_WAIT, Info, KEY_TAKEN, RegisteredMemory,
+    WAIT_DESCRIPTOR, WAIT_NONE, cap, memory,
 };
 use super::library::{Libfabric, Offer};
 
@@ -145,9 +146,15 @@ impl FabricEndpoint {
         // SAFETY: each object is live when the next one is created from it, and is called through
         // the tables that its provider has set.
         unsafe {
-            let code = (self.library.open_fabric)((*info).fabric_attr, &mut self.fabric, ptr::null_mut());
+            let code =
+                (self.library.open_fabric)((*info).fabric_attr, &mut self.fabric, ptr::null_mut());
             self.check("the fabric cannot be opened", code)?;
-            let code = ((*(*self.fabric).ops).domain)(self.fabric, info, &mut self.domain, ptr::null_mut());
+            let code = ((*(*self.fabric).ops).domain)(
+                self.fabric,
+                info,
+                &mut self.domain,
+                ptr::null_mut(),
+            );
             self.check("the domain cannot be opened", code)?;
             self.open_queue()?;
             let mut attributes = AvAttr {
@@ -162,7 +169,12 @@ impl FabricEndpoint {
             let open = (*(*self.domain).ops).av_open;
             let code = open(self.domain, &mut attributes, &mut self.addresses, ptr::null_mut());
             self.check("the address table cannot be opened", code)?;
-            let code = ((*(*self.domain).ops).endpoint)(self.domain, info, &mut self.endpoint, ptr::null_mut());
+            let code = ((*(*self.domain).ops).endpoint)(
+                self.domain,
+                info,
+                &mut self.endpoint,
+                ptr::null_mut(),
+            );
             self.check("no endpoint", code)?;
             let endpoint = self.endpoint.cast::<Fid>();
             let code = bind(endpoint, self.addresses.cast(), 0);
@@ -193,7 +205,12 @@ impl FabricEndpoint {
             // SAFETY: the domain is open (this function's contract), and `attributes` outlives the
             // call.
             code = unsafe {
-                ((*(*self.domain).ops).cq_open)(self.domain, &mut attributes, &mut self.queue, ptr::null_mut())
+                ((*(*self.domain).ops).cq_open)(
+                    self.domain,
+                    &mut attributes,
+                    &mut self.queue,
+                    ptr::null_mut(),
+                )
             };
             if code == 0 {
                 let mut descriptor: RawFd = -1;
@@ -201,7 +218,9 @@ impl FabricEndpoint {
                 // SAFETY: the queue is open, and for a queue with a wait descriptor `GET_WAIT`
                 // writes one `int`.
                 let told = wait == WAIT_DESCRIPTOR
-                    && unsafe { ((*(*queue).ops).control)(queue, GET_WAIT, (&raw mut descriptor).cast()) } == 0;
+                    && unsafe {
+                        ((*(*queue).ops).control)(queue, GET_WAIT, (&raw mut descriptor).cast())
+                    } == 0;
                 self.descriptor = Some(descriptor).filter(|descriptor| told && *descriptor >= 0);
                 return Ok(());
             }
@@ -259,7 +278,11 @@ impl FabricEndpoint {
         if count == 1 && number != ANYBODY {
             return Ok(number);
         }
-        Err(if count < 0 { self.error(-count) } else { "the provider does not accept this address".to_owned() })
+        Err(if count < 0 {
+            self.error(-count)
+        } else {
+            "the provider does not accept this address".to_owned()
+        })
     }
 
     /// Sends a message.
@@ -340,10 +363,14 @@ impl FabricEndpoint {
         let mut entries = [CqEntry { op_context: ptr::null_mut(), flags: 0, len: 0 }; BATCH];
         let most = most.min(BATCH);
         // SAFETY: `entries` has room for `most` entries of the queue's format.
-        let count = unsafe { ((*(*self.queue).ops).read)(self.queue, entries.as_mut_ptr().cast(), most) };
+        let count =
+            unsafe { ((*(*self.queue).ops).read)(self.queue, entries.as_mut_ptr().cast(), most) };
         if count > 0 {
-            let complete =
-                |entry: &CqEntry| FabricCompletion { context: entry.op_context, length: entry.len, error: 0 };
+            let complete = |entry: &CqEntry| FabricCompletion {
+                context: entry.op_context,
+                length: entry.len,
+                error: 0,
+            };
             into.extend(entries[..count as usize].iter().map(complete));
             return count as usize == most;
         }
@@ -360,7 +387,11 @@ impl FabricEndpoint {
         if count < 1 {
             return false;
         }
-        into.push(FabricCompletion { context: entry.op_context, length: entry.len, error: entry.err.max(1) });
+        into.push(FabricCompletion {
+            context: entry.op_context,
+            length: entry.len,
+            error: entry.err.max(1),
+        });
         true
     }
 
@@ -376,7 +407,12 @@ impl FabricEndpoint {
     ///
     /// # Safety
     /// `at` must be valid for `length` bytes until the region is dropped.
-    pub(super) unsafe fn register(&mut self, at: *const u8, length: usize, access: u64) -> Result<MemoryRegion, c_int> {
+    pub(super) unsafe fn register(
+        &mut self,
+        at: *const u8,
+        length: usize,
+        access: u64,
+    ) -> Result<MemoryRegion, c_int> {
         for _ in 0..16 {
             let mut memory: *mut RegisteredMemory = ptr::null_mut();
             let key = match self.memory_mode & memory::PROVIDER_KEY {

@@ -115,7 +115,9 @@ impl FabricFrame {
     /// zero bytes, a number of four bytes, three numbers of eight bytes; little-endian.
     pub(super) fn encode(&self, key: &FabricKey, way: MessageWay) -> [u8; HEAD_BYTES] {
         let (kind, protocol, short, words) = match *self {
-            FabricFrame::Message { protocol, length, words } => (1, protocol, length, [words[0], words[1], 0]),
+            FabricFrame::Message { protocol, length, words } => {
+                (1, protocol, length, [words[0], words[1], 0])
+            }
             FabricFrame::Pull { number, name, wanted } => (2, 0, number, [name, wanted, 0]),
             FabricFrame::Release { name } => (3, 0, 0, [name, 0, 0]),
             FabricFrame::Grant { number, last, address, key, length } => {
@@ -147,7 +149,9 @@ impl FabricFrame {
 
     /// Decodes an authentic header.
     pub(super) fn decode(head: &[u8; HEAD_BYTES]) -> Result<FabricFrame, Malformed> {
-        let [.., kind, protocol, 0, 0, s0, s1, s2, s3] = *head.first_chunk::<24>().expect("a head is longer") else {
+        let [.., kind, protocol, 0, 0, s0, s1, s2, s3] =
+            *head.first_chunk::<24>().expect("a head is longer")
+        else {
             return Err(Malformed);
         };
         let short = u32::from_le_bytes([s0, s1, s2, s3]);
@@ -157,7 +161,9 @@ impl FabricFrame {
             (1, _, [one, two, 0]) if short as usize <= COPIED_LIMIT => {
                 FabricFrame::Message { protocol, length: short, words: [one, two] }
             }
-            (2, 0, [name, wanted, 0]) if wanted > 0 => FabricFrame::Pull { number: short, name, wanted },
+            (2, 0, [name, wanted, 0]) if wanted > 0 => {
+                FabricFrame::Pull { number: short, name, wanted }
+            }
             (3, 0, [name, 0, 0]) if short == 0 => FabricFrame::Release { name },
             (4 | 5, 0, [address, key, length]) if kind == 5 || length > 0 => {
                 FabricFrame::Grant { number: short, last: kind == 5, address, key, length }
@@ -178,16 +184,20 @@ mod tests {
 
     fn frames() -> impl Strategy<Value = FabricFrame> {
         prop_oneof![
-            (any::<u8>(), 0..=COPIED_LIMIT as u32, any::<[u64; 2]>())
-                .prop_map(|(protocol, length, words)| FabricFrame::Message { protocol, length, words }),
-            (any::<u32>(), any::<u64>(), 1u64..).prop_map(|(number, name, wanted)| FabricFrame::Pull {
-                number,
-                name,
-                wanted
-            }),
+            (any::<u8>(), 0..=COPIED_LIMIT as u32, any::<[u64; 2]>()).prop_map(
+                |(protocol, length, words)| FabricFrame::Message { protocol, length, words }
+            ),
+            (any::<u32>(), any::<u64>(), 1u64..)
+                .prop_map(|(number, name, wanted)| FabricFrame::Pull { number, name, wanted }),
             any::<u64>().prop_map(|name| FabricFrame::Release { name }),
             (any::<u32>(), any::<bool>(), any::<[u64; 2]>(), 1u64..).prop_map(
-                |(number, last, [address, key], length)| FabricFrame::Grant { number, last, address, key, length }
+                |(number, last, [address, key], length)| FabricFrame::Grant {
+                    number,
+                    last,
+                    address,
+                    key,
+                    length
+                }
             ),
             any::<u64>().prop_map(|name| FabricFrame::Done { name }),
             Just(FabricFrame::Goodbye),
@@ -247,8 +257,12 @@ mod tests {
 
     #[test]
     fn a_message_beyond_the_limit_is_refused() {
-        let too_long = FabricFrame::Message { protocol: 1, length: COPIED_LIMIT as u32 + 1, words: [0; 2] };
+        let too_long =
+            FabricFrame::Message { protocol: 1, length: COPIED_LIMIT as u32 + 1, words: [0; 2] };
         let way = MessageWay { from: 0, to: 1, number: 0 };
-        assert_eq!(FabricFrame::decode(&too_long.encode(&FabricKey::of_secret(b""), way)), Err(Malformed));
+        assert_eq!(
+            FabricFrame::decode(&too_long.encode(&FabricKey::of_secret(b""), way)),
+            Err(Malformed)
+        );
     }
 }

@@ -16,7 +16,11 @@ pub fn card(bytes: &[u8]) {
     let text = String::from_utf8_lossy(bytes);
     let Some(card) = FabricCard::parse(&text) else { return };
     assert_eq!(FabricCard::parse(&card.to_text()).as_ref(), Some(&card));
-    assert!(card.to_text().eq_ignore_ascii_case(&text) && !card.provider.is_empty() && !card.address.is_empty());
+    assert!(
+        card.to_text().eq_ignore_ascii_case(&text)
+            && !card.provider.is_empty()
+            && !card.address.is_empty()
+    );
 }
 
 /// A sequence of headers from a peer that knows the key: each must be refused or be a possible
@@ -24,12 +28,16 @@ pub fn card(bytes: &[u8]) {
 pub fn heads(bytes: &[u8]) {
     let key = FabricKey::of_secret(b"fuzz");
     let mut room = [0u8; WANTED];
-    let mut pull = OfiPull::new(1, 2, 3, Target::Bytes { pointer: room.as_mut_ptr(), length: WANTED });
+    let mut pull =
+        OfiPull::new(1, 2, 3, Target::Bytes { pointer: room.as_mut_ptr(), length: WANTED });
     let mut expected = 0;
     for head in bytes.as_chunks::<HEAD_BYTES>().0 {
         let sender = Sender::of(head);
         let number = sender.number(expected);
-        assert!(number as u32 == sender.low && number.wrapping_sub(expected).wrapping_add(1 << 31) < 1 << 32);
+        assert!(
+            number as u32 == sender.low
+                && number.wrapping_sub(expected).wrapping_add(1 << 31) < 1 << 32
+        );
         let way = MessageWay { from: sender.from, to: 2, number };
         expected = number;
         let Ok(frame) = FabricFrame::decode(head) else { continue };
@@ -41,8 +49,12 @@ pub fn heads(bytes: &[u8]) {
                 let before = pull.grants.len();
                 let taken = pull.grant(address, key, length, last);
                 assert!(pull.grants.len() == before + usize::from(taken && length > 0));
-                let granted = pull.grants.iter().fold(0u64, |all, grant| all.saturating_add(grant.length));
-                assert!(granted + pull.room == WANTED as u64 && pull.is_complete() == (pull.last && granted == 0));
+                let granted =
+                    pull.grants.iter().fold(0u64, |all, grant| all.saturating_add(grant.length));
+                assert!(
+                    granted + pull.room == WANTED as u64
+                        && pull.is_complete() == (pull.last && granted == 0)
+                );
             }
             _ => {}
         }

@@ -40,7 +40,8 @@ use std::time::{Duration, Instant};
 
 use rustix::event::epoll;
 use rustix::time::{
-    Itimerspec, TimerfdClockId, TimerfdFlags, TimerfdTimerFlags, Timespec, timerfd_create, timerfd_settime,
+    Itimerspec, TimerfdClockId, TimerfdFlags, TimerfdTimerFlags, Timespec, timerfd_create,
+    timerfd_settime,
 };
 use towpath_base::ids::PeerIndex;
 
@@ -85,7 +86,8 @@ const UNTOLD_SLEEPS: (Duration, Duration) = (Duration::from_micros(500), Duratio
 /// the relative delay of what arrives.
 const SLEEP_PART: u32 = 16;
 
-const _: () = assert!(HEAD_BYTES + SHORT_BYTES <= SMALL_BYTES && HEAD_BYTES + COPIED_LIMIT <= LARGE_BYTES);
+const _: () =
+    assert!(HEAD_BYTES + SHORT_BYTES <= SMALL_BYTES && HEAD_BYTES + COPIED_LIMIT <= LARGE_BYTES);
 
 /// An endpoint that has an address and is not in use yet.
 pub struct BoundEndpoint {
@@ -99,14 +101,21 @@ impl BoundEndpoint {
     ///
     /// # Errors
     /// [`Error::Fabric`] with the provider's reason.
-    pub fn open(choice: &ProviderChoice, key: FabricKey, peers: usize) -> Result<BoundEndpoint, Error> {
-        let failed = |reason: String| Error::Fabric(format!("provider {}: {reason}", choice.offer.provider()));
+    pub fn open(
+        choice: &ProviderChoice,
+        key: FabricKey,
+        peers: usize,
+    ) -> Result<BoundEndpoint, Error> {
+        let failed = |reason: String| {
+            Error::Fabric(format!("provider {}: {reason}", choice.offer.provider()))
+        };
         let (start, mut count) = (u64::from(std::process::id()), 0);
         let keys = move || {
             count += 1;
             key.number(start, count)
         };
-        let endpoint = FabricEndpoint::open(&choice.offer, peers, Box::new(keys)).map_err(failed)?;
+        let endpoint =
+            FabricEndpoint::open(&choice.offer, peers, Box::new(keys)).map_err(failed)?;
         if endpoint.most() < LARGE_BYTES {
             return Err(failed(format!("its messages have {} bytes at most", endpoint.most())));
         }
@@ -239,11 +248,18 @@ impl Ofi {
     /// # Errors
     /// [`Error::Fabric`] if the provider accepts no receive buffers, [`Error::Network`] if the
     /// system refuses a timer.
-    pub fn new(port: BoundEndpoint, own: PeerIndex, contacts: Vec<OfiContact>) -> Result<Ofi, Error> {
+    pub fn new(
+        port: BoundEndpoint,
+        own: PeerIndex,
+        contacts: Vec<OfiContact>,
+    ) -> Result<Ofi, Error> {
         let BoundEndpoint { endpoint, key, .. } = port;
         let local = |access: u64| if endpoint.registers_local() { access } else { 0 };
-        let pool = |kind, stride, per_slab, pieces, access| Pool::new(kind, stride, per_slab, pieces, access);
-        let (watch, timer) = watch(&endpoint).map_err(|error| Error::network("make a timer", &error.into()))?;
+        let pool = |kind, stride, per_slab, pieces, access| {
+            Pool::new(kind, stride, per_slab, pieces, access)
+        };
+        let (watch, timer) =
+            watch(&endpoint).map_err(|error| Error::network("make a timer", &error.into()))?;
         let now = Instant::now();
         let peer = |contact| OfiPeer {
             contact,
@@ -342,8 +358,12 @@ impl Ofi {
         // A provider that accepts nothing now gives no event when it does again. That may take long
         // while a peer has not accepted a connection, and polling in the meantime could keep that
         // peer off its core.
-        let waits = !self.writing.is_empty() || !self.working.is_empty() || !self.filling.is_empty();
-        let by_time = waits || !self.dead.is_empty() || self.leaving.is_some() || self.endpoint.descriptor().is_none();
+        let waits =
+            !self.writing.is_empty() || !self.working.is_empty() || !self.filling.is_empty();
+        let by_time = waits
+            || !self.dead.is_empty()
+            || self.leaving.is_some()
+            || self.endpoint.descriptor().is_none();
         let (shortest, longest) = if by_time { UNTOLD_SLEEPS } else { TOLD_SLEEPS };
         let quiet = self.quiet.get_or_insert_with(Instant::now).elapsed();
         let sleep = (quiet / SLEEP_PART).clamp(shortest, longest);
@@ -396,13 +416,15 @@ impl Ofi {
     /// True if a message may still come from a process that has not sent its goodbye: a stranger,
     /// or a peer that is lost or late.
     fn may_hear_more(&self) -> bool {
-        self.refused > 0 || self.peers.iter().any(|peer| peer.link != OfiLink::Quiet && !peer.parted)
+        self.refused > 0
+            || self.peers.iter().any(|peer| peer.link != OfiLink::Quiet && !peer.parted)
     }
 }
 
 /// An epoll descriptor for a new timer and the provider's descriptor, and the timer.
 fn watch(endpoint: &FabricEndpoint) -> rustix::io::Result<(OwnedFd, OwnedFd)> {
-    let timer = timerfd_create(TimerfdClockId::Monotonic, TimerfdFlags::CLOEXEC | TimerfdFlags::NONBLOCK)?;
+    let timer =
+        timerfd_create(TimerfdClockId::Monotonic, TimerfdFlags::CLOEXEC | TimerfdFlags::NONBLOCK)?;
     let watch = epoll::create(epoll::CreateFlags::CLOEXEC)?;
     let nobody = epoll::EventData::new_u64(0);
     epoll::add(&watch, &timer, nobody, epoll::EventFlags::IN)?;

@@ -6,8 +6,9 @@ use std::ffi::{CStr, CString, c_char, c_int, c_void};
 use towpath_machine::library::{self, loader_error};
 
 use super::abi::{
-    ADDRESSES_TABLE, DuplicateInfo, ENDPOINT_RDM, ErrorText, FreeInfo, GetInfo, GetVersion, Info, ORDER_SENDS,
-    OpenFabric, PROGRESS_MANUAL, RESOURCES_MANAGED, THREAD_DOMAIN, VERSION, cap, memory, mode,
+    ADDRESSES_TABLE, DuplicateInfo, ENDPOINT_RDM, ErrorText, FreeInfo, GetInfo, GetVersion, Info,
+    ORDER_SENDS, OpenFabric, PROGRESS_MANUAL, RESOURCES_MANAGED, THREAD_DOMAIN, VERSION, cap,
+    memory, mode,
 };
 
 /// The name that the dynamic loader searches for.
@@ -42,8 +43,16 @@ impl Libfabric {
         // headers declare for that symbol version.
         unsafe {
             Ok(Libfabric {
-                get_info: std::mem::transmute::<*mut c_void, GetInfo>(symbol(handle, c"fi_getinfo", c"FABRIC_1.3")?),
-                free_info: std::mem::transmute::<*mut c_void, FreeInfo>(symbol(handle, c"fi_freeinfo", c"FABRIC_1.3")?),
+                get_info: std::mem::transmute::<*mut c_void, GetInfo>(symbol(
+                    handle,
+                    c"fi_getinfo",
+                    c"FABRIC_1.3",
+                )?),
+                free_info: std::mem::transmute::<*mut c_void, FreeInfo>(symbol(
+                    handle,
+                    c"fi_freeinfo",
+                    c"FABRIC_1.3",
+                )?),
                 duplicate_info: std::mem::transmute::<*mut c_void, DuplicateInfo>(symbol(
                     handle,
                     c"fi_dupinfo",
@@ -59,7 +68,11 @@ impl Libfabric {
                     c"fi_strerror",
                     c"FABRIC_1.0",
                 )?),
-                version: std::mem::transmute::<*mut c_void, GetVersion>(symbol(handle, c"fi_version", c"FABRIC_1.0")?),
+                version: std::mem::transmute::<*mut c_void, GetVersion>(symbol(
+                    handle,
+                    c"fi_version",
+                    c"FABRIC_1.0",
+                )?),
             })
         }
     }
@@ -100,7 +113,8 @@ impl Libfabric {
     /// # Errors
     /// The library's message.
     pub(super) fn offers(&self, provider: Option<&str>) -> Result<Vec<Offer>, String> {
-        let provider = provider.map(|name| CString::new(name).map_err(|_| "the name contains a zero byte".to_owned()));
+        let provider = provider
+            .map(|name| CString::new(name).map_err(|_| "the name contains a zero byte".to_owned()));
         let provider = provider.transpose()?;
         // SAFETY: without a model `fi_dupinfo` allocates a structure with all its parts, all zero.
         let hints = unsafe { (self.duplicate_info)(std::ptr::null()) };
@@ -119,8 +133,11 @@ impl Libfabric {
             domain.threading = THREAD_DOMAIN;
             (domain.control_progress, domain.data_progress) = (PROGRESS_MANUAL, PROGRESS_MANUAL);
             (domain.resource_mgmt, domain.av_type) = (RESOURCES_MANAGED, ADDRESSES_TABLE);
-            domain.mr_mode =
-                memory::LOCAL | memory::VIRTUAL_ADDRESS | memory::ALLOCATED | memory::PROVIDER_KEY | memory::ENDPOINT;
+            domain.mr_mode = memory::LOCAL
+                | memory::VIRTUAL_ADDRESS
+                | memory::ALLOCATED
+                | memory::PROVIDER_KEY
+                | memory::ENDPOINT;
             if let Some(name) = &provider {
                 // `fi_freeinfo` frees it with the rest.
                 (*info.fabric_attr).prov_name = libc::strdup(name.as_ptr());
@@ -147,7 +164,9 @@ impl Libfabric {
         let mut list: *mut Info = std::ptr::null_mut();
         // SAFETY: `hints` is null or complete (this function's contract), and the library stores a
         // list of its own in `list`.
-        let code = unsafe { (self.get_info)(VERSION, std::ptr::null(), std::ptr::null(), 0, hints, &mut list) };
+        let code = unsafe {
+            (self.get_info)(VERSION, std::ptr::null(), std::ptr::null(), 0, hints, &mut list)
+        };
         if code == -libc::ENODATA {
             return Ok(Vec::new());
         }
@@ -219,7 +238,8 @@ impl Offer {
             super::abi::ADDRESS_IPV6 if info.src_addrlen >= size_of::<libc::sockaddr_in6>() => {
                 // SAFETY: `src_addr` points to a `sockaddr_in6` (its format and length), which may
                 // be unaligned.
-                let address = unsafe { info.src_addr.cast::<libc::sockaddr_in6>().read_unaligned() };
+                let address =
+                    unsafe { info.src_addr.cast::<libc::sockaddr_in6>().read_unaligned() };
                 Some(std::net::Ipv6Addr::from(address.sin6_addr.s6_addr).into())
             }
             _ => None,

@@ -23,7 +23,10 @@ impl Ofi {
             }
             Err(reason) => {
                 let rank = peer.contact.peer.0;
-                self.lose(place, &format!("rank {rank} cannot be reached over the fabric: {reason}"));
+                self.lose(
+                    place,
+                    &format!("rank {rank} cannot be reached over the fabric: {reason}"),
+                );
                 None
             }
         }
@@ -94,10 +97,13 @@ impl Ofi {
     fn may_be_written(&mut self, place: u32) -> bool {
         let numbers = self.pulls.of_peer(place);
         let (pulls, reads) = (&mut self.pulls, &self.reads);
-        let goes_on = |slot: &u32| !reads[*slot as usize].complete && reads[*slot as usize].bounce.is_none();
-        numbers
-            .into_iter()
-            .any(|number| pulls.at(number).is_some_and(|pull| pull.region.is_none() && pull.reads.iter().any(goes_on)))
+        let goes_on =
+            |slot: &u32| !reads[*slot as usize].complete && reads[*slot as usize].bounce.is_none();
+        numbers.into_iter().any(|number| {
+            pulls
+                .at(number)
+                .is_some_and(|pull| pull.region.is_none() && pull.reads.iter().any(goes_on))
+        })
     }
 
     /// Closes the endpoint because of a lost peer, which loses all other peers too: nothing less
@@ -109,7 +115,10 @@ impl Ofi {
             let other = self.peers[place].contact.peer.0;
             let why = format!("reads of the memory of lost rank {rank} did not complete");
             if !self.peers[place].parted {
-                self.lose(place, &format!("the way to rank {other} over the fabric was closed: {why}"));
+                self.lose(
+                    place,
+                    &format!("the way to rank {other} over the fabric was closed: {why}"),
+                );
             }
             self.drop_transfers(place as u32);
             let peer = &mut self.peers[place];

@@ -57,7 +57,8 @@ impl Ofi {
             return true;
         };
         let pool = self.pool_of(kind);
-        let (at, local, context) = (pool.at(slot), pool.local(slot), pool.context(slot, place as u32));
+        let (at, local, context) =
+            (pool.at(slot), pool.local(slot), pool.context(slot, place as u32));
         // SAFETY: the buffer and its context stay reserved until the completion.
         match unsafe { self.endpoint.send(address, at, length, local, context) } {
             PostOutcome::Done => {
@@ -132,7 +133,9 @@ impl Ofi {
             let pool = &mut self.receives;
             let (at, local, context) = (pool.at(slot), pool.local(slot), pool.context(slot, 0));
             // SAFETY: the buffer and its context stay reserved until the completion.
-            if unsafe { self.endpoint.receive(at, LARGE_BYTES, local, context) } != PostOutcome::Done {
+            if unsafe { self.endpoint.receive(at, LARGE_BYTES, local, context) }
+                != PostOutcome::Done
+            {
                 self.unlent.push(slot);
                 return;
             }
@@ -147,7 +150,8 @@ impl Ofi {
             return;
         }
         // SAFETY: all contexts come from the pools, which live as long as the endpoint.
-        let OperationTicket { kind, slot, place } = unsafe { pool::ticket(context.cast::<c_void>()) };
+        let OperationTicket { kind, slot, place } =
+            unsafe { pool::ticket(context.cast::<c_void>()) };
         match kind {
             Kind::Receive if error == 0 => self.arrive(slot, length, sink),
             // Longer than any message of the job, or its sender has ended in the middle of it
@@ -182,7 +186,10 @@ impl Ofi {
         let peer = &mut self.peers[place];
         if number != peer.next_in {
             // It has overtaken another message, or is a duplicate.
-            if number > peer.next_in && number - peer.next_in < AHEAD && !peer.held.contains_key(&number) {
+            if number > peer.next_in
+                && number - peer.next_in < AHEAD
+                && !peer.held.contains_key(&number)
+            {
                 peer.held.insert(number, (slot, length));
             } else {
                 self.refused += 1;
@@ -237,7 +244,10 @@ impl Ofi {
             Ok(frame) if payload == 0 && self.obey(place, frame) => {}
             _ => {
                 let rank = self.peers[place].contact.peer.0;
-                self.lose(place, &format!("rank {rank} sent a message that no process of this job would send"));
+                self.lose(
+                    place,
+                    &format!("rank {rank} sent a message that no process of this job would send"),
+                );
             }
         }
         self.unlent.push(slot);
@@ -254,7 +264,8 @@ impl Ofi {
                 }
             }
             FabricFrame::Grant { number, last, address, key, length } => {
-                let Some(pull) = self.pulls.at(number).filter(|pull| pull.from as usize == place) else {
+                let Some(pull) = self.pulls.at(number).filter(|pull| pull.from as usize == place)
+                else {
                     return false;
                 };
                 if !pull.grant(address, key, length, last) {

@@ -126,7 +126,10 @@ impl Pool {
             }
             memory
         });
-        let context = |slot| Context { scratch: [0; _], ticket: OperationTicket { kind: self.kind, slot, place: 0 } };
+        let context = |slot| Context {
+            scratch: [0; _],
+            ticket: OperationTicket { kind: self.kind, slot, place: 0 },
+        };
         let contexts: Box<[Context]> = (first..first + self.per_slab).map(context).collect();
         let contexts = Box::into_raw(contexts).cast::<Context>();
         let mut slab = PoolSlab { region: None, memory, layout, contexts, count };

@@ -27,12 +27,25 @@ impl Ofi {
     /// Handles a peer's request for a region.
     pub(super) fn asked(&mut self, place: usize, number: u32, name: u64, wanted: u64) {
         let Some(Published { token, source, .. }) = self.published(place, name) else {
-            return self.control(place, FabricFrame::Grant { number, last: true, address: 0, key: 0, length: 0 });
+            return self.control(
+                place,
+                FabricFrame::Grant { number, last: true, address: 0, key: 0, length: 0 },
+            );
         };
         let left = source.length().min(usize::try_from(wanted).unwrap_or(usize::MAX));
         let in_pieces = !matches!(source, Source::Bytes { .. });
         let (to, granted) = (place as u32, std::collections::VecDeque::new());
-        let push = OfiPush { to, number, token, source, left, in_pieces, region: None, granted, over: false };
+        let push = OfiPush {
+            to,
+            number,
+            token,
+            source,
+            left,
+            in_pieces,
+            region: None,
+            granted,
+            over: false,
+        };
         self.pushes.insert(name, push);
         self.filling.push(name);
         self.fill(name);
@@ -68,10 +81,17 @@ impl Ofi {
             // (contract of `Ofi::publish`), and the registration ends with the push, before that.
             match unsafe { self.endpoint.register(pointer, push.left, cap::REMOTE_READ) } {
                 Ok(region) => {
-                    let (address, key) = (self.endpoint.remote_address(pointer, pointer), region.key());
+                    let (address, key) =
+                        (self.endpoint.remote_address(pointer, pointer), region.key());
                     push.region = Some(region);
                     push.granted.push_back(None);
-                    return Some(FabricFrame::Grant { number, last: true, address, key, length: push.left as u64 });
+                    return Some(FabricFrame::Grant {
+                        number,
+                        last: true,
+                        address,
+                        key,
+                        length: push.left as u64,
+                    });
                 }
                 // The device cannot register all of it at once.
                 Err(_) => push.in_pieces = true,
@@ -87,7 +107,9 @@ impl Ofi {
         let slot = self.outgoing.take(&mut self.endpoint)?;
         // SAFETY: the buffer has `BOUNCE_BYTES` bytes, and the memory behind `push.source` lives
         // until the region is released (contract of `Ofi::publish`).
-        let filled = match unsafe { push.source.fill(self.outgoing.at(slot), BOUNCE_BYTES.min(push.left)) } {
+        let filled = match unsafe {
+            push.source.fill(self.outgoing.at(slot), BOUNCE_BYTES.min(push.left))
+        } {
             Step::Done(filled) if filled > 0 => filled,
             other => {
                 self.outgoing.give_back(slot);
@@ -98,7 +120,13 @@ impl Ofi {
         push.left -= filled;
         push.granted.push_back(Some(slot));
         let (address, key) = self.outgoing.remote(slot, &self.endpoint);
-        Some(FabricFrame::Grant { number, last: push.left == 0, address, key, length: filled as u64 })
+        Some(FabricFrame::Grant {
+            number,
+            last: push.left == 0,
+            address,
+            key,
+            length: filled as u64,
+        })
     }
 
     /// Handles a peer's notice that it has read the oldest grant of a region; false if there is
@@ -175,14 +203,19 @@ impl Ofi {
             if self.peers[place].link == OfiLink::Lost {
                 return (moved, false);
             }
-            let Some(grant) = pull.grants.iter().find(|grant| grant.asked < grant.length).copied() else {
+            let Some(grant) = pull.grants.iter().find(|grant| grant.asked < grant.length).copied()
+            else {
                 return (moved, false);
             };
             let Some(address) = self.peers[place].address else { return (moved, false) };
             let Some((memory, local, bounce)) = self.destination(number) else {
                 return (moved, true);
             };
-            let most = if bounce.is_some() { BOUNCE_BYTES.min(self.longest_read) } else { self.longest_read };
+            let most = if bounce.is_some() {
+                BOUNCE_BYTES.min(self.longest_read)
+            } else {
+                self.longest_read
+            };
             let length = (grant.length - grant.asked).min(most as u64) as usize;
             let Some(slot) = self.read_contexts.take(&mut self.endpoint) else {
                 self.give_bounce_back(bounce);
@@ -194,9 +227,11 @@ impl Ofi {
             // target's memory is live (contract of `Ofi::pull`; a lost peer is reported only when
             // no read can write to it any more).
             match unsafe { self.endpoint.read(address, remote, memory, length, local, context) } {
-                PostOutcome::Done => {
-                    self.began(number, slot, FabricRead { pull: Some(number), length, bounce, ..FabricRead::default() })
-                }
+                PostOutcome::Done => self.began(
+                    number,
+                    slot,
+                    FabricRead { pull: Some(number), length, bounce, ..FabricRead::default() },
+                ),
                 refused => {
                     self.read_contexts.give_back(slot);
                     self.give_bounce_back(bounce);
@@ -307,7 +342,12 @@ impl Ofi {
     /// Ends all grants to a peer and all reads from it without a report.
     pub(super) fn drop_transfers(&mut self, place: u32) {
         self.regions.take_all_of(place);
-        let names: Vec<u64> = self.pushes.iter().filter(|(_, push)| push.to == place).map(|(name, _)| *name).collect();
+        let names: Vec<u64> = self
+            .pushes
+            .iter()
+            .filter(|(_, push)| push.to == place)
+            .map(|(name, _)| *name)
+            .collect();
         for name in names {
             let pieces = self.pushes.remove(&name).map(|push| push.granted).unwrap_or_default();
             pieces.into_iter().flatten().for_each(|slot| self.outgoing.give_back(slot));

@@ -55,12 +55,16 @@ pub enum Use {
 /// that the dynamic loader finds. It makes the providers list everything, which may take a second
 /// and may print messages, so it is for diagnostics only.
 pub fn survey() -> Survey {
-    let library = Libfabric::open(config::setting(LIBRARY).as_deref()).map(|library| FoundLibrary {
-        version: library.version(),
-        path: library.path(),
-        providers: providers(&library),
-    });
-    Survey { devices: DEVICES.iter().flat_map(|folder| devices(Path::new(folder))).collect(), library }
+    let library =
+        Libfabric::open(config::setting(LIBRARY).as_deref()).map(|library| FoundLibrary {
+            version: library.version(),
+            path: library.path(),
+            providers: providers(&library),
+        });
+    Survey {
+        devices: DEVICES.iter().flat_map(|folder| devices(Path::new(folder))).collect(),
+        library,
+    }
 }
 
 fn providers(library: &Libfabric) -> Result<Vec<Offered>, String> {
@@ -96,11 +100,14 @@ fn devices(folder: &Path) -> Vec<String> {
 
 fn device(name: &str, ports: &Path) -> String {
     let port = |number: &String| {
-        let said = |what: &str| std::fs::read_to_string(ports.join(number).join(what)).unwrap_or_default();
+        let said =
+            |what: &str| std::fs::read_to_string(ports.join(number).join(what)).unwrap_or_default();
         // For example "4: ACTIVE".
         let state = said("state").trim().rsplit(' ').next().unwrap_or_default().to_owned();
-        let words: Vec<String> =
-            [state, said("link_layer").trim().to_owned()].into_iter().filter(|w| !w.is_empty()).collect();
+        let words: Vec<String> = [state, said("link_layer").trim().to_owned()]
+            .into_iter()
+            .filter(|w| !w.is_empty())
+            .collect();
         (!words.is_empty()).then(|| format!("port {number}: {}", words.join(", ")))
     };
     let ports: Vec<String> = names(ports).iter().filter_map(port).collect();
@@ -109,7 +116,8 @@ fn device(name: &str, ports: &Path) -> String {
 
 fn names(folder: &Path) -> Vec<String> {
     let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
-    let mut names: Vec<String> = entries.map(|entry| entry.file_name().to_string_lossy().into_owned()).collect();
+    let mut names: Vec<String> =
+        entries.map(|entry| entry.file_name().to_string_lossy().into_owned()).collect();
     names.sort();
     names
 }
@@ -146,7 +154,12 @@ mod tests {
         };
         assert!(library.version >= (1, 17) && library.path.is_some(), "{library:?}");
         let providers = library.providers.unwrap();
-        let by_tcp = |provider: &&Offered| provider.name.starts_with("tcp") && provider.usage == Use::IfNamed;
-        assert!(providers.iter().filter(by_tcp).any(|provider| !provider.domains.is_empty()), "{providers:?}");
+        let by_tcp = |provider: &&Offered| {
+            provider.name.starts_with("tcp") && provider.usage == Use::IfNamed
+        };
+        assert!(
+            providers.iter().filter(by_tcp).any(|provider| !provider.domains.is_empty()),
+            "{providers:?}"
+        );
     }
 }

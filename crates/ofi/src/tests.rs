@@ -132,8 +132,14 @@ fn pull(wires: &mut [Station], length: usize, wanted: usize) {
     // SAFETY: `room` lives until the pull is reported, which this function waits for.
     unsafe { wires[1].0.pull(0, key, 7, target) };
     until(wires, |wires| !wires[0].1.released.is_empty() && !wires[1].1.pulled.is_empty());
-    assert!(room[..wanted.min(length)] == bytes[..wanted.min(length)], "{wanted} of {length} bytes are damaged");
-    assert_eq!((wires[0].1.released.pop(), wires[1].1.pulled.pop()), (Some(length as u64), Some(7)));
+    assert!(
+        room[..wanted.min(length)] == bytes[..wanted.min(length)],
+        "{wanted} of {length} bytes are damaged"
+    );
+    assert_eq!(
+        (wires[0].1.released.pop(), wires[1].1.pulled.pop()),
+        (Some(length as u64), Some(7))
+    );
 }
 
 /// Wires that have exchanged a message with each other.
@@ -142,7 +148,9 @@ fn acquainted(choice: &ProviderChoice, count: usize) -> Vec<Station> {
     for (wire, _) in &mut wires {
         (0..count - 1).for_each(|place| send(wire, place, 0));
     }
-    until(&mut wires, |wires| wires.iter().all(|(wire, inbox)| inbox.arrived.len() == count - 1 && !wire.busy()));
+    until(&mut wires, |wires| {
+        wires.iter().all(|(wire, inbox)| inbox.arrived.len() == count - 1 && !wire.busy())
+    });
     wires.iter_mut().for_each(|(_, inbox)| inbox.arrived.clear());
     wires
 }
@@ -179,13 +187,17 @@ fn whoever_does_not_know_the_key_is_not_heard() {
 fn send_bytes(wire: &mut Ofi, place: usize, bytes: &[u8]) {
     let address = wire.peers[place].address.or_else(|| wire.find(place)).unwrap();
     let slot = wire.large.take(&mut wire.endpoint).unwrap();
-    let (at, local, context) = (wire.large.at(slot), wire.large.local(slot), wire.large.context(slot, place as u32));
+    let (at, local, context) =
+        (wire.large.at(slot), wire.large.local(slot), wire.large.context(slot, place as u32));
     wire.peers[place].under_way += 1;
     wire.sending += 1;
     // SAFETY: the bytes fit into the buffer, which stays reserved until its completion.
     unsafe {
         std::ptr::copy_nonoverlapping(bytes.as_ptr(), at, bytes.len());
-        assert_eq!(wire.endpoint.send(address, at, bytes.len(), local, context), endpoint::PostOutcome::Done);
+        assert_eq!(
+            wire.endpoint.send(address, at, bytes.len(), local, context),
+            endpoint::PostOutcome::Done
+        );
     }
 }
 
@@ -223,7 +235,11 @@ fn a_message_that_overtakes_another_waits_for_it() {
         let mut wires = acquainted(choice, 2);
         for number in [3, 2, 4, 1] {
             let message = FabricFrame::Message { protocol: 1, length: 0, words: [number, 0] };
-            send_bytes(&mut wires[1].0, 0, &message.encode(&key(), frame::MessageWay { from: 1, to: 0, number }));
+            send_bytes(
+                &mut wires[1].0,
+                0,
+                &message.encode(&key(), frame::MessageWay { from: 1, to: 0, number }),
+            );
             turns(&mut wires, 20);
         }
         until(&mut wires, |wires| wires[0].1.arrived.len() == 4);
@@ -263,7 +279,11 @@ fn a_region_of_another_peer_is_not_given_away() {
             wires[2].0.pull(0, key, 7, target);
         }
         until(&mut wires, |wires| wires[2].1.pulled == [7]);
-        assert!(room.iter().all(|byte| *byte == 0) && wires[0].1.released.is_empty() && wires[0].0.busy());
+        assert!(
+            room.iter().all(|byte| *byte == 0)
+                && wires[0].1.released.is_empty()
+                && wires[0].0.busy()
+        );
     });
 }
 
@@ -271,14 +291,24 @@ fn a_region_of_another_peer_is_not_given_away() {
 fn a_genuine_message_that_makes_no_sense_ends_the_peer() {
     let senseless = [
         FabricFrame::Grant { number: 0, last: true, address: 0, key: 0, length: 10 },
-        FabricFrame::Grant { number: u32::MAX, last: false, address: u64::MAX, key: 1, length: u64::MAX },
+        FabricFrame::Grant {
+            number: u32::MAX,
+            last: false,
+            address: u64::MAX,
+            key: 1,
+            length: u64::MAX,
+        },
         FabricFrame::Done { name: 3 },
         FabricFrame::Message { protocol: 1, length: 7, words: [0; 2] },
     ];
     over_each_provider(|_, choice| {
         for frame in senseless {
             let mut wires = acquainted(choice, 2);
-            send_bytes(&mut wires[1].0, 0, &frame.encode(&key(), frame::MessageWay { from: 1, to: 0, number: 1 }));
+            send_bytes(
+                &mut wires[1].0,
+                0,
+                &frame.encode(&key(), frame::MessageWay { from: 1, to: 0, number: 1 }),
+            );
             until(&mut wires, |wires| wires[0].1.lost == [PeerIndex(1)]);
             let sentence = wires[0].0.losses().of(PeerIndex(1)).unwrap();
             assert_eq!(sentence, "rank 1 sent a message that no process of this job would send");
@@ -298,8 +328,13 @@ fn a_read_that_fails_is_no_message() {
         let target = Target::Bytes { pointer: room.as_mut_ptr(), length: room.len() };
         let number = wires[1].0.pulls.begin(OfiPull::new(0, 1, 7, target));
         // This memory is not registered.
-        let grant =
-            FabricFrame::Grant { number, last: true, address: 4096, key: 0x1234_5678, length: room.len() as u64 };
+        let grant = FabricFrame::Grant {
+            number,
+            last: true,
+            address: 4096,
+            key: 0x1234_5678,
+            length: room.len() as u64,
+        };
         wires[0].0.control(0, grant);
         until(&mut wires, |wires| !wires[1].1.lost.is_empty());
         assert!(wires[1].1.pulled.is_empty(), "what did not come is reported as here");
@@ -310,7 +345,9 @@ fn a_read_that_fails_is_no_message() {
         };
         assert!(sentence.starts_with(wanted), "{sentence}");
         turns(&mut wires, 20);
-        assert!(wires[1].1.lost == [PeerIndex(0)] && wires[1].1.pulled.is_empty() && !wires[1].0.busy());
+        assert!(
+            wires[1].1.lost == [PeerIndex(0)] && wires[1].1.pulled.is_empty() && !wires[1].0.busy()
+        );
     });
 }
 
@@ -349,7 +386,10 @@ fn nothing_is_written_after_a_loss_is_reported() {
         // What has stopped that read has closed the endpoint for all other peers too.
         assert_eq!(wires[1].1.lost, [PeerIndex(0), PeerIndex(2)]);
         let sentence = wires[1].0.losses().of(PeerIndex(2)).unwrap();
-        assert!(sentence.starts_with("the way to rank 2 over the fabric was closed: "), "{sentence}");
+        assert!(
+            sentence.starts_with("the way to rank 2 over the fabric was closed: "),
+            "{sentence}"
+        );
         send(&mut wires[1].0, 1, 1);
         turns(&mut wires, 20);
         assert!(!wires[1].0.busy() && wires[1].1.pulled.is_empty());
@@ -390,7 +430,9 @@ fn whoever_computes_is_waited_for_while_its_memory_is_read() {
         // SAFETY: `bytes` and `room` live until the end of the test.
         unsafe { begin_pull(&mut wires, &bytes, &mut room) };
         until(&mut wires, |wires| wires[1].0.peers[0].reading > 0 || !wires[1].1.pulled.is_empty());
-        until(&mut wires[1..], |wires| wires[0].0.peers[0].reading == 0 || wires[0].0.peers[0].probes == 1);
+        until(&mut wires[1..], |wires| {
+            wires[0].0.peers[0].reading == 0 || wires[0].0.peers[0].probes == 1
+        });
         // It is probed once, and may take as long as it needs.
         let end = Instant::now() + 5 * wires[1].0.patience;
         while Instant::now() < end {
@@ -443,7 +485,11 @@ fn whoever_waits_for_the_provider_sleeps_a_little() {
         let begin = Instant::now();
         while !wire.may_sleep() {
             wire.progress(&mut Inbox::default());
-            assert!(begin.elapsed() < Duration::from_secs(10), "it never sleeps, with {} waiting", wire.writing.len());
+            assert!(
+                begin.elapsed() < Duration::from_secs(10),
+                "it never sleeps, with {} waiting",
+                wire.writing.len()
+            );
         }
         let descriptor = wire.descriptor();
         let mut sources = [rustix::event::PollFd::new(&descriptor, rustix::event::PollFlags::IN)];
@@ -462,7 +508,8 @@ fn whoever_waits_for_long_sleeps_long() {
             let (wire, inbox) = &mut wires[0];
             if !wire.progress(inbox) && wire.may_sleep() {
                 let descriptor = wire.descriptor();
-                let mut sources = [rustix::event::PollFd::new(&descriptor, rustix::event::PollFlags::IN)];
+                let mut sources =
+                    [rustix::event::PollFd::new(&descriptor, rustix::event::PollFlags::IN)];
                 let _ = rustix::event::poll(&mut sources, None);
                 sleeps += 1;
             }
@@ -498,7 +545,10 @@ fn a_process_that_ends_is_lost_to_whoever_sends_to_it() {
         }
         assert_eq!(wires[0].1.lost, [PeerIndex(1)]);
         let sentence = wires[0].0.losses().of(PeerIndex(1)).unwrap();
-        assert!(sentence.starts_with("the way to rank 1 over the fabric is broken: "), "{sentence}");
+        assert!(
+            sentence.starts_with("the way to rank 1 over the fabric is broken: "),
+            "{sentence}"
+        );
         assert!(!wires[0].0.busy());
     });
 }

@@ -150,9 +150,14 @@ mod tests {
     #[test]
     fn no_more_is_granted_than_was_asked_for() {
         let mut room = [0u8; 100];
-        let mut pull = OfiPull::new(1, 2, 3, Target::Bytes { pointer: room.as_mut_ptr(), length: 100 });
+        let mut pull =
+            OfiPull::new(1, 2, 3, Target::Bytes { pointer: room.as_mut_ptr(), length: 100 });
         assert!(!pull.grant(0, 0, 101, true) && !pull.grant(0, 0, u64::MAX, false));
-        assert!(pull.grant(0, 0, 60, false) && !pull.grant(0, 0, 41, false) && pull.grant(0, 0, 40, true));
+        assert!(
+            pull.grant(0, 0, 60, false)
+                && !pull.grant(0, 0, 41, false)
+                && pull.grant(0, 0, 40, true)
+        );
         assert!(!pull.grant(0, 0, 0, true) && !pull.is_complete());
         pull.grants.clear();
         assert!(pull.is_complete());

@@ -3,7 +3,9 @@
 
 use towpath_base::transfer::{Source, Target};
 use towpath_transport::regions::Published;
-use towpath_transport::{Cost, Header, MemoryWire, MessageWire, NoResource, RegionKey, RegionWire, Sink, Wire};
+use towpath_transport::{
+    Cost, Header, MemoryWire, MessageWire, NoResource, RegionKey, RegionWire, Sink, Wire,
+};
 
 use crate::frame::FabricFrame;
 use crate::transfers::OfiPull;
@@ -91,7 +93,11 @@ impl MessageWire for Ofi {
         if self.peers[place].link == OfiLink::Lost {
             return Ok(());
         }
-        let frame = FabricFrame::Message { protocol: header.protocol, length: length as u32, words: header.words };
+        let frame = FabricFrame::Message {
+            protocol: header.protocol,
+            length: length as u32,
+            words: header.words,
+        };
         if self.send(place, &frame, length, fill) { Ok(()) } else { Err(NoResource) }
     }
 }

@@ -34,7 +34,9 @@ impl Arena {
     /// free range.
     pub(crate) fn take_at(&mut self, offset: usize, bytes: usize) -> bool {
         let index = self.free.partition_point(|(begin, _)| *begin < offset);
-        let Some(range) = self.free.get_mut(index).filter(|range| range.0 == offset && range.1 >= bytes) else {
+        let Some(range) =
+            self.free.get_mut(index).filter(|range| range.0 == offset && range.1 >= bytes)
+        else {
             return false;
         };
         *range = (offset + bytes, range.1 - bytes);

@@ -56,7 +56,9 @@ impl Payload for Arriving {
                 let bytes = part.end.min(taken) - part.start;
                 // SAFETY: the part has arrived, and `to` is writable for `taken` bytes (the
                 // contract of `copy_to`).
-                unsafe { copy::contiguous(self.pointer.add(part.start), to.add(part.start), bytes) };
+                unsafe {
+                    copy::contiguous(self.pointer.add(part.start), to.add(part.start), bytes)
+                };
             }
         }
         // The memory is given back after this, so the sender must be done even if not everything is
@@ -97,7 +99,10 @@ mod tests {
             let mut end = 0;
             for number in 0..parts(length) {
                 let part = part(length, number);
-                assert!(part.start == end && !part.is_empty() && part.len() <= LONGEST_PART, "{length}: {part:?}");
+                assert!(
+                    part.start == end && !part.is_empty() && part.len() <= LONGEST_PART,
+                    "{length}: {part:?}"
+                );
                 end = part.end;
             }
             assert!(end == length && parts(length) > 1, "{length} bytes");

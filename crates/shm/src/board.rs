@@ -162,7 +162,8 @@ impl Board {
         let at = |within: usize| segment.at(offset + within);
         // SAFETY: the words are inside the board, 8-aligned, and only accessed with atomics. The
         // maker has populated and cleared the board's head.
-        let words = |within: usize, stride: usize| unsafe { MappedLongWords::new(at(within), stride) };
+        let words =
+            |within: usize, stride: usize| unsafe { MappedLongWords::new(at(within), stride) };
         let memory = RoundMemory {
             done: words(0, LINE / 8),
             claims: words(shape.claims_at(), 1),
@@ -188,7 +189,8 @@ impl Board {
     /// Populates the areas of all members, for messages that do not fit into their lines; false if
     /// there are no pages. Only the maker calls this; the others must learn the result from it.
     pub fn provide_areas(&self) -> bool {
-        let (first, bytes) = (self.offset + self.shape.head_bytes(), self.shape.members * self.shape.area);
+        let (first, bytes) =
+            (self.offset + self.shape.head_bytes(), self.shape.members * self.shape.area);
         self.segment.populate(first, bytes)
     }
 
@@ -239,8 +241,11 @@ impl Board {
         let oldest = end.saturating_sub(self.shape.area as u64);
         // Bytes of rounds that started at or after `oldest` may remain; all earlier rounds must be
         // finished.
-        let mut round = self.rounds.known.max((self.rounds.round + 1).saturating_sub(self.rounds.depth));
-        while round < self.rounds.round && self.starts[(round & (self.rounds.depth - 1)) as usize] < oldest {
+        let mut round =
+            self.rounds.known.max((self.rounds.round + 1).saturating_sub(self.rounds.depth));
+        while round < self.rounds.round
+            && self.starts[(round & (self.rounds.depth - 1)) as usize] < oldest
+        {
             round += 1;
         }
         self.rounds.all_have_finished(round)
@@ -289,7 +294,8 @@ impl Board {
             at = unsafe { self.area(self.rounds.own).add(offset as usize) };
         }
         fill(Room { stores: &mut self.stores, at, length });
-        let description = u64::from(stamp) << (2 * LENGTH_BITS) | offset << LENGTH_BITS | length as u64;
+        let description =
+            u64::from(stamp) << (2 * LENGTH_BITS) | offset << LENGTH_BITS | length as u64;
         self.descriptions.store_release(line, description);
         self.rounds.post(&BoardMembers { segment: &self.segment, ranks: &self.members });
     }
@@ -314,7 +320,10 @@ impl Board {
         if length <= INLINE {
             return Some(Posted { stamp, pointer: inline, length });
         }
-        assert!(offset + length <= self.shape.area, "member {member} names bytes outside its area of the board");
+        assert!(
+            offset + length <= self.shape.area,
+            "member {member} names bytes outside its area of the board"
+        );
         // SAFETY: `offset + length` is at most the size of the member's area.
         Some(Posted { stamp, pointer: unsafe { self.area(member).add(offset) }, length })
     }
@@ -394,7 +403,11 @@ impl Sleepers for BoardMembers<'_> {
 impl Drop for Board {
     fn drop(&mut self) {
         if let Some(left) = &self.left {
-            left.lock().unwrap().push(Leaving { offset: self.offset, shape: self.shape, rounds: self.rounds.round });
+            left.lock().unwrap().push(Leaving {
+                offset: self.offset,
+                shape: self.shape,
+                rounds: self.rounds.round,
+            });
         }
     }
 }

@@ -64,7 +64,10 @@ impl BounceShape {
     /// If no shape has that number.
     pub(crate) fn from_number(number: u32) -> BounceShape {
         let log = number & ((1 << LOG_BITS) - 1);
-        assert!((RESERVE_LOG..=LARGEST_CHUNK_LOG).contains(&log), "no bounce buffer has the shape {number}");
+        assert!(
+            (RESERVE_LOG..=LARGEST_CHUNK_LOG).contains(&log),
+            "no bounce buffer has the shape {number}"
+        );
         BounceShape { log, walk: Walk::from_number(number >> LOG_BITS) }
     }
 
@@ -105,7 +108,8 @@ impl BounceShape {
         // A packer leaves the last few bytes of a chunk free if the next element does not fit: one
         // more chunk.
         let chunks = length / self.chunk_bytes() + 2;
-        self.position(start, start).saturating_add(chunks).min(self.positions() as usize) * self.chunk_bytes()
+        self.position(start, start).saturating_add(chunks).min(self.positions() as usize)
+            * self.chunk_bytes()
     }
 }
 
@@ -127,7 +131,12 @@ pub(crate) struct BounceBuffer {
 
 impl BounceBuffer {
     /// The bounce buffer for a message that starts when both counts are `start`.
-    pub(crate) fn new(segment: &Segment, id: BounceId, shape: BounceShape, start: u32) -> BounceBuffer {
+    pub(crate) fn new(
+        segment: &Segment,
+        id: BounceId,
+        shape: BounceShape,
+        start: u32,
+    ) -> BounceBuffer {
         BounceBuffer { id, shape, words: words(segment, id), start }
     }
 
@@ -150,7 +159,11 @@ impl BounceBuffer {
     pub(crate) fn chunk(&self, segment: &Segment, count: u32) -> *mut u8 {
         let (owner, layout) = (self.id.owner as usize, segment.layout());
         let reserve = self.shape == BounceShape::RESERVE;
-        let at = if reserve { layout.reserve(owner) } else { layout.bounce_bytes(owner, self.id.index as usize) };
+        let at = if reserve {
+            layout.reserve(owner)
+        } else {
+            layout.bounce_bytes(owner, self.id.index as usize)
+        };
         segment.at(at + self.shape.position(count, self.start) * self.shape.chunk_bytes())
     }
 
@@ -223,11 +236,14 @@ mod tests {
 
     #[test]
     fn every_shape_fits_buffer_and_length_words() {
-        for (number, length) in [0, 1, 4096, 20_000, 65_536, 1 << 20, usize::MAX / 2].into_iter().enumerate() {
+        for (number, length) in
+            [0, 1, 4096, 20_000, 65_536, 1 << 20, usize::MAX / 2].into_iter().enumerate()
+        {
             let shape = BounceShape::of(length, Walk::from_number(number as u32 % 3));
             assert_eq!(BounceShape::from_number(shape.number()), shape);
             assert!(
-                shape.positions() as usize * shape.chunk_bytes() <= BOUNCE_BYTES && shape.positions() >= shape.chunks()
+                shape.positions() as usize * shape.chunk_bytes() <= BOUNCE_BYTES
+                    && shape.positions() >= shape.chunks()
             );
             assert!(shape.chunk_bytes() <= 0xFFFF && shape.chunks() >= 4);
             assert!(LENGTHS + shape.chunks() as usize / 2 <= DRAINED);

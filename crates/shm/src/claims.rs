@@ -183,7 +183,9 @@ impl<W: LongWords> Claims<W> {
 }
 
 fn claimed(generation: u32, (front, back): Claimed) -> u64 {
-    u64::from(generation & 0xFF_FFFF) << (2 * UNIT_BITS) | u64::from(back) << UNIT_BITS | u64::from(front)
+    u64::from(generation & 0xFF_FFFF) << (2 * UNIT_BITS)
+        | u64::from(back) << UNIT_BITS
+        | u64::from(front)
 }
 
 fn done(generation: u32, units: u32) -> u64 {

@@ -69,7 +69,12 @@ unsafe impl Send for CmaRead {}
 
 impl CmaRead {
     /// For a message that is wanted as a whole and contiguous.
-    pub(super) fn new(lines: ShareLines, target: &Target, length: u64, shape: BounceShape) -> Option<CmaRead> {
+    pub(super) fn new(
+        lines: ShareLines,
+        target: &Target,
+        length: u64,
+        shape: BounceShape,
+    ) -> Option<CmaRead> {
         let &Target::Bytes { pointer: target, length: room } = target else { return None };
         if room as u64 != length {
             return None;
@@ -78,7 +83,18 @@ impl CmaRead {
         let units = room.div_ceil(chunk) as u32;
         let (claims, place, mark) = lines.follow(false, units);
         let address = place.address;
-        Some(CmaRead { claims, address, mark, target, length: room, chunk, units, read: 0, starved: 0, refused: false })
+        Some(CmaRead {
+            claims,
+            address,
+            mark,
+            target,
+            length: room,
+            chunk,
+            units,
+            read: 0,
+            starved: 0,
+            refused: false,
+        })
     }
 
     /// Reads some chunks if the sender computes. True if it has read something, or has given back a
@@ -120,7 +136,9 @@ impl CmaRead {
         let length = self.chunk.min(self.length - at);
         // SAFETY: this side has claimed the chunk, so no one else writes it. It is inside the
         // target, which stays valid until the pull is reported.
-        let read = unsafe { read_process_into(process, self.address + at as u64, self.target.add(at), length) };
+        let read = unsafe {
+            read_process_into(process, self.address + at as u64, self.target.add(at), length)
+        };
         if read.is_err() {
             // Device memory, for example: only the sender can copy it.
             self.claims.unclaim();

@@ -67,7 +67,8 @@ impl Shm {
     /// Publishes a sender's share in the control page.
     pub(super) fn publish_share(&self, from: usize) {
         let bytes = self.granted_bytes(from as u32);
-        let share = ChannelShare::of(bytes, bytes > 0 && self.division.weight(from as u32).is_some());
+        let share =
+            ChannelShare::of(bytes, bytes > 0 && self.division.weight(from as u32).is_some());
         self.segment.own_control().channel[from].store(share.encode(), Ordering::Relaxed);
     }
 
@@ -86,8 +87,11 @@ impl Shm {
                 continue;
             }
             // Half of a share now is better than all of it after others have returned theirs.
-            let sizes = [share, share / 2 / PAGE * PAGE].into_iter().filter(|&bytes| bytes >= (2 * has).max(PAGE));
-            let place = sizes.into_iter().find_map(|bytes| self.make_ring(RingShape::within(bytes), true));
+            let sizes = [share, share / 2 / PAGE * PAGE]
+                .into_iter()
+                .filter(|&bytes| bytes >= (2 * has).max(PAGE));
+            let place =
+                sizes.into_iter().find_map(|bytes| self.make_ring(RingShape::within(bytes), true));
             if let Some(place) = place {
                 self.grant(from as usize, Some(place));
             }
@@ -97,7 +101,8 @@ impl Shm {
         }
         self.wanting = missing > 0;
         if self.wanting {
-            let share_of = |from| shares.iter().find(|share| share.0 == from).map_or(0, |share| share.1);
+            let share_of =
+                |from| shares.iter().find(|share| share.0 == from).map_or(0, |share| share.1);
             self.revoke(missing, |wire, from| wire.granted_bytes(from) > share_of(from));
         }
     }
@@ -110,7 +115,8 @@ impl Shm {
     /// Revokes rings for which `may_go` is true, undeclared ones first, until `needed` bytes are
     /// being returned.
     fn revoke(&mut self, needed: usize, may_go: impl Fn(&Shm, u32) -> bool) {
-        let mut victims: Vec<u32> = self.hot.iter().map(|ring| ring.from).filter(|&from| may_go(self, from)).collect();
+        let mut victims: Vec<u32> =
+            self.hot.iter().map(|ring| ring.from).filter(|&from| may_go(self, from)).collect();
         victims.sort_by_key(|&from| self.division.weight(from));
         let mut returning = self.returning;
         for from in victims {
@@ -128,9 +134,12 @@ impl Shm {
     /// needs `needed` bytes.
     pub(super) fn revoke_idle(&mut self, needed: usize) {
         let idle = |ring: &super::HotRing| ring.receiver.taken() == ring.seen;
-        let unused: Vec<u32> = self.hot.iter().filter(|ring| idle(ring)).map(|ring| ring.from).collect();
+        let unused: Vec<u32> =
+            self.hot.iter().filter(|ring| idle(ring)).map(|ring| ring.from).collect();
         self.hot.iter_mut().for_each(|ring| ring.seen = ring.receiver.taken());
-        self.revoke(needed, |wire, from| unused.contains(&from) && wire.division.weight(from).is_none());
+        self.revoke(needed, |wire, from| {
+            unused.contains(&from) && wire.division.weight(from).is_none()
+        });
     }
 
     /// Returns rings that their senders no longer write to the area, and serves edges with less

@@ -74,7 +74,9 @@ impl Division {
 
     /// The current weight of a declared sender; `None` if it is not declared.
     pub(crate) fn weight(&self, from: u32) -> Option<u64> {
-        let weight_in = |edges: &Edges| edges.binary_search_by_key(&from, |edge| edge.0).ok().map(|at| edges[at].1);
+        let weight_in = |edges: &Edges| {
+            edges.binary_search_by_key(&from, |edge| edge.0).ok().map(|at| edges[at].1)
+        };
         self.declared.values().filter_map(weight_in).reduce(u64::saturating_add)
     }
 
@@ -100,7 +102,9 @@ impl Division {
         // The share that an edge would get in an unlimited area: in proportion to its weight.
         let sum = edges.iter().map(|edge| u128::from(edge.1)).sum::<u128>().max(1);
         let count = edges.len() as u128;
-        let wish = |weight: u64| (usual as u128 * u128::from(weight) * count / sum).min(LARGEST_SHARE as u128) as usize;
+        let wish = |weight: u64| {
+            (usual as u128 * u128::from(weight) * count / sum).min(LARGEST_SHARE as u128) as usize
+        };
         // Start with the lightest edge: the minimum of one page may give it more than its weight,
         // which must be deducted before the heavier edges get their shares.
         let (mut left, mut weights_left) = (area, sum);
@@ -133,7 +137,10 @@ mod tests {
     fn equal_edges_get_the_usual_share_or_equal_parts_of_a_small_area() {
         let four = division(&[(1, 1), (2, 1), (5, 1), (9, 1)]);
         assert!(four.shares(8 << 20, USUAL).iter().all(|share| share.1 == USUAL));
-        assert_eq!(four.shares(128 * 1024, USUAL), [(1, 32768), (2, 32768), (5, 32768), (9, 32768)]);
+        assert_eq!(
+            four.shares(128 * 1024, USUAL),
+            [(1, 32768), (2, 32768), (5, 32768), (9, 32768)]
+        );
         assert!(Division::default().shares(8 << 20, USUAL).is_empty());
     }
 
@@ -172,10 +179,14 @@ mod tests {
                 random ^= random << 17;
                 random % limit
             };
-            let edges: Vec<(u32, u64)> = (0..next(60)).map(|i| (i as u32, next(4) * next(u64::MAX / 64))).collect();
+            let edges: Vec<(u32, u64)> =
+                (0..next(60)).map(|i| (i as u32, next(4) * next(u64::MAX / 64))).collect();
             let area = next(1 << 21) as usize;
             let shares = division(&edges).shares(area, USUAL);
-            assert!(shares.iter().map(|share| share.1).sum::<usize>() <= area, "{edges:?} in {area}");
+            assert!(
+                shares.iter().map(|share| share.1).sum::<usize>() <= area,
+                "{edges:?} in {area}"
+            );
             assert!(shares.iter().all(|share| share.1 >= PAGE && share.1 % PAGE == 0));
             assert_eq!(shares.len(), edges.len().min(area / PAGE));
         }

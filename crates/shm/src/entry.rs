@@ -93,7 +93,10 @@ impl ReadLine {
 /// accesses until its flag is set.
 #[inline(always)]
 pub(crate) unsafe fn write(line: *mut u8, kind: Kind, bits: u8, inline: usize, header: &Header) {
-    let packed = kind as u32 | u32::from(header.protocol) << 8 | (inline as u32) << 16 | u32::from(bits) << 24;
+    let packed = kind as u32
+        | u32::from(header.protocol) << 8
+        | (inline as u32) << 16
+        | u32::from(bits) << 24;
     // SAFETY: `line` is a writable line (this function's contract) of 64 bytes, 64-aligned, so
     // offsets 4, 8 and 16 are inside it and aligned.
     unsafe {

@@ -33,7 +33,12 @@ impl Grant {
         let words = match self.place {
             Some(ring) => {
                 let provided = u64::from(ring.provided / LINE as u32);
-                [ring.offset, u64::from(ring.lines) | provided << PROVIDED_AT | u64::from(ring.bytes) << BYTES_AT]
+                [
+                    ring.offset,
+                    u64::from(ring.lines)
+                        | provided << PROVIDED_AT
+                        | u64::from(ring.bytes) << BYTES_AT,
+                ]
             }
             None => [0, 0],
         };
@@ -44,7 +49,8 @@ impl Grant {
     pub(crate) fn decode(words: [u64; 2], extra: u64) -> Grant {
         let lines = words[1] as u32 & ((1 << PROVIDED_AT) - 1);
         let provided = (words[1] as u32 >> PROVIDED_AT) * LINE as u32;
-        let ring = RingPlace { offset: words[0], lines, bytes: (words[1] >> BYTES_AT) as u32, provided };
+        let ring =
+            RingPlace { offset: words[0], lines, bytes: (words[1] >> BYTES_AT) as u32, provided };
         Grant { number: extra, place: (lines > 0).then_some(ring) }
     }
 }
@@ -208,7 +214,10 @@ mod tests {
         assert_eq!(moved, MarkerMeaning { to: ring(2), freed: vec![ring(1).unwrap()] });
         sender.granted(receiver.grant(None));
         let number = sender.pending().unwrap().number;
-        assert_eq!(receiver.marker(number), MarkerMeaning { to: None, freed: vec![ring(2).unwrap()] });
+        assert_eq!(
+            receiver.marker(number),
+            MarkerMeaning { to: None, freed: vec![ring(2).unwrap()] }
+        );
         assert!(receiver.is_cold());
     }
 }

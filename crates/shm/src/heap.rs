@@ -92,8 +92,14 @@ impl Heap {
         self.take(bytes, alignment, limit)
     }
 
-    fn take(&mut self, bytes: usize, alignment: usize, provided_at_most: usize) -> Option<HeapBlock> {
-        if bytes < BLOCK_AT_LEAST || bytes > self.bytes() || alignment > self.bytes() || self.child {
+    fn take(
+        &mut self,
+        bytes: usize,
+        alignment: usize,
+        provided_at_most: usize,
+    ) -> Option<HeapBlock> {
+        if bytes < BLOCK_AT_LEAST || bytes > self.bytes() || alignment > self.bytes() || self.child
+        {
             return None;
         }
         let slack = if alignment > PAGE { alignment } else { 0 };
@@ -169,7 +175,9 @@ impl Heap {
         if !self.arena.take_at(first + length, more) {
             return false;
         }
-        if !self.segment.is_unlimited() && !self.segment.populate_heap(self.own() + first + length, more) {
+        if !self.segment.is_unlimited()
+            && !self.segment.populate_heap(self.own() + first + length, more)
+        {
             self.cool((first + length, more));
             return false;
         }
@@ -188,7 +196,8 @@ impl Heap {
         let own = self.own();
         // SAFETY: the parent waits and this process has one thread, so neither writes to the range.
         // A peer writes to it only if a pending receive of the parent has its target there.
-        let detach = |heaps: &Mapping, range: Range| unsafe { heaps.detach(own + range.0, range.1).is_ok() };
+        let detach =
+            |heaps: &Mapping, range: Range| unsafe { heaps.detach(own + range.0, range.1).is_ok() };
         let was_child = std::mem::replace(&mut self.child, true);
         let Some(heaps) = self.segment.heaps().filter(|_| !was_child) else { return true };
         let before = self.blocks.len();
@@ -227,7 +236,11 @@ impl Warm {
 
     /// Removes the oldest range if there are too many.
     fn too_much(&mut self) -> Option<Range> {
-        if self.bytes > Warm::BYTES || self.ranges.len() > Warm::RANGES { self.oldest() } else { None }
+        if self.bytes > Warm::BYTES || self.ranges.len() > Warm::RANGES {
+            self.oldest()
+        } else {
+            None
+        }
     }
 
     fn oldest(&mut self) -> Option<Range> {
@@ -286,7 +299,10 @@ mod tests {
         // SAFETY: the block has 200,000 bytes.
         unsafe { first.address.write(9) };
         assert!(heap.free(first.address));
-        assert_eq!(heap.allocate_for_malloc(190_000, 1), Some(HeapBlock { zeroed: false, ..first }));
+        assert_eq!(
+            heap.allocate_for_malloc(190_000, 1),
+            Some(HeapBlock { zeroed: false, ..first })
+        );
         let other = heap.allocate_for_malloc(190_000, 1).unwrap();
         assert!(other.zeroed && other.address != first.address);
         // Larger than what is kept.

@@ -92,7 +92,8 @@ impl SegmentLayout {
     /// The layout for `ranks` ranks.
     pub fn new(ranks: usize) -> SegmentLayout {
         let slots_at = behind_control_pages(ranks);
-        let arenas_at = (slots_at + ranks * SegmentLayout::slots_bytes(ranks)).next_multiple_of(PAGE);
+        let arenas_at =
+            (slots_at + ranks * SegmentLayout::slots_bytes(ranks)).next_multiple_of(PAGE);
         SegmentLayout { ranks, slots_at, arenas_at }
     }
 
@@ -251,7 +252,10 @@ mod tests {
             let last = ranks - 1;
             assert!(layout.slot(0, 0) >= behind_control_pages(ranks));
             assert!(layout.slot(last, last) + LINE <= layout.cell(0, 0));
-            assert_eq!(layout.slot(last, last) + LINE, behind_control_pages(ranks) + slot_table_bytes(ranks));
+            assert_eq!(
+                layout.slot(last, last) + LINE,
+                behind_control_pages(ranks) + slot_table_bytes(ranks)
+            );
             let bounces = OUT_BOUNCES + IN_BOUNCES;
             assert!(layout.cell(0, CELLS - 1) + CELL_BYTES <= layout.bounce_lines(0, 0));
             assert!(layout.bounce_lines(0, bounces - 1) + BOUNCE_LINES <= layout.reserve(0));
@@ -283,7 +287,9 @@ mod tests {
         assert_eq!(place.payload_at() + place.provided as usize, 3 * PAGE);
         let large = RingPlace::new(0, 32, 65536, true);
         assert_eq!(large.copied_limit(), 16384);
-        assert!(large.provided >= 16384 && large.payload_at() + large.provided as usize == 5 * PAGE);
+        assert!(
+            large.provided >= 16384 && large.payload_at() + large.provided as usize == 5 * PAGE
+        );
         let page = RingPlace::new(0, 16, 3008, true);
         assert_eq!((page.total(), page.copied_limit(), page.provided), (PAGE, 2240, 3008));
     }

@@ -98,7 +98,8 @@ impl Default for Settings {
         let arena = config::number("TOWPATH_ARENA_BYTES").map(|bytes| bytes as usize);
         Settings {
             hot_sends: bounded("TOWPATH_HOT_SENDS", 0, u64::from(u32::MAX)),
-            ring_bytes: bounded("TOWPATH_RING_BYTES", RING_BYTES_AT_LEAST, 1 << 20).next_multiple_of(LINE as u32),
+            ring_bytes: bounded("TOWPATH_RING_BYTES", RING_BYTES_AT_LEAST, 1 << 20)
+                .next_multiple_of(LINE as u32),
             ring_lines: 64,
             arena_bytes: arena.unwrap_or(RING_AREA).min(RING_AREA),
             bounce_buffers: arena.is_none(),
@@ -168,13 +169,18 @@ impl Shm {
         let own = segment.own_rank();
         let segment = segment.with_bounce_buffers(settings.bounce_buffers);
         assert_eq!(peers.len(), segment.ranks(), "one peer per local rank");
-        let outgoing = (0..peers.len()).map(|rank| OutgoingStream::new(&segment, rank, settings.hot_sends)).collect();
+        let outgoing = (0..peers.len())
+            .map(|rank| OutgoingStream::new(&segment, rank, settings.hot_sends))
+            .collect();
         let incoming = (0..peers.len()).map(|rank| IncomingStream::new(&segment, rank)).collect();
         let doorbell = segment.own_control().doorbell.as_ptr();
         let pushes = Pushes::new(&segment);
         let registered = MemoryTable::new(&segment, pushes.mark());
         let stores = Stores::new(peers.len(), segment.walk().bytes());
-        assert!(settings.staging_bytes.is_none_or(|bytes| bytes <= layout::BOUNCE_BYTES), "too large a staging area");
+        assert!(
+            settings.staging_bytes.is_none_or(|bytes| bytes <= layout::BOUNCE_BYTES),
+            "too large a staging area"
+        );
         let staging = Staging::new(segment.provide_staging(settings.staging_bytes));
         Shm {
             doorbell,
@@ -223,13 +229,23 @@ impl Shm {
 
     /// Joins the board at `location` as member `own`; `members` holds the local ranks of all
     /// members. `made` is true on the process that made the board.
-    pub fn join_board(&self, location: usize, members: Box<[u32]>, own: usize, made: bool) -> Board {
+    pub fn join_board(
+        &self,
+        location: usize,
+        members: Box<[u32]>,
+        own: usize,
+        made: bool,
+    ) -> Board {
         Board::new(&self.segment, location, members, own, made.then(|| self.maker.left()))
     }
 
     fn begin_pulls(&mut self) {
         while let Some(begun) = self.pulls.begin(&self.segment) {
-            let control = Control { kind: Kind::Pull, words: [begun.name, begun.length], extra: begun.encode() };
+            let control = Control {
+                kind: Kind::Pull,
+                words: [begun.name, begun.length],
+                extra: begun.encode(),
+            };
             self.post_control(begun.from as usize, control);
         }
     }

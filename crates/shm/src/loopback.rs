@@ -10,7 +10,8 @@ use towpath_base::transfer::{Source, Target, across};
 
 use towpath_transport::regions::{Published, Regions};
 use towpath_transport::{
-    Cost, Header, MemoryWire, MessageWire, NoResource, RegionKey, RegionWire, SHORT_BYTES, Sink, Wire, copy,
+    Cost, Header, MemoryWire, MessageWire, NoResource, RegionKey, RegionWire, SHORT_BYTES, Sink,
+    Wire, copy,
 };
 
 /// Largest copied message in bytes.
@@ -104,7 +105,9 @@ impl Loopback {
         if first.target.length() > 0 {
             // SAFETY: `publish` and `pull` require that the memory of source and target stays valid
             // until `released` and `pulled` are reported, which happens below.
-            match unsafe { across(&mut first.source, &mut first.target, &mut self.bounce, &mut first.held) } {
+            match unsafe {
+                across(&mut first.source, &mut first.target, &mut self.bounce, &mut first.held)
+            } {
                 Some(bytes) => moved = bytes,
                 None => return false,
             }
@@ -160,7 +163,11 @@ impl MessageWire for Loopback {
         // SAFETY: `payload` is readable for `length` bytes, at most `SHORT_BYTES` (the contract of
         // `short`), and `bytes` has room for them.
         unsafe { copy::short(payload, bytes.as_mut_ptr(), length) };
-        self.queue.push_back(LoopbackMessage { header: *header, length, payload: LoopbackPayload::Inline(bytes) });
+        self.queue.push_back(LoopbackMessage {
+            header: *header,
+            length,
+            payload: LoopbackPayload::Inline(bytes),
+        });
         Ok(())
     }
 
@@ -184,7 +191,11 @@ impl MessageWire for Loopback {
         let mut buffer = self.spare.pop().unwrap_or_default();
         buffer.resize(length.max(buffer.len()), 0);
         fill(buffer.as_mut_ptr());
-        self.queue.push_back(LoopbackMessage { header: *header, length, payload: LoopbackPayload::Stored(buffer) });
+        self.queue.push_back(LoopbackMessage {
+            header: *header,
+            length,
+            payload: LoopbackPayload::Stored(buffer),
+        });
         Ok(())
     }
 }
@@ -204,7 +215,13 @@ impl RegionWire for Loopback {
 
     unsafe fn pull(&mut self, _from: usize, key: RegionKey, token: u64, target: Target) {
         if let Some(region) = self.regions.take(key.0[0]) {
-            let transfer = Transfer { source: region.source, target, held: 0, released: region.token, pulled: token };
+            let transfer = Transfer {
+                source: region.source,
+                target,
+                held: 0,
+                released: region.token,
+                pulled: token,
+            };
             self.transfers.push_back(transfer);
         }
     }

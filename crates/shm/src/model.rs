@@ -60,7 +60,10 @@ fn a_ring_keeps_order_and_reuses_lines_only_when_read() {
             }
             // The offset that the sender chose for the payload, as far as the receiver can infer
             // it: FIFO order.
-            let place = [0, 1].into_iter().map(|step| (offset + step) % LINES).find(|at| payload.read(*at) == value);
+            let place = [0, 1]
+                .into_iter()
+                .map(|step| (offset + step) % LINES)
+                .find(|at| payload.read(*at) == value);
             offset = place.expect("the payload of the entry is in the ring") + 1;
             receiver.advance(64);
         }
@@ -271,7 +274,11 @@ fn one_of_those_that_write_the_last_lines_together_sees_all() {
             thread::spawn(move || poster.post(&members))
         });
         posting.into_iter().for_each(|posting| posting.join().unwrap());
-        assert_eq!(host.page(2).sleep.load(Ordering::Relaxed), AWAKE, "nobody has woken the reader");
+        assert_eq!(
+            host.page(2).sleep.load(Ordering::Relaxed),
+            AWAKE,
+            "nobody has woken the reader"
+        );
     });
 }
 
@@ -450,7 +457,8 @@ fn deregistered_memory_is_accessed_by_nobody() {
         let (peer_row, peer_word, peer_memory) = (row.clone(), word.clone(), memory.clone());
         let peer = thread::spawn(move || {
             for (index, name) in [ROW, NEXT].into_iter().enumerate() {
-                match MemoryAccess::begin(peer_word.clone(), &MemoryRow(peer_row.clone()), 0, name) {
+                match MemoryAccess::begin(peer_word.clone(), &MemoryRow(peer_row.clone()), 0, name)
+                {
                     Some(access) => {
                         assert_eq!(access.memory, range(index + 1));
                         peer_memory.write(index, 7);

@@ -39,7 +39,13 @@ impl Draining {
     }
 
     /// Drains every filled chunk.
-    fn step(&mut self, segment: &Segment, from: u32, readers: &mut Readers, routines: &mut Routines) -> Advance {
+    fn step(
+        &mut self,
+        segment: &Segment,
+        from: u32,
+        readers: &mut Readers,
+        routines: &mut Routines,
+    ) -> Advance {
         let mut advance = Advance::Nothing;
         while self.bounce.filled() != self.drained {
             let (length, end) = self.bounce.look(self.drained);
@@ -149,7 +155,13 @@ impl Routines {
     ///
     /// # Safety
     /// `place` must be readable for `length` bytes, and the memory behind `target` must be valid.
-    unsafe fn drain(&mut self, target: &mut Target, place: *const u8, length: usize, long: bool) -> Step {
+    unsafe fn drain(
+        &mut self,
+        target: &mut Target,
+        place: *const u8,
+        length: usize,
+        long: bool,
+    ) -> Step {
         let Target::Bytes { pointer, length: room } = target else {
             if !self.far {
                 // SAFETY: `place` is readable for `length` bytes and `target` is valid (this
@@ -172,7 +184,9 @@ impl Routines {
         unsafe {
             let fetches = &mut self.fetches;
             match long {
-                true => self.streaming.copy(place, *pointer, step, |from, to, length| fetches.copy(from, to, length)),
+                true => self
+                    .streaming
+                    .copy(place, *pointer, step, |from, to, length| fetches.copy(from, to, length)),
                 false => fetches.copy(place, *pointer, step),
             }
             *pointer = pointer.add(step);
@@ -213,7 +227,11 @@ impl PullStarted {
 
     /// Decodes bounce buffer, shape and start from the third word.
     pub(crate) fn decode(extra: u64) -> (u32, BounceShape, u32) {
-        ((extra & 0xFF) as u32, BounceShape::from_number((extra >> 8 & 0xFF) as u32), (extra >> 32) as u32)
+        (
+            (extra & 0xFF) as u32,
+            BounceShape::from_number((extra >> 8 & 0xFF) as u32),
+            (extra >> 32) as u32,
+        )
     }
 }
 
@@ -282,7 +300,8 @@ impl Pulls {
                 let id = BounceId { owner: from, index };
                 let bounce = BounceBuffer::new(segment, id, shape, drained_count(segment, id));
                 let lines = share.map(|index| ShareLines::new(segment, from, index));
-                let cma_read = lines.and_then(|lines| CmaRead::new(lines, &target, place.length, shape));
+                let cma_read =
+                    lines.and_then(|lines| CmaRead::new(lines, &target, place.length, shape));
                 PullWork::Draining(Draining::new(target, bounce, cma_read))
             }
             (None, Some(index)) => match self.join(segment, from, target, index) {
@@ -305,9 +324,16 @@ impl Pulls {
     /// another method is better: strided bytes are not worth it if only this side can copy (1 MiB
     /// in blocks of 64 bytes takes 1.2 to 1.9 times as long as through a bounce buffer, which both
     /// sides copy through).
-    fn join(&self, segment: &Segment, from: u32, target: Target, index: u32) -> Result<HeapPull, Target> {
+    fn join(
+        &self,
+        segment: &Segment,
+        from: u32,
+        target: Target,
+        index: u32,
+    ) -> Result<HeapPull, Target> {
         let wanted = target.length();
-        let to = target.layout().filter(|to| to.strides == Strides::CONTIGUOUS || self.across.is_some());
+        let to =
+            target.layout().filter(|to| to.strides == Strides::CONTIGUOUS || self.across.is_some());
         let heap = to.as_ref().and_then(|to| InHeap::of(segment, to));
         let lines = ShareLines::new(segment, from, index);
         // The lower rank copies from the front, so that buffers that are sent to and fro keep their
@@ -316,8 +342,9 @@ impl Pulls {
         let units = wanted.div_ceil(direct_unit(wanted)) as u32;
         let (claims, place, _) = lines.follow(front, units);
         let source = place.heap.and_then(|heap| heap.layout(segment, wanted));
-        let followed =
-            |source: &Layout| source.strides == Strides::CONTIGUOUS || (self.across.is_some() && heap.is_some());
+        let followed = |source: &Layout| {
+            source.strides == Strides::CONTIGUOUS || (self.across.is_some() && heap.is_some())
+        };
         let Some(source) = source.filter(followed) else { return Err(target) };
         lines.set_target(heap, wanted);
         claims.join();
@@ -354,12 +381,19 @@ impl Pulls {
 
     /// Makes one step of pull `index`, which is removed if the transfer is complete. Returns the
     /// peer, the progress, and the token to report.
-    pub(crate) fn step(&mut self, segment: &Segment, index: usize, stores: &Stores) -> (u32, Advance, u64) {
+    pub(crate) fn step(
+        &mut self,
+        segment: &Segment,
+        index: usize,
+        stores: &Stores,
+    ) -> (u32, Advance, u64) {
         let pull = &mut self.running[index];
         let (from, token) = (pull.from, pull.token);
         self.routines.far = stores.is_far(from as usize);
         let advance = match &mut pull.work {
-            PullWork::Draining(draining) => draining.step(segment, from, &mut self.readers, &mut self.routines),
+            PullWork::Draining(draining) => {
+                draining.step(segment, from, &mut self.readers, &mut self.routines)
+            }
             PullWork::Direct(direct) => direct.step(self.across),
         };
         if advance == Advance::Done {
@@ -377,7 +411,8 @@ impl Pulls {
     }
 
     fn end(&mut self, index: usize) {
-        let PullWork::Draining(Draining { bounce, .. }) = self.running.swap_remove(index).work else {
+        let PullWork::Draining(Draining { bounce, .. }) = self.running.swap_remove(index).work
+        else {
             return;
         };
         if bounce.id.owner == self.own {
@@ -429,12 +464,18 @@ mod tests {
         let chunk: Vec<u8> = (0..9000).map(|at| (at * 7 + at / 256) as u8).collect();
         for far in [false, true] {
             let slow = Rc::<RefCell<Slow>>::default();
-            let mut routines =
-                Routines { streaming: Streaming::new(), fetches: Fetches::new(), far, fetched: Vec::new() };
-            let mut target = Target::Unpacker { drain: Box::new(Shared(slow.clone())), length: 2 * chunk.len() };
+            let mut routines = Routines {
+                streaming: Streaming::new(),
+                fetches: Fetches::new(),
+                far,
+                fetched: Vec::new(),
+            };
+            let mut target =
+                Target::Unpacker { drain: Box::new(Shared(slow.clone())), length: 2 * chunk.len() };
             for _ in 0..2 {
                 // SAFETY: `chunk` is readable for `chunk.len()` bytes.
-                let mut step = || unsafe { routines.drain(&mut target, chunk.as_ptr(), chunk.len(), false) };
+                let mut step =
+                    || unsafe { routines.drain(&mut target, chunk.as_ptr(), chunk.len(), false) };
                 assert_eq!((step(), step()), (Step::Pending, Step::Done(chunk.len())));
             }
             assert!(slow.borrow().taken == [&chunk[..], &chunk[..]].concat());

@@ -14,7 +14,8 @@ use super::claims::{Claims, MOST_UNITS, NextUnit};
 use super::layout::{OUT_BOUNCES, SHARES};
 use super::segment::Segment;
 use super::share::{
-    DIRECT_AT_LEAST, InHeap, Mark, MessagePlace, SHARED_AT_LEAST, ShareLines, Shares, copy_unit, direct_unit,
+    DIRECT_AT_LEAST, InHeap, Mark, MessagePlace, SHARED_AT_LEAST, ShareLines, Shares, copy_unit,
+    direct_unit,
 };
 use crate::stores::Stores;
 use towpath_transport::RegionKey;
@@ -67,8 +68,9 @@ const _: () = assert!(SHARES < 1 << (u64::BITS - LENGTH_BITS - BOUNCE_BITS - SHA
 
 impl RegionDescriptor {
     pub(crate) fn encode(self) -> u64 {
-        let bounce =
-            self.bounce.map_or(0, |(index, shape)| u64::from(index + 1) | u64::from(shape.number()) << BOUNCE_BITS);
+        let bounce = self.bounce.map_or(0, |(index, shape)| {
+            u64::from(index + 1) | u64::from(shape.number()) << BOUNCE_BITS
+        });
         let share = self.share.map_or(0, |index| u64::from(index + 1));
         self.length | (bounce | share << (BOUNCE_BITS + SHAPE_BITS)) << LENGTH_BITS
     }
@@ -103,7 +105,15 @@ impl Filling {
     fn new(source: Source, length: usize, bounce: BounceBuffer) -> Filling {
         let remaining = source.length().min(length);
         let start = bounce.start();
-        Filling { source, remaining, bounce, filled: start, drained: start, ended: false, share: None }
+        Filling {
+            source,
+            remaining,
+            bounce,
+            filled: start,
+            drained: start,
+            ended: false,
+            share: None,
+        }
     }
 
     /// Fills every free chunk. Complete when all is filled and the receiver has begun to drain.
@@ -126,7 +136,9 @@ impl Filling {
             let place = self.bounce.chunk(segment, self.filled);
             // SAFETY: the receiver does not access a free chunk before it is counted, and the chunk
             // has room for `capacity` bytes. `publish` requires that the source stays valid.
-            let Step::Done(bytes) = (unsafe { stores.fill(reader as usize, &mut self.source, place, capacity) }) else {
+            let Step::Done(bytes) =
+                (unsafe { stores.fill(reader as usize, &mut self.source, place, capacity) })
+            else {
                 return advance;
             };
             self.remaining -= bytes;
@@ -144,7 +156,8 @@ impl Filling {
             self.drained = self.bounce.drained();
         }
         let shared = |claims: &Claims<_>| claims.taken().is_none_or(|(_, back)| back > 0);
-        self.drained != self.bounce.start() || self.share.as_ref().is_some_and(|(_, claims)| shared(claims))
+        self.drained != self.bounce.start()
+            || self.share.as_ref().is_some_and(|(_, claims)| shared(claims))
     }
 }
 
@@ -194,7 +207,10 @@ impl HeapPush {
         if self.joined {
             let (heap, wanted) = self.lines.target();
             let length = self.source.length();
-            assert!(wanted <= length, "a receiver wants more of a message than there is: the segment is damaged");
+            assert!(
+                wanted <= length,
+                "a receiver wants more of a message than there is: the segment is damaged"
+            );
             let target = heap.and_then(|heap| heap.layout(segment, wanted));
             let target = target.filter(|target| target.strides == Strides::CONTIGUOUS || follows);
             self.target = target.map(|target| (target, wanted));
@@ -225,7 +241,12 @@ struct Push {
 }
 
 impl Push {
-    fn step(&mut self, segment: &Segment, across: Option<CopyAcross>, stores: &mut Stores) -> Advance {
+    fn step(
+        &mut self,
+        segment: &Segment,
+        across: Option<CopyAcross>,
+        stores: &mut Stores,
+    ) -> Advance {
         match &mut self.work {
             PushWork::Filling(filling) => filling.step(segment, self.to, stores),
             PushWork::Direct(direct) => direct.step(segment, across),
@@ -295,7 +316,13 @@ impl Pushes {
     }
 
     /// Publishes a region.
-    pub(crate) fn publish(&mut self, segment: &Segment, to: u32, token: u64, source: Source) -> RegionKey {
+    pub(crate) fn publish(
+        &mut self,
+        segment: &Segment,
+        to: u32,
+        token: u64,
+        source: Source,
+    ) -> RegionKey {
         let length = source.length();
         let source = match self.publish_direct(segment, to, token, source) {
             Ok(key) => return key,
@@ -320,7 +347,13 @@ impl Pushes {
     }
 
     /// Publishes a region that is in a heap; gives the source back if another method is better.
-    fn publish_direct(&mut self, segment: &Segment, to: u32, token: u64, source: Source) -> Result<RegionKey, Source> {
+    fn publish_direct(
+        &mut self,
+        segment: &Segment,
+        to: u32,
+        token: u64,
+        source: Source,
+    ) -> Result<RegionKey, Source> {
         let length = source.length();
         let Some((from, heap)) = self.reachable(segment, &source) else { return Err(source) };
         let place = MessagePlace { address: from.lowest as u64, heap: Some(heap) };
@@ -330,7 +363,11 @@ impl Pushes {
         let lines = ShareLines::new(segment, self.own, index);
         let name = self.regions.publish(Published { to, token, source: NOTHING });
         let direct = HeapPush { source, from, lines, index, claims, joined: false, target: None };
-        self.running.push(Push { to, region: Some((name, token)), work: PushWork::Direct(Box::new(direct)) });
+        self.running.push(Push {
+            to,
+            region: Some((name, token)),
+            work: PushWork::Direct(Box::new(direct)),
+        });
         let place = RegionDescriptor { length: length as u64, bounce: None, share: Some(index) };
         Ok(RegionKey([name, place.encode()]))
     }
@@ -341,7 +378,9 @@ impl Pushes {
         if source.length() < DIRECT_AT_LEAST {
             return None;
         }
-        let from = source.layout().filter(|from| from.strides == Strides::CONTIGUOUS || self.across.is_some())?;
+        let from = source
+            .layout()
+            .filter(|from| from.strides == Strides::CONTIGUOUS || self.across.is_some())?;
         Some((from, InHeap::of(segment, &from)?))
     }
 
@@ -358,8 +397,11 @@ impl Pushes {
         if length < SHARED_AT_LEAST || units > MOST_UNITS {
             return None;
         }
-        let (index, mut claims) =
-            self.shares.open(segment, true, MessagePlace { address: pointer as u64, heap: None })?;
+        let (index, mut claims) = self.shares.open(
+            segment,
+            true,
+            MessagePlace { address: pointer as u64, heap: None },
+        )?;
         claims.set_units(units as u32);
         Some((index, claims))
     }
@@ -416,7 +458,11 @@ impl Pushes {
             Some(region) => (Some((name, region.token)), region.source),
             None => (None, NOTHING),
         };
-        self.running.push(Push { to, region, work: PushWork::Filling(Filling::new(source, length, bounce)) });
+        self.running.push(Push {
+            to,
+            region,
+            work: PushWork::Filling(Filling::new(source, length, bounce)),
+        });
     }
 
     /// Removes a message in a heap that its receiver cannot reach, and returns its source.
@@ -430,7 +476,12 @@ impl Pushes {
 
     /// Makes one step of push `index`, which is removed if the transfer is complete. Returns the
     /// peer, the progress, and the token to report.
-    pub(crate) fn step(&mut self, segment: &Segment, index: usize, stores: &mut Stores) -> (u32, Advance, Option<u64>) {
+    pub(crate) fn step(
+        &mut self,
+        segment: &Segment,
+        index: usize,
+        stores: &mut Stores,
+    ) -> (u32, Advance, Option<u64>) {
         let push = &mut self.running[index];
         let (to, advance) = (push.to, push.step(segment, self.across, stores));
         let token = if advance.is_end() { self.end(index) } else { None };

@@ -99,8 +99,10 @@ impl Shm {
                         // SAFETY: the line is full until `advance`. Its payload is outside the
                         // line, so it names a stored payload.
                         let (offset, _) = unsafe { entry::read_stored(line) };
-                        let (payload, taken) = (self.segment.at(offset), bytes.next_multiple_of(LINE));
-                        self.hot[index].hint = PrefetchHint::new(payload.wrapping_add(taken), bytes);
+                        let (payload, taken) =
+                            (self.segment.at(offset), bytes.next_multiple_of(LINE));
+                        self.hot[index].hint =
+                            PrefetchHint::new(payload.wrapping_add(taken), bytes);
                     }
                     if self.hot[index].receiver.advance(bytes) {
                         self.outgoing[from].notify();
@@ -125,7 +127,8 @@ impl Shm {
             bits &= bits - 1;
             // While the stream is still read from a ring, an entry in the slot comes after the
             // ring's marker.
-            let in_slot = from < self.peers.len() && self.incoming[from].decision.current().is_none();
+            let in_slot =
+                from < self.peers.len() && self.incoming[from].decision.current().is_none();
             if in_slot && self.incoming[from].slot.is_full() {
                 moved = true;
                 let line = self.incoming[from].slot_line;
@@ -148,7 +151,12 @@ impl Shm {
     /// `line` must be full (its flag read with acquire ordering) and must not be given back before
     /// this returns.
     #[inline(always)]
-    unsafe fn take_entry(&mut self, from: usize, line: *const u8, sink: &mut impl Sink) -> EntryOutcome {
+    unsafe fn take_entry(
+        &mut self,
+        from: usize,
+        line: *const u8,
+        sink: &mut impl Sink,
+    ) -> EntryOutcome {
         // SAFETY: `line` is full and not given back (this function's contract).
         let read = unsafe { entry::read(line) };
         let peer = self.peers[from];
@@ -178,7 +186,11 @@ impl Shm {
     /// # Safety
     /// `line` must be full and must not be given back; `read` must have been read from it.
     #[inline(always)]
-    pub(super) unsafe fn payload(&self, line: *const u8, read: &ReadLine) -> Option<(*const u8, usize, usize)> {
+    pub(super) unsafe fn payload(
+        &self,
+        line: *const u8,
+        read: &ReadLine,
+    ) -> Option<(*const u8, usize, usize)> {
         if read.kind() == Kind::Inline as u8 {
             return Some((line.wrapping_add(INLINE_AT), read.inline(), 0));
         }
@@ -215,7 +227,14 @@ impl Shm {
     /// Acts on a control entry.
     #[cold]
     #[inline(never)]
-    fn obey(&mut self, from: usize, kind: u8, words: [u64; 2], extra: u64, sink: &mut impl Sink) -> EntryOutcome {
+    fn obey(
+        &mut self,
+        from: usize,
+        kind: u8,
+        words: [u64; 2],
+        extra: u64,
+        sink: &mut impl Sink,
+    ) -> EntryOutcome {
         match kind {
             kind if kind == Kind::Marker as u8 => return EntryOutcome::Marker(words[0]),
             kind if kind == Kind::Grant as u8 => self.granted(from, Grant::decode(words, extra)),
@@ -227,7 +246,9 @@ impl Shm {
                     sink.released(token);
                 }
             }
-            unknown => panic!("local rank {from} wrote an entry of unknown kind {unknown}: the segment is damaged"),
+            unknown => panic!(
+                "local rank {from} wrote an entry of unknown kind {unknown}: the segment is damaged"
+            ),
         }
         EntryOutcome::Entry(0)
     }
@@ -235,7 +256,8 @@ impl Shm {
     /// The peer wants a region in one of its bounce buffers.
     fn serve(&mut self, to: usize, name: u64, length: u64, extra: u64) {
         let (index, shape, start) = PullStarted::decode(extra);
-        let bounce = BounceBuffer::new(&self.segment, BounceId { owner: to as u32, index }, shape, start);
+        let bounce =
+            BounceBuffer::new(&self.segment, BounceId { owner: to as u32, index }, shape, start);
         self.pushes.serve(to as u32, name, length, bounce);
     }
 
@@ -275,12 +297,14 @@ impl Shm {
                 let words = self.segment.words(place.lines_at(), place.lines as usize * LINE_WORDS);
                 (words, self.segment.words(place.offset as usize, 1))
             };
-            let receiver = RingReceiver::new(lines, progress, place.lines, place.bytes, place.provided);
+            let receiver =
+                RingReceiver::new(lines, progress, place.lines, place.bytes, place.provided);
             let (lines, hint) = (self.segment.at(place.lines_at()), PrefetchHint::NOTHING);
             self.hot.push(HotRing { from: from as u32, receiver, lines, seen: 0, hint });
         } else {
             // The sender may have rung the doorbell while the stream was in the ring.
-            self.segment.own_control().doorbell[from / 64].fetch_or(1 << (from % 64), Ordering::AcqRel);
+            self.segment.own_control().doorbell[from / 64]
+                .fetch_or(1 << (from % 64), Ordering::AcqRel);
         }
         self.take_back(moved.freed);
     }

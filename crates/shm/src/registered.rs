@@ -95,7 +95,12 @@ pub(crate) struct MemoryAccess<W: LongWords> {
 
 impl<W: LongWords> MemoryAccess<W> {
     /// Origin: begins an access, by its own access word; `None` if the row does not have this name.
-    pub(crate) fn begin(word: W, row: &MemoryRow<W>, owner: u32, name: u64) -> Option<MemoryAccess<W>> {
+    pub(crate) fn begin(
+        word: W,
+        row: &MemoryRow<W>,
+        owner: u32,
+        name: u64,
+    ) -> Option<MemoryAccess<W>> {
         word.store_release(0, accessed(owner, name));
         word.fence();
         if row.0.load_acquire(NAME) != name.wrapping_add(1) {
@@ -152,9 +157,15 @@ impl MemoryTable {
     }
 
     /// Registers memory; `None` if there is no row for it.
-    pub(crate) fn register(&mut self, segment: &Segment, pointer: *mut u8, length: usize) -> Option<MemoryKey> {
+    pub(crate) fn register(
+        &mut self,
+        segment: &Segment,
+        pointer: *mut u8,
+        length: usize,
+    ) -> Option<MemoryKey> {
         let name = self.names.insert(());
-        let row = self.provide(segment, name.index() as usize).then(|| row(segment, self.own, name.0));
+        let row =
+            self.provide(segment, name.index() as usize).then(|| row(segment, self.own, name.0));
         let Some(row) = row.flatten() else {
             self.names.remove(name);
             return None;
@@ -179,13 +190,19 @@ impl MemoryTable {
     }
 
     /// Deregisters memory; false while a rank for which `may_access` is true accesses it.
-    pub(crate) fn deregister(&mut self, segment: &Segment, key: MemoryKey, may_access: impl Fn(u32) -> bool) -> bool {
+    pub(crate) fn deregister(
+        &mut self,
+        segment: &Segment,
+        key: MemoryKey,
+        may_access: impl Fn(u32) -> bool,
+    ) -> bool {
         let [name, mark] = key.0;
         if mark != self.mark.value || self.names.get(SlabKey(name)).is_none() {
             return true;
         }
         row(segment, self.own, name).inspect(MemoryRow::close);
-        let mut others = (0..segment.ranks() as u32).filter(|&rank| rank != self.own && may_access(rank));
+        let mut others =
+            (0..segment.ranks() as u32).filter(|&rank| rank != self.own && may_access(rank));
         if others.any(|rank| is_accessing(&access_word(segment, rank), self.own, name)) {
             return false;
         }

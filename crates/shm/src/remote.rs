@@ -34,11 +34,17 @@ enum AccessPath {
 /// # Safety
 /// The memory of `local` must be readable (put) or writable (get) for `range.length` bytes and must
 /// not overlap the range.
-pub(crate) unsafe fn access(segment: &Segment, owner: u32, range: RemoteRange, local: LocalSide) -> AccessResult {
+pub(crate) unsafe fn access(
+    segment: &Segment,
+    owner: u32,
+    range: RemoteRange,
+    local: LocalSide,
+) -> AccessResult {
     let RemoteRange { key: MemoryKey([name, mark]), offset, length } = range;
     let own = segment.own_rank() as u32;
     let row = row(segment, owner, name).ok_or(AccessError::BadKey)?;
-    let access = MemoryAccess::begin(access_word(segment, own), &row, owner, name).ok_or(AccessError::BadKey)?;
+    let access = MemoryAccess::begin(access_word(segment, own), &row, owner, name)
+        .ok_or(AccessError::BadKey)?;
     let registered = &access.memory;
     if registered.mark.value != mark {
         return Err(AccessError::BadKey);
@@ -69,13 +75,16 @@ fn path_to(segment: &Segment, owner: u32, registered: &RegisteredRange) -> Optio
         return Some(AccessPath::Mapped(registered.address as *mut u8));
     }
     let mapped = registered.heap.and_then(|offset| segment.heap_address(offset));
-    if let Some(memory) = mapped.filter(|&memory| segment.in_heaps(memory, registered.length).is_some()) {
+    if let Some(memory) =
+        mapped.filter(|&memory| segment.in_heaps(memory, registered.length).is_some())
+    {
         return Some(AccessPath::Mapped(memory));
     }
     // The mark is read each time: the owner may have died since, and its PID may be another
     // process's.
     let pid = segment.control(owner as usize).pid.load(Ordering::Relaxed);
-    (pid != 0 && registered.mark.is_of(pid)).then_some(AccessPath::Process { pid, address: registered.address })
+    (pid != 0 && registered.mark.is_of(pid))
+        .then_some(AccessPath::Process { pid, address: registered.address })
 }
 
 /// # Safety
@@ -92,7 +101,12 @@ unsafe fn copy_mapped(memory: *mut u8, local: LocalSide, length: usize) {
 
 /// # Safety
 /// The memory of `local` must be valid for `length` bytes.
-unsafe fn copy_across_processes(pid: u32, address: u64, local: LocalSide, length: usize) -> AccessResult {
+unsafe fn copy_across_processes(
+    pid: u32,
+    address: u64,
+    local: LocalSide,
+    length: usize,
+) -> AccessResult {
     for at in (0..length).step_by(PIECE) {
         let (there, piece) = (address + at as u64, PIECE.min(length - at));
         // SAFETY: the piece ends within `length` bytes, for which the memory is valid (this

@@ -44,7 +44,13 @@ pub(crate) struct RingSender<W> {
 impl<W: Words> RingSender<W> {
     /// `lines` holds 16 words per header line, `progress` the receiver's word. `touched` bytes of
     /// payload are populated.
-    pub(crate) fn new(lines: W, progress: W, count: u32, bytes: u32, touched: u32) -> RingSender<W> {
+    pub(crate) fn new(
+        lines: W,
+        progress: W,
+        count: u32,
+        bytes: u32,
+        touched: u32,
+    ) -> RingSender<W> {
         assert!(count.is_power_of_two(), "a ring has a power of two of lines");
         let payload = PayloadAllocator::new(count, bytes, touched);
         RingSender { lines, progress, mask: count - 1, next: 0, consumed: 0, payload }
@@ -191,7 +197,8 @@ impl PayloadAllocator {
     fn find_room_again(&self, bytes: u32) -> Option<u32> {
         let found = self.find_room(bytes);
         let is_fresh = found.is_some_and(|offset| offset + bytes > self.touched);
-        let laps = bytes <= SHORT && self.touched >= LAP && self.head >= self.tail && bytes < self.tail;
+        let laps =
+            bytes <= SHORT && self.touched >= LAP && self.head >= self.tail && bytes < self.tail;
         if is_fresh && laps { Some(0) } else { found }
     }
 
@@ -231,11 +238,26 @@ pub(crate) struct RingReceiver<W> {
 
 impl<W: Words> RingReceiver<W> {
     /// Takes the same arguments as [`RingSender::new`].
-    pub(crate) fn new(lines: W, progress: W, count: u32, bytes: u32, touched: u32) -> RingReceiver<W> {
+    pub(crate) fn new(
+        lines: W,
+        progress: W,
+        count: u32,
+        bytes: u32,
+        touched: u32,
+    ) -> RingReceiver<W> {
         // At most half a lap per publication, so that a sender that stays within a lap finds room
         // before the end of the lap.
-        let bytes_per_publication = if touched >= LAP { (bytes / 4).min(touched / 2) } else { bytes / 4 };
-        RingReceiver { lines, progress, mask: count - 1, next: 0, published: 0, bytes: 0, bytes_per_publication }
+        let bytes_per_publication =
+            if touched >= LAP { (bytes / 4).min(touched / 2) } else { bytes / 4 };
+        RingReceiver {
+            lines,
+            progress,
+            mask: count - 1,
+            next: 0,
+            published: 0,
+            bytes: 0,
+            bytes_per_publication,
+        }
     }
 
     /// Watches the entries from the next one on.
@@ -265,7 +287,8 @@ impl<W: Words> RingReceiver<W> {
     pub(crate) fn advance(&mut self, bytes: usize) -> bool {
         self.next = self.next.wrapping_add(1);
         self.bytes += bytes as u32;
-        let due = self.next.wrapping_sub(self.published) > self.mask / 2 || self.bytes >= self.bytes_per_publication;
+        let due = self.next.wrapping_sub(self.published) > self.mask / 2
+            || self.bytes >= self.bytes_per_publication;
         if due {
             self.publish();
         }
@@ -398,7 +421,11 @@ mod tests {
         assert!(!sender.has_consumed(2) && !sender.has_consumed(3));
         // After so many entries that the count has wrapped.
         (sender.next, sender.consumed) = (2, u32::MAX);
-        assert!(sender.has_consumed(u32::MAX) && sender.has_consumed(u32::MAX / 3) && sender.has_consumed(5));
+        assert!(
+            sender.has_consumed(u32::MAX)
+                && sender.has_consumed(u32::MAX / 3)
+                && sender.has_consumed(5)
+        );
         sender.progress.store_release(0, u32::MAX);
         assert!(!sender.has_consumed(0) && !sender.has_consumed(2));
     }
@@ -462,9 +489,12 @@ mod tests {
                     sender.commit();
                     let end = claim.payload + length;
                     assert!(length == 0 || end <= bytes as usize);
-                    let apart = |(a, b): &(usize, usize)| length == 0 || a == b || end <= *a || *b <= claim.payload;
+                    let apart = |(a, b): &(usize, usize)| {
+                        length == 0 || a == b || end <= *a || *b <= claim.payload
+                    };
                     assert!(flight.iter().all(apart));
-                    flight.push_back((claim.payload, if length == 0 { claim.payload } else { end }));
+                    flight
+                        .push_back((claim.payload, if length == 0 { claim.payload } else { end }));
                 } else if receiver.ready().is_some() {
                     let (begin, end) = flight.pop_front().unwrap();
                     receiver.advance(end - begin);

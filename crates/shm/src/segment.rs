@@ -58,11 +58,22 @@ impl Segment {
             mapping.populate(offset, length)?;
         }
         let allowance = left.map(|_| Arc::new(AtomicU64::new(0)));
-        let heaps = Mapping::part(file, layout.heaps_at(), ranks * layout.heap_bytes()).ok().map(Arc::new);
+        let heaps =
+            Mapping::part(file, layout.heaps_at(), ranks * layout.heap_bytes()).ok().map(Arc::new);
         let boundless = has_no_limit(file);
         let mapping = Arc::new(mapping);
         let walk = if boundless { Walk::of_host(ranks, left) } else { Walk::SHORTEST };
-        Ok(Segment { mapping, heaps, boundless, layout, ranks, own, allowance, bounce_buffers: true, walk })
+        Ok(Segment {
+            mapping,
+            heaps,
+            boundless,
+            layout,
+            ranks,
+            own,
+            allowance,
+            bounce_buffers: true,
+            walk,
+        })
     }
 
     /// Sets whether the wire may use bounce buffers, or only the reserve of the first one.
@@ -99,7 +110,9 @@ impl Segment {
         assert!(local_rank < self.ranks, "local rank {local_rank} of {}", self.ranks);
         // SAFETY: `local_rank < ranks`, so the page is inside the mapping. It consists of atomics;
         // the mapping lives as long as `self`.
-        unsafe { &*self.mapping.pointer().add(control_page_offset(local_rank)).cast::<ControlPage>() }
+        unsafe {
+            &*self.mapping.pointer().add(control_page_offset(local_rank)).cast::<ControlPage>()
+        }
     }
 
     /// This rank's own control page.
@@ -162,7 +175,8 @@ impl Segment {
 
     /// Populates pages of the heaps; false if memory is short.
     pub(crate) fn populate_heap(&self, offset: usize, length: usize) -> bool {
-        self.allows(length as u64) && self.heaps().is_some_and(|heaps| heaps.populate(offset, length).is_ok())
+        self.allows(length as u64)
+            && self.heaps().is_some_and(|heaps| heaps.populate(offset, length).is_ok())
     }
 
     /// Offset in the heaps of `length` contiguous bytes; `None` unless all of them are there.
@@ -175,7 +189,9 @@ impl Segment {
 
     /// Address of an offset in the heaps; `None` if they are not mapped.
     pub(crate) fn heap_address(&self, offset: usize) -> Option<*mut u8> {
-        self.heaps().filter(|heaps| offset < heaps.length()).map(|heaps| heaps.pointer().wrapping_add(offset))
+        self.heaps()
+            .filter(|heaps| offset < heaps.length())
+            .map(|heaps| heaps.pointer().wrapping_add(offset))
     }
 
     /// 64-bit words from `offset` on, `stride` words apart.
@@ -225,7 +241,8 @@ impl Segment {
         let mut provide = |shape: &BounceShape| {
             let reach = shape.reach(start, length);
             if reach > *provided {
-                let first = self.layout.bounce_bytes(id.owner as usize, id.index as usize) + *provided;
+                let first =
+                    self.layout.bounce_bytes(id.owner as usize, id.index as usize) + *provided;
                 if !self.bounce_buffers || !self.populate(first, reach - *provided) {
                     return false;
                 }
@@ -263,7 +280,11 @@ impl Segment {
     /// the first thousand messages of a program would pay for fresh pages, at 2.6 us a page in a
     /// virtual machine.
     fn early_bytes(&self) -> usize {
-        if self.bounce_buffers && self.ranks > 1 && self.walk.is_long() { self.walk.bytes() } else { 0 }
+        if self.bounce_buffers && self.ranks > 1 && self.walk.is_long() {
+            self.walk.bytes()
+        } else {
+            0
+        }
     }
 
     /// The number of bytes that could be populated at `offset`: all or none.
@@ -298,7 +319,8 @@ mod tests {
     #[test]
     fn a_rank_with_a_long_walk_populates_what_it_cycles_through() {
         let long = Walk::from_number(MOST_DOUBLINGS);
-        let populated = |segment: &Segment| [segment.provide_staging(None), segment.provide_first_bounce()];
+        let populated =
+            |segment: &Segment| [segment.provide_staging(None), segment.provide_first_bounce()];
         assert_eq!(populated(&segment(2, long)), [walk::LONGEST; 2]);
         assert_eq!(populated(&segment(2, Walk::SHORTEST)), [0; 2]);
         assert_eq!(populated(&segment(1, long)), [0; 2], "nobody is sent anything");

@@ -234,7 +234,8 @@ impl Shm {
                 entry::write(line, Kind::Inline, 0, length, header);
                 fill(line.add(INLINE_AT), stores);
             } else {
-                let offset = staged.map_or(ring.place.payload_at() + claim.payload, |staged| staged.offset);
+                let offset =
+                    staged.map_or(ring.place.payload_at() + claim.payload, |staged| staged.offset);
                 fill(self.segment.at(offset), stores);
                 entry::write(line, Kind::Stored, 0, 0, header);
                 entry::write_stored(line, offset, length);
@@ -255,7 +256,8 @@ impl Shm {
             return None;
         }
         let outgoing = &mut self.outgoing;
-        let begin = self.staging.claim(bytes, |entry| outgoing[entry.peer as usize].has_consumed(entry))?;
+        let begin =
+            self.staging.claim(bytes, |entry| outgoing[entry.peer as usize].has_consumed(entry))?;
         Some(Staged { offset: self.segment.layout().staging(self.own) + begin, begin, bytes })
     }
 
@@ -292,7 +294,10 @@ impl Shm {
     /// Claims a cell and returns its offset; its page is populated.
     fn take_cell(&mut self, to: usize) -> Result<usize, NoResource> {
         let outgoing = &self.outgoing;
-        let cell = self.cells.take(to as u32, |peer| outgoing[peer as usize].slot.is_free()).ok_or(NoResource)?;
+        let cell = self
+            .cells
+            .take(to as u32, |peer| outgoing[peer as usize].slot.is_free())
+            .ok_or(NoResource)?;
         let offset = self.segment.layout().cell(self.own, cell);
         if cell >= self.cells.provided {
             debug_assert!(cell < CELLS);
@@ -365,7 +370,11 @@ impl Shm {
                 // Once this entry, or the marker in the slot, is consumed, the payload that was
                 // staged in earlier places is known to be read.
                 if !in_slot && self.staging.holds_for(to as u32) {
-                    out.backlog.push_front(Control { kind: Kind::Nothing, words: [0, 0], extra: 0 });
+                    out.backlog.push_front(Control {
+                        kind: Kind::Nothing,
+                        words: [0, 0],
+                        extra: 0,
+                    });
                 }
                 moved = true;
             }
@@ -416,7 +425,11 @@ impl OutgoingStream {
 
     /// Claims a line of the ring and `bytes` of its payload, with populated pages.
     #[inline]
-    fn claim(&mut self, segment: &Segment, bytes: usize) -> Result<(&mut OutRing, RingClaim), NoResource> {
+    fn claim(
+        &mut self,
+        segment: &Segment,
+        bytes: usize,
+    ) -> Result<(&mut OutRing, RingClaim), NoResource> {
         let ring = self.ring.as_mut().ok_or(NoResource)?;
         let claim = ring.sender.claim(bytes).ok_or(NoResource)?;
         if let Some(grown) = ring.sender.grown() {
@@ -460,12 +473,20 @@ impl OutgoingStream {
             // function's contract), which `part` stays inside.
             unsafe {
                 let line = ring.lines.add(claim.line * LINE);
-                stores.copy(to, payload.add(part.start), segment.at(offset + part.start), part.len());
+                stores.copy(
+                    to,
+                    payload.add(part.start),
+                    segment.at(offset + part.start),
+                    part.len(),
+                );
                 if number == 0 {
                     entry::write(line, Kind::Stored, PARTS, 0, header);
                     entry::write_stored(line, offset, length);
                 } else {
-                    entry::write_control(line, &Control { kind: Kind::Part, words: [0, 0], extra: 0 });
+                    entry::write_control(
+                        line,
+                        &Control { kind: Kind::Part, words: [0, 0], extra: 0 },
+                    );
                 }
             }
             ring.sender.commit();
@@ -486,7 +507,10 @@ impl OutgoingStream {
                 let words = segment.words(lines_at, count as usize * LINE_WORDS);
                 (words, segment.words(place.offset as usize, 1))
             };
-            segment.map_in(place.offset as usize, place.payload_at() + place.provided as usize - place.offset as usize);
+            segment.map_in(
+                place.offset as usize,
+                place.payload_at() + place.provided as usize - place.offset as usize,
+            );
             let sender = RingSender::new(lines, progress, count, place.bytes, place.provided);
             Box::new(OutRing { sender, place, lines: segment.at(lines_at) })
         });
@@ -501,7 +525,11 @@ impl OutgoingStream {
 /// Populates payload pages that a ring has not used before. If there are none, the ring keeps its
 /// current size.
 #[cold]
-fn provide(segment: &Segment, ring: &mut OutRing, (from, to): (usize, usize)) -> Result<(), NoResource> {
+fn provide(
+    segment: &Segment,
+    ring: &mut OutRing,
+    (from, to): (usize, usize),
+) -> Result<(), NoResource> {
     if segment.populate(ring.place.payload_at() + from, to - from) {
         return Ok(());
     }

@@ -60,14 +60,22 @@ pub(super) fn direct_unit(length: usize) -> usize {
 /// # Safety
 /// The unit must be claimed by the calling side. Both layouts must hold `wanted` bytes in valid
 /// memory. Without `across`, both must be contiguous.
-pub(super) unsafe fn copy_unit(from: &Layout, to: &Layout, unit: u32, wanted: usize, across: Option<CopyAcross>) {
+pub(super) unsafe fn copy_unit(
+    from: &Layout,
+    to: &Layout,
+    unit: u32,
+    wanted: usize,
+    across: Option<CopyAcross>,
+) {
     let size = direct_unit(wanted);
     let at = unit as usize * size;
     let length = size.min(wanted - at);
     // SAFETY: `at + length <= wanted`, so the unit is inside both layouts, which are valid; without
     // `across` both are contiguous (this function's contract).
     unsafe {
-        match across.filter(|_| from.strides != Strides::CONTIGUOUS || to.strides != Strides::CONTIGUOUS) {
+        match across
+            .filter(|_| from.strides != Strides::CONTIGUOUS || to.strides != Strides::CONTIGUOUS)
+        {
             Some(across) => across(from, to, at, length),
             None => copy::contiguous(from.lowest.add(at), to.lowest.add(at), length),
         }
@@ -93,7 +101,8 @@ impl InHeap {
     /// `None` if some of the bytes are elsewhere.
     pub(super) fn of(segment: &Segment, layout: &Layout) -> Option<InHeap> {
         let offset = segment.in_heaps(layout.lowest, layout.span)?;
-        let strided = (layout.strides != Strides::CONTIGUOUS).then_some((layout.span, layout.strides));
+        let strided =
+            (layout.strides != Strides::CONTIGUOUS).then_some((layout.span, layout.strides));
         Some(InHeap { offset, strided })
     }
 
@@ -136,11 +145,22 @@ impl ShareLines {
         let at = segment.layout().share(owner as usize, index as usize);
         // SAFETY: the lines of a share are in the segment, 8-aligned, and hold all words that are
         // used here. Shares are owned by the wire, which holds the segment.
-        unsafe { ShareLines { words: segment.long_words(at, 1), claims: segment.long_words(at, LINE_WORDS) } }
+        unsafe {
+            ShareLines {
+                words: segment.long_words(at, 1),
+                claims: segment.long_words(at, LINE_WORDS),
+            }
+        }
     }
 
     /// Sender: starts a message in these lines.
-    pub(super) fn open(self, generation: u32, front: bool, place: MessagePlace, mark: Mark) -> Claims<MappedLongWords> {
+    pub(super) fn open(
+        self,
+        generation: u32,
+        front: bool,
+        place: MessagePlace,
+        mark: Mark,
+    ) -> Claims<MappedLongWords> {
         self.describe([HEAP, SPAN, STRIDES], place.heap);
         let words = [(ADDRESS, place.address), (MARK_AT, mark.address), (MARK, mark.value)];
         words.into_iter().for_each(|(word, value)| self.words.store_release(word, value));
@@ -150,10 +170,15 @@ impl ShareLines {
 
     /// Receiver of an announced message: returns its claims, the location of the bytes, and the
     /// mark.
-    pub(super) fn follow(self, front: bool, units: u32) -> (Claims<MappedLongWords>, MessagePlace, Mark) {
+    pub(super) fn follow(
+        self,
+        front: bool,
+        units: u32,
+    ) -> (Claims<MappedLongWords>, MessagePlace, Mark) {
         let word = |word| self.words.load_acquire(word);
         let claims = Claims::follow(self.claims, word(GENERATION) as u32, front, units);
-        let place = MessagePlace { address: word(ADDRESS), heap: self.described([HEAP, SPAN, STRIDES]) };
+        let place =
+            MessagePlace { address: word(ADDRESS), heap: self.described([HEAP, SPAN, STRIDES]) };
         (claims, place, Mark { address: word(MARK_AT), value: word(MARK) })
     }
 
@@ -209,7 +234,9 @@ impl Shares {
             held: [false; SHARES],
             generations: [0; SHARES],
             provided: 0,
-            mark: Box::new(job.rotate_left(17) ^ (own as u64 + 1).wrapping_mul(0x9E37_79B9_7F4A_7C15)),
+            mark: Box::new(
+                job.rotate_left(17) ^ (own as u64 + 1).wrapping_mul(0x9E37_79B9_7F4A_7C15),
+            ),
         }
     }
 
@@ -255,7 +282,10 @@ mod tests {
     fn the_lines_of_a_message_hold_its_strides() {
         let last = [SPAN, TARGET_SPAN % LINE_WORDS].into_iter().max();
         assert!(last < Some(LINE_WORDS) && STRIDES_WORDS <= 2 * LINE_WORDS);
-        assert_eq!((TARGET_STRIDES - STRIDES, (TARGET_STRIDES + 2 * LINE_WORDS) * 8), (2 * LINE_WORDS, SHARE_BYTES));
+        assert_eq!(
+            (TARGET_STRIDES - STRIDES, (TARGET_STRIDES + 2 * LINE_WORDS) * 8),
+            (2 * LINE_WORDS, SHARE_BYTES)
+        );
     }
 
     #[test]

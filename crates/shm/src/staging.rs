@@ -63,7 +63,11 @@ impl Staging {
     /// area is full. `is_consumed` tells whether the payload of an entry is no longer needed.
     /// [`Staging::commit`] completes the allocation.
     #[inline]
-    pub(super) fn claim(&mut self, bytes: usize, is_consumed: impl FnMut(Entry) -> bool) -> Option<usize> {
+    pub(super) fn claim(
+        &mut self,
+        bytes: usize,
+        is_consumed: impl FnMut(Entry) -> bool,
+    ) -> Option<usize> {
         let bytes = span(bytes);
         let begin = if bytes <= self.size - self.head { self.head } else { 0 };
         (bytes <= self.size && self.is_free(begin, begin + bytes, is_consumed)).then_some(begin)
@@ -80,7 +84,12 @@ impl Staging {
     /// Frees the oldest blocks if they overlap the block `begin..end`; false if one of them is
     /// still in use.
     #[inline]
-    fn is_free(&mut self, begin: usize, end: usize, mut is_consumed: impl FnMut(Entry) -> bool) -> bool {
+    fn is_free(
+        &mut self,
+        begin: usize,
+        end: usize,
+        mut is_consumed: impl FnMut(Entry) -> bool,
+    ) -> bool {
         while let Some(oldest) = self.blocks.front() {
             // A new lap leaves the end of the area unused.
             let skipped = begin < self.head && oldest.begin >= self.head;
@@ -161,7 +170,8 @@ mod tests {
             (random % limit as u64) as usize
         };
         let mut staging = Staging::new(SIZE);
-        let (mut used, mut sent, mut consumed): (Vec<(usize, usize, Entry)>, _, _) = (Vec::new(), [0u32; 3], [0u32; 3]);
+        let (mut used, mut sent, mut consumed): (Vec<(usize, usize, Entry)>, _, _) =
+            (Vec::new(), [0u32; 3], [0u32; 3]);
         let (mut refused, mut laps) = (0, 0);
         for _ in 0..50_000 {
             let peer = below(3);

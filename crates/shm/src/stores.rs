@@ -121,7 +121,13 @@ impl Stores {
     /// # Safety
     /// `from` must be readable and `to` writable for `length` bytes, without overlap.
     #[inline]
-    pub(crate) unsafe fn copy(&mut self, reader: usize, from: *const u8, to: *mut u8, length: usize) {
+    pub(crate) unsafe fn copy(
+        &mut self,
+        reader: usize,
+        from: *const u8,
+        to: *mut u8,
+        length: usize,
+    ) {
         match size_of_row(length) {
             // SAFETY: `from` is readable and `to` writable for `length` bytes, without overlap
             // (this function's contract).
@@ -177,7 +183,13 @@ impl Stores {
     /// # Safety
     /// `to` must be writable for `capacity` bytes, and the memory behind `source` must be valid.
     #[inline]
-    pub(crate) unsafe fn fill(&mut self, reader: usize, source: &mut Source, to: *mut u8, capacity: usize) -> Step {
+    pub(crate) unsafe fn fill(
+        &mut self,
+        reader: usize,
+        source: &mut Source,
+        to: *mut u8,
+        capacity: usize,
+    ) -> Step {
         let Source::Bytes { pointer, length } = source else {
             // SAFETY: `to` is writable for `capacity` bytes and `source` is valid (this function's
             // contract).
@@ -198,7 +210,13 @@ impl Stores {
     ///
     /// # Safety
     /// `to` must be writable for `capacity` bytes, and the memory behind `source` must be valid.
-    unsafe fn pack(&mut self, reader: usize, source: &mut Source, to: *mut u8, capacity: usize) -> Step {
+    unsafe fn pack(
+        &mut self,
+        reader: usize,
+        source: &mut Source,
+        to: *mut u8,
+        capacity: usize,
+    ) -> Step {
         let Some(packed) = self.aside(reader, to, capacity) else {
             ahead::write(to, capacity);
             // SAFETY: `to` is writable for `capacity` bytes and `source` is valid (this function's
@@ -461,13 +479,25 @@ mod tests {
         let mut stores = Stores::new(1, WALK);
         let choice = &mut stores.readers[0][3];
         assert_eq!(choice.way(), StoreWay::String, "before anything is known");
-        assert_eq!(decided(choice, [900, 800, 190]), StoreWay::Streamed, "cores that share no cache");
+        assert_eq!(
+            decided(choice, [900, 800, 190]),
+            StoreWay::Streamed,
+            "cores that share no cache"
+        );
         assert_eq!(choice.left, (REST + 3) * choice.lap, "soon tried again, a lap in each way");
         assert!(choice.aside);
         assert_eq!(decided(choice, [900, 800, 190]), StoreWay::Streamed);
         assert_eq!(choice.left, (2 * REST + 3) * choice.lap);
-        assert_eq!(decided(choice, [300, 350, 190]), StoreWay::Ordinary, "the reader takes longer then");
-        assert_eq!(decided(choice, [100, 120, 190]), StoreWay::Ordinary, "cores that share a cache");
+        assert_eq!(
+            decided(choice, [300, 350, 190]),
+            StoreWay::Ordinary,
+            "the reader takes longer then"
+        );
+        assert_eq!(
+            decided(choice, [100, 120, 190]),
+            StoreWay::Ordinary,
+            "cores that share a cache"
+        );
         assert!(!choice.aside);
         assert_eq!(choice.left, 2 * REST * choice.lap + 2 * SHORT, "streamed stores were slower");
         assert_eq!(decided(choice, [100, 120, 190]), StoreWay::Ordinary);
@@ -489,7 +519,11 @@ mod tests {
         let mut stores = Stores::new(1, WALK);
         let choice = &mut stores.readers[0][2];
         assert_eq!((decided(choice, [100, 90, 190]), choice.aside), (StoreWay::String, false));
-        assert_eq!((decided(choice, [900, 250, 190]), choice.aside), (StoreWay::String, true), "packers pack aside");
+        assert_eq!(
+            (decided(choice, [900, 250, 190]), choice.aside),
+            (StoreWay::String, true),
+            "packers pack aside"
+        );
     }
 
     /// Writes blocks of 4 KiB to eight positions in turn, by a packer or not.
@@ -543,7 +577,10 @@ mod tests {
         let [known, others @ ..] = stores.readers[0];
         assert_eq!((known.way, known.aside), (StoreWay::Ordinary, false));
         for choice in others {
-            assert_eq!((choice.way, choice.aside, choice.stretch), (StoreWay::Streamed, true, choice.lap));
+            assert_eq!(
+                (choice.way, choice.aside, choice.stretch),
+                (StoreWay::Streamed, true, choice.lap)
+            );
         }
         assert!(stores.is_far(0));
     }
@@ -552,8 +589,9 @@ mod tests {
     fn all_ways_are_tried_now_and_then() {
         let mut stores = Stores::new(1, WALK);
         let choice = &mut stores.readers[0][0];
-        let tried: Vec<bool> =
-            (0..20).map(|_| decided(choice, [100, 90, 190]) == StoreWay::String && choice.tried == ALL).collect();
+        let tried: Vec<bool> = (0..20)
+            .map(|_| decided(choice, [100, 90, 190]) == StoreWay::String && choice.tried == ALL)
+            .collect();
         assert!(!tried[0] && tried.contains(&true));
     }
 
@@ -573,7 +611,11 @@ mod tests {
                 choice.is_in_trial()
             })
         };
-        assert_eq!(copies(&mut |number| if number % 3 == 0 { 110 } else { 900 }, choice), None, "interruptions");
+        assert_eq!(
+            copies(&mut |number| if number % 3 == 0 { 110 } else { 900 }, choice),
+            None,
+            "interruptions"
+        );
         assert_eq!(
             copies(&mut |number| if number % 3 == 0 { 40 } else { 110 }, choice),
             None,
@@ -587,12 +629,16 @@ mod tests {
 
     #[test]
     fn every_way_writes_all_bytes() {
-        let from: Vec<u8> = (0..40_000u32).map(|at| (at.wrapping_mul(2_654_435_761) >> 24) as u8).collect();
+        let from: Vec<u8> =
+            (0..40_000u32).map(|at| (at.wrapping_mul(2_654_435_761) >> 24) as u8).collect();
         let (mut stores, mut to) = (Stores::new(2, WALK), vec![0xa5u8; 40_000]);
         for (way, aside) in ALL.iter().flat_map(|way| [(*way, false), (*way, true)]) {
-            for (round, length) in (0..64).flat_map(|round| [4095, 4096, 8192, 20_000].map(|length| (round, length))) {
+            for (round, length) in
+                (0..64).flat_map(|round| [4095, 4096, 8192, 20_000].map(|length| (round, length)))
+            {
                 for choice in &mut stores.readers[1] {
-                    (choice.way, choice.aside, choice.left, choice.last) = (way, aside, u32::MAX, usize::MAX);
+                    (choice.way, choice.aside, choice.left, choice.last) =
+                        (way, aside, u32::MAX, usize::MAX);
                 }
                 to.fill(0xa5);
                 let source = &from[round..round + length];
@@ -605,7 +651,10 @@ mod tests {
                         }),
                     }
                 }
-                assert!(to[..length] == *source && to[length] == 0xa5, "{length} bytes, {way:?}, {aside}");
+                assert!(
+                    to[..length] == *source && to[length] == 0xa5,
+                    "{length} bytes, {way:?}, {aside}"
+                );
             }
         }
     }

@@ -57,7 +57,11 @@ mod tests {
                 // SAFETY: `from` has `count` bytes from `offset` on, and `to` has `count` bytes
                 // from 1 on.
                 unsafe { copy(from.as_ptr().add(offset), to.as_mut_ptr().add(1), count) };
-                assert!(to[1..=count] == from[offset..offset + count] && to[0] == 0 && to[count + 1] == 0);
+                assert!(
+                    to[1..=count] == from[offset..offset + count]
+                        && to[0] == 0
+                        && to[count + 1] == 0
+                );
             }
         }
     }

@@ -40,7 +40,14 @@ pub(crate) struct Streaming {
 
 impl Streaming {
     pub(crate) fn new() -> Streaming {
-        Streaming { way: StreamWay::Ordinary, quickest: u64::MAX, trial: None, best: u64::MAX, chunks: 0, rest: 0 }
+        Streaming {
+            way: StreamWay::Ordinary,
+            quickest: u64::MAX,
+            trial: None,
+            best: u64::MAX,
+            chunks: 0,
+            rest: 0,
+        }
     }
 
     /// Copies a chunk of a long message, by `ordinary` unless it is streamed.
@@ -64,7 +71,10 @@ impl Streaming {
                 StreamWay::Streamed => streamed::copy(from, to, length),
             }
         }
-        self.enter(way, ticks().wrapping_sub(started).saturating_mul(1 << 16) / length.max(1) as u64);
+        self.enter(
+            way,
+            ticks().wrapping_sub(started).saturating_mul(1 << 16) / length.max(1) as u64,
+        );
     }
 
     /// The method for the next chunk.
@@ -133,6 +143,9 @@ mod tests {
         let warm = streamed(&mut streaming, 1000, 100, 300);
         assert!(warm <= REST + 2 * TRIAL, "{warm} of 1000 chunks into warm memory");
         let useless = streamed(&mut streaming, 1000, 400, 500);
-        assert!((TRIAL..1000 / REST * TRIAL + TRIAL).contains(&useless), "{useless} of 1000 where streams are slower");
+        assert!(
+            (TRIAL..1000 / REST * TRIAL + TRIAL).contains(&useless),
+            "{useless} of 1000 where streams are slower"
+        );
     }
 }

@@ -45,13 +45,15 @@ impl Walk {
             return Walk::SHORTEST;
         }
         let walk = Walk::beside(Caches::of_first_core());
-        let is_plenty = || left.unwrap_or_else(memory::available) / PLENTY / LONGEST as u64 >= ranks as u64;
+        let is_plenty =
+            || left.unwrap_or_else(memory::available) / PLENTY / LONGEST as u64 >= ranks as u64;
         if walk.is_long() && !is_plenty() { Walk::SHORTEST } else { walk }
     }
 
     /// The walk for cores with these caches: twice as long as the private one.
     fn beside(caches: Option<Caches>) -> Walk {
-        let caches = caches.filter(|caches| caches.private <= LARGEST_PRIVATE.min(caches.share / LARGER));
+        let caches =
+            caches.filter(|caches| caches.private <= LARGEST_PRIVATE.min(caches.share / LARGER));
         let bytes = caches.map_or(0, |caches| caches.private.saturating_mul(2));
         Walk { doublings: (bytes / SHORTEST).max(1).ilog2().min(MOST_DOUBLINGS) }
     }
@@ -88,7 +90,10 @@ mod tests {
     fn a_walk_is_twice_as_long_as_the_private_cache() {
         let bytes = |private, share| Walk::beside(Some(Caches { private, share })).bytes();
         let kinds = [256 << 10, 512 << 10, 1 << 20, 2 << 20];
-        assert_eq!(kinds.map(|private| bytes(private, 4 * private)), [SHORTEST, 1 << 20, LONGEST, SHORTEST]);
+        assert_eq!(
+            kinds.map(|private| bytes(private, 4 * private)),
+            [SHORTEST, 1 << 20, LONGEST, SHORTEST]
+        );
         assert_eq!(kinds.map(|private| bytes(private, 3 * private)), [SHORTEST; 4]);
         assert_eq!(
             (Walk::beside(None), bytes(0, 0), bytes(usize::MAX, usize::MAX)),

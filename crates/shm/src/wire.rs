@@ -4,8 +4,8 @@ use towpath_base::ids::PeerIndex;
 use towpath_base::sync::{Ordering, fence};
 use towpath_base::transfer::{Source, Target};
 use towpath_transport::{
-    AccessError, AccessResult, Choice, Cost, Header, MemoryKey, MemoryWire, MessageWire, NoResource, RegionKey,
-    RegionWire, RemoteRange, Sink, Wire,
+    AccessError, AccessResult, Choice, Cost, Header, MemoryKey, MemoryWire, MessageWire,
+    NoResource, RegionKey, RegionWire, RemoteRange, Sink, Wire,
 };
 
 use crate::Shm;
@@ -116,7 +116,9 @@ impl MessageWire for Shm {
             }
             // SAFETY: `payload` is readable for `length` bytes (this function's contract), and the
             // ring has enough free lines (`has_lines`).
-            unsafe { out.in_parts(&self.segment, &mut self.stores, to, header, payload, length, staged)? };
+            unsafe {
+                out.in_parts(&self.segment, &mut self.stores, to, header, payload, length, staged)?
+            };
             if let Some(staged) = staged {
                 staged.commit(&mut self.staging, out.last_entry(to));
             }
@@ -124,11 +126,16 @@ impl MessageWire for Shm {
         }
         // SAFETY: `payload` is readable for `length` bytes (this function's contract), and `slot`
         // has room for `length` bytes.
-        self.stored(to, header, length, |slot, stores| unsafe { stores.copy(to, payload, slot, length) })
+        self.stored(to, header, length, |slot, stores| unsafe {
+            stores.copy(to, payload, slot, length)
+        })
     }
 
     #[inline(always)]
-    fn poll_front(&mut self, mut take: impl FnMut(PeerIndex, &Header, *const u8, usize) -> Choice) -> bool {
+    fn poll_front(
+        &mut self,
+        mut take: impl FnMut(PeerIndex, &Header, *const u8, usize) -> Choice,
+    ) -> bool {
         // SAFETY: the doorbell of this rank's control page has `doorbell_words` words, and the wire
         // holds the segment that the page is in.
         let rung = |word: usize| unsafe { (*self.doorbell.add(word)).load(Ordering::Relaxed) != 0 };

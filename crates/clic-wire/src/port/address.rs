@@ -31,7 +31,9 @@ impl Address {
             Some(bytes) => bytes.iter().map(|byte| format!("{byte:02x}")).collect(),
             None => "-".to_owned(),
         };
-        let Address { network: Network { address, prefix, .. }, port, bulk_port, mtu, speed, .. } = self;
+        let Address {
+            network: Network { address, prefix, .. }, port, bulk_port, mtu, speed, ..
+        } = self;
         format!("{hardware}/{address}/{prefix}/{port}/{bulk_port}/{mtu}/{speed}")
     }
 

@@ -85,7 +85,9 @@ fn body_length(header: &[u8; HEADER_BYTES], received: usize) -> usize {
 /// True if a frame with `received` bytes after the header is in the right place.
 fn is_expected(place: &ExpectedBody, header: &[u8; HEADER_BYTES], received: usize) -> bool {
     let [one, other] = place.words.map(u32::to_le_bytes);
-    header[24..28] == one && header[28..32] == other && body_length(header, received) <= place.length
+    header[24..28] == one
+        && header[28..32] == other
+        && body_length(header, received) <= place.length
 }
 
 /// Receives super-frames: one call for all datagrams of a super-frame.
@@ -119,7 +121,8 @@ impl ScatterReceiver {
         arrivals.predict(&mut self.places);
         self.iovecs.clear();
         for (place, header) in self.places.places.iter().zip(&mut self.headers) {
-            self.iovecs.extend([iovec(header.as_mut_ptr(), HEADER_BYTES), iovec(place.at, place.length)]);
+            self.iovecs
+                .extend([iovec(header.as_mut_ptr(), HEADER_BYTES), iovec(place.at, place.length)]);
         }
         self.iovecs.push(iovec(self.buffer[LONGEST_SUPER..].as_mut_ptr(), LONGEST_SUPER));
         &mut self.iovecs
@@ -137,7 +140,9 @@ impl ScatterReceiver {
         let segment = if segment == 0 { total } else { segment };
         let (right, from) = self.right(total, segment);
         self.move_away(from, total);
-        for (index, (place, header)) in self.places.places[..right].iter().zip(&self.headers).enumerate() {
+        for (index, (place, header)) in
+            self.places.places[..right].iter().zip(&self.headers).enumerate()
+        {
             let received = segment.min(total - index * segment) - HEADER_BYTES;
             arrivals.take(header, place.at, body_length(header, received));
         }
@@ -146,7 +151,9 @@ impl ScatterReceiver {
         while !moved.is_empty() {
             let (frame, rest) = moved.split_at(segment.min(moved.len()));
             match frame.split_first_chunk::<HEADER_BYTES>() {
-                Some((header, body)) => arrivals.take(header, body.as_ptr(), body_length(header, body.len())),
+                Some((header, body)) => {
+                    arrivals.take(header, body.as_ptr(), body_length(header, body.len()))
+                }
                 None => counters.truncated += 1,
             }
             moved = rest;
@@ -158,7 +165,10 @@ impl ScatterReceiver {
         let (mut from, mut predicted) = (0, 0);
         for (index, (place, header)) in self.places.places.iter().zip(&self.headers).enumerate() {
             let length = segment.min(total - from);
-            if from != predicted || length < HEADER_BYTES || !is_expected(place, header, length - HEADER_BYTES) {
+            if from != predicted
+                || length < HEADER_BYTES
+                || !is_expected(place, header, length - HEADER_BYTES)
+            {
                 return (index, from);
             }
             from += length;
@@ -224,7 +234,11 @@ impl Batch {
     }
 
     /// Collects the places of the next bodies; returns the messages to receive, at most `most`.
-    pub(super) fn prepare(&mut self, most: usize, arrivals: &mut impl Arrivals) -> &mut [libc::mmsghdr] {
+    pub(super) fn prepare(
+        &mut self,
+        most: usize,
+        arrivals: &mut impl Arrivals,
+    ) -> &mut [libc::mmsghdr] {
         self.places.clear();
         arrivals.predict(&mut self.places);
         let most = most.min(BATCH);
@@ -233,7 +247,8 @@ impl Batch {
             self.iovecs.iter_mut().zip(&mut self.headers).zip(rooms).take(most).enumerate()
         {
             let place = self.places.places.get(index);
-            let place = place.map_or(iovec(std::ptr::null(), 0), |place| iovec(place.at, place.length));
+            let place =
+                place.map_or(iovec(std::ptr::null(), 0), |place| iovec(place.at, place.length));
             *iovecs = [
                 iovec(header.as_mut_ptr(), HEADER_BYTES),
                 place,
@@ -247,7 +262,12 @@ impl Batch {
     }
 
     /// Delivers what was received.
-    pub(super) fn hand_out(&mut self, count: usize, counters: &mut Counters, arrivals: &mut impl Arrivals) {
+    pub(super) fn hand_out(
+        &mut self,
+        count: usize,
+        counters: &mut Counters,
+        arrivals: &mut impl Arrivals,
+    ) {
         let right = (0..count).find(|index| !self.is_right(*index)).unwrap_or(count);
         for index in right..count {
             self.move_away(index);
@@ -268,7 +288,9 @@ impl Batch {
     fn is_right(&self, index: usize) -> bool {
         let received = (self.messages[index].msg_len as usize).checked_sub(HEADER_BYTES);
         let place = self.places.places.get(index);
-        place.zip(received).is_some_and(|(place, received)| is_expected(place, &self.headers[index], received))
+        place
+            .zip(received)
+            .is_some_and(|(place, received)| is_expected(place, &self.headers[index], received))
     }
 
     /// Copies the part of a body that is in its place to the buffer, directly before the part that

@@ -82,7 +82,8 @@ impl HeaderTemplate {
         let header = !folded(&bytes[ETHERNET..ETHERNET + IP], 0);
         bytes[24..26].copy_from_slice(&header.to_be_bytes());
         // The sum of the pseudo header; the device or kernel that segments adds the rest.
-        let pseudo = folded(&bytes[26..34], u32::from(libc::IPPROTO_UDP as u8) + u32::from(datagram));
+        let pseudo =
+            folded(&bytes[26..34], u32::from(libc::IPPROTO_UDP as u8) + u32::from(datagram));
         bytes[40..42].copy_from_slice(&pseudo.to_be_bytes());
         bytes
     }
@@ -91,7 +92,8 @@ impl HeaderTemplate {
 /// The folded ones' complement sum of the internet checksum (RFC 1071), plus `more`.
 fn folded(bytes: &[u8], more: u32) -> u16 {
     let (pairs, _) = bytes.as_chunks::<2>();
-    let sum: u32 = more + pairs.iter().map(|pair| u32::from(u16::from_be_bytes(*pair))).sum::<u32>();
+    let sum: u32 =
+        more + pairs.iter().map(|pair| u32::from(u16::from_be_bytes(*pair))).sum::<u32>();
     let sum = (sum & 0xffff) + (sum >> 16);
     ((sum & 0xffff) + (sum >> 16)) as u16
 }
@@ -144,7 +146,10 @@ impl Crafter {
         self.iovecs.push(iovec((&raw const instructions).cast(), size_of::<Instructions>()));
         self.iovecs.push(iovec(headers.as_ptr(), HEADERS));
         for frame in &frames[..count] {
-            self.iovecs.extend([iovec(frame.header.as_ptr(), HEADER_BYTES), iovec(frame.body, frame.length)]);
+            self.iovecs.extend([
+                iovec(frame.header.as_ptr(), HEADER_BYTES),
+                iovec(frame.body, frame.length),
+            ]);
         }
         let flags = libc::MSG_DONTWAIT | libc::MSG_NOSIGNAL;
         // SAFETY: an all-zero `msghdr` is valid. `iovecs` points to `instructions`, `headers` and
@@ -172,8 +177,16 @@ mod tests {
     #[test]
     fn headers_are_those_of_the_standards() {
         assert_eq!(size_of::<Instructions>(), 10);
-        let from = StreamEnd { hardware: [2, 1, 1, 1, 1, 1], address: Ipv4Addr::new(10, 77, 0, 1), port: 4000 };
-        let to = StreamEnd { hardware: [2, 2, 2, 2, 2, 2], address: Ipv4Addr::new(10, 77, 0, 2), port: 5000 };
+        let from = StreamEnd {
+            hardware: [2, 1, 1, 1, 1, 1],
+            address: Ipv4Addr::new(10, 77, 0, 1),
+            port: 4000,
+        };
+        let to = StreamEnd {
+            hardware: [2, 2, 2, 2, 2, 2],
+            address: Ipv4Addr::new(10, 77, 0, 2),
+            port: 5000,
+        };
         let bytes = HeaderTemplate::new(from, to).filled(100);
         assert_eq!(folded(&bytes[14..34], 0), 0xffff, "a header with its checksum sums up to ones");
         assert_eq!(bytes[16..18], 128u16.to_be_bytes());

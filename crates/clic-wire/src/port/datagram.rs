@@ -76,9 +76,26 @@ pub(super) fn open(address: IpAddr, index: u32) -> io::Result<(DatagramOutput, D
     let (small, bulk) = (Arc::new(small), Arc::new(bulk));
     let iovecs = Vec::with_capacity(2 * SEGMENTS);
     let (to_small, to_bulk) = (Arc::clone(&small), Arc::clone(&bulk));
-    let outgoing = DatagramOutput { small: to_small, bulk: to_bulk, fragments: None, address, iovecs, cuts: true };
+    let outgoing = DatagramOutput {
+        small: to_small,
+        bulk: to_bulk,
+        fragments: None,
+        address,
+        iovecs,
+        cuts: true,
+    };
     let buffer = vec![0; LONGEST_SUPER];
-    Ok((outgoing, DatagramInput { small, bulk, groups: None, ports: [port, bulk_port], buffer, scatter: None }))
+    Ok((
+        outgoing,
+        DatagramInput {
+            small,
+            bulk,
+            groups: None,
+            ports: [port, bulk_port],
+            buffer,
+            scatter: None,
+        },
+    ))
 }
 
 impl DatagramOutput {
@@ -115,7 +132,11 @@ impl DatagramOutput {
     /// # Safety
     /// The body must be readable for its length.
     #[cold]
-    pub(super) unsafe fn send_in_fragments(&mut self, to: &SocketName, frame: &OutgoingFrame) -> SendOutcome {
+    pub(super) unsafe fn send_in_fragments(
+        &mut self,
+        to: &SocketName,
+        frame: &OutgoingFrame,
+    ) -> SendOutcome {
         if self.fragments.is_none() {
             match bound(self.address, libc::IP_PMTUDISC_OMIT) {
                 Ok((socket, _)) => self.fragments = Some(socket),
@@ -137,11 +158,18 @@ impl DatagramOutput {
     ///
     /// # Safety
     /// The bodies must be readable for their lengths.
-    pub(super) unsafe fn send_bulk(&mut self, to: &SocketName, frames: &[OutgoingFrame]) -> (usize, SendOutcome) {
+    pub(super) unsafe fn send_bulk(
+        &mut self,
+        to: &SocketName,
+        frames: &[OutgoingFrame],
+    ) -> (usize, SendOutcome) {
         let count = if self.cuts { super_frame(frames) } else { 1 };
         self.iovecs.clear();
         for frame in &frames[..count] {
-            self.iovecs.extend([iovec(frame.header.as_ptr(), HEADER_BYTES), iovec(frame.body, frame.length)]);
+            self.iovecs.extend([
+                iovec(frame.header.as_ptr(), HEADER_BYTES),
+                iovec(frame.body, frame.length),
+            ]);
         }
         let mut control = ControlBuffer([0; 64]);
         let mut message = to.message(&mut self.iovecs);
@@ -163,7 +191,9 @@ impl DatagramOutput {
         let send = || {
             // SAFETY: `message` refers to `to`, `iovecs` and `control`, which outlive the call; the
             // bodies are readable (this function's contract).
-            SendOutcome::of(unsafe { libc::sendmsg(self.bulk.as_raw_fd(), &raw const message, flags) })
+            SendOutcome::of(unsafe {
+                libc::sendmsg(self.bulk.as_raw_fd(), &raw const message, flags)
+            })
         };
         let sent = match send() {
             SendOutcome::Error(error) if clear(&self.bulk, error) => send(),
@@ -200,7 +230,12 @@ impl DatagramInput {
     }
 
     /// Joins a group on an interface, or leaves it.
-    pub(super) fn change(&mut self, group: &GroupAddress, index: u32, joins: bool) -> io::Result<()> {
+    pub(super) fn change(
+        &mut self,
+        group: &GroupAddress,
+        index: u32,
+        joins: bool,
+    ) -> io::Result<()> {
         if self.groups.is_none() && joins {
             self.groups = Some(Members::open(group.port)?);
         }
@@ -209,7 +244,12 @@ impl DatagramInput {
 
     /// Passes pending small frames to `take`, at most `most` datagrams or super-frames; true if
     /// there were any.
-    pub(super) fn receive(&mut self, most: usize, counters: &mut Counters, take: &mut impl FnMut(&[u8])) -> bool {
+    pub(super) fn receive(
+        &mut self,
+        most: usize,
+        counters: &mut Counters,
+        take: &mut impl FnMut(&[u8]),
+    ) -> bool {
         receive(&self.small, &mut self.buffer, most, counters, take)
     }
 
@@ -233,7 +273,11 @@ impl DatagramInput {
     }
 
     /// Receives a super-frame of bulk; false if there was none.
-    pub(super) fn receive_bulk(&mut self, counters: &mut Counters, arrivals: &mut impl Arrivals) -> bool {
+    pub(super) fn receive_bulk(
+        &mut self,
+        counters: &mut Counters,
+        arrivals: &mut impl Arrivals,
+    ) -> bool {
         let scatter = self.scatter.get_or_insert_with(ScatterReceiver::new);
         let iovecs = scatter.prepare(arrivals);
         let (got, cut) = receive_message(&self.bulk, iovecs);
@@ -262,7 +306,9 @@ fn receive(
         let (got, cut) = receive_message(socket, &mut [iovec(buffer.as_mut_ptr(), buffer.len())]);
         match usize::try_from(got) {
             Ok(length) => match cut {
-                Cut::Into(segment) if segment > 0 => buffer[..length].chunks(segment).for_each(&mut *take),
+                Cut::Into(segment) if segment > 0 => {
+                    buffer[..length].chunks(segment).for_each(&mut *take)
+                }
                 Cut::Into(_) => take(&buffer[..length]),
                 Cut::Off => counters.truncated += 1,
             },
@@ -353,7 +399,11 @@ fn clear(socket: &OwnedFd, error: i32) -> bool {
             let mut message: libc::msghdr = std::mem::zeroed();
             message.msg_iov = &raw mut vector;
             message.msg_iovlen = 1;
-            libc::recvmsg(socket.as_raw_fd(), &raw mut message, libc::MSG_DONTWAIT | libc::MSG_ERRQUEUE)
+            libc::recvmsg(
+                socket.as_raw_fd(),
+                &raw mut message,
+                libc::MSG_DONTWAIT | libc::MSG_ERRQUEUE,
+            )
         };
         if got < 0 {
             break;

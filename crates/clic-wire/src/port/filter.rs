@@ -43,7 +43,8 @@ fn swapped(number: u16) -> u32 {
 /// Assembles the program.
 pub(super) fn program(endpoint: u16, share: FilterShare) -> Vec<libc::sock_filter> {
     use libc::{
-        BPF_ALU, BPF_AND, BPF_B, BPF_H, BPF_JEQ, BPF_JGE, BPF_JGT, BPF_JMP, BPF_K, BPF_LD, BPF_LEN, BPF_RET, BPF_W,
+        BPF_ALU, BPF_AND, BPF_B, BPF_H, BPF_JEQ, BPF_JGE, BPF_JGT, BPF_JMP, BPF_K, BPF_LD, BPF_LEN,
+        BPF_RET, BPF_W,
     };
     let jump = BPF_JMP | BPF_K;
     let drop = step(BPF_RET | BPF_K, 0, 0, 0);
@@ -70,9 +71,16 @@ pub(super) fn program(endpoint: u16, share: FilterShare) -> Vec<libc::sock_filte
     }
     program.push(load(BPF_H, ENDPOINT));
     if share == FilterShare::Small {
-        program.extend([step(jump | BPF_JEQ, swapped(EVERYBODY), 0, 1), step(BPF_RET | BPF_K, ALL, 0, 0)]);
+        program.extend([
+            step(jump | BPF_JEQ, swapped(EVERYBODY), 0, 1),
+            step(BPF_RET | BPF_K, ALL, 0, 0),
+        ]);
     }
-    program.extend([step(jump | BPF_JEQ, swapped(endpoint), 1, 0), drop, step(BPF_RET | BPF_K, ALL, 0, 0)]);
+    program.extend([
+        step(jump | BPF_JEQ, swapped(endpoint), 1, 0),
+        drop,
+        step(BPF_RET | BPF_K, ALL, 0, 0),
+    ]);
     program
 }
 

@@ -45,7 +45,8 @@ impl GroupAddress {
     /// need not be secret.
     pub fn new(job: u64, number: u32) -> GroupAddress {
         let job = stir(job.wrapping_add(0x9e37_79b9_7f4a_7c15));
-        let [one, two, three, four, five, six, seven, _] = stir(job ^ u64::from(number)).to_le_bytes();
+        let [one, two, three, four, five, six, seven, _] =
+            stir(job ^ u64::from(number)).to_le_bytes();
         GroupAddress {
             hardware: [3, one, two, three, four, five],
             internet: Ipv4Addr::new(239, 255, six, seven),
@@ -57,7 +58,11 @@ impl GroupAddress {
     /// address.
     pub(super) fn end(&self) -> StreamEnd {
         let [_, one, two, three] = self.internet.octets();
-        StreamEnd { hardware: [1, 0, 0x5e, one & 0x7f, two, three], address: self.internet, port: self.port }
+        StreamEnd {
+            hardware: [1, 0, 0x5e, one & 0x7f, two, three],
+            address: self.internet,
+            port: self.port,
+        }
     }
 }
 
@@ -113,7 +118,12 @@ pub(super) fn prepare(socket: &OwnedFd, index: u32) -> io::Result<()> {
 }
 
 /// Joins a group on the raw side, or leaves it.
-pub(super) fn change_raw(socket: &OwnedFd, index: u32, hardware: [u8; 6], joins: bool) -> io::Result<()> {
+pub(super) fn change_raw(
+    socket: &OwnedFd,
+    index: u32,
+    hardware: [u8; 6],
+    joins: bool,
+) -> io::Result<()> {
     let mut request = libc::packet_mreq {
         mr_ifindex: index as i32,
         mr_type: libc::PACKET_MR_MULTICAST as u16,
@@ -132,7 +142,8 @@ mod tests {
 
     #[test]
     fn groups_have_addresses_of_their_own() {
-        let groups: Vec<GroupAddress> = (0..100).map(|number| GroupAddress::new(7, number)).collect();
+        let groups: Vec<GroupAddress> =
+            (0..100).map(|number| GroupAddress::new(7, number)).collect();
         for group in &groups {
             assert_eq!(group.hardware[0] & 3, 3, "multicast, locally administered");
             assert!(group.internet.is_multicast() && group.port >= FIRST_PORT);

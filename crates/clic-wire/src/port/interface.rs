@@ -37,7 +37,9 @@ pub struct Interface {
 /// have an IP address, or only those that `choice` names, in the syntax of
 /// [`towpath_machine::network::networks`]. The loopback only if there are no others.
 pub fn interfaces(choice: Option<&str>) -> Vec<Interface> {
-    let Ok(socket) = socket_with(AddressFamily::INET, SocketType::DGRAM, SocketFlags::CLOEXEC, None) else {
+    let Ok(socket) =
+        socket_with(AddressFamily::INET, SocketType::DGRAM, SocketFlags::CLOEXEC, None)
+    else {
         return Vec::new();
     };
     let mut all: Vec<Interface> = Vec::new();
@@ -120,7 +122,9 @@ impl Interface {
         if let IpAddr::V4(address) = self.network.address
             && addresses(socket).is_some_and(|all| !all.contains(&address))
         {
-            return Now::Other(format!("{name} had the address {address} when the job started and no longer has it"));
+            return Now::Other(format!(
+                "{name} had the address {address} when the job started and no longer has it"
+            ));
         }
         Now::Same(u16::try_from(mtu).unwrap_or(LONGEST))
     }
@@ -135,14 +139,19 @@ fn addresses(socket: &OwnedFd) -> Option<Vec<Ipv4Addr>> {
     // SAFETY: an all-zero `ifreq` is valid.
     let mut all: Vec<libc::ifreq> = vec![unsafe { std::mem::zeroed() }; ADDRESSES];
     let room = size_of_val(&all[..]);
-    let mut list =
-        libc::ifconf { ifc_len: room as i32, ifc_ifcu: libc::__c_anonymous_ifc_ifcu { ifcu_req: all.as_mut_ptr() } };
+    let mut list = libc::ifconf {
+        ifc_len: room as i32,
+        ifc_ifcu: libc::__c_anonymous_ifc_ifcu { ifcu_req: all.as_mut_ptr() },
+    };
     // SAFETY: `list` points to `all` and contains its length in bytes.
     let result = unsafe { libc::ioctl(socket.as_raw_fd(), libc::SIOCGIFCONF as _, &raw mut list) };
-    let filled = usize::try_from(list.ifc_len).ok().filter(|filled| result == 0 && *filled < room)?;
+    let filled =
+        usize::try_from(list.ifc_len).ok().filter(|filled| result == 0 && *filled < room)?;
     let address = |request: &libc::ifreq| {
         // SAFETY: SIOCGIFCONF has filled in this entry with an IPv4 address.
-        let name = unsafe { (&raw const request.ifr_ifru.ifru_addr).cast::<libc::sockaddr_in>().read_unaligned() };
+        let name = unsafe {
+            (&raw const request.ifr_ifru.ifru_addr).cast::<libc::sockaddr_in>().read_unaligned()
+        };
         Ipv4Addr::from_bits(u32::from_be(name.sin_addr.s_addr))
     };
     Some(all[..filled / size_of::<libc::ifreq>()].iter().map(address).collect())
@@ -214,7 +223,10 @@ mod tests {
         assert_eq!(size_of::<Settings>(), 44);
         assert_eq!(std::mem::offset_of!(Settings, speed_high), 28);
         let all = interfaces(Some("lo"));
-        assert_eq!((all[0].name.as_str(), all[0].hardware, all[0].mtu), ("lo", Some([0; 6]), LONGEST));
+        assert_eq!(
+            (all[0].name.as_str(), all[0].hardware, all[0].mtu),
+            ("lo", Some([0; 6]), LONGEST)
+        );
         assert!(all[0].network.address.is_loopback() && all[0].index > 0);
         assert!(interfaces(Some("no-such-interface")).is_empty());
         assert!(!interfaces(None).is_empty());
@@ -222,7 +234,9 @@ mod tests {
 
     #[test]
     fn an_interface_that_others_reach_no_more_is_found_out() {
-        let socket = socket_with(AddressFamily::INET, SocketType::DGRAM, SocketFlags::CLOEXEC, None).unwrap();
+        let socket =
+            socket_with(AddressFamily::INET, SocketType::DGRAM, SocketFlags::CLOEXEC, None)
+                .unwrap();
         let loopback = interfaces(Some("lo")).remove(0);
         assert!(matches!(loopback.now(&socket), Now::Same(LONGEST..)));
         let sentence = |interface: Interface| match interface.now(&socket) {
@@ -237,6 +251,9 @@ mod tests {
         );
         // An address reserved for documentation (RFC 5737).
         let network = Network { address: Ipv4Addr::new(192, 0, 2, 1).into(), ..loopback.network };
-        assert!(sentence(Interface { network, ..loopback }).starts_with("lo had the address 192.0.2.1 "));
+        assert!(
+            sentence(Interface { network, ..loopback })
+                .starts_with("lo had the address 192.0.2.1 ")
+        );
     }
 }

@@ -20,7 +20,12 @@ const BATCH: usize = 32;
 
 /// Opens the sockets on an interface, for frames of at most `longest` bytes; one for bulk only if
 /// `bulk`.
-pub(super) fn open(index: u32, endpoint: u16, longest: usize, bulk: bool) -> io::Result<(RawOutput, RawInput)> {
+pub(super) fn open(
+    index: u32,
+    endpoint: u16,
+    longest: usize,
+    bulk: bool,
+) -> io::Result<(RawOutput, RawInput)> {
     let ring = Ring::new(filtered(endpoint, FilterShare::Small)?, longest)?;
     bind_packet(ring.socket(), index, true)?;
     let bulk = match bulk {
@@ -86,16 +91,20 @@ impl RawOutput {
     ///
     /// # Safety
     /// The bodies must be readable for their lengths.
-    pub(super) unsafe fn send_bulk(&mut self, to: &SocketName, frames: &[OutgoingFrame]) -> (usize, SendOutcome) {
+    pub(super) unsafe fn send_bulk(
+        &mut self,
+        to: &SocketName,
+        frames: &[OutgoingFrame],
+    ) -> (usize, SendOutcome) {
         self.iovecs.clear();
         self.messages.clear();
-        self.iovecs.extend(
-            frames
-                .iter()
-                .take(BATCH)
-                .map(|frame| [iovec(frame.header.as_ptr(), HEADER_BYTES), iovec(frame.body, frame.length)]),
-        );
-        let message = |iovecs: &mut [libc::iovec; 2]| libc::mmsghdr { msg_hdr: to.message(iovecs), msg_len: 0 };
+        self.iovecs.extend(frames.iter().take(BATCH).map(|frame| {
+            [iovec(frame.header.as_ptr(), HEADER_BYTES), iovec(frame.body, frame.length)]
+        }));
+        let message = |iovecs: &mut [libc::iovec; 2]| libc::mmsghdr {
+            msg_hdr: to.message(iovecs),
+            msg_len: 0,
+        };
         self.messages.extend(self.iovecs.iter_mut().map(message));
         let flags = libc::MSG_DONTWAIT | libc::MSG_NOSIGNAL;
         // SAFETY: the messages refer to `iovecs`, `to` and frame headers, which outlive the call,
@@ -121,12 +130,22 @@ impl RawInput {
     }
 
     #[inline]
-    pub(super) fn receive(&mut self, most: usize, counters: &mut Counters, take: &mut impl FnMut(&[u8])) -> bool {
+    pub(super) fn receive(
+        &mut self,
+        most: usize,
+        counters: &mut Counters,
+        take: &mut impl FnMut(&[u8]),
+    ) -> bool {
         self.ring.receive(most, counters, take)
     }
 
     /// Receives bulk, at most `most` frames; false if there was none.
-    pub(super) fn receive_bulk(&mut self, most: usize, counters: &mut Counters, arrivals: &mut impl Arrivals) -> bool {
+    pub(super) fn receive_bulk(
+        &mut self,
+        most: usize,
+        counters: &mut Counters,
+        arrivals: &mut impl Arrivals,
+    ) -> bool {
         let Some(bulk) = &self.bulk else { return false };
         let batch = self.batch.get_or_insert_with(|| Batch::new(self.longest));
         let messages = batch.prepare(most, arrivals);
@@ -135,7 +154,13 @@ impl RawInput {
         // rooms, which outlive the call.
         let got = unsafe {
             let count = messages.len() as u32;
-            libc::recvmmsg(bulk.as_raw_fd(), messages.as_mut_ptr(), count, flags as _, std::ptr::null_mut())
+            libc::recvmmsg(
+                bulk.as_raw_fd(),
+                messages.as_mut_ptr(),
+                count,
+                flags as _,
+                std::ptr::null_mut(),
+            )
         };
         match usize::try_from(got) {
             Ok(count) => batch.hand_out(count, counters, arrivals),

@@ -43,7 +43,12 @@ unsafe impl Send for Ring {}
 impl Ring {
     /// Attaches a ring to a socket that is not bound yet, for packets of at most `longest` bytes.
     pub(super) fn new(socket: OwnedFd, longest: usize) -> io::Result<Ring> {
-        set_number(&socket, libc::SOL_PACKET, libc::PACKET_VERSION, libc::tpacket_versions::TPACKET_V2 as i32)?;
+        set_number(
+            &socket,
+            libc::SOL_PACKET,
+            libc::PACKET_VERSION,
+            libc::tpacket_versions::TPACKET_V2 as i32,
+        )?;
         let request = request(longest, rustix::param::page_size());
         let (slot, count) = (request.tp_frame_size as usize, request.tp_frame_nr as usize);
         // SAFETY: PACKET_RX_RING takes a `tpacket_req`, which contains no pointers.
@@ -52,7 +57,8 @@ impl Ring {
         let slots = unsafe {
             use rustix::mm::{Advice, MapFlags, ProtFlags, madvise, mmap};
             let rights = ProtFlags::READ | ProtFlags::WRITE;
-            let slots = mmap(std::ptr::null_mut(), slot * count, rights, MapFlags::SHARED, &socket, 0)?;
+            let slots =
+                mmap(std::ptr::null_mut(), slot * count, rights, MapFlags::SHARED, &socket, 0)?;
             // A forked child does not need it. If this fails, the child only has one more mapping.
             let _ = madvise(slots, slot * count, Advice::LinuxDontFork);
             slots.cast()
@@ -66,7 +72,12 @@ impl Ring {
 
     /// Passes pending packets to `take`, at most `most`; true if there were any.
     #[inline]
-    pub(super) fn receive(&mut self, most: usize, counters: &mut Counters, take: &mut impl FnMut(&[u8])) -> bool {
+    pub(super) fn receive(
+        &mut self,
+        most: usize,
+        counters: &mut Counters,
+        take: &mut impl FnMut(&[u8]),
+    ) -> bool {
         for count in 0..most {
             // SAFETY: `next < count`, so the slot is inside the mapping.
             let slot = unsafe { self.slots.add(self.next * self.slot) };
@@ -79,7 +90,9 @@ impl Ring {
             }
             // SAFETY: the status says that the slot belongs to this side until the status is
             // written, and `self.slot` is its size.
-            match unsafe { packet_in(slot, self.slot) }.filter(|packet| packet.len() <= self.longest) {
+            match unsafe { packet_in(slot, self.slot) }
+                .filter(|packet| packet.len() <= self.longest)
+            {
                 Some(packet) => take(packet),
                 None => counters.truncated += 1,
             }
@@ -159,9 +172,13 @@ mod tests {
         for page in [4, 16, 64].map(|kilobytes| kilobytes * 1024) {
             for longest in [1280, 1500, 9000, 16 << 10] {
                 let request = request(longest, page);
-                let (block, slot) = (request.tp_block_size as usize, request.tp_frame_size as usize);
+                let (block, slot) =
+                    (request.tp_block_size as usize, request.tp_frame_size as usize);
                 assert_eq!((block % page, block % slot), (0, 0), "{longest} {page}");
-                assert_eq!(request.tp_frame_nr as usize, block / slot * request.tp_block_nr as usize);
+                assert_eq!(
+                    request.tp_frame_nr as usize,
+                    block / slot * request.tp_block_nr as usize
+                );
                 assert!(slot >= longest + FRONT);
             }
         }

@@ -17,7 +17,9 @@ const SUPER_BYTES: usize = 65_535 - 48;
 /// Whether the kernel supports sending super-frames by UDP (UDP_SEGMENT), and receiving them
 /// (UDP_GRO).
 pub fn super_frames() -> (bool, bool) {
-    let Ok(socket) = socket_with(AddressFamily::INET, SocketType::DGRAM, SocketFlags::CLOEXEC, None) else {
+    let Ok(socket) =
+        socket_with(AddressFamily::INET, SocketType::DGRAM, SocketFlags::CLOEXEC, None)
+    else {
         return (false, false);
     };
     let knows = |option, value| set_number(&socket, libc::SOL_UDP, option, value).is_ok();

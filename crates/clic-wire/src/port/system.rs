@@ -11,12 +11,24 @@ use towpath_clic::frame::HEADER_BYTES;
 ///
 /// # Safety
 /// The option must take a value of type `T`, and pointers in the value must be valid.
-pub(super) unsafe fn set<T>(socket: &OwnedFd, level: i32, option: i32, value: &T) -> io::Result<()> {
+pub(super) unsafe fn set<T>(
+    socket: &OwnedFd,
+    level: i32,
+    option: i32,
+    value: &T,
+) -> io::Result<()> {
     let length = size_of::<T>() as libc::socklen_t;
     // SAFETY: `option` takes a value of type `T` with valid pointers (this function's contract),
     // and `length` is its size.
-    let result =
-        unsafe { libc::setsockopt(socket.as_raw_fd(), level, option, std::ptr::from_ref(value).cast(), length) };
+    let result = unsafe {
+        libc::setsockopt(
+            socket.as_raw_fd(),
+            level,
+            option,
+            std::ptr::from_ref(value).cast(),
+            length,
+        )
+    };
     if result == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
 }
 
@@ -34,7 +46,13 @@ pub(super) fn take_error(socket: &OwnedFd) -> i32 {
     // SAFETY: SO_ERROR fills in an integer, and writes at most `length` bytes.
     unsafe {
         let value = (&raw mut error).cast();
-        libc::getsockopt(socket.as_raw_fd(), libc::SOL_SOCKET, libc::SO_ERROR, value, &raw mut length)
+        libc::getsockopt(
+            socket.as_raw_fd(),
+            libc::SOL_SOCKET,
+            libc::SO_ERROR,
+            value,
+            &raw mut length,
+        )
     };
     error
 }
@@ -167,15 +185,21 @@ impl SendOutcome {
     /// True if a super-frame was rejected because neither the kernel nor the interface can segment
     /// it.
     pub(super) fn is_refusal_to_cut(self) -> bool {
-        matches!(self, SendOutcome::Error(libc::EIO | libc::EINVAL | libc::EOPNOTSUPP | libc::ENOPROTOOPT))
+        matches!(
+            self,
+            SendOutcome::Error(libc::EIO | libc::EINVAL | libc::EOPNOTSUPP | libc::ENOPROTOOPT)
+        )
     }
 }
 
 /// True if the error concerns the whole route: the interface is down or gone, has no route to the
 /// destination, or must not be used, or packets are too long for it.
 pub(super) fn is_of_route(error: i32) -> bool {
-    use libc::{EACCES, EADDRNOTAVAIL, EHOSTUNREACH, EMSGSIZE, ENETDOWN, ENETUNREACH, ENODEV, ENXIO, EPERM};
-    [EACCES, EADDRNOTAVAIL, EHOSTUNREACH, EMSGSIZE, ENETDOWN, ENETUNREACH, ENODEV, ENXIO, EPERM].contains(&error)
+    use libc::{
+        EACCES, EADDRNOTAVAIL, EHOSTUNREACH, EMSGSIZE, ENETDOWN, ENETUNREACH, ENODEV, ENXIO, EPERM,
+    };
+    [EACCES, EADDRNOTAVAIL, EHOSTUNREACH, EMSGSIZE, ENETDOWN, ENETUNREACH, ENODEV, ENXIO, EPERM]
+        .contains(&error)
 }
 
 /// Sends a header and a body as one packet.
@@ -195,6 +219,10 @@ pub(super) unsafe fn send(
     // SAFETY: `message` refers to `iovecs`, `to` and `header`, which outlive the call, and to
     // `body`, which is readable for `length` bytes (this function's contract).
     SendOutcome::of(unsafe {
-        libc::sendmsg(socket.as_raw_fd(), &raw const message, libc::MSG_DONTWAIT | libc::MSG_NOSIGNAL)
+        libc::sendmsg(
+            socket.as_raw_fd(),
+            &raw const message,
+            libc::MSG_DONTWAIT | libc::MSG_NOSIGNAL,
+        )
     })
 }

@@ -115,7 +115,14 @@ impl Port {
             _ => IPV6_HEADERS,
         };
         let spare = if matches!(small, FrameRoute::Raw(_)) { headers } else { 0 };
-        Way { small, train, bulk, by_udp, payload: payload(self.interface.mtu.min(to.mtu), headers), spare }
+        Way {
+            small,
+            train,
+            bulk,
+            by_udp,
+            payload: payload(self.interface.mtu.min(to.mtu), headers),
+            spare,
+        }
     }
 
     /// See [`PortOutput::group_way`].
@@ -134,7 +141,10 @@ impl Port {
 
     fn template(&self, to: &Address, to_port: u16) -> Option<HeaderTemplate> {
         let IpAddr::V4(address) = to.network.address else { return None };
-        Some(HeaderTemplate::new(self.output.end?, StreamEnd { hardware: to.hardware?, address, port: to_port }))
+        Some(HeaderTemplate::new(
+            self.output.end?,
+            StreamEnd { hardware: to.hardware?, address, port: to_port },
+        ))
     }
 }
 
@@ -154,7 +164,14 @@ impl PortOutput {
             }
             _ => (udp, udp, IPV4_HEADERS),
         };
-        Way { small, train: bulk, bulk, by_udp: [name; 2], payload: payload(self.mtu, headers), spare: 0 }
+        Way {
+            small,
+            train: bulk,
+            bulk,
+            by_udp: [name; 2],
+            payload: payload(self.mtu, headers),
+            spare: 0,
+        }
     }
 }
 

@@ -37,9 +37,13 @@ fn again_inside(name: &str) {
         .output();
     match outcome {
         Ok(outcome) => {
-            let text = String::from_utf8_lossy(&outcome.stdout) + String::from_utf8_lossy(&outcome.stderr);
+            let text =
+                String::from_utf8_lossy(&outcome.stdout) + String::from_utf8_lossy(&outcome.stderr);
             println!("{text}");
-            assert!(outcome.status.success() || text.contains("unshare failed"), "{name} failed inside");
+            assert!(
+                outcome.status.success() || text.contains("unshare failed"),
+                "{name} failed inside"
+            );
         }
         Err(reason) => println!("skipped: unshare cannot be run ({reason})"),
     }
@@ -62,26 +66,37 @@ pub(crate) fn ip(words: &str) -> Result<(), String> {
 
 /// Runs a tool in the namespace of this thread.
 pub(crate) fn tool(name: &str, words: &str) -> Result<(), String> {
-    let outcome =
-        Command::new(name).args(words.split_whitespace()).output().map_err(|error| format!("{name}: {error}"))?;
+    let outcome = Command::new(name)
+        .args(words.split_whitespace())
+        .output()
+        .map_err(|error| format!("{name}: {error}"))?;
     let said = String::from_utf8_lossy(&outcome.stderr).into_owned();
     if outcome.status.success() { Ok(()) } else { Err(format!("{name} {words}: {said}")) }
 }
 
 impl Hosts {
     fn new(count: usize, mtu: usize) -> Result<Hosts, String> {
-        let namespaces: Vec<File> = (0..=count).map(|_| new_namespace()).collect::<Result<_, _>>()?;
+        let namespaces: Vec<File> =
+            (0..=count).map(|_| new_namespace()).collect::<Result<_, _>>()?;
         let hosts = Hosts { namespaces };
-        let path = |host: usize| format!("/proc/{}/fd/{}", std::process::id(), hosts.namespaces[host].as_raw_fd());
+        let path = |host: usize| {
+            format!("/proc/{}/fd/{}", std::process::id(), hosts.namespaces[host].as_raw_fd())
+        };
         if count == 2 {
             hosts.enter(0);
-            ip(&format!("link add eth mtu {mtu} type veth peer name eth mtu {mtu} netns {}", path(1)))?;
+            ip(&format!(
+                "link add eth mtu {mtu} type veth peer name eth mtu {mtu} netns {}",
+                path(1)
+            ))?;
         } else {
             hosts.enter(count);
             ip(&format!("link add switch mtu {mtu} type bridge"))?;
             ip("link set switch up")?;
             for host in 0..count {
-                ip(&format!("link add port{host} mtu {mtu} type veth peer name eth mtu {mtu} netns {}", path(host)))?;
+                ip(&format!(
+                    "link add port{host} mtu {mtu} type veth peer name eth mtu {mtu} netns {}",
+                    path(host)
+                ))?;
                 ip(&format!("link set port{host} master switch up"))?;
             }
         }

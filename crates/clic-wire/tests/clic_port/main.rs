@@ -26,7 +26,9 @@ fn everything_arrives(sender: &mut Port, receiver: &mut Port, carriers: [Carrier
     assert_eq!(way.carriers(), carriers);
     let longest = usize::from(way.payload());
     let mut inbox = Inbox::default();
-    for (number, length) in [0, 1, 14, 32, 500, longest - 1, longest].into_iter().cycle().take(2000).enumerate() {
+    for (number, length) in
+        [0, 1, 14, 32, 500, longest - 1, longest].into_iter().cycle().take(2000).enumerate()
+    {
         let body = body(number as u32, length);
         let header = frame(receiver.endpoint(), Kind::Eager, number as u32, length);
         // SAFETY: `body` outlives the call.
@@ -58,7 +60,8 @@ fn datagrams_arrive() {
     everything_arrives(&mut one, &mut other, [Carrier::Udp; 2]);
     // Not every host has IPv6.
     if let Some(interface) = interfaces(Some("::1/128")).first() {
-        let [mut one, mut other] = [(); 2].map(|()| Port::open(interface, None, RawSide::Whole).unwrap());
+        let [mut one, mut other] =
+            [(); 2].map(|()| Port::open(interface, None, RawSide::Whole).unwrap());
         assert!(one.address().network.address.is_ipv6());
         everything_arrives(&mut one, &mut other, [Carrier::Udp; 2]);
     }
@@ -70,9 +73,12 @@ fn frames_arrive() {
         with_hosts("frames_arrive", 2, mtu, |hosts| {
             let (mut one, mut other) = (hosts.port(0), hosts.port(1));
             assert!(one.without_raw().is_none(), "{:?}", one.without_raw());
-            for carriers in
-                [[Carrier::Raw; 2], [Carrier::Raw, Carrier::Udp], [Carrier::Raw, Carrier::Crafted], [Carrier::Udp; 2]]
-            {
+            for carriers in [
+                [Carrier::Raw; 2],
+                [Carrier::Raw, Carrier::Udp],
+                [Carrier::Raw, Carrier::Crafted],
+                [Carrier::Udp; 2],
+            ] {
                 everything_arrives(&mut one, &mut other, carriers);
             }
         });
@@ -95,7 +101,8 @@ fn groups_reach_their_members_and_nobody_of_the_same_host() {
             let mut heard = vec![Inbox::default(); ports.len()];
             let round = |group: &GroupAddress, ports: &mut [Port], numbers: Range<u32>| {
                 let way = ports[0].group_way(group, by);
-                let bodies: Vec<Vec<u8>> = numbers.clone().map(|number| body(number, 700)).collect();
+                let bodies: Vec<Vec<u8>> =
+                    numbers.clone().map(|number| body(number, 700)).collect();
                 let named = |(number, body): (u32, &Vec<u8>)| OutgoingFrame {
                     header: frame(0xffff, Kind::Broadcast, number, body.len()),
                     body: body.as_ptr(),
@@ -125,7 +132,10 @@ fn groups_reach_their_members_and_nobody_of_the_same_host() {
             }
             assert_eq!(usize::from(way.payload()), if by == Carrier::Raw { 1468 } else { 1440 });
             if by != Carrier::Raw {
-                assert!(heard.iter().all(|inbox| inbox.numbers().iter().all(|number| *number < 1000)), "not joined");
+                assert!(
+                    heard.iter().all(|inbox| inbox.numbers().iter().all(|number| *number < 1000)),
+                    "not joined"
+                );
             }
             for port in &mut ports {
                 port.leave(&group, by);

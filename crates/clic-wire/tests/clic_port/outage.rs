@@ -34,9 +34,11 @@ fn wires(ports: [Port; 2], raw: bool, losses: &Losses) -> [Clic; 2] {
     ports.map(|port| {
         let (endpoint, address) = ends[1 - own];
         let rails = vec![(0, address, raw)];
-        let contact = ClicContact { peer: PeerIndex(1 - own as u32), endpoint, incarnation: 1, rails };
+        let contact =
+            ClicContact { peer: PeerIndex(1 - own as u32), endpoint, incarnation: 1, rails };
         let (key, peer) = (FrameKey([1, 2]), PeerIndex(own as u32));
-        let identity = Identity { own: peer, endpoint: ends[own].0, incarnation: 1, key, drowsy: false };
+        let identity =
+            Identity { own: peer, endpoint: ends[own].0, incarnation: 1, key, drowsy: false };
         own += 1;
         Clic::new(identity, vec![port], &[contact]).unwrap().noting_in(losses.clone())
     })
@@ -79,7 +81,10 @@ fn whoever_is_behind_it_is_lost(name: &str, raw: bool, words: &str) {
         until(&mut sender, &|own, _| !own.lost.is_empty());
         assert!(own.lost == [PeerIndex(1)] && other.arrived == 2);
         let sentence = losses.of(PeerIndex(1)).unwrap();
-        assert_eq!(sentence, format!("rank 1 cannot be reached any more: eth accepts no frames ({words})"));
+        assert_eq!(
+            sentence,
+            format!("rank 1 cannot be reached any more: eth accepts no frames ({words})")
+        );
     });
 }
 

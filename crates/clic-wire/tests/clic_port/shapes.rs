@@ -24,12 +24,15 @@ fn a_ring_comes_round_many_times() {
                 let body = body(sent, random.below(longest as u64 + 1) as usize);
                 let header = frame(receiver.endpoint(), Kind::Eager, sent, body.len());
                 // SAFETY: `body` outlives the call.
-                until("a frame is taken", || unsafe { sender.send(&way, &header, body.as_ptr(), body.len()) });
+                until("a frame is taken", || unsafe {
+                    sender.send(&way, &header, body.as_ptr(), body.len())
+                });
                 wanted.push(sent);
                 sent += 1;
             }
             until("they all come", || {
-                receiver.receive(random.below(100) as usize + 1, &mut |frame| inbox.take_small(frame));
+                receiver
+                    .receive(random.below(100) as usize + 1, &mut |frame| inbox.take_small(frame));
                 inbox.numbers().len() == wanted.len()
             });
         }
@@ -46,20 +49,27 @@ fn predictions(sender: &mut Port, receiver: &mut Port, way: &Way, seed: u64) {
     let (mut in_place, mut moved) = (0, 0);
     for round in 0..150 {
         let count = 1 + random.below(64) as usize;
-        let length = [longest, longest & !63, 1 + random.below(longest as u64) as usize][random.below(3) as usize];
+        let length = [longest, longest & !63, 1 + random.below(longest as u64) as usize]
+            [random.below(3) as usize];
         let shortest = if random.below(3) == 0 { 0 } else { length };
-        let mut lengths: Vec<usize> =
-            (0..count).map(|_| shortest + random.below((length - shortest) as u64 + 1) as usize).collect();
+        let mut lengths: Vec<usize> = (0..count)
+            .map(|_| shortest + random.below((length - shortest) as u64 + 1) as usize)
+            .collect();
         lengths[count - 1] = random.below(length as u64 + 1) as usize;
-        let bodies: Vec<Vec<u8>> = (0..count).map(|index| body(index as u32, lengths[index])).collect();
+        let bodies: Vec<Vec<u8>> =
+            (0..count).map(|index| body(index as u32, lengths[index])).collect();
         let mut order: Vec<usize> = (0..count).collect();
         let disorder = [0, 1, 5, 100][random.below(4) as usize];
         for _ in 0..disorder {
-            let (one, other) = (random.below(count as u64) as usize, random.below(count as u64) as usize);
+            let (one, other) =
+                (random.below(count as u64) as usize, random.below(count as u64) as usize);
             order.swap(one, other);
         }
         for _ in 0..disorder / 5 {
-            order.insert(random.below(order.len() as u64) as usize, random.below(count as u64) as usize);
+            order.insert(
+                random.below(order.len() as u64) as usize,
+                random.below(count as u64) as usize,
+            );
         }
         let frames: Vec<OutgoingFrame> = order
             .iter()
@@ -102,7 +112,9 @@ fn predictions_of_frames_are_only_hints() {
     for mtu in [1500, 9000] {
         with_hosts("shapes::predictions_of_frames_are_only_hints", 2, mtu, |hosts| {
             let (mut one, mut other) = (hosts.port(0), hosts.port(1));
-            for (seed, carrier) in [Carrier::Raw, Carrier::Udp, Carrier::Crafted].into_iter().enumerate() {
+            for (seed, carrier) in
+                [Carrier::Raw, Carrier::Udp, Carrier::Crafted].into_iter().enumerate()
+            {
                 let way = one.way_by(&other.address(), Carrier::Raw, carrier);
                 assert_eq!(way.carriers()[1], carrier);
                 predictions(&mut one, &mut other, &way, 100 * seed as u64);
@@ -113,34 +125,43 @@ fn predictions_of_frames_are_only_hints() {
 
 #[test]
 fn a_full_interface_refuses_and_loses_nothing_that_it_took() {
-    with_hosts("shapes::a_full_interface_refuses_and_loses_nothing_that_it_took", 2, 1500, |hosts| {
-        let (mut sender, mut receiver) = (hosts.port(0), hosts.port(1));
-        hosts.enter(0);
-        tool("tc", "qdisc add dev eth root tbf rate 20mbit burst 4kb limit 20kb").unwrap();
-        for carrier in [Carrier::Raw, Carrier::Udp] {
-            let way = sender.way_by(&receiver.address(), carrier, Carrier::Raw);
-            let body = body(0, 1000);
-            let (mut taken, mut refused, mut inbox) = (Vec::new(), 0, Inbox::default());
-            for number in 0..2000 {
-                let header = frame(receiver.endpoint(), Kind::Eager, number, 1000);
-                // SAFETY: `body` has 1000 bytes and outlives the call.
-                match unsafe { sender.send(&way, &header, body.as_ptr(), 1000) } {
-                    true => taken.push(number),
-                    false => refused += 1,
+    with_hosts(
+        "shapes::a_full_interface_refuses_and_loses_nothing_that_it_took",
+        2,
+        1500,
+        |hosts| {
+            let (mut sender, mut receiver) = (hosts.port(0), hosts.port(1));
+            hosts.enter(0);
+            tool("tc", "qdisc add dev eth root tbf rate 20mbit burst 4kb limit 20kb").unwrap();
+            for carrier in [Carrier::Raw, Carrier::Udp] {
+                let way = sender.way_by(&receiver.address(), carrier, Carrier::Raw);
+                let body = body(0, 1000);
+                let (mut taken, mut refused, mut inbox) = (Vec::new(), 0, Inbox::default());
+                for number in 0..2000 {
+                    let header = frame(receiver.endpoint(), Kind::Eager, number, 1000);
+                    // SAFETY: `body` has 1000 bytes and outlives the call.
+                    match unsafe { sender.send(&way, &header, body.as_ptr(), 1000) } {
+                        true => taken.push(number),
+                        false => refused += 1,
+                    }
                 }
+                assert!(
+                    refused > 1000 && taken.len() > 10,
+                    "{carrier:?}: {} taken, {refused} refused",
+                    taken.len()
+                );
+                until("what was taken comes", || {
+                    receiver.receive(64, &mut |frame| inbox.note(frame));
+                    inbox.numbers().len() == taken.len()
+                });
+                assert_eq!(inbox.numbers(), taken);
             }
-            assert!(refused > 1000 && taken.len() > 10, "{carrier:?}: {} taken, {refused} refused", taken.len());
-            until("what was taken comes", || {
-                receiver.receive(64, &mut |frame| inbox.note(frame));
-                inbox.numbers().len() == taken.len()
-            });
-            assert_eq!(inbox.numbers(), taken);
-        }
-        let way = sender.way_by(&receiver.address(), Carrier::Raw, Carrier::Raw);
-        let before = sender.counters().unsent;
-        Inbox::default().bulk(&mut sender, &mut receiver, &way, 500, 1400, 7);
-        assert_eq!(sender.counters().unsent, before);
-    });
+            let way = sender.way_by(&receiver.address(), Carrier::Raw, Carrier::Raw);
+            let before = sender.counters().unsent;
+            Inbox::default().bulk(&mut sender, &mut receiver, &way, 500, 1400, 7);
+            assert_eq!(sender.counters().unsent, before);
+        },
+    );
 }
 
 /// Number of descriptors of the port that would wake up a sleeper now.
@@ -158,7 +179,8 @@ fn an_interface_that_goes_down_and_up_loses_frames_and_keeps_nobody_awake() {
     let name = "shapes::an_interface_that_goes_down_and_up_loses_frames_and_keeps_nobody_awake";
     with_hosts(name, 2, 1500, |hosts| {
         let (mut sender, mut receiver) = (hosts.port(0), hosts.port(1));
-        let ways = [Carrier::Raw, Carrier::Udp].map(|carrier| sender.way_by(&receiver.address(), carrier, carrier));
+        let ways = [Carrier::Raw, Carrier::Udp]
+            .map(|carrier| sender.way_by(&receiver.address(), carrier, carrier));
         let endpoint = receiver.endpoint();
         let mut send = |way: &Way, number: u32| {
             let header = frame(endpoint, Kind::Eager, number, 0);

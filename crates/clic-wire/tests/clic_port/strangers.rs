@@ -37,7 +37,14 @@ impl Stranger {
         // SAFETY: `bytes` and `to` are readable for the given lengths during the call.
         let sent = unsafe {
             let name = (&raw const self.to).cast();
-            libc::sendto(self.socket.as_raw_fd(), bytes.as_ptr().cast(), bytes.len(), 0, name, length)
+            libc::sendto(
+                self.socket.as_raw_fd(),
+                bytes.as_ptr().cast(),
+                bytes.len(),
+                0,
+                name,
+                length,
+            )
         };
         assert_eq!(sent, bytes.len() as isize, "{}", std::io::Error::last_os_error());
     }
@@ -89,7 +96,9 @@ fn the_filter_lets_in_what_is_for_this_endpoint() {
             // SAFETY: the body has no bytes.
             assert!(unsafe { sender.send(&way, &header, std::ptr::null(), 0) });
         }
-        until("the frame to everybody comes", || port.receive(1, &mut |frame| inbox.take_small(frame)));
+        until("the frame to everybody comes", || {
+            port.receive(1, &mut |frame| inbox.take_small(frame))
+        });
         assert!(!sender.receive(64, &mut |_| ()));
         assert_eq!(inbox.numbers(), [1, 2, 3]);
         assert_eq!(port.counters(), Default::default());
@@ -167,7 +176,11 @@ fn a_flood_costs_bounded_memory_and_ends() {
         assert!((250..=256).contains(&came), "{came} of 10000 frames were kept");
         let mut block = Block::careless();
         while port.receive_bulk(1, &mut block) {}
-        assert!(block.strange > 0 && block.strange * 8000 < 8 << 20, "{} frames were kept", block.strange);
+        assert!(
+            block.strange > 0 && block.strange * 8000 < 8 << 20,
+            "{} frames were kept",
+            block.strange
+        );
         // On a busy machine some frames are lost before they reach a socket.
         let gone = 15_000 - came - block.strange as u64;
         let dropped = port.counters().dropped;
@@ -178,7 +191,9 @@ fn a_flood_costs_bounded_memory_and_ends() {
         let header = frame(endpoint, Kind::Eager, 9, 0);
         // SAFETY: the body has no bytes.
         assert!(unsafe { sender.send(&way, &header, std::ptr::null(), 0) });
-        until("a frame comes after the flood", || port.receive(1, &mut |frame| inbox.take_small(frame)));
+        until("a frame comes after the flood", || {
+            port.receive(1, &mut |frame| inbox.take_small(frame))
+        });
         assert_eq!(inbox.numbers(), [9]);
     });
 }

@@ -33,7 +33,9 @@ impl Random {
 
 /// The body of a frame.
 pub(crate) fn body(number: u32, length: usize) -> Vec<u8> {
-    (0..length as u32).map(|index| (index.wrapping_mul(31) ^ (index >> 8) ^ number.wrapping_mul(7)) as u8).collect()
+    (0..length as u32)
+        .map(|index| (index.wrapping_mul(31) ^ (index >> 8) ^ number.wrapping_mul(7)) as u8)
+        .collect()
 }
 
 /// The header of a frame.
@@ -84,8 +86,15 @@ impl Inbox {
     }
 
     /// Sends frames of these lengths as a train, and receives each as a small frame.
-    pub(crate) fn train(&mut self, sender: &mut Port, receiver: &mut Port, way: &Way, lengths: &[usize]) {
-        let bodies: Vec<Vec<u8>> = (0..).zip(lengths).map(|(number, length)| body(number, *length)).collect();
+    pub(crate) fn train(
+        &mut self,
+        sender: &mut Port,
+        receiver: &mut Port,
+        way: &Way,
+        lengths: &[usize],
+    ) {
+        let bodies: Vec<Vec<u8>> =
+            (0..).zip(lengths).map(|(number, length)| body(number, *length)).collect();
         let frames = (0..).zip(&bodies).map(|(number, body)| OutgoingFrame {
             header: frame(receiver.endpoint(), Kind::Eager, number, body.len()),
             body: body.as_ptr(),
@@ -116,8 +125,9 @@ impl Inbox {
         length: usize,
         last: usize,
     ) {
-        let bodies: Vec<Vec<u8>> =
-            (0..count).map(|index| body(index as u32, if index + 1 == count { last } else { length })).collect();
+        let bodies: Vec<Vec<u8>> = (0..count)
+            .map(|index| body(index as u32, if index + 1 == count { last } else { length }))
+            .collect();
         let frames = bodies.iter().enumerate().map(|(index, body)| OutgoingFrame {
             header: frame(receiver.endpoint(), Kind::Data, index as u32, body.len()),
             body: body.as_ptr(),
@@ -160,7 +170,18 @@ impl Block {
         let missing = (0..lengths.len() as u32).collect();
         let memory = vec![0; lengths.len() * length];
         let (in_place, moved, again, strange, astray) = (0, 0, 0, 0, 0);
-        Block { memory, lengths, length, missing, in_place, moved, again, strange, astray, random: Random(1) }
+        Block {
+            memory,
+            lengths,
+            length,
+            missing,
+            in_place,
+            moved,
+            again,
+            strange,
+            astray,
+            random: Random(1),
+        }
     }
 
     /// Accepts any frame without inspecting it.
@@ -186,7 +207,8 @@ impl Arrivals for Block {
         let mut guesses = self.missing.clone();
         if self.astray == 1 {
             for _ in 0..3 {
-                let [one, other] = [(); 2].map(|()| self.random.below(guesses.len().max(1) as u64) as usize);
+                let [one, other] =
+                    [(); 2].map(|()| self.random.below(guesses.len().max(1) as u64) as usize);
                 if one < guesses.len() {
                     guesses.swap(one, other);
                 }
@@ -210,7 +232,8 @@ impl Arrivals for Block {
             self.strange += 1;
             return;
         }
-        let (header, _) = FrameHeader::decode(&KEY, &[&header[..], &vec![0; length]].concat()).unwrap();
+        let (header, _) =
+            FrameHeader::decode(&KEY, &[&header[..], &vec![0; length]].concat()).unwrap();
         let index = header.words[1];
         assert_eq!(length, self.lengths[index as usize]);
         // SAFETY: `bytes` is readable for `length` bytes during this call (contract of

@@ -24,7 +24,8 @@ fn verdicts(ports: [Port; 2]) -> [u8; 2] {
             let rails = vec![(0, [raw, Some(port.way(&address, false))])];
             let opposites = [Opposite { rank: 1 - place as u32, endpoint, rails }];
             let (peer, key) = (PeerIndex(place as u32), FrameKey([1, 2]));
-            let identity = Identity { own: peer, endpoint: ends[place].0, incarnation: 1, key, drowsy: false };
+            let identity =
+                Identity { own: peer, endpoint: ends[place].0, incarnation: 1, key, drowsy: false };
             try_ways(&identity, &mut [port], &opposites, 0, PATIENCE).of(0, 0)
         })
     });

@@ -48,7 +48,8 @@ impl Maker {
     /// segment (offset plus the number of its walk), or `None` if there is no room or no page.
     pub(crate) fn make(&mut self, segment: &Segment, members: usize) -> Option<usize> {
         self.sweep(segment);
-        let walk = if self.arena.free_bytes() > BOARD_AREA / 2 { segment.walk() } else { Walk::SHORTEST };
+        let walk =
+            if self.arena.free_bytes() > BOARD_AREA / 2 { segment.walk() } else { Walk::SHORTEST };
         let shape = BoardShape::new(members, walk);
         let area = segment.layout().board_area(segment.own_rank());
         let inside = self.arena.take(shape.bytes())?;

@@ -42,7 +42,13 @@ impl Room<'_> {
     /// # Safety
     /// The memory behind the source must be valid.
     #[inline]
-    pub unsafe fn fill(&mut self, source: &mut Source, first: usize, length: usize, wait: &mut dyn FnMut()) {
+    pub unsafe fn fill(
+        &mut self,
+        source: &mut Source,
+        first: usize,
+        length: usize,
+        wait: &mut dyn FnMut(),
+    ) {
         let to = self.part(first, length);
         // SAFETY: the memory behind `source` is valid (this function's contract). `to` is inside
         // the message, which no member reads before it is posted.
@@ -55,7 +61,10 @@ impl Room<'_> {
 
     #[inline]
     fn part(&self, first: usize, length: usize) -> *mut u8 {
-        assert!(first <= self.length && length <= self.length - first, "bytes outside a message of a board");
+        assert!(
+            first <= self.length && length <= self.length - first,
+            "bytes outside a message of a board"
+        );
         // SAFETY: `first` is at most the length of the message.
         unsafe { self.at.add(first) }
     }

@@ -56,7 +56,12 @@ pub(crate) struct Rounds<W: LongWords> {
 }
 
 impl<W: LongWords> Rounds<W> {
-    pub(crate) fn new(members: usize, own: usize, depth: usize, memory: RoundMemory<W>) -> Rounds<W> {
+    pub(crate) fn new(
+        members: usize,
+        own: usize,
+        depth: usize,
+        memory: RoundMemory<W>,
+    ) -> Rounds<W> {
         Rounds { members, own, depth: depth as u64, memory, said: None, round: 0, known: 0 }
     }
 
@@ -153,7 +158,8 @@ impl<W: LongWords> Rounds<W> {
     /// others find the claimant by [`Rounds::claimant`].
     pub(crate) fn claim(&self) -> bool {
         let before = self.memory.claims.load_acquire(self.slot());
-        before >> 16 != self.round + 1 && self.memory.claims.replace(self.slot(), before, self.claimed_by(self.own))
+        before >> 16 != self.round + 1
+            && self.memory.claims.replace(self.slot(), before, self.claimed_by(self.own))
     }
 
     fn claimed_by(&self, member: usize) -> u64 {
