@@ -43,8 +43,9 @@ impl<T: Sync> SharedReference<T> {
 
     #[inline(always)]
     fn get(&self) -> Option<&'static T> {
-        // SAFETY: the pointer is NULL or was made from a `&'static T` (invariant).
-        unsafe { self.0.load(Ordering::Relaxed).as_ref() }
+        // SAFETY: the pointer is NULL or was made from a `&'static T` (invariant). Acquire pairs
+        // with the Release of `set`: what its thread wrote before is visible through the reference.
+        unsafe { self.0.load(Ordering::Acquire).as_ref() }
     }
 
     #[inline(always)]
