@@ -146,9 +146,9 @@ impl Worker {
     /// anything changed. For the waiting thread only: unlike [`Worker::poll_in_passing`], it does
     /// not wake a thread that sleeps in the kernel.
     fn poll(&self) -> bool {
-        let moved = self.with(State::progress);
+        let moved = self.poll_messages();
         let worked = self.compute();
-        if moved || worked {
+        if worked {
             self.announce();
         }
         moved || worked
