@@ -95,40 +95,29 @@ fn bad_tag<T>(tag: i32) -> Result<T> {
     fail!(ERR_TAG, "argument tag is {tag}; 0 to {} are allowed", i32::MAX)
 }
 
-/// Looks up the datatype of a buffer argument and checks the buffer.
+/// Looks up and checks a buffer argument: its elements and their datatype.
 ///
 /// # Safety
-/// The reference must not be used after the operation is started: see
-/// [`towpath_neutral::handle::Table::borrow`].
+/// The datatype must not be freed before the operation is started, and the reference to it must not
+/// be used after that: see [`towpath_neutral::handle::Table::borrow`]. The buffer must hold `count`
+/// elements of it from then until the operation is complete, as [`Elements::new`] requires.
 #[inline(always)]
-unsafe fn checked_type<'a>(buffer: *const c_void, count: i64, datatype: Handle) -> Result<&'a Arc<Type>> {
+unsafe fn elements<'a>(buffer: *const c_void, count: i64, datatype: Handle) -> Result<(Elements, &'a Arc<Type>)> {
     // SAFETY: the reference is not used after the operation is started (this function's contract).
     let kind = match unsafe { datatypes::borrow(datatype, "datatype") } {
         Ok(kind) => kind,
         Err(error) => datatypes::of_no_elements(datatype, count, error)?,
     };
     check_buffer(buffer, count, kind)?;
-    Ok(kind)
-}
-
-/// Looks up and checks a buffer argument.
-///
-/// # Safety
-/// The datatype must not be freed before the operation is started. The buffer must hold `count`
-/// elements of it from then until the operation is complete, as [`Elements::new`] requires.
-unsafe fn elements(buffer: *const c_void, count: i64, datatype: Handle) -> Result<Elements> {
     // SAFETY: `kind` is not freed before the operation is started, `buffer` holds the elements
-    // until it is complete (this function's contract), and `checked_type` has checked the count.
-    unsafe {
-        let kind = checked_type(buffer, count, datatype)?;
-        Ok(Elements::new(kind, buffer, count))
-    }
+    // until it is complete (this function's contract), and `check_buffer` has checked the count.
+    Ok((unsafe { Elements::new(kind, buffer, count) }, kind))
 }
 
 /// Looks up and checks the arguments of a send.
 ///
 /// # Safety
-/// As [`elements`]. The references must not be used after the operation is started.
+/// Same as for [`elements`], also for the reference to the communicator.
 #[inline(always)]
 pub(crate) unsafe fn outgoing<'a>(
     buffer: *const c_void,
@@ -138,14 +127,11 @@ pub(crate) unsafe fn outgoing<'a>(
     tag: i32,
     comm: Handle,
 ) -> Result<SendArguments<'a>> {
-    // SAFETY: the references are not used after the operation is started (this function's
-    // contract).
-    let (comm, kind) = unsafe { (registry::borrow_comm(comm)?, checked_type(buffer, count, datatype)?) };
+    // SAFETY: the references are not used after the operation is started, and `buffer` holds the
+    // elements until it is complete (this function's contract).
+    let (comm, (elements, kind)) = unsafe { (registry::borrow_comm(comm)?, elements(buffer, count, datatype)?) };
     check_tag(tag)?;
     let peer = comm.target(dest, "dest")?;
-    // SAFETY: `buffer` holds the elements until the operation is complete (this function's
-    // contract), and `checked_type` has checked the count.
-    let elements = unsafe { Elements::new(kind, buffer, count) };
     Ok(SendArguments { comm, kind, elements, peer })
 }
 
@@ -162,13 +148,10 @@ pub(crate) unsafe fn incoming<'a>(
     tag: i32,
     comm: Handle,
 ) -> Result<ReceiveArguments<'a>> {
-    // SAFETY: the references are not used after the operation is started (this function's
-    // contract).
-    let (kind, comm) = unsafe { (checked_type(buffer, count, datatype)?, registry::borrow_comm(comm)?) };
+    // SAFETY: the references are not used after the operation is started, and `buffer` holds the
+    // elements until it is complete (this function's contract).
+    let ((elements, kind), comm) = unsafe { (elements(buffer, count, datatype)?, registry::borrow_comm(comm)?) };
     let Asked { peer, tag, nobody } = envelope(source, tag, comm)?;
-    // SAFETY: `buffer` holds the elements until the operation is complete (this function's
-    // contract), and `checked_type` has checked the count.
-    let elements = unsafe { Elements::new(kind, buffer, count) };
     Ok(ReceiveArguments { comm, kind, elements, peer, tag, nobody })
 }
 

@@ -158,7 +158,7 @@ fn take(message: &mut Handle) -> Result<Arc<Matched>> {
 pub unsafe fn mrecv(buf: *mut c_void, count: i64, datatype: Handle, message: &mut Handle) -> Completed<Status> {
     // SAFETY: `buf` has room for `count` elements until this call returns (its contract), after the
     // receive is complete. The datatype is not used after the receive is started.
-    let elements = unsafe { elements(buf, count, datatype) }?;
+    let (elements, _) = unsafe { elements(buf, count, datatype) }?;
     if *message == MESSAGE_NO_PROC {
         *message = MESSAGE_NULL;
         return Ok(FROM_NOBODY);
@@ -180,7 +180,7 @@ pub unsafe fn mrecv(buf: *mut c_void, count: i64, datatype: Handle, message: &mu
 pub unsafe fn imrecv(buf: *mut c_void, count: i64, datatype: Handle, message: &mut Handle) -> Result<Handle> {
     // SAFETY: `buf` has room for `count` elements until the request is complete (this function's
     // contract). The datatype is not used after the receive is started.
-    let elements = unsafe { elements(buf, count, datatype) }?;
+    let (elements, _) = unsafe { elements(buf, count, datatype) }?;
     if *message == MESSAGE_NO_PROC {
         *message = MESSAGE_NULL;
         return Ok(COMPLETE_RECEIVE);
