@@ -13,6 +13,10 @@ use crate::progress::request_table::{COMPLETE_RECEIVE, Extra, FROM_NOBODY, Reque
 use crate::progress::state::State;
 use crate::progress::wait_target::WaitTarget;
 
+/// The arguments of one half, except the communicator: buffer, count, datatype, destination or
+/// source, and tag.
+type HalfArguments = (*const c_void, i64, Handle, i32, i32);
+
 /// A send and a receive whose arguments are checked, before they are started.
 struct Halves<'a> {
     out: SendArguments<'a>,
@@ -23,7 +27,31 @@ struct Halves<'a> {
     into: ReceiveArguments<'a>,
 }
 
-impl Halves<'_> {
+impl<'a> Halves<'a> {
+    /// Looks up and checks the arguments of both halves.
+    ///
+    /// # Safety
+    /// Same as for [`outgoing`] and [`incoming`].
+    #[inline(always)]
+    unsafe fn checked(send: HalfArguments, receive: HalfArguments, comm: Handle) -> Result<Halves<'a>> {
+        let (sendbuf, sendcount, sendtype, dest, sendtag) = send;
+        let (recvbuf, recvcount, recvtype, source, recvtag) = receive;
+        // SAFETY: the buffers hold their elements until both operations are complete, and the
+        // references are not used after these are started (this function's contract).
+        let (out, into) = unsafe {
+            (
+                outgoing(sendbuf, sendcount, sendtype, dest, sendtag, comm)?,
+                incoming(recvbuf, recvcount, recvtype, source, recvtag, comm)?,
+            )
+        };
+        Ok(Halves { out, copy: None, sendtag, into })
+    }
+
+    /// Makes the send use a copy of the elements, since the receive replaces them.
+    fn with_copy(self) -> Result<Halves<'a>> {
+        Ok(Halves { copy: Some(self.out.elements.packed()?), ..self })
+    }
+
     /// Starts both operations.
     #[inline(always)]
     fn begin(&self, state: &mut State) -> RequestWork {
@@ -102,16 +130,12 @@ macro_rules! by_completion {
             recvtag: i32,
             comm: Handle,
         ) -> $result {
+            let send = (sendbuf, sendcount, sendtype, dest, sendtag);
+            let receive = (recvbuf.cast_const(), recvcount, recvtype, source, recvtag);
             // SAFETY: `sendbuf` and `recvbuf` hold their elements until both operations are
             // complete (this function's contract). The references are not used after these are
             // started.
-            let (out, into) = unsafe {
-                (
-                    outgoing(sendbuf, sendcount, sendtype, dest, sendtag, comm)?,
-                    incoming(recvbuf, recvcount, recvtype, source, recvtag, comm)?,
-                )
-            };
-            Halves { out, copy: None, sendtag, into }.$how()
+            unsafe { Halves::checked(send, receive, comm) }?.$how()
         }
     )+};
 }
@@ -126,7 +150,7 @@ by_completion! {
     /// MPI_Isendrecv.
     ///
     /// # Safety
-    /// As [`sendrecv`], until the request is complete.
+    /// Same as for [`sendrecv`], until the request is complete.
     isendrecv: request -> Result<Handle>;
 }
 
@@ -144,16 +168,11 @@ macro_rules! replacing {
             recvtag: i32,
             comm: Handle,
         ) -> $result {
+            let buf = buf.cast_const();
+            let (send, receive) = ((buf, count, datatype, dest, sendtag), (buf, count, datatype, source, recvtag));
             // SAFETY: `buf` holds `count` elements until both operations are complete (this
             // function's contract). The references are not used after these are started.
-            let (out, into) = unsafe {
-                (
-                    outgoing(buf, count, datatype, dest, sendtag, comm)?,
-                    incoming(buf, count, datatype, source, recvtag, comm)?,
-                )
-            };
-            let copy = Some(out.elements.packed()?);
-            Halves { out, copy, sendtag, into }.$how()
+            unsafe { Halves::checked(send, receive, comm) }?.with_copy()?.$how()
         }
     )+};
 }
@@ -168,6 +187,6 @@ replacing! {
     /// MPI_Isendrecv_replace.
     ///
     /// # Safety
-    /// As [`sendrecv_replace`], until the request is complete.
+    /// Same as for [`sendrecv_replace`], until the request is complete.
     isendrecv_replace: request -> Result<Handle>;
 }
