@@ -217,11 +217,14 @@ const _: () = assert!(BY_HARDWARE != UNDEFINED);
 pub fn comm_split_type(comm: Handle, split_type: i32, key: i32, info: Handle) -> Result<Handle> {
     let hints = info::pairs(info)?;
     let parent = registry::comm(comm)?;
+    // Whatever a process passes: if the hosts cannot be told apart, all processes fail here, and
+    // none waits in the exchange for one that has failed.
+    let host = process::host_among(parent.members())?;
     let color = match split_type {
         UNDEFINED => UNDEFINED,
-        COMM_TYPE_SHARED => process::host_among(parent.members())? as i32,
-        COMM_TYPE_HW_GUIDED | COMM_TYPE_RESOURCE_GUIDED => hardware::guided(&parent, &hints)?,
-        MPIX_COMM_TYPE_NEIGHBORHOOD => hardware::neighborhood(&parent, &hints)?,
+        COMM_TYPE_SHARED => host as i32,
+        COMM_TYPE_HW_GUIDED | COMM_TYPE_RESOURCE_GUIDED => hardware::guided(host, &hints),
+        MPIX_COMM_TYPE_NEIGHBORHOOD => hardware::neighborhood(host, &hints),
         COMM_TYPE_HW_UNGUIDED => {
             no_intercomm(&parent, "MPI_COMM_TYPE_HW_UNGUIDED")?;
             BY_HARDWARE
@@ -235,7 +238,7 @@ pub fn comm_split_type(comm: Handle, split_type: i32, key: i32, info: Handle) ->
     // A process that passed MPI_UNDEFINED learns only now what the others passed, and must take
     // part in the collective call.
     if choices.iter().any(|choice| choice.color == BY_HARDWARE) {
-        let colors = hardware::unguided(&parent, info, color != BY_HARDWARE)?;
+        let colors = hardware::unguided(&parent, host, info, color != BY_HARDWARE)?;
         let asking = choices.iter_mut().zip(colors).filter(|(choice, _)| choice.color == BY_HARDWARE);
         asking.for_each(|(choice, color)| choice.color = color);
     }

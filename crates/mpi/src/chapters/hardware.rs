@@ -16,7 +16,6 @@ use super::{info, internal};
 use crate::objects::comm::Comm;
 use crate::objects::info::Pairs;
 use crate::objects::registry::OBJECTS;
-use crate::process;
 
 /// The info key that names a resource type.
 const TYPE_KEY: &str = "mpi_hw_resource_type";
@@ -51,11 +50,11 @@ fn instances() -> [Option<usize>; RESOURCE_TYPES] {
     std::array::from_fn(|index| if index == 0 { Some(0) } else { found[index - 1] })
 }
 
-/// Like [`instances`], as colors that identify instances uniquely in a communicator.
-fn colors(comm: &Comm) -> Result<[Option<i32>; RESOURCE_TYPES]> {
-    let host = process::host_among(comm.members())? as usize;
-    let color = |instance: usize| i32::try_from(host * 64 * cores::MASK_WORDS + instance).ok();
-    Ok(instances().map(|instance| instance.and_then(color)))
+/// Like [`instances`], as colors that identify instances uniquely in a communicator. `host` is the
+/// number of this process's host among those of the members.
+fn colors(host: u32) -> [Option<i32>; RESOURCE_TYPES] {
+    let color = |instance: usize| i32::try_from(host as usize * 64 * cores::MASK_WORDS + instance).ok();
+    instances().map(|instance| instance.and_then(color))
 }
 
 /// The info key of MPIX_COMM_TYPE_NEIGHBORHOOD: a directory shared by the neighbourhood.
@@ -65,32 +64,31 @@ const ON_NETWORK: i32 = i32::MAX;
 
 /// The color for MPICH's extension MPIX_COMM_TYPE_NEIGHBORHOOD: groups processes that share the
 /// directory named in `hints`. MPI_UNDEFINED if none is named, or if this process cannot access it.
-pub(crate) fn neighborhood(comm: &Comm, hints: &Pairs) -> Result<i32> {
-    Ok(match hints.get(DIRECTORY_KEY).map(|directory| filesystem::is_on_network(Path::new(directory))) {
+pub(crate) fn neighborhood(host: u32, hints: &Pairs) -> i32 {
+    match hints.get(DIRECTORY_KEY).map(|directory| filesystem::is_on_network(Path::new(directory))) {
         Some(Ok(true)) => ON_NETWORK,
-        Some(Ok(false)) => process::host_among(comm.members())? as i32,
+        Some(Ok(false)) => host as i32,
         Some(Err(_)) | None => UNDEFINED,
-    })
+    }
 }
 
 /// The color for the resource type named in `hints`; MPI_UNDEFINED if the type is unknown, or if
 /// this process is not restricted to one instance of it.
-pub(crate) fn guided(comm: &Comm, hints: &Pairs) -> Result<i32> {
-    let Some(wanted) = hints.get(TYPE_KEY) else { return Ok(UNDEFINED) };
+pub(crate) fn guided(host: u32, hints: &Pairs) -> i32 {
+    let Some(wanted) = hints.get(TYPE_KEY) else { return UNDEFINED };
     let known = |index: &usize| {
         let name = type_name(*index);
         name == wanted || name.strip_prefix(PROVIDER) == Some(wanted)
     };
-    let Some(index) = (0..RESOURCE_TYPES).find(known) else { return Ok(UNDEFINED) };
-    Ok(colors(comm)?[index].unwrap_or(UNDEFINED))
+    (0..RESOURCE_TYPES).find(known).and_then(|index| colors(host)[index]).unwrap_or(UNDEFINED)
 }
 
 /// The colors of all processes for the coarsest type that every participating process is restricted
 /// to and that separates some of them. Stores the name of that type in `info`. MPI_UNDEFINED if no
 /// type separates them, and for processes that only `watch`. Collective.
-pub(crate) fn unguided(comm: &Comm, info: Handle, watch: bool) -> Result<Vec<i32>> {
+pub(crate) fn unguided(comm: &Comm, host: u32, info: Handle, watch: bool) -> Result<Vec<i32>> {
     let (team, sequence) = internal::team_of(comm);
-    let mine = if watch { [None; RESOURCE_TYPES] } else { colors(comm)? };
+    let mine = if watch { [None; RESOURCE_TYPES] } else { colors(host) };
     let absent = if watch { WATCHES } else { NOWHERE };
     let all =
         internal::gather_everywhere(&team, sequence, &mine.map(|color| color.map_or(absent, |color| color as u64)))?;
