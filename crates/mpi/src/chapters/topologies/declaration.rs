@@ -61,8 +61,8 @@ pub(crate) fn show(occasion: &str) {
         return;
     }
     let Ok(worker) = progress::worker() else { return };
-    let me = process::me().0;
-    let mut lines = format!("towpath: channel of rank {me} ({occasion}):");
+    let me = process::name_of(process::me());
+    let mut lines = format!("towpath: channel of {me} ({occasion}):");
     let (sections, strict) = worker.with(|state| {
         let wires = state.engine.wire();
         (wires.sections(), wires.is_strict())
@@ -81,7 +81,7 @@ pub(crate) fn show(occasion: &str) {
             0 => "header slot".to_owned(),
             bytes => format!("ring of {} KiB", bytes / 1024),
         };
-        lines.push_str(&format!("\n  from rank {}: {what}, {why}", section.from.0));
+        lines.push_str(&format!("\n  from {}: {what}, {why}", process::name_of(section.from)));
     }
     process::say_lines(&lines);
 }
