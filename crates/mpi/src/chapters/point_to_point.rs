@@ -394,17 +394,7 @@ unsafe fn isend_as(
     let worker = progress::worker()?;
     let mut state = worker.hold();
     let place = state.requests.place()?;
-    let engine = &mut state.engine;
-    let sent = match elements.contiguous() {
-        _ if mode == Mode::Synchronous => None,
-        Some(bytes) => bytes.try_send_now(engine, comm, peer, tag),
-        None => elements.try_send_packed(engine, comm, peer, tag),
-    };
-    // Even a message that has been sent needs a request: an unmatched send can still be cancelled.
-    let work = match sent {
-        Some(sent) => RequestWork::Sent(sent),
-        None => RequestWork::Send(elements.isend(engine, comm, peer, tag, mode)),
-    };
+    let work = RequestWork::send(elements, &mut state.engine, comm, peer, tag, mode);
     let request = state.requests.fill(place, work, comm.handle(), None);
     drop(state);
     worker.nudge();

@@ -24,6 +24,8 @@ pub(crate) struct Elements {
     kind: *const Type,
     buffer: *mut c_void,
     count: i64,
+    /// Their length in bytes if they are contiguous; otherwise negative.
+    contiguous: i64,
 }
 
 // SAFETY: `buffer` points to memory of the program and `kind` to an object of a table, which are
@@ -39,7 +41,7 @@ impl Elements {
     /// readable if it sends and writable if it receives, and the program must not change it.
     #[inline(always)]
     pub(crate) unsafe fn new(kind: &Type, buffer: *const c_void, count: i64) -> Elements {
-        Elements { kind, buffer: buffer.cast_mut(), count }
+        Elements { kind, buffer: buffer.cast_mut(), count, contiguous: kind.contiguous * count }
     }
 
     /// The bytes of the elements if they are contiguous. This is the only place that decides that
@@ -47,21 +49,16 @@ impl Elements {
     /// the packing and unpacking of `towpath_datatype`.
     #[inline(always)]
     pub(crate) fn contiguous(self) -> Option<ContiguousBytes> {
-        let bytes = self.kind().contiguous;
-        (bytes >= 0).then(|| ContiguousBytes { pointer: self.buffer.cast(), length: (bytes * self.count) as usize })
-    }
-
-    #[inline(always)]
-    fn kind(&self) -> &Type {
-        // SAFETY: the datatype lives until the operation is started (contract of `new`). Sources
-        // and targets have their own reference; only `receive_soon` uses this one while it waits,
-        // under the worker's lock, under which datatypes are freed.
-        unsafe { &*self.kind }
+        let length = self.contiguous;
+        (length >= 0).then_some(ContiguousBytes { pointer: self.buffer.cast(), length: length as usize })
     }
 
     #[inline(always)]
     fn datatype(&self) -> &Datatype {
-        &self.kind().datatype
+        // SAFETY: the datatype lives until the operation is started (contract of `new`). Sources
+        // and targets have their own reference; only `receive_soon` uses this one while it waits,
+        // under the worker's lock, under which datatypes are freed.
+        unsafe { &(*self.kind).datatype }
     }
 
     /// Their length in bytes when packed.
@@ -176,8 +173,8 @@ unsafe impl Place for Elements {
 
     #[inline]
     fn target(&self) -> Target {
-        if let Some(bytes) = self.contiguous() {
-            return bytes.target();
+        if let Some(ContiguousBytes { pointer, length }) = self.contiguous() {
+            return Target::Bytes { pointer, length };
         }
         // SAFETY: the elements are writable until the operation that uses the target is complete
         // (contract of `new`).
@@ -188,14 +185,10 @@ unsafe impl Place for Elements {
 /// Elements that are contiguous, as bytes of the program's memory.
 ///
 /// Invariant: that of [`Elements`], from which they are made.
-#[derive(Clone, Copy)]
 pub(crate) struct ContiguousBytes {
     pointer: *mut u8,
     length: usize,
 }
-
-// SAFETY: `pointer` points to memory of the program, which is valid in every thread.
-unsafe impl Send for ContiguousBytes {}
 
 impl ContiguousBytes {
     /// Sends them if the engine can do so at once. `None`: nothing has happened.
@@ -205,7 +198,7 @@ impl ContiguousBytes {
         unsafe { engine.try_send_now(to, comm.context(), tag, comm.rank as u32, self.pointer, self.length) }
     }
 
-    /// As [`Elements::receive_soon`].
+    /// Like [`Elements::receive_soon`].
     #[inline(always)]
     pub(crate) fn receive_soon(
         self,
@@ -218,24 +211,5 @@ impl ContiguousBytes {
         // SAFETY: `pointer` is writable for `length` bytes until the receive is complete
         // (invariant).
         unsafe { engine.receive_soon(from, comm.context(), tag, self.pointer, self.length, rounds) }
-    }
-
-    /// Starts a receive.
-    #[inline(always)]
-    pub(crate) fn irecv(
-        self,
-        engine: &mut Engine<Wires>,
-        comm: &Comm,
-        from: Option<PeerIndex>,
-        tag: Option<i32>,
-    ) -> RequestId {
-        // SAFETY: the bytes are writable and not accessed until the receive is complete
-        // (invariant).
-        unsafe { engine.irecv(from, comm.context(), tag, self.target()) }
-    }
-
-    #[inline(always)]
-    fn target(self) -> Target {
-        Target::Bytes { pointer: self.pointer, length: self.length }
     }
 }

@@ -10,7 +10,7 @@ use towpath_neutral::abi::Status;
 
 use super::comm::Comm;
 use super::datatype::Type;
-use super::elements::{ContiguousBytes, Elements};
+use super::elements::Elements;
 
 /// The arguments of a persistent send or receive.
 #[derive(Clone)]
@@ -19,8 +19,6 @@ pub(crate) struct PersistentMessage {
     pub comm: Arc<Comm>,
     /// What is sent or received into while the request is active.
     pub elements: Elements,
-    /// Their bytes if they are contiguous.
-    pub contiguous: Option<ContiguousBytes>,
     /// The type of the elements, which lives as long as they do.
     #[expect(dead_code, reason = "it only keeps the type alive")]
     pub kind: Arc<Type>,
@@ -28,6 +26,14 @@ pub(crate) struct PersistentMessage {
     pub peer: Option<PeerIndex>,
     /// Tag; `None` for any tag.
     pub tag: Option<i32>,
+}
+
+impl PersistentMessage {
+    /// Destination and tag of a send.
+    #[inline(always)]
+    pub(crate) fn envelope(&self) -> (PeerIndex, i32) {
+        (self.peer.expect("a send names its receiver"), self.tag.expect("a send has a tag"))
+    }
 }
 
 /// How a persistent request is started.

@@ -1,7 +1,7 @@
 //! How requests end: whether they are complete, and the status and error that they leave.
 
 use towpath_collective::Failure;
-use towpath_engine::{Completion, Mode, RequestId};
+use towpath_engine::{Completion, RequestId};
 use towpath_neutral::abi::{Handle, Status};
 use towpath_neutral::constants::{ERR_PROC_ABORTED, ERR_TRUNCATE, REQUEST_NULL};
 use towpath_neutral::error::{Error, Result};
@@ -9,7 +9,7 @@ use towpath_neutral::error::{Error, Result};
 use super::request_table::{COMPLETE_RECEIVE, Ended, FROM_NOBODY, RequestWork, is_trivial};
 use super::runs::failed;
 use super::state::State;
-use crate::objects::persistent::{PersistentMessage, Start};
+use crate::objects::persistent::Start;
 use crate::process;
 
 #[inline]
@@ -105,33 +105,6 @@ impl State {
             }
         }
         self.end(request).map(Some)
-    }
-
-    /// Starts a persistent send or receive of contiguous bytes if the engine can do so at once.
-    /// Returns false if nothing was started.
-    pub(crate) fn start_contiguous(&mut self, request: Handle) -> Result<bool> {
-        if is_trivial(request) {
-            return Ok(false);
-        }
-        let index = self.requests.index(request)?;
-        let entry = &mut self.requests.entries[index];
-        let (RequestWork::Inactive, Some(extra)) = (&entry.work, &entry.extra) else {
-            return Ok(false);
-        };
-        match &extra.start {
-            Some(Start::Send(
-                PersistentMessage { comm, contiguous: Some(bytes), peer: Some(peer), tag: Some(tag), .. },
-                mode,
-            )) if *mode != Mode::Synchronous => {
-                let Some(sent) = bytes.try_send_now(&mut self.engine, comm, *peer, *tag) else { return Ok(false) };
-                entry.work = RequestWork::Sent(sent);
-            }
-            Some(Start::Receive(PersistentMessage { comm, contiguous: Some(bytes), peer, tag, .. })) => {
-                entry.work = RequestWork::Receive(bytes.irecv(&mut self.engine, comm, *peer, *tag));
-            }
-            _ => return Ok(false),
-        }
-        Ok(true)
     }
 
     /// Ends a persistent send or receive if it is complete; the request becomes inactive. `None`

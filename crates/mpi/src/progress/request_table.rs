@@ -6,13 +6,17 @@
 
 use std::sync::Arc;
 
-use towpath_engine::{RequestId, Rest, Sent};
+use towpath_base::ids::PeerIndex;
+use towpath_engine::{Engine, Mode, RequestId, Rest, Sent};
 use towpath_neutral::abi::{Handle, Kind, Status};
 use towpath_neutral::constants::{ANY_TAG, PROC_NULL, REQUEST_NULL};
 use towpath_neutral::error::{Error, Result, fail};
 use towpath_neutral::handle::{compose, decompose};
+use towpath_wires::Wires;
 
 use super::runs::RunId;
+use crate::objects::comm::Comm;
+use crate::objects::elements::Elements;
 use crate::objects::generalized::Generalized;
 use crate::objects::persistent::Start;
 
@@ -50,6 +54,31 @@ pub(crate) enum RequestWork {
     Done(Status),
     /// A persistent request that is not started.
     Inactive,
+}
+
+impl RequestWork {
+    /// Sends the elements at once if the engine can, and otherwise starts a send.
+    #[inline(always)]
+    pub(crate) fn send(
+        elements: Elements,
+        engine: &mut Engine<Wires>,
+        comm: &Comm,
+        to: PeerIndex,
+        tag: i32,
+        mode: Mode,
+    ) -> RequestWork {
+        let sent = match elements.contiguous() {
+            _ if mode == Mode::Synchronous => None,
+            Some(bytes) => bytes.try_send_now(engine, comm, to, tag),
+            None => elements.try_send_packed(engine, comm, to, tag),
+        };
+        // Even a message that has been sent needs a request: an unmatched send can still be
+        // cancelled.
+        match sent {
+            Some(sent) => RequestWork::Sent(sent),
+            None => RequestWork::Send(elements.isend(engine, comm, to, tag, mode)),
+        }
+    }
 }
 
 /// What only some requests need: how to start again, what to do at completion, memory to keep.
@@ -210,11 +239,22 @@ impl Requests {
         Ok(())
     }
 
-    /// How to start a persistent request; `None` for other requests.
-    pub(crate) fn start_of(&mut self, request: Handle) -> Result<Option<&mut Start>> {
+    /// How to start an inactive persistent request, and where its operation goes then.
+    #[inline]
+    pub(crate) fn inactive(&mut self, request: Handle) -> Result<(&mut Start, &mut RequestWork)> {
         let index = self.index(request)?;
-        Ok(self.entries[index].extra.as_mut().and_then(|extra| extra.start.as_mut()))
+        let Entry { work, extra, .. } = &mut self.entries[index];
+        match (extra.as_mut().and_then(|extra| extra.start.as_mut()), work) {
+            (Some(start), work @ RequestWork::Inactive) => Ok((start, work)),
+            _ => not_inactive(),
+        }
     }
+}
+
+#[cold]
+#[inline(never)]
+fn not_inactive<T>() -> Result<T> {
+    fail!(ERR_REQUEST, "the request is active already, or not persistent; wait for it before starting it again")
 }
 
 #[cold]

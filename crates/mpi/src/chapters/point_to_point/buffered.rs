@@ -17,7 +17,6 @@ use towpath_neutral::error::{Result, fail};
 use crate::objects::buffer::{AttachedBuffer, SentCopy};
 use crate::objects::comm::Comm;
 use crate::objects::elements::Elements;
-use crate::objects::persistent::PersistentMessage;
 use crate::objects::registry::OBJECTS;
 use crate::progress;
 use crate::progress::request_table::{Extra, RequestWork};
@@ -124,13 +123,4 @@ pub(crate) fn send(comm: &Comm, elements: Elements, peer: PeerIndex, tag: i32) -
     });
     worker.nudge();
     sent
-}
-
-/// Prepares another start of a persistent buffered send.
-pub(crate) fn again(message: &PersistentMessage) -> Box<dyn FnOnce() -> Result<()>> {
-    let message = message.clone();
-    Box::new(move || {
-        let PersistentMessage { comm, elements, peer, tag, .. } = &message;
-        send(comm, *elements, peer.expect("a send names its receiver"), tag.expect("a send has a tag"))
-    })
 }

@@ -29,9 +29,7 @@ unsafe fn prepared(
     if peer.is_none() {
         return create(nothing(false), comm.handle());
     }
-    let contiguous = elements.contiguous();
-    let message =
-        PersistentMessage { comm: comm.clone(), elements, contiguous, kind: kind.clone(), peer, tag: Some(tag) };
+    let message = PersistentMessage { comm: comm.clone(), elements, kind: kind.clone(), peer, tag: Some(tag) };
     create(start(message), comm.handle())
 }
 
@@ -80,7 +78,6 @@ pub unsafe fn recv_init(
     if nobody {
         return create(nothing(true), comm.handle());
     }
-    let contiguous = elements.contiguous();
-    let message = PersistentMessage { comm: comm.clone(), elements, contiguous, kind: kind.clone(), peer, tag };
+    let message = PersistentMessage { comm: comm.clone(), elements, kind: kind.clone(), peer, tag };
     create(Start::Receive(message), comm.handle())
 }
