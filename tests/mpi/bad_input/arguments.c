@@ -90,6 +90,18 @@ static void objects(MPI_Comm comm)
     CHECK(made == MPI_COMM_NULL && type == MPI_DATATYPE_NULL, "a failed call has written a handle");
 }
 
+/* Room for the packed bytes is promised, but the buffer is NULL. */
+static void packing(MPI_Comm comm)
+{
+    int position = 0;
+    MPI_Aint place = 0;
+    FAILS_EITHER(MPI_Pack(value, 4, MPI_INT, NULL, 64, &position, comm), MPI_ERR_ARG, MPI_ERR_BUFFER);
+    FAILS_EITHER(MPI_Unpack(NULL, 64, &position, value, 4, MPI_INT, comm), MPI_ERR_ARG, MPI_ERR_BUFFER);
+    FAILS_EITHER(MPI_Pack_external("external32", value, 4, MPI_INT, NULL, 64, &place), MPI_ERR_ARG, MPI_ERR_BUFFER);
+    FAILS_EITHER(MPI_Unpack_external("external32", NULL, 64, &place, value, 4, MPI_INT), MPI_ERR_ARG, MPI_ERR_BUFFER);
+    CHECK(position == 0 && place == 0, "a failed call has moved the position to %d or %ld", position, (long)place);
+}
+
 int main(int argc, char **argv)
 {
     start(&argc, &argv);
@@ -99,6 +111,7 @@ int main(int argc, char **argv)
     no_indices(MPI_COMM_WORLD);
     collectives(MPI_COMM_WORLD);
     objects(MPI_COMM_WORLD);
+    packing(MPI_COMM_WORLD);
     /* All is well afterwards. */
     int sum = 0, one = 1;
     CALL(MPI_Allreduce(&one, &sum, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD));

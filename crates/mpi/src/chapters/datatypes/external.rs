@@ -6,9 +6,7 @@ use towpath_datatype::{external32_size, pack_external32, unpack_external32};
 use towpath_neutral::abi::{Handle, StringArgument};
 use towpath_neutral::error::{Result, fail};
 
-use super::lookup;
-use super::packing::checked;
-use crate::chapters::point_to_point::check_buffer;
+use super::packing::{elements, packed};
 
 /// Checks that a data representation is "external32".
 fn check_representation(datarep: StringArgument) -> Result<()> {
@@ -22,8 +20,7 @@ fn check_representation(datarep: StringArgument) -> Result<()> {
 /// MPI_Pack_external_size.
 pub fn pack_external_size(datarep: StringArgument, incount: i64, datatype: Handle) -> Result<i64> {
     check_representation(datarep)?;
-    let kind = lookup(datatype, "datatype")?;
-    check_buffer(std::ptr::dangling(), incount, &kind)?;
+    let kind = elements(std::ptr::dangling(), incount, datatype)?;
     Ok(external32_size(&kind.datatype, incount)?)
 }
 
@@ -41,21 +38,12 @@ pub unsafe fn pack_external(
     position: &mut i64,
 ) -> Result<()> {
     check_representation(datarep)?;
-    let kind = lookup(datatype, "datatype")?;
-    check_buffer(inbuf, incount, &kind)?;
+    let kind = elements(inbuf, incount, datatype)?;
     let needed = external32_size(&kind.datatype, incount)?;
-    checked(*position, outsize, needed, "outbuf")?;
+    let to = packed(outbuf, outsize, *position, needed, "outbuf")?;
     // SAFETY: `inbuf` holds `incount` elements and `outbuf` has `outsize` bytes (this function's
-    // contract); `checked` has verified that `needed` bytes fit from `position`.
-    unsafe {
-        pack_external32(
-            &kind.datatype,
-            inbuf.cast(),
-            incount,
-            outbuf.cast::<u8>().wrapping_add(*position as usize),
-            needed as usize,
-        )?
-    };
+    // contract), of which `needed` follow `to` (`packed`).
+    unsafe { pack_external32(&kind.datatype, inbuf.cast(), incount, to, needed as usize) }?;
     *position += needed;
     Ok(())
 }
@@ -74,21 +62,12 @@ pub unsafe fn unpack_external(
     datatype: Handle,
 ) -> Result<()> {
     check_representation(datarep)?;
-    let kind = lookup(datatype, "datatype")?;
-    check_buffer(outbuf, outcount, &kind)?;
+    let kind = elements(outbuf, outcount, datatype)?;
     let needed = external32_size(&kind.datatype, outcount)?;
-    checked(*position, insize, needed, "inbuf")?;
+    let from = packed(inbuf, insize, *position, needed, "inbuf")?;
     // SAFETY: `outbuf` has room for `outcount` elements and `inbuf` has `insize` bytes (this
-    // function's contract); `checked` has verified that `needed` of them follow `position`.
-    unsafe {
-        unpack_external32(
-            &kind.datatype,
-            outbuf.cast(),
-            outcount,
-            inbuf.cast::<u8>().wrapping_add(*position as usize),
-            needed as usize,
-        )?
-    };
+    // function's contract), of which `needed` follow `from` (`packed`).
+    unsafe { unpack_external32(&kind.datatype, outbuf.cast(), outcount, from, needed as usize) }?;
     *position += needed;
     Ok(())
 }

@@ -1,22 +1,36 @@
 //! MPI_Pack and MPI_Unpack (MPI 5.0, section 5.2).
 
 use std::ffi::c_void;
+use std::sync::Arc;
 
 use towpath_neutral::abi::Handle;
 use towpath_neutral::error::{Result, fail};
 
 use super::lookup;
 use crate::chapters::point_to_point::check_buffer;
+use crate::objects::datatype::Type;
 use crate::objects::registry;
 
-pub(super) fn checked(position: i64, size: i64, needed: i64, buffer: &str) -> Result<()> {
+/// Looks up the datatype of elements to pack or unpack, and checks their buffer.
+pub(super) fn elements(buffer: *const c_void, count: i64, datatype: Handle) -> Result<Arc<Type>> {
+    let kind = lookup(datatype, "datatype")?;
+    check_buffer(buffer, count, &kind)?;
+    Ok(kind)
+}
+
+/// The address of the `needed` bytes from `position` on in a buffer of `size` bytes for packed
+/// elements, which is called `name`.
+pub(super) fn packed(buffer: *const c_void, size: i64, position: i64, needed: i64, name: &str) -> Result<*mut u8> {
     if position < 0 || size < 0 {
-        fail!(ERR_ARG, "position is {position} and the size of {buffer} is {size}; neither may be negative");
+        fail!(ERR_ARG, "position is {position} and the size of {name} is {size}; neither may be negative");
     }
     if needed > size - position {
-        fail!(ERR_TRUNCATE, "{needed} bytes from position {position} on exceed {buffer} of {size} bytes");
+        fail!(ERR_TRUNCATE, "{needed} bytes from position {position} on exceed {name} of {size} bytes");
     }
-    Ok(())
+    if needed > 0 && buffer.is_null() {
+        fail!(ERR_ARG, "argument {name} is NULL, but the elements have {needed} bytes; pass a buffer");
+    }
+    Ok(buffer.cast_mut().cast::<u8>().wrapping_add(position as usize))
 }
 
 /// MPI_Pack.
@@ -33,25 +47,12 @@ pub unsafe fn pack(
     comm: Handle,
 ) -> Result<()> {
     registry::comm(comm)?;
-    let kind = lookup(datatype, "datatype")?;
-    check_buffer(inbuf, incount, &kind)?;
+    let kind = elements(inbuf, incount, datatype)?;
     let needed = kind.datatype.bytes(incount);
-    checked(*position, outsize, needed, "outbuf")?;
-    if needed > 0 && outbuf.is_null() {
-        fail!(ERR_ARG, "argument outbuf is NULL, but {needed} bytes are to be packed; pass a buffer");
-    }
+    let to = packed(outbuf, outsize, *position, needed, "outbuf")?;
     // SAFETY: `inbuf` holds `incount` elements and `outbuf` has `outsize` bytes (this function's
-    // contract); `checked` has verified that `needed` bytes fit from `position`.
-    unsafe {
-        towpath_datatype::pack(
-            &kind.datatype,
-            inbuf.cast(),
-            incount,
-            0,
-            outbuf.cast::<u8>().wrapping_add(*position as usize),
-            needed as usize,
-        )
-    };
+    // contract), of which `needed` follow `to` (`packed`).
+    unsafe { towpath_datatype::pack(&kind.datatype, inbuf.cast(), incount, 0, to, needed as usize) };
     *position += needed;
     Ok(())
 }
@@ -70,25 +71,12 @@ pub unsafe fn unpack(
     comm: Handle,
 ) -> Result<()> {
     registry::comm(comm)?;
-    let kind = lookup(datatype, "datatype")?;
-    check_buffer(outbuf, outcount, &kind)?;
+    let kind = elements(outbuf, outcount, datatype)?;
     let needed = kind.datatype.bytes(outcount);
-    checked(*position, insize, needed, "inbuf")?;
-    if needed > 0 && inbuf.is_null() {
-        fail!(ERR_ARG, "argument inbuf is NULL, but {needed} bytes are to be unpacked; pass a buffer");
-    }
+    let from = packed(inbuf, insize, *position, needed, "inbuf")?;
     // SAFETY: `outbuf` has room for `outcount` elements and `inbuf` has `insize` bytes (this
-    // function's contract); `checked` has verified that `needed` of them follow `position`.
-    unsafe {
-        towpath_datatype::unpack(
-            &kind.datatype,
-            outbuf.cast(),
-            outcount,
-            0,
-            inbuf.cast::<u8>().wrapping_add(*position as usize),
-            needed as usize,
-        )
-    };
+    // function's contract), of which `needed` follow `from` (`packed`).
+    unsafe { towpath_datatype::unpack(&kind.datatype, outbuf.cast(), outcount, 0, from, needed as usize) };
     *position += needed;
     Ok(())
 }
@@ -96,7 +84,6 @@ pub unsafe fn unpack(
 /// MPI_Pack_size: exact, because packing adds no overhead.
 pub fn pack_size(incount: i64, datatype: Handle, comm: Handle) -> Result<i64> {
     registry::comm(comm)?;
-    let kind = lookup(datatype, "datatype")?;
-    check_buffer(std::ptr::dangling(), incount, &kind)?;
+    let kind = elements(std::ptr::dangling(), incount, datatype)?;
     Ok(kind.datatype.bytes(incount))
 }
