@@ -18,6 +18,7 @@ use towpath_neutral::error::Result;
 use crate::chapters::internal::{gather_everywhere, plan_failed, run};
 use crate::objects::coll_state::{JoinedGroup, MulticastState};
 use crate::objects::comm::{CallForm, Comm};
+use crate::process;
 use crate::progress;
 use crate::progress::runs::failed;
 use crate::progress::state::State;
@@ -25,7 +26,7 @@ use crate::progress::wait_target::WaitTarget;
 use crate::progress::worker::Worker;
 
 /// Number of groups that this process has numbered. The upper 16 bits of a group number are the
-/// rank of the process, the lower 16 a value of this counter.
+/// rank of the process in its job, the lower 16 a value of this counter.
 static NUMBERS: AtomicU32 = AtomicU32::new(0);
 /// Group numbers per communicator: one for each carrier, so that frames of one attempt are not
 /// taken for frames of the next.
@@ -286,12 +287,11 @@ fn agree(comm: &Comm, worker: &Worker, hosts: &[Vec<usize>], own: usize) -> Resu
     let others: Vec<PeerIndex> = others.map(|rank| comm.group.peers[*rank]).collect();
     let reach = worker.with(|state| state.engine.wire().clic()?.reach(others.iter().copied()));
     let own_streams = worker.with(|state| others.iter().any(|peer| state.engine.wire().streams(*peer)));
-    let own_number = comm.group.peers[comm.rank].0;
     let (mut number, mut possible) = (0, true);
     if comm.rank == 0 {
-        let count = NUMBERS.fetch_add(NUMBERS_EACH, Ordering::Relaxed);
-        possible = count <= u32::from(u16::MAX) - NUMBERS_EACH && own_number <= u32::from(u16::MAX);
-        number = own_number << 16 | count & 0xffff;
+        let (rank, count) = (process::this()?.job.rank, NUMBERS.fetch_add(NUMBERS_EACH, Ordering::Relaxed));
+        possible = count <= u32::from(u16::MAX) - NUMBERS_EACH && rank <= u32::from(u16::MAX);
+        number = rank << 16 | count & 0xffff;
     }
     let team = comm.team(Plane::Collective);
     let mine = said(reach.filter(|_| possible), own_streams, number);
