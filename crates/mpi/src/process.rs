@@ -115,7 +115,7 @@ pub(crate) fn reason_of_loss(peer: PeerIndex) -> String {
 }
 
 /// The number that its creator gave a context (0 for MPI_COMM_WORLD, 1 for MPI_COMM_SELF), and the
-/// creator's rank; no rank if the creator is of another job.
+/// creator's rank; `None` if the creator's number is not that of a rank of this job.
 pub(crate) fn maker_of(context: ContextId) -> (u32, Option<u32>) {
     let rank = PROCESS.get().and_then(|process| {
         let first = process.contexts.creator().wrapping_sub(process.job.rank);

@@ -1,8 +1,8 @@
 //! Point-to-point communication (MPI 5.0, chapter 3): blocking and nonblocking sends and receives.
 //!
-//! Probes are in `point_to_point/probes`, buffered sends in `point_to_point/buffers`, persistent
-//! requests in `point_to_point/persistent_requests`. The fast path of a send is lookups, checks and
-//! one call of the engine.
+//! Files in `point_to_point`: `probes`; `send_receive`, combined sends and receives; `buffers` and
+//! `buffered`, buffered sends; `persistent_requests`. The fast path of a send is lookups, checks
+//! and one call of the engine.
 
 pub(crate) mod buffered;
 mod buffers;

@@ -24,7 +24,7 @@ pub(crate) struct Elements {
     kind: *const Type,
     buffer: *mut c_void,
     count: i64,
-    /// Their length in bytes if they are contiguous; otherwise negative.
+    /// Their length in bytes if they are contiguous or none; otherwise negative.
     contiguous: i64,
 }
 

@@ -44,7 +44,7 @@ pub(crate) fn host_of(peer: PeerIndex) -> u32 {
 /// Number of the host on which this process runs: the same in all of `members` that run there.
 ///
 /// # Errors
-/// If some of them are of another job, since each job numbers its hosts by itself.
+/// If some of them are of another job, since each process numbers the hosts of its own job first.
 pub(crate) fn host_among<'a>(mut members: impl Iterator<Item = &'a PeerIndex>) -> Result<u32> {
     let jobs = &this()?.jobs;
     if members.any(|&peer| jobs.rank_in_own_job(peer).is_none()) {

@@ -143,8 +143,8 @@ impl Worker {
     }
 
     /// Makes one round of progress, including the local work of collectives. Returns true if
-    /// anything changed. For the waiting thread only: unlike [`Worker::poll_in_passing`], it does
-    /// not wake a thread that sleeps in the kernel.
+    /// anything changed. Wakes the threads that sleep while another one polls, but not one that
+    /// sleeps in the kernel: a thread without the token calls [`Worker::poll_in_passing`].
     fn poll(&self) -> bool {
         let moved = self.poll_messages();
         let worked = self.compute();

@@ -42,7 +42,7 @@ by_mode! {
     /// MPI_Ibsend: the request is complete when this returns.
     ///
     /// # Safety
-    /// As [`bsend`].
+    /// Same as for [`bsend`].
     ibsend: send_copy(COMPLETE) -> Handle;
 }
 

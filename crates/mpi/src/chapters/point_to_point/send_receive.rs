@@ -154,7 +154,7 @@ by_completion! {
     isendrecv: request -> Result<Handle>;
 }
 
-/// As `by_completion`, for functions that send a copy of the elements that they replace.
+/// Like `by_completion`, for functions that send a copy of the elements that they replace.
 macro_rules! replacing {
     ($($(#[$about:meta])+ $name:ident: $how:ident -> $result:ty;)+) => {$(
         $(#[$about])+
