@@ -178,9 +178,7 @@ pub fn comm_create(comm: Handle, group: Handle) -> Result<Handle> {
 /// calls.
 pub fn comm_create_group(comm: Handle, group: Handle, tag: i32) -> Result<Handle> {
     let parent = registry::comm(comm)?;
-    if parent.is_inter() {
-        fail!(ERR_COMM, "argument comm is an intercommunicator; MPI_Comm_create_group needs an intracommunicator");
-    }
+    no_intercomm(&parent, "MPI_Comm_create_group")?;
     check_tag(tag)?;
     let group = groups::lookup(group, "group")?;
     check_subset(&group, &parent)?;

@@ -92,7 +92,7 @@ pub fn intercomm_create(
     tag: i32,
 ) -> Result<Handle> {
     let local = registry::comm(local_comm)?;
-    no_intercomm(&local, "argument local_comm")?;
+    no_intercomm(&local, "MPI_Intercomm_create")?;
     let Some(leader) = usize::try_from(local_leader).ok().filter(|&leader| leader < local.group.size()) else {
         fail!(
             ERR_RANK,

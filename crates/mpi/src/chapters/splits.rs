@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use towpath_base::ids::{ContextId, PeerIndex};
 use towpath_neutral::abi::Handle;
-use towpath_neutral::constants::{ERR_COMM, UNDEFINED};
-use towpath_neutral::error::{Error, Result, fail};
+use towpath_neutral::constants::UNDEFINED;
+use towpath_neutral::error::{Result, fail};
 
 use super::internal;
 use crate::objects::comm::{Comm, take_closed};
@@ -38,10 +38,7 @@ pub(crate) fn close_contexts(worker: &Worker) {
 /// Fails for an intercommunicator, which `what` does not accept.
 pub(crate) fn no_intercomm(comm: &Comm, what: &str) -> Result<()> {
     if comm.is_inter() {
-        return Err(Error::new(
-            ERR_COMM,
-            format!("argument comm is an intercommunicator; {what} needs an intracommunicator"),
-        ));
+        fail!(ERR_COMM, "the communicator is an intercommunicator; {what} needs an intracommunicator");
     }
     Ok(())
 }
