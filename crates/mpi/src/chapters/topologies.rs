@@ -32,7 +32,7 @@ pub fn topo_test(comm: Handle) -> Result<i32> {
         None => UNDEFINED,
         Some(Topology::Cartesian { .. }) => CART,
         Some(Topology::Graph { .. }) => GRAPH,
-        Some(Topology::Distributed { .. }) => DIST_GRAPH,
+        Some(Topology::Distributed(_)) => DIST_GRAPH,
     })
 }
 
@@ -41,6 +41,15 @@ fn size_of(value: i32, argument: &str) -> Result<usize> {
     match usize::try_from(value) {
         Ok(size) => Ok(size),
         Err(_) => fail!(ERR_ARG, "argument {argument} is {value}; it must not be negative"),
+    }
+}
+
+/// Checks a rank argument.
+fn checked_rank(rank: i32, comm: &Comm) -> Result<usize> {
+    let size = comm.group.size();
+    match usize::try_from(rank) {
+        Ok(rank) if rank < size => Ok(rank),
+        _ => fail!(ERR_RANK, "argument rank is {rank}, but the communicator has ranks 0 to {}", size - 1),
     }
 }
 

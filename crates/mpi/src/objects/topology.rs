@@ -20,18 +20,22 @@ pub(crate) enum Topology {
         edges: Vec<i32>,
     },
     /// A graph of which each process knows its own edges only.
-    Distributed {
-        /// Ranks that send to this process.
-        sources: Vec<i32>,
-        /// Weights of the sources; empty if unweighted.
-        source_weights: Vec<i32>,
-        /// Ranks that this process sends to.
-        destinations: Vec<i32>,
-        /// Weights of the destinations; empty if unweighted.
-        destination_weights: Vec<i32>,
-        /// Whether the program passed weights.
-        weighted: bool,
-    },
+    Distributed(Lists),
+}
+
+/// The edges of a process in a distributed graph.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Lists {
+    /// Ranks that send to this process.
+    pub sources: Vec<i32>,
+    /// Weights of the sources; empty if unweighted.
+    pub source_weights: Vec<i32>,
+    /// Ranks that this process sends to.
+    pub destinations: Vec<i32>,
+    /// Weights of the destinations; empty if unweighted.
+    pub destination_weights: Vec<i32>,
+    /// Whether the program passed weights.
+    pub weighted: bool,
 }
 
 impl Topology {
@@ -48,12 +52,10 @@ impl Topology {
                 let list = edges[first..index[rank] as usize].to_vec();
                 (list.clone(), list)
             }
-            Topology::Distributed { sources, destinations, .. } => (sources.clone(), destinations.clone()),
+            Topology::Distributed(lists) => (lists.sources.clone(), lists.destinations.clone()),
         }
     }
-}
 
-impl Topology {
     /// Ranks that send to `rank`, each with the weight of its edge; without MPI_PROC_NULL, and
     /// repeated as often as a rank is listed.
     pub(crate) fn senders(&self, rank: usize) -> Vec<(usize, u64)> {
@@ -64,9 +66,9 @@ impl Topology {
                 let to_me = edges.iter().enumerate().filter(|(_, to)| **to == rank as i32);
                 to_me.map(|(edge, _)| (owner(edge), 1)).collect()
             }
-            Topology::Distributed { sources, source_weights, .. } => {
-                let weight = |i: usize| source_weights.get(i).map_or(1, |&weight| weight.max(0) as u64);
-                sources.iter().enumerate().map(|(i, &from)| (from, weight(i))).collect()
+            Topology::Distributed(lists) => {
+                let weight = |i: usize| lists.source_weights.get(i).map_or(1, |&weight| weight.max(0) as u64);
+                lists.sources.iter().enumerate().map(|(i, &from)| (from, weight(i))).collect()
             }
         };
         let real = with_weights.into_iter().filter(|&(from, _)| from >= 0);
@@ -138,13 +140,8 @@ mod tests {
     fn senders_have_weights_and_the_border_sends_nothing() {
         let line = Topology::Cartesian { dims: vec![3], periodic: vec![false] };
         assert_eq!(line.senders(0), [(1, 1)]);
-        let weighted = Topology::Distributed {
-            sources: vec![2, -3, 2],
-            source_weights: vec![7, 1, 0],
-            destinations: vec![],
-            destination_weights: vec![],
-            weighted: true,
-        };
-        assert_eq!(weighted.senders(0), [(2, 7), (2, 0)]);
+        let (sources, source_weights) = (vec![2, -3, 2], vec![7, 1, 0]);
+        let weighted = Lists { sources, source_weights, weighted: true, ..Lists::default() };
+        assert_eq!(Topology::Distributed(weighted).senders(0), [(2, 7), (2, 0)]);
     }
 }

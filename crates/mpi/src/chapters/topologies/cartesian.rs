@@ -6,7 +6,7 @@ use towpath_neutral::abi::{Handle, Integers, IntegersMut};
 use towpath_neutral::constants::*;
 use towpath_neutral::error::{Result, fail};
 
-use super::{intracomm, ints, reorder, size_of, with_topology};
+use super::{checked_rank, intracomm, ints, reorder, size_of, with_topology};
 use crate::chapters::splits::{insert, split};
 use crate::objects::comm::Comm;
 use crate::objects::registry;
@@ -116,9 +116,7 @@ pub unsafe fn cart_rank(comm: Handle, coords: Integers) -> Result<i32> {
 /// MPI_Cart_coords.
 pub fn cart_coords(comm: Handle, rank: i32, maxdims: i32, coords: IntegersMut) -> Result<()> {
     let (comm, dims, _) = cartesian(comm)?;
-    let Some(rank) = usize::try_from(rank).ok().filter(|&rank| rank < comm.group.size()) else {
-        fail!(ERR_RANK, "argument rank is {rank}, but the communicator has ranks 0 to {}", comm.group.size() - 1);
-    };
+    let rank = checked_rank(rank, &comm)?;
     room(maxdims, dims.len(), "maxdims")?;
     write(coords, coordinates(&dims, rank), "coords")
 }

@@ -7,12 +7,12 @@ use towpath_neutral::abi::{Handle, Integers, IntegersMut};
 use towpath_neutral::constants::*;
 use towpath_neutral::error::{Result, fail};
 
-use super::reorder::{self, Lists, RankOrder};
-use super::{intracomm, ints, size_of, with_topology};
+use super::reorder::{self, RankOrder};
+use super::{checked_rank, intracomm, ints, size_of, with_topology};
 use crate::chapters::{info, internal};
 use crate::objects::comm::Comm;
 use crate::objects::registry;
-use crate::objects::topology::Topology;
+use crate::objects::topology::{Lists, Topology};
 
 /// Values of MPI_UNWEIGHTED and MPI_WEIGHTS_EMPTY in the standard ABI.
 const UNWEIGHTED_ADDRESS: usize = 10;
@@ -112,9 +112,7 @@ pub fn graph_get(comm: Handle, maxindex: i32, maxedges: i32, indx: IntegersMut, 
 
 fn neighbours_of(comm: Handle, rank: i32) -> Result<Vec<i32>> {
     let (comm, ..) = lists(comm)?;
-    let Some(rank) = usize::try_from(rank).ok().filter(|&rank| rank < comm.group.size()) else {
-        fail!(ERR_RANK, "argument rank is {rank}, but the communicator has ranks 0 to {}", comm.group.size() - 1);
-    };
+    let rank = checked_rank(rank, &comm)?;
     Ok(comm.topology.as_ref().map_or_else(Vec::new, |topology| topology.neighbours(rank).0))
 }
 
@@ -184,16 +182,14 @@ pub fn dist_graph_create_adjacent(
     let size = parent.group.size();
     let distances = if reorder { reorder::distances(&parent)? } else { None };
     if distances.is_none() {
-        return with_topology(&parent, size, &RankOrder::default(), |_| mine.topology());
+        return with_topology(&parent, size, &RankOrder::default(), |_| Topology::Distributed(mine));
     }
     // The process that takes a rank needs the lists that were passed by the parent's process of
     // that rank.
-    let mut all = Vec::new();
-    for words in internal::gather_lists(&parent, &mine.words())? {
-        all.push(Lists::read(&words));
-    }
+    let words = internal::gather_lists(&parent, &mine.words())?;
+    let mut all: Vec<Lists> = words.iter().map(|words| Lists::read(words)).collect();
     let order = reorder::order(&parent, distances.as_ref(), size, || reorder::adjacent(&all))?;
-    with_topology(&parent, size, &order, |rank| all.swap_remove(rank).topology())
+    with_topology(&parent, size, &order, |rank| Topology::Distributed(all.swap_remove(rank)))
 }
 
 /// One edge, as sent to all processes.
@@ -256,13 +252,13 @@ pub fn dist_graph_create(
     with_topology(&parent, size, &order, |rank| {
         let inward: Vec<&SentEdge> = all.iter().filter(|edge| edge.to == rank as i32).collect();
         let outward: Vec<&SentEdge> = all.iter().filter(|edge| edge.from == rank as i32).collect();
-        Topology::Distributed {
+        Topology::Distributed(Lists {
             sources: inward.iter().map(|edge| edge.from).collect(),
             source_weights: inward.iter().map(|edge| edge.weight).collect(),
             destinations: outward.iter().map(|edge| edge.to).collect(),
             destination_weights: outward.iter().map(|edge| edge.weight).collect(),
             weighted,
-        }
+        })
     })
 }
 
@@ -274,9 +270,9 @@ fn everybodys_edges(parent: &Comm, mine: &[SentEdge]) -> Result<Vec<SentEdge>> {
     Ok(lists.iter().flat_map(|list| list.chunks(2)).map(edge).collect())
 }
 
-fn distributed(comm: Handle) -> Result<Arc<Topology>> {
-    match &registry::comm(comm)?.topology {
-        Some(topology) if matches!(**topology, Topology::Distributed { .. }) => Ok(topology.clone()),
+fn distributed(comm: Handle) -> Result<Lists> {
+    match registry::comm(comm)?.topology.as_deref() {
+        Some(Topology::Distributed(lists)) => Ok(lists.clone()),
         _ => {
             fail!(ERR_TOPOLOGY, "argument comm has no distributed graph topology; make one with MPI_Dist_graph_create")
         }
@@ -285,10 +281,8 @@ fn distributed(comm: Handle) -> Result<Arc<Topology>> {
 
 /// MPI_Dist_graph_neighbors_count: in-degree, out-degree and whether the edges have weights.
 pub fn dist_graph_neighbors_count(comm: Handle) -> Result<(i32, i32, bool)> {
-    let Topology::Distributed { sources, destinations, weighted, .. } = &*distributed(comm)? else {
-        unreachable!("checked");
-    };
-    Ok((sources.len() as i32, destinations.len() as i32, *weighted))
+    let lists = distributed(comm)?;
+    Ok((lists.sources.len() as i32, lists.destinations.len() as i32, lists.weighted))
 }
 
 /// MPI_Dist_graph_neighbors.
@@ -301,22 +295,17 @@ pub fn dist_graph_neighbors(
     destinations: IntegersMut,
     destweights: IntegersMut,
 ) -> Result<()> {
-    let topology = distributed(comm)?;
-    let Topology::Distributed { sources: inward, source_weights, destinations: outward, destination_weights, weighted } =
-        &*topology
-    else {
-        unreachable!("checked");
-    };
+    let lists = distributed(comm)?;
     let wanted = |array: &IntegersMut| {
-        *weighted && !array.is_null() && array.address() != UNWEIGHTED_ADDRESS && array.address() != EMPTY_ADDRESS
+        lists.weighted && !array.is_null() && array.address() != UNWEIGHTED_ADDRESS && array.address() != EMPTY_ADDRESS
     };
-    write(sources, inward, maxindegree, "maxindegree")?;
-    write(destinations, outward, maxoutdegree, "maxoutdegree")?;
+    write(sources, &lists.sources, maxindegree, "maxindegree")?;
+    write(destinations, &lists.destinations, maxoutdegree, "maxoutdegree")?;
     if wanted(&sourceweights) {
-        write(sourceweights, source_weights, maxindegree, "maxindegree")?;
+        write(sourceweights, &lists.source_weights, maxindegree, "maxindegree")?;
     }
     if wanted(&destweights) {
-        write(destweights, destination_weights, maxoutdegree, "maxoutdegree")?;
+        write(destweights, &lists.destination_weights, maxoutdegree, "maxoutdegree")?;
     }
     Ok(())
 }

@@ -18,7 +18,7 @@ use towpath_neutral::error::Result;
 use crate::chapters::hardware::instances_of_mine;
 use crate::chapters::internal;
 use crate::objects::comm::Comm;
-use crate::objects::topology::{Topology, coordinates, shifted};
+use crate::objects::topology::{Lists, coordinates, shifted};
 use crate::process;
 
 /// The parent's process for each rank of the new communicator; empty: each process keeps its rank.
@@ -126,16 +126,6 @@ pub(super) fn adjacent(all: &[Lists]) -> Graph {
     weighted(all.len(), all.iter().enumerate().flat_map(of_node))
 }
 
-/// The arguments of a process to MPI_Dist_graph_create_adjacent.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct Lists {
-    pub(super) sources: Vec<i32>,
-    pub(super) source_weights: Vec<i32>,
-    pub(super) destinations: Vec<i32>,
-    pub(super) destination_weights: Vec<i32>,
-    pub(super) weighted: bool,
-}
-
 impl Lists {
     /// Encodes the lists as words: four lengths and the flag, then the values.
     pub(super) fn words(&self) -> Vec<u64> {
@@ -159,11 +149,5 @@ impl Lists {
             destination_weights: next(lengths[3]),
             weighted: lengths[4] != 0,
         }
-    }
-
-    /// The topology of a process with these lists.
-    pub(super) fn topology(self) -> Topology {
-        let Lists { sources, source_weights, destinations, destination_weights, weighted } = self;
-        Topology::Distributed { sources, source_weights, destinations, destination_weights, weighted }
     }
 }
