@@ -67,15 +67,10 @@ pub fn wait(request: &mut Handle) -> Completed<Status> {
 /// MPI_Test.
 pub fn test(request: &mut Handle) -> Completed<(bool, Status)> {
     let worker = progress::worker()?;
-    for attempt in 0..2 {
-        if let Some(ended) = worker.with(|state| try_end(state, request)) {
-            return results(completed(ended?), |status| (true, status));
-        }
-        if attempt == 0 {
-            worker.poll_for_test();
-        }
+    match worker.look_twice(|| worker.with(|state| try_end(state, request))) {
+        Some(ended) => results(completed(ended?), |status| (true, status)),
+        None => Ok((false, Status::EMPTY)),
     }
-    Ok((false, Status::EMPTY))
 }
 
 /// The program's array of requests, checked.
@@ -236,31 +231,29 @@ pub fn testall(count: i32, requests: HandleArray, statuses: StatusArray) -> Comp
     let requests = Array::checked(count, requests)?;
     let worker = progress::worker()?;
     let all = || worker.with(|state| (0..requests.count).all(|i| state.is_complete(requests.get(i)).unwrap_or(true)));
-    if !all() {
-        worker.poll_for_test();
-        if !all() {
-            return Ok(false);
-        }
+    if worker.look_twice(|| all().then_some(())).is_none() {
+        return Ok(false);
     }
     let mut ending = Ending::new(requests, statuses);
     ending.advance(worker, 0)?;
     ending.statuses.result().map(|()| true).map_err(|error| Failed::with(error, true))
 }
 
-/// Looks for a complete active request. `Err(true)` means that none is active.
-fn find_complete(state: &State, requests: Array) -> std::result::Result<usize, bool> {
-    let mut none_active = true;
+/// The index of a complete active request, or `Some(None)` if none is active; `None` if those that
+/// are active are incomplete.
+fn find_complete(state: &State, requests: Array) -> Option<Option<usize>> {
+    let mut active = false;
     for i in 0..requests.count {
         let request = requests.get(i);
         if state.is_inactive(request).unwrap_or(true) {
             continue;
         }
-        none_active = false;
+        active = true;
         if state.is_complete(request).unwrap_or(true) {
-            return Ok(i);
+            return Some(Some(i));
         }
     }
-    Err(none_active)
+    (!active).then_some(None)
 }
 
 /// The first active request, shown while a call waits for any of several requests.
@@ -283,12 +276,7 @@ fn end_one(index: usize, requests: Array) -> Completed<Status> {
 /// MPI_Waitany: index and status; MPI_UNDEFINED when no request is active.
 pub fn waitany(count: i32, requests: HandleArray) -> Completed<(i32, Status)> {
     let requests = Array::checked(count, requests)?;
-    let found = progress::worker()?.wait_for(first_active(requests), |state| match find_complete(state, requests) {
-        Ok(index) => Some(Some(index)),
-        Err(true) => Some(None),
-        Err(false) => None,
-    });
-    match found {
+    match progress::worker()?.wait_for(first_active(requests), |state| find_complete(state, requests)) {
         Some(index) => results(end_one(index, requests), |status| (index as i32, status)),
         None => Ok((UNDEFINED, Status::EMPTY)),
     }
@@ -298,17 +286,10 @@ pub fn waitany(count: i32, requests: HandleArray) -> Completed<(i32, Status)> {
 pub fn testany(count: i32, requests: HandleArray) -> Completed<(i32, bool, Status)> {
     let requests = Array::checked(count, requests)?;
     let worker = progress::worker()?;
-    for attempt in 0..2 {
-        match worker.with(|state| find_complete(state, requests)) {
-            Ok(index) => {
-                return results(end_one(index, requests), |status| (index as i32, true, status));
-            }
-            Err(true) => return Ok((UNDEFINED, true, Status::EMPTY)),
-            Err(false) if attempt == 0 => worker.poll_for_test(),
-            Err(false) => {}
-        }
+    match worker.look_twice(|| worker.with(|state| find_complete(state, requests))) {
+        Some(Some(index)) => results(end_one(index, requests), |status| (index as i32, true, status)),
+        none_active => Ok((UNDEFINED, none_active.is_some(), Status::EMPTY)),
     }
-    Ok((UNDEFINED, false, Status::EMPTY))
 }
 
 /// Ends every active request that is complete, and writes indices and statuses to consecutive
@@ -345,27 +326,19 @@ fn end_some(requests: Array, indices: IntegersMut, statuses: StatusArray) -> Com
 /// MPI_Waitsome: how many completed; MPI_UNDEFINED when no request is active.
 pub fn waitsome(count: i32, requests: HandleArray, indices: IntegersMut, statuses: StatusArray) -> Completed<i32> {
     let requests = Array::with_indices(count, requests, &indices)?;
-    let any = progress::worker()?.wait_for(first_active(requests), |state| match find_complete(state, requests) {
-        Ok(_) => Some(true),
-        Err(true) => Some(false),
-        Err(false) => None,
-    });
-    if any { end_some(requests, indices, statuses) } else { Ok(UNDEFINED) }
+    let found = progress::worker()?.wait_for(first_active(requests), |state| find_complete(state, requests));
+    if found.is_some() { end_some(requests, indices, statuses) } else { Ok(UNDEFINED) }
 }
 
 /// MPI_Testsome: how many completed; MPI_UNDEFINED when no request is active.
 pub fn testsome(count: i32, requests: HandleArray, indices: IntegersMut, statuses: StatusArray) -> Completed<i32> {
     let requests = Array::with_indices(count, requests, &indices)?;
     let worker = progress::worker()?;
-    for attempt in 0..2 {
-        match worker.with(|state| find_complete(state, requests)) {
-            Ok(_) => return end_some(requests, indices, statuses),
-            Err(true) => return Ok(UNDEFINED),
-            Err(false) if attempt == 0 => worker.poll_for_test(),
-            Err(false) => {}
-        }
+    match worker.look_twice(|| worker.with(|state| find_complete(state, requests))) {
+        Some(Some(_)) => end_some(requests, indices, statuses),
+        Some(None) => Ok(UNDEFINED),
+        None => Ok(0),
     }
-    Ok(0)
 }
 
 /// MPI_Request_free.
@@ -448,15 +421,10 @@ fn peek(request: Handle) -> Result<Option<Status>> {
 
 /// MPI_Request_get_status.
 pub fn request_get_status(request: Handle) -> Result<(bool, Status)> {
-    for attempt in 0..2 {
-        if let Some(status) = peek(request)? {
-            return Ok((true, status));
-        }
-        if attempt == 0 {
-            progress::worker()?.poll_for_test();
-        }
+    match progress::worker()?.look_twice(|| peek(request).transpose()) {
+        Some(status) => Ok((true, status?)),
+        None => Ok((false, Status::EMPTY)),
     }
-    Ok((false, Status::EMPTY))
 }
 
 /// MPI_Request_get_status_all (4.1).
@@ -480,8 +448,8 @@ pub fn request_get_status_any(count: i32, requests: HandleArray) -> Result<(i32,
     let worker = progress::worker()?;
     worker.poll_for_test();
     match worker.with(|state| find_complete(state, requests)) {
-        Ok(index) => Ok((index as i32, true, peek(requests.get(index))?.unwrap_or(Status::EMPTY))),
-        Err(none_active) => Ok((UNDEFINED, none_active, Status::EMPTY)),
+        Some(Some(index)) => Ok((index as i32, true, peek(requests.get(index))?.unwrap_or(Status::EMPTY))),
+        none_active => Ok((UNDEFINED, none_active.is_some(), Status::EMPTY)),
     }
 }
 

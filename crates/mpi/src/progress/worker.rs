@@ -399,6 +399,21 @@ impl Worker {
         moved
     }
 
+    /// Looks for a result, and once more after a round of progress if there is none.
+    #[inline(always)]
+    pub(crate) fn look_twice<R>(&self, mut look: impl FnMut() -> Option<R>) -> Option<R> {
+        let mut polled = false;
+        // One call of `look`, so that it is inlined.
+        loop {
+            let found = look();
+            if found.is_some() || polled {
+                return found;
+            }
+            self.poll_for_test();
+            polled = true;
+        }
+    }
+
     /// Makes one round of progress for an unsuccessful MPI_Test or MPI_Iprobe.
     pub(crate) fn poll_for_test(&self) {
         if self.poll_in_passing() {

@@ -48,19 +48,16 @@ pub fn iprobe(source: i32, tag: i32, comm: Handle) -> Result<(bool, Status)> {
         return Ok((true, FROM_NOBODY));
     }
     let worker = progress::worker()?;
-    for attempt in 0..2 {
-        let found = worker.with(|state| {
+    let found = worker.look_twice(|| {
+        worker.with(|state| {
             let message = state.engine.iprobe(peer, context, tag);
             found(state, peer, context, message)
-        });
-        if let Some(found) = found {
-            return Ok((true, status_of(&found?)));
-        }
-        if attempt == 0 {
-            worker.poll_for_test();
-        }
+        })
+    });
+    match found {
+        Some(found) => Ok((true, status_of(&found?))),
+        None => Ok((false, Status::EMPTY)),
     }
-    Ok((false, Status::EMPTY))
 }
 
 /// MPI_Probe.
