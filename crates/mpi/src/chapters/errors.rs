@@ -159,21 +159,22 @@ pub fn comm_get_errhandler(comm: Handle) -> Result<Handle> {
     Ok(hold(&registry::comm(comm)?.errhandler()))
 }
 
+/// No file is open: only MPI_FILE_NULL, for the default handler, is accepted.
+fn check_file(file: Handle) -> Result<()> {
+    if file == FILE_NULL { Ok(()) } else { fail!(ERR_FILE, "argument file ({}) is not an open file", file) }
+}
+
 /// MPI_File_set_errhandler. Files are not implemented yet: only the default handler (on
 /// MPI_FILE_NULL) can be set.
 pub fn file_set_errhandler(file: Handle, errhandler: Handle) -> Result<()> {
-    if file != FILE_NULL {
-        fail!(ERR_FILE, "argument file ({}) is not an open file", file);
-    }
+    check_file(file)?;
     *OBJECTS.file_errhandler.lock().unwrap() = lookup_for(errhandler, Kind::File)?;
     Ok(())
 }
 
 /// MPI_File_get_errhandler, for MPI_FILE_NULL only.
 pub fn file_get_errhandler(file: Handle) -> Result<Handle> {
-    if file != FILE_NULL {
-        fail!(ERR_FILE, "argument file ({}) is not an open file", file);
-    }
+    check_file(file)?;
     Ok(hold(&OBJECTS.file_errhandler.lock().unwrap()))
 }
 
@@ -208,9 +209,7 @@ pub fn comm_call_errhandler(comm: Handle, code: i32) -> Result<()> {
 
 /// MPI_File_call_errhandler, for MPI_FILE_NULL only.
 pub fn file_call_errhandler(file: Handle, code: i32) -> Result<()> {
-    if file != FILE_NULL {
-        fail!(ERR_FILE, "argument file ({}) is not an open file", file);
-    }
+    check_file(file)?;
     call(ErrhandlerOwner::File(file), code)
 }
 
