@@ -22,7 +22,7 @@ use towpath_base::ids::{ContextId, PeerIndex};
 use towpath_engine::{Completion, EarlyOutcome, Mode, RequestId};
 use towpath_neutral::abi::{Handle, Status};
 use towpath_neutral::constants::*;
-use towpath_neutral::error::{Completed, Error, Failed, Result, fail};
+use towpath_neutral::error::{Completed, Failed, Result, fail};
 
 use super::datatypes;
 use crate::objects::comm::Comm;
@@ -31,7 +31,7 @@ use crate::objects::elements::Elements;
 use crate::objects::registry;
 use crate::process;
 use crate::progress;
-use crate::progress::completion::failure_of;
+use crate::progress::completion::{failure, status_of};
 use crate::progress::request_table::{COMPLETE, COMPLETE_RECEIVE, FROM_NOBODY, RequestWork};
 use crate::progress::state::State;
 use crate::progress::wait_target::WaitTarget;
@@ -233,24 +233,12 @@ pub(crate) fn completed(comm: Handle, completion: &Completion) -> Completed<Stat
     if completion.truncated || completion.lost {
         return failed(comm, completion);
     }
-    Ok(received(completion))
-}
-
-#[inline(always)]
-fn received(completion: &Completion) -> Status {
-    Status {
-        source: completion.source_rank as i32,
-        tag: completion.tag,
-        error: 0,
-        bytes: completion.bytes as i64,
-        cancelled: false,
-    }
+    Ok(status_of(completion))
 }
 
 #[cold]
 fn failed(comm: Handle, completion: &Completion) -> Completed<Status> {
-    let error = failure_of(completion).unwrap_or_else(|| Error::new(ERR_OTHER, "the message failed"));
-    Err(Failed::with(error.with_object(comm), received(completion)))
+    Err(Failed::with(failure(completion).with_object(comm), status_of(completion)))
 }
 
 /// Functions that differ in the mode of their send only.

@@ -12,8 +12,9 @@ use super::state::State;
 use crate::objects::persistent::Start;
 use crate::process;
 
+/// The status of a completed receive.
 #[inline]
-fn status_of(completion: &Completion) -> Status {
+pub(crate) fn status_of(completion: &Completion) -> Status {
     Status {
         source: completion.source_rank as i32,
         tag: completion.tag,
@@ -28,9 +29,10 @@ pub(crate) fn failure_of(completion: &Completion) -> Option<Error> {
     if completion.lost || completion.truncated { Some(failure(completion)) } else { None }
 }
 
+/// The error of a message that was truncated or whose peer is lost.
 #[cold]
 #[inline(never)]
-fn failure(completion: &Completion) -> Error {
+pub(crate) fn failure(completion: &Completion) -> Error {
     if completion.lost {
         return Error::new(ERR_PROC_ABORTED, process::reason_of_loss(completion.peer));
     }
