@@ -36,14 +36,6 @@ pub fn topo_test(comm: Handle) -> Result<i32> {
     })
 }
 
-/// Checks that a count argument is not negative.
-fn size_of(value: i32, argument: &str) -> Result<usize> {
-    match usize::try_from(value) {
-        Ok(size) => Ok(size),
-        Err(_) => fail!(ERR_ARG, "argument {argument} is {value}; it must not be negative"),
-    }
-}
-
 /// Checks a rank argument.
 fn checked_rank(rank: i32, comm: &Comm) -> Result<usize> {
     let size = comm.group.size();

@@ -6,7 +6,8 @@ use towpath_neutral::abi::{Handle, Integers, IntegersMut};
 use towpath_neutral::constants::*;
 use towpath_neutral::error::{Result, fail};
 
-use super::{checked_rank, intracomm, ints, reorder, size_of, with_topology};
+use super::{checked_rank, intracomm, ints, reorder, with_topology};
+use crate::chapters::groups::count_of;
 use crate::chapters::splits::{insert, split};
 use crate::objects::comm::Comm;
 use crate::objects::registry;
@@ -15,7 +16,7 @@ use crate::objects::topology::{Topology, coordinates, rank_of, shifted};
 /// Reads the dimensions and periods of a grid, checks them against the number of processes, and
 /// computes the size of the grid.
 fn grid(ndims: i32, dims: Integers, periods: Integers, processes: usize) -> Result<(Vec<i32>, Vec<bool>, usize)> {
-    let ndims = size_of(ndims, "ndims")?;
+    let ndims = count_of(ndims, "ndims")?;
     let dims = ints(dims, ndims, "dims")?;
     let periodic = ints(periods, ndims, "periods")?.into_iter().map(|period| period != 0).collect();
     if let Some(i) = dims.iter().position(|&dim| dim <= 0) {
@@ -160,7 +161,7 @@ pub unsafe fn cart_sub(comm: Handle, remain_dims: Integers) -> Result<Handle> {
 /// MPI_Dims_create: chooses the dimensions that are given as 0, as equal as possible and in
 /// descending order.
 pub fn dims_create(nnodes: i32, ndims: i32, dims: IntegersMut) -> Result<()> {
-    let count = size_of(ndims, "ndims")?;
+    let count = count_of(ndims, "ndims")?;
     if nnodes <= 0 {
         fail!(ERR_ARG, "argument nnodes is {nnodes}; it must be positive");
     }

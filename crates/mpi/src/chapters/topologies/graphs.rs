@@ -8,7 +8,8 @@ use towpath_neutral::constants::*;
 use towpath_neutral::error::{Result, fail};
 
 use super::reorder::{self, RankOrder};
-use super::{checked_rank, intracomm, ints, size_of, with_topology};
+use super::{checked_rank, intracomm, ints, with_topology};
+use crate::chapters::groups::count_of;
 use crate::chapters::{info, internal};
 use crate::objects::comm::Comm;
 use crate::objects::registry;
@@ -23,7 +24,7 @@ const EMPTY_ADDRESS: usize = 11;
 /// # Safety
 /// `edges` must have as many elements as the last element of `indx` says.
 unsafe fn graph(nnodes: i32, indx: Integers, edges: Integers, processes: usize) -> Result<(Vec<i32>, Vec<i32>)> {
-    let nodes = size_of(nnodes, "nnodes")?;
+    let nodes = count_of(nnodes, "nnodes")?;
     if nodes > processes {
         fail!(ERR_ARG, "argument nnodes is {nnodes}, but the communicator has {processes} processes");
     }
@@ -93,7 +94,7 @@ pub fn graphdims_get(comm: Handle) -> Result<(i32, i32)> {
 
 /// Writes the values, at most `most` of them, to an array of `most` elements.
 fn write(array: IntegersMut, values: &[i32], most: i32, argument: &str) -> Result<()> {
-    let most = size_of(most, argument)?;
+    let most = count_of(most, argument)?;
     if most > 0 && !values.is_empty() && array.is_null() {
         fail!(ERR_ARG, "an output array is NULL, but {argument} is {most}");
     }
@@ -165,7 +166,7 @@ pub fn dist_graph_create_adjacent(
 ) -> Result<Handle> {
     let parent = intracomm(comm_old, "MPI_Dist_graph_create_adjacent")?;
     info::pairs(info)?;
-    let (inward, outward) = (size_of(indegree, "indegree")?, size_of(outdegree, "outdegree")?);
+    let (inward, outward) = (count_of(indegree, "indegree")?, count_of(outdegree, "outdegree")?);
     let sources = ints(sources, inward, "sources")?;
     let destinations = ints(destinations, outward, "destinations")?;
     check_ranks(&sources, parent.group.size(), "sources")?;
@@ -209,7 +210,7 @@ fn given_edges(
     destinations: Integers,
     weights_given: Integers,
 ) -> Result<(Vec<SentEdge>, bool)> {
-    let n = size_of(n, "n")?;
+    let n = count_of(n, "n")?;
     let sources = ints(sources, n, "sources")?;
     let degrees = ints(degrees, n, "degrees")?;
     check_ranks(&sources, size, "sources")?;
