@@ -112,21 +112,18 @@ pub fn group_difference(group1: Handle, group2: Handle) -> Result<Handle> {
     of(lookup(group1, "group1")?.difference(&*lookup(group2, "group2")?))
 }
 
-/// Reads and checks the ranks in an array, which must be distinct.
-fn selected(group: &Group, n: i32, ranks: Integers) -> Result<Vec<usize>> {
-    let n = count_of(n, "n")?;
-    if n > 0 && ranks.is_null() {
-        fail!(ERR_ARG, "argument ranks is NULL, but n is {n}");
-    }
+/// Checks the ranks that the elements of an array argument name, which must be distinct.
+fn distinct(group: &Group, argument: &str, ranks: impl Iterator<Item = (usize, i64)>) -> Result<Vec<usize>> {
     let mut seen = vec![false; group.size()];
-    let mut chosen = Vec::with_capacity(n);
-    for i in 0..n {
-        let rank = ranks.get(i);
+    let mut chosen = Vec::new();
+    for (i, rank) in ranks {
         match usize::try_from(rank).ok().filter(|&rank| rank < group.size()) {
-            None => fail!(ERR_RANK, "ranks[{i}] is {rank}, but the group has ranks 0 to {}", group.size() as i64 - 1),
-            Some(rank) if seen[rank] => {
-                fail!(ERR_RANK, "rank {rank} appears twice in argument ranks")
-            }
+            None => fail!(
+                ERR_RANK,
+                "{argument}[{i}] names rank {rank}, but the group has ranks 0 to {}",
+                group.size() as i64 - 1
+            ),
+            Some(rank) if seen[rank] => fail!(ERR_RANK, "rank {rank} appears twice in argument {argument}"),
             Some(rank) => {
                 seen[rank] = true;
                 chosen.push(rank);
@@ -134,6 +131,15 @@ fn selected(group: &Group, n: i32, ranks: Integers) -> Result<Vec<usize>> {
         }
     }
     Ok(chosen)
+}
+
+/// Reads and checks the ranks in an array, which must be distinct.
+fn selected(group: &Group, n: i32, ranks: Integers) -> Result<Vec<usize>> {
+    let n = count_of(n, "n")?;
+    if n > 0 && ranks.is_null() {
+        fail!(ERR_ARG, "argument ranks is NULL, but n is {n}");
+    }
+    distinct(group, "ranks", (0..n).map(|i| (i, ranks.get(i))))
 }
 
 fn included(group: &Group, ranks: &[usize]) -> Result<Handle> {
@@ -164,36 +170,15 @@ fn ranged(group: &Group, n: i32, ranges: Integers) -> Result<Vec<usize>> {
     if n > 0 && ranges.is_null() {
         fail!(ERR_ARG, "argument ranges is NULL, but n is {n}");
     }
-    let mut seen = vec![false; group.size()];
-    let mut chosen = Vec::new();
-    for i in 0..n {
-        let (first, last, stride) = (ranges.get(3 * i), ranges.get(3 * i + 1), ranges.get(3 * i + 2));
-        if stride == 0 {
-            fail!(ERR_ARG, "ranges[{i}] has stride 0");
-        }
-        let steps = (last - first) / stride;
-        for step in 0..=steps {
-            if (last - first) * stride.signum() < 0 {
-                break;
-            }
-            let rank = first + step * stride;
-            match usize::try_from(rank).ok().filter(|&rank| rank < group.size()) {
-                None => fail!(
-                    ERR_RANK,
-                    "ranges[{i}] contains rank {rank}, but the group has ranks 0 to {}",
-                    group.size() as i64 - 1
-                ),
-                Some(rank) if seen[rank] => {
-                    fail!(ERR_RANK, "rank {rank} appears twice in argument ranges")
-                }
-                Some(rank) => {
-                    seen[rank] = true;
-                    chosen.push(rank);
-                }
-            }
-        }
+    if let Some(i) = (0..n).find(|i| ranges.get(3 * i + 2) == 0) {
+        fail!(ERR_ARG, "ranges[{i}] has stride 0");
     }
-    Ok(chosen)
+    let all = (0..n).flat_map(|i| {
+        let [first, last, stride] = [0, 1, 2].map(|k| ranges.get(3 * i + k));
+        let steps = if (last - first) * stride.signum() < 0 { 0 } else { (last - first) / stride + 1 };
+        (0..steps).map(move |step| (i, first + step * stride))
+    });
+    distinct(group, "ranges", all)
 }
 
 /// MPI_Group_range_incl.
