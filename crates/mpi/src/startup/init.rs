@@ -13,7 +13,7 @@ use towpath_machine::levels::MachineDescription;
 use towpath_machine::{fork, limits};
 use towpath_network::Jobs;
 use towpath_neutral::constants::THREAD_MULTIPLE;
-use towpath_neutral::error::{Result, fail};
+use towpath_neutral::error::Result;
 use towpath_shm::{Heap, Segment};
 
 use super::{engine, failed_start};
@@ -25,11 +25,8 @@ use crate::process::{self, Contexts, Phase, Process, ending, heap};
 use crate::progress;
 use crate::progress::worker::Worker;
 
-/// Starts MPI.
+/// Starts MPI, in the phase before MPI_Init.
 pub(crate) fn start(thread_level: i32) -> Result<()> {
-    if process::phase() != Phase::Before {
-        fail!(ERR_OTHER, "MPI has already been initialized; MPI_Init may be called only once");
-    }
     if let Some(limit) = limits::short_stack() {
         return Err(failed_start(format!(
             "the stack of this process is limited to {limit} bytes (ulimit -s); MPI needs at least 131072"
