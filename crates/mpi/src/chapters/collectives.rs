@@ -10,7 +10,7 @@ use towpath_neutral::abi::Handle;
 use towpath_neutral::constants::COMM_WORLD;
 use towpath_neutral::error::Result;
 
-mod arguments;
+pub(crate) mod arguments;
 mod boards;
 mod exchange;
 mod execution;
@@ -19,7 +19,6 @@ pub(crate) mod multicast;
 mod neighbors;
 mod reductions;
 
-pub(crate) use arguments::aliased;
 pub use exchange::NeighborCall;
 pub use execution::Prepared;
 pub use movement::*;

@@ -11,7 +11,8 @@ use towpath_neutral::abi::{Callback, Handle};
 use towpath_neutral::constants::*;
 use towpath_neutral::error::{Error, Result, fail};
 
-use super::{collectives, datatypes};
+use super::collectives::arguments::{ArgumentNames, BUFFER, aliased, check};
+use super::datatypes;
 use crate::objects::datatype::Type;
 use crate::objects::operation::Operation;
 use crate::objects::registry::OBJECTS;
@@ -119,19 +120,11 @@ pub unsafe fn reduce_local(
 ) -> Result<()> {
     let kind = datatypes::lookup(datatype, "datatype")?;
     let reducer = reducer(op, datatype, &kind)?;
-    if !kind.can_have(count) {
-        return datatypes::bad_count(count, &kind, "count");
-    }
-    for (buffer, name) in [(inbuf, "inbuf"), (inoutbuf.cast_const(), "inoutbuf")] {
-        if buffer as usize == IN_PLACE {
-            fail!(ERR_BUFFER, "argument {name} is MPI_IN_PLACE, which is not allowed here");
-        }
-        if buffer.is_null() && count > 0 && kind.needs_buffer() {
-            fail!(ERR_BUFFER, "argument {name} is NULL, but count is {count}; pass a buffer");
-        }
+    for (pointer, buffer) in [(inbuf, "inbuf"), (inoutbuf.cast_const(), "inoutbuf")] {
+        check(pointer, count, &kind, ArgumentNames { buffer, ..BUFFER })?;
     }
     if inbuf == inoutbuf && count > 0 && kind.needs_distinct(inbuf) {
-        return collectives::aliased();
+        return aliased();
     }
     if count > 0 {
         // SAFETY: both buffers hold `count` elements of the type that `reducer` was created for,
@@ -140,6 +133,3 @@ pub unsafe fn reduce_local(
     }
     Ok(())
 }
-
-/// MPI_IN_PLACE as an address.
-const IN_PLACE: usize = 1;

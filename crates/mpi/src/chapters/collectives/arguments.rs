@@ -16,11 +16,11 @@ use crate::objects::datatype::Type;
 
 /// The names of the arguments that describe one buffer, for error messages.
 #[derive(Clone, Copy)]
-pub(super) struct ArgumentNames {
-    pub(super) buffer: &'static str,
-    pub(super) count: &'static str,
-    pub(super) displacements: &'static str,
-    pub(super) datatype: &'static str,
+pub(crate) struct ArgumentNames {
+    pub(crate) buffer: &'static str,
+    pub(crate) count: &'static str,
+    pub(crate) displacements: &'static str,
+    pub(crate) datatype: &'static str,
 }
 
 /// The send side.
@@ -30,7 +30,7 @@ pub(super) const SEND: ArgumentNames =
 pub(super) const RECEIVE: ArgumentNames =
     ArgumentNames { buffer: "recvbuf", count: "recvcount", displacements: "rdispls", datatype: "recvtype" };
 /// The buffer of a broadcast.
-pub(super) const BUFFER: ArgumentNames =
+pub(crate) const BUFFER: ArgumentNames =
     ArgumentNames { buffer: "buffer", count: "count", displacements: "", datatype: "datatype" };
 
 /// True if the buffer is MPI_IN_PLACE.
@@ -58,7 +58,7 @@ pub(super) fn of_elements(count: i64, handle: Handle) -> Handle {
 }
 
 /// Checks a count and the buffer that holds `count` elements.
-pub(super) fn check(pointer: *const c_void, count: i64, kind: &Type, names: ArgumentNames) -> Result<()> {
+pub(crate) fn check(pointer: *const c_void, count: i64, kind: &Type, names: ArgumentNames) -> Result<()> {
     if !kind.can_have(count) {
         return datatypes::bad_count(count, kind, names.count);
     }

@@ -11,14 +11,12 @@ use towpath_collective::reduce::Operand;
 use towpath_neutral::abi::{Handle, Integers};
 use towpath_neutral::error::{Result, fail};
 
-use super::arguments::{self, ArgumentNames, is_in_place};
+use super::arguments::{self, ArgumentNames, BUFFER, is_in_place};
 use super::execution::{CommView, Prepared};
 use crate::chapters::{datatypes, operations};
 
-const SEND: ArgumentNames =
-    ArgumentNames { buffer: "sendbuf", count: "count", displacements: "", datatype: "datatype" };
-const RECEIVE: ArgumentNames =
-    ArgumentNames { buffer: "recvbuf", count: "count", displacements: "", datatype: "datatype" };
+const SEND: ArgumentNames = ArgumentNames { buffer: "sendbuf", ..BUFFER };
+const RECEIVE: ArgumentNames = ArgumentNames { buffer: "recvbuf", ..BUFFER };
 
 /// The arguments of a reduction. The buffers are checked where they are significant.
 struct Vector {
