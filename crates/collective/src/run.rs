@@ -98,7 +98,8 @@ impl Run {
     }
 
     /// Executes the plan, again or for the first time, with the same sequence number (persistent
-    /// requests).
+    /// requests). A run that lost a process stays lost: it executes nothing any more, because its
+    /// messages with the others may still be in flight.
     ///
     /// # Safety
     /// The contract of [`Run::start`] applies.
@@ -107,7 +108,9 @@ impl Run {
     /// If the run is not over.
     pub unsafe fn start_again(&mut self) {
         assert!(self.is_over(), "a run was started again before it was over");
-        self.rewind();
+        if self.failure != Some(Failure::Lost) {
+            self.rewind();
+        }
     }
 
     /// True if no step is left to execute.

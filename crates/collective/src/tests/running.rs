@@ -8,8 +8,10 @@ use super::fake::execute_runs;
 use super::store::reducer;
 use super::{Shape, Store, team};
 use crate::Call;
+use crate::Plan;
 use crate::allreduce::allreduce;
 use crate::broadcast::bcast;
+
 use crate::reduce::Operand;
 use crate::run::{Failure, Progress, Run};
 use crate::select::Selection;
@@ -98,12 +100,38 @@ impl Messages for Always {
     }
 }
 
+/// Refuses to start or complete anything.
+struct Never;
+
+impl Messages for Never {
+    unsafe fn start_send(
+        &mut self,
+        _: PeerIndex,
+        _: ContextId,
+        _: i32,
+        _: usize,
+        _: Source,
+    ) -> Ticket {
+        panic!("a message is sent")
+    }
+    unsafe fn start_receive(&mut self, _: PeerIndex, _: ContextId, _: i32, _: Target) -> Ticket {
+        panic!("a message is received")
+    }
+    fn poll(&mut self, _: Ticket) -> Option<Outcome> {
+        None
+    }
+}
+
+/// The plan by which rank 1 of 4 receives a broadcast into `data` and passes it on.
+fn plan_of_a_receiver(data: &mut Store<i64>) -> Plan {
+    let call = Call { team: &team(1, 4), selection: &Selection::default() };
+    bcast(&call, 0, &data.buffer(4)).unwrap()
+}
+
 fn outcome_of(outcome: Outcome) -> Progress {
     let mut data = Store::<i64>::new(Shape::Dense, 4);
-    let call = Call { team: &team(1, 4), selection: &Selection::default() };
-    let plan = bcast(&call, 0, &data.buffer(4)).unwrap();
     // SAFETY: `data` lives to the end of the function.
-    let mut run = unsafe { Run::start(plan, 0) };
+    let mut run = unsafe { Run::start(plan_of_a_receiver(&mut data), 0) };
     let progress = run.post(&mut Always(outcome));
     assert!(run.is_over());
     progress
@@ -118,6 +146,22 @@ fn errors_end_a_run() {
         Progress::Failed(Failure::Truncated)
     );
     assert_eq!(outcome_of(Outcome { lost: true, ..good }), Progress::Failed(Failure::Lost));
+}
+
+#[test]
+fn a_lost_run_stays_lost() {
+    let mut data = Store::<i64>::new(Shape::Dense, 4);
+    let mut run = Run::hold(plan_of_a_receiver(&mut data), 0);
+    // SAFETY: `data` lives to the end of the test, and the run is over.
+    unsafe { run.start_again() };
+    let lost = Outcome { bytes: 0, truncated: false, lost: true };
+    assert_eq!(run.post(&mut Always(lost)), Progress::Failed(Failure::Lost));
+    for _ in 0..2 {
+        // SAFETY: `data` lives to the end of the test, and the run is over.
+        unsafe { run.start_again() };
+        assert_eq!(run.post(&mut Never), Progress::Failed(Failure::Lost));
+        assert!(run.is_over());
+    }
 }
 
 #[test]
