@@ -45,22 +45,17 @@ pub(crate) fn tag(sequence: u32, turn: u16) -> i32 {
     ((sequence & 0xFFFF) << 15 | u32::from(turn) & 0x7FFF) as i32
 }
 
-/// The copies of a run that a device works on. Boxed in the run, which most often has none.
-#[derive(Debug, Default)]
-struct DeviceCopies {
-    pending: Vec<(StepId, PendingCopy)>,
-}
-
 /// A plan in execution.
 #[derive(Debug)]
 pub struct Run {
+    /// The copies that a device works on. They are dropped before the plan, which owns memory that
+    /// they access.
+    device_copies: Vec<(StepId, PendingCopy)>,
     plan: Plan,
     sequence: u32,
     ready_messages: VecDeque<StepId>,
     ready_local: VecDeque<StepId>,
     under_way: Vec<(StepId, Ticket)>,
-    /// `None` if no copy ever waited for a device.
-    device_copies: Option<Box<DeviceCopies>>,
     /// Number of steps that are not done.
     left: usize,
     failure: Option<Failure>,
@@ -86,12 +81,12 @@ impl Run {
         // the lists step by step.
         let room = plan.steps.len().min(64);
         Run {
+            device_copies: Vec::new(),
             plan,
             sequence,
             ready_messages: VecDeque::with_capacity(room),
             ready_local: VecDeque::new(),
             under_way: Vec::with_capacity(room),
-            device_copies: None,
             left: 0,
             failure: None,
         }
@@ -132,24 +127,30 @@ impl Run {
 
     /// True while a device works on a copy. It wakes nobody who sleeps: call [`Run::post`] again.
     pub fn is_copying(&self) -> bool {
-        self.device_copies.as_ref().is_some_and(|copies| !copies.pending.is_empty())
+        !self.device_copies.is_empty()
     }
 
     /// Completes the copies that a device has finished. True if there was one.
     #[cold]
     fn advance_copies(&mut self) -> bool {
-        let Some(mut copies) = self.device_copies.take() else { return false };
-        let before = copies.pending.len();
-        copies.pending.retain_mut(|(step, copy)| {
-            let done = copy.advance();
-            if done {
-                self.complete(*step);
+        let before = self.device_copies.len();
+        let mut index = 0;
+        while index < self.device_copies.len() {
+            if self.device_copies[index].1.advance() {
+                let (step, _) = self.device_copies.swap_remove(index);
+                self.complete(step);
+            } else {
+                index += 1;
             }
-            !done
-        });
-        let finished = copies.pending.len() < before;
-        self.device_copies = Some(copies);
-        finished
+        }
+        self.device_copies.len() < before
+    }
+
+    /// Ends the run, because a process was lost.
+    #[cold]
+    fn lose(&mut self) {
+        self.failure = Some(Failure::Lost);
+        self.device_copies.clear();
     }
 
     /// Starts the messages that are ready and completes those that arrived. Never calls a
@@ -171,7 +172,7 @@ impl Run {
                 };
                 self.under_way.swap_remove(index);
                 if outcome.lost {
-                    self.failure = Some(Failure::Lost);
+                    self.lose();
                 } else if outcome.truncated {
                     self.failure.get_or_insert(Failure::Truncated);
                 }
@@ -202,8 +203,7 @@ impl Run {
                     if let Some(mut copy) = pending
                         && !copy.advance()
                     {
-                        let copies = self.device_copies.get_or_insert_default();
-                        copies.pending.push((step, *copy));
+                        self.device_copies.push((step, *copy));
                         continue;
                     }
                 }

@@ -11,6 +11,8 @@ use crate::Call;
 use crate::Plan;
 use crate::allreduce::allreduce;
 use crate::broadcast::bcast;
+use crate::buffers::Blocks;
+use crate::gather::{Gather, gather};
 
 use crate::reduce::Operand;
 use crate::run::{Failure, Progress, Run};
@@ -162,6 +164,30 @@ fn a_lost_run_stays_lost() {
         assert_eq!(run.post(&mut Never), Progress::Failed(Failure::Lost));
         assert!(run.is_over());
     }
+}
+
+/// A loss ends the access of a device to the caller's memory.
+#[test]
+fn a_lost_run_copies_no_more() {
+    let mut data = Store::<i64>::new(Shape::Device, 8);
+    let mut place = Store::<i64>::new(Shape::Device, 8);
+    let call = Call { team: &team(0, 2), selection: &Selection::default() };
+    let arguments = Gather {
+        root: 0,
+        send: Some(data.buffer(4)),
+        receive: Some(Blocks::Equal {
+            pointer: place.pointer(),
+            count: 4,
+            element: place.element(),
+        }),
+    };
+    // SAFETY: both stores live to the end of the test.
+    let mut run = unsafe { Run::start(gather(&call, &arguments).unwrap(), 0) };
+    run.compute();
+    assert!(run.is_copying());
+    let lost = Outcome { bytes: 0, truncated: false, lost: true };
+    assert_eq!(run.post(&mut Always(lost)), Progress::Failed(Failure::Lost));
+    assert!(!run.is_copying());
 }
 
 #[test]
