@@ -8,7 +8,7 @@ use towpath_base::transfer::{Step, Target};
 use towpath_transport::Payload;
 
 use crate::requests::{Completion, PendingWork, RequestId, Unpacking};
-use crate::state::{DeferredCall, State};
+use crate::state::State;
 
 /// Copies an eager payload to `room` contiguous bytes at `pointer`. Returns the bytes copied and
 /// whether the message was truncated.
@@ -52,29 +52,25 @@ impl<S: Subscriber> State<S> {
         let unpacking = Unpacking { target, buffer, length: taken };
         self.requests.slot(index).work = PendingWork::Unpacking(Box::new(unpacking));
         self.under_way += 1;
-        self.attend(index);
+        self.wait_for_device(index);
     }
 
-    /// A device moves bytes of the request at `index`. It wakes nobody who sleeps, so progress is
-    /// reported until the request is complete.
-    pub(crate) fn attend(&mut self, index: u32) {
-        if self.on_device.is_empty() {
-            self.actions.push(DeferredCall::Attend);
-        }
+    /// The request at `index` waits for a device, or the wire does so for it, until it is complete.
+    pub(crate) fn wait_for_device(&mut self, index: u32) {
         self.on_device.push(self.requests.id(index));
     }
 
-    /// Asks the unpackers of received messages again.
-    pub(crate) fn attend_all(&mut self) {
-        for request in std::mem::take(&mut self.on_device) {
-            self.unpack(request);
-            if !self.requests.is_complete(request) {
-                self.on_device.push(request);
-            }
-        }
-        if !self.on_device.is_empty() {
-            self.actions.push(DeferredCall::Attend);
-        }
+    /// Asks the unpackers of received messages again. True if a request that has waited for a
+    /// device is complete.
+    pub(crate) fn ask_devices(&mut self) -> bool {
+        let before = self.on_device.len();
+        let mut waiting = std::mem::take(&mut self.on_device);
+        waiting.retain(|request| {
+            self.unpack(*request);
+            !self.requests.is_complete(*request)
+        });
+        self.on_device = waiting;
+        self.on_device.len() < before
     }
 
     fn unpack(&mut self, request: RequestId) {

@@ -1,5 +1,5 @@
-//! The progress engine: lets the wire report, then carries out the deferred calls, then retries the
-//! sends that waited for room.
+//! The progress engine: lets the wire report, asks the devices that were busy, carries out the
+//! deferred calls, and retries the sends that waited for room.
 
 use towpath_base::events::Subscriber;
 use towpath_base::ids::PeerIndex;
@@ -11,19 +11,23 @@ use crate::protocol;
 use crate::state::DeferredCall;
 
 impl<W: JobWire, S: Subscriber> Engine<W, S> {
-    /// Advances everything that can advance. True if anything happened; callers spin on false.
+    /// Advances everything that can advance. True if anything happened; callers spin on false. A
+    /// device that only works does not count: see [`Engine::is_device_busy`].
     #[inline]
     pub fn progress(&mut self) -> bool {
         let moved = self.wire.progress(&mut self.state);
-        if self.state.actions.is_empty() && self.state.peers.backlog.is_empty() {
+        let state = &self.state;
+        if state.actions.is_empty() && state.peers.backlog.is_empty() && state.on_device.is_empty()
+        {
             return moved;
         }
-        self.send_waiting() | moved
+        self.follow_up() | moved
     }
 
     #[cold]
-    fn send_waiting(&mut self) -> bool {
-        let moved = !self.state.actions.is_empty();
+    fn follow_up(&mut self) -> bool {
+        let completed = self.state.ask_devices();
+        let moved = completed || !self.state.actions.is_empty();
         self.act();
         let mut sent = false;
         for position in (0..self.state.peers.backlog.len()).rev() {
@@ -93,7 +97,6 @@ impl<W: JobWire, S: Subscriber> Engine<W, S> {
                 DeferredCall::Withdraw { to, key } => {
                     wire.withdraw(to, key);
                 }
-                DeferredCall::Attend => state.attend_all(),
             }
         }
         actions.append(&mut state.actions);
@@ -108,5 +111,11 @@ impl<W: JobWire, S: Subscriber> Engine<W, S> {
             || !state.actions.is_empty()
             || !state.peers.backlog.is_empty()
             || self.wire.busy()
+    }
+
+    /// True while an operation waits for a device. The device completes without waking anybody, so
+    /// whoever waits makes progress meanwhile and does not sleep.
+    pub fn is_device_busy(&self) -> bool {
+        !self.state.on_device.is_empty()
     }
 }

@@ -35,7 +35,7 @@ impl<W: JobWire, S: Subscriber> Engine<W, S> {
             let key = unsafe { wire.publish(to, token, source) };
             slot.work = PendingWork::Published { key, context, postponed };
             if is_on_device {
-                state.attend(index);
+                state.wait_for_device(index);
             }
         }
         let slot = state.requests.slot(index);
@@ -90,7 +90,7 @@ impl<S: Subscriber> State<S> {
             slot.work = PendingWork::Pulling;
             self.under_way += 1;
             if target.space() == MemorySpace::Device {
-                self.attend(index);
+                self.wait_for_device(index);
             }
             let token = self.requests.id(index).0;
             self.actions.push(DeferredCall::Pull { from, key, token, target });

@@ -29,8 +29,6 @@ pub(crate) enum DeferredCall {
     Pull { from: PeerIndex, key: RegionKey, token: u64, target: Target },
     /// Withdraw a published region.
     Withdraw { to: PeerIndex, key: RegionKey },
-    /// Attend to the requests that a device works for.
-    Attend,
 }
 
 /// Tells whether a process may send messages in a context.
@@ -53,7 +51,7 @@ pub(crate) struct State<S> {
     pub(crate) requests: RequestSlab,
     pub(crate) active: Active,
     pub(crate) actions: Vec<DeferredCall>,
-    /// Requests whose bytes a device moves, the complete ones included until the next progress.
+    /// Requests that wait for a device. The next round of progress removes those that are complete.
     pub(crate) on_device: Vec<RequestId>,
     /// Incomplete sends and pulls.
     pub(crate) under_way: usize,

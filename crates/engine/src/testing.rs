@@ -191,11 +191,13 @@ impl TestWire {
         None
     }
 
-    /// Moves a piece of one pull. True when the pull is complete.
-    fn pull_piece(&mut self, which: usize) -> bool {
+    /// Moves a piece of one pull. Returns whether anything moved, and whether the pull is complete.
+    fn pull_piece(&mut self, which: usize) -> (bool, bool) {
         let shared = &mut *self.network.0.borrow_mut();
         let pull = &mut self.pulls[which];
-        let Some(region) = shared.regions[pull.from.slot()].get_mut(&pull.key) else { return true };
+        let Some(region) = shared.regions[pull.from.slot()].get_mut(&pull.key) else {
+            return (true, true);
+        };
         region.pulling = true;
         let wanted = pull.target.length().min(shared.manners.piece).min(1 << 16);
         let wanted = if shared.manners.delay > 0 && wanted > 0 {
@@ -224,12 +226,12 @@ impl TestWire {
             moved += length;
         }
         if pull.target.length() > 0 {
-            return false;
+            return (moved > 0, false);
         }
         if let Some(region) = shared.regions[pull.from.slot()].remove(&pull.key) {
             shared.released[pull.from.slot()].push(region.token);
         }
-        true
+        (true, true)
     }
 }
 
@@ -256,8 +258,9 @@ impl Wire for TestWire {
             moved = true;
         }
         for which in (0..self.pulls.len()).rev() {
-            moved = true;
-            if self.pull_piece(which) {
+            let (some, all) = self.pull_piece(which);
+            moved |= some;
+            if all {
                 sink.pulled(self.pulls.swap_remove(which).token);
             }
         }

@@ -3,13 +3,16 @@
 
 mod support;
 
-use support::{World, bytes, pattern, room};
-use towpath_base::transfer::{Source, Target};
+use std::cell::Cell;
+use std::rc::Rc;
+
+use support::{Pieces, World, bytes, pattern, room};
+use towpath_base::transfer::{Drain, Fill, MemorySpace, Source, Step, Target};
 use towpath_datatype::device::simulated::SimulatedDevice;
 use towpath_datatype::device::{source_on, target_on};
 use towpath_datatype::{Basic, Datatype};
 use towpath_engine::testing::Manners;
-use towpath_engine::{Limits, Mode};
+use towpath_engine::{Headroom, Limits, Mode, RequestId};
 
 fn source(data: &[u8]) -> Source {
     let byte = Datatype::named(Basic::Byte);
@@ -59,31 +62,215 @@ fn every_protocol_reaches_and_leaves_a_device() {
     }
 }
 
-/// An eager message for a busy device does not hold up the next one, and progress is reported
-/// while the device works, so that no waiting process goes to sleep.
+/// A device that works until its test says that it is ready, and then moves everything at once.
+struct Slow {
+    pieces: Pieces,
+    ready: Rc<Cell<bool>>,
+}
+
+impl Slow {
+    fn new(pointer: *mut u8, left: usize) -> (Box<Slow>, Rc<Cell<bool>>) {
+        let ready = Rc::<Cell<bool>>::default();
+        let pieces = Pieces { pointer, left, piece: usize::MAX };
+        (Box::new(Slow { pieces, ready: ready.clone() }), ready)
+    }
+
+    fn source(data: &[u8]) -> (Source, Rc<Cell<bool>>) {
+        let (fill, ready) = Slow::new(data.as_ptr().cast_mut(), data.len());
+        (Source::Packer { fill, length: data.len() }, ready)
+    }
+
+    fn target(data: &mut [u8]) -> (Target, Rc<Cell<bool>>) {
+        let (drain, ready) = Slow::new(data.as_mut_ptr(), data.len());
+        (Target::Unpacker { drain, length: data.len() }, ready)
+    }
+}
+
+// SAFETY: only the pieces access memory, as their own contract says.
+unsafe impl Fill for Slow {
+    unsafe fn fill(&mut self, into: *mut u8, capacity: usize) -> Step {
+        if !self.ready.get() {
+            return Step::Pending;
+        }
+        // SAFETY: `into` is writable for `capacity` bytes (this function's contract).
+        unsafe { self.pieces.fill(into, capacity) }
+    }
+
+    fn space(&self) -> MemorySpace {
+        MemorySpace::Device
+    }
+}
+
+// SAFETY: only the pieces access memory, as their own contract says.
+unsafe impl Drain for Slow {
+    unsafe fn drain(&mut self, from: *const u8, length: usize) -> Step {
+        if !self.ready.get() {
+            return Step::Pending;
+        }
+        // SAFETY: `from` is readable for `length` bytes (this function's contract).
+        unsafe { self.pieces.drain(from, length) }
+    }
+
+    fn space(&self) -> MemorySpace {
+        MemorySpace::Device
+    }
+}
+
+/// Makes progress until nothing moves any more.
+fn rest(world: &mut World) {
+    for _ in 0..support::PATIENCE {
+        if !world.progress() {
+            return;
+        }
+    }
+    panic!("progress is reported for ever");
+}
+
+/// Asserts which engines wait for a device, in a round of progress that reports nothing.
+fn assert_busy(world: &mut World, expected: [bool; 2]) {
+    assert!(!world.progress(), "a device that only works is no progress");
+    let busy = [0, 1].map(|rank: usize| world.engines[rank].is_device_busy());
+    assert_eq!(busy, expected);
+}
+
+/// A busy device holds up no other message, and is no progress while it only works: whoever waits
+/// asks before it goes to sleep.
 #[test]
 fn others_go_on_while_a_device_is_busy() {
     let mut world = World::plain(2);
     let (data, mut slow, mut quick) = (pattern(1, 100), [0; 80], [0; 100]);
-    let first = world.receive(1, Some(0), Some(1), target(&mut slow));
+    let (into, ready) = Slow::target(&mut slow);
+    let first = world.receive(1, Some(0), Some(1), into);
     let second = world.receive(1, Some(0), Some(2), room(&mut quick));
     for tag in [1, 2] {
         let sent = world.send(0, 1, tag, bytes(&data), Mode::Standard);
         world.wait(0, sent);
     }
-    let mut rounds = 0;
-    while !world.engines[1].is_complete(second) {
-        world.engines[1].progress();
-    }
+    world.wait(1, second);
+    rest(&mut world);
+    assert_busy(&mut world, [false, true]);
     assert!(!world.engines[1].is_complete(first) && world.engines[1].busy());
-    while !world.engines[1].is_complete(first) {
-        assert!(world.engines[1].progress(), "a device is working");
-        rounds += 1;
-    }
-    assert!(rounds > 0 && !world.engines[1].busy() && !world.engines[1].progress());
+    ready.set(true);
+    assert!(world.engines[1].progress() && world.engines[1].is_complete(first));
+    assert_busy(&mut world, [false, false]);
     let done = world.wait(1, first);
     assert_eq!((done.bytes, done.truncated, &slow[..]), (80, true, &data[..80]));
     assert_eq!(quick[..], data);
+    assert!(!world.engines[1].busy());
+}
+
+/// By rendezvous, each side waits for its own device.
+#[test]
+fn each_side_of_a_large_message_waits_for_its_device() {
+    for on_device in [[true, false], [false, true], [true, true]] {
+        let mut world = World::plain(2);
+        let (data, mut got) = (pattern(1, 50_000), vec![0; 50_000]);
+        let (mut from, mut packed) = (bytes(&data), Rc::default());
+        let (mut into, mut unpacked) = (room(&mut got), Rc::default());
+        if on_device[0] {
+            (from, packed) = Slow::source(&data);
+        }
+        if on_device[1] {
+            (into, unpacked) = Slow::target(&mut got);
+        }
+        let received = world.receive(1, Some(0), Some(1), into);
+        let sent = world.send(0, 1, 1, from, Mode::Standard);
+        rest(&mut world);
+        assert_busy(&mut world, on_device);
+        packed.set(true);
+        rest(&mut world);
+        unpacked.set(true);
+        rest(&mut world);
+        assert_busy(&mut world, [false, false]);
+        assert_eq!((world.wait(0, sent).bytes, world.wait(1, received).bytes), (50_000, 50_000));
+        assert!(got == data);
+    }
+}
+
+/// Two engines, and the last of some sends from the first: it lacks credit, so that the second has
+/// begun to fetch it.
+fn fetching(data: &[u8]) -> (World, RequestId) {
+    let limits = Limits { eager_bytes: usize::MAX, unexpected_bytes: 4096 };
+    let mut world = World::new(2, Manners { piece: 100, ..Manners::PLAIN }, limits);
+    world.engines[1].grow_within(|| Headroom { free: 4 << 30, ranks: 1 });
+    for _ in 0..4096 / data.len() {
+        world.send(0, 1, 1, bytes(data), Mode::Standard);
+    }
+    let last = world.send(0, 1, 2, bytes(data), Mode::Standard);
+    world.engines[1].progress();
+    assert!(!world.engines[0].is_complete(last));
+    (world, last)
+}
+
+/// A message that was postponed and is fetched: a receive into the memory of a device matches it
+/// during the fetch, or after it.
+#[test]
+fn a_fetched_message_is_delivered_to_a_device() {
+    for during in [true, false] {
+        let data = pattern(3, 900);
+        let (mut world, sent) = fetching(&data);
+        if !during {
+            rest(&mut world);
+        }
+        let mut got = [0; 900];
+        let (into, ready) = Slow::target(&mut got);
+        let received = world.receive(1, Some(0), Some(2), into);
+        rest(&mut world);
+        assert!(world.engines[0].take(sent).is_some() && !world.engines[1].is_complete(received));
+        assert_busy(&mut world, [false, true]);
+        ready.set(true);
+        let done = world.wait(1, received);
+        assert_eq!((done.bytes, done.truncated, &got[..]), (900, false, &data[..]));
+        assert_busy(&mut world, [false, false]);
+    }
+}
+
+/// A send from a device is withdrawn; a receive whose message has arrived completes as if it had
+/// not been cancelled.
+#[test]
+fn operations_that_wait_for_a_device_are_cancelled() {
+    let mut world = World::plain(2);
+    let (data, mut got) = (pattern(4, 200), [0; 200]);
+    let (from, _) = Slow::source(&data);
+    let sent = world.send(0, 1, 1, from, Mode::Standard);
+    rest(&mut world);
+    world.engines[0].cancel(sent);
+    assert!(world.wait(0, sent).cancelled);
+    rest(&mut world);
+    assert_busy(&mut world, [false, false]);
+
+    let (into, ready) = Slow::target(&mut got);
+    let received = world.receive(1, Some(0), Some(2), into);
+    let sent = world.send(0, 1, 2, bytes(&data), Mode::Standard);
+    world.wait(0, sent);
+    rest(&mut world);
+    world.engines[1].cancel(received);
+    assert_busy(&mut world, [false, true]);
+    ready.set(true);
+    let done = world.wait(1, received);
+    assert_eq!((done.cancelled, done.bytes, &got[..]), (false, 200, &data[..]));
+    world.settle();
+}
+
+/// A request that is freed while a device works for it completes in the background.
+#[test]
+fn a_receive_is_freed_while_a_device_is_busy() {
+    for length in [200, 50_000] {
+        let mut world = World::plain(2);
+        let (data, mut got) = (pattern(5, length), vec![0; length]);
+        let (into, ready) = Slow::target(&mut got);
+        let received = world.receive(1, Some(0), Some(1), into);
+        let sent = world.send(0, 1, 1, bytes(&data), Mode::Standard);
+        rest(&mut world);
+        world.engines[1].free_when_done(received);
+        assert_busy(&mut world, [false, true]);
+        assert!(world.engines[1].busy());
+        ready.set(true);
+        world.settle();
+        assert!(world.engines[0].take(sent).is_some() && world.engines[1].take(received).is_none());
+        assert_busy(&mut world, [false, false]);
+        assert!(got == data);
+    }
 }
 
 #[test]
