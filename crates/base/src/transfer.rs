@@ -274,6 +274,19 @@ impl Source {
         };
     }
 
+    /// Like [`Source::fill_all`], for a source in host memory.
+    ///
+    /// # Panics
+    /// If the source waits for a device.
+    ///
+    /// # Safety
+    /// Same as for [`Source::fill_all`].
+    pub unsafe fn fill_at_once(&mut self, into: *mut u8, length: usize) {
+        let mut wait = || panic!("a source in host memory waits for a device");
+        // SAFETY: the contract of `fill_all` is this function's.
+        unsafe { self.fill_all(into, length, &mut wait) };
+    }
+
     /// Like [`Source::fill_all`], with `fill` for each step; its arguments are the source, the
     /// destination and its capacity.
     ///
@@ -459,5 +472,13 @@ mod tests {
             unsafe { target.drain_all(part.as_ptr(), part.len(), &mut || waits += 1) };
         }
         assert_eq!((room, waits), ([1, 2, 3, 4, 5], 2));
+    }
+
+    #[test]
+    #[should_panic = "a source in host memory waits for a device"]
+    fn a_busy_device_is_not_read_at_once() {
+        let mut bytes = [0; 8];
+        // SAFETY: `bytes` holds 8 bytes.
+        unsafe { Busy::source(8).fill_at_once(bytes.as_mut_ptr(), 8) };
     }
 }

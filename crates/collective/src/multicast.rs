@@ -143,9 +143,7 @@ pub unsafe fn send(data: &Buffer, cast: &mut dyn Cast) -> Result<(), Failure> {
             unsafe {
                 match staged.is_empty() {
                     false => copy::contiguous(staged.as_ptr(), into, length),
-                    true => source.fill_all(into, length, &mut || {
-                        unreachable!("host memory is packed at once")
-                    }),
+                    true => source.fill_at_once(into, length),
                 }
             }
         })?;

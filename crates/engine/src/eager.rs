@@ -204,9 +204,7 @@ impl<W: JobWire, S: Subscriber> Engine<W, S> {
                 // (contract of `isend`).
                 unsafe {
                     ptr::copy_nonoverlapping(request.as_ptr(), slot, prefix);
-                    source.fill_all(slot.add(prefix), length, &mut || {
-                        unreachable!("host memory is packed at once")
-                    });
+                    source.fill_at_once(slot.add(prefix), length);
                 }
             })?,
         }
