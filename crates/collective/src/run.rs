@@ -125,9 +125,10 @@ impl Run {
         }
     }
 
-    /// True while a device works on a copy. It wakes nobody who sleeps: call [`Run::post`] again.
-    pub fn is_copying(&self) -> bool {
-        !self.device_copies.is_empty()
+    /// Number of copies that a device works on. It wakes nobody who sleeps: call [`Run::post`]
+    /// again.
+    pub fn copies(&self) -> usize {
+        self.device_copies.len()
     }
 
     /// Completes the copies that a device has finished. True if there was one.
@@ -183,7 +184,7 @@ impl Run {
                 continue;
             }
             let progress = self.progress();
-            if progress != Progress::Running || !self.is_copying() || !self.advance_copies() {
+            if progress != Progress::Running || self.copies() == 0 || !self.advance_copies() {
                 return progress;
             }
         }

@@ -219,5 +219,5 @@ fn step(network: &mut Network, rank: usize, run: &mut Run) -> bool {
         return true;
     }
     assert!(!matches!(progress, Progress::Failed(_)), "rank {rank}: {progress:?}");
-    before != network.tickets || outcomes != network.outcomes.len() || run.is_copying()
+    before != network.tickets || outcomes != network.outcomes.len() || run.copies() > 0
 }

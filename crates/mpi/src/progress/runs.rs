@@ -65,9 +65,13 @@ impl Runs {
         id
     }
 
-    /// Posts what can be posted, and files the run by what it needs next.
-    fn advance(&mut self, id: RunId, mut run: Box<Run>, engine: &mut Engine<Wires>) {
-        let next = match run.post(engine) {
+    /// Posts what can be posted, and files the run by what it needs next. True if a device has
+    /// completed a copy, or the run needs something else than messages.
+    fn advance(&mut self, id: RunId, mut run: Box<Run>, engine: &mut Engine<Wires>) -> bool {
+        let copies = run.copies();
+        let progress = run.post(engine);
+        let moved = progress != Progress::Running || run.copies() < copies;
+        let next = match progress {
             Progress::Running => {
                 self.running.push(id);
                 RunSlot::Running(run)
@@ -82,24 +86,30 @@ impl Runs {
         if let Some(slot) = self.slots.get_mut(id.0) {
             *slot = next;
         }
+        moved
     }
 
     /// Advances every running run. Returns true if at least one is no longer waiting for messages,
-    /// or must be advanced again because it waits for a device.
+    /// or a device has completed a copy of one.
     pub(crate) fn post(&mut self, engine: &mut Engine<Wires>) -> bool {
         if self.running.is_empty() {
             return false;
         }
-        let (before, mut copies) = (self.running.len(), false);
+        let mut moved = false;
         let mut looked_at = std::mem::replace(&mut self.running, std::mem::take(&mut self.spare));
         for id in looked_at.drain(..) {
             if let Some(RunSlot::Running(run)) = self.take_out(id) {
-                copies |= run.is_copying();
-                self.advance(id, run, engine);
+                moved |= self.advance(id, run, engine);
             }
         }
         self.spare = looked_at;
-        copies || self.running.len() != before
+        moved
+    }
+
+    /// True while a device works on a copy of a run. It completes without waking anybody.
+    pub(crate) fn is_device_busy(&self) -> bool {
+        let is_copying = |id: &RunId| matches!(self.slots.get(id.0), Some(RunSlot::Running(run)) if run.copies() > 0);
+        self.running.iter().any(is_copying)
     }
 
     /// Takes out a run whose local work is ready; the calling thread must do the work.

@@ -28,6 +28,11 @@ impl State {
         moved | posted | (!self.watches.is_empty() && self.look())
     }
 
+    /// True while something waits for a device, which completes without waking anybody.
+    pub(crate) fn is_device_busy(&self) -> bool {
+        self.engine.is_device_busy() || self.runs.is_device_busy()
+    }
+
     /// Removes the watches whose condition holds. Returns true if there was one.
     #[cold]
     fn look(&mut self) -> bool {

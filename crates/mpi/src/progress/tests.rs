@@ -7,8 +7,8 @@ use std::time::Duration;
 
 use towpath_base::control::ControlPage;
 use towpath_base::ids::{ContextId, PeerIndex};
-use towpath_base::sync::Ordering;
-use towpath_base::transfer::{Source, Target};
+use towpath_base::sync::{AtomicBool, Ordering};
+use towpath_base::transfer::{Drain, MemorySpace, Source, Step, Target};
 use towpath_engine::{ActiveId, ActiveMessage, Engine, Limits, Mode, Replies, RequestId};
 use towpath_machine::memory;
 use towpath_machine::wait::Waiter;
@@ -226,6 +226,59 @@ fn a_helper_is_woken_by_a_thread_of_its_process() {
         compute_until_complete(&mine, send);
         assert_eq!(got, value);
     });
+}
+
+/// A device that works until another thread says that it is ready, and then stores a number.
+struct Slow(Arc<AtomicBool>, *mut u64);
+
+// SAFETY: `drain` writes only the number, which the test keeps alive.
+unsafe impl Drain for Slow {
+    unsafe fn drain(&mut self, from: *const u8, length: usize) -> Step {
+        if !self.0.load(Ordering::Acquire) {
+            return Step::Pending;
+        }
+        assert_eq!(length, 8);
+        // SAFETY: `from` is readable for 8 bytes (this function's contract), and the number is
+        // alive.
+        unsafe { self.1.write(from.cast::<u64>().read_unaligned()) };
+        Step::Done(length)
+    }
+
+    fn space(&self) -> MemorySpace {
+        MemorySpace::Device
+    }
+}
+
+/// A device that completes wakes nobody, so neither a thread that waits nor the helper sleeps while
+/// it works.
+#[test]
+fn nobody_sleeps_while_a_device_works() {
+    for with_helper in [false, true] {
+        let [mine, theirs] = workers();
+        let (ready, mut got) = (Arc::new(AtomicBool::new(false)), 0u64);
+        let target = Target::Unpacker { drain: Box::new(Slow(ready.clone(), &raw mut got)), length: 8 };
+        send(&mine, 1, 1, &7);
+        // SAFETY: `got` lives until the receive is complete, which is awaited below.
+        let id = theirs.with(|state| unsafe { state.engine.irecv(Some(PeerIndex(0)), CONTEXT, Some(1), target) });
+        while !theirs.with(|state| state.is_device_busy()) {
+            theirs.poll_in_passing();
+        }
+        std::thread::scope(|scope| {
+            let helper = with_helper.then(|| Helper::start(scope, &theirs));
+            scope.spawn(|| {
+                // Longer than the thread that polls spins and yields.
+                std::thread::sleep(Duration::from_millis(50));
+                ready.store(true, Ordering::Release);
+            });
+            match &helper {
+                None => _ = theirs.wait_for(|_| WaitTarget::Message(CONTEXT, id), |state| state.engine.take(id)),
+                Some(_) => compute_until_complete(&theirs, id),
+            }
+            drop(helper);
+        });
+        assert_eq!(got, 7);
+        assert!(with_helper || theirs.counters().sleeps == 0);
+    }
 }
 
 /// A handler of active messages runs on the thread that polls.

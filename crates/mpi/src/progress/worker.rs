@@ -266,11 +266,21 @@ impl Worker {
             }
             let watched = self.with(|state| state.engine.may_be_held_up());
             waiting.limit_sleep(watched);
-            waiting.idle(|| self.handover.must_yield() || self.poll_messages());
+            waiting.idle(|| self.handover.must_yield() || self.poll_messages() || self.yields_to_device());
             if watched && watch.is_due(waiting) {
                 self.with(|state| state.engine.look_for_room());
             }
         }
+    }
+
+    /// True while a device is busy, after other processes could run. The poller must not sleep
+    /// then, because a device that completes wakes nobody.
+    fn yields_to_device(&self) -> bool {
+        let is_busy = self.with(|state| state.is_device_busy());
+        if is_busy {
+            std::thread::yield_now();
+        }
+        is_busy
     }
 
     fn poll_until<R>(
@@ -297,7 +307,7 @@ impl Worker {
             waiting.limit_sleep(watched);
             waiting.idle(|| {
                 found = self.with(&mut *ready);
-                let moved = found.is_some() || self.poll();
+                let moved = found.is_some() || self.poll() || self.yields_to_device();
                 if !moved {
                     self.with(|state| published.publish(state, target));
                 }
@@ -414,7 +424,9 @@ impl Worker {
         }
     }
 
-    /// Makes one round of progress for an unsuccessful MPI_Test or MPI_Iprobe.
+    /// Makes one round of progress for a caller that will call again: an unsuccessful MPI_Test or
+    /// MPI_Iprobe, or a collective whose data a device moves. Other processes can run in between,
+    /// and an abort is noticed.
     pub(crate) fn poll_for_test(&self) {
         if self.poll_in_passing() {
             return;

@@ -162,7 +162,7 @@ impl WaitLoop for LineWait<'_> {
     }
 
     fn progress(&mut self) {
-        self.worker.poll_in_passing();
+        self.worker.poll_for_test();
     }
 }
 

@@ -210,7 +210,7 @@ impl Cast for RootMessages {
     }
 
     fn progress(&mut self) {
-        self.worker.poll_in_passing();
+        self.worker.poll_for_test();
     }
 }
 
