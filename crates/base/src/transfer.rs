@@ -5,6 +5,10 @@
 //! bytes to a [`Drain`]. Contiguous buffers are described by pointer and length, so that a wire can
 //! choose the copy routine or let the peer read them in place. User buffers are always raw
 //! pointers: they may be unaligned, padded, aliased or NULL with `MPI_BOTTOM`.
+//!
+//! A buffer may also be in the memory of a device, which only the packers of that device access. An
+//! address tells by itself in which memory it is (unified virtual addressing), so addresses are
+//! compared without asking for the memory.
 
 mod across;
 
@@ -75,7 +79,7 @@ pub enum Step {
     /// This many bytes were moved. Fewer than requested only at the end of the data or before an
     /// indivisible block.
     Done(usize),
-    /// Another device is still working and nothing was moved; call again.
+    /// A device is still working, and nothing was moved: call again.
     Pending,
 }
 
@@ -83,9 +87,12 @@ pub enum Step {
 ///
 /// # Safety
 /// An implementation must read only the memory it was created for, and write at most `capacity`
-/// bytes.
+/// bytes. Once it is dropped, no device accesses the memory any more. It must not depend on the
+/// thread that calls or drops it.
 pub unsafe trait Fill {
-    /// Writes the next bytes of the message to `into`.
+    /// Writes the next bytes of the message to `into`, which is lent for the time of this call
+    /// only, even if the answer is [`Step::Pending`]: the next call may give another address and
+    /// capacity. A device that works between two calls therefore packs into memory of its own.
     ///
     /// # Safety
     /// `into` must be valid for writes of `capacity` bytes, and the packer's user memory must still
@@ -113,10 +120,15 @@ pub unsafe trait Fill {
 ///
 /// # Safety
 /// An implementation must write only the memory it was created for; bytes beyond the end of its
-/// buffer are dropped.
+/// buffer are dropped. Once it is dropped, no device accesses the memory any more. It must not
+/// depend on the thread that calls or drops it.
 pub unsafe trait Drain {
     /// Unpacks the next `length` bytes of the message from `from`. Consumes all of them: `Done`
-    /// always carries `length`.
+    /// always carries `length`, and the bytes are in place then.
+    ///
+    /// `from` is lent for the time of this call only, even if the answer is [`Step::Pending`]: the
+    /// next call gives the same bytes again, perhaps elsewhere and with more behind them. A device
+    /// that works between two calls therefore unpacks from memory of its own.
     ///
     /// # Safety
     /// `from` must be valid for reads of `length` bytes, and the unpacker's user memory must still
@@ -395,11 +407,11 @@ unsafe fn unpack(drain: &mut dyn Drain, room: &mut usize, from: *const u8, lengt
     }
 }
 
-// SAFETY: a source is accessed only by the request that owns it, and requests only under the
-// worker's lock.
+// SAFETY: only the owner of a source accesses it, and a packer does not depend on the thread
+// (contract of `Fill`).
 unsafe impl Send for Source {}
-// SAFETY: a target is accessed only by the request that owns it, and requests only under the
-// worker's lock.
+// SAFETY: only the owner of a target accesses it, and an unpacker does not depend on the thread
+// (contract of `Drain`).
 unsafe impl Send for Target {}
 
 #[cfg(test)]
@@ -435,6 +447,10 @@ mod tests {
             self.moved += step;
             Step::Done(step)
         }
+
+        fn space(&self) -> MemorySpace {
+            MemorySpace::Device
+        }
     }
 
     struct BusyTarget(Busy, *mut u8);
@@ -450,6 +466,10 @@ mod tests {
             unsafe { from.copy_to_nonoverlapping(self.1.add(self.0.moved), length) };
             self.0.moved += length;
             Step::Done(length)
+        }
+
+        fn space(&self) -> MemorySpace {
+            MemorySpace::Device
         }
     }
 

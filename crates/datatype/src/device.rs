@@ -3,6 +3,9 @@
 //! The layers above name such memory by an address and a [`Device`], which makes the packers of
 //! messages to and from it. This is the only way in: whoever has no device reads and writes the
 //! address directly.
+//!
+//! Unified virtual addressing is assumed: an address tells by itself in which memory it is. Buffers
+//! that start at the same address are the same, whatever device they are named with.
 
 pub mod simulated;
 
@@ -14,26 +17,30 @@ use crate::cursor::{source, target};
 use crate::datatype::Datatype;
 
 /// A kind of device and its memory.
+///
+/// Its packers keep to the contracts of [`Fill`] and [`Drain`]: host memory that a call passes to
+/// them is lent for the time of that call only, and dropping a packer ends all access of the device
+/// to the elements, if necessary by waiting for it.
 pub trait Device: Debug + Sync {
     /// A packer of `count` elements at the device's address `pointer`.
     ///
     /// # Safety
-    /// The memory of the elements must be valid for reads for as long as the packer is used.
+    /// The memory of the elements must be valid for reads until the packer is dropped.
     unsafe fn packer(&self, datatype: &Datatype, pointer: *const u8, count: i64) -> Box<dyn Fill>;
 
     /// An unpacker of `count` elements at the device's address `pointer`.
     ///
     /// # Safety
-    /// The memory of the elements must be valid for writes for as long as the unpacker is used.
+    /// The memory of the elements must be valid for writes until the unpacker is dropped.
     unsafe fn unpacker(&self, datatype: &Datatype, pointer: *mut u8, count: i64) -> Box<dyn Drain>;
 }
 
 /// The bytes of an outgoing message in the memory of `device`; `None` is host memory.
 ///
 /// # Safety
-/// The memory of the elements must be valid for reads for as long as the source is used.
+/// The memory of the elements must be valid for reads until the source is dropped.
 pub unsafe fn source_on(device: Option<&dyn Device>, datatype: &Datatype, pointer: *const u8, count: i64) -> Source {
-    // SAFETY: the memory is valid for as long as the source is used (this function's contract).
+    // SAFETY: the memory is valid until the source is dropped (this function's contract).
     unsafe {
         match device {
             None => source(datatype, pointer, count),
@@ -48,9 +55,9 @@ pub unsafe fn source_on(device: Option<&dyn Device>, datatype: &Datatype, pointe
 /// The buffer of an incoming message in the memory of `device`; `None` is host memory.
 ///
 /// # Safety
-/// The memory of the elements must be valid for writes for as long as the target is used.
+/// The memory of the elements must be valid for writes until the target is dropped.
 pub unsafe fn target_on(device: Option<&dyn Device>, datatype: &Datatype, pointer: *mut u8, count: i64) -> Target {
-    // SAFETY: the memory is valid for as long as the target is used (this function's contract).
+    // SAFETY: the memory is valid until the target is dropped (this function's contract).
     unsafe {
         match device {
             None => target(datatype, pointer, count),
