@@ -3,10 +3,10 @@
 
 mod support;
 
-use std::cell::Cell;
-use std::rc::Rc;
+use std::sync::Arc;
 
 use support::{Pieces, World, bytes, pattern, room};
+use towpath_base::sync::{AtomicBool, Ordering};
 use towpath_base::transfer::{Drain, Fill, MemorySpace, Source, Step, Target};
 use towpath_datatype::device::simulated::SimulatedDevice;
 use towpath_datatype::device::{source_on, target_on};
@@ -65,22 +65,22 @@ fn every_protocol_reaches_and_leaves_a_device() {
 /// A device that works until its test says that it is ready, and then moves everything at once.
 struct Slow {
     pieces: Pieces,
-    ready: Rc<Cell<bool>>,
+    ready: Arc<AtomicBool>,
 }
 
 impl Slow {
-    fn new(pointer: *mut u8, left: usize) -> (Box<Slow>, Rc<Cell<bool>>) {
-        let ready = Rc::<Cell<bool>>::default();
+    fn new(pointer: *mut u8, left: usize) -> (Box<Slow>, Arc<AtomicBool>) {
+        let ready = Arc::<AtomicBool>::default();
         let pieces = Pieces { pointer, left, piece: usize::MAX };
         (Box::new(Slow { pieces, ready: ready.clone() }), ready)
     }
 
-    fn source(data: &[u8]) -> (Source, Rc<Cell<bool>>) {
+    fn source(data: &[u8]) -> (Source, Arc<AtomicBool>) {
         let (fill, ready) = Slow::new(data.as_ptr().cast_mut(), data.len());
         (Source::Packer { fill, length: data.len() }, ready)
     }
 
-    fn target(data: &mut [u8]) -> (Target, Rc<Cell<bool>>) {
+    fn target(data: &mut [u8]) -> (Target, Arc<AtomicBool>) {
         let (drain, ready) = Slow::new(data.as_mut_ptr(), data.len());
         (Target::Unpacker { drain, length: data.len() }, ready)
     }
@@ -89,7 +89,7 @@ impl Slow {
 // SAFETY: only the pieces access memory, as their own contract says.
 unsafe impl Fill for Slow {
     unsafe fn fill(&mut self, into: *mut u8, capacity: usize) -> Step {
-        if !self.ready.get() {
+        if !self.ready.load(Ordering::Relaxed) {
             return Step::Pending;
         }
         // SAFETY: `into` is writable for `capacity` bytes (this function's contract).
@@ -104,7 +104,7 @@ unsafe impl Fill for Slow {
 // SAFETY: only the pieces access memory, as their own contract says.
 unsafe impl Drain for Slow {
     unsafe fn drain(&mut self, from: *const u8, length: usize) -> Step {
-        if !self.ready.get() {
+        if !self.ready.load(Ordering::Relaxed) {
             return Step::Pending;
         }
         // SAFETY: `from` is readable for `length` bytes (this function's contract).
@@ -150,7 +150,7 @@ fn others_go_on_while_a_device_is_busy() {
     rest(&mut world);
     assert_busy(&mut world, [false, true]);
     assert!(!world.engines[1].is_complete(first) && world.engines[1].busy());
-    ready.set(true);
+    ready.store(true, Ordering::Relaxed);
     assert!(world.engines[1].progress() && world.engines[1].is_complete(first));
     assert_busy(&mut world, [false, false]);
     let done = world.wait(1, first);
@@ -165,8 +165,8 @@ fn each_side_of_a_large_message_waits_for_its_device() {
     for on_device in [[true, false], [false, true], [true, true]] {
         let mut world = World::plain(2);
         let (data, mut got) = (pattern(1, 50_000), vec![0; 50_000]);
-        let (mut from, mut packed) = (bytes(&data), Rc::default());
-        let (mut into, mut unpacked) = (room(&mut got), Rc::default());
+        let (mut from, mut packed) = (bytes(&data), Arc::default());
+        let (mut into, mut unpacked) = (room(&mut got), Arc::default());
         if on_device[0] {
             (from, packed) = Slow::source(&data);
         }
@@ -177,9 +177,9 @@ fn each_side_of_a_large_message_waits_for_its_device() {
         let sent = world.send(0, 1, 1, from, Mode::Standard);
         rest(&mut world);
         assert_busy(&mut world, on_device);
-        packed.set(true);
+        packed.store(true, Ordering::Relaxed);
         rest(&mut world);
-        unpacked.set(true);
+        unpacked.store(true, Ordering::Relaxed);
         rest(&mut world);
         assert_busy(&mut world, [false, false]);
         assert_eq!((world.wait(0, sent).bytes, world.wait(1, received).bytes), (50_000, 50_000));
@@ -218,7 +218,7 @@ fn a_fetched_message_is_delivered_to_a_device() {
         rest(&mut world);
         assert!(world.engines[0].take(sent).is_some() && !world.engines[1].is_complete(received));
         assert_busy(&mut world, [false, true]);
-        ready.set(true);
+        ready.store(true, Ordering::Relaxed);
         let done = world.wait(1, received);
         assert_eq!((done.bytes, done.truncated, &got[..]), (900, false, &data[..]));
         assert_busy(&mut world, [false, false]);
@@ -246,7 +246,7 @@ fn operations_that_wait_for_a_device_are_cancelled() {
     rest(&mut world);
     world.engines[1].cancel(received);
     assert_busy(&mut world, [false, true]);
-    ready.set(true);
+    ready.store(true, Ordering::Relaxed);
     let done = world.wait(1, received);
     assert_eq!((done.cancelled, done.bytes, &got[..]), (false, 200, &data[..]));
     world.settle();
@@ -265,7 +265,7 @@ fn a_receive_is_freed_while_a_device_is_busy() {
         world.engines[1].free_when_done(received);
         assert_busy(&mut world, [false, true]);
         assert!(world.engines[1].busy());
-        ready.set(true);
+        ready.store(true, Ordering::Relaxed);
         world.settle();
         assert!(world.engines[0].take(sent).is_some() && world.engines[1].take(received).is_none());
         assert_busy(&mut world, [false, false]);

@@ -427,10 +427,9 @@ impl Pulls {
 
 #[cfg(test)]
 mod tests {
-    use std::cell::RefCell;
-    use std::rc::Rc;
+    use std::sync::{Arc, Mutex};
 
-    use towpath_base::transfer::Drain;
+    use towpath_base::transfer::{Drain, MemorySpace};
 
     use super::*;
 
@@ -442,12 +441,12 @@ mod tests {
         calls: usize,
     }
 
-    struct Shared(Rc<RefCell<Slow>>);
+    struct Shared(Arc<Mutex<Slow>>);
 
     // SAFETY: `drain` reads the `length` bytes at `from` during the call only.
     unsafe impl Drain for Shared {
         unsafe fn drain(&mut self, from: *const u8, length: usize) -> Step {
-            let mut slow = self.0.borrow_mut();
+            let mut slow = self.0.lock().unwrap();
             slow.calls += 1;
             if slow.calls % 2 == 1 {
                 return Step::Pending;
@@ -457,13 +456,17 @@ mod tests {
             slow.taken.extend(unsafe { std::slice::from_raw_parts(from, length) });
             Step::Done(length)
         }
+
+        fn space(&self) -> MemorySpace {
+            MemorySpace::Device
+        }
     }
 
     #[test]
     fn chunks_from_far_are_fetched_before_they_are_unpacked() {
         let chunk: Vec<u8> = (0..9000).map(|at| (at * 7 + at / 256) as u8).collect();
         for far in [false, true] {
-            let slow = Rc::<RefCell<Slow>>::default();
+            let slow = Arc::<Mutex<Slow>>::default();
             let mut routines = Routines {
                 streaming: Streaming::new(),
                 fetches: Fetches::new(),
@@ -478,8 +481,8 @@ mod tests {
                     || unsafe { routines.drain(&mut target, chunk.as_ptr(), chunk.len(), false) };
                 assert_eq!((step(), step()), (Step::Pending, Step::Done(chunk.len())));
             }
-            assert!(slow.borrow().taken == [&chunk[..], &chunk[..]].concat());
-            assert_eq!(slow.borrow().place == chunk.as_ptr().addr(), !far);
+            assert!(slow.lock().unwrap().taken == [&chunk[..], &chunk[..]].concat());
+            assert_eq!(slow.lock().unwrap().place == chunk.as_ptr().addr(), !far);
         }
     }
 }

@@ -1,14 +1,14 @@
 //! Fuzz targets for the decoders of TCP: for `make fuzz`, and in short runs as tests of this crate.
 //! The properties that each decoder must have are asserted here.
 
-use std::cell::Cell;
 use std::io::Write;
 use std::os::fd::OwnedFd;
 use std::os::unix::net::UnixStream;
-use std::rc::Rc;
+use std::sync::Arc;
 
 use towpath_base::ids::PeerIndex;
-use towpath_base::transfer::{Drain, Step, Target};
+use towpath_base::sync::{AtomicUsize, Ordering};
+use towpath_base::transfer::{Drain, MemorySpace, Step, Target};
 use towpath_machine::network::Network;
 use towpath_transport::{Header, Sink};
 
@@ -78,7 +78,7 @@ const GUARD: usize = 64;
 
 /// An unpacker that is busy every other time, and counts the bytes that it gets.
 struct Unpacker {
-    taken: Rc<Cell<usize>>,
+    taken: Arc<AtomicUsize>,
     busy: bool,
 }
 
@@ -89,8 +89,12 @@ unsafe impl Drain for Unpacker {
         if self.busy {
             return Step::Pending;
         }
-        self.taken.set(self.taken.get() + length);
+        self.taken.fetch_add(length, Ordering::Relaxed);
         Step::Done(length)
+    }
+
+    fn space(&self) -> MemorySpace {
+        MemorySpace::Device
     }
 }
 
@@ -192,7 +196,7 @@ pub fn input(bytes: &[u8]) {
         return;
     }
     let (own, mut memory) = (OwnedFd::from(own), [0xa5u8; CONTIGUOUS + 2 * GUARD]);
-    let taken = Rc::new(Cell::new(0));
+    let taken = Arc::new(AtomicUsize::new(0));
     let (mut pulls, mut input, mut seen) = (TcpPulls::default(), Input::default(), Seen::default());
     let contiguous = Target::Bytes { pointer: memory[GUARD..].as_mut_ptr(), length: CONTIGUOUS };
     let unpacker = Box::new(Unpacker { taken: taken.clone(), busy: false });
@@ -237,7 +241,7 @@ pub fn input(bytes: &[u8]) {
     let guards = memory[..GUARD].iter().chain(&memory[GUARD + CONTIGUOUS..]);
     assert!(guards.copied().all(|byte| byte == 0xa5), "beside the memory of a pull");
     let expected = Seen::expected(&said);
-    (seen.requests, seen.unpacked) = (requests.len(), taken.get());
+    (seen.requests, seen.unpacked) = (requests.len(), taken.load(Ordering::Relaxed));
     seen.contiguous = memory[GUARD..GUARD + expected.contiguous.len()].to_vec();
     assert_eq!(seen, expected);
 }

@@ -9,7 +9,7 @@ use std::collections::{HashMap, VecDeque};
 use std::time::Duration;
 
 use towpath_base::ids::PeerIndex;
-use towpath_base::transfer::{Drain, Fill, Source, Step, Target};
+use towpath_base::transfer::{Drain, Fill, MemorySpace, Source, Step, Target};
 use towpath_machine::memory::create_file;
 use towpath_shm::{Heap, Segment, Settings};
 use towpath_strict as strict;
@@ -63,6 +63,10 @@ unsafe impl Fill for SlowPacker {
         self.at += piece;
         Step::Done(piece)
     }
+
+    fn space(&self) -> MemorySpace {
+        MemorySpace::Device
+    }
 }
 
 struct SlowUnpacker {
@@ -86,6 +90,10 @@ unsafe impl Drain for SlowUnpacker {
         }
         self.room -= piece;
         Step::Done(length)
+    }
+
+    fn space(&self) -> MemorySpace {
+        MemorySpace::Device
     }
 }
 
