@@ -1,10 +1,11 @@
 //! Events and counters: what wires and engine report about themselves, for tests and tools (MPI
 //! 5.0, chapter 15, calls them events and performance variables).
 //!
-//! All lengths are in bytes. Who reports has a [`Subscriber`] as a type parameter. Its method does
-//! nothing unless it is overridden, and is inlined, so an event that a subscriber ignores costs no
-//! instruction, not even on the fast path. [`Counters`], the subscriber of the libraries, ignores
-//! every event that belongs to the fast path.
+//! All lengths are in bytes. Who reports has a [`Subscriber`] as a type parameter: the engine, and
+//! a wrapper around a wire, without which wires report nothing. Its method does nothing unless it
+//! is overridden, and is inlined, so an event that a subscriber ignores costs no instruction, not
+//! even on the fast path. [`Counters`], the subscriber of the libraries, ignores every event that
+//! belongs to the fast path.
 
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -25,12 +26,12 @@ pub enum Event {
         /// Length of the payload.
         bytes: usize,
     },
-    /// A wire has refused a message; the sender tries again.
+    /// A wire has refused a message; the sender tries again, or sends it in another way.
     MessageRefused {
         /// The receiver.
         to: PeerIndex,
     },
-    /// A wire has delivered a message.
+    /// A message has arrived on a wire, which delivers it now.
     MessageArrived {
         /// The sender.
         from: PeerIndex,
@@ -41,7 +42,7 @@ pub enum Event {
         /// Length of the payload.
         bytes: usize,
     },
-    /// A region was published.
+    /// A region is published.
     RegionPublished {
         /// Who may pull it.
         to: PeerIndex,
@@ -66,7 +67,8 @@ pub enum Event {
         from: PeerIndex,
         /// The receiver's token.
         token: u64,
-        /// How much of the region is wanted; 0 only releases it.
+        /// How much of the region is wanted; 0 only releases it, and then the token may name
+        /// nothing.
         bytes: usize,
     },
     /// A pull is complete.
@@ -81,16 +83,17 @@ pub enum Event {
         /// It has left, and did not fail.
         in_order: bool,
     },
-    /// A message has met its receive.
+    /// A message has met its receive, even if its sender is lost before the payload is here.
     Matched {
         /// The sender.
         from: PeerIndex,
-        /// Length of the message.
+        /// Length of the message, which may exceed what the receive takes.
         bytes: u64,
-        /// The payload is still at the sender and will be pulled.
+        /// The receive pulls the payload from the sender. False for a payload that is here, or
+        /// that is being fetched already because its sender lacked credit.
         rendezvous: bool,
     },
-    /// A message has arrived before its receive was posted.
+    /// A message, or its announcement, has arrived before its receive was posted.
     Unexpected {
         /// The sender.
         from: PeerIndex,
@@ -102,7 +105,8 @@ pub enum Event {
         /// The receiver.
         to: PeerIndex,
     },
-    /// A send was announced only because the receiver has not given enough credit.
+    /// A send is announced only because the receiver has not given enough credit. Not reported of a
+    /// synchronous send, which waits for its receive anyway.
     SendPostponed {
         /// The receiver.
         to: PeerIndex,
@@ -138,20 +142,21 @@ impl<S: Subscriber> Subscriber for Rc<RefCell<S>> {
     }
 }
 
-/// What a process has counted since MPI_Init. Lengths are in bytes.
+/// What a process has counted since MPI_Init. As a subscriber it counts the events of an engine;
+/// the last two, of which there are no events, are filled in by who reports the counters.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Counters {
     /// Messages that have arrived before their receive was posted.
     pub unexpected_messages: u64,
     /// Their length in bytes.
     pub unexpected_bytes: u64,
-    /// Sends that have waited for room on the wire.
+    /// Sends that had to wait: for room on the wire, or behind others.
     pub queued_sends: u64,
-    /// Sends that have waited for the receiver's credit.
+    /// Sends, other than synchronous ones, that were announced only for lack of credit.
     pub postponed_sends: u64,
-    /// Messages received by rendezvous.
+    /// Messages that were matched by a receive which pulls them.
     pub rendezvous_messages: u64,
-    /// Their length in bytes.
+    /// Their length in bytes, whether or not the receives have room for it.
     pub rendezvous_bytes: u64,
     /// Frames received through a multicast address.
     pub multicast_frames: u64,
