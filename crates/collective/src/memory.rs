@@ -125,7 +125,8 @@ unsafe fn copy_on_host(from: &Piece, to: &Piece) {
 /// Computes `inout[i] = input[i] op inout[i]` for `count` elements.
 ///
 /// # Safety
-/// Both vectors must have `count` elements of the operation's type, and must not overlap.
+/// Both vectors must have `count` elements of the operation's type in host memory, and must not
+/// overlap.
 pub unsafe fn reduce_elements(reducer: &Reducer, input: *const u8, inout: *mut u8, count: i64) {
     match reducer.function() {
         // SAFETY: both vectors have `count` elements of the kernel's type and do not overlap (this

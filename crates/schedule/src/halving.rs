@@ -20,7 +20,7 @@ pub struct Operand {
     pub send: Option<*mut u8>,
     /// Elements in the vector (for reduce-scatter, in the blocks of all ranks together).
     pub count: i64,
-    /// The type of the elements.
+    /// The type of the elements, which are in host memory.
     pub element: Element,
     /// The operation.
     pub reducer: Reducer,
