@@ -49,7 +49,7 @@ const CHUNK: usize = 16 << 10;
 const CHUNK_OF_ALL: usize = 128 << 10;
 /// Largest message with a block for each rank when not oversubscribed. Longer ones use messages,
 /// which move larger pieces.
-const LARGEST_ROW: i64 = 512 << 10;
+const LARGEST_IN_BLOCKS: i64 = 512 << 10;
 /// Maximum number of rounds of a message with a block for each rank.
 const ROUNDS: i64 = 64;
 
@@ -60,7 +60,7 @@ pub struct BoardLimits {
     /// Whether the ranks are oversubscribed.
     subscription: Subscription,
     /// Largest message that has a block for each rank.
-    row: i64,
+    in_blocks: i64,
     /// Maximum bytes for which each collective uses the board; -1 if it never does.
     bytes: [i64; COLLECTIVES.len()],
 }
@@ -74,9 +74,13 @@ impl BoardLimits {
         for &(_, collective) in COLLECTIVES {
             bytes[collective as usize] = limit(collective);
         }
-        let row = ROUNDS * Board::largest_of(ranks) as i64;
-        let row = if subscription == Subscription::Full { row.min(LARGEST_ROW) } else { row };
-        BoardLimits { ranks, subscription, row, bytes }
+        let in_blocks = ROUNDS * Board::largest_of(ranks) as i64;
+        let in_blocks = if subscription == Subscription::Full {
+            in_blocks.min(LARGEST_IN_BLOCKS)
+        } else {
+            in_blocks
+        };
+        BoardLimits { ranks, subscription, in_blocks, bytes }
     }
 
     /// The parts of the board that the call needs; `None` if it should not use the board. All ranks
@@ -89,8 +93,8 @@ impl BoardLimits {
         if message <= INLINE as i64 {
             return Some(Need::Lines);
         }
-        let row = matches!(collective, Collective::Scatter | Collective::Alltoall);
-        (!row || message <= self.row).then_some(Need::Areas)
+        let in_blocks = matches!(collective, Collective::Scatter | Collective::Alltoall);
+        (!in_blocks || message <= self.in_blocks).then_some(Need::Areas)
     }
 }
 

@@ -229,7 +229,7 @@ pub unsafe fn unpack(
 
 /// Address and length of `count` elements if they are contiguous; otherwise their layout.
 #[inline]
-fn row(datatype: &Datatype, pointer: *mut u8, count: i64) -> Result<(*mut u8, usize), Whole> {
+fn contiguous(datatype: &Datatype, pointer: *mut u8, count: i64) -> Result<(*mut u8, usize), Whole> {
     let plan = &datatype.body().plan;
     let bytes = total(datatype, count);
     if datatype.is_contiguous() || bytes == 0 || (count == 1 && plan.dense_length().is_some()) {
@@ -247,7 +247,7 @@ fn row(datatype: &Datatype, pointer: *mut u8, count: i64) -> Result<(*mut u8, us
 /// The memory of the elements must be valid for reads for as long as the source is used.
 #[inline]
 pub unsafe fn source(datatype: &Datatype, pointer: *const u8, count: i64) -> Source {
-    match row(datatype, pointer.cast_mut(), count) {
+    match contiguous(datatype, pointer.cast_mut(), count) {
         Ok((pointer, length)) => Source::Bytes { pointer, length },
         Err(whole) => {
             let cursor = Cursor::over(whole, datatype, pointer.cast_mut(), count);
@@ -264,7 +264,7 @@ pub unsafe fn source(datatype: &Datatype, pointer: *const u8, count: i64) -> Sou
 /// The memory of the elements must be valid for writes for as long as the target is used.
 #[inline]
 pub unsafe fn target(datatype: &Datatype, pointer: *mut u8, count: i64) -> Target {
-    match row(datatype, pointer, count) {
+    match contiguous(datatype, pointer, count) {
         Ok((pointer, length)) => Target::Bytes { pointer, length },
         Err(whole) => {
             let cursor = Cursor::over(whole, datatype, pointer, count);
@@ -291,12 +291,12 @@ pub unsafe fn copy(
     // SAFETY: both sides hold `bytes` bytes, are valid and do not overlap (this function's
     // contract); `bounce` provides a buffer of `piece` bytes.
     unsafe {
-        let source = match row(from_type, from.cast_mut(), from_count) {
-            Ok((row, _)) => return unpack(to_type, to, to_count, 0, row, bytes),
+        let source = match contiguous(from_type, from.cast_mut(), from_count) {
+            Ok((contiguous, _)) => return unpack(to_type, to, to_count, 0, contiguous, bytes),
             Err(source) => source,
         };
-        let target = match row(to_type, to, to_count) {
-            Ok((row, _)) => return pack(from_type, from, from_count, 0, row, bytes),
+        let target = match contiguous(to_type, to, to_count) {
+            Ok((contiguous, _)) => return pack(from_type, from, from_count, 0, contiguous, bytes),
             Err(target) => target,
         };
         if let (Whole::Nest(source, source_offset), Whole::Nest(target, target_offset)) = (&source, &target) {

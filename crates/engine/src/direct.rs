@@ -23,7 +23,7 @@ pub enum EarlyOutcome {
 pub(crate) enum Waits {
     Nothing,
     /// A receive into contiguous bytes.
-    Row,
+    Contiguous,
     /// A receive into a [`Place`].
     Place,
 }

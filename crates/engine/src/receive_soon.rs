@@ -35,7 +35,7 @@ impl<S: Subscriber> State<S> {
         // SAFETY: `payload` is readable (this function's contract). A direct receive is pending, so
         // its destination is valid (contracts of `receive_soon` and `receive_soon_into`).
         let (bytes, truncated) = unsafe {
-            if direct.waits == Waits::Row {
+            if direct.waits == Waits::Contiguous {
                 delivery::copy(direct.pointer, direct.capacity, payload)
             } else {
                 let length = payload.length();
@@ -55,8 +55,8 @@ impl<S: Subscriber> State<S> {
     pub(crate) fn start_direct(&mut self) -> (u32, Target) {
         let index = self.requests.add(Completion::of(ANY_PEER, u32::MAX, -1, 0), PendingWork::None);
         let direct = &mut self.direct;
-        let row = Target::Bytes { pointer: direct.pointer, length: direct.capacity };
-        let target = direct.place().map_or(row, |place| place.target());
+        let contiguous = Target::Bytes { pointer: direct.pointer, length: direct.capacity };
+        let target = direct.place().map_or(contiguous, |place| place.target());
         direct.started = Some(self.requests.id(index));
         direct.waits = Waits::Nothing;
         (index, target)
@@ -86,7 +86,7 @@ impl<W: JobWire, S: Subscriber> Engine<W, S> {
             return self.receive_kept(at, pointer, capacity);
         }
         let direct = &mut self.state.direct;
-        direct.waits = Waits::Row;
+        direct.waits = Waits::Contiguous;
         direct.pattern = pattern;
         direct.pointer = pointer;
         direct.capacity = capacity;

@@ -4,7 +4,7 @@
 mod support;
 
 use proptest::prelude::*;
-use support::{CONTEXT, Row, World, bytes, packed, pattern, peer, room, unpacked};
+use support::{CONTEXT, ContiguousPlace, World, bytes, packed, pattern, peer, room, unpacked};
 use towpath_base::ids::ContextId;
 use towpath_base::transfer::Target;
 use towpath_engine::messages::Messages;
@@ -115,7 +115,13 @@ fn a_place_is_filled_without_a_request() {
             // SAFETY: `got` has `room` bytes and outlives the receive, which completes within the
             // call.
             let soon = unsafe {
-                b.receive_soon_into(None, CONTEXT, Some(1), &Row(got.as_mut_ptr(), room), 5)
+                b.receive_soon_into(
+                    None,
+                    CONTEXT,
+                    Some(1),
+                    &ContiguousPlace(got.as_mut_ptr(), room),
+                    5,
+                )
             };
             let EarlyOutcome::Received(done) = soon else {
                 panic!("the message of {length} bytes became a request")

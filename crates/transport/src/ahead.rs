@@ -94,14 +94,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn rows_of_any_length_and_place_stay_as_they_are() {
-        let mut row = [7u8; 20_000];
+    fn bytes_of_any_length_and_alignment_stay_as_they_are() {
+        let mut bytes = [7u8; 20_000];
         for length in [0, 1, 64, 65, MOST, MOST + 1] {
-            write(row.as_mut_ptr().wrapping_add(3), length);
-            read(row.as_ptr().wrapping_add(3), length);
+            write(bytes.as_mut_ptr().wrapping_add(3), length);
+            read(bytes.as_ptr().wrapping_add(3), length);
             write(std::ptr::null_mut(), length);
             read(std::ptr::null(), length);
         }
-        assert!(row.iter().all(|byte| *byte == 7));
+        assert!(bytes.iter().all(|byte| *byte == 7));
     }
 }

@@ -115,7 +115,7 @@ impl BoardCall<'_> {
     pub(super) unsafe fn scatter(&mut self, arguments: &Scatter) {
         let bytes = block(arguments.receive.as_ref(), arguments.send.as_ref());
         let (own, size) = (self.board.own(), self.board.size());
-        let (number, lengths) = rounds(bytes, self.part_of_row(self.chunk()));
+        let (number, lengths) = rounds(bytes, self.largest_block(self.chunk()));
         if own != arguments.root {
             let Some(receive) = &arguments.receive else { return };
             // SAFETY: the buffer is valid until the call returns, and only this call accesses it
@@ -190,7 +190,7 @@ impl BoardCall<'_> {
         let (own, size) = (self.board.own(), self.board.size());
         let receive = &arguments.receive;
         let send = arguments.send.as_ref().unwrap_or(receive);
-        let (number, lengths) = rounds(receive.bytes(0), self.part_of_row(self.chunk_of_all()));
+        let (number, lengths) = rounds(receive.bytes(0), self.largest_block(self.chunk_of_all()));
         // SAFETY: the buffer is valid until the call returns (contract of `execute`); in place, a
         // round's bytes are posted before they are overwritten.
         let source = |member| unsafe { memory::source(&send.piece(member)) };
@@ -224,7 +224,7 @@ impl BoardCall<'_> {
     }
 
     /// Largest block if a message of at most `chunk` bytes has one block per rank.
-    fn part_of_row(&self, chunk: usize) -> usize {
+    fn largest_block(&self, chunk: usize) -> usize {
         (chunk / self.board.size()).max(1)
     }
 }

@@ -70,10 +70,10 @@ unsafe impl Drain for Pieces {
 }
 
 /// A place of this many contiguous bytes, which the test keeps alive.
-pub struct Row(pub *mut u8, pub usize);
+pub struct ContiguousPlace(pub *mut u8, pub usize);
 
 // SAFETY: `put` writes only within the bytes of the place.
-unsafe impl Place for Row {
+unsafe impl Place for ContiguousPlace {
     fn room(&self) -> usize {
         self.1
     }

@@ -17,7 +17,7 @@ use towpath_engine::{
 use towpath_transport::wrap::Observed;
 use towpath_transport::{Header, JobWire};
 
-use super::{Row, bytes, packed, pattern, peer, room, unpacked};
+use super::{ContiguousPlace, bytes, packed, pattern, peer, room, unpacked};
 
 /// A wire that records its arrivals, from which the model computes what must match.
 pub type Recorded<W> = Observed<W, Vec<Event>>;
@@ -324,7 +324,13 @@ impl<W: JobWire> Model<W> {
         // SAFETY: the model keeps the buffer until the receive is complete.
         let soon = unsafe {
             match in_place {
-                true => engine.receive_soon_into(from, on, tag, &Row(pointer, capacity), rounds),
+                true => engine.receive_soon_into(
+                    from,
+                    on,
+                    tag,
+                    &ContiguousPlace(pointer, capacity),
+                    rounds,
+                ),
                 false => engine.receive_soon(from, on, tag, pointer, capacity, rounds),
             }
         };
