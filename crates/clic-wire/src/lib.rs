@@ -408,14 +408,14 @@ impl Clic {
         }
     }
 
-    /// True if the peer at `place` is lost.
-    pub fn is_lost(&self, place: usize) -> bool {
-        self.endpoint.peer(self.ranks[place]).is_none_or(towpath_clic::Peer::is_lost)
+    /// True if the peer at `index` is lost.
+    pub fn is_lost(&self, index: usize) -> bool {
+        self.endpoint.peer(self.ranks[index]).is_none_or(towpath_clic::Peer::is_lost)
     }
 
-    /// True if the peer at `place` is lost because it left in an orderly way.
-    pub fn has_left(&self, place: usize) -> bool {
-        self.endpoint.peer(self.ranks[place]).is_some_and(towpath_clic::Peer::has_left)
+    /// True if the peer at `index` is lost because it left in an orderly way.
+    pub fn has_left(&self, index: usize) -> bool {
+        self.endpoint.peer(self.ranks[index]).is_some_and(towpath_clic::Peer::has_left)
     }
 
     /// This process leaves MPI: notifies the peers. Afterwards `busy` is true until no peer

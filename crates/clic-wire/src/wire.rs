@@ -19,16 +19,16 @@ const UNKNOWN_SPEED: u32 = 1250;
 impl Wire for Clic {
     type Peer = usize;
 
-    fn cost(&self, place: usize) -> Cost {
-        let bandwidth = match self.speeds[self.ranks[place] as usize] {
+    fn cost(&self, index: usize) -> Cost {
+        let bandwidth = match self.speeds[self.ranks[index] as usize] {
             0 => UNKNOWN_SPEED,
             known => known,
         };
-        Cost { latency_ns: 2000, bandwidth, eager_limit: self.copied_limit(place) }
+        Cost { latency_ns: 2000, bandwidth, eager_limit: self.copied_limit(index) }
     }
 
-    fn mark_lost(&mut self, place: usize) {
-        let rank = self.ranks[place];
+    fn mark_lost(&mut self, index: usize) {
+        let rank = self.ranks[index];
         self.call(|endpoint, now, driver| endpoint.give_up(now, rank, driver));
     }
 
@@ -95,19 +95,19 @@ impl Wire for Clic {
 
 impl MessageWire for Clic {
     #[inline]
-    fn copied_limit(&self, place: usize) -> usize {
-        self.limits[self.ranks[place] as usize]
+    fn copied_limit(&self, index: usize) -> usize {
+        self.limits[self.ranks[index] as usize]
     }
 
     #[inline]
     fn copied(
         &mut self,
-        place: usize,
+        index: usize,
         header: &Header,
         length: usize,
         fill: impl FnOnce(*mut u8),
     ) -> Result<(), NoResource> {
-        let rank = self.ranks[place];
+        let rank = self.ranks[index];
         if length > self.limits[rank as usize] {
             return Err(NoResource);
         }
@@ -141,28 +141,28 @@ impl MessageWire for Clic {
 impl MemoryWire for Clic {}
 
 impl RegionWire for Clic {
-    unsafe fn publish(&mut self, place: usize, token: u64, source: Source) -> RegionKey {
-        let rank = self.ranks[place];
+    unsafe fn publish(&mut self, index: usize, token: u64, source: Source) -> RegionKey {
+        let rank = self.ranks[index];
         let length = source.length() as u64;
         let name = self.holdings.origins.insert(Origin::new(rank, token, source)).0;
         let Some(key) = self.endpoint.publish(rank, name, length) else { return RegionKey([0; 2]) };
         RegionKey([u64::from(key.slot) | u64::from(key.generation) << 32, name])
     }
 
-    fn withdraw(&mut self, place: usize, key: RegionKey) -> bool {
+    fn withdraw(&mut self, index: usize, key: RegionKey) -> bool {
         let [region, name] = key.0;
-        let withdrawn = self.endpoint.withdraw(self.ranks[place], key_of(region, 0));
+        let withdrawn = self.endpoint.withdraw(self.ranks[index], key_of(region, 0));
         if withdrawn {
             self.holdings.origins.remove(SlabKey(name));
         }
         withdrawn
     }
 
-    unsafe fn pull(&mut self, place: usize, key: RegionKey, token: u64, target: Target) {
-        if self.is_lost(place) {
+    unsafe fn pull(&mut self, index: usize, key: RegionKey, token: u64, target: Target) {
+        if self.is_lost(index) {
             return;
         }
-        let rank = self.ranks[place];
+        let rank = self.ranks[index];
         let wanted = target.length() as u64;
         let name = self.holdings.destinations.insert(FetchTarget::new(rank, token, target)).0;
         let key = key_of(key.0[0], wanted);

@@ -181,7 +181,7 @@ struct OfiPeer {
 
 /// A peer that was found dead.
 struct Dead {
-    place: u32,
+    peer: u32,
     since: Instant,
 }
 
@@ -204,7 +204,7 @@ pub struct Ofi {
     longest_read: usize,
     peers: Vec<OfiPeer>,
     /// The indices of peers by their numbers in the job.
-    places: BTreeMap<u32, u32>,
+    indices: BTreeMap<u32, u32>,
     /// Peers with pending messages.
     writing: Vec<u32>,
     /// Peers whose memory is being read.
@@ -289,7 +289,7 @@ impl Ofi {
             read_contexts: pool(Kind::Read, 0, READS, READS, 0),
             reads: vec![FabricRead::default(); READS as usize],
             longest_read: READ_BYTES.min(endpoint.most()),
-            places: (0..).zip(&contacts).map(|(place, contact)| (contact.peer.0, place)).collect(),
+            indices: (0..).zip(&contacts).map(|(index, contact)| (contact.peer.0, index)).collect(),
             peers: contacts.into_iter().map(peer).collect(),
             writing: Vec::new(),
             awaited: Vec::new(),

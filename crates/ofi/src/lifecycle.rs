@@ -14,17 +14,17 @@ const LAST_READS: Duration = Duration::from_secs(2);
 impl Ofi {
     /// Inserts the address of a peer and returns the provider's handle for it.
     #[cold]
-    pub(super) fn find(&mut self, place: usize) -> Option<u64> {
-        let peer = &self.peers[place];
+    pub(super) fn find(&mut self, index: usize) -> Option<u64> {
+        let peer = &self.peers[index];
         match self.endpoint.reach(&peer.contact.address) {
             Ok(address) => {
-                self.peers[place].address = Some(address);
+                self.peers[index].address = Some(address);
                 Some(address)
             }
             Err(reason) => {
                 let rank = peer.contact.peer.0;
                 self.lose(
-                    place,
+                    index,
                     &format!("rank {rank} cannot be reached over the fabric: {reason}"),
                 );
                 None
@@ -34,36 +34,36 @@ impl Ofi {
 
     /// Notes that something was sent to a peer or received from it.
     #[inline]
-    pub(super) fn meet(&mut self, place: usize) {
-        if self.peers[place].link == OfiLink::Quiet {
-            self.peers[place].link = OfiLink::Known;
+    pub(super) fn meet(&mut self, index: usize) {
+        if self.peers[index].link == OfiLink::Quiet {
+            self.peers[index].link = OfiLink::Known;
             if self.leaving.is_some() {
-                self.tell(place);
+                self.tell(index);
             }
         }
     }
 
     /// Handles a failed operation that was posted to a peer.
     #[cold]
-    pub(super) fn fail(&mut self, place: usize, code: i32) {
-        let (rank, reason) = (self.peers[place].contact.peer.0, self.endpoint.error(code));
-        if self.leaving.is_some() && self.peers[place].told {
+    pub(super) fn fail(&mut self, index: usize, code: i32) {
+        let (rank, reason) = (self.peers[index].contact.peer.0, self.endpoint.error(code));
+        if self.leaving.is_some() && self.peers[index].told {
             // It left before it could receive the goodbye.
-            self.peers[place].parted = true;
+            self.peers[index].parted = true;
             return;
         }
-        self.lose(place, &format!("the way to rank {rank} over the fabric is broken: {reason}"));
+        self.lose(index, &format!("the way to rank {rank} over the fabric is broken: {reason}"));
     }
 
     /// Marks a peer as lost; [`Sink::lost`] follows.
-    pub(super) fn lose(&mut self, place: usize, reason: &str) {
-        let peer = &mut self.peers[place];
+    pub(super) fn lose(&mut self, index: usize, reason: &str) {
+        let peer = &mut self.peers[index];
         if peer.link == OfiLink::Lost {
             return;
         }
         peer.link = OfiLink::Lost;
         self.losses.note(peer.contact.peer, reason);
-        self.dead.push_back(Dead { place: place as u32, since: Instant::now() });
+        self.dead.push_back(Dead { peer: index as u32, since: Instant::now() });
     }
 
     /// Drops and reports lost peers whose memory is no longer being read.
@@ -72,16 +72,16 @@ impl Ofi {
         let mut moved = false;
         for _ in 0..self.dead.len() {
             let Some(dead) = self.dead.pop_front() else { break };
-            let peer = &self.peers[dead.place as usize];
+            let peer = &self.peers[dead.peer as usize];
             if peer.reading > 0 && dead.since.elapsed() < LAST_READS {
                 self.dead.push_back(dead);
                 continue;
             }
-            if self.may_be_written(dead.place) {
-                self.end_all_ways(dead.place);
+            if self.may_be_written(dead.peer) {
+                self.end_all_ways(dead.peer);
             }
-            self.drop_peer(dead.place);
-            let peer = &self.peers[dead.place as usize];
+            self.drop_peer(dead.peer);
+            let peer = &self.peers[dead.peer as usize];
             if peer.parted {
                 sink.left(peer.contact.peer)
             } else {
@@ -94,8 +94,8 @@ impl Ofi {
 
     /// True if a read of a peer's memory that is still in flight may write to user memory.
     /// Registered memory is safe: its registration ends with the pull.
-    fn may_be_written(&mut self, place: u32) -> bool {
-        let numbers = self.pulls.of_peer(place);
+    fn may_be_written(&mut self, index: u32) -> bool {
+        let numbers = self.pulls.of_peer(index);
         let (pulls, reads) = (&mut self.pulls, &self.reads);
         let goes_on =
             |slot: &u32| !reads[*slot as usize].complete && reads[*slot as usize].bounce.is_none();
@@ -111,17 +111,17 @@ impl Ofi {
     #[cold]
     fn end_all_ways(&mut self, because: u32) {
         let rank = self.peers[because as usize].contact.peer.0;
-        for place in 0..self.peers.len() {
-            let other = self.peers[place].contact.peer.0;
+        for index in 0..self.peers.len() {
+            let other = self.peers[index].contact.peer.0;
             let why = format!("reads of the memory of lost rank {rank} did not complete");
-            if !self.peers[place].parted {
+            if !self.peers[index].parted {
                 self.lose(
-                    place,
+                    index,
                     &format!("the way to rank {other} over the fabric was closed: {why}"),
                 );
             }
-            self.drop_transfers(place as u32);
-            let peer = &mut self.peers[place];
+            self.drop_transfers(index as u32);
+            let peer = &mut self.peers[index];
             (peer.reading, peer.under_way) = (0, 0);
             peer.pending.clear();
             peer.controls.clear();
@@ -133,35 +133,35 @@ impl Ofi {
     }
 
     /// Ends all transfers and pending messages from and to a peer.
-    fn drop_peer(&mut self, place: u32) {
-        self.drop_transfers(place);
-        let peer = &mut self.peers[place as usize];
+    fn drop_peer(&mut self, index: u32) {
+        self.drop_transfers(index);
+        let peer = &mut self.peers[index as usize];
         let held = std::mem::take(&mut peer.held);
         self.unlent.extend(held.into_values().map(|(slot, _)| slot));
         // A peer that has sent its goodbye still waits for ours.
-        if !self.peers[place as usize].parted {
-            let peer = &mut self.peers[place as usize];
+        if !self.peers[index as usize].parted {
+            let peer = &mut self.peers[index as usize];
             peer.controls.clear();
             let pending = std::mem::take(&mut peer.pending);
-            pending.into_iter().for_each(|(kind, slot, _)| self.forget(place as usize, kind, slot));
+            pending.into_iter().for_each(|(kind, slot, _)| self.forget(index as usize, kind, slot));
         }
     }
 
     /// Sends a goodbye to a peer, once.
-    fn tell(&mut self, place: usize) {
-        if !std::mem::replace(&mut self.peers[place].told, true) {
-            self.control(place, FabricFrame::Goodbye);
+    fn tell(&mut self, index: usize) {
+        if !std::mem::replace(&mut self.peers[index].told, true) {
+            self.control(index, FabricFrame::Goodbye);
         }
     }
 
     /// Handles a peer's goodbye: it has left MPI and expects only an answer.
-    pub(super) fn part(&mut self, place: usize) {
-        self.tell(place);
-        let peer = &mut self.peers[place];
+    pub(super) fn part(&mut self, index: usize) {
+        self.tell(index);
+        let peer = &mut self.peers[index];
         peer.parted = true;
         if self.leaving.is_none() {
             let reason = format!("rank {} has left MPI", peer.contact.peer.0);
-            self.lose(place, &reason);
+            self.lose(index, &reason);
         }
     }
 
@@ -169,9 +169,9 @@ impl Ofi {
     /// few seconds. Must be called when nothing else is in flight; nothing may be sent afterwards.
     pub fn leave(&mut self) {
         self.leaving = Some(Instant::now() + FAREWELL);
-        for place in 0..self.peers.len() {
-            if self.peers[place].link == OfiLink::Known {
-                self.tell(place);
+        for index in 0..self.peers.len() {
+            if self.peers[index].link == OfiLink::Known {
+                self.tell(index);
             }
         }
     }

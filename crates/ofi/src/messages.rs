@@ -24,7 +24,7 @@ impl Ofi {
     #[inline]
     pub(super) fn send(
         &mut self,
-        place: usize,
+        index: usize,
         frame: &FabricFrame,
         length: usize,
         fill: impl FnOnce(*mut u8),
@@ -34,7 +34,7 @@ impl Ofi {
         let Some(slot) = pool.take(&mut self.endpoint) else { return false };
         let at = pool.at(slot);
         fill(at.wrapping_add(HEAD_BYTES));
-        let peer = &mut self.peers[place];
+        let peer = &mut self.peers[index];
         let way = MessageWay { from: self.own, to: peer.contact.peer.0, number: peer.next_out };
         let head = frame.encode(&self.key, way);
         // SAFETY: the buffer is longer than a header, and taken for this message only.
@@ -42,33 +42,33 @@ impl Ofi {
         peer.next_out += 1;
         peer.under_way += 1;
         self.sending += 1;
-        if !peer.pending.is_empty() || !self.post(place, (kind, slot, HEAD_BYTES + length)) {
-            self.peers[place].pending.push_back((kind, slot, HEAD_BYTES + length));
-            self.list(place);
+        if !peer.pending.is_empty() || !self.post(index, (kind, slot, HEAD_BYTES + length)) {
+            self.peers[index].pending.push_back((kind, slot, HEAD_BYTES + length));
+            self.list(index);
         }
         true
     }
 
     /// Posts a message to the provider; false if it must be posted again later.
     #[inline]
-    fn post(&mut self, place: usize, (kind, slot, length): (Kind, u32, usize)) -> bool {
-        let Some(address) = self.peers[place].address.or_else(|| self.find(place)) else {
-            self.forget(place, kind, slot);
+    fn post(&mut self, index: usize, (kind, slot, length): (Kind, u32, usize)) -> bool {
+        let Some(address) = self.peers[index].address.or_else(|| self.find(index)) else {
+            self.forget(index, kind, slot);
             return true;
         };
         let pool = self.pool_of(kind);
         let (at, local, context) =
-            (pool.at(slot), pool.local(slot), pool.context(slot, place as u32));
+            (pool.at(slot), pool.local(slot), pool.context(slot, index as u32));
         // SAFETY: the buffer and its context stay reserved until the completion.
         match unsafe { self.endpoint.send(address, at, length, local, context) } {
             PostOutcome::Done => {
-                self.meet(place);
+                self.meet(index);
                 true
             }
             PostOutcome::Later => false,
             PostOutcome::Failed(code) => {
-                self.forget(place, kind, slot);
-                self.fail(place, code);
+                self.forget(index, kind, slot);
+                self.fail(index, code);
                 true
             }
         }
@@ -76,54 +76,54 @@ impl Ofi {
 
     /// Frees the buffer of a message that was sent or has failed.
     #[inline]
-    pub(super) fn forget(&mut self, place: usize, kind: Kind, slot: u32) {
+    pub(super) fn forget(&mut self, index: usize, kind: Kind, slot: u32) {
         self.pool_of(kind).give_back(slot);
-        self.peers[place].under_way -= 1;
+        self.peers[index].under_way -= 1;
         self.sending -= 1;
     }
 
     /// Sends a header without payload, now or as soon as possible.
-    pub(super) fn control(&mut self, place: usize, frame: FabricFrame) {
-        let peer = &mut self.peers[place];
+    pub(super) fn control(&mut self, index: usize, frame: FabricFrame) {
+        let peer = &mut self.peers[index];
         if peer.link == OfiLink::Lost {
             return;
         }
-        if !peer.controls.is_empty() || !self.send(place, &frame, 0, |_| {}) {
-            self.peers[place].controls.push_back(frame);
-            self.list(place);
+        if !peer.controls.is_empty() || !self.send(index, &frame, 0, |_| {}) {
+            self.peers[index].controls.push_back(frame);
+            self.list(index);
         }
     }
 
     /// Lists a peer with pending messages.
-    fn list(&mut self, place: usize) {
-        if !self.peers[place].listed {
-            self.peers[place].listed = true;
-            self.writing.push(place as u32);
+    fn list(&mut self, index: usize) {
+        if !self.peers[index].listed {
+            self.peers[index].listed = true;
+            self.writing.push(index as u32);
         }
     }
 
     /// Sends the pending messages of a peer; true if anything was sent.
-    pub(super) fn flush(&mut self, place: usize) -> bool {
+    pub(super) fn flush(&mut self, index: usize) -> bool {
         let mut moved = false;
-        while let Some(front) = self.peers[place].pending.pop_front() {
-            if !self.post(place, front) {
-                self.peers[place].pending.push_front(front);
+        while let Some(front) = self.peers[index].pending.pop_front() {
+            if !self.post(index, front) {
+                self.peers[index].pending.push_front(front);
                 return moved;
             }
             moved = true;
         }
-        while let Some(frame) = self.peers[place].controls.pop_front() {
-            if !self.send(place, &frame, 0, |_| {}) {
-                self.peers[place].controls.push_front(frame);
+        while let Some(frame) = self.peers[index].controls.pop_front() {
+            if !self.send(index, &frame, 0, |_| {}) {
+                self.peers[index].controls.push_front(frame);
                 return moved;
             }
             moved = true;
-            if !self.peers[place].pending.is_empty() {
+            if !self.peers[index].pending.is_empty() {
                 return moved;
             }
         }
-        self.peers[place].listed = false;
-        self.writing.retain(|other| *other as usize != place);
+        self.peers[index].listed = false;
+        self.writing.retain(|other| *other as usize != index);
         moved
     }
 
@@ -150,7 +150,7 @@ impl Ofi {
             return;
         }
         // SAFETY: all contexts come from the pools, which live as long as the endpoint.
-        let OperationTicket { kind, slot, place } =
+        let OperationTicket { kind, slot, peer: index } =
             unsafe { pool::ticket(context.cast::<c_void>()) };
         match kind {
             Kind::Receive if error == 0 => self.arrive(slot, length, sink),
@@ -161,15 +161,15 @@ impl Ofi {
                 self.unlent.push(slot);
             }
             Kind::Small | Kind::Large => {
-                self.forget(place as usize, kind, slot);
+                self.forget(index as usize, kind, slot);
                 if error != 0 {
-                    self.fail(place as usize, error);
+                    self.fail(index as usize, error);
                 }
             }
             Kind::Read => {
-                self.has_read(slot, place, error != 0);
+                self.has_read(slot, index, error != 0);
                 if error != 0 {
-                    self.fail(place as usize, error);
+                    self.fail(index as usize, error);
                 }
             }
             Kind::Bounce => {}
@@ -178,12 +178,12 @@ impl Ofi {
 
     /// Processes a message that has arrived in a receive buffer.
     fn arrive(&mut self, slot: u32, length: usize, sink: &mut impl Sink) {
-        let Some(place) = self.sender(slot, length) else {
+        let Some(index) = self.sender(slot, length) else {
             self.refused += 1;
             return self.unlent.push(slot);
         };
-        let number = self.number(slot, place);
-        let peer = &mut self.peers[place];
+        let number = self.number(slot, index);
+        let peer = &mut self.peers[index];
         if number != peer.next_in {
             // It has overtaken another message, or is a duplicate.
             if number > peer.next_in
@@ -197,11 +197,11 @@ impl Ofi {
             }
             return;
         }
-        self.take(place, slot, length, sink);
-        while !self.peers[place].held.is_empty() {
-            let next = self.peers[place].next_in;
-            let Some((slot, length)) = self.peers[place].held.remove(&next) else { return };
-            self.take(place, slot, length, sink);
+        self.take(index, slot, length, sink);
+        while !self.peers[index].held.is_empty() {
+            let next = self.peers[index].next_in;
+            let Some((slot, length)) = self.peers[index].held.remove(&next) else { return };
+            self.take(index, slot, length, sink);
         }
     }
 
@@ -212,9 +212,9 @@ impl Ofi {
         unsafe { self.receives.at(slot).cast::<[u8; HEAD_BYTES]>().read() }
     }
 
-    /// The complete number of a message that claims to be from the peer at index `place`.
-    fn number(&self, slot: u32, place: usize) -> u64 {
-        Sender::of(&self.head(slot)).number(self.peers[place].next_in)
+    /// The complete number of a message that claims to be from the peer at `index`.
+    fn number(&self, slot: u32, index: usize) -> u64 {
+        Sender::of(&self.head(slot)).number(self.peers[index].next_in)
     }
 
     /// The sender of the message in a buffer; `None` if it is not a process of the job.
@@ -224,28 +224,28 @@ impl Ofi {
         }
         let head = self.head(slot);
         let from = Sender::of(&head).from;
-        let place = *self.places.get(&from)? as usize;
-        let way = MessageWay { from, to: self.own, number: self.number(slot, place) };
-        FabricFrame::is_genuine(&self.key, way, &head).then_some(place)
+        let index = *self.indices.get(&from)? as usize;
+        let way = MessageWay { from, to: self.own, number: self.number(slot, index) };
+        FabricFrame::is_genuine(&self.key, way, &head).then_some(index)
     }
 
     /// Processes the next message in order.
-    fn take(&mut self, place: usize, slot: u32, length: usize, sink: &mut impl Sink) {
-        self.peers[place].next_in += 1;
-        self.meet(place);
+    fn take(&mut self, index: usize, slot: u32, length: usize, sink: &mut impl Sink) {
+        self.peers[index].next_in += 1;
+        self.meet(index);
         let payload = length - HEAD_BYTES;
         match FabricFrame::decode(&self.head(slot)) {
-            _ if self.peers[place].link == OfiLink::Lost => {}
+            _ if self.peers[index].link == OfiLink::Lost => {}
             Ok(FabricFrame::Message { protocol, length, words }) if length as usize == payload => {
-                let from = self.peers[place].contact.peer;
+                let from = self.peers[index].contact.peer;
                 let at = self.receives.at(slot).wrapping_add(HEAD_BYTES);
                 sink.arrived(from, &Header { protocol, words }, at, payload);
             }
-            Ok(frame) if payload == 0 && self.obey(place, frame) => {}
+            Ok(frame) if payload == 0 && self.obey(index, frame) => {}
             _ => {
-                let rank = self.peers[place].contact.peer.0;
+                let rank = self.peers[index].contact.peer.0;
                 self.lose(
-                    place,
+                    index,
                     &format!("rank {rank} sent a message that no process of this job would send"),
                 );
             }
@@ -254,17 +254,17 @@ impl Ofi {
     }
 
     /// Handles a control message of a peer; false if it is invalid.
-    fn obey(&mut self, place: usize, frame: FabricFrame) -> bool {
+    fn obey(&mut self, index: usize, frame: FabricFrame) -> bool {
         match frame {
             FabricFrame::Message { .. } => return false,
-            FabricFrame::Pull { number, name, wanted } => self.asked(place, number, name, wanted),
+            FabricFrame::Pull { number, name, wanted } => self.asked(index, number, name, wanted),
             FabricFrame::Release { name } => {
-                if let Some(region) = self.published(place, name) {
+                if let Some(region) = self.published(index, name) {
                     self.released.push(region.token);
                 }
             }
             FabricFrame::Grant { number, last, address, key, length } => {
-                let Some(pull) = self.pulls.at(number).filter(|pull| pull.from as usize == place)
+                let Some(pull) = self.pulls.at(number).filter(|pull| pull.from as usize == index)
                 else {
                     return false;
                 };
@@ -273,10 +273,10 @@ impl Ofi {
                 }
                 self.go_on(number);
             }
-            FabricFrame::Done { name } => return self.has_been_read(place, name),
-            FabricFrame::Probe { number } => self.control(place, FabricFrame::Echo { number }),
-            FabricFrame::Echo { number } => self.has_answered(place, number),
-            FabricFrame::Goodbye => self.part(place),
+            FabricFrame::Done { name } => return self.has_been_read(index, name),
+            FabricFrame::Probe { number } => self.control(index, FabricFrame::Echo { number }),
+            FabricFrame::Echo { number } => self.has_answered(index, number),
+            FabricFrame::Goodbye => self.part(index),
         }
         true
     }

@@ -41,7 +41,7 @@ pub(super) struct OperationTicket {
     /// The buffer's index in its pool.
     pub(super) slot: u32,
     /// The peer that the operation was posted to.
-    pub(super) place: u32,
+    pub(super) peer: u32,
 }
 
 /// The ticket in a context of a pool.
@@ -128,7 +128,7 @@ impl Pool {
         });
         let context = |slot| Context {
             scratch: [0; _],
-            ticket: OperationTicket { kind: self.kind, slot, place: 0 },
+            ticket: OperationTicket { kind: self.kind, slot, peer: 0 },
         };
         let contexts: Box<[Context]> = (first..first + self.per_slab).map(context).collect();
         let contexts = Box::into_raw(contexts).cast::<Context>();
@@ -171,14 +171,14 @@ impl Pool {
         (endpoint.remote_address(slab.memory, self.at(slot)), key)
     }
 
-    /// The context of an operation on a buffer, posted to the peer at index `place`.
+    /// The context of an operation on a buffer, posted to the peer at index `peer`.
     #[inline]
-    pub(super) fn context(&mut self, slot: u32, place: u32) -> *mut c_void {
+    pub(super) fn context(&mut self, slot: u32, peer: u32) -> *mut c_void {
         let (slab, index) = self.slab(slot);
         let context = slab.contexts.wrapping_add(index);
         // SAFETY: the slab has more than `index` contexts, and no operation is in flight with this
         // one.
-        unsafe { (*context).ticket.place = place };
+        unsafe { (*context).ticket.peer = peer };
         context.cast()
     }
 

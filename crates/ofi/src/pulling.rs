@@ -20,21 +20,21 @@ type Destination = (*mut u8, *mut std::ffi::c_void, Option<u32>);
 
 impl Ofi {
     /// Removes a region that this peer may pull; `None` if it is published to another one.
-    pub(super) fn published(&mut self, place: usize, name: u64) -> Option<Published> {
-        if self.regions.is_for(name, place as u32) { self.regions.take(name) } else { None }
+    pub(super) fn published(&mut self, index: usize, name: u64) -> Option<Published> {
+        if self.regions.is_for(name, index as u32) { self.regions.take(name) } else { None }
     }
 
     /// Handles a peer's request for a region.
-    pub(super) fn asked(&mut self, place: usize, number: u32, name: u64, wanted: u64) {
-        let Some(Published { token, source, .. }) = self.published(place, name) else {
+    pub(super) fn asked(&mut self, index: usize, number: u32, name: u64, wanted: u64) {
+        let Some(Published { token, source, .. }) = self.published(index, name) else {
             return self.control(
-                place,
+                index,
                 FabricFrame::Grant { number, last: true, address: 0, key: 0, length: 0 },
             );
         };
         let left = source.length().min(usize::try_from(wanted).unwrap_or(usize::MAX));
         let in_pieces = !matches!(source, Source::Bytes { .. });
-        let (to, granted) = (place as u32, std::collections::VecDeque::new());
+        let (to, granted) = (index as u32, std::collections::VecDeque::new());
         let push = OfiPush {
             to,
             number,
@@ -131,8 +131,8 @@ impl Ofi {
 
     /// Handles a peer's notice that it has read the oldest grant of a region; false if there is
     /// none.
-    pub(super) fn has_been_read(&mut self, place: usize, name: u64) -> bool {
-        let Some(push) = self.pushes.get_mut(&name).filter(|push| push.to as usize == place) else {
+    pub(super) fn has_been_read(&mut self, index: usize, name: u64) -> bool {
+        let Some(push) = self.pushes.get_mut(&name).filter(|push| push.to as usize == index) else {
             return false;
         };
         match push.granted.pop_front() {
@@ -198,16 +198,16 @@ impl Ofi {
             if pull.reads.len() >= READS_AT_ONCE {
                 return (moved, false);
             }
-            let place = pull.from as usize;
+            let index = pull.from as usize;
             // A read of a lost peer's memory may never end.
-            if self.peers[place].link == OfiLink::Lost {
+            if self.peers[index].link == OfiLink::Lost {
                 return (moved, false);
             }
             let Some(grant) = pull.grants.iter().find(|grant| grant.asked < grant.length).copied()
             else {
                 return (moved, false);
             };
-            let Some(address) = self.peers[place].address else { return (moved, false) };
+            let Some(address) = self.peers[index].address else { return (moved, false) };
             let Some((memory, local, bounce)) = self.destination(number) else {
                 return (moved, true);
             };
@@ -221,7 +221,7 @@ impl Ofi {
                 self.give_bounce_back(bounce);
                 return (moved, true);
             };
-            let context = self.read_contexts.context(slot, place as u32);
+            let context = self.read_contexts.context(slot, index as u32);
             let remote = (grant.address.wrapping_add(grant.asked), grant.key);
             // SAFETY: until the completion, a bounce buffer belongs to this read only, and the
             // target's memory is live (contract of `Ofi::pull`; a lost peer is reported only when
@@ -236,7 +236,7 @@ impl Ofi {
                     self.read_contexts.give_back(slot);
                     self.give_bounce_back(bounce);
                     if let PostOutcome::Failed(code) = refused {
-                        self.fail(place, code);
+                        self.fail(index, code);
                         return (moved, false);
                     }
                     return (moved, true);
@@ -255,8 +255,8 @@ impl Ofi {
         if let Some(grant) = pull.grants.iter_mut().find(|grant| grant.asked < grant.length) {
             grant.asked += read.length as u64;
         }
-        let place = pull.from as usize;
-        self.waits_for_read(place);
+        let index = pull.from as usize;
+        self.waits_for_read(index);
     }
 
     fn give_bounce_back(&mut self, bounce: Option<u32>) {
@@ -289,8 +289,8 @@ impl Ofi {
     }
 
     /// Handles a completed read. A pull stops at a read that has failed, until its peer is dropped.
-    pub(super) fn has_read(&mut self, slot: u32, place: u32, failed: bool) {
-        self.read_has_ended(place as usize);
+    pub(super) fn has_read(&mut self, slot: u32, index: u32, failed: bool) {
+        self.read_has_ended(index as usize);
         let read = &mut self.reads[slot as usize];
         (read.complete, read.failed) = (true, failed);
         match read.pull {
@@ -325,7 +325,7 @@ impl Ofi {
             }
             moved = true;
             pull.reads.pop_front();
-            let (place, name) = (pull.from as usize, pull.name);
+            let (index, name) = (pull.from as usize, pull.name);
             let first = pull.grants.front_mut().expect("a read belongs to a grant");
             first.finished += length as u64;
             let done = first.finished == first.length;
@@ -334,18 +334,18 @@ impl Ofi {
             }
             self.end_read(slot);
             if done {
-                self.control(place, FabricFrame::Done { name });
+                self.control(index, FabricFrame::Done { name });
             }
         }
     }
 
     /// Ends all grants to a peer and all reads from it without a report.
-    pub(super) fn drop_transfers(&mut self, place: u32) {
-        self.regions.take_all_of(place);
+    pub(super) fn drop_transfers(&mut self, index: u32) {
+        self.regions.take_all_of(index);
         let names: Vec<u64> = self
             .pushes
             .iter()
-            .filter(|(_, push)| push.to == place)
+            .filter(|(_, push)| push.to == index)
             .map(|(name, _)| *name)
             .collect();
         for name in names {
@@ -353,7 +353,7 @@ impl Ofi {
             pieces.into_iter().flatten().for_each(|slot| self.outgoing.give_back(slot));
             self.filling.retain(|other| *other != name);
         }
-        for number in self.pulls.of_peer(place) {
+        for number in self.pulls.of_peer(index) {
             self.working.retain(|other| *other != number);
             for slot in self.pulls.end(number).map(|pull| pull.reads).unwrap_or_default() {
                 self.reads[slot as usize].pull = None;

@@ -31,30 +31,30 @@ pub(super) enum Wait {
 
 impl Ofi {
     /// A read of a peer's memory has started.
-    pub(super) fn waits_for_read(&mut self, place: usize) {
-        let peer = &mut self.peers[place];
+    pub(super) fn waits_for_read(&mut self, index: usize) {
+        let peer = &mut self.peers[index];
         peer.reading += 1;
         if peer.reading == 1 {
             peer.wait = Wait::Since(Instant::now());
-            self.awaited.push(place as u32);
+            self.awaited.push(index as u32);
         }
     }
 
     /// A read of a peer's memory has ended.
-    pub(super) fn read_has_ended(&mut self, place: usize) {
+    pub(super) fn read_has_ended(&mut self, index: usize) {
         let now = Instant::now();
         self.last_end = now;
-        let peer = &mut self.peers[place];
+        let peer = &mut self.peers[index];
         peer.reading -= 1;
         peer.wait = Wait::Since(now);
         if peer.reading == 0 {
-            self.awaited.retain(|other| *other as usize != place);
+            self.awaited.retain(|other| *other as usize != index);
         }
     }
 
     /// A peer has answered a probe; answers to older probes are ignored.
-    pub(super) fn has_answered(&mut self, place: usize, number: u32) {
-        let peer = &mut self.peers[place];
+    pub(super) fn has_answered(&mut self, index: usize, number: u32) {
+        let peer = &mut self.peers[index];
         if matches!(peer.wait, Wait::Asked) && number == peer.probes {
             peer.wait = Wait::Answered(Instant::now());
         }
@@ -70,20 +70,20 @@ impl Ofi {
         self.looks = 0;
         let (now, patience) = (Instant::now(), self.patience);
         let is_long = |since: Instant| now.saturating_duration_since(since) >= patience;
-        for index in 0..self.awaited.len() {
-            let place = self.awaited[index] as usize;
-            let peer = &mut self.peers[place];
+        for at in 0..self.awaited.len() {
+            let index = self.awaited[at] as usize;
+            let peer = &mut self.peers[index];
             match peer.wait {
                 Wait::Since(begin) if is_long(begin) => {
                     peer.wait = Wait::Asked;
                     peer.probes = peer.probes.wrapping_add(1);
                     let number = peer.probes;
-                    self.control(place, FabricFrame::Probe { number });
+                    self.control(index, FabricFrame::Probe { number });
                 }
                 Wait::Answered(then) if is_long(then.max(self.last_end)) => {
                     let rank = peer.contact.peer.0;
                     self.lose(
-                        place,
+                        index,
                         &format!("rank {rank} answers, but reads of its memory over the fabric do not complete"),
                     );
                 }

@@ -81,9 +81,9 @@ fn wires(choice: &ProviderChoice, count: usize) -> Vec<Station> {
     wires_with_keys(choice, &vec![key(); count])
 }
 
-fn send(wire: &mut Ofi, place: usize, number: u64) {
+fn send(wire: &mut Ofi, index: usize, number: u64) {
     let header = Header { protocol: 1, words: [number, 0] };
-    wire.copied(place, &header, 0, |_| {}).unwrap();
+    wire.copied(index, &header, 0, |_| {}).unwrap();
 }
 
 /// Makes progress on all wires until `done`; fails after a timeout.
@@ -146,7 +146,7 @@ fn pull(wires: &mut [Station], length: usize, wanted: usize) {
 fn acquainted(choice: &ProviderChoice, count: usize) -> Vec<Station> {
     let mut wires = wires(choice, count);
     for (wire, _) in &mut wires {
-        (0..count - 1).for_each(|place| send(wire, place, 0));
+        (0..count - 1).for_each(|index| send(wire, index, 0));
     }
     until(&mut wires, |wires| {
         wires.iter().all(|(wire, inbox)| inbox.arrived.len() == count - 1 && !wire.busy())
@@ -183,13 +183,13 @@ fn whoever_does_not_know_the_key_is_not_heard() {
     });
 }
 
-/// Sends raw bytes to the peer at index `place`.
-fn send_bytes(wire: &mut Ofi, place: usize, bytes: &[u8]) {
-    let address = wire.peers[place].address.or_else(|| wire.find(place)).unwrap();
+/// Sends raw bytes to the peer at `index`.
+fn send_bytes(wire: &mut Ofi, index: usize, bytes: &[u8]) {
+    let address = wire.peers[index].address.or_else(|| wire.find(index)).unwrap();
     let slot = wire.large.take(&mut wire.endpoint).unwrap();
     let (at, local, context) =
-        (wire.large.at(slot), wire.large.local(slot), wire.large.context(slot, place as u32));
-    wire.peers[place].under_way += 1;
+        (wire.large.at(slot), wire.large.local(slot), wire.large.context(slot, index as u32));
+    wire.peers[index].under_way += 1;
     wire.sending += 1;
     // SAFETY: the bytes fit into the buffer, which stays reserved until its completion.
     unsafe {

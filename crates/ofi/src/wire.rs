@@ -19,9 +19,9 @@ impl Wire for Ofi {
         Cost { latency_ns: 2000, bandwidth: 10_000, eager_limit: self.copied_limit(to) }
     }
 
-    fn mark_lost(&mut self, place: usize) {
-        let reason = format!("rank {} has ended", self.peers[place].contact.peer.0);
-        self.lose(place, &reason);
+    fn mark_lost(&mut self, index: usize) {
+        let reason = format!("rank {} has ended", self.peers[index].contact.peer.0);
+        self.lose(index, &reason);
     }
 
     fn progress(&mut self, sink: &mut impl Sink) -> bool {
@@ -82,15 +82,15 @@ impl MessageWire for Ofi {
     #[inline]
     fn copied(
         &mut self,
-        place: usize,
+        index: usize,
         header: &Header,
         length: usize,
         fill: impl FnOnce(*mut u8),
     ) -> Result<(), NoResource> {
-        if length > COPIED_LIMIT || self.peers[place].under_way >= UNDER_WAY {
+        if length > COPIED_LIMIT || self.peers[index].under_way >= UNDER_WAY {
             return Err(NoResource);
         }
-        if self.peers[place].link == OfiLink::Lost {
+        if self.peers[index].link == OfiLink::Lost {
             return Ok(());
         }
         let frame = FabricFrame::Message {
@@ -98,7 +98,7 @@ impl MessageWire for Ofi {
             length: length as u32,
             words: header.words,
         };
-        if self.send(place, &frame, length, fill) { Ok(()) } else { Err(NoResource) }
+        if self.send(index, &frame, length, fill) { Ok(()) } else { Err(NoResource) }
     }
 }
 
@@ -106,16 +106,16 @@ impl MessageWire for Ofi {
 impl MemoryWire for Ofi {}
 
 impl RegionWire for Ofi {
-    unsafe fn publish(&mut self, place: usize, token: u64, source: Source) -> RegionKey {
-        RegionKey([self.regions.publish(Published { to: place as u32, token, source }), 0])
+    unsafe fn publish(&mut self, index: usize, token: u64, source: Source) -> RegionKey {
+        RegionKey([self.regions.publish(Published { to: index as u32, token, source }), 0])
     }
 
     fn withdraw(&mut self, _to: usize, key: RegionKey) -> bool {
         self.regions.take(key.0[0]).is_some()
     }
 
-    unsafe fn pull(&mut self, place: usize, key: RegionKey, token: u64, target: Target) {
-        if self.peers[place].link != OfiLink::Known {
+    unsafe fn pull(&mut self, index: usize, key: RegionKey, token: u64, target: Target) {
+        if self.peers[index].link != OfiLink::Known {
             return;
         }
         let (name, wanted) = (key.0[0], target.length() as u64);
@@ -123,9 +123,9 @@ impl RegionWire for Ofi {
             self.finished.push(token);
             FabricFrame::Release { name }
         } else {
-            let number = self.pulls.begin(OfiPull::new(place as u32, name, token, target));
+            let number = self.pulls.begin(OfiPull::new(index as u32, name, token, target));
             FabricFrame::Pull { number, name, wanted }
         };
-        self.control(place, frame);
+        self.control(index, frame);
     }
 }

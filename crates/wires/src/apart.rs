@@ -12,14 +12,14 @@ use towpath_transport::{Header, MessageWire, Sink};
 /// The protocol number of these requests.
 const ASK: u8 = u8::MAX;
 
-/// Requests a region from the peer at index `place`; false if no frame can be sent now.
-pub(super) fn ask(clic: &mut Clic, place: u32, ask: &PullRequest) -> bool {
+/// Requests a region from the peer at `index`; false if no frame can be sent now.
+pub(super) fn ask(clic: &mut Clic, index: u32, ask: &PullRequest) -> bool {
     let (header, bytes) = (Header { protocol: ASK, words: [0; 2] }, ask.to_bytes());
     let fill = |into: *mut u8| {
         // SAFETY: `into` has room for `bytes.len()` bytes, the length that `copied` is called with.
         unsafe { into.copy_from_nonoverlapping(bytes.as_ptr(), bytes.len()) };
     };
-    clic.copied(place as usize, &header, bytes.len(), fill).is_ok()
+    clic.copied(index as usize, &header, bytes.len(), fill).is_ok()
 }
 
 /// Forwards what a wire reports, except what the engine must not receive, or not yet: requests of

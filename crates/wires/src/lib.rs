@@ -52,18 +52,18 @@ enum Route {
     },
     /// On another host, over TCP.
     Tcp {
-        place: u32,
+        index: u32,
     },
     /// On another host, over CLIC. `line` is its index in the TCP wire, if there is a connection as
     /// well; `streams` is true if large messages use that connection.
     Clic {
-        place: u32,
+        index: u32,
         line: Option<u32>,
         streams: bool,
     },
     /// On another host, over libfabric.
     Ofi {
-        place: u32,
+        index: u32,
     },
 }
 
@@ -189,8 +189,8 @@ impl Wires {
     /// Sets the routes to the peers of the TCP wire from index `first` on.
     fn lead_over_tcp(&mut self, first: usize) {
         let reached = self.tcp.as_ref().map_or_else(Vec::new, |tcp| tcp.reached());
-        for (place, peer) in (0..).zip(reached).skip(first) {
-            self.lead(peer, Route::Tcp { place });
+        for (index, peer) in (0..).zip(reached).skip(first) {
+            self.lead(peer, Route::Tcp { index });
         }
     }
 
@@ -198,12 +198,12 @@ impl Wires {
     /// reach the same processes: small messages then use CLIC, and large ones too unless `streams`
     /// returns true for the peer.
     pub fn with_clic(mut self, clic: Clic, streams: impl Fn(PeerIndex) -> bool) -> Wires {
-        for (place, peer) in (0..).zip(clic.reached()) {
+        for (index, peer) in (0..).zip(clic.reached()) {
             let line = match self.routes.get(peer.slot()) {
-                Some(Route::Tcp { place }) => Some(*place),
+                Some(Route::Tcp { index }) => Some(*index),
                 _ => None,
             };
-            self.lead(peer, Route::Clic { place, line, streams: line.is_some() && streams(peer) });
+            self.lead(peer, Route::Clic { index, line, streams: line.is_some() && streams(peer) });
         }
         self.clic = Some(Box::new(clic));
         self.further = true;
@@ -232,8 +232,8 @@ impl Wires {
 
     /// Adds a libfabric wire to processes of other hosts.
     pub fn with_ofi(mut self, ofi: Ofi) -> Wires {
-        for (place, peer) in (0..).zip(ofi.reached()) {
-            self.lead(peer, Route::Ofi { place });
+        for (index, peer) in (0..).zip(ofi.reached()) {
+            self.lead(peer, Route::Ofi { index });
         }
         self.ofi = Some(Box::new(ofi));
         self.further = true;
@@ -257,11 +257,11 @@ impl Wires {
     /// Sends the regions that peers have requested by CLIC messages.
     fn answer_asked(&mut self) {
         for (from, ask) in std::mem::take(&mut self.asked) {
-            if let (Route::Clic { line: Some(place), .. }, Some(tcp)) =
+            if let (Route::Clic { line: Some(index), .. }, Some(tcp)) =
                 (self.route(from), &mut self.tcp)
             {
                 (self.pass, self.vain) = (0, 0);
-                tcp.asked(place as usize, &ask);
+                tcp.asked(index as usize, &ask);
             }
         }
     }
@@ -341,16 +341,16 @@ impl Wires {
     #[cold]
     fn part(&mut self, sink: &mut impl Sink) {
         for peer in std::mem::take(&mut self.parting) {
-            let Route::Clic { place, line: Some(line), .. } = self.route(peer) else { continue };
+            let Route::Clic { index, line: Some(line), .. } = self.route(peer) else { continue };
             let (Some(clic), Some(tcp)) = (&mut self.clic, &mut self.tcp) else { continue };
-            match (clic.is_lost(place as usize), tcp.is_lost(line as usize)) {
-                (true, true) if tcp.has_left(line as usize) || clic.has_left(place as usize) => {
+            match (clic.is_lost(index as usize), tcp.is_lost(line as usize)) {
+                (true, true) if tcp.has_left(line as usize) || clic.has_left(index as usize) => {
                     sink.left(peer)
                 }
                 (true, true) => sink.lost(peer),
                 (true, false) => tcp.mark_lost(line as usize),
                 (false, _) if tcp.has_left(line as usize) => {}
-                (false, _) => clic.mark_lost(place as usize),
+                (false, _) => clic.mark_lost(index as usize),
             }
         }
     }
@@ -419,13 +419,13 @@ impl Wires {
         if near { self.shm.make_board(team.len()) } else { None }
     }
 
-    /// Joins the board at a place that member 0 of the team, which made it, has sent.
+    /// Joins the board at a location that member 0 of the team, which made it, has sent.
     ///
     /// # Panics
     /// If a member of the team is on another host.
-    pub fn join_board(&self, place: usize, team: &[PeerIndex], own: usize) -> Board {
+    pub fn join_board(&self, location: usize, team: &[PeerIndex], own: usize) -> Board {
         let member = |&peer| self.local_rank(peer).expect("a board has members on one host");
-        self.shm.join_board(place, team.iter().map(member).collect(), own, own == 0)
+        self.shm.join_board(location, team.iter().map(member).collect(), own, own == 0)
     }
 
     /// The local rank of a peer on this host.
@@ -455,7 +455,7 @@ impl Wires {
     #[inline]
     fn region_route(&self, peer: PeerIndex) -> Route {
         match self.route(peer) {
-            Route::Clic { line: Some(place), streams: true, .. } => Route::Tcp { place },
+            Route::Clic { line: Some(index), streams: true, .. } => Route::Tcp { index },
             route => route,
         }
     }
@@ -508,7 +508,7 @@ impl Wire for Wires {
         {
             tcp.mark_lost(line as usize);
         }
-        on_route!(&mut self, self.route(peer), |wire, place| wire.mark_lost(place), else {});
+        on_route!(&mut self, self.route(peer), |wire, index| wire.mark_lost(index), else {});
     }
 
     #[inline]
@@ -628,12 +628,12 @@ impl RegionWire for Wires {
         // SAFETY: the memory behind `target` stays valid until it is pulled (the contract of
         // `RegionWire::pull`).
         unsafe {
-            if let (Route::Clic { place, .. }, Route::Tcp { place: line }) =
+            if let (Route::Clic { index, .. }, Route::Tcp { index: line }) =
                 (self.route(from), route)
                 && let (Some(tcp), Some(clic)) = (&mut self.tcp, &mut self.clic)
             {
                 return tcp.pull_asking(line as usize, key, token, target, |wanted| {
-                    apart::ask(clic, place, wanted)
+                    apart::ask(clic, index, wanted)
                 });
             }
             on_route!(&mut self, route, |wire, peer| wire.pull(peer, key, token, target), else self.drop_for(from));

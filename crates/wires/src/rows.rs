@@ -20,9 +20,9 @@ macro_rules! on_route {
             Route::Loopback => $($borrow)+ $wires.loopback, 0;
             #[cfg(feature = "strict")]
             Route::Strict { rank } => $wires.strict.$as_deref().expect("a route of the strict mode"), rank;
-            Route::Tcp { place } => $wires.tcp.$as_deref().expect("a route over TCP"), place;
-            Route::Clic { place, .. } => $wires.clic.$as_deref().expect("a route over CLIC"), place;
-            Route::Ofi { place } => $wires.ofi.$as_deref().expect("a route over libfabric"), place;
+            Route::Tcp { index } => $wires.tcp.$as_deref().expect("a route over TCP"), index;
+            Route::Clic { index, .. } => $wires.clic.$as_deref().expect("a route over CLIC"), index;
+            Route::Ofi { index } => $wires.ofi.$as_deref().expect("a route over libfabric"), index;
         )
     };
     (@@ $route:expr, |$wire:ident, $peer:ident| $use:expr, else $unreachable:expr,

@@ -105,7 +105,7 @@ fn run_rank(board: &mut Board, segment: &Segment, waiter: &mut Waiter, random: &
 }
 
 fn many_rounds(ranks: usize, cores: usize) {
-    let place = AtomicUsize::new(0);
+    let location = AtomicUsize::new(0);
     let together = Barrier::new(ranks);
     let team: Vec<PeerIndex> = (0..ranks as u32).map(PeerIndex).collect();
     let run = |own: usize, mut wires: Wires| {
@@ -113,10 +113,11 @@ fn many_rounds(ranks: usize, cores: usize) {
         let mut waiter = Waiter::with_quota(ranks, cores, segment.head(), segment.own_control());
         for turn in 0..3 {
             if own == 0 {
-                place.store(wires.make_board(&team).expect("memory for a board"), Ordering::SeqCst);
+                location
+                    .store(wires.make_board(&team).expect("memory for a board"), Ordering::SeqCst);
             }
             together.wait();
-            let mut board = wires.join_board(place.load(Ordering::SeqCst), &team, own);
+            let mut board = wires.join_board(location.load(Ordering::SeqCst), &team, own);
             if own == 0 {
                 assert!(board.provide_areas());
             }
@@ -148,29 +149,33 @@ fn five_ranks_that_sleep() {
 fn memory_of_a_board_comes_back_when_all_have_finished() {
     let mut all = wires(2, Settings::default());
     let team = [PeerIndex(0), PeerIndex(1)];
-    let mut places = Vec::new();
+    let mut locations = Vec::new();
     for _ in 0..200 {
-        let place = all[0].make_board(&team).expect("boards that were left are used again");
-        let mut boards = [0, 1].map(|own| all[own].join_board(place, &team, own));
+        let location = all[0].make_board(&team).expect("boards that were left are used again");
+        let mut boards = [0, 1].map(|own| all[own].join_board(location, &team, own));
         boards.iter_mut().for_each(Board::finish);
-        places.push(place);
+        locations.push(location);
     }
-    places.sort_unstable();
-    places.dedup();
-    assert!(places.len() < 3, "{} places for boards of which one lives at a time", places.len());
+    locations.sort_unstable();
+    locations.dedup();
+    assert!(
+        locations.len() < 3,
+        "{} locations for boards of which one lives at a time",
+        locations.len()
+    );
 
-    let place = all[0].make_board(&team).unwrap();
-    let [mut maker, mut reader] = [0, 1].map(|own| all[own].join_board(place, &team, own));
+    let location = all[0].make_board(&team).unwrap();
+    let [mut maker, mut reader] = [0, 1].map(|own| all[own].join_board(location, &team, own));
     assert_eq!(maker.has_room(3), Ok(()));
     // SAFETY: there is room, this is the first post of the round, and the source has three bytes.
     unsafe { maker.post(0, 3, |mut room| room.copy(b"abc".as_ptr(), 0, 3)) };
     maker.finish();
     drop(maker);
-    assert_ne!(all[0].make_board(&team), Some(place), "the reader has not finished");
+    assert_ne!(all[0].make_board(&team), Some(location), "the reader has not finished");
     assert_eq!(reader.look(0).map(|posted| posted.length), Some(3));
     reader.finish();
     let again: Vec<_> = std::iter::from_fn(|| all[0].make_board(&team)).collect();
-    assert!(again.contains(&place), "everybody has finished");
+    assert!(again.contains(&location), "everybody has finished");
 }
 
 /// The prefetch hint is right for messages of equal length, even across the end of the area.
@@ -179,8 +184,8 @@ fn the_prefetch_hint_is_right_for_messages_of_one_length() {
     const LENGTH: usize = 200;
     let mut all = wires(2, Settings::default());
     let team = [PeerIndex(0), PeerIndex(1)];
-    let place = all[0].make_board(&team).unwrap();
-    let [mut writer, mut reader] = [0, 1].map(|own| all[own].join_board(place, &team, own));
+    let location = all[0].make_board(&team).unwrap();
+    let [mut writer, mut reader] = [0, 1].map(|own| all[own].join_board(location, &team, own));
     assert!(writer.provide_areas());
     let mut wrong = 0;
     for round in 0..20_000u32 {
