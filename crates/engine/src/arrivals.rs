@@ -43,7 +43,7 @@ impl<S: Subscriber> State<S> {
         let Some(index) = found else {
             // SAFETY: `payload` is readable during this call (contract of `Sink::arrived`).
             unsafe { self.receive_directly(from, words, payload) };
-            return self.settle(from, due, acknowledge);
+            return self.answer_sender(from, due, acknowledge);
         };
         let slot = self.requests.slot(index);
         let message = Completion::of(from, protocol::rank(words), protocol::tag(words), 0);
@@ -57,7 +57,7 @@ impl<S: Subscriber> State<S> {
             let length = payload.length();
             self.unpack_into(index, message, payload.whole(), length);
         }
-        self.settle(from, due, acknowledge);
+        self.answer_sender(from, due, acknowledge);
     }
 
     /// Delivers an eager message to a posted receive whose target is an unpacker.
@@ -74,7 +74,7 @@ impl<S: Subscriber> State<S> {
     /// Answers the sender of a matched eager message: credit if a batch is `due`, and the
     /// acknowledgement.
     #[inline(always)]
-    fn settle(&mut self, from: PeerIndex, due: bool, acknowledge: Option<u64>) {
+    fn answer_sender(&mut self, from: PeerIndex, due: bool, acknowledge: Option<u64>) {
         if due {
             self.consumed(from, None);
         }

@@ -140,8 +140,8 @@ impl<S: Subscriber> State<S> {
 
 impl Exchange<'_> {
     /// Starts all messages and polls up to `rounds` times for the expected ones. True if all are
-    /// complete; otherwise the caller alternates progress and [`Exchange::settle`] until that
-    /// returns true.
+    /// complete; otherwise the caller alternates progress and [`Exchange::take_completed`] until
+    /// that returns true.
     ///
     /// # Safety
     /// The send buffers must stay readable and the receive buffers writable until all messages are
@@ -178,7 +178,7 @@ impl Exchange<'_> {
         }
         // SAFETY: the receive buffers stay writable until complete (this function's contract).
         unsafe { self.post(engine) };
-        self.settle(engine)
+        self.take_completed(engine)
     }
 
     /// Takes expected messages from the heads of the peers' streams; `left` are outstanding.
@@ -317,7 +317,7 @@ impl Exchange<'_> {
     }
 
     /// Takes the results of completed requests. True if all messages are complete.
-    pub fn settle<W: JobWire, S: Subscriber>(&mut self, engine: &mut Engine<W, S>) -> bool {
+    pub fn take_completed<W: JobWire, S: Subscriber>(&mut self, engine: &mut Engine<W, S>) -> bool {
         let mut all = true;
         for part in self.sends.iter_mut().chain(self.receives.iter_mut()) {
             let MessageProgress::Started(request) = part.way else { continue };

@@ -56,7 +56,7 @@ fn every_protocol_reaches_and_leaves_a_device() {
                 assert_eq!((done.bytes, done.truncated, done.lost), (length as u64, false, false));
                 assert_eq!(world.wait(0, sent).bytes, length as u64);
                 assert!(got == data, "{length} bytes, {choice}");
-                world.settle();
+                world.run_until_idle();
             }
         }
     }

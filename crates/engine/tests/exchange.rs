@@ -83,7 +83,7 @@ impl Rank {
             }
             Some((mut sends, mut receives)) => {
                 let mut exchange = exchange(self.me, &mut sends, &mut receives);
-                let done = exchange.settle(engine);
+                let done = exchange.take_completed(engine);
                 assert!(!exchange.truncated && !exchange.lost);
                 self.parts = Some((sends, receives));
                 done
@@ -156,7 +156,7 @@ fn ranks_exchange_at_their_own_pace_amid_other_messages() {
             world.wait(*me, *send);
             assert_eq!(&got, data);
         }
-        world.settle();
+        world.run_until_idle();
     }
 }
 
@@ -179,7 +179,7 @@ fn what_came_early_for_a_later_exchange_stays_in_its_stream() {
         );
     }
     assert_eq!((first, second), (one, two));
-    world.settle();
+    world.run_until_idle();
 }
 
 #[test]
@@ -202,13 +202,13 @@ fn a_message_that_is_too_long_fills_the_room_and_is_told() {
         let mut received = unsafe { taker.begin(&mut world.engines[1], 1) };
         for _ in 0..1000 {
             world.progress();
-            sent = sent || giver.settle(&mut world.engines[0]);
-            received = received || taker.settle(&mut world.engines[1]);
+            sent = sent || giver.take_completed(&mut world.engines[0]);
+            received = received || taker.take_completed(&mut world.engines[1]);
         }
         assert!(sent && received && taker.truncated && !giver.truncated);
         assert_eq!(got[..length / 2], data[..length / 2]);
         assert_eq!(got[length / 2], 0);
-        world.settle();
+        world.run_until_idle();
     }
 }
 
@@ -223,7 +223,7 @@ fn a_lost_neighbour_ends_the_exchange() {
     assert!(!unsafe { exchange.begin(&mut engine, 3) });
     network.lose(0);
     engine.progress();
-    assert!(exchange.settle(&mut engine) && exchange.lost);
+    assert!(exchange.take_completed(&mut engine) && exchange.lost);
 }
 
 #[test]
@@ -243,5 +243,5 @@ fn a_flood_of_exchanges_gives_credit_back() {
         world.engines[0].progress();
     }
     assert!(world.engines[1].iprobe(None, CONTEXT, None).is_none());
-    world.settle();
+    world.run_until_idle();
 }

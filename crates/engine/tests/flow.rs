@@ -52,12 +52,12 @@ fn what_nobody_receives_is_kept_while_there_is_memory() {
             let (mut world, _) = growing(4, manners);
             let data = pattern(1, length);
             let sends: Vec<_> = (1..4).map(|from| flood(&mut world, from, 5000, &data)).collect();
-            world.settle();
+            world.run_until_idle();
             for (from, sends) in (1..).zip(&sends) {
                 assert_eq!(through(&world, from, sends), 5000, "of {length} bytes from {from}");
             }
             (1..4).for_each(|from| receive_all(&mut world, from, 5000, &data));
-            world.settle();
+            world.run_until_idle();
         }
     }
 }
@@ -86,7 +86,7 @@ fn without_memory_senders_wait_and_everything_arrives() {
     assert_eq!(through(&world, 1, &sends[0]), 3000);
     assert_eq!(world.engines[1].held_up(), None);
     receive_all(&mut world, 1, 3000, &data);
-    world.settle();
+    world.run_until_idle();
 }
 
 #[test]
@@ -105,7 +105,7 @@ fn little_memory_is_divided_and_not_overdrawn() {
     assert!(kept > 8 * FIRST + (256 << 10), "{kept} bytes");
     assert!(kept <= 8 * FIRST + spare as usize, "{kept} bytes");
     (1..9).for_each(|from| receive_all(&mut world, from, 4000, &data));
-    world.settle();
+    world.run_until_idle();
 }
 
 #[test]
@@ -117,13 +117,13 @@ fn credit_that_a_sender_does_not_need_goes_to_another() {
     let data = pattern(3, 960);
     for from in 1..41 {
         let sends = flood(&mut world, from, FIRST / 1024 + 10, &data);
-        world.settle();
+        world.run_until_idle();
         assert_eq!(through(&world, from, &sends), sends.len(), "from {from}");
     }
     for from in 1..41 {
         receive_all(&mut world, from, FIRST / 1024 + 10, &data);
     }
-    world.settle();
+    world.run_until_idle();
 }
 
 #[test]
@@ -143,7 +143,7 @@ fn many_senders_may_send_a_hundred_thousand_messages_of_a_kilobyte() {
             world.progress();
         }
     }
-    world.settle();
+    world.run_until_idle();
     for (from, sends) in sends.iter().enumerate().skip(1) {
         assert_eq!(through(&world, from, sends), each, "from {from}");
     }
@@ -155,7 +155,7 @@ fn credit_beyond_the_first_ends_with_the_flood() {
     let (mut world, free) = growing(2, Manners::PLAIN);
     let data = pattern(4, 100);
     let sends = flood(&mut world, 1, 20_000, &data);
-    world.settle();
+    world.run_until_idle();
     assert_eq!(through(&world, 1, &sends), 20_000);
     receive_all(&mut world, 1, 20_000, &data);
     // The last grant is still unused and belongs to the sender; a second burst uses it up.
@@ -169,7 +169,7 @@ fn credit_beyond_the_first_ends_with_the_flood() {
         assert!(kept <= if last { FIRST } else { 8 << 20 }, "{kept} bytes");
         receive_all(&mut world, 1, 60_000, &data);
     }
-    world.settle();
+    world.run_until_idle();
 }
 
 /// A world in which the last of several sends from rank 1 is announced, and rank 0 is about to
@@ -208,7 +208,7 @@ fn a_message_is_received_while_it_is_fetched() {
             (done.bytes, done.truncated, done.peer, &got[..]),
             (500, true, peer(1), &data[..500])
         );
-        world.settle();
+        world.run_until_idle();
         assert_eq!(through(&world, 1, &sends), sends.len());
     }
 }
@@ -224,7 +224,7 @@ fn a_fetched_message_cannot_be_cancelled() {
         world.engines[1].cancel(last);
         assert!(!world.wait(1, last).cancelled);
         receive_all(&mut world, 1, sends.len(), &data);
-        world.settle();
+        world.run_until_idle();
     }
 }
 
@@ -283,7 +283,7 @@ fn a_closed_context_gives_memory_and_credit_back() {
         if !before {
             sends = flood(&mut world, 1, 5000, &data);
         }
-        world.settle();
+        world.run_until_idle();
         assert_eq!(through(&world, 1, &sends), 5000);
         assert!(world.engines[0].iprobe(None, CONTEXT, None).is_none());
     }

@@ -27,7 +27,7 @@ fn a_ring_of_64_passes_tokens_of_every_size() {
             assert_eq!(got[me], data[(me + 63) % 64]);
         }
     }
-    world.settle();
+    world.run_until_idle();
 }
 
 #[test]
@@ -56,7 +56,7 @@ fn all_to_all_with_unexpected_and_posted_halves() {
         world.wait(rank, request);
     }
     assert_eq!(got, data);
-    world.settle();
+    world.run_until_idle();
 }
 
 #[test]
@@ -99,7 +99,7 @@ fn floods_from_everywhere_are_bounded_and_arrive() {
     for (me, send) in sends {
         world.wait(me, send);
     }
-    world.settle();
+    world.run_until_idle();
 }
 
 #[test]

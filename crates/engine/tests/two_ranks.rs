@@ -51,7 +51,7 @@ fn exchange(
     assert_eq!(got[..length], data);
     assert_eq!(got[length..], [0; 3]);
     assert_eq!(world.wait(0, sent).bytes, length as u64);
-    world.settle();
+    world.run_until_idle();
 }
 
 #[test]
@@ -159,7 +159,7 @@ fn long_messages_are_cut_and_reported() {
                 assert_eq!(done.bytes, capacity as u64);
                 assert_eq!((&got[..capacity], got[capacity]), (&data[..capacity], 0xee));
                 world.wait(0, sent);
-                world.settle();
+                world.run_until_idle();
             }
         }
     }
@@ -229,7 +229,7 @@ fn sends_are_cancelled_until_matched() {
             assert_eq!(world.wait(1, received).bytes, length as u64);
             world.engines[0].cancel(kept);
             assert!(!world.wait(0, kept).cancelled, "a matched send cannot be cancelled");
-            world.settle();
+            world.run_until_idle();
             assert!(world.engines[1].iprobe(None, CONTEXT, None).is_none());
             assert!(!world.engines[0].busy());
         }
@@ -246,7 +246,7 @@ fn freed_requests_finish_by_themselves() {
     world.engines[0].free_when_done(sent);
     world.engines[1].free_when_done(received);
     assert!(world.engines[0].busy());
-    world.settle();
+    world.run_until_idle();
     assert_eq!(got, data);
     assert!(world.engines[0].take(sent).is_none() && world.engines[1].take(received).is_none());
 }
@@ -270,7 +270,7 @@ fn a_message_to_oneself_is_taken_back_without_a_journey() {
             }
             let done = world.engines[1].take(send).expect("answered at once");
             assert!(done.cancelled, "{length} bytes, {mode:?}, delivered: {delivered}");
-            world.settle();
+            world.run_until_idle();
             assert!(world.engines[1].iprobe(None, CONTEXT, None).is_none());
         }
     }
@@ -409,7 +409,7 @@ fn a_flood_stays_within_its_credit() {
         for send in sends {
             world.wait(0, send);
         }
-        world.settle();
+        world.run_until_idle();
     }
 }
 
@@ -458,6 +458,6 @@ proptest! {
         for send in sends {
             world.wait(0, send);
         }
-        world.settle();
+        world.run_until_idle();
     }
 }

@@ -177,7 +177,7 @@ impl World {
     }
 
     /// Makes progress until no engine has pending work and nothing moves.
-    pub fn settle(&mut self) {
+    pub fn run_until_idle(&mut self) {
         let mut quiet = 0;
         for _ in 0..PATIENCE {
             let moved = self.progress();

@@ -29,7 +29,7 @@ pub fn recorded<W: JobWire>(wire: W) -> Recorded<W> {
 /// The longest message, and the capacity of a receive that never truncates.
 const LONGEST: usize = 1 << 20;
 
-/// A send in the model, until both of its ends are settled.
+/// A send in the model, until both of its ends are complete.
 struct Sent {
     from: usize,
     to: usize,
@@ -46,7 +46,7 @@ struct Sent {
     matched: bool,
     cancelled: bool,
     /// Received and compared, or cancelled.
-    settled: bool,
+    complete: bool,
 }
 
 /// A receive in the model, until it is complete.
@@ -222,7 +222,7 @@ impl<W: JobWire> Model<W> {
             number: None,
             matched: false,
             cancelled: false,
-            settled: false,
+            complete: false,
         };
         self.messages += 1;
         self.sent.insert(name, sent);
@@ -481,7 +481,7 @@ impl<W: JobWire> Model<W> {
             "only a message that is not on the wire is cancelled at once"
         );
         let sent = self.account(name);
-        (sent.cancelled, sent.settled) = (true, true);
+        (sent.cancelled, sent.complete) = (true, true);
         self.check_sends(me);
     }
 
@@ -499,7 +499,7 @@ impl<W: JobWire> Model<W> {
         self.seen[3] += 1;
         self.ranks[receiver].unexpected.retain(|other| *other != name);
         let sent = self.account(name);
-        (sent.cancelled, sent.settled) = (true, true);
+        (sent.cancelled, sent.complete) = (true, true);
         self.forget(name);
     }
 
@@ -605,7 +605,7 @@ impl<W: JobWire> Model<W> {
         assert_eq!((done.bytes, done.truncated), (taken as u64, sent.data.len() > capacity));
         assert!(buffer[..taken] == sent.data[..taken], "the bytes of another message");
         assert!(!done.lost && sent.matched);
-        sent.settled = true;
+        sent.complete = true;
         self.forget(message);
     }
 
@@ -634,9 +634,9 @@ impl<W: JobWire> Model<W> {
         finished.into_iter().for_each(|name| self.forget(name));
     }
 
-    /// Drops a send once both of its ends are settled.
+    /// Drops a send once both of its ends are complete.
     fn forget(&mut self, name: u64) {
-        if self.sent.get(&name).is_some_and(|sent| sent.settled && sent.request.is_none()) {
+        if self.sent.get(&name).is_some_and(|sent| sent.complete && sent.request.is_none()) {
             self.sent.remove(&name);
         }
     }
@@ -644,7 +644,7 @@ impl<W: JobWire> Model<W> {
     /// Receives everything that is left; afterwards nothing is open.
     pub fn finish(&mut self) {
         for round in 0.. {
-            assert!(round < super::PATIENCE, "{} messages are never settled", self.sent.len());
+            assert!(round < super::PATIENCE, "{} messages are never complete", self.sent.len());
             for me in 0..self.engines.len() {
                 self.progress(me);
                 self.matched_receive(me);

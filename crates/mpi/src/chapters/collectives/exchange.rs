@@ -110,7 +110,10 @@ unsafe fn execute(mut exchange: Exchange, comm: &Comm) -> Result<()> {
     worker.nudge();
     if !done {
         let context = exchange.context;
-        worker.wait_for(|_| WaitTarget::Members(context), |state| exchange.settle(&mut state.engine).then_some(()));
+        worker.wait_for(
+            |_| WaitTarget::Members(context),
+            |state| exchange.take_completed(&mut state.engine).then_some(()),
+        );
         worker.choose_spin_rounds(process::is_oversubscribed());
     }
     match (exchange.lost, exchange.truncated) {
