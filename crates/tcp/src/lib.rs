@@ -18,10 +18,10 @@ mod frame;
 pub mod fuzz;
 mod hello;
 mod input;
+mod lifecycle;
 mod opening;
 mod output;
 mod poll;
-mod settle;
 mod socket;
 #[cfg(test)]
 mod tests;
