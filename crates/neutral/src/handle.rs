@@ -131,16 +131,16 @@ impl<T> Table<T> {
 
     /// Stores an object that needs to know its own handle.
     pub fn insert_with(&self, make: impl FnOnce(Handle) -> T) -> Option<Handle> {
-        self.place().map(|place| self.fill_with(place, |handle| Arc::new(make(handle))))
+        self.reserve().map(|entry| self.fill_with(entry, |handle| Arc::new(make(handle))))
     }
 
     /// Stores an object and returns its handle. `None` if a million objects of this kind exist.
     pub fn insert(&self, object: Arc<T>) -> Option<Handle> {
-        self.place().map(|place| self.fill(place, object))
+        self.reserve().map(|entry| self.fill(entry, object))
     }
 
     /// Reserves an entry for an object that must not be created without one.
-    pub fn place(&self) -> Option<VacantEntry> {
+    pub fn reserve(&self) -> Option<VacantEntry> {
         let mut vacant = self.vacant.lock().unwrap();
         if let Some(index) = vacant.indices.pop() {
             return Some(VacantEntry(index as usize));
@@ -156,15 +156,15 @@ impl<T> Table<T> {
     }
 
     /// Stores an object in a reserved entry and returns its handle.
-    pub fn fill(&self, place: VacantEntry, object: Arc<T>) -> Handle {
-        self.fill_with(place, |_| object)
+    pub fn fill(&self, vacant: VacantEntry, object: Arc<T>) -> Handle {
+        self.fill_with(vacant, |_| object)
     }
 
-    fn fill_with(&self, place: VacantEntry, make: impl FnOnce(Handle) -> Arc<T>) -> Handle {
-        let entry = self.entry(place.0).expect("a reserved entry has its chunk");
+    fn fill_with(&self, vacant: VacantEntry, make: impl FnOnce(Handle) -> Arc<T>) -> Handle {
+        let entry = self.entry(vacant.0).expect("a reserved entry has its chunk");
         let generation = entry.state.load(Ordering::Relaxed) >> 1;
-        let handle = compose(self.kind, generation, place.0);
-        // SAFETY: the entry is vacant and reserved by `place`, so no other thread accesses
+        let handle = compose(self.kind, generation, vacant.0);
+        // SAFETY: the entry is vacant and reserved by `vacant`, so no other thread accesses
         // `object`.
         unsafe { *entry.object.get() = Some(make(handle)) };
         entry.state.store(generation << 1 | 1, Ordering::Release);

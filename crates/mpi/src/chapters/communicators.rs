@@ -102,13 +102,13 @@ pub fn comm_dup_with_info(comm: Handle, info: Handle) -> Result<Handle> {
 fn idup(comm: Handle, hints: Pairs) -> Result<(Handle, Handle)> {
     let parent = registry::comm(comm)?;
     let worker = progress::worker()?;
-    let place = worker.with(|state| state.requests.place())?;
+    let entry = worker.with(|state| state.requests.reserve())?;
     let mut proposals = Box::new(Proposals::new());
     let made = proposals.plan(&parent).and_then(|plan| Ok((plan, insert(copy_of(&parent, comm, hints)?)?)));
     let (plan, handle) = match made {
         Ok(made) => made,
         Err(error) => {
-            worker.with(|state| state.requests.give_back(place));
+            worker.with(|state| state.requests.give_back(entry));
             return Err(error);
         }
     };
@@ -120,7 +120,7 @@ fn idup(comm: Handle, hints: Pairs) -> Result<(Handle, Handle)> {
     let request = worker.with(|state| {
         let id = state.runs.add(run, &mut state.engine);
         let extra = Box::new(Extra { start: None, finish: Some(finish), keep: None });
-        state.requests.fill(place, RequestWork::Run(id), comm, Some(extra))
+        state.requests.fill(entry, RequestWork::Run(id), comm, Some(extra))
     });
     worker.nudge();
     Ok((handle, request))

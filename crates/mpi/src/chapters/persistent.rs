@@ -19,9 +19,9 @@ pub(crate) fn create(start: Start, comm: Handle) -> Result<Handle> {
 /// Like [`create`], but calls `start` only when nothing can fail any more.
 pub(crate) fn create_by(start: impl FnOnce() -> Start, comm: Handle) -> Result<Handle> {
     progress::worker()?.with(|state| {
-        let place = state.requests.place()?;
+        let entry = state.requests.reserve()?;
         let extra = Box::new(Extra { start: Some(start()), finish: None, keep: None });
-        Ok(state.requests.fill(place, RequestWork::Inactive, comm, Some(extra)))
+        Ok(state.requests.fill(entry, RequestWork::Inactive, comm, Some(extra)))
     })
 }
 

@@ -381,9 +381,9 @@ unsafe fn isend_as(
     let Some(peer) = peer else { return Ok(COMPLETE) };
     let worker = progress::worker()?;
     let mut state = worker.hold();
-    let place = state.requests.place()?;
+    let entry = state.requests.reserve()?;
     let work = RequestWork::send(elements, &mut state.engine, comm, peer, tag, mode);
-    let request = state.requests.fill(place, work, comm.handle(), None);
+    let request = state.requests.fill(entry, work, comm.handle(), None);
     drop(state);
     worker.nudge();
     Ok(request)
@@ -411,9 +411,9 @@ pub unsafe fn irecv(
     }
     let worker = progress::worker()?;
     let mut state = worker.hold();
-    let place = state.requests.place()?;
+    let entry = state.requests.reserve()?;
     let id = elements.irecv(&mut state.engine, comm, peer, tag);
-    let request = state.requests.fill(place, RequestWork::Receive(id), comm.handle(), None);
+    let request = state.requests.fill(entry, RequestWork::Receive(id), comm.handle(), None);
     drop(state);
     worker.nudge();
     Ok(request)

@@ -127,14 +127,14 @@ pub(crate) struct ReservedEntry(u32);
 impl Requests {
     /// Adds a request for work that is not started yet, or that the caller can undo if this fails.
     pub(crate) fn add(&mut self, work: RequestWork, comm: Handle, extra: Option<Box<Extra>>) -> Result<Handle> {
-        let place = self.place()?;
-        Ok(self.fill(place, work, comm, extra))
+        let entry = self.reserve()?;
+        Ok(self.fill(entry, work, comm, extra))
     }
 
     /// Reserves an entry. To be called before the operation is started: an operation in flight uses
     /// the program's memory and must not be left without a request.
     #[inline]
-    pub(crate) fn place(&mut self) -> Result<ReservedEntry> {
+    pub(crate) fn reserve(&mut self) -> Result<ReservedEntry> {
         match self.vacant.pop() {
             Some(index) => Ok(ReservedEntry(index)),
             None => self.grow(),
@@ -143,20 +143,20 @@ impl Requests {
 
     /// Returns a reserved entry that is not needed.
     #[inline]
-    pub(crate) fn give_back(&mut self, place: ReservedEntry) {
-        self.vacant.push(place.0);
+    pub(crate) fn give_back(&mut self, reserved: ReservedEntry) {
+        self.vacant.push(reserved.0);
     }
 
     /// Creates a request in a reserved entry.
     #[inline]
     pub(crate) fn fill(
         &mut self,
-        place: ReservedEntry,
+        reserved: ReservedEntry,
         work: RequestWork,
         comm: Handle,
         extra: Option<Box<Extra>>,
     ) -> Handle {
-        let ReservedEntry(index) = place;
+        let ReservedEntry(index) = reserved;
         let entry = &mut self.entries[index as usize];
         entry.live = true;
         entry.comm = comm;
@@ -313,7 +313,7 @@ mod tests {
     #[test]
     fn a_reserved_entry_is_filled_or_given_back() {
         let mut requests = Requests::default();
-        let (one, other) = (requests.place().unwrap(), requests.place().unwrap());
+        let (one, other) = (requests.reserve().unwrap(), requests.reserve().unwrap());
         requests.give_back(one);
         let filled = requests.fill(other, RequestWork::Inactive, Handle(7), None);
         assert!(matches!(requests.work_on(filled), Ok((RequestWork::Inactive, Handle(7)))));

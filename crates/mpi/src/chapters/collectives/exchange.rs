@@ -129,17 +129,17 @@ unsafe fn execute(mut exchange: Exchange, comm: &Comm) -> Result<()> {
 unsafe fn start(mut exchange: Exchange, comm: &Comm) -> Result<Handle> {
     let worker = progress::worker()?;
     let mut state = worker.hold();
-    let place = state.requests.place()?;
+    let entry = state.requests.reserve()?;
     comm.next_sequence(CallForm::Nonblocking);
     // SAFETY: the memory of the messages lives until the request is complete (this function's
     // contract). One round of polling takes the messages that have arrived.
     let done = unsafe { exchange.begin(&mut state.engine, 1) };
     let request = match done && !exchange.truncated && !exchange.lost {
         true => {
-            state.requests.give_back(place);
+            state.requests.give_back(entry);
             COMPLETE
         }
-        false => state.requests.fill(place, RequestWork::Exchange(exchange.rest()), comm.handle(), None),
+        false => state.requests.fill(entry, RequestWork::Exchange(exchange.rest()), comm.handle(), None),
     };
     drop(state);
     worker.nudge();

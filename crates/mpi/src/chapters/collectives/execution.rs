@@ -168,12 +168,12 @@ impl Prepared<'_> {
         let plan = self.unnumbered()?;
         let worker = progress::worker()?;
         let request = worker.with(|state| {
-            let place = state.requests.place()?;
+            let entry = state.requests.reserve()?;
             // SAFETY: the memory that the plan names lives until the request is complete (this
             // function's contract).
             let run = Box::new(unsafe { Run::start(plan, comm.next_sequence(CallForm::Nonblocking)) });
             let id = state.runs.add(run, &mut state.engine);
-            Ok(state.requests.fill(place, request_table::RequestWork::Run(id), comm.handle(), None))
+            Ok(state.requests.fill(entry, request_table::RequestWork::Run(id), comm.handle(), None))
         });
         worker.nudge();
         request

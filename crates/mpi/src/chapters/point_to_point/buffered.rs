@@ -49,13 +49,13 @@ impl AttachedBuffer {
     pub(crate) fn leave(self, state: &mut State) -> Result<()> {
         let ids = self.under_way();
         ids.iter().for_each(|id| state.engine.free_when_done(*id));
-        let Ok(place) = state.requests.place() else {
+        let Ok(entry) = state.requests.reserve() else {
             // Without a request their completion goes unnoticed, so the copies are leaked.
             std::mem::forget(self.under_way);
             return Ok(());
         };
         let extra = Extra { start: None, finish: None, keep: Some(Box::new(self.under_way)) };
-        let request = state.requests.fill(place, RequestWork::Flush(ids), Handle(0), Some(Box::new(extra)));
+        let request = state.requests.fill(entry, RequestWork::Flush(ids), Handle(0), Some(Box::new(extra)));
         state.abandon(request)?;
         state.sweep_abandoned();
         Ok(())

@@ -94,12 +94,12 @@ fn take_out(
     tag: Option<i32>,
     comm: &Arc<Comm>,
 ) -> Result<(Handle, Status)> {
-    let Some(place) = OBJECTS.messages.place() else {
+    let Some(entry) = OBJECTS.messages.reserve() else {
         fail!(ERR_NO_MEM, "too many matched messages wait to be received; receive some");
     };
     let taken = state.engine.improbe(from, comm.context(), tag);
     let (message, envelope) = taken.expect("the probe has just found it");
-    Ok((OBJECTS.messages.fill(place, Arc::new(Matched { message, comm: comm.clone() })), status_of(&envelope)))
+    Ok((OBJECTS.messages.fill(entry, Arc::new(Matched { message, comm: comm.clone() })), status_of(&envelope)))
 }
 
 /// MPI_Improbe.
@@ -184,16 +184,16 @@ pub unsafe fn imrecv(buf: *mut c_void, count: i64, datatype: Handle, message: &m
     }
     let worker = progress::worker()?;
     let request = worker.with(|state| {
-        let place = state.requests.place()?;
+        let entry = state.requests.reserve()?;
         let found = match take(message) {
             Ok(found) => found,
             Err(error) => {
-                state.requests.give_back(place);
+                state.requests.give_back(entry);
                 return Err(error);
             }
         };
         let id = elements.imrecv(&mut state.engine, found.message);
-        Ok(state.requests.fill(place, RequestWork::Receive(id), found.comm.handle(), None))
+        Ok(state.requests.fill(entry, RequestWork::Receive(id), found.comm.handle(), None))
     });
     worker.nudge();
     request

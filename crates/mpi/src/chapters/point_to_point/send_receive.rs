@@ -101,12 +101,12 @@ impl<'a> Halves<'a> {
         }
         let worker = progress::worker()?;
         let request = worker.with(|state| {
-            let place = state.requests.place()?;
+            let entry = state.requests.reserve()?;
             let comm = self.out.comm.handle();
             let work = self.begin(state);
             let extra =
                 self.copy.take().map(|copy| Box::new(Extra { start: None, finish: None, keep: Some(Box::new(copy)) }));
-            Ok(state.requests.fill(place, work, comm, extra))
+            Ok(state.requests.fill(entry, work, comm, extra))
         });
         worker.nudge();
         request
