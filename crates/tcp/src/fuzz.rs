@@ -222,7 +222,7 @@ pub fn input(bytes: &[u8]) {
             let (pulls, buffers, requests) = (&mut pulls, &mut buffers, &mut requests);
             match input.read(
                 &own,
-                &mut ReadContext { from, place: 0, pulls, buffers, requests, sink: &mut seen },
+                &mut ReadContext { from, index: 0, pulls, buffers, requests, sink: &mut seen },
             ) {
                 ReadOutcome::Nothing => nothing += 1,
                 ReadOutcome::Some | ReadOutcome::More => nothing = 0,

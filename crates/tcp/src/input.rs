@@ -73,7 +73,7 @@ pub(super) struct Input {
 /// The parts of the wire that a read needs.
 pub(super) struct ReadContext<'a, S> {
     pub(super) from: PeerIndex,
-    pub(super) place: u32,
+    pub(super) index: u32,
     pub(super) pulls: &'a mut TcpPulls,
     pub(super) buffers: &'a mut ReadBuffers,
     /// The peer's requests, to be served after the read.
@@ -197,17 +197,17 @@ impl Input {
         desk: &mut ReadContext<'_, S>,
     ) -> Option<(*mut u8, usize)> {
         if let Some((number, left)) = self.data {
-            let (at, room) = desk.pulls.contiguous(desk.place, number)?;
+            let (at, room) = desk.pulls.contiguous(desk.index, number)?;
             return Some((at, left.min(room)));
         }
-        desk.pulls.contiguous(desk.place, *self.expected.front()?)
+        desk.pulls.contiguous(desk.index, *self.expected.front()?)
     }
 
     /// Accounts for `length` bytes of the current piece that are already in place.
     fn placed<S: Sink>(&mut self, at: *const u8, length: usize, desk: &mut ReadContext<'_, S>) {
         let Some((number, left)) = self.data else { return };
         // SAFETY: the bytes are where `TcpPulls::contiguous` said to put them.
-        let taken = unsafe { desk.pulls.take(desk.place, number, at, length) };
+        let taken = unsafe { desk.pulls.take(desk.index, number, at, length) };
         self.data = Some((number, left - length)).filter(|(_, left)| *left > 0);
         if let PullOutcome::Last(token) = taken {
             self.forget_pull(number);
@@ -231,7 +231,7 @@ impl Input {
         if let Some(Ok(Frame::Data { number, offset, length })) = head
             && Some(&number) == self.expected.front()
             && (front(length) == ahead && got >= ahead)
-            && desk.pulls.expects(desk.place, number, offset, length)
+            && desk.pulls.expects(desk.index, number, offset, length)
         {
             let belongs = beyond.min(usize::try_from(length).unwrap_or(usize::MAX));
             self.data = Some((number, length as usize)).filter(|(_, length)| *length > 0);
@@ -291,7 +291,7 @@ impl Input {
             return Err(Stop::Missing);
         }
         // SAFETY: `bytes` is a slice of at least `length` bytes.
-        match unsafe { desk.pulls.take(desk.place, number, bytes.as_ptr(), length) } {
+        match unsafe { desk.pulls.take(desk.index, number, bytes.as_ptr(), length) } {
             PullOutcome::Nothing => return Err(Stop::Device),
             PullOutcome::All => {}
             PullOutcome::Last(token) => {
@@ -324,7 +324,7 @@ impl Input {
                 return Ok(whole);
             }
             Frame::Data { number, offset, length } => {
-                if !desk.pulls.expects(desk.place, number, offset, length) {
+                if !desk.pulls.expects(desk.index, number, offset, length) {
                     return Err(Stop::Malformed("data that was not requested"));
                 }
                 if bytes.len() < front(length) {
@@ -334,16 +334,16 @@ impl Input {
                 return Ok(front(length));
             }
             Frame::End { number } => {
-                if let Some(token) = desk.pulls.end(desk.place, number) {
+                if let Some(token) = desk.pulls.end(desk.index, number) {
                     self.forget_pull(number);
                     desk.sink.pulled(token);
                 }
             }
             Frame::Pull { number, name, wanted } => {
-                desk.requests.push(PeerRequest::Pull { place: desk.place, number, name, wanted });
+                desk.requests.push(PeerRequest::Pull { index: desk.index, number, name, wanted });
             }
             Frame::Release { name } => {
-                desk.requests.push(PeerRequest::Release { place: desk.place, name })
+                desk.requests.push(PeerRequest::Release { index: desk.index, name })
             }
             Frame::Goodbye => return Err(Stop::Goodbye),
         }

@@ -174,8 +174,8 @@ impl TcpPeer {
 
 /// A request of a peer.
 enum PeerRequest {
-    Pull { place: u32, number: u32, name: u64, wanted: u64 },
-    Release { place: u32, name: u64 },
+    Pull { index: u32, number: u32, name: u64, wanted: u64 },
+    Release { index: u32, name: u64 },
 }
 
 /// The wire to the processes of other hosts. Internally, peers are named by their index in `peers`;
@@ -187,7 +187,7 @@ pub struct Tcp {
     poll: Poll,
     peers: Vec<TcpPeer>,
     /// The index of each peer in `peers`.
-    places: BTreeMap<ProcessId, u32>,
+    indices: BTreeMap<ProcessId, u32>,
     /// Peers with a connection.
     open: Vec<u32>,
     /// Peers with pending output.
@@ -238,7 +238,7 @@ impl Tcp {
             listener: Some(listener.socket),
             poll,
             peers: Vec::new(),
-            places: BTreeMap::new(),
+            indices: BTreeMap::new(),
             open: Vec::new(),
             writing: Vec::new(),
             opening: Vec::new(),
@@ -270,8 +270,8 @@ impl Tcp {
         let known = self.peers.len();
         socket::raise_limit(contacts.len());
         for contact in contacts {
-            if let Entry::Vacant(place) = self.places.entry(contact.process) {
-                place.insert(self.peers.len() as u32);
+            if let Entry::Vacant(vacant) = self.indices.entry(contact.process) {
+                vacant.insert(self.peers.len() as u32);
                 self.peers.push(TcpPeer::new(contact, key.clone()));
             }
         }
@@ -281,8 +281,8 @@ impl Tcp {
     }
 
     /// The name of a peer in a sentence for the user.
-    fn name_of(&self, place: usize) -> String {
-        self.peers[place].contact.process.in_words(self.own.job)
+    fn name_of(&self, index: usize) -> String {
+        self.peers[index].contact.process.in_words(self.own.job)
     }
 
     /// Sets how long a peer's host may leave sent data unacknowledged before the peer is lost. The
@@ -312,43 +312,43 @@ impl Tcp {
     /// Enqueues a message, if there is room.
     fn wait(
         &mut self,
-        place: usize,
+        index: usize,
         frame: &Frame,
         length: usize,
         fill: impl FnOnce(*mut u8),
     ) -> Result<(), NoResource> {
-        if self.peers[place].output.is_full() {
+        if self.peers[index].output.is_full() {
             return Err(NoResource);
         }
-        self.keep(place, frame, length, fill);
+        self.keep(index, frame, length, fill);
         Ok(())
     }
 
     /// Enqueues a frame.
-    fn keep(&mut self, place: usize, frame: &Frame, length: usize, fill: impl FnOnce(*mut u8)) {
-        let peer = &mut self.peers[place];
+    fn keep(&mut self, index: usize, frame: &Frame, length: usize, fill: impl FnOnce(*mut u8)) {
+        let peer = &mut self.peers[index];
         if matches!(peer.link, Link::Left | Link::Lost) {
             return;
         }
         peer.output.keep(frame, length, fill);
-        self.list(place);
+        self.list(index);
     }
 
     /// Puts a peer with pending output into the list, and connects to it if necessary.
     #[inline]
-    fn list(&mut self, place: usize) {
-        let peer = &mut self.peers[place];
+    fn list(&mut self, index: usize) {
+        let peer = &mut self.peers[index];
         if peer.listed || peer.output.is_empty() {
             return;
         }
         peer.listed = true;
-        self.writing.push(place as u32);
+        self.writing.push(index as u32);
         if matches!(peer.link, Link::None) {
-            self.connect(place);
+            self.connect(index);
         }
     }
 
-    /// [`towpath_transport::RegionWire::pull`] from the peer at index `place`. The request is sent
+    /// [`towpath_transport::RegionWire::pull`] from the peer at `index`. The request is sent
     /// over the connection, unless `otherwise` has delivered it in another way, so that the peer
     /// calls [`Tcp::asked`], and returns true.
     ///
@@ -356,24 +356,24 @@ impl Tcp {
     /// The memory behind `target` must live until `pulled`.
     pub unsafe fn pull_asking(
         &mut self,
-        place: usize,
+        index: usize,
         key: RegionKey,
         token: u64,
         target: Target,
         otherwise: impl FnOnce(&PullRequest) -> bool,
     ) {
-        if matches!(self.peers[place].link, Link::Left | Link::Lost) {
+        if matches!(self.peers[index].link, Link::Left | Link::Lost) {
             return;
         }
         let name = key.0[0];
         let wanted = target.length() as u64;
         if wanted == 0 {
             self.finished.push(token);
-            self.keep(place, &Frame::Release { name }, 0, |_| {});
+            self.keep(index, &Frame::Release { name }, 0, |_| {});
         } else {
-            let number = self.pulls.begin(place as u32, token, target);
+            let number = self.pulls.begin(index as u32, token, target);
             let mut is_lasting = false;
-            if let Link::Open(connection) = &mut self.peers[place].link {
+            if let Link::Open(connection) = &mut self.peers[index].link {
                 connection.input.expect(number);
                 is_lasting = connection.input.read > 0;
             }
@@ -382,17 +382,17 @@ impl Tcp {
             if is_lasting && otherwise(&PullRequest { number, name, wanted }) {
                 return;
             }
-            self.keep(place, &Frame::Pull { number, name, wanted }, 0, |_| {});
+            self.keep(index, &Frame::Pull { number, name, wanted }, 0, |_| {});
         }
-        self.write(place);
+        self.write(index);
     }
 
     /// Handles a region request of a peer that did not come over its connection.
-    pub fn asked(&mut self, place: usize, ask: &PullRequest) {
+    pub fn asked(&mut self, index: usize, ask: &PullRequest) {
         let PullRequest { number, name, wanted } = *ask;
-        self.requests.push(PeerRequest::Pull { place: place as u32, number, name, wanted });
+        self.requests.push(PeerRequest::Pull { index: index as u32, number, name, wanted });
         self.answer_requests();
-        self.write(place);
+        self.write(index);
     }
 
     /// True if, at the last progress call, the last poll of everything was long ago: the program
@@ -407,22 +407,22 @@ impl Tcp {
         let moved = !(self.released.is_empty() && self.finished.is_empty() && self.dead.is_empty());
         self.released.drain(..).for_each(|token| sink.released(token));
         self.finished.drain(..).for_each(|token| sink.pulled(token));
-        while let Some(place) = self.dead.pop_front() {
-            self.drop_peer(place, sink);
+        while let Some(index) = self.dead.pop_front() {
+            self.drop_peer(index, sink);
         }
         moved
     }
 
     /// Reads what a peer has sent.
-    fn read(&mut self, place: u32, sink: &mut impl Sink) -> bool {
+    fn read(&mut self, index: u32, sink: &mut impl Sink) -> bool {
         let mut moved = false;
         for _ in 0..READS {
-            let peer = &mut self.peers[place as usize];
+            let peer = &mut self.peers[index as usize];
             let Link::Open(connection) = &mut peer.link else { return moved };
             let (from, pulls, buffers) = (peer.contact.peer, &mut self.pulls, &mut self.buffers);
             let mut desk = ReadContext {
                 from,
-                place,
+                index,
                 pulls,
                 buffers,
                 requests: &mut self.requests,
@@ -433,17 +433,17 @@ impl Tcp {
                 ReadOutcome::Some => {
                     connection.reads += 1;
                     if connection.watched && connection.reads > READS_AWAKE {
-                        self.leave_alone(place as usize);
+                        self.leave_alone(index as usize);
                     }
                     return true;
                 }
                 ReadOutcome::More => moved = true,
                 ReadOutcome::Goodbye => {
-                    self.part(place as usize);
+                    self.part(index as usize);
                     return true;
                 }
                 ReadOutcome::Lost(reason) => {
-                    self.broke(place as usize, &reason);
+                    self.broke(index as usize, &reason);
                     return true;
                 }
             }
@@ -455,23 +455,23 @@ impl Tcp {
     fn answer_requests(&mut self) {
         for request in std::mem::take(&mut self.requests) {
             match request {
-                PeerRequest::Release { place, name } => {
-                    if let Some(region) = self.taken(place, name) {
+                PeerRequest::Release { index, name } => {
+                    if let Some(region) = self.taken(index, name) {
                         self.released.push(region.token);
                     }
                 }
                 // A peer that is gone gets nothing; `drop_peer` withdraws what was published to it.
                 // But the regions that it released before it left are free.
-                PeerRequest::Pull { place, .. }
-                    if !matches!(self.peers[place as usize].link, Link::Open(_)) => {}
-                PeerRequest::Pull { place, number, name, wanted } => {
-                    match self.taken(place, name) {
+                PeerRequest::Pull { index, .. }
+                    if !matches!(self.peers[index as usize].link, Link::Open(_)) => {}
+                PeerRequest::Pull { index, number, name, wanted } => {
+                    match self.taken(index, name) {
                         Some(region) => {
                             let push = TcpPush::new(number, region.token, region.source, wanted);
-                            self.peers[place as usize].output.push(push);
-                            self.list(place as usize);
+                            self.peers[index as usize].output.push(push);
+                            self.list(index as usize);
                         }
-                        None => self.keep(place as usize, &Frame::End { number }, 0, |_| {}),
+                        None => self.keep(index as usize, &Frame::End { number }, 0, |_| {}),
                     }
                 }
             }
@@ -479,22 +479,22 @@ impl Tcp {
     }
 
     /// Removes a region that this peer may pull; `None` if it is published to another one.
-    fn taken(&mut self, place: u32, name: u64) -> Option<Published> {
-        if self.regions.is_for(name, place) { self.regions.take(name) } else { None }
+    fn taken(&mut self, index: u32, name: u64) -> Option<Published> {
+        if self.regions.is_for(name, index) { self.regions.take(name) } else { None }
     }
 
     /// Writes a peer's pending output, as far as its socket accepts it.
-    fn write(&mut self, place: usize) -> bool {
-        let peer = &mut self.peers[place];
+    fn write(&mut self, index: usize) -> bool {
+        let peer = &mut self.peers[index];
         let Link::Open(connection) = &peer.link else { return false };
         let moved = peer.output.flush(&connection.socket, &mut self.released);
         if let Moved::Broken(error) = moved {
-            self.broke(place, &error.to_string());
+            self.broke(index, &error.to_string());
             return true;
         }
         if peer.output.is_empty() && peer.listed {
             peer.listed = false;
-            self.writing.retain(|other| *other as usize != place);
+            self.writing.retain(|other| *other as usize != index);
         }
         matches!(moved, Moved::Some(_))
     }

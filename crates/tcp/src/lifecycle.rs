@@ -28,8 +28,8 @@ const LINGER: Duration = Duration::from_secs(2);
 
 impl Tcp {
     /// Starts to connect to a peer, at its next address.
-    pub(super) fn connect(&mut self, place: usize) {
-        let peer = &mut self.peers[place];
+    pub(super) fn connect(&mut self, index: usize) {
+        let peer = &mut self.peers[index];
         let to = peer.contact.process;
         let places = &peer.contact.places;
         let waits_longer = peer.silent.is_some_and(|since| since.elapsed() < SILENCE);
@@ -38,7 +38,7 @@ impl Tcp {
             let nowhere = "its host has published no address that is reachable from this one";
             let why = if tried.is_empty() { nowhere } else { &tried };
             let reason = format!("{} cannot be reached: {why}", to.in_words(self.own.job));
-            return self.lose(place, &reason);
+            return self.lose(index, &reason);
         }
         let address = places[peer.attempts % places.len()];
         peer.attempts += 1;
@@ -48,34 +48,34 @@ impl Tcp {
                 peer.silent = None;
             }
         }
-        match Attempt::begin(address, self.own, to, &self.poll, Whose::Peer(place as u32)) {
+        match Attempt::begin(address, self.own, to, &self.poll, Whose::Peer(index as u32)) {
             Ok(attempt) => {
                 peer.link = Link::Opening(Box::new(attempt));
-                self.list_opening(place);
+                self.list_opening(index);
             }
             Err(error) => {
                 let reason = socket::refusal(&error, self.peers.len());
-                self.peers[place].refusals.push(format!("{address} ({reason})"));
-                self.try_again(place);
+                self.peers[index].refusals.push(format!("{address} ({reason})"));
+                self.try_again(index);
             }
         }
     }
 
     /// Lists a peer whose connection is being opened.
-    fn list_opening(&mut self, place: usize) {
-        if !self.opening.contains(&(place as u32)) {
-            self.opening.push(place as u32);
+    fn list_opening(&mut self, index: usize) {
+        if !self.opening.contains(&(index as u32)) {
+            self.opening.push(index as u32);
         }
     }
 
     /// Schedules the next attempt after a failed one: at the next address immediately, or after a
     /// pause when all addresses have been tried.
-    fn try_again(&mut self, place: usize) {
-        let peer = &mut self.peers[place];
+    fn try_again(&mut self, index: usize) {
+        let peer = &mut self.peers[index];
         let round_is_over = peer.attempts.is_multiple_of(peer.contact.places.len().max(1));
         let pause = if round_is_over { PAUSE } else { Duration::ZERO };
         peer.link = Link::Later(Instant::now() + pause);
-        self.list_opening(place);
+        self.list_opening(index);
     }
 
     /// Handles all socket events, except those of connections if there are `few`: they have been
@@ -98,7 +98,7 @@ impl Tcp {
                     self.hear(number);
                     moved = true;
                 }
-                Whose::Peer(place) if !few => moved |= self.read(place, sink),
+                Whose::Peer(index) if !few => moved |= self.read(index, sink),
                 Whose::Peer(_) => {}
             }
         }
@@ -131,30 +131,30 @@ impl Tcp {
     pub(super) fn lose_unconnected(&mut self, first: usize) {
         let Some(error) = self.pending.refusal() else { return };
         let reason = socket::refusal(error, self.peers.len());
-        for place in first..self.peers.len() {
-            if matches!(self.peers[place].link, Link::None | Link::Later(_)) {
-                self.lose(place, &format!("{} cannot connect: {reason}", self.name_of(place)));
+        for index in first..self.peers.len() {
+            if matches!(self.peers[index].link, Link::None | Link::Later(_)) {
+                self.lose(index, &format!("{} cannot connect: {reason}", self.name_of(index)));
             }
         }
     }
 
     /// Continues to open a connection.
-    fn go_on(&mut self, place: usize) -> bool {
-        let whose = Whose::Peer(place as u32);
-        let peer = &mut self.peers[place];
+    fn go_on(&mut self, index: usize) -> bool {
+        let whose = Whose::Peer(index as u32);
+        let peer = &mut self.peers[index];
         match &mut peer.link {
             Link::Opening(attempt) => match attempt.progress(&peer.key, &self.poll, whose) {
                 Progressed::Nothing => false,
                 Progressed::Further => true,
                 Progressed::Open => {
-                    let link = std::mem::replace(&mut self.peers[place].link, Link::None);
+                    let link = std::mem::replace(&mut self.peers[index].link, Link::None);
                     if let Link::Opening(attempt) = link {
-                        self.join(place, attempt.socket);
+                        self.join(index, attempt.socket);
                     }
                     true
                 }
                 Progressed::Refused => {
-                    let peer = &mut self.peers[place];
+                    let peer = &mut self.peers[index];
                     // The peer exists and knows the key, so this is not a failure.
                     (peer.attempts, peer.silent) = (0, None);
                     peer.link = Link::Later(Instant::now() + PAUSE);
@@ -163,23 +163,23 @@ impl Tcp {
                 Progressed::Failed(error) => {
                     let refusal = format!("{} ({error})", attempt.address);
                     let is_silence = attempt.came_to_silence(&error);
-                    let peer = &mut self.peers[place];
+                    let peer = &mut self.peers[index];
                     peer.refusals.push(refusal);
                     if is_silence {
                         peer.was_silent = true;
                         peer.silent.get_or_insert_with(Instant::now);
                     }
-                    self.try_again(place);
+                    self.try_again(index);
                     true
                 }
             },
             Link::Later(time) if Instant::now() >= *time => {
-                self.connect(place);
+                self.connect(index);
                 true
             }
             Link::Later(_) => false,
             _ => {
-                self.opening.retain(|other| *other as usize != place);
+                self.opening.retain(|other| *other as usize != index);
                 true
             }
         }
@@ -188,14 +188,14 @@ impl Tcp {
     /// Reads from a pending connection; accepts it if it is from a peer and no other connection is
     /// preferred.
     fn hear(&mut self, number: u32) {
-        let place_of = |process| self.places.get(&process).map(|place| *place as usize);
+        let index_of = |process| self.indices.get(&process).map(|index| *index as usize);
         let key_of = |hello: &Hello| {
-            let place = place_of(hello.from).filter(|_| hello.to == self.own)?;
-            Some(&self.peers[place].key)
+            let index = index_of(hello.from).filter(|_| hello.to == self.own)?;
+            Some(&self.peers[index].key)
         };
         let Some(Proved { socket, from }) = self.pending.hear(number, key_of) else { return };
-        let Some(place) = place_of(from) else { return };
-        let takes = match &self.peers[place].link {
+        let Some(index) = index_of(from) else { return };
+        let takes = match &self.peers[index].link {
             // Closing without a verdict is an answer too: the attempt fails.
             Link::Lost => return,
             Link::None | Link::Later(_) => true,
@@ -206,16 +206,16 @@ impl Tcp {
         };
         if opening::answer(&socket, takes)
             && takes
-            && self.poll.watch_again(&socket, Whose::Peer(place as u32))
+            && self.poll.watch_again(&socket, Whose::Peer(index as u32))
         {
-            self.join(place, socket);
+            self.join(index, socket);
         }
     }
 
     /// Starts to use an open, authenticated connection.
-    fn join(&mut self, place: usize, socket: std::os::fd::OwnedFd) {
+    fn join(&mut self, index: usize, socket: std::os::fd::OwnedFd) {
         socket::set_timeout(&socket, self.timeout);
-        let peer = &mut self.peers[place];
+        let peer = &mut self.peers[index];
         peer.output.written = 0;
         peer.refusals.clear();
         peer.silent = None;
@@ -229,25 +229,25 @@ impl Tcp {
             farewell,
         };
         peer.link = Link::Open(Box::new(connection));
-        self.opening.retain(|other| *other as usize != place);
-        self.open.push(place as u32);
+        self.opening.retain(|other| *other as usize != index);
+        self.open.push(index as u32);
         if self.open.len() == FEW + 1 {
             self.watch_all();
         }
         if self.leaving {
-            self.peers[place].output.keep(&Frame::Goodbye, 0, |_| {});
-            self.list(place);
+            self.peers[index].output.keep(&Frame::Goodbye, 0, |_| {});
+            self.list(index);
         }
-        self.write(place);
+        self.write(index);
     }
 
     /// Adds all connections to the epoll set, those with pending output for room to write as well.
     /// Must be called before sleeping on the descriptor.
     pub fn watch_all(&mut self) {
-        for place in &self.open {
-            let peer = &mut self.peers[*place as usize];
+        for index in &self.open {
+            let peer = &mut self.peers[*index as usize];
             let Link::Open(connection) = &mut peer.link else { continue };
-            let (whose, writing) = (Whose::Peer(*place), !peer.output.is_empty());
+            let (whose, writing) = (Whose::Peer(*index), !peer.output.is_empty());
             if !connection.watched {
                 connection.watched = self.poll.watch(&connection.socket, whose, writing).is_ok();
             } else if connection.awaits_room != writing {
@@ -260,9 +260,9 @@ impl Tcp {
 
     /// Removes a connection that is read all the time from the epoll set, unless there are so many
     /// that epoll tells which ones to read.
-    pub(super) fn leave_alone(&mut self, place: usize) {
+    pub(super) fn leave_alone(&mut self, index: usize) {
         let few = self.open.len() <= FEW;
-        if let Link::Open(connection) = &mut self.peers[place].link {
+        if let Link::Open(connection) = &mut self.peers[index].link {
             connection.reads = 0;
             if few {
                 self.poll.forget(&connection.socket);
@@ -273,81 +273,81 @@ impl Tcp {
 
     /// The peer has left MPI. It expects nothing more; the end of the connection acknowledges its
     /// goodbye.
-    pub(super) fn part(&mut self, place: usize) {
-        self.peers[place].has_left = true;
-        let reason = format!("{} has left MPI", self.name_of(place));
-        self.end(place, &reason);
+    pub(super) fn part(&mut self, index: usize) {
+        self.peers[index].has_left = true;
+        let reason = format!("{} has left MPI", self.name_of(index));
+        self.end(index, &reason);
     }
 
     /// The connection to a peer is broken.
-    pub(super) fn broke(&mut self, place: usize, reason: &str) {
-        let peer = &self.peers[place];
+    pub(super) fn broke(&mut self, index: usize, reason: &str) {
+        let peer = &self.peers[index];
         let Link::Open(connection) = &peer.link else { return };
         if peer.output.written == 0 && connection.input.read == 0 && !self.leaving {
             // Nothing is lost, so open another connection. If the other side disagrees, it closes
             // that one without a verdict.
-            self.close(place);
-            self.peers[place].listed = false;
-            self.list(place);
-            if matches!(self.peers[place].link, Link::None) {
-                self.connect(place);
+            self.close(index);
+            self.peers[index].listed = false;
+            self.list(index);
+            if matches!(self.peers[index].link, Link::None) {
+                self.connect(index);
             }
             return;
         }
-        let reason = format!("the connection to {} is broken: {reason}", self.name_of(place));
-        self.end(place, &reason);
+        let reason = format!("the connection to {} is broken: {reason}", self.name_of(index));
+        self.end(index, &reason);
     }
 
     /// Ends a connection: that is not a loss if this process is leaving too.
-    fn end(&mut self, place: usize, reason: &str) {
+    fn end(&mut self, index: usize, reason: &str) {
         if !self.leaving {
-            return self.lose(place, reason);
+            return self.lose(index, reason);
         }
-        self.close(place);
-        let peer = &mut self.peers[place];
+        self.close(index);
+        let peer = &mut self.peers[index];
         (peer.link, peer.output, peer.listed) = (Link::Left, Output::default(), false);
     }
 
     /// Closes the connection of a peer, even if a process that the program has forked holds a copy
     /// of its socket.
-    fn close(&mut self, place: usize) {
-        if let Link::Open(connection) = &self.peers[place].link {
+    fn close(&mut self, index: usize) {
+        if let Link::Open(connection) = &self.peers[index].link {
             self.poll.forget(&connection.socket);
             socket::shut(&connection.socket);
         }
-        self.peers[place].link = Link::None;
-        self.open.retain(|other| *other as usize != place);
-        self.opening.retain(|other| *other as usize != place);
-        self.writing.retain(|other| *other as usize != place);
+        self.peers[index].link = Link::None;
+        self.open.retain(|other| *other as usize != index);
+        self.opening.retain(|other| *other as usize != index);
+        self.writing.retain(|other| *other as usize != index);
     }
 
     /// Marks a peer as lost; [`Sink::lost`] follows.
-    pub(super) fn lose(&mut self, place: usize, reason: &str) {
-        if matches!(self.peers[place].link, Link::Lost) {
+    pub(super) fn lose(&mut self, index: usize, reason: &str) {
+        if matches!(self.peers[index].link, Link::Lost) {
             return;
         }
-        self.close(place);
-        let peer = &mut self.peers[place];
+        self.close(index);
+        let peer = &mut self.peers[index];
         peer.link = Link::Lost;
         self.losses.note(peer.contact.peer, reason);
-        self.dead.push_back(place as u32);
+        self.dead.push_back(index as u32);
     }
 
     /// True if the peer is lost.
-    pub fn is_lost(&self, place: usize) -> bool {
-        matches!(self.peers[place].link, Link::Lost)
+    pub fn is_lost(&self, index: usize) -> bool {
+        matches!(self.peers[index].link, Link::Lost)
     }
 
     /// True if the peer has sent its goodbye.
-    pub fn has_left(&self, place: usize) -> bool {
-        self.peers[place].has_left
+    pub fn has_left(&self, index: usize) -> bool {
+        self.peers[index].has_left
     }
 
     /// Ends all regions published to a peer and all pulls from it.
-    pub(super) fn drop_peer(&mut self, place: u32, sink: &mut impl Sink) {
-        self.regions.take_all_of(place);
-        self.pulls.drop_peer(place);
-        let peer = &mut self.peers[place as usize];
+    pub(super) fn drop_peer(&mut self, index: u32, sink: &mut impl Sink) {
+        self.regions.take_all_of(index);
+        self.pulls.drop_peer(index);
+        let peer = &mut self.peers[index as usize];
         peer.output = Output::default();
         peer.listed = false;
         if peer.has_left { sink.left(peer.contact.peer) } else { sink.lost(peer.contact.peer) }
@@ -358,13 +358,13 @@ impl Tcp {
     pub fn leave(&mut self) {
         self.leaving = true;
         self.lingering.drain(..).for_each(|(_, socket)| socket::shut(&socket));
-        for index in 0..self.open.len() {
-            let place = self.open[index] as usize;
-            if let Link::Open(connection) = &mut self.peers[place].link
+        for at in 0..self.open.len() {
+            let index = self.open[at] as usize;
+            if let Link::Open(connection) = &mut self.peers[index].link
                 && !connection.farewell
             {
                 connection.farewell = true;
-                self.keep(place, &Frame::Goodbye, 0, |_| {});
+                self.keep(index, &Frame::Goodbye, 0, |_| {});
             }
         }
         for index in (0..self.writing.len()).rev() {

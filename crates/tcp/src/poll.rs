@@ -22,7 +22,7 @@ pub(super) enum Whose {
 impl Whose {
     fn encode(self) -> epoll::EventData {
         let word = match self {
-            Whose::Peer(place) => u64::from(place),
+            Whose::Peer(index) => u64::from(index),
             Whose::PendingConnection(number) => 1 << 32 | u64::from(number),
             Whose::Listener => u64::MAX,
         };

@@ -84,10 +84,10 @@ fn wires_of(job: JobId, key: &ConnectionKey, count: u32) -> Vec<(Tcp, Inbox)> {
     (0..count).zip(listeners).map(wire).collect()
 }
 
-fn send(wire: &mut Tcp, place: usize, number: u64) {
+fn send(wire: &mut Tcp, index: usize, number: u64) {
     let header = Header { protocol: 1, words: [number, 0] };
     // SAFETY: the payload has no bytes.
-    unsafe { wire.copied_contiguous(place, &header, std::ptr::null(), 0) }.unwrap();
+    unsafe { wire.copied_contiguous(index, &header, std::ptr::null(), 0) }.unwrap();
 }
 
 fn turn(wires: &mut [(Tcp, Inbox)]) {
@@ -203,7 +203,7 @@ fn of_two_connections_one_is_kept() {
 fn all_connect_to_all_at_the_same_time() {
     let mut wires = wires(8);
     for (wire, _) in &mut wires {
-        (0..7).for_each(|place| send(wire, place, place as u64));
+        (0..7).for_each(|index| send(wire, index, index as u64));
     }
     until(&mut wires, |wires| {
         wires.iter().all(|(wire, inbox)| inbox.arrived.len() == 7 && !wire.busy())

@@ -22,16 +22,16 @@ impl Wire for Tcp {
         Cost { latency_ns: 10_000, bandwidth: 1250, eager_limit: self.copied_limit(to) }
     }
 
-    fn mark_lost(&mut self, place: usize) {
-        if let Link::Open(_) = self.peers[place].link
+    fn mark_lost(&mut self, index: usize) {
+        if let Link::Open(_) = self.peers[index].link
             && let Link::Open(connection) =
-                std::mem::replace(&mut self.peers[place].link, Link::None)
+                std::mem::replace(&mut self.peers[index].link, Link::None)
         {
             self.poll.forget(&connection.socket);
             self.lingering.push((Instant::now(), connection.socket));
         }
-        let reason = format!("{} has ended", self.name_of(place));
-        self.lose(place, &reason);
+        let reason = format!("{} has ended", self.name_of(index));
+        self.lose(index, &reason);
     }
 
     fn progress(&mut self, sink: &mut impl Sink) -> bool {
@@ -69,7 +69,7 @@ impl Wire for Tcp {
             && self.released.is_empty()
             && self.finished.is_empty()
             && self.dead.is_empty())
-            || self.open.iter().any(|place| waits(&self.peers[*place as usize]))
+            || self.open.iter().any(|index| waits(&self.peers[*index as usize]))
     }
 }
 
@@ -81,7 +81,7 @@ impl MessageWire for Tcp {
 
     fn copied(
         &mut self,
-        place: usize,
+        index: usize,
         header: &Header,
         length: usize,
         fill: impl FnOnce(*mut u8),
@@ -90,14 +90,14 @@ impl MessageWire for Tcp {
             return Err(NoResource);
         }
         let frame = Frame::message(header, length);
-        self.wait(place, &frame, length, fill)?;
-        self.write(place);
+        self.wait(index, &frame, length, fill)?;
+        self.write(index);
         Ok(())
     }
 
     unsafe fn copied_contiguous(
         &mut self,
-        place: usize,
+        index: usize,
         header: &Header,
         payload: *const u8,
         length: usize,
@@ -106,7 +106,7 @@ impl MessageWire for Tcp {
             return Err(NoResource);
         }
         let frame = Frame::message(header, length);
-        let peer = &mut self.peers[place];
+        let peer = &mut self.peers[index];
         if let Link::Open(connection) = &peer.link
             && peer.output.lets_pass()
         {
@@ -114,15 +114,15 @@ impl MessageWire for Tcp {
             let moved =
                 unsafe { peer.output.write(&connection.socket, &frame.encode(), payload, length) };
             if let Moved::Broken(error) = moved {
-                self.broke(place, &error.to_string());
+                self.broke(index, &error.to_string());
             } else {
-                self.list(place);
+                self.list(index);
             }
             return Ok(());
         }
         // SAFETY: `payload` is readable for `length` bytes (this function's contract), and the
         // output lends `length` bytes of its own queue.
-        self.wait(place, &frame, length, |into| unsafe {
+        self.wait(index, &frame, length, |into| unsafe {
             std::ptr::copy_nonoverlapping(payload, into, length)
         })
     }
@@ -132,16 +132,16 @@ impl MessageWire for Tcp {
 impl MemoryWire for Tcp {}
 
 impl RegionWire for Tcp {
-    unsafe fn publish(&mut self, place: usize, token: u64, source: Source) -> RegionKey {
-        RegionKey([self.regions.publish(Published { to: place as u32, token, source }), 0])
+    unsafe fn publish(&mut self, index: usize, token: u64, source: Source) -> RegionKey {
+        RegionKey([self.regions.publish(Published { to: index as u32, token, source }), 0])
     }
 
     fn withdraw(&mut self, _to: usize, key: RegionKey) -> bool {
         self.regions.take(key.0[0]).is_some()
     }
 
-    unsafe fn pull(&mut self, place: usize, key: RegionKey, token: u64, target: Target) {
+    unsafe fn pull(&mut self, index: usize, key: RegionKey, token: u64, target: Target) {
         // SAFETY: the memory behind `target` lives until `pulled` (this function's contract).
-        unsafe { self.pull_asking(place, key, token, target, |_| false) }
+        unsafe { self.pull_asking(index, key, token, target, |_| false) }
     }
 }
