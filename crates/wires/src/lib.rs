@@ -176,9 +176,15 @@ impl Wires {
     }
 
     /// Adds peers that are reached over TCP, such as processes of another job; see
-    /// [`Tcp::add_peers`]. Their indices must be new. False if this process has no TCP wire.
+    /// [`Tcp::add_peers`]. False if this process has no TCP wire.
+    ///
+    /// # Panics
+    /// If the index of one of them is that of a known peer.
     #[must_use]
     pub fn add_peers(&mut self, contacts: Vec<TcpContact>, key: &ConnectionKey) -> bool {
+        for TcpContact { peer, .. } in &contacts {
+            assert_eq!(self.route(*peer), Route::None, "peer {} is known", peer.0);
+        }
         let Some(tcp) = &mut self.tcp else { return false };
         let known = tcp.reached().len();
         tcp.add_peers(contacts, key);

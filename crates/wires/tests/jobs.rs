@@ -128,3 +128,11 @@ fn without_a_wire_that_takes_them_no_peers_are_added() {
     let segment = Segment::map(create_file("towpath-jobs").unwrap(), 1, 0).unwrap();
     assert!(!Wires::single_host(segment).add_peers(Vec::new(), &ConnectionKey::of_secret(b"both")));
 }
+
+#[test]
+#[should_panic(expected = "is known")]
+fn a_peer_that_is_known_is_not_added_again() {
+    let mut all = connected_jobs();
+    let (_, contact) = job(JobId(3), b"third").remove(0);
+    let _ = all[1].0.add_peers(vec![contact], &ConnectionKey::of_secret(b"both"));
+}
