@@ -249,7 +249,7 @@ fn operations_that_wait_for_a_device_are_cancelled() {
     ready.store(true, Ordering::Relaxed);
     let done = world.wait(1, received);
     assert_eq!((done.cancelled, done.bytes, &got[..]), (false, 200, &data[..]));
-    world.settle();
+    world.run_until_idle();
 }
 
 /// A request that is freed while a device works for it completes in the background.
@@ -266,7 +266,7 @@ fn a_receive_is_freed_while_a_device_is_busy() {
         assert_busy(&mut world, [false, true]);
         assert!(world.engines[1].busy());
         ready.store(true, Ordering::Relaxed);
-        world.settle();
+        world.run_until_idle();
         assert!(world.engines[0].take(sent).is_some() && world.engines[1].take(received).is_none());
         assert_busy(&mut world, [false, false]);
         assert!(got == data);
