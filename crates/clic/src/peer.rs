@@ -43,7 +43,7 @@ pub struct PeerCard {
 pub struct Own {
     /// The job's key.
     pub key: FrameKey,
-    /// Its rank.
+    /// Its rank in the job.
     pub rank: u32,
     /// The endpoint number that the packet filter of its host matches.
     pub endpoint: u16,

@@ -28,7 +28,8 @@ const LEAST_GRANT: u64 = 64 << 10;
 /// Maximum number of concurrent fetches. For each, a wire may hold resources of the receiver until
 /// the sender enters MPI again, and pulls of matched messages need those resources too.
 const MOST_FETCHES: usize = 2;
-/// Ranks may have granted, but not yet filled, at most one part in `SHARE` of the free memory.
+/// The ranks of a host together may grant, ahead of the arrivals, credit for at most `1 / SHARE` of
+/// the free memory.
 const SHARE: u64 = 4;
 
 /// Cap on the credit of all senders together, initial credit included, memory permitting. It bounds

@@ -232,7 +232,7 @@ pub struct Ofi {
     /// Set when this process leaves MPI: how long it waits for the others.
     leaving: Option<Instant>,
     closed: bool,
-    /// Messages that no process of the job has sent.
+    /// Number of messages that were refused, because no process of the job has sent them.
     refused: u64,
     /// The first request to sleep since anything happened.
     quiet: Option<Instant>,

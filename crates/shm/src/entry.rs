@@ -32,7 +32,8 @@ pub(crate) enum Kind {
     /// Last entry of this place. The stream continues in the place that the grant with this number
     /// names.
     Marker = 3,
-    /// The stream's receiver lets the sender continue in the described place (a ring, or the slot).
+    /// From the stream's receiver: the sender may continue in the described place (a ring, or the
+    /// header slot).
     Grant = 4,
     /// No ring is available now.
     Refuse = 5,

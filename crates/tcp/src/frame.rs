@@ -37,8 +37,8 @@ pub(super) fn long_front(head: &[u8; HEAD_BYTES]) -> [u8; LONG_FRONT] {
     bytes
 }
 
-/// A request for a region that is sent in another way than over the connection that will carry the
-/// region.
+/// A request for a region that travels over another wire. The region itself comes over the TCP
+/// connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PullRequest {
     pub(super) number: u32,

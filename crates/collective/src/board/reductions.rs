@@ -17,8 +17,8 @@ use crate::memory::reduce_elements;
 /// Limit on the total size of all vectors in bytes, up to which every rank of an allreduce computes
 /// the whole result itself.
 const EVERYBODY: usize = 16 << 10;
-/// Bytes of a vector folded at a time: fetched from another core in one go, and still in a near
-/// cache when the next vector is folded in.
+/// Bytes of each vector that are folded at a time: many enough to stream from another core's cache,
+/// and few enough that the result is still in a near cache when the next vector is folded in.
 const PIECE: usize = 32 << 10;
 /// Like [`PIECE`], when this rank's vector has to be saved on the stack first.
 const SAVED: usize = 2 << 10;

@@ -83,7 +83,7 @@ impl JobRequest {
             .collect()
     }
 
-    /// Name of the program of each rank.
+    /// The program of each rank, as the command line names it.
     pub(crate) fn command_names(&self) -> Vec<String> {
         let name = |program: &Program| program.command[0].to_string_lossy().into_owned();
         self.programs

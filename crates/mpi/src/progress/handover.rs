@@ -141,8 +141,8 @@ impl Handover {
         }
     }
 
-    /// Wakes the helper if it waits. It has seen the change already, or it sleeps by the time the
-    /// lock is free.
+    /// Wakes the helper if it waits. The lock prevents a lost wake-up: once it is free, the helper
+    /// either has not checked yet and will see the change, or sleeps and receives the notification.
     fn wake_helper(&self) {
         drop(self.announced.lock().unwrap());
         self.unwanted.notify_one();

@@ -18,7 +18,7 @@ use crate::objects::comm::Comm;
 use crate::objects::registry::{self, OBJECTS};
 use crate::process;
 
-/// The object of a wait.
+/// What a blocked call waits for.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum WaitTarget {
     /// Nothing more specific than the name of the call.

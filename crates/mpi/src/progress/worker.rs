@@ -164,7 +164,7 @@ impl Worker {
         moved
     }
 
-    /// Runs the local work of collective runs that is ready, without holding the lock.
+    /// Runs the copies and reductions of collectives that are ready, without holding the lock.
     fn compute(&self) -> bool {
         let mut worked = false;
         while let Some(mut job) = self.with(|state| state.runs.take_work()) {
@@ -432,7 +432,7 @@ impl Worker {
             return;
         }
         if self.with_token(|waiting| waiting.give_way()).is_none() {
-            // Another thread polls already, and may share the core with this one.
+            // Another thread polls already. It may share the core with this one, so let it run.
             std::thread::yield_now();
         }
     }
