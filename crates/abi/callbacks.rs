@@ -155,7 +155,7 @@ pub(crate) unsafe fn copy(
     (error_code_in(code), flag != 0, copied)
 }
 
-/// Attribute delete functions.
+/// Calls an attribute delete function.
 ///
 /// # Safety
 /// See [`towpath_mpi::AbiTable`].

@@ -268,9 +268,10 @@ pub(crate) unsafe fn distribution_arguments_in(values: *const c_int, length: c_i
     unsafe { Given::new(values, length, distribution_argument_in) }
 }
 
-/// Converts the ints that MPI_Type_get_contents returned for a subarray or darray (MPI 5.0,
-/// 5.1.13). `integers` has the length reported by the envelope; for types made by a large-count
-/// constructor the sizes are among the counts instead.
+/// Converts the constants among the ints that MPI_Type_get_contents returned for a subarray or
+/// darray: order, distributions and their arguments (MPI 5.0, 5.1.13). `integers` has the length
+/// reported by the envelope; for types made by a large-count constructor the sizes are among the
+/// counts instead.
 pub(crate) fn contents_out(combiner: i32, integers: &mut [c_int]) {
     let Some((order, _)) = integers.split_last_mut() else { return };
     match combiner {

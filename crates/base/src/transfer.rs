@@ -63,13 +63,14 @@ impl Layout {
 /// corrupt.
 pub type CopyAcross = unsafe fn(from: &Layout, to: &Layout, position: usize, length: usize);
 
-/// Which processor can access the memory of a message. All kinds of devices are one space here:
-/// they differ in the packers that they make (`towpath_datatype::device`).
+/// Where the memory of a message is, and so which processor can access it. All kinds of devices are
+/// one space here: they differ in the packers that they make (`towpath_datatype::device`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum MemorySpace {
-    /// This one: bytes are packed and unpacked when they are asked for.
+    /// In host memory. Bytes are packed and unpacked by the call that asks for them.
     Host,
-    /// A device only. It packs and unpacks on its own, and answers [`Step::Pending`] meanwhile.
+    /// In the memory of a device, which packs and unpacks in the background and answers
+    /// [`Step::Pending`] meanwhile.
     Device,
 }
 

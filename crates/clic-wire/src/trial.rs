@@ -179,7 +179,7 @@ impl WayTrial<'_> {
         }
     }
 
-    /// Sends to a host over all paths that work, or over all others.
+    /// Sends to a host over every path that works, or, if `works` is false, over every other path.
     fn send_all(&self, ports: &mut [Port], kind: Kind, host: usize, works: bool) {
         for (rail, which) in (0..self.works[host].len()).flat_map(|rail| [(rail, 0), (rail, 1)]) {
             if (self.works[host][rail] >> which & 1 != 0) == works {

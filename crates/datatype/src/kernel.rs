@@ -135,7 +135,8 @@ impl SimdLevel {
     }
 }
 
-/// The instance of a routine for blocks of `length` bytes, or the routine for any length.
+/// The instance of a routine that is compiled for blocks of `length` bytes. For lengths without an
+/// instance, the general routine.
 macro_rules! by_length {
     ($length:expr, $($fixed:ident)::+, $other:expr $(, $more:ident)*) => {
         match $length {

@@ -212,7 +212,7 @@ pub trait Launcher: Send {
     /// Returns the ranks that have died since the last call.
     ///
     /// # Errors
-    /// [`Error::Unsupported`] until it is implemented.
+    /// [`Error::Unsupported`] from a launcher that does not report deaths; none does yet.
     fn deaths(&mut self) -> Result<Vec<u32>, Error> {
         Err(self.unsupported("notice of a process's death"))
     }

@@ -39,13 +39,13 @@ impl BulkTransport {
 /// Which transports to other hosts are allowed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum TransportChoice {
-    /// A fabric if all processes are on one. Otherwise frames below IP to hosts where they work and
-    /// pay off, and connections to the others.
+    /// libfabric if all processes are on a fabric. Otherwise CLIC frames directly over Ethernet to
+    /// hosts where they work and pay off, and TCP to the others.
     #[default]
     Best,
-    /// Frames, below IP if that works, otherwise over UDP.
+    /// CLIC frames, directly over Ethernet where that works, otherwise over UDP.
     Clic,
-    /// Frames over UDP.
+    /// CLIC frames over UDP.
     Udp,
     /// TCP connections.
     Tcp,

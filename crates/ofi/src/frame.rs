@@ -49,7 +49,7 @@ impl FabricKey {
     }
 }
 
-/// A message that no process of this job sends.
+/// The error for a header that no process of this job encodes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Malformed;
 

@@ -402,7 +402,7 @@ impl Tcp {
         self.late
     }
 
-    /// Reports everything that ended outside of a read.
+    /// Reports what ended other than while a socket was read: regions, pulls and peers.
     fn report(&mut self, sink: &mut impl Sink) -> bool {
         let moved = !(self.released.is_empty() && self.finished.is_empty() && self.dead.is_empty());
         self.released.drain(..).for_each(|token| sink.released(token));

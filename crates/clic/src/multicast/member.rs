@@ -1,4 +1,4 @@
-//! A receiver's side of a group.
+//! A receiver's side of a multicast group.
 
 #![forbid(unsafe_code)]
 

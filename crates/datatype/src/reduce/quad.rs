@@ -83,8 +83,8 @@ impl Quad {
     }
 }
 
-/// The product of two numbers below 2^113, shifted right by `FRACTION - GUARD` with a sticky lowest
-/// bit: the product is `result * 2^(FRACTION - GUARD)`.
+/// The product of two numbers below 2^113, shifted right by `FRACTION - GUARD` bits. The lowest bit
+/// is sticky: it is also set if any bit that was shifted out was set.
 fn product(left: u128, right: u128) -> u128 {
     let mask = u128::from(u64::MAX);
     let (left_high, left_low) = (left >> 64, left & mask);

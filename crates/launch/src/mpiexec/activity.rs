@@ -117,7 +117,7 @@ fn printable(bytes: &[u8]) -> String {
     text.chars().map(|sign| if sign.is_control() { '?' } else { sign }).collect()
 }
 
-/// The ranks with the same description.
+/// Ranks whose activity has the same description; they share one line of the report.
 struct RankGroup {
     text: String,
     seconds: Option<(u32, u32)>,
