@@ -86,9 +86,9 @@ impl Limits {
     }
 }
 
-/// Point-to-point messaging between this process and its peers over wire `W`. Subscriber `S` is
-/// told what happens (matching, queues); what wires do is reported by
-/// [`Observed`](towpath_transport::wrap::Observed) ones.
+/// Point-to-point messaging between this process and its peers over wire `W`. Subscriber `S`
+/// receives the engine's own events (matching, queues). Those of the wire come from an
+/// [`Observed`](towpath_transport::wrap::Observed) wire.
 pub struct Engine<W: JobWire, S: Subscriber = Counters> {
     wire: W,
     state: State<S>,

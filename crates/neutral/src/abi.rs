@@ -96,8 +96,8 @@ pub type FortranCopyCall = unsafe fn(
 
 /// How to call functions that the program has registered through MPICH's own Fortran library.
 pub struct FortranCalls {
-    /// Calls an attribute copy function through its proxy, a function of that library; otherwise
-    /// like [`AbiTable::call_copy`], with an integer value.
+    /// Like [`AbiTable::call_copy`], but the value is an integer, and the call goes through a
+    /// proxy: a function of that library that calls the program's.
     pub call_copy: FortranCopyCall,
     /// Like [`AbiTable::call_delete`], through a proxy.
     pub call_delete: unsafe fn(

@@ -104,7 +104,7 @@ impl OfiPull {
 /// A read in flight.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct FabricRead {
-    /// Its pull; `None` if that has ended before the read.
+    /// The pull that it is for; `None` if the pull has ended while the read is in flight.
     pub(super) pull: Option<u32>,
     pub(super) length: usize,
     /// The bounce buffer that it goes to, if any.

@@ -71,7 +71,8 @@ impl Placement {
 /// A communicator as schedules see it: its members in rank order, where they are, and the context.
 #[derive(Clone, Debug)]
 pub struct Team {
-    /// Context of the plane in use (already `on(Plane::Collective)` for collectives).
+    /// The context in which the schedule's messages are matched, plane included:
+    /// `Plane::Collective` for collectives.
     pub context: ContextId,
     /// This process's rank in the team.
     pub rank: usize,

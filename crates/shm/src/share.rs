@@ -39,7 +39,8 @@ const TARGET_STRIDES: usize = 5 * LINE_WORDS;
 /// Smallest message from a heap that is copied without a bounce buffer. Below, a bounce buffer is
 /// as fast.
 pub(super) const DIRECT_AT_LEAST: usize = 128 << 10;
-/// Smallest other message of which the receiver may read some units from the sender's process.
+/// Smallest message through a bounce buffer of which the receiver may take some units by CMA reads
+/// instead.
 pub(super) const SHARED_AT_LEAST: usize = 256 << 10;
 
 const SMALLEST_UNIT: usize = 32 << 10;

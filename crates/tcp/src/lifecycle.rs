@@ -298,7 +298,7 @@ impl Tcp {
         self.end(index, &reason);
     }
 
-    /// Ends a connection: that is not a loss if this process is leaving too.
+    /// Ends a connection. The peer is lost, unless this process is leaving too.
     fn end(&mut self, index: usize, reason: &str) {
         if !self.leaving {
             return self.lose(index, reason);

@@ -20,7 +20,8 @@ const SHORTEST: u32 = 64;
 /// Maximum, for a rank that the kernel moves back each time.
 const LONGEST: u32 = 1 << 14;
 
-/// A waiting rank: the core on which it is counted, and its yields since the last check.
+/// What a waiting rank keeps for balancing: the core on which it is counted, its yields since the
+/// last check, and the yields between two checks.
 #[derive(Debug)]
 pub(super) struct CoreBalancer {
     processor: Option<usize>,

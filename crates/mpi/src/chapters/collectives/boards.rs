@@ -166,8 +166,8 @@ impl WaitLoop for LineWait<'_> {
     }
 }
 
-/// The error message about a member that is in a different collective call. The last call of both
-/// ranks shows why.
+/// The error message about a member that is in a different collective call. It names the last
+/// calls of the two ranks if they differ.
 fn in_other_calls(member: usize, comm: &str, calls: [Option<&str>; 2]) -> String {
     let rule = "the ranks have not called the same collective functions in the same order";
     match calls {
