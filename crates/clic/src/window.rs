@@ -217,8 +217,8 @@ impl SendWindow {
         (oldest.state == State::Sent).then(|| oldest.at + timeout)
     }
 
-    /// The oldest frame has timed out and is to be retransmitted. Returns the rail and the time of
-    /// its last transmission.
+    /// Marks the oldest frame as lost after its timeout, so that it is retransmitted. Returns the
+    /// rail and the time of its last transmission.
     pub fn expired(&mut self) -> Option<(u8, Time)> {
         let oldest = self.frames.front_mut().filter(|oldest| oldest.state == State::Sent)?;
         oldest.state = State::Lost;

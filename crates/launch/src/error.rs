@@ -49,7 +49,7 @@ pub enum Error {
     /// The shared memory of this host's ranks could not be created or opened.
     #[error("The shared memory of the job cannot be {action}: {detail}.")]
     Segment {
-        /// What failed: `created`, `reached` or `handed to another process`.
+        /// What cannot be done to it: `created`, `reached` or `handed to another process`.
         action: &'static str,
         /// The reason, and what the user can do about it.
         detail: String,

@@ -355,9 +355,9 @@ impl Ofi {
         if self.closed {
             return false;
         }
-        // A provider that accepts nothing now gives no event when it does again. That may take long
-        // while a peer has not accepted a connection, and polling in the meantime could keep that
-        // peer off its core.
+        // A provider that refuses operations (FI_EAGAIN) gives no event when it accepts them again,
+        // so sleep for a limited time. Do not poll until then: while a peer has not accepted a
+        // connection that may take long, and polling could keep that peer off its core.
         let waits =
             !self.writing.is_empty() || !self.working.is_empty() || !self.filling.is_empty();
         let by_time = waits

@@ -18,7 +18,7 @@ pub fn allreduce(call: &Call, operand: &Operand, receive: *mut u8) -> Result<Pla
     builder.finish()
 }
 
-/// Appends the reduction to a plan.
+/// Appends the steps of an allreduce to a plan.
 pub(crate) fn append(builder: &mut Builder, call: &Call, operand: &Operand, receive: *mut u8) {
     let size =
         Size::of(builder.size(), operand.bytes()).commutative(operand.reducer.is_commutative());

@@ -435,8 +435,8 @@ impl OutgoingStream {
         if let Some(grown) = ring.sender.grown() {
             let provided = grown.0 as u32;
             if let Err(shortage) = provide(segment, ring, grown) {
-                // A message longer than what the ring has now would never find room: it uses a
-                // bounce buffer instead.
+                // A message that is longer than what the ring has now would never find room. With
+                // the lower limit it uses a bounce buffer instead.
                 self.limit = self.limit.min(provided);
                 return Err(shortage);
             }

@@ -265,7 +265,7 @@ impl Verdict {
     pub(super) fn signalled(&mut self, signal: i32) -> JobOrder {
         match signal {
             libc::SIGUSR1 | libc::SIGUSR2 | libc::SIGCONT => JobOrder::Signal(signal),
-            // Killing has begun; another signal does not extend its time.
+            // The ranks are already being killed; another signal does not postpone the end.
             _ if self.is_closing() => JobOrder::Close,
             _ if self.asked => self.close(),
             _ => {
