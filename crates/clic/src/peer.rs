@@ -311,7 +311,7 @@ impl Peer {
         }
     }
 
-    /// This process leaves the job.
+    /// Says goodbye to the peer, because this process leaves the job.
     pub(super) fn leave(&mut self, now: Time, io: &mut impl Io) {
         if self.used && !self.incarnations.has_ended() && self.leaves.is_none() {
             self.leaves = Some(now);

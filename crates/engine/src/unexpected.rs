@@ -379,7 +379,7 @@ impl Unexpected {
         }
     }
 
-    /// Frees the memory that only long queues need, once the queue is empty.
+    /// Frees the memory that only long queues need. The queue must be empty.
     fn give_back(&mut self) {
         if self.active != [false; 4] {
             self.active = [false; 4];

@@ -47,7 +47,7 @@ pub(crate) struct Process {
     pub(crate) machine: Option<MachineDescription>,
     /// The mapped segment, kept for its control pages.
     pub(crate) segment: Segment,
-    /// Opened when the first board is made.
+    /// The CPU quotas of the process's control groups. Opened when the first board is made.
     pub(crate) quota: OnceLock<ProcessorQuota>,
     /// Memory that the peers can access, for MPI_Alloc_mem.
     pub(crate) heap: Mutex<Heap>,

@@ -61,7 +61,7 @@ pub(super) struct FabricEndpoint {
     closes_amid_messages: bool,
 }
 
-/// A source of numbers that do not repeat.
+/// A source of unpredictable keys for registered memory.
 pub(super) type Keys = Box<dyn FnMut() -> u64 + Send>;
 
 /// Registered memory; must be dropped before its endpoint.

@@ -192,7 +192,7 @@ pub struct Tcp {
     open: Vec<u32>,
     /// Peers with pending output.
     writing: Vec<u32>,
-    /// Peers whose connection is being opened.
+    /// Peers to which a connection is being opened.
     opening: Vec<u32>,
     pending: PendingConnections,
     regions: Regions,

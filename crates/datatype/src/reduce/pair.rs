@@ -46,7 +46,7 @@ impl<V, I> Choose<V, I> for Replace {
     }
 }
 
-/// The loop over pairs.
+/// Reduces `count` pairs by the rule `C`.
 ///
 /// # Safety
 /// Same as for [`Kernel`].

@@ -12,7 +12,7 @@ use towpath_base::ids::JobId;
 
 use super::activity::Activity;
 
-/// The beginning of a proxy's output.
+/// Marks the beginning of the frames in a proxy's output.
 pub(super) const PREAMBLE: &[u8] = b"\ntowpath-proxy 1\n";
 /// Maximum number of bytes accepted before the preamble.
 const LONGEST_NOISE: usize = 1 << 20;

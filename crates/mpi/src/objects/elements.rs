@@ -36,9 +36,9 @@ impl Elements {
     /// The `count` elements of `kind` at `buffer`.
     ///
     /// # Safety
-    /// [`Type::can_have`] must allow the count. Until an operation on the elements is started,
-    /// `kind` must live. From then until it is complete, the memory of the elements must be
-    /// readable if it sends and writable if it receives, and the program must not change it.
+    /// [`Type::can_have`] must allow the count. `kind` must stay alive until an operation on the
+    /// elements is started. From then until the operation is complete, the program must not change
+    /// the memory of the elements, which must be readable for a send and writable for a receive.
     #[inline(always)]
     pub(crate) unsafe fn new(kind: &Type, buffer: *const c_void, count: i64) -> Elements {
         Elements { kind, buffer: buffer.cast_mut(), count, contiguous: kind.contiguous * count }

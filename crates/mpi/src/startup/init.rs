@@ -91,7 +91,8 @@ fn machine() -> Result<Option<MachineDescription>> {
     setting.map(|value| MachineDescription::of_setting(&value)).transpose().map_err(failed_start)
 }
 
-/// A number of the job from which its processes derive the numbers in their contexts.
+/// The job's identifier, folded to 32 bits. The processes derive the numbers in their context
+/// identifiers from it.
 fn number(job: &Job) -> u32 {
     let folded = (job.id.0 ^ job.id.0 >> 64) as u64;
     (folded ^ folded >> 32) as u32
