@@ -1,4 +1,5 @@
-//! The raw side of a port: packet sockets for CLIC's ethertype, which need the capability CAP_NET_RAW.
+//! The raw side of a port: packet sockets for CLIC's ethertype. They need the capability
+//! CAP_NET_RAW.
 
 use std::io;
 use std::os::fd::{AsRawFd, OwnedFd};
