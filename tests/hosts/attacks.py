@@ -307,7 +307,7 @@ class Listener(threading.Thread):
 
 
 def place_of(who):
-    """Address and port of the other end of what the sender `who` has said."""
+    """Address and port to which the sender `who` of recorded bytes was connected."""
     addresses, ports = who
     return [socket.inet_ntoa(addresses[4:]), int.from_bytes(ports[2:], "big")]
 

@@ -1,11 +1,11 @@
 //! Events and counters: what wires and engine report about themselves, for tests and tools (MPI
 //! 5.0, chapter 15, calls them events and performance variables).
 //!
-//! All lengths are in bytes. Who reports has a [`Subscriber`] as a type parameter: the engine, and
-//! a wrapper around a wire, without which wires report nothing. Its method does nothing unless it
-//! is overridden, and is inlined, so an event that a subscriber ignores costs no instruction, not
-//! even on the fast path. [`Counters`], the subscriber of the libraries, ignores every event that
-//! belongs to the fast path.
+//! All lengths are in bytes. The engine has a [`Subscriber`] as a type parameter. So has a wrapper
+//! around wires; a wire without the wrapper reports nothing. The subscriber's method does nothing
+//! unless it is overridden, and is inlined, so an event that a subscriber ignores costs no
+//! instruction, not even on the fast path. [`Counters`], the subscriber of the libraries, ignores
+//! every event that belongs to the fast path.
 
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -67,8 +67,8 @@ pub enum Event {
         from: PeerIndex,
         /// The receiver's token.
         token: u64,
-        /// How much of the region is wanted; 0 only releases it, and then the token may name
-        /// nothing.
+        /// Bytes of the region that are wanted. 0 only releases the region, and the token need not
+        /// name a pull then.
         bytes: usize,
     },
     /// A pull is complete.
@@ -142,8 +142,8 @@ impl<S: Subscriber> Subscriber for Rc<RefCell<S>> {
     }
 }
 
-/// What a process has counted since MPI_Init. As a subscriber it counts the events of an engine;
-/// the last two, of which there are no events, are filled in by who reports the counters.
+/// What a process has counted since MPI_Init. As a subscriber it counts the events of an engine.
+/// The last two counters have no events: the code that reads the counters fills them in.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Counters {
     /// Messages that have arrived before their receive was posted.

@@ -6,9 +6,9 @@
 //! choose the copy routine or let the peer read them in place. User buffers are always raw
 //! pointers: they may be unaligned, padded, aliased or NULL with `MPI_BOTTOM`.
 //!
-//! A buffer may also be in the memory of a device, which only the packers of that device access. An
-//! address tells by itself in which memory it is (unified virtual addressing), so addresses are
-//! compared without asking for the memory.
+//! A buffer may also be in the memory of a device, which only the packers of that device access.
+//! Host and devices share one address space (unified virtual addressing), so addresses are compared
+//! whatever memory they are in.
 
 mod across;
 
@@ -91,9 +91,10 @@ pub enum Step {
 /// bytes. Once it is dropped, no device accesses the memory any more. It must not depend on the
 /// thread that calls or drops it.
 pub unsafe trait Fill {
-    /// Writes the next bytes of the message to `into`, which is lent for the time of this call
-    /// only, even if the answer is [`Step::Pending`]: the next call may give another address and
-    /// capacity. A device that works between two calls therefore packs into memory of its own.
+    /// Writes the next bytes of the message to `into`. The implementation may access `into` only
+    /// during the call, even if the answer is [`Step::Pending`]: the next call may give another
+    /// address and capacity. A device that works between two calls therefore packs into memory of
+    /// its own.
     ///
     /// # Safety
     /// `into` must be valid for writes of `capacity` bytes, and the packer's user memory must still
@@ -127,9 +128,10 @@ pub unsafe trait Drain {
     /// Unpacks the next `length` bytes of the message from `from`. Consumes all of them: `Done`
     /// always carries `length`, and the bytes are in place then.
     ///
-    /// `from` is lent for the time of this call only, even if the answer is [`Step::Pending`]: the
-    /// next call gives the same bytes again, perhaps elsewhere and with more behind them. A device
-    /// that works between two calls therefore unpacks from memory of its own.
+    /// The implementation may access `from` only during the call, even if the answer is
+    /// [`Step::Pending`]: the next call gives the same bytes again, perhaps at another address and
+    /// with more behind them. A device that works between two calls therefore unpacks from memory
+    /// of its own.
     ///
     /// # Safety
     /// `from` must be valid for reads of `length` bytes, and the unpacker's user memory must still

@@ -125,8 +125,8 @@ impl Run {
         }
     }
 
-    /// Number of copies that a device works on. It wakes nobody who sleeps: call [`Run::post`]
-    /// again.
+    /// Number of copies that a device works on. A device that completes wakes no sleeping thread,
+    /// so call [`Run::post`] again without sleeping.
     pub fn copies(&self) -> usize {
         self.device_copies.len()
     }

@@ -55,13 +55,14 @@ impl<S: Subscriber> State<S> {
         self.wait_for_device(index);
     }
 
-    /// The request at `index` waits for a device, or the wire does so for it, until it is complete.
+    /// Notes that the request at `index` waits for a device, directly or through the wire. It is
+    /// noted until it is complete.
     pub(crate) fn wait_for_device(&mut self, index: u32) {
         self.on_device.push(self.requests.id(index));
     }
 
-    /// Asks the unpackers of received messages again. True if a request that has waited for a
-    /// device is complete.
+    /// Polls the unpackers that wait for a device. True if a request that has waited for a device
+    /// is complete.
     pub(crate) fn ask_devices(&mut self) -> bool {
         let before = self.on_device.len();
         let mut waiting = std::mem::take(&mut self.on_device);

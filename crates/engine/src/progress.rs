@@ -1,5 +1,5 @@
-//! The progress engine: lets the wire report, asks the devices that were busy, carries out the
-//! deferred calls, and retries the sends that waited for room.
+//! The progress engine: polls the wire, polls the devices that were busy, carries out the deferred
+//! calls, and retries the sends that waited for room.
 
 use towpath_base::events::Subscriber;
 use towpath_base::ids::PeerIndex;
@@ -12,7 +12,7 @@ use crate::state::DeferredCall;
 
 impl<W: JobWire, S: Subscriber> Engine<W, S> {
     /// Advances everything that can advance. True if anything happened; callers spin on false. A
-    /// device that only works does not count: see [`Engine::is_device_busy`].
+    /// device that is still busy does not count: see [`Engine::is_device_busy`].
     #[inline]
     pub fn progress(&mut self) -> bool {
         let moved = self.wire.progress(&mut self.state);
@@ -113,8 +113,8 @@ impl<W: JobWire, S: Subscriber> Engine<W, S> {
             || self.wire.busy()
     }
 
-    /// True while an operation waits for a device. The device completes without waking anybody, so
-    /// whoever waits makes progress meanwhile and does not sleep.
+    /// True while an operation waits for a device. A device that completes wakes no thread, so a
+    /// caller that waits must continue to make progress and must not sleep.
     pub fn is_device_busy(&self) -> bool {
         !self.state.on_device.is_empty()
     }

@@ -62,7 +62,7 @@ fn every_protocol_reaches_and_leaves_a_device() {
     }
 }
 
-/// A device that works until its test says that it is ready, and then moves everything at once.
+/// A device that is busy until its test says that it is ready, and then moves everything at once.
 struct Slow {
     pieces: Pieces,
     ready: Arc<AtomicBool>,
@@ -133,8 +133,8 @@ fn assert_busy(world: &mut World, expected: [bool; 2]) {
     assert_eq!(busy, expected);
 }
 
-/// A busy device holds up no other message, and is no progress while it only works: whoever waits
-/// asks before it goes to sleep.
+/// A busy device holds up no other message, and does not count as progress: a caller that waits
+/// asks for it before it sleeps.
 #[test]
 fn others_go_on_while_a_device_is_busy() {
     let mut world = World::plain(2);

@@ -156,7 +156,7 @@ impl Attempt {
                     return Ok(Progressed::Nothing);
                 };
                 let proof = self.hello.proof(key, challenge).ok_or_else(|| {
-                    io::Error::other("the program that answers there does not know the common key")
+                    io::Error::other("the program at this address does not have the same key")
                 })?;
                 say(&self.socket, &proof)?;
                 self.stage = Stage::Verdict(FixedMessage::NEW);

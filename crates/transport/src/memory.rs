@@ -35,12 +35,11 @@ pub enum AccessError {
     /// reach the owner, or its loss is reported.
     #[error("the wire to this peer does not read or write that memory")]
     NotOffered,
-    /// The owner has no such memory, or has deregistered it. No byte was transferred, and no later
-    /// access with this key transfers any. Not to be repeated: the owner offers the memory no more,
-    /// or the caller has a wrong key.
+    /// The owner has no such memory, or has deregistered it. No byte was transferred. Do not retry:
+    /// every later access with this key fails too.
     #[error("the key names no registered memory of this peer")]
     BadKey,
-    /// A part of the range is outside the registered memory: a mistake of the caller. No byte was
+    /// A part of the range is outside the registered memory: an error of the caller. No byte was
     /// transferred.
     #[error("the range is not inside the registered memory")]
     OutOfRange,
@@ -51,10 +50,10 @@ pub enum AccessError {
     /// [`Sink::lost`]: crate::Sink::lost
     #[error("the peer that owns the memory is lost")]
     Lost,
-    /// The copy was broken off, for example because the owner is just dying or has unmapped the
-    /// memory against the contract. Some bytes may have been transferred, so the content of the
-    /// target is undefined. The caller may repeat the access, which then is likely to fail with a
-    /// more exact error.
+    /// The copy was interrupted, for example because the owner is exiting, or has unmapped the
+    /// memory in breach of the contract. Some bytes may have been transferred, so the content of
+    /// the target is undefined. The caller may retry the access; it is likely to fail with a more
+    /// exact error.
     #[error("the memory of this peer could not be read or written")]
     Failed,
 }

@@ -148,8 +148,8 @@ pub trait MemoryWire: Wire {
     }
 
     /// Registers `length` bytes of this process for accesses by all peers, without sending
-    /// anything. `None` if the wire has no room for another range, or for none at all. Ranges may
-    /// overlap or be empty.
+    /// anything. `None` if the wire has no room for another range, or cannot register memory.
+    /// Ranges may overlap or be empty.
     ///
     /// # Safety
     /// The memory must be readable and writable until [`MemoryWire::deregister`] has returned true,
@@ -163,13 +163,13 @@ pub trait MemoryWire: Wire {
     /// names other memory: accesses that start later are refused ([`AccessError::BadKey`]).
     /// Accesses that are under way are neither stopped nor reported to the owner; their origins see
     /// them succeed. True once all of them have ended, so that no peer touches the memory any more
-    /// and it may be freed. Until then the caller makes progress and calls again, without sleep,
-    /// since the end of an access wakes nobody; it comes soon. (`MPI_Win_free` has to wait for
-    /// accesses too: MPI 5.0, section 12.2.5.)
+    /// and it may be freed. Until then the caller makes progress and calls again, without sleeping:
+    /// accesses end soon, and their end wakes no thread. (`MPI_Win_free` has to wait for accesses
+    /// too: MPI 5.0, section 12.2.5.)
     ///
-    /// Accesses of lost peers are not waited for, since a process that has ended accesses nothing:
-    /// who calls [`Wire::mark_lost`] for a process that still runs must not free the memory. Also
-    /// true if the key names nothing.
+    /// Accesses of lost peers are not waited for, since a process that has ended accesses nothing.
+    /// A caller that has called [`Wire::mark_lost`] for a process that still runs must not free the
+    /// memory. Also true if the key names nothing.
     fn deregister(&mut self, key: MemoryKey) -> bool {
         let _ = key;
         true
@@ -206,13 +206,13 @@ pub trait MemoryWire: Wire {
         Err(AccessError::NotOffered)
     }
 
-    /// True if all puts and gets that this process has started at this owner, in whichever of its
-    /// memory, are complete at both sides: what was got is in the origin's memory, and what was put
-    /// is in the owner's memory, where the owner sees it, and every process that learns of the
-    /// flush, by a message for example. That is the completion of `MPI_Win_flush` (MPI 5.0, section
-    /// 12.5.4), and of libfabric's `FI_DELIVERY_COMPLETE` (fi_cq(3)). Nothing is promised of
-    /// accesses at other owners, by other processes, or by other wires of this process. The owner
-    /// takes no part.
+    /// True if all puts and gets that this process has started at this owner, in any of its memory,
+    /// are complete at both sides. The data of gets are in the origin's memory. The data of puts
+    /// are in the owner's memory, visible to the owner and to every process that learns of the
+    /// flush, by a message for example. This is the completion of `MPI_Win_flush` (MPI 5.0, section
+    /// 12.5.4) and of libfabric's `FI_DELIVERY_COMPLETE` (fi_cq(3)). It says nothing about accesses
+    /// at other owners, by other processes, or by other wires of this process. The owner takes no
+    /// part.
     ///
     /// If not, the caller makes progress and calls again.
     ///

@@ -179,7 +179,7 @@ impl Wires {
     /// [`Tcp::add_peers`]. False if this process has no TCP wire.
     ///
     /// # Panics
-    /// If the index of one of them is that of a known peer.
+    /// If one of them has the index of a known peer.
     #[must_use]
     pub fn add_peers(&mut self, contacts: Vec<TcpContact>, key: &ConnectionKey) -> bool {
         for TcpContact { peer, .. } in &contacts {

@@ -215,8 +215,8 @@ const _: () = assert!(BY_HARDWARE != UNDEFINED);
 pub fn comm_split_type(comm: Handle, split_type: i32, key: i32, info: Handle) -> Result<Handle> {
     let hints = info::pairs(info)?;
     let parent = registry::comm(comm)?;
-    // Whatever a process passes: if the hosts cannot be told apart, all processes fail here, and
-    // none waits in the exchange for one that has failed.
+    // Checked even if this process passes MPI_UNDEFINED. If the hosts cannot be told apart, every
+    // process fails here, so none waits in the exchange for one that has failed.
     let host = process::host_among(parent.members())?;
     let color = match split_type {
         UNDEFINED => UNDEFINED,

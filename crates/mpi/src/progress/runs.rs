@@ -106,7 +106,7 @@ impl Runs {
         moved
     }
 
-    /// True while a device works on a copy of a run. It completes without waking anybody.
+    /// True while a device works on a copy of a run. A device that completes wakes no thread.
     pub(crate) fn is_device_busy(&self) -> bool {
         let is_copying = |id: &RunId| matches!(self.slots.get(id.0), Some(RunSlot::Running(run)) if run.copies() > 0);
         self.running.iter().any(is_copying)

@@ -28,7 +28,7 @@ impl State {
         moved | posted | (!self.watches.is_empty() && self.look())
     }
 
-    /// True while something waits for a device, which completes without waking anybody.
+    /// True while something waits for a device. A device that completes wakes no thread.
     pub(crate) fn is_device_busy(&self) -> bool {
         self.engine.is_device_busy() || self.runs.is_device_busy()
     }

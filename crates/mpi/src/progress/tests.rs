@@ -173,7 +173,8 @@ fn compute_until_complete(worker: &Worker, request: RequestId) {
     }
 }
 
-/// Sends a message to a process whose helper has announced that it sleeps. How often it slept.
+/// Sends a message to a process whose helper has announced that it sleeps. Returns how often the
+/// helper slept.
 fn sleeps_of_a_helper_that_pulls() -> u64 {
     let [mine, theirs] = workers();
     let (data, mut got) = (vec![7u8; 1 << 20], vec![0u8; 1 << 20]);
@@ -228,7 +229,7 @@ fn a_helper_is_woken_by_a_thread_of_its_process() {
     });
 }
 
-/// A device that works until another thread says that it is ready, and then stores a number.
+/// A device that is busy until another thread says that it is ready, and then stores a number.
 struct Slow(Arc<AtomicBool>, *mut u64);
 
 // SAFETY: `drain` writes only the number, which the test keeps alive.

@@ -273,8 +273,8 @@ impl Worker {
         }
     }
 
-    /// True while a device is busy, after other processes could run. The poller must not sleep
-    /// then, because a device that completes wakes nobody.
+    /// True while a device is busy; then it has also yielded, so that other processes can run. The
+    /// poller must not sleep, because a device that completes wakes no thread.
     fn yields_to_device(&self) -> bool {
         let is_busy = self.with(|state| state.is_device_busy());
         if is_busy {

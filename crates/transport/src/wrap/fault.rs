@@ -24,7 +24,7 @@ pub struct Faults {
     pub refuse: u32,
     /// Chance that an event which has arrived is held back until a later `progress`.
     pub delay: u32,
-    /// Chance that a `progress` call does not poll the wire at all, if the last one has found
+    /// Chance that a `progress` call does not poll the wire at all, if the last call found
     /// something there.
     pub idle: u32,
 }

@@ -1,5 +1,5 @@
 //! Prints how long each algorithm of a collective takes by the cost model, on one host or several,
-//! without running anything. Algorithms that are no schedules of messages are left out.
+//! without running anything. Algorithms that do not use schedules of messages are left out.
 //!
 //! `schedules allreduce 8 2` is for 8 ranks on 2 hosts, which have consecutive ranks. The links are
 //! round figures: shared memory between ranks of a host, Ethernet between hosts.
@@ -44,9 +44,9 @@ const RECEIVE: *mut u8 = std::ptr::without_provenance_mut(1 << 44);
 /// Accesses no memory.
 unsafe fn nothing(_: *const u8, _: *mut u8, _: usize) {}
 
-/// The call of one rank with `bytes` bytes; `None` for other collectives. An allgather has that
-/// many bytes of all ranks together, as far as they divide equally; an allreduce has elements of 4
-/// bytes.
+/// The call of one rank with `bytes` bytes; `None` for a collective that this program does not
+/// print. For an allgather, all ranks together contribute that many bytes, rounded down to equal
+/// parts. An allreduce has elements of 4 bytes.
 fn operation(collective: Collective, ranks: usize, bytes: i64) -> Option<Operation> {
     let element = Element::dense(1);
     let each = bytes / ranks as i64;
@@ -117,7 +117,7 @@ fn run(arguments: &[String]) -> Result<(), String> {
     };
     let mut algorithms: Vec<Algorithm> = Vec::new();
     for row in TABLE.iter().filter(|row| row.collective == collective) {
-        // A board and multicast are no schedules of messages.
+        // A board and multicast do not use schedules of messages.
         let is_plan = !matches!(row.algorithm, Algorithm::Board | Algorithm::Multicast);
         if is_plan && !algorithms.contains(&row.algorithm) {
             algorithms.push(row.algorithm);

@@ -25,7 +25,7 @@ pub(super) fn packed(buffer: *const c_void, size: i64, position: i64, needed: i6
         fail!(ERR_ARG, "position is {position} and the size of {name} is {size}; neither may be negative");
     }
     if needed > size - position {
-        fail!(ERR_TRUNCATE, "{needed} bytes from position {position} on exceed {name} of {size} bytes");
+        fail!(ERR_TRUNCATE, "{needed} bytes from position {position} on exceed the {size} bytes of {name}");
     }
     if needed > 0 && buffer.is_null() {
         fail!(ERR_ARG, "argument {name} is NULL, but the elements have {needed} bytes; pass a buffer");
