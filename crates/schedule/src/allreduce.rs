@@ -19,7 +19,7 @@ pub fn allreduce(call: &Call, operand: &Operand, receive: *mut u8) -> Result<Pla
 }
 
 /// Appends the steps of an allreduce to a plan.
-pub(crate) fn append(builder: &mut Builder, call: &Call, operand: &Operand, receive: *mut u8) {
+fn append(builder: &mut Builder, call: &Call, operand: &Operand, receive: *mut u8) {
     let size =
         Size::of(builder.size(), operand.bytes()).commutative(operand.reducer.is_commutative());
     match call.selection.choose(Collective::Allreduce, size) {

@@ -174,15 +174,15 @@ fn in_other_calls(member: usize, comm: &str, calls: [Option<&str>; 2]) -> String
         [Some(own), Some(other)] if own != other => {
             let mut sentence = format!("rank {member} of {comm} has called {other}, this rank {own}: {rule}");
             if own == "MPI_Finalize" || other == "MPI_Finalize" {
-                sentence.push_str("; MPI_Finalize may be called when no rank calls anything else any more");
+                sentence.push_str("; call MPI_Finalize only after all other MPI calls");
             } else {
-                sentence.push_str(", or counts, datatypes and roots of an earlier call did not fit together");
+                sentence.push_str(", or counts, datatypes and roots of an earlier call did not match");
             }
             sentence
         }
         _ => format!(
-            "rank {member} of {comm} is in another collective call than this rank: {rule} with counts, datatypes and roots \
-             that fit together"
+            "rank {member} of {comm} is in another collective call than this rank: {rule} with matching counts, \
+             datatypes and roots"
         ),
     }
 }
@@ -198,7 +198,7 @@ mod tests {
             early.starts_with("rank 1 of MPI_COMM_WORLD has called MPI_Bcast, this rank MPI_Finalize: "),
             "{early}"
         );
-        assert!(early.contains("MPI_Finalize may be") && !early.contains("counts"), "{early}");
+        assert!(early.contains("call MPI_Finalize only") && !early.contains("counts"), "{early}");
         let other = in_other_calls(1, "x", [Some("MPI_Bcast"), Some("MPI_Reduce")]);
         assert!(other.contains("of an earlier call") && !other.contains("Finalize"), "{other}");
         for same in [[Some("MPI_Bcast"), Some("MPI_Bcast")], [None, Some("MPI_Bcast")]] {
