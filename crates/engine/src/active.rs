@@ -4,9 +4,9 @@
 //!
 //! They share the ordered stream of headers with the messages of MPI, so all messages of one pair
 //! arrive in the order of the calls. A handler runs on whichever thread makes progress. It must not
-//! block and cannot call the engine; what it sends leaves once the wire has finished reporting.
-//! Active messages need no credit, because their receiver consumes them at once. Large data travel
-//! as regions, whose keys fit an active message.
+//! block and cannot call the engine; its sends go out once the wire has finished reporting. Active
+//! messages need no credit, because their receiver consumes them at once. Large data travels as
+//! regions, whose keys fit an active message.
 
 use towpath_base::events::Subscriber;
 use towpath_base::ids::PeerIndex;
@@ -21,12 +21,12 @@ use crate::state::{DeferredCall, State};
 /// Largest payload of an active message in bytes: every wire accepts it at any time.
 pub const ACTIVE_BYTES: usize = 512;
 
-/// Names a handler. All processes of a job use the same names, so each protocol that uses active
-/// messages takes the next number that is not in this list: none is in use yet.
+/// Identifies a handler. All processes of a job must use the same numbers, so a protocol that uses
+/// active messages claims the next free one here. None is in use yet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ActiveId(pub u8);
 
-/// An active message, as its handler gets it.
+/// An active message, as passed to its handler.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ActiveMessage<'a> {
     /// The sender.
@@ -40,7 +40,7 @@ pub struct ActiveMessage<'a> {
 /// Consumes active messages.
 pub type ActiveHandler = Box<dyn FnMut(ActiveMessage<'_>, &mut Replies<'_>) + Send>;
 
-/// What a handler sends.
+/// Collects the messages that a handler sends.
 pub struct Replies<'a>(&'a mut Vec<DeferredCall>);
 
 impl Replies<'_> {
@@ -60,7 +60,7 @@ struct ActiveSend {
     payload: Box<[u8]>,
 }
 
-/// A message that has arrived before its handler was set.
+/// An active message that arrived before its handler was set.
 struct EarlyMessage {
     id: ActiveId,
     from: PeerIndex,
@@ -154,8 +154,8 @@ impl<S: Subscriber> State<S> {
         };
         let payload = match length {
             0 => &[],
-            // SAFETY: `payload` is readable for `length` bytes (this function's contract), and not
-            // null, since that is not 0.
+            // SAFETY: `payload` is readable for `length` bytes (this function's contract), which is
+            // not 0, so it is not null.
             _ => unsafe { std::slice::from_raw_parts(payload, length) },
         };
         match self.active.handler(id) {
@@ -170,8 +170,7 @@ impl<S: Subscriber> State<S> {
 }
 
 impl<W: JobWire, S: Subscriber> Engine<W, S> {
-    /// Sets the handler of the active messages with this name. It gets those that have arrived
-    /// before, too.
+    /// Sets the handler for `id`, and passes it the messages that have already arrived.
     pub fn handle_active(&mut self, id: ActiveId, mut handler: ActiveHandler) {
         let State { active, actions, .. } = &mut self.state;
         for early in active.early.extract_if(.., |early| early.id == id) {
@@ -186,9 +185,9 @@ impl<W: JobWire, S: Subscriber> Engine<W, S> {
         self.act();
     }
 
-    /// Sends an active message. Never refused: what the wire does not take now waits in the queue
-    /// of its peer, and [`Engine::busy`] is true until it is sent. A message to a lost peer is
-    /// dropped.
+    /// Sends an active message. Never fails: if the wire has no room, the message waits in the
+    /// queue of its peer, and [`Engine::busy`] is true until it is sent. A message to a lost peer
+    /// is dropped.
     ///
     /// # Panics
     /// If the payload is longer than [`ACTIVE_BYTES`].

@@ -1,8 +1,9 @@
 //! Hashed bins of ordered lists, which both matching queues use for the entries beyond their short
 //! front array.
 //!
-//! A bin holds, oldest first, the entries of one kind (which halves of the key count), one context
-//! and one key. The entries and their links are owned by the queue. An empty bin is removed.
+//! A bin holds, oldest first, the entries of one kind (which halves of the key are significant),
+//! one context and one key. The entries and their links are owned by the queue. An empty bin is
+//! removed.
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;

@@ -78,8 +78,8 @@ impl<W: JobWire, S: Subscriber> Engine<W, S> {
         }
     }
 
-    /// Asks the receiver, at most once. A message to this process is in its own unexpected queue,
-    /// unless the wire still holds it.
+    /// Sends a cancel request, at most once for a message. A message to this process that is in the
+    /// unexpected queue is cancelled directly.
     fn ask_back(&mut self, index: u32, to: PeerIndex) {
         let slot = self.state.requests.slot(index);
         let number = std::mem::replace(&mut slot.sequence, UNNUMBERED);

@@ -1,5 +1,5 @@
 //! The state of flow control: the memory of the host, the credit that was granted, and the senders
-//! that wait for room. `flow` decides on its basis.
+//! that wait for room. The decisions are made in `flow`.
 
 use std::collections::VecDeque;
 
@@ -17,7 +17,7 @@ pub struct Headroom {
 /// State of flow control.
 #[derive(Default)]
 pub(crate) struct Flow {
-    /// Reports the available memory; without it nothing is granted.
+    /// Reports the available memory. `None` disables grants and early fetches.
     pub(crate) headroom: Option<Box<dyn FnMut() -> Headroom + Send>>,
     /// Peers whose credit exceeds the initial amount.
     pub(crate) extended: Vec<PeerIndex>,
@@ -28,7 +28,7 @@ pub(crate) struct Flow {
     pub(crate) fetching: u64,
     /// Peers that wait for room, in the order in which they began to wait.
     pub(crate) hungry: VecDeque<Hungry>,
-    /// Credit messages are no longer sent.
+    /// True once credit messages are no longer sent.
     pub(crate) ended: bool,
 }
 

@@ -1,7 +1,7 @@
-//! How an eager payload gets into the target of its receive.
+//! Delivery of eager payloads to the targets of their receives.
 //!
-//! Contiguous bytes are copied at once. An unpacker may be busy with a device; then the message is
-//! kept, and every round of progress asks it again.
+//! Contiguous bytes are copied at once. An unpacker may have to wait for a device. The payload is
+//! then kept in a buffer, and every round of progress tries again.
 
 use towpath_base::events::Subscriber;
 use towpath_base::transfer::{Step, Target};
@@ -26,7 +26,7 @@ pub(crate) unsafe fn copy(pointer: *mut u8, room: usize, payload: impl Payload) 
 
 impl<S: Subscriber> State<S> {
     /// Delivers a message of `length` bytes at `payload` to the receive at `index`, and completes
-    /// it as soon as the target has all bytes. `message` tells where it comes from.
+    /// it as soon as the target has all bytes. `message` holds its envelope.
     ///
     /// # Safety
     /// `payload` must be readable for `length` bytes, and the memory behind `target` valid until
@@ -55,14 +55,14 @@ impl<S: Subscriber> State<S> {
         self.wait_for_device(index);
     }
 
-    /// Notes that the request at `index` waits for a device, directly or through the wire. It is
-    /// noted until it is complete.
+    /// Adds the request at `index` to those that wait for a device, directly or through the wire.
+    /// It stays there until it is complete.
     pub(crate) fn wait_for_device(&mut self, index: u32) {
         self.on_device.push(self.requests.id(index));
     }
 
-    /// Polls the unpackers that wait for a device. True if a request that has waited for a device
-    /// is complete.
+    /// Polls the unpackers that wait for a device. True if any request that was waiting for a
+    /// device is now complete.
     pub(crate) fn ask_devices(&mut self) -> bool {
         let before = self.on_device.len();
         let mut waiting = std::mem::take(&mut self.on_device);

@@ -1,8 +1,8 @@
 //! Sending: the immediate path for small messages, the choice of protocol, and the eager protocol.
 //!
-//! A message is eager if it fits the wire's slot, the configured limit and the pair's credit.
+//! A message is eager if it is within the wire's limit, the configured limit and the pair's credit.
 //! Otherwise it is announced, as is every message from the memory of a device. The announcement
-//! tells whether only credit was missing. The choice never reorders messages: every protocol uses
+//! says whether only credit was missing. The choice never reorders messages: every protocol uses
 //! the same stream of headers, and while the queue of a peer is not empty, every message to that
 //! peer is appended to it.
 
@@ -18,8 +18,8 @@ use crate::peers::WaitingSend;
 use crate::protocol::{self, MESSAGE_OVERHEAD, Mode, REQUEST_BYTES};
 use crate::requests::{Completion, Pending, PendingWork, RequestId};
 
-/// Names a message that was sent immediately, without a request, so that it can still be cancelled
-/// ([`Engine::call_back`]).
+/// Identifies a message that was sent immediately, without a request, so that it can still be
+/// cancelled ([`Engine::call_back`]).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Sent {
     pub(crate) to: PeerIndex,
@@ -70,7 +70,7 @@ impl<W: JobWire, S: Subscriber> Engine<W, S> {
     }
 
     /// Like [`Engine::try_send_now`], but `fill` writes the message straight into the wire's
-    /// memory: it gets the address of `length` writable bytes.
+    /// memory: it is passed the address of `length` writable bytes.
     #[inline]
     pub fn try_send_filled(
         &mut self,
@@ -147,7 +147,8 @@ impl<W: JobWire, S: Subscriber> Engine<W, S> {
         self.state.requests.id(index)
     }
 
-    /// Puts the send at `index` on the wire, by the protocol that fits at this moment.
+    /// Puts the send at `index` on the wire, with the protocol that its length and the available
+    /// credit call for.
     pub(crate) fn transmit(&mut self, index: u32) -> Result<(), NoResource> {
         let Engine { wire, state } = self;
         let slot = state.requests.slot(index);
@@ -161,7 +162,7 @@ impl<W: JobWire, S: Subscriber> Engine<W, S> {
         let contiguous = matches!(source, Source::Bytes { .. });
         let total = length.saturating_add(prefix);
         let fits = contiguous && total <= SHORT_BYTES || total <= wire.copied_limit(to);
-        // A wire's slot must be filled at once, and a device takes its time.
+        // The wire's memory must be filled in one call, which a device cannot guarantee.
         let prompt = source.space() == MemorySpace::Host;
         if !fits || length > state.limits.eager_bytes || !prompt {
             return self.announce(index, false);

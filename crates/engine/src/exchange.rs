@@ -107,8 +107,8 @@ struct TakenMessage {
 }
 
 impl<S: Subscriber> State<S> {
-    /// Delivers a message that an exchange expects. `None` if none does; the message then stays
-    /// where it is.
+    /// Delivers a message that an exchange expects. `None` if none does; the message then stays in
+    /// its stream.
     ///
     /// # Safety
     /// `payload` must be readable for `length` bytes; the buffers of `receives` must be writable.
@@ -210,8 +210,8 @@ impl Exchange<'_> {
                         length,
                     )
                 };
-                // Any other message of this context belongs to a later call, or is queued behind
-                // one that does; it may stay.
+                // Any other message of this context belongs to a later call, or is behind one that
+                // does, so it stays in the stream.
                 let Some(came) = came else { return Choice::Leave };
                 receives[came.position].way = MessageProgress::Done;
                 *truncated |= came.truncated;

@@ -1,10 +1,10 @@
 //! Flow control beyond the initial credit: while memory for unexpected messages is available,
 //! senders that need more credit get it.
 //!
-//! Each grant is small compared with the memory that is free at that moment, and the total that a
-//! process has granted but that has not been filled is at most a fraction of it, so that all ranks
-//! of a host can grant at the same time. Credit beyond the initial amount is not returned to a
-//! sender when its messages are consumed: a sender that still needs it runs out again and so asks
+//! Each grant is small compared with the memory that is free at that moment, and the credit that a
+//! process has granted but that occupies no memory yet is at most a fraction of it, so that all
+//! ranks of a host can grant at the same time. Credit beyond the initial amount is not returned to
+//! a sender when its messages are consumed: a sender that still needs it runs out again and so asks
 //! again. A sender without credit *postpones* a message: it announces it, and the receiver fetches
 //! it as soon as there is room, or when it is matched.
 
@@ -52,7 +52,7 @@ impl<W: JobWire, S: Subscriber> Engine<W, S> {
         self.state.under_way > 0 || !self.state.flow.hungry.is_empty()
     }
 
-    /// Grants what senders wait for, if memory has become available.
+    /// Serves the senders that wait for room, if memory has become available.
     pub fn look_for_room(&mut self) {
         if !self.state.flow.hungry.is_empty() {
             self.state.feed();
@@ -210,8 +210,9 @@ impl<S: Subscriber> State<S> {
             .min(share.saturating_sub(self.unfilled()))
     }
 
-    /// A sender's part of `room`: at most half, since other senders may come, and at most half of
-    /// what it has, since most need little. 0 if that is too little to be worth a message.
+    /// A sender's part of `room`: at most half of it, since other senders may ask too, and at most
+    /// half of the credit that the sender already has (or [`LEAST_GRANT`]), since most need little.
+    /// 0 if the part is not worth a message.
     fn part_of(&mut self, room: u64, to: PeerIndex) -> u64 {
         let bytes = (room / 2).min(LEAST_GRANT.max(self.peers.at(to).granted as u64 / 2));
         if bytes < LEAST_GRANT { 0 } else { bytes }

@@ -96,7 +96,7 @@ pub struct Engine<W: JobWire, S: Subscriber = Counters> {
 
 impl<W: JobWire> Engine<W> {
     /// Creates an engine over `wire` with state for `peers` peers. Further peers are added on first
-    /// use. It counts what happens.
+    /// use. Its subscriber counts the events.
     pub fn new(wire: W, limits: Limits, peers: usize) -> Engine<W> {
         Engine::with_subscriber(wire, limits, peers, Counters::default())
     }

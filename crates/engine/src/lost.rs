@@ -1,9 +1,9 @@
 //! Lost peers: ends the operations that depend on a peer that failed or left
 //! (`MPI_ERR_PROC_ABORTED`, MPI 5.0, 9.4).
 //!
-//! A receive that names the peer ends whether the peer failed or left MPI in order. A receive from
-//! any source ends only when a process that may send to it fails: a process that left in order owed
-//! it nothing, and others may still send.
+//! A receive that names the peer ends whether the peer failed or left MPI properly. A receive from
+//! any source ends only when a process that may send to it fails: one that left properly had
+//! nothing more to send, and others may still send.
 
 use towpath_base::events::Subscriber;
 use towpath_base::ids::{ContextId, PeerIndex};
@@ -85,8 +85,8 @@ impl<S: Subscriber> State<S> {
 }
 
 impl<W: JobWire, S: Subscriber> Engine<W, S> {
-    /// Sets the function that tells who may send in a context. It is called only after a peer has
-    /// failed, from inside progress, and must not call the engine.
+    /// Sets the function that tells whether a peer may send in a context. It is called only after a
+    /// peer has failed, from inside progress, and must not call the engine.
     pub fn ask_members(&mut self, is_member: IsMember) {
         self.state.is_member = is_member;
     }

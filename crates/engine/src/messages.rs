@@ -8,7 +8,7 @@ use towpath_transport::JobWire;
 
 use crate::{Engine, Mode, RequestId};
 
-/// Names a message in flight.
+/// Identifies a message in flight.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Ticket(pub u64);
 

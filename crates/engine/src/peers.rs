@@ -1,9 +1,9 @@
-//! Per-peer state: one cache line of counters, and a queue that exists only if it was ever needed.
+//! Per-peer state: one cache line of counters, and a queue that is allocated on first use.
 //!
 //! Credit bounds bursts: a sender may have [`Limits::unexpected_bytes`](crate::Limits) of eager
 //! messages unconsumed at a peer, plus what the receiver grants beyond that (`flow`). The receiver
-//! returns consumed bytes in batches. A message without credit is announced, not delayed. Order:
-//! while the queue of a peer is not empty, every message to that peer is appended to it.
+//! returns consumed bytes in batches. A message without credit is announced, not delayed. To keep
+//! the order, every message to a peer whose queue is not empty is appended to that queue.
 
 use std::collections::VecDeque;
 
@@ -37,7 +37,7 @@ pub(crate) struct PeerState {
     pub(crate) sent: u64,
     /// Application messages received so far.
     pub(crate) arrived: u64,
-    /// The peer gets more credit once fewer bytes than this are left to it.
+    /// The peer gets more credit once it has fewer bytes than this left.
     pub(crate) extend_below: u32,
     /// The peer was asked to return credit and has not answered.
     pub(crate) recalled: bool,
@@ -68,7 +68,7 @@ pub(crate) struct Peers {
     pub(crate) backlog: Vec<PeerIndex>,
     /// True if any peer is lost.
     pub(crate) any_lost: bool,
-    /// Lost peers that failed rather than left in order.
+    /// Lost peers that failed rather than left MPI properly.
     pub(crate) failed: Vec<PeerIndex>,
 }
 

@@ -30,7 +30,7 @@ impl Envelope {
     }
 }
 
-/// Names a message extracted by a matched probe, until it is received.
+/// Identifies a message extracted by a matched probe, until it is received.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct MessageId(pub u64);
 

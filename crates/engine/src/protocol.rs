@@ -3,10 +3,9 @@
 //! Application messages (`EAGER`, `EAGER_SYNCHRONOUS`, `ANNOUNCE`, `POSTPONE`) carry the envelope:
 //! words[0] is the context; words[1] has the tag in the low half and the sender's rank in the high
 //! half. The other protocols use the words as described below, and of these only [`ACTIVE`] has a
-//! payload. Both sides
-//! number the application messages of a pair by counting, which works because a wire keeps order. A
-//! cancel request names a message by this sequence number, so the number needs no space in the
-//! header.
+//! payload. Both sides number the application messages of a pair by counting them, which works
+//! because a wire keeps their order. A cancel request names a message by this sequence number, so
+//! the number needs no space in the header.
 
 use towpath_base::ids::ContextId;
 use towpath_transport::Header;

@@ -35,8 +35,8 @@ impl<W: JobWire, S: Subscriber> Engine<W, S> {
         })
     }
 
-    /// Delivers an unexpected message if its bytes have arrived. `take` gets the bytes and their
-    /// number, and returns how many it stored and whether the message was truncated.
+    /// Delivers an unexpected message if its bytes have arrived. `take` is passed the bytes and
+    /// their number, and returns how many it stored and whether the message was truncated.
     pub(crate) fn receive_waiting(
         &mut self,
         at: u32,

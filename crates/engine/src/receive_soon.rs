@@ -1,7 +1,7 @@
 //! Receiving in a blocking call, with a few rounds of progress before a request is made (fast
 //! path).
 //!
-//! The direct receive is the newest of all, so an arrival is offered to it only if no posted
+//! The direct receive counts as the newest one, so an arrival is offered to it only if no posted
 //! receive matches. This keeps the order of MPI 5.0, 3.5 without an entry in the posted queue.
 //! Invariant: a direct receive is pending only inside [`Engine::receive_soon`] and
 //! [`Engine::receive_soon_into`]; a message that has not arrived by their end is received through

@@ -20,8 +20,8 @@ use crate::state::{DeferredCall, NO_REQUEST, State};
 const NOTHING: Source = Source::Bytes { pointer: std::ptr::null(), length: 0 };
 
 impl<W: JobWire, S: Subscriber> Engine<W, S> {
-    /// Publishes the send at `index` (once) and announces it. `postponed` means that it only lacks
-    /// credit; the receiver may then fetch it before it is matched.
+    /// Publishes the send at `index` (once) and announces it. `postponed` means that the message
+    /// lacked only credit; the receiver may then fetch it before it is matched.
     pub(crate) fn announce(&mut self, index: u32, postponed: bool) -> Result<(), NoResource> {
         let Engine { wire, state } = self;
         let token = state.requests.id(index).0;
@@ -43,7 +43,7 @@ impl<W: JobWire, S: Subscriber> Engine<W, S> {
         let protocol = if postponed { protocol::POSTPONE } else { protocol::ANNOUNCE };
         let header = protocol::envelope(protocol, context, tag, rank);
         let announcement = [key.0[0], key.0[1], length];
-        // SAFETY: `announcement` is a local of 24 bytes.
+        // SAFETY: `announcement` is a local variable of 24 bytes.
         unsafe { wire.short(to, &header, announcement.as_ptr().cast(), ANNOUNCEMENT_BYTES)? };
         let peer = state.peers.at(to);
         slot.sequence = peer.sent;

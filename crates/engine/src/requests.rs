@@ -1,4 +1,4 @@
-//! Requests: a slab of reusable slots, named by index and generation.
+//! Requests: a slab of reusable slots, identified by index and generation.
 //!
 //! A slot owns what its operation still needs (the target of a posted receive, the source of a
 //! queued send). Free slots are reused in LIFO order, so a program that waits for each message
@@ -16,7 +16,7 @@ use crate::protocol::Mode;
 /// Peer of an any-source receive that has not been matched.
 pub(crate) const ANY_PEER: PeerIndex = PeerIndex(u32::MAX);
 
-/// Names a request: index in the low half, generation in the high half (31 bits).
+/// Identifies a request: index in the low half, generation in the high half (31 bits).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct RequestId(pub u64);
 
@@ -135,8 +135,8 @@ fn replace_spent(work: &mut PendingWork, next: PendingWork) {
     std::mem::forget(std::mem::replace(work, next));
 }
 
-/// The request table. No [`Slab`](towpath_base::slab::Slab), which drops what it removes: the fast
-/// path overwrites work that owns nothing without asking whether there is something to drop.
+/// The request table. Not a [`Slab`](towpath_base::slab::Slab), which drops what it removes: the
+/// fast path overwrites work that owns nothing without running its drop code.
 #[derive(Default)]
 pub(crate) struct RequestSlab {
     slots: Vec<Slot>,

@@ -55,7 +55,7 @@ pub(crate) struct State<S> {
     pub(crate) on_device: Vec<RequestId>,
     /// Incomplete sends and pulls.
     pub(crate) under_way: usize,
-    /// Number of [exchanges](crate::Exchange) so far. Every so many of them cause a round of
+    /// Number of [exchanges](crate::Exchange) so far. A fixed number of them triggers a round of
     /// progress.
     pub(crate) exchanges: u32,
     /// Tells which peers may send in a context.

@@ -1,7 +1,7 @@
 //! A wire for tests: any number of processes in one thread, connected by queues and deterministic
 //! for a given seed.
 //!
-//! It provides exactly what the contract of [`Wire`] guarantees: it refuses sends at random,
+//! It provides no more than the contract of [`Wire`] guarantees: it refuses sends at random,
 //! delivers late (but each pair in order), pulls regions in odd pieces, and can lose a peer.
 
 use std::cell::RefCell;
@@ -89,7 +89,7 @@ struct Shared {
     queues: Vec<Vec<VecDeque<Packet>>>,
     regions: Vec<HashMap<u64, TestRegion>>,
     released: Vec<Vec<u64>>,
-    /// Peers that are gone, and whether each left in order.
+    /// Peers that are gone, and whether each left properly.
     gone: Vec<Vec<(PeerIndex, bool)>>,
     next_key: u64,
 }
@@ -118,12 +118,12 @@ impl TestNetwork {
         TestWire { me, network: self.clone(), pulls: Vec::new() }
     }
 
-    /// Lets process `gone` fail: what it sent still arrives, then the others are told.
+    /// Makes process `gone` fail: what it has sent still arrives, then the others are notified.
     pub fn lose(&self, gone: usize) {
         self.end(gone, false);
     }
 
-    /// Like [`TestNetwork::lose`], for a process that leaves in order.
+    /// Like [`TestNetwork::lose`], for a process that leaves properly.
     pub fn leave(&self, gone: usize) {
         self.end(gone, true);
     }
@@ -337,12 +337,12 @@ impl MessageWire for TestWire {
                 }
             }
         }
-        // Sometimes true without a reason: callers must cope with that.
+        // Sometimes true without reason, which callers must tolerate.
         shared.manners.delay > 0 && shared.random.chance(shared.manners.delay)
     }
 }
 
-/// Offers none.
+/// Without registered memory.
 impl MemoryWire for TestWire {}
 
 impl RegionWire for TestWire {

@@ -28,7 +28,8 @@ use node::{ANNOUNCED_WORDS, Column, INLINE_BYTES, Node, NodeContent, NodePlace, 
 pub(crate) enum MessageBytes {
     /// At most `INLINE_BYTES` bytes.
     Inline([u8; INLINE_BYTES]),
-    /// A longer payload: starts at offset `skip` of a buffer that the receiver of this value frees.
+    /// A longer payload: starts at offset `skip` of a buffer that the owner of this value must
+    /// free.
     Buffered { buffer: MessageBuffer, skip: usize },
     /// Still at the sender.
     Announced(RegionKey),
@@ -66,7 +67,7 @@ pub(crate) struct UnexpectedMessage {
 /// What a probe sees of an unexpected message: sender, sender's rank, tag, and length in bytes.
 pub(crate) type Seen = (PeerIndex, u32, i32, u64);
 
-/// Unexpected messages, named by node numbers.
+/// Unexpected messages, identified by node numbers.
 #[derive(Debug)]
 pub(crate) struct Unexpected {
     /// Messages in the queue.
@@ -395,7 +396,7 @@ impl Unexpected {
         self.release(at)
     }
 
-    /// Takes the message of an extracted node; `None` if the name is stale.
+    /// Takes the message of an extracted node; `None` if node or generation is stale.
     pub(crate) fn take_extracted(&mut self, at: u32, generation: u16) -> Option<UnexpectedMessage> {
         if !self.nodes.0.was_given_out(at) {
             return None;

@@ -1,4 +1,5 @@
-//! Active messages: handlers, replies, order, back-pressure, handlers that come late, lost peers.
+//! Active messages: handlers, replies, order, back-pressure, handlers that are set late, lost
+//! peers.
 
 mod support;
 
@@ -11,14 +12,14 @@ use towpath_engine::{ACTIVE_BYTES, ActiveId, Limits, Mode};
 const ADD: ActiveId = ActiveId(3);
 const ANSWER: ActiveId = ActiveId(200);
 
-/// What handlers have got, in order: sender, argument, payload.
+/// What handlers have received, in order: sender, argument, payload.
 type Log = Arc<Mutex<Vec<(u32, u64, Vec<u8>)>>>;
 
 fn rough(size: usize) -> World {
     World::new(size, Manners::ROUGH, Limits { eager_bytes: usize::MAX, unexpected_bytes: 1 << 20 })
 }
 
-/// Lets a rank log the messages with this name.
+/// Makes a rank log the active messages with this id.
 fn log(world: &mut World, rank: usize, id: ActiveId) -> Log {
     let log = Log::default();
     let kept = log.clone();
@@ -94,7 +95,7 @@ fn active_messages_and_sends_of_a_pair_keep_their_order() {
         world.progress();
         let handled = got.lock().unwrap().len();
         for turn in seen..handled {
-            // The send came before the active message, so it has arrived before it.
+            // The send preceded the active message, so it must have arrived already.
             let envelope = world.engines[1].iprobe(Some(peer(0)), CONTEXT, Some(turn as i32));
             assert!(envelope.is_some(), "active message {turn} has overtaken the send before it");
         }

@@ -1,5 +1,5 @@
-//! Messages from and to the memory of a device, which answers that it is busy: nobody spins inside
-//! a round of progress, and nothing else is held up.
+//! Messages from and to the memory of a device that reports that it is busy: no round of progress
+//! spins on it, and no other message is held up.
 
 mod support;
 
@@ -62,7 +62,7 @@ fn every_protocol_reaches_and_leaves_a_device() {
     }
 }
 
-/// A device that is busy until its test says that it is ready, and then moves everything at once.
+/// A device that is busy until the test marks it as ready, and then moves everything at once.
 struct Slow {
     pieces: Pieces,
     ready: Arc<AtomicBool>,
@@ -86,7 +86,7 @@ impl Slow {
     }
 }
 
-// SAFETY: only the pieces access memory, as their own contract says.
+// SAFETY: only `pieces` accesses memory, and it meets the contract of `Fill` itself.
 unsafe impl Fill for Slow {
     unsafe fn fill(&mut self, into: *mut u8, capacity: usize) -> Step {
         if !self.ready.load(Ordering::Relaxed) {
@@ -101,7 +101,7 @@ unsafe impl Fill for Slow {
     }
 }
 
-// SAFETY: only the pieces access memory, as their own contract says.
+// SAFETY: only `pieces` accesses memory, and it meets the contract of `Drain` itself.
 unsafe impl Drain for Slow {
     unsafe fn drain(&mut self, from: *const u8, length: usize) -> Step {
         if !self.ready.load(Ordering::Relaxed) {
@@ -133,8 +133,8 @@ fn assert_busy(world: &mut World, expected: [bool; 2]) {
     assert_eq!(busy, expected);
 }
 
-/// A busy device holds up no other message, and does not count as progress: a caller that waits
-/// asks for it before it sleeps.
+/// A busy device holds up no other message, and does not count as progress: a waiting caller checks
+/// for one before it sleeps.
 #[test]
 fn others_go_on_while_a_device_is_busy() {
     let mut world = World::plain(2);
@@ -187,7 +187,7 @@ fn each_side_of_a_large_message_waits_for_its_device() {
     }
 }
 
-/// Two engines, and the last of some sends from the first: it lacks credit, so that the second has
+/// Two engines, and the last of several sends by the first: it lacked credit, so the second has
 /// begun to fetch it.
 fn fetching(data: &[u8]) -> (World, RequestId) {
     let limits = Limits { eager_bytes: usize::MAX, unexpected_bytes: 4096 };

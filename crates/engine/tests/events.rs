@@ -1,4 +1,4 @@
-//! What two ranks report and count while messages of each protocol pass.
+//! The events and counts of two ranks for messages of each protocol.
 
 mod support;
 
@@ -135,7 +135,7 @@ fn a_subscriber_sees_events_in_order() {
 
 #[test]
 fn what_leaves_the_fast_path_is_counted() {
-    // Five messages fit between the two, and credit for four.
+    // The wire holds five messages, and the credit suffices for four.
     let manners = Manners { capacity: 5, ..Manners::PLAIN };
     let credit = 4 * (100 + protocol::MESSAGE_OVERHEAD);
     let mut world = World::new(2, manners, Limits { unexpected_bytes: credit, ..LIMITS });

@@ -185,7 +185,7 @@ fn probes_tell_and_matched_probes_take() {
         let later = world.receive(1, Some(0), Some(7), room(&mut second));
         // SAFETY: `first` lives until the request is complete.
         let request = unsafe { world.engines[1].imrecv(message, room(&mut first)) }.unwrap();
-        // SAFETY: the target has no bytes; the name is stale, so nothing is received.
+        // SAFETY: the target has no bytes, and the handle is stale, so nothing is received.
         assert!(unsafe { world.engines[1].imrecv(message, room(&mut [])) }.is_none());
         assert_eq!(world.wait(1, request).bytes, length as u64);
         assert_eq!(world.wait(1, later).bytes, length as u64);
@@ -285,7 +285,7 @@ fn a_send_announced_to_a_dead_process_of_the_host_is_lost() {
     let data = pattern(3, 50_000);
     // SAFETY: `data` outlives the sends, which are all complete at the end.
     let mut send = || unsafe { engine.isend(peer(1), CONTEXT, 1, 0, bytes(&data), Mode::Standard) };
-    // More sends than bounce buffers: some are copied into a bounce buffer already, others only
+    // More sends than bounce buffers: some messages are already copied into one, others are only
     // announced.
     let sends: Vec<RequestId> = (0..20).map(|_| send()).collect();
     engine.progress();

@@ -15,7 +15,7 @@ use crate::requests::{Completion, Fetch, PendingWork};
 use crate::state::{DeferredCall, State};
 
 impl<S: Subscriber> State<S> {
-    /// A sender has postponed the message in node `at`. It is fetched now or once there is room.
+    /// Handles a postponed message, which is in node `at`: fetches it now, or once there is room.
     pub(crate) fn wants_room(&mut self, from: PeerIndex, at: u32, sequence: u32) {
         if self.flow.headroom.is_none() {
             return;
@@ -49,7 +49,7 @@ impl<S: Subscriber> State<S> {
         }
     }
 
-    /// True if a sender got room.
+    /// True if any sender was given room.
     fn feed_once(&mut self) -> bool {
         let mut room = self.room();
         let mut fed = false;
@@ -161,7 +161,8 @@ impl<S: Subscriber> State<S> {
         self.consumed(message.peer, Some(fetch.length));
     }
 
-    /// The receive at `index` has matched a message that request `fetch` is still fetching.
+    /// Records that the receive at `index` has matched the message that request `fetch` is still
+    /// fetching.
     pub(crate) fn receive_fetched(&mut self, index: u32, target: Target, fetch: u32) {
         let slot = self.requests.slot(fetch);
         let message = slot.completion;
@@ -175,14 +176,14 @@ impl<S: Subscriber> State<S> {
         }
     }
 
-    /// The message that request `fetch` is fetching will not be received.
+    /// Drops the message that request `fetch` is fetching, once the fetch is complete.
     pub(crate) fn abandon_fetch(&mut self, fetch: u32) {
         if let PendingWork::Fetching(fetch) = &mut self.requests.slot(fetch).work {
             fetch.at = None;
         }
     }
 
-    /// A sender is lost: the credit granted to it will not be used.
+    /// Reclaims the credit granted to a lost sender.
     pub(crate) fn forget_grants(&mut self, peer: PeerIndex) {
         let first = self.limits.unexpected_bytes;
         self.flow.hungry.retain(|hungry| hungry.peer != peer);
@@ -191,7 +192,7 @@ impl<S: Subscriber> State<S> {
         self.flow.extra -= (granted - first) as u64;
     }
 
-    /// The sender of a message being fetched is lost.
+    /// Ends a fetch from a lost sender.
     pub(crate) fn drop_fetch(&mut self, fetch: Fetch) {
         self.flow.fetches -= 1;
         self.flow.fetching -= fetch.length as u64;

@@ -93,7 +93,8 @@ impl Nodes {
     }
 
     pub(super) fn get_mut(&mut self, at: u32) -> &mut Node {
-        // SAFETY: slot `at` holds a valid node as in `get`, and `self` is borrowed exclusively.
+        // SAFETY: slots are node-sized and aligned to 8 bytes, slot `at` holds a valid node, which
+        // `add` wrote, and `self` is borrowed exclusively.
         unsafe { &mut *self.0.pointer(at).cast() }
     }
 

@@ -485,8 +485,8 @@ impl<W: JobWire> Model<W> {
         self.check_sends(me);
     }
 
-    /// An arrived message to the own process is cancelled immediately, unless a cancel request for
-    /// it is already in flight.
+    /// A message to the sender itself that has arrived is cancelled immediately, unless a cancel
+    /// request for it is already in flight.
     fn cancel_own(&mut self, me: usize, name: u64, request: RequestId) {
         if self.engines[me].peek(request).is_some_and(|done| done.cancelled) {
             self.take_back(me, name);
