@@ -61,8 +61,8 @@ impl Payload for Arriving {
                 };
             }
         }
-        // The memory is given back after this, so the sender must be done even if not everything is
-        // wanted.
+        // The payload's memory is freed after this, so the sender must be done even if not all of
+        // the payload is wanted.
         self.follower.await_part(parts(self.length) - 1);
     }
 
@@ -72,7 +72,8 @@ impl Payload for Arriving {
     }
 }
 
-/// Bytes of each part of a payload except the last one: half of it, or less if that is too long.
+/// Bytes of each part of a payload except the last one: half of it, or a smaller fraction if half
+/// of it exceeds [`LONGEST_PART`].
 fn part_bytes(length: usize) -> usize {
     let count = length.div_ceil(LONGEST_PART).max(2);
     length.div_ceil(count).next_multiple_of(LINE)

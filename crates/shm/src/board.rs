@@ -42,8 +42,8 @@ const DESCRIPTION_AT: usize = 8;
 const INLINE_AT: usize = 16;
 /// Distance in rounds between the line that is read and the one that is prefetched.
 const AHEAD: u64 = 4;
-/// How many rounds back the last message of a member is searched. If two members write alternately
-/// and all meet in between, it is this far back.
+/// How many rounds back the last message of a member is searched. If two members write alternately,
+/// with a round of all members in between, it is this far back.
 const REMEMBERED: u64 = 4;
 /// Maximum bytes of all areas of a board: half of a usual last-level cache.
 const AREAS: usize = 8 << 20;
@@ -187,7 +187,7 @@ impl Board {
     }
 
     /// Populates the areas of all members, for messages that do not fit into their lines; false if
-    /// there are no pages. Only the maker calls this; the others must learn the result from it.
+    /// memory is short. Only the maker calls this; the others must learn the result from it.
     pub fn provide_areas(&self) -> bool {
         let (first, bytes) =
             (self.offset + self.shape.head_bytes(), self.shape.members * self.shape.area);

@@ -63,7 +63,7 @@ impl<W: LongWords> Claims<W> {
         Claims { words, part: CopySide::Sender, front, generation, units: 0, copied: 0 }
     }
 
-    /// Receiver of a message that the sender has announced.
+    /// Receiver: follows the claims of a message that the sender has announced.
     pub(crate) fn follow(words: W, generation: u32, front: bool, units: u32) -> Claims<W> {
         Claims { words, part: CopySide::Receiver, front, generation, units, copied: 0 }
     }
@@ -113,7 +113,7 @@ impl<W: LongWords> Claims<W> {
     pub(crate) fn next_unit(&self) -> NextUnit {
         match self.claim() {
             Some(unit) => NextUnit::Copy(unit),
-            // The other side may have given a unit back since: the claims count as they are now.
+            // The other side may have given a unit back since, so this reads the claims again.
             None if self.is_complete() => NextUnit::Done,
             None => NextUnit::Wait,
         }
@@ -138,8 +138,8 @@ impl<W: LongWords> Claims<W> {
         self.join();
     }
 
-    /// The claims; `None` if the sender has started another message, so that all of this one is
-    /// copied.
+    /// The claims; `None` if the sender has started another message, which means that all of this
+    /// one is copied.
     pub(crate) fn taken(&self) -> Option<Claimed> {
         self.taken_in(self.words.load_acquire(CLAIMS))
     }

@@ -3,7 +3,7 @@
 //!
 //! While the sender is in MPI, it fills its bounce buffer from the front. When it has left MPI and
 //! the bounce buffer is empty, the receiver claims chunks from the back and reads them with
-//! `process_vm_readv`. That is slower than the bounce buffer, so it is used for nothing else. It is
+//! `process_vm_readv`. That is slower than the bounce buffer, so it is not used otherwise. It is
 //! only used after a test read of one word of the sender's memory has returned the value that only
 //! that process has there.
 
@@ -58,7 +58,8 @@ pub(super) struct CmaRead {
     pub(super) units: u32,
     /// Chunks that were read.
     pub(super) read: u32,
-    /// How often the bounce buffer was found empty since something arrived.
+    /// Consecutive polls that found the bounce buffer empty and, from `PATIENCE` on, the sender
+    /// outside MPI.
     pub(super) starved: u32,
     refused: bool,
 }
@@ -68,7 +69,7 @@ pub(super) struct CmaRead {
 unsafe impl Send for CmaRead {}
 
 impl CmaRead {
-    /// For a message that is wanted as a whole and contiguous.
+    /// `None` unless the target is contiguous and has room for exactly the whole message.
     pub(super) fn new(
         lines: ShareLines,
         target: &Target,

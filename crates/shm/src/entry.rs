@@ -47,7 +47,7 @@ pub(crate) enum Kind {
     Nothing = 9,
 }
 
-/// A control entry: what the wires send each other.
+/// A control entry, by which the wires of two ranks communicate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Control {
     pub(crate) kind: Kind,

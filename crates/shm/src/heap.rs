@@ -1,4 +1,4 @@
-//! Shared heap: memory for programs that the other ranks of the host can reach.
+//! Shared heap: memory that programs allocate and that the other ranks of the host can access.
 //!
 //! Every rank maps the heaps of all ranks at startup, so peers need no lookup for an address inside
 //! a block and need not be told when a block is freed.
@@ -145,7 +145,7 @@ impl Heap {
         true
     }
 
-    /// Gives a range and its pages back.
+    /// Frees a range and returns its pages to the system.
     fn cool(&mut self, (first, length): Range) {
         let own = self.own();
         let clean = self.segment.heaps().is_none_or(|heaps| heaps.discard(own + first, length));
@@ -305,7 +305,7 @@ mod tests {
         );
         let other = heap.allocate_for_malloc(190_000, 1).unwrap();
         assert!(other.zeroed && other.address != first.address);
-        // Larger than what is kept.
+        // Larger than the ranges that are kept.
         let large = heap.allocate_for_malloc(40 << 20, 1).unwrap();
         // SAFETY: the block has 40 MiB.
         unsafe { large.address.add(1 << 20).write(9) };

@@ -44,7 +44,7 @@ struct Transfer {
     pulled: u64,
 }
 
-/// The wire of a process to itself, which is its only peer, with number 0.
+/// The wire of a process to itself, its only peer, which has number 0.
 pub struct Loopback {
     own: PeerIndex,
     queue: VecDeque<LoopbackMessage>,
@@ -200,7 +200,8 @@ impl MessageWire for Loopback {
     }
 }
 
-/// Offers none: the memory of this process is in the table of [`Shm`](crate::Shm) too.
+/// Without registered memory: that of this process is in the table of [`Shm`](crate::Shm), which
+/// serves its own rank too.
 impl MemoryWire for Loopback {}
 
 impl RegionWire for Loopback {

@@ -259,8 +259,8 @@ fn whoever_writes_the_last_line_wakes_those_that_want_all_with_fences() {
     the_last_line_wakes_those_that_want_all::<false>();
 }
 
-/// The reader sleeps before anybody posts, so no fence of the sleep protocol comes between a line
-/// and the look at all lines.
+/// The reader sleeps before anybody posts, so no fence of the sleep protocol comes between the
+/// store to a line and the check of all lines.
 #[test]
 fn one_of_those_that_write_the_last_lines_together_sees_all() {
     model(|| {
@@ -344,8 +344,7 @@ fn both_sides_of_a_shared_copy_do_each_unit_once() {
         let words = LongFlags::new(claims::WORDS);
         let payloads = [Payload::new(UNITS as usize), Payload::new(UNITS as usize)];
         let (sender_words, into) = (words.clone(), payloads.clone());
-        // How the receiver learns of a message: two slots, so that the second announcement may wait
-        // there.
+        // The announcements to the receiver: two slots, so that the second one may wait there.
         let announced = LongFlags::new(2);
         let (announce, by_both, by_one) = (announced.clone(), by_both.clone(), by_one.clone());
         let sending = thread::spawn(move || {

@@ -1,8 +1,8 @@
-//! The receiving side of large messages: drains bounce buffers, the sender's or this process's own.
+//! The receiving side of large messages: drains bounce buffers, the sender's or this rank's.
 //!
 //! If the sender has found a bounce buffer for a region, the region is drained from there. For any
 //! other region, the receiver lends one of its own bounce buffers to the sender; if all are in use,
-//! the pull waits. The first own bounce buffer has a reserve that is populated from the start
+//! the pull waits. The first of them has a reserve that is populated from the start
 //! ([`BounceShape::RESERVE`]): if memory is short, large messages are sent through it one after the
 //! other. A region in a heap is copied directly.
 
@@ -196,8 +196,8 @@ impl Routines {
     }
 }
 
-/// Messages of at least this length may be longer than what a program reads of them soon, so they
-/// may bypass the caches.
+/// A program may not read all of a message of at least this length soon, so such messages may
+/// bypass the caches.
 const STREAMED_AT_LEAST: usize = 1 << 20;
 
 /// A pull that waits for a bounce buffer.
@@ -208,7 +208,7 @@ struct WaitingPull {
     target: Target,
 }
 
-/// What the sender must be told when a pull starts in one of this process's bounce buffers.
+/// What the sender must be told when a pull starts in one of this rank's bounce buffers.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct PullStarted {
     pub(crate) from: u32,
@@ -238,7 +238,7 @@ impl PullStarted {
 /// All pulls of a receiver.
 pub(crate) struct Pulls {
     own: u32,
-    /// Count of each own bounce buffer while it is idle; `None` while a message uses it.
+    /// Count of each bounce buffer of this rank while it is idle; `None` while a message uses it.
     resting: [Option<u32>; IN_BOUNCES],
     provided: [usize; IN_BOUNCES],
     waiting: VecDeque<WaitingPull>,
@@ -284,8 +284,8 @@ impl Pulls {
         self.running.is_empty()
     }
 
-    /// Starts to pull a region from where its key says that it is; false if it must wait for an own
-    /// bounce buffer.
+    /// Starts to pull a region from the location in its key; false if it must wait for a bounce
+    /// buffer of this rank.
     pub(crate) fn start(
         &mut self,
         segment: &Segment,
@@ -336,8 +336,8 @@ impl Pulls {
             target.layout().filter(|to| to.strides == Strides::CONTIGUOUS || self.across.is_some());
         let heap = to.as_ref().and_then(|to| InHeap::of(segment, to));
         let lines = ShareLines::new(segment, from, index);
-        // The lower rank copies from the front, so that buffers that are sent to and fro keep their
-        // halves near one core.
+        // The lower rank copies from the front, so that each half of a buffer that is sent back and
+        // forth stays near one core.
         let front = heap.is_none() || self.own < from;
         let units = wanted.div_ceil(direct_unit(wanted)) as u32;
         let (claims, place, _) = lines.follow(front, units);
@@ -351,7 +351,7 @@ impl Pulls {
         Ok(HeapPull { from: source, target, wanted, claims, unit: None, to })
     }
 
-    /// Starts the next waiting pull if an own bounce buffer is free.
+    /// Starts the next waiting pull if a bounce buffer of this rank is free.
     pub(crate) fn begin(&mut self, segment: &Segment) -> Option<PullStarted> {
         let length = self.waiting.front()?.target.length();
         let (slot, shape) = self.free_bounce(segment, length)?;
@@ -366,7 +366,7 @@ impl Pulls {
     }
 
     /// Finds a free bounce buffer for a message of `length` bytes and populates its pages. Returns
-    /// its index and shape; if no pages are available, the reserve of the first one.
+    /// its index and shape; if memory is short, the reserve of the first one.
     fn free_bounce(&mut self, segment: &Segment, length: usize) -> Option<(usize, BounceShape)> {
         let slot = self.resting.iter().position(Option::is_some)?;
         let id = BounceId { owner: self.own, index: (OUT_BOUNCES + slot) as u32 };

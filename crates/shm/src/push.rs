@@ -1,10 +1,10 @@
 //! The sending side of large messages: published regions and their copies into bounce buffers.
 //!
-//! If one of the sender's own bounce buffers is free, a region gets it and is copied into it at
-//! once, before the receiver asks. The announcement then names the bounce buffer, and the receiver
-//! need not send anything back. Without a free bounce buffer the region waits until its receiver
-//! names one of *its* bounce buffers. A region in a heap needs no bounce buffer: its receiver
-//! copies it directly, and the sender helps if it can reach the target.
+//! If one of the sender's own bounce buffers is free, a region is copied into it at once, before
+//! the receiver asks. The announcement then names the bounce buffer, and the receiver need not send
+//! anything back. Without a free bounce buffer the region waits until its receiver names one of
+//! *its* bounce buffers. A region in a heap needs no bounce buffer: its receiver copies it
+//! directly, and the sender helps if it can reach the target.
 
 use towpath_base::sync::MappedLongWords;
 use towpath_base::transfer::{CopyAcross, Layout, Source, Step, Strides};
@@ -49,8 +49,8 @@ impl Advance {
 const NOTHING: Source = Source::Bytes { pointer: std::ptr::null(), length: 0 };
 
 /// Where a region's bytes are, as encoded in its key: the length, the sender's bounce buffer and
-/// its shape if it has one, and the number of the lines if the receiver may copy too. Lines without
-/// a bounce buffer: the bytes are in a heap.
+/// its shape if it has one, and the number of the lines if the receiver may copy too. Lines but no
+/// bounce buffer mean that the bytes are in a heap.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct RegionDescriptor {
     pub(crate) length: u64,
@@ -270,9 +270,9 @@ pub(crate) struct Pushes {
     own: u32,
     regions: Regions,
     running: Vec<Push>,
-    /// True for each own bounce buffer that a push holds.
+    /// True for each bounce buffer of this rank that a push holds.
     held: [bool; OUT_BOUNCES],
-    /// Bytes of each own bounce buffer whose pages are populated.
+    /// Populated bytes of each bounce buffer of this rank.
     provided: [usize; OUT_BOUNCES],
     shares: Shares,
     /// Copies between strided layouts. Without it, only contiguous messages are copied without a
@@ -295,7 +295,8 @@ impl Pushes {
         }
     }
 
-    /// Identifies this process to a reader of its memory, as long as these pushes live.
+    /// The mark by which a reader of this process's memory recognizes it. Valid as long as `self`
+    /// lives.
     pub(crate) fn mark(&self) -> Mark {
         self.shares.mark()
     }
@@ -500,8 +501,8 @@ impl Pushes {
         self.regions.take_all_of(peer);
     }
 
-    /// Ends a push whose receiver will not drain it, and frees the bounce buffer if it is an own
-    /// one.
+    /// Ends a push whose receiver will not drain it, and frees the bounce buffer if it belongs to
+    /// this rank.
     fn abandon(&mut self, index: usize) -> Option<u64> {
         if let PushWork::Filling(filling) = &self.running[index].work
             && filling.bounce.id.owner == self.own

@@ -253,7 +253,7 @@ impl Shm {
         EntryOutcome::Entry(0)
     }
 
-    /// The peer wants a region in one of its bounce buffers.
+    /// The peer asks for a region to be copied into one of its bounce buffers.
     fn serve(&mut self, to: usize, name: u64, length: u64, extra: u64) {
         let (index, shape, start) = PullStarted::decode(extra);
         let bounce =

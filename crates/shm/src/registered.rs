@@ -1,5 +1,5 @@
 //! Registered memory of the ranks of a host: a table of rows for each owner, in the segment, and
-//! the protocol by which an owner learns that nobody uses a row any more.
+//! the protocol by which an owner learns that no rank uses a row any more.
 //!
 //! An origin, which is the rank that puts or gets, takes address and length from the row and never
 //! from the key, so that no key leads to memory that is not registered. Invariant: the other words
@@ -117,28 +117,28 @@ impl<W: LongWords> Drop for MemoryAccess<W> {
     }
 }
 
-/// The row of a name in an owner's table; `None` if the owner has never had so many rows.
+/// The row of a name in an owner's table; `None` if the owner's table has never been long enough.
 pub(crate) fn row(segment: &Segment, owner: u32, name: u64) -> Option<MemoryRow<MappedLongWords>> {
     if u64::from(row_of(name)) >= rows(segment, owner).load_acquire(0) {
         return None;
     }
     let at = segment.layout().memory_row(owner as usize, row_of(name) as usize);
     // SAFETY: the row is in the segment, 64-aligned, and only accessed through `MemoryRow`, whose
-    // words are inside its line. The wire, which alone uses rows, holds the segment.
+    // words are inside its line. Only the wire uses rows, and it holds the segment.
     Some(MemoryRow(unsafe { segment.long_words(at, 1) }))
 }
 
 /// The word that counts the rows of an owner.
 fn rows(segment: &Segment, owner: u32) -> MappedLongWords {
-    // SAFETY: the line is in the segment, 64-aligned, and only this word of it is used. The wire,
-    // which alone uses it, holds the segment.
+    // SAFETY: the line is in the segment, 64-aligned, and only this word of it is used. Only the
+    // wire uses it, and it holds the segment.
     unsafe { segment.long_words(segment.layout().memory_row_count(owner as usize), 1) }
 }
 
 /// The access word of a rank.
 pub(crate) fn access_word(segment: &Segment, rank: u32) -> MappedLongWords {
-    // SAFETY: the line is in the segment, 64-aligned, and only this word of it is used. The wire,
-    // which alone uses it, holds the segment.
+    // SAFETY: the line is in the segment, 64-aligned, and only this word of it is used. Only the
+    // wire uses it, and it holds the segment.
     unsafe { segment.long_words(segment.layout().memory_access(rank as usize), 1) }
 }
 

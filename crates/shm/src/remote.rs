@@ -2,7 +2,7 @@
 //! heaps, which all ranks map, and otherwise by the kernel from process to process
 //! (`process_vm_readv` and `process_vm_writev`).
 //!
-//! An access is complete when its call returns. It waits for nothing, whatever the owner does.
+//! An access is complete when its call returns. It never waits for the owner.
 
 use towpath_base::sync::Ordering;
 use towpath_machine::memory::{read_process_into, write_process_from};
@@ -11,7 +11,7 @@ use towpath_transport::{AccessError, AccessResult, MemoryKey, RemoteRange, copy}
 use super::registered::{MemoryAccess, RegisteredRange, access_word, row};
 use super::segment::Segment;
 
-/// Bytes of one copy by the kernel, which makes no copy of 2 GiB.
+/// Maximum bytes of one copy by the kernel, which copies less than 2 GiB in a call.
 const PIECE: usize = 1 << 30;
 
 /// The memory of the origin, and with it the direction of the access.
@@ -29,7 +29,7 @@ enum AccessPath {
     Process { pid: u32, address: u64 },
 }
 
-/// Puts or gets.
+/// Performs a put or a get.
 ///
 /// # Safety
 /// The memory of `local` must be readable (put) or writable (get) for `range.length` bytes and must

@@ -230,7 +230,7 @@ impl Segment {
 
     /// Populates as much of a bounce buffer as a message of `length` bytes touches if it starts at
     /// count `start`. `provided` is the number of bytes populated so far. Returns the shape for the
-    /// message, or `None` if no page is available.
+    /// message, or `None` if memory is short.
     pub(crate) fn provide_bounce(
         &self,
         id: BounceId,
@@ -287,7 +287,7 @@ impl Segment {
         }
     }
 
-    /// The number of bytes that could be populated at `offset`: all or none.
+    /// Populates `bytes` bytes at `offset`. Returns `bytes`, or 0 if memory is short.
     fn provided(&self, offset: usize, bytes: usize) -> usize {
         if bytes > 0 && self.populate(offset, bytes) { bytes } else { 0 }
     }

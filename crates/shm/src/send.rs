@@ -522,7 +522,7 @@ impl OutgoingStream {
     }
 }
 
-/// Populates payload pages that a ring has not used before. If there are none, the ring keeps its
+/// Populates payload pages that a ring has not used before. If memory is short, the ring keeps its
 /// current size.
 #[cold]
 fn provide(

@@ -1,5 +1,5 @@
-//! Split copies: messages that the receiver copies too. This is their representation in the
-//! segment: lines of the sender, of the receiver, and the claims of both ([`super::claims`]).
+//! Split copies: messages that sender and receiver copy together. Their representation in the
+//! segment: lines of the sender, lines of the receiver, and the claims of both ([`super::claims`]).
 //!
 //! The receiver can reach the bytes because they are in a heap (memory from `MPI_Alloc_mem`), or by
 //! reading the memory of the sender's process. The sender writes the location of the bytes before
@@ -99,7 +99,7 @@ pub(super) struct InHeap {
 }
 
 impl InHeap {
-    /// `None` if some of the bytes are elsewhere.
+    /// The location of a layout; `None` if some of its bytes are not in the heaps.
     pub(super) fn of(segment: &Segment, layout: &Layout) -> Option<InHeap> {
         let offset = segment.in_heaps(layout.lowest, layout.span)?;
         let strided =

@@ -28,8 +28,8 @@ const SHORTEST_LOG: u32 = 11;
 /// Size classes: 2 to 4 KiB, 4 to 8 KiB, 8 to 16 KiB, and more.
 const SIZES: usize = 4;
 
-/// Timed copies per method. Their median counts: while the memory grows, some copies write to lines
-/// that have not been read.
+/// Timed copies per method, of which the median is used: while the memory grows, some copies write
+/// to lines that have not been read.
 const TIMED: usize = 15;
 /// Copies per method if the lines are already in their steady state.
 const SHORT: u32 = 32;
@@ -155,7 +155,7 @@ impl Stores {
         }
     }
 
-    /// Lets `fill` write `length` bytes that belong at `to` in shared memory.
+    /// Has `fill` write `length` bytes, and stores them at `to` in shared memory.
     ///
     /// # Safety
     /// `to` must be writable for `length` bytes. `fill` must write all of them, and no more.
@@ -255,8 +255,8 @@ impl Stores {
 }
 
 /// The choices for chunks that another core has written and this one copies out: by vector
-/// registers or by `rep movsb`. An EPYC 9005 is 3 to 7 % faster by the latter, an EPYC 9004 4 to 16
-/// % slower (chunks of 8 to 32 KiB, line ping-pong of 23 to 180 and of 31 ns, 2026-11-24).
+/// registers or by `rep movsb`. An EPYC 9005 is 3 to 7 % faster with the latter, an EPYC 9004 4 to
+/// 16 % slower (chunks of 8 to 32 KiB, line ping-pong of 23 to 180 and of 31 ns, 2026-11-24).
 #[derive(Debug)]
 pub(crate) struct Fetches([StoreChoice; SIZES]);
 
@@ -288,7 +288,7 @@ impl Fetches {
 
 impl StoreChoice {
     fn new(lap: u32, all: &'static [StoreWay]) -> StoreChoice {
-        // The string instruction is seldom far from the best.
+        // The string instruction is rarely much slower than the best method.
         StoreChoice {
             way: StoreWay::String,
             aside: false,
@@ -420,7 +420,7 @@ impl StoreChoice {
     }
 
     /// Ends a trial. The reader finds streamed bytes in memory, which takes it longer than from a
-    /// cache. Only distant cores gain by that, for which other stores take many times as long.
+    /// cache. Only distant cores gain from it: between them, other stores take many times as long.
     #[cold]
     fn decide(&mut self) {
         let [ordinary, string, streamed] = self.medians;
@@ -434,7 +434,7 @@ impl StoreChoice {
         let longest = if way == StoreWay::Streamed { LONGEST_STREAMED } else { LONGEST_REST };
         self.rest = if before == way { longest.min(2 * self.rest) } else { REST };
         self.aside = way == StoreWay::Streamed || cached < ordinary / ASIDE;
-        // Slow methods are tried seldom. A method that was not tried counts as slow.
+        // Slow methods are rarely tried. A method that was not tried counts as slow.
         self.tried = if streamed < cached || self.rest == longest { self.all } else { CACHED };
         self.stretch = self.stretch_behind(way);
         self.left = self.rest * self.lap + self.trial();

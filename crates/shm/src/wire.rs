@@ -214,8 +214,8 @@ impl MemoryWire for Shm {
     }
 
     fn flush(&mut self, owner: usize) -> AccessResult<bool> {
-        // The accesses are complete. The fence keeps later gets, and what the caller reads or
-        // writes by other means, behind the puts.
+        // The accesses are complete. The fence orders the puts before later gets, and before what
+        // the caller reads or writes by other means.
         fence(Ordering::SeqCst);
         self.check_alive(owner).map(|()| true)
     }

@@ -45,7 +45,8 @@ impl Maker {
     }
 
     /// Allocates a board for `members` members and populates its lines. Returns its location in the
-    /// segment (offset plus the number of its walk), or `None` if there is no room or no page.
+    /// segment (offset plus the number of its walk), or `None` if there is no room or memory is
+    /// short.
     pub(crate) fn make(&mut self, segment: &Segment, members: usize) -> Option<usize> {
         self.sweep(segment);
         let walk =

@@ -17,7 +17,7 @@ pub enum Want {
 }
 
 impl Want {
-    /// Encodes the value for the `wants` word; 0 means that nothing was ever wanted.
+    /// Encodes the value for the `wants` word; 0 means that none was ever published.
     fn encode(self) -> u64 {
         match self {
             Want::Line(member) => member as u64 * 2 + 1,
@@ -138,8 +138,8 @@ impl<W: LongWords> Rounds<W> {
         (self.own + 1..self.members).chain(0..=self.own).all(|member| self.is_written(member))
     }
 
-    /// Publishes what this member waits for. Usually that has not changed: then the word, which
-    /// others read, is not written.
+    /// Publishes what this member waits for. Usually that has not changed, and the word, which
+    /// others read, is then not written.
     #[inline]
     pub(crate) fn want(&mut self, want: Want) {
         if self.said != Some(want) {
@@ -148,7 +148,7 @@ impl<W: LongWords> Rounds<W> {
         }
     }
 
-    /// The other members that have published this want last.
+    /// The other members whose last published want is this one.
     pub(crate) fn those_that_want(&self, want: Want) -> impl Iterator<Item = usize> {
         let wanted = move |member: &usize| self.memory.wants.load_acquire(*member) == want.encode();
         (0..self.members).filter(move |&member| member != self.own).filter(wanted)

@@ -1,7 +1,7 @@
-//! What a member publishes on a board, and whom it wakes then.
+//! Publishing on a board, and waking the members that wait for it.
 //!
-//! Invariant: no wake-up is lost. A member publishes what it wants before it sleeps; whoever
-//! completes what it wants sees that, or the sleeper's recheck sees the completion.
+//! Invariant: no wake-up is lost. A member publishes what it wants before it sleeps; the member
+//! that completes it sees that, or the sleeper's recheck sees the completion.
 //!
 //! Generic over the memory, so that a model checker can run it (`model`).
 
