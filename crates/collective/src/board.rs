@@ -19,10 +19,10 @@ use crate::memory;
 
 /// The waiting loop of the process.
 pub trait WaitLoop {
-    /// Returns once `ready` returns true, which happens after another member has posted or finished
+    /// Returns once `ready` returns true, which it does after another member has posted or finished
     /// what this one waits for.
     fn wait(&mut self, ready: &mut dyn FnMut() -> bool);
-    /// Ends the job: `member` is in a different call of the communicator than this rank. The ranks
+    /// Ends the job: `member` is in a different call on the communicator than this rank. The ranks
     /// have not called the same collectives with matching sizes, so the content of the board cannot
     /// be trusted.
     fn out_of_step(&mut self, member: usize) -> !;
@@ -41,7 +41,7 @@ pub enum Need {
 
 /// Number of polls of a line before waiting, when not oversubscribed.
 const LOOKS: u32 = 64;
-/// Bytes of a round when not oversubscribed and some ranks only write, others only read: the
+/// Bytes of a round when not oversubscribed and some ranks only write while others only read: the
 /// readers read one chunk while the writers write the next.
 const CHUNK: usize = 16 << 10;
 /// Like [`CHUNK`], when every rank writes and reads. Small chunks gain nothing then: each round
@@ -53,7 +53,7 @@ const LARGEST_IN_BLOCKS: i64 = 512 << 10;
 /// Maximum number of rounds of a message with a block for each rank.
 const ROUNDS: i64 = 64;
 
-/// The calls of a team that use its board: the answers of [`Selection`], looked up once.
+/// The calls of a team that use its board: the decisions of [`Selection`], looked up once.
 #[derive(Clone, Copy, Debug)]
 pub struct BoardLimits {
     ranks: usize,
@@ -232,7 +232,7 @@ impl BoardCall<'_> {
 
     #[cold]
     fn wait_for_room(&mut self, length: usize, mut slowest: usize) {
-        // The slowest member may change in the meantime, so the wait starts anew.
+        // Another member may be the slowest by then, so the wait is repeated for that one.
         loop {
             self.board.want(Want::End(slowest));
             let board = &mut *self.board;
@@ -322,7 +322,7 @@ impl BoardCall<'_> {
         unsafe { target.drain_all(posted.pointer, posted.length, &mut wait) };
     }
 
-    /// Copies data of this rank.
+    /// Copies data between buffers of this rank, and waits for the device if one is involved.
     ///
     /// # Safety
     /// As for [`memory::copy`].
@@ -335,7 +335,8 @@ impl BoardCall<'_> {
         }
     }
 
-    /// The other members, starting after this rank, so that ranks read from different members.
+    /// The other members, starting with the next one, so that not all ranks read from the same
+    /// member at once.
     fn others(&self) -> impl Iterator<Item = usize> + use<> {
         let (own, size) = (self.board.own(), self.board.size());
         (own + 1..size).chain(0..own)

@@ -6,7 +6,7 @@
 //! holding any lock of the engine. A blocking call within one host needs no messages: it uses a
 //! [`board`], and the caller's loop does the waiting.
 //!
-//! Nothing here blocks or knows communicators.
+//! Nothing here blocks by itself or depends on communicators.
 
 #![deny(missing_docs)]
 

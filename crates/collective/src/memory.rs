@@ -1,4 +1,5 @@
-//! The memory that the steps of a plan name: as source and target of messages, copied, and reduced.
+//! Access to the memory that the steps of a plan name: as source and target of messages, to copy,
+//! and to reduce.
 
 use towpath_base::transfer::{Source, Target, across};
 use towpath_datatype::device::{source_on, target_on};
@@ -55,12 +56,12 @@ impl std::fmt::Debug for PendingCopy {
 }
 
 impl PendingCopy {
-    /// Copies as much as the device allows. True once all data is there.
+    /// Copies as much as the device allows. True once all data is copied.
     pub(crate) fn advance(&mut self) -> bool {
         let PendingCopy { source, target, bounce, held } = self;
         while target.length() > 0 {
             // SAFETY: the memory of both pieces is valid until the copy is done (contract of
-            // `copy`). `held` is 0 at first, and what the last call left later.
+            // `copy`). `held` is 0 at first, and later what the previous call left.
             match unsafe { across(source, target, bounce, held) } {
                 None => return false,
                 Some(0) => break,

@@ -36,8 +36,8 @@ pub trait Cast {
     fn progress(&mut self);
 }
 
-/// True if a call should use multicast, given that it reaches the communicator's hosts and pays for
-/// these lengths. All ranks get the same answer.
+/// True if a call should use multicast, given that multicast reaches the communicator's hosts and
+/// is worthwhile for the lengths in `pays`. All ranks get the same answer.
 pub fn is_wanted(operation: &Operation, selection: &Selection, size: usize, pays: Pays) -> bool {
     let (collective, of) = match operation {
         Operation::Barrier => (Collective::Barrier, Size::of(size, 0)),
@@ -62,8 +62,8 @@ pub struct MulticastParts {
     pub before: Option<Plan>,
 }
 
-/// Builds the parts of a call that [`is_wanted`]; `bytes`, one per rank, must stay valid during the
-/// call.
+/// Builds the parts of a call for which [`is_wanted`] is true; `bytes`, one per rank, must stay
+/// valid during the call.
 ///
 /// # Errors
 /// Same as for [`Operation::plan`].

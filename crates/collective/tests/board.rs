@@ -22,7 +22,7 @@ const RANKS: usize = 4;
 /// Bytes between two values in memory.
 const STRIDE: usize = 12;
 
-/// Yields until the others have posted, and counts how often a device was waited for.
+/// Yields until the others have posted, and counts how often it has waited for a device.
 #[derive(Default)]
 struct Yielding {
     waits: usize,
@@ -44,7 +44,7 @@ impl WaitLoop for Yielding {
     }
 }
 
-/// Where the values of a rank are.
+/// Layout and memory space of a rank's values.
 #[derive(Clone, Copy, PartialEq)]
 enum Memory {
     Dense,
@@ -110,8 +110,8 @@ fn block(from: usize, to: usize, count: usize) -> impl Iterator<Item = i32> {
     (0..count).map(move |index| value(from, to, index))
 }
 
-/// Each collective once, with `count` values a block. `send` and `receive` are where this rank has
-/// its data.
+/// Each collective once, with `count` values a block. `send` and `receive` are the kinds of memory
+/// of this rank's data.
 fn each_collective(
     own: usize,
     count: usize,
@@ -161,7 +161,7 @@ fn each_collective(
     assert!(into.get().into_iter().eq(all(own)), "alltoall to {own}");
 }
 
-/// Executes all collectives as rank `own`; returns how often a device was waited for.
+/// Executes all collectives as rank `own`; returns how often it has waited for a device.
 fn run(own: usize, mut wires: Wires, place: &AtomicUsize, together: &Barrier) -> usize {
     let team: Vec<PeerIndex> = (0..RANKS as u32).map(PeerIndex).collect();
     if own == 0 {

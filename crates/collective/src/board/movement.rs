@@ -90,7 +90,7 @@ impl BoardCall<'_> {
             return;
         }
         let Some(receive) = &arguments.receive else { return };
-        // First, because the other ranks may still be writing.
+        // Done first, because the other ranks may still be writing.
         if let Some(send) = &arguments.send {
             // SAFETY: the buffers are valid until the call returns and do not overlap (contract of
             // `execute`).

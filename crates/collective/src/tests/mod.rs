@@ -1,5 +1,5 @@
-//! Every collective, algorithm, size, root and in-place form on 1 to 48 ranks, compared with naive
-//! computation, on a fake network that delivers in a seeded random order.
+//! Every collective, algorithm, size, root and in-place form on 1 to 48 ranks, compared with a
+//! naive computation, on a fake network that delivers in a seeded random order.
 
 mod between;
 mod fake;
@@ -16,12 +16,13 @@ use crate::select::{Algorithm, Collective, Selection, TABLE};
 
 /// Numbers of ranks.
 const RANKS: &[usize] = &[1, 2, 3, 4, 5, 6, 7, 8, 16, 48];
-/// Numbers of ranks for a shape: all for dense data, some for types with gaps.
+/// Numbers of ranks for a shape: all for dense data, some for the other shapes.
 fn ranks(shape: Shape) -> &'static [usize] {
     if shape == Shape::Dense { RANKS } else { &[1, 3, 4, 7] }
 }
 
-/// Elements: none, one, few, and more than one chunk of the chain at 8 bytes.
+/// Numbers of elements: none, one, few, and more than one chunk of the chain algorithm at 8 bytes
+/// each.
 const COUNTS: &[i64] = &[0, 1, 5, 33];
 
 /// The default selection and one for each algorithm of the collective.
