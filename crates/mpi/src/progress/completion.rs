@@ -109,8 +109,8 @@ impl State {
         self.end(request).map(Some)
     }
 
-    /// Ends a persistent send or receive if it is complete; the request becomes inactive. `None`
-    /// for other operations, for which [`State::is_complete`] must be asked.
+    /// Ends a persistent send or receive if it is complete; the request becomes inactive. Returns
+    /// `None` for other operations, for which the caller must use [`State::is_complete`].
     #[inline]
     fn try_end_again(&mut self, index: usize) -> Option<Option<Ended>> {
         let entry = &mut self.requests.entries[index];

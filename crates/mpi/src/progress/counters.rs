@@ -1,4 +1,4 @@
-//! The counters of this process, gathered from everything that counts, and printed at
+//! The counters of this process, gathered from the engine, the wires and the waiter, and printed at
 //! MPI_Finalize.
 
 use towpath_base::config;
@@ -9,7 +9,7 @@ use super::worker::Worker;
 use crate::process;
 
 impl Worker {
-    /// What this process has counted. While another thread polls, without the sleeps.
+    /// The counters of this process. `sleeps` is 0 while another thread polls.
     pub(crate) fn counters(&self) -> Counters {
         let sleeps = self.sleeps().unwrap_or_default();
         self.with(|state| {

@@ -5,8 +5,8 @@
 //! its last check, and a thread that announces or releases does so before it checks for sleepers.
 //!
 //! A helper thread, which calls no MPI function, polls only while no thread of the program wants
-//! the token: a thread that waits for it says so before it sleeps, and the helper looks at that
-//! before it sleeps.
+//! the token: a thread registers that it wants the token before it sleeps, and the helper checks
+//! for such threads before it sleeps.
 
 #[cfg(loom)]
 use loom::sync::atomic::{AtomicU32, Ordering, fence};
@@ -22,7 +22,7 @@ const FREE: u32 = 0;
 const TAKEN: u32 = 1;
 const WITH_HELPER: u32 = 2;
 
-/// The poller token, and those who wait for it.
+/// The poller token, and the threads that wait for it.
 #[derive(Default)]
 pub(super) struct Handover {
     /// Not [`FREE`] while a thread polls, and may sleep in the kernel, for the process.
@@ -33,9 +33,9 @@ pub(super) struct Handover {
     changed: Condvar,
     /// Threads of the program that want the token.
     wanted: AtomicU32,
-    /// 1 while the helper waits until it may have the token.
+    /// 1 while the helper waits for the token.
     helper_waits: AtomicU32,
-    /// 1 once the helper is to end.
+    /// 1 once the helper must end.
     ended: AtomicU32,
     unwanted: Condvar,
 }
@@ -52,8 +52,7 @@ impl Handover {
         self.token.compare_exchange(FREE, holder, Ordering::SeqCst, Ordering::Relaxed).is_ok()
     }
 
-    /// Releases the token. A thread that found it taken sleeps until it is woken, so it is woken
-    /// now: it may poll itself.
+    /// Releases the token, and wakes the threads that found it taken so that one of them can poll.
     pub(super) fn release(&self) {
         self.token.store(FREE, Ordering::SeqCst);
         self.announce();
@@ -69,8 +68,8 @@ impl Handover {
         }
     }
 
-    /// Looks for a result, and sleeps until something changes if there is none. `ready` must look
-    /// under the lock under which others change what it looks at.
+    /// Calls `ready`, and sleeps until something changes if it finds nothing. `ready` must check
+    /// its condition under the lock under which other threads change it.
     pub(super) fn sleep<R>(&self, ready: impl FnOnce() -> Option<R>) -> Option<R> {
         self.sleepers.fetch_add(1, Ordering::SeqCst);
         let mut announced = self.announced.lock().unwrap();
@@ -103,7 +102,7 @@ impl Handover {
     }
 
     /// Waits until no other thread has the token or wants it, and takes it for the helper. False
-    /// once the helper is to end.
+    /// once the helper must end.
     pub(super) fn take_for_helper(&self) -> bool {
         let mut announced = self.announced.lock().unwrap();
         self.helper_waits.store(1, Ordering::SeqCst);
@@ -159,8 +158,8 @@ impl Drop for Wanted<'_> {
     }
 }
 
-/// A fence under loom, where sequentially consistent accesses are weaker than in the language;
-/// otherwise nothing.
+/// A fence under loom, which models sequentially consistent accesses as weaker than the language
+/// defines them; otherwise nothing.
 #[inline(always)]
 fn in_total_order() {
     #[cfg(loom)]
@@ -174,8 +173,8 @@ mod model {
 
     use super::*;
 
-    /// What the threads wait for, and what polling brings, one piece a round, to the other thread
-    /// first.
+    /// The results that the threads wait for. Each round of polling delivers one, that of the other
+    /// thread first.
     struct Shared {
         handover: Handover,
         done: Mutex<[bool; 2]>,
@@ -247,8 +246,8 @@ mod model {
             self.woken.notify_one();
         }
 
-        /// `Worker::serve`, which finds nothing when it polls. Like `Waiter::idle`, it looks once
-        /// more whether it must yield after it has announced its sleep.
+        /// `Worker::serve`, for polls that find nothing. Like `Waiter::idle`, it checks once more
+        /// whether it must yield after it has announced its sleep.
         fn serve(&self) {
             while self.handover.take_for_helper() {
                 self.set_helps(true);

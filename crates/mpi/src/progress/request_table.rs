@@ -24,7 +24,7 @@ use crate::objects::persistent::Start;
 pub(crate) const COMPLETE: Handle = Handle(0xC000_0000 | (Kind::Request as u32) << 26 | 63 << 20 | 0xF_FFFF);
 /// Handle of a receive from MPI_PROC_NULL.
 pub(crate) const COMPLETE_RECEIVE: Handle = Handle(COMPLETE.0 - 1);
-/// Maximum number of entries. The indices above are left to the handles that need no entry.
+/// Maximum number of entries. The indices above are reserved for the handles that need no entry.
 const MOST: usize = 0xF_FFF0;
 
 /// The status of a receive from MPI_PROC_NULL (3.10).
@@ -81,7 +81,8 @@ impl RequestWork {
     }
 }
 
-/// What only some requests need: how to start again, what to do at completion, memory to keep.
+/// State that only some requests have: how to start again, what to do at completion, memory to
+/// keep.
 pub(crate) struct Extra {
     /// How to start a persistent request.
     pub start: Option<Start>,
@@ -109,9 +110,9 @@ pub(crate) enum Ended {
     Ask(Arc<Generalized>),
 }
 
-/// All requests of the process. No [`Slab`](towpath_base::slab::Slab): an entry is reserved before
-/// it is filled, a handle has room for 63 generations only, and the fast path overwrites work that
-/// owns nothing without asking whether there is something to drop.
+/// All requests of the process. Not a [`Slab`](towpath_base::slab::Slab), because an entry is
+/// reserved before it is filled, a handle has room for 63 generations only, and the fast path
+/// overwrites work that owns nothing without a drop check.
 #[derive(Default)]
 pub(crate) struct Requests {
     pub(super) entries: Vec<Entry>,
@@ -131,7 +132,7 @@ impl Requests {
         Ok(self.fill(entry, work, comm, extra))
     }
 
-    /// Reserves an entry. To be called before the operation is started: an operation in flight uses
+    /// Reserves an entry. Call this before the operation is started: an operation in flight uses
     /// the program's memory and must not be left without a request.
     #[inline]
     pub(crate) fn reserve(&mut self) -> Result<ReservedEntry> {
@@ -202,7 +203,7 @@ impl Requests {
         if is_trivial(request) { Ok(()) } else { self.index(request).map(|_| ()) }
     }
 
-    /// Frees an entry, and returns what it owns beside its work.
+    /// Frees an entry, and returns its extra state.
     pub(super) fn remove(&mut self, index: usize) -> Option<Box<Extra>> {
         let entry = &mut self.entries[index];
         entry.work = RequestWork::Inactive;
@@ -239,7 +240,7 @@ impl Requests {
         Ok(())
     }
 
-    /// How to start an inactive persistent request, and where its operation goes then.
+    /// The start of an inactive persistent request, and the slot for the operation that it starts.
     #[inline]
     pub(crate) fn inactive(&mut self, request: Handle) -> Result<(&mut Start, &mut RequestWork)> {
         let index = self.index(request)?;

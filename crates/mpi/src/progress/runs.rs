@@ -65,8 +65,8 @@ impl Runs {
         id
     }
 
-    /// Posts what can be posted, and files the run by what it needs next. True if a device has
-    /// completed a copy, or the run needs something else than messages.
+    /// Posts what can be posted, and files the run by what it needs next. Returns true if a device
+    /// has completed a copy, or the run no longer waits for messages.
     fn advance(&mut self, id: RunId, mut run: Box<Run>, engine: &mut Engine<Wires>) -> bool {
         let copies = run.copies();
         let progress = run.post(engine);
@@ -106,7 +106,7 @@ impl Runs {
         moved
     }
 
-    /// True while a device works on a copy of a run. A device that completes wakes no thread.
+    /// True while a device works on a copy of a run. A device wakes no thread when it completes.
     pub(crate) fn is_device_busy(&self) -> bool {
         let is_copying = |id: &RunId| matches!(self.slots.get(id.0), Some(RunSlot::Running(run)) if run.copies() > 0);
         self.running.iter().any(is_copying)

@@ -1,5 +1,5 @@
-//! What the worker's lock protects: the engine, the requests and the collective runs of the
-//! process.
+//! The state that the worker's lock protects: the engine, the requests and the collective runs of
+//! the process.
 
 use towpath_engine::Engine;
 use towpath_wires::Wires;
@@ -7,7 +7,7 @@ use towpath_wires::Wires;
 use super::request_table::Requests;
 use super::runs::Runs;
 
-/// What the worker's lock protects.
+/// The state that the worker's lock protects.
 pub(crate) struct State {
     /// Matching, protocols and wires.
     pub engine: Engine<Wires>,
@@ -28,12 +28,12 @@ impl State {
         moved | posted | (!self.watches.is_empty() && self.look())
     }
 
-    /// True while something waits for a device. A device that completes wakes no thread.
+    /// True while an operation waits for a device. A device wakes no thread when it completes.
     pub(crate) fn is_device_busy(&self) -> bool {
         self.engine.is_device_busy() || self.runs.is_device_busy()
     }
 
-    /// Removes the watches whose condition holds. Returns true if there was one.
+    /// Removes the watches whose condition holds. Returns true if there were any.
     #[cold]
     fn look(&mut self) -> bool {
         let before = self.watches.len();

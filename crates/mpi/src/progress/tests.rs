@@ -73,7 +73,7 @@ fn a_rank_that_sleeps_is_woken_by_a_message() {
     });
 }
 
-/// One of the threads polls for all; whoever ends hands that over.
+/// One of the threads polls for all, and hands the token over when it ends.
 #[test]
 fn each_of_many_waiting_threads_gets_its_message_in_any_order() {
     const THREADS: i32 = 6;
@@ -166,7 +166,7 @@ fn await_sleep(page: &ControlPage) {
     }
 }
 
-/// Waits without progress, as a program that computes.
+/// Waits without progress, like a program that computes.
 fn compute_until_complete(worker: &Worker, request: RequestId) {
     while worker.with(|state| state.engine.take(request)).is_none() {
         std::thread::yield_now();
@@ -200,7 +200,7 @@ fn sleeps_of_a_helper_that_pulls() -> u64 {
 
 #[test]
 fn a_helper_sleeps_and_is_woken_by_a_message() {
-    // A message that comes between the announcement and the sleep prevents the sleep.
+    // A message that arrives between the announcement and the sleep prevents the sleep.
     assert!((0..100).any(|_| sleeps_of_a_helper_that_pulls() > 0), "the helper never slept");
 }
 
@@ -229,7 +229,7 @@ fn a_helper_is_woken_by_a_thread_of_its_process() {
     });
 }
 
-/// A device that is busy until another thread says that it is ready, and then stores a number.
+/// A device that stays busy until another thread marks it as ready, and then stores a number.
 struct Slow(Arc<AtomicBool>, *mut u64);
 
 // SAFETY: `drain` writes only the number, which the test keeps alive.
@@ -250,8 +250,8 @@ unsafe impl Drain for Slow {
     }
 }
 
-/// A device that completes wakes nobody, so neither a thread that waits nor the helper sleeps while
-/// it works.
+/// A device wakes no thread when it completes, so neither a waiting thread nor the helper sleeps
+/// while it works.
 #[test]
 fn nobody_sleeps_while_a_device_works() {
     for with_helper in [false, true] {
@@ -267,7 +267,7 @@ fn nobody_sleeps_while_a_device_works() {
         std::thread::scope(|scope| {
             let helper = with_helper.then(|| Helper::start(scope, &theirs));
             scope.spawn(|| {
-                // Longer than the thread that polls spins and yields.
+                // Longer than the polling thread spins and yields.
                 std::thread::sleep(Duration::from_millis(50));
                 ready.store(true, Ordering::Release);
             });

@@ -46,8 +46,8 @@ impl Waiting {
         &self.segment
     }
 
-    /// Spins, yields or sleeps after a round without progress. `recheck` makes one more round
-    /// before a sleep.
+    /// Spins, yields or sleeps after a round without progress, and ends the process if the job is
+    /// aborting. `recheck` makes one more round before a sleep.
     #[inline]
     pub(crate) fn idle(&mut self, recheck: impl FnMut() -> bool) {
         self.waiter.idle(self.segment.sources(), recheck);
@@ -63,7 +63,7 @@ impl Waiting {
     }
 
     /// Yields after an unsuccessful test on an oversubscribed host, so that another process can
-    /// run.
+    /// run. Ends the process if the job is aborting.
     #[inline]
     pub(crate) fn give_way(&self) {
         if self.segment.aborting() {

@@ -21,9 +21,9 @@ use super::state::{State, Watch};
 use super::wait_target::{PublishedWait, WaitTarget};
 use super::waiting::Waiting;
 
-/// Rounds of progress before a wait if each rank has a core: about a microsecond. Other threads
-/// find the worker locked meanwhile, so MPI_THREAD_MULTIPLE uses a quarter of it. An oversubscribed
-/// host uses one round.
+/// Rounds of progress that a blocking call makes before it waits, if each rank has a core: about a
+/// microsecond. Under MPI_THREAD_MULTIPLE it is a quarter of that, because the worker is locked
+/// meanwhile. An oversubscribed host uses one round.
 const SPIN_ROUNDS: u32 = 64;
 
 /// A worker: shared state, its lock, and the poller token.
@@ -237,8 +237,8 @@ impl Worker {
     }
 
     /// Polls for the process on a thread that calls no MPI function (a helper thread), until
-    /// [`Worker::end_service`]. A thread that waits in MPI takes over meanwhile. For one thread
-    /// only.
+    /// [`Worker::end_service`]. A thread that waits in MPI takes over meanwhile. Only one thread
+    /// may call this.
     ///
     /// # Panics
     /// If [`Worker::share`] was not called.
@@ -249,7 +249,7 @@ impl Worker {
         while self.with_token_by(take, |waiting| self.poll_until_wanted(waiting)).is_some() {}
     }
 
-    /// Ends [`Worker::serve`], also one that begins later.
+    /// Ends [`Worker::serve`], even if it has not begun yet.
     #[cfg_attr(not(test), expect(dead_code, reason = "one-sided communication ends the thread"))]
     pub(crate) fn end_service(&self) {
         self.handover.end_helper();
@@ -273,8 +273,8 @@ impl Worker {
         }
     }
 
-    /// True while a device is busy; then it has also yielded, so that other processes can run. The
-    /// poller must not sleep, because a device that completes wakes no thread.
+    /// Yields to other processes and returns true while a device is busy. The poller must not sleep
+    /// then, because a device wakes no thread when it completes.
     fn yields_to_device(&self) -> bool {
         let is_busy = self.with(|state| state.is_device_busy());
         if is_busy {
@@ -322,7 +322,7 @@ impl Worker {
         }
     }
 
-    /// Looks for memory to grant to waiting senders, and tells the user if this process has waited
+    /// Looks for memory to grant to waiting senders, and warns the user if this process has waited
     /// long for a receiver.
     #[cold]
     fn look_at_flow(&self, watch: &Watchdog, waiting: &Waiting) {
@@ -403,17 +403,17 @@ impl Worker {
     pub(crate) fn poll_in_passing(&self) -> bool {
         let moved = self.poll();
         if moved {
-            // The thread with the token may sleep in the kernel and wait for just this.
+            // The thread with the token may sleep in the kernel and wait for exactly this.
             self.nudge();
         }
         moved
     }
 
-    /// Looks for a result, and once more after a round of progress if there is none.
+    /// Calls `look`, and once more after a round of progress if it finds nothing.
     #[inline(always)]
     pub(crate) fn look_twice<R>(&self, mut look: impl FnMut() -> Option<R>) -> Option<R> {
         let mut polled = false;
-        // One call of `look`, so that it is inlined.
+        // A single call site of `look`, so that it is inlined.
         loop {
             let found = look();
             if found.is_some() || polled {
