@@ -1,5 +1,5 @@
-//! Buffers that the program has attached for buffered sends (MPI 5.0, section 3.6). What is done
-//! with them is in `chapters::point_to_point::buffered`.
+//! Buffers that the program has attached for buffered sends (MPI 5.0, section 3.6). The functions
+//! that use them are in `chapters::point_to_point::buffered`.
 
 use std::ffi::c_void;
 

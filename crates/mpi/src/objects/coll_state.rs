@@ -1,6 +1,6 @@
-//! What a communicator keeps for its blocking collectives: a board in shared memory, and a
-//! multicast group. `chapters::collectives::boards` and `chapters::collectives::multicast` make and
-//! use them.
+//! The state that a communicator keeps for its blocking collectives: a board in shared memory, and
+//! a multicast group. `chapters::collectives::boards` and `chapters::collectives::multicast` make
+//! and use them.
 
 use towpath_collective::Pays;
 use towpath_collective::board::BoardLimits;
@@ -26,7 +26,7 @@ pub(crate) enum BoardState {
     },
 }
 
-/// What is known about the group of a communicator.
+/// What is known about the multicast group of a communicator.
 #[derive(Debug)]
 pub(crate) enum MulticastState {
     /// Number of calls that could have used a group, if there is one.
@@ -43,7 +43,7 @@ impl Default for MulticastState {
     }
 }
 
-/// A group that this process has joined.
+/// A multicast group that this process has joined.
 #[derive(Debug)]
 pub(crate) struct JoinedGroup {
     pub(crate) number: u32,

@@ -71,10 +71,10 @@ pub(crate) struct Comm {
     pub rank: usize,
     /// The virtual topology.
     pub topology: Option<Arc<Topology>>,
-    /// What the topology claims of the channel.
+    /// The topology's claim on the shared-memory channel.
     pub claim: Option<Arc<ChannelClaim>>,
-    /// Neighbours of this process, in the form for neighbourhood collectives; listed at the first
-    /// of them.
+    /// Neighbours of this process, in the form that neighbourhood collectives use; computed at the
+    /// first of them.
     pub neighbors: OnceLock<Neighbors>,
     /// The processes that rank arguments of point-to-point calls name: the remote group of an
     /// intercommunicator, else the local group.
@@ -241,7 +241,7 @@ impl Comm {
         self.group.team(self.context().on(plane), self.rank)
     }
 
-    /// The local group as collectives see it, on a plane.
+    /// The local group as a team for collectives, on a plane.
     pub(crate) fn team(&self, plane: Plane) -> Team {
         let context = self.remote.as_ref().map_or(self.context(), Remote::local_context);
         self.group.team(context.on(plane), self.rank)

@@ -15,7 +15,7 @@ use super::attribute::Attributes;
 pub(crate) struct Type {
     /// Its type map.
     pub datatype: Datatype,
-    /// One element of it, as the collectives see it.
+    /// One element of it, in the form that collectives use.
     pub element: Element,
     /// Cached attributes.
     pub attributes: Attributes,

@@ -3,8 +3,8 @@
 //!
 //! Invariant: the elements are alive from the start of each operation on them until it is complete,
 //! and their datatype until it is started or, if another thread frees it then, until the worker's
-//! lock is released. [`Elements::new`] is where that is taken on trust; what an operation needs
-//! follows from it. On the fast path of sends and receives.
+//! lock is released. [`Elements::new`] requires it, and the other methods rely on it. On the fast
+//! path of sends and receives.
 
 use std::ffi::c_void;
 
@@ -24,7 +24,7 @@ pub(crate) struct Elements {
     kind: *const Type,
     buffer: *mut c_void,
     count: i64,
-    /// Their length in bytes if they are contiguous or none; otherwise negative.
+    /// Length in bytes if the elements are contiguous or the count is 0; otherwise negative.
     contiguous: i64,
 }
 
@@ -44,9 +44,9 @@ impl Elements {
         Elements { kind, buffer: buffer.cast_mut(), count, contiguous: kind.contiguous * count }
     }
 
-    /// The bytes of the elements if they are contiguous. This is the only place that decides that
-    /// the engine gets bytes of the program as they lie in memory; everything else goes through
-    /// the packing and unpacking of `towpath_datatype`.
+    /// The bytes of the elements if they are contiguous. Only here is it decided that the engine
+    /// uses the program's memory directly; everything else goes through the packing and unpacking
+    /// of `towpath_datatype`.
     #[inline(always)]
     pub(crate) fn contiguous(self) -> Option<ContiguousBytes> {
         let length = self.contiguous;
@@ -67,7 +67,7 @@ impl Elements {
     }
 
     /// Packs the elements directly into the wire's memory, if the message can be sent at once.
-    /// `None`: nothing has happened.
+    /// Otherwise returns `None` and has no effect.
     #[inline(always)]
     pub(crate) fn try_send_packed(
         self,
@@ -132,7 +132,7 @@ impl Elements {
     /// Starts the receive of a message that a matched probe has taken out.
     ///
     /// # Panics
-    /// If it is received already.
+    /// If the message has been received already.
     pub(crate) fn imrecv(self, engine: &mut Engine<Wires>, message: MessageId) -> RequestId {
         // SAFETY: the elements are writable and not accessed until the receive is complete
         // (contract of `new`), and the target covers only them.
@@ -191,7 +191,7 @@ pub(crate) struct ContiguousBytes {
 }
 
 impl ContiguousBytes {
-    /// Sends them if the engine can do so at once. `None`: nothing has happened.
+    /// Sends them if the engine can do so at once. Otherwise returns `None` and has no effect.
     #[inline(always)]
     pub(crate) fn try_send_now(self, engine: &mut Engine<Wires>, comm: &Comm, to: PeerIndex, tag: i32) -> Option<Sent> {
         // SAFETY: `pointer` is readable for `length` bytes (invariant).

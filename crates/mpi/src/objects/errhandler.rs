@@ -64,7 +64,7 @@ pub(crate) struct Sentences {
     pub(crate) kept: Vec<String>,
 }
 
-/// What the program has added.
+/// The classes, codes and strings that the program has added.
 #[derive(Default)]
 pub(crate) struct Added {
     /// Indexed by number - FIRST_ADDED: the class of the code (of a class: itself); `None` if
@@ -91,7 +91,7 @@ impl ErrorCodes {
         class | (slot as i32 + 1) << 8
     }
 
-    /// The class of a code; `None` if it is no code.
+    /// The class of a code; `None` if it is not a code.
     pub(crate) fn class_of(&self, code: i32) -> Option<i32> {
         if code >= FIRST_ADDED {
             let added = self.added.lock().unwrap();

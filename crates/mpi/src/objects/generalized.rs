@@ -89,7 +89,7 @@ impl Generalized {
         self.fortran.store(true, Ordering::Release);
     }
 
-    /// How to call the callbacks, if not as C functions.
+    /// The functions that call Fortran callbacks; `None` if the callbacks are C functions.
     fn fortran_calls(&self, abi: &'static AbiTable) -> Option<&'static FortranCalls> {
         abi.fortran.as_ref().filter(|_| self.fortran.load(Ordering::Acquire))
     }

@@ -48,7 +48,8 @@ impl Group {
         self.placement.get_or_init(|| Arc::new(Placement::new(self.peers.iter().map(|&peer| process::host_of(peer)))))
     }
 
-    /// The group as schedules see it, for messages of a context; this process has rank `rank`.
+    /// The group as a team for collectives, with messages in `context`; this process has rank
+    /// `rank`.
     pub(crate) fn team(&self, context: ContextId, rank: usize) -> Team {
         Team { context, rank, peers: self.peers.clone(), placement: self.placement().clone() }
     }

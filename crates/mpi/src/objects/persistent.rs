@@ -17,7 +17,7 @@ use super::elements::Elements;
 pub(crate) struct PersistentMessage {
     /// The communicator.
     pub comm: Arc<Comm>,
-    /// What is sent or received into while the request is active.
+    /// The elements that are sent, or received into, while the request is active.
     pub elements: Elements,
     /// The type of the elements, which lives as long as they do.
     #[expect(dead_code, reason = "it only keeps the type alive")]
@@ -38,7 +38,7 @@ impl PersistentMessage {
 
 /// How a persistent request is started.
 ///
-/// `repr`: the tag has a place of its own, so that MPI_Start and MPI_Wait decode it with one load.
+/// `repr` gives the tag a word of its own, so that MPI_Start and MPI_Wait decode it with one load.
 #[repr(u32)]
 pub(crate) enum Start {
     /// A send in this mode.

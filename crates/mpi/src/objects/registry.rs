@@ -66,8 +66,8 @@ pub(crate) struct Objects {
     pub instances: Mutex<Instances>,
 }
 
-/// A session. Not implemented yet (it will come with dynamic processes), but it already has room
-/// for an error handler and a buffer.
+/// A session. Not implemented yet (planned with dynamic processes), but it already has room for an
+/// error handler and a buffer.
 #[derive(Debug)]
 pub(crate) struct Session {
     /// MPI_Session_set_errhandler.
@@ -159,7 +159,7 @@ fn unknown_comm<T>(handle: Handle) -> Result<T> {
     fail!(ERR_COMM, "argument comm ({}) is not a communicator: it was never created, or was freed", handle)
 }
 
-/// Creates a context named by this process.
+/// Allocates a context, with this process as its creator.
 pub(crate) fn new_context() -> ContextId {
     let process = process::this().expect("contexts are made between MPI_Init and MPI_Finalize");
     process.contexts.propose(|context| OBJECTS.comms.find(|comm| comm.has_context(context)).is_some())

@@ -56,8 +56,8 @@ impl Topology {
         }
     }
 
-    /// Ranks that send to `rank`, each with the weight of its edge; without MPI_PROC_NULL, and
-    /// repeated as often as a rank is listed.
+    /// Ranks that send to `rank`, each with the weight of its edge. Omits MPI_PROC_NULL; a rank
+    /// appears as often as it is listed.
     pub(crate) fn senders(&self, rank: usize) -> Vec<(usize, u64)> {
         let with_weights: Vec<(i32, u64)> = match self {
             Topology::Cartesian { .. } => self.neighbours(rank).0.into_iter().map(|from| (from, 1)).collect(),
