@@ -1,4 +1,4 @@
-//! From MPI_Init to MPI_Finalize.
+//! Starts and ends MPI: the work of MPI_Init and MPI_Finalize.
 
 use towpath_neutral::constants::ERR_OTHER;
 use towpath_neutral::error::Error;

@@ -21,7 +21,7 @@ use crate::progress::wait_target;
 use crate::progress::waiting::Waiting;
 use crate::progress::worker::Worker;
 
-/// How long a reading of the available memory is used: less data arrives in this time than is
+/// How long a reading of the available memory is reused. Less data arrives in this time than is
 /// always held back.
 const FRESH: Duration = Duration::from_millis(1);
 
