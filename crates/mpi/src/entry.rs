@@ -1,5 +1,5 @@
-//! What the bindings of both ABIs do around every body: check that MPI is initialized, publish the
-//! call, call the error handler, and write out-parameters.
+//! The code that the bindings of both ABIs run around every body: it checks that MPI is
+//! initialized, publishes the call, calls the error handler, and writes out-parameters.
 //!
 //! Invariant: the binding writes out-parameters if the body succeeded. On failure it writes the
 //! results that the standard defines (those of a completion call, see
@@ -110,7 +110,7 @@ pub unsafe fn put<T>(pointer: *mut T, value: T) {
     }
 }
 
-/// A count as an `int` of the program; MPI_UNDEFINED if it does not fit.
+/// A count as a C `int`; MPI_UNDEFINED if it does not fit.
 #[inline]
 pub fn count_to_int(value: i64) -> c_int {
     c_int::try_from(value).unwrap_or(constants::UNDEFINED)

@@ -2,8 +2,8 @@
 //!
 //! From the bottom up: `process` knows this process and its job, `objects` are the values behind
 //! the handles, `progress` owns the engine and waits, `chapters` are the bodies of the C functions
-//! by chapter of the standard, and `startup` leads from MPI_Init to MPI_Finalize. `entry` is what
-//! the bindings do around every body. A folder uses only those before it, except that MPI_Init and
+//! by chapter of the standard, and `startup` starts and ends MPI. `entry` is the code that the
+//! bindings run around every body. A folder uses only those before it, except that MPI_Init and
 //! MPI_Finalize call `startup`.
 
 mod chapters;
@@ -20,9 +20,8 @@ pub use towpath_neutral::abi::{
 };
 pub use towpath_neutral::{abi, constants, error};
 
-/// What the strict channel of this process has moved, for the program `scc`: chunks written, lines
-/// in them, lines times hops, header lines polled for chunks that arrived. `None` for other
-/// channels.
+/// Traffic counts of this process's strict channel, for the program `scc`: chunks written, lines in
+/// them, lines times hops, header lines polled for chunks that arrived. `None` for other channels.
 ///
 /// # Errors
 /// MPI_ERR_OTHER before MPI_Init.

@@ -1,9 +1,9 @@
 //! The program's access to the shared heap of the host's ranks: through MPI_Alloc_mem, and through
 //! malloc if `libtowpath-malloc.so` is preloaded.
 //!
-//! While this thread changes the heap, it may itself call malloc. That call must not reenter the
-//! heap, and is served by the C library instead. The same holds for fork handlers of other
-//! libraries that run between the handlers here.
+//! A thread that changes the heap may itself call malloc. That call must not reenter the heap, and
+//! is served by the C library instead. The same holds for fork handlers of other libraries that run
+//! between the handlers here.
 
 use std::cell::Cell;
 use std::ffi::{c_int, c_void};
@@ -50,8 +50,8 @@ pub(crate) fn free(block: *mut u8) -> bool {
     with(|heap| heap.free(block)) == Some(true)
 }
 
-/// Called once when MPI starts: makes children get copies of the blocks, and lets malloc take large
-/// blocks from here if it asks for them.
+/// Called once when MPI starts: arranges that forked children get copies of the blocks, and offers
+/// the heap to malloc for large blocks.
 pub(crate) fn open(process: &'static Process) {
     let refusal = attach(&process.heap.lock().unwrap());
     if let Some(why) = refusal

@@ -1,4 +1,4 @@
-//! Peers by their names: which process of which job a [`PeerIndex`] is, and on which host it runs.
+//! Identifies peers: which process of which job a [`PeerIndex`] is, and on which host it runs.
 
 use towpath_base::ids::{PeerIndex, ProcessId};
 use towpath_network::Jobs;
@@ -15,12 +15,12 @@ pub(crate) fn me() -> PeerIndex {
     jobs().map_or(PeerIndex(0), Jobs::own)
 }
 
-/// The name that a peer has in all processes; `None` before MPI_Init.
+/// The identifier of a peer that all processes use; `None` before MPI_Init.
 pub(crate) fn id_of(peer: PeerIndex) -> Option<ProcessId> {
     jobs()?.process(peer)
 }
 
-/// The peer with a name; `None` if this process does not know its job.
+/// The peer with an identifier; `None` if this process does not know its job.
 pub(crate) fn peer_of(process: ProcessId) -> Option<PeerIndex> {
     jobs()?.peer(process)
 }
