@@ -1,5 +1,5 @@
 //! The bodies of the C functions, by chapter of the standard: they check the arguments, and start
-//! and await what the objects and the progress engine do.
+//! and await operations of the objects and the progress engine.
 
 pub mod attributes;
 pub mod collectives;

@@ -241,7 +241,7 @@ fn failed(comm: Handle, completion: &Completion) -> Completed<Status> {
     Err(Failed::with(failure(completion).with_object(comm), status_of(completion)))
 }
 
-/// Functions that differ in the mode of their send only.
+/// Functions that differ only in the mode of their send.
 macro_rules! by_mode {
     ($($(#[$about:meta])+ $name:ident: $started_by:ident($how:expr) -> $result:ty;)+) => {$(
         $(#[$about])+

@@ -1,6 +1,6 @@
 //! Process creation and connection (MPI 5.0, sections 11.8 to 11.10). Spawning and connecting are
-//! not implemented yet: no process has a parent, and disconnecting means to free the communicator
-//! once all communication on it is complete.
+//! not implemented yet: no process has a parent, and disconnecting frees the communicator once all
+//! communication on it is complete.
 
 use towpath_neutral::abi::Handle;
 use towpath_neutral::constants::COMM_NULL;

@@ -1,5 +1,4 @@
-//! Completion functions, and MPI_Start and generalized requests (MPI 5.0, sections 3.7, 3.9 and
-//! 13.2).
+//! Completion functions, MPI_Start, and generalized requests (MPI 5.0, sections 3.7, 3.9 and 13.2).
 
 use std::ffi::c_void;
 use std::sync::Arc;
@@ -17,8 +16,8 @@ use crate::progress::state::State;
 use crate::progress::wait_target::WaitTarget;
 use crate::progress::worker::Worker;
 
-/// Turns the outcome of a request into a status and an error. Queries the program for a generalized
-/// request, so no lock may be held.
+/// Turns the outcome of a request into a status and an error. Calls the program's query function
+/// for a generalized request, so no lock may be held.
 #[inline]
 fn outcome(ended: Ended) -> (Status, Option<Error>) {
     match ended {
@@ -239,8 +238,8 @@ pub fn testall(count: i32, requests: HandleArray, statuses: StatusArray) -> Comp
     ending.statuses.result().map(|()| true).map_err(|error| Failed::with(error, true))
 }
 
-/// The index of a complete active request, or `Some(None)` if none is active; `None` if those that
-/// are active are incomplete.
+/// The index of a complete active request, or `Some(None)` if no request is active; `None` if all
+/// active ones are incomplete.
 fn find_complete(state: &State, requests: Array) -> Option<Option<usize>> {
     let mut active = false;
     for i in 0..requests.count {
@@ -256,7 +255,7 @@ fn find_complete(state: &State, requests: Array) -> Option<Option<usize>> {
     (!active).then_some(None)
 }
 
-/// The first active request, shown while a call waits for any of several requests.
+/// The wait target of a call that waits for any of several requests: the first active one.
 fn first_active(requests: Array) -> impl Fn(&State) -> WaitTarget {
     move |state| {
         let mut all = (0..requests.count).map(|i| requests.get(i));
@@ -323,14 +322,14 @@ fn end_some(requests: Array, indices: IntegersMut, statuses: StatusArray) -> Com
     statuses.result().map(|()| ended as i32).map_err(|error| Failed::with(error, ended as i32))
 }
 
-/// MPI_Waitsome: how many completed; MPI_UNDEFINED when no request is active.
+/// MPI_Waitsome: the number that completed; MPI_UNDEFINED when no request is active.
 pub fn waitsome(count: i32, requests: HandleArray, indices: IntegersMut, statuses: StatusArray) -> Completed<i32> {
     let requests = Array::with_indices(count, requests, &indices)?;
     let found = progress::worker()?.wait_for(first_active(requests), |state| find_complete(state, requests));
     if found.is_some() { end_some(requests, indices, statuses) } else { Ok(UNDEFINED) }
 }
 
-/// MPI_Testsome: how many completed; MPI_UNDEFINED when no request is active.
+/// MPI_Testsome: the number that completed; MPI_UNDEFINED when no request is active.
 pub fn testsome(count: i32, requests: HandleArray, indices: IntegersMut, statuses: StatusArray) -> Completed<i32> {
     let requests = Array::with_indices(count, requests, &indices)?;
     let worker = progress::worker()?;

@@ -1,5 +1,5 @@
-//! Splitting a communicator by colors (MPI 5.0, section 7.4.2), and what all constructors of
-//! communicators share.
+//! Splitting a communicator by colors (MPI 5.0, section 7.4.2), and functions that all constructors
+//! of communicators share.
 
 use std::sync::Arc;
 
@@ -43,7 +43,7 @@ pub(crate) fn no_intercomm(comm: &Comm, what: &str) -> Result<()> {
     Ok(())
 }
 
-/// What one process passes to a split, and the contexts it proposes.
+/// The arguments that one process passes to a split, and the contexts that it proposes.
 pub(crate) struct SplitChoice {
     pub(crate) color: i32,
     pub(crate) key: i32,

@@ -29,7 +29,7 @@ pub(crate) enum BoardState {
 /// What is known about the multicast group of a communicator.
 #[derive(Debug)]
 pub(crate) enum MulticastState {
-    /// Number of calls that could have used a group, if there is one.
+    /// Not decided yet. Counts the calls that could have used a group.
     Unknown(u32),
     /// There is no group: too few hosts, or multicast frames do not reach them.
     Missing,

@@ -139,8 +139,8 @@ fn check_sum(mut bytes: impl Iterator<Item = i64>, names: ArgumentNames) -> Resu
     Ok(())
 }
 
-/// Rejects a block that ends too far from the buffer for 63 bits. `offset` is the distance of its
-/// first element; `None` if that overflows. The displacement of an empty block has no meaning.
+/// Rejects a block whose end does not fit in a 63-bit offset from the buffer. `offset` is that of
+/// its first element; `None` if it overflows. The displacement of an empty block has no meaning.
 fn check_offset(offset: Option<i64>, count: i64, kind: &Type, index: usize, names: ArgumentNames) -> Result<()> {
     let (first, length) = kind.datatype.span(count);
     let end = offset.and_then(|offset| offset.checked_add(first)?.checked_add(length));

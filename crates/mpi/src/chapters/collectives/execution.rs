@@ -1,5 +1,5 @@
-//! How collective calls are run: at once over a board, by multicast or by messages, in a request,
-//! or repeatedly.
+//! Runs collective calls: at once (over a board, by multicast or by messages), as a request, or as
+//! a persistent request.
 
 use std::sync::Arc;
 
@@ -19,7 +19,7 @@ use crate::objects::registry;
 use crate::process;
 use crate::progress::{self, request_table};
 
-/// The communicator of a call as plans see it.
+/// The communicator of a call, in the form that plan builders need.
 pub(super) struct CommView<'a> {
     pub(super) comm: &'a Arc<Comm>,
     selection: &'a Selection,

@@ -52,7 +52,7 @@ pub unsafe fn bcast<'a>(
 /// The arguments of a gather or scatter.
 struct Rooted {
     root: usize,
-    /// This rank's own block; `None` in place at the root.
+    /// This rank's own block; `None` at the root if it is in place.
     own: Option<Buffer>,
     /// The blocks of all ranks, at the root.
     all: Option<Blocks>,

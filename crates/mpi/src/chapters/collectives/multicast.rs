@@ -1,5 +1,6 @@
 //! The multicast group by which the blocking collectives of a communicator reach all its hosts at
-//! once. It is made when the first of them can use it, and left when the communicator is freed.
+//! once. It is made after several calls that could have used it, and left when the communicator is
+//! freed.
 //!
 //! The first rank of the communicator on each host receives, and passes the data on inside its
 //! host. Any rank may send. All members take these steps in the same calls, because all make the
@@ -25,8 +26,8 @@ use crate::progress::state::State;
 use crate::progress::wait_target::WaitTarget;
 use crate::progress::worker::Worker;
 
-/// Number of groups that this process has numbered. The upper 16 bits of a group number are the
-/// rank of the process in its job, the lower 16 a value of this counter.
+/// Counter of the group numbers that this process has allocated. The upper 16 bits of a group
+/// number are the rank of the process in its job, the lower 16 a value of this counter.
 static NUMBERS: AtomicU32 = AtomicU32::new(0);
 /// Group numbers per communicator: one for each carrier, so that frames of one attempt are not
 /// taken for frames of the next.
@@ -43,7 +44,7 @@ const NEVER: Pays = Pays(0, 0);
 /// be in flight at a time.
 const FEW_FRAMES: i64 = 5;
 /// With more frames than this, sent one by one, connections are faster if they carry large
-/// messages, because the kernel turns 64 KiB into frames at once.
+/// messages, because the kernel segments 64 KiB at a time.
 const STREAM_FRAMES: i64 = 12;
 /// Empty messages that test a new group. Any network may drop some.
 const TRIALS: usize = 3;
@@ -168,7 +169,7 @@ impl JoinedGroup {
     }
 }
 
-/// The wire that reaches groups.
+/// The CLIC wire, which carries the messages of groups.
 ///
 /// # Panics
 /// If there is no CLIC wire; then there is no group.
@@ -176,7 +177,7 @@ fn wire(state: &mut State) -> &mut Clic {
     state.engine.wire_mut().clic_mut().expect("a group is reached by frames")
 }
 
-/// Messages of one root. Waits in the worker's loop.
+/// Sends and receives the group messages of one root. Waits in the worker's loop.
 struct RootMessages {
     worker: &'static Worker,
     number: u32,
@@ -220,13 +221,13 @@ fn said(reach: Option<Reach>, streams: bool, number: u32) -> u64 {
     1 | u64::from(raw) << 1 | u64::from(streams) << 2 | u64::from(chunk) << 16 | u64::from(number) << 32
 }
 
-/// True if the large messages of a member go by connections.
+/// True if any member sends large messages over connections.
 fn streams(said: &[u64]) -> bool {
     said.iter().any(|said| said >> 2 & 1 != 0)
 }
 
-/// Lengths for which a group pays off whose frames carry `chunk` bytes over this carrier; `streams`
-/// if large messages go by connections.
+/// Lengths for which a group pays off if its frames carry `chunk` bytes over this carrier.
+/// `streams` is true if large messages go over connections.
 fn pays(chunk: u16, by: Carrier, streams: bool) -> Pays {
     let most = if streams && by == Carrier::Raw { STREAM_FRAMES * i64::from(chunk) } else { i64::MAX };
     Pays(MAY_PAY.0.max(FEW_FRAMES * i64::from(chunk)), MAY_PAY.1.min(most))
@@ -280,7 +281,7 @@ fn all_hear(comm: &Comm, worker: &Worker, group: &mut JoinedGroup) -> Result<boo
     all_say(comm, heard || !receives || group.own == 0)
 }
 
-/// Agrees on the carriers of the group, on whether large messages go by connections, and on the
+/// Agrees on the carriers of the group, on whether large messages go over connections, and on the
 /// first group number. `None` if there can be no group.
 fn agree(comm: &Comm, worker: &Worker, hosts: &[Vec<usize>], own: usize) -> Result<Option<(Reach, bool, u32)>> {
     let others = hosts.iter().enumerate().filter(|(host, _)| *host != own).flat_map(|(_, ranks)| ranks);

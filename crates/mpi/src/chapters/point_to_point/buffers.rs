@@ -12,7 +12,7 @@ use crate::progress;
 use crate::progress::request_table::{COMPLETE, RequestWork};
 use crate::progress::wait_target::WaitTarget;
 
-/// A buffered send, which is complete when this returns with `result`.
+/// Makes a buffered send, which is complete when this returns, and returns `result`.
 ///
 /// # Safety
 /// `buffer` must hold `count` elements of `datatype`.

@@ -10,7 +10,7 @@ use super::{ReceiveArguments, SendArguments, by_mode, incoming, outgoing};
 use crate::chapters::persistent::{create, nothing};
 use crate::objects::persistent::{PersistentMessage, Start};
 
-/// A persistent send.
+/// Creates a persistent send.
 ///
 /// # Safety
 /// `buffer` must hold `count` elements of `datatype` whenever the request is active.

@@ -23,8 +23,8 @@ fn status_of(found: &Envelope) -> Status {
     Status { source: found.source_rank as i32, tag: found.tag, error: 0, bytes: found.bytes as i64, cancelled: false }
 }
 
-/// The result of a probe so far: the message, an error if the probe waits for a lost process, which
-/// sends nothing more, or `None`.
+/// The result of a probe so far: the message; an error if the probe waits for a lost process, which
+/// sends nothing more; otherwise `None`.
 fn found<T>(state: &mut State, from: Option<PeerIndex>, context: ContextId, message: Option<T>) -> Option<Result<T>> {
     if let Some(message) = message {
         return Some(Ok(message));
@@ -36,7 +36,8 @@ fn found<T>(state: &mut State, from: Option<PeerIndex>, context: ContextId, mess
 /// Looks up and checks the context and the envelope that a probe asks for.
 #[inline(always)]
 fn probed(source: i32, tag: i32, comm: Handle) -> Result<(ContextId, Asked)> {
-    // SAFETY: the reference is not used beyond this function, before the worker is used.
+    // SAFETY: the reference is not used after this function returns, and the worker is used only
+    // then.
     let comm = unsafe { registry::borrow_comm(comm) }?;
     Ok((comm.context(), envelope(source, tag, comm)?))
 }

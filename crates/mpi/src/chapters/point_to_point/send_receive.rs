@@ -20,8 +20,8 @@ type HalfArguments = (*const c_void, i64, Handle, i32, i32);
 /// A send and a receive whose arguments are checked, before they are started.
 struct Halves<'a> {
     out: SendArguments<'a>,
-    /// What is sent instead of the elements, where these are replaced. Dropped after the send is
-    /// complete.
+    /// The packed copy that is sent instead of the elements, if the receive replaces these.
+    /// Invariant: dropped only after the send is complete.
     copy: Option<Vec<u8>>,
     sendtag: i32,
     into: ReceiveArguments<'a>,
@@ -113,7 +113,7 @@ impl<'a> Halves<'a> {
     }
 }
 
-/// Functions that differ in how the program learns of the completion only.
+/// Functions that differ only in how the program learns of the completion.
 macro_rules! by_completion {
     ($($(#[$about:meta])+ $name:ident: $how:ident -> $result:ty;)+) => {$(
         $(#[$about])+
