@@ -243,7 +243,7 @@ pub fn comm_split_type(comm: Handle, split_type: i32, key: i32, info: Handle) ->
     insert_part(&parent, part_of_mine(&parent, &choices))
 }
 
-/// MPI_Comm_free. Pending operations keep what they need.
+/// MPI_Comm_free. Pending operations keep the objects that they need.
 pub fn comm_free(comm: &mut Handle) -> Result<()> {
     let object = registry::comm(*comm)?;
     if *comm == COMM_WORLD || *comm == COMM_SELF {

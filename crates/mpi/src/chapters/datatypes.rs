@@ -34,7 +34,7 @@ pub(crate) fn prepare() {
     LazyLock::force(&PREDEFINED);
 }
 
-/// A predefined datatype, whose number is 0x200 to 0x2ff; `None` if there is none of this number.
+/// A predefined datatype, whose number is 0x200 to 0x2ff; `None` if no datatype has this number.
 #[inline(always)]
 fn predefined(datatype: Handle) -> Option<&'static Arc<Type>> {
     PREDEFINED[(datatype.0 & 0xff) as usize].as_ref()

@@ -159,7 +159,7 @@ pub fn comm_get_errhandler(comm: Handle) -> Result<Handle> {
     Ok(hold(&registry::comm(comm)?.errhandler()))
 }
 
-/// No file is open: only MPI_FILE_NULL, for the default handler, is accepted.
+/// Rejects all files but MPI_FILE_NULL, which stands for the default handler: no file can be open.
 fn check_file(file: Handle) -> Result<()> {
     if file == FILE_NULL { Ok(()) } else { fail!(ERR_FILE, "argument file ({}) is not an open file", file) }
 }

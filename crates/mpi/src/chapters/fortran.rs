@@ -1,4 +1,4 @@
-//! What this library assumes about Fortran (MPI 5.0, section 20.4): sizes of the default kinds,
+//! The library's assumptions about Fortran (MPI 5.0, section 20.4): sizes of the default kinds,
 //! supported sized types, and the representation of logicals.
 //!
 //! The values are those of common compilers (4-byte integer, real and logical; true is 1) and

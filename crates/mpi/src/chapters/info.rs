@@ -156,7 +156,7 @@ pub fn info_get_nthkey(info: Handle, n: i32) -> Result<String> {
 }
 
 /// Contents of MPI_INFO_ENV (11.2.1), determined once, so that they are the same before and after
-/// MPI_Init. There is no key for a thread level, because launchers are not asked for one.
+/// MPI_Init. There is no key for a thread level, because launchers do not request one.
 fn environment_pairs() -> Pairs {
     OBJECTS.environment.get_or_init(look_at_environment).clone()
 }

@@ -37,21 +37,21 @@ pub fn comm_remote_group(comm: Handle) -> Result<Handle> {
     groups::insert(remote_group(comm)?)
 }
 
-/// Words by which a message names a process.
+/// Number of words by which a message identifies a process.
 const NAME_WORDS: usize = 3;
 
-/// The name of a process, which other processes know by another index, as words.
+/// The identifier of a process, which other processes know by another index, as words.
 fn words_of(peer: PeerIndex) -> [u64; NAME_WORDS] {
     let ProcessId { job, rank } = process::id_of(peer).expect("the members of a group are peers");
     [(job.0 >> 64) as u64, job.0 as u64, u64::from(rank)]
 }
 
-/// The process that words name.
+/// The process that words identify.
 fn process_of([high, low, rank]: [u64; NAME_WORDS]) -> ProcessId {
     ProcessId { job: JobId(u128::from(high) << 64 | u128::from(low)), rank: rank as u32 }
 }
 
-/// The members of a group from their names.
+/// The members of a group from their identifiers.
 fn members_of(words: &[u64]) -> Result<Vec<PeerIndex>> {
     let (names, _) = words.as_chunks::<NAME_WORDS>();
     let peer = |&name: &[u64; NAME_WORDS]| match process::peer_of(process_of(name)) {
@@ -61,8 +61,8 @@ fn members_of(words: &[u64]) -> Result<Vec<PeerIndex>> {
     names.iter().map(peer).collect()
 }
 
-/// What the leader obtains for its group: the context of the intercommunicator, the names of the
-/// members of the other group, and the context of its own group.
+/// The words that the leader obtains for its group: the context of the intercommunicator, the
+/// identifiers of the members of the other group, and the context of its own group.
 fn agree(local: &Comm, peer_comm: Handle, remote_leader: i32, tag: i32) -> Result<Vec<u64>> {
     let peers = registry::comm(peer_comm)?;
     check_tag(tag)?;

@@ -1,5 +1,5 @@
-//! Neighbourhood collectives without a plan: messages move directly between the streams of the
-//! neighbours, and without requests if the expected ones have arrived (fast path). Persistent calls
+//! Neighbourhood collectives without a plan: each neighbour's message is copied from the head of
+//! its stream into the buffer, without a request if it has arrived (fast path). Persistent calls
 //! and data with gaps use a plan.
 
 use std::mem::MaybeUninit;

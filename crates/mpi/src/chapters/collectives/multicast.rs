@@ -34,8 +34,8 @@ static NUMBERS: AtomicU32 = AtomicU32::new(0);
 const NUMBERS_EACH: u32 = 2;
 /// Calls that run by messages before a group is made, which takes as long as several of them.
 const CALLS: u32 = 8;
-/// Lengths for which a group can pay off, before anything is known about its frames. Up to the
-/// first, messages are faster, because they need no answer. Beyond the second, the copies that
+/// Message lengths for which a group can pay off, before anything is known about its frames. Up to
+/// the first, messages are faster, because they need no answer. Beyond the second, the copies that
 /// receivers make cost more than the sender saves.
 const MAY_PAY: Pays = Pays(4 << 10, 256 << 10);
 /// Multicast is used only if it is forced.

@@ -3,8 +3,8 @@
 //!
 //! The wire divides the channel anew for each declared topology (`towpath_shm`). A claim lives as
 //! long as a communicator with the topology, including duplicates. Since the last reference may be
-//! dropped anywhere, a dropped claim is only recorded, and withdrawn from the wire on the next
-//! occasion.
+//! dropped anywhere, a dropped claim is only recorded, and withdrawn from the wire at the next
+//! opportunity.
 
 use std::sync::{Arc, LazyLock};
 
@@ -28,7 +28,7 @@ pub(crate) fn forget_ended(worker: &Worker) {
 }
 
 /// Declares the topology of a new communicator. Collective over `parent`, from which it was
-/// created: on return, the grants of all processes have been sent, and this process has obeyed
+/// created: on return, the grants of all processes have been sent, and this process has acted on
 /// those it received.
 pub(super) fn declare(parent: &Arc<Comm>, made: Option<Comm>) -> Result<Option<Comm>> {
     if parent.group.size() == 1 {

@@ -57,7 +57,7 @@ pub unsafe fn graph_create(
     reorder: bool,
 ) -> Result<Handle> {
     let parent = intracomm(comm_old, "MPI_Graph_create")?;
-    // SAFETY: `indx` tells the length of `edges` (this function's contract).
+    // SAFETY: the last element of `indx` is the length of `edges` (this function's contract).
     let (index, edges) = unsafe { graph(nnodes, indx, edges, parent.group.size()) }?;
     let order = reorder::order_if(reorder, &parent, index.len(), || reorder::listed(&index, &edges))?;
     with_topology(&parent, index.len(), &order, |_| Topology::Graph { index, edges })
@@ -69,7 +69,7 @@ pub unsafe fn graph_create(
 /// `edges` must have as many elements as the last element of `indx` says.
 pub unsafe fn graph_map(comm: Handle, nnodes: i32, indx: Integers, edges: Integers) -> Result<i32> {
     let comm = intracomm(comm, "MPI_Graph_map")?;
-    // SAFETY: `indx` tells the length of `edges` (this function's contract).
+    // SAFETY: the last element of `indx` is the length of `edges` (this function's contract).
     let (index, edges) = unsafe { graph(nnodes, indx, edges, comm.group.size()) }?;
     let order = reorder::order_if(true, &comm, index.len(), || reorder::listed(&index, &edges))?;
     Ok(order.rank(comm.rank, index.len()).map_or(UNDEFINED, |rank| rank as i32))

@@ -1,10 +1,10 @@
 //! Rank reordering (MPI 5.0, 8.5.1 to 8.5.4, 8.5.8): assigns processes to the ranks of a
 //! communicator with a topology.
 //!
-//! All processes gather the places where they run. If they are not bound or are all equally far
-//! apart, reordering gains nothing; every process can tell that from the places, and ranks stay.
-//! Otherwise rank 0 of the parent maps the graph (`towpath_mapping`) and broadcasts the result, so
-//! that all processes agree even if only rank 0 knows the whole graph.
+//! All processes gather each other's locations in the hardware. If they are not bound or are all
+//! equally far apart, reordering gains nothing; every process can tell that from the locations, and
+//! ranks stay. Otherwise rank 0 of the parent maps the graph (`towpath_mapping`) and broadcasts the
+//! result, so that all processes agree even if only rank 0 knows the whole graph.
 
 #[cfg(test)]
 mod tests;
@@ -45,8 +45,8 @@ pub(super) fn distances(parent: &Comm) -> Result<Option<Distances>> {
     Ok(Some(distances).filter(Distances::differ))
 }
 
-/// Where this process runs: according to the machine description in the settings, or else to the
-/// kernel.
+/// Where this process runs, according to the machine description in TOWPATH_MACHINE or, if there is
+/// none, to the kernel.
 fn own_place(parent: &Comm) -> Result<ProcessPlace> {
     let process = process::this()?;
     let host = process::host_among(parent.members())?;
