@@ -15,7 +15,7 @@ use crate::error::{Result, fail};
 #[repr(transparent)]
 pub struct Handle(pub u32);
 
-/// The kind of object that a handle names; also the kind bits of created handles.
+/// The kind of object that a handle names; its value is the kind bits of created handles.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[repr(u8)]
 pub enum Kind {
@@ -52,7 +52,7 @@ pub struct Status {
     pub source: i32,
     /// Tag of the message.
     pub tag: i32,
-    /// Error code (class and message slot, see `errors`); 0 is MPI_SUCCESS.
+    /// Error code (class and message slot, see `objects::errhandler` in `mpi`); 0 is MPI_SUCCESS.
     pub error: i32,
     /// Received bytes.
     pub bytes: i64,
@@ -187,7 +187,7 @@ unsafe impl Send for Callback {}
 // SAFETY: a `Callback` is an address that never changes.
 unsafe impl Sync for Callback {}
 
-/// The number of elements of an array whose count the program passes. None for NULL,
+/// The number of elements of an array whose count the program passes. Zero for NULL,
 /// MPI_UNWEIGHTED, MPI_WEIGHTS_EMPTY, and negative counts, which the body rejects.
 #[inline]
 fn elements(address: usize, count: i64) -> usize {

@@ -85,8 +85,8 @@ struct Entry<T> {
     object: UnsafeCell<Option<Arc<T>>>,
 }
 
-/// All created objects of one kind. No [`Slab`](towpath_base::slab::Slab): threads read an entry
-/// without a lock while others are added, so entries never move.
+/// All created objects of one kind. Not a [`Slab`](towpath_base::slab::Slab), because threads read
+/// an entry without a lock while others are added, so entries must never move.
 pub struct Table<T> {
     kind: Kind,
     chunks: [AtomicPtr<Entry<T>>; CHUNKS],

@@ -1,4 +1,4 @@
-//! The neutral form of the ABI, in which the ABI crates and `mpi` talk to each other: constants and
+//! The neutral form of the ABI, in which the ABI crates and `mpi` communicate: constants and
 //! handles in the numbering of the standard ABI (MPI 5.0, chapter 20), errors, and the function
 //! table of an ABI ([`abi::AbiTable`]).
 
