@@ -1,4 +1,4 @@
-//! Functions without a body in `mpi` that are alike in both ABIs.
+//! Functions without a body in `mpi` that are the same in both ABIs.
 
 use crate::prelude::*;
 

@@ -38,7 +38,7 @@ pub(crate) fn call_any_time(
 /// Exports a function under its PMPI_ and its MPI_ name; tools replace the MPI_ name and call the
 /// PMPI_ name.
 ///
-/// Both are a single jump to the actual function, so that the release build always merges them to
+/// Both are a single jump to the actual function, so that the release build always merges them into
 /// one address. If each contained the code, the compiler's inlining could differ between the two.
 macro_rules! export {
     ($(#[$about:meta])* $pmpi:ident, $mpi:ident($($name:ident: $kind:ty),* $(,)?) $body:block) => {

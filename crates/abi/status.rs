@@ -1,6 +1,6 @@
 //! Conversion of statuses, whose layout depends on the ABI (`status_layout`). The byte count is
-//! stored in two ints: the low word, and the high word shifted left by one with the cancelled bit
-//! below.
+//! stored in two ints: its low word, and its high word shifted left by one with the cancelled flag
+//! in the lowest bit.
 
 use std::ffi::{c_int, c_void};
 
