@@ -14,8 +14,8 @@ use crate::callbacks::function;
 use crate::prelude::*;
 use crate::status::{self, MPI_Status};
 
-/// The kind of a value set or read from C. Integers are 1 (of address size) and 3 (of default
-/// size).
+/// Kinds of attribute values in MPICH's interface: a pointer, as C sets and reads it, and an
+/// integer of address size. Kind 3 is an integer of default size.
 const POINTER: c_int = 0;
 const INTEGER: c_int = 1;
 
@@ -41,7 +41,7 @@ type Query = unsafe extern "C-unwind" fn(*mut c_void, *mut MPI_Status, *mut c_in
 type Free = unsafe extern "C-unwind" fn(*mut c_void, *mut c_int);
 type Cancel = unsafe extern "C-unwind" fn(*mut c_void, *mut c_int, *mut c_int);
 
-/// Calls of Fortran callbacks.
+/// The functions that call Fortran callbacks.
 pub(crate) const CALLS: FortranCalls = FortranCalls {
     call_copy: copy,
     call_delete: delete,
@@ -50,7 +50,7 @@ pub(crate) const CALLS: FortranCalls = FortranCalls {
     call_grequest_cancel: cancel,
 };
 
-/// The int of a handle.
+/// A handle as an int of this ABI.
 fn number(kind: Kind, object: Handle) -> c_int {
     match kind {
         Kind::Datatype => datatype_out(object),
@@ -189,7 +189,7 @@ fn key_in(keyval: c_int) -> i32 {
     keyval_in(if is_predefined && keyval % 2 == 0 { keyval - 1 } else { keyval })
 }
 
-/// The value of a communicator's attribute, as seen from a language.
+/// The value of a communicator's attribute, in the form that `kind` names.
 fn value_of_comm(comm: Handle, keyval: i32, kind: c_int) -> Result<Option<i64>> {
     let is_predefined = (constants::TAG_UB..=constants::UNIVERSE_SIZE).contains(&keyval);
     if kind != POINTER && !is_predefined {
@@ -205,7 +205,7 @@ fn value_of_comm(comm: Handle, keyval: i32, kind: c_int) -> Result<Option<i64>> 
     Ok(is_set.then(word))
 }
 
-/// The value of a datatype's attribute, as seen from a language.
+/// The value of a datatype's attribute, in the form that `kind` names.
 fn value_of_type(datatype: Handle, keyval: i32, kind: c_int) -> Result<Option<i64>> {
     if kind != POINTER {
         return attributes::type_get_integer(datatype, keyval);
