@@ -1,5 +1,5 @@
-//! The objects of MPI as values, and the tables of handles that name them. What the C functions do
-//! with them is in `chapters`.
+//! The objects of MPI as values, and the tables of handles that name them. The C functions that use
+//! them are in `chapters`.
 
 pub(crate) mod attribute;
 pub(crate) mod buffer;

@@ -35,7 +35,7 @@ pub(crate) use phase::{Phase, abi, enter, leave, not_running, page, phase, refus
 pub(crate) struct Process {
     /// Description of the job.
     pub(crate) job: Job,
-    /// Which process of which job each peer is.
+    /// The table of jobs, which maps each peer to its job and rank.
     pub(crate) jobs: Jobs,
     /// Provided thread level.
     pub(crate) thread_level: i32,

@@ -94,7 +94,7 @@ pub type FortranCopyCall = unsafe fn(
     value: i64,
 ) -> (i32, bool, i64);
 
-/// How to call functions that the program has registered through MPICH's own Fortran library.
+/// Functions that call callbacks registered through MPICH's own Fortran library.
 pub struct FortranCalls {
     /// Like [`AbiTable::call_copy`], but the value is an integer, and the call goes through a
     /// proxy: a function of that library that calls the program's.

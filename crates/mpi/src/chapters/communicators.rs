@@ -288,7 +288,8 @@ pub fn comm_get_name(comm: Handle) -> Result<String> {
     Ok(registry::comm(comm)?.settings().name.clone())
 }
 
-/// Hints that Towpath recognizes (4.1 assertions); others are ignored, as the standard requires.
+/// Hints that Towpath recognizes (assertions of MPI 4.0); others are ignored, as the standard
+/// requires.
 const KNOWN_HINTS: [&str; 4] =
     ["mpi_assert_no_any_tag", "mpi_assert_no_any_source", "mpi_assert_exact_length", "mpi_assert_allow_overtaking"];
 

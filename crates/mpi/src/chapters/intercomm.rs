@@ -34,7 +34,7 @@ pub(crate) fn trade(comm: &Comm, mine: &[u64]) -> Result<Vec<u64>> {
     spread(&team, sequence, 0, theirs)
 }
 
-/// Broadcasts the words of the leader, whose number only the leader knows. If the leader has
+/// Broadcasts the words of the leader; only the leader knows how many there are. If the leader has
 /// failed, every process fails, because the group must not wait for a leader that has given up.
 /// `mine` is the leader's outcome, and `None` on all other processes.
 pub(crate) fn spread(

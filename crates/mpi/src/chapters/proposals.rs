@@ -18,7 +18,7 @@ use crate::process;
 pub(crate) struct Proposals([u64; 4]);
 
 impl Proposals {
-    /// What this process proposes if it is rank 0.
+    /// New proposals of this process, which count only if it is rank 0.
     pub(crate) fn new() -> Proposals {
         Proposals([registry::new_context().0, registry::new_context().0, 0, 0])
     }

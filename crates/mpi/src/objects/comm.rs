@@ -159,7 +159,7 @@ impl Comm {
         self.context() == context || self.remote.as_ref().is_some_and(|remote| remote.local_context() == context)
     }
 
-    /// Sets the contexts when MPI_Comm_idup has learned them: the communicator's own, and that of
+    /// Sets the contexts once the members have agreed on them: the communicator's own, and that of
     /// the local group of an intercommunicator.
     pub(crate) fn set_contexts(&self, (context, local): (ContextId, ContextId)) {
         self.context.store(context.0, Ordering::Relaxed);
@@ -271,7 +271,7 @@ impl Comm {
     }
 }
 
-/// Contexts of dropped communicators that the engine has not been told about.
+/// Contexts of dropped communicators that the engine has not closed yet.
 static CLOSED: Mutex<Vec<ContextId>> = Mutex::new(Vec::new());
 
 impl Drop for Comm {

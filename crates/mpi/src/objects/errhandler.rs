@@ -17,7 +17,7 @@ pub(crate) const FIRST_ADDED: i32 = ERR_LASTCODE + 1;
 /// Number of error messages kept.
 const SLOTS: usize = 63;
 
-/// What an error handler does.
+/// The action of an error handler.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Action {
     /// Ends the job: MPI_ERRORS_ARE_FATAL.
@@ -37,9 +37,9 @@ pub(crate) struct Errhandler {
     pub handle: Handle,
     /// The kind of object it may be attached to; `None`: any (predefined handlers).
     pub kind: Option<Kind>,
-    /// What it does.
+    /// Its action.
     pub action: Action,
-    /// How many times the program must still free the handle.
+    /// Number of times that the program must still free the handle.
     pub(crate) references: AtomicU32,
 }
 

@@ -20,7 +20,7 @@ pub(crate) struct Group {
     placement: OnceLock<Arc<Placement>>,
 }
 
-/// How two groups are related.
+/// The relation of two groups.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Relation {
     /// Same members in the same order.

@@ -1,5 +1,5 @@
-//! What is needed to start a persistent operation again (MPI 5.0, sections 3.9 and 6.13). The C
-//! functions are in `chapters::persistent`.
+//! The state from which a persistent operation is started again (MPI 5.0, sections 3.9 and 6.13).
+//! The C functions are in `chapters::persistent`.
 
 use std::sync::Arc;
 

@@ -91,7 +91,7 @@ pub(crate) fn page() -> Option<&'static ControlPage> {
     PAGE.get()
 }
 
-/// The error that tells why MPI cannot be called now.
+/// The error that explains why MPI cannot be called now.
 #[cold]
 pub(crate) fn not_running<T>() -> Result<T> {
     match phase() {

@@ -1,4 +1,4 @@
-//! How requests end: whether they are complete, and the status and error that they leave.
+//! Completion of requests: whether they are complete, and their status and error.
 
 use towpath_collective::Failure;
 use towpath_engine::{Completion, RequestId};

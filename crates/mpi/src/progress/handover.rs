@@ -1,4 +1,5 @@
-//! Which of several waiting threads polls for the process, and how the others sleep and are woken.
+//! The poller token: chooses the waiting thread that polls for the process, puts the others to
+//! sleep and wakes them.
 //!
 //! One thread holds the poller token. A thread that finds it taken sleeps until the holder
 //! announces a change or releases the token. Neither is missed: a sleeper registers itself before
@@ -132,7 +133,7 @@ impl Handover {
         self.wake_helper();
     }
 
-    /// Wakes the helper if it waits and nobody wants the token.
+    /// Wakes the helper if it waits and no thread wants the token.
     fn tell_helper(&self) {
         in_total_order();
         if self.helper_waits.load(Ordering::SeqCst) != 0 && self.wanted.load(Ordering::SeqCst) == 0 {

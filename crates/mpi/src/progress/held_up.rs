@@ -67,8 +67,8 @@ pub(crate) fn tell(segment: &Segment, peer: PeerIndex, wire: bool) {
     }
 }
 
-/// Why a peer takes no messages. `call` is the MPI function that the peer called last and whether
-/// it is still in it; `None` for a peer on another host.
+/// Explains why a peer takes no messages. `call` is the MPI function that the peer called last and
+/// whether it is still in it; `None` for a peer on another host.
 fn why_it_takes_none(call: Option<Option<(&str, bool)>>) -> String {
     match call {
         None => "takes none, most likely because it computes and calls no MPI function".to_owned(),

@@ -1,4 +1,4 @@
-//! What a blocked call waits for, published in the process's control page so that `mpiexec` can
+//! Publishes what a blocked call waits for in the process's control page, so that `mpiexec` can
 //! show where a job hangs.
 //!
 //! A wait is published before its first sleep, so calls that end while they spin or yield pay

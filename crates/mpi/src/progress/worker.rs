@@ -198,7 +198,7 @@ impl Worker {
         Some(result)
     }
 
-    /// How often this process has slept; `None` while another thread polls.
+    /// Number of times that this process has slept; `None` while another thread polls.
     pub(super) fn sleeps(&self) -> Option<u64> {
         self.with_token(|waiting| waiting.sleeps())
     }

@@ -21,8 +21,8 @@ use crate::progress::wait_target;
 use crate::progress::waiting::Waiting;
 use crate::progress::worker::Worker;
 
-/// How long a reading of the available memory is reused. Less data arrives in this time than is
-/// always held back.
+/// How long a reading of the available memory is reused. Less data arrives in this time than the
+/// memory that the engine never grants.
 const FRESH: Duration = Duration::from_millis(1);
 
 /// Creates the worker of this process.

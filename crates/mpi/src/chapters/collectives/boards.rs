@@ -1,5 +1,5 @@
-//! The board of a communicator: how it is made, when the first blocking collective can use one, and
-//! how a call waits on it.
+//! The board of a communicator. It is made when the first blocking collective can use one; a call
+//! waits on it in the worker's loop.
 //!
 //! Member 0 makes the board and broadcasts its location in the segment by messages. All members
 //! take these steps in the same calls, because all make the same decisions.

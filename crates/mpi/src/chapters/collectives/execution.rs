@@ -40,7 +40,7 @@ impl<'a> CommView<'a> {
         self.comm.common_team(Plane::Collective)
     }
 
-    /// What plan builders need to know about the local group.
+    /// The local group and the selection of algorithms, in the form that plan builders need.
     fn call<'t>(&'t self, team: &'t Team) -> Call<'t> {
         Call { team, selection: self.selection }
     }

@@ -215,7 +215,7 @@ impl Cast for RootMessages {
     }
 }
 
-/// Packs what the members must know about each other into one word.
+/// Packs the facts that the members exchange about themselves into one word.
 fn said(reach: Option<Reach>, streams: bool, number: u32) -> u64 {
     let Some(Reach { raw, chunk, .. }) = reach else { return 0 };
     1 | u64::from(raw) << 1 | u64::from(streams) << 2 | u64::from(chunk) << 16 | u64::from(number) << 32

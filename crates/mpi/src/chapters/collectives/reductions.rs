@@ -28,8 +28,8 @@ struct Vector {
 }
 
 impl Vector {
-    /// The operand. `send` and `receive` tell whether the send and the receive buffer are
-    /// significant, `in_place` whether the operand may be in the receive buffer.
+    /// The operand. `send` and `receive` are true if the send and the receive buffer are
+    /// significant, `in_place` if the operand may be in the receive buffer.
     fn operand(&self, send: bool, receive: bool, in_place: bool) -> Result<Operand> {
         let kind = arguments::datatype(self.datatype, "datatype")?;
         let reducer = operations::reducer(self.op, self.datatype, kind)?;

@@ -1,7 +1,7 @@
 //! Declares topologies to the channel: which ranks send to this process, with what relative
 //! weights.
 //!
-//! The wire divides the channel anew for each declared topology (`towpath_shm`). A claim lives as
+//! The wire divides the channel again for each declared topology (`towpath_shm`). A claim lives as
 //! long as a communicator with the topology, including duplicates. Since the last reference may be
 //! dropped anywhere, a dropped claim is only recorded, and withdrawn from the wire at the next
 //! opportunity.

@@ -83,7 +83,7 @@ fn a_grid_on_a_mesh_of_tiles_lies_down_on_it() {
 
 #[test]
 fn a_small_graph_gathers_on_near_places() {
-    // Four nodes for eight places: all four fit on one socket.
+    // Four nodes for eight processes: all four fit on one socket.
     let mapping = mapped("4 of 8", &grid_of(&[2, 2], false), &machine("package 2; core 4", 8, true));
     assert_eq!(mapping.after, 4);
 }
