@@ -54,7 +54,7 @@ pub(crate) struct Process {
     /// Why processes of other hosts were lost.
     pub(crate) losses: Option<Losses>,
     pub(crate) launcher: Mutex<Box<dyn Launcher>>,
-    /// Allocator of the contexts that this process names.
+    /// Allocator of the contexts that this process proposes.
     pub(crate) contexts: Contexts,
 }
 
@@ -108,7 +108,7 @@ impl Process {
     }
 }
 
-/// The error message for a message from or to a lost process.
+/// The error text for a message from or to a lost process.
 pub(crate) fn reason_of_loss(peer: PeerIndex) -> String {
     let known = PROCESS.get().and_then(|process| process.losses.as_ref()?.of(peer));
     known.unwrap_or_else(|| "the other process died before the message was through".to_owned())

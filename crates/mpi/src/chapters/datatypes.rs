@@ -69,7 +69,7 @@ pub(crate) unsafe fn borrow<'a>(datatype: Handle, argument: &str) -> Result<&'a 
     }
 }
 
-/// Accepts MPI_DATATYPE_NULL with a count of 0, which programs pass mostly together with
+/// Accepts MPI_DATATYPE_NULL with a count of 0, which programs mostly pass together with
 /// MPI_PROC_NULL, and which MPICH and Intel MPI accept in point-to-point calls and MPI_Bcast.
 /// Returns `error` for anything else.
 #[cold]

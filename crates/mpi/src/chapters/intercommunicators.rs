@@ -46,7 +46,7 @@ fn words_of(peer: PeerIndex) -> [u64; NAME_WORDS] {
     [(job.0 >> 64) as u64, job.0 as u64, u64::from(rank)]
 }
 
-/// The process that words identify.
+/// The process that these words identify.
 fn process_of([high, low, rank]: [u64; NAME_WORDS]) -> ProcessId {
     ProcessId { job: JobId(u128::from(high) << 64 | u128::from(low)), rank: rank as u32 }
 }

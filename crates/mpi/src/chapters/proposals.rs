@@ -23,7 +23,7 @@ impl Proposals {
         Proposals([registry::new_context().0, registry::new_context().0, 0, 0])
     }
 
-    /// The plan that distributes the proposals, which must not be moved until it has run.
+    /// The plan that distributes the proposals. They must not be moved until it has run.
     pub(crate) fn plan(&mut self, comm: &Comm) -> Result<Plan> {
         let team = comm.common_team(Plane::Collective);
         let Some(remote) = &comm.remote else { return broadcast_plan(&team, 0, &mut self.0[..1]) };

@@ -356,8 +356,8 @@ pub fn request_free(request: &mut Handle) -> Result<()> {
                 state.abandon(*request)?;
                 return Ok(Some(operation));
             }
-            // The program still names the request in MPI_Grequest_complete, which calls the free
-            // function.
+            // The program will still pass the request to MPI_Grequest_complete, which calls the
+            // free function.
         }
         state.abandon(*request)?;
         state.sweep_abandoned();

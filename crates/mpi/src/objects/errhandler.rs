@@ -22,7 +22,7 @@ const SLOTS: usize = 63;
 pub(crate) enum Action {
     /// Ends the job: MPI_ERRORS_ARE_FATAL.
     Fatal,
-    /// Ends the processes of the communicator: MPI_ERRORS_ABORT.
+    /// Ends the processes of the communicator, here by ending the job: MPI_ERRORS_ABORT.
     Abort,
     /// Returns the code: MPI_ERRORS_RETURN.
     Return,

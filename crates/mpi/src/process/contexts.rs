@@ -1,9 +1,10 @@
 //! Allocates the contexts that this process proposes for new communicators (see
 //! `towpath_base::ids::ContextId`).
 //!
-//! A counter names them. It wraps around after 2^30 proposals, which a program that keeps creating
-//! communicators reaches within days; it then skips the contexts of communicators that still exist.
-//! The process that proposed a context is a member of its communicator, so it knows them.
+//! A counter numbers them. It wraps around after 2^30 proposals, which a program that keeps
+//! creating communicators reaches within days; it then skips the contexts of communicators that
+//! still exist. The process that proposed a context is a member of its communicator, so it knows
+//! them.
 
 use towpath_base::ids::{CONTEXTS, ContextId};
 use towpath_base::sync::{AtomicU64, Ordering};

@@ -19,7 +19,7 @@ use super::{Phase, Process, phase, say_lines, this};
 thread_local! {
     /// True while this thread holds the heap.
     static INSIDE: Cell<bool> = const { Cell::new(false) };
-    /// What this thread holds while it forks.
+    /// The locked heap and the hand-over to the child, while this thread forks.
     static FORKING: Cell<Option<Forking>> = const { Cell::new(None) };
 }
 
@@ -45,7 +45,7 @@ pub(crate) fn allocate(bytes: usize, alignment: usize) -> Option<*mut u8> {
     with(|heap| heap.allocate(bytes, alignment))?
 }
 
-/// Frees a block; false if it is not one of the heap.
+/// Frees a block; false if the block is not from the heap.
 pub(crate) fn free(block: *mut u8) -> bool {
     with(|heap| heap.free(block)) == Some(true)
 }

@@ -54,8 +54,8 @@ impl Watchdog {
 }
 
 /// Tells the user that this process waits for room at `peer`, unless a rank of this host has done
-/// so already. `wire` is true if the peer has not read earlier messages, and false if this process
-/// lacks credit.
+/// so already. `wire` is true if the wire is full because the peer has not read earlier messages,
+/// and false if this process lacks credit.
 pub(crate) fn tell(segment: &Segment, peer: PeerIndex, wire: bool) {
     if segment.head().told_of_wait.swap(1, Ordering::Relaxed) == 0 {
         let why = if wire {

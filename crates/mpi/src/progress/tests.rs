@@ -1,5 +1,5 @@
-//! The progress engine of two ranks in one process: waiting, its hand-over between threads, and how
-//! requests end.
+//! The progress engine of two ranks in one process: waiting, the hand-over of the token between
+//! threads, and the completion of requests.
 
 use std::sync::{Arc, Mutex};
 use std::thread::{Scope, ThreadId};

@@ -1,4 +1,4 @@
-//! How the worker's waiting loop idles: applies the policy of `machine::wait` to this process's
+//! Idling in the worker's waiting loop: applies the policy of `machine::wait` to this process's
 //! control page.
 
 use std::time::Duration;

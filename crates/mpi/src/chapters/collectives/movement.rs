@@ -52,7 +52,7 @@ pub unsafe fn bcast<'a>(
 /// The arguments of a gather or scatter.
 struct Rooted {
     root: usize,
-    /// This rank's own block; `None` at the root if it is in place.
+    /// This rank's own block; `None` for MPI_IN_PLACE at the root.
     own: Option<Buffer>,
     /// The blocks of all ranks, at the root.
     all: Option<Blocks>,
@@ -194,7 +194,7 @@ pub unsafe fn scatterv<'a>(
     view.across(|bridge| inter::scatterv(bridge, side, all.as_ref(), own.as_ref()))
 }
 
-/// Prepares an allgather with checked arguments. In place is allowed on an intracommunicator only.
+/// Prepares an allgather with checked arguments. MPI_IN_PLACE is for intracommunicators only.
 fn gathered_everywhere<'a>(
     view: CommView<'a>,
     sendbuf: *const c_void,
@@ -251,7 +251,7 @@ pub unsafe fn allgatherv<'a>(
     gathered_everywhere(view, sendbuf, || arguments::buffer(sendbuf, sendcount, sendtype, SEND), receive)
 }
 
-/// Prepares an alltoall with checked arguments. In place is allowed on an intracommunicator only.
+/// Prepares an alltoall with checked arguments. MPI_IN_PLACE is for intracommunicators only.
 fn exchanged<'a>(
     view: CommView<'a>,
     sendbuf: *const c_void,

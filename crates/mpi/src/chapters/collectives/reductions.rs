@@ -117,8 +117,8 @@ fn combined_blocks<'a>(view: CommView<'a>, mut vector: Vector, counts: Vec<i64>)
             fail!(ERR_COUNT, "the counts of all {} ranks together exceed 2^63 - 1", counts.len())
         }
     };
-    // In place, the receive buffer holds the whole vector, whatever the length of this rank's
-    // block.
+    // With MPI_IN_PLACE, the receive buffer holds the whole vector, whatever the length of this
+    // rank's block.
     let in_place = is_in_place(vector.sendbuf) && !view.comm.is_inter();
     let operand = vector.operand(true, counts[view.rank()] > 0 || in_place, !view.comm.is_inter())?;
     let receive = vector.receive();
