@@ -22,8 +22,8 @@ use super::wait_target::{PublishedWait, WaitTarget};
 use super::waiting::Waiting;
 
 /// Rounds of progress that a blocking call makes before it waits, if each rank has a core: about a
-/// microsecond. Under MPI_THREAD_MULTIPLE it is a quarter of that, because the worker is locked
-/// meanwhile. An oversubscribed host uses one round.
+/// microsecond. MPI_THREAD_MULTIPLE uses a quarter of it, because other threads find the worker
+/// locked meanwhile. An oversubscribed host uses one round.
 const SPIN_ROUNDS: u32 = 64;
 
 /// A worker: shared state, its lock, and the poller token.
