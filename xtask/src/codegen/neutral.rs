@@ -18,7 +18,7 @@ pub fn constants(all: &Constants) -> String {
         let _ = writeln!(text, "/// {}\n{}", c.name, declaration(c, value));
     }
     text.push_str(
-        "\n/// What an error class says where no sentence of the error itself is known.\n\
+        "\n/// The sentence for an error of which only the class is known.\n\
          #[allow(clippy::too_many_lines)]\n\
          pub fn class_sentence(class: i32) -> &'static str {\n    match class {\n",
     );

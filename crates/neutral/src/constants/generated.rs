@@ -715,7 +715,7 @@ pub const T_PVAR_CLASS_TIMER: i32 = 9;
 /// MPI_T_PVAR_CLASS_GENERIC
 pub const T_PVAR_CLASS_GENERIC: i32 = 10;
 
-/// What an error class says where no sentence of the error itself is known.
+/// The sentence for an error of which only the class is known.
 #[allow(clippy::too_many_lines)]
 pub fn class_sentence(class: i32) -> &'static str {
     match class {

@@ -15,10 +15,6 @@ use crate::objects::comm::Comm;
 use crate::objects::registry;
 use crate::objects::topology::{Lists, Topology};
 
-/// Values of MPI_UNWEIGHTED and MPI_WEIGHTS_EMPTY in the standard ABI.
-const UNWEIGHTED_ADDRESS: usize = 10;
-const EMPTY_ADDRESS: usize = 11;
-
 /// Reads and checks a graph argument.
 ///
 /// # Safety
@@ -129,10 +125,10 @@ pub fn graph_neighbors(comm: Handle, rank: i32, maxneighbors: i32, neighbors: In
 
 /// Reads edge weights; `None` for MPI_UNWEIGHTED.
 fn weights(array: Integers, count: usize, argument: &str) -> Result<Option<Vec<i32>>> {
-    if array.address() == UNWEIGHTED_ADDRESS {
+    if array.address() == UNWEIGHTED {
         return Ok(None);
     }
-    if array.address() == EMPTY_ADDRESS || count == 0 {
+    if array.address() == WEIGHTS_EMPTY || count == 0 {
         if count > 0 {
             fail!(ERR_ARG, "argument {argument} is MPI_WEIGHTS_EMPTY, but there are {count} edges");
         }
@@ -298,7 +294,7 @@ pub fn dist_graph_neighbors(
 ) -> Result<()> {
     let lists = distributed(comm)?;
     let wanted = |array: &IntegersMut| {
-        lists.weighted && !array.is_null() && array.address() != UNWEIGHTED_ADDRESS && array.address() != EMPTY_ADDRESS
+        lists.weighted && !array.is_null() && array.address() != UNWEIGHTED && array.address() != WEIGHTS_EMPTY
     };
     write(sources, &lists.sources, maxindegree, "maxindegree")?;
     write(destinations, &lists.destinations, maxoutdegree, "maxoutdegree")?;
