@@ -1,8 +1,8 @@
-//! Prints what a process learns from its launcher, for trying different launchers.
+//! Prints the job that the launcher gives to a process.
 //!
-//! `mpiexec -n 4 job_facts` prints the job. Additional words do more, for tests and for trying
-//! other launchers: `exchange` puts and gets values and meets the other ranks in shared memory,
-//! `leave` exits without MPI_Finalize, `abort CODE` ends the job, `stay` waits for its end.
+//! `mpiexec -n 4 job_facts` prints the job. An argument adds an action, for tests and for trying
+//! other launchers: `exchange` puts and gets values and checks that the ranks share memory, `leave`
+//! exits without MPI_Finalize, `abort CODE` ends the job, `stay` waits for its end.
 
 use std::process::ExitCode;
 

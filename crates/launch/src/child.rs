@@ -1,10 +1,10 @@
-//! Ends child processes that answer a question for this one.
+//! Kills and reaps the child processes that run a trial or a query for this process.
 
 use rustix::io::retry_on_intr;
 use rustix::process::{Pid, Signal, WaitOptions, WaitStatus, kill_process, waitpid};
 
-/// Kills a child that has not been waited for, and waits for it. Returns how it ended, perhaps
-/// before it was killed; `None` if it was not a child.
+/// Kills a child that has not been reaped, and reaps it. Returns its wait status, which may be from
+/// before the kill; `None` if it is not a child.
 pub(crate) fn end(child: i32) -> Option<WaitStatus> {
     let child = Pid::from_raw(child)?;
     // A child that has ended already is not an error.
@@ -12,7 +12,7 @@ pub(crate) fn end(child: i32) -> Option<WaitStatus> {
     wait(child)
 }
 
-/// Waits for the end of a child; `None` if it is not a child.
+/// Reaps a child; `None` if it is not a child.
 fn wait(child: Pid) -> Option<WaitStatus> {
     let ended = retry_on_intr(|| waitpid(Some(child), WaitOptions::empty()));
     ended.ok().flatten().map(|(_, status)| status)

@@ -1,5 +1,4 @@
-//! The library's interface to its launcher: the trait [`Launcher`], independent of which launcher
-//! it is.
+//! The library's interface to its launcher: the trait [`Launcher`], the same for every launcher.
 //!
 //! [`connect`] determines who started this process: Towpath's own `mpiexec`, a PMI or PMIx server,
 //! or no launcher. If the environment shows a launcher of several processes but no server answers,
@@ -36,8 +35,7 @@ pub struct Job {
     /// Number of the program on the launcher's command line (MPI_APPNUM); `None` if the launcher
     /// does not provide it.
     pub appnum: Option<i32>,
-    /// How many processes could run (MPI_UNIVERSE_SIZE); `None` if the launcher does not provide
-    /// it.
+    /// How many processes can run (MPI_UNIVERSE_SIZE); `None` if the launcher does not provide it.
     pub universe_size: Option<i32>,
     /// Identifies the job.
     pub id: JobId,
@@ -276,7 +274,7 @@ pub const BY_OWN_MPIEXEC: &str = "inherited from mpiexec";
 /// How the ranks of any other launcher obtain the segment, for messages.
 const FROM_FIRST_RANK: &str = "from the first rank";
 
-/// What a process can tell about its launcher before it contacts it.
+/// What the environment shows about the launcher of a process.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Seen {
     /// Name of the launcher.

@@ -1,5 +1,5 @@
-//! The library's side against `mpiexec`'s: with the ticket, over PMI-1, as a singleton, and in
-//! error cases.
+//! The client side against `mpiexec`: with the ticket, over PMI-1, as a singleton, and in error
+//! cases.
 
 mod common;
 
@@ -60,7 +60,7 @@ fn ranks_exchange_values_and_share_memory() {
     assert!(over_pmi(2, "").output.contains("PMI launcher"));
 }
 
-/// Needs the right to create namespaces; passes without a test otherwise.
+/// Needs permission to create namespaces; otherwise it is skipped and passes.
 #[test]
 fn memory_is_shared_across_containers() {
     for namespaces in ["-p -f --mount-proc", "-p -f --mount-proc -n"] {
@@ -156,7 +156,7 @@ fn never_n_times_rank_0_of_1() {
     }
 }
 
-/// Where the PMIx library is installed; without it the error message is a different one.
+/// With or without the PMIx library, whose absence leads to a different error message.
 #[test]
 fn a_dead_pmix_server_costs_one_sentence() {
     let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();

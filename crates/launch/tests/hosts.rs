@@ -1,5 +1,5 @@
 //! Jobs over several hosts. The hosts are proxies on this machine, started by a command that gives
-//! them their name. What needs another kernel or network is tested with network namespaces.
+//! them their names. Tests that need a network are in `tests/hosts`.
 
 mod common;
 
@@ -15,7 +15,7 @@ fn job(hosts: &str, ranks: usize, options: &[&str], words: &[&str]) -> Command {
     mpiexec(&[&["--hosts", hosts, "--launcher", WAY, "-n", &ranks], options, words].concat())
 }
 
-/// Runs it.
+/// Runs `mpiexec --hosts HOSTS -n N [options] WORDS`.
 fn over(hosts: &str, ranks: usize, options: &[&str], words: &[&str]) -> common::Run {
     finish(job(hosts, ranks, options, words), "")
 }

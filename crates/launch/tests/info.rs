@@ -27,7 +27,7 @@ fn said(command: Command) -> String {
     run.output
 }
 
-/// What follows the label at the beginning of a line of the text.
+/// The rest of the line that begins with the label.
 fn line_of<'a>(text: &'a str, label: &str) -> &'a str {
     let found = text.lines().find_map(|line| {
         line.trim_start().strip_prefix(label).filter(|rest| rest.starts_with(' '))

@@ -347,8 +347,7 @@ fn many_ranks_start_on_few_cores() {
 fn descriptors_of_other_ranks_are_not_inherited() {
     let run = shell(3, &[], "ls /proc/$$/fd | wc -l");
     let counts: Vec<usize> = run.output.lines().map(|line| line.trim().parse().unwrap()).collect();
-    // In addition to the descriptors that the shell opens itself and those that this test was
-    // started with.
+    // Apart from the descriptors that the shell opens itself and those that this test inherited.
     let own = std::fs::read_dir("/proc/self/fd").unwrap().count();
     assert!(counts.iter().all(|&count| count <= 8 + own), "{counts:?}");
 }

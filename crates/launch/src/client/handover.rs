@@ -55,7 +55,7 @@ pub(super) fn share(store: &mut dyn Store, job: &mut Job) -> Result<(OwnedFd, Jo
     Ok((segment, key))
 }
 
-/// Rank 0 chooses identifier and secret of the job and publishes them; the other ranks read them.
+/// Rank 0 chooses and publishes the job's identifier and secret; the other ranks read them.
 fn agree(store: &mut dyn Store, job: &mut Job) -> Result<JobKey, Error> {
     if job.rank == 0 {
         job.id = segment::new_job();
@@ -82,7 +82,7 @@ fn parse_job(text: &str) -> Option<(JobId, JobKey)> {
     Some((JobId(u128::from_str_radix(id, 16).ok()?), JobKey::parse(key)?))
 }
 
-/// Key under which rank 0 publishes identifier and secret.
+/// Key under which rank 0 publishes the identifier and the secret.
 const JOB: &str = "towpath-job";
 /// Key that a rank puts if it cannot open its host's segment.
 const REFUSED: &str = "towpath-refused";

@@ -17,7 +17,7 @@ pub(super) struct Served<S> {
 }
 
 impl<S: Store> Served<S> {
-    /// Sets up identifier, secret and segment. Collective over the job.
+    /// Sets up the identifier, the secret and the segment. Collective over the job.
     pub(super) fn share(mut store: S, mut job: Job) -> Result<Served<S>, Error> {
         let (segment, key) = handover::share(&mut store, &mut job)?;
         Ok(Served { store, job, segment, key })

@@ -11,7 +11,7 @@ use super::signals;
 
 /// Makes this process the parent of all orphaned descendants.
 pub(crate) fn adopt_orphans() {
-    // The kernel knows the attribute since Linux 3.4, and refuses it to nobody.
+    // Linux has the attribute since version 3.4, and any process may set it.
     let _ = set_child_subreaper(Some(rustix::process::getpid()));
 }
 
@@ -73,7 +73,7 @@ pub(crate) fn kill_all(spared: &[i32], limit: Duration, mut ended: impl FnMut(i3
             match reap() {
                 Reaped::Child(pid, status) => ended(pid, status),
                 Reaped::NoneEnded => break,
-                // If their ends cannot be observed, they have at least been killed once.
+                // After a failure no exit can be observed, but all children have been killed once.
                 Reaped::NoChild | Reaped::Failed(_) => return,
             }
         }

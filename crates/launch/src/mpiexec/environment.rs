@@ -1,8 +1,9 @@
 //! The environment of each rank: what `mpiexec` passes on, what the command line sets, and the
 //! variables that give the rank its place in the job.
 //!
-//! The last are set in three forms, because scripts read any of them: those of PMI-1 and MPICH, of
-//! Open MPI, and of MVAPICH. Variables of a job that `mpiexec` itself runs in are removed first.
+//! The last are set under Towpath's own names and those of PMI-1 and MPICH, of Open MPI and of
+//! MVAPICH, because scripts read any of them. Variables of a job that `mpiexec` itself runs in are
+//! removed first.
 #![forbid(unsafe_code)]
 
 use std::collections::BTreeMap;

@@ -191,7 +191,7 @@ fn waits(commands: &OwnedFd) -> bool {
     poll(&mut [PollFd::new(commands, PollFlags::IN)], Some(&at_once)).is_ok_and(|ready| ready > 0)
 }
 
-/// Executes one command; false if it is the end or `mpiexec` is gone.
+/// Executes one command; false if it is the command to end, or if `mpiexec` is gone.
 fn obey(commands: &OwnedFd, ranks: &Ranks) -> bool {
     let mut command = [0u8; COMMAND_SIZE];
     match rustix::io::read(commands, &mut command) {

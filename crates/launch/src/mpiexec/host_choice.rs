@@ -13,8 +13,8 @@ pub(super) struct Hosts {
     /// All hosts in order, including those that get no ranks.
     pub(super) hosts: Vec<Host>,
     pub(super) way: HostLinks,
-    /// `mpiexec` starts all ranks itself: all hosts named are this one, and the command line does
-    /// not choose a launcher for them; or the launcher is `fork`.
+    /// `mpiexec` starts all ranks itself, without proxies. True if the launcher is `fork`, or if
+    /// every host is this one and the command line does not give both hosts and a launcher.
     pub(super) here: bool,
 }
 

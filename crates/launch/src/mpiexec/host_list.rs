@@ -60,7 +60,7 @@ fn read_lines(text: &str) -> Result<Vec<Host>, String> {
         let Some(name) = words.next() else { continue };
         let mut host = entry(name)?;
         for word in words {
-            // Other words in host files (max_slots=, user names) do not affect placement here.
+            // Other words in host files (max_slots=, user names) are ignored.
             if let Some(slots) = word.strip_prefix("slots=") {
                 host.slots = Some(number(slots, line)?);
             }
@@ -103,7 +103,7 @@ fn united(hosts: Vec<Host>) -> Vec<Host> {
     united
 }
 
-/// True if this host is named.
+/// True if this name belongs to this host.
 pub(crate) fn is_this_host(name: &str) -> bool {
     let own = rustix::system::uname().nodename().to_string_lossy().into_owned();
     match name.parse::<std::net::IpAddr>() {
@@ -148,7 +148,7 @@ pub(crate) fn place(size: usize, hosts: &[Host], per_host: usize, round: bool) -
     places.iter().map(|&(_, host)| host).cycle().take(size).collect()
 }
 
-/// Expands Slurm's compact list of hosts: `n[1-3,07],login`.
+/// Expands a hostlist expression of Slurm: `n[1-3,07],login`.
 ///
 /// # Errors
 /// An error message for the user.

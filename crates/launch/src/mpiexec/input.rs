@@ -14,7 +14,7 @@ use rustix::termios::{isatty, tcgetpgrp};
 /// Maximum number of bytes to queue for rank 0.
 const LONGEST_QUEUE: usize = 64 * 1024;
 
-/// An input that is at its end.
+/// An empty input.
 pub(crate) fn nothing() -> io::Result<OwnedFd> {
     std::fs::File::open("/dev/null").map(OwnedFd::from)
 }
@@ -70,7 +70,7 @@ impl Terminal {
         self.pipe.is_none()
     }
 
-    /// Reads what the terminal has.
+    /// Reads from the terminal once.
     pub(crate) fn read(&mut self) {
         let mut buffer = [0u8; 4096];
         match rustix::io::read(std::io::stdin(), &mut buffer) {
@@ -82,7 +82,7 @@ impl Terminal {
         self.write();
     }
 
-    /// Writes what the pipe takes. If rank 0 has closed its input, forwarding ends.
+    /// Writes as much as the pipe takes. If rank 0 has closed its input, forwarding ends.
     pub(crate) fn write(&mut self) {
         let Some(pipe) = &self.pipe else { return };
         while !self.queue.is_empty() {

@@ -287,7 +287,7 @@ impl RunningJob {
     }
 
     fn nearest_deadline(&self) -> Option<Duration> {
-        // No event reports that mpiexec has come to the terminal's foreground, so poll for it.
+        // No event reports that mpiexec has moved to the terminal's foreground, so poll for it.
         let look_at_terminal = (!self.terminal.is_over() && !self.terminal.wants_lines())
             .then(|| Instant::now() + CHECK);
         let nearest = [self.verdict.deadline(), look_at_terminal, self.streams.deadline()]

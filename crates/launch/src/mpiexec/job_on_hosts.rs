@@ -37,8 +37,8 @@ use crate::segment;
 pub(super) struct JobOnHosts {
     stations: Vec<Station>,
     node_of_rank: Vec<u32>,
-    /// Ranks that their proxies have reported to be in MPI. The ranks of a single-host job start
-    /// without a request to the server, so the server does not know.
+    /// Ranks that their proxies have reported to be in MPI. If all ranks are on one host, they
+    /// start without a request to the server, so the server cannot tell.
     told_inside: Vec<bool>,
     server: Server,
     verdict: Verdict,

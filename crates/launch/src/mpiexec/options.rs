@@ -2,7 +2,7 @@
 //!
 //! The options are those that scripts for MPICH, Intel MPI and Open MPI use. An option may be
 //! written with one or two dashes, and `--name=value` is `--name value`. Options without any effect
-//! here are accepted and ignored; everything else is an error with a message for the user.
+//! here are accepted and ignored; any other option is an error with a message for the user.
 #![forbid(unsafe_code)]
 
 use std::ffi::OsString;

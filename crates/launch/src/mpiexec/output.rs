@@ -149,16 +149,16 @@ impl LineSink for OutputStream {
     }
 }
 
-/// Ends all output: writes what is still queued, then the error message of the job, if any. Returns
-/// the exit code.
+/// Ends all output: writes what is still queued, then the job's error message, if any. Returns the
+/// exit code.
 pub(crate) fn last_words(
     destinations: &mut [OutputStream; 2],
     mut verdict: Verdict,
     signals: &OwnedFd,
 ) -> i32 {
     destinations[0].drain(signals);
-    // A reader that leaves after the ranks have ended has read enough. A full disk has not taken
-    // everything.
+    // A reader that leaves after the ranks have ended has read enough. If the disk is full, output
+    // is missing.
     if let Some(failure) =
         destinations[0].failure().filter(|failure| *failure != JobFailure::OutputGone)
     {

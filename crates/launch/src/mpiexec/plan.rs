@@ -456,7 +456,7 @@ fn streams_to_files(
 
 /// Number of descriptors that `mpiexec` needs in addition to those of its ranks.
 const OWN_FILES: usize = 24;
-/// Limit of open files that lets a rank's descriptors have their usual numbers.
+/// Limit of open files at which a rank's descriptors get their usual numbers.
 const FILES_OF_A_RANK: u64 = 67;
 
 /// Raises the limit of open files as far as the job needs, and returns the previous limit.
@@ -466,7 +466,7 @@ fn allow_files(size: usize) -> Result<Rlimit, StartRefusal> {
     let useful = needed.max(FILES_OF_A_RANK);
     let maximum = before.maximum.unwrap_or(u64::MAX);
     if before.current.is_some_and(|current| current < useful) {
-        // A refusal shows when the descriptors are opened.
+        // If the kernel refuses, opening the descriptors fails and is reported.
         let _ =
             setrlimit(Resource::Nofile, Rlimit { current: Some(useful.min(maximum)), ..before });
         if needed > maximum {

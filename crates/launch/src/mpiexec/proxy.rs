@@ -1,7 +1,7 @@
 //! The proxy: `mpiexec` on another host. It starts that host's ranks under a guardian, as `mpiexec`
 //! does on its own host, and forwards everything over its stdin and stdout: the ranks' output,
 //! their PMI requests, how they end. It makes no decisions. When its input ends, because `mpiexec`
-//! or the connection is gone, it has everything on this host killed.
+//! or the connection is gone, everything on this host is killed.
 
 use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 use std::time::{Duration, Instant};
@@ -28,7 +28,8 @@ use crate::segment::View;
 
 /// Bytes of a stream in flight to `mpiexec` above which the ranks are throttled.
 const UNDER_WAY: usize = 1 << 20;
-/// How long to wait at the end for a connection without progress; its output is lost then.
+/// How long to wait at the end for a connection without progress. The remaining output is then
+/// lost.
 const PATIENCE: Duration = Duration::from_secs(60);
 
 /// Runs this process as a proxy and returns its exit code.
@@ -410,8 +411,8 @@ impl Proxy {
         self.commands = None;
         descendants::kill_all(&[], Duration::from_secs(2), |_, _| {});
         let outgoing = &mut ProxyOutput { link: &mut self.link, under_way: &mut self.under_way };
-        // The amount of output that `mpiexec` holds back is bounded by what pipes hold, so it reads
-        // as fast as the connection permits.
+        // `mpiexec` holds back no more output than the pipes can hold, so it reads as fast as the
+        // connection permits.
         self.streams.finish(&mut self.buffer, outgoing, |to| to.link.drain(PATIENCE));
         self.link.send(&ProxyFrame::Done);
         self.link.drain(PATIENCE);

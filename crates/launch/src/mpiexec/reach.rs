@@ -14,7 +14,7 @@ const HOST: &str = "{host}";
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct HostLinks {
     words: Vec<String>,
-    /// A host that is this one needs no command.
+    /// This host needs no launch command.
     direct: bool,
 }
 
@@ -40,8 +40,8 @@ impl HostLinks {
         if !words.iter().any(|word| word.contains(HOST)) {
             words.push(HOST.to_owned());
         }
-        // A command that the user has chosen is used for every host: it may lead into a container
-        // on this host.
+        // A command that the user has chosen is used for every host, because it may lead into a
+        // container on this host.
         Ok(HostLinks { words, direct: matches!(launcher, None | Some("ssh")) && template == SSH })
     }
 
@@ -68,9 +68,9 @@ impl HostLinks {
     }
 }
 
-/// BatchMode: there is no terminal for asking for a password. ServerAliveInterval: a host that is
-/// silent for a minute is lost. ControlMaster: an existing shared connection may be used, but none
-/// is created here, because it would end with the job and break the commands that share it.
+/// BatchMode: there is no terminal on which to ask for a password. ServerAliveInterval: a host that
+/// is silent for a minute is lost. ControlMaster: an existing shared connection may be used, but
+/// none is created here, because it would end with the job and break the commands that share it.
 const SSH: &str = "ssh -x -o BatchMode=yes -o ControlMaster=no -o ServerAliveInterval=20 {host}";
 /// Runs next to a job step that may exist already, without PMI, and does not end the allocation if
 /// a rank fails.

@@ -63,8 +63,8 @@ impl Relay {
         false
     }
 
-    /// When to check again without an event: no event reports that `mpiexec` has come to the
-    /// terminal's foreground, and a regular file is readable whenever there is room.
+    /// When to check again without an event: no event reports that `mpiexec` has moved to the
+    /// foreground of the terminal, and a regular file is readable whenever there is room.
     pub(super) fn look_again(&self) -> Option<Instant> {
         if self.is_file && self.wants() {
             return Some(Instant::now());
@@ -125,8 +125,8 @@ impl Feed {
         self.write()
     }
 
-    /// Writes what the pipe takes, and returns how many bytes are done with. Data that rank 0 does
-    /// not read any more is discarded.
+    /// Writes as much as the pipe takes, and returns how many bytes were written or discarded. Data
+    /// is discarded if rank 0 has closed its input.
     pub(super) fn write(&mut self) -> usize {
         let mut taken = 0;
         while let Some(pipe) = self.pipe.as_ref().filter(|_| taken < self.queue.len()) {

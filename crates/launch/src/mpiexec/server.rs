@@ -62,7 +62,7 @@ impl Server {
         Server { space: format!("towpath_{:x}", job.0), ranks, values, bytes: 0 }
     }
 
-    /// Removes the process mapping, as from a server that does not know which ranks share a host.
+    /// Removes the process mapping, to act as a server that does not know which ranks share a host.
     #[cfg(test)]
     pub(crate) fn forget_hosts(&mut self) {
         self.values.remove("PMI_process_mapping");

@@ -86,8 +86,8 @@ fn is_ignored(signal: i32) -> bool {
     }
 }
 
-/// Makes the ends of children visible to this process. If its parent ignores SIGCHLD, which
-/// survives exec, the kernel would reap them silently.
+/// Sets SIGCHLD to its default, so that this process can wait for its children. If the parent
+/// ignored SIGCHLD, which survives exec, the kernel would reap them silently.
 pub(crate) fn notice_ends_of_children() {
     // SAFETY: sets the action of one signal to the default; no handler runs any more.
     unsafe { libc::signal(libc::SIGCHLD, libc::SIG_DFL) };

@@ -62,9 +62,9 @@ pub(crate) struct RankStart {
 /// What all ranks are started with.
 pub(crate) struct Common {
     pub(crate) segment: OwnedFd,
-    /// Where a rank reports that it cannot start.
+    /// Write end of the pipe on which a rank reports that it cannot start.
     pub(crate) report: OwnedFd,
-    /// Where a rank's PMI socket and the segment are put.
+    /// Descriptor numbers of a rank's PMI socket and of the segment.
     pub(crate) numbers: Numbers,
     /// Mask of blocked signals that `mpiexec` was started with.
     pub(crate) mask: Set,

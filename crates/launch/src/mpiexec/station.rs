@@ -73,8 +73,8 @@ impl Station {
         let mut command = Command::new(&words[0]);
         command.args(&words[1..]).stdin(Stdio::piped()).stdout(Stdio::piped()).process_group(0);
         // SAFETY: between fork and exec the closure makes only async-signal-safe calls
-        // (`sigprocmask`, `prctl`). They and the process group make signals of the terminal reach
-        // the command through `mpiexec` alone, and end it with `mpiexec`.
+        // (`sigprocmask`, `prctl`). With the process group, they make signals of the terminal reach
+        // the command through `mpiexec` alone, and terminate the command when `mpiexec` ends.
         unsafe {
             command.pre_exec(move || {
                 mask.block();

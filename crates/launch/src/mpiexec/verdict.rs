@@ -3,8 +3,8 @@
 //! out the orders.
 //!
 //! Phases: running; ending (the ranks have been asked to end and get a grace period); closing
-//! (everything left is killed). Only the first failure is reported, because failures after the job
-//! is being ended are consequences.
+//! (everything left is killed). Only the first failure is reported, because failures while the job
+//! is being ended are consequences of that.
 #![forbid(unsafe_code)]
 
 use std::time::{Duration, Instant};
@@ -21,7 +21,7 @@ const GRACE: Duration = Duration::from_millis(1000);
 const GRACE_AFTER_SIGNAL: Duration = Duration::from_secs(3);
 /// How long killing everything may take.
 const PATIENCE_WITH_GUARDIAN: Duration = Duration::from_secs(20);
-/// How often to check for ranks that wait in MPI for one that has left.
+/// How often to check for ranks that wait in MPI for a rank that has exited without MPI_Init.
 pub(super) const CHECK: Duration = Duration::from_millis(500);
 
 /// Signals by which a rank dies because the job is being ended: those that it is sent, and those
@@ -46,13 +46,13 @@ enum JobPhase {
 /// An action on the ranks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum JobOrder {
-    /// Send this signal to all ranks; nothing ends.
+    /// Forward this signal to all ranks; the job continues.
     Signal(i32),
     /// Tell all ranks that the job ends, with this signal.
     End(i32),
     /// Kill everything that is left.
     Close,
-    /// Killing has failed: exit.
+    /// Killing has failed: exit anyway.
     GiveUp,
 }
 

@@ -1,6 +1,6 @@
-//! Tests with a child process what the ranks of a host can do with each other: open a segment that
-//! another rank has created, and read another rank's memory. The child is to its parent what one
-//! rank is to another: it runs as the same user and is not the parent's tracer.
+//! Tests with a child process what the ranks of a host may do to each other: open a segment that
+//! another rank has created, and read another rank's memory. The child stands for the other rank:
+//! it runs as the same user and is not the parent's tracer.
 
 use std::io;
 use std::os::fd::OwnedFd;

@@ -3,7 +3,7 @@
 //!
 //! Slurm's server speaks both dialects, but rejects a job in which ranks choose differently. The
 //! choice therefore depends only on what the launcher puts into every rank's environment
-//! ([`Dialect::in_environment`]), never on a trial: PMI-2 if Slurm names pmi2 as its plugin, else
+//! ([`Dialect::in_environment`]), never on probing: PMI-2 if Slurm names pmi2 as its plugin, else
 //! PMI-1, which every other launcher with PMI_FD speaks. TOWPATH_PMI overrides the choice.
 #![forbid(unsafe_code)]
 

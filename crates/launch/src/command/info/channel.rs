@@ -43,8 +43,8 @@ pub(super) fn view_of(pid: u32) -> Result<View, String> {
     })
 }
 
-/// True if a descriptor is a segment by its name (a memfd, or an unlinked file). Other files must
-/// not be opened just to inspect them.
+/// True if the name of a descriptor's file may be that of a segment (a memfd, or an unlinked file).
+/// Other files must not be opened just to inspect them.
 fn is_memory_file(folder: &str, number: i32) -> bool {
     let target = std::fs::read_link(format!("{folder}/{number}"));
     target.is_ok_and(|path| path.to_string_lossy().contains("towpath"))
@@ -85,7 +85,7 @@ mod tests {
 
     #[test]
     fn a_process_without_a_job_is_refused_with_a_sentence() {
-        // Which of the two errors process 1 gives depends on the caller's rights.
+        // Which of the two errors process 1 gives depends on the caller's privileges.
         let said = section(1).unwrap_err();
         assert!(
             said.contains("belongs to no running job") || said.contains("cannot be inspected"),
