@@ -14,8 +14,8 @@ const BULK: &str = "TOWPATH_CLIC_BULK";
 /// How large messages are sent to hosts that frames reach.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum BulkTransport {
-    /// Frames over several rails or slow ones, which they share and keep busy even if frames are
-    /// lost; otherwise connections, which use less processor time.
+    /// Frames if there are several rails or a slow one, because frames use all rails and keep them
+    /// busy even if some frames are lost. Otherwise connections, which use less processor time.
     #[default]
     Best,
     Frames,

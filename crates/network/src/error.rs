@@ -1,6 +1,6 @@
 //! Why the transports to other hosts cannot be set up.
 
-/// A sentence for the user, which the caller puts behind "MPI cannot start: ".
+/// A message for the user. The caller puts "MPI cannot start: " in front of it.
 #[derive(Clone, Debug)]
 pub struct Error(String);
 

@@ -27,14 +27,14 @@ use super::{INTERFACES, host_of, key_of, others, text_of, unknown};
 use crate::error::{Error, Result};
 use crate::jobs::Jobs;
 
-/// How long to probe paths that do not answer, if frames were requested (the other host may be
-/// busy) and if connections are an alternative.
+/// How long to probe paths that do not answer: long if frames were requested, because the other
+/// host may be busy, and short if connections are an alternative.
 const PATIENCE: Duration = Duration::from_secs(4);
 const SHORT_PATIENCE: Duration = Duration::from_millis(80);
 /// On a host with more ranks of the job than this, frames use UDP: the kernel delivers every frame
 /// below IP to every process, but finds the owner of a datagram directly.
 const RAW_RANKS: usize = 8;
-/// The setting that makes senders copy.
+/// The setting that makes the sender copy large messages before it sends them.
 const COPY: &str = "TOWPATH_CLIC_COPY";
 /// Link speed in Mbit/s up to which the link, not the processor, is the bottleneck.
 const SLOW: u32 = 1000;
@@ -45,8 +45,8 @@ const LIFE: u32 = 1;
 #[derive(Clone, Debug)]
 struct HostWay {
     card: HostCard,
-    /// The rails that both hosts have found to work: their interfaces, and what works over them, as
-    /// a combination of [`RAW`] and [`UDP`].
+    /// Once the paths have been probed, the rails that both hosts have found to work: their
+    /// interfaces, and what works over them, as a combination of [`RAW`] and [`UDP`].
     rails: Vec<(Facing, u8)>,
     /// Why there are no rails.
     why: String,
@@ -245,8 +245,8 @@ impl FrameSetup {
         self.check(job)
     }
 
-    /// A host that frames do not reach: for a reason of this host if it has one, otherwise for
-    /// `why`.
+    /// The entry of a host that frames do not reach. The reason is this host's, if it has one,
+    /// otherwise `why`.
     fn apart(&self, why: String) -> HostWay {
         let why = match self.ineligibility {
             Some(Ineligibility::Refused) => {
@@ -258,7 +258,7 @@ impl FrameSetup {
         HostWay { card: HostCard::default(), rails: Vec::new(), why }
     }
 
-    /// The paths by which a host may be reached, from its card.
+    /// The rails over which a host may be reached, from its card. They have not been probed yet.
     fn facing(&self, card: HostCard) -> HostWay {
         if self.ineligibility.is_some() {
             return self.apart(String::new());
@@ -359,13 +359,13 @@ impl FrameSetup {
         }
     }
 
-    /// What must work over a rail. Below IP needs both, because batches of frames are sent over UDP
-    /// even if single ones are sent below IP.
+    /// What must work over a rail. Frames below IP need both, because batches of frames are sent
+    /// over UDP even if single frames are sent below IP.
     fn wanted(&self) -> u8 {
         if self.choice.udp() { UDP } else { RAW | UDP }
     }
 
-    /// Closes interfaces that no host is reached by.
+    /// Closes interfaces over which no host is reached.
     fn close_unused(&mut self) {
         let facings = self
             .ways
@@ -467,7 +467,7 @@ impl FrameSetup {
         (0..).zip(&self.ways).filter_map(|(host, way)| Some(word((host, way.as_ref()?)))).collect()
     }
 
-    /// Why frames are not sent below IP, if they are not.
+    /// Why frames to a host use UDP; empty if they do not, or if the settings require UDP.
     fn why_not_raw(&self, way: &HostWay) -> String {
         let udp = way.rails.iter().find(|(_, works)| works & RAW == 0);
         let Some((facing, _)) = udp.filter(|_| self.choice.raw()) else { return String::new() };

@@ -1,7 +1,7 @@
 //! The table of jobs: which process of which job each [`PeerIndex`] names.
 //!
 //! The job of this process is the first entry, so its processes have the indices 0..n. Another job
-//! that connects gets the following indices, one for each of its processes.
+//! that connects gets the next indices, one for each of its processes.
 
 use towpath_base::ids::{JobId, PeerIndex, ProcessId};
 use towpath_launch::client::Job;
@@ -34,9 +34,8 @@ impl Jobs {
     }
 
     /// Adds a job, whose ranks run on these hosts, numbered within the job from 0. Its processes
-    /// share no segment with those of other jobs, so its hosts count as further ones, even where
-    /// the machine is the same. Returns the index of its rank 0. A job that is known stays as it
-    /// is.
+    /// share no segment with those of other jobs, so its hosts get new numbers even if the machine
+    /// is the same. Returns the index of its rank 0. A job that is already known is not changed.
     pub fn add(&mut self, id: JobId, host_of_rank: &[u32]) -> PeerIndex {
         if let Some(known) = self.entries.iter().find(|entry| entry.id == id) {
             return PeerIndex(known.first);
@@ -54,17 +53,17 @@ impl Jobs {
         self.entries.last().map_or(0, |entry| entry.first + entry.host_of_rank.len() as u32)
     }
 
-    /// The process of the own job with this rank, which must be a rank of it.
+    /// The process with this rank in the job of this process. The job must have the rank.
     pub fn own_peer(&self, rank: u32) -> PeerIndex {
         PeerIndex(self.entries[0].first + rank)
     }
 
-    /// The processes of the own job, by rank.
+    /// The processes of this process's job, by rank.
     pub fn own_peers(&self) -> Vec<PeerIndex> {
         (0..self.entries[0].host_of_rank.len() as u32).map(|rank| self.own_peer(rank)).collect()
     }
 
-    /// The identifier of the own job.
+    /// The identifier of this process's job.
     pub fn own_id(&self) -> JobId {
         self.entries[0].id
     }
@@ -94,7 +93,7 @@ impl Jobs {
         is_rank.then(|| PeerIndex(entry.first + process.rank))
     }
 
-    /// The rank of a peer in the own job; `None` if it is of another job.
+    /// The rank of a peer in this process's job; `None` if the peer is of another job.
     pub fn rank_in_own_job(&self, peer: PeerIndex) -> Option<u32> {
         self.process(peer)
             .filter(|process| process.job == self.own_id())

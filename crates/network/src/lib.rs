@@ -47,14 +47,15 @@ pub use survey::survey;
 /// The setting that selects interfaces.
 const INTERFACES: &str = "TOWPATH_TCP_INTERFACES";
 
-/// The setting for the time that a peer may leave everything on a connection unacknowledged.
+/// The setting for how long a peer's host may leave sent data unacknowledged before the peer is
+/// lost.
 const TIMEOUT: &str = "TOWPATH_TCP_TIMEOUT_SECONDS";
 
 /// The wires to other hosts.
 pub enum Far {
-    /// TCP connections.
+    /// TCP connections to all hosts.
     Tcp(Box<Tcp>),
-    /// Frames to the hosts that they reach, connections to the others.
+    /// CLIC frames to the hosts that they reach, TCP connections to the others.
     Clic {
         /// The connections.
         tcp: Box<Tcp>,
@@ -63,7 +64,7 @@ pub enum Far {
         /// Indexed by peer: true if large messages to it use a connection nevertheless.
         streams: Vec<bool>,
     },
-    /// A fabric.
+    /// A libfabric fabric, which reaches all hosts.
     Ofi(Box<Ofi>),
 }
 

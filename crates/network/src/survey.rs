@@ -1,8 +1,8 @@
 //! Diagnostics: which transports lead from this host to others, and why, as chosen by the functions
 //! that a job uses at startup.
 //!
-//! `towpath info` loads the library and calls an entry of its ABI that returns this text: one line
-//! per row, with the tab-separated cells key, label, value and reason.
+//! `towpath info` loads the library and calls its function `towpath_networks`, which returns this
+//! text: one line per row, with the tab-separated cells key, label, value and reason.
 
 use towpath_base::config;
 use towpath_clic::rails::MOST_RAILS;
