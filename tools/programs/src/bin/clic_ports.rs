@@ -1,6 +1,6 @@
-//! Measures CLIC's ports alone between two hosts, which are network namespaces of this process
-//! joined by a veth pair: latency of small frames, and bandwidth of bulk that the receiver requests
-//! in blocks, for each carrier.
+//! Measures CLIC's ports, without its protocol, between two hosts, which are network namespaces of
+//! this process joined by a veth pair: latency of small frames, and bandwidth of bulk that the
+//! receiver requests in blocks, for each carrier.
 //!
 //! ```text
 //! cargo run --release -p towpath-programs --bin clic_ports -- [MTU [ROUNDS]]
@@ -32,13 +32,13 @@ const MESSAGE: usize = 1 << 20;
 const UNDER_WAY: usize = 512 << 10;
 /// Number of chunks of a block.
 const CHUNKS: usize = 64;
-/// A measurement without progress for this long has lost frames.
+/// If a measurement makes no progress for this long, frames were lost.
 const LOST: Duration = Duration::from_secs(2);
 
 /// The next task of both sides.
 #[derive(Clone, Copy, Debug)]
 enum Task {
-    /// A cache line back and forth: reveals the phases of a machine.
+    /// A cache line back and forth. Its latency shows changes in the state of the machine.
     Line,
     Turns {
         small: Carrier,
@@ -78,7 +78,7 @@ fn header(kind: Kind, endpoint: u16, length: usize, words: [u32; 2]) -> [u8; HEA
     .encode(&KEY, &[])
 }
 
-/// One side.
+/// One end of the veth pair.
 struct Side {
     port: Port,
     peer: Address,
@@ -121,7 +121,7 @@ impl Side {
         }
     }
 
-    /// Exchanges frames back and forth; returns microseconds one way.
+    /// Exchanges frames back and forth; returns the one-way time in microseconds.
     fn turns(&mut self, begins: bool, small: Carrier, bytes: usize) -> f64 {
         let way = self.port.way_by(&self.peer, small, Carrier::Udp);
         let mut start = Instant::now();
@@ -214,7 +214,8 @@ impl Side {
     }
 }
 
-/// Receives bodies in the order of the requests.
+/// Receives the chunks of the blocks; expects them in the order of the requests if `predicts` is
+/// set.
 struct Blocks<'a> {
     memory: &'a mut [u8],
     chunk: usize,
@@ -262,7 +263,7 @@ impl Arrivals for Blocks<'_> {
 }
 
 fn run(side: &mut Side, begins: bool, task: Task, peer: (&Sender<()>, &Receiver<()>)) -> f64 {
-    // Both sides start together, when nothing of the last task is in flight.
+    // Both sides start together, when nothing of the previous task is in flight.
     let meet = || {
         peer.0.send(()).expect("the other side lives");
         peer.1.recv().expect("the other side lives");
@@ -283,7 +284,7 @@ fn run(side: &mut Side, begins: bool, task: Task, peer: (&Sender<()>, &Receiver<
 
 static LINE: AtomicU32 = AtomicU32::new(0);
 
-/// Exchanges a cache line; returns nanoseconds one way.
+/// Exchanges a cache line back and forth; returns the one-way time in nanoseconds.
 fn line(begins: bool) -> f64 {
     let start = Instant::now();
     for turn in (u32::from(!begins)..2 * TURNS).step_by(2) {

@@ -1,5 +1,5 @@
-//! Time that CLIC's protocol takes for a small message, without I/O: two endpoints in one process
-//! hand each other their frames.
+//! Measures the time that CLIC's protocol takes for a small message, without I/O: two endpoints in
+//! one process pass each other their frames.
 //!
 //! `cargo run --release -p towpath-programs --bin clic_protocol`
 

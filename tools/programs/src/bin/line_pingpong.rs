@@ -1,6 +1,6 @@
-//! Measures the state of the machine: the latency of a cache line from core to core.
+//! Measures the latency of a cache line from core to core, which shows the state of the machine.
 //!
-//! Two pinned threads answer each other, over one line that both write (it moves once per answer),
+//! Two pinned threads exchange values, over one line that both write (it moves once per answer),
 //! and over one line for each direction (it moves twice: the writer takes it back, the reader
 //! fetches it, as in every ring). Speed comparisons print these figures before and after, because a
 //! virtual machine's cores may move closer together or farther apart at any time.
@@ -29,7 +29,7 @@ fn wait_for(line: &Line, value: u64) {
     }
 }
 
-/// Nanoseconds one way, median of the blocks. Odd values are requests, even ones are answers.
+/// One-way time in nanoseconds, median of the blocks. Requests are odd values, answers even ones.
 fn measure(there: &Line, back: &Line) -> f64 {
     let both_run = Barrier::new(2);
     std::thread::scope(|scope| {

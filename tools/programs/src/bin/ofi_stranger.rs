@@ -5,10 +5,10 @@
 //! ofi_stranger SECONDS ADDRESS:PORT...
 //! ```
 //!
-//! For each of these ports, it pretends to be rank 0 and rank 1 of the job, and sends messages of
-//! all lengths through libfabric (`TOWPATH_OFI_PROVIDER`, `TOWPATH_LIBFABRIC`), authenticated with
-//! another key. It prints one line of JSON: how many messages the provider has accepted, from how
-//! many of the pretenders some have arrived, and how many answers came.
+//! To each of these ports, it sends messages of all lengths through libfabric
+//! (`TOWPATH_OFI_PROVIDER`, `TOWPATH_LIBFABRIC`), as rank 0 and as rank 1 of the job, authenticated
+//! with another key. It prints one line of JSON: how many messages the provider has accepted, from
+//! how many of these senders some have arrived, and how often a process of the job has answered.
 
 use std::net::SocketAddr;
 use std::time::{Duration, Instant};
@@ -23,7 +23,7 @@ use towpath_transport::{Header, MessageWire, Sink, Wire};
 /// Lengths of messages in bytes.
 const LENGTHS: [usize; 4] = [0, 40, 1000, COPIED_LIMIT];
 
-/// Most messages in flight to one process.
+/// Maximum number of messages in flight to one process. If more were accepted, some have arrived.
 const UNDER_WAY: u64 = 64;
 
 /// What was sent, and what came back.
@@ -49,7 +49,7 @@ impl Sink for Answers {
     }
 }
 
-/// An address in the format of the providers over sockets.
+/// An address in the format of libfabric's sockets-based providers (`sockaddr_in`).
 fn as_provider(place: SocketAddr) -> Vec<u8> {
     let SocketAddr::V4(place) = place else {
         panic!("the test hosts have addresses of four bytes")
@@ -58,7 +58,7 @@ fn as_provider(place: SocketAddr) -> Vec<u8> {
     [&family[..], &place.port().to_be_bytes(), &place.ip().octets(), &[0; 8]].concat()
 }
 
-/// A process with another key that claims to be `rank`, and knows the other one at `place`.
+/// A process with another key that claims to be `rank` and sends to the other rank at `place`.
 fn pretender(choice: &ProviderChoice, rank: u32, place: SocketAddr) -> Ofi {
     let port =
         BoundEndpoint::open(choice, FabricKey::of_secret(b"another"), 1).expect("an endpoint");
@@ -80,7 +80,7 @@ fn main() {
             break;
         }
         for (wire, answers) in &mut wires {
-            // Protocols that the engine has, and some that it does not have.
+            // Protocol numbers that the engine uses, and some that it does not use.
             let header = Header { protocol: (round % 16) as u8, words: [round, !round] };
             let length = LENGTHS[(round % 4) as usize];
             if answers.lost == 0 {
@@ -101,6 +101,6 @@ fn main() {
         String::new()
     };
     println!("{{\"sent\": {sent}, \"seen\": {heard}, \"problems\": [{problems}]}}");
-    // Endpoints end with the process: what is pending in them is never sent.
+    // Exit without closing the endpoints: what is pending in them is never sent.
     std::process::exit(0);
 }

@@ -15,7 +15,7 @@ const ROUNDS: usize = 7;
 const NORMAL: u8 = 0xbc;
 const BYTES_PER_ROUND: usize = 8 << 20;
 
-/// Bytes per nanosecond of a kernel on buffers of `bytes` bytes.
+/// Input bytes per nanosecond of a kernel on buffers of `bytes` bytes.
 fn speed(kernel: Kernel, extent: usize, bytes: usize) -> f64 {
     let input = vec![NORMAL; bytes];
     let mut inout = vec![NORMAL; bytes];

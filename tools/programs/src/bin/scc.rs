@@ -79,7 +79,7 @@ fn grid(dims: &[i32], periodic: bool) -> Result<Handle> {
 }
 
 /// Sends messages of `buffer`'s size back and forth. Returns the seconds per round trip in the
-/// fastest of several rounds, and what one rank transferred for one round trip.
+/// fastest of several rounds, and what this rank transferred per round trip in the last round.
 fn round_trips(buffer: &mut [u8], me: usize, partner: i32, comm: Handle) -> Result<(f64, Cost)> {
     let repetitions = if buffer.len() < 16384 { 20 } else { 2 };
     let mut fastest = f64::INFINITY;
@@ -108,7 +108,7 @@ fn pingpong(shape: &str, me: usize, ranks: usize) -> Result<()> {
     let comm = if shape == "ring" { grid(&[ranks as i32], true)? } else { COMM_WORLD };
     wait_for_all(comm)?;
     if me != 0 && me != ranks - 1 {
-        // The other ranks wait for a message, because a barrier's traffic would be counted.
+        // The other ranks wait for a message, because the traffic of a barrier would be counted.
         return receive(&mut [0u8], 0, comm);
     }
     let partner = if me == 0 { ranks as i32 - 1 } else { 0 };
@@ -248,7 +248,7 @@ fn dims_of(ranks: usize) -> [usize; 2] {
     [rows, ranks / rows]
 }
 
-/// Number of points of part `index` if a side is divided into `parts`.
+/// Number of points that part `index` gets if a side is divided into `parts`.
 fn share(side: usize, parts: usize, index: usize) -> usize {
     side / parts + usize::from(index < side % parts)
 }

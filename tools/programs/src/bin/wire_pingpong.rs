@@ -1,5 +1,5 @@
-//! Speed of the shared-memory wire between two pinned processes: half round trip, and rate with 64
-//! messages in flight.
+//! Measures the shared-memory wire between two pinned processes: half the round-trip time, and the
+//! message rate with 64 messages in flight.
 //!
 //! `cargo run --release -p towpath-programs --bin wire_pingpong [bytes ...]`
 
@@ -21,7 +21,7 @@ const MESSAGE: u8 = 1;
 const ANNOUNCEMENT: u8 = 2;
 const WINDOW: usize = 64;
 
-/// One side: a wire, a buffer, and the events so far.
+/// One of the two processes: its wires, a buffer, and the events so far.
 struct Side {
     wires: Wires,
     other: PeerIndex,
@@ -69,7 +69,7 @@ impl Side {
         while let Some([name, place, length]) = self.events.announced.pop() {
             let (key, length) = (RegionKey([name, place]), length as usize);
             let target = Target::Bytes { pointer: self.events.buffer.as_mut_ptr(), length };
-            // SAFETY: the buffer lives as long as the side.
+            // SAFETY: the buffer is as long as the longest message, and lives as long as `self`.
             unsafe { self.wires.pull(self.other, key, 0, target) };
         }
     }
@@ -153,7 +153,7 @@ fn run(file: &OwnedFd, own: usize, sizes: &[usize]) {
     side.drain();
 }
 
-/// Half round trip in nanoseconds.
+/// Half the round-trip time in nanoseconds.
 fn half_round_trip(side: &mut Side, own: usize, content: &[u8], rounds: usize) -> f64 {
     let begin = Instant::now();
     for _ in 0..rounds {
@@ -168,7 +168,7 @@ fn half_round_trip(side: &mut Side, own: usize, content: &[u8], rounds: usize) -
     begin.elapsed().as_nanos() as f64 / (2 * rounds) as f64
 }
 
-/// Nanoseconds per message in one direction, with an acknowledgement after each window.
+/// Nanoseconds per message in one direction. The receiver acknowledges each window.
 fn stream(side: &mut Side, own: usize, content: &[u8], windows: usize) -> f64 {
     let begin = Instant::now();
     for _ in 0..windows {

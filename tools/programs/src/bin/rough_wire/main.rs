@@ -6,10 +6,10 @@
 //!
 //! P is a percentage of all frames that arrive. Each device is a port of the switch and the other
 //! end of a host's veth pair; the hosts must send complete frames with checksums (no segmentation
-//! offload). It runs until its standard input ends, and then prints what it did. With `--swallow
-//! frames`, only IP (and ARP) passes, as in many rented networks; with `--swallow udp`, no UDP
-//! passes. Frame n of a port always has the same fate, regardless of timing: each port has its own
-//! generator.
+//! offload). It runs until its standard input ends, and then prints its counts. With `--swallow
+//! frames`, only IP (and ARP) passes, as in many rented networks; with `--swallow udp`, no UDP over
+//! IPv4 passes. Frame n of a port always has the same fate, regardless of timing: each port has its
+//! own generator.
 
 mod fate;
 mod socket;

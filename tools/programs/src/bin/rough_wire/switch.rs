@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use crate::fate::{Fate, Fates, Percentages};
 use crate::socket::{Socket, wait};
 
-/// Longer than any frame of a device.
+/// Size of the receive buffer in bytes; no frame of a device is longer.
 const LONGEST: usize = 1 << 17;
 /// Maximum number of successive frames from one port, so that all ports get their turn.
 const TURN: usize = 64;
@@ -72,7 +72,7 @@ struct Counts {
     overflown: u64,
 }
 
-/// All ports.
+/// The switch: its ports, the port of each address, and the delayed frames.
 pub(crate) struct Switch {
     ports: Vec<Port>,
     places: HashMap<Address, usize>,
@@ -172,7 +172,8 @@ impl Switch {
         }));
     }
 
-    /// Forwards to the port of the address; to all others if the address is unknown or multicast.
+    /// Forwards a frame to the port of its destination address; to all other ports if the address
+    /// is unknown or multicast.
     fn forward(&mut self, from: usize, frame: &[u8]) {
         let to = address(&frame[..6]);
         let known = self.places.get(&to).copied().filter(|_| to[0] & 1 == 0);
