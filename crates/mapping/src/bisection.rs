@@ -1,11 +1,11 @@
-//! Dual recursive bisection: places are halved where they are farthest apart, nodes so that the cut
-//! costs little.
+//! Dual recursive bisection: the places are halved where they are farthest apart, the nodes so that
+//! the cut costs little.
 //!
 //! One half of the nodes starts as a prefix of an order (by number, by the orders of the graph, or
 //! breadth-first from a peripheral node). It is improved by exchanging nodes with the other half,
 //! in passes of Kernighan and Lin (1970) with the priority queue of Fiduccia and Mattheyses (1982):
-//! a pass continues through losses and returns to its best state. Nodes outside the part attract
-//! nodes by their distance to their assumed place, the middle of their own part.
+//! a pass continues through losses and returns to its best state. A node outside the part pulls its
+//! neighbours in the part towards its assumed place, the middle of its own part.
 
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
@@ -149,8 +149,8 @@ impl Halving {
         cut.map(|(_, (_, weight))| weight).sum::<i64>() + pulled.sum::<i64>()
     }
 
-    /// Breadth-first order from a peripheral node, the last node of a first such walk; component by
-    /// component.
+    /// Breadth-first order, component by component, from a peripheral node: the last node of a
+    /// first breadth-first walk.
     fn breadth_first(&self) -> Vec<u32> {
         let count = self.edges.len();
         let walk = |from: u32| {

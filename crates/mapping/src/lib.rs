@@ -1,4 +1,4 @@
-//! Mapping of a graph's nodes to places, so that neighbours run near each other: a pure function of
+//! Maps the nodes of a graph to places, so that neighbours run near each other: a pure function of
 //! graph and distances. The nodes are the ranks of a communicator with a topology; the places are
 //! where its processes run.
 //!
@@ -68,7 +68,7 @@ impl Graph {
         padded
     }
 
-    /// Weight times distance, summed over all edges; `places[node]` is the place of a node.
+    /// Weight times distance, summed over all edges. Node `i` is at place `places[i]`.
     ///
     /// # Panics
     /// If a node that has edges has no place.

@@ -2,10 +2,10 @@
 //! found.
 //!
 //! Small graphs try all pairs. In large graphs, a node tries the places close to those of its
-//! neighbours, in the linear order that results from halving the machine and keeps near places
-//! together; the number of trials per edge and pass is constant. On a small mesh, where exchanges
-//! end in many different local optima, some nodes are perturbed and the search is repeated
-//! (iterated local search); the pseudorandom numbers are the same every time.
+//! neighbours, in a linear order that results from halving the machine recursively and so keeps
+//! nearby places together; the number of trials per edge and pass is constant. On a small mesh,
+//! where exchanges end in many different local optima, some nodes are perturbed and the search is
+//! repeated (iterated local search); the pseudorandom numbers are the same every time.
 
 use std::collections::VecDeque;
 
@@ -20,18 +20,18 @@ const AROUND: usize = 4;
 /// Maximum number of passes over all nodes; most graphs need three.
 const PASSES: usize = 8;
 
-/// Perturbations of a small graph on a mesh, and random exchanges in each.
+/// Number of perturbations of a small graph on a mesh, and of random exchanges in each.
 const SHAKES: usize = 24;
 const SHAKEN_PAIRS: usize = 4;
 
-/// The places after all exchanges that lower the cost.
+/// The places after exchanges have lowered the cost.
 pub(super) fn improved(graph: &Graph, distances: &Distances, places: Vec<usize>) -> Vec<usize> {
     let mut state = State::new(graph, distances, places);
     state.improve_all();
     state.places
 }
 
-/// Whether perturbation may pay off: on a small mesh.
+/// True on a small mesh, where perturbation may lower the cost further.
 pub(super) fn are_to_be_shaken(distances: &Distances) -> bool {
     distances.have_mesh() && (2..=ALL_PAIRS).contains(&distances.places())
 }
@@ -146,7 +146,8 @@ impl<'a> State<'a> {
         self.node_at[self.places[other]] = other;
     }
 
-    /// Exchanges a node with the one that gains the most; false if none gains.
+    /// Exchanges a node with the node for which the gain is largest; false if no exchange has a
+    /// gain.
     fn improve(&mut self, node: usize) -> bool {
         if self.graph.edges[node].is_empty() {
             return false;

@@ -1,4 +1,4 @@
-//! Machines described as text, and a mapping that checks its result: for the tests of this crate,
+//! Machines described as text, and a mapping that checks its result, for the tests of this crate
 //! and of the code that builds graphs.
 
 use std::time::Instant;
@@ -21,7 +21,7 @@ pub fn machine(text: &str, processes: usize, scattered: bool) -> Distances {
     )
 }
 
-/// Maps a graph, checks what holds for every result, and prints the costs.
+/// Maps a graph, checks the invariants of the result, and prints the costs.
 ///
 /// # Panics
 /// If the result is wrong.

@@ -1,6 +1,6 @@
-//! Tests of the mapping of irregular graphs, on machines described as text. Those of grids are in
-//! `mpi`, which builds them. They print costs before and after (`cargo test -p towpath-mapping --
-//! --nocapture`).
+//! Tests of the mapping of irregular graphs, on machines described as text. The tests for grids are
+//! in `mpi`, which builds the grids. The tests print costs before and after (`cargo test -p
+//! towpath-mapping -- --nocapture`).
 
 use towpath_machine::levels::{Distances, MachineDescription, ProcessPlace};
 
