@@ -1,6 +1,6 @@
 //! `libtowpath-malloc.so`, a preloaded library (`TOWPATH_MALLOC=1`, or LD_PRELOAD by hand) that
-//! allocates large malloc blocks in memory shared by the ranks of the host, so that messages from
-//! and to them are copied only once.
+//! places large malloc blocks in memory shared by the ranks of the host, so that messages from and
+//! to them are copied only once.
 //!
 //! Blocks smaller than [`LARGE`], all blocks allocated before MPI_Init and after MPI_Finalize, and
 //! blocks that do not fit in the shared heap come from the C library. They are allocated through
@@ -87,7 +87,7 @@ fn heap() -> Option<&'static HeapTable> {
 #[inline(never)]
 fn shared(size: usize, alignment: usize, zeroed: bool) -> *mut c_void {
     let Some(heap) = heap() else { return std::ptr::null_mut() };
-    // SAFETY: `allocate` accepts any size, and any power of two as alignment.
+    // SAFETY: `allocate` accepts any size, and any power of two as alignment. All callers pass one.
     unsafe { (heap.allocate)(size, alignment, c_int::from(zeroed)) }
 }
 
@@ -163,7 +163,7 @@ pub unsafe extern "C" fn realloc(block: *mut c_void, size: usize) -> *mut c_void
     }
 }
 
-/// Resizes a block of the heap.
+/// Resizes a block of the heap in place, or else moves its content to a new block.
 ///
 /// # Safety
 /// `block` must be a block of `heap` that is not yet freed.
@@ -188,7 +188,7 @@ unsafe fn resize(heap: &HeapTable, block: *mut c_void, size: usize) -> *mut c_vo
     }
 }
 
-/// Moves a block of the C library to the heap if it grows large.
+/// Moves a block of the C library to the heap when it is resized to `LARGE` bytes or more.
 ///
 /// # Safety
 /// `block` must be a block of the C library that is not yet freed.
