@@ -12,7 +12,7 @@ use serde::Deserialize;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Direction {
     In,
-    /// An input whose C type is a pointer to something that is not const.
+    /// An input whose C type is a pointer to non-const data.
     InMutable,
     Out,
     InOut,

@@ -22,8 +22,8 @@ const LIBRARIES: &[(&str, &str, &str, &str)] = &[
 const PRELOADED: (&str, &str, &str) =
     ("towpath-malloc", "libtowpath_malloc.so", "libtowpath-malloc.so");
 
-/// The feature and the cargo profile of the libraries with the strict channel, and their folder in
-/// lib/.
+/// Name of the cargo feature and of the cargo profile of the libraries with the strict channel, and
+/// of their folder in lib/.
 ///
 /// The profile gives them a folder of their own below target/, because cargo uses the same file
 /// name for all feature sets.
@@ -60,8 +60,8 @@ const COMPILERS: &[(&str, bool, &str)] = &[
     ("mpic++_abi", true, "standard"),
 ];
 
-/// Builds with a cargo profile, for the glibc of this machine or an older one, and fills the
-/// prefix.
+/// Builds with a cargo profile, for the glibc of this machine or an older one, and installs below
+/// the prefix.
 pub fn run(root: &Path, prefix: &Path, profile: &str, glibc: Option<&str>) -> Result<(), String> {
     let prefix = std::path::absolute(prefix).map_err(|e| format!("{}: {e}", prefix.display()))?;
     let target = match glibc {
@@ -129,8 +129,8 @@ fn folder_of(profile: &str) -> &str {
 /// Like [`build`], but links with zig, which knows the symbols of every glibc version.
 ///
 /// The libraries must be linked with the system's libgcc_s instead of zig's unwinder. Otherwise a
-/// C++ exception, raised by the former, reaches a Rust frame whose unwinder cannot read its
-/// context, and the process crashes without a message.
+/// C++ exception, which libgcc_s raises, reaches a Rust frame whose unwinder cannot read the
+/// context of libgcc_s, and the process crashes without a message.
 fn build_for_glibc(root: &Path, profile: &str, version: &str) -> Result<PathBuf, String> {
     let triple = format!("{}-unknown-linux-gnu", std::env::consts::ARCH);
     let target = format!("{triple}.{version}");
@@ -157,8 +157,8 @@ fn build_for_glibc(root: &Path, profile: &str, version: &str) -> Result<PathBuf,
     Ok(folder)
 }
 
-/// Copies the system's libgcc_s into a folder of its own: in the original folder the linker would
-/// also find the system's glibc.
+/// Copies the system's libgcc_s into a folder of its own, because in its original folder the linker
+/// would also find the system's glibc.
 fn copy_unwinder(folder: &Path) -> Result<(), String> {
     let name = "libgcc_s.so.1";
     let output = Command::new(std::env::var_os("CC").unwrap_or_else(|| "cc".into()))
@@ -230,7 +230,7 @@ fn strict_libraries(target: &Path, lib: &Path) -> Result<(), String> {
 }
 
 /// Builds an empty library that depends on the real one. The loader then finds all symbols in the
-/// real one, of which a process has a single copy.
+/// real library, which is loaded once per process.
 fn shim(lib: &Path, name: &str, stands_for: &str) -> Result<(), String> {
     let fresh = lib.join(format!("{name}.new"));
     let compiler = std::env::var_os("CC").unwrap_or_else(|| "cc".into());

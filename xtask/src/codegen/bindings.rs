@@ -101,7 +101,8 @@ fn function(f: &Function, number: usize, large: bool) -> String {
     text
 }
 
-/// The object whose error handler is invoked: a statement before the call, and an expression.
+/// Code for the object whose error handler is invoked: a statement before the call, and the
+/// expression for the object.
 fn target(f: &Function) -> (String, String) {
     for (kind, name) in [("comm", "Comm"), ("win", "Win"), ("file", "File"), ("session", "Session")]
     {
@@ -129,7 +130,7 @@ fn with_length(p: &Parameter, array: String) -> String {
     }
 }
 
-/// The statement that writes the results of the body.
+/// The statement that writes the results of the body to the program's variables.
 fn delivery(results: &str, writes: &str, nulls: &str) -> String {
     format!(
         "                deliver(outcome, |{results}| {{\n{writes}                }}, || {{{nulls}}})\n"

@@ -23,7 +23,7 @@ pub fn signature(f: &Function) -> String {
     format!("pub unsafe fn {}({}) -> Result<{result}>", f.body, arguments.join(", "))
 }
 
-/// The contents of the file.
+/// The contents of `target/bodies.txt`.
 pub fn listing(api: &Api) -> String {
     let mut text = String::from(
         "Expected bodies, by module of crates/mpi (`pub fn` or `pub unsafe fn`). Written by `cargo run -p xtask -- codegen`.\n\

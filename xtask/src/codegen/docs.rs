@@ -7,7 +7,7 @@ use crate::api::{Abi, Api, Function};
 /// The section about differences from the standard and extensions.
 const DIFFERENCES: &str = include_str!("differences.md");
 
-/// The contents of the page.
+/// The contents of `docs/standard.md`.
 pub fn page(api: &Api) -> String {
     let done = |f: &&Function| f.special || f.built;
     let standard: Vec<&Function> =

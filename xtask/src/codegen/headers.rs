@@ -115,7 +115,7 @@ fn prototype(f: &Function, abi: Abi, prefix: &str, large: bool, text: &mut Strin
     let mut parameters: Vec<String> =
         f.parameters.iter().filter(|p| large || !p.large_only).map(|p| declare(p, large)).collect();
     if abi == Abi::Mpich && matches!(f.name.as_str(), "MPI_Psend_init" | "MPI_Precv_init") {
-        // MPICH declares the count of these functions as in the standard before a correction; the
+        // MPICH declares the count of these functions as the standard did before a correction. The
         // library reads its low 32 bits.
         parameters[2] = "MPI_Count count".into();
     }

@@ -86,8 +86,8 @@ fn abi_files(api: &Api, constants: &Constants, abi: Abi, outputs: &mut Vec<Gener
     outputs.push(GeneratedFile { path: format!("{folder}/tables.rs"), text });
 }
 
-/// Bindings in the folders that the generator no longer writes, because their chapter was moved or
-/// removed.
+/// Files in the folders of generated bindings that the generator no longer writes, because their
+/// chapter was moved or removed.
 fn left_over(root: &Path, outputs: &[GeneratedFile]) -> Vec<String> {
     let folders = [SHARED, "crates/abi-standard/src/generated", "crates/abi-mpich/src/generated"];
     let files = folders.iter().flat_map(|folder| {

@@ -87,8 +87,8 @@ pub fn mpich(all: &Constants) -> String {
 
 fn ints(all: &Constants, kind: &str, text: &mut String) {
     let pairs = all.pairs(kind);
-    // Only the classes: a code contains more than its class, so the ABI crate translates codes by
-    // hand.
+    // Only the classes: an error code contains more than its class, so handwritten code in the ABI
+    // crate translates codes.
     let kind = if kind == "error_class" { "bare_class" } else { kind };
     let _ = write!(
         text,
