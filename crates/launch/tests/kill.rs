@@ -100,7 +100,7 @@ fn mpiexec_killed_while_it_starts() {
         std::thread::sleep(Duration::from_micros(1500 * round as u64));
         signal(job.id(), libc::SIGKILL);
         wait(&mut job);
-        // Processes that have not called `execve` yet have no mark: wait for that.
+        // A process has no mark before it calls `execve`: wait until all have.
         std::thread::sleep(Duration::from_millis(30));
         nothing_survives(&mark);
     }

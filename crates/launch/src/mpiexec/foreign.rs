@@ -94,7 +94,7 @@ pub(super) fn display(list: &str, request: &mut JobRequest) {
         list.split(',').any(|what| what.to_ascii_lowercase().starts_with("bind"));
 }
 
-/// Open MPI's `--forward-signals`: accepts the signals that are forwarded in any case.
+/// Open MPI's `--forward-signals`: accepts the signals that `mpiexec` forwards or handles anyway.
 pub(super) fn forwarded(list: &str) -> Result<(), String> {
     let passed =
         ["none", "USR1", "USR2", "CONT", "TSTP", "INT", "TERM", "HUP", "10", "12", "18", "20"];

@@ -77,7 +77,7 @@ pub(super) enum ProxyFrame {
         code: i32,
         sentence: Vec<u8>,
     },
-    /// A rank was started or failed to start.
+    /// A rank was started or failed to start, or the guardian cannot wait for ranks any more.
     Started {
         rank: u32,
         kind: u32,

@@ -298,7 +298,7 @@ fn apply(
         OptionMeaning::Instead(hint) => {
             return Err(format!("mpiexec has no option -{}: {hint}", row.names[0]));
         }
-        // Handled earlier, by `foreign::with_files`.
+        // `foreign::with_files` has replaced the option files. The other two have no effect here.
         OptionMeaning::OptionFile | OptionMeaning::Tuning | OptionMeaning::Ignored => {}
     }
     Ok(None)

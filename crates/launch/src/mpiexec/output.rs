@@ -104,7 +104,7 @@ impl OutputStream {
             ];
             match poll(&mut sources, None) {
                 Ok(_) | Err(Errno::INTR) => {}
-                // `poll` cannot tell when there is room: try to write anyway, after a pause.
+                // `poll` has failed: try to write anyway, after a pause.
                 Err(_) => std::thread::sleep(Duration::from_millis(10)),
             }
             match signals::next(signals) {

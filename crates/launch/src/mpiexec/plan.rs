@@ -284,7 +284,7 @@ impl ProgramTemplate {
     }
 }
 
-/// Bytes of a program that are searched for the names of its libraries.
+/// Number of bytes at the beginning of a program that are searched for the names of its libraries.
 const LOOKED_THROUGH: u64 = 1 << 20;
 
 /// The library of Open MPI that a program is linked with, if any.
@@ -308,8 +308,8 @@ fn own_libraries() -> PathBuf {
     prefix.join("lib")
 }
 
-/// Finds the program as a shell would and, like other launchers, in the folder itself as a last
-/// resort.
+/// Finds the program as a shell would and, like other launchers, as a last resort in the folder in
+/// which it is to run.
 fn find_program(
     name: &OsStr,
     path: Option<&OsStr>,
@@ -370,7 +370,7 @@ struct RankStreams {
 }
 
 impl RankStreams {
-    /// Replaces the streams for which the request has a pattern with files.
+    /// Redirects the streams for which the request has a file pattern to files.
     fn by_patterns(
         mut self,
         request: &JobRequest,

@@ -85,7 +85,7 @@ struct Proxy {
     ranks: Vec<RequestConnection>,
     streams: Streams,
     view: View,
-    /// `None`: the guardian has been told to end.
+    /// `None`: closed, which makes the guardian end everything.
     commands: Option<OwnedFd>,
     reports: OwnedFd,
     feed: Feed,
@@ -411,8 +411,8 @@ impl Proxy {
         self.commands = None;
         descendants::kill_all(&[], Duration::from_secs(2), |_, _| {});
         let outgoing = &mut ProxyOutput { link: &mut self.link, under_way: &mut self.under_way };
-        // `mpiexec` holds back no more output than the pipes can hold, so it reads as fast as the
-        // connection permits.
+        // The limit on bytes in flight is not kept here: no more is left than the pipes hold, and
+        // `mpiexec` reads it as fast as the connection permits.
         self.streams.finish(&mut self.buffer, outgoing, |to| to.link.drain(PATIENCE));
         self.link.send(&ProxyFrame::Done);
         self.link.drain(PATIENCE);

@@ -1,6 +1,6 @@
 //! Turns a forked process into a rank: its descriptors, process group, cores and program.
 //!
-//! Everything that needs memory is prepared before the fork. A rank keeps exactly five descriptors:
+//! What a rank is started with is prepared before the fork. A rank keeps exactly five descriptors:
 //! stdin, stdout, stderr, its PMI socket and the segment, the last two at fixed numbers that shells
 //! do not use by themselves.
 
