@@ -3,9 +3,8 @@
 //!
 //! A line in the other core's cache takes about a hundred nanoseconds to fetch. A copy of a
 //! contiguous buffer has many such misses in flight at once. A packer writes a few bytes at a time,
-//! so that the store buffer fills up with stores to the first lines before it requests many more.
-//! Prefetching all lines first avoids this: 4 KiB of doubles with gaps arrive in 0.53 us instead of
-//! 0.65.
+//! so stores to the first lines fill the store buffer before many misses are in flight. Prefetching
+//! all lines first avoids this: 4 KiB of strided doubles arrive in 0.53 us instead of 0.65.
 
 /// Size of a cache line in bytes.
 const LINE: usize = 64;

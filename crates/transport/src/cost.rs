@@ -1,8 +1,8 @@
 //! What a message to a peer costs.
 
-/// What a message to a peer costs, as its wire estimates it: enough to compare peers, and ways to
-/// the same peer, but no forecast of a time. The terms are those of the LogGP model (Alexandrov et
-/// al., 1995), with latency and overhead in one figure.
+/// What a message to a peer costs, as its wire estimates it: good enough to compare peers, and
+/// routes to the same peer, but not to predict a time. The terms are those of the LogGP model
+/// (Alexandrov et al., 1995), with latency and overhead in one figure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Cost {
     /// Half the round trip of an empty message, in nanoseconds.

@@ -2,8 +2,8 @@
 
 use towpath_machine::memory::Shortage;
 
-/// Errors in setting up wires. A running wire returns [`NoResource`](crate::NoResource) or no error
-/// at all.
+/// Errors in setting up wires. A running wire returns only [`NoResource`](crate::NoResource) and
+/// [`AccessError`](crate::AccessError).
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// The host has more ranks than the segment's layout can hold.

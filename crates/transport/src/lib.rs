@@ -2,19 +2,20 @@
 //! communicator, datatype or collective. Each wire is a crate of its own, and `wires` combines
 //! them.
 //!
-//! Every wire implements [`Wire`] and what it can do: [`MessageWire`] sends *short* messages (the
-//! payload fits next to the header) and *copied* ones (the wire lends a slot and the caller fills
-//! it), [`RegionWire`] moves *regions* (the sender publishes a large message and the receiver pulls
-//! it), [`MemoryWire`] accesses *registered memory* (its owner registers it once, and all peers put
-//! and get). Back-pressure is a return value, [`NoResource`]: the caller queues the message and
-//! tries again after progress.
+//! Every wire implements [`Wire`] and the traits of its capabilities: [`MessageWire`] sends *short*
+//! messages (the payload fits next to the header) and *copied* ones (the wire lends a slot and the
+//! caller fills it), [`RegionWire`] moves *regions* (the sender publishes a large message and the
+//! receiver pulls it), [`MemoryWire`] accesses *registered memory* (its owner registers it once,
+//! and all peers put and get). Back-pressure is a return value, [`NoResource`]: the caller queues
+//! the message and tries again after progress.
 //!
 //! A wire names its peers by its own numbers ([`Wire::Peer`]). Only the table of all wires knows
 //! how the processes of a job are numbered; to the engine it is a [`JobWire`].
 //!
 //! Ordering: messages and announcements of regions from one process to another arrive in the order
-//! of the calls, whichever way their payload takes. Nothing here blocks, except for the moment in
-//! which a sender copies the rest of a message ([`Sink::arriving`], [`MessageWire::poll_front`]).
+//! of the calls, whichever path their payload takes. Nothing here blocks, except that a receiver
+//! may wait briefly while the sender copies the rest of a message ([`Sink::arriving`],
+//! [`MessageWire::poll_front`]).
 
 #![deny(missing_docs)]
 
@@ -85,7 +86,8 @@ pub trait Sink {
     /// The pull started with this `token` is complete: all bytes are in the target.
     fn pulled(&mut self, token: u64);
     /// The peer is gone (process died, connection lost): nothing more will come from it. This
-    /// report ends regions published to it and pulls from it; they get no report of their own.
+    /// report also ends the regions published to it and the pulls from it; they get no report of
+    /// their own.
     fn lost(&mut self, peer: PeerIndex);
     /// Like [`Sink::lost`], for a peer that has left MPI properly, after all its messages.
     fn left(&mut self, peer: PeerIndex) {
@@ -96,12 +98,12 @@ pub trait Sink {
 /// What the callback of [`MessageWire::poll_front`] does with a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Choice {
-    /// Leaves it queued, along with all later messages of this peer.
+    /// Leaves the message queued, along with all later messages of this peer.
     Leave,
-    /// Has taken it and wants the next one of the same peer too.
+    /// Has taken the message and wants the next one of the same peer too.
     More,
-    /// Has taken it and expects nothing else from this peer.
+    /// Has taken the message and wants no other from this peer.
     Enough,
-    /// Has taken it and expects nothing else from any peer.
+    /// Has taken the message and wants no other from any peer.
     Done,
 }

@@ -9,7 +9,7 @@ pub struct MemoryKey(pub [u64; 2]);
 /// A range of registered memory, as the origin of an access names it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RemoteRange {
-    /// The key that the owner has made.
+    /// The key that the owner's registration returned.
     pub key: MemoryKey,
     /// First byte, counted from the start of the registered memory.
     pub offset: usize,
@@ -17,13 +17,13 @@ pub struct RemoteRange {
     pub length: usize,
 }
 
-/// The outcome of starting an access.
+/// The outcome of starting or flushing accesses.
 pub type AccessResult<T = ()> = Result<T, AccessError>;
 
 /// Why an access to registered memory was refused, or has ended without success.
 ///
-/// An access that [`MemoryWire::put`] or [`MemoryWire::get`] answers with an error is over: the
-/// origin's memory is free, and [`MemoryWire::flush`] does not report the access again.
+/// If [`MemoryWire::put`] or [`MemoryWire::get`] returns an error, the access has ended: the origin
+/// may reuse its memory, and [`MemoryWire::flush`] does not report the access again.
 ///
 /// [`MemoryWire::put`]: crate::MemoryWire::put
 /// [`MemoryWire::get`]: crate::MemoryWire::get
@@ -39,13 +39,13 @@ pub enum AccessError {
     /// every later access with this key fails too.
     #[error("the key names no registered memory of this peer")]
     BadKey,
-    /// A part of the range is outside the registered memory: an error of the caller. No byte was
+    /// Part of the range is outside the registered memory: an error of the caller. No byte was
     /// transferred.
     #[error("the range is not inside the registered memory")]
     OutOfRange,
     /// The owner is known to be lost. Every later access is refused as well. If `put` or `get`
-    /// returns it, no byte was transferred; if `flush` does, some accesses may have succeeded. The
-    /// caller gives up what it wanted, as with messages ([`Sink::lost`]).
+    /// returns this, no byte was transferred; if `flush` does, some accesses may have succeeded.
+    /// The caller gives up the access, as it gives up messages ([`Sink::lost`]).
     ///
     /// [`Sink::lost`]: crate::Sink::lost
     #[error("the peer that owns the memory is lost")]

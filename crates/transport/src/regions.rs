@@ -1,7 +1,6 @@
 //! The table of regions that this process has published and that no peer has started to pull.
 //!
-//! A region's name is its key in a slab: that of a region that was withdrawn or pulled never names
-//! a later region.
+//! A region's name is its key in a slab: the name of a withdrawn or pulled region is never reused.
 
 use towpath_base::slab::{Slab, SlabKey};
 use towpath_base::transfer::Source;
@@ -31,7 +30,7 @@ impl Regions {
         self.0.get(SlabKey(name)).is_some_and(|region| region.to == receiver)
     }
 
-    /// Removes a region and returns it; `None` if `name` does not name one any more.
+    /// Removes a region and returns it; `None` if no region has this name any more.
     pub fn take(&mut self, name: u64) -> Option<Published> {
         self.0.remove(SlabKey(name))
     }

@@ -1,4 +1,4 @@
-//! The processor's time-stamp counter, for timing copies on the path where they happen.
+//! The processor's time-stamp counter, which is cheap enough to time single copies.
 
 /// Ticks of a monotonic clock; 0 on processors without a cheap one.
 #[cfg(target_arch = "x86_64")]

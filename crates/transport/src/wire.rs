@@ -23,8 +23,9 @@ pub trait Wire {
     /// of their own, so they are not taken for transfers that succeeded.
     fn mark_lost(&mut self, peer: Self::Peer);
 
-    /// Moves everything that can move and reports it. True if anything happened (an arrival, a
-    /// completion, a step of a queued transfer): callers spin on false.
+    /// Advances all transfers that can advance, and reports arrivals and completions. True if
+    /// anything happened (an arrival, a completion, a step of a queued transfer): callers spin
+    /// while it is false.
     fn progress(&mut self, sink: &mut impl Sink) -> bool;
 
     /// True while this side has pending work (regions not released, pulls in flight, messages not
@@ -55,8 +56,8 @@ pub trait MessageWire: Wire {
     /// the pair becomes hot and falls when the ring is revoked.
     fn copied_limit(&self, to: Self::Peer) -> usize;
 
-    /// Lends a slot of `length` bytes to `fill`, then sends it. More than
-    /// [`MessageWire::copied_limit`] is refused. The limit may fall at any call: a caller that is
+    /// Lends a slot of `length` bytes to `fill`, then sends it. A message longer than
+    /// [`MessageWire::copied_limit`] is refused. Any call may lower the limit: a caller that is
     /// refused must read it again.
     fn copied(
         &mut self,
@@ -92,9 +93,9 @@ pub trait MessageWire: Wire {
         self.copied(to, header, length, |slot| unsafe { copy::contiguous(payload, slot, length) })
     }
 
-    /// Offers the first message of every peer to `take`, as far as it is visible without any other
-    /// progress. A payload is valid during the call only. Does nothing else than the choices ask
-    /// for. True if there may be something that only [`Wire::progress`] finds.
+    /// Offers the first message of every peer to `take`, if it is visible without other progress. A
+    /// payload is valid during the call only. Does nothing but what the returned choices ask for.
+    /// True if there may be something that only [`Wire::progress`] finds.
     fn poll_front(
         &mut self,
         take: impl FnMut(PeerIndex, &Header, *const u8, usize) -> Choice,
@@ -119,7 +120,7 @@ pub trait RegionWire: Wire {
     /// follow).
     fn withdraw(&mut self, to: Self::Peer, key: RegionKey) -> bool;
 
-    /// Fetches the first `target.length()` bytes of a region that the peer published; it releases
+    /// Fetches the first `target.length()` bytes of a region that the peer published, and releases
     /// the rest unread. [`Sink::pulled`] reports `token`. A target of length 0 only releases the
     /// region. Never refused: the wire queues what it cannot start now.
     ///
@@ -132,16 +133,16 @@ pub trait RegionWire: Wire {
 /// A wire that reads and writes the memory of peers without their processor (remote memory access).
 ///
 /// An owner registers memory once. Every peer that has the key may then put and get, at any time
-/// and any number of times, until the owner deregisters the memory. The provided methods are those
-/// of a wire that does not offer this; its callers send messages instead.
+/// and any number of times, until the owner deregisters the memory. The default methods are those
+/// of a wire without this capability; its callers send messages instead.
 ///
 /// The contract is what MPI 5.0, chapter 12, needs of passive targets: an access needs no call of
 /// the owner. No access is atomic: if a put and another access touch the same bytes at the same
 /// time, the result may mix old and new bytes. The same holds for the owner's own loads and stores.
 /// (MPI leaves the outcome of such accesses undefined too: section 12.7.)
 pub trait MemoryWire: Wire {
-    /// True if the wire can access memory of this peer. Whether it can access a certain range also
-    /// depends on where that is: a get of 0 bytes tells, which transfers nothing.
+    /// True if the wire can access memory of this peer. Whether it can access a particular range
+    /// also depends on what memory that is: a get of 0 bytes tells, and transfers nothing.
     fn offers_memory(&self, owner: Self::Peer) -> bool {
         let _ = owner;
         false
@@ -180,8 +181,8 @@ pub trait MemoryWire: Wire {
     /// any order.
     ///
     /// # Errors
-    /// See [`AccessError`]. Every range may be passed; what is not registered is refused. Until the
-    /// death of an owner is known ([`Wire::mark_lost`]), accesses may still succeed.
+    /// See [`AccessError`]. Any range may be passed; one that is not registered is refused. Until
+    /// the death of an owner is known ([`Wire::mark_lost`]), accesses may still succeed.
     ///
     /// # Safety
     /// If the put has started, `from` must be readable for `range.length` bytes until
@@ -218,7 +219,7 @@ pub trait MemoryWire: Wire {
     ///
     /// # Errors
     /// The owner is lost ([`AccessError::Lost`], at each call from then on), or an access failed
-    /// after its start ([`AccessError::Failed`], once). None is under way any more in both cases.
+    /// after its start ([`AccessError::Failed`], once). None is under way any more in either case.
     fn flush(&mut self, owner: Self::Peer) -> AccessResult<bool> {
         let _ = owner;
         Ok(true)

@@ -1,7 +1,7 @@
 //! Wires that wrap another wire and add behaviour under the same contract.
 //!
-//! [`Wrapped`] forwards everything; a [`Layer`] decides what happens on the way. No arrival is
-//! taken in place ([`MessageWire::poll_front`]): every message passes the layer in `progress`.
+//! [`Wrapped`] forwards everything; a [`Layer`] decides what happens to each call.
+//! [`MessageWire::poll_front`] takes no message: each one passes the layer in `progress`.
 
 mod fault;
 mod observe;
@@ -18,7 +18,7 @@ use crate::{
     RegionWire, RemoteRange, Sink, Wire,
 };
 
-/// What a wrapper adds. As a [`Subscriber`], it is told what the wire is asked to do.
+/// What a wrapper adds. As a [`Subscriber`], it is told of the calls to the wire.
 pub trait Layer: Subscriber {
     /// True if a send is to be refused although there may be room.
     fn refuses(&mut self) -> bool {
@@ -51,7 +51,7 @@ impl<W: JobWire, L: Layer> Wrapped<W, L> {
         &mut self.inner
     }
 
-    /// Sends by `send`, and reports the outcome.
+    /// Sends with `send`, unless the layer refuses, and reports the outcome.
     fn send(
         &mut self,
         to: PeerIndex,

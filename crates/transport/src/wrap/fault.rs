@@ -25,7 +25,7 @@ pub struct Faults {
     /// Chance that an event which has arrived is held back until a later `progress`.
     pub delay: u32,
     /// Chance that a `progress` call does not poll the wire at all, if the last call found
-    /// something there.
+    /// something.
     pub idle: u32,
 }
 
@@ -114,7 +114,7 @@ impl FaultLayer {
         (self.random >> 32) % 100 < u64::from(percent)
     }
 
-    /// True with a probability of `percent`; the caller is then to ask again.
+    /// True with a probability of `percent`; the caller must then ask again.
     fn puts_off(&mut self, percent: u32) -> bool {
         let fault = self.chance(percent);
         self.put_off |= fault;
