@@ -9,7 +9,7 @@ use towpath_clic_wire::Clic;
 use towpath_tcp::{ASK_BYTES, PullRequest};
 use towpath_transport::{Header, MessageWire, Sink};
 
-/// The protocol number of these requests.
+/// The protocol number of region requests.
 const ASK: u8 = u8::MAX;
 
 /// Requests a region from the peer at `index`; false if no frame can be sent now.
@@ -24,7 +24,8 @@ pub(super) fn ask(clic: &mut Clic, index: u32, ask: &PullRequest) -> bool {
 
 /// Forwards what a wire reports, except what the engine must not receive, or not yet: requests of
 /// peers for a region, and the loss of peers that another wire reaches too. As long as that wire
-/// may still write to their targets or read from their regions, the loss must not be reported.
+/// may still write to the targets of pulls or read from published regions, the loss must not be
+/// reported.
 pub(super) struct Apart<'a, S> {
     pub(super) sink: &'a mut S,
     pub(super) routes: &'a [Route],

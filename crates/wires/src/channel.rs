@@ -3,12 +3,12 @@
 use towpath_base::config;
 use towpath_transport::error::Error;
 
-/// The ways of messages between the processes of a host.
+/// How messages move between the processes of a host.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Channel {
     /// This library's own: [`towpath_shm`].
     Shared,
-    /// The one of the Single-Chip Cloud Computer, which only a library with the feature `strict`
+    /// That of the Single-Chip Cloud Computer, which only a library with the feature `strict`
     /// contains.
     Strict,
 }

@@ -81,13 +81,13 @@ pub struct Wires {
     ofi: Option<Box<Ofi>>,
     /// Regions of TCP that peers have requested by CLIC messages.
     asked: Vec<(PeerIndex, PullRequest)>,
-    /// True if any of these wires exists, so that it must be polled too.
+    /// True if any wire other than `shm` and `loopback` exists, so that it must be polled too.
     further: bool,
     /// How many more times `tcp` and `ofi` are skipped before they are polled again.
     pass: u32,
     /// Consecutive polls of `tcp` and `ofi` that found nothing.
     vain: u32,
-    /// Peers with CLIC and TCP that one of the two wires has lost.
+    /// Peers that both CLIC and TCP reach and that one of the two has lost.
     parting: Vec<PeerIndex>,
     /// Peers without a route to which something was sent; their loss is still to be reported.
     unreachable: Vec<PeerIndex>,
@@ -106,8 +106,7 @@ impl Wires {
         Wires::of_host(segment, everybody, settings)
     }
 
-    /// The wires to the processes of this host only. `near` holds the peers with local ranks 0, 1,
-    /// ...
+    /// The wires to the processes of this host only. `near[i]` is the peer with local rank i.
     ///
     /// # Panics
     /// If the number of peers is not the number of ranks in the segment.
@@ -179,7 +178,7 @@ impl Wires {
     /// [`Tcp::add_peers`]. False if this process has no TCP wire.
     ///
     /// # Panics
-    /// If one of them has the index of a known peer.
+    /// If one of the contacts has the index of a known peer.
     #[must_use]
     pub fn add_peers(&mut self, contacts: Vec<TcpContact>, key: &ConnectionKey) -> bool {
         for TcpContact { peer, .. } in &contacts {
@@ -321,7 +320,7 @@ impl Wires {
             self.part(sink);
         }
         let others = self.shm.segment().ranks() > 1 || self.clic.is_some();
-        // Not if TCP is polled rarely anyway.
+        // Not if progress calls are rare, and the polls of TCP with them.
         let seldom = self.tcp.as_ref().is_some_and(|tcp| tcp.was_late());
         if self.vain > LOOKS_IN_VAIN && others && !seldom {
             self.pass = PASSES;
@@ -329,8 +328,8 @@ impl Wires {
         by_strict | by_clic | by_tcp | by_ofi | by_parting
     }
 
-    /// Takes the frames that have arrived by any means; true if there were some, since there may be
-    /// more.
+    /// Takes the frames that have arrived on any socket of CLIC; true if there were some, since
+    /// there may be more.
     #[cold]
     fn take_last_frames(&mut self, sink: &mut impl Sink) -> bool {
         let (routes, parting, asked) = (&self.routes, &mut self.parting, &mut self.asked);
@@ -342,8 +341,8 @@ impl Wires {
 
     /// Handles peers that one of two wires has lost: the other wire loses them too, and when both
     /// have, the loss is reported. The end of a connection proves that the process has ended, which
-    /// CLIC never does; but the frames that it sent before are taken first. A peer that has said
-    /// goodbye over TCP may still be about to do so over CLIC, and is not lost.
+    /// CLIC alone never can; but the frames that it sent before are taken first. A peer that has
+    /// said goodbye over TCP may still be about to do so over CLIC, and is not lost.
     #[cold]
     fn part(&mut self, sink: &mut impl Sink) {
         for peer in std::mem::take(&mut self.parting) {

@@ -1,6 +1,6 @@
-//! Access to registered memory, by the route to its owner. Only shared memory offers it, so the
-//! keys of the table are its keys, and the processes of this host can use them. The strict mode,
-//! which has no memory outside its budget, registers nothing.
+//! Access to registered memory, by the route to its owner. Only shared memory offers it, so this
+//! table hands out the keys of shared memory, and only processes of this host can use them. The
+//! strict mode, which has no memory outside its budget, registers nothing.
 
 use towpath_base::ids::PeerIndex;
 use towpath_transport::{AccessError, AccessResult, MemoryKey, MemoryWire, RemoteRange};

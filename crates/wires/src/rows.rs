@@ -4,8 +4,8 @@
 //! [`Wires`]: super::Wires
 //! [`Route`]: super::Route
 
-/// Evaluates an expression over the wire that a route leads to, and the number of the peer on that
-/// wire. `else` is for a peer without a route. With `&mut` the wire is borrowed mutably.
+/// Evaluates an expression with the wire of a route, and the peer's number on that wire. `else` is
+/// for a peer without a route. With `&mut` the wire is borrowed mutably.
 macro_rules! on_route {
     (& $wires:expr, $route:expr, |$wire:ident, $peer:ident| $use:expr, else $unreachable:expr) => {
         $crate::rows::on_route!(@ as_deref, (&) $wires, $route, |$wire, $peer| $use, else $unreachable)
@@ -37,7 +37,7 @@ macro_rules! on_route {
     };
 }
 
-/// Evaluates an expression over each wire to processes of other hosts that there is.
+/// Evaluates an expression for each existing wire to processes of other hosts.
 macro_rules! each_remote {
     ($wires:expr, $as_deref:ident, |$wire:ident| $use:expr) => {
         $crate::rows::each_remote!(@ |$wire| $use, $wires.tcp.$as_deref(), $wires.clic.$as_deref(), $wires.ofi.$as_deref())

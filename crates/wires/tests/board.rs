@@ -29,7 +29,7 @@ fn length(rank: usize, round: u64, largest: usize) -> Option<usize> {
     }
 }
 
-/// In some rounds a rank can wait for all lines at once.
+/// True in rounds in which every rank posts, so that a rank can wait for all lines at once.
 fn everybody_posts(round: u64) -> bool {
     round % 4 == 3
 }
@@ -48,7 +48,8 @@ fn check(posted: Posted, rank: usize, round: u64) {
     );
 }
 
-/// Waits as the library does: idles until `ready`. The want was published on the board.
+/// Waits as the library does: idles until `ready`. The caller has stated on the board what it waits
+/// for.
 fn wait<R>(segment: &Segment, waiter: &mut Waiter, mut ready: impl FnMut() -> Option<R>) -> R {
     waiter.reset();
     loop {
@@ -189,7 +190,7 @@ fn the_prefetch_hint_is_right_for_messages_of_one_length() {
     assert!(writer.provide_areas());
     let mut wrong = 0;
     for round in 0..20_000u32 {
-        // In between are rounds in which all meet, and rounds in which the writer posts nothing.
+        // The other rounds have an empty message, or none.
         let length = match round % 4 {
             0 => LENGTH,
             1 => 0,
@@ -201,7 +202,7 @@ fn the_prefetch_hint_is_right_for_messages_of_one_length() {
         let hint = reader.prefetch_hint(0).first();
         assert_eq!(writer.has_room(length), Ok(()));
         // SAFETY: there is room, this is the first post of the round, and the source has `LENGTH`
-        // bytes, of which `length` is at most all.
+        // bytes, which is at least `length`.
         unsafe { writer.post(0, length, |mut room| room.copy([7; LENGTH].as_ptr(), 0, length)) };
         let posted = reader.look(0).unwrap();
         wrong += u32::from(length > 0 && posted.pointer != hint);

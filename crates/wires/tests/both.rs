@@ -143,7 +143,7 @@ fn what_a_connection_carries_is_asked_for_by_a_frame_once_something_has_come_ove
 fn the_end_of_a_connection_ends_the_peer_by_frames_too_and_is_told_once() {
     let mut wires = pair();
     exchange(&mut wires);
-    // What it sends before it dies arrives.
+    // What the peer sends before it dies arrives.
     say(&mut wires[1].0, 0);
     say(&mut wires[0].0, 1);
     drop(wires.pop());
@@ -155,7 +155,7 @@ fn the_end_of_a_connection_ends_the_peer_by_frames_too_and_is_told_once() {
         wires.progress(inbox);
     });
     assert_eq!((&inbox.lost[..], inbox.messages), (&[PeerIndex(1)][..], 2));
-    // Nothing that it owes is waited for.
+    // Nothing that the dead peer owes is waited for.
     assert!(!wires.busy());
 }
 
@@ -164,7 +164,7 @@ fn what_a_peer_has_sent_before_it_dies_arrives_by_whatever_sockets() {
     for _ in 0..20 {
         let mut wires = pair_with(RawSide::Small);
         exchange(&mut wires);
-        // Until it seems that no peer uses UDP in addition to raw frames.
+        // Until CLIC assumes that no peer uses UDP in addition to raw frames.
         for _ in 0..10_000 {
             let (wires, inbox) = &mut wires[0];
             wires.progress(inbox);

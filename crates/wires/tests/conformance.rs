@@ -214,7 +214,7 @@ fn a_flood_is_refused_and_nothing_is_lost() {
                 }
             }
         }
-        // Nothing has been received yet: the wires must have refused most of it.
+        // Nothing has been received yet, so the wires must have refused some messages.
         assert!(machine.refusals() > 0, "{name}: no flood was refused");
         machine.finish(name);
     }
@@ -365,7 +365,7 @@ fn a_message_beyond_the_limit_is_refused_before_its_slot_is_filled() {
         .into_iter()
         .map(|provider| (provider, ofi_wires(2, 1, settings(), provider)));
     for (name, mut wires) in kinds.into_iter().chain(ofi_kinds) {
-        // The other rank, and the process itself.
+        // To the other rank, and to the process itself.
         for to in [1, 0] {
             let (wire, to) = (&mut wires[0], PeerIndex(to));
             let length = wire.copied_limit(to) + 1;

@@ -1,5 +1,5 @@
-//! Two jobs of two processes each, on a host each: a process of one job becomes a peer of one of
-//! the other after the start, beside the peers in shared memory.
+//! Two jobs of two processes each, each job on a host of its own: after the start, a process of one
+//! job becomes a peer of a process of the other, in addition to its peer in shared memory.
 
 use std::time::{Duration, Instant};
 
@@ -12,7 +12,7 @@ use towpath_transport::{Header, MessageWire, RegionWire, Sink, Wire};
 use towpath_wires::Wires;
 
 const LENGTH: usize = 1 << 20;
-/// The index of the added peer: those of the own job come first.
+/// The index of the added peer, after the processes of the own job.
 const ADDED: PeerIndex = PeerIndex(2);
 
 #[derive(Default)]
@@ -39,7 +39,7 @@ impl Sink for Inbox {
 
 type Process = (Wires, Inbox);
 
-/// The processes of a job, and what others need to know of each.
+/// The processes of a job, and the contact of each for other jobs.
 fn job(job: JobId, secret: &[u8]) -> Vec<(Process, TcpContact)> {
     let file = create_file("towpath-jobs").unwrap();
     let near: Vec<PeerIndex> = [0, 1].map(PeerIndex).into();

@@ -45,7 +45,7 @@ fn topologies_come_and_go_while_messages_flow() {
             let (from, to) = (random.below(RANKS), random.below(RANKS));
             match random.below(12) {
                 0 => {
-                    // One rank alone, with neighbours that may know nothing of it.
+                    // One rank declares alone; its neighbours may know nothing of it.
                     let sources: Vec<_> = (0..random.below(RANKS + 1))
                         .map(|_| (PeerIndex(random.below(RANKS) as u32), random.below(4) as u64))
                         .collect();
@@ -107,8 +107,8 @@ fn neighbours_get_what_strangers_leave() {
     assert_eq!(chunk(&wires[0], 1), 128);
 }
 
-/// Ranks outside the topology own sections of the buffer too. They need not be inside MPI for its
-/// division, but what such a rank has in flight is waited for.
+/// Ranks outside the topology own sections of the buffer too. Its division does not need them to be
+/// inside MPI, but waits for what they have in flight.
 #[test]
 fn a_division_waits_for_what_is_under_way_and_for_nobody_else() {
     let mut machine = Machine::new(strict_wires(4, &Settings::default()));

@@ -1,5 +1,5 @@
-//! Large messages that are not contiguous: copied between strided layouts if both sides see the
-//! memory, and packed if one does not.
+//! Large messages that are not contiguous: copied between strided layouts if both sides can access
+//! the memory, and packed otherwise.
 
 use std::cell::Cell;
 use std::rc::Rc;
@@ -150,7 +150,7 @@ impl Memory {
 struct Message {
     kinds: [Kind; 2],
     in_heaps: [bool; 2],
-    /// Which side has a function to copy between strides.
+    /// Whether each side has a function that copies between strided layouts.
     knows: [bool; 2],
 }
 

@@ -123,7 +123,7 @@ fn rings_change_while_payload_is_staged() {
 }
 
 /// Each rank declares a ring, withdraws it, and continues, at other times than the others. A rank
-/// that waits at a gate sleeps.
+/// that waits for a gate to open sleeps.
 fn declare_now_and_then(wires: &mut Wires, step: usize) {
     let own = wires.own().0;
     match (step + own as usize) % 8 {

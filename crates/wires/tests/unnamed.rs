@@ -1,4 +1,5 @@
-//! A peer that was never named counts as lost: messages to it are dropped, and the sender is told.
+//! A peer that was never named counts as lost: messages to it are dropped, and the loss is
+//! reported.
 
 #[allow(dead_code)]
 mod machine;

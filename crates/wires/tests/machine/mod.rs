@@ -320,8 +320,8 @@ impl<W: JobWire> Station<W> {
 pub(crate) struct Machine<W> {
     stations: Vec<Station<W>>,
     sent: usize,
-    /// The number of idle rounds after which something must be missing, and the length of an idle
-    /// round.
+    /// The number of idle rounds after which missing messages count as lost, and the length of an
+    /// idle round.
     patience: (u32, Duration),
 }
 
@@ -416,7 +416,7 @@ impl<W: JobWire> Machine<W> {
         let heap = &mut self.stations[from].rank.heap;
         let mut memory = Memory::new(heap, 200_000);
         let (pointer, length) = (memory.bytes().as_ptr(), 200_000);
-        // More regions than there are bounce buffers and lines of split copies.
+        // More regions than there are bounce buffers and lines for split copies.
         let all = (0..100).all(|_| {
             let source = Source::Bytes { pointer, length };
             // SAFETY: `memory` lives until the region is withdrawn.

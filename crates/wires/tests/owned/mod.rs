@@ -1,5 +1,5 @@
-//! Large messages that the receiver copies in part: from a heap, and from the sender's process
-//! while that computes.
+//! Large messages that the receiver copies in part: from a heap, and from the memory of a sender
+//! that computes.
 
 use crate::machine::{Machine, wires};
 use towpath_base::sync::Ordering;
@@ -63,7 +63,7 @@ fn a_sender_in_mpi_sends_all_itself() {
 
 #[test]
 fn a_process_that_is_not_the_sender_is_not_read() {
-    // Process 1 is a different one, whether its memory can be read or not.
+    // PID 1 is not the sender, whether its memory can be read or not.
     let mut machine = machine(1);
     machine.send(0, 1, 3_000_001);
     machine.turns(1, MANY);

@@ -36,7 +36,7 @@ fn set_pid(segment: &Segment, pid: u32) {
     segment.own_control().pid.store(pid, Ordering::Relaxed);
 }
 
-/// Memory that a test registers. There are no references to it, as the contract demands.
+/// Memory that a test registers. There are no references to it, as the contract requires.
 struct Memory {
     pointer: *mut u8,
     heap: Option<Heap>,
@@ -86,7 +86,7 @@ impl Drop for Memory {
     }
 }
 
-/// Hears nothing: accesses are not reported.
+/// Ignores all reports: accesses make none.
 struct Silence;
 
 impl Sink for Silence {
@@ -282,7 +282,7 @@ fn deregistered_memory_is_refused_also_when_other_memory_has_its_row() {
                     assert!(new.is_none_or(|new| get(wire, 1, new, rank, 1) == Ok(vec![9])));
                 }
                 assert_eq!(memory.byte(50), 0, "{name}");
-                // What is deregistered twice is deregistered.
+                // Deregistering memory again returns true.
                 deregister(machine.wire(1), old);
                 new.into_iter().for_each(|new| deregister(machine.wire(1), new));
             }

@@ -1,4 +1,4 @@
-//! Memory of another process, which the kernel copies.
+//! Memory of another process: private memory, which the kernel copies, and heaps.
 
 use super::{LENGTH, Memory, Silence, deregister, get, put, set_pid};
 use crate::machine::wires;
@@ -8,7 +8,7 @@ use towpath_machine::pages::Pages;
 use towpath_transport::{AccessError, MemoryKey, MemoryWire, RemoteRange, Wire};
 use towpath_wires::Wires;
 
-/// A forked child, which does one thing again and again; ended and waited for when dropped.
+/// A forked child that repeats one function; killed and reaped when dropped.
 struct Child(libc::pid_t);
 
 impl Child {
@@ -18,7 +18,7 @@ impl Child {
         // SAFETY: the child does nothing but `work`, which is safe then (this function's contract).
         match unsafe { libc::fork() } {
             0 => {
-                // SAFETY: accesses no memory. The child ends with a test that is killed.
+                // SAFETY: `prctl` accesses no memory here. If the test is killed, so is the child.
                 unsafe { libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL) };
                 loop {
                     work();
@@ -39,8 +39,8 @@ impl Child {
 
 impl Drop for Child {
     fn drop(&mut self) {
-        // SAFETY: the child was forked by this test and has not been waited for, so the number is
-        // its own; `waitpid` writes no status.
+        // SAFETY: the child was forked by this test and has not been waited for, so the PID is
+        // still its own; `waitpid` writes no status.
         unsafe {
             libc::kill(self.0, libc::SIGKILL);
             libc::waitpid(self.0, std::ptr::null_mut(), 0);
@@ -64,7 +64,7 @@ fn private_memory_of_another_process_is_reached_until_that_process_dies() {
     let refused = Err(AccessError::NotOffered);
     assert_eq!(put(&mut wires[0], 1, keys[0], 0, b"late"), refused);
     assert_eq!(get(&mut wires[0], 1, keys[0], 0, 1).map(|_| ()), refused);
-    // What is in a heap outlives its owner.
+    // Memory in a heap outlives its owner.
     put(&mut wires[0], 1, keys[1], 0, b"kept").unwrap();
     assert_eq!(shared.byte(3), b't');
     keys.into_iter().for_each(|key| deregister(&mut wires[1], key));
@@ -105,8 +105,7 @@ fn a_copy_that_the_kernel_breaks_off_is_an_error() {
     deregister(&mut wires[1], key);
 }
 
-/// A child in the place of the process of `origin` that writes to the memory of rank 1, or reads
-/// it.
+/// A child that acts as the process of `origin`, and writes to the memory of rank 1 or reads it.
 fn accessing_child(origin: &mut Wires, key: MemoryKey, puts: bool) -> Child {
     let mut bytes = vec![WRITTEN; LENGTH];
     let (owner, range) =
@@ -123,13 +122,13 @@ fn accessing_child(origin: &mut Wires, key: MemoryKey, puts: bool) -> Child {
     }
 }
 
-/// What a child writes.
+/// What such a child writes.
 const WRITTEN: u8 = 3;
-/// Bytes at each end of the memory that it does not access.
+/// Bytes at each end of the memory that the child does not access.
 const EDGE: usize = 1000;
 
-/// Registers memory of rank 1, and ends processes of rank 0 that access it until one has died in
-/// the middle of an access. Returns the key, which is then closed.
+/// Registers memory of rank 1, and kills processes of rank 0 that access it until one has died in
+/// the middle of an access. Returns the key, which `deregister` has already revoked.
 fn die_in_an_access(wires: &mut [Wires], memory: &Memory, puts: bool) -> MemoryKey {
     for milliseconds in 1..1000 {
         let key = memory.register(&mut wires[1]);
@@ -145,7 +144,8 @@ fn die_in_an_access(wires: &mut [Wires], memory: &Memory, puts: bool) -> MemoryK
 
 #[test]
 fn an_origin_that_dies_in_the_middle_of_an_access_is_not_waited_for() {
-    // SAFETY: only lets children reach the memory of this process, where Yama forbids it.
+    // SAFETY: `prctl` accesses no memory here. Children may then access this process's memory where
+    // Yama forbids it.
     unsafe { libc::prctl(libc::PR_SET_PTRACER, libc::PR_SET_PTRACER_ANY) };
     for (heap, puts) in [(false, false), (false, true), (true, false), (true, true)] {
         let mut wires = wires(3, settings());
@@ -161,7 +161,7 @@ fn an_origin_that_dies_in_the_middle_of_an_access_is_not_waited_for() {
             let byte = memory.byte(at);
             byte == 0 || puts && inside(at) && byte == WRITTEN
         }));
-        // The row and the memory are as good as new, for the owner and for other peers.
+        // The row and the memory can be used again, by the owner and by other peers.
         let next = memory.register(&mut wires[1]);
         put(&mut wires[2], 1, next, 0, &[9; LENGTH]).unwrap();
         assert_eq!(get(&mut wires[1], 1, next, 0, LENGTH), Ok(vec![9; LENGTH]));
