@@ -1,21 +1,21 @@
 //! Divides a rank's buffer among its senders (the paper's two layouts).
 //!
 //! The first header line of each sender never moves: that of sender i is line i. Payload follows
-//! after all header lines. Without a topology the sections are equal: of each sender's n-th part of
-//! the buffer, everything except the header line is payload. With a topology, each sender keeps the
-//! remaining lines of its header slot as payload, and the declared neighbours get the rest, by
+//! after all header lines. Without a topology the sections are equal: each of n senders has one
+//! n-th of the buffer, all of it payload except the header line. With a topology, each sender keeps
+//! the remaining lines of its header slot as payload, and the declared neighbours get the rest, by
 //! weight.
 
 use super::shape::Shape;
 
-/// The place of one sender's payload in a buffer: offset and length in bytes.
+/// The payload area of one sender in a buffer: offset and length in bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Place {
     pub(crate) offset: u32,
     pub(crate) bytes: u32,
 }
 
-/// The place of every sender, by local rank.
+/// The payload area of every sender, by local rank.
 pub(crate) type Division = Vec<Place>;
 
 /// A buffer of `n` equal sections.
@@ -24,7 +24,7 @@ pub(crate) fn flat(shape: &Shape) -> Division {
     (0..shape.ranks).map(|sender| place(shape, shape.ranks + sender * payload, payload)).collect()
 }
 
-/// The buffer of a rank whose senders have these weights; 0 for a rank that is no neighbour. The
+/// The buffer of a rank whose senders have these weights; 0 for a rank that is not a neighbour. The
 /// sections are equal if no neighbour would gain.
 pub(crate) fn shaped(shape: &Shape, weights: &[u64]) -> Division {
     let slot = shape.header_lines - 1;

@@ -52,8 +52,8 @@ pub const COPIED_LIMIT: usize = 16 * 1024;
 const QUEUE_LIMIT: usize = 32 * 1024;
 
 /// The layout of a rank's part of the segment in strict mode: a page with the gate and the
-/// parameters, the table of places (in pages of its own, because on the chip it is in private
-/// memory), then the buffer.
+/// parameters, the table of payload areas (in pages of its own, because on the chip it is in
+/// private memory), then the buffer.
 #[derive(Clone, Copy)]
 struct Area {
     layout: towpath_shm::layout::SegmentLayout,

@@ -1,5 +1,5 @@
 //! The chip's mesh (6 x 4 tiles of 2 cores, XY routing) and the costs of moving lines over it:
-//! counted, and simulated by waiting on request.
+//! counted, and on request simulated by waiting.
 
 use towpath_machine::clock;
 

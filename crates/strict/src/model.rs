@@ -13,7 +13,7 @@ impl Fenced for Flags {
     }
 }
 
-/// Sends `values` through the place that the table (cell 2) names: cell 0 or 1.
+/// Sends `values` through the cell that the table (cell 2) names: cell 0 or 1.
 fn send(
     writer: &Writer<Flags>,
     memory: &Memory,
@@ -34,7 +34,7 @@ fn send(
     }
 }
 
-/// Takes a chunk if there is one, from the place in the owner's division.
+/// Takes a chunk, if there is one, from the cell in the owner's division.
 fn take(reader: &Reader<Flags>, memory: &Memory, place: usize, seen: &mut Vec<u32>) {
     if let Some(length) = reader.full() {
         seen.push(memory.read(place));
@@ -44,8 +44,8 @@ fn take(reader: &Reader<Flags>, memory: &Memory, place: usize, seen: &mut Vec<u3
 }
 
 /// The owner divides its buffer between two chunks of a sender that is not told about it: the
-/// sender's place moves, and the owner writes to the old one and to the table as soon as it has
-/// seen that the sender is out.
+/// sender's payload area moves, and the owner writes to the old one and to the table as soon as it
+/// has seen that the sender is out.
 #[test]
 fn a_buffer_is_divided_only_behind_its_senders() {
     let (waited, stepped) = (Reached::default(), Reached::default());
@@ -65,7 +65,7 @@ fn a_buffer_is_divided_only_behind_its_senders() {
             take(&reader, &memory, 0, &mut seen);
             thread::yield_now();
         }
-        // The old place now belongs to another sender, and the table names the new one.
+        // The old area now belongs to another sender, and the table names the new one.
         memory.write(0, 77);
         memory.write(2, 1);
         gate.open();

@@ -53,7 +53,7 @@ impl Strict {
             "local rank {from} wrote a chunk of {length} bytes: the segment is damaged"
         );
         // SAFETY: the section is FULL, so its sender does not write to it until `clear`. The chunk
-        // is not longer than its place, which the division puts inside the buffer.
+        // is not longer than its payload area, which the division puts inside the buffer.
         let chunk =
             unsafe { std::slice::from_raw_parts(self.buffer.add(place.offset as usize), length) };
         if !self.outgoing[from].lost {

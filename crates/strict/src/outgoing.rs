@@ -17,17 +17,17 @@ use towpath_shm::Segment;
 pub(super) struct Outgoing {
     writer: Writer<MappedWords>,
     page: *const ControlPage,
-    /// The owner's parameters, and this rank's entry in the owner's table of places.
+    /// The owner's parameters, and this rank's entry in the owner's table of payload areas.
     measures: MappedWords,
     table: MappedWords,
     buffer: *mut u8,
-    /// The division that `place` was read from.
+    /// The division from which `place` was read.
     division: u32,
     place: Place,
     hops: u32,
     /// Bytes that wait for the section.
     pub(super) queue: Bytes,
-    /// The peer is in the list of those with pending frames.
+    /// True if the peer is in the list of those with pending frames.
     pub(super) listed: bool,
     pub(super) lost: bool,
 }
@@ -97,8 +97,8 @@ impl Outgoing {
         }
         let begun = mesh.begin();
         let length = self.queue.len().min(self.place.bytes as usize);
-        // SAFETY: the section is claimed, so only this thread accesses the place that the division
-        // gives it, and `length` is at most the size of the place.
+        // SAFETY: the section is claimed, so only this thread accesses the payload area that the
+        // division gives it, and `length` is at most the size of that area.
         unsafe {
             let into = self.buffer.add(self.place.offset as usize);
             std::ptr::copy_nonoverlapping(self.queue.front().as_ptr(), into, length);
@@ -116,8 +116,8 @@ impl Outgoing {
         true
     }
 
-    /// Reads the place that the owner has granted. The owner does not write to the table while the
-    /// section is claimed.
+    /// Reads the payload area that the owner has granted. The owner does not write to the table
+    /// while the section is claimed.
     #[cold]
     fn learn(&mut self, division: u32, to: usize, shape: &Shape) {
         assert!(

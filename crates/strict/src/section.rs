@@ -11,15 +11,15 @@
 //!   reads the gate again after it has written BUSY, and before it accesses anything else. Both
 //!   sides have a sequentially consistent fence between their write and their read, so at least one
 //!   of them sees the other's write;
-//! * *grant*: when all senders are out, the owner writes the new places of all payloads and opens
-//!   the gate.
+//! * *grant*: when all senders are out, the owner writes the new payload areas to its table and
+//!   opens the gate.
 //!
 //! All ranks that have a section take part, whether or not they are in the topology, and none of
 //! them needs to call MPI for it.
 
 use towpath_base::sync::{MappedWords, Ordering, Words, fence};
 
-/// Words for agreements in which each of two sides writes one word and then reads the other's, and
+/// Words for protocols in which each of two sides writes one word and then reads the other's, and
 /// at least one must see the other's write (as in Dekker's algorithm).
 pub(crate) trait Fenced: Words {
     /// A sequentially consistent fence.

@@ -8,14 +8,14 @@ use super::outgoing::Outgoing;
 use super::{COPIED_LIMIT, Strict};
 use towpath_transport::Section;
 
-/// A new division that waits: which senders were seen to be out since the gate was closed.
+/// A pending division: the senders that were seen to be out since the gate was closed.
 pub(super) struct Closing {
     out: Vec<bool>,
 }
 
 impl Strict {
     /// Declares that these local ranks send to this one in the topology `key`, each with a weight.
-    /// The buffer is divided anew; [`Strict::has_granted`] tells when that is done.
+    /// The buffer is divided again; [`Strict::has_granted`] tells when that is done.
     pub fn declare(&mut self, key: u64, sources: &[(usize, u64)]) {
         self.declared.insert(key, sources.to_vec());
         self.divide();
@@ -28,8 +28,8 @@ impl Strict {
         }
     }
 
-    /// True if the buffer is divided as the declared topologies demand; until then progress is
-    /// needed.
+    /// True if the buffer is divided as the declared topologies require; progress is needed until
+    /// then.
     pub fn has_granted(&self) -> bool {
         self.closing.is_none()
     }
@@ -58,13 +58,13 @@ impl Strict {
         weights
     }
 
-    /// The division that the declared topologies demand.
+    /// The division that the declared topologies require.
     fn wanted(&self) -> Division {
         division::shaped(&self.shape, &self.weights())
     }
 
-    /// Closes the gate if the division must change. If it is closed already, the latest topologies
-    /// will count when it opens.
+    /// Closes the gate if the division must change. If it is closed already, the division that
+    /// follows uses the latest topologies.
     fn divide(&mut self) {
         if self.closing.is_none() && self.wanted() != self.division {
             self.gate.close();
@@ -90,7 +90,7 @@ impl Strict {
         true
     }
 
-    /// Writes the places of all payloads, opens the gate, and wakes up the senders that may be
+    /// Writes all payload areas to the table, opens the gate, and wakes up the senders that may be
     /// sleeping.
     pub(super) fn grant(&mut self) {
         for (sender, place) in self.division.iter().enumerate() {

@@ -17,7 +17,7 @@ struct StrictPush {
     token: u64,
     source: Source,
     left: usize,
-    /// The receiver wants more than there is, so it must be told about the end.
+    /// The receiver wants more than the source has, so it must be told of the end.
     short: bool,
 }
 
@@ -30,7 +30,7 @@ pub(super) struct StrictPushes {
 
 /// The result of a step of a push.
 pub(super) enum Fed {
-    /// No bytes were sent; they wait for a device.
+    /// No bytes were sent: the source waits for a device.
     Nothing,
     /// Some bytes were sent.
     Some,
@@ -89,7 +89,7 @@ impl StrictPushes {
         }
         let push = self.running.swap_remove(index);
         if push.short || push.left > 0 {
-            // The source has yielded less than its length, or less than requested.
+            // The source has yielded less than its length, or has less than the receiver requested.
             stream.append_frame(&StreamFrame::control(Kind::End, [push.pull, 0]), |_| {});
         }
         Fed::All(push.token)

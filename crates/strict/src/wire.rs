@@ -14,7 +14,7 @@ impl Wire for Strict {
     type Peer = usize;
 
     fn cost(&self, to: usize) -> Cost {
-        // The chip's: half a round trip between neighbours, and its bandwidth, are of this order.
+        // Of the order of the chip's: half a round trip between neighbours, and its bandwidth.
         Cost { latency_ns: 2000, bandwidth: 500, eager_limit: self.copied_limit(to) }
     }
 
@@ -74,7 +74,7 @@ impl MessageWire for Strict {
     }
 }
 
-/// Offers none: the mode has no memory beside its buffers.
+/// Offers none: the mode has no memory other than its buffers.
 impl MemoryWire for Strict {}
 
 impl RegionWire for Strict {
