@@ -17,11 +17,11 @@ const LONG: u64 = 1024;
 /// Bytes in front of a long payload: the header, then zeros.
 ///
 /// When nothing else is in flight, the kernel places stream bytes from the start of a page.
-/// Programs, too, send from buffers shortly after the start of a page: 16 bytes, for memory that
-/// malloc has mapped. On AMD processors with fast short `rep movsb` (FSRM), a copy whose
-/// destination is 1 to 48 bytes after its source modulo 4096 runs at 2 GB/s instead of 50, and at
-/// 25 a little further away (measured 2026-11-22). A header of 24 bytes would put the payload
-/// there; 256 bytes are beyond the offsets that programs use.
+/// Programs, too, send from buffers that begin shortly after the start of a page (16 bytes, if
+/// malloc has mapped the memory). On AMD processors with fast short `rep movsb` (FSRM), a copy
+/// whose destination is 1 to 48 bytes after its source modulo 4096 runs at 2 GB/s instead of 50,
+/// and at 25 GB/s a little further away (measured 2026-11-22). A header of 24 bytes would put the
+/// payload there; 256 bytes are beyond the offsets that programs use.
 pub(super) const LONG_FRONT: usize = 256;
 
 /// Bytes in front of a payload of `length` bytes.
@@ -37,7 +37,7 @@ pub(super) fn long_front(head: &[u8; HEAD_BYTES]) -> [u8; LONG_FRONT] {
     bytes
 }
 
-/// A request for a region that travels over another wire. The region itself comes over the TCP
+/// A request for a region, sent over another wire. The region itself is sent over the TCP
 /// connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PullRequest {
@@ -65,7 +65,7 @@ impl PullRequest {
     }
 }
 
-/// A frame that no peer sends.
+/// The error for a header that no peer sends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Malformed;
 

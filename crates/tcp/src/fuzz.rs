@@ -30,7 +30,8 @@ pub fn card(bytes: &[u8]) {
     }
 }
 
-/// Removes the next message from the front of an input; what the input lacks is zero.
+/// Removes the next message from the front of an input, padded with zeros if the input is too
+/// short.
 fn next_message<const BYTES: usize>(bytes: &mut &[u8]) -> [u8; BYTES] {
     let (message, rest) = bytes.split_at(BYTES.min(bytes.len()));
     *bytes = rest;
@@ -215,7 +216,7 @@ pub fn input(bytes: &[u8]) {
         if peer.write_all(piece).is_err() {
             break;
         }
-        // Two empty reads in a row mean the end: the unpacker is busy at most once in a row.
+        // Two empty reads in a row mean the end: the unpacker is never busy twice in a row.
         let mut nothing = 0;
         while nothing < 2 {
             let from = PeerIndex(1);

@@ -53,7 +53,7 @@ impl ConnectionKey {
         self.hasher(parts).finalize()
     }
 
-    /// True if this is the hash of the parts; takes the same time for any wrong one.
+    /// True if this is the hash of the parts; compares in constant time.
     fn is_hash(&self, parts: &[&[u8]], hash: &[u8; 32]) -> bool {
         self.hasher(parts).finalize_verify(hash)
     }
@@ -106,9 +106,9 @@ impl Hello {
         bytes
     }
 
-    /// Decodes a hello, and returns it with the key that `key_of` gives for what it says, under
-    /// which the rest of the handshake continues. `None` if the hello is malformed, there is no
-    /// such key, or the hello was not made with it.
+    /// Decodes a hello, and returns it with the key that `key_of` returns for it, under which the
+    /// rest of the handshake continues. `None` if the hello is malformed, there is no such key, or
+    /// the hello was not made with it.
     pub(super) fn decode<'a>(
         bytes: &[u8; HELLO_BYTES],
         key_of: impl FnOnce(&Hello) -> Option<&'a ConnectionKey>,

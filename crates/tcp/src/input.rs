@@ -2,8 +2,8 @@
 //! into user memory. Not on the fast path, except for a message that arrives alone: one read.
 //!
 //! While a pull is in flight, the next read speculatively puts the bytes after a header where the
-//! pull's next bytes go. If they turn out to be something else, they are moved to the buffer; until
-//! then that memory belongs to the pull anyway.
+//! pull's next bytes go. If they turn out to belong to other frames, they are moved to the buffer;
+//! until then that memory belongs to the pull anyway.
 
 use std::os::fd::OwnedFd;
 
@@ -17,8 +17,8 @@ use towpath_transport::{Header, Sink};
 
 /// Size of a buffer in bytes: the longest frame, twice.
 pub(super) const BUFFER_BYTES: usize = 2 * (COPIED_LIMIT + LONG_FRONT);
-/// Maximum number of bytes that are read speculatively into a pull's memory: if they turn out to be
-/// something else, they must fit into a buffer.
+/// Maximum number of bytes that are read speculatively into a pull's memory: if they turn out to
+/// belong to other frames, they must fit into a buffer.
 const GUESS_BYTES: usize = BUFFER_BYTES - LONG_FRONT;
 /// Free buffers to keep.
 const SPARE_BUFFERS: usize = 4;
@@ -44,9 +44,9 @@ impl ReadBuffers {
 pub(super) enum ReadOutcome {
     /// Nothing new.
     Nothing,
-    /// Bytes came, and the socket is now empty.
+    /// Bytes arrived, and the socket is now empty.
     Some,
-    /// Bytes came; there may be more.
+    /// Bytes arrived; there may be more.
     More,
     /// The peer has left MPI properly.
     Goodbye,
@@ -54,7 +54,7 @@ pub(super) enum ReadOutcome {
     Lost(String),
 }
 
-/// How far one connection has been read.
+/// The receive state of one connection.
 #[derive(Default)]
 pub(super) struct Input {
     /// Held only while it contains unparsed bytes.

@@ -70,7 +70,7 @@ const READS: usize = 8;
 /// set: while it is in the set, every packet costs its sender more.
 const READS_AWAKE: u32 = 32;
 
-/// A listening socket by which processes of other hosts reach this one.
+/// A listening socket through which processes of other hosts reach this one.
 #[derive(Debug)]
 pub struct Listener {
     socket: OwnedFd,
@@ -94,12 +94,12 @@ impl Listener {
     }
 }
 
-/// A process on another host or of another job, as it is announced.
+/// A process on another host or of another job, as described to this one.
 #[derive(Clone, Debug)]
 pub struct TcpContact {
     /// Its index in this process.
     pub peer: PeerIndex,
-    /// Its name in all processes.
+    /// Its identity, the same in all processes.
     pub process: ProcessId,
     /// Its addresses, the best one first.
     pub places: Vec<SocketAddr>,
@@ -149,7 +149,7 @@ struct TcpPeer {
     refusals: Vec<String>,
     /// Since when attempts have failed without any answer: no refusal, not one byte.
     silent: Option<Instant>,
-    /// An attempt of the last round failed in this way.
+    /// True if an attempt of the last round failed without any answer.
     was_silent: bool,
     /// It has sent its goodbye.
     has_left: bool,
@@ -210,7 +210,7 @@ pub struct Tcp {
     looks: u32,
     /// Time of the last poll of everything, in processor ticks.
     looked: u64,
-    /// At the last progress call, the last poll of everything was long ago.
+    /// True if, at the last progress call, the last poll of everything was long ago.
     late: bool,
     losses: Losses,
     /// How long the peer's host may leave sent data unacknowledged.
@@ -263,9 +263,9 @@ impl Tcp {
         Ok(tcp)
     }
 
-    /// Adds peers, with the key that they and this process know. They follow the peers that there
-    /// are. A process that is a peer already stays as it is. After the system has refused
-    /// connections for too long, new peers are lost at once, since they could not connect.
+    /// Adds peers, which share this key with this process. Their indices follow those of the
+    /// existing peers. A process that is already a peer is not changed. After the system has
+    /// refused connections for too long, new peers are lost at once, since they could not connect.
     pub fn add_peers(&mut self, contacts: Vec<TcpContact>, key: &ConnectionKey) {
         let known = self.peers.len();
         socket::raise_limit(contacts.len());
@@ -293,8 +293,8 @@ impl Tcp {
     }
 
     /// A descriptor that becomes readable when `progress` may find something. Call
-    /// [`Tcp::watch_all`] before sleeping on it. Some waits of this wire end by time, so the
-    /// sleeper must call progress again after a tenth of a second.
+    /// [`Tcp::watch_all`] before sleeping on it. Some waits of this wire are timed, so the sleeper
+    /// must call progress again after a tenth of a second.
     pub fn descriptor(&self) -> BorrowedFd<'_> {
         self.poll.descriptor()
     }
@@ -348,9 +348,9 @@ impl Tcp {
         }
     }
 
-    /// [`towpath_transport::RegionWire::pull`] from the peer at `index`. The request is sent
-    /// over the connection, unless `otherwise` has delivered it in another way, so that the peer
-    /// calls [`Tcp::asked`], and returns true.
+    /// [`towpath_transport::RegionWire::pull`] from the peer at `index`. The request is sent over
+    /// the connection, unless `otherwise` returns true: it has then delivered the request by other
+    /// means, and the peer passes it to [`Tcp::asked`].
     ///
     /// # Safety
     /// The memory behind `target` must live until `pulled`.
@@ -402,7 +402,7 @@ impl Tcp {
         self.late
     }
 
-    /// Reports what ended other than while a socket was read: regions, pulls and peers.
+    /// Reports regions, pulls and peers that ended other than while a socket was read.
     fn report(&mut self, sink: &mut impl Sink) -> bool {
         let moved = !(self.released.is_empty() && self.finished.is_empty() && self.dead.is_empty());
         self.released.drain(..).for_each(|token| sink.released(token));

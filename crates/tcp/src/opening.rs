@@ -11,9 +11,9 @@
 //!
 //! Pending connections cost a bounded amount: each has a fixed-size buffer, and none gets an answer
 //! without a valid hello. Their number is at most [`MAX_PENDING`], plus the number of peers, plus
-//! those that have sent a valid hello. Equal hellos count once, so that a replayed one takes only
-//! one place. When there are too many silent ones, the oldest from the address with the most of
-//! them is dropped.
+//! those that have sent a valid hello. Equal hellos count once, so that replays of one take only
+//! one slot. When there are too many silent ones, the oldest from the address with the most of them
+//! is dropped.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -259,7 +259,8 @@ impl PendingConnections {
         self.refused = Some((Instant::now() - 2 * PATIENCE, error));
     }
 
-    /// Drops one connection if there are too many, preferably a silent one.
+    /// Drops one connection if there are too many: a silent one if too many are silent, otherwise
+    /// the oldest.
     fn limit(&mut self, processes: usize) {
         let is_silent =
             |pending: &&PendingConnection| matches!(pending.claim, OpeningClaim::Nothing(_));

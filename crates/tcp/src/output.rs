@@ -164,8 +164,8 @@ impl Output {
         }
     }
 
-    /// Takes the next piece of the first push, if none is being written; true if a packer has
-    /// moved.
+    /// Takes the next piece of the first push, if none is being written; true if a packer has run
+    /// or the push has ended.
     fn prepare(&mut self, released: &mut Vec<u64>) -> bool {
         let Some(push) = self.pushes.front_mut().filter(|_| self.piece.is_none()) else {
             return false;

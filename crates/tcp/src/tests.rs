@@ -109,7 +109,7 @@ fn turns(wires: &mut [(Tcp, Inbox)], count: usize) {
     (0..count).for_each(|_| turn(wires));
 }
 
-/// Opens a connection like a process of the job with this key; returns the wire's answer to the
+/// Opens a connection as a process of the job with this key would; returns the wire's answer to the
 /// proof.
 fn shake_hands(
     wire: &mut [(Tcp, Inbox)],
@@ -418,7 +418,7 @@ fn a_process_that_ends_is_lost_and_one_that_leaves_is_not() {
 #[test]
 fn whoever_waits_for_a_place_where_nobody_answers_takes_the_connection_of_the_peer() {
     let (mut wire, place) = alone();
-    // The kernel accepts connections for it, but no process answers.
+    // The kernel accepts connections to this address, but no process answers.
     let silent = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     wire[0].0.peers[0].contact.places = vec![silent.local_addr().unwrap()];
     send(&mut wire[0].0, 0, 77);
@@ -464,7 +464,7 @@ fn whoever_closes_before_a_word_is_tried_for_long() {
     let peer = std::thread::spawn(move || (0..8).for_each(|_| drop(peer.accept().unwrap())));
     until(&mut wire, |wire| peer.is_finished() || !wire[0].1.lost.is_empty());
     assert!(wire[0].1.lost.is_empty(), "{:?}", wire[0].0.losses().of(PeerIndex(0)));
-    // It ends when no process listens any more.
+    // The attempts end when no process listens any more.
     until(&mut wire, |wire| !wire[0].1.lost.is_empty());
 }
 

@@ -13,7 +13,7 @@ pub(super) struct TcpPush {
     /// Bytes that are sent, and bytes that are still to be sent.
     pub(super) gone: u64,
     pub(super) left: usize,
-    /// The receiver wants more than there is, so it must be told about the end.
+    /// The receiver wants more than the source has, so it must be told of the end.
     pub(super) short: bool,
 }
 

@@ -76,7 +76,7 @@ fn whoever_may_open_too_few_files_is_told() {
     setrlimit(Resource::Nofile, limit).unwrap();
     let which = "this process may have 100 files open (RLIMIT_NOFILE, ulimit -n)";
     let needed = "connections to 1 rank(s) of other hosts can take 66 beside those of the program";
-    // The last free file is the socket of the connecting side.
+    // The last free descriptor becomes the socket of the connecting side.
     let mut station = wires();
     let taken = take_all_but(1);
     let sentence = loss(&mut station, 0);
@@ -85,7 +85,7 @@ fn whoever_may_open_too_few_files_is_told() {
         "{sentence}"
     );
     assert!(sentence.contains(needed), "{sentence}");
-    // The connecting side is told too, and does not stay in a queue for ever.
+    // The connecting side is told too, and does not stay in the backlog forever.
     let sentence = loss(&mut station, 1);
     assert!(sentence.starts_with("rank 0 cannot be reached: "), "{sentence}");
     drop((taken, station));

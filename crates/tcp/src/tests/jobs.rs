@@ -1,4 +1,5 @@
-//! Two jobs of two processes, each with its own key, of which some are made peers after the start.
+//! Two jobs of two processes, each job with its own key; processes of different jobs become peers
+//! after the start.
 
 use super::*;
 
