@@ -50,14 +50,14 @@ impl ProviderChoice {
     }
 }
 
-/// The rank of a provider among those that are selected automatically; `None` if it is not one of
-/// them.
+/// The position of a provider in the order of preference of those that are selected automatically;
+/// `None` if it is not one of them.
 pub(super) fn merit(provider: &str, fabric: &str) -> Option<usize> {
     let core = provider.split(';').next().unwrap_or_default();
     match core {
         "cxi" => Some(0),
         "efa" => Some(1),
-        // It would be slow over rxd (datagrams) instead of rxm.
+        // Over rxd (datagrams) instead of rxm, it would be slow.
         "verbs" if !provider.contains("rxd") => Some(2),
         // The name of its fabric over sockets starts with `TCP`.
         "psm3" if !fabric.starts_with("TCP") => Some(3),
@@ -65,9 +65,9 @@ pub(super) fn merit(provider: &str, fabric: &str) -> Option<usize> {
     }
 }
 
-/// Selects a provider by the settings `TOWPATH_LIBFABRIC` and `TOWPATH_OFI_PROVIDER`. If it runs
-/// over several networks, the first of `networks` is taken. `None` if nothing was requested and
-/// there is no real fabric.
+/// Selects a provider by the settings `TOWPATH_LIBFABRIC` and `TOWPATH_OFI_PROVIDER`. If it is
+/// available on several networks, the first one in `networks` is used. `None` if nothing was
+/// requested and there is no real fabric.
 ///
 /// # Errors
 /// [`Error::Fabric`] if what the settings request is not available.
@@ -114,8 +114,8 @@ pub fn choose_from(
     }
 }
 
-/// The offer with the best merit, then with the first network; offers without a common network stay
-/// in the library's order.
+/// The offer with the best merit; among equals, the one on the first network; among equals again,
+/// the first one in the library's order.
 fn best(
     offers: Vec<Offer>,
     merit: impl Fn(&Offer) -> Option<usize>,

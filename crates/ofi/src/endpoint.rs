@@ -1,7 +1,7 @@
 //! An endpoint of a fabric and the objects it needs: domain, completion queue, address table,
 //! registered memory.
 //!
-//! The worker's lock is held during all calls, as FI_THREAD_DOMAIN demands. Fast path: send,
+//! The worker's lock is held during all calls, as FI_THREAD_DOMAIN requires. Fast path: send,
 //! receive and completions are one call each through the provider's tables.
 
 use std::ffi::{c_int, c_void};
@@ -248,7 +248,7 @@ impl FabricEndpoint {
         self.descriptor
     }
 
-    /// Its address, for other processes to insert.
+    /// The address of the endpoint, for the address tables of other processes.
     pub(super) fn name(&self) -> Result<Vec<u8>, String> {
         let (mut name, mut length) = (vec![0u8; 512], 512);
         // SAFETY: the endpoint is enabled, and the provider writes at most `length` bytes to
@@ -428,7 +428,7 @@ impl FabricEndpoint {
             };
             match code {
                 0 => return self.enable(MemoryRegion { memory }),
-                // Two keys collide.
+                // The key is in use: try another one.
                 code if code == -KEY_TAKEN => {}
                 code => return Err(-code),
             }

@@ -220,7 +220,7 @@ pub struct Ofi {
     filling: Vec<u64>,
     pulls: OfiPulls,
     working: Vec<u32>,
-    /// Receive buffers that could not be posted.
+    /// Receive buffers that are not posted.
     unlent: Vec<u32>,
     /// Sends in flight.
     sending: usize,
@@ -229,12 +229,12 @@ pub struct Ofi {
     finished: Vec<u64>,
     dead: VecDeque<Dead>,
     losses: Losses,
-    /// Set when this process leaves MPI: how long it waits for the others.
+    /// Set when this process leaves MPI: until when it waits for the others.
     leaving: Option<Instant>,
     closed: bool,
-    /// Number of messages that were refused, because no process of the job has sent them.
+    /// Number of messages that were refused because no process of the job has sent them.
     refused: u64,
-    /// The first request to sleep since anything happened.
+    /// When the caller first asked to sleep since anything happened.
     quiet: Option<Instant>,
     /// An epoll descriptor for the timer and, if there is one, the provider's descriptor.
     watch: OwnedFd,
@@ -336,7 +336,7 @@ impl Ofi {
         self.losses.clone()
     }
 
-    /// Number of messages that were refused, because no process of the job has sent them.
+    /// Number of messages that were refused because no process of the job has sent them.
     pub fn refused(&self) -> u64 {
         self.refused
     }
@@ -347,10 +347,10 @@ impl Ofi {
         self.watch.as_fd()
     }
 
-    /// Called when progress has found nothing: arms the timer, and returns true if the caller may
-    /// sleep on [`Ofi::descriptor`]. The timer ends the sleep too: after a time that grows while
-    /// nothing happens, or soon if the provider has no descriptor or gives no event for what is
-    /// pending.
+    /// To be called when progress has found nothing: arms the timer, and returns true if the caller
+    /// may sleep on [`Ofi::descriptor`]. The timer ends the sleep too: after a time that grows
+    /// while nothing happens, or soon if the provider has no descriptor or gives no event for what
+    /// is pending.
     pub fn may_sleep(&mut self) -> bool {
         if self.closed {
             return false;
@@ -387,7 +387,7 @@ impl Ofi {
     }
 
     /// Closes the endpoint, which may hold files or devices that nothing else frees. Must be called
-    /// after [`Ofi::leave`], when the wire is not busy any more. Nothing happens afterwards.
+    /// after [`Ofi::leave`], when the wire is not busy any more. The wire does nothing afterwards.
     pub fn close(&mut self) {
         if std::mem::replace(&mut self.closed, true) {
             return;

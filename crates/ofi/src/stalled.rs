@@ -60,8 +60,8 @@ impl Ofi {
         }
     }
 
-    /// Called while reads are in flight, acts rarely: probes peers whose reads take long, and loses
-    /// those that answer but whose reads do not end.
+    /// To be called while reads are in flight; acts rarely. Probes peers whose reads take long, and
+    /// loses those that answer but whose reads do not end.
     pub(super) fn watch_reads(&mut self) {
         self.looks += 1;
         if self.looks < SELDOM {
