@@ -1,10 +1,10 @@
 //! Credit: how many bytes of bulk a process allows to be in flight towards it, from all senders
 //! together. This handles incast without support from switches.
 //!
-//! The limit moves between a floor and a ceiling: up while answers arrive about as fast as the
+//! The limit moves between a floor and a ceiling: up while answers take little longer than the
 //! fastest ever, down when they queue for long or get lost. While several senders are active, each
-//! has an equal share. A peer that found no credit is queued, and called in turn when credit is
-//! available again.
+//! has an equal share. A peer for which there is not enough credit is queued, and called in turn
+//! when credit is available again.
 
 #![forbid(unsafe_code)]
 
@@ -94,8 +94,8 @@ impl Credits {
         share.used -= bytes;
     }
 
-    /// Removes and returns the next peer in the queue, if any credit is available. It is queued
-    /// again if its next request fails.
+    /// Removes and returns the next peer in the queue, if any credit is available. The peer is
+    /// queued again if its next request fails.
     pub fn call(&mut self) -> Option<u32> {
         if self.used >= self.limit { None } else { self.waiting.pop_front() }
     }

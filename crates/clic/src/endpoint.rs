@@ -104,7 +104,7 @@ impl Endpoint {
 
     /// True while anything is pending.
     pub fn is_busy(&self) -> bool {
-        // What a member waits for is counted by the peer that is the root.
+        // What a member waits for counts as pending with the peer that is the root.
         self.roots.values().any(|root| !root.is_idle())
             || self.peers.iter().flatten().any(|entry| entry.peer.is_busy())
     }

@@ -367,7 +367,7 @@ impl Peer {
 
     /// When [`Peer::tick`] must be called at the latest.
     pub fn deadline(&self) -> Option<Time> {
-        // Anything that `flush` would send it has already tried, if an interface was full.
+        // If an interface was full, `flush` has already tried to send whatever was due.
         let mut next = self.retry.or_else(|| self.flush_deadline());
         if self.incarnations.has_ended() {
             return next;

@@ -261,7 +261,7 @@ fn leaving_takes_no_time_where_there_were_only_broadcasts() {
 
 #[test]
 fn what_is_still_on_its_way_is_not_asked_for() {
-    // One percent of the frames is lost, while up to 40 are queued behind it.
+    // One percent of the frames are lost, while up to 40 are queued behind each of them.
     let temper = Temper { lose: 10, byte: [128; 3], queue: 20 * MILLISECOND, ..calm() };
     let mut world = World::new(Shape { ready: true, ..shape(4, 1, temper, 15) });
     let (before, mut bytes) = (world.wire.bytes[0], 0);

@@ -35,7 +35,7 @@ pub(crate) struct Temper {
     pub(crate) forge: u64,
     pub(crate) delay: Time,
     pub(crate) jitter: Time,
-    /// Nanoseconds per byte on each rail, times 16; 0: none.
+    /// Nanoseconds per byte on each rail, times 16; 0: no delay.
     pub(crate) byte: [u64; 3],
     /// Maximum queueing delay of a slow rail.
     pub(crate) queue: Time,
