@@ -53,7 +53,7 @@ struct Early {
     length: Option<usize>,
 }
 
-/// How the network of the first rail is shared with a peer.
+/// How a peer is reached, and whether it shares the network of the first rail.
 #[derive(Clone, Copy, Debug)]
 struct SharedNetwork {
     reach: Reach,
@@ -260,8 +260,8 @@ impl Clic {
         started
     }
 
-    /// Passes the next message of a root to `take`, if it has arrived, truncated to the length of
-    /// its buffer, and removes it.
+    /// Passes the next message of a root, truncated to the length of its buffer, to `take` and
+    /// removes it, if it has arrived.
     pub fn take_broadcast<R>(
         &mut self,
         root: PeerIndex,

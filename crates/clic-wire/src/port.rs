@@ -23,11 +23,11 @@
 //! | MTU 1500 | 0.56 | 3.2 | 3.3 | 2.4 us | 4.5 us |
 //! | MTU 9000 | 2.1 | 7.7 | 9.2 | 2.1 us | 4.2 us |
 //!
-//! Received frames are not validated here. A stranger can cost the inspection of each frame and
-//! fill rings and buffers of fixed size, so that frames are lost. If a queue of the host segments a
-//! super-frame, part of it may be dropped there silently, like any frame in transit. Sockets belong
-//! to the network namespace in which they were opened. Fast path: [`Port::send`] and
-//! [`Port::receive`].
+//! Received frames are not validated here. A stranger can cause no more than an inspection of each
+//! of its frames, and full rings and buffers of fixed size, so that frames are lost. If a queue of
+//! the host segments a super-frame, part of it may be dropped there silently, like any frame in
+//! transit. Sockets belong to the network namespace in which they were opened. Fast path:
+//! [`Port::send`] and [`Port::receive`].
 
 mod address;
 mod bulk;

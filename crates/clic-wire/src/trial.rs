@@ -60,9 +60,9 @@ impl Opposite {
     }
 }
 
-/// Tests the paths to all these hosts, for the rounds of probes that fit into `patience`. Uses all
-/// of them if a host has answered, but not over the carriers in `needed` (such as [`UDP`], whose
-/// first packet may wait a second for address resolution if the request gets lost).
+/// Tests the paths to all these hosts, for at most the rounds of probes that fit into `patience`.
+/// Uses all rounds unless every host answers over all its paths, or over those in `needed` (such as
+/// [`UDP`], whose first packet may wait a second for address resolution if the request gets lost).
 pub fn try_ways(
     identity: &Identity,
     ports: &mut [Port],
@@ -108,7 +108,7 @@ pub fn try_ways(
 
 /// The rounds of probes that fit into the patience. They are counted because time alone proves
 /// nothing: a process that did not run for a while (on a busy machine, or a paused virtual one) has
-/// not asked, and has not looked for answers.
+/// sent no probes, and has not polled for answers.
 struct ProbeRounds {
     left: u128,
     next_at: Instant,
@@ -129,7 +129,7 @@ impl ProbeRounds {
         true
     }
 
-    /// True if the last round has had its time.
+    /// True if the last round is over.
     fn are_over(&self, now: Instant) -> bool {
         self.left == 0 && now >= self.next_at
     }
@@ -138,7 +138,7 @@ impl ProbeRounds {
 struct WayTrial<'a> {
     identity: &'a Identity,
     opposites: &'a [Opposite],
-    /// By host and rail: paths over which local probes were answered.
+    /// By host and rail: paths over which probes of this process were answered.
     works: Vec<Vec<u8>>,
     /// By host, rail and path: which of its probes have arrived.
     came: Vec<Vec<[u8; 2]>>,
@@ -147,8 +147,8 @@ struct WayTrial<'a> {
     met: Vec<Option<Instant>>,
     is_done: Vec<bool>,
     others_are_done: Vec<bool>,
-    /// A host that has not answered over these carriers on every rail is waited for until the
-    /// patience is exhausted.
+    /// A host is waited for, as long as the patience lasts, until it has answered over all of these
+    /// carriers on one rail, or over all paths.
     needed: u8,
     /// How long to wait for further paths otherwise.
     grace: Duration,
@@ -327,8 +327,8 @@ mod tests {
     use crate::port::{RawSide, interfaces};
     use towpath_clic::key::FrameKey;
 
-    /// Far longer than two hosts need to answer, even as the fraction that is waited for further
-    /// paths.
+    /// Far longer than two hosts need to answer, as is even the fraction of it that is spent
+    /// waiting for further paths.
     const PATIENCE: Duration = Duration::from_secs(60);
 
     #[test]

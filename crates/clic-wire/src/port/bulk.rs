@@ -1,11 +1,12 @@
 //! Scattered reception of bulk: the kernel writes headers to a local buffer and bodies directly to
 //! their expected destinations.
 //!
-//! One call receives headers and bodies alternately: header, place, header, place, ..., and after
-//! the last place any remaining bytes. Places are a prediction. A frame is in place if its header
-//! contains the words that its place was registered with, and its body fits. From the first frame
-//! on for which that is not true, bodies may be in the wrong places, and moving one to its own
-//! place could overwrite the next. So all of those are first copied to a buffer.
+//! One call receives headers and bodies alternately: header, destination, header, destination, ...,
+//! and after the last destination any remaining bytes. Destinations are a prediction. A frame was
+//! predicted if its header contains the words that its destination was registered with, and its
+//! body fits. From the first frame on for which that is not true, bodies may be at wrong
+//! destinations, and moving one to its own destination could overwrite the next. So all of those
+//! are first copied to a buffer.
 
 use super::Counters;
 use super::system::iovec;
@@ -17,7 +18,7 @@ pub const MOST_PLACES: usize = 64;
 /// Maximum length of a super-frame in bytes, headers included.
 pub(super) const LONGEST_SUPER: usize = 64 << 10;
 
-/// A place where a body is expected.
+/// The destination of an expected body.
 #[derive(Clone, Copy, Debug)]
 struct ExpectedBody {
     at: *mut u8,
@@ -25,7 +26,7 @@ struct ExpectedBody {
     words: [u32; 2],
 }
 
-/// The places where the next bodies are expected, in the order of the requests.
+/// The destinations of the next bodies, in the order of the requests.
 #[derive(Debug)]
 pub struct Places {
     places: Vec<ExpectedBody>,
@@ -35,7 +36,7 @@ pub struct Places {
 }
 
 impl Places {
-    /// At most `most` places, of at most `longest` bytes each.
+    /// At most `most` destinations, of at most `longest` bytes each.
     fn new(most: usize, longest: usize) -> Places {
         Places { places: Vec::with_capacity(most), bytes: 0, most, longest }
     }
@@ -45,13 +46,13 @@ impl Places {
         self.bytes = 0;
     }
 
-    /// Registers a place at `at` for a body of `length` bytes whose header has these words. Returns
-    /// false if there are enough places for one call, or no frame can be this long.
+    /// Registers `at` as the destination of a body of `length` bytes whose header has these words.
+    /// Returns false if there are enough destinations for one call, or no frame can be this long.
     ///
     /// # Safety
-    /// The place must stay writable until [`super::Port::receive_bulk`] returns or calls
-    /// [`Arrivals::predict`] again, and no reference to it may be used meanwhile. Afterwards its
-    /// contents are unspecified, unless [`Arrivals::take`] was called with it.
+    /// `at` must stay writable for `length` bytes until [`super::Port::receive_bulk`] returns or
+    /// calls [`Arrivals::predict`] again, and no reference to this memory may be used meanwhile.
+    /// Afterwards its contents are unspecified, unless [`Arrivals::take`] was called with it.
     #[inline]
     pub unsafe fn expect(&mut self, at: *mut u8, length: usize, words: [u32; 2]) -> bool {
         let bytes = self.bytes + HEADER_BYTES + length;
@@ -66,13 +67,14 @@ impl Places {
 
 /// The consumer of bulk.
 pub trait Arrivals {
-    /// Registers where the next bodies are expected ([`Places::expect`]). Without a place, a body
-    /// is delivered in a buffer, to be copied. Places of earlier calls are no longer written to.
+    /// Registers the destinations of the next bodies ([`Places::expect`]). A body without a
+    /// destination is delivered in a buffer, to be copied. Destinations of earlier calls are no
+    /// longer written to.
     fn predict(&mut self, places: &mut Places);
 
     /// Consumes a frame of any kind and sender; it has not been validated. `body` is readable for
     /// `length` bytes during the call: at most as many as the header declares, fewer if the frame
-    /// was truncated. It is the predicted place if the frame is the predicted one; otherwise it is
+    /// was truncated. It is the registered destination if the frame was predicted; otherwise it is
     /// separate memory.
     fn take(&mut self, header: &[u8; HEADER_BYTES], body: *const u8, length: usize);
 }
@@ -82,7 +84,7 @@ fn body_length(header: &[u8; HEADER_BYTES], received: usize) -> usize {
     received.min(usize::from(u16::from_le_bytes([header[14], header[15]])))
 }
 
-/// True if a frame with `received` bytes after the header is in the right place.
+/// True if a frame with `received` bytes after the header is the one that belongs at `place`.
 fn is_expected(place: &ExpectedBody, header: &[u8; HEADER_BYTES], received: usize) -> bool {
     let [one, other] = place.words.map(u32::to_le_bytes);
     header[24..28] == one
@@ -96,8 +98,8 @@ pub(super) struct ScatterReceiver {
     headers: Vec<[u8; HEADER_BYTES]>,
     places: Places,
     iovecs: Vec<libc::iovec>,
-    /// First room for bodies that are moved, then for bytes after the last place. Both together are
-    /// contiguous.
+    /// First room for bodies that are moved, then for bytes after the last destination. Both
+    /// together are contiguous.
     buffer: Vec<u8>,
 }
 
@@ -115,7 +117,7 @@ impl ScatterReceiver {
         }
     }
 
-    /// Collects the places of the next bodies; returns the buffers to receive into.
+    /// Collects the destinations of the next bodies; returns the buffers to receive into.
     pub(super) fn prepare(&mut self, arrivals: &mut impl Arrivals) -> &mut [libc::iovec] {
         self.places.clear();
         arrivals.predict(&mut self.places);
@@ -160,7 +162,7 @@ impl ScatterReceiver {
         }
     }
 
-    /// The number of frames that are in the right place, and the sum of their lengths.
+    /// The number of frames that were predicted, and the sum of their lengths.
     fn right(&self, total: usize, segment: usize) -> (usize, usize) {
         let (mut from, mut predicted) = (0, 0);
         for (index, (place, header)) in self.places.places.iter().zip(&self.headers).enumerate() {
@@ -177,8 +179,8 @@ impl ScatterReceiver {
         (self.places.places.len(), from)
     }
 
-    /// Copies the received bytes from `from` on that are in places to the buffer, directly before
-    /// those that arrived after all places.
+    /// Copies the received bytes from `from` on that are in headers and destinations to the buffer,
+    /// directly before those that arrived after all destinations.
     fn move_away(&mut self, from: usize, total: usize) {
         let start = LONGEST_SUPER + from - self.places.bytes;
         let mut at = 0;
@@ -187,8 +189,8 @@ impl ScatterReceiver {
             let skipped = from.max(at);
             if skipped < end {
                 let into = &mut self.buffer[start + (skipped - from)..][..end - skipped];
-                // SAFETY: the kernel has written this part of the buffer. `into` is in `buffer`,
-                // which overlaps neither headers nor places.
+                // SAFETY: the kernel has written these bytes of `vector`. `into` is in `buffer`,
+                // which overlaps neither headers nor destinations.
                 unsafe {
                     let first = vector.iov_base.cast::<u8>().add(skipped - at);
                     std::ptr::copy_nonoverlapping(first, into.as_mut_ptr(), into.len());
@@ -206,7 +208,8 @@ pub(super) struct Batch {
     places: Places,
     iovecs: Vec<[libc::iovec; 3]>,
     messages: Vec<libc::mmsghdr>,
-    /// For each packet, room for a body that is moved and for bytes that do not fit into its place.
+    /// For each packet, room for a body that is moved and for bytes that do not fit into its
+    /// destination.
     buffer: Vec<u8>,
     longest: usize,
 }
@@ -233,7 +236,8 @@ impl Batch {
         }
     }
 
-    /// Collects the places of the next bodies; returns the messages to receive, at most `most`.
+    /// Collects the destinations of the next bodies; returns the messages to receive, at most
+    /// `most`.
     pub(super) fn prepare(
         &mut self,
         most: usize,
@@ -293,15 +297,15 @@ impl Batch {
             .is_some_and(|(place, received)| is_expected(place, &self.headers[index], received))
     }
 
-    /// Copies the part of a body that is in its place to the buffer, directly before the part that
-    /// is not.
+    /// Copies the part of a body that is in the registered destination to the buffer, directly
+    /// before the part that is not.
     fn move_away(&mut self, index: usize) {
         let received = (self.messages[index].msg_len as usize).saturating_sub(HEADER_BYTES);
         let [_, place, room] = &mut self.iovecs[index];
         let moved = place.iov_len.min(received);
-        // SAFETY: the kernel has written `moved` bytes to the place. `moved` is at most `longest`,
-        // and `room` begins `longest` bytes into its part of `buffer`, which does not overlap the
-        // place.
+        // SAFETY: the kernel has written `moved` bytes to the destination `place`. `moved` is at
+        // most `longest`, and `room` begins `longest` bytes into its part of `buffer`, which does
+        // not overlap the destination.
         unsafe {
             let start = room.iov_base.cast::<u8>().sub(moved);
             std::ptr::copy_nonoverlapping(place.iov_base.cast::<u8>(), start, moved);

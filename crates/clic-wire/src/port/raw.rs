@@ -151,8 +151,8 @@ impl RawInput {
         let batch = self.batch.get_or_insert_with(|| Batch::new(self.longest));
         let messages = batch.prepare(most, arrivals);
         let flags = libc::MSG_DONTWAIT;
-        // SAFETY: the messages refer to writable headers, places (contract of `Places::expect`) and
-        // rooms, which outlive the call.
+        // SAFETY: the messages refer to writable headers, destinations (contract of
+        // `Places::expect`) and buffers, which outlive the call.
         let got = unsafe {
             let count = messages.len() as u32;
             libc::recvmmsg(

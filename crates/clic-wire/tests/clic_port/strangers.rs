@@ -123,7 +123,7 @@ fn frames_that_are_too_long_are_counted_and_dropped() {
         });
         assert_eq!(inbox.numbers(), [1, 4, 5]);
         assert_eq!(port.counters().truncated, 2);
-        // Bulk has room for a place and a frame: anything longer than both is truncated.
+        // Bulk has room for a destination and a frame: anything longer than both is truncated.
         stranger.send(&whole(endpoint, Kind::Data, 0, 8000));
         stranger.send(&whole(endpoint, Kind::Data, 0, 2000));
         let mut block = Block::new(vec![2000], 2000);

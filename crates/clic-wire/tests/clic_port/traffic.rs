@@ -114,8 +114,8 @@ impl Inbox {
         assert_eq!(self.small, (0..lengths.len() as u32).collect::<Vec<u32>>());
     }
 
-    /// Sends a block of frames of `length` bytes, the last one of `last`, and receives it in
-    /// predicted places.
+    /// Sends a block of frames of `length` bytes, the last one of `last`, and receives it at
+    /// predicted destinations.
     pub(crate) fn bulk(
         &mut self,
         sender: &mut Port,
