@@ -1,7 +1,6 @@
-//! The settings: every environment variable that Towpath reads, its default and its meaning.
+//! The settings: the environment variables that configure Towpath, their defaults and meanings.
 //!
-//! Only this module reads the environment. `towpath info` and the later tools interface print the
-//! same table.
+//! Only this module reads the environment. `towpath info` prints the same table.
 
 use std::ffi::OsString;
 
@@ -23,7 +22,7 @@ pub struct Setting {
     pub name: &'static str,
     /// Type of its value.
     pub kind: Kind,
-    /// Value used if the variable is not set, as text; empty means "decided at start-up".
+    /// Value used if the variable is not set, as text; empty means "decided at run time".
     pub default: &'static str,
     /// What the setting does, and the unit of its value.
     pub meaning: &'static str,
@@ -249,7 +248,7 @@ pub fn environment(name: &str) -> Option<String> {
     std::env::var(name).ok()
 }
 
-/// Returns every environment variable, for the launcher, which passes them on.
+/// Returns all environment variables, for the launcher, which passes them on to the ranks.
 pub fn whole_environment() -> impl Iterator<Item = (OsString, OsString)> {
     std::env::vars_os()
 }
@@ -325,8 +324,8 @@ pub fn complaint(row: &Setting) -> Option<String> {
     if row.kind == Kind::Text { None } else { read_number(row, &text).1 }
 }
 
-/// Returns the effective value of a setting as text: the variable, or what replaces an invalid one,
-/// else the default; `None` if both are empty.
+/// Returns the effective value of a setting as text: the variable, or the number that replaces an
+/// invalid one, else the default; `None` if both are empty.
 pub fn current(row: &Setting) -> Option<String> {
     let text = setting(row.name)?;
     if row.kind == Kind::Text || complaint(row).is_none() {
@@ -336,8 +335,8 @@ pub fn current(row: &Setting) -> Option<String> {
     }
 }
 
-/// Returns the environment variables that look like settings but are not, sorted, each with the
-/// setting that was probably meant.
+/// Returns the unknown environment variables with the prefix `TOWPATH_`, sorted, each with the name
+/// that was probably meant.
 pub fn unknown_variables() -> Vec<(String, Option<&'static str>)> {
     let mut names: Vec<String> = whole_environment()
         .filter_map(|(name, _)| name.into_string().ok())

@@ -4,8 +4,8 @@
 //! A page is written by the rank that owns it, except for words that peers set (`sleep`,
 //! `doorbell`), and read by its peers, by `mpiexec` and by `towpath info`. The segment is one
 //! sparse memory file per job and host: a [`SegmentHead`] page, then one [`ControlPage`] per local
-//! rank, then whatever the shared-memory transport lays out. Every field is at a fixed offset,
-//! asserted below.
+//! rank, then the memory of the shared-memory transport. Every field has a fixed offset; the tests
+//! below check most of them.
 
 use crate::sync::{AtomicI32, AtomicU8, AtomicU16, AtomicU32, AtomicU64, Ordering, fence};
 
@@ -24,7 +24,7 @@ pub struct SegmentHead {
     pub nonce: AtomicU64,
     /// Number of ranks on this host.
     pub local_ranks: AtomicU32,
-    /// Number of local ranks that have mapped the segment (the start-up barrier without messages).
+    /// Number of local ranks that have mapped the segment.
     pub attached: AtomicU32,
     /// Number of local ranks that have finalized.
     pub finalized: AtomicU32,
@@ -44,17 +44,17 @@ pub struct SegmentHead {
     /// Until the clock of `machine::wait` reaches this value, there is external load on the ranks'
     /// cores. Oversubscribed ranks then sleep at once instead of yielding.
     pub external_load_until: AtomicU64,
-    /// Duration for which external load was last announced.
+    /// Duration for which external load was last announced, in ticks of the same clock.
     pub external_load_hold: AtomicU64,
     /// Union of the ranks' affinity masks, one bit per logical processor.
     pub affinity: [AtomicU64; 16],
-    /// If ranks share cores: for each logical processor, how many ranks that wait without sleeping
-    /// were last seen on it.
+    /// If ranks share cores: for each logical processor, the number of ranks that were last seen
+    /// waiting on it without sleeping.
     pub crowds: [AtomicU16; 1024],
-    /// Number of ranks that no process-wide barrier (`membarrier`) reaches, because the kernel or a
-    /// sandbox refused to register them.
+    /// Number of ranks that barriers of other processes (`membarrier`) do not reach, because the
+    /// kernel or a sandbox refused to register them.
     pub unregistered: AtomicU32,
-    /// Not 0 once a rank has told the user that it waits for a receiver to free buffer space.
+    /// Nonzero once a rank has told the user that it waits for a receiver to free buffer space.
     pub told_of_wait: AtomicU32,
 }
 
@@ -134,11 +134,11 @@ pub const COMMUNICATOR: usize = 136;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u32)]
 pub enum Awaited {
-    /// Something that only the name of the call identifies.
+    /// Anything else; only the name of the call tells.
     Other = 0,
     /// A message from a peer.
     Receive = 1,
-    /// A message to a peer.
+    /// The completion of a send to a peer.
     Send = 2,
     /// The other members of a communicator in a collective call.
     Members = 3,
@@ -228,8 +228,8 @@ impl ControlPage {
         self.blocked_since.store(0, Ordering::Relaxed);
     }
 
-    /// Returns the blocked call, if one is published. Returns `None` if a call blocks or is
-    /// withdrawn meanwhile.
+    /// Returns the published blocked call. Returns `None` if there is none, or if one is published
+    /// or withdrawn during the read.
     pub fn blocked(&self) -> Option<BlockedCall> {
         let since = self.blocked_since.load(Ordering::Acquire);
         if since == 0 {

@@ -44,7 +44,7 @@ pub enum Event {
     },
     /// A region is published.
     RegionPublished {
-        /// Who may pull it.
+        /// The peer that may pull it.
         to: PeerIndex,
         /// The publisher's token.
         token: u64,
@@ -53,7 +53,7 @@ pub enum Event {
     },
     /// A region was withdrawn before its receiver started to pull it.
     RegionWithdrawn {
-        /// Who was allowed to pull it.
+        /// The peer that was allowed to pull it.
         to: PeerIndex,
     },
     /// The receiver of a region has finished with it.
@@ -80,17 +80,18 @@ pub enum Event {
     PeerLost {
         /// The peer.
         peer: PeerIndex,
-        /// It has left, and did not fail.
+        /// True if it has left, false if it has failed.
         in_order: bool,
     },
-    /// A message has met its receive, even if its sender is lost before the payload is here.
+    /// A message has matched a receive. Reported even if the sender is lost before the payload
+    /// arrives.
     Matched {
         /// The sender.
         from: PeerIndex,
-        /// Length of the message, which may exceed what the receive takes.
+        /// Length of the message, which may exceed the receive buffer.
         bytes: u64,
-        /// The receive pulls the payload from the sender. False for a payload that is here, or
-        /// that is being fetched already because its sender lacked credit.
+        /// The receive pulls the payload from the sender. False for a payload that has arrived, or
+        /// that is being pulled already because its sender lacked credit.
         rendezvous: bool,
     },
     /// A message, or its announcement, has arrived before its receive was posted.
@@ -100,7 +101,7 @@ pub enum Event {
         /// Length of the message.
         bytes: u64,
     },
-    /// A send waits in the queue of its peer: for room on the wire, or behind others.
+    /// A send waits in the queue of its peer, for room on the wire or behind other sends.
     SendQueued {
         /// The receiver.
         to: PeerIndex,
@@ -118,7 +119,7 @@ pub enum Event {
 /// Receives events, in the order in which they happen.
 pub trait Subscriber {
     /// Something has happened. Called on the fast path and from inside progress: an implementation
-    /// must neither block nor call whoever reports.
+    /// must neither block nor call into the reporter.
     #[inline(always)]
     fn event(&mut self, event: Event) {
         let _ = event;
@@ -135,7 +136,7 @@ impl Subscriber for Vec<Event> {
     }
 }
 
-/// Subscribes to several sources, such as an engine and its wire.
+/// A subscriber that several reporters share, such as an engine and its wire.
 impl<S: Subscriber> Subscriber for Rc<RefCell<S>> {
     fn event(&mut self, event: Event) {
         self.borrow_mut().event(event);
@@ -150,11 +151,11 @@ pub struct Counters {
     pub unexpected_messages: u64,
     /// Their length in bytes.
     pub unexpected_bytes: u64,
-    /// Sends that had to wait: for room on the wire, or behind others.
+    /// Sends that had to wait, for room on the wire or behind other sends.
     pub queued_sends: u64,
     /// Sends, other than synchronous ones, that were announced only for lack of credit.
     pub postponed_sends: u64,
-    /// Messages that were matched by a receive which pulls them.
+    /// Messages whose payload the matching receive pulled.
     pub rendezvous_messages: u64,
     /// Their length in bytes, whether or not the receives have room for it.
     pub rendezvous_bytes: u64,
@@ -180,7 +181,7 @@ impl Counters {
     }
 }
 
-/// Counts only what is off the fast path; every other event vanishes when this is inlined.
+/// Counts only events off the fast path; all others compile to nothing once this is inlined.
 impl Subscriber for Counters {
     #[inline(always)]
     fn event(&mut self, event: Event) {

@@ -1,8 +1,8 @@
-//! A slab: a table of values that reuses its entries, in LIFO order. A key has the index of its
+//! A slab: a table of values that reuses its entries, in LIFO order. A key holds the index of its
 //! entry and the entry's generation, which counts its earlier values, so that the key of a removed
 //! value never names a later one (until the generation wraps after 2^32 uses of the entry).
 //!
-//! Callers whose names have no room for a generation access a value by its index alone.
+//! Callers that have no room for a generation access a value by its index alone.
 
 /// Names a value of a [`Slab`]: the index is in the low 32 bits, the generation in the high 32
 /// bits. Keys cross wires as this number.

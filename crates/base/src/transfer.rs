@@ -8,7 +8,7 @@
 //!
 //! A buffer may also be in the memory of a device, which only the packers of that device access.
 //! Host and devices share one address space (unified virtual addressing), so addresses are compared
-//! whatever memory they are in.
+//! whichever memory they are in.
 
 mod across;
 
@@ -67,9 +67,9 @@ pub type CopyAcross = unsafe fn(from: &Layout, to: &Layout, position: usize, len
 /// one space here: they differ in the packers that they make (`towpath_datatype::device`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum MemorySpace {
-    /// In host memory. Bytes are packed and unpacked by the call that asks for them.
+    /// In host memory. Bytes are packed and unpacked during the call.
     Host,
-    /// In the memory of a device, which packs and unpacks in the background and answers
+    /// In the memory of a device, which packs and unpacks in the background; calls return
     /// [`Step::Pending`] meanwhile.
     Device,
 }
@@ -92,7 +92,7 @@ pub enum Step {
 /// thread that calls or drops it.
 pub unsafe trait Fill {
     /// Writes the next bytes of the message to `into`. The implementation may access `into` only
-    /// during the call, even if the answer is [`Step::Pending`]: the next call may give another
+    /// during the call, even if it returns [`Step::Pending`]: the next call may pass another
     /// address and capacity. A device that works between two calls therefore packs into memory of
     /// its own.
     ///
@@ -101,7 +101,7 @@ pub unsafe trait Fill {
     /// be valid.
     unsafe fn fill(&mut self, into: *mut u8, capacity: usize) -> Step;
 
-    /// Where the bytes are. In [`MemorySpace::Host`], `fill` never answers [`Step::Pending`].
+    /// Where the bytes are. In [`MemorySpace::Host`], `fill` never returns [`Step::Pending`].
     fn space(&self) -> MemorySpace {
         MemorySpace::Host
     }
@@ -128,9 +128,9 @@ pub unsafe trait Drain {
     /// Unpacks the next `length` bytes of the message from `from`. Consumes all of them: `Done`
     /// always carries `length`, and the bytes are in place then.
     ///
-    /// The implementation may access `from` only during the call, even if the answer is
-    /// [`Step::Pending`]: the next call gives the same bytes again, perhaps at another address and
-    /// with more behind them. A device that works between two calls therefore unpacks from memory
+    /// The implementation may access `from` only during the call, even if it returns
+    /// [`Step::Pending`]: the next call passes the same bytes again, perhaps at another address and
+    /// followed by more. A device that works between two calls therefore unpacks from memory
     /// of its own.
     ///
     /// # Safety
@@ -138,7 +138,7 @@ pub unsafe trait Drain {
     /// be valid.
     unsafe fn drain(&mut self, from: *const u8, length: usize) -> Step;
 
-    /// Where the bytes go. In [`MemorySpace::Host`], `drain` never answers [`Step::Pending`].
+    /// Where the bytes go. In [`MemorySpace::Host`], `drain` never returns [`Step::Pending`].
     fn space(&self) -> MemorySpace {
         MemorySpace::Host
     }
@@ -159,8 +159,9 @@ pub unsafe trait Drain {
     }
 }
 
-/// Destination of a message that a blocking call waits for, in host memory: a device cannot say
-/// here that it is busy. It is kept in that call's stack frame, so nothing is allocated.
+/// Destination of a message that a blocking call waits for. Always in host memory, because
+/// [`Place::put`] cannot return [`Step::Pending`]. The object is on that call's stack, so nothing
+/// is allocated.
 ///
 /// # Safety
 /// An implementation must write only the memory it was created for.
@@ -233,7 +234,7 @@ impl Source {
         }
     }
 
-    /// Which processor can read the bytes.
+    /// The memory space of the bytes.
     pub fn space(&self) -> MemorySpace {
         match self {
             Source::Bytes { .. } => MemorySpace::Host,
@@ -273,8 +274,8 @@ impl Source {
     }
 
     /// Writes the next `length` bytes to `into`, for memory that is available during this call
-    /// only. Calls `wait` again and again while a device is busy. Pads with zeros if a packer
-    /// yields too few bytes.
+    /// only. Calls `wait` repeatedly while a device is busy. Pads with zeros if a packer yields
+    /// too few bytes.
     ///
     /// # Safety
     /// `into` must be valid for writes of `length` bytes, and the source's user memory must
@@ -298,7 +299,8 @@ impl Source {
     /// Same as for [`Source::fill_all`].
     pub unsafe fn fill_at_once(&mut self, into: *mut u8, length: usize) {
         let mut wait = || panic!("a source in host memory waits for a device");
-        // SAFETY: the contract of `fill_all` is this function's.
+        // SAFETY: `into` is writable for `length` bytes and the user memory is valid (this
+        // function's contract).
         unsafe { self.fill_all(into, length, &mut wait) };
     }
 
@@ -344,7 +346,7 @@ impl Target {
         }
     }
 
-    /// Which processor can write the bytes.
+    /// The memory space of the buffer.
     pub fn space(&self) -> MemorySpace {
         match self {
             Target::Bytes { .. } => MemorySpace::Host,
@@ -379,7 +381,7 @@ impl Target {
     }
 
     /// Like [`Target::drain`], for bytes that are available during this call only. Calls `wait`
-    /// again and again while a device is busy.
+    /// repeatedly while a device is busy.
     ///
     /// # Safety
     /// See [`Drain::drain`].

@@ -31,7 +31,7 @@ pub unsafe fn across(
                 Target::Bytes { pointer: to, length: room },
             ) => {
                 let step = (*have).min(*room);
-                // The buffers of a message to oneself may overlap, in an erroneous program.
+                // In an erroneous program, the buffers of a message to self may overlap.
                 std::ptr::copy(*from, *to, step);
                 (*from, *to) = (from.add(step), to.add(step));
                 *have -= step;
@@ -91,7 +91,7 @@ mod tests {
         at: *mut u8,
     }
 
-    // SAFETY: `carry` makes it over 20 bytes and moves at most 10, so that every access is inside
+    // SAFETY: `carry` creates it over 20 bytes and moves at most 10, so that every access is inside
     // them.
     unsafe impl Fill for Sparse {
         unsafe fn fill(&mut self, into: *mut u8, capacity: usize) -> Step {
@@ -106,7 +106,7 @@ mod tests {
         }
     }
 
-    // SAFETY: `carry` makes it over 20 bytes and moves at most 10, so that every access is inside
+    // SAFETY: `carry` creates it over 20 bytes and moves at most 10, so that every access is inside
     // them.
     unsafe impl Drain for Sparse {
         unsafe fn drain(&mut self, from: *const u8, length: usize) -> Step {
