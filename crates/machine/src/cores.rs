@@ -59,8 +59,8 @@ pub fn announce(head: &SegmentHead, mask: &Mask) {
     head.affinities.fetch_add(1, Ordering::Release);
 }
 
-/// Adds a rank's mask to the union in the segment without counting the rank, for ranks that meet
-/// before all of them have announced theirs.
+/// Adds a rank's mask to the union in the segment without counting the rank, for ranks that need
+/// the union before all have called [`announce`].
 pub fn unite(head: &SegmentHead, mask: &Mask) {
     for (shared, own) in head.affinity.iter().zip(mask) {
         shared.fetch_or(*own, Ordering::Relaxed);

@@ -45,7 +45,7 @@ impl Handover {
         Some(Handover { done, doing })
     }
 
-    /// Signals completion, in the child. The end of the child has the same effect.
+    /// Signals completion, in the child. Termination of the child has the same effect.
     pub fn finish(self) {}
 
     /// Waits, in the parent, until the child has completed the step or ended. **Blocks.**

@@ -6,7 +6,7 @@ use rustix::io::Errno;
 use rustix::thread::futex::{Flags, Timespec};
 use towpath_base::sync::AtomicU32;
 
-/// Pause that replaces the wait if the system refuses it.
+/// Pause that replaces a wait that the system refuses.
 pub(crate) const REFUSED: Duration = Duration::from_micros(200);
 
 /// Blocks while `word` contains `value`, for at most `limit` (`None`: no limit). May return
@@ -18,7 +18,7 @@ pub fn wait(word: &AtomicU32, value: u32, limit: Option<Duration>) {
     });
     match rustix::thread::futex::wait(word, Flags::empty(), value, limit.as_ref()) {
         // It makes no difference to the caller whether the word has changed, a signal arrived or
-        // the time is over: it checks the word again.
+        // the time limit has passed: it checks the word again.
         Ok(()) | Err(Errno::AGAIN | Errno::INTR | Errno::TIMEDOUT) => {}
         // The system refuses to wait (a sandbox); do not let the caller's loop burn a core.
         Err(_) => std::thread::sleep(REFUSED),

@@ -1,7 +1,7 @@
 //! Distances between processes, from the levels of the machine: host, package, cache, core.
 //!
-//! The distance of two processes is that of the coarsest level at which they are in different
-//! instances. Levels that separate no processes beyond what a coarser level separates are ignored
+//! The distance between two processes is that of the coarsest level at which they are in different
+//! instances. Levels that separate only processes that a coarser level also separates are ignored
 //! (for example a package with one cache). The finest remaining level has distance 1, and each
 //! coarser one twice the next finer: an approximation of what moving a cache line costs between
 //! neighbours, across a cache, a package, a network. A level can be a mesh of tiles, whose distance
@@ -16,7 +16,7 @@ use crate::resources::{OfEach, RESOURCES, Resource};
 
 pub use description::MachineDescription;
 
-/// Maximum number of levels of a place, including the host.
+/// Maximum number of levels of a location, including the host.
 pub const MOST_LEVELS: usize = 8;
 
 /// The levels below the host that the kernel reports. Hardware threads of one core have distance 0.
@@ -36,7 +36,7 @@ pub struct ProcessPlace(
 );
 
 impl ProcessPlace {
-    /// Creates a place from the (instance, columns) pairs of the levels below a host.
+    /// Creates a location from the (instance, columns) pairs of the levels below a host.
     fn below(host: u32, levels: impl Iterator<Item = Option<(u32, u32)>>) -> ProcessPlace {
         let mut words = [UNKNOWN; MOST_LEVELS];
         words[0] = u64::from(host);
@@ -48,19 +48,19 @@ impl ProcessPlace {
         ProcessPlace(words)
     }
 
-    /// The place of a process in these `instances`, as the kernel reports them.
+    /// The location of a process in these `instances`, as the kernel reports them.
     pub fn of_instances(host: u32, instances: &OfEach) -> ProcessPlace {
         let found = |level: &Resource| RESOURCES.iter().position(|resource| resource == level);
         let instance = |level| Some((instances[found(level)?]? as u32, 0));
         ProcessPlace::below(host, KERNEL_LEVELS.iter().map(instance))
     }
 
-    /// The place as words.
+    /// The location as words.
     pub fn words(&self) -> [u64; MOST_LEVELS] {
         self.0
     }
 
-    /// Reads places from consecutive words, as written by [`ProcessPlace::words`].
+    /// Reads locations from consecutive words, as written by [`ProcessPlace::words`].
     pub fn read(words: &[u64]) -> Vec<ProcessPlace> {
         words
             .chunks_exact(MOST_LEVELS)
@@ -202,7 +202,7 @@ impl Distances {
         let key = |place: usize| {
             if wide { position(place) } else { (position(place).1, position(place).0) }
         };
-        // In a mesh, the middle element of each part should be its middle in both directions.
+        // Sort by both coordinates, so that the middle place of each part of a mesh is central.
         places.sort_by_key(|&place| (key(place), place));
         let axis = |place: usize| key(place).0;
         let cuts = (1..places.len()).filter(|&i| axis(places[i - 1]) != axis(places[i]));

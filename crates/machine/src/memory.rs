@@ -114,7 +114,7 @@ pub unsafe fn read_process_into(
 /// Writes `length` bytes at `from` into memory of another process (process_vm_writev).
 ///
 /// # Errors
-/// As of [`read_process`]; some of the bytes may have been written.
+/// As for [`read_process`]; some of the bytes may have been written.
 ///
 /// # Safety
 /// `from` must be readable for `length` bytes.
@@ -131,13 +131,13 @@ pub unsafe fn write_process_from(
     all_of(length, count)
 }
 
-/// The same number of bytes in this process and in another one.
+/// The ranges of a copy: the same number of bytes in this process and in another one.
 fn ranges(here: *mut u8, there: u64, length: usize) -> (libc::iovec, libc::iovec) {
     let own = libc::iovec { iov_base: here.cast(), iov_len: length };
     (own, libc::iovec { iov_base: there as *mut libc::c_void, iov_len: length })
 }
 
-/// What a copy between processes has returned; fewer bytes than wanted are an error.
+/// The outcome of a copy between processes that returned `count`; a short count is an error.
 fn all_of(length: usize, count: isize) -> std::io::Result<()> {
     match usize::try_from(count) {
         Ok(count) if count == length => Ok(()),
@@ -146,8 +146,8 @@ fn all_of(length: usize, count: isize) -> std::io::Result<()> {
     }
 }
 
-/// Checks that `bytes` more fit into the memory control group of this process. Returns the bytes
-/// left before the check; `None` without a limit.
+/// Checks that the memory control groups of this process leave room for `bytes` more bytes. Returns
+/// the room that they leave; `None` without a limit.
 pub fn check_headroom(bytes: u64) -> Result<Option<u64>, Shortage> {
     match crate::cgroup::memory_headroom() {
         Some(left) if left < bytes => Err(Shortage(format!(
@@ -328,9 +328,9 @@ impl Mapping {
     }
 }
 
-/// True if the file system of a memory file has no size limit of its own (memfd): failing to
+/// True if the file system of a memory file has no size limit of its own (memfd): failure to
 /// allocate a page on first touch then means that the host is out of memory, as for any other page,
-/// rather than SIGBUS.
+/// and does not raise SIGBUS.
 pub fn has_no_limit(file: impl AsFd) -> bool {
     rustix::fs::fstatvfs(file).is_ok_and(|figures| figures.f_blocks == 0)
 }

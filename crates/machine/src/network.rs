@@ -34,7 +34,7 @@ impl Network {
         is_wide(self) && is_wide(other) && self.address.is_ipv4() == other.address.is_ipv4()
     }
 
-    /// Whether the other address is in the same network.
+    /// Whether the address is in this network.
     pub fn holds(&self, other: &IpAddr) -> bool {
         let differ = match (self.address, other) {
             (IpAddr::V4(own), IpAddr::V4(other)) => {
@@ -76,9 +76,9 @@ struct FoundAddress {
     speed: u64,
 }
 
-/// The networks in which this host can be reached, fastest first and link-local ones last: those of
-/// all interfaces that are up, or only those named in `wanted` (interfaces or `address/prefix`,
-/// separated by commas). The loopback network only if there is no other.
+/// The networks through which this host can be reached, fastest first and link-local ones last:
+/// those of all interfaces that are up, or only those named in `wanted` (interfaces or
+/// `address/prefix`, separated by commas). The loopback network only if there is no other.
 pub fn networks(wanted: Option<&str>) -> Vec<Network> {
     sorted(all(), wanted).into_iter().map(|found| found.network).collect()
 }

@@ -12,7 +12,7 @@ const SYSTEM: &str = "/sys/devices/system";
 /// A kind of resource; its instances are sets of processors.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Resource {
-    /// The chip in one socket.
+    /// The processor package in one socket.
     Package,
     /// Processors and their local memory.
     NumaNode,
@@ -50,8 +50,8 @@ impl Resource {
     }
 
     /// The instance that contains all processors of `mask`, identified by its lowest processor.
-    /// `None` if the mask spans several instances or is empty, or if the kernel knows no such
-    /// resource. Reads files: see [`Instances`].
+    /// `None` if the mask spans several instances or is empty, or if the kernel lists no such
+    /// resource. Reads files on each call; [`Instances`] caches the results.
     pub fn instance_of(self, mask: &Mask) -> Option<usize> {
         self.instance_below(Path::new(SYSTEM), mask)
     }
@@ -148,7 +148,7 @@ impl Caches {
 /// File that lists the processors that share a cache.
 const SHARED_BY: &str = "shared_cpu_list";
 
-/// The directory of a processor's data cache of a level.
+/// The directory of a processor's data cache at a level.
 fn cache(home: &Path, level: &str) -> Option<PathBuf> {
     let indices = fs::read_dir(home.join("cache")).ok()?.flatten().map(|entry| entry.path());
     let says = |path: &Path, what: &str| {

@@ -1,6 +1,6 @@
 //! How a process waits: it spins, yields or sleeps until a message wakes it.
 //!
-//! Policy, with the measurements behind it (48 us of spinning makes a barrier of an oversubscribed
+//! Policy, with the measurements behind it (48 us of spinning makes a barrier on an oversubscribed
 //! host 11-36 times slower than yielding; a futex wake across idle virtual cores costs 23 us):
 //!
 //! * Ranks fit on the allowed cores: spin, then yield for up to a millisecond, then sleep. Stop
@@ -58,7 +58,8 @@ const SPIN: Duration = Duration::from_micros(50);
 /// Duration of a yield that let other waiting processes run. A yield takes a third of a microsecond
 /// if nothing else wants the core, and a millisecond or more if another process computes on it.
 const TURN: Range<Duration> = Duration::from_micros(3)..Duration::from_micros(500);
-/// After this many consecutive yields that let nothing else run, the core is this process's own.
+/// After this many consecutive yields that let nothing else run, the core counts as this process's
+/// own.
 const ALONE: u32 = 32;
 /// Empty polls between two reads of the clock while spinning.
 const POLLS_PER_CLOCK: u32 = 64;
@@ -71,7 +72,7 @@ const POLLS_WITHOUT_PAUSE: u32 = 4096;
 pub struct Waiter {
     local_ranks: usize,
     quota: usize,
-    /// How many ranks had announced their affinity when the policy was chosen.
+    /// Number of ranks that had announced their affinity when the policy was chosen.
     announced: u32,
     cores: usize,
     fits: bool,
@@ -97,7 +98,7 @@ pub struct Waiter {
 
 impl Waiter {
     /// Creates the policy for a host with `local_ranks` ranks of this job. Announces the affinity
-    /// of this rank and whether posters must fence before they read its sleep word, so create it
+    /// of this rank and whether posters must fence before they read its sleep word, so call it
     /// once per process, before the first wait. While other ranks start, the policy follows what
     /// they announce.
     pub fn new(local_ranks: usize, head: &SegmentHead, own: &ControlPage) -> Waiter {
@@ -162,8 +163,8 @@ impl Waiter {
         self.cores
     }
 
-    /// True if there are more ranks than cores: a polling call that finds nothing should yield
-    /// then.
+    /// True if there are more ranks than cores: a polling call that finds nothing should then
+    /// yield.
     pub fn oversubscribed(&self) -> bool {
         !self.fits
     }
@@ -173,7 +174,7 @@ impl Waiter {
         self.sleeps
     }
 
-    /// Limits every later sleep to `longest`; `None` removes the limit.
+    /// Limits every later sleep without a bell to `longest`; `None` removes the limit.
     #[inline]
     pub fn limit_sleep(&mut self, longest: Option<Duration>) {
         self.longest_sleep = longest;
@@ -187,9 +188,9 @@ impl Waiter {
         self.began = None;
     }
 
-    /// Waits a little; call it after a progress call that found nothing. **May block.** Calls
-    /// `recheck` (one more progress call) between announcing its sleep and sleeping; true from
-    /// `recheck` means that something happened.
+    /// Waits a little; call it after a progress call that found nothing. **May block.** Before it
+    /// sleeps, it announces the sleep and calls `recheck` (one more progress call); if that returns
+    /// true, something has happened and it does not sleep.
     #[inline]
     pub fn idle(&mut self, sources: Sources<'_>, recheck: impl FnMut() -> bool) {
         self.polls += 1;
@@ -227,7 +228,7 @@ impl Waiter {
         }
     }
 
-    /// Yields once; false if external load had the core.
+    /// Yields once; returns false if external load had the core meanwhile.
     #[inline]
     fn give_core(&mut self, head: &SegmentHead) -> bool {
         let before = external_load::now();
@@ -248,7 +249,7 @@ impl Waiter {
     }
 
     /// Yields a few times on an oversubscribed host, checking only `ready` in between; returns
-    /// whether it is ready. A waiting rank should give the core away cheaply: whatever it touches
+    /// whether it is ready. A waiting rank should yield cheaply: the memory that it touches
     /// per turn costs more than the context switch itself, because a switch flushes the TLB.
     /// Returns false at once if the ranks fit on the cores or under external load; call
     /// [`Waiter::idle`] then.
@@ -284,13 +285,13 @@ impl Waiter {
                 }
             }
         });
-        // A woken rank finds its message at the next poll. Otherwise it has slept and may yield
+        // A rank that was woken finds its message at the next poll. Any other one starts to yield
         // again.
         self.reset();
     }
 }
 
-/// Wakes the owner of `page` if it sleeps. To be called by a poster after each message that it has
+/// Wakes the owner of `page` if it sleeps. A poster must call it after each message that it has
 /// written for that owner.
 #[inline]
 pub fn notify(page: &ControlPage) {

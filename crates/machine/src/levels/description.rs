@@ -18,7 +18,7 @@ use std::fs;
 use super::{MOST_LEVELS, ProcessPlace};
 use crate::resources;
 
-/// More processors than any machine has: larger products are typing errors.
+/// More processors than any machine has: larger products are rejected as typing errors.
 const MOST_PROCESSORS: usize = 1 << 20;
 
 /// One level of a described machine.
@@ -96,7 +96,7 @@ impl MachineDescription {
         }
     }
 
-    /// The place of a rank of a host.
+    /// The location of a rank of a host.
     pub fn place(&self, host: u32, local_rank: usize) -> ProcessPlace {
         let mut below: usize = self.levels.iter().map(|level| level.count as usize).product();
         let processor = self.ranks[local_rank % self.ranks.len()];

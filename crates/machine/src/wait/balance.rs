@@ -4,9 +4,10 @@
 //! always have: six of them on one core and two on the other stay there for seconds, although a
 //! barrier then takes 10 us instead of 7 (eight ranks on two cores). So waiting ranks count how
 //! many of them are on each core. One that yields on a core with at least two more than another
-//! moves to the other, once. It is not bound: the kernel may migrate it as before.
+//! moves to the other, once. It is not bound there: the kernel may migrate it as before.
 //!
-//! Ranks that sleep, or compute for long, are not counted, so the few active ones are balanced too.
+//! Ranks that sleep are not counted, so the few active ones are balanced too. A rank that computes
+//! stays counted on the core where it last waited.
 
 use rustix::thread::{CpuSet, sched_getaffinity, sched_getcpu, sched_setaffinity};
 use towpath_base::control::SegmentHead;
@@ -20,8 +21,8 @@ const SHORTEST: u32 = 64;
 /// Maximum, for a rank that the kernel moves back each time.
 const LONGEST: u32 = 1 << 14;
 
-/// What a waiting rank keeps for balancing: the core on which it is counted, its yields since the
-/// last check, and the yields between two checks.
+/// A rank's state for balancing: the core on which it is counted, its yields since the last check,
+/// and the yields between two checks.
 #[derive(Debug)]
 pub(super) struct CoreBalancer {
     processor: Option<usize>,
@@ -56,7 +57,7 @@ impl CoreBalancer {
         }
     }
 
-    /// Counts this rank on its current processor `here`, and moves it if that one has too many.
+    /// Counts this rank on its current processor `here`, and moves it if too many ranks wait there.
     #[cold]
     fn look(&mut self, head: &SegmentHead, here: usize) {
         if here >= head.crowds.len() {

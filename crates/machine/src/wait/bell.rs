@@ -65,8 +65,7 @@ impl Bell {
     /// Sleeps until the bell rings, a descriptor is readable or [`LONGEST`] has passed.
     pub(super) fn sleep(&self) {
         let limit = Timespec { tv_sec: 0, tv_nsec: LONGEST.as_nanos() as i64 };
-        // Not an epoll set of both: the kernel would update it for every packet, even while the
-        // rank is awake.
+        // No epoll set: the kernel would update it for every packet, even while the rank is awake.
         let all = std::iter::once(&self.socket).chain(&self.descriptors);
         let mut sources: Vec<PollFd<'_>> =
             all.map(|source| PollFd::new(source, PollFlags::IN)).collect();
@@ -104,7 +103,7 @@ pub(super) fn ring(page: &ControlPage) {
                 &SocketAddrUnix::new_abstract_name(name.as_bytes())?,
             )
         });
-    // A full socket has rung already; after any other error the sleep soon times out.
+    // A full socket means that the bell has rung; after any other error the sleep soon times out.
     let _ = sent;
 }
 

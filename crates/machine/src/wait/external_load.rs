@@ -69,8 +69,8 @@ fn window(hold: u64) -> u64 {
     2 * hold + ticks(AGAIN)
 }
 
-/// Tells the ranks of the host that external load had a core. With `again`, load that was also seen
-/// shortly before doubles the hold time.
+/// Tells the ranks of the host that external load had a core. With `again`, the hold time doubles
+/// if load was also seen shortly before.
 #[cold]
 pub(super) fn announce(head: &SegmentHead, again: bool) {
     let (now, until) = (now(), head.external_load_until.load(Ordering::Relaxed));

@@ -9,7 +9,7 @@ use towpath_base::model::Reached;
 
 use super::sleep::{HostWords, ON_WORD, SleepWord, Sleeper, SleeperWords};
 
-/// A word of the checker. `BARRIER`: whether barriers in other processes are allowed. They are
+/// A word over loom's atomics. `BARRIER`: whether barriers in other processes are allowed. They are
 /// modelled by full fences on both sides.
 pub struct ModelWord<const BARRIER: bool> {
     value: AtomicU32,
@@ -47,7 +47,7 @@ impl<const BARRIER: bool> SleepWord for ModelWord<BARRIER> {
         }
         match limit {
             None => drop(self.woken.wait(queue).unwrap()),
-            // The time is up at once.
+            // Times out at once.
             Some(_) => {
                 drop(queue);
                 loom::thread::yield_now();
@@ -101,7 +101,7 @@ impl<const BARRIER: bool> ModelHost<BARRIER> {
         SleeperWords { sleep, wake_fence }
     }
 
-    /// A process that sleeps seldom. `registered`: whether barriers reach it.
+    /// A process that sleeps rarely. `registered`: whether barriers reach it.
     pub fn sleeper(&self, process: usize, registered: bool) -> Sleeper {
         let mut sleeper = Sleeper::new(&self.page(process), &self.head(), registered);
         sleeper.choose(&self.page(process), &self.head(), true);

@@ -44,8 +44,8 @@ pub trait SleepWord {
     fn wake(&self, count: u32);
     /// A full fence.
     fn fence();
-    /// A fence that costs nothing. Full against processes that issue a [`SleepWord::barrier`], if
-    /// that reaches this process.
+    /// A fence for the compiler only. Acts as a full fence towards processes that issue a
+    /// [`SleepWord::barrier`] that reaches this process.
     fn light_fence();
     /// Issues a full fence in every registered process; false if the system refuses.
     fn barrier() -> bool;
@@ -195,7 +195,7 @@ impl<W: SleepWord> HostWords<'_, W> {
 /// How a process makes posters see that it sleeps.
 #[derive(Debug)]
 pub struct Sleeper {
-    /// As far as this process knows, its barriers are allowed and reach all others.
+    /// False once this process knows that its barriers are refused or do not reach all others.
     pub(super) membarrier: bool,
     /// True if this process issues a barrier before it sleeps; if false, posters fence.
     pub(super) with_barrier: bool,
@@ -220,9 +220,9 @@ impl Sleeper {
         Sleeper { membarrier: registered, with_barrier: false, may_miss: false }
     }
 
-    /// Chooses who orders messages and sleeps: this process by barriers if it sleeps `seldom`,
-    /// otherwise posters by fences. A barrier interrupts every core: if sleeps are frequent, a
-    /// fence per message is cheaper.
+    /// Chooses which side orders messages and sleeps: this process by barriers if it sleeps
+    /// `seldom`, otherwise posters by fences. A barrier interrupts every core: if sleeps are
+    /// frequent, a fence per message is cheaper.
     pub fn choose<W: SleepWord>(
         &mut self,
         own: &SleeperWords<'_, W>,
@@ -240,8 +240,8 @@ impl Sleeper {
     }
 
     /// Announces a sleep on `place` ([`ON_WORD`] or [`ON_BELL`]), and calls `block` to sleep for at
-    /// most the time passed to it, unless `recheck` finds that something has happened. May refuse
-    /// to sleep once.
+    /// most the time passed to it, unless `recheck` finds that something has happened. May return
+    /// once without sleeping.
     pub fn sleep<W: SleepWord>(
         &mut self,
         own: &SleeperWords<'_, W>,
@@ -254,8 +254,8 @@ impl Sleeper {
         own.sleep.store(place, Ordering::Relaxed);
         W::fence();
         if self.with_barrier && !host.barrier() {
-            // The barrier is forbidden since the process started (it entered a sandbox), or a rank
-            // has joined that no barrier reaches. Posters fence from now on; stay awake this time.
+            // The barrier has been forbidden since the process started (it entered a sandbox), or a
+            // rank has joined that no barrier reaches. Posters fence from now on; stay awake once.
             (self.membarrier, self.with_barrier, self.may_miss) = (false, false, true);
             demand_fences(own, host, true);
         } else if host.aborting.load(Ordering::Acquire) == 0 && !recheck() {
