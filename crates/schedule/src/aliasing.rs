@@ -1,5 +1,5 @@
 //! Detects a send and a receive buffer that share bytes, which the standard forbids (MPI 5.0,
-//! section 6.2). Called only if both start at the same address, the usual mistake in programs.
+//! section 6.2). Called only if both start at the same address, the usual mistake.
 //!
 //! The check reports an overlap only if it is certain. For elements without gaps the bytes are
 //! known exactly. For elements with gaps only the first and the last byte of data count, so that

@@ -1,5 +1,5 @@
-//! MPI_ALLGATHER and MPI_ALLGATHERV (6.7): Bruck's algorithm for little data, recursive doubling
-//! for powers of two, a ring for large data.
+//! MPI_ALLGATHER and MPI_ALLGATHERV (6.7): Bruck's algorithm for small data, recursive doubling for
+//! powers of two, a ring for large data.
 //!
 //! All ranks know all sizes, so the "v" form uses the same algorithms; only recursive doubling
 //! needs consecutive blocks. Bruck's algorithm works on packed bytes that start with this rank's

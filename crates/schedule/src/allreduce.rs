@@ -83,8 +83,8 @@ fn rabenseifner(builder: &mut Builder, operand: &Operand, receive: *mut u8) {
     unfold(builder, operand, fold, receive);
 }
 
-/// Part p starts at rank p + 1 and travels around the ring, while every rank adds its own vector.
-/// It is complete at rank p and then travels around once more.
+/// Part p starts at rank p + 1 and travels around the ring, and every rank combines it with its own
+/// part p. It is complete at rank p and then travels around once more.
 fn ring(builder: &mut Builder, operand: &Operand, receive: *mut u8) {
     let (rank, size) = (builder.rank(), builder.size());
     let pair = VectorPair::new(builder, operand, receive);

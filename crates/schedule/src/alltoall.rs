@@ -1,7 +1,8 @@
 //! MPI_ALLTOALL, MPI_ALLTOALLV and MPI_ALLTOALLW (6.8): Bruck's algorithm for tiny equal blocks,
 //! all messages at once for medium sizes or few ranks, pairwise exchange for large blocks.
 //!
-//! In place, the blocks are first packed into memory of the plan; the rest is an ordinary exchange.
+//! With MPI_IN_PLACE, the blocks are first packed into memory of the plan; the rest is an ordinary
+//! exchange.
 
 use crate::Call;
 use crate::buffers::{Blocks, Element, Piece};

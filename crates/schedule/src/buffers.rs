@@ -10,8 +10,8 @@ use std::sync::Arc;
 use towpath_datatype::Datatype;
 use towpath_datatype::device::Device;
 
-/// One element of a buffer: its size, and its datatype unless it is dense. As small as it can be,
-/// since the arguments of a call hold several and are moved several times.
+/// One element of a buffer: its size, and its datatype unless it is dense. Kept small, because
+/// the arguments of a call hold several and are moved several times.
 #[derive(Clone, Debug)]
 pub struct Element {
     /// Bytes of data.
@@ -265,7 +265,7 @@ impl Piece {
     }
 }
 
-/// As many bytes as a cache line, and aligned like one. Only its layout matters.
+/// A cache line of bytes. Only its size and alignment matter.
 #[derive(Clone, Copy, Debug)]
 #[repr(align(64))]
 #[allow(dead_code)]

@@ -1,10 +1,10 @@
 //! The builder of plans: adds steps, phases and edges, and allocates memory for intermediate
 //! results.
 //!
-//! Most algorithms consist of phases: a step waits for all steps of the earlier phases. If that is
-//! too strict (pipelines, reductions in order of arrival), [`Builder::after`] adds further edges
-//! within a phase. Messages without bytes are omitted on both sides. Signals are sent even though
-//! they carry no data.
+//! Most algorithms consist of phases: a step waits for all steps of the earlier phases. Where that
+//! is too strict (pipelines, reductions in order of arrival), steps share a phase and
+//! [`Builder::after`] adds the edges between them. Messages without bytes are omitted on both
+//! sides. Signals are sent even though they carry no data.
 
 use std::ops::Range;
 

@@ -31,7 +31,7 @@ impl LogGp {
     }
 }
 
-/// The costs of all that a schedule does: one set of parameters for each level of the machine, and
+/// The costs of everything that a schedule does: one set of parameters for each kind of link, and
 /// the work of the processors.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CostModel {

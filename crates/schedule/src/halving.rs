@@ -1,4 +1,4 @@
-//! Building blocks of the reductions: the pair of vectors that a rank reduces in, and the
+//! Building blocks of the reductions: the pair of vectors in which a rank reduces, and the
 //! reduce-scatter by vector halving with distance doubling (Rabenseifner 2004), which preserves the
 //! order of operands.
 //!
@@ -27,8 +27,7 @@ pub struct Operand {
 }
 
 impl Operand {
-    /// True if the vector is contiguous and the operation predefined. All ranks get the same
-    /// answer.
+    /// True if the vector is contiguous and the operation predefined. The same on all ranks.
     pub fn is_plain(&self) -> bool {
         self.element.is_dense() && self.reducer.is_predefined()
     }

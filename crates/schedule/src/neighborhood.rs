@@ -1,8 +1,8 @@
 //! The neighbourhood collectives (MPI 5.0, section 8.6) on any topology: all receives and sends are
 //! started at once.
 //!
-//! Two ranks may be neighbours more than once. The turn of an edge tells which of their messages
-//! belong together. On a graph, the k-th edge from one rank to another matches the k-th edge that
+//! Two ranks may be neighbours more than once. The turn of an edge tells which of their sends and
+//! receives match. On a graph, the k-th edge from one rank to another matches the k-th edge that
 //! the other lists from the first. On a grid, a message sent in the negative direction of a
 //! dimension is received from the positive one (even if both neighbours are the same process, on
 //! periodic dimensions of size 1 and 2).

@@ -3,7 +3,7 @@
 //! A plan is a directed acyclic graph. Each step counts the steps that it still waits for, and
 //! lists the steps that wait for it. All edges are in one vector, chained per step in creation
 //! order. Invariant: steps released by the same event start in the order of their numbers, so that
-//! messages of one pair with one tag match in order.
+//! messages of one pair with the same turn match in order.
 
 use towpath_base::ids::{ContextId, PeerIndex};
 
@@ -36,11 +36,11 @@ pub enum PlanError {
 /// What a step does.
 #[derive(Debug)]
 pub enum StepAction {
-    /// Sends to a peer; the turn distinguishes messages of one pair.
+    /// Sends to a peer.
     Send {
         /// The receiver.
         peer: PeerIndex,
-        /// Equal at both ends, and different for other messages of the pair under way.
+        /// Distinguishes messages of one pair that are in flight; equal at both ends.
         turn: u16,
         /// The data.
         piece: Piece,

@@ -12,8 +12,8 @@ use crate::select::{Algorithm, Collective, Size};
 use crate::tree::Fold;
 
 /// Builds a plan that combines the vectors of all ranks and leaves block `rank` of the result in
-/// `receive`. `counts` are the elements of the blocks; `operand.count` is their sum. In place, the
-/// vector is in `receive`.
+/// `receive`. `counts` are the elements of the blocks; `operand.count` is their sum. With
+/// MPI_IN_PLACE, the vector is in `receive`.
 pub fn reduce_scatter(
     call: &Call,
     operand: &Operand,
@@ -45,8 +45,8 @@ fn halving(builder: &mut Builder, operand: &Operand, counts: &[i64], receive: *m
     let element = &operand.element;
     let input = operand.send.unwrap_or(receive);
     let blocks = starts_of(counts);
-    // Reorder the blocks: those of the rank with number `position(index, fold)` come at `index`.
-    // `ordered` has the new start of each block, `positions` the start of each index.
+    // Reorder the blocks: those of the rank with number `position(index, fold)` go to `index`.
+    // `ordered` holds the new start of each block, `positions` the start of each index.
     let mut ordered = vec![0i64; counts.len()];
     let mut positions = vec![0i64];
     let mut filled = 0;

@@ -14,12 +14,12 @@ pub type Kernel = unsafe fn(*const u8, *mut u8, usize);
 /// A user-defined reduction: input, inout, number of elements.
 pub type Callback = Arc<dyn Fn(*const u8, *mut u8, i64) + Send + Sync>;
 
-/// What computes a reduction.
+/// The function that computes a reduction.
 #[derive(Clone)]
 pub enum ReduceFunction {
-    /// Of a predefined operation.
+    /// That of a predefined operation.
     Kernel(Kernel),
-    /// Of the user.
+    /// That of the user.
     Callback(Callback),
 }
 
@@ -51,7 +51,7 @@ impl Reducer {
         self.commutative
     }
 
-    /// What computes it.
+    /// The function that computes it.
     pub fn function(&self) -> &ReduceFunction {
         &self.function
     }

@@ -80,7 +80,7 @@ pub struct Size {
 pub struct Pays(pub i64, pub i64);
 
 impl Size {
-    /// This many ranks and bytes.
+    /// This many ranks and bytes, on one host, without a board or multicast.
     pub fn of(ranks: usize, bytes: i64) -> Size {
         Size { ranks, bytes, commutative: true, board: None, group: None, hosts: 1 }
     }
@@ -135,7 +135,7 @@ pub struct SelectionRow {
 
 const ANY: i64 = i64::MAX;
 const ALL: usize = usize::MAX;
-/// Larger numbers of hosts are not distinguished.
+/// The table does not distinguish larger numbers of hosts.
 const MANY: usize = 3;
 
 const fn row(
@@ -272,7 +272,7 @@ const FIRST_ROW: [usize; COLLECTIVES.len()] = {
     first
 };
 
-/// The collectives and the names by which settings know them.
+/// The collectives and their names in settings.
 pub const COLLECTIVES: &[(&str, Collective)] = &[
     ("barrier", Collective::Barrier),
     ("bcast", Collective::Bcast),

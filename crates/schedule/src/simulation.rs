@@ -34,7 +34,7 @@ pub struct WaitingStep {
 }
 
 /// Why a schedule does not complete: its steps wait for each other, or for messages that never
-/// come.
+/// arrive.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Deadlock {
     /// The sends and receives that have started and have not completed, by rank.
@@ -139,7 +139,7 @@ struct Simulation<'a> {
     ranks: Vec<RankState>,
     /// By sender, receiver and turn.
     channels: BTreeMap<(usize, usize, u16), Channel>,
-    /// By time; those of one time in the order in which they were caused.
+    /// By time; events at the same time in the order in which they were caused.
     events: BinaryHeap<Reverse<(Picoseconds, u64, Event, RankStep)>>,
     caused: u64,
 }
@@ -169,7 +169,7 @@ impl<'a> Simulation<'a> {
         self.events.push(Reverse((time, self.caused, event, rank_step)));
     }
 
-    /// Occupies the processor of a rank once it is free. Returns when that ends.
+    /// Occupies the processor of a rank once it is free. Returns the end of the occupation.
     fn occupy(&mut self, now: Picoseconds, rank: usize, duration: Picoseconds) -> Picoseconds {
         let processor = &mut self.ranks[rank].processor;
         *processor = now.max(*processor).saturating_add(duration);
@@ -221,7 +221,7 @@ impl<'a> Simulation<'a> {
         }
     }
 
-    /// Sends the bytes of a message once the network takes them. Returns when the last one arrives.
+    /// Sends the bytes of a message once the network is free. Returns when the last one arrives.
     fn transfer(
         &mut self,
         ready: Picoseconds,
@@ -238,7 +238,7 @@ impl<'a> Simulation<'a> {
         end.saturating_add(link.latency)
     }
 
-    /// Joins the first message of a channel with the receive that expects it, if there are both.
+    /// Matches the first message of a channel with the first receive, if there are both.
     fn meet(&mut self, now: Picoseconds, key: (usize, usize, u16)) {
         let (from, to, _) = key;
         let channel = self.channels.get_mut(&key).expect("the channel was just used");
@@ -262,7 +262,7 @@ impl<'a> Simulation<'a> {
         self.at(arrival.max(now), Event::Arrival, receive);
     }
 
-    /// The receiver takes a message that has arrived.
+    /// Receives a message that has arrived.
     fn receive(&mut self, now: Picoseconds, rank_step: RankStep) {
         let StepAction::Receive { peer, .. } =
             &self.plans[rank_step.rank].steps[rank_step.step as usize].action
@@ -291,7 +291,7 @@ impl<'a> Simulation<'a> {
         }
     }
 
-    /// An error if steps are left, or messages that no rank receives.
+    /// Returns an error if steps are left, or messages that no rank receives.
     fn verdict(&self) -> Result<(), Deadlock> {
         let mut waiting = Vec::new();
         for (&(from, to, _), channel) in &self.channels {

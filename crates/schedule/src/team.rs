@@ -1,4 +1,4 @@
-//! The members among which a collective call runs, and where they are.
+//! The members of a collective call, and their placement on hosts.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -16,7 +16,7 @@ pub struct Placement {
 }
 
 impl Placement {
-    /// Takes what identifies the host of each rank, in rank order.
+    /// Creates a placement from an identifier of each rank's host, in rank order.
     pub fn new(identities: impl IntoIterator<Item = u32>) -> Placement {
         let mut numbers: HashMap<u32, usize> = HashMap::new();
         let mut placement = Placement { hosts: Vec::new(), members: Vec::new() };
@@ -68,7 +68,7 @@ impl Placement {
     }
 }
 
-/// A communicator as schedules see it: its members in rank order, where they are, and the context.
+/// A communicator as schedules see it: its members in rank order, their placement, and the context.
 #[derive(Clone, Debug)]
 pub struct Team {
     /// The context in which the schedule's messages are matched, plane included:
@@ -78,7 +78,7 @@ pub struct Team {
     pub rank: usize,
     /// The members by rank.
     pub peers: Arc<[PeerIndex]>,
-    /// Where the members are.
+    /// The hosts of the members.
     pub placement: Arc<Placement>,
 }
 

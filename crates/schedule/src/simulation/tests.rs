@@ -1,4 +1,5 @@
-//! The costs of small schedules by hand, and every algorithm with every message synchronous.
+//! The costs of small schedules, checked by hand, and every algorithm with synchronous messages
+//! only.
 
 use std::sync::Arc;
 
@@ -41,7 +42,7 @@ fn address(number: usize) -> *mut u8 {
     std::ptr::without_provenance_mut(number << 40)
 }
 
-/// The operation of a collective that moves `count` elements of 8 bytes, or blocks of that.
+/// The operation of a collective on vectors or blocks of `count` elements of 8 bytes.
 fn operation(collective: Collective, call: &Call, root: usize, count: i64) -> Operation {
     let (rank, size) = (call.team.rank, call.team.size());
     let element = Element::dense(8);
@@ -121,7 +122,7 @@ fn a_message_costs_what_the_model_says() {
     assert_eq!(bcast(2, 1, 1), Ok(one(FAR, 8)));
     // The announcement and the request precede a long message.
     assert_eq!(bcast(2, 1, 2048), Ok(one(FAR, 16_384) + 2 * FAR.latency));
-    // The root sends to rank 2 first, which goes on to rank 3.
+    // The root sends to rank 2 first, which forwards to rank 3.
     assert_eq!(bcast(4, 4, 1), Ok(2 * one(NEAR, 8)));
     assert_eq!(bcast(1, 1, 1), Ok(0));
 }
@@ -169,8 +170,8 @@ fn a_message_that_nobody_receives_is_named() {
     assert_eq!(deadlock.waiting, [WaitingStep { rank: 0, step: 0, sends: true, partner: 1 }]);
 }
 
-/// True if a call moves `count` elements for each rank. The others can be long enough here for all
-/// chunks that the chain has under way.
+/// True if `count` is the length of one rank's block. The other collectives can afford vectors here
+/// that are long enough to fill the chain's window of chunks.
 fn has_blocks(collective: Collective) -> bool {
     !matches!(
         collective,
