@@ -105,7 +105,7 @@ impl Cursor {
         self.total
     }
 
-    /// The nest that holds all bytes, if nothing has been moved yet.
+    /// The nest that describes all bytes, if there is one and nothing has been moved yet.
     fn unbegun(&self) -> Option<Placed<'_>> {
         match &self.whole {
             Whole::Nest(nest, offset) if self.position == 0 => {

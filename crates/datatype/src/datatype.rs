@@ -118,8 +118,8 @@ impl Datatype {
         }
     }
 
-    /// The basic type of a type map with a single one, in any arrangement; `None` for mixed and
-    /// empty type maps.
+    /// The only basic type in the type map, however often it occurs; `None` for mixed and empty
+    /// type maps.
     #[inline]
     pub fn single_basic(&self) -> Option<Basic> {
         match self.inner.body.uniform {
@@ -196,7 +196,7 @@ impl Datatype {
         self.inner.body.alignment
     }
 
-    /// True if any number of elements is contiguous and in order.
+    /// True if any number of consecutive elements is contiguous and in order.
     #[inline]
     pub fn is_contiguous(&self) -> bool {
         self.inner.contiguous

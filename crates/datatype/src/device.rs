@@ -1,11 +1,11 @@
 //! Memory that the processor cannot address, such as that of a GPU.
 //!
 //! The layers above name such memory by an address and a [`Device`], which makes the packers of
-//! messages to and from it. There is no other access: without a device, an address is taken for one
-//! of host memory.
+//! messages to and from it. There is no other access. An address without a device is taken to be in
+//! host memory.
 //!
-//! Host and devices share one address space (unified virtual addressing). Buffers that start at the
-//! same address are the same, whatever device they are named with.
+//! Host and devices share one address space (unified virtual addressing). Two buffers that start at
+//! the same address are the same, whichever device the program names with them.
 
 pub mod simulated;
 
@@ -18,9 +18,9 @@ use crate::datatype::Datatype;
 
 /// A kind of device and its memory.
 ///
-/// Its packers keep to the contracts of [`Fill`] and [`Drain`]: they access host memory that a call
-/// passes to them only during that call, and dropping a packer ends all access of the device to the
-/// elements, if necessary by waiting for it.
+/// Its packers must meet the contracts of [`Fill`] and [`Drain`]: they access host memory that a
+/// call passes to them only during that call, and dropping a packer ends all access of the device
+/// to the elements, if necessary by waiting for it.
 pub trait Device: Debug + Sync {
     /// A packer of `count` elements at the device's address `pointer`.
     ///

@@ -41,7 +41,7 @@ pub(crate) struct Nest {
     depth: usize,
     loops: [Loop; MAX_LOOPS + 1],
     pub(crate) kernel: GridKernel,
-    /// Bytes of memory that are brought into the caches when the blocks are accessed.
+    /// Estimate of the bytes that accessing the blocks brings into the caches.
     touched: usize,
 }
 
@@ -244,7 +244,7 @@ impl LayoutPlan {
         gathered.finish()
     }
 
-    /// Number of blocks; `usize::MAX` means "many" if counting would take long.
+    /// Number of blocks; `usize::MAX` if counting them would take too long.
     fn block_count(&self) -> usize {
         match &self.shape {
             PlanShape::Nest(nest) => nest.blocks(),

@@ -36,8 +36,8 @@ use quad::Quad as Extended;
 ///
 /// # Safety
 /// Both addresses must point to `count` elements, one extent ([`Basic::extent`]) apart; `input`
-/// must be readable and `inout` readable and writable. They may be unaligned. The two areas must be
-/// identical or disjoint.
+/// must be readable and `inout` readable and writable. They may be unaligned. The two arrays must
+/// be identical or disjoint.
 pub type Kernel = unsafe fn(input: *const u8, inout: *mut u8, count: usize);
 
 /// A predefined operation; the discriminant is its handle number in the standard ABI.

@@ -56,7 +56,7 @@ impl Memory {
     }
 }
 
-/// Does what the copy of `bytes` bytes from `position` on should do, by packing and unpacking.
+/// Copies `bytes` bytes from `position` on by packing and unpacking, for comparison.
 fn expected(from: (&Datatype, &mut Memory), to: (&Datatype, &mut Memory), position: usize, bytes: usize) {
     let mut packed = vec![0; bytes];
     // SAFETY: both memories span four elements, which hold the bytes.

@@ -1,4 +1,5 @@
-//! A device simulated by the processor, for tests: its memory is the host's, but it takes its time.
+//! A device simulated by the processor, for tests: its memory is the host's, but its packers return
+//! [`Step::Pending`] at times.
 
 use towpath_base::transfer::{Drain, Fill, MemorySpace, Step};
 
@@ -6,12 +7,13 @@ use super::Device;
 use crate::cursor::Cursor;
 use crate::datatype::Datatype;
 
-/// Calls that a piece of work takes.
+/// Number of calls for one piece; all but the last return [`Step::Pending`].
 const CALLS: usize = 3;
-/// Most bytes of a piece.
+/// Maximum length of a packed piece in bytes.
 const PIECE: usize = 5000;
 
-/// A device that answers [`Step::Pending`] twice before each piece of at most 5000 bytes.
+/// A device that returns [`Step::Pending`] twice before it moves a piece. It packs at most 5000
+/// bytes at a time.
 #[derive(Debug)]
 pub struct SimulatedDevice;
 
@@ -24,7 +26,8 @@ impl Busy {
     /// # Safety
     /// As for [`Cursor::new`].
     unsafe fn new(datatype: &Datatype, pointer: *mut u8, count: i64) -> Box<Busy> {
-        // SAFETY: the memory is as `Cursor::new` asks (this function's contract).
+        // SAFETY: the elements' memory is valid while the cursor is used (this function's
+        // contract).
         Box::new(Busy { cursor: unsafe { Cursor::new(datatype, pointer, count) }, calls: 0 })
     }
 
@@ -34,8 +37,8 @@ impl Busy {
     }
 }
 
-// SAFETY: only the cursor accesses memory: that which it was created for, and at most the
-// `capacity` bytes that it gets.
+// SAFETY: only the cursor accesses memory: the elements for which it was created, and at most
+// `capacity` bytes of `into`.
 unsafe impl Fill for Busy {
     unsafe fn fill(&mut self, into: *mut u8, capacity: usize) -> Step {
         if self.works() {
@@ -51,7 +54,7 @@ unsafe impl Fill for Busy {
     }
 }
 
-// SAFETY: only the cursor accesses memory: that which it was created for.
+// SAFETY: only the cursor accesses memory: the elements for which it was created, and `from`.
 unsafe impl Drain for Busy {
     unsafe fn drain(&mut self, from: *const u8, length: usize) -> Step {
         if self.works() {

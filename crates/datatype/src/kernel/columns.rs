@@ -8,7 +8,7 @@
 use super::{Grid, prefetch};
 use std::ptr::copy_nonoverlapping;
 
-/// Minimum distance between blocks. Closer ones are not faster by halves.
+/// Minimum distance between blocks. Alternating between halves does not speed up closer ones.
 const APART_BYTES: usize = 32 << 10;
 
 /// For longer blocks the stores are not the bottleneck.

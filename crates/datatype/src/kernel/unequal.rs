@@ -27,7 +27,7 @@ pub(crate) struct ListBlock {
     pub(crate) length: usize,
 }
 
-/// A block in half the space.
+/// A block with 32-bit fields, in half the space.
 #[derive(Clone, Copy, Debug)]
 struct Narrow {
     offset: i32,
@@ -168,8 +168,8 @@ impl Unequal {
     }
 }
 
-/// True if `SHORT` bytes may be read at the address of a shorter block: they end before the last
-/// byte of the list, and are on the same page as the block, so they are mapped.
+/// True if `SHORT` bytes may be read at the address of a shorter block: they do not extend beyond
+/// the furthest block, and are on the same page as this block, so they are mapped.
 #[inline(always)]
 fn may_overrun<E>(part: &UnequalPart<E>, offset: i64, address: *mut u8) -> bool {
     offset + SHORT as i64 <= part.end && address as usize % PAGE <= PAGE - SHORT
@@ -245,7 +245,8 @@ unsafe fn blocks<E: Entry, const PACK: bool>(part: &UnequalPart<E>, one: impl Fn
     if within > 0 {
         let block = entries[index].block();
         let length = limit.min(block.length - within);
-        // SAFETY: these are at most the remaining bytes of the first block, and at most `limit`.
+        // SAFETY: these are at most the remaining bytes of the first block, and at most `limit`,
+        // so they are valid on both sides (this function's contract).
         unsafe { exchange::<PACK>(address(block).wrapping_add(within), packed, length) };
         packed = packed.wrapping_add(length);
         limit -= length;
@@ -255,7 +256,8 @@ unsafe fn blocks<E: Entry, const PACK: bool>(part: &UnequalPart<E>, one: impl Fn
     for (index, entry) in entries.iter().enumerate().skip(index) {
         let block = entry.block();
         if block.length > limit {
-            // SAFETY: `limit` is less than the length of the block; it may be 0.
+            // SAFETY: `limit` is less than the length of the block and may be 0; these bytes are
+            // valid on both sides (this function's contract).
             unsafe { exchange::<PACK>(address(block), packed, limit) };
             return;
         }

@@ -48,8 +48,8 @@ pub(super) unsafe fn pack_joined(grid: &Grid) {
 unsafe fn joined<const FAR: bool>(grid: &Grid) {
     const WORDS: usize = 4;
     let step = grid.from_block;
-    // The compiler must not recognize these as multiples: it would then compute the addresses one
-    // after another, each from the last.
+    // The compiler must not recognize these as multiples: it would then compute each address from
+    // the previous one.
     let (second, third) = (black_box(step.wrapping_mul(2)), black_box(step.wrapping_mul(3)));
     for row in 0..grid.rows as isize {
         let mut to = grid.to.wrapping_offset(row.wrapping_mul(grid.to_row));

@@ -12,7 +12,7 @@ use std::cmp::Ordering;
 #[repr(transparent)]
 pub(super) struct Half(pub(super) u16);
 
-/// Smallest single that rounds to no finite half whatever its low bits are: 2^16.
+/// 2^16: from here on a single is an infinite half. Smaller ones that are too large round up to it.
 const TOO_LARGE: u32 = 0x4780_0000;
 /// Smallest normal half, as a single: 2^-14.
 const SMALLEST_NORMAL: u32 = 0x3880_0000;

@@ -151,7 +151,7 @@ pub(super) fn logical<T: Truth>(operation: Operation) -> Option<Kernel> {
 /// Same as for [`Kernel`].
 pub(super) unsafe fn moved<T: Copy>(input: *const u8, inout: *mut u8, count: usize) {
     // SAFETY: both addresses point to `count` elements (contract of [`Kernel`]); `copy` allows the
-    // two areas to be identical.
+    // two arrays to be identical.
     unsafe { std::ptr::copy(input, inout, count * size_of::<T>()) }
 }
 

@@ -40,7 +40,7 @@ fn half_value(bits: u16) -> f64 {
     if bits & 0x8000 == 0 { magnitude } else { -magnitude }
 }
 
-/// The half nearest to a double, found by trying all of them.
+/// The half nearest to a double, found by binary search.
 fn nearest_half(value: f64) -> u16 {
     let sign = if value.is_sign_negative() { 0x8000 } else { 0 };
     let magnitude = value.abs();

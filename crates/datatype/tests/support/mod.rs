@@ -119,7 +119,7 @@ impl Tree {
         }
     }
 
-    /// Interprets the constructors.
+    /// The type map that the constructors define.
     pub(crate) fn map(&self) -> Map {
         match self {
             Tree::Named(basic) => Map {
