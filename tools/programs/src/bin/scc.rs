@@ -187,19 +187,24 @@ impl Plate {
     }
 }
 
-/// Exchanges the four edges of the part with the neighbours (up, down, left, right).
-fn exchange(plate: &mut Plate, neighbours: &[i32], comm: Handle) -> Result<()> {
-    let (rows, columns) = (plate.rows, plate.columns);
-    let row = |plate: &Plate, row| plate.now[plate.at(row, 1)..=plate.at(row, columns)].to_vec();
-    let edges = [row(plate, 1), row(plate, rows), plate.column(1), plate.column(columns)];
-    let mut rims = edges.clone();
+/// Sends each edge to its neighbour and receives the neighbour's into the rim.
+///
+/// # Safety
+/// If this fails, requests may be active still: the memory of `edges` and `rims` must then stay
+/// valid until the program ends.
+unsafe fn swap(
+    edges: &[Vec<f64>; 4],
+    rims: &mut [Vec<f64>; 4],
+    neighbours: &[i32],
+    comm: Handle,
+) -> Result<()> {
     let mut open = Vec::new();
     for (side, &neighbour) in neighbours.iter().enumerate() {
         let count = rims[side].len() as i64;
         // A message sent upwards is received from below.
         let (out, into) = (side as i32, (side ^ 1) as i32);
-        // SAFETY: `edges` and `rims` are not touched until all requests are complete, which is
-        // before they go out of scope.
+        // SAFETY: `edges` and `rims` are not touched until all requests are complete, and stay
+        // valid if that is never (this function's contract).
         unsafe {
             open.push(point_to_point::irecv(
                 rims[side].as_mut_ptr().cast(),
@@ -221,6 +226,20 @@ fn exchange(plate: &mut Plate, neighbours: &[i32], comm: Handle) -> Result<()> {
     }
     for mut request in open {
         requests::wait(&mut request)?;
+    }
+    Ok(())
+}
+
+/// Exchanges the four edges of the part with the neighbours (up, down, left, right).
+fn exchange(plate: &mut Plate, neighbours: &[i32], comm: Handle) -> Result<()> {
+    let (rows, columns) = (plate.rows, plate.columns);
+    let row = |plate: &Plate, row| plate.now[plate.at(row, 1)..=plate.at(row, columns)].to_vec();
+    let edges = [row(plate, 1), row(plate, rows), plate.column(1), plate.column(columns)];
+    let mut rims = edges.clone();
+    // SAFETY: the memory is leaked if this fails.
+    if let Err(error) = unsafe { swap(&edges, &mut rims, neighbours, comm) } {
+        std::mem::forget((edges, rims));
+        return Err(error);
     }
     if neighbours[0] != PROC_NULL {
         let at = plate.at(0, 1);
