@@ -27,7 +27,7 @@ def newest_glibc(files):
 
 
 class LayOut(BuildHookInterface):
-    """Fills the wheel's data and scripts folders."""
+    """Fills the wheel's data and scripts directories."""
 
     def build(self, prefix):
         """Builds from source; what is missing for that is said in a sentence instead of a traceback."""
@@ -46,8 +46,8 @@ class LayOut(BuildHookInterface):
     def initialize(self, version, build_data):
         prefix = os.environ.get("TOWPATH_WHEEL_FROM")
         if prefix is None:
-            self._folder = tempfile.TemporaryDirectory(prefix="towpath-wheel-")
-            prefix = self._folder.name
+            self._directory = tempfile.TemporaryDirectory(prefix="towpath-wheel-")
+            prefix = self._directory.name
             self.build(prefix)
         prefix = Path(prefix)
         files = [path for path in sorted(prefix.rglob("*")) if path.is_file() and path.parent.name != ".debug"]

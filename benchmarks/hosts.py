@@ -33,7 +33,7 @@ from libraries import environments
 
 HERE = Path(__file__).resolve().parent
 TEST_HOSTS = HERE.parent / "tests" / "hosts" / "hosts.py"
-# Behind all others: that folder has a hosts.py too.
+# Behind all others: that directory has a hosts.py too.
 sys.path.append(str(TEST_HOSTS.parent))
 import traffic  # noqa: E402
 

@@ -28,9 +28,9 @@ def show(title, command, environment, done, limit=120):
 def main():
     towpath = environments.towpath_venv()
     intel = environments.venv("intel")
-    bin_folder, programs = towpath / "bin", environments.BUILD / "examples"
+    bin_directory, programs = towpath / "bin", environments.BUILD / "examples"
     programs.mkdir(parents=True, exist_ok=True)
-    mpiexec, python = bin_folder / "mpiexec", bin_folder / "python"
+    mpiexec, python = bin_directory / "mpiexec", bin_directory / "python"
     plain = environments.clean_environment()
     done = []
     show("mpi4py's wheel: a ring of 4 ranks", [mpiexec, "-n", 4, python, HERE / "ring.py"], plain, done)
@@ -38,7 +38,7 @@ def main():
     for abi in ("mpich", "standard"):
         binary = programs / f"heat-{abi}"
         show(f"mpicc builds a C program for the {abi} ABI",
-             [bin_folder / "mpicc", "--abi", abi, "-O2", HERE / "heat.c", "-o", binary, "-lm"], plain, done)
+             [bin_directory / "mpicc", "--abi", abi, "-O2", HERE / "heat.c", "-o", binary, "-lm"], plain, done)
         show(f"the C program on 4 ranks, {abi} ABI", [mpiexec, "-n", 4, binary, 200, 500], plain, done)
     show("Intel's IMB-MPI1 PingPong on 2 ranks", [mpiexec, "-n", 2, intel / "bin" / "IMB-MPI1", "-iter", 200, "-msglog", "0:20", "PingPong"],
          environments.clean_environment(LD_LIBRARY_PATH=towpath / "lib"), done)

@@ -50,9 +50,9 @@ def lock():
 @contextmanager
 def held(name):
     """Holds a lock below build/ that no other program of the tests holds meanwhile."""
-    folder = BUILD / "locks"
-    folder.mkdir(parents=True, exist_ok=True)
-    with open(folder / name, "w") as file:
+    directory = BUILD / "locks"
+    directory.mkdir(parents=True, exist_ok=True)
+    with open(directory / name, "w") as file:
         fcntl.flock(file, fcntl.LOCK_EX)
         yield
 
@@ -107,7 +107,7 @@ def command(arguments, log, **options):
 
 
 def venv(name, requirements=None):
-    """The folder of the venv NAME, made and filled if it is not there yet."""
+    """The directory of the venv NAME, made and filled if it is not there yet."""
     with held(f"venv-{name}"):
         return filled_venv(name, requirements)
 
@@ -115,47 +115,48 @@ def venv(name, requirements=None):
 def filled_venv(name, requirements):
     """As `venv`, for whom nobody else makes it meanwhile."""
     requirements = REQUIREMENTS[name] if requirements is None else requirements
-    folder = BUILD / "venv" / name
-    note = folder / "requirements.txt"
+    directory = BUILD / "venv" / name
+    note = directory / "requirements.txt"
     wanted = "\n".join(requirements) + "\n"
     if note.exists() and note.read_text() == wanted:
-        return folder
+        return directory
     started = time.monotonic()
     say(f"making the environment {name}: {' '.join(requirements)}")
-    shutil.rmtree(folder, ignore_errors=True)
-    folder.parent.mkdir(parents=True, exist_ok=True)
-    command([sys.executable, "-m", "venv", folder], f"venv-{name}.log")
-    pip(folder, requirements, name)
+    shutil.rmtree(directory, ignore_errors=True)
+    directory.parent.mkdir(parents=True, exist_ok=True)
+    command([sys.executable, "-m", "venv", directory], f"venv-{name}.log")
+    pip(directory, requirements, name)
     note.write_text(wanted)
     say(f"made the environment {name} in {time.monotonic() - started:.0f} s")
-    return folder
+    return directory
 
 
-def pip(folder, requirements, name, options=()):
+def pip(directory, requirements, name, options=()):
     """Installs packages into a venv."""
-    arguments = [folder / "bin" / "python", "-m", "pip", "install", "--disable-pip-version-check", "--no-input"]
+    arguments = [directory / "bin" / "python", "-m", "pip", "install", "--disable-pip-version-check", "--no-input"]
     command([*arguments, *options, *requirements], f"pip-{name}.log")
 
 
-def newest_wheel(folder):
-    """The wheel of Towpath in a folder below build/."""
-    wheels = sorted((BUILD / folder).glob("towpath-*.whl"), key=lambda path: path.stat().st_mtime)
+def newest_wheel(directory):
+    """The wheel of Towpath in a directory below build/."""
+    found = (BUILD / directory).glob("towpath-*.whl")
+    wheels = sorted(found, key=lambda path: path.stat().st_mtime)
     if not wheels:
-        raise SystemExit(f"there is no wheel in build/{folder}: run `make build` first (`make wheel-manylinux` for build/manylinux)")
+        raise SystemExit(f"there is no wheel in build/{directory}: run `make build` first (`make wheel-manylinux` for build/manylinux)")
     return wheels[-1]
 
 
 def towpath_venv(name="towpath", wheels="dist"):
-    """The venv NAME that holds Towpath's own wheel (from a folder below build/, made by `make build`) beside mpi4py."""
-    folder = venv(name, REQUIREMENTS["towpath"])
+    """The venv NAME that holds Towpath's own wheel (from a directory below build/, made by `make build`) beside mpi4py."""
+    directory = venv(name, REQUIREMENTS["towpath"])
     wheel = newest_wheel(wheels)
-    note = folder / "wheel.txt"
+    note = directory / "wheel.txt"
     stamp = f"{wheel.name} {wheel.stat().st_mtime_ns}\n"
     with held(f"venv-{name}"):
         if not note.exists() or note.read_text() != stamp:
-            pip(folder, [wheel], name, ["--force-reinstall", "--no-deps"])
+            pip(directory, [wheel], name, ["--force-reinstall", "--no-deps"])
             note.write_text(stamp)
-    return folder
+    return directory
 
 
 def apt_get(*words, **options):

@@ -44,8 +44,8 @@ class Subject:
                       if path.is_file() and path.parent.name != ".debug"}
         self.binaries = {name: path for name, path in self.files.items() if path.read_bytes()[:4] == b"\x7fELF"}
 
-    def libraries(self, folder="lib"):
-        return {path.name: path for name, path in self.binaries.items() if name == f"{folder}/{path.name}"}
+    def libraries(self, directory="lib"):
+        return {path.name: path for name, path in self.binaries.items() if name == f"{directory}/{path.name}"}
 
     def both(self):
         """Each library that holds code: without the strict channel, and with it."""

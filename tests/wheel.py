@@ -19,10 +19,10 @@ OLDEST_GLIBC = "2.28"
 
 
 def build(prefix, target):
-    folder = environments.venv("builder", ["build", "hatchling"])
+    directory = environments.venv("builder", ["build", "hatchling"])
     shutil.rmtree(target, ignore_errors=True)
     environment = dict(os.environ, TOWPATH_WHEEL_FROM=str(prefix))
-    command = [folder / "bin" / "python", "-m", "build", "--wheel", "--no-isolation", "--outdir", target, environments.ROOT]
+    command = [directory / "bin" / "python", "-m", "build", "--wheel", "--no-isolation", "--outdir", target, environments.ROOT]
     environments.command(command, f"wheel-{target.name}.log", env=environment)
     print(*(path.name for path in target.glob("*.whl")))
 

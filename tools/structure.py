@@ -63,7 +63,7 @@ class Source:
     def module(self):
         """The path of its module within the crate, as a tuple; () is the crate's root."""
         parts = list(Path(self.path).parts)
-        # The sources that both ABIs include lie directly in their folder.
+        # The sources that both ABIs include lie directly in their directory.
         parts = parts[parts.index("src") + 1 if "src" in parts else 2 :]
         parts[-1] = parts[-1].removesuffix(".rs")
         return tuple(parts[:-1]) if parts[-1] in ("lib", "main", "mod") else tuple(parts)
@@ -262,11 +262,11 @@ def percentile(values, percent):
 def measures(all_sources):
     """Rows of the table: what, figure, limit (None: only shown), and the places behind it."""
     sizes = {source.path: source.lines for source in all_sources}
-    crates, folders = Counter(), Counter()
+    crates, directories = Counter(), Counter()
     for source in all_sources:
         crates[source.crate] += source.lines
         if source.crate == "mpi":
-            folders["/".join(("mpi", *source.module[:-1]))] += source.lines
+            directories["/".join(("mpi", *source.module[:-1]))] += source.lines
     lengths = [
         (length, f"{source.path}:{line} {name}")
         for source in all_sources
@@ -287,10 +287,10 @@ def measures(all_sources):
             [f"{n} {crate}" for crate, n in crates.most_common()],
         ),
         (
-            "largest folder of mpi, lines",
-            max(folders.values()),
+            "largest directory of mpi, lines",
+            max(directories.values()),
             5_000,
-            [f"{n} {name}" for name, n in folders.most_common()],
+            [f"{n} {name}" for name, n in directories.most_common()],
         ),
         ("files, lines p50", percentile(sizes.values(), 50), None, []),
         ("files, lines p90", percentile(sizes.values(), 90), 350, []),

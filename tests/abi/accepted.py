@@ -155,9 +155,9 @@ def calls(abi, built, offered):
     return found
 
 
-def outcomes(rows, compiler, launcher, folder, name, settings):
+def outcomes(rows, compiler, launcher, directory, name, settings):
     """{label: (class, sum)} or what ended the process."""
-    source, binary = folder / f"{name}.c", folder / name
+    source, binary = directory / f"{name}.c", directory / name
     lines = "".join(f"    if (from <= {i}) {{ begin({i}); end({call}); }}\n" for i, call in enumerate(rows.values()))
     source.write_text(HEAD + lines + '    puts("end"); fflush(stdout); _exit(0);\n}\n')
     subprocess.run([*compiler, "-w", source, "-o", binary, *(["-lmpi"] if name == "intel" else [])], check=True)
@@ -218,10 +218,10 @@ def main():
                   intel / "lib/libmpi.so.12", {"I_MPI_FABRICS": "shm"}),
     }
     found = {}
-    with tempfile.TemporaryDirectory(prefix="towpath-accepted-") as folder:
+    with tempfile.TemporaryDirectory(prefix="towpath-accepted-") as directory:
         for name, (compiler, launcher, library, settings) in libraries.items():
             rows = calls("mpich", built, exported(library.resolve()).__contains__)
-            found[name] = outcomes(rows, compiler, launcher, Path(folder), name, settings)
+            found[name] = outcomes(rows, compiler, launcher, Path(directory), name, settings)
     differing, failed, unused = [], 0, set(REFUSED)
     for label, mine in found["towpath"].items():
         others = [found[name].get(label) for name in ("mpich", "openmpi", "intel")]

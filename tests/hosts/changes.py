@@ -2,7 +2,7 @@
 """What becomes of jobs whose network has its faults, or changes while they run: they go on, or end
 with a sentence in time.
 
-    changes.py --prefix FOLDER         with an installed Towpath (bin, lib); all rows
+    changes.py --prefix DIRECTORY         with an installed Towpath (bin, lib); all rows
     changes.py --filter REGEX          only some of the rows
 
 Most rows run tests/hosts/changes.c, which exchanges messages before and after something is done to
@@ -183,12 +183,12 @@ ROWS = [
 
 
 def program(row):
-    folder = environments.BUILD / "tests/hosts"
+    directory = environments.BUILD / "tests/hosts"
     if row.members:
         # A shell above each rank outlives it: mpiexec does not hear at once of one that is killed,
         # and would end the job.
-        return ["sh", "-c", '"$0" "$1" || { sleep 3; exit 1; }', folder / "members", row.members]
-    return [folder / "changes", row.longest, row.seconds, row.trouble]
+        return ["sh", "-c", '"$0" "$1" || { sleep 3; exit 1; }', directory / "members", row.members]
+    return [directory / "changes", row.longest, row.seconds, row.trouble]
 
 
 def inside(options):
@@ -296,8 +296,8 @@ def main():
     prefix = rows.begin(options)
     if prefix is None:
         return hosts.SKIPPED
-    folder, counted = environments.BUILD / "tests/hosts", rows.Rows()
-    folder.mkdir(parents=True, exist_ok=True)
+    directory, counted = environments.BUILD / "tests/hosts", rows.Rows()
+    directory.mkdir(parents=True, exist_ok=True)
     for name in ("changes", "members"):
         command = [
             prefix / "bin/mpicc",
@@ -306,7 +306,7 @@ def main():
             "-Wall",
             HERE / f"{name}.c",
             "-o",
-            folder / name,
+            directory / name,
         ]
         subprocess.run(
             [str(word) for word in command], env=environments.clean_environment(), check=True

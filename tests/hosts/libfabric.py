@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """The libfabric transport over the providers that need no hardware, with the libfabric of Debian and that of MPICH's wheel.
 
-    libfabric.py --prefix FOLDER       with an installed Towpath (bin, lib); all rows
+    libfabric.py --prefix DIRECTORY       with an installed Towpath (bin, lib); all rows
     libfabric.py --filter REGEX        only some of the rows
 
 Rust tests and the conformance suite run inside one process, C programs over two hosts that are namespaces. Debian's package is
@@ -82,9 +82,9 @@ def told(prefix, library):
 
 def library_that_dies():
     """A library that ends whoever opens it, as a driver without its device may."""
-    folder = environments.BUILD / "tests/libfabric"
-    folder.mkdir(parents=True, exist_ok=True)
-    source, library = folder / "dies.c", folder / "dies.so"
+    directory = environments.BUILD / "tests/libfabric"
+    directory.mkdir(parents=True, exist_ok=True)
+    source, library = directory / "dies.c", directory / "dies.so"
     source.write_text("#include <stdlib.h>\n__attribute__((constructor)) static void die(void) { abort(); }\n")
     subprocess.run([os.environ.get("CC", "cc"), "-shared", "-fPIC", source, "-o", library], check=True)
     return library

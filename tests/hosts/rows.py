@@ -22,8 +22,8 @@ def parser(text):
 
 
 def begin(options):
-    """The folder of the Towpath to test; None, when the reason is said, where no test hosts can be
-    made. From now on SIGTERM ends the test as an exception does, so that its jobs end too."""
+    """The directory of the Towpath to test; None, and the reason is printed, where no test hosts
+    can be made. From now on SIGTERM ends the test as an exception does, so that its jobs end too."""
     reason = hosts.forbidden()
     if reason:
         print(f"skipped: {reason}")

@@ -20,7 +20,7 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-sys.path[:0] = [str(folder) for folder in Path(__file__).resolve().parents[:2]]
+sys.path[:0] = [str(directory) for directory in Path(__file__).resolve().parents[:2]]
 import hosts  # noqa: E402
 import links  # noqa: E402
 from rows import Rows, timed  # noqa: E402

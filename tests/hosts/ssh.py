@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Jobs whose second host is reached by ssh, as `mpiexec --hosts` does it when nothing else is said.
 
-    ssh.py --prefix FOLDER             with an installed Towpath (bin, lib)
+    ssh.py --prefix DIRECTORY             with an installed Towpath (bin, lib)
 
 An sshd runs on the second of two hosts (hosts.py), with keys made for this test, in namespaces that end with it: nothing of the
 system's own ssh is read, changed or reached. Its program is the system's, or comes out of Debian's package into build/, which is
@@ -28,12 +28,12 @@ from rows import Rows  # noqa: E402
 INSIDE = "SSH_INSIDE"
 # What of Debian's packages an sshd needs, beside what ssh needs.
 PACKAGES = ["openssh-server", "libwrap0"]
-# The sshd sees a /run and a list of users of its own: it wants a folder and a user that only its package makes.
-START = """mount -t tmpfs none /run && mkdir -m 755 /run/sshd && mount --bind {folder}/passwd /etc/passwd &&
-exec {sshd} -D -e -f {folder}/sshd_config"""
+# The sshd sees a /run and a list of users of its own: it wants a directory and a user that only its package makes.
+START = """mount -t tmpfs none /run && mkdir -m 755 /run/sshd && mount --bind {directory}/passwd /etc/passwd &&
+exec {sshd} -D -e -f {directory}/sshd_config"""
 CONFIG = """Port 22
-HostKey {folder}/host_key
-AuthorizedKeysFile {folder}/person_key.pub
+HostKey {directory}/host_key
+AuthorizedKeysFile {directory}/person_key.pub
 PermitRootLogin prohibit-password
 PasswordAuthentication no
 KbdInteractiveAuthentication no
@@ -43,44 +43,44 @@ PidFile none
 """
 # Stands before the system's ssh in PATH, and keeps it from a person's own settings.
 SSH = """#!/bin/sh
-exec {ssh} -F none -i {folder}/${{KEY:-person_key}} -o IdentitiesOnly=yes -o UserKnownHostsFile={folder}/known_hosts \\
+exec {ssh} -F none -i {directory}/${{KEY:-person_key}} -o IdentitiesOnly=yes -o UserKnownHostsFile={directory}/known_hosts \\
     -o GlobalKnownHostsFile=none "$@"
 """
 
 
 def provide():
-    """The sshd and the folder of its libraries, or None and the reason in a sentence."""
+    """The sshd and the directory of its libraries, or None and the reason in a sentence."""
     if os.geteuid() != 0:
         return None, "only root may run an sshd that others can log in to: jobs over ssh are not tested"
     if missing := [name for name in ("ssh", "ssh-keygen", "mount") if shutil.which(name) is None]:
         return None, f"{', '.join(missing)} is not installed: jobs over ssh are not tested"
     if found := shutil.which("sshd", path=f"{os.environ.get('PATH', '')}:/usr/sbin"):
         return (Path(found), ""), None
-    folder = environments.BUILD / "sshd"
-    program = folder / "usr/sbin/sshd"
+    directory = environments.BUILD / "sshd"
+    program = directory / "usr/sbin/sshd"
     if not program.exists():
         if shutil.which("apt-get") is None or shutil.which("dpkg") is None:
             return None, "sshd is not installed: jobs over ssh are not tested"
-        folder.mkdir(parents=True, exist_ok=True)
-        if not environments.apt_get("download", *PACKAGES, cwd=folder):
+        directory.mkdir(parents=True, exist_ok=True)
+        if not environments.apt_get("download", *PACKAGES, cwd=directory):
             return None, "sshd is not installed, and its package cannot be fetched: jobs over ssh are not tested"
-        for package in folder.glob("*.deb"):
-            subprocess.run(["dpkg", "-x", package, folder], check=True)
-    return (program, str(next(folder.glob("usr/lib/*-linux-gnu*"), ""))), None
+        for package in directory.glob("*.deb"):
+            subprocess.run(["dpkg", "-x", package, directory], check=True)
+    return (program, str(next(directory.glob("usr/lib/*-linux-gnu*"), ""))), None
 
 
-def make_keys(folder, program):
+def make_keys(directory, program):
     """Keys and settings of both sides."""
     for name in ("host_key", "person_key", "strange_key"):
-        subprocess.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-C", name, "-f", folder / name], check=True)
-    (folder / "known_hosts").write_text("host1 " + (folder / "host_key.pub").read_text())
-    (folder / "sshd_config").write_text(CONFIG.format(folder=folder))
+        subprocess.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-C", name, "-f", directory / name], check=True)
+    (directory / "known_hosts").write_text("host1 " + (directory / "host_key.pub").read_text())
+    (directory / "sshd_config").write_text(CONFIG.format(directory=directory))
     users = Path("/etc/passwd").read_text()
-    (folder / "passwd").write_text(users if "\nsshd:" in users else users + "sshd:x:65533:65534::/run/sshd:/usr/sbin/nologin\n")
-    (folder / "start").write_text(START.format(folder=folder, sshd=program))
-    (folder / "bin").mkdir()
-    (folder / "bin/ssh").write_text(SSH.format(folder=folder, ssh=shutil.which("ssh")))
-    (folder / "bin/ssh").chmod(0o755)
+    (directory / "passwd").write_text(users if "\nsshd:" in users else users + "sshd:x:65533:65534::/run/sshd:/usr/sbin/nologin\n")
+    (directory / "start").write_text(START.format(directory=directory, sshd=program))
+    (directory / "bin").mkdir()
+    (directory / "bin/ssh").write_text(SSH.format(directory=directory, ssh=shutil.which("ssh")))
+    (directory / "bin/ssh").chmod(0o755)
 
 
 def wait_until(what, holds, seconds=60):
@@ -122,9 +122,9 @@ def alive_with(mark):
 class Jobs:
     """The tests, each a job: whether it went well, and what it said."""
 
-    def __init__(self, prefix, folder, sshd):
+    def __init__(self, prefix, directory, sshd):
         self.prefix, self.sshd = prefix, sshd
-        self.environment = environments.clean_environment(PATH=f"{folder}/bin:{os.environ['PATH']}", LD_LIBRARY_PATH=str(prefix / "lib"))
+        self.environment = environments.clean_environment(PATH=f"{directory}/bin:{os.environ['PATH']}", LD_LIBRARY_PATH=str(prefix / "lib"))
         self.program = environments.BUILD / "tests/launchers/towpath"
 
     def mpiexec(self, *words):
@@ -167,20 +167,20 @@ class Jobs:
         return told and lines == ["ready\n"] * 2 and sessions, f"{job.returncode} {errors}"
 
 
-def inside(prefix, folder, libraries):
+def inside(prefix, directory, libraries):
     """On the first host: starts the sshd on the second, runs the tests, ends it."""
-    start = [os.environ["HOSTS_RUN"], "host1", "env", f"LD_LIBRARY_PATH={libraries}", "unshare", "--mount", "sh", folder / "start"]
-    with open(folder / "sshd.log", "w") as log:
+    start = [os.environ["HOSTS_RUN"], "host1", "env", f"LD_LIBRARY_PATH={libraries}", "unshare", "--mount", "sh", directory / "start"]
+    with open(directory / "sshd.log", "w") as log:
         sshd = subprocess.Popen(start, stdin=subprocess.DEVNULL, stdout=log, stderr=log)
     try:
         wait_until("the start of sshd", lambda: answers("host1") or sshd.poll() is not None)
         if sshd.poll() is not None:
-            raise SystemExit(f"sshd does not start: {(folder / 'sshd.log').read_text()}")
-        jobs, rows = Jobs(prefix, folder, sshd), Rows()
+            raise SystemExit(f"sshd does not start: {(directory / 'sshd.log').read_text()}")
+        jobs, rows = Jobs(prefix, directory, sshd), Rows()
 
         def row(test):
             passed, said = getattr(jobs, test)()
-            return [] if passed else [str(said)], "", (folder / "sshd.log").read_text()
+            return [] if passed else [str(said)], "", (directory / "sshd.log").read_text()
 
         for name in vars(Jobs):
             if not name.startswith("_") and name not in ("mpiexec", "run"):
@@ -197,8 +197,8 @@ def main():
     options = parser.parse_args()
     prefix = (options.prefix or environments.towpath_venv()).resolve()
     if found := os.environ.pop(INSIDE, None):
-        folder, libraries = found.split(":")
-        return inside(prefix, Path(folder), libraries)
+        directory, libraries = found.split(":")
+        return inside(prefix, Path(directory), libraries)
     found, reason = provide()
     if reason is None:
         reason = hosts.forbidden()
@@ -209,10 +209,10 @@ def main():
     binary.parent.mkdir(parents=True, exist_ok=True)
     environments.command([prefix / "bin/mpicc", "-O1", "-o", binary, HERE.parent / "external/launchers.c"], "launchers-towpath.log",
                          env=environments.clean_environment())
-    with tempfile.TemporaryDirectory(prefix="towpath-ssh-") as folder:
-        make_keys(Path(folder), found[0])
+    with tempfile.TemporaryDirectory(prefix="towpath-ssh-") as directory:
+        make_keys(Path(directory), found[0])
         words = [sys.executable, HERE / "hosts.py", "--hosts", "2", "--", sys.executable, __file__, "--prefix", prefix]
-        return subprocess.run([str(word) for word in words], env={**os.environ, INSIDE: f"{folder}:{found[1]}"}).returncode
+        return subprocess.run([str(word) for word in words], env={**os.environ, INSIDE: f"{directory}:{found[1]}"}).returncode
 
 
 if __name__ == "__main__":

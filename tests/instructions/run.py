@@ -62,18 +62,18 @@ def inclusive(path):
     return {name[6:]: own[name] + below.get(name, 0) for name in own if name.startswith("count_")}
 
 
-def count(prefix, folder):
+def count(prefix, directory):
     """Instructions of one round of each function."""
-    program, flags = folder / "hot_calls", folder / "flags"
+    program, flags = directory / "hot_calls", directory / "flags"
     flags.write_bytes(bytes(4096))
     subprocess.run([prefix / "bin" / "mpicc", "-O2", "-g", HERE / "hot_calls.c", "-o", program], check=True)
-    tool = ["valgrind", "--tool=callgrind", "--collect-atstart=no", "--toggle-collect=count_*", f"--callgrind-out-file={folder}/out.%p"]
+    tool = ["valgrind", "--tool=callgrind", "--collect-atstart=no", "--toggle-collect=count_*", f"--callgrind-out-file={directory}/out.%p"]
     done = subprocess.run([prefix / "bin" / "mpiexec", "-n", "2", *tool, program, flags], env=environments.clean_environment(),
                           capture_output=True, text=True, timeout=120, stdin=subprocess.DEVNULL)
     if done.returncode or done.stdout.strip() != "ok":
         raise SystemExit(f"the program ended with {done.returncode}: {done.stdout}{done.stderr[-2000:]}\n0 passed, 1 failed")
     counts = {}
-    for path in folder.glob("out.*"):
+    for path in directory.glob("out.*"):
         counts.update(inclusive(path))
     return {name: total / ROUNDS for name, total in counts.items()}
 
@@ -86,8 +86,8 @@ def main():
         print("valgrind is not installed: the instructions of hot calls are not counted")
         print("1 passed, 0 failed")
         return 0
-    with tempfile.TemporaryDirectory() as folder:
-        counts = count(options.prefix, Path(folder))
+    with tempfile.TemporaryDirectory() as directory:
+        counts = count(options.prefix, Path(directory))
     failed = 0
     for name, bar in BARS.items():
         counted = counts.get(name)

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Towpath's programs under Slurm: a cluster of two emulated nodes on this machine, started and stopped here.
 
-    slurm.py --prefix FOLDER           with an installed Towpath (bin, lib); all rows
+    slurm.py --prefix DIRECTORY           with an installed Towpath (bin, lib); all rows
     slurm.py --filter REGEX            only some of the rows
 
 Slurm is found, or installed from Debian's packages where that disturbs nobody: as root, where no systemd runs (a container, a
@@ -54,9 +54,9 @@ def resolves(name):
 
 def pmix_works():
     """Slurm's plugin opens a link that only the development package brings; root may make it."""
-    for folder in Path("/usr/lib").glob("*-linux-gnu/pmix2/lib"):
-        link = folder / "libpmix.so"
-        if (folder / "libpmix.so.2").exists() and not link.exists() and os.geteuid() == 0:
+    for directory in Path("/usr/lib").glob("*-linux-gnu/pmix2/lib"):
+        link = directory / "libpmix.so"
+        if (directory / "libpmix.so.2").exists() and not link.exists() and os.geteuid() == 0:
             link.symlink_to("libpmix.so.2")
         if link.exists():
             return True
@@ -66,9 +66,9 @@ def pmix_works():
 @contextmanager
 def cluster(nodes, cpus):
     """A running cluster; gives the variables that its clients need."""
-    folder = Path(tempfile.mkdtemp(prefix="towpath-slurm-"))
+    directory = Path(tempfile.mkdtemp(prefix="towpath-slurm-"))
     port = 20000 + os.getpid() % 20000
-    variables = {**environments.clean_environment(), "DIR": str(folder), "PORT": str(port)}
+    variables = {**environments.clean_environment(), "DIR": str(directory), "PORT": str(port)}
     # Its daemons look for the library when they start, and not again.
     pmix_works()
     try:
@@ -76,11 +76,11 @@ def cluster(nodes, cpus):
                             stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=60)
         if up.returncode:
             raise SystemExit(f"the cluster does not start:\n{up.stdout}")
-        yield {"SLURM_CONF": str(folder / "slurm.conf")}
+        yield {"SLURM_CONF": str(directory / "slurm.conf")}
     finally:
         subprocess.run([HERE / "slurm-down.sh"], env=variables, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
                        stderr=subprocess.DEVNULL, timeout=60)
-        shutil.rmtree(folder, ignore_errors=True)
+        shutil.rmtree(directory, ignore_errors=True)
 
 
 def job_facts():

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """The transcripts of docs/hosts.md: each is run as it stands there, and must print what stands there.
 
-    transcripts.py --prefix FOLDER     with an installed Towpath (bin, lib)
+    transcripts.py --prefix DIRECTORY     with an installed Towpath (bin, lib)
     transcripts.py --filter REGEX      only some of them
 
 Above each transcript stands in bold who starts the program. A launcher that is not installed is left out with a sentence. Ranks
@@ -31,12 +31,12 @@ SETTINGS = {"I_MPI_FABRICS": "shm", "OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_R
 
 
 def compile_ring(prefix):
-    """The folder with the program of all transcripts."""
-    folder = environments.BUILD / "tests/transcripts"
-    folder.mkdir(parents=True, exist_ok=True)
-    words = [prefix / "bin/mpicc", "-O1", "-o", folder / "ring", environments.ROOT / "examples/ring.c"]
+    """The directory with the program of all transcripts."""
+    directory = environments.BUILD / "tests/transcripts"
+    directory.mkdir(parents=True, exist_ok=True)
+    words = [prefix / "bin/mpicc", "-O1", "-o", directory / "ring", environments.ROOT / "examples/ring.c"]
     environments.command(words, "transcripts-ring.log", env=environments.clean_environment())
-    return folder
+    return directory
 
 
 class Places:
@@ -47,7 +47,7 @@ class Places:
 
     def of(self, name):
         """Words and variables for a launcher, or the reason why it is not here."""
-        bin_folder, variables, before = self.prefix / "bin", {}, []
+        bin_directory, variables, before = self.prefix / "bin", {}, []
         if name.startswith("Slurm"):
             if self.of_slurm is None:
                 self.of_slurm = slurm.provide() or self.stack.enter_context(slurm.cluster(2, 4))
@@ -64,19 +64,19 @@ class Places:
             maker = next((maker for start, maker in MAKERS.items() if name.startswith(start)), None)
             if maker is None:
                 raise SystemExit(f"{DOCUMENT.name}: nobody knows how to run the transcript '{name}'")
-            bin_folder = environments.venv(maker) / "bin"
-        path = f"{bin_folder}:{os.environ['PATH']}"
+            bin_directory = environments.venv(maker) / "bin"
+        path = f"{bin_directory}:{os.environ['PATH']}"
         return before, environments.clean_environment(PATH=path, LD_LIBRARY_PATH=self.prefix / "lib", **SETTINGS, **variables)
 
 
-def run(name, command, output, place, folder):
+def run(name, command, output, place, directory):
     """Whether a transcript is still true; None: not tested here."""
     before, variables = place
     if before is None:
         print(f"skipped: {name}: {variables}")
         return None
     words = [str(word) for word in (*before, "sh", "-c", command)]
-    done = subprocess.run(words, env=variables, cwd=folder, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=120)
+    done = subprocess.run(words, env=variables, cwd=directory, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=120)
     is_true = done.returncode == 0 and sorted(done.stdout.splitlines()) == sorted(output.splitlines())
     print(f"{'ok  ' if is_true else 'FAIL'} transcript: {name}", flush=True)
     if not is_true:
@@ -89,10 +89,10 @@ def test(prefix, pattern=""):
     wanted = [match for match in TRANSCRIPT.finditer(DOCUMENT.read_text()) if re.search(pattern, match["name"])]
     if not pattern and len(wanted) != DOCUMENT.read_text().count("\n$ "):
         raise SystemExit(f"{DOCUMENT.name} has transcripts that are not written as the others are")
-    folder = compile_ring(prefix)
+    directory = compile_ring(prefix)
     with ExitStack() as stack:
         places = Places(prefix, stack)
-        results = [run(match["name"], match["command"], match["output"], places.of(match["name"]), folder) for match in wanted]
+        results = [run(match["name"], match["command"], match["output"], places.of(match["name"]), directory) for match in wanted]
     return results.count(True), results.count(False)
 
 

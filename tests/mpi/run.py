@@ -6,7 +6,7 @@
     run.py --library mpich --filter point_to_point --repeat 20 --busy
     run.py --library towpath --prefix build/install --hosts 2 --mtu 9000     over hosts that are namespaces (see tests/hosts)
 
-Each chapter folder has a list.toml with one [[test]] table for each program:
+Each chapter directory has a list.toml with one [[test]] table for each program:
     program       path below tests/mpi without ".c", may be of another chapter
     ranks         numbers of ranks, [1, 2, 4] for instance
     abis          ["mpich", "standard"] when absent
@@ -187,7 +187,7 @@ def choose(tests, options):
 
 def build(cases, library):
     """Compiles what is missing or old, two at a time; a failed compilation is a problem of all its cases."""
-    folder = library.programs()
+    directory = library.programs()
     wanted = {}
     for case in cases:
         wanted.setdefault((case.test["program"], case.abi), []).append(case)
@@ -195,7 +195,7 @@ def build(cases, library):
     def compile_one(item):
         (program, abi), users = item
         source = HERE / (program + ".c")
-        binary = folder / abi / program
+        binary = directory / abi / program
         for case in users:
             case.binary = binary
         newest = max(path.stat().st_mtime for path in [source, *HERE.glob("*.h"), *source.parent.glob("*.h")])
@@ -239,11 +239,11 @@ def what_it_does(process):
     """What a process that hangs does: its name, state, seconds of processor time, where each thread
     is in the kernel, and its calls."""
     try:
-        folder = Path(f"/proc/{process}")
-        fields = (folder / "stat").read_text().rsplit(")", 1)[1].split()
+        directory = Path(f"/proc/{process}")
+        fields = (directory / "stat").read_text().rsplit(")", 1)[1].split()
         seconds = (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
-        places = [(task / "wchan").read_text() or "?" for task in (folder / "task").iterdir()]
-        name = (folder / "comm").read_text().strip()
+        places = [(task / "wchan").read_text() or "?" for task in (directory / "task").iterdir()]
+        name = (directory / "comm").read_text().strip()
         line = f"{process} {name}: state {fields[0]}, {seconds:.1f} s of processor time, {' '.join(places)}"
         return "\n".join([line, *stacks(process)])
     except OSError as error:

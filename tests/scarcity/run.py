@@ -43,9 +43,10 @@ class Skipped(Exception):
 
 def compile_programs(prefix):
     """The exchange and the messages that nobody receives (of tests/mpi/crowd), and the wrapper that refuses memfd_create."""
-    folder = environments.BUILD / "tests" / "scarcity"
-    folder.mkdir(parents=True, exist_ok=True)
-    exchange, unreceived, refuse = folder / "exchange", folder / "unreceived", folder / "refuse"
+    directory = environments.BUILD / "tests" / "scarcity"
+    directory.mkdir(parents=True, exist_ok=True)
+    names = ("exchange", "unreceived", "refuse")
+    exchange, unreceived, refuse = (directory / name for name in names)
     sources = HERE.parent / "mpi" / "crowd"
     environment = environments.clean_environment()
     for source, program in (("alltoall.c", exchange), ("unreceived.c", unreceived)):

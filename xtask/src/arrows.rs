@@ -58,9 +58,9 @@ fn table(text: &str) -> Result<Table, String> {
 }
 
 fn manifests(root: &Path) -> Result<Table, String> {
-    let folder = root.join("crates");
-    let entries =
-        std::fs::read_dir(&folder).map_err(|e| format!("cannot read {}: {e}", folder.display()))?;
+    let directory = root.join("crates");
+    let entries = std::fs::read_dir(&directory)
+        .map_err(|e| format!("cannot read {}: {e}", directory.display()))?;
     let mut all = Table::new();
     for entry in entries.flatten() {
         let Ok(text) = std::fs::read_to_string(entry.path().join("Cargo.toml")) else { continue };

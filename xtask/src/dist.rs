@@ -23,9 +23,9 @@ const PRELOADED: (&str, &str, &str) =
     ("towpath-malloc", "libtowpath_malloc.so", "libtowpath-malloc.so");
 
 /// Name of the cargo feature and of the cargo profile of the libraries with the strict channel, and
-/// of their folder in lib/.
+/// of their directory in lib/.
 ///
-/// The profile gives them a folder of their own below target/, because cargo uses the same file
+/// The profile gives them a directory of their own below target/, because cargo uses the same file
 /// name for all feature sets.
 const STRICT: &str = "strict";
 
@@ -68,14 +68,14 @@ pub fn run(root: &Path, prefix: &Path, profile: &str, glibc: Option<&str>) -> Re
         None => build(root, profile)?,
         Some(version) => build_for_glibc(root, profile, version)?,
     };
-    for folder in ["lib/pkgconfig", "lib/strict", "include/standard", "bin"] {
-        let path = prefix.join(folder);
+    for directory in ["lib/pkgconfig", "lib/strict", "include/standard", "bin"] {
+        let path = prefix.join(directory);
         fs::create_dir_all(&path).map_err(|e| format!("cannot make {}: {e}", path.display()))?;
     }
-    libraries(&target.join(folder_of(profile)), &prefix.join("lib"))?;
+    libraries(&target.join(directory_of(profile)), &prefix.join("lib"))?;
     strict_libraries(&target.join(STRICT), &prefix.join("lib").join(STRICT))?;
     headers(root, &prefix)?;
-    programs(root, &target.join(folder_of(profile)), &prefix)?;
+    programs(root, &target.join(directory_of(profile)), &prefix)?;
     package_files(root, &prefix)?;
     println!("installed in {}", prefix.display());
     Ok(())
@@ -93,7 +93,7 @@ fn successful(command: &mut Command) -> Result<(), String> {
     if status.success() { Ok(()) } else { Err(format!("{command:?} ended with {status}")) }
 }
 
-/// Builds the libraries and the programs; returns the folder with the results of all profiles.
+/// Builds the libraries and the programs; returns the directory with the results of all profiles.
 fn build(root: &Path, profile: &str) -> Result<PathBuf, String> {
     println!("building the libraries and the programs");
     // In one command: linking takes longest, and each library is linked by a single thread.
@@ -105,7 +105,7 @@ fn build(root: &Path, profile: &str) -> Result<PathBuf, String> {
     let chosen = interfaces().flat_map(|package| ["-p", package]);
     let words = ["build", "-q", "--profile", STRICT, "--features", STRICT, "--lib"];
     successful(cargo(root).args(words).args(chosen))?;
-    Ok(target_folder(root))
+    Ok(target_directory(root))
 }
 
 /// The packages of the libraries of both ABIs.
@@ -118,11 +118,11 @@ fn packages() -> impl Iterator<Item = &'static str> {
     interfaces().chain([PRELOADED.0])
 }
 
-fn target_folder(root: &Path) -> PathBuf {
+fn target_directory(root: &Path) -> PathBuf {
     std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root.join("target"), PathBuf::from)
 }
 
-fn folder_of(profile: &str) -> &str {
+fn directory_of(profile: &str) -> &str {
     if profile == "dev" { "debug" } else { profile }
 }
 
@@ -134,8 +134,8 @@ fn folder_of(profile: &str) -> &str {
 fn build_for_glibc(root: &Path, profile: &str, version: &str) -> Result<PathBuf, String> {
     let triple = format!("{}-unknown-linux-gnu", std::env::consts::ARCH);
     let target = format!("{triple}.{version}");
-    let folder = target_folder(root).join(&triple);
-    let unwinder = folder.join("unwinder");
+    let directory = target_directory(root).join(&triple);
+    let unwinder = directory.join("unwinder");
     copy_unwinder(&unwinder)?;
     let zigbuild = || {
         let mut command = Command::new("cargo-zigbuild");
@@ -154,20 +154,21 @@ fn build_for_glibc(root: &Path, profile: &str, version: &str) -> Result<PathBuf,
     let words =
         ["build", "-q", "--profile", profile, "--target", &target, "-p", PROGRAMS, "--bins"];
     successful(zigbuild().args(words))?;
-    Ok(folder)
+    Ok(directory)
 }
 
-/// Copies the system's libgcc_s into a folder of its own, because in its original folder the linker
-/// would also find the system's glibc.
-fn copy_unwinder(folder: &Path) -> Result<(), String> {
+/// Copies the system's libgcc_s into a directory of its own, because in its original directory the
+/// linker would also find the system's glibc.
+fn copy_unwinder(directory: &Path) -> Result<(), String> {
     let name = "libgcc_s.so.1";
     let output = Command::new(std::env::var_os("CC").unwrap_or_else(|| "cc".into()))
         .arg(format!("-print-file-name={name}"))
         .output()
         .map_err(|e| format!("cannot ask the C compiler for {name}: {e}"))?;
     let path = PathBuf::from(String::from_utf8_lossy(&output.stdout).trim());
-    fs::create_dir_all(folder).map_err(|e| format!("cannot make {}: {e}", folder.display()))?;
-    copy(&path, &folder.join(name))
+    fs::create_dir_all(directory)
+        .map_err(|e| format!("cannot make {}: {e}", directory.display()))?;
+    copy(&path, &directory.join(name))
 }
 
 fn copy(from: &Path, to: &Path) -> Result<(), String> {
@@ -197,9 +198,10 @@ fn copy_stripped(from: &Path, to: &Path) -> Result<(), String> {
         .file_name()
         .and_then(|name| name.to_str())
         .ok_or_else(|| format!("{} is not a file", to.display()))?;
-    let folder = to.with_file_name(".debug");
-    fs::create_dir_all(&folder).map_err(|e| format!("cannot make {}: {e}", folder.display()))?;
-    let (debug, fresh) = (folder.join(format!("{name}.debug")), to.with_extension("new"));
+    let directory = to.with_file_name(".debug");
+    fs::create_dir_all(&directory)
+        .map_err(|e| format!("cannot make {}: {e}", directory.display()))?;
+    let (debug, fresh) = (directory.join(format!("{name}.debug")), to.with_extension("new"));
     successful(Command::new(&objcopy).arg("--only-keep-debug").arg(from).arg(&debug))?;
     let link = format!("--add-gnu-debuglink={}", debug.display());
     successful(Command::new(&objcopy).args(["--strip-all", &link]).arg(from).arg(&fresh))?;
@@ -222,7 +224,7 @@ fn libraries(target: &Path, lib: &Path) -> Result<(), String> {
 }
 
 /// Installs the libraries with the strict channel under the names that the loader looks for. The
-/// shims in lib/ load them too if their folder is first in LD_LIBRARY_PATH.
+/// shims in lib/ load them too if their directory is first in LD_LIBRARY_PATH.
 fn strict_libraries(target: &Path, lib: &Path) -> Result<(), String> {
     LIBRARIES.iter().try_for_each(|(_, built, installed, _)| {
         copy_stripped(&target.join(built), &lib.join(installed))

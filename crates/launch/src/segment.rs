@@ -92,8 +92,8 @@ fn not_made(shortage: Shortage) -> Error {
 fn named_file(number: u64) -> Result<(File, PathBuf), Error> {
     let temporary = config::environment("TMPDIR").unwrap_or_else(|| "/tmp".to_owned());
     let mut refusals = Vec::new();
-    for folder in ["/dev/shm", &temporary] {
-        let path = PathBuf::from(folder).join(format!("towpath-{number:016x}"));
+    for directory in ["/dev/shm", &temporary] {
+        let path = PathBuf::from(directory).join(format!("towpath-{number:016x}"));
         match OpenOptions::new().read(true).write(true).create_new(true).mode(0o600).open(&path) {
             Ok(file) => return Ok((file, path)),
             Err(refusal) => refusals.push(format!("{} ({refusal})", path.display())),

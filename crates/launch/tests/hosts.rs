@@ -55,7 +55,7 @@ fn ranks_know_their_host_and_their_place_on_it() {
 }
 
 #[test]
-fn variables_and_folders_reach_the_hosts() {
+fn variables_and_directories_reach_the_hosts() {
     let options = ["-x", "THERE", "-env", "B", "x y"];
     let mut command = job("a,b", 2, &options, &["sh", "-c", "echo $THERE $B $PWD"]);
     command.env("THERE", "here").current_dir("/usr");
@@ -65,8 +65,8 @@ fn variables_and_folders_reach_the_hosts() {
 
 #[test]
 fn a_host_file_names_hosts() {
-    let folder = tempfile::tempdir().unwrap();
-    let file = folder.path().join("hosts");
+    let directory = tempfile::tempdir().unwrap();
+    let file = directory.path().join("hosts");
     std::fs::write(&file, "one slots=1\ntwo:1\n").unwrap();
     let run = common::run(&[
         "--hostfile",
@@ -332,8 +332,8 @@ fn the_cause_is_told_also_when_a_consequence_could_be_known_before() {
     // that rank has ended.
     let way =
         "sh -c 'if test $0 = a; then \"$@\" | (sleep 0.7; exec cat); else exec \"$@\"; fi' {host}";
-    let folder = tempfile::tempdir().unwrap();
-    let ended = folder.path().join("ended").to_string_lossy().into_owned();
+    let directory = tempfile::tempdir().unwrap();
+    let ended = directory.path().join("ended").to_string_lossy().into_owned();
     let script = format!(
         "if test $PMI_RANK = 0; then {} abort 9; touch {ended}; sleep 60; fi; until test -e {ended}; do sleep 0.02; done; exit 5",
         job_facts()
@@ -342,20 +342,25 @@ fn the_cause_is_told_also_when_a_consequence_could_be_known_before() {
     assert!(run.code == 9 && run.errors.contains("Rank 0 says: it's over."), "{run:?}");
 }
 
-/// Creates a folder with an `srun` that runs its command on this machine.
+/// Creates a directory with an `srun` that runs its command on this machine.
 fn with_srun() -> tempfile::TempDir {
-    let folder = tempfile::tempdir().unwrap();
+    let directory = tempfile::tempdir().unwrap();
     let script = "#!/bin/sh\nwhile :; do case $1 in --nodelist=*) export HOST_NAME=${1#*=};; --*) ;; *) break;; esac; shift; done\nexec \"$@\"\n";
-    let file = folder.path().join("srun");
+    let file = directory.path().join("srun");
     std::fs::write(&file, script).unwrap();
     std::fs::set_permissions(&file, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
-    folder
+    directory
 }
 
 /// Prepares an `mpiexec` inside a Slurm allocation.
-fn allocated(folder: &tempfile::TempDir, nodes: &str, tasks: &str, arguments: &[&str]) -> Command {
+fn allocated(
+    directory: &tempfile::TempDir,
+    nodes: &str,
+    tasks: &str,
+    arguments: &[&str],
+) -> Command {
     let mut command = mpiexec(arguments);
-    let path = format!("{}:{}", folder.path().display(), std::env::var("PATH").unwrap());
+    let path = format!("{}:{}", directory.path().display(), std::env::var("PATH").unwrap());
     command.env("PATH", path).env("SLURM_JOB_ID", "7").env("SLURM_JOB_NODELIST", nodes);
     command
         .env("SLURM_TASKS_PER_NODE", tasks)
@@ -366,10 +371,10 @@ fn allocated(folder: &tempfile::TempDir, nodes: &str, tasks: &str, arguments: &[
 
 #[test]
 fn the_only_node_of_an_allocation_runs_the_job_also_when_mpiexec_is_elsewhere() {
-    let (folder, words) = (with_srun(), ["-n", "1", "sh", "-c", "echo at ${HOST_NAME-home}"]);
-    let away = finish(allocated(&folder, "far1", "1", &words), "");
+    let (directory, words) = (with_srun(), ["-n", "1", "sh", "-c", "echo at ${HOST_NAME-home}"]);
+    let away = finish(allocated(&directory, "far1", "1", &words), "");
     assert_eq!(away.output, "at far1\n", "{away:?}");
-    let mut here = allocated(&folder, "far1", "1", &words);
+    let mut here = allocated(&directory, "far1", "1", &words);
     here.env("SLURMD_NODENAME", "far1");
     let here = finish(here, "");
     assert_eq!(here.output, "at home\n", "{here:?}");
@@ -450,14 +455,14 @@ fn variables_of_a_host_stay_there_unless_they_are_named() {
 }
 
 #[test]
-fn the_folder_goes_by_the_name_that_the_shell_has_for_it() {
-    let folder = tempfile::tempdir().unwrap();
-    let root = folder.path().canonicalize().unwrap();
+fn the_directory_goes_by_the_name_that_the_shell_has_for_it() {
+    let directory = tempfile::tempdir().unwrap();
+    let root = directory.path().canonicalize().unwrap();
     let [one, two, link] = ["one", "two", "link"].map(|name| root.join(name));
     std::fs::create_dir(&one).unwrap();
     std::fs::create_dir(&two).unwrap();
     std::os::unix::fs::symlink(&one, &link).unwrap();
-    // On the other host the name leads to another folder, as with an automounter.
+    // On the other host the name leads to another directory, as with an automounter.
     let way = format!("sh -c 'ln -sfn {} {}; exec \"$@\"' {{host}}", two.display(), link.display());
     let start = |variable: &std::path::Path| {
         let mut command =
@@ -466,7 +471,7 @@ fn the_folder_goes_by_the_name_that_the_shell_has_for_it() {
         finish(command, "").output
     };
     assert_eq!(start(&link), format!("{}\n", two.display()));
-    // Now it leads to the other folder on this host too.
+    // Now it leads to the other directory on this host too.
     assert_eq!(start(&link), format!("{}\n", one.display()));
     assert_eq!(start(std::path::Path::new("link")), format!("{}\n", one.display()));
 }

@@ -52,14 +52,14 @@ fn a_list_that_names_only_this_host_says_how_many_ranks_there_are() {
 }
 
 #[test]
-fn variables_and_folders() {
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().to_str().unwrap();
+fn variables_and_directories() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().to_str().unwrap();
     let given =
         shell(1, &["-genv", "A", "1 2", "-x", "B=3=4", "--wdir", path], "echo \"$A|$B\"; pwd -P");
     assert_eq!(
         given.output,
-        format!("1 2|3=4\n{}\n", folder.path().canonicalize().unwrap().display())
+        format!("1 2|3=4\n{}\n", directory.path().canonicalize().unwrap().display())
     );
     let none = shell(1, &["-genvnone"], "echo \"${HOME-unset}\"");
     assert_eq!(none.output, "unset\n");
@@ -116,8 +116,8 @@ fn long_lines_are_never_mixed() {
 
 #[test]
 fn a_rank_that_stops_in_a_long_line_keeps_nobody_waiting() {
-    let folder = tempfile::tempdir().unwrap();
-    let mark = folder.path().join("mark");
+    let directory = tempfile::tempdir().unwrap();
+    let mark = directory.path().join("mark");
     let script = format!(
         "if test $PMI_RANK = 0; then head -c 200000 /dev/zero | tr '\\0' a; while ! test -e {0}; do sleep 0.1; done; echo
          else sleep 0.1; for i in 1 2 3; do head -c 200000 /dev/zero | tr '\\0' b; echo; done; touch {0}; fi",
@@ -163,8 +163,8 @@ fn rank_0_reads_the_input_and_the_others_nothing() {
 
 #[test]
 fn output_goes_to_files() {
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("new/out");
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("new/out");
     let run = shell(
         2,
         &["--output-dir", path.to_str().unwrap()],
@@ -196,7 +196,7 @@ fn a_program_that_does_not_exist_is_a_sentence() {
         ("./no/such", 127, "does not exist"),
         ("./Cargo.toml", 126, "The file ./Cargo.toml is not executable"),
         ("/etc/passwd", 126, "not executable"),
-        ("/tmp", 126, "is a folder"),
+        ("/tmp", 126, "is a directory"),
     ] {
         let run = run(&["-n", "2", program]);
         assert!(run.code == code && run.errors.contains(part), "{run:?}");
@@ -205,22 +205,22 @@ fn a_program_that_does_not_exist_is_a_sentence() {
 }
 
 #[test]
-fn scripts_without_a_first_line_and_programs_of_this_folder_run() {
+fn scripts_without_a_first_line_and_programs_of_this_directory_run() {
     use std::os::unix::fs::PermissionsExt;
-    let folder = tempfile::tempdir().unwrap();
-    let file = folder.path().join("plain-script");
+    let directory = tempfile::tempdir().unwrap();
+    let file = directory.path().join("plain-script");
     std::fs::write(&file, "echo from $1\n").unwrap();
     std::fs::set_permissions(&file, std::fs::Permissions::from_mode(0o755)).unwrap();
     let mut command = mpiexec(&["-n", "1", "plain-script", "here"]);
-    command.current_dir(folder.path());
+    command.current_dir(directory.path());
     assert_eq!(finish(command, "").output, "from here\n");
 }
 
 #[test]
 fn an_interpreter_that_does_not_exist_is_told_from_a_program_that_does_not() {
     use std::os::unix::fs::PermissionsExt;
-    let folder = tempfile::tempdir().unwrap();
-    let file = folder.path().join("script");
+    let directory = tempfile::tempdir().unwrap();
+    let file = directory.path().join("script");
     std::fs::write(&file, "#!/no/such/interpreter\n").unwrap();
     std::fs::set_permissions(&file, std::fs::Permissions::from_mode(0o755)).unwrap();
     let run = run(&["-n", "2", file.to_str().unwrap()]);
@@ -230,8 +230,8 @@ fn an_interpreter_that_does_not_exist_is_told_from_a_program_that_does_not() {
 #[test]
 fn a_program_of_open_mpi_is_told_of() {
     use std::os::unix::fs::PermissionsExt;
-    let folder = tempfile::tempdir().unwrap();
-    let file = folder.path().join("program");
+    let directory = tempfile::tempdir().unwrap();
+    let file = directory.path().join("program");
     let mut bytes = std::fs::read("/bin/true").unwrap();
     bytes.extend_from_slice(b"\0libmpi.so.40\0");
     std::fs::write(&file, bytes).unwrap();

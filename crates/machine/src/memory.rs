@@ -36,7 +36,7 @@ pub enum FileOrigin {
     /// As a file that was unlinked immediately, because memfd_create was refused.
     Unlinked {
         /// Directory of the file.
-        folder: String,
+        directory: String,
         /// Why memfd_create was refused.
         refusal: Errno,
     },
@@ -53,7 +53,7 @@ pub fn create_file_some_way(label: &str) -> Result<(OwnedFd, FileOrigin), Shorta
     match rustix::fs::memfd_create(label, MemfdFlags::CLOEXEC) {
         Ok(file) => Ok((file, FileOrigin::Memfd)),
         Err(refusal) => match unlinked_file(label) {
-            Some((file, folder)) => Ok((file, FileOrigin::Unlinked { folder, refusal })),
+            Some((file, directory)) => Ok((file, FileOrigin::Unlinked { directory, refusal })),
             None => Err(Shortage(format!(
                 "no shared memory file can be created: memfd_create failed ({refusal}), and no \
                  file can be created in /dev/shm or the temporary directory; allow this \

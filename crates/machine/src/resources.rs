@@ -187,10 +187,10 @@ mod tests {
     /// Two packages of two cores with two threads each; processors n and n + 4 share a core, and
     /// each package has its own cache.
     fn made_up() -> tempfile::TempDir {
-        let folder = tempfile::tempdir().expect("a folder");
+        let directory = tempfile::tempdir().expect("a directory");
         let write = |path: String, text: String| {
-            let path = folder.path().join(path);
-            fs::create_dir_all(path.parent().expect("a parent")).expect("a folder");
+            let path = directory.path().join(path);
+            fs::create_dir_all(path.parent().expect("a parent")).expect("a directory");
             fs::write(path, text + "\n").expect("room");
         };
         for cpu in 0..8 {
@@ -213,14 +213,14 @@ mod tests {
             write(format!("cpu/cpu{cpu}/node{package}/x"), String::new());
             write(format!("node/node{package}/cpulist"), all);
         }
-        folder
+        directory
     }
 
     #[test]
     fn a_mask_is_inside_the_instances_that_hold_all_of_it() {
-        let folder = made_up();
+        let directory = made_up();
         let ask = |cpus: &[usize]| {
-            RESOURCES.map(|kind| kind.instance_below(folder.path(), &cores::mask_of(cpus)))
+            RESOURCES.map(|kind| kind.instance_below(directory.path(), &cores::mask_of(cpus)))
         };
         assert_eq!(ask(&[7]), [Some(2), Some(2), Some(2), None, Some(3), Some(7)]);
         assert_eq!(ask(&[3, 7]), [Some(2), Some(2), Some(2), None, Some(3), None]);
@@ -232,11 +232,11 @@ mod tests {
 
     #[test]
     fn caches_are_shared_by_cores_of_several_threads() {
-        let folder = made_up();
-        assert_eq!(Caches::below(folder.path()), None, "no second level");
+        let directory = made_up();
+        assert_eq!(Caches::below(directory.path()), None, "no second level");
         let write = |index: u32, what: &str, text: &str| {
-            let cache = folder.path().join(format!("cpu/cpu0/cache/index{index}"));
-            fs::create_dir_all(&cache).expect("a folder");
+            let cache = directory.path().join(format!("cpu/cpu0/cache/index{index}"));
+            fs::create_dir_all(&cache).expect("a directory");
             fs::write(cache.join(what), format!("{text}\n")).expect("room");
         };
         write(1, "size", "32768K");
@@ -246,21 +246,21 @@ mod tests {
             write(2, what, text);
         }
         let expected = Caches { private: 1 << 20, share: 16 << 20 };
-        assert_eq!(Caches::below(folder.path()), Some(expected));
+        assert_eq!(Caches::below(directory.path()), Some(expected));
         write(1, "size", "no size");
-        assert_eq!(Caches::below(folder.path()), None);
+        assert_eq!(Caches::below(directory.path()), None);
     }
 
     #[test]
     fn files_are_read_once_for_a_mask() {
-        let folder = made_up();
+        let directory = made_up();
         let mut instances = Instances::default();
         let expected = [Some(2), Some(2), Some(2), None, Some(3), Some(7)];
-        assert_eq!(instances.of_below(folder.path(), &cores::mask_of(&[7])), expected);
-        fs::remove_dir_all(folder.path().join("cpu")).expect("it is there");
-        assert_eq!(instances.of_below(folder.path(), &cores::mask_of(&[7])), expected);
+        assert_eq!(instances.of_below(directory.path(), &cores::mask_of(&[7])), expected);
+        fs::remove_dir_all(directory.path().join("cpu")).expect("it is there");
+        assert_eq!(instances.of_below(directory.path(), &cores::mask_of(&[7])), expected);
         let unknown = [None, None, None, None, None, Some(6)];
-        assert_eq!(instances.of_below(folder.path(), &cores::mask_of(&[6])), unknown);
+        assert_eq!(instances.of_below(directory.path(), &cores::mask_of(&[6])), unknown);
     }
 
     #[test]

@@ -3,7 +3,7 @@
 //! From the bottom up: `process` knows this process and its job, `objects` are the values behind
 //! the handles, `progress` owns the engine and waits, `chapters` are the bodies of the C functions
 //! by chapter of the standard, and `startup` starts and ends MPI. `entry` is the code that the
-//! bindings run around every body. A folder uses only those before it, except that MPI_Init and
+//! bindings run around every body. A directory uses only those before it, except that MPI_Init and
 //! MPI_Finalize call `startup`.
 
 mod chapters;

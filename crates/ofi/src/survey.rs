@@ -62,7 +62,7 @@ pub fn survey() -> Survey {
             providers: providers(&library),
         });
     Survey {
-        devices: DEVICES.iter().flat_map(|folder| devices(Path::new(folder))).collect(),
+        devices: DEVICES.iter().flat_map(|directory| devices(Path::new(directory))).collect(),
         library,
     }
 }
@@ -94,8 +94,8 @@ fn enter(all: &mut Vec<Offered>, offer: &Offer, usage: Use) {
 }
 
 /// The devices in a sysfs directory, sorted by name.
-fn devices(folder: &Path) -> Vec<String> {
-    names(folder).iter().map(|name| device(name, &folder.join(name).join("ports"))).collect()
+fn devices(directory: &Path) -> Vec<String> {
+    names(directory).iter().map(|name| device(name, &directory.join(name).join("ports"))).collect()
 }
 
 fn device(name: &str, ports: &Path) -> String {
@@ -114,8 +114,8 @@ fn device(name: &str, ports: &Path) -> String {
     if ports.is_empty() { name.to_owned() } else { format!("{name} ({})", ports.join("; ")) }
 }
 
-fn names(folder: &Path) -> Vec<String> {
-    let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
+fn names(directory: &Path) -> Vec<String> {
+    let entries = std::fs::read_dir(directory).into_iter().flatten().flatten();
     let mut names: Vec<String> =
         entries.map(|entry| entry.file_name().to_string_lossy().into_owned()).collect();
     names.sort();
@@ -128,7 +128,8 @@ mod tests {
 
     #[test]
     fn devices_are_told_with_the_state_of_their_ports() {
-        let folder = std::env::temp_dir().join(format!("towpath-devices-{}", std::process::id()));
+        let directory =
+            std::env::temp_dir().join(format!("towpath-devices-{}", std::process::id()));
         let files = [
             ("mlx5_1/ports/1/state", "1: DOWN\n"),
             ("mlx5_0/ports/1/state", "4: ACTIVE\n"),
@@ -136,14 +137,14 @@ mod tests {
             ("cxi0/something", ""),
         ];
         for (file, text) in files {
-            let path = folder.join(file);
+            let path = directory.join(file);
             std::fs::create_dir_all(path.parent().unwrap()).unwrap();
             std::fs::write(path, text).unwrap();
         }
-        let found = devices(&folder);
-        std::fs::remove_dir_all(&folder).unwrap();
+        let found = devices(&directory);
+        std::fs::remove_dir_all(&directory).unwrap();
         assert_eq!(found, ["cxi0", "mlx5_0 (port 1: ACTIVE, InfiniBand)", "mlx5_1 (port 1: DOWN)"]);
-        assert!(devices(&folder).is_empty());
+        assert!(devices(&directory).is_empty());
     }
 
     #[test]

@@ -19,7 +19,7 @@ use std::process::{Command, Stdio};
 use crate::api::{Abi, Api};
 use crate::constants::Constants;
 
-/// Folder of the bindings that both ABIs share.
+/// Directory of the bindings that both ABIs share.
 const SHARED: &str = "crates/abi/generated";
 
 /// A file to write: its path in the repository and its contents.
@@ -59,7 +59,7 @@ pub fn run(root: &Path, check: bool) -> Result<(), String> {
 
 /// The files of one ABI. A chapter that is the same in both ABIs is written once, to `crates/abi`.
 fn abi_files(api: &Api, constants: &Constants, abi: Abi, outputs: &mut Vec<GeneratedFile>) {
-    let folder = format!("crates/abi-{}/src/generated", abi.word());
+    let directory = format!("crates/abi-{}/src/generated", abi.word());
     let mut modules = String::from(
         "//! The functions of this ABI by chapter.\n//!\n//! Written by `cargo run -p xtask -- codegen`; do not edit.\n\n",
     );
@@ -67,7 +67,7 @@ fn abi_files(api: &Api, constants: &Constants, abi: Abi, outputs: &mut Vec<Gener
         let text = bindings::chapter(api, abi, chapter);
         let shared = text == bindings::chapter(api, abi.other(), chapter);
         let Some(text) = text else { continue };
-        let home = if shared { SHARED } else { &folder };
+        let home = if shared { SHARED } else { &directory };
         if shared {
             modules.push_str(&format!("#[path = \"../../../abi/generated/{chapter}.rs\"]\n"));
         }
@@ -78,21 +78,22 @@ fn abi_files(api: &Api, constants: &Constants, abi: Abi, outputs: &mut Vec<Gener
         }
     }
     modules.push_str("pub mod tables;\n");
-    outputs.push(GeneratedFile { path: format!("{folder}/mod.rs"), text: modules });
+    outputs.push(GeneratedFile { path: format!("{directory}/mod.rs"), text: modules });
     let text = match abi {
         Abi::Standard => tables::standard(constants),
         Abi::Mpich => tables::mpich(constants),
     };
-    outputs.push(GeneratedFile { path: format!("{folder}/tables.rs"), text });
+    outputs.push(GeneratedFile { path: format!("{directory}/tables.rs"), text });
 }
 
-/// Files in the folders of generated bindings that the generator no longer writes, because their
-/// chapter was moved or removed.
+/// Files in the directories of generated bindings that the generator no longer writes, because
+/// their chapter was moved or removed.
 fn left_over(root: &Path, outputs: &[GeneratedFile]) -> Vec<String> {
-    let folders = [SHARED, "crates/abi-standard/src/generated", "crates/abi-mpich/src/generated"];
-    let files = folders.iter().flat_map(|folder| {
-        let entries = std::fs::read_dir(root.join(folder)).into_iter().flatten().flatten();
-        entries.map(move |entry| format!("{folder}/{}", entry.file_name().to_string_lossy()))
+    let directories =
+        [SHARED, "crates/abi-standard/src/generated", "crates/abi-mpich/src/generated"];
+    let files = directories.iter().flat_map(|directory| {
+        let entries = std::fs::read_dir(root.join(directory)).into_iter().flatten().flatten();
+        entries.map(move |entry| format!("{directory}/{}", entry.file_name().to_string_lossy()))
     });
     files.filter(|file| outputs.iter().all(|output| output.path != *file)).collect()
 }
@@ -116,9 +117,9 @@ fn finish(root: &Path, outputs: Vec<GeneratedFile>, check: bool) -> Result<(), S
             stale.push(output.path);
             continue;
         }
-        if let Some(folder) = path.parent() {
-            std::fs::create_dir_all(folder)
-                .map_err(|e| format!("cannot make {}: {e}", folder.display()))?;
+        if let Some(directory) = path.parent() {
+            std::fs::create_dir_all(directory)
+                .map_err(|e| format!("cannot make {}: {e}", directory.display()))?;
         }
         std::fs::write(&path, text).map_err(|e| format!("cannot write {}: {e}", path.display()))?;
     }

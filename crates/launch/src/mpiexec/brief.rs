@@ -27,9 +27,9 @@ fn is_bound_to_a_host(name: &[u8]) -> bool {
     BOUND_TO_A_HOST.iter().any(agrees)
 }
 
-/// The current folder under the name that the shell uses for it (PWD), if that is accurate. With
+/// The current directory under the name that the shell uses for it (PWD), if that is accurate. With
 /// symbolic links or an automounter, the kernel's name may not exist on another host.
-fn present_folder() -> PathBuf {
+fn present_directory() -> PathBuf {
     let is_here = |path: &Path| {
         let place = |path: &Path| path.metadata().map(|data| (data.dev(), data.ino())).ok();
         path.is_absolute() && place(path).is_some() && place(path) == place(Path::new("."))
@@ -58,7 +58,7 @@ pub(super) fn describe(
         id,
         host: 0,
         mapping: mapping.as_bytes().to_vec(),
-        folder: present_folder().into_os_string().into_vec(),
+        directory: present_directory().into_os_string().into_vec(),
         arguments: arguments.iter().map(bytes).collect(),
         ranks: request.programs.iter().map(|program| program.ranks as u32).collect(),
         environment: config::whole_environment()
@@ -103,11 +103,11 @@ pub(super) fn understand(
             String::from_utf8_lossy(&job.version)
         )));
     }
-    let folder = OsString::from_vec(job.folder.clone());
-    std::env::set_current_dir(&folder).map_err(|error| {
+    let directory = OsString::from_vec(job.directory.clone());
+    std::env::set_current_dir(&directory).map_err(|error| {
         StartRefusal::from(format!(
-            "The folder {} cannot be entered ({error}).",
-            folder.to_string_lossy()
+            "The directory {} cannot be entered ({error}).",
+            directory.to_string_lossy()
         ))
     })?;
     let text = |bytes: &Vec<u8>| OsString::from_vec(bytes.clone());

@@ -61,18 +61,23 @@ pub(crate) fn preload_malloc(variables: &mut Variables, library: &Path) -> Resul
     LoaderList::PRELOAD.put_first(variables, "TOWPATH_MALLOC=1", library, library.is_file())
 }
 
-/// With TOWPATH_CHANNEL=strict, puts `folder`, whose libraries contain the strict channel, first in
-/// LD_LIBRARY_PATH.
+/// With TOWPATH_CHANNEL=strict, puts `directory`, whose libraries contain the strict channel, first
+/// in LD_LIBRARY_PATH.
 ///
 /// # Errors
-/// An error message for the user if the folder does not exist or its name cannot be put into
+/// An error message for the user if the directory does not exist or its name cannot be put into
 /// LD_LIBRARY_PATH.
-pub(crate) fn prefer_strict(variables: &mut Variables, folder: &Path) -> Result<(), String> {
+pub(crate) fn prefer_strict(variables: &mut Variables, directory: &Path) -> Result<(), String> {
     let wanted = variables.get(OsStr::new("TOWPATH_CHANNEL")).and_then(|value| value.to_str());
     if wanted.map(str::trim) != Some("strict") {
         return Ok(());
     }
-    LoaderList::LIBRARY_PATH.put_first(variables, "TOWPATH_CHANNEL=strict", folder, folder.is_dir())
+    LoaderList::LIBRARY_PATH.put_first(
+        variables,
+        "TOWPATH_CHANNEL=strict",
+        directory,
+        directory.is_dir(),
+    )
 }
 
 /// A variable with a list of names that the dynamic loader reads (ld.so(8)).
@@ -81,7 +86,7 @@ struct LoaderList {
     separators: &'static [u8],
     /// What a name must not contain, for error messages.
     forbidden: &'static str,
-    /// An empty name means the current folder.
+    /// An empty name means the current directory.
     may_be_empty: bool,
 }
 
@@ -248,8 +253,8 @@ mod tests {
     }
     #[test]
     fn a_library_for_malloc_comes_first_and_once() {
-        let folder = tempfile::tempdir().unwrap();
-        let library = folder.path().join("libtowpath-malloc.so");
+        let directory = tempfile::tempdir().unwrap();
+        let library = directory.path().join("libtowpath-malloc.so");
         let variables = |value: &str, preload: &str| {
             Variables::from(
                 [("TOWPATH_MALLOC", value), ("LD_PRELOAD", preload)]
@@ -276,8 +281,8 @@ mod tests {
 
     #[test]
     fn libraries_with_the_strict_channel_come_first_where_it_is_chosen() {
-        let folder = tempfile::tempdir().unwrap();
-        let strict = folder.path().join("strict");
+        let directory = tempfile::tempdir().unwrap();
+        let strict = directory.path().join("strict");
         let given = |channel: &str, path: &str| {
             Variables::from(
                 [("TOWPATH_CHANNEL", channel), ("LD_LIBRARY_PATH", path)]

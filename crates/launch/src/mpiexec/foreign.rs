@@ -72,7 +72,7 @@ pub(super) fn output(list: &str, request: &mut JobRequest) -> Result<(), String>
             "tag" | "rank" | "tag-detailed" | "tag-fullname" => request.tag_lines = true,
             "merge" | "merge-stderr-to-stdout" => request.merge_errors = true,
             "dir" | "directory" if !value.is_empty() => {
-                request.output_folder = Some(PathBuf::from(value))
+                request.output_directory = Some(PathBuf::from(value))
             }
             "file" | "filename" if !value.is_empty() => {
                 request.output_pattern = Some(format!("{value}.%r.out"));
@@ -80,7 +80,8 @@ pub(super) fn output(list: &str, request: &mut JobRequest) -> Result<(), String>
             }
             _ => {
                 return Err(format!(
-                    "The option --output takes tag, merge, dir=FOLDER and file=NAME, not '{way}'."
+                    "The option --output takes tag, merge, dir=DIRECTORY and file=NAME, \
+                     not '{way}'."
                 ));
             }
         }
@@ -118,8 +119,8 @@ mod tests {
 
     #[test]
     fn files_of_options_stand_for_their_lines() {
-        let folder = tempfile::tempdir().unwrap();
-        let file = folder.path().join("jobs");
+        let directory = tempfile::tempdir().unwrap();
+        let file = directory.path().join("jobs");
         std::fs::write(&file, "# two programs\n-n 1 ./a 'x y'\n\n-n 2 -env A 1 ./b\n").unwrap();
         let name = file.to_str().unwrap();
         for option in
@@ -141,7 +142,9 @@ mod tests {
         let mut request = JobRequest::default();
         output("tag,merge,dir=x", &mut request).unwrap();
         assert!(
-            request.tag_lines && request.merge_errors && request.output_folder == Some("x".into())
+            request.tag_lines
+                && request.merge_errors
+                && request.output_directory == Some("x".into())
         );
         output("file=log", &mut request).unwrap();
         assert_eq!(request.output_pattern.as_deref(), Some("log.%r.out"));

@@ -35,7 +35,7 @@ pub(super) struct JobText {
     pub(super) host: u32,
     /// Hosts of all ranks, as a process mapping.
     pub(super) mapping: Vec<u8>,
-    pub(super) folder: Vec<u8>,
+    pub(super) directory: Vec<u8>,
     /// The command line of `mpiexec`.
     pub(super) arguments: Vec<Vec<u8>>,
     /// Number of ranks of each of its programs.
@@ -130,7 +130,7 @@ impl ProxyFrame {
         let kind = match self {
             ProxyFrame::Job(job) => {
                 body.bytes(&job.version).bytes(&job.key).job(job.id);
-                body.number(job.host).bytes(&job.mapping).bytes(&job.folder);
+                body.number(job.host).bytes(&job.mapping).bytes(&job.directory);
                 body.list(&job.arguments).numbers(&job.ranks).list(&job.environment);
                 1
             }
@@ -185,7 +185,7 @@ impl ProxyFrame {
                 id: body.job()?,
                 host: body.number()?,
                 mapping: body.bytes()?,
-                folder: body.bytes()?,
+                directory: body.bytes()?,
                 arguments: body.list()?,
                 ranks: body.numbers()?,
                 environment: body.list()?,
@@ -460,7 +460,7 @@ mod tests {
                 id: JobId(u128::MAX - 5),
                 host: 3,
                 mapping: b"(vector,(0,1,2))".to_vec(),
-                folder: b"/tmp".to_vec(),
+                directory: b"/tmp".to_vec(),
                 arguments: vec![b"-n".to_vec(), Vec::new()],
                 ranks: vec![1, u32::MAX],
                 environment: vec![b"A".to_vec(), b"\n\0".to_vec()],

@@ -267,13 +267,13 @@ mod tests {
         for text in ["", ",", "a:0", "a:x", "-oProxyCommand=x", "a b", ":3"] {
             assert!(list(text).is_err(), "{text}");
         }
-        let folder = tempfile::tempdir().unwrap();
-        let file = folder.path().join("hosts");
+        let directory = tempfile::tempdir().unwrap();
+        let file = directory.path().join("hosts");
         std::fs::write(&file, "# ours\na slots=4 max_slots=9\nb:2  # more\n\nc\n").unwrap();
         let read = HostListSource::File(file).read();
         assert_eq!(read, Ok(vec![host("a", Some(4)), host("b", Some(2)), host("c", None)]));
         assert!(
-            HostListSource::File(folder.path().join("none"))
+            HostListSource::File(directory.path().join("none"))
                 .read()
                 .unwrap_err()
                 .contains("cannot be read")

@@ -41,7 +41,7 @@ pub(crate) struct JobRequest {
     pub(crate) timeout: Option<Duration>,
     pub(crate) tag_lines: bool,
     pub(crate) merge_errors: bool,
-    pub(crate) output_folder: Option<PathBuf>,
+    pub(crate) output_directory: Option<PathBuf>,
     /// File for each rank's stdout, with %r for its number and %h for its host.
     pub(crate) output_pattern: Option<String>,
     /// File for each rank's stderr, likewise.
@@ -99,8 +99,8 @@ pub(crate) struct Program {
     /// 0 if not given, until the hosts are known.
     pub(crate) ranks: usize,
     pub(crate) command: Vec<OsString>,
-    pub(crate) folder: Option<PathBuf>,
-    /// Folders in which to search for the program before those of PATH.
+    pub(crate) directory: Option<PathBuf>,
+    /// Directories in which to search for the program before those of PATH.
     pub(crate) path: Option<OsString>,
     pub(crate) variables: Variables,
 }
@@ -265,7 +265,7 @@ fn apply(
         OptionMeaning::PassNothingAnywhere => request.everywhere.only = Some(Vec::new()),
         OptionMeaning::PassOnly => program.variables.only = Some(names_in(&values[0])),
         OptionMeaning::PassOnlyAnywhere => request.everywhere.only = Some(names_in(&values[0])),
-        OptionMeaning::Folder => program.folder = Some(PathBuf::from(&values[0])),
+        OptionMeaning::Directory => program.directory = Some(PathBuf::from(&values[0])),
         OptionMeaning::Proxy => return Ok(Some(Command::Proxy)),
         OptionMeaning::HostFile => {
             request.hosts = Some(HostListSource::File(PathBuf::from(&values[0])))
@@ -282,7 +282,9 @@ fn apply(
         }
         OptionMeaning::Tag => request.tag_lines = true,
         OptionMeaning::MergeErrors => request.merge_errors = true,
-        OptionMeaning::OutputFolder => request.output_folder = Some(PathBuf::from(&values[0])),
+        OptionMeaning::OutputDirectory => {
+            request.output_directory = Some(PathBuf::from(&values[0]))
+        }
         OptionMeaning::RanksPerHost => request.ranks_per_host = number(1)?,
         OptionMeaning::OneRankPerHost => request.ranks_per_host = 1,
         OptionMeaning::RoundHosts => request.round_hosts = true,
@@ -432,7 +434,7 @@ mod tests {
         let [a, b] = &job.programs[..] else { panic!() };
         assert_eq!((a.ranks, b.ranks, a.command.len()), (1, 2, 2));
         assert_eq!(a.variables.set, [("A".into(), "2".into())]);
-        assert_eq!(b.folder, Some("/tmp".into()));
+        assert_eq!(b.directory, Some("/tmp".into()));
         assert_eq!(job.everywhere.set, [("G".into(), "1".into())]);
     }
 

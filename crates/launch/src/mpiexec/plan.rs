@@ -197,8 +197,8 @@ impl LaunchPlan {
             inode: rustix::fs::fstat(&rank_pmi).map_err(full)?.st_ino,
             mapping: self.mapping.clone(),
         };
-        let streams = match &request.output_folder {
-            Some(folder) => streams_to_files(folder, rank, size, request.merge_errors)?,
+        let streams = match &request.output_directory {
+            Some(directory) => streams_to_files(directory, rank, size, request.merge_errors)?,
             None => streams_to_pipes(request.merge_errors).map_err(full)?,
         };
         let streams = streams.by_patterns(request, rank)?;
@@ -211,7 +211,7 @@ impl LaunchPlan {
             program: template.file.clone(),
             arguments: template.arguments.clone(),
             environment: environment::for_exec(&template.variables, &ticket, place),
-            folder: template.folder.clone(),
+            directory: template.directory.clone(),
             cores,
             input: input.map_err(|error| {
                 StartRefusal::from(format!("The ranks' input cannot be opened ({error})."))
@@ -230,7 +230,7 @@ struct ProgramTemplate {
     file: CString,
     arguments: Vec<CString>,
     variables: environment::Variables,
-    folder: Option<CString>,
+    directory: Option<CString>,
     appnum: i32,
 }
 
@@ -247,10 +247,11 @@ impl ProgramTemplate {
         environment::prefer_strict(&mut variables, &own_libraries().join("strict"))?;
         let own_path = || own.iter().find(|(name, _)| name == "PATH").map(|(_, path)| path.clone());
         let path = variables.get(OsStr::new("PATH")).cloned().or_else(own_path);
-        if let Some(folder) = program.folder.as_ref().filter(|folder| !folder.is_dir()) {
+        if let Some(directory) = program.directory.as_ref().filter(|directory| !directory.is_dir())
+        {
             return Err(format!(
-                "The folder {} (-wdir) does not exist or is not a folder.",
-                folder.display()
+                "The directory {} (-wdir) does not exist or is not a directory.",
+                directory.display()
             )
             .into());
         }
@@ -258,7 +259,8 @@ impl ProgramTemplate {
             (Some(first), Some(path)) => Some([first.as_os_str(), &path].join(OsStr::new(":"))),
             (first, path) => first.clone().or(path),
         };
-        let file = find_program(&program.command[0], path.as_deref(), program.folder.as_deref())?;
+        let file =
+            find_program(&program.command[0], path.as_deref(), program.directory.as_deref())?;
         if let Some(library) = library_of_open_mpi(&file) {
             eprintln!(
                 "mpiexec: {} is linked with {library}, Open MPI's library, which does not know this mpiexec: each rank runs \
@@ -273,10 +275,10 @@ impl ProgramTemplate {
                 .iter()
                 .map(|text| environment::c_string(text))
                 .collect::<Result<_, _>>()?,
-            folder: program
-                .folder
+            directory: program
+                .directory
                 .as_ref()
-                .map(|folder| environment::c_string(folder.as_os_str()))
+                .map(|directory| environment::c_string(directory.as_os_str()))
                 .transpose()?,
             variables,
             appnum,
@@ -301,31 +303,31 @@ fn library_of_open_mpi(program: &Path) -> Option<&'static str> {
         .flatten()
 }
 
-/// The folder of the libraries of this installation.
+/// The directory of the libraries of this installation.
 fn own_libraries() -> PathBuf {
     let program = std::env::current_exe().unwrap_or_default();
     let prefix = program.parent().and_then(Path::parent).unwrap_or(Path::new("."));
     prefix.join("lib")
 }
 
-/// Finds the program as a shell would and, like other launchers, as a last resort in the folder in
-/// which it is to run.
+/// Finds the program as a shell would and, like other launchers, as a last resort in the directory
+/// in which it is to run.
 fn find_program(
     name: &OsStr,
     path: Option<&OsStr>,
-    folder: Option<&Path>,
+    directory: Option<&Path>,
 ) -> Result<PathBuf, StartRefusal> {
-    // Without a folder the name stays as the user wrote it, in error messages too.
-    let from_here = folder.map_or_else(|| PathBuf::from(name), |folder| folder.join(name));
-    let here = folder.unwrap_or(Path::new(""));
+    // Without a directory the name stays as the user wrote it, in error messages too.
+    let from_here = directory.map_or_else(|| PathBuf::from(name), |directory| directory.join(name));
+    let here = directory.unwrap_or(Path::new(""));
     let candidates: Vec<PathBuf> = if name.as_bytes().contains(&b'/') {
         vec![from_here.clone()]
     } else {
-        let folders =
+        let directories =
             path.map(|path| std::env::split_paths(path).collect::<Vec<_>>()).unwrap_or_default();
-        folders
+        directories
             .iter()
-            .map(|folder| here.join(folder).join(name))
+            .map(|directory| here.join(directory).join(name))
             .chain([from_here.clone()])
             .collect()
     };
@@ -334,7 +336,7 @@ fn find_program(
         fs::metadata(candidate).is_ok_and(|data| data.permissions().mode() & 0o111 != 0)
     };
     if let Some(found) = candidates.iter().filter(is_file).find(may_run) {
-        // Absolute, because the rank changes to its folder before it executes the file.
+        // Absolute, because the rank changes to its directory before it executes the file.
         return Ok(std::path::absolute(found).unwrap_or_else(|_| found.clone()));
     }
     let name = name.to_string_lossy();
@@ -348,7 +350,7 @@ fn find_program(
         },
         None if from_here.is_dir() => StartRefusal {
             code: 126,
-            sentence: format!("{} is a folder, not a program.", from_here.display()),
+            sentence: format!("{} is a directory, not a program.", from_here.display()),
         },
         None if name.contains('/') => {
             StartRefusal { code: 127, sentence: format!("The program {name} does not exist.") }
@@ -356,7 +358,7 @@ fn find_program(
         None => StartRefusal {
             code: 127,
             sentence: format!(
-                "The program {name} does not exist: it is neither in PATH nor in this folder."
+                "The program {name} does not exist: it is neither in PATH nor in this directory."
             ),
         },
     })
@@ -432,13 +434,13 @@ fn streams_to_pipes(merge: bool) -> rustix::io::Result<RankStreams> {
 }
 
 fn streams_to_files(
-    folder: &Path,
+    directory: &Path,
     rank: usize,
     size: usize,
     merge: bool,
 ) -> Result<RankStreams, StartRefusal> {
     let digits = (size - 1).to_string().len();
-    let own = folder.join(format!("rank.{rank:0digits$}"));
+    let own = directory.join(format!("rank.{rank:0digits$}"));
     let failed = |path: &Path, error: std::io::Error| not_written(rank, path, &error);
     fs::create_dir_all(&own).map_err(|error| failed(&own, error))?;
     let open = |name: &str| -> Result<OwnedFd, StartRefusal> {

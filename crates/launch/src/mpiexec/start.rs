@@ -50,7 +50,7 @@ pub(crate) struct RankStart {
     pub(crate) program: CString,
     pub(crate) arguments: Vec<CString>,
     pub(crate) environment: Vec<CString>,
-    pub(crate) folder: Option<CString>,
+    pub(crate) directory: Option<CString>,
     /// Logical processors to bind to; empty: not bound.
     pub(crate) cores: Vec<usize>,
     pub(crate) input: OwnedFd,
@@ -85,7 +85,7 @@ pub(crate) struct Report {
 pub(crate) const STARTED: u32 = 1;
 /// The rank could not be forked; `value` is the errno.
 pub(crate) const CANNOT_FORK: u32 = 2;
-/// The rank could not change to its folder; `value` is the errno.
+/// The rank could not change to its directory; `value` is the errno.
 pub(crate) const CANNOT_ENTER: u32 = 3;
 /// The rank's program could not be executed; `value` is the errno.
 pub(crate) const CANNOT_EXECUTE: u32 = 4;
@@ -189,9 +189,9 @@ fn become_rank(
     // The fixed numbers may be above the rank's own limit.
     let _ = setrlimit(Resource::Nofile, common.files);
     bind(&start.cores);
-    if let Some(folder) = &start.folder {
-        // SAFETY: `folder` is NUL-terminated.
-        if unsafe { libc::chdir(folder.as_ptr()) } != 0 {
+    if let Some(directory) = &start.directory {
+        // SAFETY: `directory` is NUL-terminated.
+        if unsafe { libc::chdir(directory.as_ptr()) } != 0 {
             return CANNOT_ENTER;
         }
     }

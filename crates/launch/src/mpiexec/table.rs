@@ -14,7 +14,7 @@ pub(crate) enum OptionMeaning {
     PassNothingAnywhere,
     PassOnly,
     PassOnlyAnywhere,
-    Folder,
+    Directory,
     HostFile,
     HostList,
     Launcher,
@@ -26,7 +26,7 @@ pub(crate) enum OptionMeaning {
     Timeout,
     Tag,
     MergeErrors,
-    OutputFolder,
+    OutputDirectory,
     RanksPerHost,
     OneRankPerHost,
     RoundHosts,
@@ -144,7 +144,12 @@ pub(crate) const ROWS: &[OptionRow] = &[
         OptionMeaning::PassOnlyAnywhere,
         "pass only these of mpiexec's variables to all ranks",
     ),
-    row(&["wdir", "wd"], &["FOLDER"], OptionMeaning::Folder, "start the program in this folder"),
+    row(
+        &["wdir", "wd"],
+        &["DIRECTORY"],
+        OptionMeaning::Directory,
+        "start the program in this directory",
+    ),
     row(
         &["f", "hostfile", "machinefile", "machine-file", "hosts-file"],
         &["FILE"],
@@ -201,9 +206,9 @@ pub(crate) const ROWS: &[OptionRow] = &[
     ),
     row(
         &["output-dir", "outdir", "output-filename"],
-        &["FOLDER"],
-        OptionMeaning::OutputFolder,
-        "write each rank's output to FOLDER/rank.N/stdout and stderr instead",
+        &["DIRECTORY"],
+        OptionMeaning::OutputDirectory,
+        "write each rank's output to DIRECTORY/rank.N/stdout and stderr instead",
     ),
     row(
         &["merge-stderr-to-stdout"],
@@ -222,7 +227,7 @@ pub(crate) const ROWS: &[OptionRow] = &[
         &["output"],
         &["WAYS"],
         OptionMeaning::Output,
-        "tag (like -l), merge, dir=FOLDER (-output-dir) or file=NAME, separated by commas",
+        "tag (like -l), merge, dir=DIRECTORY (-output-dir) or file=NAME, separated by commas",
     ),
     row(
         &["stdin", "s"],
@@ -238,9 +243,9 @@ pub(crate) const ROWS: &[OptionRow] = &[
     ),
     row(
         &["path"],
-        &["FOLDERS"],
+        &["DIRECTORIES"],
         OptionMeaning::SearchPath,
-        "look for the program in these folders before those of PATH",
+        "look for the program in these directories before those of PATH",
     ),
     row(
         &["display"],
@@ -323,7 +328,7 @@ pub(crate) fn help() -> String {
          list starts over; without such numbers the ranks are divided evenly. Without -n each program has as many\n\
          ranks as -ppn or the list gives all hosts together, or one on each. Each host is reached once, by ssh, by\n\
          srun inside a Slurm allocation, or by --launcher 'ip netns exec {host}', 'kubectl exec -i {host} --' and so\n\
-         on. Towpath must be installed in the same folder everywhere.\n\
+         on. Towpath must be installed in the same directory everywhere.\n\
          Input: rank 0 reads mpiexec's input, the others read nothing.\n\
          End: the job ends when a rank dies by a signal, exits with a code other than 0 (unless it has called\n\
          MPI_Finalize), or leaves MPI without MPI_Finalize. The exit code is that of the first rank that failed\n\

@@ -186,7 +186,7 @@ impl Verdict {
         let name = &self.command_names[rank];
         let (code, sentence) = match kind {
             CANNOT_ENTER => {
-                (1, format!("rank {rank} cannot enter its folder ({reason}); the job is ended."))
+                (1, format!("rank {rank} cannot enter its directory ({reason}); the job is ended."))
             }
             // The program existed when the job was planned.
             CANNOT_EXECUTE if error == libc::ENOENT => {

@@ -35,10 +35,10 @@ pub(crate) fn mpiexec(arguments: &[&str]) -> Command {
 
 /// Path of the example program.
 pub(crate) fn job_facts() -> String {
-    let folder =
+    let directory =
         PathBuf::from(env!("CARGO_BIN_EXE_mpiexec")).parent().unwrap().join("examples/job_facts");
-    assert!(folder.exists(), "{} is built by cargo test", folder.display());
-    folder.to_string_lossy().into_owned()
+    assert!(directory.exists(), "{} is built by cargo test", directory.display());
+    directory.to_string_lossy().into_owned()
 }
 
 /// Runs a command to its end.

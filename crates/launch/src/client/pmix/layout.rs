@@ -142,8 +142,8 @@ mod tests {
             S((PMIX_RANK_WILDCARD) == 0xfffffffeu) S(PMIX_GLOBAL == 3)\n\
             S(sizeof(pmix_scope_t) == 1) S(PMIX_BOOL == 1) S(PMIX_STRING == 3) S(PMIX_SIZE == 4) S(PMIX_PID == 5)\n\
             S(PMIX_INT == 6) S(PMIX_INT64 == 10) S(PMIX_UINT == 11) S(PMIX_UINT64 == 15) S(PMIX_PROC_RANK == 40)\n";
-        let folder = tempfile::tempdir().unwrap();
-        let file = folder.path().join("layout.c");
+        let directory = tempfile::tempdir().unwrap();
+        let file = directory.path().join("layout.c");
         let compile = |text: &str| {
             std::fs::write(&file, text).unwrap();
             std::process::Command::new("cc")

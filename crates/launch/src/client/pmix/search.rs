@@ -23,7 +23,7 @@ pub(super) fn candidates() -> Vec<PathBuf> {
     if let Some(prefix) = config::environment("PMIX_PREFIX") {
         found.extend(
             ["lib/openmpi", "lib", "lib64"]
-                .map(|folder| Path::new(&prefix).join(folder).join(NAME)),
+                .map(|directory| Path::new(&prefix).join(directory).join(NAME)),
         );
     }
     found.extend(loaded_by_ancestors());

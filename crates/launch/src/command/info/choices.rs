@@ -175,11 +175,16 @@ fn how_to_make(way: &FileOrigin) -> ReportRow {
             CellValue::text("memfd"),
             "memfd_create works: no named file is needed.",
         ),
-        FileOrigin::Unlinked { folder, refusal } => {
+        FileOrigin::Unlinked { directory, refusal } => {
             let why = format!(
                 "memfd_create is refused ({refusal}); the file is unlinked as soon as it is created."
             );
-            ReportRow::new("segment", "segment", CellValue::text(format!("file in {folder}")), why)
+            ReportRow::new(
+                "segment",
+                "segment",
+                CellValue::text(format!("file in {directory}")),
+                why,
+            )
         }
     }
 }

@@ -48,10 +48,10 @@ pub(super) fn section() -> ReportSection {
     }
 }
 
-fn library(folder: &Path, name: &str, purpose: &str) -> ReportRow {
-    let path = folder.join(name);
+fn library(directory: &Path, name: &str, purpose: &str) -> ReportRow {
+    let path = directory.join(name);
     let (value, remark) = if !path.exists() {
-        (CellValue::Nothing("missing"), format!("{purpose}; not in {}", folder.display()))
+        (CellValue::Nothing("missing"), format!("{purpose}; not in {}", directory.display()))
     } else {
         match version_of(&path) {
             Ok(version) => {
@@ -144,7 +144,7 @@ fn mpiexec(bin: &Path) -> ReportRow {
     }
     let path = config::environment("PATH").unwrap_or_default();
     let first = std::env::split_paths(&path)
-        .map(|folder| folder.join("mpiexec"))
+        .map(|directory| directory.join("mpiexec"))
         .find(|file| file.is_file());
     let same =
         |file: &PathBuf| std::fs::canonicalize(file).ok() == std::fs::canonicalize(&own).ok();
@@ -168,10 +168,10 @@ mod tests {
 
     #[test]
     fn an_mpiexec_of_another_package_is_recognized() {
-        let folder = tempfile::tempdir().unwrap();
+        let directory = tempfile::tempdir().unwrap();
         let said = |content: &str| {
-            std::fs::write(folder.path().join("mpiexec"), content).unwrap();
-            format!("{:?}", mpiexec(folder.path()))
+            std::fs::write(directory.path().join("mpiexec"), content).unwrap();
+            format!("{:?}", mpiexec(directory.path()))
         };
         assert!(said("#!/bin/sh\nexec mpiexec.hydra").contains("WARNING"));
         assert!(!said("a program with TOWPATH_JOB inside").contains("WARNING"));

@@ -98,8 +98,8 @@ fn memory_file() -> ReportRow {
     use towpath_machine::memory::FileOrigin;
     let (works, remark) = match create_file_some_way("towpath-info") {
         Ok((_, FileOrigin::Memfd)) => (true, "shared memory without a file's name".to_owned()),
-        Ok((_, FileOrigin::Unlinked { folder, refusal })) => {
-            (false, format!("{refusal}; an unlinked file in {folder} takes its place"))
+        Ok((_, FileOrigin::Unlinked { directory, refusal })) => {
+            (false, format!("{refusal}; an unlinked file in {directory} takes its place"))
         }
         Err(shortage) => (false, shortage.to_string()),
     };
