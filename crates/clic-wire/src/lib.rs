@@ -119,7 +119,7 @@ pub struct Clic {
     speeds: Vec<u32>,
     /// By rank and interface: the rail to this peer.
     rails: Vec<[u8; MOST_RAILS]>,
-    /// The peer that most recently sent bulk: more is expected from it.
+    /// The peer that most recently sent bulk data; more is expected from it.
     bulk_from: u32,
     began: Instant,
     epoll: OwnedFd,

@@ -174,8 +174,9 @@ struct OfiPeer {
     probes: u32,
     /// Something is pending, and the peer is in `Ofi::writing`.
     listed: bool,
-    /// A goodbye was sent to it, and received from it.
+    /// A goodbye was sent to it.
     told: bool,
+    /// It has sent its goodbye, or has left before it could receive ours.
     parted: bool,
 }
 

@@ -97,7 +97,7 @@ impl SenderGrantState {
         self.pending
     }
 
-    /// The marker is written. Once back in the slot, the pair may become hot again.
+    /// The marker has been written. A pair that is back in the slot may become hot again.
     pub(crate) fn obeyed(&mut self) {
         if self.pending.take().is_some_and(|grant| grant.place.is_none()) {
             self.refused();
