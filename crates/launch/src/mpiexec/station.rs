@@ -20,7 +20,8 @@ pub(super) struct Station {
     pub(super) link: ProxyLink,
     pub(super) link_watched: bool,
     pub(super) ready: bool,
-    /// The host has reported that everything has ended, or is lost.
+    /// The host is no longer served: its proxy is done, refused the job, never became ready, or was
+    /// lost.
     pub(super) over: bool,
     /// Bytes of each stream that were printed and not yet acknowledged.
     pub(super) owed: [u32; 2],

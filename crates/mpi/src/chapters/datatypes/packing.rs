@@ -18,8 +18,8 @@ pub(super) fn elements(buffer: *const c_void, count: i64, datatype: Handle) -> R
     Ok(kind)
 }
 
-/// The address of the `needed` bytes from `position` on in a buffer of `size` bytes for packed
-/// elements, which is called `name`.
+/// Checks that a buffer of `size` bytes for packed elements has `needed` bytes from `position` on,
+/// and returns their address. `name` is the name of the buffer argument, for error messages.
 pub(super) fn packed(buffer: *const c_void, size: i64, position: i64, needed: i64, name: &str) -> Result<*mut u8> {
     if position < 0 || size < 0 {
         fail!(ERR_ARG, "position is {position} and the size of {name} is {size}; neither may be negative");
