@@ -282,7 +282,7 @@ pub struct Seen {
     /// Rank of this process and number of ranks, as far as the environment provides them; `None`
     /// for a process without a launcher.
     pub rank_and_size: Option<(u32, Option<u32>)>,
-    /// How its ranks obtain the segment, for messages.
+    /// How its ranks obtain the segment, as shown to the user.
     pub handover: &'static str,
 }
 

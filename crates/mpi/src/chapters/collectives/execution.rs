@@ -104,13 +104,14 @@ pub struct Prepared<'a> {
 }
 
 impl Prepared<'_> {
-    /// The plan of messages, and the sequence number of the call on the communicator.
+    /// The plan that performs the call by messages, and the sequence number of the call on the
+    /// communicator.
     fn plan(self, form: CallForm) -> Result<(Plan, u32)> {
         let comm = self.view.comm;
         Ok((self.unnumbered()?, comm.next_sequence(form)))
     }
 
-    /// The plan of messages.
+    /// The plan that performs the call by messages.
     fn unnumbered(self) -> Result<Plan> {
         match self.work {
             CollectiveWork::Operation(operation) => {
