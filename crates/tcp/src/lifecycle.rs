@@ -78,8 +78,8 @@ impl Tcp {
         self.list_opening(index);
     }
 
-    /// Handles all socket events, except those of connections if there are `few`: they have been
-    /// read already.
+    /// Handles all socket events. If `few`, the caller has already read from every connection, so
+    /// the events of connections are skipped.
     pub(super) fn look(&mut self, few: bool, sink: &mut impl Sink) -> bool {
         let mut moved = false;
         let mut events = std::mem::take(&mut self.events);
