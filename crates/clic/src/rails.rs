@@ -1,11 +1,11 @@
 //! Bonding: the rails between two hosts. A rail pairs an interface of one host with an interface of
 //! the other; both hosts number the rails alike.
 //!
-//! Small frames take the rail with the shortest round trip. Blocks of bulk take the rail with the
-//! earliest estimated completion, given its outstanding bytes and its measured speed, so unequal
-//! links get unequal shares. Every arrival and every loss of a block or frame is reported here. A
-//! rail that fails three times in succession is down until it answers a probe. If all rails are
-//! down, the one with the fewest failures is tried, so they take turns.
+//! Small frames take the rail with the shortest round trip. Blocks of bulk data take the rail with
+//! the earliest estimated completion, given its outstanding bytes and its measured speed, so
+//! unequal links get unequal shares. Every arrival and every loss of a block or frame is reported
+//! here. A rail that fails three times in succession is down until it answers a probe. If all rails
+//! are down, the one with the fewest failures is tried, so they take turns.
 
 #![forbid(unsafe_code)]
 

@@ -83,7 +83,7 @@ impl Server {
         self.ranks.iter().any(|rank| rank.waiting)
     }
 
-    /// Processes a line of a rank.
+    /// Processes a line that a rank has sent.
     pub(crate) fn line(&mut self, rank: usize, line: &[u8], events: &mut Vec<Event>) {
         let message = PmiMessage::parse(line);
         if self.ranks[rank].in_long_request {

@@ -22,8 +22,8 @@ pub struct Policy {
     pub yield_limit: Duration,
     /// Number of yields after which a wait sleeps, if oversubscribed.
     pub yields_before_sleep: u32,
-    /// A yield that takes longer than this makes all ranks of the host sleep instead of yielding
-    /// for a while.
+    /// If a yield takes longer than this, all ranks of the host sleep for a while instead of
+    /// yielding.
     pub slow_yield: Duration,
     /// Whether the kernel offers memory barriers in other processes (membarrier).
     pub membarrier: bool,

@@ -1,7 +1,7 @@
 //! Collectives that move data: checks of their arguments (MPI 5.0, sections 6.3 to 6.8).
 //!
-//! All functions but [`barrier`] are unsafe for the same reason: arrays of counts, displacements
-//! and datatypes must have the lengths that the standard requires.
+//! All functions but [`barrier`] are unsafe: arrays of counts, displacements and datatypes must
+//! have the lengths that the standard requires. Functions without such arrays require nothing.
 
 use std::ffi::c_void;
 
@@ -26,7 +26,7 @@ pub fn barrier<'a>(comm: Handle) -> Result<Prepared<'a>> {
 /// MPI_Bcast.
 ///
 /// # Safety
-/// Arrays must have the lengths that the standard requires.
+/// None here: it takes no array of counts and accesses no buffer.
 pub unsafe fn bcast<'a>(
     buffer: *mut c_void,
     count: i64,
@@ -93,7 +93,7 @@ fn across(
 /// MPI_Gather.
 ///
 /// # Safety
-/// Arrays must have the lengths that the standard requires.
+/// None here: it takes no array of counts and accesses no buffer.
 pub unsafe fn gather<'a>(
     sendbuf: *const c_void,
     sendcount: i64,
@@ -145,7 +145,7 @@ pub unsafe fn gatherv<'a>(
 /// MPI_Scatter.
 ///
 /// # Safety
-/// Arrays must have the lengths that the standard requires.
+/// None here: it takes no array of counts and accesses no buffer.
 pub unsafe fn scatter<'a>(
     sendbuf: *const c_void,
     sendcount: i64,
@@ -216,7 +216,7 @@ fn gathered_everywhere<'a>(
 /// MPI_Allgather.
 ///
 /// # Safety
-/// Arrays must have the lengths that the standard requires.
+/// None here: it takes no array of counts and accesses no buffer.
 pub unsafe fn allgather<'a>(
     sendbuf: *const c_void,
     sendcount: i64,
@@ -273,7 +273,7 @@ fn exchanged<'a>(
 /// MPI_Alltoall.
 ///
 /// # Safety
-/// Arrays must have the lengths that the standard requires.
+/// None here: it takes no array of counts and accesses no buffer.
 pub unsafe fn alltoall<'a>(
     sendbuf: *const c_void,
     sendcount: i64,

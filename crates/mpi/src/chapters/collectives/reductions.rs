@@ -1,7 +1,7 @@
 //! Collectives that combine data: checks of their arguments (MPI 5.0, sections 6.9 to 6.11).
 //!
-//! Every function is unsafe for the same reason: arrays of counts must have the lengths that the
-//! standard requires.
+//! Every function is unsafe, but only [`reduce_scatter`] requires anything: its array of counts
+//! must have the length that the standard requires.
 
 use std::ffi::c_void;
 
@@ -59,7 +59,7 @@ impl Vector {
 /// MPI_Reduce.
 ///
 /// # Safety
-/// Arrays must have the lengths that the standard requires.
+/// None here: it takes no array of counts and accesses no buffer.
 pub unsafe fn reduce<'a>(
     sendbuf: *const c_void,
     recvbuf: *mut c_void,
@@ -89,7 +89,7 @@ pub unsafe fn reduce<'a>(
 /// MPI_Allreduce.
 ///
 /// # Safety
-/// Arrays must have the lengths that the standard requires.
+/// None here: it takes no array of counts and accesses no buffer.
 pub unsafe fn allreduce<'a>(
     sendbuf: *const c_void,
     recvbuf: *mut c_void,
@@ -132,7 +132,7 @@ fn combined_blocks<'a>(view: CommView<'a>, mut vector: Vector, counts: Vec<i64>)
 /// MPI_Reduce_scatter_block.
 ///
 /// # Safety
-/// Arrays must have the lengths that the standard requires.
+/// None here: it takes no array of counts and accesses no buffer.
 pub unsafe fn reduce_scatter_block<'a>(
     sendbuf: *const c_void,
     recvbuf: *mut c_void,
@@ -177,7 +177,7 @@ fn no_scan_between_groups(view: &CommView) -> Result<()> {
 /// MPI_Scan.
 ///
 /// # Safety
-/// Arrays must have the lengths that the standard requires.
+/// None here: it takes no array of counts and accesses no buffer.
 pub unsafe fn scan<'a>(
     sendbuf: *const c_void,
     recvbuf: *mut c_void,
@@ -196,7 +196,7 @@ pub unsafe fn scan<'a>(
 /// MPI_Exscan. The receive buffer of rank 0 is not significant.
 ///
 /// # Safety
-/// Arrays must have the lengths that the standard requires.
+/// None here: it takes no array of counts and accesses no buffer.
 pub unsafe fn exscan<'a>(
     sendbuf: *const c_void,
     recvbuf: *mut c_void,
