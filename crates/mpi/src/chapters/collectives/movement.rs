@@ -1,7 +1,7 @@
 //! Collectives that move data: checks of their arguments (MPI 5.0, sections 6.3 to 6.8).
 //!
-//! All functions but [`barrier`] are unsafe: arrays of counts, displacements and datatypes must
-//! have the lengths that the standard requires. Functions without such arrays require nothing.
+//! Functions with arrays of counts, displacements or datatypes are unsafe: the arrays must have the
+//! lengths that the standard requires. No function accesses a buffer.
 
 use std::ffi::c_void;
 
@@ -24,10 +24,7 @@ pub fn barrier<'a>(comm: Handle) -> Result<Prepared<'a>> {
 }
 
 /// MPI_Bcast.
-///
-/// # Safety
-/// None here: it takes no array of counts and accesses no buffer.
-pub unsafe fn bcast<'a>(
+pub fn bcast<'a>(
     buffer: *mut c_void,
     count: i64,
     datatype: Handle,
@@ -91,10 +88,7 @@ fn across(
 }
 
 /// MPI_Gather.
-///
-/// # Safety
-/// None here: it takes no array of counts and accesses no buffer.
-pub unsafe fn gather<'a>(
+pub fn gather<'a>(
     sendbuf: *const c_void,
     sendcount: i64,
     sendtype: Handle,
@@ -143,10 +137,7 @@ pub unsafe fn gatherv<'a>(
 }
 
 /// MPI_Scatter.
-///
-/// # Safety
-/// None here: it takes no array of counts and accesses no buffer.
-pub unsafe fn scatter<'a>(
+pub fn scatter<'a>(
     sendbuf: *const c_void,
     sendcount: i64,
     sendtype: Handle,
@@ -214,10 +205,7 @@ fn gathered_everywhere<'a>(
 }
 
 /// MPI_Allgather.
-///
-/// # Safety
-/// None here: it takes no array of counts and accesses no buffer.
-pub unsafe fn allgather<'a>(
+pub fn allgather<'a>(
     sendbuf: *const c_void,
     sendcount: i64,
     sendtype: Handle,
@@ -271,10 +259,7 @@ fn exchanged<'a>(
 }
 
 /// MPI_Alltoall.
-///
-/// # Safety
-/// None here: it takes no array of counts and accesses no buffer.
-pub unsafe fn alltoall<'a>(
+pub fn alltoall<'a>(
     sendbuf: *const c_void,
     sendcount: i64,
     sendtype: Handle,

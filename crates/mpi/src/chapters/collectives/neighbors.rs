@@ -47,10 +47,7 @@ fn listed(topology: &Topology, rank: usize) -> Neighbors {
 }
 
 /// MPI_Neighbor_allgather.
-///
-/// # Safety
-/// Arrays must have the lengths that the standard requires.
-pub unsafe fn neighbor_allgather<'a>(
+pub fn neighbor_allgather<'a>(
     sendbuf: *const c_void,
     sendcount: i64,
     sendtype: Handle,
@@ -92,10 +89,7 @@ pub unsafe fn neighbor_allgatherv<'a>(
 }
 
 /// MPI_Neighbor_alltoall.
-///
-/// # Safety
-/// Arrays must have the lengths that the standard requires.
-pub unsafe fn neighbor_alltoall<'a>(
+pub fn neighbor_alltoall<'a>(
     sendbuf: *const c_void,
     sendcount: i64,
     sendtype: Handle,

@@ -1,7 +1,7 @@
 //! Collectives that combine data: checks of their arguments (MPI 5.0, sections 6.9 to 6.11).
 //!
-//! Every function is unsafe, but only [`reduce_scatter`] requires anything: its array of counts
-//! must have the length that the standard requires.
+//! [`reduce_scatter`] is unsafe: its array of counts must have the length that the standard
+//! requires. No function accesses a buffer.
 
 use std::ffi::c_void;
 
@@ -57,10 +57,7 @@ impl Vector {
 }
 
 /// MPI_Reduce.
-///
-/// # Safety
-/// None here: it takes no array of counts and accesses no buffer.
-pub unsafe fn reduce<'a>(
+pub fn reduce<'a>(
     sendbuf: *const c_void,
     recvbuf: *mut c_void,
     count: i64,
@@ -87,10 +84,7 @@ pub unsafe fn reduce<'a>(
 }
 
 /// MPI_Allreduce.
-///
-/// # Safety
-/// None here: it takes no array of counts and accesses no buffer.
-pub unsafe fn allreduce<'a>(
+pub fn allreduce<'a>(
     sendbuf: *const c_void,
     recvbuf: *mut c_void,
     count: i64,
@@ -130,10 +124,7 @@ fn combined_blocks<'a>(view: CommView<'a>, mut vector: Vector, counts: Vec<i64>)
 }
 
 /// MPI_Reduce_scatter_block.
-///
-/// # Safety
-/// None here: it takes no array of counts and accesses no buffer.
-pub unsafe fn reduce_scatter_block<'a>(
+pub fn reduce_scatter_block<'a>(
     sendbuf: *const c_void,
     recvbuf: *mut c_void,
     recvcount: i64,
@@ -175,10 +166,7 @@ fn no_scan_between_groups(view: &CommView) -> Result<()> {
 }
 
 /// MPI_Scan.
-///
-/// # Safety
-/// None here: it takes no array of counts and accesses no buffer.
-pub unsafe fn scan<'a>(
+pub fn scan<'a>(
     sendbuf: *const c_void,
     recvbuf: *mut c_void,
     count: i64,
@@ -194,10 +182,7 @@ pub unsafe fn scan<'a>(
 }
 
 /// MPI_Exscan. The receive buffer of rank 0 is not significant.
-///
-/// # Safety
-/// None here: it takes no array of counts and accesses no buffer.
-pub unsafe fn exscan<'a>(
+pub fn exscan<'a>(
     sendbuf: *const c_void,
     recvbuf: *mut c_void,
     count: i64,
