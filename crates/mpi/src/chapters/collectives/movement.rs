@@ -24,13 +24,7 @@ pub fn barrier<'a>(comm: Handle) -> Result<Prepared<'a>> {
 }
 
 /// MPI_Bcast.
-pub fn bcast<'a>(
-    buffer: *mut c_void,
-    count: i64,
-    datatype: Handle,
-    root: i32,
-    comm: Handle,
-) -> Result<Prepared<'a>> {
+pub fn bcast<'a>(buffer: *mut c_void, count: i64, datatype: Handle, root: i32, comm: Handle) -> Result<Prepared<'a>> {
     let view = CommView::new(comm)?;
     let data = || arguments::buffer(buffer, count, arguments::of_elements(count, datatype), BUFFER);
     if !view.comm.is_inter() {
