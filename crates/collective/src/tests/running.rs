@@ -13,7 +13,6 @@ use crate::allreduce::allreduce;
 use crate::broadcast::bcast;
 use crate::buffers::Blocks;
 use crate::gather::{Gather, gather};
-
 use crate::reduce::Operand;
 use crate::run::{Failure, Progress, Run};
 use crate::select::Selection;
@@ -80,32 +79,17 @@ fn a_plan_runs_again_with_new_data() {
     }
 }
 
-/// Completes every message immediately, with the same outcome.
-struct Always(Outcome);
+/// Completes every message immediately with this outcome; without one, refuses to start any.
+struct Immediate(Option<Outcome>);
 
-impl Messages for Always {
-    unsafe fn start_send(
-        &mut self,
-        _: PeerIndex,
-        _: ContextId,
-        _: i32,
-        _: usize,
-        _: Source,
-    ) -> Ticket {
+impl Immediate {
+    fn start(&self) -> Ticket {
+        assert!(self.0.is_some(), "a message is started");
         Ticket(0)
-    }
-    unsafe fn start_receive(&mut self, _: PeerIndex, _: ContextId, _: i32, _: Target) -> Ticket {
-        Ticket(0)
-    }
-    fn poll(&mut self, _: Ticket) -> Option<Outcome> {
-        Some(self.0)
     }
 }
 
-/// Refuses to start or complete anything.
-struct Never;
-
-impl Messages for Never {
+impl Messages for Immediate {
     unsafe fn start_send(
         &mut self,
         _: PeerIndex,
@@ -114,13 +98,13 @@ impl Messages for Never {
         _: usize,
         _: Source,
     ) -> Ticket {
-        panic!("a message is sent")
+        self.start()
     }
     unsafe fn start_receive(&mut self, _: PeerIndex, _: ContextId, _: i32, _: Target) -> Ticket {
-        panic!("a message is received")
+        self.start()
     }
     fn poll(&mut self, _: Ticket) -> Option<Outcome> {
-        None
+        self.0
     }
 }
 
@@ -134,7 +118,7 @@ fn outcome_of(outcome: Outcome) -> Progress {
     let mut data = Store::<i64>::new(Shape::Dense, 4);
     // SAFETY: `data` lives to the end of the function.
     let mut run = unsafe { Run::start(plan_of_a_receiver(&mut data), 0) };
-    let progress = run.post(&mut Always(outcome));
+    let progress = run.post(&mut Immediate(Some(outcome)));
     assert!(run.is_over());
     progress
 }
@@ -157,11 +141,11 @@ fn a_lost_run_stays_lost() {
     // SAFETY: `data` lives to the end of the test, and the run is over.
     unsafe { run.start_again() };
     let lost = Outcome { bytes: 0, truncated: false, lost: true };
-    assert_eq!(run.post(&mut Always(lost)), Progress::Failed(Failure::Lost));
+    assert_eq!(run.post(&mut Immediate(Some(lost))), Progress::Failed(Failure::Lost));
     for _ in 0..2 {
         // SAFETY: `data` lives to the end of the test, and the run is over.
         unsafe { run.start_again() };
-        assert_eq!(run.post(&mut Never), Progress::Failed(Failure::Lost));
+        assert_eq!(run.post(&mut Immediate(None)), Progress::Failed(Failure::Lost));
         assert!(run.is_over());
     }
 }
@@ -186,7 +170,7 @@ fn a_lost_run_copies_no_more() {
     run.compute();
     assert_eq!(run.copies(), 1);
     let lost = Outcome { bytes: 0, truncated: false, lost: true };
-    assert_eq!(run.post(&mut Always(lost)), Progress::Failed(Failure::Lost));
+    assert_eq!(run.post(&mut Immediate(Some(lost))), Progress::Failed(Failure::Lost));
     assert_eq!(run.copies(), 0);
 }
 
