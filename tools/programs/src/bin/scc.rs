@@ -190,7 +190,7 @@ impl Plate {
 /// Sends each edge to its neighbour and receives the neighbour's into the rim.
 ///
 /// # Safety
-/// If this fails, requests may be active still: the memory of `edges` and `rims` must then stay
+/// If this fails, requests may still be active: the memory of `edges` and `rims` must then stay
 /// valid until the program ends.
 unsafe fn swap(
     edges: &[Vec<f64>; 4],
@@ -204,7 +204,7 @@ unsafe fn swap(
         // A message sent upwards is received from below.
         let (out, into) = (side as i32, (side ^ 1) as i32);
         // SAFETY: `edges` and `rims` are not touched until all requests are complete, and stay
-        // valid if that is never (this function's contract).
+        // valid if some never complete (this function's contract).
         unsafe {
             open.push(point_to_point::irecv(
                 rims[side].as_mut_ptr().cast(),
