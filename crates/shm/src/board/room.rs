@@ -53,7 +53,7 @@ impl Room<'_> {
         if let Source::Bytes { length: left, .. } = source
             && *left >= length
         {
-            // Host memory takes one step and never waits, so this path is short.
+            // Contiguous host memory takes one step and waits for no device, so it needs no loop.
             // SAFETY: the memory behind `source` is valid (this function's contract). `to` is
             // inside the message, which no member reads before it is posted.
             unsafe { self.stores.fill(Room::READER, source, to, length) };
