@@ -120,6 +120,7 @@ fn extents_beyond_4_gigabytes() {
 #[test]
 fn counts_beyond_2_to_the_31() {
     let memory = sparse(16 << 30);
+    let base = memory.pointer();
     let bytes = Datatype::resized(0, 2, &Datatype::named(Basic::Byte), Form::Large).expect("a valid type");
     let count = 6 << 30;
     let position = (5usize << 30) + 5;
@@ -127,10 +128,10 @@ fn counts_beyond_2_to_the_31() {
     let mut back = [0u8; 6];
     // SAFETY: 6 Gi elements with extent 2 fit in 16 GiB.
     unsafe {
-        assert_eq!(unpack(&bytes, memory.pointer(), count, position, packed.as_ptr(), 6), 6);
-        assert_eq!(pack(&bytes, memory.pointer(), count, position, back.as_mut_ptr(), 6), 6);
-        assert_eq!(memory.pointer().add(2 * position + 2).read(), b'e');
-        assert_eq!(pack(&bytes, memory.pointer(), count, (6 << 30) - 2, back.as_mut_ptr().add(3), 3), 2);
+        assert_eq!(unpack(&bytes, base, count, position, packed.as_ptr(), 6), 6);
+        assert_eq!(pack(&bytes, base, count, position, back.as_mut_ptr(), 6), 6);
+        assert_eq!(base.add(2 * position + 2).read(), b'e');
+        assert_eq!(pack(&bytes, base, count, (6 << 30) - 2, back.as_mut_ptr().add(3), 3), 2);
     }
     assert_eq!(&back[..3], b"bey");
 }
@@ -139,8 +140,9 @@ fn counts_beyond_2_to_the_31() {
 fn packing_reads_nothing_in_holes() {
     const PAGE: usize = 4096;
     let memory = sparse(3 * PAGE);
+    let base = memory.pointer();
     // SAFETY: nothing uses the middle page of the mapping.
-    unsafe { libc::mprotect(memory.pointer().add(PAGE).cast(), PAGE, libc::PROT_NONE) };
+    unsafe { libc::mprotect(base.add(PAGE).cast(), PAGE, libc::PROT_NONE) };
     let byte = Datatype::named(Basic::Byte);
     // All blocks but one end before the hole; the last one is after it.
     let lengths: Vec<i64> = (1..=40).map(|index| index % 7 + 1).chain([100]).collect();
@@ -157,7 +159,7 @@ fn packing_reads_nothing_in_holes() {
     let mut packed = vec![0u8; bytes];
     for start in 0..bytes {
         // SAFETY: all blocks are in the outer pages, and `packed` has room for them.
-        let done = unsafe { pack(&datatype, memory.pointer(), 1, start, packed.as_mut_ptr(), bytes) };
+        let done = unsafe { pack(&datatype, base, 1, start, packed.as_mut_ptr(), bytes) };
         assert_eq!(done, bytes - start);
     }
 }
