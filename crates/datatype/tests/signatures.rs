@@ -142,7 +142,8 @@ fn packing_reads_nothing_in_holes() {
     let memory = sparse(3 * PAGE);
     let base = memory.pointer();
     // SAFETY: nothing uses the middle page of the mapping.
-    unsafe { libc::mprotect(base.add(PAGE).cast(), PAGE, libc::PROT_NONE) };
+    let refused = unsafe { libc::mprotect(base.add(PAGE).cast(), PAGE, libc::PROT_NONE) };
+    assert_eq!(refused, 0);
     let byte = Datatype::named(Basic::Byte);
     // All blocks but one end before the hole; the last one is after it.
     let lengths: Vec<i64> = (1..=40).map(|index| index % 7 + 1).chain([100]).collect();
