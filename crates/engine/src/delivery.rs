@@ -63,7 +63,7 @@ impl<S: Subscriber> State<S> {
 
     /// Polls the unpackers that wait for a device. True if any request that was waiting for a
     /// device is now complete.
-    pub(crate) fn ask_devices(&mut self) -> bool {
+    pub(crate) fn poll_devices(&mut self) -> bool {
         let before = self.on_device.len();
         let mut waiting = std::mem::take(&mut self.on_device);
         waiting.retain(|request| {

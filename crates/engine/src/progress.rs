@@ -26,7 +26,7 @@ impl<W: JobWire, S: Subscriber> Engine<W, S> {
 
     #[cold]
     fn follow_up(&mut self) -> bool {
-        let completed = self.state.ask_devices();
+        let completed = self.state.poll_devices();
         let moved = completed || !self.state.actions.is_empty();
         self.act();
         let mut sent = false;
