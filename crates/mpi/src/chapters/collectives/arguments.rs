@@ -35,7 +35,7 @@ pub(crate) const BUFFER: ArgumentNames =
 
 /// True if the buffer is MPI_IN_PLACE.
 pub(super) fn is_in_place(buffer: *const c_void) -> bool {
-    buffer as usize == 1
+    buffer as usize == IN_PLACE
 }
 
 /// Looks up a datatype, which must be committed. The reference may be used only until the call is
