@@ -11,7 +11,7 @@ use towpath_neutral::abi::{Callback, Handle};
 use towpath_neutral::constants::*;
 use towpath_neutral::error::{Error, Result, fail};
 
-use super::collectives::arguments::{ArgumentNames, BUFFER, aliased, check};
+use super::collectives::arguments::{self, ArgumentNames, BUFFER};
 use super::datatypes;
 use crate::objects::datatype::Type;
 use crate::objects::operation::Operation;
@@ -121,10 +121,10 @@ pub unsafe fn reduce_local(
     let kind = datatypes::lookup(datatype, "datatype")?;
     let reducer = reducer(op, datatype, &kind)?;
     for (pointer, buffer) in [(inbuf, "inbuf"), (inoutbuf.cast_const(), "inoutbuf")] {
-        check(pointer, count, &kind, ArgumentNames { buffer, ..BUFFER })?;
+        arguments::check(pointer, count, &kind, ArgumentNames { buffer, ..BUFFER })?;
     }
     if inbuf == inoutbuf && count > 0 && kind.needs_distinct(inbuf) {
-        return aliased();
+        return arguments::aliased();
     }
     if count > 0 {
         // SAFETY: both buffers hold `count` elements of the type that `reducer` was created for,

@@ -29,7 +29,7 @@ pub(super) const SEND: ArgumentNames =
 /// The receive side.
 pub(super) const RECEIVE: ArgumentNames =
     ArgumentNames { buffer: "recvbuf", count: "recvcount", displacements: "rdispls", datatype: "recvtype" };
-/// The buffer of a broadcast.
+/// A buffer whose count and datatype hold for the whole call, as in MPI_Bcast.
 pub(crate) const BUFFER: ArgumentNames =
     ArgumentNames { buffer: "buffer", count: "count", displacements: "", datatype: "datatype" };
 
