@@ -287,7 +287,8 @@ pub fn testany(count: i32, requests: HandleArray) -> Completed<(i32, bool, Statu
     let worker = progress::worker()?;
     match worker.look_twice(|| worker.with(|state| find_complete(state, requests))) {
         Some(Some(index)) => results(end_one(index, requests), |status| (index as i32, true, status)),
-        none_active => Ok((UNDEFINED, none_active.is_some(), Status::EMPTY)),
+        Some(None) => Ok((UNDEFINED, true, Status::EMPTY)),
+        None => Ok((UNDEFINED, false, Status::EMPTY)),
     }
 }
 
@@ -448,7 +449,8 @@ pub fn request_get_status_any(count: i32, requests: HandleArray) -> Result<(i32,
     worker.poll_for_test();
     match worker.with(|state| find_complete(state, requests)) {
         Some(Some(index)) => Ok((index as i32, true, peek(requests.get(index))?.unwrap_or(Status::EMPTY))),
-        none_active => Ok((UNDEFINED, none_active.is_some(), Status::EMPTY)),
+        Some(None) => Ok((UNDEFINED, true, Status::EMPTY)),
+        None => Ok((UNDEFINED, false, Status::EMPTY)),
     }
 }
 
