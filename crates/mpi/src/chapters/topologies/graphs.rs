@@ -267,9 +267,9 @@ fn everybodys_edges(parent: &Comm, mine: &[SentEdge]) -> Result<Vec<SentEdge>> {
     Ok(lists.iter().flat_map(|list| list.chunks(2)).map(edge).collect())
 }
 
-fn distributed(comm: Handle) -> Result<Lists> {
-    match registry::comm(comm)?.topology.as_deref() {
-        Some(Topology::Distributed(lists)) => Ok(lists.clone()),
+fn distributed(comm: &Comm) -> Result<&Lists> {
+    match comm.topology.as_deref() {
+        Some(Topology::Distributed(lists)) => Ok(lists),
         _ => {
             fail!(ERR_TOPOLOGY, "argument comm has no distributed graph topology; make one with MPI_Dist_graph_create")
         }
@@ -278,7 +278,8 @@ fn distributed(comm: Handle) -> Result<Lists> {
 
 /// MPI_Dist_graph_neighbors_count: in-degree, out-degree and whether the edges have weights.
 pub fn dist_graph_neighbors_count(comm: Handle) -> Result<(i32, i32, bool)> {
-    let lists = distributed(comm)?;
+    let comm = registry::comm(comm)?;
+    let lists = distributed(&comm)?;
     Ok((lists.sources.len() as i32, lists.destinations.len() as i32, lists.weighted))
 }
 
@@ -292,7 +293,8 @@ pub fn dist_graph_neighbors(
     destinations: IntegersMut,
     destweights: IntegersMut,
 ) -> Result<()> {
-    let lists = distributed(comm)?;
+    let comm = registry::comm(comm)?;
+    let lists = distributed(&comm)?;
     let wanted = |array: &IntegersMut| {
         lists.weighted && !array.is_null() && array.address() != UNWEIGHTED && array.address() != WEIGHTS_EMPTY
     };
