@@ -20,12 +20,12 @@ pub(crate) enum Topology {
         edges: Vec<i32>,
     },
     /// A graph of which each process knows its own edges only.
-    Distributed(Lists),
+    Distributed(Adjacency),
 }
 
-/// The edges of a process in a distributed graph.
+/// The adjacency lists of a process in a distributed graph.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Lists {
+pub(crate) struct Adjacency {
     /// Ranks that send to this process.
     pub sources: Vec<i32>,
     /// Weights of the sources; empty if unweighted.
@@ -141,7 +141,7 @@ mod tests {
         let line = Topology::Cartesian { dims: vec![3], periodic: vec![false] };
         assert_eq!(line.senders(0), [(1, 1)]);
         let (sources, source_weights) = (vec![2, -3, 2], vec![7, 1, 0]);
-        let weighted = Lists { sources, source_weights, weighted: true, ..Lists::default() };
+        let weighted = Adjacency { sources, source_weights, weighted: true, ..Adjacency::default() };
         assert_eq!(Topology::Distributed(weighted).senders(0), [(2, 7), (2, 0)]);
     }
 }

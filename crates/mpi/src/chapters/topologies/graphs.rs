@@ -13,7 +13,7 @@ use crate::chapters::groups::count_of;
 use crate::chapters::{info, internal};
 use crate::objects::comm::Comm;
 use crate::objects::registry;
-use crate::objects::topology::{Lists, Topology};
+use crate::objects::topology::{Adjacency, Topology};
 
 /// Reads and checks a graph argument.
 ///
@@ -169,7 +169,7 @@ pub fn dist_graph_create_adjacent(
     check_ranks(&destinations, parent.group.size(), "destinations")?;
     let source_weights = weights(sourceweights, inward, "sourceweights")?;
     let destination_weights = weights(destweights, outward, "destweights")?;
-    let mine = Lists {
+    let mine = Adjacency {
         weighted: source_weights.is_some() && destination_weights.is_some(),
         sources,
         source_weights: source_weights.unwrap_or_default(),
@@ -184,7 +184,7 @@ pub fn dist_graph_create_adjacent(
     // The process that takes a rank needs the lists that were passed by the parent's process of
     // that rank.
     let words = internal::gather_lists(&parent, &mine.words())?;
-    let mut all: Vec<Lists> = words.iter().map(|words| Lists::read(words)).collect();
+    let mut all: Vec<Adjacency> = words.iter().map(|words| Adjacency::read(words)).collect();
     let order = reorder::order(&parent, distances.as_ref(), size, || reorder::adjacent(&all))?;
     with_topology(&parent, size, &order, |rank| Topology::Distributed(all.swap_remove(rank)))
 }
@@ -249,7 +249,7 @@ pub fn dist_graph_create(
     with_topology(&parent, size, &order, |rank| {
         let inward: Vec<&SentEdge> = all.iter().filter(|edge| edge.to == rank as i32).collect();
         let outward: Vec<&SentEdge> = all.iter().filter(|edge| edge.from == rank as i32).collect();
-        Topology::Distributed(Lists {
+        Topology::Distributed(Adjacency {
             sources: inward.iter().map(|edge| edge.from).collect(),
             source_weights: inward.iter().map(|edge| edge.weight).collect(),
             destinations: outward.iter().map(|edge| edge.to).collect(),
@@ -267,7 +267,7 @@ fn everybodys_edges(parent: &Comm, mine: &[SentEdge]) -> Result<Vec<SentEdge>> {
     Ok(lists.iter().flat_map(|list| list.chunks(2)).map(edge).collect())
 }
 
-fn distributed(comm: &Comm) -> Result<&Lists> {
+fn distributed(comm: &Comm) -> Result<&Adjacency> {
     match comm.topology.as_deref() {
         Some(Topology::Distributed(lists)) => Ok(lists),
         _ => {

@@ -18,7 +18,7 @@ use towpath_neutral::error::Result;
 use crate::chapters::hardware::instances_of_mine;
 use crate::chapters::internal;
 use crate::objects::comm::Comm;
-use crate::objects::topology::{Lists, coordinates, shifted};
+use crate::objects::topology::{Adjacency, coordinates, shifted};
 use crate::process;
 
 /// The parent's process for each rank of the new communicator; empty: each process keeps its rank.
@@ -115,8 +115,8 @@ pub(super) fn weighted(nodes: usize, edges: impl Iterator<Item = (i32, i32, i32)
 
 /// The graph of MPI_Dist_graph_create_adjacent. Each end of an edge adds its weight, so an edge
 /// that is listed at one end only counts half.
-pub(super) fn adjacent(all: &[Lists]) -> Graph {
-    let of_node = |(node, lists): (usize, &'_ Lists)| {
+pub(super) fn adjacent(all: &[Adjacency]) -> Graph {
+    let of_node = |(node, lists): (usize, &'_ Adjacency)| {
         let inward = lists.sources.iter().enumerate().map(|(i, &other)| (other, lists.source_weights.get(i)));
         let outward =
             lists.destinations.iter().enumerate().map(|(i, &other)| (other, lists.destination_weights.get(i)));
@@ -126,7 +126,7 @@ pub(super) fn adjacent(all: &[Lists]) -> Graph {
     weighted(all.len(), all.iter().enumerate().flat_map(of_node))
 }
 
-impl Lists {
+impl Adjacency {
     /// Encodes the lists as words: four lengths and the flag, then the values.
     pub(super) fn words(&self) -> Vec<u64> {
         let lists = [&self.sources, &self.source_weights, &self.destinations, &self.destination_weights];
@@ -135,14 +135,14 @@ impl Lists {
     }
 
     /// Decodes lists from words.
-    pub(super) fn read(words: &[u64]) -> Lists {
+    pub(super) fn read(words: &[u64]) -> Adjacency {
         let (lengths, mut rest) = words.split_at(5);
         let mut next = |length: u64| {
             let (list, behind) = rest.split_at(length as usize);
             rest = behind;
             list.iter().map(|&word| word as i32).collect()
         };
-        Lists {
+        Adjacency {
             sources: next(lengths[0]),
             source_weights: next(lengths[1]),
             destinations: next(lengths[2]),

@@ -17,16 +17,16 @@ fn grid_of(dims: &[i32], periodic: bool) -> Graph {
 fn lists_travel_as_words() {
     for weighted in [false, true] {
         let weights = |list: &[i32]| if weighted { list.to_vec() } else { Vec::new() };
-        let lists = Lists {
+        let lists = Adjacency {
             sources: vec![3, towpath_neutral::constants::PROC_NULL],
             source_weights: weights(&[i32::MAX, 0]),
             destinations: vec![0],
             destination_weights: weights(&[7]),
             weighted,
         };
-        assert_eq!(Lists::read(&lists.words()), lists);
+        assert_eq!(Adjacency::read(&lists.words()), lists);
     }
-    assert_eq!(Lists::read(&Lists::default().words()), Lists::default());
+    assert_eq!(Adjacency::read(&Adjacency::default().words()), Adjacency::default());
 }
 
 #[test]
