@@ -8,7 +8,11 @@ use std::time::Duration;
 use towpath_base::control::ControlPage;
 use towpath_base::ids::{ContextId, PeerIndex};
 use towpath_base::sync::{AtomicBool, Ordering};
-use towpath_base::transfer::{Drain, MemorySpace, Source, Step, Target};
+use towpath_base::transfer::{Drain, Fill, MemorySpace, Source, Step, Target};
+use towpath_collective::gather::{Gather, gather};
+use towpath_collective::{Blocks, Buffer, Call, Element, Placement, Run, Selection, Team};
+use towpath_datatype::device::Device;
+use towpath_datatype::{Basic, Datatype};
 use towpath_engine::{ActiveId, ActiveMessage, Engine, Limits, Mode, Replies, RequestId};
 use towpath_machine::memory;
 use towpath_machine::wait::Waiter;
@@ -250,6 +254,26 @@ unsafe impl Drain for Slow {
     }
 }
 
+/// The device as the owner of a collective's receive buffer.
+#[derive(Debug)]
+struct SlowDevice(Arc<AtomicBool>);
+
+impl Device for SlowDevice {
+    unsafe fn packer(&self, _: &Datatype, _: *const u8, _: i64) -> Box<dyn Fill> {
+        unreachable!("no test sends from this device");
+    }
+
+    unsafe fn unpacker(&self, _: &Datatype, pointer: *mut u8, _: i64) -> Box<dyn Drain> {
+        Box::new(Slow(self.0.clone(), pointer.cast()))
+    }
+}
+
+/// Marks the device as ready after the polling thread has spun and yielded as long as it may.
+fn make_ready_later(ready: &AtomicBool) {
+    std::thread::sleep(Duration::from_millis(50));
+    ready.store(true, Ordering::Release);
+}
+
 /// A device wakes no thread when it completes, so neither a waiting thread nor the helper sleeps
 /// while it works.
 #[test]
@@ -266,11 +290,7 @@ fn nobody_sleeps_while_a_device_works() {
         }
         std::thread::scope(|scope| {
             let helper = with_helper.then(|| Helper::start(scope, &theirs));
-            scope.spawn(|| {
-                // Longer than the polling thread spins and yields.
-                std::thread::sleep(Duration::from_millis(50));
-                ready.store(true, Ordering::Release);
-            });
+            scope.spawn(|| make_ready_later(&ready));
             match &helper {
                 None => _ = theirs.wait_for(|_| WaitTarget::Message(CONTEXT, id), |state| state.engine.take(id)),
                 Some(_) => compute_until_complete(&theirs, id),
@@ -280,6 +300,29 @@ fn nobody_sleeps_while_a_device_works() {
         assert_eq!(got, 7);
         assert!(with_helper || theirs.counters().sleeps == 0);
     }
+}
+
+/// The same for a copy that a collective makes.
+#[test]
+fn nobody_sleeps_while_a_device_copies_for_a_collective() {
+    let [worker, _] = workers();
+    let (ready, value, mut got) = (Arc::new(AtomicBool::new(false)), 7u64, 0u64);
+    let device = Box::leak(Box::new(SlowDevice(ready.clone())));
+    let (host, device) = (Element::dense(8), Element::on_device(&Datatype::named(Basic::Int64), device));
+    let placement = Arc::new(Placement::on_one_host(1));
+    let team = Team { context: CONTEXT, rank: 0, peers: [PeerIndex(0)].into(), placement };
+    let send = Buffer { pointer: (&raw const value).cast_mut().cast(), count: 1, element: host };
+    let receive = Blocks::Equal { pointer: (&raw mut got).cast(), count: 1, element: device };
+    let arguments = Gather { root: 0, send: Some(send), receive: Some(receive) };
+    let plan = gather(&Call { team: &team, selection: &Selection::default() }, &arguments).unwrap();
+    // SAFETY: `value` and `got` live until the run is complete, which is awaited below.
+    let run = Box::new(unsafe { Run::start(plan, 0) });
+    let id = worker.with(|state| state.runs.add(run, &mut state.engine));
+    std::thread::scope(|scope| {
+        scope.spawn(|| make_ready_later(&ready));
+        worker.wait_for(|_| WaitTarget::Other, |state| state.runs.is_complete(id).then_some(()));
+    });
+    assert_eq!((got, worker.counters().sleeps), (7, 0));
 }
 
 /// A handler of active messages runs on the thread that polls.
