@@ -244,8 +244,8 @@ def what_it_does(process):
         seconds = (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
         places = [(task / "wchan").read_text() or "?" for task in (directory / "task").iterdir()]
         name = (directory / "comm").read_text().strip()
-        line = f"{process} {name}: state {fields[0]}, {seconds:.1f} s of processor time, {' '.join(places)}"
-        return "\n".join([line, *stacks(process)])
+        state = f"state {fields[0]}, {seconds:.1f} s of processor time, {' '.join(places)}"
+        return "\n".join([f"{process} {name}: {state}", *stacks(process)])
     except OSError as error:
         return f"{process}: {error}"
 
@@ -256,8 +256,8 @@ def stacks(process):
         return []
     try:
         command = ["gdb", "-p", str(process), "-batch", "-ex", "thread apply all backtrace 12"]
-        found = subprocess.run(command, capture_output=True, text=True, errors="replace", timeout=20,
-                               stdin=subprocess.DEVNULL)
+        found = subprocess.run(command, capture_output=True, text=True, errors="replace",
+                               timeout=20, stdin=subprocess.DEVNULL)
         lines = [line for line in found.stdout.splitlines() if re.match(r"Thread \d|#\d", line)]
         return ["  " + line[:160] for line in lines]
     except subprocess.TimeoutExpired:

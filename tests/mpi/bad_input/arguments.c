@@ -95,11 +95,16 @@ static void packing(MPI_Comm comm)
 {
     int position = 0;
     MPI_Aint place = 0;
-    FAILS_EITHER(MPI_Pack(value, 4, MPI_INT, NULL, 64, &position, comm), MPI_ERR_ARG, MPI_ERR_BUFFER);
-    FAILS_EITHER(MPI_Unpack(NULL, 64, &position, value, 4, MPI_INT, comm), MPI_ERR_ARG, MPI_ERR_BUFFER);
-    FAILS_EITHER(MPI_Pack_external("external32", value, 4, MPI_INT, NULL, 64, &place), MPI_ERR_ARG, MPI_ERR_BUFFER);
-    FAILS_EITHER(MPI_Unpack_external("external32", NULL, 64, &place, value, 4, MPI_INT), MPI_ERR_ARG, MPI_ERR_BUFFER);
-    CHECK(position == 0 && place == 0, "a failed call has moved the position to %d or %ld", position, (long)place);
+    FAILS_EITHER(MPI_Pack(value, 4, MPI_INT, NULL, 64, &position, comm), MPI_ERR_ARG,
+                 MPI_ERR_BUFFER);
+    FAILS_EITHER(MPI_Unpack(NULL, 64, &position, value, 4, MPI_INT, comm), MPI_ERR_ARG,
+                 MPI_ERR_BUFFER);
+    FAILS_EITHER(MPI_Pack_external("external32", value, 4, MPI_INT, NULL, 64, &place), MPI_ERR_ARG,
+                 MPI_ERR_BUFFER);
+    FAILS_EITHER(MPI_Unpack_external("external32", NULL, 64, &place, value, 4, MPI_INT),
+                 MPI_ERR_ARG, MPI_ERR_BUFFER);
+    CHECK(position == 0 && place == 0, "a failed call has moved the position to %d or %ld",
+          position, (long)place);
 }
 
 int main(int argc, char **argv)

@@ -161,7 +161,10 @@ pub fn comm_get_errhandler(comm: Handle) -> Result<Handle> {
 
 /// Rejects all files but MPI_FILE_NULL, which stands for the default handler: no file can be open.
 fn check_file(file: Handle) -> Result<()> {
-    if file == FILE_NULL { Ok(()) } else { fail!(ERR_FILE, "argument file ({}) is not an open file", file) }
+    if file != FILE_NULL {
+        fail!(ERR_FILE, "argument file ({}) is not an open file", file);
+    }
+    Ok(())
 }
 
 /// MPI_File_set_errhandler. Files are not implemented yet: only the default handler (on

@@ -123,7 +123,9 @@ fn distinct(group: &Group, argument: &str, ranks: impl Iterator<Item = (usize, i
                 "{argument}[{i}] names rank {rank}, but the group has ranks 0 to {}",
                 group.size() as i64 - 1
             ),
-            Some(rank) if seen[rank] => fail!(ERR_RANK, "rank {rank} appears twice in argument {argument}"),
+            Some(rank) if seen[rank] => {
+                fail!(ERR_RANK, "rank {rank} appears twice in argument {argument}")
+            }
             Some(rank) => {
                 seen[rank] = true;
                 chosen.push(rank);

@@ -38,7 +38,11 @@ pub(crate) fn close_contexts(worker: &Worker) {
 /// Fails for an intercommunicator, which `what` does not accept.
 pub(crate) fn no_intercomm(comm: &Comm, what: &str) -> Result<()> {
     if comm.is_inter() {
-        fail!(ERR_COMM, "the communicator is an intercommunicator; {what} needs an intracommunicator");
+        fail!(
+            ERR_COMM,
+            "the communicator is an intercommunicator; \
+             {what} needs an intracommunicator"
+        );
     }
     Ok(())
 }

@@ -38,10 +38,10 @@ pub fn topo_test(comm: Handle) -> Result<i32> {
 
 /// Checks a rank argument.
 fn checked_rank(rank: i32, comm: &Comm) -> Result<usize> {
-    let size = comm.group.size();
+    let last = comm.group.size() - 1;
     match usize::try_from(rank) {
-        Ok(rank) if rank < size => Ok(rank),
-        _ => fail!(ERR_RANK, "argument rank is {rank}, but the communicator has ranks 0 to {}", size - 1),
+        Ok(rank) if rank <= last => Ok(rank),
+        _ => fail!(ERR_RANK, "argument rank is {rank}, but the communicator has ranks 0 to {last}"),
     }
 }
 

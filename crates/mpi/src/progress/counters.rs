@@ -24,6 +24,7 @@ pub(crate) fn show(worker: &Worker) {
     if config::number("TOWPATH_SHOW_COUNTERS") == Some(1) {
         let rows = worker.counters().rows();
         let rows = rows.map(|(name, count)| format!("\n  {name}: {count}")).concat();
-        process::say_lines(&format!("towpath: counters of {}:{rows}", process::name_of(process::me())));
+        let me = process::name_of(process::me());
+        process::say_lines(&format!("towpath: counters of {me}:{rows}"));
     }
 }

@@ -255,7 +255,11 @@ impl Requests {
 #[cold]
 #[inline(never)]
 fn not_inactive<T>() -> Result<T> {
-    fail!(ERR_REQUEST, "the request is active already, or not persistent; wait for it before starting it again")
+    fail!(
+        ERR_REQUEST,
+        "the request is active already, or not persistent; \
+         wait for it before starting it again"
+    )
 }
 
 #[cold]

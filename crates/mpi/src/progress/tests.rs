@@ -308,10 +308,10 @@ fn nobody_sleeps_while_a_device_copies_for_a_collective() {
     let [worker, _] = workers();
     let (ready, value, mut got) = (Arc::new(AtomicBool::new(false)), 7u64, 0u64);
     let device = Box::leak(Box::new(SlowDevice(ready.clone())));
-    let (host, device) = (Element::dense(8), Element::on_device(&Datatype::named(Basic::Int64), device));
+    let device = Element::on_device(&Datatype::named(Basic::Int64), device);
     let placement = Arc::new(Placement::on_one_host(1));
     let team = Team { context: CONTEXT, rank: 0, peers: [PeerIndex(0)].into(), placement };
-    let send = Buffer { pointer: (&raw const value).cast_mut().cast(), count: 1, element: host };
+    let send = Buffer { pointer: (&raw const value).cast_mut().cast(), count: 1, element: Element::dense(8) };
     let receive = Blocks::Equal { pointer: (&raw mut got).cast(), count: 1, element: device };
     let arguments = Gather { root: 0, send: Some(send), receive: Some(receive) };
     let plan = gather(&Call { team: &team, selection: &Selection::default() }, &arguments).unwrap();

@@ -176,13 +176,14 @@ fn in_other_calls(member: usize, comm: &str, calls: [Option<&str>; 2]) -> String
             if own == "MPI_Finalize" || other == "MPI_Finalize" {
                 sentence.push_str("; call MPI_Finalize only after all other MPI calls");
             } else {
-                sentence.push_str(", or counts, datatypes and roots of an earlier call did not match");
+                let earlier = ", or counts, datatypes and roots of an earlier call did not match";
+                sentence.push_str(earlier);
             }
             sentence
         }
         _ => format!(
-            "rank {member} of {comm} is in another collective call than this rank: {rule} with matching counts, \
-             datatypes and roots"
+            "rank {member} of {comm} is in another collective call than this rank: {rule} \
+             with matching counts, datatypes and roots"
         ),
     }
 }

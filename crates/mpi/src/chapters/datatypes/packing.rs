@@ -22,13 +22,25 @@ pub(super) fn elements(buffer: *const c_void, count: i64, datatype: Handle) -> R
 /// and returns their address. `name` is the name of the buffer argument, for error messages.
 pub(super) fn packed(buffer: *const c_void, size: i64, position: i64, needed: i64, name: &str) -> Result<*mut u8> {
     if position < 0 || size < 0 {
-        fail!(ERR_ARG, "position is {position} and the size of {name} is {size}; neither may be negative");
+        fail!(
+            ERR_ARG,
+            "position is {position} and the size of {name} is {size}; \
+             neither may be negative"
+        );
     }
     if needed > size - position {
-        fail!(ERR_TRUNCATE, "{needed} bytes from position {position} on exceed the {size} bytes of {name}");
+        fail!(
+            ERR_TRUNCATE,
+            "{needed} bytes from position {position} on exceed \
+             the {size} bytes of {name}"
+        );
     }
     if needed > 0 && buffer.is_null() {
-        fail!(ERR_ARG, "argument {name} is NULL, but the elements have {needed} bytes; pass a buffer");
+        fail!(
+            ERR_ARG,
+            "argument {name} is NULL, but the elements have {needed} bytes; \
+             pass a buffer"
+        );
     }
     Ok(buffer.cast_mut().cast::<u8>().wrapping_add(position as usize))
 }
