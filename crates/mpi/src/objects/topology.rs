@@ -48,9 +48,8 @@ impl Topology {
                 (list.clone(), list)
             }
             Topology::Graph { index, edges } => {
-                let first = if rank == 0 { 0 } else { index[rank - 1] as usize };
-                let list = edges[first..index[rank] as usize].to_vec();
-                (list.clone(), list)
+                let list = graph_neighbours(index, edges, rank);
+                (list.to_vec(), list.to_vec())
             }
             Topology::Distributed(lists) => (lists.sources.clone(), lists.destinations.clone()),
         }
@@ -74,6 +73,12 @@ impl Topology {
         let real = with_weights.into_iter().filter(|&(from, _)| from >= 0);
         real.map(|(from, weight)| (from as usize, weight)).collect()
     }
+}
+
+/// The neighbours of a rank in a graph with these arguments of MPI_Graph_create.
+pub(crate) fn graph_neighbours<'a>(index: &[i32], edges: &'a [i32], rank: usize) -> &'a [i32] {
+    let first = if rank == 0 { 0 } else { index[rank - 1] as usize };
+    &edges[first..index[rank] as usize]
 }
 
 /// Coordinates of a rank in a grid, row-major.

@@ -1,8 +1,6 @@
 //! Graph and distributed graph topologies (MPI 5.0, sections 8.5.3, 8.5.4 and their query
 //! functions).
 
-use std::sync::Arc;
-
 use towpath_neutral::abi::{Handle, Integers, IntegersMut};
 use towpath_neutral::constants::*;
 use towpath_neutral::error::{Result, fail};
@@ -13,7 +11,7 @@ use crate::chapters::groups::count_of;
 use crate::chapters::{info, internal};
 use crate::objects::comm::Comm;
 use crate::objects::registry;
-use crate::objects::topology::{Adjacency, Topology};
+use crate::objects::topology::{Adjacency, Topology, graph_neighbours};
 
 /// Reads and checks a graph argument.
 ///
@@ -71,20 +69,17 @@ pub unsafe fn graph_map(comm: Handle, nnodes: i32, indx: Integers, edges: Intege
     Ok(order.rank(comm.rank, index.len()).map_or(UNDEFINED, |rank| rank as i32))
 }
 
-fn lists(comm: Handle) -> Result<(Arc<Comm>, Vec<i32>, Vec<i32>)> {
-    let comm = registry::comm(comm)?;
+fn lists(comm: &Comm) -> Result<(&[i32], &[i32])> {
     match comm.topology.as_deref() {
-        Some(Topology::Graph { index, edges }) => {
-            let (index, edges) = (index.clone(), edges.clone());
-            Ok((comm, index, edges))
-        }
+        Some(Topology::Graph { index, edges }) => Ok((index, edges)),
         _ => fail!(ERR_TOPOLOGY, "argument comm has no graph topology; make one with MPI_Graph_create"),
     }
 }
 
 /// MPI_Graphdims_get: number of nodes and edges.
 pub fn graphdims_get(comm: Handle) -> Result<(i32, i32)> {
-    let (_, index, edges) = lists(comm)?;
+    let comm = registry::comm(comm)?;
+    let (index, edges) = lists(&comm)?;
     Ok((index.len() as i32, edges.len() as i32))
 }
 
@@ -102,25 +97,27 @@ fn write(array: IntegersMut, values: &[i32], most: i32, argument: &str) -> Resul
 
 /// MPI_Graph_get.
 pub fn graph_get(comm: Handle, maxindex: i32, maxedges: i32, indx: IntegersMut, edges: IntegersMut) -> Result<()> {
-    let (_, index, list) = lists(comm)?;
-    write(indx, &index, maxindex, "maxindex")?;
-    write(edges, &list, maxedges, "maxedges")
+    let comm = registry::comm(comm)?;
+    let (index, list) = lists(&comm)?;
+    write(indx, index, maxindex, "maxindex")?;
+    write(edges, list, maxedges, "maxedges")
 }
 
-fn neighbours_of(comm: Handle, rank: i32) -> Result<Vec<i32>> {
-    let (comm, ..) = lists(comm)?;
-    let rank = checked_rank(rank, &comm)?;
-    Ok(comm.topology.as_ref().map_or_else(Vec::new, |topology| topology.neighbours(rank).0))
+fn neighbours_of(comm: &Comm, rank: i32) -> Result<&[i32]> {
+    let (index, edges) = lists(comm)?;
+    Ok(graph_neighbours(index, edges, checked_rank(rank, comm)?))
 }
 
 /// MPI_Graph_neighbors_count.
 pub fn graph_neighbors_count(comm: Handle, rank: i32) -> Result<i32> {
-    Ok(neighbours_of(comm, rank)?.len() as i32)
+    let comm = registry::comm(comm)?;
+    Ok(neighbours_of(&comm, rank)?.len() as i32)
 }
 
 /// MPI_Graph_neighbors.
 pub fn graph_neighbors(comm: Handle, rank: i32, maxneighbors: i32, neighbors: IntegersMut) -> Result<()> {
-    write(neighbors, &neighbours_of(comm, rank)?, maxneighbors, "maxneighbors")
+    let comm = registry::comm(comm)?;
+    write(neighbors, neighbours_of(&comm, rank)?, maxneighbors, "maxneighbors")
 }
 
 /// Reads edge weights; `None` for MPI_UNWEIGHTED.

@@ -18,7 +18,7 @@ use towpath_neutral::error::Result;
 use crate::chapters::hardware::instances_of_mine;
 use crate::chapters::internal;
 use crate::objects::comm::Comm;
-use crate::objects::topology::{Adjacency, coordinates, shifted};
+use crate::objects::topology::{Adjacency, coordinates, graph_neighbours, shifted};
 use crate::process;
 
 /// The parent's process for each rank of the new communicator; empty: each process keeps its rank.
@@ -100,8 +100,10 @@ pub(crate) fn grid(dims: &[i32], periodic: &[bool]) -> Graph {
 
 /// The graph of MPI_Graph_create.
 pub(crate) fn listed(index: &[i32], edges: &[i32]) -> Graph {
-    let begin = |node: usize| if node == 0 { 0 } else { index[node - 1] as usize };
-    let of_node = |node: usize| edges[begin(node)..index[node] as usize].iter().map(move |&to| (node, to as usize, 1));
+    let of_node = |node: usize| {
+        let list = graph_neighbours(index, edges, node);
+        list.iter().map(move |&to| (node, to as usize, 1))
+    };
     Graph::new(index.len(), (0..index.len()).flat_map(of_node))
 }
 
