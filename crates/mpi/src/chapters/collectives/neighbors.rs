@@ -1,7 +1,7 @@
 //! The neighbourhood collectives: checks of their arguments (MPI 5.0, section 8.6).
 //!
-//! Every function is unsafe for the same reason: arrays of counts, displacements and datatypes must
-//! have an element for each neighbour.
+//! Functions with arrays of counts, displacements or datatypes are unsafe: the arrays must have an
+//! element for each neighbour. No function accesses a buffer.
 
 use std::ffi::c_void;
 
