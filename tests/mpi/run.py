@@ -227,12 +227,16 @@ def marked_processes(mark):
         if entry.name.isdigit() and int(entry.name) != os.getpid():
             try:
                 if needle in (entry / "environ").read_bytes().split(b"\0"):
-                    state = (entry / "stat").read_text().rsplit(")", 1)[1].split()[0]
-                    if state != "Z":
+                    if stat_fields(entry)[0] != "Z":
                         found.append(int(entry.name))
             except OSError:
                 pass
     return found
+
+
+def stat_fields(directory):
+    """The fields of /proc/PID/stat from the state on; the name before it may contain spaces."""
+    return (directory / "stat").read_text().rsplit(")", 1)[1].split()
 
 
 def what_it_does(process):
@@ -240,7 +244,7 @@ def what_it_does(process):
     is in the kernel, and its calls."""
     try:
         directory = Path(f"/proc/{process}")
-        fields = (directory / "stat").read_text().rsplit(")", 1)[1].split()
+        fields = stat_fields(directory)
         seconds = (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
         places = [(task / "wchan").read_text() or "?" for task in (directory / "task").iterdir()]
         name = (directory / "comm").read_text().strip()
