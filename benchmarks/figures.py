@@ -73,8 +73,12 @@ class Figures:
 
     def ratio_to_before(self, phase, key):
         """Times slower than the earlier build; None where one of them was not measured."""
-        builds = {name: rounds for name, rounds in self.row(phase, key).items() if name in BUILDS}
-        return ratio(key[1], builds, peers=(BEFORE,))[0]
+        return ratio(key[1], self.row(phase, key), peers=(BEFORE,))[0]
+
+    def rounds_with_before(self, phase, key):
+        """How many rounds of a row have both builds."""
+        own, before = (self.row(phase, key).get(build, {}) for build in BUILDS)
+        return len(own.keys() & before.keys())
 
 
 def measure_of(name):
