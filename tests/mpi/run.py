@@ -48,6 +48,8 @@ HERE = Path(__file__).resolve().parent
 ABIS = ["mpich", "standard"]
 MARKER = "TOWPATH_TEST_RUN"
 STILL_RAN = "still ran after"
+# Seconds in which gdb shows the calls of all processes of a test that hangs.
+GDB_SECONDS = 60
 # So many tests that wait run beside the others.
 WAITING = 2
 FLAGS = ["-std=gnu11", "-O1", "-g", "-Wall", "-Wextra", "-pthread", f"-I{HERE}"]
@@ -239,9 +241,9 @@ def stat_fields(directory):
     return (directory / "stat").read_text().rsplit(")", 1)[1].split()
 
 
-def what_it_does(process):
+def what_it_does(process, ends):
     """What a process that hangs does: its name, state, seconds of processor time, where each thread
-    is in the kernel, and its calls."""
+    is in the kernel, and its calls, if gdb shows them before the time `ends`."""
     try:
         directory = Path(f"/proc/{process}")
         fields = stat_fields(directory)
@@ -249,23 +251,33 @@ def what_it_does(process):
         places = [(task / "wchan").read_text() or "?" for task in (directory / "task").iterdir()]
         name = (directory / "comm").read_text().strip()
         state = f"state {fields[0]}, {seconds:.1f} s of processor time, {' '.join(places)}"
-        return "\n".join([f"{process} {name}: {state}", *stacks(process)])
+        return "\n".join([f"{process} {name}: {state}", *stacks(process, ends - time.monotonic())])
     except OSError as error:
         return f"{process}: {error}"
 
 
-def stacks(process):
-    """The calls that each thread of a process is in, where gdb is installed."""
-    if not shutil.which("gdb"):
+def stacks(process, seconds):
+    """The calls that each thread of a process is in, where gdb is installed and shows them within
+    so many seconds."""
+    if not shutil.which("gdb") or seconds <= 0:
         return []
     try:
         command = ["gdb", "-p", str(process), "-batch", "-ex", "thread apply all backtrace 12"]
         found = subprocess.run(command, capture_output=True, text=True, errors="replace",
-                               timeout=20, stdin=subprocess.DEVNULL)
+                               timeout=min(seconds, 20), stdin=subprocess.DEVNULL)
         lines = [line for line in found.stdout.splitlines() if re.match(r"Thread \d|#\d", line)]
         return ["  " + line[:160] for line in lines]
     except subprocess.TimeoutExpired:
-        return ["  gdb took longer than 20 s"]
+        return ["  gdb took too long"]
+
+
+def kill(processes):
+    """Ends processes, some of which may have ended already."""
+    for process in processes:
+        try:
+            os.kill(process, signal.SIGKILL)
+        except ProcessLookupError:
+            pass
 
 
 def end_processes(mark):
@@ -276,11 +288,7 @@ def end_processes(mark):
             return 0
         time.sleep(0.05)
         left = marked_processes(mark)
-    for process in left:
-        try:
-            os.kill(process, signal.SIGKILL)
-        except ProcessLookupError:
-            pass
+    kill(left)
     return len(left)
 
 
@@ -303,14 +311,11 @@ def run_case(case, library, round_number, limit=None):
     try:
         output, _ = child.communicate(timeout=limit)
     except subprocess.TimeoutExpired:
-        hung = marked_processes(mark)
-        evidence = "\n".join(map(what_it_does, hung))
+        ends = time.monotonic() + GDB_SECONDS
+        evidence = "\n".join(what_it_does(process, ends) for process in marked_processes(mark))
         case.problems.append(f"{STILL_RAN} {limit} s: a hang, or far too slow\n{evidence}")
-        for process in hung:
-            try:
-                os.kill(process, signal.SIGKILL)
-            except ProcessLookupError:
-                pass
+        # Processes may have started and ended while gdb ran.
+        kill(marked_processes(mark))
         output, _ = child.communicate()
     case.seconds = time.monotonic() - started
     judge(case, library, child.returncode, output)
