@@ -101,17 +101,17 @@ impl Input {
     pub(super) fn read<S: Sink>(
         &mut self,
         socket: &OwnedFd,
-        desk: &mut ReadContext<'_, S>,
+        context: &mut ReadContext<'_, S>,
     ) -> ReadOutcome {
         if self.begin < self.end && self.is_stalled() {
-            match self.take_frames(desk) {
+            match self.take_frames(context) {
                 Stop::Device => return ReadOutcome::Nothing,
-                stop => return self.outcome(&stop, true, desk),
+                stop => return self.outcome(&stop, true, context),
             }
         }
-        let mut buffer = self.buffer.take().unwrap_or_else(|| desk.buffers.take());
+        let mut buffer = self.buffer.take().unwrap_or_else(|| context.buffers.take());
         self.make_room(&mut buffer);
-        let guess = if self.begin < self.end { None } else { self.contiguous_expected(desk) };
+        let guess = if self.begin < self.end { None } else { self.contiguous_expected(context) };
         let start = self.end;
         let free = iovec(buffer[start..].as_ptr(), buffer.len() - start);
         let (iovecs, count) = match (self.data, guess) {
@@ -132,7 +132,7 @@ impl Input {
         let got = match moved {
             Moved::Some(got) => got,
             other => {
-                self.let_go(desk.buffers);
+                self.let_go(context.buffers);
                 return match other {
                     Moved::End => {
                         ReadOutcome::Lost("the process at its other end has ended".to_owned())
@@ -148,16 +148,21 @@ impl Input {
             Some((at, length)) if self.data.is_some() => {
                 let placed = got.min(length);
                 self.end += got - placed;
-                self.placed(at, placed, desk);
+                self.placed(at, placed, context);
             }
-            Some((at, length)) => self.guessed(at, front(length as u64), got, desk),
+            Some((at, length)) => self.guessed(at, front(length as u64), got, context),
         }
-        let stop = self.take_frames(desk);
-        self.outcome(&stop, got < wanted, desk)
+        let stop = self.take_frames(context);
+        self.outcome(&stop, got < wanted, context)
     }
 
-    fn outcome<S>(&mut self, stop: &Stop, all: bool, desk: &mut ReadContext<'_, S>) -> ReadOutcome {
-        self.let_go(desk.buffers);
+    fn outcome<S>(
+        &mut self,
+        stop: &Stop,
+        all: bool,
+        context: &mut ReadContext<'_, S>,
+    ) -> ReadOutcome {
+        self.let_go(context.buffers);
         match stop {
             Stop::Goodbye => ReadOutcome::Goodbye,
             Stop::Malformed(what) => {
@@ -194,24 +199,24 @@ impl Input {
     /// Where the bytes of the current piece, or those after the next header, go.
     fn contiguous_expected<S>(
         &mut self,
-        desk: &mut ReadContext<'_, S>,
+        context: &mut ReadContext<'_, S>,
     ) -> Option<(*mut u8, usize)> {
         if let Some((number, left)) = self.data {
-            let (at, room) = desk.pulls.contiguous(desk.index, number)?;
+            let (at, room) = context.pulls.contiguous(context.index, number)?;
             return Some((at, left.min(room)));
         }
-        desk.pulls.contiguous(desk.index, *self.expected.front()?)
+        context.pulls.contiguous(context.index, *self.expected.front()?)
     }
 
     /// Accounts for `length` bytes of the current piece that are already in place.
-    fn placed<S: Sink>(&mut self, at: *const u8, length: usize, desk: &mut ReadContext<'_, S>) {
+    fn placed<S: Sink>(&mut self, at: *const u8, length: usize, context: &mut ReadContext<'_, S>) {
         let Some((number, left)) = self.data else { return };
         // SAFETY: the bytes are where `TcpPulls::contiguous` said to put them.
-        let taken = unsafe { desk.pulls.take(desk.index, number, at, length) };
+        let taken = unsafe { context.pulls.take(context.index, number, at, length) };
         self.data = Some((number, left - length)).filter(|(_, left)| *left > 0);
         if let PullOutcome::Last(token) = taken {
             self.forget_pull(number);
-            desk.sink.pulled(token);
+            context.sink.pulled(token);
         }
     }
 
@@ -222,7 +227,7 @@ impl Input {
         at: *mut u8,
         ahead: usize,
         got: usize,
-        desk: &mut ReadContext<'_, S>,
+        context: &mut ReadContext<'_, S>,
     ) {
         self.end = got.min(ahead);
         let mut beyond = got.saturating_sub(ahead);
@@ -231,7 +236,7 @@ impl Input {
         if let Some(Ok(Frame::Data { number, offset, length })) = head
             && Some(&number) == self.expected.front()
             && (front(length) == ahead && got >= ahead)
-            && desk.pulls.expects(desk.index, number, offset, length)
+            && context.pulls.expects(context.index, number, offset, length)
         {
             let belongs = beyond.min(usize::try_from(length).unwrap_or(usize::MAX));
             self.data = Some((number, length as usize)).filter(|(_, length)| *length > 0);
@@ -240,7 +245,7 @@ impl Input {
             from = from.wrapping_add(belongs);
             // Move what does not belong there before the pull can complete.
             self.keep(from, beyond);
-            self.placed(at, belongs, desk);
+            self.placed(at, belongs, context);
         } else {
             self.keep(from, beyond);
         }
@@ -262,13 +267,13 @@ impl Input {
     }
 
     /// Parses all complete frames and pull bytes in the buffer.
-    fn take_frames<S: Sink>(&mut self, desk: &mut ReadContext<'_, S>) -> Stop {
+    fn take_frames<S: Sink>(&mut self, context: &mut ReadContext<'_, S>) -> Stop {
         let Some(buffer) = self.buffer.take() else { return Stop::Missing };
         let stop = loop {
             let bytes = &buffer[self.begin..self.end];
             let step = match self.data {
-                Some((number, left)) => self.take_data(number, left, bytes, desk),
-                None => self.take_frame(bytes, desk),
+                Some((number, left)) => self.take_data(number, left, bytes, context),
+                None => self.take_frame(bytes, context),
             };
             match step {
                 Ok(taken) => self.begin += taken,
@@ -284,19 +289,19 @@ impl Input {
         number: u32,
         left: usize,
         bytes: &[u8],
-        desk: &mut ReadContext<'_, S>,
+        context: &mut ReadContext<'_, S>,
     ) -> Result<usize, Stop> {
         let length = left.min(bytes.len());
         if length == 0 {
             return Err(Stop::Missing);
         }
         // SAFETY: `bytes` is a slice of at least `length` bytes.
-        match unsafe { desk.pulls.take(desk.index, number, bytes.as_ptr(), length) } {
+        match unsafe { context.pulls.take(context.index, number, bytes.as_ptr(), length) } {
             PullOutcome::Nothing => return Err(Stop::Device),
             PullOutcome::All => {}
             PullOutcome::Last(token) => {
                 self.forget_pull(number);
-                desk.sink.pulled(token);
+                context.sink.pulled(token);
             }
         }
         self.data = Some((number, left - length)).filter(|(_, left)| *left > 0);
@@ -306,7 +311,7 @@ impl Input {
     fn take_frame<S: Sink>(
         &mut self,
         bytes: &[u8],
-        desk: &mut ReadContext<'_, S>,
+        context: &mut ReadContext<'_, S>,
     ) -> Result<usize, Stop> {
         let Some(frame) = Frame::at_front(bytes) else { return Err(Stop::Missing) };
         let Ok(frame) = frame else { return Err(Stop::Malformed("bytes that are not a frame")) };
@@ -315,8 +320,8 @@ impl Input {
                 let begin = front(u64::from(length));
                 let whole = begin + length as usize;
                 let Some(payload) = bytes.get(begin..whole) else { return Err(Stop::Missing) };
-                desk.sink.arrived(
-                    desk.from,
+                context.sink.arrived(
+                    context.from,
                     &Header { protocol, words },
                     payload.as_ptr(),
                     payload.len(),
@@ -324,7 +329,7 @@ impl Input {
                 return Ok(whole);
             }
             Frame::Data { number, offset, length } => {
-                if !desk.pulls.expects(desk.index, number, offset, length) {
+                if !context.pulls.expects(context.index, number, offset, length) {
                     return Err(Stop::Malformed("data that was not requested"));
                 }
                 if bytes.len() < front(length) {
@@ -334,16 +339,21 @@ impl Input {
                 return Ok(front(length));
             }
             Frame::End { number } => {
-                if let Some(token) = desk.pulls.end(desk.index, number) {
+                if let Some(token) = context.pulls.end(context.index, number) {
                     self.forget_pull(number);
-                    desk.sink.pulled(token);
+                    context.sink.pulled(token);
                 }
             }
             Frame::Pull { number, name, wanted } => {
-                desk.requests.push(PeerRequest::Pull { index: desk.index, number, name, wanted });
+                context.requests.push(PeerRequest::Pull {
+                    index: context.index,
+                    number,
+                    name,
+                    wanted,
+                });
             }
             Frame::Release { name } => {
-                desk.requests.push(PeerRequest::Release { index: desk.index, name })
+                context.requests.push(PeerRequest::Release { index: context.index, name })
             }
             Frame::Goodbye => return Err(Stop::Goodbye),
         }

@@ -420,7 +420,7 @@ impl Tcp {
             let peer = &mut self.peers[index as usize];
             let Link::Open(connection) = &mut peer.link else { return moved };
             let (from, pulls, buffers) = (peer.contact.peer, &mut self.pulls, &mut self.buffers);
-            let mut desk = ReadContext {
+            let mut context = ReadContext {
                 from,
                 index,
                 pulls,
@@ -428,7 +428,7 @@ impl Tcp {
                 requests: &mut self.requests,
                 sink: &mut *sink,
             };
-            match connection.input.read(&connection.socket, &mut desk) {
+            match connection.input.read(&connection.socket, &mut context) {
                 ReadOutcome::Nothing => return moved,
                 ReadOutcome::Some => {
                     connection.reads += 1;
