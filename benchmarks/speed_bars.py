@@ -149,14 +149,14 @@ def verdicts(path):
 
 
 def slower_than_before(path):
-    """Markdown: the rows that are slower than in the earlier build; empty if it was not measured."""
+    """Markdown: the rows that are slower than in the earlier build; empty without one."""
     figures = Figures(path)
     ratios = {key: figures.ratio_to_before(ALL, key) for key in figures.keys()}
     compared = {key: value for key, value in ratios.items() if value is not None}
     if not compared:
         return ""
-    text = [f"{len(compared)} rows were measured with the earlier build too. Of these are slower by "
-            f"more than {AGAINST_BEFORE - 1:.0%}:", "",
+    text = [f"{len(compared)} rows were measured with the earlier build too. Of these are slower "
+            f"by more than {AGAINST_BEFORE - 1:.0%}:", "",
             "| row | ratio | near | far | rounds |", "|---" * 5 + "|"]
     for key, value in sorted(compared.items(), key=lambda item: -item[1]):
         if value > AGAINST_BEFORE + ROUNDING:

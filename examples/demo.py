@@ -38,7 +38,8 @@ def main():
     for abi in ("mpich", "standard"):
         binary = programs / f"heat-{abi}"
         show(f"mpicc builds a C program for the {abi} ABI",
-             [bin_directory / "mpicc", "--abi", abi, "-O2", HERE / "heat.c", "-o", binary, "-lm"], plain, done)
+             [bin_directory / "mpicc", "--abi", abi, "-O2", HERE / "heat.c", "-o", binary, "-lm"],
+             plain, done)
         show(f"the C program on 4 ranks, {abi} ABI", [mpiexec, "-n", 4, binary, 200, 500], plain, done)
     show("Intel's IMB-MPI1 PingPong on 2 ranks", [mpiexec, "-n", 2, intel / "bin" / "IMB-MPI1", "-iter", 200, "-msglog", "0:20", "PingPong"],
          environments.clean_environment(LD_LIBRARY_PATH=towpath / "lib"), done)

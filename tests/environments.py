@@ -133,7 +133,8 @@ def filled_venv(name, requirements):
 
 def pip(directory, requirements, name, options=()):
     """Installs packages into a venv."""
-    arguments = [directory / "bin" / "python", "-m", "pip", "install", "--disable-pip-version-check", "--no-input"]
+    arguments = [directory / "bin" / "python", "-m", "pip", "install",
+                 "--disable-pip-version-check", "--no-input"]
     command([*arguments, *options, *requirements], f"pip-{name}.log")
 
 
@@ -142,12 +143,14 @@ def newest_wheel(directory):
     found = (BUILD / directory).glob("towpath-*.whl")
     wheels = sorted(found, key=lambda path: path.stat().st_mtime)
     if not wheels:
-        raise SystemExit(f"there is no wheel in build/{directory}: run `make build` first (`make wheel-manylinux` for build/manylinux)")
+        raise SystemExit(f"there is no wheel in build/{directory}: run `make build` first "
+                         "(`make wheel-manylinux` for build/manylinux)")
     return wheels[-1]
 
 
 def towpath_venv(name="towpath", wheels="dist"):
-    """The venv NAME that holds Towpath's own wheel (from a directory below build/, made by `make build`) beside mpi4py."""
+    """The venv NAME that holds Towpath's own wheel (from a directory below build/, made by
+    `make build`) beside mpi4py."""
     directory = venv(name, REQUIREMENTS["towpath"])
     wheel = newest_wheel(wheels)
     note = directory / "wheel.txt"

@@ -45,7 +45,8 @@ class Subject:
         self.binaries = {name: path for name, path in self.files.items() if path.read_bytes()[:4] == b"\x7fELF"}
 
     def libraries(self, directory="lib"):
-        return {path.name: path for name, path in self.binaries.items() if name == f"{directory}/{path.name}"}
+        return {path.name: path for name, path in self.binaries.items()
+                if name == f"{directory}/{path.name}"}
 
     def both(self):
         """Each library that holds code: without the strict channel, and with it."""

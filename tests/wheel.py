@@ -22,7 +22,8 @@ def build(prefix, target):
     directory = environments.venv("builder", ["build", "hatchling"])
     shutil.rmtree(target, ignore_errors=True)
     environment = dict(os.environ, TOWPATH_WHEEL_FROM=str(prefix))
-    command = [directory / "bin" / "python", "-m", "build", "--wheel", "--no-isolation", "--outdir", target, environments.ROOT]
+    command = [directory / "bin" / "python", "-m", "build", "--wheel", "--no-isolation",
+               "--outdir", target, environments.ROOT]
     environments.command(command, f"wheel-{target.name}.log", env=environment)
     print(*(path.name for path in target.glob("*.whl")))
 

@@ -177,8 +177,9 @@ def tool(abi):
     abi.compile(text, ["-shared", "-fPIC", *abi.our_flags], f"{abi.name}-tool.so", link=abi.ours)
     lines = 'int major, minor; MPI_Abi_get_version(&major, &minor); printf("major %d\\n", major);'
     abi.ask(lines, abi.our_flags, abi.ours, f"{abi.name}-called")
-    output = subprocess.run([abi.directory / f"{abi.name}-called"], capture_output=True, text=True, check=True,
-                            env=environments.clean_environment(LD_PRELOAD=library)).stdout
+    environment = environments.clean_environment(LD_PRELOAD=library)
+    output = subprocess.run([abi.directory / f"{abi.name}-called"], capture_output=True, text=True,
+                            check=True, env=environment).stdout
     assert "seen 1" in output and "major" in output, output
 
 
@@ -191,12 +192,13 @@ def further_names(abi):
         directory.mkdir()
         source = directory / "library.c"
         source.write_text("int MPI_Abi_get_version(int *major, int *minor) { return *major = *minor = 99; }\n")
-        subprocess.run(["cc", "-shared", "-fPIC", source, f"-Wl,-soname,{other}", "-o", directory / other], check=True)
+        subprocess.run(["cc", "-shared", "-fPIC", source, f"-Wl,-soname,{other}",
+                        "-o", directory / other], check=True)
         text = "#include <mpi.h>\nint main(void) { int a = 9, b = 9; MPI_Abi_get_version(&a, &b); return a > 1; }\n"
         (directory / "program.c").write_text(text)
         program = directory / "program"
-        subprocess.run(["cc", *abi.our_flags, directory / "program.c", "-o", program, f"-L{directory}", f"-l:{other}",
-                        f"-Wl,-rpath,{abi.ours}/lib"], check=True)
+        subprocess.run(["cc", *abi.our_flags, directory / "program.c", "-o", program,
+                        f"-L{directory}", f"-l:{other}", f"-Wl,-rpath,{abi.ours}/lib"], check=True)
         subprocess.run([program], check=True, env=environments.clean_environment())
 
 
@@ -274,17 +276,21 @@ def build_systems(abi):
     directory = abi.directory / f"cmake-{abi.name}"
     directory.mkdir()
     (directory / "CMakeLists.txt").write_text(CMAKE)
+    text = ("#include <mpi.h>\n"
+            "int main(void) { int a, b; MPI_Get_version(&a, &b); return a != 5; }\n")
     for source in ("program.c", "program.cc"):
-        (directory / source).write_text("#include <mpi.h>\nint main(void) { int a, b; MPI_Get_version(&a, &b); return a != 5; }\n")
+        (directory / source).write_text(text)
     bin, suffix = abi.ours / "bin", "" if abi.name == "mpich" else "_abi"
     environment = environments.clean_environment()
     options = [f"-DMPI_C_COMPILER={bin}/mpicc{suffix}", f"-DMPI_CXX_COMPILER={bin}/mpicxx{suffix}"]
-    for words in (["cmake", "-S", directory, "-B", directory / "build", *options], ["cmake", "--build", directory / "build"]):
+    for words in (["cmake", "-S", directory, "-B", directory / "build", *options],
+                  ["cmake", "--build", directory / "build"]):
         done = subprocess.run(words, capture_output=True, text=True, env=environment)
         assert done.returncode == 0, done.stdout[-1500:] + done.stderr[-1500:]
     for program in ("c_program", "cxx_program"):
         subprocess.run([directory / "build" / program], check=True, env=environment)
-        linked = subprocess.run(["ldd", directory / "build" / program], capture_output=True, text=True, env=environment).stdout
+        linked = subprocess.run(["ldd", directory / "build" / program], capture_output=True,
+                                text=True, env=environment).stdout
         assert f"{abi.ours}/lib/{abi.library}" in linked, linked
 
 

@@ -3,7 +3,8 @@
 
     launchers.py                       Towpath's program under the launchers of MPICH and Intel MPI, and alone; programs of MPICH
                                        and Intel MPI under Towpath's mpiexec; Towpath's program under Open MPI's launchers and Slurm
-    launchers.py --prefix DIRECTORY       with an installed Towpath (bin, lib) instead of the wheel in build/
+    launchers.py --prefix DIRECTORY    with an installed Towpath (bin, lib) instead of the wheel in
+                                       build/
     launchers.py --filter REGEX        only some of the rows
 
 At 2 and at 48 ranks. A row passes when the job ends in time, with its exit code, and says what it should.

@@ -2,8 +2,9 @@
 
     mpi4py_rank.py DIRECTORY LIBRARY_DIRECTORY test/main.py [arguments of main.py]
 
-Every line of DIRECTORY/rank-N is "event<TAB>test<TAB>text"; the line "start" is written before a test runs, so after a hang or a crash
-the last line names the test. The first line says which MPI library was loaded; one outside LIBRARY_DIRECTORY ends the run.
+Every line of DIRECTORY/rank-N is "event<TAB>test<TAB>text"; the line "start" is written before a
+test runs, so after a hang or a crash the last line names the test. The first line says which MPI
+library was loaded; one outside LIBRARY_DIRECTORY ends the run.
 """
 
 import os

@@ -71,8 +71,8 @@ def standard_environment(library, prefix):
     stamp = f"{header} {header.stat().st_size}\n"
     if not note.exists() or note.read_text() != stamp:
         environments.say("building mpi4py from source against the standard ABI")
-        command = [directory / "bin" / "python", "-m", "pip", "install", "--force-reinstall", "--no-deps", "--no-cache-dir", "--no-binary",
-                   "mpi4py", f"mpi4py=={VERSION}"]
+        command = [directory / "bin" / "python", "-m", "pip", "install", "--force-reinstall",
+                   "--no-deps", "--no-cache-dir", "--no-binary", "mpi4py", f"mpi4py=={VERSION}"]
         environment = environments.clean_environment(MPI4PY_BUILD_MPICC=compiler, CFLAGS="-O0")
         environments.command(command, f"mpi4py-{name}.log", env=environment)
         note.write_text(stamp)
@@ -110,8 +110,9 @@ def run_suite(options, ranks, python, library):
     shutil.rmtree(directory, ignore_errors=True)
     directory.mkdir(parents=True)
     selection = [word for name in options.include for word in ("-i", name)]
-    command = [*library.launcher(ranks), python, HERE / "mpi4py_rank.py", directory, library.prefix / "lib", source() / "test" / "main.py",
-               "-q", *selection, *exclusions(options.abi)]
+    command = [*library.launcher(ranks), python, HERE / "mpi4py_rank.py", directory,
+               library.prefix / "lib", source() / "test" / "main.py", "-q", *selection,
+               *exclusions(options.abi)]
     mark = f"mpi4py-{time.time_ns()}"
     environment = library.environment({runner.MARKER: mark})
     with open(directory / "output", "w") as output:
@@ -173,7 +174,8 @@ def report(options, ranks, events, status, directory, seconds):
         for rank, lines in events.items():
             problems.append(f"rank {rank} was last in: {' '.join(lines[-1][:2]) if lines else 'start-up'}")
         how = "it hung" if status is None else f"mpiexec ended with {status}"
-        problems.append(f"FAIL the suite did not end on every rank: {how}; output in {directory / 'output'}")
+        problems.append(f"FAIL the suite did not end on every rank: {how}; "
+                        f"output in {directory / 'output'}")
     undue = set()
     if options.library != "mpich":
         undue = skipped - allowed_skips(ranks)
@@ -199,7 +201,8 @@ def main():
     for ranks in options.ranks:
         started = time.monotonic()
         events, status, directory = run_suite(options, ranks, python, library)
-        *counts, skipped = report(options, ranks, events, status, directory, time.monotonic() - started)
+        seconds = time.monotonic() - started
+        *counts, skipped = report(options, ranks, events, status, directory, seconds)
         totals = [total + count for total, count in zip(totals, counts)]
         record += [f"{ranks} {test}" for test in sorted(skipped)]
     if options.record:

@@ -44,7 +44,8 @@ def unpack():
         return None, "apt-cache knows no gfortran"
     shutil.rmtree(DIRECTORY, ignore_errors=True)
     DIRECTORY.mkdir(parents=True)
-    done = subprocess.run(["apt-get", "download", *PACKAGES, *compiler], cwd=DIRECTORY, capture_output=True, text=True)
+    done = subprocess.run(["apt-get", "download", *PACKAGES, *compiler], cwd=DIRECTORY,
+                          capture_output=True, text=True)
     if done.returncode:
         return None, f"apt-get download: {done.stderr.strip()[-300:]}"
     for package in DIRECTORY.glob("*.deb"):

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Do broadcasts go to all hosts at once, where they should? tests/mpi/collectives/multicast counts what four hosts send meanwhile.
 
-    broadcasts.py --prefix DIRECTORY      with an installed Towpath (bin, lib); all rows
+    broadcasts.py --prefix DIRECTORY   with an installed Towpath (bin, lib); all rows
     broadcasts.py --filter REGEX       only some of the rows
 
 What goes to a group is sent about once, what goes by messages once for each of the other hosts.

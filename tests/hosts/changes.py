@@ -2,7 +2,7 @@
 """What becomes of jobs whose network has its faults, or changes while they run: they go on, or end
 with a sentence in time.
 
-    changes.py --prefix DIRECTORY         with an installed Towpath (bin, lib); all rows
+    changes.py --prefix DIRECTORY      with an installed Towpath (bin, lib); all rows
     changes.py --filter REGEX          only some of the rows
 
 Most rows run tests/hosts/changes.c, which exchanges messages before and after something is done to

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Which transport a job takes between hosts when nobody says anything, on networks of several kinds.
 
-    choice.py --prefix DIRECTORY       with an installed Towpath (bin, lib); all rows
+    choice.py --prefix DIRECTORY    with an installed Towpath (bin, lib); all rows
     choice.py --filter REGEX        only some of the rows
 
 Each row runs tests/hosts/ways.c, whose ranks exchange messages of all sizes, and compares what `towpath info --routes` says of each pair

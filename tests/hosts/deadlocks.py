@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """What mpiexec says of ranks that wait for each other for ever: at SIGQUIT, which ends nothing, at SIGINT, SIGTERM and --timeout.
 
-    deadlocks.py --prefix DIRECTORY       with an installed Towpath (bin, lib); all rows, on one host and on two
+    deadlocks.py --prefix DIRECTORY    with an installed Towpath (bin, lib); all rows, on one host
+                                       and on two
     deadlocks.py --filter REGEX        only some of the rows
 
 Each row runs tests/hosts/deadlock.c and compares mpiexec's lines, in which only the seconds may differ.

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """The libfabric transport over the providers that need no hardware, with the libfabric of Debian and that of MPICH's wheel.
 
-    libfabric.py --prefix DIRECTORY       with an installed Towpath (bin, lib); all rows
+    libfabric.py --prefix DIRECTORY    with an installed Towpath (bin, lib); all rows
     libfabric.py --filter REGEX        only some of the rows
 
 Rust tests and the conformance suite run inside one process, C programs over two hosts that are namespaces. Debian's package is

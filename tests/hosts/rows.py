@@ -23,7 +23,8 @@ def parser(text):
 
 def begin(options):
     """The directory of the Towpath to test; None, and the reason is printed, where no test hosts
-    can be made. From now on SIGTERM ends the test as an exception does, so that its jobs end too."""
+    can be made. From now on SIGTERM ends the test as an exception does, so that its jobs end too.
+    """
     reason = hosts.forbidden()
     if reason:
         print(f"skipped: {reason}")

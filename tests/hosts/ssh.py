@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Jobs whose second host is reached by ssh, as `mpiexec --hosts` does it when nothing else is said.
 
-    ssh.py --prefix DIRECTORY             with an installed Towpath (bin, lib)
+    ssh.py --prefix DIRECTORY          with an installed Towpath (bin, lib)
 
 An sshd runs on the second of two hosts (hosts.py), with keys made for this test, in namespaces that end with it: nothing of the
 system's own ssh is read, changed or reached. Its program is the system's, or comes out of Debian's package into build/, which is
@@ -28,8 +28,10 @@ from rows import Rows  # noqa: E402
 INSIDE = "SSH_INSIDE"
 # What of Debian's packages an sshd needs, beside what ssh needs.
 PACKAGES = ["openssh-server", "libwrap0"]
-# The sshd sees a /run and a list of users of its own: it wants a directory and a user that only its package makes.
-START = """mount -t tmpfs none /run && mkdir -m 755 /run/sshd && mount --bind {directory}/passwd /etc/passwd &&
+# The sshd sees a /run and a list of users of its own: it wants a directory and a user that only its
+# package makes.
+START = """mount -t tmpfs none /run && mkdir -m 755 /run/sshd &&
+mount --bind {directory}/passwd /etc/passwd &&
 exec {sshd} -D -e -f {directory}/sshd_config"""
 CONFIG = """Port 22
 HostKey {directory}/host_key
@@ -43,8 +45,8 @@ PidFile none
 """
 # Stands before the system's ssh in PATH, and keeps it from a person's own settings.
 SSH = """#!/bin/sh
-exec {ssh} -F none -i {directory}/${{KEY:-person_key}} -o IdentitiesOnly=yes -o UserKnownHostsFile={directory}/known_hosts \\
-    -o GlobalKnownHostsFile=none "$@"
+exec {ssh} -F none -i {directory}/${{KEY:-person_key}} -o IdentitiesOnly=yes \\
+    -o UserKnownHostsFile={directory}/known_hosts -o GlobalKnownHostsFile=none "$@"
 """
 
 
@@ -72,11 +74,14 @@ def provide():
 def make_keys(directory, program):
     """Keys and settings of both sides."""
     for name in ("host_key", "person_key", "strange_key"):
-        subprocess.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-C", name, "-f", directory / name], check=True)
+        subprocess.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-C", name,
+                        "-f", directory / name], check=True)
     (directory / "known_hosts").write_text("host1 " + (directory / "host_key.pub").read_text())
     (directory / "sshd_config").write_text(CONFIG.format(directory=directory))
     users = Path("/etc/passwd").read_text()
-    (directory / "passwd").write_text(users if "\nsshd:" in users else users + "sshd:x:65533:65534::/run/sshd:/usr/sbin/nologin\n")
+    if "\nsshd:" not in users:
+        users += "sshd:x:65533:65534::/run/sshd:/usr/sbin/nologin\n"
+    (directory / "passwd").write_text(users)
     (directory / "start").write_text(START.format(directory=directory, sshd=program))
     (directory / "bin").mkdir()
     (directory / "bin/ssh").write_text(SSH.format(directory=directory, ssh=shutil.which("ssh")))
@@ -124,7 +129,8 @@ class Jobs:
 
     def __init__(self, prefix, directory, sshd):
         self.prefix, self.sshd = prefix, sshd
-        self.environment = environments.clean_environment(PATH=f"{directory}/bin:{os.environ['PATH']}", LD_LIBRARY_PATH=str(prefix / "lib"))
+        self.environment = environments.clean_environment(
+            PATH=f"{directory}/bin:{os.environ['PATH']}", LD_LIBRARY_PATH=str(prefix / "lib"))
         self.program = environments.BUILD / "tests/launchers/towpath"
 
     def mpiexec(self, *words):
@@ -169,7 +175,8 @@ class Jobs:
 
 def inside(prefix, directory, libraries):
     """On the first host: starts the sshd on the second, runs the tests, ends it."""
-    start = [os.environ["HOSTS_RUN"], "host1", "env", f"LD_LIBRARY_PATH={libraries}", "unshare", "--mount", "sh", directory / "start"]
+    start = [os.environ["HOSTS_RUN"], "host1", "env", f"LD_LIBRARY_PATH={libraries}",
+             "unshare", "--mount", "sh", directory / "start"]
     with open(directory / "sshd.log", "w") as log:
         sshd = subprocess.Popen(start, stdin=subprocess.DEVNULL, stdout=log, stderr=log)
     try:
@@ -212,7 +219,8 @@ def main():
     with tempfile.TemporaryDirectory(prefix="towpath-ssh-") as directory:
         make_keys(Path(directory), found[0])
         words = [sys.executable, HERE / "hosts.py", "--hosts", "2", "--", sys.executable, __file__, "--prefix", prefix]
-        return subprocess.run([str(word) for word in words], env={**os.environ, INSIDE: f"{directory}:{found[1]}"}).returncode
+        environment = {**os.environ, INSIDE: f"{directory}:{found[1]}"}
+        return subprocess.run([str(word) for word in words], env=environment).returncode
 
 
 if __name__ == "__main__":

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Jobs of two hosts while a stranger on the same network attacks them: nothing of it is accepted, nothing is lost, memory is bounded.
 
-    strangers.py --prefix DIRECTORY       with an installed Towpath (bin, lib); all rows
+    strangers.py --prefix DIRECTORY    with an installed Towpath (bin, lib); all rows
     strangers.py --filter REGEX        only some of the rows
 
 A third host sees every frame of the job (the network is a hub) and knows everything but the job's key. While tests/mpi/crowd/steady

@@ -67,7 +67,8 @@ def count(prefix, directory):
     program, flags = directory / "hot_calls", directory / "flags"
     flags.write_bytes(bytes(4096))
     subprocess.run([prefix / "bin" / "mpicc", "-O2", "-g", HERE / "hot_calls.c", "-o", program], check=True)
-    tool = ["valgrind", "--tool=callgrind", "--collect-atstart=no", "--toggle-collect=count_*", f"--callgrind-out-file={directory}/out.%p"]
+    tool = ["valgrind", "--tool=callgrind", "--collect-atstart=no", "--toggle-collect=count_*",
+            f"--callgrind-out-file={directory}/out.%p"]
     done = subprocess.run([prefix / "bin" / "mpiexec", "-n", "2", *tool, program, flags], env=environments.clean_environment(),
                           capture_output=True, text=True, timeout=120, stdin=subprocess.DEVNULL)
     if done.returncode or done.stdout.strip() != "ok":

@@ -1,6 +1,7 @@
 #!/bin/bash
 # Starts a Slurm cluster of NODES emulated nodes with CPUS processors each on this machine, on loopback only, without munge.
-#   DIR=<empty directory> PORT=<first of NODES + 1 free ports> slurm-up.sh NODES CPUS; then export SLURM_CONF=$DIR/slurm.conf
+#   DIR=<empty directory> PORT=<first of NODES + 1 free ports> slurm-up.sh NODES CPUS
+#   then export SLURM_CONF=$DIR/slurm.conf
 # Each node has a UTS namespace of its own where this user may make one, so that its host name differs.
 nodes=${1:-2} cpus=${2:-4} last=$((${1:-2} - 1)) port=${PORT:-16817} here=$(hostname -s)
 mkdir -p "$DIR/state" "$DIR/log" && chmod 755 "$DIR" || exit 1

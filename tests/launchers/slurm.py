@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Towpath's programs under Slurm: a cluster of two emulated nodes on this machine, started and stopped here.
 
-    slurm.py --prefix DIRECTORY           with an installed Towpath (bin, lib); all rows
+    slurm.py --prefix DIRECTORY        with an installed Towpath (bin, lib); all rows
     slurm.py --filter REGEX            only some of the rows
 
 Slurm is found, or installed from Debian's packages where that disturbs nobody: as root, where no systemd runs (a container, a

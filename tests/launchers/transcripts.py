@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """The transcripts of docs/hosts.md: each is run as it stands there, and must print what stands there.
 
-    transcripts.py --prefix DIRECTORY     with an installed Towpath (bin, lib)
+    transcripts.py --prefix DIRECTORY  with an installed Towpath (bin, lib)
     transcripts.py --filter REGEX      only some of them
 
 Above each transcript stands in bold who starts the program. A launcher that is not installed is left out with a sentence. Ranks
@@ -34,7 +34,8 @@ def compile_ring(prefix):
     """The directory with the program of all transcripts."""
     directory = environments.BUILD / "tests/transcripts"
     directory.mkdir(parents=True, exist_ok=True)
-    words = [prefix / "bin/mpicc", "-O1", "-o", directory / "ring", environments.ROOT / "examples/ring.c"]
+    words = [prefix / "bin/mpicc", "-O1", "-o", directory / "ring",
+             environments.ROOT / "examples/ring.c"]
     environments.command(words, "transcripts-ring.log", env=environments.clean_environment())
     return directory
 
@@ -76,7 +77,8 @@ def run(name, command, output, place, directory):
         print(f"skipped: {name}: {variables}")
         return None
     words = [str(word) for word in (*before, "sh", "-c", command)]
-    done = subprocess.run(words, env=variables, cwd=directory, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=120)
+    done = subprocess.run(words, env=variables, cwd=directory, stdin=subprocess.DEVNULL,
+                          capture_output=True, text=True, timeout=120)
     is_true = done.returncode == 0 and sorted(done.stdout.splitlines()) == sorted(output.splitlines())
     print(f"{'ok  ' if is_true else 'FAIL'} transcript: {name}", flush=True)
     if not is_true:
@@ -92,7 +94,8 @@ def test(prefix, pattern=""):
     directory = compile_ring(prefix)
     with ExitStack() as stack:
         places = Places(prefix, stack)
-        results = [run(match["name"], match["command"], match["output"], places.of(match["name"]), directory) for match in wanted]
+        results = [run(match["name"], match["command"], match["output"],
+                       places.of(match["name"]), directory) for match in wanted]
     return results.count(True), results.count(False)
 
 
