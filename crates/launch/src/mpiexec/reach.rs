@@ -74,7 +74,8 @@ impl HostLinks {
 const SSH: &str = "ssh -x -o BatchMode=yes -o ControlMaster=no -o ServerAliveInterval=20 {host}";
 /// Runs next to a job step that may exist already, without PMI, and does not end the allocation if
 /// a rank fails.
-const SRUN: &str = "srun --nodes=1 --ntasks=1 --nodelist={host} --overlap --mpi=none --cpu-bind=none --kill-on-bad-exit=0 --quiet";
+const SRUN: &str = "srun --nodes=1 --ntasks=1 --nodelist={host} --overlap --mpi=none \
+                    --cpu-bind=none --kill-on-bad-exit=0 --quiet";
 
 /// Splits a command into words, with quotes and backslashes as in a shell; `None` if a quote is not
 /// closed.

@@ -194,14 +194,16 @@ impl Verdict {
                 (
                     127,
                     format!(
-                        "the program {name} of rank {rank} cannot be executed: {what}; the job is ended."
+                        "the program {name} of rank {rank} cannot be executed: {what}; the job is \
+                         ended."
                     ),
                 )
             }
             CANNOT_EXECUTE => (
                 126,
                 format!(
-                    "the program {name} of rank {rank} cannot be executed ({reason}); the job is ended."
+                    "the program {name} of rank {rank} cannot be executed ({reason}); the job is \
+                     ended."
                 ),
             ),
             _ => {

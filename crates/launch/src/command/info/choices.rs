@@ -159,7 +159,8 @@ fn how_to_wake(policy: &Policy) -> ReportRow {
     } else if policy.membarrier {
         (
             "fence",
-            "Ranks that share cores sleep often: a fence in each message is cheaper than a barrier in all ranks.",
+            "Ranks that share cores sleep often: a fence in each message is cheaper than a barrier \
+             in all ranks.",
         )
     } else {
         ("fence", "The kernel or a sandbox refuses membarrier, so each message carries a fence.")
@@ -177,7 +178,8 @@ fn how_to_make(way: &FileOrigin) -> ReportRow {
         ),
         FileOrigin::Unlinked { directory, refusal } => {
             let why = format!(
-                "memfd_create is refused ({refusal}); the file is unlinked as soon as it is created."
+                "memfd_create is refused ({refusal}); the file is unlinked as soon as it is \
+                 created."
             );
             ReportRow::new(
                 "segment",
