@@ -22,7 +22,10 @@ pub fn page(api: &Api) -> String {
     );
     let _ = write!(
         text,
-        "**{names_done} of the {names} functions of MPI 5.0 are built.**\n\n| chapter | built | of |\n|---|---|---|\n"
+        "**{names_done} of the {names} functions of MPI 5.0 are built**; the `_c` form of a\n\
+         function counts as another. The table counts both as one, and has also functions that\n\
+         the standard has removed or never had.\n\n\
+         | chapter | built | of |\n|---|---|---|\n"
     );
     for (chapter, title) in &api.chapters {
         let all: Vec<&Function> = api.functions.iter().filter(|f| &f.chapter == chapter).collect();
