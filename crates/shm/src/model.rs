@@ -15,6 +15,7 @@ use towpath_machine::wait::sleep::{AWAKE, HostWords, ON_WORD, SleepWord, Sleeper
 
 use super::board::{RoundMemory, Rounds, Sleepers, Want};
 use super::claims::{self, Claims, NextUnit};
+use super::layout::RingPlace;
 use super::registered::{self, MemoryAccess, MemoryRow, RegisteredRange, is_accessing};
 use super::ring::{LINE_WORDS, RingReceiver, RingSender};
 use super::share::Mark;
@@ -25,8 +26,9 @@ const LINES: usize = 2;
 fn ring() -> (RingSender<Flags>, RingReceiver<Flags>) {
     let (lines, progress) = (Flags::new(LINES, LINE_WORDS), Flags::new(1, 1));
     let bytes = 64 * LINES as u32;
-    let sender = RingSender::new(lines.clone(), progress.clone(), LINES as u32, bytes, bytes);
-    (sender, RingReceiver::new(lines, progress, LINES as u32, bytes, bytes))
+    let place = RingPlace { offset: 0, lines: LINES as u32, bytes, provided: bytes };
+    let sender = RingSender::new(lines.clone(), progress.clone(), &place);
+    (sender, RingReceiver::new(lines, progress, &place))
 }
 
 #[test]

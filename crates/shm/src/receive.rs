@@ -293,12 +293,8 @@ impl Shm {
             // SAFETY: the ring was allocated by this process in its own ring area, which is in the
             // segment, with line-aligned parts. The wire holds the segment and drops the ring
             // before it.
-            let (lines, progress) = unsafe {
-                let words = self.segment.words(place.lines_at(), place.lines as usize * LINE_WORDS);
-                (words, self.segment.words(place.offset as usize, 1))
-            };
-            let receiver =
-                RingReceiver::new(lines, progress, place.lines, place.bytes, place.provided);
+            let (lines, progress) = unsafe { self.segment.ring_words(&place) };
+            let receiver = RingReceiver::new(lines, progress, &place);
             let (lines, hint) = (self.segment.at(place.lines_at()), PrefetchHint::NOTHING);
             self.hot.push(HotRing { from: from as u32, receiver, lines, seen: 0, hint });
         } else {

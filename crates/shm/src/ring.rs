@@ -8,7 +8,7 @@
 
 use towpath_base::sync::Words;
 
-use super::layout::LINE;
+use super::layout::{LINE, RingPlace};
 
 /// A pair touches the memory of this many messages of more than `LONG` bytes before it checks for
 /// freed memory.
@@ -42,18 +42,12 @@ pub(crate) struct RingSender<W> {
 }
 
 impl<W: Words> RingSender<W> {
-    /// `lines` holds 16 words per header line, `progress` the receiver's word. `touched` bytes of
-    /// payload are populated.
-    pub(crate) fn new(
-        lines: W,
-        progress: W,
-        count: u32,
-        bytes: u32,
-        touched: u32,
-    ) -> RingSender<W> {
-        assert!(count.is_power_of_two(), "a ring has a power of two of lines");
-        let payload = PayloadAllocator::new(count, bytes, touched);
-        RingSender { lines, progress, mask: count - 1, next: 0, consumed: 0, payload }
+    /// `lines` holds 16 words per header line of the ring at `place`, `progress` the receiver's
+    /// word.
+    pub(crate) fn new(lines: W, progress: W, place: &RingPlace) -> RingSender<W> {
+        assert!(place.lines.is_power_of_two(), "a ring has a power of two of lines");
+        let payload = PayloadAllocator::new(place.lines, place.bytes, place.provided);
+        RingSender { lines, progress, mask: place.lines - 1, next: 0, consumed: 0, payload }
     }
 
     /// Claims a line and `bytes` of payload (0: none); `None` if the receiver must consume
@@ -238,17 +232,12 @@ pub(crate) struct RingReceiver<W> {
 
 impl<W: Words> RingReceiver<W> {
     /// Takes the same arguments as [`RingSender::new`].
-    pub(crate) fn new(
-        lines: W,
-        progress: W,
-        count: u32,
-        bytes: u32,
-        touched: u32,
-    ) -> RingReceiver<W> {
+    pub(crate) fn new(lines: W, progress: W, place: &RingPlace) -> RingReceiver<W> {
+        let RingPlace { lines: count, bytes, provided, .. } = *place;
         // At most half a lap per publication, so that a sender that stays within a lap finds room
         // before the end of the lap.
         let bytes_per_publication =
-            if touched >= LAP { (bytes / 4).min(touched / 2) } else { bytes / 4 };
+            if provided >= LAP { (bytes / 4).min(provided / 2) } else { bytes / 4 };
         RingReceiver {
             lines,
             progress,
@@ -359,9 +348,8 @@ mod tests {
 
     #[test]
     fn short_messages_do_not_touch_more_than_a_lap() {
-        let (words, progress) = (Private::new(32 * LINE_WORDS), Private::new(1));
-        let mut sender = RingSender::new(words.clone(), progress.clone(), 32, 65536, LAP + 2048);
-        let mut receiver = RingReceiver::new(words, progress, 32, 65536, LAP + 2048);
+        let place = RingPlace { offset: 0, lines: 32, bytes: 65536, provided: LAP + 2048 };
+        let (mut sender, mut receiver) = ends(&place);
         let mut under_way = std::collections::VecDeque::new();
         for number in 0..1000 {
             let bytes = 700 + 64 * (number % 16);
@@ -385,9 +373,13 @@ mod tests {
     }
 
     fn pair(lines: u32, bytes: u32) -> (RingSender<Private>, RingReceiver<Private>) {
-        let (words, progress) = (Private::new(lines as usize * LINE_WORDS), Private::new(1));
-        let sender = RingSender::new(words.clone(), progress.clone(), lines, bytes, bytes);
-        (sender, RingReceiver::new(words, progress, lines, bytes, bytes))
+        ends(&RingPlace { offset: 0, lines, bytes, provided: bytes })
+    }
+
+    fn ends(place: &RingPlace) -> (RingSender<Private>, RingReceiver<Private>) {
+        let (words, progress) = (Private::new(place.lines as usize * LINE_WORDS), Private::new(1));
+        let sender = RingSender::new(words.clone(), progress.clone(), place);
+        (sender, RingReceiver::new(words, progress, place))
     }
 
     #[test]

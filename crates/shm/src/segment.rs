@@ -9,7 +9,8 @@ use towpath_machine::memory::{Mapping, check_headroom, has_no_limit};
 use towpath_machine::wait;
 
 use super::bounce::{BounceId, BounceShape};
-use super::layout::{CELL_BYTES, OUT_BOUNCES, RANK_LIMIT, SegmentLayout};
+use super::layout::{CELL_BYTES, OUT_BOUNCES, RANK_LIMIT, RingPlace, SegmentLayout};
+use super::ring::LINE_WORDS;
 use super::walk::{self, Walk};
 use towpath_transport::error::Error;
 
@@ -302,6 +303,20 @@ impl Segment {
         // SAFETY: the words are inside the mapping, which outlives the result, and 4-aligned (this
         // function's contract). All processes access these words with atomics only.
         unsafe { MappedWords::new(self.at(offset), count) }
+    }
+
+    /// The words of a ring's header lines, and the word of its receiver's progress.
+    ///
+    /// # Safety
+    /// The ring must be inside the segment, with line-aligned parts. The result must not outlive
+    /// the segment.
+    pub(crate) unsafe fn ring_words(&self, place: &RingPlace) -> (MappedWords, MappedWords) {
+        // SAFETY: both are parts of the ring, which is inside the segment, and line-aligned; the
+        // result does not outlive the segment (this function's contract).
+        unsafe {
+            let lines = self.words(place.lines_at(), place.lines as usize * LINE_WORDS);
+            (lines, self.words(place.offset as usize, 1))
+        }
     }
 }
 

@@ -500,19 +500,15 @@ impl OutgoingStream {
     fn move_to(&mut self, segment: &Segment, grant: Grant) {
         let stays = self.ring.is_none() && grant.place.is_none();
         self.ring = grant.place.map(|place| {
-            let (lines_at, count) = (place.lines_at(), place.lines);
             // SAFETY: the peer granted a ring in its ring area, which is in the segment, with
             // line-aligned parts. The wire holds the segment and drops the ring before it.
-            let (lines, progress) = unsafe {
-                let words = segment.words(lines_at, count as usize * LINE_WORDS);
-                (words, segment.words(place.offset as usize, 1))
-            };
+            let (lines, progress) = unsafe { segment.ring_words(&place) };
             segment.map_in(
                 place.offset as usize,
                 place.payload_at() + place.provided as usize - place.offset as usize,
             );
-            let sender = RingSender::new(lines, progress, count, place.bytes, place.provided);
-            Box::new(OutRing { sender, place, lines: segment.at(lines_at) })
+            let sender = RingSender::new(lines, progress, &place);
+            Box::new(OutRing { sender, place, lines: segment.at(place.lines_at()) })
         });
         self.places = self.places.wrapping_add(1);
         if !stays {
