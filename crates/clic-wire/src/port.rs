@@ -249,41 +249,10 @@ impl Port {
         }
     }
 
-    /// See [`PortOutput::send`].
-    ///
-    /// # Safety
-    /// `body` must be readable for `length` bytes, at most [`Way::longest_body`].
+    /// The sending half.
     #[inline]
-    pub unsafe fn send(
-        &mut self,
-        way: &Way,
-        header: &[u8; HEADER_BYTES],
-        body: *const u8,
-        length: usize,
-    ) -> bool {
-        // SAFETY: `body` is readable for `length` bytes, at most `Way::longest_body` (this
-        // function's contract).
-        unsafe { self.output.send(way, header, body, length) }
-    }
-
-    /// See [`PortOutput::send_train`].
-    ///
-    /// # Safety
-    /// The bodies must be readable, with at most [`Way::payload`] bytes each.
-    pub unsafe fn send_train(&mut self, way: &Way, frames: &[OutgoingFrame]) -> usize {
-        // SAFETY: the bodies are readable, with at most `Way::payload` bytes each (this function's
-        // contract).
-        unsafe { self.output.send_train(way, frames) }
-    }
-
-    /// See [`PortOutput::send_bulk`].
-    ///
-    /// # Safety
-    /// The bodies must be readable, with at most [`Way::payload`] bytes each.
-    pub unsafe fn send_bulk(&mut self, way: &Way, frames: &[OutgoingFrame]) -> usize {
-        // SAFETY: the bodies are readable, with at most `Way::payload` bytes each (this function's
-        // contract).
-        unsafe { self.output.send_bulk(way, frames) }
+    pub fn output(&mut self) -> &mut PortOutput {
+        &mut self.output
     }
 
     /// See [`PortInput::receive`].
@@ -675,8 +644,8 @@ mod tests {
                 5];
         // SAFETY: the bodies outlive the calls.
         unsafe {
-            assert_eq!(one.send_bulk(&way, &frames), 5);
-            assert_eq!(one.send_train(&way, &frames[..3]), 3);
+            assert_eq!(one.output.send_bulk(&way, &frames), 5);
+            assert_eq!(one.output.send_train(&way, &frames[..3]), 3);
         }
         let (mut bulk, mut small, begin) = (Count(0), 0, Instant::now());
         while (bulk.0, small) != (5, 3) {

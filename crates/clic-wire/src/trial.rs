@@ -215,15 +215,16 @@ impl WayTrial<'_> {
         let body = self.zeros.as_ptr();
         let two =
             |parts: u8, length: usize| [OutgoingFrame { header: header(parts), body, length }; 2];
+        let output = port.output();
         // SAFETY: `zeros` has `u16::MAX` bytes, and neither `longest_body` nor `payload` exceeds
         // that. (A probe that cannot be sent counts as one without an answer.)
         unsafe {
             if kind == Kind::Echo {
-                port.send(&way, &header(self.came[host][rail][which]), body, 0);
+                output.send(&way, &header(self.came[host][rail][which]), body, 0);
             } else {
-                port.send(&way, &header(ALONE), body, usize::from(way.longest_body()));
-                port.send_train(&way, &two(TRAIN, 0));
-                port.send_bulk(&way, &two(BULK, usize::from(way.payload())));
+                output.send(&way, &header(ALONE), body, usize::from(way.longest_body()));
+                output.send_train(&way, &two(TRAIN, 0));
+                output.send_bulk(&way, &two(BULK, usize::from(way.payload())));
             }
         }
     }

@@ -32,7 +32,9 @@ fn everything_arrives(sender: &mut Port, receiver: &mut Port, carriers: [Carrier
         let body = body(number as u32, length);
         let header = frame(receiver.endpoint(), Kind::Eager, number as u32, length);
         // SAFETY: `body` outlives the call.
-        until("a frame is taken", || unsafe { sender.send(&way, &header, body.as_ptr(), length) });
+        until("a frame is taken", || unsafe {
+            sender.output().send(&way, &header, body.as_ptr(), length)
+        });
         until("a frame arrives", || receiver.receive(1, &mut |frame| inbox.take_small(frame)));
     }
     assert_eq!(inbox.numbers(), (0..2000).collect::<Vec<u32>>());
@@ -110,7 +112,7 @@ fn groups_reach_their_members_and_nobody_of_the_same_host() {
                 };
                 let frames: Vec<OutgoingFrame> = numbers.zip(&bodies).map(named).collect();
                 // SAFETY: `bodies` outlives the call.
-                assert_eq!(unsafe { ports[0].send_bulk(&way, &frames) }, frames.len());
+                assert_eq!(unsafe { ports[0].output().send_bulk(&way, &frames) }, frames.len());
             };
             for number in 0..4 {
                 round(&group, &mut ports, 5 * number..5 * number + 5);

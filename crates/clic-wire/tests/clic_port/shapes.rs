@@ -25,7 +25,7 @@ fn a_ring_comes_round_many_times() {
                 let header = frame(receiver.endpoint(), Kind::Eager, sent, body.len());
                 // SAFETY: `body` outlives the call.
                 until("a frame is taken", || unsafe {
-                    sender.send(&way, &header, body.as_ptr(), body.len())
+                    sender.output().send(&way, &header, body.as_ptr(), body.len())
                 });
                 wanted.push(sent);
                 sent += 1;
@@ -87,7 +87,7 @@ fn predictions(sender: &mut Port, receiver: &mut Port, way: &Way, seed: u64) {
             if sent < frames.len() {
                 let most = (sent + 1 + random.below(64) as usize).min(frames.len());
                 // SAFETY: `bodies` outlives the call.
-                sent += unsafe { sender.send_bulk(way, &frames[sent..most]) };
+                sent += unsafe { sender.output().send_bulk(way, &frames[sent..most]) };
             }
             receiver.receive_bulk(1 + random.below(3) as usize, &mut block);
             block.missing.is_empty() && block.in_place + block.moved + block.again == frames.len()
@@ -140,7 +140,7 @@ fn a_full_interface_refuses_and_loses_nothing_that_it_took() {
                 for number in 0..2000 {
                     let header = frame(receiver.endpoint(), Kind::Eager, number, 1000);
                     // SAFETY: `body` has 1000 bytes and outlives the call.
-                    match unsafe { sender.send(&way, &header, body.as_ptr(), 1000) } {
+                    match unsafe { sender.output().send(&way, &header, body.as_ptr(), 1000) } {
                         true => taken.push(number),
                         false => refused += 1,
                     }
@@ -185,7 +185,7 @@ fn an_interface_that_goes_down_and_up_loses_frames_and_keeps_nobody_awake() {
         let mut send = |way: &Way, number: u32| {
             let header = frame(endpoint, Kind::Eager, number, 0);
             // SAFETY: the body has no bytes.
-            unsafe { sender.send(way, &header, std::ptr::null(), 0) }
+            unsafe { sender.output().send(way, &header, std::ptr::null(), 0) }
         };
         for host in [0, 1] {
             hosts.enter(host);
@@ -227,7 +227,7 @@ fn a_peer_that_is_gone_costs_nothing_but_its_frames() {
         for (way, endpoint) in [(&gone, 1), (&way, alive.endpoint())] {
             let header = frame(endpoint, Kind::Eager, number, 0);
             // SAFETY: the body has no bytes.
-            assert!(unsafe { sender.send(way, &header, std::ptr::null(), 0) });
+            assert!(unsafe { sender.output().send(way, &header, std::ptr::null(), 0) });
         }
         // The system reports that the port is unreachable; no other error is expected.
         sender.receive(4, &mut |_| panic!("nobody answers"));

@@ -94,7 +94,7 @@ fn the_filter_lets_in_what_is_for_this_endpoint() {
         for endpoint in [sender.endpoint(), 0xffff] {
             let header = frame(endpoint, Kind::Broadcast, 3, 0);
             // SAFETY: the body has no bytes.
-            assert!(unsafe { sender.send(&way, &header, std::ptr::null(), 0) });
+            assert!(unsafe { sender.output().send(&way, &header, std::ptr::null(), 0) });
         }
         until("the frame to everybody comes", || {
             port.receive(1, &mut |frame| inbox.take_small(frame))
@@ -190,7 +190,7 @@ fn a_flood_costs_bounded_memory_and_ends() {
         let mut inbox = Inbox::default();
         let header = frame(endpoint, Kind::Eager, 9, 0);
         // SAFETY: the body has no bytes.
-        assert!(unsafe { sender.send(&way, &header, std::ptr::null(), 0) });
+        assert!(unsafe { sender.output().send(&way, &header, std::ptr::null(), 0) });
         until("a frame comes after the flood", || {
             port.receive(1, &mut |frame| inbox.take_small(frame))
         });

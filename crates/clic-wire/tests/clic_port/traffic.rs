@@ -105,7 +105,7 @@ impl Inbox {
         until("a train arrives", || {
             if sent < frames.len() {
                 // SAFETY: `bodies` outlives the call.
-                sent += unsafe { sender.send_train(way, &frames[sent..]) };
+                sent += unsafe { sender.output().send_train(way, &frames[sent..]) };
             }
             receiver.receive(64, &mut |frame| self.take_small(frame));
             self.small.len() >= frames.len()
@@ -139,7 +139,7 @@ impl Inbox {
         until("a block arrives", || {
             if sent < count {
                 // SAFETY: `bodies` outlives the call.
-                sent += unsafe { sender.send_bulk(way, &frames[sent..]) };
+                sent += unsafe { sender.output().send_bulk(way, &frames[sent..]) };
             }
             receiver.receive_bulk(1, &mut block);
             block.missing.is_empty()
