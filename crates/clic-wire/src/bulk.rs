@@ -7,7 +7,7 @@ use crate::port::{Arrivals, Places};
 use towpath_base::slab::SlabKey;
 use towpath_clic::Time;
 use towpath_clic::endpoint::Endpoint;
-use towpath_clic::frame::HEADER_BYTES;
+use towpath_clic::frame::HeaderBytes;
 use towpath_clic::rails::MOST_RAILS;
 use towpath_transport::Sink;
 
@@ -53,7 +53,7 @@ impl<S: Sink> Arrivals for BulkReader<'_, '_, S> {
         });
     }
 
-    fn take(&mut self, header: &[u8; HEADER_BYTES], body: *const u8, length: usize) {
+    fn take(&mut self, header: &HeaderBytes, body: *const u8, length: usize) {
         let rail = rail_of(self.rails, header, self.interface);
         let source = u32::from_le_bytes([header[8], header[9], header[10], header[11]]);
         let body = match length {

@@ -10,7 +10,7 @@ use towpath_base::slab::{Slab, SlabKey};
 use super::groups::Groups;
 use super::memory::{At, FetchTarget, Origin, UnackedMessages};
 use crate::port::{Interface, OutgoingFrame, PortOutput, Way};
-use towpath_clic::frame::HEADER_BYTES;
+use towpath_clic::frame::{HEADER_BYTES, HeaderBytes};
 use towpath_clic::{FrameBody, Io, MessagePart};
 use towpath_transport::{Header, Sink};
 
@@ -128,7 +128,7 @@ struct Copies {
 struct RetriedFrame {
     to: To,
     way: Way,
-    header: [u8; HEADER_BYTES],
+    header: HeaderBytes,
     body: Box<[u8]>,
 }
 
@@ -172,7 +172,7 @@ impl RailOutputs {
         &mut self,
         to: u32,
         rail: u8,
-        header: &[u8; HEADER_BYTES],
+        header: &HeaderBytes,
         body: *const u8,
         length: usize,
     ) -> bool {
@@ -217,7 +217,7 @@ impl RailOutputs {
     unsafe fn gather(
         &mut self,
         to: To,
-        header: &[u8; HEADER_BYTES],
+        header: &HeaderBytes,
         (mut body, length): (*const u8, usize),
         users: bool,
     ) -> bool {
@@ -370,13 +370,7 @@ impl<S: Sink> Driver<'_, S> {
 
 impl<S: Sink> Io for Driver<'_, S> {
     #[inline]
-    fn send(
-        &mut self,
-        to: u32,
-        rail: u8,
-        header: &[u8; HEADER_BYTES],
-        body: FrameBody<'_>,
-    ) -> bool {
+    fn send(&mut self, to: u32, rail: u8, header: &HeaderBytes, body: FrameBody<'_>) -> bool {
         let (pointer, length) = match body {
             FrameBody::Own(bytes) => (bytes.as_ptr(), bytes.len()),
             FrameBody::Message { buffer, offset, length } => {
@@ -422,7 +416,7 @@ impl<S: Sink> Io for Driver<'_, S> {
         unsafe { self.lines.send(to, rail, header, pointer, length) }
     }
 
-    fn broadcast(&mut self, group: u32, header: &[u8; HEADER_BYTES], body: FrameBody<'_>) -> bool {
+    fn broadcast(&mut self, group: u32, header: &HeaderBytes, body: FrameBody<'_>) -> bool {
         let FrameBody::Message { buffer, offset, length } = body else { return true };
         let pointer = self.holdings.messages.at(buffer).wrapping_add(offset as usize);
         // SAFETY: `pointer` points to a part of `length` bytes, at most the chunk size of the

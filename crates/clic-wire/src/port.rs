@@ -56,7 +56,7 @@ use craft::StreamEnd;
 use interface::Now;
 use system::{SendOutcome, SocketName};
 use towpath_clic::endpoint::EVERYBODY;
-use towpath_clic::frame::HEADER_BYTES;
+use towpath_clic::frame::HeaderBytes;
 use towpath_transport::error::Error;
 use way::FrameRoute;
 
@@ -300,7 +300,7 @@ impl PortOutput {
     pub unsafe fn send(
         &mut self,
         way: &Way,
-        header: &[u8; HEADER_BYTES],
+        header: &HeaderBytes,
         body: *const u8,
         length: usize,
     ) -> bool {
@@ -615,13 +615,14 @@ mod tests {
     use std::time::{Duration, Instant};
 
     use super::*;
+    use towpath_clic::frame::HEADER_BYTES;
 
     /// Counts frames.
     struct Count(usize);
 
     impl Arrivals for Count {
         fn predict(&mut self, _: &mut Places) {}
-        fn take(&mut self, _: &[u8; HEADER_BYTES], _: *const u8, _: usize) {
+        fn take(&mut self, _: &HeaderBytes, _: *const u8, _: usize) {
             self.0 += 1;
         }
     }

@@ -15,7 +15,7 @@ use std::time::{Duration, Instant};
 
 use super::Identity;
 use crate::port::{Arrivals, OutgoingFrame, Places, Port, Way};
-use towpath_clic::frame::{FrameHeader, HEADER_BYTES, Kind};
+use towpath_clic::frame::{FrameHeader, HeaderBytes, Kind};
 use towpath_clic::key::FrameKey;
 
 /// Interval between two probes of a path.
@@ -295,7 +295,7 @@ impl Heard {
 impl Arrivals for Heard {
     fn predict(&mut self, _: &mut Places) {}
 
-    fn take(&mut self, header: &[u8; HEADER_BYTES], _: *const u8, _: usize) {
+    fn take(&mut self, header: &HeaderBytes, _: *const u8, _: usize) {
         self.note(header);
     }
 }

@@ -9,7 +9,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::credit::Credits;
-use super::frame::{FrameHeader, HEADER_BYTES, Kind, Pair};
+use super::frame::{FrameHeader, HeaderBytes, Kind, Pair};
 use super::io::{FrameBody, Io};
 use super::multicast::{Member, MulticastGroup, Root, WINDOW};
 use super::peer::{Concern, Own, Peer, PeerCard, SendError};
@@ -198,7 +198,7 @@ impl Endpoint {
         &mut self,
         now: Time,
         rail: u8,
-        header: &[u8; HEADER_BYTES],
+        header: &HeaderBytes,
         rest: &[u8],
         io: &mut impl Io,
     ) {

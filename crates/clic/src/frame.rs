@@ -24,6 +24,9 @@ use super::refusal::Refusal;
 /// Length of the header in bytes.
 pub const HEADER_BYTES: usize = 32;
 
+/// An encoded header.
+pub type HeaderBytes = [u8; HEADER_BYTES];
+
 /// The protocol version that this module implements.
 pub const VERSION: u8 = 1;
 
@@ -148,7 +151,7 @@ impl FrameHeader {
     /// Encodes the header. `body` is the body of a control frame, which the authentication tag
     /// covers, and empty for frames that carry bytes of messages.
     #[inline]
-    pub fn encode(&self, key: &FrameKey, body: &[u8]) -> [u8; HEADER_BYTES] {
+    pub fn encode(&self, key: &FrameKey, body: &[u8]) -> HeaderBytes {
         let mut bytes = [0; HEADER_BYTES];
         bytes[0..4].copy_from_slice(&self.sequence.to_le_bytes());
         bytes[8..12].copy_from_slice(&self.source.to_le_bytes());
@@ -183,7 +186,7 @@ impl FrameHeader {
     #[inline]
     pub fn decode_apart<'a>(
         key: &FrameKey,
-        bytes: &[u8; HEADER_BYTES],
+        bytes: &HeaderBytes,
         rest: &'a [u8],
     ) -> Result<(FrameHeader, &'a [u8]), Refusal> {
         if bytes[16] >> 4 != VERSION {

@@ -2,7 +2,7 @@
 
 #![forbid(unsafe_code)]
 
-use super::frame::HEADER_BYTES;
+use super::frame::HeaderBytes;
 
 /// The body of an outgoing frame. The bytes must be consumed during the call: afterwards the region
 /// or buffer may be freed.
@@ -46,10 +46,9 @@ pub struct MessagePart<'a> {
 pub trait Io {
     /// Sends a frame over a rail. Returns false if the rail accepts nothing now; the call then has
     /// no effect, and the state machines retry.
-    fn send(&mut self, to: u32, rail: u8, header: &[u8; HEADER_BYTES], body: FrameBody<'_>)
-    -> bool;
+    fn send(&mut self, to: u32, rail: u8, header: &HeaderBytes, body: FrameBody<'_>) -> bool;
     /// Sends a frame to all members of a group. Returns false as in [`Io::send`].
-    fn broadcast(&mut self, group: u32, header: &[u8; HEADER_BYTES], body: FrameBody<'_>) -> bool;
+    fn broadcast(&mut self, group: u32, header: &HeaderBytes, body: FrameBody<'_>) -> bool;
 
     /// A fragment of a message arrived.
     fn message(&mut self, from: u32, part: MessagePart<'_>);

@@ -10,7 +10,7 @@ use std::ops::Range;
 
 use siphasher::sip::SipHasher24;
 
-use super::frame::HEADER_BYTES;
+use super::frame::HeaderBytes;
 
 /// The bytes of the tag in a header.
 const TAG: Range<usize> = 4..8;
@@ -30,7 +30,7 @@ impl FrameKey {
     /// Returns the tag over a header, whose own four tag bytes count as zero, and the body that
     /// follows it.
     #[inline]
-    pub fn check(&self, header: &[u8; HEADER_BYTES], body: &[u8]) -> u32 {
+    pub fn check(&self, header: &HeaderBytes, body: &[u8]) -> u32 {
         let mut unmarked = *header;
         unmarked[TAG].fill(0);
         let mut hasher = self.hasher();
@@ -75,7 +75,7 @@ mod tests {
         use std::hash::SipHasher;
         let key = FrameKey([0x0706_0504_0302_0100, 0x0f0e_0d0c_0b0a_0908]);
         let bytes: Vec<u8> = (0..64).collect();
-        let mut header: [u8; HEADER_BYTES] = bytes[..32].try_into().unwrap();
+        let mut header: HeaderBytes = bytes[..32].try_into().unwrap();
         header[4..8].fill(0);
         for body in [0, 4, 8, 28, 32] {
             let mut oracle = SipHasher::new_with_keys(key.0[0], key.0[1]);

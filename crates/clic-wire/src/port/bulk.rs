@@ -10,7 +10,7 @@
 
 use super::Counters;
 use super::system::iovec;
-use towpath_clic::frame::HEADER_BYTES;
+use towpath_clic::frame::{HEADER_BYTES, HeaderBytes};
 
 /// Maximum number of bodies that can be expected at a time.
 pub const MOST_PLACES: usize = 64;
@@ -76,16 +76,16 @@ pub trait Arrivals {
     /// `length` bytes during the call: at most as many as the header declares, fewer if the frame
     /// was truncated. It is the registered destination if the frame was predicted; otherwise it is
     /// separate memory.
-    fn take(&mut self, header: &[u8; HEADER_BYTES], body: *const u8, length: usize);
+    fn take(&mut self, header: &HeaderBytes, body: *const u8, length: usize);
 }
 
 /// The length of the body that a header declares, limited to the `received` bytes that follow it.
-fn body_length(header: &[u8; HEADER_BYTES], received: usize) -> usize {
+fn body_length(header: &HeaderBytes, received: usize) -> usize {
     received.min(usize::from(u16::from_le_bytes([header[14], header[15]])))
 }
 
 /// True if a frame with `received` bytes after the header is the one that belongs at `place`.
-fn is_expected(place: &ExpectedBody, header: &[u8; HEADER_BYTES], received: usize) -> bool {
+fn is_expected(place: &ExpectedBody, header: &HeaderBytes, received: usize) -> bool {
     let [one, other] = place.words.map(u32::to_le_bytes);
     header[24..28] == one
         && header[28..32] == other
@@ -95,7 +95,7 @@ fn is_expected(place: &ExpectedBody, header: &[u8; HEADER_BYTES], received: usiz
 /// Receives super-frames: one call for all datagrams of a super-frame.
 #[derive(Debug)]
 pub(super) struct ScatterReceiver {
-    headers: Vec<[u8; HEADER_BYTES]>,
+    headers: Vec<HeaderBytes>,
     places: Places,
     iovecs: Vec<libc::iovec>,
     /// First room for bodies that are moved, then for bytes after the last destination. Both
@@ -204,7 +204,7 @@ impl ScatterReceiver {
 /// Receives raw frames: one call for several packets.
 #[derive(Debug)]
 pub(super) struct Batch {
-    headers: Vec<[u8; HEADER_BYTES]>,
+    headers: Vec<HeaderBytes>,
     places: Places,
     iovecs: Vec<[libc::iovec; 3]>,
     messages: Vec<libc::mmsghdr>,

@@ -19,7 +19,7 @@ use super::segmentation::{SEGMENTS, UDP_GRO, UDP_SEGMENT, super_frame};
 use super::system::{SendOutcome, SocketName, iovec, send, set_number, take_error, widen};
 use super::{Counters, GroupAddress, OutgoingFrame};
 use towpath_clic::credit::CEILING;
-use towpath_clic::frame::HEADER_BYTES;
+use towpath_clic::frame::{HEADER_BYTES, HeaderBytes};
 
 /// Receive buffer sizes in bytes; for bulk, everything that a process may have requested at a time.
 const SMALL_BUFFER: i32 = 1 << 20;
@@ -107,7 +107,7 @@ impl DatagramOutput {
     pub(super) unsafe fn send(
         &self,
         to: &SocketName,
-        header: &[u8; HEADER_BYTES],
+        header: &HeaderBytes,
         body: *const u8,
         length: usize,
     ) -> SendOutcome {

@@ -12,7 +12,7 @@ use super::ring::{Ring, dropped, filtered};
 use super::system::{SendOutcome, SocketName, bind_packet, iovec, send, widen};
 use super::{Counters, OutgoingFrame};
 use towpath_clic::credit::CEILING;
-use towpath_clic::frame::HEADER_BYTES;
+use towpath_clic::frame::{HEADER_BYTES, HeaderBytes};
 
 /// Receive buffer size for bulk: everything that a process may have requested at a time.
 const BULK_BUFFER: i32 = CEILING as i32;
@@ -79,7 +79,7 @@ impl RawOutput {
     pub(super) unsafe fn send(
         &self,
         to: &SocketName,
-        header: &[u8; HEADER_BYTES],
+        header: &HeaderBytes,
         body: *const u8,
         length: usize,
     ) -> SendOutcome {

@@ -5,7 +5,7 @@ use std::net::SocketAddr;
 use std::os::fd::{AsRawFd, OwnedFd};
 
 use super::ETHERTYPE;
-use towpath_clic::frame::HEADER_BYTES;
+use towpath_clic::frame::{HEADER_BYTES, HeaderBytes};
 
 /// Sets a socket option.
 ///
@@ -210,7 +210,7 @@ pub(super) fn is_of_route(error: i32) -> bool {
 pub(super) unsafe fn send(
     socket: &OwnedFd,
     to: &SocketName,
-    header: &[u8; HEADER_BYTES],
+    header: &HeaderBytes,
     body: *const u8,
     length: usize,
 ) -> SendOutcome {

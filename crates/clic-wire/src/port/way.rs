@@ -5,7 +5,7 @@ use std::net::{IpAddr, SocketAddr};
 use super::craft::{HeaderTemplate, StreamEnd};
 use super::system::SocketName;
 use super::{Address, ETHERTYPE, GroupAddress, Port, PortOutput};
-use towpath_clic::frame::HEADER_BYTES;
+use towpath_clic::frame::{HEADER_BYTES, HeaderBytes};
 
 const IPV4_HEADERS: u16 = 20 + 8;
 const IPV6_HEADERS: u16 = 40 + 8;
@@ -25,7 +25,7 @@ pub enum Carrier {
 #[derive(Clone, Copy, Debug)]
 pub struct OutgoingFrame {
     /// The header.
-    pub header: [u8; HEADER_BYTES],
+    pub header: HeaderBytes,
     /// The body.
     pub body: *const u8,
     /// Its length in bytes.

@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use towpath_clic::frame::{FrameHeader, HEADER_BYTES, Kind};
+use towpath_clic::frame::{FrameHeader, HeaderBytes, Kind};
 use towpath_clic::key::FrameKey;
 use towpath_clic_wire::port::{Arrivals, OutgoingFrame, Places, Port, Way};
 
@@ -39,7 +39,7 @@ pub(crate) fn body(number: u32, length: usize) -> Vec<u8> {
 }
 
 /// The header of a frame.
-pub(crate) fn frame(endpoint: u16, kind: Kind, number: u32, length: usize) -> [u8; HEADER_BYTES] {
+pub(crate) fn frame(endpoint: u16, kind: Kind, number: u32, length: usize) -> HeaderBytes {
     let header = FrameHeader {
         sequence: number,
         source: 1,
@@ -227,7 +227,7 @@ impl Arrivals for Block {
         }
     }
 
-    fn take(&mut self, header: &[u8; HEADER_BYTES], bytes: *const u8, length: usize) {
+    fn take(&mut self, header: &HeaderBytes, bytes: *const u8, length: usize) {
         if self.lengths.is_empty() {
             self.strange += 1;
             return;

@@ -5,7 +5,7 @@
 use std::collections::{HashMap, VecDeque};
 
 use towpath_clic::credit;
-use towpath_clic::frame::{self, HEADER_BYTES};
+use towpath_clic::frame::{self, HeaderBytes};
 use towpath_clic::key::FrameKey;
 use towpath_clic::multicast::MulticastGroup;
 use towpath_clic::peer::Own;
@@ -131,18 +131,12 @@ struct Driver<'a> {
 }
 
 impl Io for Driver<'_> {
-    fn send(
-        &mut self,
-        to: u32,
-        rail: u8,
-        header: &[u8; HEADER_BYTES],
-        body: FrameBody<'_>,
-    ) -> bool {
+    fn send(&mut self, to: u32, rail: u8, header: &HeaderBytes, body: FrameBody<'_>) -> bool {
         let bytes = self.frame(header, body);
         self.wire.send(self.now, self.me, to as usize, rail, bytes)
     }
 
-    fn broadcast(&mut self, _group: u32, header: &[u8; HEADER_BYTES], body: FrameBody<'_>) -> bool {
+    fn broadcast(&mut self, _group: u32, header: &HeaderBytes, body: FrameBody<'_>) -> bool {
         let bytes = self.frame(header, body);
         for to in (0..self.ranks).filter(|to| *to != self.me && !self.deaf) {
             // What one port rejects is lost there, as in a switch.
@@ -243,7 +237,7 @@ impl Io for Driver<'_> {
 }
 
 impl Driver<'_> {
-    fn frame(&self, header: &[u8; HEADER_BYTES], body: FrameBody<'_>) -> Vec<u8> {
+    fn frame(&self, header: &HeaderBytes, body: FrameBody<'_>) -> Vec<u8> {
         let side = &self.sides[self.me];
         let range = |bytes: &[u8], offset: usize, length: u16| {
             [&header[..], &bytes[offset..offset + usize::from(length)]].concat()
