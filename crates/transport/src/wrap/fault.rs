@@ -207,6 +207,7 @@ mod tests {
         Released,
         Pulled,
         Lost,
+        Left,
     }
 
     /// A wire that makes these reports, one in each call of progress, the last one first.
@@ -226,6 +227,7 @@ mod tests {
                 Some(Report::Released) => sink.released(0),
                 Some(Report::Pulled) => sink.pulled(0),
                 Some(Report::Lost) => sink.lost(peer),
+                Some(Report::Left) => sink.left(peer),
                 None => return false,
             }
             true
@@ -251,6 +253,9 @@ mod tests {
         }
         fn lost(&mut self, _: PeerIndex) {
             self.0.push(Report::Lost);
+        }
+        fn left(&mut self, _: PeerIndex) {
+            self.0.push(Report::Left);
         }
     }
 
@@ -282,13 +287,13 @@ mod tests {
 
     #[test]
     fn a_loss_is_the_last_report_of_what_it_ends() {
-        for seed in 0..50 {
+        for (seed, loss) in (0..50).flat_map(|seed| [(seed, Report::Lost), (seed, Report::Left)]) {
             let mut layer = FaultLayer::new(Faults { seed, refuse: 0, delay: 60, idle: 0 });
-            let mut wire = Reporting(vec![Report::Lost, Report::Pulled, Report::Released]);
+            let mut wire = Reporting(vec![loss, Report::Pulled, Report::Released]);
             let mut seen = Reports::default();
             while layer.progress(&mut wire, &mut seen) {}
             assert_eq!(seen.0.len(), 3, "seed {seed}");
-            assert_eq!(seen.0[2], Report::Lost, "seed {seed}: {:?}", seen.0);
+            assert_eq!(seen.0[2], loss, "seed {seed}: {:?}", seen.0);
         }
     }
 }
