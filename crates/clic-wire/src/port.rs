@@ -511,7 +511,7 @@ impl PortInput {
             let came = self.datagrams.receive(most, &mut self.counters, take);
             return self.receive_groups(most, take) || came;
         };
-        let mut came = raw.receive(most, &mut self.counters, take);
+        let mut came = raw.ring.receive(most, &mut self.counters, take);
         if self.quiet < SELDOM {
             self.quiet += 1;
             return came;

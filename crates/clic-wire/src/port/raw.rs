@@ -60,7 +60,8 @@ pub(super) struct RawOutput {
 /// The receiving half.
 #[derive(Debug)]
 pub(super) struct RawInput {
-    ring: Ring,
+    /// Receives small frames.
+    pub(super) ring: Ring,
     bulk: Option<Arc<OwnedFd>>,
     batch: Option<Batch>,
     longest: usize,
@@ -128,16 +129,6 @@ impl RawInput {
 
     pub(super) fn sockets(&self) -> impl Iterator<Item = &OwnedFd> {
         [self.small()].into_iter().chain(self.bulk.as_deref())
-    }
-
-    #[inline]
-    pub(super) fn receive(
-        &mut self,
-        most: usize,
-        counters: &mut Counters,
-        take: &mut impl FnMut(&[u8]),
-    ) -> bool {
-        self.ring.receive(most, counters, take)
     }
 
     /// Receives bulk, at most `most` frames; false if there was none.
