@@ -256,9 +256,6 @@ impl Ofi {
     ) -> Result<Ofi, Error> {
         let BoundEndpoint { endpoint, key, .. } = port;
         let local = |access: u64| if endpoint.registers_local() { access } else { 0 };
-        let pool = |kind, stride, per_slab, pieces, access| {
-            Pool::new(kind, stride, per_slab, pieces, access)
-        };
         let (watch, timer) =
             watch(&endpoint).map_err(|error| Error::network("make a timer", &error.into()))?;
         let now = Instant::now();
@@ -282,12 +279,12 @@ impl Ofi {
         let mut wire = Ofi {
             own: own.0,
             key,
-            receives: pool(Kind::Receive, LARGE_BYTES, RECEIVES, RECEIVES, local(cap::RECV)),
-            small: pool(Kind::Small, SMALL_BYTES, 256, SMALL_PIECES, local(cap::SEND)),
-            large: pool(Kind::Large, LARGE_BYTES, 32, LARGE_PIECES, local(cap::SEND)),
-            outgoing: pool(Kind::Bounce, BOUNCE_BYTES, 8, BOUNCES, cap::REMOTE_READ),
-            incoming: pool(Kind::Bounce, BOUNCE_BYTES, 8, BOUNCES, local(cap::READ)),
-            read_contexts: pool(Kind::Read, 0, READS, READS, 0),
+            receives: Pool::new(Kind::Receive, LARGE_BYTES, RECEIVES, RECEIVES, local(cap::RECV)),
+            small: Pool::new(Kind::Small, SMALL_BYTES, 256, SMALL_PIECES, local(cap::SEND)),
+            large: Pool::new(Kind::Large, LARGE_BYTES, 32, LARGE_PIECES, local(cap::SEND)),
+            outgoing: Pool::new(Kind::Bounce, BOUNCE_BYTES, 8, BOUNCES, cap::REMOTE_READ),
+            incoming: Pool::new(Kind::Bounce, BOUNCE_BYTES, 8, BOUNCES, local(cap::READ)),
+            read_contexts: Pool::new(Kind::Read, 0, READS, READS, 0),
             reads: vec![FabricRead::default(); READS as usize],
             longest_read: READ_BYTES.min(endpoint.most()),
             indices: (0..).zip(&contacts).map(|(index, contact)| (contact.peer.0, index)).collect(),
