@@ -441,7 +441,8 @@ mod tests {
     fn the_declarations_are_those_of_the_headers() {
         if !std::path::Path::new("/usr/include/rdma/fi_rma.h").exists() {
             eprintln!(
-                "not compared: libfabric's headers are not installed (on Debian: apt-get install libfabric-dev)"
+                "not compared: libfabric's headers are not installed (on Debian: apt-get install \
+                 libfabric-dev)"
             );
             return;
         }

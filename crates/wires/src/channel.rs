@@ -35,9 +35,10 @@ fn channel_of(setting: Option<&str>) -> Result<Channel, Error> {
 #[cfg(not(feature = "strict"))]
 pub(super) fn absent() -> Error {
     Error::Setting(
-        "TOWPATH_CHANNEL=strict asks for the strict channel, but this library is built without it; start the program with \
-         Towpath's mpiexec, or put Towpath's directory lib/strict first in LD_LIBRARY_PATH (a program that loads the library \
-         by its path needs the path of the one in lib/strict)."
+        "TOWPATH_CHANNEL=strict asks for the strict channel, but this library is built without it; \
+         start the program with Towpath's mpiexec, or put Towpath's directory lib/strict first in \
+         LD_LIBRARY_PATH (a program that loads the library by its path needs the path of the one \
+         in lib/strict)."
             .to_owned(),
     )
 }
