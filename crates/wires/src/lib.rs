@@ -320,7 +320,7 @@ impl Wires {
             self.part(sink);
         }
         let others = self.shm.segment().ranks() > 1 || self.clic.is_some();
-        // Not if progress calls are rare, and the polls of TCP with them.
+        // If progress calls are rare, so are the polls, and none of them is skipped.
         let seldom = self.tcp.as_ref().is_some_and(|tcp| tcp.was_late());
         if self.vain > LOOKS_IN_VAIN && others && !seldom {
             self.pass = PASSES;
