@@ -129,14 +129,14 @@ impl Wires {
             unreachable: Vec::new(),
         };
         for (rank, peer) in (0..).zip(near) {
-            wires
-                .lead(peer, if rank == own as u32 { Route::Loopback } else { Route::Shm { rank } });
+            let is_own = rank == own as u32;
+            wires.set_route(peer, if is_own { Route::Loopback } else { Route::Shm { rank } });
         }
         wires
     }
 
     /// Sets the route to a peer.
-    fn lead(&mut self, peer: PeerIndex, route: Route) {
+    fn set_route(&mut self, peer: PeerIndex, route: Route) {
         if self.routes.len() <= peer.slot() {
             self.routes.resize(peer.slot() + 1, Route::None);
         }
@@ -170,7 +170,7 @@ impl Wires {
     pub fn with_tcp(mut self, tcp: Tcp) -> Wires {
         self.tcp = Some(Box::new(tcp));
         self.further = true;
-        self.lead_over_tcp(0);
+        self.set_tcp_routes(0);
         self
     }
 
@@ -187,15 +187,15 @@ impl Wires {
         let Some(tcp) = &mut self.tcp else { return false };
         let known = tcp.reached().len();
         tcp.add_peers(contacts, key);
-        self.lead_over_tcp(known);
+        self.set_tcp_routes(known);
         true
     }
 
     /// Sets the routes to the peers of the TCP wire from index `first` on.
-    fn lead_over_tcp(&mut self, first: usize) {
+    fn set_tcp_routes(&mut self, first: usize) {
         let reached = self.tcp.as_ref().map_or_else(Vec::new, |tcp| tcp.reached());
         for (index, peer) in (0..).zip(reached).skip(first) {
-            self.lead(peer, Route::Tcp { index });
+            self.set_route(peer, Route::Tcp { index });
         }
     }
 
@@ -208,7 +208,8 @@ impl Wires {
                 Some(Route::Tcp { index }) => Some(*index),
                 _ => None,
             };
-            self.lead(peer, Route::Clic { index, line, streams: line.is_some() && streams(peer) });
+            let streams = line.is_some() && streams(peer);
+            self.set_route(peer, Route::Clic { index, line, streams });
         }
         self.clic = Some(Box::new(clic));
         self.further = true;
@@ -238,7 +239,7 @@ impl Wires {
     /// Adds a libfabric wire to processes of other hosts.
     pub fn with_ofi(mut self, ofi: Ofi) -> Wires {
         for (index, peer) in (0..).zip(ofi.reached()) {
-            self.lead(peer, Route::Ofi { index });
+            self.set_route(peer, Route::Ofi { index });
         }
         self.ofi = Some(Box::new(ofi));
         self.further = true;
