@@ -93,7 +93,7 @@ impl Side {
 
     fn post(&mut self, way: &Way, header: &[u8; HEADER_BYTES], bytes: usize) {
         // SAFETY: `memory` holds at least `bytes` bytes.
-        while !unsafe { self.port.send(way, header, self.memory.as_ptr(), bytes) } {}
+        while !unsafe { self.port.output().send(way, header, self.memory.as_ptr(), bytes) } {}
     }
 
     /// Waits for one small frame; returns its words.
@@ -168,7 +168,7 @@ impl Side {
             }
             while sent < frames.len() {
                 // SAFETY: `memory` is longer than a message by a block, so every body is inside it.
-                sent += unsafe { self.port.send_bulk(&way, &frames[sent..]) };
+                sent += unsafe { self.port.output().send_bulk(&way, &frames[sent..]) };
             }
         }
     }
