@@ -5,11 +5,11 @@
 //! needs consecutive blocks. Bruck's algorithm works on packed bytes that start with this rank's
 //! block, and unpacks at the end.
 
-use crate::Call;
 use crate::buffers::{Blocks, Buffer, Piece};
-use crate::builder::Builder;
+use crate::builder::{Builder, Mark};
 use crate::plan::{Plan, PlanError};
 use crate::select::{Algorithm, Collective, Size};
+use crate::{Call, hierarchy};
 
 /// Arguments of an allgather.
 #[derive(Clone, Debug)]
@@ -40,23 +40,30 @@ pub(crate) fn append(builder: &mut Builder, call: &Call, arguments: &Allgather) 
         builder.copy(send.piece(), receive.piece(builder.rank()));
         builder.phase();
     }
-    match call.selection.choose(collective, Size::of(size, total)) {
+    match call.selection.choose(collective, Size::of_team(&builder.team, total)) {
+        Algorithm::Hierarchical => hierarchy::movement::allgather(builder, call, receive),
         Algorithm::Bruck => bruck(builder, receive),
         Algorithm::RecursiveDoubling => recursive_doubling(builder, receive),
-        _ => ring(builder, receive),
+        _ => {
+            ring(builder, receive);
+        }
     }
     builder.phase();
 }
 
-/// Every rank forwards the block that it received last.
-pub(crate) fn ring(builder: &mut Builder, receive: &Blocks) {
+/// Every rank forwards the block that it received last. Returns the ranks whose blocks arrive, with
+/// their receives.
+pub(crate) fn ring(builder: &mut Builder, receive: &Blocks) -> Vec<(usize, Mark)> {
     let (rank, size) = (builder.rank(), builder.size());
     let (above, below) = ((rank + size - 1) % size, (rank + 1) % size);
+    let mut arrived: Vec<(usize, Mark)> = Vec::new();
     for step in 0..size - 1 {
-        builder.send(below, step, receive.piece((rank + size - step) % size));
-        builder.receive(above, step, receive.piece((rank + size - step - 1) % size));
-        builder.phase();
+        let from = (rank + size - step - 1) % size;
+        let sent = builder.send(below, step, receive.piece((rank + size - step) % size));
+        builder.after(sent, arrived.last().and_then(|&(_, mark)| mark));
+        arrived.push((from, builder.receive(above, step, receive.piece(from))));
     }
+    arrived
 }
 
 fn recursive_doubling(builder: &mut Builder, receive: &Blocks) {

@@ -4,12 +4,12 @@
 //! Every element is either computed on one rank only and then distributed, or computed by all ranks
 //! with the same operands in the same order. So all ranks get the same bits.
 
-use crate::Call;
 use crate::builder::Builder;
 use crate::halving::{Operand, VectorPair, elements, even_parts, halve};
 use crate::plan::{Plan, PlanError};
 use crate::select::{Algorithm, Collective, Size};
 use crate::tree::Fold;
+use crate::{Call, fold, hierarchy};
 
 /// Builds a plan that combines the vectors of all ranks in `receive` on every rank.
 pub fn allreduce(call: &Call, operand: &Operand, receive: *mut u8) -> Result<Plan, PlanError> {
@@ -20,9 +20,12 @@ pub fn allreduce(call: &Call, operand: &Operand, receive: *mut u8) -> Result<Pla
 
 /// Appends the steps of an allreduce to a plan.
 fn append(builder: &mut Builder, call: &Call, operand: &Operand, receive: *mut u8) {
-    let size =
-        Size::of(builder.size(), operand.bytes()).commutative(operand.reducer.is_commutative());
+    let size = Size::of_reduction(&builder.team, operand);
     match call.selection.choose(Collective::Allreduce, size) {
+        Algorithm::Hierarchical => {
+            hierarchy::reductions::allreduce(builder, call, operand, receive);
+        }
+        Algorithm::Fold => fold::everywhere(builder, call, operand, receive),
         Algorithm::Ring => ring(builder, operand, receive),
         Algorithm::Rabenseifner => rabenseifner(builder, operand, receive),
         _ => recursive_doubling(builder, operand, receive),

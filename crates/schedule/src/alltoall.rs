@@ -4,11 +4,11 @@
 //! With MPI_IN_PLACE, the blocks are first packed into memory of the plan; the rest is an ordinary
 //! exchange.
 
-use crate::Call;
 use crate::buffers::{Blocks, Element, Piece};
 use crate::builder::Builder;
 use crate::plan::{Plan, PlanError};
 use crate::select::{Algorithm, Collective, Size};
+use crate::{Call, hierarchy};
 
 /// Number of exchanges that the pairwise algorithm keeps in flight.
 const PAIRS: usize = 4;
@@ -25,7 +25,6 @@ pub struct Alltoall {
 /// Builds a plan that gives every rank its block from every rank, for all three forms.
 pub fn alltoall(call: &Call, arguments: &Alltoall) -> Result<Plan, PlanError> {
     let mut builder = Builder::new(call.team);
-    let size = builder.size();
     let receive = &arguments.receive;
     let (collective, bytes) = match receive {
         Blocks::Equal { .. } => (Collective::Alltoall, receive.bytes(0)),
@@ -40,7 +39,8 @@ pub fn alltoall(call: &Call, arguments: &Alltoall) -> Result<Plan, PlanError> {
             &packed
         }
     };
-    match call.selection.choose(collective, Size::of(size, bytes)) {
+    match call.selection.choose(collective, Size::of_team(call.team, bytes)) {
+        Algorithm::Hierarchical => hierarchy::movement::alltoall(&mut builder, send, receive),
         Algorithm::Bruck => bruck(&mut builder, send, receive),
         Algorithm::Pairwise => pairwise(&mut builder, send, receive),
         _ => linear(&mut builder, send, receive),
@@ -58,8 +58,11 @@ fn pack(builder: &mut Builder, blocks: &Blocks) -> Blocks {
         displacements[rank] = total;
         total = total.saturating_add(counts[rank]);
     }
-    let pointer = builder.bytes(total);
-    let packed = Blocks::Varying { pointer, counts, displacements, element: Element::dense(1) };
+    let (pointer, element) = (builder.bytes(total), Element::dense(1));
+    let packed = match blocks.is_equal() {
+        true => Blocks::Equal { pointer, count: counts[0], element },
+        false => Blocks::Varying { pointer, counts, displacements, element },
+    };
     for rank in 0..size {
         builder.copy(blocks.piece(rank), packed.piece(rank));
     }

@@ -2,14 +2,18 @@
 //! for the one 2^k below (Hensgen, Finkel and Manber 1988). After ceil(log2 n) rounds, every rank
 //! depends on every other.
 
-use crate::Call;
 use crate::builder::Builder;
 use crate::plan::{Plan, PlanError};
+use crate::select::{Algorithm, Collective, Size};
+use crate::{Call, hierarchy};
 
 /// Builds a plan that completes on no rank before it has been started on every rank.
 pub fn barrier(call: &Call) -> Result<Plan, PlanError> {
     let mut builder = Builder::new(call.team);
-    dissemination(&mut builder);
+    match call.selection.choose(Collective::Barrier, Size::of_team(call.team, 0)) {
+        Algorithm::Hierarchical => hierarchy::movement::barrier(&mut builder),
+        _ => dissemination(&mut builder),
+    }
     builder.finish()
 }
 

@@ -5,16 +5,16 @@
 //! Count and type may differ between ranks as long as the number of bytes is the same, so the
 //! choice depends on bytes only.
 
-use crate::Call;
 use crate::buffers::{Buffer, Piece};
 use crate::builder::Builder;
 use crate::plan::{Plan, PlanError};
 use crate::select::{Algorithm, Collective, Size};
 use crate::tree::{Binomial, absolute, relative};
+use crate::{Call, Team, hierarchy};
 
-/// Bytes that one step of the chain moves.
-const CHUNK: i64 = 64 * 1024;
-/// Maximum number of chunks in flight to one rank of the chain.
+/// Bytes that one step of a chain or tree of chunks moves.
+pub(crate) const CHUNK: i64 = 64 * 1024;
+/// Maximum number of chunks in flight to one rank.
 const WINDOW: usize = 4;
 
 /// Builds a plan that sends the data of `root` to all ranks.
@@ -29,16 +29,24 @@ pub(crate) fn append(builder: &mut Builder, call: &Call, root: usize, data: &Buf
     if builder.size() == 1 {
         return;
     }
-    let hosts = call.team.placement.hosts();
-    match call
-        .selection
-        .choose(Collective::Bcast, Size::of(builder.size(), data.bytes()).on_hosts(hosts))
-    {
-        Algorithm::Chain => in_bytes(builder, root, data, chain),
-        Algorithm::ScatterAllgather => in_bytes(builder, root, data, scatter_allgather),
+    match choose(call, &builder.team, data.bytes()) {
+        Algorithm::Hierarchical => hierarchy::movement::bcast(builder, call, root, data),
+        Algorithm::Chain => {
+            in_bytes(builder, root, data, |builder, data, bytes| chain(builder, root, data, bytes));
+        }
+        Algorithm::ScatterAllgather => {
+            in_bytes(builder, root, data, |builder, data, bytes| {
+                scatter_allgather(builder, root, data, bytes);
+            });
+        }
         _ => binomial(builder, root, &data.piece()),
     }
     builder.phase();
+}
+
+/// The algorithm for a broadcast of `bytes` bytes in a team.
+pub(crate) fn choose(call: &Call, team: &Team, bytes: i64) -> Algorithm {
+    call.selection.choose(Collective::Bcast, Size::of_team(team, bytes))
 }
 
 /// Sends the piece down a binomial tree, the largest subtree first.
@@ -56,15 +64,15 @@ pub(crate) fn binomial(builder: &mut Builder, root: usize, data: &Piece) {
 
 /// Runs an algorithm that may cut the data at any byte: data with gaps is packed at the root and
 /// unpacked at the other ranks.
-fn in_bytes(
+pub(crate) fn in_bytes(
     builder: &mut Builder,
     root: usize,
     data: &Buffer,
-    algorithm: fn(&mut Builder, usize, *mut u8, i64),
+    algorithm: impl FnOnce(&mut Builder, *mut u8, i64),
 ) {
     let bytes = data.bytes();
     if data.element.is_dense() {
-        algorithm(builder, root, data.pointer, bytes);
+        algorithm(builder, data.pointer, bytes);
         return;
     }
     let packed = builder.bytes(bytes);
@@ -72,7 +80,7 @@ fn in_bytes(
         builder.copy(data.piece(), Piece::raw(packed, bytes));
         builder.phase();
     }
-    algorithm(builder, root, packed, bytes);
+    algorithm(builder, packed, bytes);
     builder.phase();
     if builder.rank() != root {
         builder.copy(Piece::raw(packed, bytes), data.piece());
@@ -83,25 +91,37 @@ fn chain(builder: &mut Builder, root: usize, data: *mut u8, bytes: i64) {
     let size = builder.size();
     let node = relative(builder.rank(), root, size);
     let (above, below) = (absolute(node + size - 1, root, size), absolute(node + 1, root, size));
+    let parent = (node > 0).then_some(above);
+    let children = if node + 1 < size { vec![below] } else { Vec::new() };
+    pass_on(builder, parent, &children, chunks(data, bytes));
+}
+
+/// Contiguous bytes in chunks.
+pub(crate) fn chunks(data: *mut u8, bytes: i64) -> impl Iterator<Item = Piece> {
+    let starts = (0..bytes).step_by(CHUNK as usize);
+    starts.map(move |first| Piece::range(data, first, CHUNK.min(bytes - first)))
+}
+
+/// Receives each chunk from the parent, if there is one, and sends it to the children.
+pub(crate) fn pass_on(
+    builder: &mut Builder,
+    parent: Option<usize>,
+    children: &[usize],
+    chunks: impl Iterator<Item = Piece>,
+) {
     let mut received = Vec::new();
-    let mut first = 0;
-    for turn in 0.. {
-        if first >= bytes {
-            break;
-        }
-        let chunk = Piece::range(data, first, CHUNK.min(bytes - first));
-        if node > 0 {
-            let mark = builder.receive(above, turn, chunk.clone());
+    for (turn, chunk) in chunks.enumerate() {
+        if let Some(parent) = parent {
+            let mark = builder.receive(parent, turn, chunk.clone());
             if turn >= WINDOW {
                 builder.after(mark, received[turn - WINDOW]);
             }
             received.push(mark);
         }
-        if node + 1 < size {
-            let mark = builder.send(below, turn, chunk);
+        for &child in children {
+            let mark = builder.send(child, turn, chunk.clone());
             builder.after(mark, received.last().copied().flatten());
         }
-        first += CHUNK;
     }
 }
 

@@ -57,6 +57,24 @@ impl Element {
         Element { size: datatype.size(), typed: Some(Typed::new(datatype, Some(device))) }
     }
 
+    /// An element of another datatype, in the same memory.
+    pub(crate) fn with(&self, datatype: &Datatype) -> Element {
+        match self.typed.as_ref().and_then(|typed| typed.device) {
+            Some(device) => Element::on_device(datatype, device),
+            None => Element::of(datatype),
+        }
+    }
+
+    /// The element of which a piece has several.
+    pub(crate) fn of_piece(piece: &Piece) -> Element {
+        Element { size: piece.size, typed: piece.typed.clone() }
+    }
+
+    /// The type of the element, unless it is dense.
+    pub(crate) fn datatype(&self) -> Option<&Datatype> {
+        self.typed.as_ref().map(|typed| &typed.datatype)
+    }
+
     /// True if consecutive elements form contiguous bytes.
     pub fn is_dense(&self) -> bool {
         self.typed.is_none()

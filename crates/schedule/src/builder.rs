@@ -42,6 +42,18 @@ impl Builder {
         Builder { team: team.clone(), plan, gate: None, phase_start: 0, failure: None }
     }
 
+    /// Adds steps within a sub-team: ranks are those of `team` meanwhile.
+    pub(crate) fn within(&mut self, team: &Team, add: impl FnOnce(&mut Builder)) {
+        let outer = std::mem::replace(&mut self.team, team.clone());
+        add(self);
+        self.team = outer;
+    }
+
+    /// Makes the plan fail to build, because a product of the arguments exceeds 63 bits.
+    pub(crate) fn overflow(&mut self) {
+        self.failure.get_or_insert(PlanError::Overflow);
+    }
+
     /// Returns the finished plan.
     pub(crate) fn finish(self) -> Result<Plan, PlanError> {
         match self.failure {
@@ -168,7 +180,7 @@ impl Builder {
         match element.span(count) {
             Some((low, high)) => self.bytes(high - low).wrapping_offset(-low as isize),
             None => {
-                self.failure.get_or_insert(PlanError::Overflow);
+                self.overflow();
                 std::ptr::dangling_mut()
             }
         }

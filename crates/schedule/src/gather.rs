@@ -5,12 +5,12 @@
 //! carry the blocks of their subtree packed. The root receives straight into the user's buffer (in
 //! two messages where the interval wraps around the highest rank).
 
-use crate::Call;
 use crate::buffers::{Blocks, Buffer, Piece};
 use crate::builder::Builder;
 use crate::plan::{Plan, PlanError};
 use crate::select::{Algorithm, Collective, Size};
 use crate::tree::{Binomial, absolute, intervals, relative};
+use crate::{Call, hierarchy};
 
 /// Arguments of a gather.
 #[derive(Clone, Debug)]
@@ -32,7 +32,8 @@ pub fn gather(call: &Call, arguments: &Gather) -> Result<Plan, PlanError> {
         (None, Some(receive)) => receive.bytes(call.team.rank),
         (None, None) => 0,
     };
-    match call.selection.choose(Collective::Gather, Size::of(builder.size(), bytes)) {
+    match call.selection.choose(Collective::Gather, Size::of_team(call.team, bytes)) {
+        Algorithm::Hierarchical => hierarchy::movement::gather(&mut builder, arguments),
         Algorithm::Linear => linear(&mut builder, arguments),
         _ => binomial(&mut builder, arguments),
     }

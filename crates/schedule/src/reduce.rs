@@ -5,12 +5,12 @@
 //! binomial tree, those below its mirror image, and every subtree is an interval that ends at its
 //! node.
 
-use crate::Call;
 use crate::builder::{Builder, Mark};
 use crate::halving::{Halved, VectorPair, elements, even_parts, halve};
 use crate::plan::{Plan, PlanError};
 use crate::select::{Algorithm, Collective, Size};
 use crate::tree::{Binomial, Fold};
+use crate::{Call, fold, hierarchy};
 
 pub use crate::halving::Operand;
 
@@ -36,9 +36,10 @@ pub(crate) fn append(
     operand: &Operand,
     result: Option<*mut u8>,
 ) {
-    let size =
-        Size::of(builder.size(), operand.bytes()).commutative(operand.reducer.is_commutative());
+    let size = Size::of_reduction(&builder.team, operand);
     match call.selection.choose(Collective::Reduce, size) {
+        Algorithm::Hierarchical => hierarchy::reductions::reduce(builder, root, operand, result),
+        Algorithm::Fold => fold::at_root(builder, operand, root, result),
         Algorithm::Rabenseifner => rabenseifner(builder, root, operand, result),
         _ => binomial(builder, root, operand, result),
     }

@@ -4,12 +4,12 @@
 //!
 //! Both preserve the order of operands.
 
-use crate::Call;
 use crate::builder::Builder;
 use crate::halving::{Operand, VectorPair, halve, position};
 use crate::plan::{Plan, PlanError};
 use crate::select::{Algorithm, Collective, Size};
 use crate::tree::Fold;
+use crate::{Call, fold, hierarchy};
 
 /// Builds a plan that combines the vectors of all ranks and leaves block `rank` of the result in
 /// `receive`. `counts` are the elements of the blocks; `operand.count` is their sum. With
@@ -21,9 +21,17 @@ pub fn reduce_scatter(
     receive: *mut u8,
 ) -> Result<Plan, PlanError> {
     let mut builder = Builder::new(call.team);
-    let size =
-        Size::of(builder.size(), operand.bytes()).commutative(operand.reducer.is_commutative());
+    let size = Size::of_reduction(call.team, operand);
     match call.selection.choose(Collective::ReduceScatter, size) {
+        Algorithm::Hierarchical => {
+            let starts = starts_of(counts);
+            hierarchy::reductions::reduce_scatter(&mut builder, operand, &starts, receive);
+        }
+        Algorithm::Fold => {
+            let starts = starts_of(counts);
+            let into = operand.element.at(receive, -starts[call.team.rank]);
+            fold::stripes(&mut builder, operand, &starts, receive, into);
+        }
         Algorithm::Linear => linear(&mut builder, operand, counts, receive),
         _ => halving(&mut builder, operand, counts, receive),
     }

@@ -5,14 +5,19 @@
 //! The exclusive scan first shifts the vectors up by one rank; ranks 1 and above then perform an
 //! inclusive scan.
 
-use crate::Call;
 use crate::builder::Builder;
 use crate::halving::{Operand, VectorPair};
 use crate::plan::{Plan, PlanError};
+use crate::select::{Algorithm, Collective, Size};
+use crate::{Call, hierarchy};
 
 /// Builds a plan that combines the vectors of ranks 0 up to and including this one in `receive`.
 pub fn scan(call: &Call, operand: &Operand, receive: *mut u8) -> Result<Plan, PlanError> {
     let mut builder = Builder::new(call.team);
+    if is_hierarchical(call, operand) {
+        hierarchy::reductions::scan(&mut builder, call, operand, receive, false);
+        return builder.finish();
+    }
     let pair = VectorPair::new(&mut builder, operand, receive);
     doubling(&mut builder, operand, &pair, 0);
     builder.finish()
@@ -22,6 +27,10 @@ pub fn scan(call: &Call, operand: &Operand, receive: *mut u8) -> Result<Plan, Pl
 /// `receive` is unchanged.
 pub fn exscan(call: &Call, operand: &Operand, receive: *mut u8) -> Result<Plan, PlanError> {
     let mut builder = Builder::new(call.team);
+    if is_hierarchical(call, operand) {
+        hierarchy::reductions::scan(&mut builder, call, operand, receive, true);
+        return builder.finish();
+    }
     let (rank, size) = (builder.rank(), builder.size());
     builder.reduce_with(&operand.reducer);
     let spare = builder.scratch(operand.count, &operand.element);
@@ -38,6 +47,11 @@ pub fn exscan(call: &Call, operand: &Operand, receive: *mut u8) -> Result<Plan, 
         doubling(&mut builder, operand, &pair, 1);
     }
     builder.finish()
+}
+
+fn is_hierarchical(call: &Call, operand: &Operand) -> bool {
+    let size = Size::of_reduction(call.team, operand).in_order(call.team);
+    call.selection.choose(Collective::Scan, size) == Algorithm::Hierarchical
 }
 
 /// The inclusive scan over the ranks from `first` on.

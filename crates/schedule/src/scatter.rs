@@ -1,11 +1,11 @@
 //! MPI_SCATTER and MPI_SCATTERV (6.6): the mirror image of gather, with the same trees and packing.
 
-use crate::Call;
 use crate::buffers::{Blocks, Buffer, Piece};
 use crate::builder::Builder;
 use crate::plan::{Plan, PlanError};
 use crate::select::{Algorithm, Collective, Size};
 use crate::tree::{Binomial, absolute, intervals, relative};
+use crate::{Call, hierarchy};
 
 /// Arguments of a scatter.
 #[derive(Clone, Debug)]
@@ -27,7 +27,8 @@ pub fn scatter(call: &Call, arguments: &Scatter) -> Result<Plan, PlanError> {
         (None, Some(send)) => send.bytes(call.team.rank),
         (None, None) => 0,
     };
-    match call.selection.choose(Collective::Scatter, Size::of(builder.size(), bytes)) {
+    match call.selection.choose(Collective::Scatter, Size::of_team(call.team, bytes)) {
+        Algorithm::Hierarchical => hierarchy::movement::scatter(&mut builder, arguments),
         Algorithm::Linear => linear(&mut builder, arguments),
         _ => binomial(&mut builder, arguments),
     }

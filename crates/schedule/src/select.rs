@@ -6,6 +6,9 @@
 //! forces an algorithm wherever its hard conditions hold, regardless of size. Every rank must make
 //! the same choice, so it may depend only on what all ranks know.
 
+use crate::Team;
+use crate::halving::Operand;
+
 /// The collectives with more than one algorithm.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Collective {
@@ -54,7 +57,9 @@ pub enum Algorithm {
     Chain,
     Dissemination,
     Doubling,
+    Fold,
     Halving,
+    Hierarchical,
     Linear,
     Multicast,
     Pairwise,
@@ -73,6 +78,7 @@ pub struct Size {
     board: Option<Subscription>,
     group: Option<Pays>,
     hosts: usize,
+    levels: bool,
 }
 
 /// The lengths for which multicast pays, in bytes: more than the first, up to the second.
@@ -82,7 +88,28 @@ pub struct Pays(pub i64, pub i64);
 impl Size {
     /// This many ranks and bytes, on one host, without a board or multicast.
     pub fn of(ranks: usize, bytes: i64) -> Size {
-        Size { ranks, bytes, commutative: true, board: None, group: None, hosts: 1 }
+        let (commutative, board, group) = (true, None, None);
+        Size { ranks, bytes, commutative, board, group, hosts: 1, levels: false }
+    }
+
+    /// The ranks and hosts of a team, and this many bytes, without a board or multicast.
+    pub fn of_team(team: &Team, bytes: i64) -> Size {
+        let placement = &team.placement;
+        let size = Size::of(team.size(), bytes).on_hosts(placement.hosts());
+        Size { levels: placement.has_levels(), ..size }
+    }
+
+    /// A reduction of a team.
+    pub fn of_reduction(team: &Team, operand: &Operand) -> Size {
+        let commutative = operand.reducer.is_commutative();
+        let size = Size::of_team(team, operand.bytes()).commutative(commutative);
+        if commutative { size } else { size.in_order(team) }
+    }
+
+    /// Operands are combined in rank order, which a host can do only if no rank of another host is
+    /// between its own.
+    pub fn in_order(self, team: &Team) -> Size {
+        Size { levels: self.levels && team.placement.is_consecutive(), ..self }
     }
 
     /// The ranks are on this many hosts.
@@ -127,6 +154,8 @@ pub struct SelectionRow {
     pub group: bool,
     /// Hard condition: the ranks are on at least this many hosts.
     pub hosts: usize,
+    /// Hard condition: there are several hosts, and several ranks on one of them.
+    pub levels: bool,
     /// Chosen up to this many ranks; 0 if it is chosen only where the user forces it.
     pub ranks: usize,
     /// Chosen up to this many bytes.
@@ -135,6 +164,8 @@ pub struct SelectionRow {
 
 const ANY: i64 = i64::MAX;
 const ALL: usize = usize::MAX;
+/// Up to this many ranks on hosts of their own exchange operands directly.
+const FEW: usize = 64;
 /// The table does not distinguish larger numbers of hosts.
 const MANY: usize = 3;
 
@@ -152,6 +183,7 @@ const fn row(
         board: None,
         group: false,
         hosts: 1,
+        levels: false,
         ranks,
         bytes,
     }
@@ -168,6 +200,10 @@ const fn board(
 
 const fn multicast(collective: Collective, ranks: usize, bytes: i64) -> SelectionRow {
     SelectionRow { group: true, ..row(collective, Algorithm::Multicast, ranks, bytes) }
+}
+
+const fn hierarchical(collective: Collective, bytes: i64) -> SelectionRow {
+    SelectionRow { levels: true, ..row(collective, Algorithm::Hierarchical, ALL, bytes) }
 }
 
 const fn on_hosts(hosts: usize, row: SelectionRow) -> SelectionRow {
@@ -188,10 +224,12 @@ pub const TABLE: &[SelectionRow] = &[
     board(Collective::Barrier, Subscription::Over, ALL, ANY),
     // `ranks` is 0: chosen only if forced.
     multicast(Collective::Barrier, 0, ANY),
+    hierarchical(Collective::Barrier, ANY),
     row(Collective::Barrier, Algorithm::Dissemination, ALL, ANY),
     board(Collective::Bcast, Subscription::Full, ALL, 128 << 10),
     board(Collective::Bcast, Subscription::Over, ALL, 4 << 20),
     multicast(Collective::Bcast, ALL, 256 << 10),
+    hierarchical(Collective::Bcast, ANY),
     // Between hosts, each message costs system calls and wake-ups, so the many small parts of a
     // scatter do not pay. Microseconds over TCP until the root knows that all ranks have the data:
     // binomial / scatter_allgather / chain (benchmarks/between/mpi.c, hosts that are namespaces of
@@ -218,14 +256,17 @@ pub const TABLE: &[SelectionRow] = &[
     row(Collective::Bcast, Algorithm::ScatterAllgather, ALL, ANY),
     board(Collective::Gather, Subscription::Full, ALL, 128 << 10),
     board(Collective::Gather, Subscription::Over, ALL, ANY),
+    hierarchical(Collective::Gather, 64 << 10),
     row(Collective::Gather, Algorithm::Binomial, ALL, 1 << 10),
     row(Collective::Gather, Algorithm::Linear, ALL, ANY),
     board(Collective::Scatter, Subscription::Full, ALL, 128 << 10),
     board(Collective::Scatter, Subscription::Over, ALL, ANY),
+    hierarchical(Collective::Scatter, 64 << 10),
     row(Collective::Scatter, Algorithm::Binomial, ALL, 1 << 10),
     row(Collective::Scatter, Algorithm::Linear, ALL, ANY),
     board(Collective::Allgather, Subscription::Full, ALL, 256 << 10),
     board(Collective::Allgather, Subscription::Over, ALL, 8 << 20),
+    hierarchical(Collective::Allgather, ANY),
     power_of_two(row(Collective::Allgather, Algorithm::RecursiveDoubling, ALL, 512 << 10)),
     row(Collective::Allgather, Algorithm::Bruck, ALL, 64 << 10),
     row(Collective::Allgather, Algorithm::Ring, ALL, ANY),
@@ -233,6 +274,7 @@ pub const TABLE: &[SelectionRow] = &[
     row(Collective::Allgatherv, Algorithm::Ring, ALL, ANY),
     board(Collective::Alltoall, Subscription::Full, ALL, 64 << 10),
     board(Collective::Alltoall, Subscription::Over, ALL, 256 << 10),
+    hierarchical(Collective::Alltoall, 4 << 10),
     row(Collective::Alltoall, Algorithm::Linear, 4, 32 << 10),
     row(Collective::Alltoall, Algorithm::Bruck, ALL, 256),
     row(Collective::Alltoall, Algorithm::Linear, ALL, 32 << 10),
@@ -241,11 +283,15 @@ pub const TABLE: &[SelectionRow] = &[
     row(Collective::Alltoallv, Algorithm::Pairwise, ALL, ANY),
     board(Collective::Reduce, Subscription::Full, ALL, 4 << 20),
     board(Collective::Reduce, Subscription::Over, ALL, 4 << 20),
+    hierarchical(Collective::Reduce, ANY),
+    on_hosts(2, row(Collective::Reduce, Algorithm::Fold, FEW, ANY)),
     row(Collective::Reduce, Algorithm::Binomial, ALL, 32 << 10),
     row(Collective::Reduce, Algorithm::Rabenseifner, ALL, ANY),
     board(Collective::Allreduce, Subscription::Full, ALL, 128 << 10),
     board(Collective::Allreduce, Subscription::Over, ALL, 2 << 20),
     multicast(Collective::Allreduce, 0, ANY),
+    hierarchical(Collective::Allreduce, ANY),
+    on_hosts(2, row(Collective::Allreduce, Algorithm::Fold, FEW, ANY)),
     row(Collective::Allreduce, Algorithm::RecursiveDoubling, ALL, 16 << 10),
     row(Collective::Allreduce, Algorithm::Rabenseifner, ALL, 4 << 20),
     power_of_two(row(Collective::Allreduce, Algorithm::Rabenseifner, ALL, ANY)),
@@ -253,11 +299,14 @@ pub const TABLE: &[SelectionRow] = &[
     row(Collective::Allreduce, Algorithm::Rabenseifner, ALL, ANY),
     board(Collective::ReduceScatter, Subscription::Full, ALL, 128 << 10),
     board(Collective::ReduceScatter, Subscription::Over, ALL, 1 << 20),
+    hierarchical(Collective::ReduceScatter, ANY),
+    on_hosts(2, row(Collective::ReduceScatter, Algorithm::Fold, FEW, ANY)),
     row(Collective::ReduceScatter, Algorithm::Halving, ALL, 256 << 10),
     row(Collective::ReduceScatter, Algorithm::Linear, 16, ANY),
     row(Collective::ReduceScatter, Algorithm::Halving, ALL, ANY),
     board(Collective::Scan, Subscription::Full, ALL, 1 << 20),
     board(Collective::Scan, Subscription::Over, ALL, 1 << 20),
+    hierarchical(Collective::Scan, 1 << 20),
     row(Collective::Scan, Algorithm::Doubling, ALL, ANY),
 ];
 
@@ -295,7 +344,9 @@ const ALGORITHMS: &[(&str, Algorithm)] = &[
     ("chain", Algorithm::Chain),
     ("dissemination", Algorithm::Dissemination),
     ("doubling", Algorithm::Doubling),
+    ("fold", Algorithm::Fold),
     ("halving", Algorithm::Halving),
+    ("hierarchical", Algorithm::Hierarchical),
     ("linear", Algorithm::Linear),
     ("multicast", Algorithm::Multicast),
     ("pairwise", Algorithm::Pairwise),
@@ -386,6 +437,7 @@ fn allowed(row: &SelectionRow, size: Size) -> bool {
         && (row.board.is_none() || row.board == size.board)
         && (!row.group || size.group.is_some())
         && row.hosts <= size.hosts
+        && (!row.levels || size.levels)
 }
 
 fn has(collective: Collective, algorithm: Algorithm) -> bool {
@@ -516,11 +568,9 @@ mod tests {
     #[test]
     fn wrong_names_are_sentences() {
         assert!(Selection::parse("bcasts:ring").unwrap_err().contains("known are barrier, bcast"));
-        assert!(
-            Selection::parse("bcast:ring")
-                .unwrap_err()
-                .contains("known are binomial, board, chain, multicast, scatter_allgather")
-        );
+        assert!(Selection::parse("bcast:ring").unwrap_err().contains(
+            "known are binomial, board, chain, hierarchical, multicast, scatter_allgather"
+        ));
         assert!(Selection::parse("").unwrap().forced.is_empty());
     }
 }

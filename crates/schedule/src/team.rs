@@ -62,6 +62,16 @@ impl Placement {
         self.members[host][0]
     }
 
+    /// True if there are several hosts, and several of the ranks on one of them.
+    pub fn has_levels(&self) -> bool {
+        self.hosts() > 1 && self.hosts() < self.hosts.len()
+    }
+
+    /// True if the ranks of each host are consecutive.
+    pub fn is_consecutive(&self) -> bool {
+        self.hosts.is_sorted()
+    }
+
     /// The leaders of all hosts, ascending.
     pub fn leaders(&self) -> impl Iterator<Item = usize> {
         self.members.iter().map(|ranks| ranks[0])
@@ -94,14 +104,9 @@ impl Team {
         self.of(ranks).expect("this process is on its host")
     }
 
-    /// The sub-team of the leaders of all hosts, in rank order; `None` if this process is not one.
-    pub fn leaders(&self) -> Option<Team> {
-        self.of(&self.placement.leaders().collect::<Vec<_>>())
-    }
-
     /// The sub-team of these ranks, in this order and with the same context; `None` if this process
     /// is not among them.
-    fn of(&self, ranks: &[usize]) -> Option<Team> {
+    pub(crate) fn of(&self, ranks: &[usize]) -> Option<Team> {
         let rank = ranks.iter().position(|&rank| rank == self.rank)?;
         let peers = ranks.iter().map(|&rank| self.peers[rank]).collect();
         let hosts = ranks.iter().map(|&rank| self.placement.host_of(rank) as u32);
@@ -141,6 +146,10 @@ mod tests {
         assert_eq!(placement.leaders().collect::<Vec<_>>(), [0, 1, 3]);
         assert_eq!(placement.leader(1), 1);
         assert_eq!(Placement::on_one_host(4).members(0), [0, 1, 2, 3]);
+        assert!(placement.has_levels() && !placement.is_consecutive());
+        let (whole, each) = (Placement::on_one_host(4), Placement::new(0..4));
+        assert!(!whole.has_levels() && !each.has_levels());
+        assert!(whole.is_consecutive() && each.is_consecutive());
     }
 
     #[test]
@@ -150,13 +159,5 @@ mod tests {
         assert_eq!(own.placement.hosts(), 1);
         let alone = team(3, &[9, 4, 9, 7, 4, 9]).on_my_host();
         assert_eq!((alone.rank, peers(&alone)), (0, vec![13]));
-    }
-
-    #[test]
-    fn only_leaders_have_a_sub_team_of_leaders() {
-        let leaders = team(3, &[9, 4, 9, 7, 4, 9]).leaders().expect("rank 3 is alone on its host");
-        assert_eq!((leaders.rank, peers(&leaders)), (2, vec![10, 11, 13]));
-        assert_eq!(leaders.placement.hosts(), 3);
-        assert!(team(2, &[9, 4, 9, 7, 4, 9]).leaders().is_none());
     }
 }

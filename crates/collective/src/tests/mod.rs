@@ -12,6 +12,10 @@ mod store;
 pub(super) use fake::{execute, team};
 pub(super) use store::{Matrix, Sample, Shape, Store};
 
+use std::sync::Arc;
+
+use towpath_schedule::{Placement, Team};
+
 use crate::select::{Algorithm, Collective, Selection, TABLE};
 
 /// Numbers of ranks.
@@ -25,11 +29,90 @@ fn ranks(shape: Shape) -> &'static [usize] {
 /// each.
 const COUNTS: &[i64] = &[0, 1, 5, 33];
 
+/// [`COUNTS`], and for one number of ranks a vector of several segments, stripes and groups.
+fn counts(size: usize) -> impl Iterator<Item = i64> {
+    COUNTS.iter().copied().chain((size == 7).then_some(9_000))
+}
+
+/// Which ranks share a host.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Mapping {
+    /// All of them.
+    OneHost,
+    /// Three consecutive ranks each.
+    Consecutive,
+    /// Rank r is on host r modulo 3.
+    Cyclic,
+    /// Hosts with 1, 5, and all other ranks, in no order.
+    Unequal,
+    /// None: each rank is on a host of its own.
+    Apart,
+}
+
+impl Mapping {
+    const SEVERAL_HOSTS: [Mapping; 4] =
+        [Mapping::Consecutive, Mapping::Cyclic, Mapping::Unequal, Mapping::Apart];
+
+    fn host(self, rank: usize) -> u32 {
+        let rank = rank as u32;
+        match self {
+            Mapping::OneHost => 0,
+            Mapping::Consecutive => rank / 3,
+            Mapping::Cyclic => rank % 3,
+            Mapping::Unequal => [7, 2, 2, 9, 2, 9, 2, 2].get(rank as usize).copied().unwrap_or(9),
+            Mapping::Apart => rank,
+        }
+    }
+}
+
+/// Where the ranks are, and how algorithms are chosen.
+#[derive(Debug)]
+pub(super) struct Setting {
+    selection: Selection,
+    mapping: Mapping,
+}
+
+impl Default for Setting {
+    fn default() -> Setting {
+        Setting { selection: Selection::default(), mapping: Mapping::OneHost }
+    }
+}
+
+impl Setting {
+    fn team(&self, rank: usize, size: usize) -> Team {
+        let placement = Placement::new((0..size).map(|rank| self.mapping.host(rank)));
+        Team { placement: Arc::new(placement), ..team(rank, size) }
+    }
+}
+
+/// The algorithms of a collective.
+fn algorithms(collective: Collective) -> Vec<Algorithm> {
+    let rows = TABLE.iter().filter(|row| row.collective == collective);
+    let mut algorithms: Vec<Algorithm> = rows.map(|row| row.algorithm).collect();
+    algorithms.dedup();
+    algorithms
+}
+
+/// All algorithms of the collective on one host and on several, and the default choice.
+fn settings(collective: Collective) -> Vec<Setting> {
+    let algorithms = algorithms(collective);
+    let one_host = selections(collective).into_iter();
+    let mut settings: Vec<Setting> =
+        one_host.map(|selection| Setting { selection, mapping: Mapping::OneHost }).collect();
+    for mapping in Mapping::SEVERAL_HOSTS {
+        settings.push(Setting { selection: Selection::default(), mapping });
+        let levels = [Algorithm::Hierarchical, Algorithm::Fold].into_iter();
+        for algorithm in levels.filter(|algorithm| algorithms.contains(algorithm)) {
+            settings
+                .push(Setting { selection: Selection::forcing(collective, algorithm), mapping });
+        }
+    }
+    settings
+}
+
 /// The default selection and one for each algorithm of the collective.
 fn selections(collective: Collective) -> Vec<Selection> {
-    let mut algorithms: Vec<Algorithm> =
-        TABLE.iter().filter(|row| row.collective == collective).map(|row| row.algorithm).collect();
-    algorithms.dedup();
+    let algorithms = algorithms(collective);
     let mut selections = vec![Selection::default()];
     selections
         .extend(algorithms.into_iter().map(|algorithm| Selection::forcing(collective, algorithm)));

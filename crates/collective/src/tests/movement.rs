@@ -1,6 +1,8 @@
 //! Data movement: barrier, broadcast, gather, scatter, allgather and alltoall.
 
-use super::{COUNTS, RANKS, Sample, Shape, Store, execute, ranks, roots, selections, team};
+use super::{
+    COUNTS, RANKS, Sample, Setting, Shape, Store, counts, execute, ranks, roots, settings, team,
+};
 use crate::Call;
 use crate::Plan;
 use crate::allgather::{Allgather, allgather};
@@ -16,9 +18,10 @@ type Values = Vec<Store<i64>>;
 const SHAPES: &[Shape] = &[Shape::Dense, Shape::Gaps, Shape::Backwards, Shape::Device];
 
 /// Builds the plan of each rank and executes all of them.
-fn run(size: usize, selection: &Selection, seed: u64, mut build: impl FnMut(&Call) -> Plan) {
-    let plans = (0..size).map(|rank| build(&Call { team: &team(rank, size), selection })).collect();
-    execute(plans, seed);
+fn run(size: usize, setting: &Setting, seed: u64, mut build: impl FnMut(&Call) -> Plan) {
+    let selection = &setting.selection;
+    let plan = |rank| build(&Call { team: &setting.team(rank, size), selection });
+    execute((0..size).map(plan).collect(), seed);
 }
 
 /// Elements of the block of rank `to` at rank `from` in the irregular forms.
@@ -39,8 +42,10 @@ fn reversed(counts: &[i64]) -> (Vec<i64>, i64) {
 
 #[test]
 fn barrier_ends_on_all_ranks() {
-    for &size in RANKS {
-        run(size, &Selection::default(), size as u64, |call| barrier(call).unwrap());
+    for setting in settings(Collective::Barrier) {
+        for &size in RANKS {
+            run(size, &setting, size as u64, |call| barrier(call).unwrap());
+        }
     }
 }
 
@@ -52,14 +57,14 @@ fn barrier_has_logarithmic_length() {
 }
 
 fn check_bcast(shape: Shape) {
-    for selection in selections(Collective::Bcast) {
+    for setting in settings(Collective::Bcast) {
         for &size in ranks(shape) {
             for root in roots(size) {
                 for count in COUNTS.iter().copied().chain((size == 3).then_some(40_000)) {
                     let mut data: Values = (0..size).map(|_| Store::new(shape, count)).collect();
                     data[root] = Store::filled(shape, count, root);
-                    let what = (&selection, size, root, count);
-                    run(size, &selection, count as u64, |call| {
+                    let what = (&setting, size, root, count);
+                    run(size, &setting, count as u64, |call| {
                         bcast(call, root, &data[call.team.rank].buffer(count)).unwrap()
                     });
                     data.iter().for_each(|row| row.assert_values(0, count, root, 0, &what));
@@ -75,23 +80,23 @@ fn bcast_reaches_all() {
 }
 
 fn check_gather(shape: Shape) {
-    for selection in selections(Collective::Gather) {
+    for setting in settings(Collective::Gather) {
         for &size in ranks(shape) {
             for (root, in_place) in
                 roots(size).into_iter().flat_map(|root| [(root, false), (root, true)])
             {
-                for &count in COUNTS {
+                for count in counts(size) {
                     let mut send: Values =
                         (0..size).map(|rank| Store::filled(shape, count, rank)).collect();
                     let mut all = Store::<i64>::new(shape, count * size as i64);
                     (0..count).for_each(|i| all.set(root as i64 * count + i, i64::of(root, i)));
-                    run(size, &selection, count as u64, |call| {
+                    run(size, &setting, count as u64, |call| {
                         let rank = call.team.rank;
                         let own = (rank != root || !in_place).then(|| send[rank].buffer(count));
                         let receive = (rank == root).then(|| all.blocks(count));
                         gather(call, &Gather { root, send: own, receive }).unwrap()
                     });
-                    let what = (&selection, size, root, count, in_place);
+                    let what = (&setting, size, root, count, in_place);
                     (0..size).for_each(|rank| {
                         all.assert_values(rank as i64 * count, count, rank, 0, &what)
                     });
@@ -116,8 +121,8 @@ fn check_gatherv(shape: Shape) {
                 let mut own: Values =
                     (0..size).map(|rank| Store::filled(shape, counts[rank], rank)).collect();
                 let mut all = Store::<i64>::new(shape, total);
-                let selection = Selection::default();
-                run(size, &selection, 3, |call| {
+                let setting = Setting::default();
+                run(size, &setting, 3, |call| {
                     let send = Some(own[call.team.rank].buffer(counts[call.team.rank]));
                     let receive = (call.team.rank == root).then(|| all.varying(&counts, &places));
                     gatherv(call, &Gather { root, send, receive }).unwrap()
@@ -129,7 +134,7 @@ fn check_gatherv(shape: Shape) {
                 });
                 let mut back: Values =
                     (0..size).map(|rank| Store::new(shape, counts[rank])).collect();
-                run(size, &selection, 4, |call| {
+                run(size, &setting, 4, |call| {
                     let receive = Some(back[call.team.rank].buffer(counts[call.team.rank]));
                     let send = (call.team.rank == root).then(|| all.varying(&counts, &places));
                     scatterv(call, &Scatter { root, send, receive }).unwrap()
@@ -147,21 +152,21 @@ fn gatherv_and_scatterv_respect_displacements() {
 }
 
 fn check_scatter(shape: Shape) {
-    for selection in selections(Collective::Scatter) {
+    for setting in settings(Collective::Scatter) {
         for &size in ranks(shape) {
             for (root, in_place) in
                 roots(size).into_iter().flat_map(|root| [(root, false), (root, true)])
             {
-                for &count in COUNTS {
+                for count in counts(size) {
                     let mut all = Store::<i64>::filled(shape, count * size as i64, 9);
                     let mut own: Values = (0..size).map(|_| Store::new(shape, count)).collect();
-                    run(size, &selection, count as u64, |call| {
+                    run(size, &setting, count as u64, |call| {
                         let rank = call.team.rank;
                         let receive = (rank != root || !in_place).then(|| own[rank].buffer(count));
                         let send = (rank == root).then(|| all.blocks(count));
                         scatter(call, &Scatter { root, send, receive }).unwrap()
                     });
-                    let what = (&selection, size, root, count, in_place);
+                    let what = (&setting, size, root, count, in_place);
                     for rank in (0..size).filter(|&rank| rank != root || !in_place) {
                         own[rank].assert_values(0, count, 9, rank as i64 * count, &what);
                     }
@@ -177,15 +182,15 @@ fn scatter_distributes_in_the_order_of_ranks() {
 }
 
 fn check_allgather(shape: Shape) {
-    for selection in selections(Collective::Allgather) {
+    for setting in settings(Collective::Allgather) {
         for (&size, in_place) in ranks(shape).iter().flat_map(|size| [(size, false), (size, true)])
         {
-            for &count in COUNTS {
+            for count in counts(size) {
                 let total = count * size as i64;
                 let mut send: Values =
                     (0..size).map(|rank| Store::filled(shape, count, rank)).collect();
                 let mut all: Values = (0..size).map(|_| Store::new(shape, total)).collect();
-                run(size, &selection, count as u64, |call| {
+                run(size, &setting, count as u64, |call| {
                     let rank = call.team.rank;
                     (0..count)
                         .for_each(|i| all[rank].set(rank as i64 * count + i, i64::of(rank, i)));
@@ -193,7 +198,7 @@ fn check_allgather(shape: Shape) {
                     allgather(call, &Allgather { send: own, receive: all[rank].blocks(count) })
                         .unwrap()
                 });
-                let what = (&selection, size, count, in_place);
+                let what = (&setting, size, count, in_place);
                 for row in &all {
                     (0..size).for_each(|rank| {
                         row.assert_values(rank as i64 * count, count, rank, 0, &what)
@@ -211,7 +216,7 @@ fn allgather_gives_all_to_all() {
 }
 
 fn check_allgatherv(shape: Shape) {
-    for selection in selections(Collective::Allgatherv) {
+    for setting in settings(Collective::Allgatherv) {
         for (&size, in_place) in ranks(shape).iter().flat_map(|size| [(size, false), (size, true)])
         {
             for &count in COUNTS {
@@ -220,7 +225,7 @@ fn check_allgatherv(shape: Shape) {
                 let mut send: Values =
                     (0..size).map(|rank| Store::filled(shape, counts[rank], rank)).collect();
                 let mut all: Values = (0..size).map(|_| Store::new(shape, total)).collect();
-                run(size, &selection, count as u64, |call| {
+                run(size, &setting, count as u64, |call| {
                     let rank = call.team.rank;
                     if in_place {
                         (0..counts[rank])
@@ -233,7 +238,7 @@ fn check_allgatherv(shape: Shape) {
                     )
                     .unwrap()
                 });
-                let what = (&selection, size, count, in_place);
+                let what = (&setting, size, count, in_place);
                 for row in &all {
                     for rank in 0..size {
                         row.assert_values(places[rank], counts[rank], rank, 0, &what);
@@ -251,10 +256,10 @@ fn allgatherv_respects_displacements() {
 }
 
 fn check_alltoall(shape: Shape) {
-    for selection in selections(Collective::Alltoall) {
+    for setting in settings(Collective::Alltoall) {
         for (&size, in_place) in ranks(shape).iter().flat_map(|size| [(size, false), (size, true)])
         {
-            for &count in COUNTS {
+            for count in counts(size) {
                 let total = count * size as i64;
                 let mut send: Values =
                     (0..size).map(|rank| Store::filled(shape, total, rank)).collect();
@@ -267,13 +272,13 @@ fn check_alltoall(shape: Shape) {
                         }
                     })
                     .collect();
-                run(size, &selection, count as u64, |call| {
+                run(size, &setting, count as u64, |call| {
                     let rank = call.team.rank;
                     let own = (!in_place).then(|| send[rank].blocks(count));
                     alltoall(call, &Alltoall { send: own, receive: receive[rank].blocks(count) })
                         .unwrap()
                 });
-                let what = (&selection, size, count, in_place);
+                let what = (&setting, size, count, in_place);
                 for (rank, row) in receive.iter().enumerate() {
                     for from in 0..size {
                         row.assert_values(
@@ -296,7 +301,7 @@ fn alltoall_transposes() {
 }
 
 fn check_alltoallv(shape: Shape) {
-    for selection in selections(Collective::Alltoallv) {
+    for setting in settings(Collective::Alltoallv) {
         for (&size, mixed) in ranks(shape).iter().flat_map(|size| [(size, false), (size, true)]) {
             for (&count, in_place) in
                 COUNTS.iter().flat_map(|count| [(count, false), (count, true)])
@@ -325,7 +330,7 @@ fn check_alltoallv(shape: Shape) {
                     });
                     places.push((outgoing, out_places, incoming, in_places));
                 }
-                run(size, &selection, count as u64, |call| {
+                run(size, &setting, count as u64, |call| {
                     let rank = call.team.rank;
                     let (outgoing, out_places, incoming, in_places) = &places[rank];
                     let blocks = if mixed { Store::mixed } else { Store::varying };
@@ -339,7 +344,7 @@ fn check_alltoallv(shape: Shape) {
                     )
                     .unwrap()
                 });
-                let what = (&selection, size, count, mixed, in_place);
+                let what = (&setting, size, count, mixed, in_place);
                 for rank in 0..size {
                     for from in 0..size {
                         let (_, out_places, _, _) = &places[from];

@@ -1,14 +1,16 @@
 //! Reductions: commutative or not, in place or not, compared with combining in rank order.
 
 use super::store::reducer;
-use super::{COUNTS, Matrix, Sample, Shape, Store, execute, ranks, roots, selections, team};
+use super::{
+    Mapping, Matrix, Sample, Setting, Shape, Store, counts, execute, ranks, roots, settings,
+};
 use crate::Call;
 use crate::Plan;
 use crate::allreduce::allreduce;
 use crate::reduce::{Operand, reduce};
 use crate::reduce_scatter::reduce_scatter;
 use crate::scan::{exscan, scan};
-use crate::select::{Collective, Selection};
+use crate::select::{Algorithm, Collective, Selection};
 
 /// The vectors of one call: the input and the output of each rank.
 struct Vectors<T> {
@@ -36,17 +38,14 @@ impl<T: Sample> Vectors<T> {
     }
 
     /// Builds and executes plans. `build` gets the call, the operand and the receive pointer.
-    fn run(
-        &mut self,
-        selection: &Selection,
-        mut build: impl FnMut(&Call, &Operand, *mut u8) -> Plan,
-    ) {
+    fn run(&mut self, setting: &Setting, mut build: impl FnMut(&Call, &Operand, *mut u8) -> Plan) {
         let size = self.send.len();
         let mut plans = Vec::new();
         for rank in 0..size {
             let operand = self.operand(rank, self.in_place);
             let receive = self.receive[rank].pointer();
-            plans.push(build(&Call { team: &team(rank, size), selection }, &operand, receive));
+            let (team, selection) = (&setting.team(rank, size), &setting.selection);
+            plans.push(build(&Call { team, selection }, &operand, receive));
         }
         execute(plans, self.count as u64 + 11);
     }
@@ -59,12 +58,12 @@ fn combined<T: Sample>(end: usize, index: i64) -> T {
 
 fn cases(shape: Shape) -> impl Iterator<Item = (usize, i64, bool)> {
     ranks(shape).iter().flat_map(|&size| {
-        COUNTS.iter().flat_map(move |&count| [(size, count, false), (size, count, true)])
+        counts(size).flat_map(move |count| [(size, count, false), (size, count, true)])
     })
 }
 
 fn check_reduce<T: Sample>(shape: Shape) {
-    for selection in selections(Collective::Reduce) {
+    for setting in settings(Collective::Reduce) {
         for (size, count, in_place) in cases(shape) {
             for root in roots(size) {
                 let mut vectors = Vectors::<T>::new(shape, size, count, false);
@@ -77,7 +76,8 @@ fn check_reduce<T: Sample>(shape: Shape) {
                 for rank in 0..size {
                     let operand = vectors.operand(rank, in_place && rank == root);
                     let receive = vectors.receive[rank].pointer();
-                    let call = Call { team: &team(rank, size), selection: &selection };
+                    let (team, selection) = (&setting.team(rank, size), &setting.selection);
+                    let call = Call { team, selection };
                     plans.push(reduce(&call, root, &operand, receive).unwrap());
                 }
                 execute(plans, count as u64);
@@ -86,7 +86,7 @@ fn check_reduce<T: Sample>(shape: Shape) {
                     assert_eq!(
                         got,
                         combined(size, index),
-                        "{selection:?} {size} ranks root {root} {count} {in_place}"
+                        "{setting:?} {size} ranks root {root} {count} {in_place}"
                     );
                     let other = (root + 1) % size;
                     assert!(other == root || vectors.receive[other].is_untouched(index));
@@ -105,15 +105,14 @@ fn reduce_combines_in_the_order_of_ranks() {
 }
 
 fn check_allreduce<T: Sample>(shape: Shape) {
-    for selection in selections(Collective::Allreduce) {
+    for setting in settings(Collective::Allreduce) {
         for (size, count, in_place) in cases(shape) {
             let mut vectors = Vectors::<T>::new(shape, size, count, in_place);
-            vectors.run(&selection, |call, operand, receive| {
-                allreduce(call, operand, receive).unwrap()
-            });
+            vectors
+                .run(&setting, |call, operand, receive| allreduce(call, operand, receive).unwrap());
             for (rank, row) in vectors.receive.iter().enumerate() {
                 for index in 0..count {
-                    let what = (&selection, size, rank, count, in_place);
+                    let what = (&setting, size, rank, count, in_place);
                     assert_eq!(row.get(index), combined(size, index), "{what:?}, element {index}");
                 }
             }
@@ -131,12 +130,12 @@ fn allreduce_combines_on_all_ranks() {
 
 #[test]
 fn allreduce_gives_all_ranks_the_same_bits() {
-    for selection in selections(Collective::Allreduce) {
+    for setting in settings(Collective::Allreduce) {
         for size in [3, 7, 16, 48] {
             let mut bits = Vec::new();
             for _ in 0..2 {
                 let mut vectors = Vectors::<f64>::new(Shape::Dense, size, 21, false);
-                vectors.run(&selection, |call, operand, receive| {
+                vectors.run(&setting, |call, operand, receive| {
                     allreduce(call, operand, receive).unwrap()
                 });
                 bits.extend(
@@ -146,13 +145,13 @@ fn allreduce_gives_all_ranks_the_same_bits() {
                         .map(|row| (0..21).map(|i| row.get(i).to_bits()).collect::<Vec<u64>>()),
                 );
             }
-            assert!(bits.windows(2).all(|pair| pair[0] == pair[1]), "{selection:?} {size}");
+            assert!(bits.windows(2).all(|pair| pair[0] == pair[1]), "{setting:?} {size}");
         }
     }
 }
 
 fn check_reduce_scatter<T: Sample>(shape: Shape) {
-    for selection in selections(Collective::ReduceScatter) {
+    for setting in settings(Collective::ReduceScatter) {
         for (size, count, in_place) in cases(shape) {
             for equal in [false, true] {
                 let counts: Vec<i64> = (0..size as i64)
@@ -160,13 +159,13 @@ fn check_reduce_scatter<T: Sample>(shape: Shape) {
                     .collect();
                 let total = counts.iter().sum();
                 let mut vectors = Vectors::<T>::new(shape, size, total, in_place);
-                vectors.run(&selection, |call, operand, receive| {
+                vectors.run(&setting, |call, operand, receive| {
                     reduce_scatter(call, operand, &counts, receive).unwrap()
                 });
                 let mut first = 0;
                 for (rank, row) in vectors.receive.iter().enumerate() {
                     for index in 0..counts[rank] {
-                        let what = (&selection, size, rank, count, in_place, equal);
+                        let what = (&setting, size, rank, count, in_place, equal);
                         assert_eq!(
                             row.get(index),
                             combined(size, first + index),
@@ -189,28 +188,59 @@ fn reduce_scatter_leaves_each_rank_its_block() {
 }
 
 fn check_scans<T: Sample>(shape: Shape) {
-    let selection = Selection::default();
-    for (size, count, in_place) in cases(shape) {
-        let mut vectors = Vectors::<T>::new(shape, size, count, in_place);
-        vectors.run(&selection, |call, operand, receive| scan(call, operand, receive).unwrap());
-        for (rank, row) in vectors.receive.iter().enumerate() {
-            (0..count).for_each(|i| {
-                assert_eq!(
-                    row.get(i),
-                    combined(rank + 1, i),
-                    "scan {size} {rank} {count} {in_place}"
-                )
-            });
+    for setting in settings(Collective::Scan) {
+        for (size, count, in_place) in cases(shape) {
+            let what = (&setting, size, count, in_place);
+            let mut vectors = Vectors::<T>::new(shape, size, count, in_place);
+            vectors.run(&setting, |call, operand, receive| scan(call, operand, receive).unwrap());
+            for (rank, row) in vectors.receive.iter().enumerate() {
+                (0..count).for_each(|i| {
+                    assert_eq!(row.get(i), combined(rank + 1, i), "scan {rank} {what:?}")
+                });
+            }
+            let mut vectors = Vectors::<T>::new(shape, size, count, in_place);
+            vectors.run(&setting, |call, operand, receive| exscan(call, operand, receive).unwrap());
+            for (rank, row) in vectors.receive.iter().enumerate().skip(1) {
+                (0..count).for_each(|i| {
+                    assert_eq!(row.get(i), combined(rank, i), "exscan {rank} {what:?}")
+                });
+            }
+            if !in_place && count > 0 {
+                assert!(vectors.receive[0].is_untouched(0), "exscan leaves rank 0 alone");
+            }
         }
-        let mut vectors = Vectors::<T>::new(shape, size, count, in_place);
-        vectors.run(&selection, |call, operand, receive| exscan(call, operand, receive).unwrap());
-        for (rank, row) in vectors.receive.iter().enumerate().skip(1) {
-            (0..count).for_each(|i| {
-                assert_eq!(row.get(i), combined(rank, i), "exscan {size} {rank} {count} {in_place}")
-            });
-        }
-        if !in_place && count > 0 {
-            assert!(vectors.receive[0].is_untouched(0), "exscan leaves rank 0 alone");
+    }
+}
+
+/// Association is part of the definition: hosts in the order of their lowest ranks, each the left
+/// fold of its ranks.
+#[test]
+fn floating_point_sums_associate_by_host() {
+    for mapping in Mapping::SEVERAL_HOSTS {
+        for algorithm in [None, Some(Algorithm::Fold), Some(Algorithm::Hierarchical)] {
+            let forced = |algorithm| Selection::forcing(Collective::Allreduce, algorithm);
+            let setting = Setting { selection: algorithm.map(forced).unwrap_or_default(), mapping };
+            if algorithm == Some(Algorithm::Fold) && mapping != Mapping::Apart {
+                continue;
+            }
+            for (size, count) in [(7, 1), (7, 9_000), (16, 300)] {
+                let mut vectors = Vectors::<f64>::new(Shape::Dense, size, count, false);
+                vectors.run(&setting, |call, operand, receive| {
+                    allreduce(call, operand, receive).unwrap()
+                });
+                let placement = setting.team(0, size).placement;
+                let fold = |values: Vec<f64>| values.into_iter().reduce(|sum, value| sum + value);
+                for index in 0..count {
+                    let host = |host: usize| {
+                        let ranks = placement.members(host).iter();
+                        fold(ranks.map(|&rank| f64::of(rank, index)).collect()).unwrap()
+                    };
+                    let sum = fold((0..placement.hosts()).map(host).collect()).unwrap();
+                    for row in &vectors.receive {
+                        assert_eq!(row.get(index).to_bits(), sum.to_bits(), "{setting:?} {size}");
+                    }
+                }
+            }
         }
     }
 }

@@ -1,0 +1,305 @@
+//! Left folds over the ranks of a team: (v0 op v1) op v2, and so on, in rank order.
+//!
+//! An algorithm that combines partial results associates in its own way, and floating-point results
+//! depend on that. Here all operands of an element meet on one rank, which folds them from the
+//! lowest rank up, so that the result is the same whichever algorithm moves the operands: towards
+//! one rank, to all, or a stripe of the vector to each.
+
+use std::collections::VecDeque;
+use std::ops::Range;
+
+use crate::Call;
+use crate::allgather::{self, Allgather};
+use crate::buffers::Blocks;
+use crate::builder::{Builder, Mark};
+use crate::halving::{Operand, even_parts};
+
+/// Bytes of a vector that are sent and folded at a time.
+const SEGMENT: i64 = 64 << 10;
+/// Segments that a rank receives while it folds another.
+const WINDOW: usize = 4;
+/// Up to this many bytes of all vectors together, each rank of an allreduce folds all of them.
+const EVERYBODY: i64 = 64 << 10;
+/// A vector of at least this many bytes is reduced in stripes, one for each rank.
+const STRIPED: i64 = 32 << 10;
+
+/// The operands of one fold, given one after the other.
+struct Fold<'a> {
+    operand: &'a Operand,
+    range: Range<i64>,
+    /// Where the result of a commutative operation is built.
+    into: *mut u8,
+    /// The operands so far, combined.
+    sum: Option<*mut u8>,
+    /// The step that combined them.
+    last: Mark,
+}
+
+impl<'a> Fold<'a> {
+    fn new(operand: &'a Operand, range: Range<i64>, into: *mut u8) -> Fold<'a> {
+        Fold { operand, range, into, sum: None, last: None }
+    }
+
+    /// Adds a vector, available after `ready`. All of a commutative operation may be read only; of
+    /// any other they must be memory of the plan. Returns the step after which the vector before
+    /// this one is free, or this one itself if the operation commutes.
+    fn add(&mut self, builder: &mut Builder, vector: *mut u8, ready: Mark) -> Mark {
+        let Fold { operand, ref range, into, sum, last } = *self;
+        let element = &operand.element;
+        let step = match sum {
+            None if operand.reducer.is_commutative() => {
+                self.sum = Some(into);
+                builder.copy(operand.piece(vector, range), operand.piece(into, range))
+            }
+            None => {
+                self.sum = Some(vector);
+                self.last = ready;
+                return None;
+            }
+            // A commutative operation gives the same bits for both orders of its operands.
+            Some(sum) if operand.reducer.is_commutative() => {
+                builder.reduce(vector, sum, range.clone(), element)
+            }
+            Some(sum) => {
+                self.sum = Some(vector);
+                builder.reduce(sum, vector, range.clone(), element)
+            }
+        };
+        builder.after(step, ready);
+        builder.after(step, last);
+        self.last = step.or(ready).or(last);
+        step
+    }
+
+    /// Moves the result to its place. Returns the last step.
+    fn finish(self, builder: &mut Builder) -> Mark {
+        let sum = self.sum?;
+        let (operand, range) = (self.operand, &self.range);
+        let moved = builder.copy(operand.piece(sum, range), operand.piece(self.into, range));
+        builder.after(moved, self.last);
+        moved.or(self.last)
+    }
+}
+
+/// Ranges of elements of at most [`SEGMENT`] bytes.
+fn segments(operand: &Operand) -> impl Iterator<Item = Range<i64>> + use<> {
+    let (count, most) = (operand.count, (SEGMENT / operand.element.size.max(1)).max(1));
+    (0..count).step_by(most as usize).map(move |first| first..count.min(first + most))
+}
+
+/// This rank's vector, such that a fold into `into` may use it: itself if that does not disturb it,
+/// else a copy. Ends a phase if it copies.
+fn usable(builder: &mut Builder, operand: &Operand, into: *mut u8) -> *mut u8 {
+    let vector = operand.send.unwrap_or(into);
+    // The first operand of a commutative operation is moved to `into` first of all.
+    let stays = operand.reducer.is_commutative() && (vector != into || builder.rank() == 0);
+    if stays || builder.size() == 1 {
+        return vector;
+    }
+    let copy = builder.scratch(operand.count, &operand.element);
+    builder.copy(operand.whole(vector), operand.whole(copy));
+    builder.phase();
+    copy
+}
+
+/// Folds the vectors of all ranks at `collector`, into `into`, which is unused elsewhere.
+pub(crate) fn at(builder: &mut Builder, operand: &Operand, collector: usize, into: *mut u8) {
+    builder.reduce_with(&operand.reducer);
+    let (rank, size) = (builder.rank(), builder.size());
+    if rank != collector {
+        let vector = operand.send.unwrap_or(into);
+        for (turn, range) in segments(operand).enumerate() {
+            builder.send(collector, turn, operand.piece(vector, &range));
+        }
+        return;
+    }
+    let own = usable(builder, operand, into);
+    // Memory for operands that arrive, with the step after which it is free.
+    let mut free: VecDeque<(*mut u8, Mark)> = VecDeque::new();
+    for _ in 0..WINDOW.min(size) {
+        free.push_back((
+            builder.scratch(operand.count.min(longest(operand)), &operand.element),
+            None,
+        ));
+    }
+    for (turn, range) in segments(operand).enumerate() {
+        // Element `range.start` of a received vector is the first of its memory.
+        let shifted = |memory: *mut u8| operand.element.at(memory, -range.start);
+        let mut fold = Fold::new(operand, range.clone(), into);
+        let mut held: Option<*mut u8> = None;
+        for from in 0..size {
+            if from == rank {
+                let step = fold.add(builder, own, None);
+                // The sum of an operation that does not commute is now in the vector itself.
+                if !operand.reducer.is_commutative()
+                    && let Some(memory) = held.take()
+                {
+                    free.push_back((memory, step));
+                }
+                continue;
+            }
+            let (memory, available) = free.pop_front().expect("each step frees what it has read");
+            let arrived = builder.receive(from, turn, operand.piece(shifted(memory), &range));
+            builder.after(arrived, available);
+            let step = fold.add(builder, shifted(memory), arrived);
+            if operand.reducer.is_commutative() {
+                free.push_back((memory, step));
+            } else if let Some(before) = held.replace(memory) {
+                free.push_back((before, step));
+            }
+        }
+        let end = fold.finish(builder);
+        if let Some(memory) = held {
+            free.push_back((memory, end));
+        }
+    }
+}
+
+/// Elements of the longest segment.
+fn longest(operand: &Operand) -> i64 {
+    (SEGMENT / operand.element.size.max(1)).max(1)
+}
+
+/// Folds the vectors of all ranks on every rank, into `into`.
+pub(crate) fn everywhere(builder: &mut Builder, call: &Call, operand: &Operand, into: *mut u8) {
+    let size = builder.size() as i64;
+    if operand.bytes().saturating_mul(size) <= EVERYBODY {
+        let vectors = exchange(builder, call, operand, into);
+        fold_all(builder, operand, &vectors, 0..operand.count, into);
+        return;
+    }
+    let starts = even_parts(operand.count, builder.size());
+    stripes(builder, operand, &starts, into, into);
+    builder.phase();
+    let lengths = starts.windows(2).map(|pair| pair[1] - pair[0]).collect();
+    let receive = Blocks::Varying {
+        pointer: into,
+        counts: lengths,
+        displacements: starts[..builder.size()].into(),
+        element: operand.element.clone(),
+    };
+    allgather::append(builder, call, &Allgather { send: None, receive });
+}
+
+/// Folds the vectors of all ranks at `root`, into `into`, which is unused elsewhere.
+pub(crate) fn at_root(
+    builder: &mut Builder,
+    operand: &Operand,
+    root: usize,
+    into: Option<*mut u8>,
+) {
+    let (rank, size) = (builder.rank(), builder.size());
+    let dangling = std::ptr::dangling_mut();
+    if size < 3 || operand.bytes() < STRIPED {
+        return at(builder, operand, root, into.unwrap_or(dangling));
+    }
+    let starts = even_parts(operand.count, size);
+    let element = &operand.element;
+    let home = into.unwrap_or_else(|| builder.scratch(operand.count, element));
+    stripes(builder, operand, &starts, home, home);
+    builder.phase();
+    let stripe = |rank: usize| element.piece(home, starts[rank], starts[rank + 1] - starts[rank]);
+    if rank != root {
+        builder.send(root, 1, stripe(rank));
+        return;
+    }
+    for from in (0..size).filter(|&from| from != root) {
+        builder.receive(from, 1, stripe(from));
+    }
+}
+
+/// Gives every rank the vectors of all, in memory of the plan. Ends a phase.
+fn exchange(builder: &mut Builder, call: &Call, operand: &Operand, own: *mut u8) -> Vec<*mut u8> {
+    builder.reduce_with(&operand.reducer);
+    let (rank, size) = (builder.rank(), builder.size());
+    let count = operand.count;
+    let pointer = builder.scratch(count.saturating_mul(size as i64), &operand.element);
+    let vector = |rank: usize| operand.element.at(pointer, count * rank as i64);
+    builder.copy(operand.whole(operand.send.unwrap_or(own)), operand.whole(vector(rank)));
+    builder.phase();
+    let receive = Blocks::Equal { pointer, count, element: operand.element.clone() };
+    allgather::append(builder, call, &Allgather { send: None, receive });
+    (0..size).map(vector).collect()
+}
+
+/// Folds elements `range` of vectors in memory of the plan into `into`. Ends a phase.
+fn fold_all(
+    builder: &mut Builder,
+    operand: &Operand,
+    vectors: &[*mut u8],
+    range: Range<i64>,
+    into: *mut u8,
+) {
+    let mut fold = Fold::new(operand, range, into);
+    for &vector in vectors {
+        fold.add(builder, vector, None);
+    }
+    fold.finish(builder);
+    builder.phase();
+}
+
+/// Rank p folds the elements from `starts[p]` to `starts[p + 1]` of all vectors, into the same
+/// elements of `into`. The vector of MPI_IN_PLACE is at `own`.
+pub(crate) fn stripes(
+    builder: &mut Builder,
+    operand: &Operand,
+    starts: &[i64],
+    own: *mut u8,
+    into: *mut u8,
+) {
+    builder.reduce_with(&operand.reducer);
+    let (rank, size) = (builder.rank(), builder.size());
+    let element = &operand.element;
+    let vector = operand.send.unwrap_or(own);
+    let mine = starts[rank]..starts[rank + 1];
+    let count = mine.end - mine.start;
+    // Element `mine.start` of a vector is the first of its memory.
+    let mut vectors: Vec<*mut u8> = Vec::new();
+    for _ in 0..size {
+        let memory = builder.scratch(count, element);
+        vectors.push(element.at(memory, -mine.start));
+    }
+    for step in 1..size {
+        let from = (rank + size - step) % size;
+        builder.receive(from, 0, operand.piece(vectors[from], &mine));
+    }
+    for step in 1..size {
+        let to = (rank + step) % size;
+        builder.send(to, 0, operand.piece(vector, &(starts[to]..starts[to + 1])));
+    }
+    builder.copy(operand.piece(vector, &mine), operand.piece(vectors[rank], &mine));
+    builder.phase();
+    fold_all(builder, operand, &vectors, mine, into);
+}
+
+/// Combines the vectors of the ranks below this one, and gives that to `into`, memory of the plan;
+/// nothing on rank 0.
+pub(crate) fn below(builder: &mut Builder, call: &Call, operand: &Operand, into: *mut u8) {
+    let (rank, size) = (builder.rank(), builder.size());
+    if operand.bytes().saturating_mul(size as i64) <= EVERYBODY {
+        let vectors = exchange(builder, call, operand, into);
+        fold_all(builder, operand, &vectors[..rank], 0..operand.count, into);
+        return;
+    }
+    builder.reduce_with(&operand.reducer);
+    let vector = operand.send.expect("a prefix is not built in place");
+    let spare = builder.scratch(operand.count, &operand.element);
+    for (turn, range) in segments(operand).enumerate() {
+        let arrived = match rank {
+            0 => None,
+            _ => builder.receive(rank - 1, turn, operand.piece(into, &range)),
+        };
+        if rank + 1 == size {
+            continue;
+        }
+        let mut fold = Fold::new(operand, range.clone(), spare);
+        if rank > 0 {
+            fold.add(builder, into, arrived);
+        }
+        fold.add(builder, vector, None);
+        let end = fold.finish(builder);
+        let sent = builder.send(rank + 1, turn, operand.piece(spare, &range));
+        builder.after(sent, end);
+    }
+    builder.phase();
+}

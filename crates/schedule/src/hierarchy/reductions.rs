@@ -1,0 +1,201 @@
+//! Hierarchical reductions: the leader of each host folds the vectors of its ranks in rank order,
+//! and the leaders fold their results in the order of the hosts ([`fold`]). So a result depends on
+//! the communicator, the operation, the type and the count, and on nothing else.
+//!
+//! An operation that does not commute needs hosts whose ranks are consecutive, and so does a scan.
+
+use super::Hierarchy;
+use crate::buffers::Piece;
+use crate::builder::Builder;
+use crate::halving::Operand;
+use crate::{Call, broadcast, fold};
+
+/// Turn of the results inside a host.
+const DOWN: usize = 1;
+
+impl Hierarchy {
+    /// Folds the vectors of this process's host at its leader. Returns the operand of its host
+    /// there: the sum in `into`, or the leader's own vector if it is alone on its host. Ends a
+    /// phase. The vector of MPI_IN_PLACE is in `into`.
+    fn fold_host(
+        &self,
+        builder: &mut Builder,
+        operand: &Operand,
+        into: *mut u8,
+    ) -> Option<Operand> {
+        let members = self.own_members();
+        if members.len() > 1 {
+            let host = self.team.on_my_host();
+            let leader = members.binary_search(&self.leader()).expect("the leader is on its host");
+            builder.within(&host, |builder| fold::at(builder, operand, leader, into));
+            builder.phase();
+        }
+        let alone = members.len() == 1;
+        let send = if alone { operand.send } else { None };
+        self.leads().then(|| Operand { send, ..operand.clone() })
+    }
+}
+
+/// Folds all vectors at the root. `result` is their destination there.
+pub(crate) fn reduce(
+    builder: &mut Builder,
+    root: usize,
+    operand: &Operand,
+    result: Option<*mut u8>,
+) {
+    let hierarchy = Hierarchy::new(&builder.team, Some(root));
+    builder.reduce_with(&operand.reducer);
+    let needs_home = hierarchy.leads() && hierarchy.own_members().len() > 1;
+    let home = match result {
+        Some(result) => result,
+        None if needs_home => builder.scratch(operand.count, &operand.element),
+        None => std::ptr::dangling_mut(),
+    };
+    let host = hierarchy.fold_host(builder, operand, home);
+    if let (Some(leaders), Some(mut host)) = (hierarchy.leader_team(), host) {
+        if result.is_none() {
+            host.send = host.send.or(Some(home));
+        }
+        let first = hierarchy.team.placement.host_of(root);
+        builder.within(&leaders, |builder| fold::at_root(builder, &host, first, result));
+    }
+}
+
+/// Folds all vectors on every rank, into `receive`.
+pub(crate) fn allreduce(builder: &mut Builder, call: &Call, operand: &Operand, receive: *mut u8) {
+    let hierarchy = Hierarchy::new(&builder.team, None);
+    let host = hierarchy.fold_host(builder, operand, receive);
+    if let (Some(leaders), Some(host)) = (hierarchy.leader_team(), host) {
+        builder.within(&leaders, |builder| fold::everywhere(builder, call, &host, receive));
+        builder.phase();
+    }
+    let (parent, children) = hierarchy.in_host_tree();
+    if operand.bytes() <= broadcast::CHUNK || !operand.element.is_dense() {
+        let whole = std::iter::once(operand.whole(receive));
+        broadcast::pass_on(builder, parent, &children, whole);
+    } else {
+        let chunks = broadcast::chunks(receive, operand.bytes());
+        broadcast::pass_on(builder, parent, &children, chunks);
+    }
+}
+
+/// Folds all vectors, and gives every rank its block of the result. `starts` are the first elements
+/// of the blocks, followed by the number of all elements.
+pub(crate) fn reduce_scatter(
+    builder: &mut Builder,
+    operand: &Operand,
+    starts: &[i64],
+    receive: *mut u8,
+) {
+    let hierarchy = Hierarchy::new(&builder.team, None);
+    let (rank, element) = (builder.rank(), &operand.element);
+    let count = |rank: usize| starts[rank + 1] - starts[rank];
+    builder.reduce_with(&operand.reducer);
+    let own_block = element.piece(receive, 0, count(rank));
+    // Blocks ordered by host: the first element of each block, and of each host.
+    let mut ordered = vec![0; starts.len() - 1];
+    let mut of_hosts = vec![0];
+    let mut filled = 0;
+    for host in 0..hierarchy.hosts() {
+        for &member in hierarchy.members(host) {
+            ordered[member] = filled;
+            filled += count(member);
+        }
+        of_hosts.push(filled);
+    }
+    let input = operand.send.unwrap_or(receive);
+    let separate = Operand { send: Some(input), ..operand.clone() };
+    let Some(leaders) = hierarchy.leader_team() else {
+        hierarchy.fold_host(builder, &separate, input);
+        builder.phase();
+        builder.receive(hierarchy.leader(), DOWN, own_block);
+        return;
+    };
+    let alone = hierarchy.own_members().len() == 1;
+    let sum = if alone { input } else { builder.scratch(operand.count, element) };
+    hierarchy.fold_host(builder, &separate, sum);
+    let mut vector = sum;
+    if !hierarchy.team.placement.is_consecutive() {
+        vector = builder.scratch(operand.count, element);
+        for (block, &first) in ordered.iter().enumerate() {
+            let from = element.piece(sum, starts[block], count(block));
+            builder.copy(from, element.piece(vector, first, count(block)));
+        }
+        builder.phase();
+    }
+    let first = of_hosts[hierarchy.host];
+    let memory = builder.scratch(of_hosts[hierarchy.host + 1] - first, element);
+    let result = element.at(memory, -first);
+    let host = Operand { send: Some(vector), ..operand.clone() };
+    builder.within(&leaders, |builder| {
+        fold::stripes(builder, &host, &of_hosts, vector, result);
+    });
+    builder.phase();
+    for follower in hierarchy.followers() {
+        let block = element.piece(result, ordered[follower], count(follower));
+        builder.send(follower, DOWN, block);
+    }
+    builder.copy(element.piece(result, ordered[rank], count(rank)), own_block);
+}
+
+/// Gives every rank the fold of the vectors up to its own, or of those below it if `exclusive`.
+pub(crate) fn scan(
+    builder: &mut Builder,
+    call: &Call,
+    operand: &Operand,
+    receive: *mut u8,
+    exclusive: bool,
+) {
+    let hierarchy = Hierarchy::new(&builder.team, None);
+    builder.reduce_with(&operand.reducer);
+    let vector = operand.send.unwrap_or(receive);
+    let Some(leaders) = hierarchy.leader_team() else {
+        builder.send(hierarchy.leader(), 0, operand.whole(vector));
+        builder.phase();
+        builder.receive(hierarchy.leader(), DOWN, operand.whole(receive));
+        return;
+    };
+    let (all, element) = (0..operand.count, &operand.element);
+    let members = hierarchy.own_members();
+    let mut prefixes = Vec::new();
+    for &member in members {
+        let prefix = builder.scratch(operand.count, element);
+        match member == builder.rank() {
+            true => builder.copy(operand.whole(vector), operand.whole(prefix)),
+            false => builder.receive(member, 0, operand.whole(prefix)),
+        };
+        prefixes.push(prefix);
+    }
+    builder.phase();
+    for pair in prefixes.windows(2) {
+        builder.reduce(pair[0], pair[1], all.clone(), element);
+        builder.phase();
+    }
+    let (total, before) =
+        (builder.scratch(operand.count, element), builder.scratch(operand.count, element));
+    let last = prefixes[prefixes.len() - 1];
+    builder.copy(operand.whole(last), operand.whole(total));
+    builder.phase();
+    let host = Operand { send: Some(total), ..operand.clone() };
+    builder.within(&leaders, |builder| fold::below(builder, call, &host, before));
+    builder.phase();
+    if hierarchy.host > 0 {
+        for &prefix in &prefixes {
+            builder.reduce(before, prefix, all.clone(), element);
+        }
+        builder.phase();
+    }
+    let result = |index: usize| -> Option<Piece> {
+        match index.checked_sub(usize::from(exclusive)) {
+            Some(index) => Some(operand.whole(prefixes[index])),
+            None => (hierarchy.host > 0).then(|| operand.whole(before)),
+        }
+    };
+    for (index, &member) in members.iter().enumerate() {
+        let Some(result) = result(index) else { continue };
+        match member == builder.rank() {
+            true => builder.copy(result, operand.whole(receive)),
+            false => builder.send(member, DOWN, result),
+        };
+    }
+}
