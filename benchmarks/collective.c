@@ -7,7 +7,8 @@
  * root 0), sync (a barrier before each call, whose time does not count), unequal (before each call
  * one rank computes for 0 to 2 microseconds, the same random numbers for each library; what a rank
  * computes does not count, what the others wait for it does).
- * NAME: barrier, bcast, reduce, allreduce, allgather, alltoall, gather, or, between the neighbours
+ * NAME: barrier, bcast, reduce, allreduce, allgather, alltoall, gather, scatter, reduce-scatter,
+ * scan, iallreduce, ialltoall (both with MPI_Wait), or, between the neighbours
  * of a periodic ring, neighbor-alltoall, neighbor-allgather, neighbor-ialltoall,
  * neighbor-persistent, neighbor-by-hand (MPI_Isend, MPI_Irecv and MPI_Waitall).
  * SIZE: bytes that one rank contributes (per pair in alltoall); barrier is measured with the first.
@@ -90,7 +91,21 @@ static void call(const char *name, int bytes, int root)
         MPI_Alltoall(out, bytes, MPI_BYTE, in, bytes, MPI_BYTE, comm);
     else if (!strcmp(name, "gather"))
         MPI_Gather(out, bytes, MPI_BYTE, in, bytes, MPI_BYTE, root, comm);
-    else {
+    else if (!strcmp(name, "scatter"))
+        MPI_Scatter(out, bytes, MPI_BYTE, in, bytes, MPI_BYTE, root, comm);
+    else if (!strcmp(name, "reduce-scatter"))
+        MPI_Reduce_scatter_block(out, in, bytes / 8, MPI_DOUBLE, MPI_SUM, comm);
+    else if (!strcmp(name, "scan"))
+        MPI_Scan(out, in, bytes / 8, MPI_DOUBLE, MPI_SUM, comm);
+    else if (!strcmp(name, "iallreduce")) {
+        MPI_Request request;
+        MPI_Iallreduce(out, in, bytes / 8, MPI_DOUBLE, MPI_SUM, comm, &request);
+        MPI_Wait(&request, MPI_STATUS_IGNORE);
+    } else if (!strcmp(name, "ialltoall")) {
+        MPI_Request request;
+        MPI_Ialltoall(out, bytes, MPI_BYTE, in, bytes, MPI_BYTE, comm, &request);
+        MPI_Wait(&request, MPI_STATUS_IGNORE);
+    } else {
         fprintf(stderr, "collective: there is no \"%s\"\n", name);
         MPI_Abort(MPI_COMM_WORLD, 2);
     }

@@ -4,6 +4,8 @@ over TCP, each with the system's congestion control and with cubic; interleaved 
 
     hosts.py                              everything, nine rounds (ten minutes on two cores)
     hosts.py --rounds 3 --only '^1500'    one network, quickly; --subjects 'towpath|bare' picks who is measured
+    hosts.py --only '^cluster' --subjects '^towpath|mpich'       collectives of many ranks
+    hosts.py --only '^cluster' --subjects '^towpath' --before PREFIX         against an earlier build
     hosts.py --append ...                 further rounds of the same table
     hosts.py --table build/bench/hosts.csv        the table again, from recorded figures
     hosts.py --docs ...                   table and picture to docs/ too
@@ -69,6 +71,15 @@ class Network:
     anew: bool = False  # made again for each run, because something happens to it
     pinned: bool = True
     rounds: int = 99
+    cyclic: bool = False  # rank r on host r modulo the number of hosts, instead of blocks of ranks
+    collectives: bool = False  # `figures` are arguments of benchmarks/collective.c, not of between/mpi.c
+
+
+def cluster(name, hosts, ranks, pinned=False, cyclic=False):
+    """Collectives of many ranks, each after a barrier."""
+    names = ["barrier", "bcast", "reduce", "allreduce", "gather", "scatter", "allgather", "alltoall", "reduce-scatter", "scan", "iallreduce", "ialltoall"]
+    return Network(f"cluster-{name}", f"--hosts {hosts}", ["sync", "0.06", ",".join(names), "8", "1024", "32768"], "^towpath$|^before$|^(mpich|openmpi|intel)$",
+                   ranks=ranks, hosts=hosts, pinned=pinned, cyclic=cyclic, collectives=True)
 
 
 NETWORKS = [
@@ -83,6 +94,10 @@ NETWORKS = [
     Network("lossy", "--rate 1gbit --kernel-loss 1", ["bandwidth:1048576"], "towpath-clic"),
     Network("eight", "--hosts 8 --mtu 9000", TO_ALL, "towpath-", ranks=8, hosts=8),
     # A rank of Intel MPI takes 120 MB: 256 of them are more than the machine has, and what the system ends then may be anything.
+    cluster("8x1", 8, 8),
+    cluster("8x1-pinned", 8, 8, pinned=True),
+    cluster("8x8", 8, 64),
+    cluster("6x8-cyclic", 6, 48, cyclic=True),
     Network("start", "--hosts 8", ["start"], "towpath-|^mpich$", ranks=256, hosts=8, pinned=False, rounds=3),
 ]
 
@@ -97,12 +112,13 @@ class Subject:
     cubic: bool = False
 
 
-def subjects(transports, prefix):
+def subjects(transports, prefix, before=None):
     """Everybody."""
     own = libraries.Library("towpath", prefix, [prefix / "bin" / "mpicc"])
+    earlier = [Subject("before", libraries.Library("before", before, [before / "bin" / "mpicc"]))] if before else []
     # No fabric here: libfabric carries messages where a provider is named.
     provider = {"TOWPATH_OFI_PROVIDER": os.environ.get("TOWPATH_OFI_PROVIDER", "tcp")}
-    found = [Subject("bare"), Subject("towpath", own)]
+    found = [Subject("bare"), Subject("towpath", own), *earlier]
     found += [Subject(f"towpath-{name}", own, {"TOWPATH_NETWORK": name, **(provider if name == "ofi" else {})}) for name in transports]
     settings = {"mpich": {"UCX_TLS": "tcp,self"}, "openmpi": {}, "intel": {"I_MPI_FABRICS": "ofi", "I_MPI_PIN": "0", "FI_PROVIDER": "tcp"}}
     for library in libraries.libraries(["mpich", "openmpi", "intel"]):
@@ -135,6 +151,7 @@ def build(chosen):
         link = ["-lmpi"] if library.name == "intel" else []
         compile_one(library.compiler, SOURCES / "mpi.c", OUT / library.name / "mpi", *link)
         compile_one(library.compiler, HERE / "start.c", OUT / library.name / "start", *link)
+        compile_one([*library.compiler, f"-I{HERE}"], HERE / "collective.c", OUT / library.name / "collective", *link)
     for name in ("ENTER", "RUN"):
         script = OUT / f"pinned-{name.lower()}"
         script.write_text(PINNED.replace("CORES", str(libraries.CORES)).replace("$BY", f"$HOSTS_{name}"))
@@ -149,10 +166,12 @@ def launcher(library, network):
     if not network.pinned:
         enter, enter_plainly = os.environ["HOSTS_ENTER"], os.environ["HOSTS_RUN"]
     start = [library.prefix / "bin" / "mpiexec", "-n", network.ranks]
-    if library.name == "towpath":
+    each = 1 if network.cyclic and library.name != "openmpi" else each
+    if library.name in ("towpath", "before"):
         return [*start, "--hosts", ",".join(names), "-ppn", each, "--launcher", f"{enter_plainly} {{host}}"]
     if library.name == "openmpi":
         places = ",".join(f"{name}:{each}" for name in names)
+        start += ["--map-by", "node"] if network.cyclic else []
         return [*start, "--host", places, "--bind-to", "none", "--prtemca", "plm_ssh_agent", enter, "--mca", "pml", "ob1", "--mca", "btl", "tcp,self",
                 "--mca", "btl_tcp_if_include", "10.77.0.0/24"]
     how = ["-bootstrap", "rsh", "-bootstrap-exec", enter] if library.name == "intel" else ["-launcher", "rsh", "-launcher-exec", enter]
@@ -166,7 +185,7 @@ def settings_of(subject, network):
         found["LD_PRELOAD"] = OUT / "bare" / "cubic.so"
     if network.ranks > libraries.CORES and subject.library.name == "mpich":
         found["MPIR_CVAR_CH4_PROGRESS_THROTTLE"] = "1"
-    if network.ranks > network.hosts and subject.library.name != "towpath":
+    if network.ranks > network.hosts and subject.library.name not in ("towpath", "before"):
         found.update({"mpich": {"UCX_TLS": "tcp,self,sm"}, "intel": {"I_MPI_FABRICS": "shm:ofi"}}.get(subject.library.name, {}))
     return found
 
@@ -188,7 +207,7 @@ def rows_of(result):
         print(f"   ended with {result.returncode}: {result.stderr[-300:]}", flush=True)
         return []
     rows = [line.split() for line in result.stdout.splitlines()]
-    return [(row[0], int(row[1]), float(row[2])) for row in rows if len(row) == 3]
+    return [(row[0], int(row[1]), float(row[2])) for row in rows if len(row) in (3, 5)]
 
 
 def measure(subject, network):
@@ -197,6 +216,8 @@ def measure(subject, network):
         return measure_bare(network)
     starting = network.figures == ["start"]
     program = [OUT / subject.library.name / "start"] if starting else [OUT / subject.library.name / "mpi", BATCH, *network.figures]
+    if network.collectives:
+        program = [OUT / subject.library.name / "collective", *network.figures]
     pin = ["taskset", "-c", "0"] if network.pinned else []
     command = [*pin, *launcher(subject.library, network), *program]
     started = time.monotonic()
@@ -263,6 +284,7 @@ def measure_all(options, everybody):
         for first, count, some in parts:
             inner = ["--inside", network.name, "--first", str(done[network.name] + first), "--rounds", str(count), "--subjects",
                      "^(" + "|".join(some) + ")$", "--transports", ",".join(options.transports), "--prefix", options.prefix]
+            inner += ["--before", options.before] if options.before else []
             command = [sys.executable, TEST_HOSTS, *network.options.split(), "--", sys.executable, __file__, *inner]
             status = subprocess.run([str(word) for word in command]).returncode
             # The script of the hosts has said why.
@@ -295,9 +317,11 @@ def table(path):
     text = [f"Medians on {libraries.CORES} cores.", "", "| network | what | bytes | unit | rounds | " + " | ".join(names) + " |",
             "|---|---|---|---|---|" + "---|" * len(names)]
     for (network, name, size), by_subject in figures.items():
+        if name.endswith("-mean"):
+            continue
         cells = [f"{statistics.median(by_subject[one].values()):.4g}" if by_subject.get(one) else "" for one in names]
         rounds = max(len(by_round) for by_round in by_subject.values())
-        text.append(f"| {network} | {name} | {size} | {bars.UNITS[name]} | {rounds} | " + " | ".join(cells) + " |")
+        text.append(f"| {network} | {name} | {size} | {bars.UNITS.get(name, 'us')} | {rounds} | " + " | ".join(cells) + " |")
     return "\n".join(text + ["", *bars.verdicts(figures)]) + "\n"
 
 
@@ -328,6 +352,7 @@ def main():
                         "towpath-tcp, mpich, mpich-cubic, ...")
     parser.add_argument("--transports", type=lambda text: text.split(","), default=["tcp", "clic"], help="Towpath's, separated by commas")
     parser.add_argument("--prefix", type=lambda text: Path(text).absolute(), default=environments.BUILD / "install", help="where Towpath is installed")
+    parser.add_argument("--before", type=lambda text: Path(text).absolute(), help="where an earlier build of Towpath is installed, for the same rounds")
     parser.add_argument("--append", action="store_true", help="add rounds to what was recorded")
     parser.add_argument("--docs", action="store_true", help="write table and picture to docs/ too")
     parser.add_argument("--table", type=Path, help="only print the table of recorded figures")
@@ -339,7 +364,7 @@ def main():
         if options.docs:
             write_docs(options.table)
         return
-    everybody = subjects(options.transports, options.prefix)
+    everybody = subjects(options.transports, options.prefix, options.before)
     if options.inside:
         network = next(one for one in NETWORKS if one.name == options.inside)
         measure_inside(network, chosen_of(everybody, network, options), options.first, options.rounds)
