@@ -322,7 +322,9 @@ def table(path):
         cells = [f"{statistics.median(by_subject[one].values()):.4g}" if by_subject.get(one) else "" for one in names]
         rounds = max(len(by_round) for by_round in by_subject.values())
         text.append(f"| {network} | {name} | {size} | {bars.UNITS.get(name, 'us')} | {rounds} | " + " | ".join(cells) + " |")
-    return "\n".join(text + ["", *bars.verdicts(figures)]) + "\n"
+    if any(not network.startswith("cluster") for network, _, _ in figures):
+        text += ["", *bars.verdicts(figures)]
+    return "\n".join(text) + "\n"
 
 
 def write_docs(path):

@@ -19,6 +19,9 @@ const LONG: u32 = 8192;
 const SHORT: u32 = 2048;
 const LAP: u32 = 16 * 1024;
 
+/// The part of a ring's lines whose progress wakes no sender.
+const FEW: u32 = 4;
+
 /// Words of a line.
 pub(crate) const LINE_WORDS: usize = LINE / 4;
 
@@ -145,7 +148,9 @@ impl<W: Words> RingSender<W> {
         let consumed = self.progress.load_acquire(0);
         if consumed != self.consumed {
             self.consumed = consumed;
-            self.payload.consumed(consumed.wrapping_sub(1) & self.mask, consumed == self.next);
+            let under_way = (0..self.next.wrapping_sub(consumed))
+                .map(|number| consumed.wrapping_add(number) & self.mask);
+            self.payload.consumed(consumed.wrapping_sub(1) & self.mask, under_way);
         }
     }
 }
@@ -209,12 +214,15 @@ impl PayloadAllocator {
         self.reached = self.reached.min(limit);
     }
 
-    fn consumed(&mut self, last_line: u32, everything: bool) {
-        if everything {
+    /// Frees the payload up to that of `last_line`. The entries of the lines `under_way` are not
+    /// consumed yet.
+    fn consumed(&mut self, last_line: u32, under_way: impl Iterator<Item = u32>) {
+        self.tail = self.ends[last_line as usize];
+        if self.tail == self.head {
+            // Nothing is in use: a longer payload fits only if the free bytes are contiguous.
             self.head = 0;
             self.tail = 0;
-        } else {
-            self.tail = self.ends[last_line as usize];
+            under_way.for_each(|line| self.ends[line as usize] = 0);
         }
     }
 }
@@ -284,15 +292,21 @@ impl<W: Words> RingReceiver<W> {
         due
     }
 
-    /// Publishes the progress when no more entries have arrived. True if there was progress to
-    /// publish.
+    /// Publishes the progress when no more entries have arrived. True if the sender may be asleep,
+    /// waiting for room.
+    ///
+    /// A sender waits for a payload to be freed, or for a line of a full ring. After a few entries
+    /// without payload it waits for neither: were the ring full, the entries that it still holds
+    /// would be more than a few, and their progress is published loudly.
     #[inline]
     pub(crate) fn rest(&mut self) -> bool {
-        let due = self.published != self.next;
-        if due {
-            self.publish();
+        let entries = self.next.wrapping_sub(self.published);
+        if entries == 0 {
+            return false;
         }
-        due
+        let loud = self.bytes > 0 || entries > self.mask / FEW;
+        self.publish();
+        loud
     }
 
     fn publish(&mut self) {
@@ -420,6 +434,44 @@ mod tests {
         );
         sender.progress.store_release(0, u32::MAX);
         assert!(!sender.has_consumed(0) && !sender.has_consumed(2));
+    }
+
+    #[test]
+    fn only_progress_that_a_sender_may_wait_for_wakes_it() {
+        let (mut sender, mut receiver) = pair(16, 1024);
+        let mut exchange = |bytes: &[usize]| {
+            for &bytes in bytes {
+                sender.claim(bytes).expect("there is room");
+                sender.commit();
+            }
+            for &bytes in bytes {
+                receiver.ready().expect("it was committed");
+                assert!(!receiver.advance(bytes), "half a ring was not consumed");
+            }
+            receiver.rest()
+        };
+        assert!(!exchange(&[]));
+        assert!(!exchange(&[0; 3]), "there were other lines");
+        assert!(exchange(&[0; 4]));
+        assert!(exchange(&[64]), "payload was freed");
+        assert!(!exchange(&[0]));
+    }
+
+    #[test]
+    fn free_payload_is_contiguous_even_before_all_entries_are_consumed() {
+        let (mut sender, mut receiver) = pair(8, 1024);
+        for bytes in [512, 0, 0] {
+            sender.claim(bytes).expect("there is room");
+            sender.commit();
+        }
+        receiver.advance(512);
+        receiver.rest();
+        assert_eq!(sender.claim(1024).map(|claim| claim.payload), Some(0));
+        sender.commit();
+        receiver.advance(0);
+        receiver.advance(0);
+        receiver.rest();
+        assert_eq!(sender.claim(64), None, "the long payload is still in use");
     }
 
     #[test]

@@ -8,6 +8,7 @@
 
 use std::io;
 use std::os::fd::{BorrowedFd, OwnedFd};
+use std::sync::OnceLock;
 use std::time::Duration;
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
@@ -89,20 +90,18 @@ fn name_of(number: u32) -> String {
 
 /// Rings the bell of the owner of `page`.
 pub(super) fn ring(page: &ControlPage) {
+    /// Sends to all bells; it has no name and no state of its own.
+    static SENDER: OnceLock<rustix::io::Result<OwnedFd>> = OnceLock::new();
     let number = page.bell.load(Ordering::Acquire);
     if number & THERE == 0 {
         return;
     }
     let name = name_of(number & !THERE);
-    let sent =
-        socket_with(AddressFamily::UNIX, SocketType::DGRAM, FLAGS, None).and_then(|socket| {
-            sendto(
-                &socket,
-                &[1],
-                SendFlags::NOSIGNAL,
-                &SocketAddrUnix::new_abstract_name(name.as_bytes())?,
-            )
-        });
+    let sender = || socket_with(AddressFamily::UNIX, SocketType::DGRAM, FLAGS, None);
+    let sent = SocketAddrUnix::new_abstract_name(name.as_bytes()).and_then(|address| {
+        let socket = SENDER.get_or_init(sender).as_ref().map_err(|error| *error)?;
+        sendto(socket, &[1], SendFlags::NOSIGNAL, &address)
+    });
     // A full socket means that the bell has rung; after any other error the sleep soon times out.
     let _ = sent;
 }
