@@ -10,7 +10,8 @@
 #   make stress [TEST=regex]   the racing tests 500 times each, also beside a busy process; 100000 random datatypes;
 #                              the order model with 10^7 messages of each pair;
 #                              10^7 steps of CLIC's protocol in its simulator; the C programs and mpi4py's suite with
-#                              all numbers of ranks, also over 2 and 4 hosts, by each transport
+#                              all numbers of ranks, also over 2 and 4 hosts, by each transport;
+#                              10^6 random collectives on hosts with any number of ranks
 #   make fuzz [FUZZ_SECONDS=60]  each decoder of bytes from outside, fed by libFuzzer
 #   make lint                  format, clippy, arrows, generated files, sizes, structure, links
 #   make docs                  the documentation as a web site in build/book/html
@@ -72,6 +73,7 @@ stress: build
 	$(if $(TEST),,$(PYTHON) tests/external/mpi4py_suite.py)
 	$(if $(TEST),,$(PYTHON) tests/external/mpi4py_suite.py --abi standard)
 	$(if $(TEST),,$(PYTHON) tests/hosts/matrix.py)
+	$(if $(TEST),,$(PYTHON) tests/hosts/mappings.py --batches 20000)
 
 # libFuzzer on a stable compiler: the coverage that it steers by comes from LLVM's own pass.
 FUZZ = clic_frame clic_endpoint tcp_card tcp_hello tcp_input ofi_card ofi_heads pmi_lines pmi_records proxy_frames host_texts pmix_sheets

@@ -54,6 +54,7 @@ BESIDE = [
     ("networks that change", [PYTHON, "tests/hosts/changes.py"], 600),
     ("choice of transports", [PYTHON, "tests/hosts/choice.py"], 400),
     ("broadcasts to all hosts at once", [PYTHON, "tests/hosts/broadcasts.py"], 300),
+    ("mappings of ranks to hosts", [PYTHON, "tests/hosts/mappings.py"], 400),
     ("ssh", [PYTHON, "tests/hosts/ssh.py"], 300),
     ("256 ranks on eight hosts", [PYTHON, "tests/mpi/run.py", "--library", "towpath", "--abi", "mpich", "--hosts", "8", "--filter", "^crowd/many_ranks"], 300),
     ("model checker", ["env", "RUSTFLAGS=--cfg loom", CARGO, "test", *MODELLED, "--lib",

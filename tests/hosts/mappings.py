@@ -1,0 +1,106 @@
+#!/usr/bin/env python3
+"""Are collectives right, whichever ranks share a host? tests/mpi/collectives/mixture draws operations, types, roots, lengths and communicators.
+
+    mappings.py --prefix DIRECTORY   with an installed Towpath (bin, lib); all rows
+    mappings.py --filter REGEX       only some of the rows
+    mappings.py --batches N          as many batches of up to 12 calls in each row (the default is 48)
+    mappings.py --seed N             other draws
+"""
+
+import argparse
+import os
+import re
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+sys.path[:0] = [str(HERE), str(HERE.parent)]
+import environments  # noqa: E402
+import hosts  # noqa: E402
+import rows  # noqa: E402
+
+
+@dataclass
+class Row:
+    """A job: its hosts, its ranks, and how they are mapped."""
+
+    name: str
+    hosts: int
+    ranks: int
+    each: tuple = ()  # ranks of each host, before the list starts over; () divides them evenly
+    by_node: bool = False
+    network: str = "tcp"
+    slower: int = 1  # so many times fewer batches
+
+
+ROWS = [
+    Row("consecutive ranks", 3, 9),
+    Row("cyclic", 3, 8, by_node=True),
+    Row("unequal", 3, 9, each=(1, 6, 2)),
+    Row("alone on its host", 2, 6, each=(5, 1)),
+    Row("the list starts over", 3, 11, each=(2, 1, 1)),
+    Row("more than a star", 2, 20, each=(12, 8), slower=8),
+    Row("frames", 3, 7, each=(3, 1, 3), network="clic"),
+    Row("one rank on each host", 4, 4),
+]
+LIMIT = 150
+SECONDS_PER_BATCH = 0.5
+
+
+def inside(prefix, binary, row, arguments):
+    """On the first host: becomes the job."""
+    names = os.environ["HOSTS_NAMES"].split(",")
+    if row.each:
+        names = [f"{name}:{ranks}" for name, ranks in zip(names, row.each)]
+    options = ["-bynode"] if row.by_node else []
+    launcher = f"{os.environ['HOSTS_RUN']} {{host}}"
+    command = [prefix / "bin/mpiexec", "-n", row.ranks, "--hosts", ",".join(names), *options, "--launcher", launcher, binary, *arguments]
+    words = [str(word) for word in command]
+    os.execv(words[0], words)
+
+
+def run_row(prefix, binary, row, seed, batches):
+    """Problems of a row (None: not tested here), words for its line, and the job's output."""
+    command = [sys.executable, HERE / "hosts.py", "--hosts", row.hosts, "--", sys.executable, __file__, "--prefix", prefix, "--binary", binary,
+               "--inside", row.name, "--seed", seed, "--batches", batches]
+    limit = LIMIT + SECONDS_PER_BATCH * batches
+    environment = environments.clean_environment(TOWPATH_NETWORK=row.network)
+    with subprocess.Popen([str(word) for word in command], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+                          env=environment) as job:
+        try:
+            output, _ = job.communicate(timeout=limit)
+        except subprocess.TimeoutExpired:
+            job.kill()
+            return [f"still ran after {limit:.0f} s"], "", job.communicate()[0]
+    if job.returncode == hosts.SKIPPED:
+        return None, output.strip(), ""
+    said = len(re.findall(r"\bok\b", output))
+    if job.returncode or said != row.ranks:
+        return [f"ended with {job.returncode}, {said} of {row.ranks} ranks said ok"], "", output
+    return [], f"{row.ranks} ranks, {row.hosts} hosts", output
+
+
+def main():
+    parser = rows.parser(__doc__)
+    parser.add_argument("--batches", type=int, default=48)
+    parser.add_argument("--seed", type=int, default=1)
+    for inner in ("--binary", "--inside"):
+        parser.add_argument(inner, help=argparse.SUPPRESS)
+    options = parser.parse_args()
+    if options.inside:
+        row = next(row for row in ROWS if row.name == options.inside)
+        return inside(options.prefix, options.binary, row, [options.seed, options.batches])
+    prefix = rows.begin(options)
+    if prefix is None:
+        return hosts.SKIPPED
+    binary, counted = environments.compiled_test(prefix, "collectives/mixture"), rows.Rows()
+    for number, row in enumerate(ROWS):
+        if re.search(options.filter, row.name):
+            counted.run(row.name, lambda: run_row(prefix, binary, row, options.seed + number, max(1, options.batches // row.slower)))
+    return counted.end()
+
+
+if __name__ == "__main__":
+    sys.exit(main())
