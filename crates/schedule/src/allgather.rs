@@ -41,7 +41,7 @@ pub(crate) fn append(builder: &mut Builder, call: &Call, arguments: &Allgather) 
         builder.phase();
     }
     match call.selection.choose(collective, Size::of_team(&builder.team, total)) {
-        Algorithm::Hierarchical => hierarchy::movement::allgather(builder, call, receive),
+        Algorithm::Hierarchical => hierarchy::movement::allgather(builder, call, receive, total),
         Algorithm::Bruck => bruck(builder, receive),
         Algorithm::RecursiveDoubling => recursive_doubling(builder, receive),
         _ => {

@@ -270,6 +270,7 @@ pub const TABLE: &[SelectionRow] = &[
     power_of_two(row(Collective::Allgather, Algorithm::RecursiveDoubling, ALL, 512 << 10)),
     row(Collective::Allgather, Algorithm::Bruck, ALL, 64 << 10),
     row(Collective::Allgather, Algorithm::Ring, ALL, ANY),
+    hierarchical(Collective::Allgatherv, ANY),
     row(Collective::Allgatherv, Algorithm::Bruck, ALL, 64 << 10),
     row(Collective::Allgatherv, Algorithm::Ring, ALL, ANY),
     board(Collective::Alltoall, Subscription::Full, ALL, 64 << 10),

@@ -219,7 +219,7 @@ fn check_allgatherv(shape: Shape) {
     for setting in settings(Collective::Allgatherv) {
         for (&size, in_place) in ranks(shape).iter().flat_map(|size| [(size, false), (size, true)])
         {
-            for &count in COUNTS {
+            for count in counts(size) {
                 let counts: Vec<i64> = (0..size).map(|rank| irregular(rank, 1, count)).collect();
                 let (places, total) = reversed(&counts);
                 let mut send: Values =

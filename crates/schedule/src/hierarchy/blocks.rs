@@ -11,22 +11,32 @@ impl Blocks {
     /// The blocks of `ranks`, in this order, as one piece. `None` if an offset exceeds 63 bits.
     ///
     /// # Panics
-    /// If the blocks are not of equal count.
+    /// If each block has a type of its own.
     pub(crate) fn pieces_of(&self, ranks: &[usize]) -> Option<Piece> {
-        if ranks.windows(2).all(|pair| pair[0] + 1 == pair[1]) {
-            return Some(self.pieces(ranks.first().copied().unwrap_or(0), ranks.len()));
-        }
-        let Blocks::Equal { pointer, count, element } = self else {
-            panic!("only blocks of equal count are sent by hosts")
+        let is_run = ranks.windows(2).all(|pair| pair[0] + 1 == pair[1]);
+        let (pointer, element, offsets, lengths): (_, _, Option<Vec<i64>>, Vec<i64>) = match self {
+            Blocks::Equal { .. } if is_run => {
+                return Some(self.pieces(ranks.first().copied().unwrap_or(0), ranks.len()));
+            }
+            Blocks::Equal { pointer, count, element } => {
+                let distance = count.checked_mul(element.extent())?;
+                let offsets = ranks.iter().map(|&rank| distance.checked_mul(rank as i64));
+                (pointer, element, offsets.collect(), vec![*count; ranks.len()])
+            }
+            Blocks::Varying { pointer, counts, displacements, element } => {
+                let offset = |&rank: &usize| displacements[rank].checked_mul(element.extent());
+                let lengths = ranks.iter().map(|&rank| counts[rank]).collect();
+                (pointer, element, ranks.iter().map(offset).collect(), lengths)
+            }
+            Blocks::Mixed { .. } => panic!("blocks of several types are not sent by hosts"),
         };
-        let distance = count.checked_mul(element.extent())?;
-        let offset = |&rank: &usize| distance.checked_mul(rank as i64);
-        let offsets = ranks.iter().map(offset).collect::<Option<Vec<i64>>>()?;
-        let (length, datatype) = match element.datatype() {
-            Some(datatype) => (*count, datatype.clone()),
-            None => (distance, Datatype::named(Basic::Byte)),
+        let (unit, datatype) = match element.datatype() {
+            Some(datatype) => (1, datatype.clone()),
+            None => (element.size, Datatype::named(Basic::Byte)),
         };
-        let datatype = Datatype::hindexed_block(length, &offsets, &datatype, Form::Large).ok()?;
+        let lengths: Option<Vec<i64>> =
+            lengths.iter().map(|count| count.checked_mul(unit)).collect();
+        let datatype = Datatype::hindexed(&lengths?, &offsets?, &datatype, Form::Large).ok()?;
         Some(element.with(&datatype).piece(*pointer, 0, 1))
     }
 
@@ -34,7 +44,7 @@ impl Blocks {
     /// offset exceeds 63 bits.
     ///
     /// # Panics
-    /// If the blocks are not of equal count.
+    /// If each block has a type of its own.
     pub(crate) fn grouped<'a>(&self, groups: impl Iterator<Item = &'a [usize]>) -> Option<Blocks> {
         let pointer = self.pointer();
         let (mut counts, mut displacements, mut elements) = (Vec::new(), Vec::new(), Vec::new());

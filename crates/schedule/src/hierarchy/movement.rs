@@ -184,16 +184,19 @@ pub(crate) fn scatter(builder: &mut Builder, arguments: &Scatter) {
 }
 
 /// Leaders collect the blocks of their host in place, exchange those of whole hosts, and pass all
-/// on. The blocks are of equal count, and this rank's own one is in `receive`.
-pub(crate) fn allgather(builder: &mut Builder, call: &Call, receive: &Blocks) {
+/// on. The blocks have `total` bytes together, and this rank's own one is in `receive`.
+pub(crate) fn allgather(builder: &mut Builder, call: &Call, receive: &Blocks, total: i64) {
     let hierarchy = Hierarchy::new(&builder.team, None);
     let (rank, size) = (builder.rank(), builder.size());
     let hosts = (0..hierarchy.hosts()).map(|host| hierarchy.members(host));
     let Some(blocks) = receive.grouped(hosts) else { return builder.overflow() };
-    let whole = receive.bytes(0).saturating_mul(size as i64) <= WHOLE;
-    let all = || match whole {
-        true => vec![receive.pieces(0, size)],
-        false => (0..hierarchy.hosts()).map(|host| blocks.piece(host)).collect(),
+    let whole = (total <= WHOLE).then(|| {
+        let ranks: Vec<usize> = (0..size).collect();
+        pieces_of(builder, receive, &ranks)
+    });
+    let all = || match &whole {
+        Some(whole) => vec![whole.clone()],
+        None => (0..hierarchy.hosts()).map(|host| blocks.piece(host)).collect(),
     };
     let Some(leaders) = hierarchy.leader_team() else {
         builder.send(hierarchy.leader(), UP, receive.piece(rank));
@@ -213,10 +216,10 @@ pub(crate) fn allgather(builder: &mut Builder, call: &Call, receive: &Blocks) {
             builder.after(passed, arrived);
         }
     };
-    if whole {
+    if let Some(whole) = whole {
         let arguments = Allgather { send: None, receive: blocks.clone() };
         builder.within(&leaders, |builder| allgather::append(builder, call, &arguments));
-        pass(builder, 0, receive.pieces(0, size), None);
+        pass(builder, 0, whole, None);
         return;
     }
     pass(builder, hierarchy.host, blocks.piece(hierarchy.host), None);
