@@ -40,6 +40,7 @@ def add_options(parser):
     parser.add_argument("--swallow", choices=["frames", "udp"], help="a switch that passes nothing but IP, as in many rented networks, or no UDP")
     parser.add_argument("--segments", type=int, default=1, help="so many bridges instead of one, with a router between; the hosts take turns")
     parser.add_argument("--rate", help="speed of every link, as tc writes it (1gbit)")
+    parser.add_argument("--slow", metavar="HOST=RATE", help="speed of one host's link in both directions; its card cuts no segments (host0=1gbit)")
     for name, what in [("loss", "lost"), ("duplicate", "doubled"), ("reorder", "overtaken by others")]:
         parser.add_argument(f"--{name}", type=float, default=0, metavar="PERCENT", help=f"frames of each direction that are {what}")
     parser.add_argument("--seed", type=int, default=1, help="of the faults")
@@ -52,7 +53,7 @@ def add_options(parser):
 def words(options):
     """The command line that gives these options again."""
     said = []
-    for name in ("hosts", "mtu", "rails", "rate", "loss", "duplicate", "reorder", "seed", "kernel_loss", "kill_rail", "after", "segments", "swallow"):
+    for name in ("hosts", "mtu", "rails", "rate", "slow", "loss", "duplicate", "reorder", "seed", "kernel_loss", "kill_rail", "after", "segments", "swallow"):
         value = getattr(options, name)
         if value is not None:
             said += ["--" + name.replace("_", "-"), str(value)]
@@ -99,7 +100,7 @@ class Rail:
         self.ports = [f"port{number}-{place}" for place in range(len(names))]
         self.switch = None
         silent = options.silently and options.kill_rail == number
-        self.is_cable = len(names) == 2 and not is_rough(options) and not silent and not options.hub and options.segments == 1
+        self.is_cable = len(names) == 2 and not is_rough(options) and not silent and not options.slow and not options.hub and options.segments == 1
 
     def join(self):
         """Makes the cables, each host's device and what stands in the middle."""
@@ -138,9 +139,21 @@ class Rail:
             on(name, sys.executable, __file__, self.device)
         if self.options.rate:
             on(name, "tc", "qdisc", "add", "dev", self.device, "root", "tbf", "rate", self.options.rate, "burst", "64kb", "limit", "1mb")
+        if self.options.slow and self.options.slow.split("=")[0] == name:
+            self.slow_down(name, place, self.options.slow.split("=")[1])
         if self.options.kernel_loss:
             rules = LOSS.format(device=self.device, share=round(self.options.kernel_loss * 1000))
             on(name, "nft", "-f", "-", input=rules, text=True)
+
+    def slow_down(self, name, place, rate):
+        """Limits what a host sends, and what its port of the bridge sends to it."""
+        shape = ["root", "tbf", "rate", rate, "burst", "16kb", "limit", "1mb"]
+        for device in self.ports:
+            subprocess.run([sys.executable, __file__, device], check=True)
+        for other in self.names:
+            on(other, sys.executable, __file__, self.device)
+        on(name, "tc", "qdisc", "add", "dev", self.device, *shape)
+        subprocess.run(["tc", "qdisc", "add", "dev", self.ports[place], *shape], check=True)
 
     def start_switch(self):
         program = Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target")) / "release/rough_wire"
