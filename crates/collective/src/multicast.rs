@@ -43,8 +43,7 @@ pub fn is_wanted(operation: &Operation, selection: &Selection, size: usize, pays
         Operation::Barrier => (Collective::Barrier, Size::of(size, 0)),
         Operation::Bcast { data, .. } => (Collective::Bcast, Size::of(size, data.bytes())),
         Operation::Allreduce { operand, .. } => {
-            let commutative = operand.reducer.is_commutative();
-            (Collective::Allreduce, Size::of(size, operand.bytes()).commutative(commutative))
+            (Collective::Allreduce, Size::of(size, operand.bytes()))
         }
         _ => return false,
     };

@@ -12,16 +12,14 @@ use crate::Call;
 use crate::allgather::{self, Allgather};
 use crate::buffers::Blocks;
 use crate::builder::{Builder, Mark};
-use crate::halving::{Operand, even_parts};
+use crate::operand::Operand;
 
 /// Bytes of a vector that are sent and folded at a time.
 const SEGMENT: i64 = 64 << 10;
+/// Maximum number of segments.
+const SEGMENTS: i64 = 4096;
 /// Segments that a rank receives while it folds another.
 const WINDOW: usize = 4;
-/// Up to this many bytes of all vectors together, each rank of an allreduce folds all of them.
-const EVERYBODY: i64 = 64 << 10;
-/// A vector of at least this many bytes is reduced in stripes, one for each rank.
-const STRIPED: i64 = 32 << 10;
 
 /// The operands of one fold, given one after the other.
 struct Fold<'a> {
@@ -81,10 +79,17 @@ impl<'a> Fold<'a> {
     }
 }
 
-/// Ranges of elements of at most [`SEGMENT`] bytes.
+/// Elements of a segment: as many as fit into [`SEGMENT`] bytes, or more if there would be too many
+/// segments.
+fn longest(operand: &Operand) -> i64 {
+    let fitting = SEGMENT / operand.element.size.max(1);
+    fitting.max(operand.count / SEGMENTS + 1)
+}
+
+/// The elements of each segment.
 fn segments(operand: &Operand) -> impl Iterator<Item = Range<i64>> + use<> {
-    let (count, most) = (operand.count, (SEGMENT / operand.element.size.max(1)).max(1));
-    (0..count).step_by(most as usize).map(move |first| first..count.min(first + most))
+    let (count, most) = (operand.count, longest(operand));
+    (0..count).step_by(most as usize).map(move |first| first..count.min(first.saturating_add(most)))
 }
 
 /// This rank's vector, such that a fold into `into` may use it: itself if that does not disturb it,
@@ -116,7 +121,7 @@ pub(crate) fn at(builder: &mut Builder, operand: &Operand, collector: usize, int
     let own = usable(builder, operand, into);
     // Memory for operands that arrive, with the step after which it is free.
     let mut free: VecDeque<(*mut u8, Mark)> = VecDeque::new();
-    for _ in 0..WINDOW.min(size) {
+    for _ in 0..WINDOW.min(size - 1) {
         free.push_back((
             builder.scratch(operand.count.min(longest(operand)), &operand.element),
             None,
@@ -155,61 +160,13 @@ pub(crate) fn at(builder: &mut Builder, operand: &Operand, collector: usize, int
     }
 }
 
-/// Elements of the longest segment.
-fn longest(operand: &Operand) -> i64 {
-    (SEGMENT / operand.element.size.max(1)).max(1)
-}
-
-/// Folds the vectors of all ranks on every rank, into `into`.
-pub(crate) fn everywhere(builder: &mut Builder, call: &Call, operand: &Operand, into: *mut u8) {
-    let size = builder.size() as i64;
-    if operand.bytes().saturating_mul(size) <= EVERYBODY {
-        let vectors = exchange(builder, call, operand, into);
-        fold_all(builder, operand, &vectors, 0..operand.count, into);
-        return;
-    }
-    let starts = even_parts(operand.count, builder.size());
-    stripes(builder, operand, &starts, into, into);
-    builder.phase();
-    let lengths = starts.windows(2).map(|pair| pair[1] - pair[0]).collect();
-    let receive = Blocks::Varying {
-        pointer: into,
-        counts: lengths,
-        displacements: starts[..builder.size()].into(),
-        element: operand.element.clone(),
-    };
-    allgather::append(builder, call, &Allgather { send: None, receive });
-}
-
-/// Folds the vectors of all ranks at `root`, into `into`, which is unused elsewhere.
-pub(crate) fn at_root(
-    builder: &mut Builder,
-    operand: &Operand,
-    root: usize,
-    into: Option<*mut u8>,
-) {
-    let (rank, size) = (builder.rank(), builder.size());
-    let dangling = std::ptr::dangling_mut();
-    if size < 3 || operand.bytes() < STRIPED {
-        return at(builder, operand, root, into.unwrap_or(dangling));
-    }
-    let starts = even_parts(operand.count, size);
-    let element = &operand.element;
-    let home = into.unwrap_or_else(|| builder.scratch(operand.count, element));
-    stripes(builder, operand, &starts, home, home);
-    builder.phase();
-    let stripe = |rank: usize| element.piece(home, starts[rank], starts[rank + 1] - starts[rank]);
-    if rank != root {
-        builder.send(root, 1, stripe(rank));
-        return;
-    }
-    for from in (0..size).filter(|&from| from != root) {
-        builder.receive(from, 1, stripe(from));
-    }
-}
-
 /// Gives every rank the vectors of all, in memory of the plan. Ends a phase.
-fn exchange(builder: &mut Builder, call: &Call, operand: &Operand, own: *mut u8) -> Vec<*mut u8> {
+pub(crate) fn exchange(
+    builder: &mut Builder,
+    call: &Call,
+    operand: &Operand,
+    own: *mut u8,
+) -> Vec<*mut u8> {
     builder.reduce_with(&operand.reducer);
     let (rank, size) = (builder.rank(), builder.size());
     let count = operand.count;
@@ -223,7 +180,7 @@ fn exchange(builder: &mut Builder, call: &Call, operand: &Operand, own: *mut u8)
 }
 
 /// Folds elements `range` of vectors in memory of the plan into `into`. Ends a phase.
-fn fold_all(
+pub(crate) fn all(
     builder: &mut Builder,
     operand: &Operand,
     vectors: &[*mut u8],
@@ -252,6 +209,10 @@ pub(crate) fn stripes(
     let element = &operand.element;
     let vector = operand.send.unwrap_or(own);
     let mine = starts[rank]..starts[rank + 1];
+    if size == 1 {
+        builder.copy(operand.piece(vector, &mine), operand.piece(into, &mine));
+        return builder.phase();
+    }
     let count = mine.end - mine.start;
     // Element `mine.start` of a vector is the first of its memory.
     let mut vectors: Vec<*mut u8> = Vec::new();
@@ -269,37 +230,46 @@ pub(crate) fn stripes(
     }
     builder.copy(operand.piece(vector, &mine), operand.piece(vectors[rank], &mine));
     builder.phase();
-    fold_all(builder, operand, &vectors, mine, into);
+    all(builder, operand, &vectors, mine, into);
 }
 
-/// Combines the vectors of the ranks below this one, and gives that to `into`, memory of the plan;
-/// nothing on rank 0.
-pub(crate) fn below(builder: &mut Builder, call: &Call, operand: &Operand, into: *mut u8) {
-    let (rank, size) = (builder.rank(), builder.size());
-    if operand.bytes().saturating_mul(size as i64) <= EVERYBODY {
-        let vectors = exchange(builder, call, operand, into);
-        fold_all(builder, operand, &vectors[..rank], 0..operand.count, into);
-        return;
-    }
+/// Gives `receive` the fold of the vectors up to this rank's own, or of those below it if
+/// `exclusive`, along a chain of the ranks.
+pub(crate) fn chain(builder: &mut Builder, operand: &Operand, receive: *mut u8, exclusive: bool) {
     builder.reduce_with(&operand.reducer);
-    let vector = operand.send.expect("a prefix is not built in place");
-    let spare = builder.scratch(operand.count, &operand.element);
+    let (rank, size) = (builder.rank(), builder.size());
+    let mut own = operand.send.unwrap_or(receive);
+    // The first operand of a fold is not written.
+    if rank > 0 && (own == receive || !operand.reducer.is_commutative()) {
+        let copy = builder.scratch(operand.count, &operand.element);
+        builder.copy(operand.whole(own), operand.whole(copy));
+        builder.phase();
+        own = copy;
+    }
+    let needs_spare = if exclusive { rank + 1 < size } else { rank > 0 };
+    let spare = match needs_spare {
+        true => builder.scratch(operand.count, &operand.element),
+        false => std::ptr::dangling_mut(),
+    };
+    // The fold of the vectors below this rank's, and the one that includes it.
+    let (below, total) = if exclusive { (receive, spare) } else { (spare, receive) };
     for (turn, range) in segments(operand).enumerate() {
         let arrived = match rank {
             0 => None,
-            _ => builder.receive(rank - 1, turn, operand.piece(into, &range)),
+            _ => builder.receive(rank - 1, turn, operand.piece(below, &range)),
         };
-        if rank + 1 == size {
+        if exclusive && rank + 1 == size {
             continue;
         }
-        let mut fold = Fold::new(operand, range.clone(), spare);
+        let mut fold = Fold::new(operand, range.clone(), total);
         if rank > 0 {
-            fold.add(builder, into, arrived);
+            fold.add(builder, below, arrived);
         }
-        fold.add(builder, vector, None);
+        fold.add(builder, own, None);
         let end = fold.finish(builder);
-        let sent = builder.send(rank + 1, turn, operand.piece(spare, &range));
-        builder.after(sent, end);
+        if rank + 1 < size {
+            let sent = builder.send(rank + 1, turn, operand.piece(total, &range));
+            builder.after(sent, end);
+        }
     }
-    builder.phase();
 }

@@ -5,7 +5,7 @@ use crate::allgather::{self, Allgather};
 use crate::alltoall::{self, Alltoall};
 use crate::buffers::Buffer;
 use crate::gather::{self, Gather};
-use crate::halving::Operand;
+use crate::operand::Operand;
 use crate::plan::{Plan, PlanError};
 use crate::scatter::{self, Scatter};
 use crate::{Call, allreduce, barrier, broadcast, reduce, reduce_scatter, scan};

@@ -1,25 +1,18 @@
-//! MPI_SCAN and MPI_EXSCAN (6.11) by distance doubling (Hillis and Steele 1986): in round k, every
-//! rank combines the partial result of the rank 2^k below with its own. The received operand is
-//! always the lower one, so the order is preserved without copies.
+//! MPI_SCAN and MPI_EXSCAN (6.11): every rank gets all short vectors and folds those up to its own;
+//! long ones travel along a chain of the ranks, segment by segment.
 //!
-//! The exclusive scan first shifts the vectors up by one rank; ranks 1 and above then perform an
-//! inclusive scan.
+//! Both fold in rank order ([`fold`]), so the choice does not change the result.
 
 use crate::builder::Builder;
-use crate::halving::{Operand, VectorPair};
+use crate::operand::Operand;
 use crate::plan::{Plan, PlanError};
 use crate::select::{Algorithm, Collective, Size};
-use crate::{Call, hierarchy};
+use crate::{Call, fold, hierarchy};
 
 /// Builds a plan that combines the vectors of ranks 0 up to and including this one in `receive`.
 pub fn scan(call: &Call, operand: &Operand, receive: *mut u8) -> Result<Plan, PlanError> {
     let mut builder = Builder::new(call.team);
-    if is_hierarchical(call, operand) {
-        hierarchy::reductions::scan(&mut builder, call, operand, receive, false);
-        return builder.finish();
-    }
-    let pair = VectorPair::new(&mut builder, operand, receive);
-    doubling(&mut builder, operand, &pair, 0);
+    append(&mut builder, call, operand, receive, false);
     builder.finish()
 }
 
@@ -27,49 +20,29 @@ pub fn scan(call: &Call, operand: &Operand, receive: *mut u8) -> Result<Plan, Pl
 /// `receive` is unchanged.
 pub fn exscan(call: &Call, operand: &Operand, receive: *mut u8) -> Result<Plan, PlanError> {
     let mut builder = Builder::new(call.team);
-    if is_hierarchical(call, operand) {
-        hierarchy::reductions::scan(&mut builder, call, operand, receive, true);
-        return builder.finish();
-    }
-    let (rank, size) = (builder.rank(), builder.size());
-    builder.reduce_with(&operand.reducer);
-    let spare = builder.scratch(operand.count, &operand.element);
-    let pair = VectorPair { current: receive, spare };
-    let own = operand.send.unwrap_or(receive);
-    if rank + 1 < size {
-        builder.send(rank + 1, 0, operand.whole(own));
-    }
-    if rank > 0 {
-        builder.receive(rank - 1, 0, operand.whole(spare));
-        builder.phase();
-        builder.copy(operand.whole(spare), operand.whole(receive));
-        builder.phase();
-        doubling(&mut builder, operand, &pair, 1);
-    }
+    append(&mut builder, call, operand, receive, true);
     builder.finish()
 }
 
-fn is_hierarchical(call: &Call, operand: &Operand) -> bool {
-    let size = Size::of_reduction(call.team, operand).in_order(call.team);
-    call.selection.choose(Collective::Scan, size) == Algorithm::Hierarchical
-}
-
-/// The inclusive scan over the ranks from `first` on.
-fn doubling(builder: &mut Builder, operand: &Operand, pair: &VectorPair, first: usize) {
-    let (rank, size) = (builder.rank(), builder.size());
-    let mut distance = 1;
-    let mut turn = 1;
-    while first + distance < size {
-        if rank + distance < size {
-            builder.send(rank + distance, turn, operand.whole(pair.current));
+/// Appends a scan to a plan.
+pub(crate) fn append(
+    builder: &mut Builder,
+    call: &Call,
+    operand: &Operand,
+    receive: *mut u8,
+    exclusive: bool,
+) {
+    let size = Size::of_reduction(&builder.team, operand).in_order(&builder.team);
+    match call.selection.choose(Collective::Scan, size) {
+        Algorithm::Hierarchical => {
+            hierarchy::reductions::scan(builder, call, operand, receive, exclusive);
         }
-        if rank >= first + distance {
-            builder.receive(rank - distance, turn, operand.whole(pair.spare));
-            builder.phase();
-            builder.reduce(pair.spare, pair.current, 0..operand.count, &operand.element);
+        Algorithm::AllgatherFold => {
+            let vectors = fold::exchange(builder, call, operand, receive);
+            let end = builder.rank() + usize::from(!exclusive);
+            fold::all(builder, operand, &vectors[..end], 0..operand.count, receive);
         }
-        builder.phase();
-        distance *= 2;
-        turn += 1;
+        _ => fold::chain(builder, operand, receive, exclusive),
     }
+    builder.phase();
 }

@@ -7,7 +7,7 @@
 //! the same choice, so it may depend only on what all ranks know.
 
 use crate::Team;
-use crate::halving::Operand;
+use crate::operand::Operand;
 
 /// The collectives with more than one algorithm.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -51,22 +51,21 @@ pub enum Subscription {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[allow(missing_docs)]
 pub enum Algorithm {
+    AllgatherFold,
     Binomial,
     Board,
     Bruck,
     Chain,
     Dissemination,
-    Doubling,
-    Fold,
-    Halving,
     Hierarchical,
     Linear,
     Multicast,
     Pairwise,
-    Rabenseifner,
     RecursiveDoubling,
+    ReduceBcast,
     Ring,
     ScatterAllgather,
+    Stripes,
 }
 
 /// The facts on which a choice depends.
@@ -74,7 +73,6 @@ pub enum Algorithm {
 pub struct Size {
     ranks: usize,
     bytes: i64,
-    commutative: bool,
     board: Option<Subscription>,
     group: Option<Pays>,
     hosts: usize,
@@ -88,8 +86,7 @@ pub struct Pays(pub i64, pub i64);
 impl Size {
     /// This many ranks and bytes, on one host, without a board or multicast.
     pub fn of(ranks: usize, bytes: i64) -> Size {
-        let (commutative, board, group) = (true, None, None);
-        Size { ranks, bytes, commutative, board, group, hosts: 1, levels: false }
+        Size { ranks, bytes, board: None, group: None, hosts: 1, levels: false }
     }
 
     /// The ranks and hosts of a team, and this many bytes, without a board or multicast.
@@ -101,9 +98,8 @@ impl Size {
 
     /// A reduction of a team.
     pub fn of_reduction(team: &Team, operand: &Operand) -> Size {
-        let commutative = operand.reducer.is_commutative();
-        let size = Size::of_team(team, operand.bytes()).commutative(commutative);
-        if commutative { size } else { size.in_order(team) }
+        let size = Size::of_team(team, operand.bytes());
+        if operand.reducer.is_commutative() { size } else { size.in_order(team) }
     }
 
     /// Operands are combined in rank order, which a host can do only if no rank of another host is
@@ -130,11 +126,6 @@ impl Size {
     pub fn on_board(self, subscription: Subscription) -> Size {
         Size { board: Some(subscription), ..self }
     }
-
-    /// Sets whether the operation commutes.
-    pub fn commutative(self, commutative: bool) -> Size {
-        Size { commutative, ..self }
-    }
 }
 
 /// One algorithm of one collective.
@@ -146,8 +137,6 @@ pub struct SelectionRow {
     pub algorithm: Algorithm,
     /// Hard condition: the number of ranks is a power of two.
     pub power_of_two: bool,
-    /// Hard condition: the operation commutes.
-    pub commutative: bool,
     /// Hard condition: the call can use a board, with this subscription.
     pub board: Option<Subscription>,
     /// Hard condition: multicast reaches the hosts, of which there are at least four.
@@ -164,8 +153,6 @@ pub struct SelectionRow {
 
 const ANY: i64 = i64::MAX;
 const ALL: usize = usize::MAX;
-/// Up to this many ranks on hosts of their own exchange operands directly.
-const FEW: usize = 64;
 /// The table does not distinguish larger numbers of hosts.
 const MANY: usize = 3;
 
@@ -179,7 +166,6 @@ const fn row(
         collective,
         algorithm,
         power_of_two: false,
-        commutative: false,
         board: None,
         group: false,
         hosts: 1,
@@ -212,10 +198,6 @@ const fn on_hosts(hosts: usize, row: SelectionRow) -> SelectionRow {
 
 const fn power_of_two(row: SelectionRow) -> SelectionRow {
     SelectionRow { power_of_two: true, ..row }
-}
-
-const fn commutative(row: SelectionRow) -> SelectionRow {
-    SelectionRow { commutative: true, ..row }
 }
 
 /// The selection table.
@@ -285,30 +267,31 @@ pub const TABLE: &[SelectionRow] = &[
     board(Collective::Reduce, Subscription::Full, ALL, 4 << 20),
     board(Collective::Reduce, Subscription::Over, ALL, 4 << 20),
     hierarchical(Collective::Reduce, ANY),
-    on_hosts(2, row(Collective::Reduce, Algorithm::Fold, FEW, ANY)),
-    row(Collective::Reduce, Algorithm::Binomial, ALL, 32 << 10),
-    row(Collective::Reduce, Algorithm::Rabenseifner, ALL, ANY),
+    row(Collective::Reduce, Algorithm::Linear, 2, ANY),
+    row(Collective::Reduce, Algorithm::Linear, ALL, 32 << 10),
+    row(Collective::Reduce, Algorithm::Stripes, ALL, ANY),
     board(Collective::Allreduce, Subscription::Full, ALL, 128 << 10),
     board(Collective::Allreduce, Subscription::Over, ALL, 2 << 20),
     multicast(Collective::Allreduce, 0, ANY),
     hierarchical(Collective::Allreduce, ANY),
-    on_hosts(2, row(Collective::Allreduce, Algorithm::Fold, FEW, ANY)),
-    row(Collective::Allreduce, Algorithm::RecursiveDoubling, ALL, 16 << 10),
-    row(Collective::Allreduce, Algorithm::Rabenseifner, ALL, 4 << 20),
-    power_of_two(row(Collective::Allreduce, Algorithm::Rabenseifner, ALL, ANY)),
-    commutative(row(Collective::Allreduce, Algorithm::Ring, 64, ANY)),
-    row(Collective::Allreduce, Algorithm::Rabenseifner, ALL, ANY),
+    row(Collective::Allreduce, Algorithm::ReduceBcast, 1, ANY),
+    row(Collective::Allreduce, Algorithm::AllgatherFold, 8, 8 << 10),
+    // Where ranks share cores, the number of all messages counts, and not the length of a path.
+    on_hosts(2, row(Collective::Allreduce, Algorithm::AllgatherFold, 64, 1 << 10)),
+    on_hosts(2, row(Collective::Allreduce, Algorithm::AllgatherFold, ALL, 64)),
+    row(Collective::Allreduce, Algorithm::ReduceBcast, ALL, 32 << 10),
+    row(Collective::Allreduce, Algorithm::Stripes, ALL, ANY),
     board(Collective::ReduceScatter, Subscription::Full, ALL, 128 << 10),
     board(Collective::ReduceScatter, Subscription::Over, ALL, 1 << 20),
     hierarchical(Collective::ReduceScatter, ANY),
-    on_hosts(2, row(Collective::ReduceScatter, Algorithm::Fold, FEW, ANY)),
-    row(Collective::ReduceScatter, Algorithm::Halving, ALL, 256 << 10),
-    row(Collective::ReduceScatter, Algorithm::Linear, 16, ANY),
-    row(Collective::ReduceScatter, Algorithm::Halving, ALL, ANY),
+    row(Collective::ReduceScatter, Algorithm::Stripes, ALL, ANY),
     board(Collective::Scan, Subscription::Full, ALL, 1 << 20),
     board(Collective::Scan, Subscription::Over, ALL, 1 << 20),
     hierarchical(Collective::Scan, 1 << 20),
-    row(Collective::Scan, Algorithm::Doubling, ALL, ANY),
+    row(Collective::Scan, Algorithm::Chain, 1, ANY),
+    row(Collective::Scan, Algorithm::AllgatherFold, 16, 4 << 10),
+    row(Collective::Scan, Algorithm::AllgatherFold, ALL, 256),
+    row(Collective::Scan, Algorithm::Chain, ALL, ANY),
 ];
 
 /// Index of the first row of each collective; the rows of a collective are consecutive.
@@ -339,26 +322,25 @@ pub const COLLECTIVES: &[(&str, Collective)] = &[
 ];
 
 const ALGORITHMS: &[(&str, Algorithm)] = &[
+    ("allgather_fold", Algorithm::AllgatherFold),
     ("binomial", Algorithm::Binomial),
     ("board", Algorithm::Board),
     ("bruck", Algorithm::Bruck),
     ("chain", Algorithm::Chain),
     ("dissemination", Algorithm::Dissemination),
-    ("doubling", Algorithm::Doubling),
-    ("fold", Algorithm::Fold),
-    ("halving", Algorithm::Halving),
     ("hierarchical", Algorithm::Hierarchical),
     ("linear", Algorithm::Linear),
     ("multicast", Algorithm::Multicast),
     ("pairwise", Algorithm::Pairwise),
-    ("rabenseifner", Algorithm::Rabenseifner),
     ("recursive_doubling", Algorithm::RecursiveDoubling),
+    ("reduce_bcast", Algorithm::ReduceBcast),
     ("ring", Algorithm::Ring),
     ("scatter_allgather", Algorithm::ScatterAllgather),
+    ("stripes", Algorithm::Stripes),
 ];
 
 /// The table, and the algorithms that the user forced.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Selection {
     forced: Vec<(Collective, Algorithm)>,
 }
@@ -434,7 +416,6 @@ fn allowed_rows(collective: Collective, size: Size) -> impl Iterator<Item = &'st
 
 fn allowed(row: &SelectionRow, size: Size) -> bool {
     (!row.power_of_two || size.ranks.is_power_of_two())
-        && (!row.commutative || size.commutative)
         && (row.board.is_none() || row.board == size.board)
         && (!row.group || size.group.is_some())
         && row.hosts <= size.hosts
@@ -463,10 +444,8 @@ mod tests {
         for (name, collective) in COLLECTIVES {
             for ranks in [1, 2, 3, 8, 1000, usize::MAX] {
                 for bytes in [0, 1, 1 << 20, i64::MAX] {
-                    for commutative in [false, true] {
-                        let size = Size::of(ranks, bytes).commutative(commutative);
-                        assert!(has(*collective, selection.choose(*collective, size)), "{name}");
-                    }
+                    let size = Size::of(ranks, bytes);
+                    assert!(has(*collective, selection.choose(*collective, size)), "{name}");
                 }
             }
         }
@@ -511,15 +490,17 @@ mod tests {
 
     #[test]
     fn forcing_respects_hard_conditions_only() {
-        let selection = Selection::parse("allgather:recursive_doubling, allreduce:ring").unwrap();
+        let selection =
+            Selection::parse("allgather:recursive_doubling, allreduce:hierarchical").unwrap();
         assert_eq!(
             selection.choose(Collective::Allgather, Size::of(8, i64::MAX)),
             Algorithm::RecursiveDoubling
         );
         assert_eq!(selection.choose(Collective::Allgather, Size::of(7, 1 << 30)), Algorithm::Ring);
-        assert_eq!(selection.choose(Collective::Allreduce, Size::of(3, 1)), Algorithm::Ring);
-        let ordered = Size::of(3, 1).commutative(false);
-        assert_eq!(selection.choose(Collective::Allreduce, ordered), Algorithm::RecursiveDoubling);
+        assert_eq!(
+            selection.choose(Collective::Allreduce, Size::of(3, 1)),
+            Algorithm::AllgatherFold
+        );
     }
 
     #[test]

@@ -1,5 +1,4 @@
-//! Shapes shared by several algorithms: binomial trees, intervals around a root, and the fold to a
-//! power of two.
+//! Shapes shared by several algorithms: binomial trees, and intervals around a root.
 //!
 //! All functions are pure arithmetic on ranks. In a binomial tree over `0..n`, node `v` covers the
 //! contiguous interval `v..v + 2^t`, where `t` is the number of trailing zero bits of `v`.
@@ -56,50 +55,6 @@ pub(crate) fn intervals(
     if head == number { vec![(start, number)] } else { vec![(start, head), (0, number - head)] }
 }
 
-/// The reduction of a set of ranks to a power of two: the first `2 * extra` ranks pair up, and only
-/// the odd rank of each pair stays active. Pairs are neighbours, which preserves the order of
-/// operands.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Fold {
-    /// Number of active ranks.
-    pub(crate) power: usize,
-    /// Number of inactive ranks.
-    pub(crate) extra: usize,
-}
-
-impl Fold {
-    pub(crate) fn new(size: usize) -> Fold {
-        let power = if size.is_power_of_two() { size } else { size.next_power_of_two() / 2 };
-        Fold { power, extra: size - power }
-    }
-
-    /// This rank's number among the active ranks; `None` if it is inactive.
-    pub(crate) fn number(self, rank: usize) -> Option<usize> {
-        if rank >= 2 * self.extra {
-            Some(rank - self.extra)
-        } else if rank % 2 == 1 {
-            Some(rank / 2)
-        } else {
-            None
-        }
-    }
-
-    /// The rank with a given number.
-    pub(crate) fn rank(self, number: usize) -> usize {
-        if number < self.extra { 2 * number + 1 } else { number + self.extra }
-    }
-
-    /// True if the rank with this number also represents the rank below it.
-    pub(crate) fn speaks_for_two(self, number: usize) -> bool {
-        number < self.extra
-    }
-
-    /// Number of times that `power` can be halved.
-    pub(crate) fn levels(self) -> u32 {
-        self.power.trailing_zeros()
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -124,19 +79,6 @@ mod tests {
                 assert_eq!(parent, Binomial::new(node, size).parent);
                 assert!(parent.is_some());
             }
-        }
-    }
-
-    #[test]
-    fn folding_keeps_the_order() {
-        for size in 1..40 {
-            let fold = Fold::new(size);
-            let ranks: Vec<usize> = (0..fold.power).map(|number| fold.rank(number)).collect();
-            assert!(ranks.is_sorted());
-            assert!(
-                ranks.iter().enumerate().all(|(number, &rank)| fold.number(rank) == Some(number))
-            );
-            assert_eq!((0..size).filter(|&rank| fold.number(rank).is_none()).count(), fold.extra);
         }
     }
 }

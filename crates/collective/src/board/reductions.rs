@@ -1,14 +1,14 @@
 //! Reductions on a board: reduce, allreduce, reduce-scatter, scan.
 //!
-//! Every rank posts its vector. Each rank that needs a result folds the vectors from the highest
-//! rank down, so a call always associates as `v0 op (v1 op (v2 ...))`, whichever rank computes it
-//! and whatever the chunk size.
+//! Every rank posts its vector. Each rank that needs a result folds the vectors from the lowest
+//! rank up, so a call always associates as `((v0 op v1) op v2) ...`, whichever rank computes it and
+//! whatever the chunk size; a plan of messages gives the same bits (`towpath_schedule::fold`).
 
 use std::mem::MaybeUninit;
 use std::ops::Range;
 
 use towpath_base::copy;
-use towpath_schedule::halving::{Operand, even_parts};
+use towpath_schedule::operand::{Operand, even_parts};
 use towpath_schedule::select::Subscription;
 
 use super::BoardCall;
@@ -71,11 +71,11 @@ impl BoardCall<'_> {
         let size = operand.element.size;
         let bytes = (count * size) as usize;
         let overlaps = own.addr() < into.addr() + bytes && into.addr() < own.addr() + bytes;
-        // In place, `into` overlaps this rank's vector, and the fold starts by writing the last
-        // member's vector there. If this rank is the last member, that is only a move of its own
+        // In place, `into` overlaps this rank's vector, and the fold starts by writing the first
+        // member's vector there. If this rank is the first member, that is only a move of its own
         // vector; otherwise the vector must be saved.
         let rank = self.board.own();
-        let saves = overlaps && members.contains(&rank) && rank != members.end - 1;
+        let saves = overlaps && members.contains(&rank) && rank != members.start;
         let most = most_elements(operand, count, if saves { SAVED } else { PIECE });
         assert!(most > 0 || count == 0, "elements of predefined operations are short");
         let mut done = 0;
@@ -128,7 +128,7 @@ impl BoardCall<'_> {
     ///
     /// # Safety
     /// `own` must be readable and `into` writable for the elements of the piece. They may overlap
-    /// only if this rank is the last of `members`.
+    /// only if this rank is the first of `members`.
     unsafe fn fold_piece(
         &mut self,
         operand: &Operand,
@@ -139,8 +139,8 @@ impl BoardCall<'_> {
     ) {
         let size = operand.element.size;
         let (first, bytes) = ((first * size) as usize, (count * size) as usize);
-        let last = members.end - 1;
-        for member in members.rev() {
+        let lowest = members.start;
+        for member in members {
             let vector = if member == self.board.own() {
                 own
             } else {
@@ -153,10 +153,11 @@ impl BoardCall<'_> {
                 unsafe { posted.pointer.add(first) }
             };
             // SAFETY: `vector` is readable and `into` writable for `count` elements. `into` never
-            // overlaps a posted message, and overlaps `own` only if this rank is the last member,
+            // overlaps a posted message, and overlaps `own` only if this rank is the first member,
             // whose vector is moved by `ptr::copy`.
             unsafe {
-                if member != last {
+                if member != lowest {
+                    // The operation commutes, as all predefined ones do.
                     reduce_elements(&operand.reducer, vector, into, count);
                 } else if member == self.board.own() {
                     std::ptr::copy(vector, into, bytes);

@@ -79,6 +79,10 @@ impl Default for Setting {
 }
 
 impl Setting {
+    fn hierarchical(collective: Collective) -> Selection {
+        Selection::forcing(collective, Algorithm::Hierarchical)
+    }
+
     fn team(&self, rank: usize, size: usize) -> Team {
         let placement = Placement::new((0..size).map(|rank| self.mapping.host(rank)));
         Team { placement: Arc::new(placement), ..team(rank, size) }
@@ -101,10 +105,8 @@ fn settings(collective: Collective) -> Vec<Setting> {
         one_host.map(|selection| Setting { selection, mapping: Mapping::OneHost }).collect();
     for mapping in Mapping::SEVERAL_HOSTS {
         settings.push(Setting { selection: Selection::default(), mapping });
-        let levels = [Algorithm::Hierarchical, Algorithm::Fold].into_iter();
-        for algorithm in levels.filter(|algorithm| algorithms.contains(algorithm)) {
-            settings
-                .push(Setting { selection: Selection::forcing(collective, algorithm), mapping });
+        if algorithms.contains(&Algorithm::Hierarchical) {
+            settings.push(Setting { selection: Setting::hierarchical(collective), mapping });
         }
     }
     settings

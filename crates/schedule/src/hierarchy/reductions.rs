@@ -7,8 +7,8 @@
 use super::Hierarchy;
 use crate::buffers::Piece;
 use crate::builder::Builder;
-use crate::halving::Operand;
-use crate::{Call, broadcast, fold};
+use crate::operand::Operand;
+use crate::{Call, allreduce, broadcast, fold, reduce, scan};
 
 /// Turn of the results inside a host.
 const DOWN: usize = 1;
@@ -39,6 +39,7 @@ impl Hierarchy {
 /// Folds all vectors at the root. `result` is their destination there.
 pub(crate) fn reduce(
     builder: &mut Builder,
+    call: &Call,
     root: usize,
     operand: &Operand,
     result: Option<*mut u8>,
@@ -57,7 +58,7 @@ pub(crate) fn reduce(
             host.send = host.send.or(Some(home));
         }
         let first = hierarchy.team.placement.host_of(root);
-        builder.within(&leaders, |builder| fold::at_root(builder, &host, first, result));
+        builder.within(&leaders, |builder| reduce::append(builder, call, first, &host, result));
     }
 }
 
@@ -66,8 +67,7 @@ pub(crate) fn allreduce(builder: &mut Builder, call: &Call, operand: &Operand, r
     let hierarchy = Hierarchy::new(&builder.team, None);
     let host = hierarchy.fold_host(builder, operand, receive);
     if let (Some(leaders), Some(host)) = (hierarchy.leader_team(), host) {
-        builder.within(&leaders, |builder| fold::everywhere(builder, call, &host, receive));
-        builder.phase();
+        builder.within(&leaders, |builder| allreduce::append(builder, call, &host, receive));
     }
     let (parent, children) = hierarchy.in_host_tree();
     if operand.bytes() <= broadcast::CHUNK || !operand.element.is_dense() {
@@ -177,8 +177,7 @@ pub(crate) fn scan(
     builder.copy(operand.whole(last), operand.whole(total));
     builder.phase();
     let host = Operand { send: Some(total), ..operand.clone() };
-    builder.within(&leaders, |builder| fold::below(builder, call, &host, before));
-    builder.phase();
+    builder.within(&leaders, |builder| scan::append(builder, call, &host, before, true));
     if hierarchy.host > 0 {
         for &prefix in &prefixes {
             builder.reduce(before, prefix, all.clone(), element);

@@ -12,7 +12,7 @@ use crate::buffers::Piece;
 use crate::builder::Builder;
 use crate::cost::LogGp;
 use crate::gather::Gather;
-use crate::halving::Operand;
+use crate::operand::Operand;
 use crate::scatter::Scatter;
 use crate::select::{Algorithm, COLLECTIVES, Collective, TABLE};
 use crate::team::Placement;

@@ -10,7 +10,7 @@ use std::sync::Arc;
 use towpath_base::ids::{ContextId, PeerIndex, Plane};
 use towpath_schedule::allgather::Allgather;
 use towpath_schedule::cost::{CostModel, LogGp};
-use towpath_schedule::halving::Operand;
+use towpath_schedule::operand::Operand;
 use towpath_schedule::select::{Algorithm, COLLECTIVES, Collective, Size, TABLE};
 use towpath_schedule::simulation::completion_time;
 use towpath_schedule::{
@@ -131,7 +131,7 @@ fn run(arguments: &[String]) -> Result<(), String> {
         print!("{bytes:>12}");
         for &algorithm in &algorithms {
             let selection = Selection::forcing(collective, algorithm);
-            let size = Size::of(ranks, bytes).on_hosts(hosts).commutative(true);
+            let size = Size::of_team(&team, bytes);
             if selection.choose(collective, size) == algorithm {
                 print!("{:>20.1}", microseconds(&team, &selection, collective, bytes)?);
             } else {
