@@ -60,10 +60,7 @@ impl NetworkTopology {
     /// The first mistake, as a sentence with its line.
     pub fn parse(text: &str) -> Result<NetworkTopology> {
         if text.len() > LONGEST {
-            return Err(Error::new(
-                1,
-                format!("the file has {} bytes; {LONGEST} are possible.", text.len()),
-            ));
+            return Err(Error::new(1, format!("the file has more than {LONGEST} bytes.")));
         }
         Assembly::of_text(text)?.finish()
     }
@@ -73,9 +70,9 @@ impl NetworkTopology {
         self.hosts.iter().map(|host| host.name.as_str())
     }
 
-    /// Whether the file says anything about this host.
-    pub fn knows(&self, host: &str) -> bool {
-        self.facts(host).is_some()
+    /// The name by which the file calls a host; `None` if it does not name the host.
+    pub fn known_name(&self, host: &str) -> Option<&str> {
+        self.facts(host).map(|host| host.name.as_str())
     }
 
     /// The number of groups.

@@ -37,7 +37,8 @@ fn hosts_lead_unless_the_file_says_otherwise() {
     assert_eq!(topology.leads("n0"), figure(true, FigureOrigin::Default));
     assert_eq!(topology.processor("PHI1"), figure(0.1, FigureOrigin::File));
     assert_eq!(topology.processor("n0"), figure(1.0, FigureOrigin::Default));
-    assert!(topology.knows("phi1") && !topology.knows("phi2"));
+    assert_eq!(topology.known_name("PHI1.example.org"), Some("phi1"));
+    assert_eq!(topology.known_name("phi2"), None);
 }
 
 #[test]

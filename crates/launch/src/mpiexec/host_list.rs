@@ -6,6 +6,8 @@ use std::path::{Path, PathBuf};
 
 use towpath_topology::names::{MOST_HOSTS, agree, expand};
 
+use crate::hosts::own_name;
+
 /// Where the command line gives the hosts.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum HostListSource {
@@ -99,10 +101,19 @@ fn united(hosts: Vec<Host>) -> Vec<Host> {
 
 /// True if this name belongs to this host.
 pub(crate) fn is_this_host(name: &str) -> bool {
-    let own = rustix::system::uname().nodename().to_string_lossy().into_owned();
+    let own = own_name();
     match name.parse::<std::net::IpAddr>() {
         Ok(address) => address.is_loopback(),
         Err(_) => name == "localhost" || agree(name, &own),
+    }
+}
+
+/// Names for a sentence; the rest is counted.
+pub(crate) fn shortened(names: &[&str]) -> String {
+    const SHOWN: usize = 8;
+    match names.len().checked_sub(SHOWN) {
+        None | Some(0) => names.join(", "),
+        Some(more) => format!("{} and {more} more", names[..SHOWN].join(", ")),
     }
 }
 
@@ -224,7 +235,7 @@ mod tests {
 
     #[test]
     fn names_of_this_host() {
-        let own = rustix::system::uname().nodename().to_string_lossy().into_owned();
+        let own = own_name();
         for name in ["localhost", "127.0.0.1", "::1", &own] {
             assert!(is_this_host(name), "{name}");
         }
