@@ -45,6 +45,7 @@ mod verdict;
 use std::os::fd::{AsFd, AsRawFd};
 use std::time::Duration;
 
+use crate::topology::JobTopology;
 use options::{Command, JobRequest};
 use plan::{HostPart, LaunchPlan, StartRefusal, Surroundings};
 
@@ -99,6 +100,7 @@ fn run(mut request: JobRequest, arguments: &[std::ffi::OsString]) -> Result<i32,
         return Err(StartRefusal { code: 2, sentence });
     }
     let topology = topology::of_job(&request, hosts.as_ref())?;
+    let _shown = topology.as_ref().and_then(JobTopology::show);
     let failed =
         |what: &str, error: std::io::Error| StartRefusal::from(format!("{what} ({error})."));
     let answered = signals::Set::answered();

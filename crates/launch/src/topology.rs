@@ -2,11 +2,13 @@
 //! The others receive its text and the names of the job's hosts, so all processes have the same
 //! description, wherever the file is.
 
-use std::fs::File;
-use std::io::Read;
+use std::fs::{self, File};
+use std::io::{Read, Seek, SeekFrom, Write};
+use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 
 use towpath_base::config;
+use towpath_machine::memory::create_file;
 use towpath_topology::{Error as FileError, LONGEST, NetworkTopology};
 
 /// The setting that names the file.
@@ -14,6 +16,12 @@ pub(crate) const SETTING: &str = "TOWPATH_TOPOLOGY";
 
 /// Key under which the topology is published.
 pub(crate) const KEY: &str = "towpath-topology";
+
+/// Label of the memory file in which `towpath info` finds the topology of a running job.
+const LABEL: &str = "towpath-topology";
+
+/// Longest list of the job's hosts in bytes, when it is read back.
+const LONGEST_LIST: u64 = 16 << 20;
 
 /// The topology of a job: what its file states, and the names of its hosts.
 #[derive(Clone, Debug, PartialEq)]
@@ -67,6 +75,39 @@ impl JobTopology {
         let (hosts, text) = text.split_once('\n')?;
         JobTopology::new(text.to_owned(), hosts.split(' ').map(str::to_owned).collect()).ok()
     }
+
+    /// Writes the topology to a memory file. While a process of the job holds the file, `towpath
+    /// info --topology PID` shows it. `None` if the system offers no memory file, or no room.
+    pub fn show(&self) -> Option<OwnedFd> {
+        let mut file = File::from(create_file(LABEL).ok()?);
+        file.write_all(self.to_text().as_bytes()).ok()?;
+        Some(file.into())
+    }
+
+    /// The topology of the job that a process belongs to, if the process holds it.
+    ///
+    /// # Errors
+    /// An error message for the user if the process may not be inspected.
+    pub(crate) fn of_process(pid: u32) -> Result<Option<JobTopology>, String> {
+        let directory = format!("/proc/{pid}/fd");
+        let entries = fs::read_dir(&directory)
+            .map_err(|error| format!("Process {pid} cannot be inspected: {error}."))?;
+        let is_shown = |path: &Path| {
+            fs::read_link(path).is_ok_and(|target| target.to_string_lossy().contains(LABEL))
+        };
+        let shown = entries.filter_map(|entry| Some(entry.ok()?.path()));
+        let read = |path: PathBuf| JobTopology::parse(&read_all(&path)?);
+        Ok(shown.filter(|path| is_shown(path)).find_map(read))
+    }
+}
+
+/// Reads a file that [`JobTopology::show`] has written.
+fn read_all(path: &Path) -> Option<String> {
+    let mut file = File::open(path).ok()?;
+    file.seek(SeekFrom::Start(0)).ok()?;
+    let mut text = String::new();
+    file.take(LONGEST_LIST + LONGEST as u64).read_to_string(&mut text).ok()?;
+    Some(text)
 }
 
 /// The file that the setting names.
@@ -94,7 +135,6 @@ pub(crate) fn read(path: &Path) -> Result<String, String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::fs;
 
     const TEXT: &str = "[[host]]\nhosts = \"a,b\"\nleads = false\n";
 
@@ -108,6 +148,15 @@ mod tests {
         assert_eq!(JobTopology::parse(&topology().to_text()), Some(topology()));
         assert_eq!(JobTopology::parse("a b"), None);
         assert_eq!(JobTopology::parse("a b\n[link]"), None);
+    }
+
+    #[test]
+    fn a_process_shows_it_while_it_holds_the_file() {
+        let shown = topology().show().unwrap();
+        assert_eq!(JobTopology::of_process(std::process::id()), Ok(Some(topology())));
+        drop(shown);
+        assert_eq!(JobTopology::of_process(std::process::id()), Ok(None));
+        assert!(JobTopology::of_process(u32::MAX).unwrap_err().contains("cannot be inspected"));
     }
 
     #[test]
