@@ -97,6 +97,19 @@ fn all_ranks_have_the_topology_file_that_mpiexec_reads() {
 }
 
 #[test]
+fn localhost_has_the_name_of_this_host_in_the_topology() {
+    let own = std::fs::read_to_string("/proc/sys/kernel/hostname").unwrap();
+    let directory = tempfile::tempdir().unwrap();
+    let file = directory.path().join("links.toml");
+    let text = format!("[[host]]\nhosts = \"{}\"\nleads = false\n", own.trim());
+    std::fs::write(&file, text).unwrap();
+    let options = ["--topology", file.to_str().unwrap()];
+    let run = over("localhost,b", 2, &options, &[&job_facts(), "topology"]);
+    let wanted = format!("rank 1: {} 1 Gbit/s leads false, b 1 Gbit/s leads true\n", own.trim());
+    assert!(run.code == 0 && run.output.contains(&wanted), "{run:?}");
+}
+
+#[test]
 fn a_topology_file_about_other_hosts_is_noted() {
     let directory = tempfile::tempdir().unwrap();
     let file = directory.path().join("links.toml");

@@ -141,8 +141,10 @@ impl Launcher for OwnLauncher {
 
     fn topology(&mut self) -> Result<Option<JobTopology>, Error> {
         let text = self.connection()?.get(None, topology::KEY)?;
+        let hosts = self.job.hosts();
         let read = |text: String| {
-            JobTopology::parse(&text).ok_or_else(|| Error::Protocol {
+            let topology = JobTopology::parse(&text).filter(|read| read.hosts().len() == hosts);
+            topology.ok_or_else(|| Error::Protocol {
                 launcher: NAME.to_owned(),
                 detail: "it did not report the topology of the job".to_owned(),
             })

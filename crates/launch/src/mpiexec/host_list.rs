@@ -2,6 +2,7 @@
 //! assignment of ranks to hosts.
 #![forbid(unsafe_code)]
 
+use std::net::IpAddr;
 use std::path::{Path, PathBuf};
 
 use towpath_topology::names::{MOST_HOSTS, agree, expand};
@@ -101,11 +102,12 @@ fn united(hosts: Vec<Host>) -> Vec<Host> {
 
 /// True if this name belongs to this host.
 pub(crate) fn is_this_host(name: &str) -> bool {
-    let own = own_name();
-    match name.parse::<std::net::IpAddr>() {
-        Ok(address) => address.is_loopback(),
-        Err(_) => name == "localhost" || agree(name, &own),
-    }
+    is_loopback(name) || (name.parse::<IpAddr>().is_err() && agree(name, &own_name()))
+}
+
+/// True if a name means the host on which it is used, whichever that is.
+pub(crate) fn is_loopback(name: &str) -> bool {
+    name == "localhost" || name.parse::<IpAddr>().is_ok_and(|address| address.is_loopback())
 }
 
 /// Names for a sentence; the rest is counted.

@@ -41,7 +41,8 @@ fn file_of(request: &JobRequest) -> Option<PathBuf> {
 fn names(request: &JobRequest, hosts: Option<&Hosts>) -> Vec<String> {
     let Some(hosts) = hosts.filter(|hosts| !hosts.here) else { return vec![own_name()] };
     let (_, used) = hosts.place(request);
-    hosts.hosts.iter().take(used).map(|host| host.name.clone()).collect()
+    let name = |name: &str| if host_list::is_loopback(name) { own_name() } else { name.to_owned() };
+    hosts.hosts.iter().take(used).map(|host| name(&host.name)).collect()
 }
 
 /// What the user may want to know about a file that is valid.
