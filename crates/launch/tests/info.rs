@@ -328,6 +328,17 @@ fn a_topology_is_shown_with_the_origin_of_each_figure() {
 }
 
 #[test]
+fn the_page_about_topology_files_shows_what_is_printed() {
+    let page = include_str!("../../../docs/topology-file.md");
+    let block = |begin: &str| page.split_once(begin).unwrap().1.split_once("```").unwrap().0;
+    let directory = tempfile::tempdir().unwrap();
+    std::fs::write(directory.path().join("links.toml"), block("```toml\n")).unwrap();
+    let mut command = towpath(&["info", "--topology", "links.toml"]);
+    command.current_dir(directory.path());
+    assert_eq!(said(command), block("$ towpath info --topology links.toml\n"));
+}
+
+#[test]
 fn without_a_topology_file_the_defaults_are_shown() {
     let text = said(towpath(&["info", "--topology"]));
     assert!(text.starts_with("Links between hosts by default, because there is no"), "{text}");

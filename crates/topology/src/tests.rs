@@ -254,3 +254,17 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn the_example_of_the_documentation_is_valid() {
+    let page = include_str!("../../../docs/topology-file.md");
+    let examples: Vec<&str> = page.split("```toml\n").skip(1).collect();
+    assert!(!examples.is_empty());
+    for example in examples {
+        let (text, _) = example.split_once("```").unwrap();
+        let topology = NetworkTopology::parse(text).unwrap();
+        let path = topology.path("n00", "phi1").unwrap();
+        assert_eq!(path.rate, figure(12_500_000, FigureOrigin::File));
+        assert_eq!(topology.path("n00", "other").unwrap().latency.value, 10_045_000);
+    }
+}
