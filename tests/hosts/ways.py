@@ -1,4 +1,6 @@
-"""Jobs of tests/hosts/ways.c on hosts that are network namespaces: how they are run, and what their ranks say."""
+"""Jobs of tests/hosts/ways.c on hosts that are network namespaces: how they are run, and what their
+ranks say.
+"""
 
 import json
 import re
@@ -18,17 +20,23 @@ def compiled(prefix):
     """The program, built for the Towpath that is installed there."""
     binary = environments.BUILD / "tests/hosts/ways"
     binary.parent.mkdir(parents=True, exist_ok=True)
-    subprocess.run([str(word) for word in [prefix / "bin/mpicc", "-std=gnu11", "-O1", HERE / "ways.c", "-o", binary]],
-                   env=environments.clean_environment(), check=True)
+    command = [prefix / "bin/mpicc", "-std=gnu11", "-O1", HERE / "ways.c", "-o", binary]
+    environment = environments.clean_environment()
+    subprocess.run([str(word) for word in command], env=environment, check=True)
     return binary
 
 
 def on_hosts(network, words, settings):
-    """Runs a test's own Python command on the first of some hosts, whose last line is JSON. Its value, or what run_row returns instead."""
+    """Runs a test's own Python command on the first of some hosts. Gives the value of its last
+    line, which is JSON, or else what the row gives instead.
+    """
     command = [sys.executable, HERE / "hosts.py", *network.split(), "--", sys.executable, *words]
+    command = [str(word) for word in command]
+    environment = environments.clean_environment(**settings)
     try:
-        run = subprocess.run([str(word) for word in command], capture_output=True, text=True, timeout=2 * LIMIT,
-                             env=environments.clean_environment(**settings))
+        run = subprocess.run(
+            command, capture_output=True, text=True, timeout=2 * LIMIT, env=environment
+        )
     except subprocess.TimeoutExpired:
         return None, ([f"the row still ran after {2 * LIMIT} s"], "", "")
     if run.returncode == hosts.SKIPPED:

@@ -89,8 +89,8 @@ fn all_ranks_have_the_topology_file_that_mpiexec_reads() {
     assert_eq!(lines, wanted);
     assert_eq!(
         errors,
-        "mpiexec: links.toml: hosts of the file that are not in the job: z; hosts of the job that the file does not \
-         name: a.\n"
+        "mpiexec: links.toml: hosts of the file that are not in the job: z; hosts of the job that \
+         the file does not name: a.\n"
     );
     let none = ["rank 0: no topology", "rank 1: no topology", "rank 2: no topology"];
     assert_eq!(topologies(&[], None), (none.map(str::to_owned).to_vec(), String::new()));

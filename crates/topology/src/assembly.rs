@@ -220,7 +220,8 @@ impl Assembly {
                 Err(Error::new(
                     second.line,
                     format!(
-                        "host {} is in group {} and in group {} of line {}, and neither contains the other.",
+                        "host {} is in group {} and in group {} of line {}, and neither contains \
+                         the other.",
                         self.topology.hosts[host].name, second.name, first.name, first.line
                     ),
                 ))

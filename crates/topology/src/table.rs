@@ -223,8 +223,8 @@ impl<'a> FileTable<'a> {
             Error::new(
                 line,
                 format!(
-                    "hosts '{}' of {} is not a list of hosts such as a,b or n[0-15]: a range is empty, too long or not \
-                     closed.",
+                    "hosts '{}' of {} is not a list of hosts such as a,b or n[0-15]: a range is \
+                     empty, too long or not closed.",
                     list.escape_debug(),
                     self.title
                 ),

@@ -92,7 +92,7 @@ fn a_path_is_as_narrow_as_its_narrowest_part_and_as_long_as_all() {
 
 #[test]
 fn what_several_tables_say_of_a_host_is_united() {
-    let text = "[[link]]\nhosts = \"a, b\"\nrate = \"1MB\"\n[[link]]\nhosts = 'a'\nlatency = '1us'\n\
+    let text = "[[link]]\nhosts = 'a, b'\nrate = '1MB'\n[[link]]\nhosts = 'a'\nlatency = '1us'\n\
                 [[host]]\nhosts = 'a'\nleads = false\n[[host]]\nhosts = 'a'\nprocessor = 2\n";
     let topology = NetworkTopology::parse(text).unwrap();
     let link = topology.link("a");
@@ -168,8 +168,8 @@ fn mistakes_are_sentences_with_their_line() {
         ("[[group]]\nname = 'rack'\ngroups = ['rak']", 3, "no group rak: did you mean rack?"),
         ("[[group]]\nname = 'r'\nhosts = 'a'\ngroups = 's'", 4, "must be a list of texts"),
         (
-            "[[group]]\nname='r'\nhosts='a'\n[[group]]\nname='s'\ngroups=['r']\n[[group]]\nname='t'\n\
-             groups=['r']",
+            "[[group]]\nname='r'\nhosts='a'\n[[group]]\nname='s'\ngroups=['r']\n[[group]]\n\
+             name='t'\ngroups=['r']",
             9,
             "group r is in two groups, s and t",
         ),

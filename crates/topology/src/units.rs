@@ -38,7 +38,8 @@ pub(crate) fn rate(text: &str) -> Result<u64, String> {
     };
     let Some(factor) = factor("bit", 0.125).or_else(|| factor("B", 1.0)) else {
         return Err(format!(
-            "has no unit of a rate: '{unit}' is neither one such as kbit, Mbit or Gbit nor one such as kB, MB or GB."
+            "has no unit of a rate: '{unit}' is neither one such as kbit, Mbit or Gbit nor one \
+             such as kB, MB or GB."
         ));
     };
     let bytes = (number * factor).round();

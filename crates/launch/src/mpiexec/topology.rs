@@ -52,7 +52,8 @@ fn note(request: &JobRequest, topology: &JobTopology) -> Option<String> {
     if several && !absent.is_empty() && unnamed.len() == topology.hosts().len() {
         let (names, own) = (host_list::shortened(&absent), host_list::shortened(&unnamed));
         return Some(format!(
-            "none of the hosts that the file names is in the job: {names}. The hosts of the job are {own}."
+            "none of the hosts that the file names is in the job: {names}. The hosts of the job \
+             are {own}."
         ));
     }
     if !request.verbose {
