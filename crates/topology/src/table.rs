@@ -42,6 +42,9 @@ pub(crate) fn document(text: &str) -> Result<Spanned<DeTable<'_>>> {
     })
 }
 
+/// Number of names that a sentence lists.
+const LISTED: usize = 8;
+
 /// The error for a name that does not exist, with the one that was probably meant.
 pub(crate) fn unknown<'a>(
     line: usize,
@@ -51,7 +54,10 @@ pub(crate) fn unknown<'a>(
 ) -> Error {
     let hint = match nearest(name, known.clone()) {
         Some(meant) => format!("did you mean {meant}?"),
-        None => format!("there are {}.", known.collect::<Vec<_>>().join(", ")),
+        None => {
+            let more = if known.clone().nth(LISTED).is_some() { " and others" } else { "" };
+            format!("there are {}{more}.", known.take(LISTED).collect::<Vec<_>>().join(", "))
+        }
     };
     Error::new(line, format!("{what}: {hint}"))
 }

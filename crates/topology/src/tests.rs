@@ -166,6 +166,7 @@ fn mistakes_are_sentences_with_their_line() {
             "group r contains itself",
         ),
         ("[[group]]\nname = 'rack'\ngroups = ['rak']", 3, "no group rak: did you mean rack?"),
+        ("[[group]]\nname = 'rack'\ngroups = ['x']", 3, "no group x: there are rack."),
         ("[[group]]\nname = 'r'\nhosts = 'a'\ngroups = 's'", 4, "must be a list of texts"),
         (
             "[[group]]\nname='r'\nhosts='a'\n[[group]]\nname='s'\ngroups=['r']\n[[group]]\n\
@@ -183,6 +184,14 @@ fn mistakes_are_sentences_with_their_line() {
         assert!(said.ends_with(['.', '?']), "{text}: {said}");
         assert_eq!(error.line(), line);
     }
+}
+
+#[test]
+fn a_sentence_lists_few_names() {
+    let groups = (0..9).map(|n| format!("[[group]]\nname = 'rack{n}'\nhosts = 'a{n}'\n"));
+    let text = groups.collect::<String>() + "[[group]]\nname = 'site'\ngroups = ['unknown']\n";
+    let said = NetworkTopology::parse(&text).unwrap_err().to_string();
+    assert!(said.ends_with("rack6, rack7 and others."), "{said}");
 }
 
 #[test]
