@@ -18,6 +18,7 @@ CARGO = os.environ.get("CARGO", "cargo")
 PAGES = """
 Towpath | README.md
 Starting programs | docs/hosts.md
+The topology file | docs/topology-file.md
 Memory that is copied once | docs/memory.md
 How the channel is laid out | docs/channel.md
 Speed on one host | docs/speed.md

@@ -20,13 +20,11 @@ from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE), str(HERE.parent)]
-import environments  # noqa: E402
 import hosts  # noqa: E402
 import rows  # noqa: E402
 import traffic  # noqa: E402
+import ways  # noqa: E402
 
-# A job that takes longer hangs.
-LIMIT = 60
 CLIC = "clic over eth0 by Ethernet frames"
 TCP = "tcp, since "
 NO_SOCKETS = "host does not allow its ranks packet sockets (CAP_NET_RAW)"
@@ -84,23 +82,15 @@ def ran(options):
                *options.before, options.binary, options.prefix / "bin/towpath"]
     before, started = traffic.sent(), time.monotonic()
     job = subprocess.run([str(word) for word in command], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
-                         timeout=LIMIT)
+                         timeout=ways.LIMIT)
     counts = [now - then for now, then in zip(traffic.sent(), before)]
     print(json.dumps({"status": job.returncode, "output": job.stdout, "ranks": count, "counts": counts, "seconds": time.monotonic() - started}))
 
 
 def routes(output):
     """What the first rank of each host says: by the other host's number, in the order of the hosts."""
-    of_rank = {}
-    for line in output.splitlines():
-        found = re.match(r"\[(\d+)\] (.*)", line)
-        if found and found[2] != "ok":
-            of_rank.setdefault(int(found[1]), []).append(found[2])
-    said = []
-    for _, lines in sorted(of_rank.items()):
-        shown = json.loads("".join(lines))["routes"]["0"]["why"]
-        said.append({int(host): route for host, route in ROUTE.findall(shown)})
-    return said
+    shown = [report["routes"]["0"]["why"] for report in ways.reports(output)]
+    return [{int(host): route for host, route in ROUTE.findall(said)} for said in shown]
 
 
 def judge(row, outcome):
@@ -122,18 +112,10 @@ def judge(row, outcome):
 
 def run_row(prefix, binary, row):
     """Problems (None: not tested here), what was seen, and the job's output."""
-    command = [sys.executable, HERE / "hosts.py", *row.network.split(), "--", sys.executable, __file__, "--prefix", prefix,
-               "--places", row.hosts, "--binary", binary, *(f"--before={word}" for word in row.before)]
-    try:
-        run = subprocess.run([str(word) for word in command], capture_output=True, text=True, timeout=2 * LIMIT,
-                             env=environments.clean_environment(**row.settings))
-    except subprocess.TimeoutExpired:
-        return [f"the row still ran after {2 * LIMIT} s"], "", ""
-    if run.returncode == hosts.SKIPPED:
-        return None, run.stdout.strip(), ""
-    if run.returncode:
-        return [f"ended with {run.returncode}"], "", run.stdout + run.stderr
-    outcome = json.loads(run.stdout.splitlines()[-1])
+    words = [__file__, "--prefix", prefix, "--places", row.hosts, "--binary", binary, *(f"--before={word}" for word in row.before)]
+    outcome, instead = ways.on_hosts(row.network, words, row.settings)
+    if instead:
+        return instead
     return judge(row, outcome), f"{outcome['seconds']:.1f} s in the job", outcome["output"]
 
 
@@ -148,10 +130,7 @@ def main():
     prefix = rows.begin(options)
     if prefix is None:
         return hosts.SKIPPED
-    binary, counted = environments.BUILD / "tests/hosts/ways", rows.Rows()
-    binary.parent.mkdir(parents=True, exist_ok=True)
-    subprocess.run([str(word) for word in [prefix / "bin/mpicc", "-std=gnu11", "-O1", HERE / "ways.c", "-o", binary]],
-                   env=environments.clean_environment(), check=True)
+    binary, counted = ways.compiled(prefix), rows.Rows()
     for row in ROWS:
         if re.search(options.filter, row.name):
             counted.run(row.name, lambda: run_row(prefix, binary, row))

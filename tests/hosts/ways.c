@@ -1,7 +1,8 @@
 /*
- * Every rank exchanges small and large messages with every other, and checks them. Then rank 0 of each host shows by which ways:
+ * Every rank exchanges small and large messages with every other, and checks them. Then rank 0 of each host shows by which ways, or what else
+ * an option of towpath info says of its process:
  *
- *     ways TOWPATH         (the command of that name)
+ *     ways TOWPATH [OPTION]      (the command of that name; by default --routes)
  *
  * and each rank says "ok".
  */
@@ -47,7 +48,7 @@ int main(int argc, char **argv)
     int local;
     MPI_Comm_rank(host, &local);
     char command[4096];
-    snprintf(command, sizeof command, "'%s' info --json --routes %d", argv[1], (int)getpid());
+    snprintf(command, sizeof command, "'%s' info --json %s %d", argv[1], argc > 2 ? argv[2] : "--routes", (int)getpid());
     if (local == 0 && system(command))
         MPI_Abort(MPI_COMM_WORLD, 4);
     MPI_Barrier(MPI_COMM_WORLD);

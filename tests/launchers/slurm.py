@@ -90,9 +90,19 @@ def job_facts():
     return environments.ROOT / "target/debug/examples/job_facts"
 
 
+def topology_file(name, rate):
+    """The setting for a topology file that states a rate for the first node."""
+    file = environments.BUILD / "tests" / name
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_text(f'[[link]]\nhosts = "n0"\nrate = "{rate}"\n')
+    return f"TOWPATH_TOPOLOGY={file}"
+
+
 def rows(prefix, program):
     """Name, command, exit code, what the output must say, how often."""
     facts = job_facts()
+    valid, mistaken = topology_file("valid.toml", "5Gbit"), topology_file("mistaken.toml", "5Gb")
+    same = "^rank [0-3]: n0 5 Gbit/s leads true, n1 1 Gbit/s leads true$"
     mpiexec = prefix / "bin/mpiexec"
     plugins = ["pmi2", *(["pmix"] if pmix_works() else [])]
     for plugin in plugins:
@@ -103,6 +113,8 @@ def rows(prefix, program):
         yield f"srun --mpi={plugin}, MPI_Abort", [*two, program, "abort"], 7 if plugin == "pmix" else None, "MPI_Abort", None
         yield f"srun --mpi={plugin}, a C program over two nodes", [*two, program], 0, "ok: 4 ranks", 1
         yield f"srun --mpi={plugin}, values over two nodes", [*two, facts, "exchange"], 0, "^exchanged$", 4
+        yield f"srun --mpi={plugin}, a topology file", ["env", valid, *two, facts, "topology"], 0, same, 4
+        yield f"srun --mpi={plugin}, a topology file with a mistake", ["env", mistaken, *two, program], None, "has no unit of a rate", None
         yield f"srun --mpi={plugin}, two nodes, dealt out in turn", [*two, "-m", "cyclic", facts], 0, r"rank [01] of 4, 0 of 2 here", 2
     if "pmix" not in plugins:
         print("srun --mpi=pmix is skipped: Slurm's plugin finds no PMIx library (on Debian: apt-get install libpmix-dev).")

@@ -211,6 +211,13 @@ pub const SETTINGS: &[Setting] = &[
                   2; core 8) or a file that contains one",
     },
     Setting {
+        name: "TOWPATH_TOPOLOGY",
+        kind: Kind::Text,
+        default: "",
+        meaning: "file that describes the links between the hosts of a job \
+                  (docs/topology-file.md); mpiexec or rank 0 reads it",
+    },
+    Setting {
         name: "TOWPATH_PMI",
         kind: Kind::Text,
         default: "",

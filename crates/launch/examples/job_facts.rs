@@ -1,8 +1,9 @@
 //! Prints the job that the launcher gives to a process.
 //!
 //! `mpiexec -n 4 job_facts` prints the job. An argument adds an action, for tests and for trying
-//! other launchers: `exchange` puts and gets values and checks that the ranks share memory, `leave`
-//! exits without MPI_Finalize, `abort CODE` ends the job, `stay` waits for its end.
+//! other launchers: `exchange` puts and gets values and checks that the ranks share memory,
+//! `topology` prints the links of all hosts, `leave` exits without MPI_Finalize, `abort CODE` ends
+//! the job, `stay` waits for its end.
 
 use std::process::ExitCode;
 
@@ -11,6 +12,7 @@ use towpath_base::sync::Ordering;
 use towpath_launch::client::{Launcher, connect};
 use towpath_launch::segment::View;
 use towpath_launch::{Error, client::Job};
+use towpath_topology::readable_rate;
 
 fn main() -> ExitCode {
     match run(&std::env::args().skip(1).collect::<Vec<_>>()) {
@@ -37,6 +39,7 @@ fn run(words: &[String]) -> Result<(), Error> {
     page.set_state(RankState::Running);
     match words.first().map(String::as_str) {
         Some("exchange") => exchange(&mut *launcher, &view)?,
+        Some("topology") => show_topology(rank, &mut *launcher)?,
         Some("leave") => return Ok(()),
         Some("stay") => loop {
             std::thread::park();
@@ -51,6 +54,24 @@ fn run(words: &[String]) -> Result<(), Error> {
     }
     page.set_state(RankState::Finalized);
     launcher.finalize()
+}
+
+fn show_topology(rank: u32, launcher: &mut dyn Launcher) -> Result<(), Error> {
+    let Some(topology) = launcher.topology()? else {
+        println!("rank {rank}: no topology");
+        return Ok(());
+    };
+    let described = |name: &String| {
+        let (links, name) = (topology.description(), name.as_str());
+        format!(
+            "{name} {} leads {}",
+            readable_rate(links.link(name).rate.value),
+            links.leads(name).value
+        )
+    };
+    let hosts: Vec<String> = topology.hosts().iter().map(described).collect();
+    println!("rank {rank}: {}", hosts.join(", "));
+    Ok(())
 }
 
 fn exchange(launcher: &mut dyn Launcher, view: &View) -> Result<(), Error> {

@@ -22,6 +22,7 @@ use towpath_base::ids::JobId;
 use crate::error::Error;
 use crate::key::JobKey;
 use crate::ticket::RankTicket;
+use crate::topology::JobTopology;
 
 pub use handover::{Reached, Trial, try_handover};
 
@@ -122,6 +123,13 @@ pub trait Launcher: Send {
     /// # Errors
     /// If the launcher is gone.
     fn key(&mut self) -> Result<JobKey, Error>;
+
+    /// Returns the topology of the job, the same in all its processes; `None` if nobody has given a
+    /// topology file, or for a process without a launcher.
+    ///
+    /// # Errors
+    /// If the launcher is gone.
+    fn topology(&mut self) -> Result<Option<JobTopology>, Error>;
 
     /// Publishes a value under a key. Processes on all hosts see it after the next
     /// [`Launcher::fence`]. A key has 1 to 56 printable ASCII characters without blanks, `=` and

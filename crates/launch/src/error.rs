@@ -46,6 +46,9 @@ pub enum Error {
     /// A key or value that the launcher's protocol cannot encode.
     #[error("{0}")]
     Unsendable(String),
+    /// The topology file that rank 0 has read is not valid.
+    #[error("{0}")]
+    Topology(String),
     /// The shared memory of this host's ranks could not be created or opened.
     #[error("The shared memory of the job cannot be {action}: {detail}.")]
     Segment {

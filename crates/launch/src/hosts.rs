@@ -136,17 +136,18 @@ pub fn number_by_appearance<T: Eq + std::hash::Hash + Clone>(things: &[T]) -> Ve
         .collect()
 }
 
+/// Returns the name of this host.
+pub(crate) fn own_name() -> String {
+    rustix::system::uname().nodename().to_string_lossy().into_owned()
+}
+
 /// Returns a text that is the same in two processes exactly if they run on one kernel in one
 /// network namespace: the kernel's boot ID and the namespace's inode. Uses the host's name if the
 /// boot ID is not available.
 pub fn own_host() -> String {
     let boot = std::fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap_or_default();
     let network = std::fs::metadata("/proc/self/ns/net").map(|m| m.ino()).unwrap_or(0);
-    let name = if boot.trim().is_empty() {
-        rustix::system::uname().nodename().to_string_lossy().into_owned()
-    } else {
-        boot.trim().to_owned()
-    };
+    let name = if boot.trim().is_empty() { own_name() } else { boot.trim().to_owned() };
     format!("{}-{network}", crate::wire::escape(name.as_bytes()))
 }
 

@@ -19,7 +19,9 @@ mod key;
 pub mod mpiexec;
 pub mod segment;
 mod ticket;
+mod topology;
 pub mod wire;
 
 pub use error::Error;
 pub use key::JobKey;
+pub use topology::JobTopology;

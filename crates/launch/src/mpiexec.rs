@@ -39,11 +39,13 @@ mod station;
 mod streams;
 mod survey;
 mod table;
+mod topology;
 mod verdict;
 
 use std::os::fd::{AsFd, AsRawFd};
 use std::time::Duration;
 
+use crate::topology::JobTopology;
 use options::{Command, JobRequest};
 use plan::{HostPart, LaunchPlan, StartRefusal, Surroundings};
 
@@ -97,6 +99,8 @@ fn run(mut request: JobRequest, arguments: &[std::ffi::OsString]) -> Result<i32,
         let sentence = format!("A job has at most {MOST_RANKS} ranks, not {}.", request.size());
         return Err(StartRefusal { code: 2, sentence });
     }
+    let topology = topology::of_job(&request, hosts.as_ref())?;
+    let _shown = topology.as_ref().and_then(JobTopology::show);
     let failed =
         |what: &str, error: std::io::Error| StartRefusal::from(format!("{what} ({error})."));
     let answered = signals::Set::answered();
@@ -105,9 +109,15 @@ fn run(mut request: JobRequest, arguments: &[std::ffi::OsString]) -> Result<i32,
         answered.descriptor().map_err(|error| failed("Signals cannot be watched", error))?;
     descendants::adopt_orphans();
     if let Some(hosts) = hosts.filter(|hosts| !hosts.here) {
-        return Ok(
-            job_on_hosts::JobOnHosts::start(&request, hosts, arguments, signals, mask)?.run()
-        );
+        return Ok(job_on_hosts::JobOnHosts::start(
+            &request,
+            hosts,
+            topology.as_ref(),
+            arguments,
+            signals,
+            mask,
+        )?
+        .run());
     }
     let spared = descendants::children();
 
@@ -133,7 +143,8 @@ fn run(mut request: JobRequest, arguments: &[std::ffi::OsString]) -> Result<i32,
             failed("No process can be started", std::io::Error::from_raw_os_error(error))
         })?;
     let job = job::RunningJob::new(job::JobParts {
-        server: server::Server::new(id, &key, &request.appnums(), &vec![0; size]),
+        server: server::Server::new(id, &key, &request.appnums(), &vec![0; size])
+            .with_topology(topology.as_ref()),
         ends: plan.ends,
         view,
         commands,

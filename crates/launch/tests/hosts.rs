@@ -64,6 +64,63 @@ fn variables_and_directories_reach_the_hosts() {
 }
 
 #[test]
+fn all_ranks_have_the_topology_file_that_mpiexec_reads() {
+    let directory = tempfile::tempdir().unwrap();
+    let text =
+        "[[link]]\nhosts = \"b\"\nrate = \"100Mbit\"\n[[host]]\nhosts = \"b,z\"\nleads = false\n";
+    std::fs::write(directory.path().join("links.toml"), text).unwrap();
+    let wanted = "a 1 Gbit/s leads true, b 100 Mbit/s leads false";
+    let wanted: Vec<String> = (0..3).map(|rank| format!("rank {rank}: {wanted}")).collect();
+    let topologies = |options: &[&str], setting: Option<&str>| {
+        let mut command = job("a:1,b:2", 3, options, &[&job_facts(), "topology"]);
+        // The ranks are in another directory, and their setting names another file.
+        command.current_dir(directory.path()).env_remove("TOWPATH_TOPOLOGY");
+        command.envs(setting.map(|file| ("TOWPATH_TOPOLOGY", file)));
+        let run = finish(command, "");
+        assert_eq!(run.code, 0, "{run:?}");
+        let lines = run.sorted().into_iter().filter(|line| !line.contains("started by"));
+        (lines.map(str::to_owned).collect::<Vec<_>>(), run.errors)
+    };
+    let elsewhere = ["--topology", "links.toml", "-wdir", "/"];
+    assert_eq!(topologies(&elsewhere, Some("none.toml")), (wanted.clone(), String::new()));
+    assert_eq!(topologies(&[], Some("links.toml")), (wanted.clone(), String::new()));
+    let everywhere = ["-genv", "TOWPATH_TOPOLOGY", "links.toml", "-v"];
+    let (lines, errors) = topologies(&everywhere, None);
+    assert_eq!(lines, wanted);
+    assert_eq!(
+        errors,
+        "mpiexec: links.toml: hosts of the file that are not in the job: z; hosts of the job that \
+         the file does not name: a.\n"
+    );
+    let none = ["rank 0: no topology", "rank 1: no topology", "rank 2: no topology"];
+    assert_eq!(topologies(&[], None), (none.map(str::to_owned).to_vec(), String::new()));
+}
+
+#[test]
+fn localhost_has_the_name_of_this_host_in_the_topology() {
+    let own = std::fs::read_to_string("/proc/sys/kernel/hostname").unwrap();
+    let directory = tempfile::tempdir().unwrap();
+    let file = directory.path().join("links.toml");
+    let text = format!("[[host]]\nhosts = \"{}\"\nleads = false\n", own.trim());
+    std::fs::write(&file, text).unwrap();
+    let options = ["--topology", file.to_str().unwrap()];
+    let run = over("localhost,b", 2, &options, &[&job_facts(), "topology"]);
+    let wanted = format!("rank 1: {} 1 Gbit/s leads false, b 1 Gbit/s leads true\n", own.trim());
+    assert!(run.code == 0 && run.output.contains(&wanted), "{run:?}");
+}
+
+#[test]
+fn a_topology_file_about_other_hosts_is_noted() {
+    let directory = tempfile::tempdir().unwrap();
+    let file = directory.path().join("links.toml");
+    std::fs::write(&file, "[[host]]\nhosts = \"n[0-20]\"\nleads = false\n").unwrap();
+    let run = script("a,b", 2, &["--topology", file.to_str().unwrap()], "true");
+    assert_eq!(run.code, 0, "{run:?}");
+    assert!(run.errors.contains("is in the job: n0, n1, n2"), "{run:?}");
+    assert!(run.errors.contains(" and 13 more. The hosts of the job are a, b."), "{run:?}");
+}
+
+#[test]
 fn a_host_file_names_hosts() {
     let directory = tempfile::tempdir().unwrap();
     let file = directory.path().join("hosts");

@@ -2,6 +2,7 @@
 
 mod common;
 
+use std::io::{BufRead, BufReader};
 use std::os::unix::process::CommandExt;
 use std::process::{Command, Stdio};
 
@@ -276,6 +277,108 @@ fn what_leads_to_other_hosts_is_asked_of_the_library() {
     let text = unwrapped(&said(towpath(&["info", "--networks"])));
     assert!(text.starts_with("Ways to other hosts to other hosts not known "), "{text}");
     assert!(text.ends_with("lib/libmpi_abi.so.1 is not there"), "{text}");
+}
+
+/// A topology file of these lines.
+fn topology_file(lines: &str) -> tempfile::NamedTempFile {
+    let file = tempfile::NamedTempFile::new().unwrap();
+    std::fs::write(file.path(), lines).unwrap();
+    file
+}
+
+const LINKS: &str = "[[link]]\nhosts = 'phi[0-1]'\nrate = '100Mbit'\nhalf_duplex = true\n\
+                     [[group]]\nname = 'site'\ngroups = ['rack']\nlatency = '2ms'\n\
+                     [[group]]\nname = 'rack'\nhosts = 'n[0-15],a'\nrate = '10Gbit'\n\
+                     [[host]]\nhosts = 'phi1,a'\nleads = false\nprocessor = 0.5\n";
+
+#[test]
+fn a_topology_is_shown_with_the_origin_of_each_figure() {
+    let file = topology_file(LINKS);
+    let name = file.path().to_str().unwrap();
+    let by_option = said(towpath(&["info", "--topology", name]));
+    let figures = "1 Gbit/s (default) 20 us (default) no (default)";
+    let usual = format!("{figures} yes (default) 1 (default)");
+    for (label, wanted) in [
+        ("site:", "no limit (default) 2 ms (file) no (default)".to_owned()),
+        ("rack:", "10 Gbit/s (file) none (default) no (default)".to_owned()),
+        ("n0 to n15 (16 hosts)", usual),
+        ("a", format!("{figures} no (file) 0.5 (file)")),
+        (
+            "phi0",
+            "100 Mbit/s (file) 20 us (default) yes (file) yes (default) 1 (default)".to_owned(),
+        ),
+        ("phi1", "100 Mbit/s (file) 20 us (default) yes (file) no (file) 0.5 (file)".to_owned()),
+        ("other hosts", figures.to_owned()),
+    ] {
+        assert_eq!(unwrapped(line_of(&by_option, label)), wanted, "{label}:\n{by_option}");
+    }
+    let indent = |label: &str| {
+        let line = by_option.lines().find(|line| line.trim_start().starts_with(label)).unwrap();
+        line.len() - line.trim_start().len()
+    };
+    assert_eq!(["site:", "rack:", "n0 to", "phi0", "other"].map(indent), [2, 4, 6, 2, 2]);
+    let mut command = towpath(&["info", "--topology", "--json"]);
+    command.env("TOWPATH_TOPOLOGY", name);
+    let json = said(command);
+    assert!(
+        json.contains("\"group rack\": {") && json.contains("\"nanoseconds\": 2000000"),
+        "{json}"
+    );
+    assert!(json.contains("\"bytes_per_second\": 12500000"), "{json}");
+}
+
+#[test]
+fn the_page_about_topology_files_shows_what_is_printed() {
+    let page = include_str!("../../../docs/topology-file.md");
+    let block = |begin: &str| page.split_once(begin).unwrap().1.split_once("```").unwrap().0;
+    let directory = tempfile::tempdir().unwrap();
+    std::fs::write(directory.path().join("links.toml"), block("```toml\n")).unwrap();
+    let mut command = towpath(&["info", "--topology", "links.toml"]);
+    command.current_dir(directory.path());
+    assert_eq!(said(command), block("$ towpath info --topology links.toml\n"));
+}
+
+#[test]
+fn without_a_topology_file_the_defaults_are_shown() {
+    let text = said(towpath(&["info", "--topology"]));
+    assert!(text.starts_with("Links between hosts by default, because there is no"), "{text}");
+    assert!(line_of(&text, "other hosts").starts_with("1 Gbit/s (default) "), "{text}");
+}
+
+#[test]
+fn a_topology_file_with_a_mistake_costs_a_sentence() {
+    let file = topology_file("[[link]]\nhost = 'a'\n");
+    let run = finish(towpath(&["info", "--topology", file.path().to_str().unwrap()]), "");
+    assert!(run.code == 2 && run.output.is_empty(), "{run:?}");
+    assert!(
+        run.errors.contains("topology file line 2: [[link]] has no key host: did you mean hosts?"),
+        "{run:?}"
+    );
+}
+
+#[test]
+fn the_topology_of_a_running_job_is_shown() {
+    let file = topology_file(LINKS);
+    let running = |options: &[&str]| {
+        let words = [options, &["-n", "2", "sh", "-c", "echo ready; sleep 60"]].concat();
+        let mut child = common::mpiexec(&words).spawn().unwrap();
+        let mut line = String::new();
+        BufReader::new(child.stdout.as_mut().unwrap()).read_line(&mut line).unwrap();
+        assert_eq!(line, "ready\n");
+        let shown = said(towpath(&["info", "--topology", &child.id().to_string()]));
+        child.kill().unwrap();
+        common::wait(&mut child);
+        shown
+    };
+    let several = ["--hosts", "n3,phi0", "--launcher", "env X={host}"];
+    let named = ["--topology", file.path().to_str().unwrap()];
+    let text = running(&[&several[..], &named].concat());
+    assert!(unwrapped(line_of(&text, "phi0")).starts_with("100 Mbit/s (file) 20 us"), "{text}");
+    assert_eq!(unwrapped(line_of(&text, "0: n3")), "rack in site", "{text}");
+    let path = "none 100 Mbit/s (file), 2.04 ms (default)";
+    assert_eq!(unwrapped(line_of(&text, "1: phi0")), path, "{text}");
+    let text = running(&[]);
+    assert!(text.contains(" has no topology file\n"), "{text}");
 }
 
 #[test]

@@ -457,3 +457,22 @@ fn output_that_cannot_be_written_ends_the_job_with_the_reason() {
         }
     }
 }
+
+#[test]
+fn a_topology_file_with_a_mistake_costs_the_start_and_a_sentence() {
+    let directory = tempfile::tempdir().unwrap();
+    let file = directory.path().join("links.toml");
+    std::fs::write(&file, "[[link]]\nhosts = \"a\"\nrate = \"1Gb\"\n").unwrap();
+    for hosts in [&[][..], &["--hosts", "a", "--launcher", "env X={host}"]] {
+        let words = [hosts, &["--topology", file.to_str().unwrap(), "echo", "x"]].concat();
+        let run = common::run(&words);
+        let wanted = format!("mpiexec: {}: topology file line 3: rate '1Gb'", file.display());
+        assert!(run.code == 2 && run.output.is_empty(), "{run:?}");
+        assert!(run.errors.starts_with(&wanted) && run.errors.lines().count() == 1, "{run:?}");
+    }
+    let missing = common::run(&["--topology", "/no/such", "echo", "x"]);
+    assert!(missing.code == 2 && missing.errors.contains("/no/such cannot be read"), "{missing:?}");
+    std::fs::write(&file, "[[link]]\nhosts = \"a\"\nrate = \"1Gbit\"\n").unwrap();
+    let run = common::run(&["--topology", file.to_str().unwrap(), "echo", "x"]);
+    assert!(run.code == 0 && run.output == "x\n" && run.errors.is_empty(), "{run:?}");
+}

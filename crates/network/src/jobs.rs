@@ -3,8 +3,14 @@
 //! The job of this process is the first entry, so its processes have the indices 0..n. Another job
 //! that connects gets the next indices, one for each of its processes.
 
+use std::os::fd::OwnedFd;
+use std::sync::Arc;
+
 use towpath_base::ids::{JobId, PeerIndex, ProcessId};
-use towpath_launch::client::Job;
+use towpath_launch::JobTopology;
+use towpath_launch::client::{Job, Launcher};
+
+use crate::error::{Error, Result};
 
 /// One job.
 #[derive(Clone, Debug)]
@@ -23,14 +29,39 @@ pub struct Jobs {
     entries: Vec<JobEntry>,
     /// Rank of this process in its job.
     rank: u32,
+    /// What joins the hosts of this process's job, if a topology file says so.
+    topology: Option<Arc<JobTopology>>,
+    /// Held open for `towpath info --topology`.
+    _shown: Option<Arc<OwnedFd>>,
 }
 
 impl Jobs {
     /// The table of a process that knows its own job only.
     pub fn of(job: &Job) -> Jobs {
-        let mut jobs = Jobs { entries: Vec::new(), rank: job.rank };
+        let mut jobs = Jobs::empty(job.rank);
         jobs.add(job.id, &job.node_of_rank);
         jobs
+    }
+
+    fn empty(rank: u32) -> Jobs {
+        Jobs { entries: Vec::new(), rank, topology: None, _shown: None }
+    }
+
+    /// Learns from the launcher what joins the hosts of this process's job, and shows it to
+    /// `towpath info`.
+    ///
+    /// # Errors
+    /// If the launcher fails.
+    pub fn learn_topology(&mut self, launcher: &mut dyn Launcher) -> Result<()> {
+        self.topology = launcher.topology().map_err(Error::new)?.map(Arc::new);
+        self._shown = self.topology.as_ref().and_then(|topology| topology.show()).map(Arc::new);
+        Ok(())
+    }
+
+    /// What joins the hosts of this process's job: the same in all its processes. `None` without a
+    /// topology file, and if all processes are on one host.
+    pub fn topology(&self) -> Option<&Arc<JobTopology>> {
+        self.topology.as_ref()
     }
 
     /// Adds a job, whose ranks run on these hosts, numbered within the job from 0. Its processes
@@ -115,7 +146,7 @@ mod tests {
 
     /// Rank 1 of three on two hosts.
     fn jobs() -> Jobs {
-        let mut jobs = Jobs { entries: Vec::new(), rank: 1 };
+        let mut jobs = Jobs::empty(1);
         jobs.add(OWN, &[0, 1, 0]);
         jobs
     }

@@ -11,6 +11,7 @@ use std::io::{self, IoSlice, IoSliceMut};
 use std::mem::MaybeUninit;
 use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::path::Path;
 
 use rustix::io::retry_on_intr;
 use rustix::net::{
@@ -19,6 +20,7 @@ use rustix::net::{
     connect, listen, recvmsg, sendmsg, socket_with, sockopt,
 };
 
+mod file;
 mod trial;
 
 use towpath_base::ids::JobId;
@@ -28,18 +30,33 @@ use super::store::Store;
 use crate::error::Error;
 use crate::key::JobKey;
 use crate::segment;
+use crate::topology::JobTopology;
 use crate::wire::{escape, unescape};
 
 pub use trial::{Trial, try_handover};
 
-/// Provides the identifier and the secret of the job and the segment of this host. Collective over
-/// the job.
-pub(super) fn share(store: &mut dyn Store, job: &mut Job) -> Result<(OwnedFd, JobKey), Error> {
-    let key = agree(store, job)?;
+/// What the processes of a job share.
+pub(super) struct HandedOver {
+    /// The segment of this host.
+    pub(super) segment: OwnedFd,
+    /// The secret of the job.
+    pub(super) key: JobKey,
+    pub(super) topology: Option<JobTopology>,
+}
+
+/// Provides the identifier and the secret of the job, the segment of this host, and the topology of
+/// the job if rank 0 has a topology file. Collective over the job.
+pub(super) fn share(
+    store: &mut dyn Store,
+    job: &mut Job,
+    file: Option<&Path>,
+) -> Result<HandedOver, Error> {
+    let (key, has_topology) = agree(store, job, file)?;
     let nonce = segment::nonce_of_host(job.id, job.node_of_rank[job.rank as usize]);
     if job.size == 1 {
-        return Ok((segment::make(nonce, 1)?, key));
+        return Ok(HandedOver { segment: segment::make(nonce, 1)?, key, topology: None });
     }
+    let topology = has_topology.then(|| file::collect(store, job)).transpose()?;
     let names = HandoverNames::of_host(job.node_of_rank[job.rank as usize]);
     let own = if job.local_rank == 0 {
         lead(store, job, nonce, &names)?
@@ -52,37 +69,48 @@ pub(super) fn share(store: &mut dyn Store, job: &mut Job) -> Result<(OwnedFd, Jo
         Some(segment) if store.get(None, REFUSED)?.is_none() => segment,
         _ => share_by_name(store, job, nonce, &names)?,
     };
-    Ok((segment, key))
+    Ok(HandedOver { segment, key, topology })
 }
 
-/// Rank 0 chooses and publishes the job's identifier and secret; the other ranks read them.
-fn agree(store: &mut dyn Store, job: &mut Job) -> Result<JobKey, Error> {
+/// Rank 0 chooses and publishes the job's identifier and secret, and whether there is a topology
+/// file; the other ranks read them.
+fn agree(
+    store: &mut dyn Store,
+    job: &mut Job,
+    file: Option<&Path>,
+) -> Result<(JobKey, bool), Error> {
     if job.rank == 0 {
         job.id = segment::new_job();
         let key = JobKey::random()
             .map_err(|error| Error::Segment { action: "created", detail: error.to_string() })?;
         if job.size > 1 {
-            store.put(JOB, &format!("{:x}:{}", job.id.0, key.to_text()))?;
+            let topology = u8::from(file.is_some());
+            store.put(JOB, &format!("{:x}:{}:{topology}", job.id.0, key.to_text()))?;
+            if let Some(file) = file {
+                file::publish(store, file)?;
+            }
             store.fence()?;
         }
-        return Ok(key);
+        return Ok((key, file.is_some()));
     }
     store.fence()?;
     let text = store.get(Some(0), JOB)?.unwrap_or_default();
-    let (id, key) = parse_job(&text).ok_or_else(|| Error::Protocol {
+    let (id, key, has_topology) = parse_job(&text).ok_or_else(|| Error::Protocol {
         launcher: store.launcher().to_owned(),
         detail: "what rank 0 has published did not arrive".to_owned(),
     })?;
     job.id = id;
-    Ok(key)
+    Ok((key, has_topology))
 }
 
-fn parse_job(text: &str) -> Option<(JobId, JobKey)> {
-    let (id, key) = text.split_once(':')?;
-    Some((JobId(u128::from_str_radix(id, 16).ok()?), JobKey::parse(key)?))
+fn parse_job(text: &str) -> Option<(JobId, JobKey, bool)> {
+    let (id, rest) = text.split_once(':')?;
+    let (key, topology) = rest.split_once(':')?;
+    let has_topology = ["0", "1"].iter().position(|digit| *digit == topology)? == 1;
+    Some((JobId(u128::from_str_radix(id, 16).ok()?), JobKey::parse(key)?, has_topology))
 }
 
-/// Key under which rank 0 publishes the identifier and the secret.
+/// Key under which rank 0 publishes the identifier and the secret, and whether there is a topology.
 const JOB: &str = "towpath-job";
 /// Key that a rank puts if it cannot open its host's segment.
 const REFUSED: &str = "towpath-refused";
@@ -291,7 +319,12 @@ mod tests {
             assert_eq!(parse_place(text), None, "{text}");
         }
         let key = JobKey::random().unwrap();
-        assert_eq!(parse_job(&format!("ff:{}", key.to_text())), Some((JobId(255), key)));
-        assert_eq!(parse_job("ff:"), None);
+        for (flag, has_topology) in [("0", false), ("1", true)] {
+            let text = format!("ff:{}:{flag}", key.to_text());
+            assert_eq!(parse_job(&text), Some((JobId(255), key.clone(), has_topology)));
+        }
+        for text in ["ff:", "ff::1", &format!("ff:{}:2", key.to_text())] {
+            assert_eq!(parse_job(text), None, "{text}");
+        }
     }
 }

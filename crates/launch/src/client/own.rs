@@ -14,6 +14,7 @@ use crate::hosts;
 use crate::key::JobKey;
 use crate::segment::{self, nonce_of_host};
 use crate::ticket::{self, RankTicket};
+use crate::topology::{self, JobTopology};
 
 /// Name of the launcher.
 pub(super) const NAME: &str = "Towpath's mpiexec";
@@ -136,6 +137,19 @@ impl Launcher for OwnLauncher {
             launcher: NAME.to_owned(),
             detail: "it did not report the secret of the job".to_owned(),
         })
+    }
+
+    fn topology(&mut self) -> Result<Option<JobTopology>, Error> {
+        let text = self.connection()?.get(None, topology::KEY)?;
+        let hosts = self.job.hosts();
+        let read = |text: String| {
+            let topology = JobTopology::parse(&text).filter(|read| read.hosts().len() == hosts);
+            topology.ok_or_else(|| Error::Protocol {
+                launcher: NAME.to_owned(),
+                detail: "it did not report the topology of the job".to_owned(),
+            })
+        };
+        text.map(read).transpose()
     }
 
     fn put(&mut self, key: &str, value: &str) -> Result<(), Error> {

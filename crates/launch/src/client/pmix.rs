@@ -27,7 +27,7 @@ use super::served::Served;
 use super::store::Store;
 use super::{Job, patience, pmi};
 use crate::error::Error;
-use crate::hosts;
+use crate::{hosts, topology};
 
 /// A PMIx server that the environment names, not contacted yet.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -346,7 +346,7 @@ pub(super) fn connect(server: &PmixAddress) -> Result<Served<PmixConnection>, Er
     // PMIx reports slots, which are fewer than the processes in an oversubscribed job.
     job.universe_size =
         positive(library.get_of_job(own, "pmix.univ.size")).map(|slots| slots.max(size as i32));
-    Served::share(connection, job)
+    Served::share(connection, job, topology::file_of_setting().as_deref())
 }
 
 #[cfg(test)]

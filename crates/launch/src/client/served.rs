@@ -2,11 +2,14 @@
 //! PMI-2 and PMIx.
 
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::path::Path;
 
+use super::handover::{self, HandedOver};
 use super::store::Store;
-use super::{Job, Launcher, duplicate, handover};
+use super::{Job, Launcher, duplicate};
 use crate::error::Error;
 use crate::key::JobKey;
+use crate::topology::JobTopology;
 
 /// A server, and what the ranks have set up with it: the job, the host's segment, the secret.
 pub(super) struct Served<S> {
@@ -14,13 +17,20 @@ pub(super) struct Served<S> {
     job: Job,
     segment: OwnedFd,
     key: JobKey,
+    topology: Option<JobTopology>,
 }
 
 impl<S: Store> Served<S> {
-    /// Sets up the identifier, the secret and the segment. Collective over the job.
-    pub(super) fn share(mut store: S, mut job: Job) -> Result<Served<S>, Error> {
-        let (segment, key) = handover::share(&mut store, &mut job)?;
-        Ok(Served { store, job, segment, key })
+    /// Sets up the identifier, the secret, the segment and the topology. Collective over the job.
+    /// Rank 0 reads the topology file, if it has one.
+    pub(super) fn share(
+        mut store: S,
+        mut job: Job,
+        file: Option<&Path>,
+    ) -> Result<Served<S>, Error> {
+        let handed_over = handover::share(&mut store, &mut job, file)?;
+        let HandedOver { segment, key, topology } = handed_over;
+        Ok(Served { store, job, segment, key, topology })
     }
 }
 
@@ -35,6 +45,10 @@ impl<S: Store + Send> Launcher for Served<S> {
 
     fn key(&mut self) -> Result<JobKey, Error> {
         Ok(self.key.clone())
+    }
+
+    fn topology(&mut self) -> Result<Option<JobTopology>, Error> {
+        Ok(self.topology.clone())
     }
 
     fn put(&mut self, key: &str, value: &str) -> Result<(), Error> {

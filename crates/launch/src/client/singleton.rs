@@ -8,6 +8,7 @@ use super::{Job, Launcher, duplicate};
 use crate::error::Error;
 use crate::key::JobKey;
 use crate::segment;
+use crate::topology::JobTopology;
 
 /// The launcher interface of a singleton.
 pub(super) struct Singleton {
@@ -45,6 +46,10 @@ impl Launcher for Singleton {
                 .map_err(|error| Error::Segment { action: "created", detail: error.to_string() })?,
         };
         Ok(self.key.insert(key).clone())
+    }
+
+    fn topology(&mut self) -> Result<Option<JobTopology>, Error> {
+        Ok(None)
     }
 
     fn put(&mut self, key: &str, value: &str) -> Result<(), Error> {

@@ -43,10 +43,7 @@ pub(super) trait Store {
             )));
         }
         for (number, piece) in pieces(value, self.longest_value()).into_iter().enumerate() {
-            match number {
-                0 => self.put_raw(key, &piece)?,
-                _ => self.put_raw(&format!("{key}+{number}"), &piece)?,
-            }
+            self.put_raw(&key_of_piece(key, number), &piece)?;
         }
         Ok(())
     }
@@ -62,10 +59,16 @@ pub(super) trait Store {
         let count: usize = count.parse().map_err(|_| wrong())?;
         let mut value = first.to_owned();
         for number in 1..count {
-            value.push_str(&self.get_raw(owner, &format!("{key}+{number}"))?.ok_or_else(wrong)?);
+            let piece = self.get_raw(owner, &key_of_piece(key, number))?;
+            value.push_str(&piece.ok_or_else(wrong)?);
         }
         String::from_utf8(unescape(&value)).map(Some).map_err(|_| wrong())
     }
+}
+
+/// The key of a piece of a value.
+pub(crate) fn key_of_piece(key: &str, number: usize) -> String {
+    if number == 0 { key.to_owned() } else { format!("{key}+{number}") }
 }
 
 /// The pieces of a value; the first one starts with their number.

@@ -10,12 +10,13 @@ mod machine;
 mod networks;
 mod routes;
 mod settings;
+mod topology;
 
 use super::report::{self, ReportSection};
 use crate::client::{self, Seen};
 
 pub(super) const HELP: &str = "\
-Usage: towpath info [--ranks N] [--levels] [--networks] [--channel PID] [--routes PID] [--json]
+Usage: towpath info [--ranks N] [--levels] [--networks] [--topology [FILE|PID]] [--channel PID] [--routes PID] [--json]
 
 Prints what is installed, what was found on this machine, what Towpath would choose for a job and why, and all
 settings with their current values. Nothing is changed and nothing stays behind.
@@ -24,6 +25,9 @@ settings with their current values. Nothing is changed and nothing stays behind.
                else as many ranks as there are cores allowed)
   --levels     only the levels of the machine by which ranks are placed when a topology is reordered
   --networks   only what leads to other hosts: fabrics, libfabric and its providers, interfaces, and what each can do
+  --topology [FILE|PID]
+               only what is assumed about the links between hosts, and where each figure comes from: by this topology
+               file, in the running job of a process (a rank, or its mpiexec), or with the present settings
   --channel PID
                only how the shared memory of a running job is divided: who has a ring to whom, how large, and why;
                PID is a rank of the job on this host, or its mpiexec
@@ -39,6 +43,8 @@ struct Wish {
     json: bool,
     levels: bool,
     networks: bool,
+    /// The file or process, if one is named.
+    topology: Option<Option<String>>,
     channel: Option<u32>,
     routes: Option<u32>,
 }
@@ -49,6 +55,9 @@ pub(super) fn answer(arguments: &[String]) -> Result<String, String> {
     let sections = match (wish.channel, wish.routes) {
         (Some(pid), _) => vec![channel::section(pid)?],
         (None, Some(pid)) => vec![routes::section(pid)?],
+        (None, None) if wish.topology.is_some() => {
+            topology::sections(wish.topology.flatten().as_deref())?
+        }
         (None, None) if wish.levels => vec![levels::section()?],
         (None, None) if wish.networks => vec![networks::section()],
         (None, None) => sections(wish.ranks),
@@ -58,7 +67,7 @@ pub(super) fn answer(arguments: &[String]) -> Result<String, String> {
 
 fn read(arguments: &[String]) -> Result<Wish, String> {
     let mut wish = Wish::default();
-    let mut rest = arguments.iter();
+    let mut rest = arguments.iter().peekable();
     while let Some(argument) = rest.next() {
         let (name, attached) = match argument.split_once('=') {
             Some((name, value)) => (name, Some(value)),
@@ -68,6 +77,11 @@ fn read(arguments: &[String]) -> Result<Wish, String> {
             "--json" if attached.is_none() => wish.json = true,
             "--levels" if attached.is_none() => wish.levels = true,
             "--networks" if attached.is_none() => wish.networks = true,
+            "--topology" => {
+                let named = attached.map(str::to_owned);
+                let behind = || rest.next_if(|word| !word.starts_with('-')).cloned();
+                wish.topology = Some(named.or_else(behind));
+            }
             "--channel" | "--routes" => {
                 let text = attached.or_else(|| rest.next().map(String::as_str)).unwrap_or_default();
                 let number =
@@ -81,8 +95,8 @@ fn read(arguments: &[String]) -> Result<Wish, String> {
             }
             _ => {
                 return Err(format!(
-                    "towpath info has no option {argument}; it has --ranks N, --levels, --networks, --channel PID, --routes PID, \
-                     --json and --help."
+                    "towpath info has no option {argument}; it has --ranks N, --levels, --networks, --topology [FILE|PID], \
+                     --channel PID, --routes PID, --json and --help."
                 ));
             }
         }

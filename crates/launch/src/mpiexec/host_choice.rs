@@ -48,6 +48,14 @@ impl Hosts {
         }
         Ok(Some(Hosts { hosts, way, here: alone && !chosen }))
     }
+
+    /// The host of each rank, and how many hosts get ranks, which are the first ones.
+    pub(super) fn place(&self, request: &JobRequest) -> (Vec<u32>, usize) {
+        let (per_host, round) = (request.ranks_per_host, request.round_hosts);
+        let node_of_rank = host_list::place(request.size(), &self.hosts, per_host, round);
+        let used = node_of_rank.iter().max().map_or(0, |&last| last as usize + 1);
+        (node_of_rank, used)
+    }
 }
 
 /// What Slurm has allocated to the shell that `mpiexec` runs in.

@@ -2,15 +2,12 @@
 //! assignment of ranks to hosts.
 #![forbid(unsafe_code)]
 
+use std::net::IpAddr;
 use std::path::{Path, PathBuf};
 
-/// Maximum number of hosts in a job, to catch mistakes.
-const MOST_HOSTS: usize = 1 << 16;
+use towpath_topology::names::{MOST_HOSTS, agree, expand};
 
-/// Maximum number of digits of a number in a host's name, and of numbers in one name; Slurm itself
-/// accepts fewer.
-const MOST_DIGITS: usize = 18;
-const MOST_RANGES: usize = 8;
+use crate::hosts::own_name;
 
 /// Where the command line gives the hosts.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -105,18 +102,21 @@ fn united(hosts: Vec<Host>) -> Vec<Host> {
 
 /// True if this name belongs to this host.
 pub(crate) fn is_this_host(name: &str) -> bool {
-    let own = rustix::system::uname().nodename().to_string_lossy().into_owned();
-    match name.parse::<std::net::IpAddr>() {
-        Ok(address) => address.is_loopback(),
-        Err(_) => name == "localhost" || names_agree(name, &own),
-    }
+    is_loopback(name) || (name.parse::<IpAddr>().is_err() && agree(name, &own_name()))
 }
 
-/// True if two names can belong to one host: one of them may lack its domain.
-fn names_agree(one: &str, other: &str) -> bool {
-    let short = |name: &str| name.split('.').next().unwrap_or_default().to_ascii_lowercase();
-    let one_is_short = !(one.contains('.') && other.contains('.'));
-    one.eq_ignore_ascii_case(other) || (one_is_short && short(one) == short(other))
+/// True if a name means the host on which it is used, whichever that is.
+pub(crate) fn is_loopback(name: &str) -> bool {
+    name == "localhost" || name.parse::<IpAddr>().is_ok_and(|address| address.is_loopback())
+}
+
+/// Names for a sentence; the rest is counted.
+pub(crate) fn shortened(names: &[&str]) -> String {
+    const SHOWN: usize = 8;
+    match names.len().checked_sub(SHOWN) {
+        None | Some(0) => names.join(", "),
+        Some(more) => format!("{} and {more} more", names[..SHOWN].join(", ")),
+    }
 }
 
 /// How many ranks the hosts take: `per_host` each, else their slots, else one. Saturates at
@@ -153,54 +153,9 @@ pub(crate) fn place(size: usize, hosts: &[Host], per_host: usize, round: bool) -
 /// # Errors
 /// An error message for the user.
 pub(crate) fn expand_slurm(list: &str) -> Result<Vec<String>, String> {
-    let wrong =
-        || format!("Slurm's list of nodes {list:?} cannot be read; give the hosts with --hosts.");
-    let mut names = Vec::new();
-    for part in split_outside_brackets(list) {
-        expand_part(part, &mut names).ok_or_else(wrong)?;
-    }
-    Ok(names)
-}
-
-fn split_outside_brackets(list: &str) -> Vec<&str> {
-    let (mut parts, mut begin, mut depth) = (Vec::new(), 0, 0i32);
-    for (at, sign) in list.char_indices() {
-        match sign {
-            '[' => depth += 1,
-            ']' => depth -= 1,
-            ',' if depth == 0 => {
-                parts.push(&list[begin..at]);
-                begin = at + 1;
-            }
-            _ => {}
-        }
-    }
-    parts.push(&list[begin..]);
-    parts.retain(|part| !part.is_empty());
-    parts
-}
-
-fn expand_part(part: &str, names: &mut Vec<String>) -> Option<()> {
-    let Some((before, rest)) = part.split_once('[') else {
-        names.push(part.to_owned());
-        return Some(());
-    };
-    if part.matches('[').count() > MOST_RANGES {
-        return None;
-    }
-    let (inside, after) = rest.split_once(']')?;
-    for range in inside.split(',') {
-        let (first, last) = range.split_once('-').unwrap_or((range, range));
-        let digits = Some(first.len()).filter(|&digits| digits <= MOST_DIGITS)?;
-        let (first, last): (usize, usize) = (first.parse().ok()?, last.parse().ok()?);
-        if last < first || last - first + names.len() >= MOST_HOSTS {
-            return None;
-        }
-        for number in first..=last {
-            expand_part(&format!("{before}{number:0digits$}{after}"), names)?;
-        }
-    }
-    Some(())
+    expand(list).ok_or_else(|| {
+        format!("Slurm's list of nodes {list:?} cannot be read; give the hosts with --hosts.")
+    })
 }
 
 /// Expands Slurm's number of tasks on each node: `2(x3),1`.
@@ -282,15 +237,13 @@ mod tests {
 
     #[test]
     fn names_of_this_host() {
-        let own = rustix::system::uname().nodename().to_string_lossy().into_owned();
+        let own = own_name();
         for name in ["localhost", "127.0.0.1", "::1", &own] {
             assert!(is_this_host(name), "{name}");
         }
         for name in ["node17", "10.1.2.3", "127.evil.example"] {
             assert!(!is_this_host(name), "{name}");
         }
-        assert!(names_agree("n1", "N1.a.example") && names_agree("n1.a.example", "n1.A.example"));
-        assert!(!names_agree("n1.a.example", "n1.b.example") && !names_agree("n1", "n2.a.example"));
     }
 
     #[test]
@@ -307,15 +260,9 @@ mod tests {
 
     #[test]
     fn slurm_writes_short() {
-        let names = |text: &str| expand_slurm(text).unwrap().join(" ");
-        assert_eq!(names("n[0-2,07],login"), "n0 n1 n2 n07 login");
-        assert_eq!(names("r[1-2]n[08-10]x"), "r1n08x r1n09x r1n10x r2n08x r2n09x r2n10x");
-        assert!(expand_slurm("n[1-").is_err() && expand_slurm("n[0-99999999]").is_err());
+        assert_eq!(expand_slurm("n[0-2],login").unwrap().join(" "), "n0 n1 n2 login");
+        assert!(expand_slurm("n[1-").unwrap_err().contains("--hosts"));
         assert_eq!(expand_tasks("2(x3),1"), Some(vec![2, 2, 2, 1]));
-        assert!(
-            expand_slurm(&format!("n[{}1]", "0".repeat(70_000))).is_err()
-                && expand_slurm(&"[0]".repeat(9)).is_err()
-        );
         assert_eq!((expand_tasks("2(x"), expand_tasks("0(x2)")), (None, None));
     }
 

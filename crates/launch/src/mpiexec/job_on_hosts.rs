@@ -14,7 +14,6 @@ use super::descendants;
 use super::events::{Event, Events};
 use super::frames::{JobText, ProxyFrame};
 use super::host_choice::Hosts;
-use super::host_list;
 use super::merge::Merger;
 use super::options::JobRequest;
 use super::output::{LineSink, OutputStream, last_words};
@@ -32,6 +31,7 @@ use crate::client::patience;
 use crate::hosts::write_mapping;
 use crate::key::JobKey;
 use crate::segment;
+use crate::topology::JobTopology;
 
 /// A job over several hosts.
 pub(super) struct JobOnHosts {
@@ -65,6 +65,7 @@ impl JobOnHosts {
     pub(super) fn start(
         request: &JobRequest,
         hosts: Hosts,
+        topology: Option<&JobTopology>,
         arguments: &[std::ffi::OsString],
         signals: OwnedFd,
         mask: Set,
@@ -72,13 +73,7 @@ impl JobOnHosts {
         let failed =
             |what: &str, error: io::Error| StartRefusal::from(format!("{what} ({error})."));
         let spared = descendants::children();
-        let node_of_rank = host_list::place(
-            request.size(),
-            &hosts.hosts,
-            request.ranks_per_host,
-            request.round_hosts,
-        );
-        let used = node_of_rank.iter().max().map_or(0, |&last| last as usize + 1);
+        let (node_of_rank, used) = hosts.place(request);
         let key = JobKey::random().map_err(|error| failed("The job gets no secret", error))?;
         let (id, mapping) = (segment::new_job(), write_mapping(&node_of_rank));
         let program = std::env::current_exe()
@@ -102,7 +97,8 @@ impl JobOnHosts {
         }
         Ok(JobOnHosts {
             stations,
-            server: Server::new(id, &key, &request.appnums(), &node_of_rank),
+            server: Server::new(id, &key, &request.appnums(), &node_of_rank)
+                .with_topology(topology),
             verdict: Verdict::new(
                 request.command_names(),
                 request.timeout.or_else(timeout_of_environment),

@@ -58,6 +58,10 @@ pub(crate) struct JobRequest {
     pub(crate) hosts: Option<HostListSource>,
     /// Command that starts a proxy on a host, as the user wrote it.
     pub(crate) launcher: Option<String>,
+    /// File that describes the links between hosts.
+    pub(crate) topology: Option<PathBuf>,
+    /// Print notes about what is valid, but perhaps not meant.
+    pub(crate) verbose: bool,
     pub(crate) everywhere: Variables,
 }
 
@@ -272,6 +276,8 @@ fn apply(
         }
         OptionMeaning::HostList => request.hosts = Some(HostListSource::List(text())),
         OptionMeaning::Launcher => request.launcher = Some(text()),
+        OptionMeaning::Topology => request.topology = Some(PathBuf::from(&values[0])),
+        OptionMeaning::Verbose => request.verbose = true,
         OptionMeaning::Bind => request.bind = Some(binding(&text())?),
         OptionMeaning::Map => mapping(&text(), request)?,
         OptionMeaning::CoresPerRank => request.cores_per_rank = number(1)?,

@@ -11,9 +11,10 @@ use std::collections::HashMap;
 use towpath_base::ids::JobId;
 
 use crate::client::own::KEY;
-use crate::client::store::pieces;
+use crate::client::store::{key_of_piece, pieces};
 use crate::hosts::write_mapping;
 use crate::key::JobKey;
+use crate::topology::{self, JobTopology};
 use crate::wire::{PmiMessage, unescape};
 
 /// Longest key in bytes, as announced.
@@ -60,6 +61,16 @@ impl Server {
         let ranks =
             appnums.iter().map(|&appnum| ServedRank { appnum, ..ServedRank::default() }).collect();
         Server { space: format!("towpath_{:x}", job.0), ranks, values, bytes: 0 }
+    }
+
+    /// Adds what all ranks may read about the hosts of the job.
+    pub(crate) fn with_topology(mut self, topology: Option<&JobTopology>) -> Server {
+        let text = topology.map(JobTopology::to_text);
+        self.values.extend(text.iter().flat_map(|text| {
+            let pieces = pieces(text, LONGEST_VALUE).into_iter().enumerate();
+            pieces.map(|(number, piece)| (key_of_piece(topology::KEY, number), piece))
+        }));
+        self
     }
 
     /// Removes the process mapping, to act as a server that does not know which ranks share a host.

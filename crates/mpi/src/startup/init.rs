@@ -53,11 +53,14 @@ pub(crate) fn start(thread_level: i32) -> Result<()> {
 fn build(thread_level: i32, connected: &mut Option<Box<dyn Launcher>>) -> Result<(Process, Worker)> {
     let launcher = connected.as_mut().expect("the caller has connected");
     let job = launcher.job().clone();
-    let jobs = Jobs::of(&job);
+    let mut jobs = Jobs::of(&job);
     let file = launcher.segment().map_err(failed_start)?;
     let segment = Segment::map(&file, job.local_ranks.len(), job.local_rank as usize).map_err(failed_start)?;
     drop(file);
     let several = job.hosts() > 1;
+    if several {
+        jobs.learn_topology(&mut **launcher).map_err(failed_start)?;
+    }
     let far = several.then(|| towpath_network::reach_others(&mut **launcher, &job, &jobs, &segment));
     let far = far.transpose().map_err(failed_start)?;
     let losses = far.as_ref().map(towpath_network::Far::losses);

@@ -136,6 +136,16 @@ fn cases(hosts: &[u32]) -> impl Iterator<Item = Case<'_>> {
 
 /// Runs a job of threads against a server.
 fn job(size: usize, case: Case<'_>, body: impl Fn(Served<PmiConnection>) + Sync) {
+    job_with_file(size, case, None, |launcher| body(launcher.unwrap()));
+}
+
+/// The same, where rank 0 may have a topology file.
+fn job_with_file(
+    size: usize,
+    case: Case<'_>,
+    file: Option<&Path>,
+    body: impl Fn(Result<Served<PmiConnection>, Error>) + Sync,
+) {
     let pair = || socketpair(AddressFamily::UNIX, SocketType::STREAM, SocketFlags::CLOEXEC, None);
     let (server_ends, rank_ends): (Sockets, Sockets) = (0..size).map(|_| pair().unwrap()).unzip();
     let one_host = vec![0; size];
@@ -154,7 +164,7 @@ fn job(size: usize, case: Case<'_>, body: impl Fn(Served<PmiConnection>) + Sync)
             let body = &body;
             scope.spawn(move || {
                 let connection = PmiConnection::over(socket, case.dialect, "a test");
-                body(start(connection, rank as u32, size).unwrap());
+                body(start(connection, rank as u32, size, file.filter(|_| rank == 0)));
             });
         }
     });
@@ -202,6 +212,43 @@ fn what_the_launcher_calls_hosts_have_one_job_and_a_segment_each() {
         assert!(seen.iter().all(|one| (one.1, &one.2) == (seen[0].1, &seen[0].2)), "{case:?}");
         for (a, b) in seen.iter().flat_map(|a| seen.iter().map(move |b| (a, b))) {
             assert_eq!(a.0 == b.0, a.3 == b.3, "one segment for one host: {case:?}");
+        }
+    }
+}
+
+#[test]
+fn rank_0_reads_the_topology_file_for_all() {
+    let directory = tempfile::tempdir().unwrap();
+    let file = directory.path().join("topology.toml");
+    let own = hosts::own_name();
+    let figures = "latency = \"3us\"\n".to_owned() + &"# more\n".repeat(999);
+    std::fs::write(&file, format!("[[link]]\nhosts = \"{own}\"\n{figures}")).unwrap();
+    for case in cases(&[0, 1, 1]) {
+        job_with_file(3, case, Some(&file), |launcher| {
+            let mut launcher = launcher.unwrap();
+            let topology = launcher.topology().unwrap().expect("rank 0 has a file");
+            assert_eq!(topology.hosts(), vec![own.as_str(); launcher.job().hosts()], "{case:?}");
+            assert_eq!(topology.description().link(&own).latency.value, 3000, "{case:?}");
+            launcher.fence().unwrap();
+        });
+        job(3, case, |mut launcher| assert_eq!(launcher.topology().unwrap(), None, "{case:?}"));
+    }
+}
+
+#[test]
+fn a_topology_file_with_a_mistake_fails_all_ranks_alike() {
+    let directory = tempfile::tempdir().unwrap();
+    let file = directory.path().join("topology.toml");
+    for (text, part) in [(Some("\n[link]"), "topology file line 2: "), (None, "cannot be read")] {
+        let _ = std::fs::remove_file(&file);
+        if let Some(text) = text {
+            std::fs::write(&file, text).unwrap();
+        }
+        for case in cases(&[0, 1, 1]) {
+            job_with_file(3, case, Some(&file), |launcher| match launcher.err() {
+                Some(Error::Topology(sentence)) => assert!(sentence.contains(part), "{sentence}"),
+                other => panic!("{case:?}: {other:?}"),
+            });
         }
     }
 }

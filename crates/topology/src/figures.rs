@@ -1,0 +1,72 @@
+//! Figures, and where they come from.
+
+/// Where a figure comes from, the least certain first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum FigureOrigin {
+    /// Nobody has said or measured anything.
+    Default,
+    /// The system reports it.
+    System,
+    /// It has been measured between the hosts.
+    Measured,
+    /// The topology file states it.
+    File,
+}
+
+impl FigureOrigin {
+    /// One word for reports.
+    pub fn word(self) -> &'static str {
+        match self {
+            FigureOrigin::Default => "default",
+            FigureOrigin::System => "system",
+            FigureOrigin::Measured => "measured",
+            FigureOrigin::File => "file",
+        }
+    }
+}
+
+/// A value and its origin.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Figure<T> {
+    /// The value.
+    pub value: T,
+    /// Where it comes from.
+    pub origin: FigureOrigin,
+}
+
+/// A value and the line of the file that states it.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Stated<T> {
+    pub(crate) value: T,
+    pub(crate) line: usize,
+}
+
+impl<T: Copy + PartialEq> Stated<T> {
+    /// The figure for a value that the file may state.
+    pub(crate) fn figure(stated: Option<Stated<T>>, default: T) -> Figure<T> {
+        Stated::known(stated).unwrap_or(Figure { value: default, origin: FigureOrigin::Default })
+    }
+
+    /// The figure for a value, if the file states it.
+    pub(crate) fn known(stated: Option<Stated<T>>) -> Option<Figure<T>> {
+        stated.map(|stated| Figure { value: stated.value, origin: FigureOrigin::File })
+    }
+
+    /// Keeps a value that a table states about a host or group.
+    ///
+    /// # Errors
+    /// The line that states another value.
+    pub(crate) fn keep(
+        kept: &mut Option<Stated<T>>,
+        stated: Option<Stated<T>>,
+    ) -> Result<(), usize> {
+        match (&kept, stated) {
+            (Some(kept), Some(new)) if kept.value != new.value => Err(kept.line),
+            (None, Some(new)) => {
+                *kept = Some(new);
+                Ok(())
+            }
+            _ => Ok(()),
+        }
+    }
+}

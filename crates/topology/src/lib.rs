@@ -1,0 +1,162 @@
+//! What joins the hosts of a job: their links, the groups that they form, such as racks and sites,
+//! and which of them should lead or are slow. A topology file (docs/topology-file.md) states it,
+//! and whatever it leaves out has a default.
+//!
+//! Hosts are named. Each has one link to its group, and each group an uplink to the group around
+//! it; an unnamed network joins the outermost groups and the hosts outside all groups. Every figure
+//! has an origin, so that a report can say where it comes from. Wrong figures make a job slower,
+//! but its results stay right: a plan is built from them on all processes alike.
+//!
+//! This crate has no I/O. It builds one description from one text, and two descriptions of the
+//! same text are equal.
+
+#![deny(missing_docs)]
+#![forbid(unsafe_code)]
+
+mod assembly;
+mod error;
+mod figures;
+mod links;
+pub mod names;
+mod table;
+mod units;
+
+pub use error::{Error, Result};
+pub use figures::{Figure, FigureOrigin};
+pub use links::{HostLink, HostPath, Uplink};
+pub use units::{readable_latency, readable_rate};
+
+use assembly::{Assembly, GroupFacts, HostFacts};
+use figures::Stated;
+use links::LinkFacts;
+
+/// Longest topology file in bytes. It bounds what each process of a job receives at the start.
+pub const LONGEST: usize = 64 << 10;
+
+/// Rate of a host's link about which nothing is known: 1 Gbit/s, in bytes per second.
+pub const DEFAULT_RATE: u64 = 125_000_000;
+
+/// Latency of a host's link about which nothing is known, in nanoseconds: two of them are what a
+/// short message takes over TCP and a switch.
+pub const DEFAULT_LATENCY: u64 = 20_000;
+
+/// Links, groups and properties of hosts. [`NetworkTopology::default`] knows no host and no group.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct NetworkTopology {
+    /// Links of hosts about which the file says nothing.
+    usual: LinkFacts,
+    hosts: Vec<HostFacts>,
+    groups: Vec<GroupFacts>,
+    names: names::NameIndex,
+}
+
+/// A group of hosts, by its number: below [`NetworkTopology::groups`].
+pub type GroupNumber = usize;
+
+impl NetworkTopology {
+    /// Parses the text of a topology file.
+    ///
+    /// # Errors
+    /// The first mistake, as a sentence with its line.
+    pub fn parse(text: &str) -> Result<NetworkTopology> {
+        if text.len() > LONGEST {
+            return Err(Error::new(1, format!("the file has more than {LONGEST} bytes.")));
+        }
+        Assembly::of_text(text)?.finish()
+    }
+
+    /// The hosts that the file names, in the order of their first appearance.
+    pub fn hosts(&self) -> impl Iterator<Item = &str> {
+        self.hosts.iter().map(|host| host.name.as_str())
+    }
+
+    /// The name by which the file calls a host; `None` if it does not name the host.
+    pub fn known_name(&self, host: &str) -> Option<&str> {
+        self.facts(host).map(|host| host.name.as_str())
+    }
+
+    /// The number of groups.
+    pub fn groups(&self) -> usize {
+        self.groups.len()
+    }
+
+    /// The name of a group.
+    pub fn group_name(&self, group: GroupNumber) -> &str {
+        &self.groups[group].name
+    }
+
+    /// The hosts that are in this group and in none of the groups inside it.
+    pub fn members(&self, group: GroupNumber) -> impl Iterator<Item = &str> {
+        self.groups[group].hosts.iter().map(|&host| self.hosts[host].name.as_str())
+    }
+
+    /// The groups directly inside a group, or the outermost groups.
+    pub fn inside(&self, group: Option<GroupNumber>) -> impl Iterator<Item = GroupNumber> {
+        (0..self.groups.len()).filter(move |&inner| self.groups[inner].parent == group)
+    }
+
+    /// The groups around a host, innermost first.
+    pub fn around(&self, host: &str) -> impl Iterator<Item = GroupNumber> {
+        let first = self.facts(host).and_then(|host| host.group);
+        std::iter::successors(first, |&group| self.groups[group].parent)
+    }
+
+    /// What joins a group to the group around it.
+    pub fn uplink(&self, group: GroupNumber) -> Uplink {
+        self.groups[group].uplink.as_uplink()
+    }
+
+    /// The link of a host to its group.
+    pub fn link(&self, host: &str) -> HostLink {
+        match self.facts(host) {
+            Some(facts) => facts.link.as_link(&self.usual),
+            None => LinkFacts::default().as_link(&self.usual),
+        }
+    }
+
+    /// The link of a host that the file does not name.
+    pub fn usual_link(&self) -> HostLink {
+        LinkFacts::default().as_link(&self.usual)
+    }
+
+    /// Whether a process of this host should lead others.
+    pub fn leads(&self, host: &str) -> Figure<bool> {
+        Stated::figure(self.facts(host).and_then(|facts| facts.leads), true)
+    }
+
+    /// The speed of a host's processors, relative to 1 for an ordinary host.
+    pub fn processor(&self, host: &str) -> Figure<f64> {
+        Stated::figure(self.facts(host).and_then(|facts| facts.processor), 1.0)
+    }
+
+    /// The innermost group that contains both hosts; `None` if only the network around all groups
+    /// does.
+    pub fn common_group(&self, one: &str, other: &str) -> Option<GroupNumber> {
+        let around: Vec<GroupNumber> = self.around(one).collect();
+        self.around(other).find(|group| around.contains(group))
+    }
+
+    /// What a message from one host to another passes; `None` if both names are those of one host.
+    pub fn path(&self, one: &str, other: &str) -> Option<HostPath> {
+        if names::agree(one, other) {
+            return None;
+        }
+        let common = self.common_group(one, other);
+        let uplinks = [one, other].into_iter().flat_map(|host| {
+            let below = self.around(host).take_while(move |group| Some(*group) != common);
+            below.map(|group| self.uplink(group))
+        });
+        let mut path = HostPath::between(self.link(one), self.link(other));
+        for uplink in uplinks {
+            path.pass(&uplink);
+        }
+        Some(path)
+    }
+
+    fn facts(&self, host: &str) -> Option<&HostFacts> {
+        self.names.find(host).map(|index| &self.hosts[index])
+    }
+}
+
+#[cfg(test)]
+mod tests;

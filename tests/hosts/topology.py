@@ -1,0 +1,137 @@
+#!/usr/bin/env python3
+"""The topology file of a job over several hosts: all ranks know what mpiexec has read.
+
+    topology.py --prefix DIRECTORY    with an installed Towpath (bin, lib); all rows
+    topology.py --filter REGEX        only some of the rows
+
+Each row runs tests/hosts/ways.c on three hosts, where the first rank of each asks `towpath info
+--topology` about itself.
+"""
+
+import argparse
+import json
+import os
+import re
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+sys.path[:0] = [str(HERE), str(HERE.parent)]
+import hosts  # noqa: E402
+import rows  # noqa: E402
+import ways  # noqa: E402
+
+# Links that the network between the test's hosts does not have, and a host that is not in the job.
+WRONG = """
+[[link]]
+hosts = "host[0-1]"
+rate = "1kbit"
+latency = "59s"
+[[group]]
+name = "rack"
+hosts = "host[0-1],host9"
+latency = "1ms"
+[[host]]
+hosts = "host[0-2]"
+leads = false
+processor = 0.001
+"""
+# What each host is to show: its row, and a cell of it.
+FIGURES = {
+    "group rack": ("latency", "1 ms (file)"),
+    "host host0 to host1 (2 hosts)": ("rate", "1 kbit/s (file)"),
+    "host host2": ("leads", "no (file)"),
+    "host other hosts": ("rate", "1 Gbit/s (default)"),
+}
+MISTAKE = "a file with a mistake"
+ROWS = {
+    "a file with wrong figures, by an option": WRONG,
+    "a file with wrong figures, by the setting": WRONG,
+    "no file": None,
+    MISTAKE: WRONG.replace("1kbit", "1kbps"),
+}
+
+
+def ran(options):
+    """On the first host: runs the job, and prints what became of it as JSON."""
+    by_setting = options.file and "option" not in options.row
+    setting = {"TOWPATH_TOPOLOGY": options.file} if by_setting else {}
+    by_option = ["--topology", options.file] if options.file and not setting else []
+    launcher = f"{os.environ['HOSTS_RUN']} {{host}}"
+    where = ["--hosts", "host0:2,host1:1,host2:1", "--launcher", launcher, "-n", 4]
+    program = [options.binary, options.prefix / "bin/towpath", "--topology"]
+    command = [options.prefix / "bin/mpiexec", "-l", *by_option, *where, *program]
+    job = subprocess.run(
+        [str(word) for word in command],
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        timeout=ways.LIMIT,
+        env={**os.environ, **setting},
+    )
+    print(json.dumps({"status": job.returncode, "output": job.stdout}))
+
+
+def judge(row, outcome):
+    """What is wrong."""
+    output = outcome["output"]
+    if row == MISTAKE:
+        expected = "topology file line 4: rate '1kbps' of [[link]] has no unit of a rate"
+        told = outcome["status"] == 2 and expected in output and len(output.splitlines()) == 1
+        return [] if told else ["the mistake is not told"]
+    if outcome["status"] or output.split().count("ok") != 4:
+        return [f"the job ended with {outcome['status']}"]
+    said = ways.reports(output)
+    problems = [] if len(said) == 3 else [f"{len(said)} hosts have answered"]
+    for host, report in enumerate(said):
+        figures = report["topology"]
+        if ROWS[row] is None:
+            if list(figures) != ["host other hosts"] or "hosts" in report:
+                problems.append(f"host {host} has a topology: {figures}")
+            continue
+        problems += [
+            f"host {host} says of {key}: {figures.get(key)}; expected: {cell} {value}"
+            for key, (cell, value) in FIGURES.items()
+            if figures.get(key, {}).get(cell) != value
+        ]
+        path = report["hosts"]["2"]["path"]
+        if path != "1 kbit/s (file), 59.001 s (default)":
+            problems.append(f"host {host} says of the path from host0 to host2: {path}")
+    return problems
+
+
+def run_row(prefix, binary, row):
+    """Problems (None: not tested here), what was seen, and the job's output."""
+    with tempfile.TemporaryDirectory() as directory:
+        file = Path(directory) / "topology.toml"
+        file.write_text(ROWS[row] or "")
+        words = [__file__, "--prefix", prefix, "--row", row, "--binary", binary]
+        words += ["--file", file] if ROWS[row] else []
+        outcome, instead = ways.on_hosts("--hosts 3", words, {})
+    if instead:
+        return instead
+    return judge(row, outcome), "", outcome["output"]
+
+
+def main():
+    parser = rows.parser(__doc__)
+    for inner in ("--row", "--binary", "--file"):
+        parser.add_argument(inner, help=argparse.SUPPRESS)
+    options = parser.parse_args()
+    if options.row:
+        return ran(options)
+    prefix = rows.begin(options)
+    if prefix is None:
+        return hosts.SKIPPED
+    binary, counted = ways.compiled(prefix), rows.Rows()
+    for row in ROWS:
+        if re.search(options.filter, row):
+            counted.run(row, lambda: run_row(prefix, binary, row))
+    return counted.end()
+
+
+if __name__ == "__main__":
+    sys.exit(main())
