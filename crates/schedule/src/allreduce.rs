@@ -12,6 +12,9 @@ use crate::plan::{Plan, PlanError};
 use crate::select::{Algorithm, Collective, Size};
 use crate::{Call, broadcast, fold, hierarchy};
 
+/// Up to this many ranks send their stripe to all others directly, without waiting for each other.
+const DIRECT: usize = 16;
+
 /// Builds a plan that combines the vectors of all ranks in `receive` on every rank.
 pub fn allreduce(call: &Call, operand: &Operand, receive: *mut u8) -> Result<Plan, PlanError> {
     let mut builder = Builder::new(call.team);
@@ -44,12 +47,24 @@ fn reduce_bcast(builder: &mut Builder, call: &Call, operand: &Operand, receive: 
 }
 
 fn stripes(builder: &mut Builder, call: &Call, operand: &Operand, receive: *mut u8) {
-    let starts = even_parts(operand.count, builder.size());
+    let (rank, size) = (builder.rank(), builder.size());
+    let starts = even_parts(operand.count, size);
     fold::stripes(builder, operand, &starts, receive, receive);
+    if size <= DIRECT {
+        let stripe = |rank: usize| operand.piece(receive, &(starts[rank]..starts[rank + 1]));
+        for step in 1..size {
+            let from = (rank + size - step) % size;
+            builder.receive(from, 1, stripe(from));
+        }
+        for step in 1..size {
+            builder.send((rank + step) % size, 1, stripe(rank));
+        }
+        return;
+    }
     let blocks = Blocks::Varying {
         pointer: receive,
         counts: starts.windows(2).map(|pair| pair[1] - pair[0]).collect(),
-        displacements: starts[..builder.size()].into(),
+        displacements: starts[..size].into(),
         element: operand.element.clone(),
     };
     allgather::append(builder, call, &Allgather { send: None, receive: blocks });

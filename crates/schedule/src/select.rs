@@ -275,7 +275,10 @@ pub const TABLE: &[SelectionRow] = &[
     multicast(Collective::Allreduce, 0, ANY),
     hierarchical(Collective::Allreduce, ANY),
     row(Collective::Allreduce, Algorithm::ReduceBcast, 1, ANY),
-    row(Collective::Allreduce, Algorithm::AllgatherFold, 8, 8 << 10),
+    row(Collective::Allreduce, Algorithm::AllgatherFold, 2, 32 << 10),
+    row(Collective::Allreduce, Algorithm::Stripes, 2, ANY),
+    row(Collective::Allreduce, Algorithm::AllgatherFold, 8, 256),
+    on_hosts(2, row(Collective::Allreduce, Algorithm::AllgatherFold, 8, 8 << 10)),
     // Where ranks share cores, the number of all messages counts, and not the length of a path.
     on_hosts(2, row(Collective::Allreduce, Algorithm::AllgatherFold, 64, 1 << 10)),
     on_hosts(2, row(Collective::Allreduce, Algorithm::AllgatherFold, ALL, 64)),
