@@ -77,11 +77,75 @@ fn the_policy_follows_the_ranks_that_announce_their_cores() {
     };
     cores::announce(pages.head(), &mask(0));
     let mut waiter = Waiter::with_quota(2, 8, pages.head(), pages.own());
-    assert!(waiter.oversubscribed(), "one core is known, for two ranks");
+    assert!(waiter.crowded(), "one core is known, for two ranks");
     assert_eq!(pages.own().wake_fence.load(Ordering::Relaxed), 1);
     cores::announce(pages.head(), &mask(70));
     waiter.idle(pages.sources(), || true);
-    assert!(!waiter.oversubscribed() && waiter.cores() == 2);
+    assert!(!waiter.crowded() && waiter.cores() == 2);
+}
+
+#[test]
+fn a_wait_is_short_while_ranks_of_other_hosts_take_turns_on_the_core() {
+    let pages = TestPages::new();
+    let (head, sources) = (pages.head(), pages.sources());
+    let fences = || pages.own().wake_fence.load(Ordering::Relaxed) == 1;
+    let mut waiter = Waiter::with_quota(1, 2, head, pages.own());
+    let fences_always = fences();
+    waiter.learn(head, TURN.start);
+    waiter.idle(sources, || true);
+    assert!(waiter.shares_core > 0 && !waiter.crowded(), "these are no ranks of the job");
+
+    waiter.watch(Bell::beside(&[]).unwrap(), pages.own());
+    waiter.learn(head, TURN.start);
+    waiter.idle(sources, || true);
+    assert!(waiter.crowded() && fences(), "it sleeps often from now on");
+    assert!(waiter.sleeps_soon(), "it is the only rank of its host");
+    waiter.reset();
+    let (mut calls, mut lies_down) = (0, false);
+    while !lies_down {
+        calls += 1;
+        waiter.idle(sources, || {
+            lies_down = true;
+            true
+        });
+    }
+    assert!(calls <= waiter.yields_before_sleep + 1, "{calls} calls");
+
+    waiter.learn(head, TURN.start);
+    let quick = Duration::ZERO;
+    (1..ALONE_AMONG_HOSTS).for_each(|_| assert!(waiter.learn(head, quick)));
+    assert!(waiter.is_crowded(), "one more");
+    waiter.learn(head, quick);
+    waiter.choose_anew(head, pages.own());
+    assert!(!waiter.crowded() && fences() == fences_always);
+    waiter.give_way(sources);
+    assert_eq!(waiter.yields, 0, "nobody needs the core");
+    waiter.learn(head, TURN.start);
+    waiter.choose_anew(head, pages.own());
+    waiter.give_way(sources);
+    assert_eq!(waiter.yields, 1);
+}
+
+#[test]
+fn ranks_with_neighbours_yield_for_longer_while_ranks_of_other_hosts_take_turns() {
+    let pages = TestPages::new();
+    let mut waiter = Waiter::with_quota(2, 2, pages.head(), pages.own());
+    waiter.watch(Bell::beside(&[]).unwrap(), pages.own());
+    waiter.learn(pages.head(), TURN.start);
+    waiter.choose_anew(pages.head(), pages.own());
+    assert!(waiter.crowded() && !waiter.sleeps_soon());
+    let oversubscribed = Waiter::with_quota(3, 2, pages.head(), pages.own());
+    assert!(oversubscribed.crowded() && oversubscribed.sleeps_soon());
+}
+
+#[test]
+fn processes_that_compute_do_not_make_a_rank_with_a_core_of_its_own_wait_less() {
+    let pages = TestPages::new();
+    let mut waiter = Waiter::with_quota(1, 2, pages.head(), pages.own());
+    waiter.watch(Bell::beside(&[]).unwrap(), pages.own());
+    assert!(!waiter.learn(pages.head(), 2 * waiter.slow_yield));
+    waiter.choose_anew(pages.head(), pages.own());
+    assert!(external_load::is_present(pages.head()) && !waiter.crowded());
 }
 
 #[test]
