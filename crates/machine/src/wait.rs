@@ -233,14 +233,13 @@ impl Waiter {
         self.idle_slowly(sources, recheck);
     }
 
-    /// Gives other processes a turn if they need the core, after a poll of a call that does not
-    /// wait.
+    /// Gives other processes a turn, after a poll of a call that does not wait. To be called if the
+    /// process is [`Waiter::crowded`].
+    #[cold]
     pub fn give_way(&mut self, sources: Sources<'_>) {
         let Sources::SharedMemory { own, head } = sources;
-        if self.crowded {
-            self.give_core(head);
-            self.choose_anew(head, own);
-        }
+        self.give_core(head);
+        self.choose_anew(head, own);
     }
 
     /// Chooses the policy anew if what it follows from has changed.

@@ -118,12 +118,9 @@ fn a_wait_is_short_while_ranks_of_other_hosts_take_turns_on_the_core() {
     waiter.learn(head, quick);
     waiter.choose_anew(head, pages.own());
     assert!(!waiter.crowded() && fences() == fences_always);
-    waiter.give_way(sources);
-    assert_eq!(waiter.yields, 0, "nobody needs the core");
     waiter.learn(head, TURN.start);
-    waiter.choose_anew(head, pages.own());
     waiter.give_way(sources);
-    assert_eq!(waiter.yields, 1);
+    assert!(waiter.yields > 0 && waiter.crowded(), "calls that do not wait yield, and learn too");
 }
 
 #[test]

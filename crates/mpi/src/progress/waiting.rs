@@ -74,6 +74,8 @@ impl Waiting {
         if self.segment.aborting() {
             leave_aborted_job();
         }
-        self.waiter.give_way(self.segment.sources());
+        if self.waiter.crowded() {
+            self.waiter.give_way(self.segment.sources());
+        }
     }
 }
