@@ -135,7 +135,7 @@ fn how_to_wait(policy: &Policy) -> ReportRow {
         let among_hosts = if ranks == 1 {
             format!("sleeps after {} yields", policy.yields_before_sleep)
         } else {
-            "does not poll".to_owned()
+            "yields from the start".to_owned()
         };
         let why = format!(
             "{ranks} rank(s) fit on {cores} core(s): a wait polls for {} us, yields up to {} us, then sleeps. While \
