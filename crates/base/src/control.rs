@@ -30,9 +30,6 @@ pub struct SegmentHead {
     pub finalized: AtomicU32,
     /// 1 once a process ends the job early; waiting ranks then leave their loops.
     pub aborting: AtomicU32,
-    /// Number of logical processors that the local ranks may use together: the union of their
-    /// affinity masks, limited by the cgroup quota, over the ranks that have reported so far.
-    pub allowed_cores: AtomicU32,
     /// Number of ranks that have added their affinity mask to `affinity`.
     pub affinities: AtomicU32,
     /// Number of ranks that sleep or are about to. If it is 0, a poster with many readers need not
@@ -305,9 +302,9 @@ mod tests {
         assert_eq!(offset_of!(SegmentHead, local_ranks), 16);
         assert_eq!(offset_of!(SegmentHead, attached), 20);
         assert_eq!(offset_of!(SegmentHead, aborting), 28);
-        assert_eq!(offset_of!(SegmentHead, affinities), 36);
-        assert_eq!(offset_of!(SegmentHead, sleepers), 40);
-        assert_eq!(offset_of!(SegmentHead, wake_fences), 44);
+        assert_eq!(offset_of!(SegmentHead, affinities), 32);
+        assert_eq!(offset_of!(SegmentHead, sleepers), 36);
+        assert_eq!(offset_of!(SegmentHead, wake_fences), 40);
         assert_eq!(offset_of!(SegmentHead, external_load_until), 48);
         assert_eq!(offset_of!(SegmentHead, affinity), 64);
         assert_eq!(offset_of!(SegmentHead, crowds), 192);

@@ -3,12 +3,18 @@
 //! Policy, with the measurements behind it (48 us of spinning makes a barrier on an oversubscribed
 //! host 11-36 times slower than yielding; a futex wake across idle virtual cores costs 23 us):
 //!
-//! * Ranks fit on the allowed cores: spin, then yield for up to a millisecond, then sleep. Stop
-//!   spinning once a yield shows that ranks of other hosts on the same machine compete for the core
-//!   (eight hosts on two cores: 205 instead of 450 us for a broadcast).
+//! * Ranks fit on the allowed cores: spin, then yield for up to a millisecond, then sleep. Do not
+//!   spin while yields show that other waiting processes take turns on the core.
 //! * Oversubscribed: never spin. Yield, and sleep after some yields, or at once under external load
 //!   ([`external_load`]). From time to time, yielding ranks balance themselves over the cores
 //!   ([`balance`]).
+//! * Ranks fit, but ranks of other hosts on the same machine (containers) take turns on the core:
+//!   wait as if oversubscribed. Each host believes that it has all cores, and each turn in which a
+//!   rank polls its sockets in vain costs system calls, on the core that the awaited rank needs
+//!   (two hosts on one core: 8 instead of 35 us for a message). Several ranks of a host yield for
+//!   up to a millisecond nevertheless: they also wait for each other. Processes that compute do not
+//!   count here: the awaited rank may run on another core, and whoever gives up a core to them gets
+//!   it back late.
 //!
 //! Invariant: no wake-up is lost, see [`sleep`].
 
@@ -33,6 +39,8 @@ mod policy;
 pub mod sleep;
 #[cfg(test)]
 mod test_pages;
+#[cfg(test)]
+mod tests;
 pub use bell::Bell;
 pub use policy::Policy;
 
@@ -61,6 +69,8 @@ const TURN: Range<Duration> = Duration::from_micros(3)..Duration::from_micros(50
 /// After this many consecutive yields that let nothing else run, the core counts as this process's
 /// own.
 const ALONE: u32 = 32;
+/// The same if the job has other hosts, for which a wait yields a few times only.
+const ALONE_AMONG_HOSTS: u32 = 256;
 /// Empty polls between two reads of the clock while spinning.
 const POLLS_PER_CLOCK: u32 = 64;
 /// Empty polls without a pause instruction, which would add latency to a message that is just
@@ -76,6 +86,9 @@ pub struct Waiter {
     announced: u32,
     cores: usize,
     fits: bool,
+    /// True if a wait gives its core away soon: there are more ranks than cores, or ranks of other
+    /// hosts were seen on the core.
+    crowded: bool,
     spin: Duration,
     yields_before_sleep: u32,
     slow_yield: Duration,
@@ -119,6 +132,7 @@ impl Waiter {
             announced: 0,
             cores: 0,
             fits: false,
+            crowded: true,
             spin: Duration::ZERO,
             yields_before_sleep: 0,
             slow_yield: Duration::ZERO,
@@ -154,8 +168,20 @@ impl Waiter {
         self.spin = if self.fits { spin } else { Duration::ZERO };
         self.yields_before_sleep = 2 * per_core + 2;
         self.slow_yield = Duration::from_micros(1500) + Duration::from_micros(10) * per_core;
-        head.allowed_cores.store(self.cores as u32, Ordering::Relaxed);
-        self.sleeper.choose(&own.into(), &head.into(), self.fits);
+        self.crowded = self.is_crowded();
+        self.sleeper.choose(&own.into(), &head.into(), !self.crowded);
+    }
+
+    /// What [`Waiter::crowded`] should be. Without a bell, the job has no other hosts, and the
+    /// processes that take turns are strangers.
+    fn is_crowded(&self) -> bool {
+        !self.fits || (self.bell.is_some() && self.shares_core > 0)
+    }
+
+    /// True if a wait sleeps after a few yields. Several ranks that fit on the cores yield for
+    /// longer, because a message from one to the other takes less time than a wake-up.
+    fn sleeps_soon(&self) -> bool {
+        self.crowded && !(self.fits && self.local_ranks > 1)
     }
 
     /// Cores that the ranks may use together, as far as they have announced their affinity.
@@ -163,10 +189,10 @@ impl Waiter {
         self.cores
     }
 
-    /// True if there are more ranks than cores: a polling call that finds nothing should then
-    /// yield.
-    pub fn oversubscribed(&self) -> bool {
-        !self.fits
+    /// True if there are more ranks than cores, or ranks of other hosts need the core. A call should
+    /// then poll once only before it waits, and yield if it does not wait.
+    pub fn crowded(&self) -> bool {
+        self.crowded
     }
 
     /// How often this waiter has slept.
@@ -194,7 +220,7 @@ impl Waiter {
     #[inline]
     pub fn idle(&mut self, sources: Sources<'_>, recheck: impl FnMut() -> bool) {
         self.polls += 1;
-        if self.fits
+        if !self.crowded
             && !self.polls.is_multiple_of(POLLS_PER_CLOCK)
             && self.yields == 0
             && self.shares_core == 0
@@ -207,13 +233,28 @@ impl Waiter {
         self.idle_slowly(sources, recheck);
     }
 
+    /// Gives other processes a turn, after a poll of a call that does not wait. To be called if the
+    /// process is [`Waiter::crowded`].
+    #[cold]
+    pub fn give_way(&mut self, sources: Sources<'_>) {
+        let Sources::SharedMemory { own, head } = sources;
+        self.give_core(head);
+        self.choose_anew(head, own);
+    }
+
+    /// Chooses the policy anew if what it follows from has changed.
+    fn choose_anew(&mut self, head: &SegmentHead, own: &ControlPage) {
+        let announced = head.affinities.load(Ordering::Relaxed);
+        if announced != self.announced || self.is_crowded() != self.crowded {
+            self.choose(head, own);
+        }
+    }
+
     #[cold]
     fn idle_slowly(&mut self, sources: Sources<'_>, recheck: impl FnMut() -> bool) {
         let Sources::SharedMemory { own, head } = sources;
-        if head.affinities.load(Ordering::Relaxed) != self.announced {
-            self.choose(head, own);
-        }
-        let tired = if self.fits {
+        self.choose_anew(head, own);
+        let tired = if !self.sleeps_soon() {
             let now = Instant::now();
             let waited = now - *self.began.get_or_insert(now);
             if waited < self.spin && self.shares_core == 0 {
@@ -237,10 +278,17 @@ impl Waiter {
         if !self.fits {
             self.balancer.count_turn(head);
         }
-        let took = external_load::since(before);
-        let quick = took < self.slow_yield;
+        self.learn(head, external_load::since(before))
+    }
+
+    /// Learns from a yield that took this long; returns false if external load had the core
+    /// meanwhile.
+    #[inline]
+    fn learn(&mut self, head: &SegmentHead, took: Duration) -> bool {
+        let alone = if self.bell.is_some() { ALONE_AMONG_HOSTS } else { ALONE };
         self.shares_core =
-            if TURN.contains(&took) { ALONE } else { self.shares_core.saturating_sub(1) };
+            if TURN.contains(&took) { alone } else { self.shares_core.saturating_sub(1) };
+        let quick = took < self.slow_yield;
         if !quick {
             // While ranks start, a slow yield is caused by the start itself.
             external_load::announce(head, self.announced as usize >= self.local_ranks);
@@ -248,15 +296,15 @@ impl Waiter {
         quick
     }
 
-    /// Yields a few times on an oversubscribed host, checking only `ready` in between; returns
+    /// Yields a few times if others need the core, checking only `ready` in between; returns
     /// whether it is ready. A waiting rank should yield cheaply: the memory that it touches
     /// per turn costs more than the context switch itself, because a switch flushes the TLB.
-    /// Returns false at once if the ranks fit on the cores or under external load; call
+    /// Returns false at once if nobody else needs the core or under external load; call
     /// [`Waiter::idle`] then.
     #[inline]
     pub fn pass(&mut self, sources: Sources<'_>, ready: &mut dyn FnMut() -> bool) -> bool {
         let Sources::SharedMemory { head, .. } = sources;
-        if self.fits || external_load::is_present(head) {
+        if !self.crowded || external_load::is_present(head) {
             return false;
         }
         for _ in 0..TURNS {
@@ -311,145 +359,4 @@ pub fn wake(page: &ControlPage) {
 pub fn abort<'a>(head: &SegmentHead, pages: impl Iterator<Item = &'a ControlPage>) {
     HostWords::from(head).abort();
     pages.for_each(|page| SleeperWords::from(page).wake_all(|| bell::ring(page)));
-}
-
-#[cfg(test)]
-mod tests {
-    use super::test_pages::TestPages;
-    use super::*;
-    use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
-    use towpath_base::sync::AtomicU32;
-
-    /// Waits until `word` is not zero.
-    fn await_word(waiter: &mut Waiter, pages: &TestPages, word: &AtomicU32) {
-        waiter.reset();
-        while word.load(Ordering::Acquire) == 0
-            && pages.head().aborting.load(Ordering::Acquire) == 0
-        {
-            waiter.idle(pages.sources(), || word.load(Ordering::Acquire) != 0);
-        }
-    }
-
-    #[test]
-    fn posters_fence_where_a_barrier_does_not_reach_all() {
-        let pages = TestPages::new();
-        let mut waiter = Waiter::with_quota(1, 2, pages.head(), pages.own());
-        let registered = pages.head().unregistered.load(Ordering::Relaxed) == 0;
-        assert_eq!(pages.own().wake_fence.load(Ordering::Relaxed), u32::from(!registered));
-        // A rank starts whose registration was refused. The waiter has chosen its policy already,
-        // and notices it before it sleeps.
-        pages.head().unregistered.store(1, Ordering::SeqCst);
-        waiter.sleep(pages.sources(), || panic!("it must stay awake this once"));
-        assert_eq!(pages.own().wake_fence.load(Ordering::Relaxed), 1);
-        assert_eq!(pages.head().wake_fences.load(Ordering::Relaxed), 1);
-        waiter.choose(pages.head(), pages.own());
-        assert_eq!(pages.own().wake_fence.load(Ordering::Relaxed), 1);
-        let later = TestPages::new();
-        later.head().unregistered.store(1, Ordering::SeqCst);
-        Waiter::with_quota(1, 2, later.head(), later.own());
-        assert_eq!(later.own().wake_fence.load(Ordering::Relaxed), 1);
-    }
-
-    #[test]
-    fn no_wake_up_is_lost_between_two_threads() {
-        for (local_ranks, with_bell) in [(1, false), (1000, false), (1, true), (1000, true)] {
-            let pages = TestPages::new();
-            let (ping, pong) = (AtomicU32::new(0), AtomicU32::new(0));
-            let mut waiter = Waiter::with_quota(local_ranks, 2, pages.head(), pages.own());
-            let (reader, _writer) = std::io::pipe().unwrap();
-            if with_bell {
-                let bell = Bell::beside(&[std::os::fd::AsFd::as_fd(&reader)]).unwrap();
-                waiter.watch(bell, pages.own());
-            }
-            std::thread::scope(|scope| {
-                scope.spawn(|| {
-                    for round in 0..2000u32 {
-                        if round % 500 == 0 {
-                            std::thread::sleep(Duration::from_millis(3));
-                        }
-                        ping.store(1, Ordering::Release);
-                        notify(pages.own());
-                        while pong.swap(0, Ordering::AcqRel) == 0 {
-                            std::thread::yield_now();
-                        }
-                    }
-                });
-                for _ in 0..2000 {
-                    await_word(&mut waiter, &pages, &ping);
-                    ping.store(0, Ordering::Relaxed);
-                    pong.store(1, Ordering::Release);
-                }
-            });
-            assert!(
-                waiter.sleeps() > 0,
-                "the pauses of the sender must have put the waiter to sleep"
-            );
-        }
-    }
-
-    #[test]
-    fn the_policy_follows_the_ranks_that_announce_their_cores() {
-        let pages = TestPages::new();
-        let mask = |cpu: usize| {
-            let mut mask = [0; cores::MASK_WORDS];
-            mask[cpu / 64] = 1 << (cpu % 64);
-            mask
-        };
-        cores::announce(pages.head(), &mask(0));
-        let mut waiter = Waiter::with_quota(2, 8, pages.head(), pages.own());
-        assert!(waiter.oversubscribed(), "one core is known, for two ranks");
-        assert_eq!(pages.own().wake_fence.load(Ordering::Relaxed), 1);
-        cores::announce(pages.head(), &mask(70));
-        waiter.idle(pages.sources(), || true);
-        assert!(!waiter.oversubscribed() && waiter.cores() == 2);
-    }
-
-    #[test]
-    fn ranks_of_other_hosts_on_the_same_core_are_not_kept_from_it_by_spinning() {
-        let pages = [TestPages::new(), TestPages::new()];
-        let (turns, noticed) = ([AtomicU32::new(0), AtomicU32::new(0)], AtomicU32::new(0));
-        let begin = Instant::now();
-        let is_over =
-            || noticed.load(Ordering::Relaxed) == 2 || begin.elapsed() > Duration::from_secs(20);
-        let play = |own: usize| {
-            let mut core = CpuSet::new();
-            core.set(sched_getaffinity(None).map_or(0, |allowed| {
-                (0..CpuSet::MAX_CPU).find(|cpu| allowed.is_set(*cpu)).unwrap_or(0)
-            }));
-            sched_setaffinity(None, &core).unwrap();
-            let mut waiter = Waiter::with_quota(1, 2, pages[own].head(), pages[own].own());
-            let mut has_noticed = false;
-            for turn in 1.. {
-                turns[own].store(turn, Ordering::Release);
-                waiter.reset();
-                while turns[1 - own].load(Ordering::Acquire) < turn {
-                    if is_over() {
-                        return;
-                    }
-                    waiter.idle(pages[own].sources(), || true);
-                }
-                if waiter.shares_core > 0 && !std::mem::replace(&mut has_noticed, true) {
-                    noticed.fetch_add(1, Ordering::Relaxed);
-                }
-            }
-        };
-        std::thread::scope(|scope| {
-            [0, 1].map(|own| scope.spawn(move || play(own))).map(|thread| thread.join().unwrap())
-        });
-        assert_eq!(noticed.load(Ordering::Relaxed), 2);
-    }
-
-    #[test]
-    fn an_abort_ends_the_sleep() {
-        let pages = TestPages::new();
-        let never = AtomicU32::new(0);
-        let mut waiter = Waiter::with_quota(100, 1, pages.head(), pages.own());
-        std::thread::scope(|scope| {
-            scope.spawn(|| {
-                std::thread::sleep(Duration::from_millis(5));
-                abort(pages.head(), std::iter::once(pages.own()));
-            });
-            await_word(&mut waiter, &pages, &never);
-        });
-    }
 }

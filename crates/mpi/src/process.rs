@@ -91,14 +91,6 @@ pub(crate) fn host_name() -> String {
         .map_or_else(|_| "localhost".to_owned(), |name| name.trim().to_owned())
 }
 
-/// True if this host has more ranks of the job than cores for them, as far as known.
-pub(crate) fn is_oversubscribed() -> bool {
-    PROCESS.get().is_none_or(|process| {
-        let cores = process.segment.head().allowed_cores.load(Ordering::Relaxed) as usize;
-        process.job.local_ranks.len() > cores
-    })
-}
-
 impl Process {
     /// True if the ranks of this host share cores, as far as they have announced their affinity.
     pub(crate) fn ranks_share_cores(&self) -> bool {

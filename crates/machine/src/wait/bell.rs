@@ -71,6 +71,8 @@ impl Bell {
         let mut sources: Vec<PollFd<'_>> =
             all.map(|source| PollFd::new(source, PollFlags::IN)).collect();
         match poll(&mut sources, Some(&limit)) {
+            // It has not rung.
+            Ok(_) if sources[0].revents().is_empty() => return,
             Ok(_) | Err(rustix::io::Errno::INTR) => {}
             // The system refuses to wait (a sandbox); do not let the caller's loop burn a core.
             Err(_) => std::thread::sleep(crate::futex::REFUSED),

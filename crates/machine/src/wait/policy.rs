@@ -20,7 +20,8 @@ pub struct Policy {
     pub spin: Duration,
     /// How long a wait yields before it sleeps, if the ranks fit.
     pub yield_limit: Duration,
-    /// Number of yields after which a wait sleeps, if oversubscribed.
+    /// Number of yields after which a wait sleeps, if oversubscribed, or if the only rank of the
+    /// host while ranks of other hosts take turns on its core.
     pub yields_before_sleep: u32,
     /// If a yield takes longer than this, all ranks of the host sleep for a while instead of
     /// yielding.

@@ -29,7 +29,6 @@ use crate::objects::comm::Comm;
 use crate::objects::datatype::Type;
 use crate::objects::elements::Elements;
 use crate::objects::registry;
-use crate::process;
 use crate::progress;
 use crate::progress::completion::{failure, status_of};
 use crate::progress::request_table::{COMPLETE, COMPLETE_RECEIVE, FROM_NOBODY, RequestWork};
@@ -358,7 +357,6 @@ fn received_soon(worker: &Worker, comm: Handle, context: ContextId, soon: EarlyO
 fn wait_for_received(worker: &Worker, comm: Handle, context: ContextId, id: RequestId) -> Completed<Status> {
     let target = |_: &State| WaitTarget::Message(context, id);
     let completion = worker.wait_for(target, |state| state.engine.take(id));
-    worker.choose_spin_rounds(process::is_oversubscribed());
     completed(comm, &completion)
 }
 

@@ -36,6 +36,11 @@ impl Waiting {
         self.waiter.limit_sleep(limited.then_some(WATCHFUL_SLEEP));
     }
 
+    /// True if others need the core of this process, see [`Waiter::crowded`].
+    pub(crate) fn crowded(&self) -> bool {
+        self.waiter.crowded()
+    }
+
     /// Number of times that this process has slept.
     pub(crate) fn sleeps(&self) -> u64 {
         self.waiter.sleeps()
@@ -56,21 +61,21 @@ impl Waiting {
         }
     }
 
-    /// If ranks share cores, yields a few times until `ready` returns true (see [`Waiter::pass`]).
+    /// If others need the core, yields a few times until `ready` returns true (see [`Waiter::pass`]).
     #[inline]
     pub(crate) fn pass(&mut self, ready: &mut dyn FnMut() -> bool) -> bool {
         self.waiter.pass(self.segment.sources(), ready)
     }
 
-    /// Yields after an unsuccessful test on an oversubscribed host, so that another process can
-    /// run. Ends the process if the job is aborting.
+    /// Yields after an unsuccessful test if others need the core. Ends the process if the job is
+    /// aborting.
     #[inline]
-    pub(crate) fn give_way(&self) {
+    pub(crate) fn give_way(&mut self) {
         if self.segment.aborting() {
             leave_aborted_job();
         }
-        if self.waiter.oversubscribed() {
-            std::thread::yield_now();
+        if self.waiter.crowded() {
+            self.waiter.give_way(self.segment.sources());
         }
     }
 }

@@ -22,8 +22,8 @@ use super::wait_target::{PublishedWait, WaitTarget};
 use super::waiting::Waiting;
 
 /// Rounds of progress that a blocking call makes before it waits, if each rank has a core: about a
-/// microsecond. MPI_THREAD_MULTIPLE uses a quarter of it, because other threads find the worker
-/// locked meanwhile. An oversubscribed host uses one round.
+/// microsecond in shared memory. MPI_THREAD_MULTIPLE uses a quarter of it, because other threads
+/// find the worker locked meanwhile. Where others need the core it is one round.
 const SPIN_ROUNDS: u32 = 64;
 
 /// A worker: shared state, its lock, and the poller token.
@@ -122,10 +122,10 @@ impl Worker {
         self.spin_rounds.load(Ordering::Relaxed)
     }
 
-    /// Chooses the number of spin rounds. Whether the host is oversubscribed becomes known only
-    /// while the other ranks start.
-    pub(crate) fn choose_spin_rounds(&self, oversubscribed: bool) {
-        let rounds = match (oversubscribed, self.shared.load(Ordering::Relaxed)) {
+    /// Chooses the number of spin rounds after a wait, in which the waiter has found out whether
+    /// others need the core.
+    fn choose_spin_rounds(&self, waiting: &Waiting) {
+        let rounds = match (waiting.crowded(), self.shared.load(Ordering::Relaxed)) {
             (true, _) => 1,
             (false, true) => SPIN_ROUNDS / 4,
             (false, false) => SPIN_ROUNDS,
@@ -213,7 +213,13 @@ impl Worker {
         if let Some(result) = self.with(&mut ready) {
             return result;
         }
-        let poll = |ready: &mut _| self.with_token(|waiting| self.poll_until(waiting, &target, ready));
+        let poll = |ready: &mut _| {
+            self.with_token(|waiting| {
+                let result = self.poll_until(waiting, &target, ready);
+                self.choose_spin_rounds(waiting);
+                result
+            })
+        };
         if let Some(result) = poll(&mut ready) {
             return result;
         }

@@ -13,7 +13,6 @@ use towpath_neutral::error::Result;
 
 use super::execution::{CommView, Prepared};
 use crate::objects::comm::{CallForm, Comm};
-use crate::process;
 use crate::progress::request_table::{COMPLETE, RequestWork};
 use crate::progress::wait_target::WaitTarget;
 use crate::progress::{self, runs};
@@ -114,7 +113,6 @@ unsafe fn execute(mut exchange: Exchange, comm: &Comm) -> Result<()> {
             |_| WaitTarget::Members(context),
             |state| exchange.take_completed(&mut state.engine).then_some(()),
         );
-        worker.choose_spin_rounds(process::is_oversubscribed());
     }
     match (exchange.lost, exchange.truncated) {
         (false, false) => Ok(()),
