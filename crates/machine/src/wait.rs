@@ -16,6 +16,10 @@
 //!   count here: the awaited rank may run on another core, and whoever gives up a core to them gets
 //!   it back late.
 //!
+//! * After sleeps of more than 300 us on descriptors, a wait yields fewer times before the next one,
+//!   and after shorter ones more times again (8 hosts of 8 ranks on two cores: 220 instead of 630
+//!   switches and 1.4 instead of 2.0 ms for a barrier).
+//!
 //! Invariant: no wake-up is lost, see [`sleep`].
 
 use std::hint::spin_loop;
@@ -71,6 +75,10 @@ const TURN: Range<Duration> = Duration::from_micros(3)..Duration::from_micros(50
 const ALONE: u32 = 32;
 /// The same if the job has other hosts, for which a wait yields a few times only.
 const ALONE_AMONG_HOSTS: u32 = 256;
+/// A sleep that yields would not have spared.
+const LONG_SLEEP: Duration = Duration::from_micros(300);
+/// Yields before a sleep after many long ones.
+const LEAST_YIELDS: u32 = 2;
 /// Empty polls between two reads of the clock while spinning.
 const POLLS_PER_CLOCK: u32 = 64;
 /// Empty polls without a pause instruction, which would add latency to a message that is just
@@ -91,6 +99,8 @@ pub struct Waiter {
     crowded: bool,
     spin: Duration,
     yields_before_sleep: u32,
+    /// Yields before the next sleep: fewer than `yields_before_sleep` after long sleeps.
+    patience: u32,
     slow_yield: Duration,
     /// The number of yields that must still let nothing else run before the core counts as this
     /// process's own again. While it is not 0, other processes run when this one yields and soon
@@ -135,6 +145,7 @@ impl Waiter {
             crowded: true,
             spin: Duration::ZERO,
             yields_before_sleep: 0,
+            patience: 0,
             slow_yield: Duration::ZERO,
             shares_core: 0,
             polls: 0,
@@ -167,6 +178,7 @@ impl Waiter {
         let spin = config::number("TOWPATH_SPIN_MICROSECONDS").map_or(SPIN, Duration::from_micros);
         self.spin = if self.fits { spin } else { Duration::ZERO };
         self.yields_before_sleep = 2 * per_core + 2;
+        self.patience = self.yields_before_sleep;
         self.slow_yield = Duration::from_micros(1500) + Duration::from_micros(10) * per_core;
         self.crowded = self.is_crowded();
         self.sleeper.choose(&own.into(), &head.into(), !self.crowded);
@@ -262,7 +274,7 @@ impl Waiter {
             }
             waited > YIELD_LIMIT
         } else {
-            self.yields >= self.yields_before_sleep
+            self.yields >= self.patience
         };
         if tired || external_load::is_present(head) || !self.give_core(head) {
             self.sleep(sources, recheck);
@@ -326,7 +338,12 @@ impl Waiter {
             self.sleeps += 1;
             self.balancer.leave(head);
             match &self.bell {
-                Some(bell) => bell.sleep(),
+                Some(bell) => {
+                    let before = external_load::now();
+                    bell.sleep();
+                    let full = self.yields_before_sleep;
+                    self.patience = patience(self.patience, full, external_load::since(before));
+                }
                 None => {
                     let longest = [limit, self.longest_sleep].into_iter().flatten().min();
                     futex::wait(&own.sleep, ON_WORD, longest);
@@ -337,6 +354,12 @@ impl Waiter {
         // again.
         self.reset();
     }
+}
+
+/// Number of yields before the next sleep on descriptors, after one that took this long. A message
+/// from another host often takes longer than all yields, which then only delay whoever sends it.
+fn patience(before: u32, full: u32, slept: Duration) -> u32 {
+    if slept > LONG_SLEEP { (before / 2).max(LEAST_YIELDS) } else { 2 * before }.min(full)
 }
 
 /// Wakes the owner of `page` if it sleeps. A poster must call it after each message that it has

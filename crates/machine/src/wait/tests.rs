@@ -193,3 +193,13 @@ fn an_abort_ends_the_sleep() {
         await_word(&mut waiter, &pages, &never);
     });
 }
+
+#[test]
+fn long_sleeps_make_the_next_wait_yield_less() {
+    let (short, long) = (Duration::from_micros(20), Duration::from_millis(2));
+    assert_eq!(patience(10, 10, long), 5);
+    assert_eq!(patience(3, 10, long), LEAST_YIELDS);
+    assert_eq!(patience(LEAST_YIELDS, 10, short), 2 * LEAST_YIELDS);
+    assert_eq!(patience(8, 10, short), 10);
+    assert_eq!(patience(1, 1, long), 1, "never more than the policy says");
+}
