@@ -201,8 +201,8 @@ impl Waiter {
         self.cores
     }
 
-    /// True if there are more ranks than cores, or ranks of other hosts need the core. A call should
-    /// then poll once only before it waits, and yield if it does not wait.
+    /// True if there are more ranks than cores, or ranks of other hosts need the core. A call
+    /// should then poll once only before it waits, and yield if it does not wait.
     pub fn crowded(&self) -> bool {
         self.crowded
     }

@@ -61,7 +61,8 @@ impl Waiting {
         }
     }
 
-    /// If others need the core, yields a few times until `ready` returns true (see [`Waiter::pass`]).
+    /// If others need the core, yields a few times until `ready` returns true, see
+    /// [`Waiter::pass`].
     #[inline]
     pub(crate) fn pass(&mut self, ready: &mut dyn FnMut() -> bool) -> bool {
         self.waiter.pass(self.segment.sources(), ready)
