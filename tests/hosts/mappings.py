@@ -33,6 +33,7 @@ class Row:
     by_node: bool = False
     network: str = "tcp"
     slower: int = 1  # so many times fewer batches
+    slow: str = ""  # the hosts that the topology file says to be behind slow links
 
 
 ROWS = [
@@ -44,6 +45,8 @@ ROWS = [
     Row("more than a star", 2, 20, each=(12, 8), slower=8),
     Row("frames", 3, 7, each=(3, 1, 3), network="clic"),
     Row("one rank on each host", 4, 4),
+    Row("the first host is slow", 3, 7, each=(3, 2, 2), slow="host0"),
+    Row("two slow hosts of four", 4, 4, slow="host[1-2]"),
 ]
 LIMIT = 150
 SECONDS_PER_BATCH = 0.5
@@ -55,6 +58,10 @@ def inside(prefix, binary, row, arguments):
     if row.each:
         names = [f"{name}:{ranks}" for name, ranks in zip(names, row.each)]
     options = ["-bynode"] if row.by_node else []
+    if row.slow:
+        file = Path(os.environ["TMPDIR"]) / "topology.toml"
+        file.write_text(f'[default]\nrate = "10Gbit"\n[[link]]\nhosts = "{row.slow}"\nrate = "1Gbit"\n')
+        options += ["--topology", file]
     launcher = f"{os.environ['HOSTS_RUN']} {{host}}"
     command = [prefix / "bin/mpiexec", "-n", row.ranks, "--hosts", ",".join(names), *options, "--launcher", launcher, binary, *arguments]
     words = [str(word) for word in command]

@@ -52,6 +52,14 @@ impl JobTopology {
         &self.hosts
     }
 
+    /// Rate of the link of host `number` in bytes per second: that of any host that the file does
+    /// not name, if the job has no such host.
+    pub fn link_rate(&self, number: u32) -> u64 {
+        let name = self.hosts.get(number as usize);
+        let link = name.map(|name| self.description.link(name));
+        link.unwrap_or_else(|| self.description.usual_link()).rate.value
+    }
+
     /// The hosts that the file names and that are not in the job.
     pub(crate) fn absent(&self) -> Vec<&str> {
         let jobs_own: Vec<_> =
@@ -163,6 +171,15 @@ mod tests {
     fn hosts_of_the_file_and_of_the_job_are_compared() {
         assert_eq!(topology().absent(), ["a"]);
         assert_eq!(topology().unnamed(), ["c"]);
+    }
+
+    #[test]
+    fn each_host_of_the_job_has_a_link() {
+        let text = "[default]\nrate = \"8Gbit\"\n[[link]]\nhosts = \"b\"\nrate = \"800Mbit\"\n";
+        let hosts = ["c", "b.example"].map(str::to_owned).to_vec();
+        let topology = JobTopology::new(text.to_owned(), hosts).unwrap();
+        let rates = [0, 1, 2].map(|number| topology.link_rate(number));
+        assert_eq!(rates, [1_000_000_000, 100_000_000, 1_000_000_000]);
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! MPI_ALLREDUCE (6.9.6): every rank gets all short vectors and folds them; or rank 0 folds, and
+//! MPI_ALLREDUCE (6.9.6): every rank gets all short vectors and folds them; or one rank folds, and
 //! broadcasts the result; or every rank folds a stripe of long vectors, and the stripes are
 //! exchanged.
 //!
@@ -7,7 +7,7 @@
 use crate::allgather::{self, Allgather};
 use crate::buffers::{Blocks, Buffer};
 use crate::builder::Builder;
-use crate::operand::{Operand, even_parts};
+use crate::operand::Operand;
 use crate::plan::{Plan, PlanError};
 use crate::select::{Algorithm, Collective, Size};
 use crate::{Call, broadcast, fold, hierarchy};
@@ -40,17 +40,18 @@ pub(crate) fn append(builder: &mut Builder, call: &Call, operand: &Operand, rece
 }
 
 fn reduce_bcast(builder: &mut Builder, call: &Call, operand: &Operand, receive: *mut u8) {
-    fold::at(builder, operand, 0, receive);
+    let relay = builder.team.placement.relay();
+    fold::at(builder, operand, relay, receive);
     builder.phase();
     let data = Buffer { pointer: receive, count: operand.count, element: operand.element.clone() };
-    broadcast::append(builder, call, 0, &data);
+    broadcast::append(builder, call, relay, &data);
 }
 
 fn stripes(builder: &mut Builder, call: &Call, operand: &Operand, receive: *mut u8) {
     let (rank, size) = (builder.rank(), builder.size());
-    let starts = even_parts(operand.count, size);
+    let starts = builder.team.placement.stripes(operand.count);
     fold::stripes(builder, operand, &starts, receive, receive);
-    if size <= DIRECT {
+    if size <= DIRECT || builder.team.placement.has_slow_hosts() {
         let stripe = |rank: usize| operand.piece(receive, &(starts[rank]..starts[rank + 1]));
         for step in 1..size {
             let from = (rank + size - step) % size;

@@ -30,6 +30,9 @@ pub(crate) fn append(builder: &mut Builder, call: &Call, root: usize, data: &Buf
         return;
     }
     match choose(call, &builder.team, data.bytes()) {
+        _ if builder.team.placement.has_slow_hosts() => {
+            hierarchy::movement::bcast(builder, call, root, data);
+        }
         Algorithm::Hierarchical => hierarchy::movement::bcast(builder, call, root, data),
         Algorithm::Chain => {
             in_bytes(builder, root, data, |builder, data, bytes| chain(builder, root, data, bytes));

@@ -4,7 +4,6 @@
 //! Both fold in rank order ([`fold`]), so neither the choice nor the root changes the result.
 
 use crate::builder::Builder;
-use crate::operand::even_parts;
 use crate::plan::{Plan, PlanError};
 use crate::select::{Algorithm, Collective, Size};
 use crate::{Call, fold, hierarchy};
@@ -38,17 +37,36 @@ pub(crate) fn append(
         Algorithm::Hierarchical => {
             hierarchy::reductions::reduce(builder, call, root, operand, result);
         }
-        Algorithm::Linear => {
-            fold::at(builder, operand, root, result.unwrap_or(std::ptr::dangling_mut()));
-        }
+        Algorithm::Linear => linear(builder, root, operand, result),
         _ => stripes(builder, root, operand, result),
     }
     builder.phase();
 }
 
+/// One rank folds: the root, or one whose link is not slow.
+fn linear(builder: &mut Builder, root: usize, operand: &Operand, result: Option<*mut u8>) {
+    let placement = builder.team.placement.clone();
+    let is_slow = placement.is_slow(placement.host_of(root));
+    let (rank, collector) = (builder.rank(), if is_slow { placement.relay() } else { root });
+    let into = match result {
+        Some(result) => result,
+        None if rank == collector => builder.scratch(operand.count, &operand.element),
+        None => std::ptr::dangling_mut(),
+    };
+    fold::at(builder, operand, collector, into);
+    if collector != root {
+        builder.phase();
+        if rank == collector {
+            builder.send(root, 0, operand.whole(into));
+        } else if rank == root {
+            builder.receive(collector, 0, operand.whole(into));
+        }
+    }
+}
+
 fn stripes(builder: &mut Builder, root: usize, operand: &Operand, result: Option<*mut u8>) {
     let (rank, size) = (builder.rank(), builder.size());
-    let starts = even_parts(operand.count, size);
+    let starts = builder.team.placement.stripes(operand.count);
     let element = &operand.element;
     let home = result.unwrap_or_else(|| builder.scratch(operand.count, element));
     fold::stripes(builder, operand, &starts, home, home);

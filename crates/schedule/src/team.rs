@@ -5,6 +5,8 @@ use std::sync::Arc;
 
 use towpath_base::ids::{ContextId, PeerIndex};
 
+use crate::operand::even_parts;
+
 /// Which members of a team share a host. Hosts are numbered in the order of their lowest ranks; the
 /// lowest rank of a host is its leader.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -13,13 +15,15 @@ pub struct Placement {
     hosts: Vec<usize>,
     /// The ranks of each host, ascending.
     members: Vec<Vec<usize>>,
+    /// Which hosts are behind a slow link. Never all of them.
+    slow: Vec<bool>,
 }
 
 impl Placement {
     /// Creates a placement from an identifier of each rank's host, in rank order.
     pub fn new(identities: impl IntoIterator<Item = u32>) -> Placement {
         let mut numbers: HashMap<u32, usize> = HashMap::new();
-        let mut placement = Placement { hosts: Vec::new(), members: Vec::new() };
+        let mut placement = Placement { hosts: Vec::new(), members: Vec::new(), slow: Vec::new() };
         // Most ranks are on the same host as the one before.
         let mut last = None;
         for (rank, identity) in identities.into_iter().enumerate() {
@@ -34,7 +38,48 @@ impl Placement {
             placement.members[host].push(rank);
             placement.hosts.push(host);
         }
+        placement.slow = vec![false; placement.hosts()];
         placement
+    }
+
+    /// The same with the rates of the hosts' links. A link is slow if it has at most half the rate
+    /// of the fastest one.
+    pub fn with_rates(mut self, rate: impl Fn(usize) -> u64) -> Placement {
+        let rates: Vec<u64> = (0..self.hosts()).map(rate).collect();
+        let fastest = rates.iter().copied().max().unwrap_or(0);
+        self.slow = rates.iter().map(|&rate| rate < fastest && rate <= fastest / 2).collect();
+        self
+    }
+
+    /// True if a host is behind a slow link. Payload should cross that link once in each direction,
+    /// so such a host neither passes on nor folds what others send.
+    pub fn is_slow(&self, host: usize) -> bool {
+        self.slow[host]
+    }
+
+    /// True if a host is behind a slow link.
+    pub fn has_slow_hosts(&self) -> bool {
+        self.slow.contains(&true)
+    }
+
+    /// The lowest rank whose host is not behind a slow link.
+    pub fn relay(&self) -> usize {
+        let is_fast = |&rank: &usize| !self.slow[self.hosts[rank]];
+        (0..self.hosts.len()).find(is_fast).unwrap_or(0)
+    }
+
+    /// Cuts a vector into a stripe for each rank, even but for ranks behind slow links, which get
+    /// none: `starts[rank]` is the first element of its stripe.
+    pub(crate) fn stripes(&self, count: i64) -> Vec<i64> {
+        let is_fast = |rank: usize| usize::from(!self.slow[self.hosts[rank]]);
+        let even = even_parts(count, (0..self.hosts.len()).map(is_fast).sum());
+        let mut before = 0;
+        let mut starts = vec![0];
+        for rank in 0..self.hosts.len() {
+            before += is_fast(rank);
+            starts.push(even[before]);
+        }
+        starts
     }
 
     /// All of `size` ranks on one host.
@@ -109,13 +154,18 @@ impl Team {
     pub(crate) fn of(&self, ranks: &[usize]) -> Option<Team> {
         let rank = ranks.iter().position(|&rank| rank == self.rank)?;
         let peers = ranks.iter().map(|&rank| self.peers[rank]).collect();
-        let hosts = ranks.iter().map(|&rank| self.placement.host_of(rank) as u32);
-        Some(Team {
-            rank,
-            peers,
-            placement: Arc::new(Placement::new(hosts)),
-            context: self.context,
-        })
+        let whole = &self.placement;
+        let hosts = ranks.iter().map(|&rank| whole.host_of(rank) as u32);
+        let mut placement = Placement::new(hosts);
+        if whole.has_slow_hosts() {
+            let slow: Vec<bool> = placement
+                .leaders()
+                .map(|leader| whole.is_slow(whole.host_of(ranks[leader])))
+                .collect();
+            // Among slow hosts only, none is slower than the others.
+            placement = placement.with_rates(|host| if slow[host] { 1 } else { 2 });
+        }
+        Some(Team { rank, peers, placement: Arc::new(placement), context: self.context })
     }
 }
 
@@ -159,5 +209,23 @@ mod tests {
         assert_eq!(own.placement.hosts(), 1);
         let alone = team(3, &[9, 4, 9, 7, 4, 9]).on_my_host();
         assert_eq!((alone.rank, peers(&alone)), (0, vec![13]));
+    }
+
+    #[test]
+    fn slow_hosts_get_no_stripes_and_relay_nothing() {
+        let rates = [10, 100, 60];
+        let placement = Placement::new([7, 8, 9, 8, 7]).with_rates(|host| rates[host]);
+        assert_eq!(
+            (0..3).map(|host| placement.is_slow(host)).collect::<Vec<_>>(),
+            [true, false, false]
+        );
+        assert_eq!(placement.relay(), 1);
+        assert_eq!(placement.stripes(9), [0, 0, 3, 6, 9, 9]);
+        let equal = Placement::new([7, 8, 9]).with_rates(|_| 5);
+        assert!(!equal.has_slow_hosts() && equal.relay() == 0);
+        assert_eq!(equal.stripes(7), [0, 3, 5, 7]);
+        let team = Team { placement: Arc::new(placement), ..team(1, &[7, 8, 9, 8, 7]) };
+        let part = team.of(&[4, 1]).expect("this rank is a member").placement;
+        assert!(part.is_slow(0) && !part.is_slow(1));
     }
 }

@@ -47,20 +47,30 @@ enum Mapping {
     Unequal,
     /// None: each rank is on a host of its own.
     Apart,
+    /// As cyclic, and the first host is behind a slow link.
+    Slow,
+    /// As apart, and the first host and every fourth one behind it are behind slow links.
+    SlowApart,
 }
 
 impl Mapping {
-    const SEVERAL_HOSTS: [Mapping; 4] =
-        [Mapping::Consecutive, Mapping::Cyclic, Mapping::Unequal, Mapping::Apart];
+    const SEVERAL_HOSTS: [Mapping; 6] = [
+        Mapping::Consecutive,
+        Mapping::Cyclic,
+        Mapping::Unequal,
+        Mapping::Apart,
+        Mapping::Slow,
+        Mapping::SlowApart,
+    ];
 
     fn host(self, rank: usize) -> u32 {
         let rank = rank as u32;
         match self {
             Mapping::OneHost => 0,
             Mapping::Consecutive => rank / 3,
-            Mapping::Cyclic => rank % 3,
+            Mapping::Cyclic | Mapping::Slow => rank % 3,
             Mapping::Unequal => [7, 2, 2, 9, 2, 9, 2, 2].get(rank as usize).copied().unwrap_or(9),
-            Mapping::Apart => rank,
+            Mapping::Apart | Mapping::SlowApart => rank,
         }
     }
 }
@@ -84,7 +94,10 @@ impl Setting {
     }
 
     fn team(&self, rank: usize, size: usize) -> Team {
-        let placement = Placement::new((0..size).map(|rank| self.mapping.host(rank)));
+        let mut placement = Placement::new((0..size).map(|rank| self.mapping.host(rank)));
+        if matches!(self.mapping, Mapping::Slow | Mapping::SlowApart) {
+            placement = placement.with_rates(|host| if host % 4 == 0 { 1 } else { 10 });
+        }
         Team { placement: Arc::new(placement), ..team(rank, size) }
     }
 }

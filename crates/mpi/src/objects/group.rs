@@ -43,9 +43,13 @@ impl Group {
         self.peers.len()
     }
 
-    /// Which members share a host.
+    /// Which members share a host, and which hosts are behind slow links.
     pub(crate) fn placement(&self) -> &Arc<Placement> {
-        self.placement.get_or_init(|| Arc::new(Placement::new(self.peers.iter().map(|&peer| process::host_of(peer)))))
+        self.placement.get_or_init(|| {
+            let placement = Placement::new(self.peers.iter().map(|&peer| process::host_of(peer)));
+            let leaders: Vec<PeerIndex> = placement.leaders().map(|rank| self.peers[rank]).collect();
+            Arc::new(placement.with_rates(|host| process::link_rate_of(leaders[host])))
+        })
     }
 
     /// The group as a team for collectives, with messages in `context`; this process has rank

@@ -41,6 +41,13 @@ pub(crate) fn host_of(peer: PeerIndex) -> u32 {
     jobs().and_then(|jobs| jobs.host_of(peer)).unwrap_or(0)
 }
 
+/// Rate of the link of a peer's host in bytes per second, the same in all processes of the job; 0
+/// without a topology file.
+pub(crate) fn link_rate_of(peer: PeerIndex) -> u64 {
+    let rate = |jobs: &Jobs| Some(jobs.topology()?.link_rate(jobs.host_of(peer)?));
+    jobs().and_then(rate).unwrap_or(0)
+}
+
 /// Number of the host on which this process runs: the same in all of `members` that run there.
 ///
 /// # Errors

@@ -8,7 +8,6 @@ use crate::builder::Builder;
 use crate::gather::Gather;
 use crate::scatter::Scatter;
 use crate::select::Algorithm;
-use crate::tree::{Binomial, absolute, relative};
 use crate::{Call, barrier};
 
 /// A leader sends the blocks of its host as soon as it has this many bytes, so that the link
@@ -48,17 +47,8 @@ pub(crate) fn bcast(builder: &mut Builder, call: &Call, root: usize, data: &Buff
     let hierarchy = Hierarchy::new(&builder.team, Some(root));
     let (mut parent, mut children) = (None, Vec::new());
     if let Some(leaders) = hierarchy.leader_team() {
-        let (size, first) = (leaders.size(), hierarchy.team.placement.host_of(root));
-        let node = relative(leaders.rank, first, size);
-        let leader = |node: usize| hierarchy.leaders[absolute(node, first, size)];
-        if broadcast::choose(call, &leaders, data.bytes()) == Algorithm::Chain {
-            parent = (node > 0).then(|| leader(node - 1));
-            children.extend((node + 1 < size).then(|| leader(node + 1)));
-        } else {
-            let tree = Binomial::new(node, size);
-            parent = tree.parent.map(leader);
-            children.extend(tree.children.iter().rev().map(|&(node, _)| leader(node)));
-        }
+        let is_chain = broadcast::choose(call, &leaders, data.bytes()) == Algorithm::Chain;
+        (parent, children) = hierarchy.between_hosts(root, is_chain);
     }
     let (above, below) = hierarchy.in_host_tree();
     children.extend(below);
