@@ -12,6 +12,7 @@ import os
 import re
 import subprocess
 import sys
+import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -52,16 +53,13 @@ LIMIT = 150
 SECONDS_PER_BATCH = 0.5
 
 
-def inside(prefix, binary, row, arguments):
+def inside(prefix, binary, row, topology, arguments):
     """On the first host: becomes the job."""
     names = os.environ["HOSTS_NAMES"].split(",")
     if row.each:
         names = [f"{name}:{ranks}" for name, ranks in zip(names, row.each)]
     options = ["-bynode"] if row.by_node else []
-    if row.slow:
-        file = Path(os.environ["TMPDIR"]) / "topology.toml"
-        file.write_text(f'[default]\nrate = "10Gbit"\n[[link]]\nhosts = "{row.slow}"\nrate = "1Gbit"\n')
-        options += ["--topology", file]
+    options += ["--topology", topology] if topology else []
     launcher = f"{os.environ['HOSTS_RUN']} {{host}}"
     command = [prefix / "bin/mpiexec", "-n", row.ranks, "--hosts", ",".join(names), *options, "--launcher", launcher, binary, *arguments]
     words = [str(word) for word in command]
@@ -70,8 +68,18 @@ def inside(prefix, binary, row, arguments):
 
 def run_row(prefix, binary, row, seed, batches):
     """Problems of a row (None: not tested here), words for its line, and the job's output."""
+    if not row.slow:
+        return run_job(prefix, binary, row, seed, batches, [])
+    with tempfile.TemporaryDirectory() as directory:
+        file = Path(directory) / "topology.toml"
+        file.write_text(f'[default]\nrate = "10Gbit"\n[[link]]\nhosts = "{row.slow}"\nrate = "1Gbit"\n')
+        return run_job(prefix, binary, row, seed, batches, ["--topology", file])
+
+
+def run_job(prefix, binary, row, seed, batches, topology):
+    """The same, with the options that name a topology file."""
     command = [sys.executable, HERE / "hosts.py", "--hosts", row.hosts, "--", sys.executable, __file__, "--prefix", prefix, "--binary", binary,
-               "--inside", row.name, "--seed", seed, "--batches", batches]
+               "--inside", row.name, "--seed", seed, "--batches", batches, *topology]
     limit = LIMIT + SECONDS_PER_BATCH * batches
     environment = environments.clean_environment(TOWPATH_NETWORK=row.network)
     with subprocess.Popen([str(word) for word in command], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
@@ -93,12 +101,12 @@ def main():
     parser = rows.parser(__doc__)
     parser.add_argument("--batches", type=int, default=48)
     parser.add_argument("--seed", type=int, default=1)
-    for inner in ("--binary", "--inside"):
+    for inner in ("--binary", "--inside", "--topology"):
         parser.add_argument(inner, help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.inside:
         row = next(row for row in ROWS if row.name == options.inside)
-        return inside(options.prefix, options.binary, row, [options.seed, options.batches])
+        return inside(options.prefix, options.binary, row, options.topology, [options.seed, options.batches])
     prefix = rows.begin(options)
     if prefix is None:
         return hosts.SKIPPED
