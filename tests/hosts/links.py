@@ -148,10 +148,8 @@ class Rail:
     def slow_down(self, name, place, rate):
         """Limits what a host sends, and what its port of the bridge sends to it."""
         shape = ["root", "tbf", "rate", rate, "burst", "16kb", "limit", "1mb"]
-        for device in self.ports:
-            subprocess.run([sys.executable, __file__, device], check=True)
-        for other in self.names:
-            on(other, sys.executable, __file__, self.device)
+        subprocess.run([sys.executable, __file__, self.ports[place]], check=True)
+        on(name, sys.executable, __file__, self.device)
         on(name, "tc", "qdisc", "add", "dev", self.device, *shape)
         subprocess.run(["tc", "qdisc", "add", "dev", self.ports[place], *shape], check=True)
 
