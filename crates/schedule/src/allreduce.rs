@@ -49,23 +49,34 @@ fn reduce_bcast(builder: &mut Builder, call: &Call, operand: &Operand, receive: 
 
 fn stripes(builder: &mut Builder, call: &Call, operand: &Operand, receive: *mut u8) {
     let (rank, size) = (builder.rank(), builder.size());
-    let starts = builder.team.placement.stripes(operand.count);
-    fold::stripes(builder, operand, &starts, receive, receive);
-    if size <= DIRECT || builder.team.placement.has_slow_hosts() {
+    let placement = builder.team.placement.clone();
+    if size > DIRECT && !placement.has_slow_hosts() {
+        return stripes_and_allgather(builder, call, operand, receive);
+    }
+    for (number, starts) in fold::chunks(&placement, operand).enumerate() {
+        let (there, back) = (2 * number, 2 * number + 1);
+        let marks = fold::stripes(builder, operand, &starts, receive, receive, there);
         let stripe = |rank: usize| operand.piece(receive, &(starts[rank]..starts[rank + 1]));
         for step in 1..size {
             let from = (rank + size - step) % size;
-            builder.receive(from, 1, stripe(from));
+            let arrived = builder.receive(from, back, stripe(from));
+            builder.after(arrived, marks.sent[from]);
         }
         for step in 1..size {
-            builder.send((rank + step) % size, 1, stripe(rank));
+            let sent = builder.send((rank + step) % size, back, stripe(rank));
+            builder.after(sent, marks.folded);
         }
-        return;
     }
+}
+
+fn stripes_and_allgather(builder: &mut Builder, call: &Call, operand: &Operand, receive: *mut u8) {
+    let starts = builder.team.placement.stripes(0, operand.count);
+    fold::stripes(builder, operand, &starts, receive, receive, 0);
+    builder.phase();
     let blocks = Blocks::Varying {
         pointer: receive,
         counts: starts.windows(2).map(|pair| pair[1] - pair[0]).collect(),
-        displacements: starts[..size].into(),
+        displacements: starts[..builder.size()].into(),
         element: operand.element.clone(),
     };
     allgather::append(builder, call, &Allgather { send: None, receive: blocks });

@@ -8,15 +8,17 @@
 use std::collections::VecDeque;
 use std::ops::Range;
 
-use crate::Call;
 use crate::allgather::{self, Allgather};
 use crate::buffers::Blocks;
 use crate::builder::{Builder, Mark};
 use crate::operand::Operand;
+use crate::{Call, Placement};
 
 /// Bytes of a vector that are sent and folded at a time.
 const SEGMENT: i64 = 64 << 10;
-/// Maximum number of segments.
+/// Bytes of a chunk of stripes where a link is slow.
+const CHUNK: i64 = 128 << 10;
+/// Maximum number of segments or chunks.
 const SEGMENTS: i64 = 4096;
 /// Segments that a rank receives while it folds another.
 const WINDOW: usize = 4;
@@ -69,12 +71,13 @@ impl<'a> Fold<'a> {
         step
     }
 
-    /// Moves the result to its place. Returns the last step.
-    fn finish(self, builder: &mut Builder) -> Mark {
+    /// Moves the result to its place, after the steps `before`. Returns the last step.
+    fn finish(self, builder: &mut Builder, before: &[Mark]) -> Mark {
         let sum = self.sum?;
         let (operand, range) = (self.operand, &self.range);
         let moved = builder.copy(operand.piece(sum, range), operand.piece(self.into, range));
         builder.after(moved, self.last);
+        before.iter().for_each(|&earlier| builder.after(moved, earlier));
         moved.or(self.last)
     }
 }
@@ -153,7 +156,7 @@ pub(crate) fn at(builder: &mut Builder, operand: &Operand, collector: usize, int
                 free.push_back((before, step));
             }
         }
-        let end = fold.finish(builder);
+        let end = fold.finish(builder, &[]);
         if let Some(memory) = held {
             free.push_back((memory, end));
         }
@@ -191,46 +194,81 @@ pub(crate) fn all(
     for &vector in vectors {
         fold.add(builder, vector, None);
     }
-    fold.finish(builder);
+    fold.finish(builder, &[]);
     builder.phase();
 }
 
+/// The stripes of a vector, chunk by chunk. Several chunks use both directions of a slow link at
+/// the same time; otherwise a vector is one chunk.
+pub(crate) fn chunks(placement: &Placement, operand: &Operand) -> impl Iterator<Item = Vec<i64>> {
+    let (count, size) = (operand.count, operand.element.size.max(1));
+    let most = match placement.has_slow_hosts() {
+        true => (CHUNK / size).max(count / SEGMENTS + 1),
+        false => count.max(1),
+    };
+    let starts = (0..count).step_by(most as usize);
+    starts.map(move |first| placement.stripes(first, count.min(first.saturating_add(most))))
+}
+
+/// The steps of a fold in stripes for which others may wait.
+pub(crate) struct StripeMarks {
+    /// The end of sending to each rank.
+    pub(crate) sent: Vec<Mark>,
+    /// The end of this rank's fold.
+    pub(crate) folded: Mark,
+}
+
 /// Rank p folds the elements from `starts[p]` to `starts[p + 1]` of all vectors, into the same
-/// elements of `into`. The vector of MPI_IN_PLACE is at `own`.
+/// elements of `into`. The vector of MPI_IN_PLACE is at `own`; nothing is written to `into` then
+/// before all of it is sent.
 pub(crate) fn stripes(
     builder: &mut Builder,
     operand: &Operand,
     starts: &[i64],
     own: *mut u8,
     into: *mut u8,
-) {
+    turn: usize,
+) -> StripeMarks {
     builder.reduce_with(&operand.reducer);
     let (rank, size) = (builder.rank(), builder.size());
-    let element = &operand.element;
     let vector = operand.send.unwrap_or(own);
     let mine = starts[rank]..starts[rank + 1];
+    let mut sent = vec![None; size];
     if size == 1 {
-        builder.copy(operand.piece(vector, &mine), operand.piece(into, &mine));
-        return builder.phase();
+        let folded = builder.copy(operand.piece(vector, &mine), operand.piece(into, &mine));
+        return StripeMarks { sent, folded };
     }
-    let count = mine.end - mine.start;
-    // Element `mine.start` of a vector is the first of its memory.
-    let mut vectors: Vec<*mut u8> = Vec::new();
+    // The vectors of all ranks, each with the step that brings it. Element `mine.start` is the
+    // first of its memory.
+    let mut vectors: Vec<(*mut u8, Mark)> = Vec::new();
     for _ in 0..size {
-        let memory = builder.scratch(count, element);
-        vectors.push(element.at(memory, -mine.start));
+        let memory = builder.scratch(mine.end - mine.start, &operand.element);
+        vectors.push((operand.element.at(memory, -mine.start), None));
     }
     for step in 1..size {
         let from = (rank + size - step) % size;
-        builder.receive(from, 0, operand.piece(vectors[from], &mine));
+        let (memory, ready) = &mut vectors[from];
+        *ready = builder.receive(from, turn, operand.piece(*memory, &mine));
     }
     for step in 1..size {
         let to = (rank + step) % size;
-        builder.send(to, 0, operand.piece(vector, &(starts[to]..starts[to + 1])));
+        sent[to] = builder.send(to, turn, operand.piece(vector, &(starts[to]..starts[to + 1])));
     }
-    builder.copy(operand.piece(vector, &mine), operand.piece(vectors[rank], &mine));
-    builder.phase();
-    all(builder, operand, &vectors, mine, into);
+    let (memory, ready) = &mut vectors[rank];
+    *ready = builder.copy(operand.piece(vector, &mine), operand.piece(*memory, &mine));
+    let before: Vec<Mark> = match operand.send {
+        Some(_) => Vec::new(),
+        None => sent.iter().copied().chain([*ready]).collect(),
+    };
+    let mut fold = Fold::new(operand, mine, into);
+    for (number, (memory, ready)) in vectors.into_iter().enumerate() {
+        let step = fold.add(builder, memory, ready);
+        if number == 0 {
+            before.iter().for_each(|&earlier| builder.after(step, earlier));
+        }
+    }
+    let folded = fold.finish(builder, &before);
+    StripeMarks { sent, folded }
 }
 
 /// Gives `receive` the fold of the vectors up to this rank's own, or of those below it if
@@ -266,7 +304,7 @@ pub(crate) fn chain(builder: &mut Builder, operand: &Operand, receive: *mut u8, 
             fold.add(builder, below, arrived);
         }
         fold.add(builder, own, None);
-        let end = fold.finish(builder);
+        let end = fold.finish(builder, &[]);
         if rank + 1 < size {
             let sent = builder.send(rank + 1, turn, operand.piece(total, &range));
             builder.after(sent, end);

@@ -66,16 +66,20 @@ fn linear(builder: &mut Builder, root: usize, operand: &Operand, result: Option<
 
 fn stripes(builder: &mut Builder, root: usize, operand: &Operand, result: Option<*mut u8>) {
     let (rank, size) = (builder.rank(), builder.size());
-    let starts = builder.team.placement.stripes(operand.count);
-    let element = &operand.element;
-    let home = result.unwrap_or_else(|| builder.scratch(operand.count, element));
-    fold::stripes(builder, operand, &starts, home, home);
-    let stripe = |rank: usize| element.piece(home, starts[rank], starts[rank + 1] - starts[rank]);
-    if rank != root {
-        builder.send(root, 1, stripe(rank));
-        return;
-    }
-    for from in (0..size).filter(|&from| from != root) {
-        builder.receive(from, 1, stripe(from));
+    let placement = builder.team.placement.clone();
+    let home = result.unwrap_or_else(|| builder.scratch(operand.count, &operand.element));
+    for (number, starts) in fold::chunks(&placement, operand).enumerate() {
+        let (there, back) = (2 * number, 2 * number + 1);
+        let marks = fold::stripes(builder, operand, &starts, home, home, there);
+        let stripe = |rank: usize| operand.piece(home, &(starts[rank]..starts[rank + 1]));
+        if rank != root {
+            let sent = builder.send(root, back, stripe(rank));
+            builder.after(sent, marks.folded);
+            continue;
+        }
+        for from in (0..size).filter(|&from| from != root) {
+            let arrived = builder.receive(from, back, stripe(from));
+            builder.after(arrived, marks.sent[from]);
+        }
     }
 }

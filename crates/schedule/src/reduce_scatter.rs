@@ -25,7 +25,7 @@ pub fn reduce_scatter(
         }
         _ => {
             let into = operand.element.at(receive, -starts[call.team.rank]);
-            fold::stripes(&mut builder, operand, &starts, receive, into);
+            fold::stripes(&mut builder, operand, &starts, receive, into, 0);
         }
     }
     builder.finish()

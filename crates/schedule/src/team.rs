@@ -68,16 +68,16 @@ impl Placement {
         (0..self.hosts.len()).find(is_fast).unwrap_or(0)
     }
 
-    /// Cuts a vector into a stripe for each rank, even but for ranks behind slow links, which get
-    /// none: `starts[rank]` is the first element of its stripe.
-    pub(crate) fn stripes(&self, count: i64) -> Vec<i64> {
+    /// Cuts the elements from `first` to `end` of a vector into a stripe for each rank, even but for
+    /// ranks behind slow links, which get none: `starts[rank]` is the first element of its stripe.
+    pub(crate) fn stripes(&self, first: i64, end: i64) -> Vec<i64> {
         let is_fast = |rank: usize| usize::from(!self.slow[self.hosts[rank]]);
-        let even = even_parts(count, (0..self.hosts.len()).map(is_fast).sum());
+        let even = even_parts(end - first, (0..self.hosts.len()).map(is_fast).sum());
         let mut before = 0;
-        let mut starts = vec![0];
+        let mut starts = vec![first];
         for rank in 0..self.hosts.len() {
             before += is_fast(rank);
-            starts.push(even[before]);
+            starts.push(first + even[before]);
         }
         starts
     }
@@ -220,10 +220,10 @@ mod tests {
             [true, false, false]
         );
         assert_eq!(placement.relay(), 1);
-        assert_eq!(placement.stripes(9), [0, 0, 3, 6, 9, 9]);
+        assert_eq!(placement.stripes(0, 9), [0, 0, 3, 6, 9, 9]);
         let equal = Placement::new([7, 8, 9]).with_rates(|_| 5);
         assert!(!equal.has_slow_hosts() && equal.relay() == 0);
-        assert_eq!(equal.stripes(7), [0, 3, 5, 7]);
+        assert_eq!(equal.stripes(10, 17), [10, 13, 15, 17]);
         let team = Team { placement: Arc::new(placement), ..team(1, &[7, 8, 9, 8, 7]) };
         let part = team.of(&[4, 1]).expect("this rank is a member").placement;
         assert!(part.is_slow(0) && !part.is_slow(1));

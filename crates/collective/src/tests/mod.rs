@@ -31,7 +31,7 @@ const COUNTS: &[i64] = &[0, 1, 5, 33];
 
 /// [`COUNTS`], and for one number of ranks a vector of several segments, stripes and groups.
 fn counts(size: usize) -> impl Iterator<Item = i64> {
-    COUNTS.iter().copied().chain((size == 7).then_some(9_000))
+    COUNTS.iter().copied().chain((size == 7).then_some(18_000))
 }
 
 /// Which ranks share a host.

@@ -216,7 +216,7 @@ fn check_scans<T: Sample>(shape: Shape) {
 fn floating_point_sums_associate_by_host_whatever_the_algorithm() {
     let fold = |values: Vec<f64>| values.into_iter().reduce(|sum, value| sum + value).unwrap();
     for setting in settings(Collective::Allreduce) {
-        for (size, count) in [(7, 1), (7, 9_000), (16, 300)] {
+        for (size, count) in [(7, 1), (7, 18_000), (16, 300)] {
             let placement = setting.team(0, size).placement;
             let mut vectors = Vectors::<f64>::new(Shape::Dense, size, count, false);
             // What an algorithm that knows no hosts is forced to give there has no meaning.

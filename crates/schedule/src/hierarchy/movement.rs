@@ -47,7 +47,10 @@ pub(crate) fn bcast(builder: &mut Builder, call: &Call, root: usize, data: &Buff
     let hierarchy = Hierarchy::new(&builder.team, Some(root));
     let (mut parent, mut children) = (None, Vec::new());
     if let Some(leaders) = hierarchy.leader_team() {
-        let is_chain = broadcast::choose(call, &leaders, data.bytes()) == Algorithm::Chain;
+        // Behind a slow link at the root, the others have time to send several copies.
+        let placement = &hierarchy.team.placement;
+        let is_chain = !placement.is_slow(placement.host_of(root))
+            && broadcast::choose(call, &leaders, data.bytes()) == Algorithm::Chain;
         (parent, children) = hierarchy.between_hosts(root, is_chain);
     }
     let (above, below) = hierarchy.in_host_tree();
