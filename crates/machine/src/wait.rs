@@ -8,8 +8,8 @@
 //! * Oversubscribed: never spin. Yield, and sleep after some yields, or at once under external load
 //!   ([`external_load`]). From time to time, yielding ranks balance themselves over the cores
 //!   ([`balance`]).
-//! * Ranks fit, but ranks of other hosts on the same machine (containers) take turns on the core:
-//!   wait as if oversubscribed. Each host believes that it has all cores, and each turn in which a
+//! * Ranks fit, but ranks of other hosts on the same machine (containers) take turns on the core,
+//!   and polls cost system calls: wait as if oversubscribed. Each host believes that it has all cores, and each turn in which a
 //!   rank polls its sockets in vain costs system calls, on the core that the awaited rank needs
 //!   (two hosts on one core: 8 instead of 35 us for a message). Several ranks of a host yield for
 //!   up to a millisecond nevertheless: they also wait for each other. Processes that compute do not
@@ -117,6 +117,8 @@ pub struct Waiter {
     sleeper: Sleeper,
     balancer: CoreBalancer,
     bell: Option<Bell>,
+    /// True if a poll for messages from other hosts costs system calls.
+    costly: bool,
 }
 
 impl Waiter {
@@ -156,15 +158,18 @@ impl Waiter {
             sleeper: Sleeper::new(&own.into(), &head.into(), membarrier::register()),
             balancer: CoreBalancer::default(),
             bell: None,
+            costly: false,
         };
         waiter.choose(head, own);
         waiter
     }
 
     /// Makes descriptors end a sleep too; posters then ring the bell instead of waking the futex.
-    pub fn watch(&mut self, bell: Bell, own: &ControlPage) {
+    /// `costly`: a poll for messages from other hosts costs system calls.
+    pub fn watch(&mut self, bell: Bell, costly: bool, own: &ControlPage) {
         bell.announce(own);
         self.bell = Some(bell);
+        self.costly = costly;
     }
 
     /// Chooses the policy from what the ranks have announced.
@@ -187,7 +192,7 @@ impl Waiter {
     /// What [`Waiter::crowded`] should be. Without a bell, the job has no other hosts, and the
     /// processes that take turns are strangers.
     fn is_crowded(&self) -> bool {
-        !self.fits || (self.bell.is_some() && self.shares_core > 0)
+        !self.fits || (self.costly && self.shares_core > 0)
     }
 
     /// True if a wait sleeps after a few yields. Several ranks that fit on the cores yield for
@@ -297,7 +302,7 @@ impl Waiter {
     /// meanwhile.
     #[inline]
     fn learn(&mut self, head: &SegmentHead, took: Duration) -> bool {
-        let alone = if self.bell.is_some() { ALONE_AMONG_HOSTS } else { ALONE };
+        let alone = if self.costly { ALONE_AMONG_HOSTS } else { ALONE };
         self.shares_core =
             if TURN.contains(&took) { alone } else { self.shares_core.saturating_sub(1) };
         let quick = took < self.slow_yield;

@@ -86,6 +86,12 @@ impl Far {
         }
     }
 
+    /// True if a poll for messages costs a system call. CLIC looks at memory that it shares with
+    /// the kernel.
+    pub fn polls_by_system_calls(&self) -> bool {
+        !matches!(self, Far::Clic { .. })
+    }
+
     /// Adds the wires to other hosts to `wires`.
     pub fn join(self, wires: Wires) -> Wires {
         match self {

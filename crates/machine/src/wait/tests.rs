@@ -42,7 +42,7 @@ fn no_wake_up_is_lost_between_two_threads() {
         let (reader, _writer) = std::io::pipe().unwrap();
         if with_bell {
             let bell = Bell::beside(&[std::os::fd::AsFd::as_fd(&reader)]).unwrap();
-            waiter.watch(bell, pages.own());
+            waiter.watch(bell, true, pages.own());
         }
         std::thread::scope(|scope| {
             scope.spawn(|| {
@@ -95,7 +95,7 @@ fn a_wait_is_short_while_ranks_of_other_hosts_take_turns_on_the_core() {
     waiter.idle(sources, || true);
     assert!(waiter.shares_core > 0 && !waiter.crowded(), "these are no ranks of the job");
 
-    waiter.watch(Bell::beside(&[]).unwrap(), pages.own());
+    waiter.watch(Bell::beside(&[]).unwrap(), true, pages.own());
     waiter.learn(head, TURN.start);
     waiter.idle(sources, || true);
     assert!(waiter.crowded() && fences(), "it sleeps often from now on");
@@ -124,10 +124,20 @@ fn a_wait_is_short_while_ranks_of_other_hosts_take_turns_on_the_core() {
 }
 
 #[test]
+fn a_rank_whose_polls_are_cheap_yields_on() {
+    let pages = TestPages::new();
+    let mut waiter = Waiter::with_quota(1, 2, pages.head(), pages.own());
+    waiter.watch(Bell::beside(&[]).unwrap(), false, pages.own());
+    waiter.learn(pages.head(), TURN.start);
+    waiter.choose_anew(pages.head(), pages.own());
+    assert!(waiter.shares_core > 0 && !waiter.crowded());
+}
+
+#[test]
 fn ranks_with_neighbours_yield_for_longer_while_ranks_of_other_hosts_take_turns() {
     let pages = TestPages::new();
     let mut waiter = Waiter::with_quota(2, 2, pages.head(), pages.own());
-    waiter.watch(Bell::beside(&[]).unwrap(), pages.own());
+    waiter.watch(Bell::beside(&[]).unwrap(), true, pages.own());
     waiter.learn(pages.head(), TURN.start);
     waiter.choose_anew(pages.head(), pages.own());
     assert!(waiter.crowded() && !waiter.sleeps_soon());
@@ -139,7 +149,7 @@ fn ranks_with_neighbours_yield_for_longer_while_ranks_of_other_hosts_take_turns(
 fn processes_that_compute_do_not_make_a_rank_with_a_core_of_its_own_wait_less() {
     let pages = TestPages::new();
     let mut waiter = Waiter::with_quota(1, 2, pages.head(), pages.own());
-    waiter.watch(Bell::beside(&[]).unwrap(), pages.own());
+    waiter.watch(Bell::beside(&[]).unwrap(), true, pages.own());
     assert!(!waiter.learn(pages.head(), 2 * waiter.slow_yield));
     waiter.choose_anew(pages.head(), pages.own());
     assert!(external_load::is_present(pages.head()) && !waiter.crowded());

@@ -31,7 +31,8 @@ pub(crate) fn worker(segment: &Segment, job: &Job, jobs: &Jobs, far: Option<Far>
     let mut waiter = Waiter::new(near.len(), segment.head(), segment.own_control());
     let mut wires = Wires::chosen(segment.clone(), near).map_err(failed_start)?;
     if let Some(far) = far {
-        waiter.watch(Bell::beside(&far.descriptors()).map_err(failed_start)?, segment.own_control());
+        let bell = Bell::beside(&far.descriptors()).map_err(failed_start)?;
+        waiter.watch(bell, far.polls_by_system_calls(), segment.own_control());
         wires = far.join(wires);
     }
     let waiting = Waiting::new(waiter, segment.clone());
