@@ -27,7 +27,7 @@ BARS = {
     "irecv_wait": 1235,
     "iprobe": 355,
     "comm_rank": 57,
-    "barrier_self": 905,
+    "barrier_self": 172,
     "start_send_wait": 560,
     "start_recv_wait": 1175,
     "neighbor_alltoall_2_sends": 1190,

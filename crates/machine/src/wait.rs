@@ -9,16 +9,15 @@
 //!   ([`external_load`]). From time to time, yielding ranks balance themselves over the cores
 //!   ([`balance`]).
 //! * Ranks fit, but ranks of other hosts on the same machine (containers) take turns on the core,
-//!   and polls cost system calls: wait as if oversubscribed. Each host believes that it has all cores, and each turn in which a
-//!   rank polls its sockets in vain costs system calls, on the core that the awaited rank needs
+//!   and polls cost system calls: wait as if oversubscribed. Each host believes that it has all
+//!   cores, and each turn in which a rank polls its sockets in vain is taken from the awaited rank
 //!   (two hosts on one core: 8 instead of 35 us for a message). Several ranks of a host yield for
 //!   up to a millisecond nevertheless: they also wait for each other. Processes that compute do not
 //!   count here: the awaited rank may run on another core, and whoever gives up a core to them gets
 //!   it back late.
-//!
-//! * After sleeps of more than 300 us on descriptors, a wait yields fewer times before the next one,
-//!   and after shorter ones more times again (8 hosts of 8 ranks on two cores: 220 instead of 630
-//!   switches and 1.4 instead of 2.0 ms for a barrier).
+//! * After sleeps of more than 300 us on descriptors, a wait yields fewer times before the next
+//!   one, and after shorter ones more times again (8 hosts of 8 ranks on two cores: 220 instead of
+//!   630 switches and 1.4 instead of 2.0 ms for a barrier).
 //!
 //! Invariant: no wake-up is lost, see [`sleep`].
 

@@ -10,8 +10,11 @@ use crate::{Call, hierarchy};
 /// Builds a plan that completes on no rank before it has been started on every rank.
 pub fn barrier(call: &Call) -> Result<Plan, PlanError> {
     let mut builder = Builder::new(call.team);
-    match call.selection.choose(Collective::Barrier, Size::of_team(call.team, 0)) {
-        Algorithm::Hierarchical => hierarchy::movement::barrier(&mut builder),
+    // On one host, which algorithm it is need not be looked up.
+    let has_levels = call.team.placement.has_levels();
+    let size = || Size::of_team(call.team, 0);
+    match has_levels.then(|| call.selection.choose(Collective::Barrier, size())) {
+        Some(Algorithm::Hierarchical) => hierarchy::movement::barrier(&mut builder),
         _ => dissemination(&mut builder),
     }
     builder.finish()

@@ -68,8 +68,9 @@ impl Placement {
         (0..self.hosts.len()).find(is_fast).unwrap_or(0)
     }
 
-    /// Cuts the elements from `first` to `end` of a vector into a stripe for each rank, even but for
-    /// ranks behind slow links, which get none: `starts[rank]` is the first element of its stripe.
+    /// Cuts the elements from `first` to `end` of a vector into a stripe for each rank, even but
+    /// for ranks behind slow links, which get none: `starts[rank]` is the first element of its
+    /// stripe.
     pub(crate) fn stripes(&self, first: i64, end: i64) -> Vec<i64> {
         let is_fast = |rank: usize| usize::from(!self.slow[self.hosts[rank]]);
         let even = even_parts(end - first, (0..self.hosts.len()).map(is_fast).sum());

@@ -36,7 +36,8 @@ pub(crate) fn has_one(comm: &Comm) -> bool {
 pub(crate) unsafe fn try_execute(comm: &Comm, operation: &Operation, selection: &Selection) -> Option<Result<()>> {
     let size = comm.group.peers.len();
     if size == 1 {
-        return None;
+        // A barrier of one rank waits for nobody.
+        return matches!(operation, Operation::Barrier).then_some(Ok(()));
     }
     let mut state = comm.board.lock().unwrap();
     if let BoardState::Unknown = *state {
