@@ -40,7 +40,9 @@ pub fn alltoall(call: &Call, arguments: &Alltoall) -> Result<Plan, PlanError> {
         }
     };
     match call.selection.choose(collective, Size::of_team(call.team, bytes)) {
-        Algorithm::Hierarchical => hierarchy::movement::alltoall(&mut builder, send, receive),
+        Algorithm::Hierarchical if hierarchy::movement::holds_alltoall(call.team, bytes) => {
+            hierarchy::movement::alltoall(&mut builder, send, receive);
+        }
         Algorithm::Bruck => bruck(&mut builder, send, receive),
         Algorithm::Pairwise => pairwise(&mut builder, send, receive),
         _ => linear(&mut builder, send, receive),

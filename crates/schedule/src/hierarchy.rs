@@ -185,4 +185,14 @@ mod tests {
             }
         }
     }
+
+    #[test]
+    fn leaders_collect_no_more_than_they_can_hold() {
+        let holds = |ranks: u32, bytes| {
+            let hosts: Vec<u32> = (0..ranks).map(|rank| rank % 8).collect();
+            movement::holds_alltoall(&hierarchy(0, &hosts, None).team, bytes)
+        };
+        assert!(holds(64, 4096) && holds(512, 1024));
+        assert!(!holds(512, 1025) && !holds(64, i64::MAX));
+    }
 }

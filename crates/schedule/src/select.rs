@@ -290,7 +290,7 @@ pub const TABLE: &[SelectionRow] = &[
     row(Collective::ReduceScatter, Algorithm::Stripes, ALL, ANY),
     board(Collective::Scan, Subscription::Full, ALL, 1 << 20),
     board(Collective::Scan, Subscription::Over, ALL, 1 << 20),
-    hierarchical(Collective::Scan, 1 << 20),
+    hierarchical(Collective::Scan, 256 << 10),
     row(Collective::Scan, Algorithm::Chain, 1, ANY),
     row(Collective::Scan, Algorithm::AllgatherFold, 16, 4 << 10),
     row(Collective::Scan, Algorithm::AllgatherFold, ALL, 256),

@@ -8,7 +8,7 @@ use crate::builder::Builder;
 use crate::gather::Gather;
 use crate::scatter::Scatter;
 use crate::select::Algorithm;
-use crate::{Call, barrier};
+use crate::{Call, Team, barrier};
 
 /// A leader sends the blocks of its host as soon as it has this many bytes, so that the link
 /// between the hosts does not wait for the last rank.
@@ -16,6 +16,9 @@ const STREAMED: i64 = 64 << 10;
 /// An allgather of up to this many bytes reaches the ranks of a host in one message each; a longer
 /// one in a message for each host, which its leader passes on as it arrives.
 const WHOLE: i64 = 64 << 10;
+
+/// Most bytes that a leader collects in an alltoall, and again distributes.
+const LARGEST_ALLTOALL: i64 = 32 << 20;
 
 /// Turns of the messages inside a host, towards its leader and back.
 const UP: usize = 0;
@@ -221,6 +224,15 @@ pub(crate) fn allgather(builder: &mut Builder, call: &Call, receive: &Blocks, to
     for (host, mark) in arrived {
         pass(builder, host, blocks.piece(host), mark);
     }
+}
+
+/// True if the leaders can hold the blocks of their hosts, of `bytes` bytes each. The same on all
+/// ranks.
+pub(crate) fn holds_alltoall(team: &Team, bytes: i64) -> bool {
+    let placement = &team.placement;
+    let largest = (0..placement.hosts()).map(|host| placement.members(host).len()).max();
+    let blocks = (largest.unwrap_or(0) * team.size()) as i64;
+    blocks.saturating_mul(bytes) <= LARGEST_ALLTOALL
 }
 
 /// Leaders collect all blocks of their host, exchange one message with each other leader, and
