@@ -295,16 +295,18 @@ impl<W: Words> RingReceiver<W> {
     /// Publishes the progress when no more entries have arrived. True if the sender may be asleep,
     /// waiting for room.
     ///
-    /// A sender waits for a payload to be freed, or for a line of a full ring. After a few entries
-    /// without payload it waits for neither: were the ring full, the entries that it still holds
-    /// would be more than a few, and their progress is published loudly.
+    /// A sender waits for a payload to be freed, for a line of a full ring, or for the first entry of
+    /// a ring, which shows that all places before it are read. After a few later entries without
+    /// payload it waits for none of these: were the ring full, the entries that it still holds would
+    /// be more than a few, and their progress is published loudly.
     #[inline]
     pub(crate) fn rest(&mut self) -> bool {
         let entries = self.next.wrapping_sub(self.published);
         if entries == 0 {
             return false;
         }
-        let loud = self.bytes > 0 || entries > self.mask / FEW;
+        let is_first = self.published == 0;
+        let loud = self.bytes > 0 || is_first || entries > self.mask / FEW;
         self.publish();
         loud
     }
@@ -451,6 +453,7 @@ mod tests {
             receiver.rest()
         };
         assert!(!exchange(&[]));
+        assert!(exchange(&[0]), "what was sent before this ring is read");
         assert!(!exchange(&[0; 3]), "there were other lines");
         assert!(exchange(&[0; 4]));
         assert!(exchange(&[64]), "payload was freed");
