@@ -295,10 +295,10 @@ impl<W: Words> RingReceiver<W> {
     /// Publishes the progress when no more entries have arrived. True if the sender may be asleep,
     /// waiting for room.
     ///
-    /// A sender waits for a payload to be freed, for a line of a full ring, or for the first entry of
-    /// a ring, which shows that all places before it are read. After a few later entries without
-    /// payload it waits for none of these: were the ring full, the entries that it still holds would
-    /// be more than a few, and their progress is published loudly.
+    /// A sender waits for a payload to be freed, for a line of a full ring, or for the first entry
+    /// of a ring, which shows that all places before it are read. After a few later entries without
+    /// payload it waits for none of these: were the ring full, the entries that it still holds
+    /// would be more than a few, and their progress is published loudly.
     #[inline]
     pub(crate) fn rest(&mut self) -> bool {
         let entries = self.next.wrapping_sub(self.published);
