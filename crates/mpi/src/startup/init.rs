@@ -32,6 +32,12 @@ pub(crate) fn start(thread_level: i32) -> Result<()> {
             "the stack of this process is limited to {limit} bytes (ulimit -s); MPI needs at least 131072"
         )));
     }
+    start_with_stack(thread_level)
+}
+
+/// Starts the process. Not inlined: a short stack has no room for this frame.
+#[inline(never)]
+fn start_with_stack(thread_level: i32) -> Result<()> {
     let mut launcher = Some(client::connect().map_err(failed_start)?);
     let (process, worker) = build(thread_level, &mut launcher).inspect_err(|_| ending::keep(launcher.take()))?;
     let process = process::set(process)?;
