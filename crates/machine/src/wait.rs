@@ -254,8 +254,13 @@ impl Waiter {
     #[cold]
     pub fn give_way(&mut self, sources: Sources<'_>) {
         let Sources::SharedMemory { own, head } = sources;
+        if !self.fits {
+            // Ranks of the job that compute are no external load.
+            return rustix::thread::sched_yield();
+        }
         self.give_core(head);
         self.choose_anew(head, own);
+        self.reset();
     }
 
     /// Chooses the policy anew if what it follows from has changed.

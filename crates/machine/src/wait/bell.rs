@@ -93,18 +93,27 @@ fn name_of(number: u32) -> String {
 /// Rings the bell of the owner of `page`.
 pub(super) fn ring(page: &ControlPage) {
     /// Sends to all bells; it has no name and no state of its own.
-    static SENDER: OnceLock<rustix::io::Result<OwnedFd>> = OnceLock::new();
+    static SENDER: OnceLock<OwnedFd> = OnceLock::new();
     let number = page.bell.load(Ordering::Acquire);
     if number & THERE == 0 {
         return;
     }
     let name = name_of(number & !THERE);
-    let sender = || socket_with(AddressFamily::UNIX, SocketType::DGRAM, FLAGS, None);
-    let sent = SocketAddrUnix::new_abstract_name(name.as_bytes()).and_then(|address| {
-        let socket = SENDER.get_or_init(sender).as_ref().map_err(|error| *error)?;
+    let new = || socket_with(AddressFamily::UNIX, SocketType::DGRAM, FLAGS, None);
+    let send = |socket: &OwnedFd| {
+        let address = SocketAddrUnix::new_abstract_name(name.as_bytes())?;
         sendto(socket, &[1], SendFlags::NOSIGNAL, &address)
-    });
-    // A full socket means that the bell has rung; after any other error the sleep soon times out.
+    };
+    let sender = match SENDER.get() {
+        Some(sender) => Ok(sender),
+        None => new().map(|socket| SENDER.get_or_init(|| socket)),
+    };
+    let sent = match sender.and_then(send) {
+        // Bytes that other bells have not consumed fill the sender's buffer: a new one is empty.
+        Err(rustix::io::Errno::AGAIN) => new().and_then(|socket| send(&socket)),
+        sent => sent,
+    };
+    // A full bell has rung; after any other error the sleep soon times out.
     let _ = sent;
 }
 

@@ -120,7 +120,7 @@ fn a_wait_is_short_while_ranks_of_other_hosts_take_turns_on_the_core() {
     assert!(!waiter.crowded() && fences() == fences_always);
     waiter.learn(head, TURN.start);
     waiter.give_way(sources);
-    assert!(waiter.yields > 0 && waiter.crowded(), "calls that do not wait yield, and learn too");
+    assert!(waiter.crowded(), "calls that do not wait learn too");
 }
 
 #[test]
