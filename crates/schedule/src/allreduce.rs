@@ -53,9 +53,10 @@ fn stripes(builder: &mut Builder, call: &Call, operand: &Operand, receive: *mut 
     if size > DIRECT && !placement.has_slow_hosts() {
         return stripes_and_allgather(builder, call, operand, receive);
     }
+    let mut memory = fold::StripeMemory::default();
     for (number, starts) in fold::chunks(&placement, operand).enumerate() {
         let (there, back) = (2 * number, 2 * number + 1);
-        let marks = fold::stripes(builder, operand, &starts, receive, receive, there);
+        let marks = fold::stripes(builder, operand, &starts, receive, receive, there, &mut memory);
         let stripe = |rank: usize| operand.piece(receive, &(starts[rank]..starts[rank + 1]));
         for step in 1..size {
             let from = (rank + size - step) % size;
@@ -71,7 +72,7 @@ fn stripes(builder: &mut Builder, call: &Call, operand: &Operand, receive: *mut 
 
 fn stripes_and_allgather(builder: &mut Builder, call: &Call, operand: &Operand, receive: *mut u8) {
     let starts = builder.team.placement.stripes(0, operand.count);
-    fold::stripes(builder, operand, &starts, receive, receive, 0);
+    fold::stripes(builder, operand, &starts, receive, receive, 0, &mut Default::default());
     builder.phase();
     let blocks = Blocks::Varying {
         pointer: receive,

@@ -39,10 +39,10 @@ pub fn alltoall(call: &Call, arguments: &Alltoall) -> Result<Plan, PlanError> {
             &packed
         }
     };
-    match call.selection.choose(collective, Size::of_team(call.team, bytes)) {
-        Algorithm::Hierarchical if hierarchy::movement::holds_alltoall(call.team, bytes) => {
-            hierarchy::movement::alltoall(&mut builder, send, receive);
-        }
+    let size = Size::of_team(call.team, bytes);
+    let fits = hierarchy::movement::holds_alltoall(call.team, bytes);
+    match call.selection.choose(collective, if fits { size } else { size.flat() }) {
+        Algorithm::Hierarchical => hierarchy::movement::alltoall(&mut builder, send, receive),
         Algorithm::Bruck => bruck(&mut builder, send, receive),
         Algorithm::Pairwise => pairwise(&mut builder, send, receive),
         _ => linear(&mut builder, send, receive),

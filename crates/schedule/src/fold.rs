@@ -3,7 +3,8 @@
 //! An algorithm that combines partial results associates in its own way, and floating-point results
 //! depend on that. Here all operands of an element meet on one rank, which folds them from the
 //! lowest rank up, so that the result is the same whichever algorithm moves the operands: towards
-//! one rank, to all, or a stripe of the vector to each.
+//! one rank, to all, or a stripe of the vector to each. (A flat algorithm that is forced on several
+//! hosts knows no hosts, and folds all ranks in their order.)
 
 use std::collections::VecDeque;
 use std::ops::Range;
@@ -56,7 +57,7 @@ impl<'a> Fold<'a> {
                 self.last = ready;
                 return None;
             }
-            // A commutative operation gives the same bits for both orders of its operands.
+            // For a commutative operation the order of operands is the same here and on boards.
             Some(sum) if operand.reducer.is_commutative() => {
                 builder.reduce(vector, sum, range.clone(), element)
             }
@@ -174,7 +175,7 @@ pub(crate) fn exchange(
     let (rank, size) = (builder.rank(), builder.size());
     let count = operand.count;
     let pointer = builder.scratch(count.saturating_mul(size as i64), &operand.element);
-    let vector = |rank: usize| operand.element.at(pointer, count * rank as i64);
+    let vector = |rank: usize| operand.element.at(pointer, count.wrapping_mul(rank as i64));
     builder.copy(operand.whole(operand.send.unwrap_or(own)), operand.whole(vector(rank)));
     builder.phase();
     let receive = Blocks::Equal { pointer, count, element: operand.element.clone() };
@@ -202,12 +203,38 @@ pub(crate) fn all(
 /// the same time; otherwise a vector is one chunk.
 pub(crate) fn chunks(placement: &Placement, operand: &Operand) -> impl Iterator<Item = Vec<i64>> {
     let (count, size) = (operand.count, operand.element.size.max(1));
+    let stripes = placement.hosts() as i64;
     let most = match placement.has_slow_hosts() {
-        true => (CHUNK / size).max(count / SEGMENTS + 1),
+        true => (CHUNK / size).max((count / SEGMENTS).saturating_mul(stripes).saturating_add(1)),
         false => count.max(1),
     };
     let starts = (0..count).step_by(most as usize);
     starts.map(move |first| placement.stripes(first, count.min(first.saturating_add(most))))
+}
+
+/// Memory for the stripes of a few chunks, used in turn, with the step after which it is free.
+#[derive(Default)]
+pub(crate) struct StripeMemory {
+    used: VecDeque<(Vec<*mut u8>, Mark)>,
+}
+
+impl StripeMemory {
+    /// Memory for a vector of `count` elements from each rank, and the step after which it is free.
+    /// No chunk may have longer stripes than the first.
+    fn take(
+        &mut self,
+        builder: &mut Builder,
+        operand: &Operand,
+        count: i64,
+    ) -> (Vec<*mut u8>, Mark) {
+        if self.used.len() == WINDOW
+            && let Some(oldest) = self.used.pop_front()
+        {
+            return oldest;
+        }
+        let size = builder.size();
+        ((0..size).map(|_| builder.scratch(count, &operand.element)).collect(), None)
+    }
 }
 
 /// The steps of a fold in stripes for which others may wait.
@@ -219,8 +246,8 @@ pub(crate) struct StripeMarks {
 }
 
 /// Rank p folds the elements from `starts[p]` to `starts[p + 1]` of all vectors, into the same
-/// elements of `into`. The vector of MPI_IN_PLACE is at `own`; nothing is written to `into` then
-/// before all of it is sent.
+/// elements of `into`. The vector of MPI_IN_PLACE is at `own`; nothing is written to these elements
+/// then before all of them are sent.
 pub(crate) fn stripes(
     builder: &mut Builder,
     operand: &Operand,
@@ -228,6 +255,7 @@ pub(crate) fn stripes(
     own: *mut u8,
     into: *mut u8,
     turn: usize,
+    memory: &mut StripeMemory,
 ) -> StripeMarks {
     builder.reduce_with(&operand.reducer);
     let (rank, size) = (builder.rank(), builder.size());
@@ -238,24 +266,24 @@ pub(crate) fn stripes(
         let folded = builder.copy(operand.piece(vector, &mine), operand.piece(into, &mine));
         return StripeMarks { sent, folded };
     }
+    let (buffers, free) = memory.take(builder, operand, mine.end - mine.start);
     // The vectors of all ranks, each with the step that brings it. Element `mine.start` is the
     // first of its memory.
-    let mut vectors: Vec<(*mut u8, Mark)> = Vec::new();
-    for _ in 0..size {
-        let memory = builder.scratch(mine.end - mine.start, &operand.element);
-        vectors.push((operand.element.at(memory, -mine.start), None));
-    }
+    let place = |rank: usize| operand.element.at(buffers[rank], -mine.start);
+    let mut vectors: Vec<(*mut u8, Mark)> = (0..size).map(|rank| (place(rank), None)).collect();
     for step in 1..size {
         let from = (rank + size - step) % size;
         let (memory, ready) = &mut vectors[from];
         *ready = builder.receive(from, turn, operand.piece(*memory, &mine));
+        builder.after(*ready, free);
     }
     for step in 1..size {
         let to = (rank + step) % size;
         sent[to] = builder.send(to, turn, operand.piece(vector, &(starts[to]..starts[to + 1])));
     }
-    let (memory, ready) = &mut vectors[rank];
-    *ready = builder.copy(operand.piece(vector, &mine), operand.piece(*memory, &mine));
+    let (own_copy, ready) = &mut vectors[rank];
+    *ready = builder.copy(operand.piece(vector, &mine), operand.piece(*own_copy, &mine));
+    builder.after(*ready, free);
     let before: Vec<Mark> = match operand.send {
         Some(_) => Vec::new(),
         None => sent.iter().copied().chain([*ready]).collect(),
@@ -268,6 +296,7 @@ pub(crate) fn stripes(
         }
     }
     let folded = fold.finish(builder, &before);
+    memory.used.push_back((buffers, folded));
     StripeMarks { sent, folded }
 }
 

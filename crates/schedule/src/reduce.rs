@@ -68,9 +68,10 @@ fn stripes(builder: &mut Builder, root: usize, operand: &Operand, result: Option
     let (rank, size) = (builder.rank(), builder.size());
     let placement = builder.team.placement.clone();
     let home = result.unwrap_or_else(|| builder.scratch(operand.count, &operand.element));
+    let mut memory = fold::StripeMemory::default();
     for (number, starts) in fold::chunks(&placement, operand).enumerate() {
         let (there, back) = (2 * number, 2 * number + 1);
-        let marks = fold::stripes(builder, operand, &starts, home, home, there);
+        let marks = fold::stripes(builder, operand, &starts, home, home, there, &mut memory);
         let stripe = |rank: usize| operand.piece(home, &(starts[rank]..starts[rank + 1]));
         if rank != root {
             let sent = builder.send(root, back, stripe(rank));

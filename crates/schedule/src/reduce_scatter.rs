@@ -25,7 +25,15 @@ pub fn reduce_scatter(
         }
         _ => {
             let into = operand.element.at(receive, -starts[call.team.rank]);
-            fold::stripes(&mut builder, operand, &starts, receive, into, 0);
+            fold::stripes(
+                &mut builder,
+                operand,
+                &starts,
+                receive,
+                into,
+                0,
+                &mut Default::default(),
+            );
         }
     }
     builder.finish()

@@ -3,7 +3,8 @@
 //! A blocking call within one host can use a board (shared memory); everything else is a plan of
 //! messages. The table is read from top to bottom: the first row that fits wins, and the last row
 //! of each collective always fits. The setting `TOWPATH_COLLECTIVE` (`allreduce:ring,bcast:chain`)
-//! forces an algorithm wherever its hard conditions hold, regardless of size. Every rank must make
+//! forces an algorithm wherever its hard conditions hold, regardless of size (a broadcast still
+//! passes no data on over a slow link). Every rank must make
 //! the same choice, so it may depend only on what all ranks know.
 
 use crate::Team;
@@ -100,6 +101,11 @@ impl Size {
     pub fn of_reduction(team: &Team, operand: &Operand) -> Size {
         let size = Size::of_team(team, operand.bytes());
         if operand.reducer.is_commutative() { size } else { size.in_order(team) }
+    }
+
+    /// Hosts do not matter.
+    pub fn flat(self) -> Size {
+        Size { levels: false, ..self }
     }
 
     /// Operands are combined in rank order, which a host can do only if no rank of another host is

@@ -24,7 +24,11 @@ impl Blocks {
                 (pointer, element, offsets.collect(), vec![*count; ranks.len()])
             }
             Blocks::Varying { pointer, counts, displacements, element } => {
-                let offset = |&rank: &usize| displacements[rank].checked_mul(element.extent());
+                // The displacement of an empty block has no meaning.
+                let offset = |&rank: &usize| match counts[rank] {
+                    0 => Some(0),
+                    _ => displacements[rank].checked_mul(element.extent()),
+                };
                 let lengths = ranks.iter().map(|&rank| counts[rank]).collect();
                 (pointer, element, ranks.iter().map(offset).collect(), lengths)
             }
@@ -60,5 +64,23 @@ impl Blocks {
             displacements: displacements.into(),
             elements: elements.into(),
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_displacement_of_an_empty_block_has_no_meaning() {
+        let blocks = |counts: [i64; 3]| Blocks::Varying {
+            pointer: std::ptr::without_provenance_mut(64),
+            counts: counts.into(),
+            displacements: [0, i64::MAX / 2, 5].into(),
+            element: Element::dense(8),
+        };
+        let piece = blocks([2, 0, 1]).pieces_of(&[0, 1, 2]).expect("the others are in reach");
+        assert_eq!(piece.bytes(), 24);
+        assert!(blocks([2, 1, 1]).pieces_of(&[0, 1, 2]).is_none(), "beyond 63 bits");
     }
 }
