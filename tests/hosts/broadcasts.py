@@ -65,19 +65,7 @@ def run_row(prefix, binary, row):
     _, network, variables, ranks, trouble, how = row
     command = [sys.executable, HERE / "hosts.py", "--hosts", "4", *network.split(), "--", sys.executable, __file__, "--prefix", prefix, "--binary", binary,
                "--ranks", ranks, "--trouble", trouble or "", "--how", how]
-    with subprocess.Popen([str(word) for word in command], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
-                          env=environments.clean_environment(**variables)) as job:
-        try:
-            output, _ = job.communicate(timeout=LIMIT)
-        except subprocess.TimeoutExpired:
-            job.kill()
-            return [f"still ran after {LIMIT} s"], "", job.communicate()[0]
-    if job.returncode == hosts.SKIPPED:
-        return None, output.strip(), ""
-    said = len(re.findall(r"\bok\b", output))
-    if job.returncode or said != ranks:
-        return [f"ended with {job.returncode}, {said} of {ranks} ranks said ok"], "", output
-    return [], "", output
+    return rows.job(command, variables, ranks, LIMIT)
 
 
 def main():

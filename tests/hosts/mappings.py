@@ -1,16 +1,16 @@
 #!/usr/bin/env python3
-"""Are collectives right, whichever ranks share a host? tests/mpi/collectives/mixture draws operations, types, roots, lengths and communicators.
+"""Are collectives right, whichever ranks share a host? tests/mpi/collectives/mixture draws
+operations, types, roots, lengths and communicators.
 
     mappings.py --prefix DIRECTORY   with an installed Towpath (bin, lib); all rows
     mappings.py --filter REGEX       only some of the rows
-    mappings.py --batches N          as many batches of up to 12 calls in each row (the default is 48)
+    mappings.py --batches N          this many batches of up to 12 calls in each row
     mappings.py --seed N             other draws
 """
 
 import argparse
 import os
 import re
-import subprocess
 import sys
 import tempfile
 from dataclasses import dataclass
@@ -51,6 +51,13 @@ ROWS = [
 ]
 LIMIT = 150
 SECONDS_PER_BATCH = 0.5
+TOPOLOGY = """[default]
+rate = "10Gbit"
+
+[[link]]
+hosts = "{slow}"
+rate = "1Gbit"
+"""
 
 
 def inside(prefix, binary, row, topology, arguments):
@@ -60,41 +67,25 @@ def inside(prefix, binary, row, topology, arguments):
         names = [f"{name}:{ranks}" for name, ranks in zip(names, row.each)]
     options = ["-bynode"] if row.by_node else []
     options += ["--topology", topology] if topology else []
-    launcher = f"{os.environ['HOSTS_RUN']} {{host}}"
-    command = [prefix / "bin/mpiexec", "-n", row.ranks, "--hosts", ",".join(names), *options, "--launcher", launcher, binary, *arguments]
-    words = [str(word) for word in command]
+    options += ["--launcher", f"{os.environ['HOSTS_RUN']} {{host}}"]
+    command = [prefix / "bin/mpiexec", "-n", row.ranks, "--hosts", ",".join(names), *options]
+    words = [str(word) for word in [*command, binary, *arguments]]
     os.execv(words[0], words)
 
 
 def run_row(prefix, binary, row, seed, batches):
-    """Problems of a row (None: not tested here), words for its line, and the job's output."""
-    if not row.slow:
-        return run_job(prefix, binary, row, seed, batches, [])
-    with tempfile.TemporaryDirectory() as directory:
-        file = Path(directory) / "topology.toml"
-        file.write_text(f'[default]\nrate = "10Gbit"\n[[link]]\nhosts = "{row.slow}"\nrate = "1Gbit"\n')
-        return run_job(prefix, binary, row, seed, batches, ["--topology", file])
-
-
-def run_job(prefix, binary, row, seed, batches, topology):
-    """The same, with the options that name a topology file."""
-    command = [sys.executable, HERE / "hosts.py", "--hosts", row.hosts, "--", sys.executable, __file__, "--prefix", prefix, "--binary", binary,
-               "--inside", row.name, "--seed", seed, "--batches", batches, *topology]
+    """Problems of a row (None: not tested here), why it was not tested, and the job's output."""
+    command = [sys.executable, HERE / "hosts.py", "--hosts", row.hosts, "--", sys.executable]
+    command += [__file__, "--prefix", prefix, "--binary", binary, "--inside", row.name]
+    command += ["--seed", seed, "--batches", batches]
+    settings = {"TOWPATH_NETWORK": row.network}
     limit = LIMIT + SECONDS_PER_BATCH * batches
-    environment = environments.clean_environment(TOWPATH_NETWORK=row.network)
-    with subprocess.Popen([str(word) for word in command], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
-                          env=environment) as job:
-        try:
-            output, _ = job.communicate(timeout=limit)
-        except subprocess.TimeoutExpired:
-            job.kill()
-            return [f"still ran after {limit:.0f} s"], "", job.communicate()[0]
-    if job.returncode == hosts.SKIPPED:
-        return None, output.strip(), ""
-    said = len(re.findall(r"\bok\b", output))
-    if job.returncode or said != row.ranks:
-        return [f"ended with {job.returncode}, {said} of {row.ranks} ranks said ok"], "", output
-    return [], f"{row.ranks} ranks, {row.hosts} hosts", output
+    with tempfile.TemporaryDirectory() as directory:
+        if row.slow:
+            file = Path(directory) / "topology.toml"
+            file.write_text(TOPOLOGY.format(slow=row.slow))
+            command += ["--topology", file]
+        return rows.job(command, settings, row.ranks, limit)
 
 
 def main():
@@ -106,14 +97,17 @@ def main():
     options = parser.parse_args()
     if options.inside:
         row = next(row for row in ROWS if row.name == options.inside)
-        return inside(options.prefix, options.binary, row, options.topology, [options.seed, options.batches])
+        arguments = [options.seed, options.batches]
+        return inside(options.prefix, options.binary, row, options.topology, arguments)
     prefix = rows.begin(options)
     if prefix is None:
         return hosts.SKIPPED
-    binary, counted = environments.compiled_test(prefix, "collectives/mixture"), rows.Rows()
+    binary = environments.compiled_test(prefix, "collectives/mixture")
+    counted = rows.Rows()
     for number, row in enumerate(ROWS):
         if re.search(options.filter, row.name):
-            counted.run(row.name, lambda: run_row(prefix, binary, row, options.seed + number, max(1, options.batches // row.slower)))
+            seed, batches = options.seed + number, max(1, options.batches // row.slower)
+            counted.run(row.name, lambda: run_row(prefix, binary, row, seed, batches))
     return counted.end()
 
 

@@ -1,7 +1,9 @@
 """The rows of a test, one behaviour each: a line for each, and what tests/all.py wants to know of all of them."""
 
 import argparse
+import re
 import signal
+import subprocess
 import sys
 import time
 from pathlib import Path
@@ -31,6 +33,30 @@ def begin(options):
         return None
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     return (options.prefix or environments.towpath_venv()).resolve()
+
+
+def job(command, settings, ranks, limit):
+    """Problems of a job on test hosts whose ranks each say "ok" (None: not tested here), why it was
+    not tested, and its output. It takes `limit` seconds at most.
+    """
+    words = [str(word) for word in command]
+    environment = environments.clean_environment(**settings)
+    with subprocess.Popen(
+        words, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+        text=True, env=environment
+    ) as process:
+        try:
+            output, _ = process.communicate(timeout=limit)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            return [f"still ran after {limit:.0f} s"], "", process.communicate()[0]
+    if process.returncode == hosts.SKIPPED:
+        return None, output.strip(), ""
+    said = len(re.findall(r"\bok\b", output))
+    if process.returncode or said != ranks:
+        problem = f"ended with {process.returncode}, {said} of {ranks} ranks said ok"
+        return [problem], "", output
+    return [], "", output
 
 
 def timed(row):
