@@ -76,7 +76,8 @@ stress: build
 	$(if $(TEST),,$(PYTHON) tests/hosts/mappings.py --batches 20000)
 
 # libFuzzer on a stable compiler: the coverage that it steers by comes from LLVM's own pass.
-FUZZ = clic_frame clic_endpoint tcp_card tcp_hello tcp_input ofi_card ofi_heads pmi_lines pmi_records proxy_frames host_texts pmix_sheets topology_file
+FUZZ = clic_frame clic_endpoint tcp_card tcp_hello tcp_input ofi_card ofi_heads pmi_lines \
+	pmi_records proxy_frames host_texts pmix_sheets topology_file
 FUZZ_SECONDS ?= 60
 COVERAGE = -Cpasses=sancov-module -Cllvm-args=-sanitizer-coverage-level=4 -Cllvm-args=-sanitizer-coverage-inline-8bit-counters \
 	-Cllvm-args=-sanitizer-coverage-pc-table -Cllvm-args=-sanitizer-coverage-trace-compares --cfg fuzzing

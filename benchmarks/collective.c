@@ -15,9 +15,10 @@
  *
  * Prints "NAME[-MODE] bytes microseconds", the mean over a batch of calls as the slowest rank saw
  * it: the best of three batches. In the modes with fixed and sync, where ranks differ,
- * "NAME-MODE-mean" is the mean over the ranks too, and in the mode unequal "NAME-unequal" is. Where a
- * call takes more than 5 ms, two calls are all that is measured, and larger sizes are left out.
- * Buffers begin 16 bytes behind a page. Then the line ping-pong before and after (0 but for two pinned ranks).
+ * "NAME-MODE-mean" is the mean over the ranks too, and in the mode unequal "NAME-unequal" is. Where
+ * a call takes more than 5 ms, two calls are all that is measured, and larger sizes are left out.
+ * Buffers begin 16 bytes behind a page. Then the line ping-pong before and after (0 but for two
+ * pinned ranks).
  */
 #define _GNU_SOURCE
 #include <mpi.h>
@@ -225,7 +226,8 @@ int main(int argc, char **argv)
     int periodic = 1, taken = 0;
     const char *cores = placement(&argc, argv);
     if (argc < 5) {
-        fprintf(stderr, "usage: collective back|fixed|sync|fixed-sync|unequal SECONDS NAME,NAME SIZE... [pin=CORE,CORE]\n");
+        fprintf(stderr, "usage: collective back|fixed|sync|fixed-sync|unequal SECONDS NAME,NAME "
+                        "SIZE... [pin=CORE,CORE]\n");
         return 2;
     }
     mode = argv[1];

@@ -5,7 +5,7 @@ over TCP, each with the system's congestion control and with cubic; interleaved 
     hosts.py                              everything, nine rounds (ten minutes on two cores)
     hosts.py --rounds 3 --only '^1500'    one network, quickly; --subjects 'towpath|bare' picks who is measured
     hosts.py --only '^cluster' --subjects '^towpath|mpich'       collectives of many ranks
-    hosts.py --only '^cluster' --subjects '^towpath' --before PREFIX         against an earlier build
+    hosts.py --only '^cluster' --subjects '^towpath' --before PREFIX     against an earlier build
     hosts.py --append ...                 further rounds of the same table
     hosts.py --table build/bench/hosts.csv        the table again, from recorded figures
     hosts.py --docs ...                   table and picture to docs/ too
@@ -72,14 +72,18 @@ class Network:
     pinned: bool = True
     rounds: int = 99
     cyclic: bool = False  # rank r on host r modulo the number of hosts, instead of blocks of ranks
-    collectives: bool = False  # `figures` are arguments of benchmarks/collective.c, not of between/mpi.c
+    collectives: bool = False  # `figures` are arguments of benchmarks/collective.c
 
 
 def cluster(name, hosts, ranks, pinned=False, cyclic=False):
     """Collectives of many ranks, each after a barrier."""
-    names = ["barrier", "bcast", "reduce", "allreduce", "gather", "scatter", "allgather", "alltoall", "reduce-scatter", "scan", "iallreduce", "ialltoall"]
-    return Network(f"cluster-{name}", f"--hosts {hosts}", ["sync", "0.06", ",".join(names), "8", "1024", "32768"], "^towpath$|^before$|^(mpich|openmpi|intel)$",
-                   ranks=ranks, hosts=hosts, pinned=pinned, cyclic=cyclic, collectives=True)
+    names = ["barrier", "bcast", "reduce", "allreduce", "gather", "scatter", "allgather", "alltoall"]
+    names += ["reduce-scatter", "scan", "iallreduce", "ialltoall"]
+    return Network(
+        f"cluster-{name}", f"--hosts {hosts}",
+        ["sync", "0.06", ",".join(names), "8", "1024", "32768"],
+        "^(towpath|before|mpich|openmpi|intel)$",
+        ranks=ranks, hosts=hosts, pinned=pinned, cyclic=cyclic, collectives=True)
 
 
 NETWORKS = [
@@ -115,7 +119,10 @@ class Subject:
 def subjects(transports, prefix, before=None):
     """Everybody."""
     own = libraries.Library("towpath", prefix, [prefix / "bin" / "mpicc"])
-    earlier = [Subject("before", libraries.Library("before", before, [before / "bin" / "mpicc"]))] if before else []
+    earlier = []
+    if before:
+        library = libraries.Library("before", before, [before / "bin" / "mpicc"])
+        earlier = [Subject("before", library)]
     # No fabric here: libfabric carries messages where a provider is named.
     provider = {"TOWPATH_OFI_PROVIDER": os.environ.get("TOWPATH_OFI_PROVIDER", "tcp")}
     found = [Subject("bare"), Subject("towpath", own), *earlier]
@@ -151,7 +158,8 @@ def build(chosen):
         link = ["-lmpi"] if library.name == "intel" else []
         compile_one(library.compiler, SOURCES / "mpi.c", OUT / library.name / "mpi", *link)
         compile_one(library.compiler, HERE / "start.c", OUT / library.name / "start", *link)
-        compile_one([*library.compiler, f"-I{HERE}"], HERE / "collective.c", OUT / library.name / "collective", *link)
+        with_headers = [*library.compiler, f"-I{HERE}"]
+        compile_one(with_headers, HERE / "collective.c", OUT / library.name / "collective", *link)
     for name in ("ENTER", "RUN"):
         script = OUT / f"pinned-{name.lower()}"
         script.write_text(PINNED.replace("CORES", str(libraries.CORES)).replace("$BY", f"$HOSTS_{name}"))
@@ -321,7 +329,8 @@ def table(path):
             continue
         cells = [f"{statistics.median(by_subject[one].values()):.4g}" if by_subject.get(one) else "" for one in names]
         rounds = max(len(by_round) for by_round in by_subject.values())
-        text.append(f"| {network} | {name} | {size} | {bars.UNITS.get(name, 'us')} | {rounds} | " + " | ".join(cells) + " |")
+        unit = bars.UNITS.get(name, "us")
+        text.append(f"| {network} | {name} | {size} | {unit} | {rounds} | " + " | ".join(cells) + " |")
     if any(not network.startswith("cluster") for network, _, _ in figures):
         text += ["", *bars.verdicts(figures)]
     return "\n".join(text) + "\n"
@@ -354,7 +363,8 @@ def main():
                         "towpath-tcp, mpich, mpich-cubic, ...")
     parser.add_argument("--transports", type=lambda text: text.split(","), default=["tcp", "clic"], help="Towpath's, separated by commas")
     parser.add_argument("--prefix", type=lambda text: Path(text).absolute(), default=environments.BUILD / "install", help="where Towpath is installed")
-    parser.add_argument("--before", type=lambda text: Path(text).absolute(), help="where an earlier build of Towpath is installed, for the same rounds")
+    parser.add_argument("--before", type=lambda text: Path(text).absolute(),
+                        help="where an earlier build is installed, for the same rounds")
     parser.add_argument("--append", action="store_true", help="add rounds to what was recorded")
     parser.add_argument("--docs", action="store_true", help="write table and picture to docs/ too")
     parser.add_argument("--table", type=Path, help="only print the table of recorded figures")

@@ -40,7 +40,8 @@ def add_options(parser):
     parser.add_argument("--swallow", choices=["frames", "udp"], help="a switch that passes nothing but IP, as in many rented networks, or no UDP")
     parser.add_argument("--segments", type=int, default=1, help="so many bridges instead of one, with a router between; the hosts take turns")
     parser.add_argument("--rate", help="speed of every link, as tc writes it (1gbit)")
-    parser.add_argument("--slow", metavar="HOST=RATE", help="speed of one host's link in both directions; its card cuts no segments (host0=1gbit)")
+    parser.add_argument("--slow", metavar="HOST=RATE", help="speed of one host's link in both "
+                        "directions; its card cuts no segments (host0=1gbit)")
     for name, what in [("loss", "lost"), ("duplicate", "doubled"), ("reorder", "overtaken by others")]:
         parser.add_argument(f"--{name}", type=float, default=0, metavar="PERCENT", help=f"frames of each direction that are {what}")
     parser.add_argument("--seed", type=int, default=1, help="of the faults")
@@ -53,7 +54,8 @@ def add_options(parser):
 def words(options):
     """The command line that gives these options again."""
     said = []
-    for name in ("hosts", "mtu", "rails", "rate", "slow", "loss", "duplicate", "reorder", "seed", "kernel_loss", "kill_rail", "after", "segments", "swallow"):
+    for name in ("hosts", "mtu", "rails", "rate", "slow", "loss", "duplicate", "reorder", "seed",
+                 "kernel_loss", "kill_rail", "after", "segments", "swallow"):
         value = getattr(options, name)
         if value is not None:
             said += ["--" + name.replace("_", "-"), str(value)]
@@ -100,7 +102,8 @@ class Rail:
         self.ports = [f"port{number}-{place}" for place in range(len(names))]
         self.switch = None
         silent = options.silently and options.kill_rail == number
-        self.is_cable = len(names) == 2 and not is_rough(options) and not silent and not options.slow and not options.hub and options.segments == 1
+        special = is_rough(options) or silent or options.slow or options.hub
+        self.is_cable = len(names) == 2 and not special and options.segments == 1
 
     def join(self):
         """Makes the cables, each host's device and what stands in the middle."""

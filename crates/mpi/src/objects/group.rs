@@ -46,8 +46,9 @@ impl Group {
     /// Which members share a host, and which hosts are behind slow links.
     pub(crate) fn placement(&self) -> &Arc<Placement> {
         self.placement.get_or_init(|| {
-            let placement = Placement::new(self.peers.iter().map(|&peer| process::host_of(peer)));
-            let leaders: Vec<PeerIndex> = placement.leaders().map(|rank| self.peers[rank]).collect();
+            let peers = &self.peers;
+            let placement = Placement::new(peers.iter().map(|&peer| process::host_of(peer)));
+            let leaders: Vec<PeerIndex> = placement.leaders().map(|rank| peers[rank]).collect();
             Arc::new(placement.with_rates(|host| process::link_rate_of(leaders[host])))
         })
     }

@@ -146,7 +146,8 @@ mod tests {
         let line = Topology::Cartesian { dims: vec![3], periodic: vec![false] };
         assert_eq!(line.senders(0), [(1, 1)]);
         let (sources, source_weights) = (vec![2, -3, 2], vec![7, 1, 0]);
-        let weighted = Adjacency { sources, source_weights, weighted: true, ..Adjacency::default() };
-        assert_eq!(Topology::Distributed(weighted).senders(0), [(2, 7), (2, 0)]);
+        let rest = Adjacency::default();
+        let graph = Adjacency { sources, source_weights, weighted: true, ..rest };
+        assert_eq!(Topology::Distributed(graph).senders(0), [(2, 7), (2, 0)]);
     }
 }

@@ -311,7 +311,8 @@ fn nobody_sleeps_while_a_device_copies_for_a_collective() {
     let device = Element::on_device(&Datatype::named(Basic::Int64), device);
     let placement = Arc::new(Placement::on_one_host(1));
     let team = Team { context: CONTEXT, rank: 0, peers: [PeerIndex(0)].into(), placement };
-    let send = Buffer { pointer: (&raw const value).cast_mut().cast(), count: 1, element: Element::dense(8) };
+    let pointer = (&raw const value).cast_mut().cast();
+    let send = Buffer { pointer, count: 1, element: Element::dense(8) };
     let receive = Blocks::Equal { pointer: (&raw mut got).cast(), count: 1, element: device };
     let arguments = Gather { root: 0, send: Some(send), receive: Some(receive) };
     let plan = gather(&Call { team: &team, selection: &Selection::default() }, &arguments).unwrap();
