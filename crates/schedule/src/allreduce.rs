@@ -72,7 +72,15 @@ fn stripes(builder: &mut Builder, call: &Call, operand: &Operand, receive: *mut 
 
 fn stripes_and_allgather(builder: &mut Builder, call: &Call, operand: &Operand, receive: *mut u8) {
     let starts = builder.team.placement.stripes(0, operand.count);
-    fold::stripes(builder, operand, &starts, receive, receive, 0, &mut Default::default());
+    fold::stripes(
+        builder,
+        operand,
+        &starts,
+        receive,
+        receive,
+        0,
+        &mut fold::StripeMemory::default(),
+    );
     builder.phase();
     let blocks = Blocks::Varying {
         pointer: receive,

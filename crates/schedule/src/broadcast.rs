@@ -29,11 +29,11 @@ pub(crate) fn append(builder: &mut Builder, call: &Call, root: usize, data: &Buf
     if builder.size() == 1 {
         return;
     }
+    let has_slow_hosts = builder.team.placement.has_slow_hosts();
     match choose(call, &builder.team, data.bytes()) {
-        _ if builder.team.placement.has_slow_hosts() => {
+        algorithm if has_slow_hosts || algorithm == Algorithm::Hierarchical => {
             hierarchy::movement::bcast(builder, call, root, data);
         }
-        Algorithm::Hierarchical => hierarchy::movement::bcast(builder, call, root, data),
         Algorithm::Chain => {
             in_bytes(builder, root, data, |builder, data, bytes| chain(builder, root, data, bytes));
         }

@@ -123,13 +123,12 @@ impl Hierarchy {
         (parent.map(|node| leader(fast[node])).or(above), children)
     }
 
-    /// Position of a rank among the ranks of all hosts, host by host.
-    fn position(&self, rank: usize) -> usize {
-        let placement = &self.team.placement;
-        let host = placement.host_of(rank);
-        let before: usize = (0..host).map(|host| placement.members(host).len()).sum();
-        let inside = self.members(host).binary_search(&rank).expect("the rank is on its host");
-        before + inside
+    /// The position of each rank among the ranks of all hosts, host by host.
+    fn positions(&self) -> Vec<usize> {
+        let mut positions = vec![0; self.team.size()];
+        let by_host = (0..self.hosts()).flat_map(|host| self.members(host));
+        by_host.enumerate().for_each(|(position, &rank)| positions[rank] = position);
+        positions
     }
 }
 
@@ -162,11 +161,7 @@ mod tests {
 
     #[test]
     fn positions_count_host_by_host() {
-        let hierarchy = hierarchy(0, &[5, 3, 5, 3, 5], None);
-        assert_eq!(
-            (0..5).map(|rank| hierarchy.position(rank)).collect::<Vec<_>>(),
-            [0, 3, 1, 4, 2]
-        );
+        assert_eq!(hierarchy(0, &[5, 3, 5, 3, 5], None).positions(), [0, 3, 1, 4, 2]);
     }
 
     #[test]

@@ -32,7 +32,7 @@ pub fn reduce_scatter(
                 receive,
                 into,
                 0,
-                &mut Default::default(),
+                &mut fold::StripeMemory::default(),
             );
         }
     }

@@ -276,9 +276,9 @@ pub(crate) fn alltoall(builder: &mut Builder, send: &Blocks, receive: &Blocks) {
         first += others.len();
     }
     builder.phase();
+    let positions = hierarchy.positions();
     for (index, &peer) in members.iter().enumerate() {
-        let blocks: Vec<usize> =
-            (0..size).map(|from| hierarchy.position(from) * number + index).collect();
+        let blocks: Vec<usize> = positions.iter().map(|from| from * number + index).collect();
         let piece = pieces_of(builder, &incoming, &blocks);
         match peer == rank {
             true => builder.copy(piece, receive.pieces(0, size)),

@@ -128,7 +128,15 @@ pub(crate) fn reduce_scatter(
     let result = element.at(memory, -first);
     let host = Operand { send: Some(vector), ..operand.clone() };
     builder.within(&leaders, |builder| {
-        fold::stripes(builder, &host, &of_hosts, vector, result, 0, &mut Default::default());
+        fold::stripes(
+            builder,
+            &host,
+            &of_hosts,
+            vector,
+            result,
+            0,
+            &mut fold::StripeMemory::default(),
+        );
     });
     builder.phase();
     for follower in hierarchy.followers() {

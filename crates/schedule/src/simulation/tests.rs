@@ -97,6 +97,89 @@ fn operation(collective: Collective, call: &Call, root: usize, count: i64) -> Op
     }
 }
 
+/// The plans of all ranks of a collective with the algorithms of the table.
+fn plans(collective: Collective, teams: &[Team], root: usize, count: i64) -> Vec<Plan> {
+    let selection = &Selection::default();
+    let plan = |team| {
+        let call = Call { team, selection };
+        operation(collective, &call, root, count).plan(&call).expect("the arguments are small")
+    };
+    teams.iter().map(plan).collect()
+}
+
+/// Messages that leave a host, each with the host that sends it, the one that receives it, and its
+/// bytes.
+fn between_hosts(team: &Team, plans: &[Plan]) -> Vec<(usize, usize, i64)> {
+    let placement = &team.placement;
+    let host = |peer: PeerIndex| placement.host_of(peer.slot());
+    let mut messages = Vec::new();
+    for (rank, plan) in plans.iter().enumerate() {
+        for step in &plan.steps {
+            if let StepAction::Send { peer, piece, .. } = &step.action
+                && host(*peer) != placement.host_of(rank)
+            {
+                messages.push((placement.host_of(rank), host(*peer), piece.bytes()));
+            }
+        }
+    }
+    messages
+}
+
+#[test]
+fn pairs_of_hosts_exchange_few_messages() {
+    // Ranks are mapped in turn, so that no host has neighbours.
+    let cyclic = |rank| {
+        let placement = Placement::new((0..64).map(|rank| rank % 8));
+        Team { placement: Arc::new(placement), ..team(rank, 64, 8) }
+    };
+    let teams: Vec<Team> = (0..64).map(cyclic).collect();
+    for (collective, most) in [
+        (Collective::Barrier, 24),
+        (Collective::Bcast, 7),
+        (Collective::Gather, 7),
+        (Collective::Scatter, 7),
+        (Collective::Allgather, 56),
+        (Collective::Allgatherv, 56),
+        (Collective::Alltoall, 56),
+        (Collective::Reduce, 7),
+        (Collective::Allreduce, 56),
+        (Collective::ReduceScatter, 56),
+    ] {
+        let messages = between_hosts(&teams[0], &plans(collective, &teams, 5, 1));
+        assert!(messages.len() <= most, "{collective:?} sends {} messages", messages.len());
+    }
+}
+
+#[test]
+fn payload_crosses_a_slow_link_once_in_each_direction() {
+    let count = 100_000;
+    for per_host in [1, 3] {
+        let slow = |rank| {
+            let team = team(rank, 4 * per_host, per_host);
+            let placement = (*team.placement).clone();
+            let rates = placement.with_rates(|host| if host == 1 { 1 } else { 10 });
+            Team { placement: Arc::new(rates), ..team }
+        };
+        let teams: Vec<Team> = (0..4 * per_host).map(slow).collect();
+        for collective in [Collective::Bcast, Collective::Reduce, Collective::Allreduce] {
+            for root in [0, per_host] {
+                let messages = between_hosts(&teams[0], &plans(collective, &teams, root, count));
+                let sum = |crosses: &dyn Fn(&(usize, usize, i64)) -> bool| -> i64 {
+                    messages
+                        .iter()
+                        .filter(|message| crosses(message))
+                        .map(|message| message.2)
+                        .sum()
+                };
+                let (sent, received) =
+                    (sum(&|message| message.0 == 1), sum(&|message| message.1 == 1));
+                let what = (collective, per_host, root, sent, received);
+                assert!(sent <= 8 * count && received <= 8 * count, "{what:?}");
+            }
+        }
+    }
+}
+
 /// The time of a collective on hosts of `per_host` ranks.
 fn time(
     collective: Collective,
