@@ -1,4 +1,5 @@
-//! Folds in stripes: each rank folds one part of all vectors, and nobody has to receive all of them.
+//! Folds in stripes: each rank folds one part of all vectors, so that nobody has to receive all of
+//! them.
 
 use std::collections::VecDeque;
 
