@@ -2,10 +2,10 @@
 //!
 //! A blocking call within one host can use a board (shared memory); everything else is a plan of
 //! messages. The table is read from top to bottom: the first row that fits wins, and the last row
-//! of each collective always fits. The setting `TOWPATH_COLLECTIVE` (`allreduce:ring,bcast:chain`)
+//! of each collective always fits. The setting `TOWPATH_COLLECTIVE` (`allgather:ring,bcast:chain`)
 //! forces an algorithm wherever its hard conditions hold, regardless of size (a broadcast still
-//! passes no data on over a slow link). Every rank must make
-//! the same choice, so it may depend only on what all ranks know.
+//! passes no data on over a slow link). Every rank must make the same choice, so it may depend only
+//! on what all ranks know.
 
 use crate::Team;
 use crate::operand::Operand;
