@@ -72,7 +72,7 @@ const TURN: Range<Duration> = Duration::from_micros(3)..Duration::from_micros(50
 /// After this many consecutive yields that let nothing else run, the core counts as this process's
 /// own.
 const ALONE: u32 = 32;
-/// The same if the job has other hosts, for which a wait yields a few times only.
+/// The same if polls cost system calls: most waits yield a few times only then.
 const ALONE_AMONG_HOSTS: u32 = 256;
 /// A sleep that yields would not have spared.
 const LONG_SLEEP: Duration = Duration::from_micros(300);
@@ -188,8 +188,8 @@ impl Waiter {
         self.sleeper.choose(&own.into(), &head.into(), !self.crowded);
     }
 
-    /// What [`Waiter::crowded`] should be. Without a bell, the job has no other hosts, and the
-    /// processes that take turns are strangers.
+    /// What [`Waiter::crowded`] should be. On a job's only host the processes that take turns are
+    /// strangers, and where polls are cheap, a sleep costs more than they do.
     fn is_crowded(&self) -> bool {
         !self.fits || (self.costly && self.shares_core > 0)
     }

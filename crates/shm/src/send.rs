@@ -423,6 +423,12 @@ impl OutgoingStream {
         Entry { peer: to as u32, place: self.places, number }
     }
 
+    /// The entry that will be committed next, through the ring to local rank `to`.
+    pub(super) fn next_entry(&self, to: usize) -> Entry {
+        let last = self.last_entry(to);
+        Entry { number: last.number.wrapping_add(1), ..last }
+    }
+
     /// Claims a line of the ring and `bytes` of its payload, with populated pages.
     #[inline]
     fn claim(

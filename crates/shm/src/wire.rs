@@ -114,13 +114,16 @@ impl MessageWire for Shm {
             if staged.is_none() && length > out.limit as usize {
                 return Err(NoResource);
             }
+            // The payload is read when the first entry is consumed. The progress of the other ones,
+            // which carry no payload, may wake nobody.
+            let first = out.next_entry(to);
             // SAFETY: `payload` is readable for `length` bytes (this function's contract), and the
             // ring has enough free lines (`has_lines`).
             unsafe {
                 out.in_parts(&self.segment, &mut self.stores, to, header, payload, length, staged)?
             };
             if let Some(staged) = staged {
-                staged.commit(&mut self.staging, out.last_entry(to));
+                staged.commit(&mut self.staging, first);
             }
             return Ok(());
         }

@@ -9,7 +9,7 @@ use towpath_base::ids::PeerIndex;
 use towpath_shm::Settings;
 use towpath_shm::layout::RING_AREA;
 use towpath_transport::wrap::{Faults, Faulty};
-use towpath_transport::{MessageWire, Section};
+use towpath_transport::{Choice, Header, MessageWire, Section};
 use towpath_wires::Wires;
 
 /// Only declared senders get a ring.
@@ -276,6 +276,28 @@ fn an_idle_stream_that_moved_does_not_keep_the_staging_area_from_others() {
         assert!(number % 2 == 1 || machine.published(1) == 0, "row {number} was not staged");
         machine.finish("row");
     }
+}
+
+/// The progress of its other entries, which carry no payload, may wake no sender.
+#[test]
+fn a_staged_message_in_parts_is_freed_with_its_first_entry() {
+    let mut machine = plain(2, Settings { staging_bytes: Some(256 << 10), ..DECLARED_ONLY });
+    machine.wire(0).declare(1, &sources(&[(1, 1)]));
+    machine.finish("declaration");
+    let (header, payload) = (Header { protocol: 0, words: [0; 2] }, [7u8; 60_000]);
+    let send = |machine: &mut Machine<Wires>| {
+        let wire = machine.wire(1);
+        // SAFETY: `payload` is as long as that.
+        unsafe { wire.copied_contiguous(PeerIndex(0), &header, payload.as_ptr(), payload.len()) }
+            .is_ok()
+    };
+    (0..4).for_each(|_| assert!(send(&mut machine), "the area has room for four"));
+    assert!(!send(&mut machine));
+    machine.wire(0).poll_front(|_, _, _, length| {
+        assert_eq!(length, payload.len());
+        Choice::Done
+    });
+    assert!(send(&mut machine), "the first message is read");
 }
 
 #[test]

@@ -123,23 +123,27 @@ fn a_wait_is_short_while_ranks_of_other_hosts_take_turns_on_the_core() {
     assert!(waiter.crowded(), "calls that do not wait learn too");
 }
 
+/// A waiter of one of `local_ranks` ranks that fit on two cores, after a yield to a rank of another
+/// host.
+fn after_a_turn(pages: &TestPages, local_ranks: usize, costly: bool) -> Waiter {
+    let mut waiter = Waiter::with_quota(local_ranks, 2, pages.head(), pages.own());
+    waiter.watch(Bell::beside(&[]).unwrap(), costly, pages.own());
+    waiter.learn(pages.head(), TURN.start);
+    waiter.choose_anew(pages.head(), pages.own());
+    waiter
+}
+
 #[test]
 fn a_rank_whose_polls_are_cheap_yields_on() {
     let pages = TestPages::new();
-    let mut waiter = Waiter::with_quota(1, 2, pages.head(), pages.own());
-    waiter.watch(Bell::beside(&[]).unwrap(), false, pages.own());
-    waiter.learn(pages.head(), TURN.start);
-    waiter.choose_anew(pages.head(), pages.own());
+    let waiter = after_a_turn(&pages, 1, false);
     assert!(waiter.shares_core > 0 && !waiter.crowded());
 }
 
 #[test]
 fn ranks_with_neighbours_yield_for_longer_while_ranks_of_other_hosts_take_turns() {
     let pages = TestPages::new();
-    let mut waiter = Waiter::with_quota(2, 2, pages.head(), pages.own());
-    waiter.watch(Bell::beside(&[]).unwrap(), true, pages.own());
-    waiter.learn(pages.head(), TURN.start);
-    waiter.choose_anew(pages.head(), pages.own());
+    let waiter = after_a_turn(&pages, 2, true);
     assert!(waiter.crowded() && !waiter.sleeps_soon());
     let oversubscribed = Waiter::with_quota(3, 2, pages.head(), pages.own());
     assert!(oversubscribed.crowded() && oversubscribed.sleeps_soon());

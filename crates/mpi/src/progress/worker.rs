@@ -17,6 +17,7 @@ use towpath_shm::Segment;
 
 use super::handover::{Handover, Wanted};
 use super::held_up::{self, Watchdog};
+use super::runs::LocalWork;
 use super::state::{State, Watch};
 use super::wait_target::{PublishedWait, WaitTarget};
 use super::waiting::Waiting;
@@ -167,12 +168,19 @@ impl Worker {
     /// Runs the copies and reductions of collectives that are ready, without holding the lock.
     fn compute(&self) -> bool {
         let mut worked = false;
-        while let Some(mut job) = self.with(|state| state.runs.take_work()) {
-            job.compute();
-            self.with(|state| state.runs.put_back(job, &mut state.engine));
+        while let Some(job) = self.with(|state| state.runs.take_work()) {
+            self.work(job);
             worked = true;
         }
         worked
+    }
+
+    /// Does the work of a run. Not inlined, so that a poll without such work saves no registers for
+    /// it.
+    #[inline(never)]
+    fn work(&self, mut job: LocalWork) {
+        job.compute();
+        self.with(|state| state.runs.put_back(job, &mut state.engine));
     }
 
     /// Runs `f` with the token; `None` if another thread holds it. If only one thread calls MPI,

@@ -132,14 +132,18 @@ fn how_to_wait(policy: &Policy) -> ReportRow {
     let Policy { ranks, cores, .. } = *policy;
     let (value, why) = if policy.fits {
         let value = if policy.spin.is_zero() { "yield, sleep" } else { "spin, yield, sleep" };
-        let among_hosts = if ranks == 1 {
-            format!("sleeps after {} yields", policy.yields_before_sleep)
+        let soon = if ranks == 1 {
+            format!(
+                ", and over TCP and libfabric sleeps after {} yields",
+                policy.yields_before_sleep
+            )
         } else {
-            "yields from the start".to_owned()
+            String::new()
         };
         let why = format!(
-            "{ranks} rank(s) fit on {cores} core(s): a wait polls for {} us, yields up to {} us, then sleeps. While \
-             ranks of other hosts take turns on the same core, it {among_hosts}.",
+            "{ranks} rank(s) fit on {cores} core(s): a wait polls for {} us, yields up to {} us, then \
+             sleeps. While ranks of other hosts take turns on the same core, it yields from the \
+             start{soon}.",
             policy.spin.as_micros(),
             policy.yield_limit.as_micros(),
         );
