@@ -1,6 +1,6 @@
 //! Figures, and where they come from.
 
-/// Where a figure comes from, the least certain first.
+/// Where a figure comes from, in ascending order of certainty.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum FigureOrigin {
     /// Nobody has said or measured anything.
