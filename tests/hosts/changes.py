@@ -248,7 +248,7 @@ def judge(row, status, text, seconds):
     )
 
 
-def run_row(prefix, row):
+def run_row(prefix, _, row):
     """Problems of a row (None: not tested here), a few words, and the job's output."""
     command = [
         sys.executable,
@@ -306,8 +306,7 @@ def main():
     if options.row:
         return inside(options)
     named = [(row.name, row) for row in ROWS]
-    one = lambda prefix, _, row: run_row(prefix, row)
-    return rows.run_all(options, compile_programs, named, one)
+    return rows.run_all(options, compile_programs, named, run_row)
 
 
 if __name__ == "__main__":

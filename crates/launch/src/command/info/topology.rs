@@ -32,8 +32,7 @@ pub(super) fn sections(of: Option<&str>) -> Result<Vec<ReportSection>, String> {
 }
 
 fn of_file(path: &Path) -> Result<ReportSection, String> {
-    let text = read(path)?;
-    let topology = NetworkTopology::parse(&text).map_err(|error| error.to_string())?;
+    let (_, topology) = read(path)?;
     Ok(tree(format!("Links between hosts by the topology file {}", path.display()), &topology))
 }
 
