@@ -85,8 +85,7 @@ fn agree(
         let key = JobKey::random()
             .map_err(|error| Error::Segment { action: "created", detail: error.to_string() })?;
         if job.size > 1 {
-            let topology = u8::from(file.is_some());
-            store.put(JOB, &format!("{:x}:{}:{topology}", job.id.0, key.to_text()))?;
+            store.put(JOB, &format!("{:x}:{}", job.id.0, key.to_text_with(file.is_some())))?;
             if let Some(file) = file {
                 topology_file::publish(store, file)?;
             }
@@ -106,13 +105,8 @@ fn agree(
 
 fn parse_job(text: &str) -> Option<(JobId, JobKey, bool)> {
     let (id, rest) = text.split_once(':')?;
-    let (key, topology) = rest.split_once(':')?;
-    let has_topology = match topology {
-        "0" => false,
-        "1" => true,
-        _ => return None,
-    };
-    Some((JobId(u128::from_str_radix(id, 16).ok()?), JobKey::parse(key)?, has_topology))
+    let (key, has_topology) = JobKey::parse_with(rest)?;
+    Some((JobId(u128::from_str_radix(id, 16).ok()?), key, has_topology))
 }
 
 /// Key under which rank 0 publishes the identifier and the secret, and whether there is a topology.
