@@ -40,7 +40,7 @@ impl JobTopology {
     ///
     /// # Errors
     /// The first mistake in the text.
-    pub fn new(text: String, hosts: Vec<String>) -> Result<JobTopology, FileError> {
+    pub(crate) fn new(text: String, hosts: Vec<String>) -> Result<JobTopology, FileError> {
         Ok(JobTopology { description: NetworkTopology::parse(&text)?, text, hosts })
     }
 

@@ -126,7 +126,7 @@ impl NetworkTopology {
 
     /// The innermost group that contains both hosts; `None` if only the network around all groups
     /// does.
-    pub fn common_group(&self, one: &str, other: &str) -> Option<GroupNumber> {
+    fn common_group(&self, one: &str, other: &str) -> Option<GroupNumber> {
         let around: Vec<GroupNumber> = self.around(one).collect();
         self.around(other).find(|group| around.contains(group))
     }

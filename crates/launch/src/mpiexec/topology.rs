@@ -10,7 +10,7 @@ use super::plan::StartRefusal;
 use crate::hosts::own_name;
 use crate::topology::{self, JobTopology, SETTING};
 
-/// Reads the file, if there is one. Called before anything is started.
+/// Reads the file, if there is one, and prints a note about it. Called before anything is started.
 ///
 /// # Errors
 /// Exit code and error message.
