@@ -9,15 +9,14 @@ What goes to a group is sent about once, what goes by messages once for each of 
 
 import argparse
 import os
-import re
 import subprocess
 import sys
+from functools import partial
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE), str(HERE.parent)]
 import environments  # noqa: E402
-import hosts  # noqa: E402
 import rows  # noqa: E402
 
 # Shell: no host believes where datagrams to groups come from; the bridge passes nothing on to more than one.
@@ -76,14 +75,8 @@ def main():
     options = parser.parse_args()
     if options.how:
         return inside(options.prefix, options.binary, options.ranks, options.trouble, options.how)
-    prefix = rows.begin(options)
-    if prefix is None:
-        return hosts.SKIPPED
-    binary, counted = environments.compiled_test(prefix, "collectives/multicast"), rows.Rows()
-    for row in ROWS:
-        if re.search(options.filter, row[0]):
-            counted.run(row[0], lambda: run_row(prefix, binary, row))
-    return counted.end()
+    compiled = partial(environments.compiled_test, program="collectives/multicast")
+    return rows.run_all(options, compiled, [(row[0], row) for row in ROWS], run_row)
 
 
 if __name__ == "__main__":

@@ -248,7 +248,7 @@ def judge(row, status, text, seconds):
     )
 
 
-def run_row(prefix, row):
+def run_row(prefix, _, row):
     """Problems of a row (None: not tested here), a few words, and the job's output."""
     command = [
         sys.executable,
@@ -287,34 +287,26 @@ def run_row(prefix, row):
     )
 
 
+def compile_programs(prefix):
+    """Builds the programs of all rows for the Towpath that is installed there."""
+    directory = environments.BUILD / "tests/hosts"
+    directory.mkdir(parents=True, exist_ok=True)
+    for name in ("changes", "members"):
+        source, binary = HERE / f"{name}.c", directory / name
+        command = [prefix / "bin/mpicc", "-std=gnu11", "-O1", "-Wall", source, "-o", binary]
+        subprocess.run(
+            [str(word) for word in command], env=environments.clean_environment(), check=True
+        )
+
+
 def main():
     parser = rows.parser(__doc__)
     parser.add_argument("--row", help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.row:
         return inside(options)
-    prefix = rows.begin(options)
-    if prefix is None:
-        return hosts.SKIPPED
-    directory, counted = environments.BUILD / "tests/hosts", rows.Rows()
-    directory.mkdir(parents=True, exist_ok=True)
-    for name in ("changes", "members"):
-        command = [
-            prefix / "bin/mpicc",
-            "-std=gnu11",
-            "-O1",
-            "-Wall",
-            HERE / f"{name}.c",
-            "-o",
-            directory / name,
-        ]
-        subprocess.run(
-            [str(word) for word in command], env=environments.clean_environment(), check=True
-        )
-    for row in ROWS:
-        if re.search(options.filter, row.name):
-            counted.run(row.name, lambda row=row: run_row(prefix, row))
-    return counted.end()
+    named = [(row.name, row) for row in ROWS]
+    return rows.run_all(options, compile_programs, named, run_row)
 
 
 if __name__ == "__main__":

@@ -20,7 +20,6 @@ from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE), str(HERE.parent)]
-import hosts  # noqa: E402
 import rows  # noqa: E402
 import traffic  # noqa: E402
 import ways  # noqa: E402
@@ -112,7 +111,8 @@ def judge(row, outcome):
 
 def run_row(prefix, binary, row):
     """Problems (None: not tested here), what was seen, and the job's output."""
-    words = [__file__, "--prefix", prefix, "--places", row.hosts, "--binary", binary, *(f"--before={word}" for word in row.before)]
+    words = [__file__, "--prefix", prefix, "--places", row.hosts, "--binary", binary]
+    words += [f"--before={word}" for word in row.before]
     outcome, instead = ways.on_hosts(row.network, words, row.settings)
     if instead:
         return instead
@@ -127,14 +127,7 @@ def main():
     options = parser.parse_args()
     if options.places:
         return ran(options)
-    prefix = rows.begin(options)
-    if prefix is None:
-        return hosts.SKIPPED
-    binary, counted = ways.compiled(prefix), rows.Rows()
-    for row in ROWS:
-        if re.search(options.filter, row.name):
-            counted.run(row.name, lambda: run_row(prefix, binary, row))
-    return counted.end()
+    return rows.run_all(options, ways.compiled, [(row.name, row) for row in ROWS], run_row)
 
 
 if __name__ == "__main__":

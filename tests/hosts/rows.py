@@ -59,6 +59,21 @@ def job(command, settings, ranks, limit):
     return [], "", output
 
 
+def run_all(options, prepare, named, run_row):
+    """Runs the rows whose names the options choose. Gives the exit status of the test. `named` has
+    pairs of a name and a row; each row runs as `run_row(prefix, prepared, row)`, where `prepared`
+    is what `prepare(prefix)` has given before the first one.
+    """
+    prefix = begin(options)
+    if prefix is None:
+        return hosts.SKIPPED
+    prepared, counted = prepare(prefix), Rows()
+    for name, row in named:
+        if re.search(options.filter, name):
+            counted.run(name, lambda row=row: run_row(prefix, prepared, row))
+    return counted.end()
+
+
 def timed(row):
     """What a row gives, and the seconds that it took."""
     started = time.monotonic()

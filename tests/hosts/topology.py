@@ -11,7 +11,6 @@ Each row runs tests/hosts/ways.c on three hosts, where the first rank of each as
 import argparse
 import json
 import os
-import re
 import subprocess
 import sys
 import tempfile
@@ -19,7 +18,6 @@ from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE), str(HERE.parent)]
-import hosts  # noqa: E402
 import rows  # noqa: E402
 import ways  # noqa: E402
 
@@ -81,7 +79,7 @@ def judge(row, outcome):
     if row == MISTAKE:
         expected = "topology file line 4: rate '1kbps' of [[link]] has no unit of a rate"
         told = outcome["status"] == 2 and expected in output and len(output.splitlines()) == 1
-        return [] if told else ["the mistake is not told"]
+        return [] if told else ["the mistake is not reported"]
     if outcome["status"] or output.split().count("ok") != 4:
         return [f"the job ended with {outcome['status']}"]
     said = ways.reports(output)
@@ -123,14 +121,7 @@ def main():
     options = parser.parse_args()
     if options.row:
         return ran(options)
-    prefix = rows.begin(options)
-    if prefix is None:
-        return hosts.SKIPPED
-    binary, counted = ways.compiled(prefix), rows.Rows()
-    for row in ROWS:
-        if re.search(options.filter, row):
-            counted.run(row, lambda: run_row(prefix, binary, row))
-    return counted.end()
+    return rows.run_all(options, ways.compiled, [(row, row) for row in ROWS], run_row)
 
 
 if __name__ == "__main__":

@@ -1,6 +1,7 @@
 /*
- * Every rank exchanges small and large messages with every other, and checks them. Then rank 0 of each host shows by which ways, or what else
- * an option of towpath info says of its process:
+ * Every rank exchanges small and large messages with every other, and checks them. Then the first
+ * rank of each host shows by which routes, or what another option of towpath info says of its
+ * process:
  *
  *     ways TOWPATH [OPTION]      (the command of that name; by default --routes)
  *
@@ -48,7 +49,8 @@ int main(int argc, char **argv)
     int local;
     MPI_Comm_rank(host, &local);
     char command[4096];
-    snprintf(command, sizeof command, "'%s' info --json %s %d", argv[1], argc > 2 ? argv[2] : "--routes", (int)getpid());
+    const char *option = argc > 2 ? argv[2] : "--routes";
+    snprintf(command, sizeof command, "'%s' info --json %s %d", argv[1], option, (int)getpid());
     if (local == 0 && system(command))
         MPI_Abort(MPI_COMM_WORLD, 4);
     MPI_Barrier(MPI_COMM_WORLD);

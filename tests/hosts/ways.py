@@ -27,8 +27,8 @@ def compiled(prefix):
 
 
 def on_hosts(network, words, settings):
-    """Runs a test's own Python command on the first of some hosts. Gives the value of its last
-    line, which is JSON, or else what the row gives instead.
+    """Runs a Python command of a test on the first host of a network. Gives the value of its last
+    line, which is JSON, and None; or None, and the result of a row that has no such line.
     """
     command = [sys.executable, HERE / "hosts.py", *network.split(), "--", sys.executable, *words]
     command = [str(word) for word in command]

@@ -113,8 +113,10 @@ def rows(prefix, program):
         yield f"srun --mpi={plugin}, MPI_Abort", [*two, program, "abort"], 7 if plugin == "pmix" else None, "MPI_Abort", None
         yield f"srun --mpi={plugin}, a C program over two nodes", [*two, program], 0, "ok: 4 ranks", 1
         yield f"srun --mpi={plugin}, values over two nodes", [*two, facts, "exchange"], 0, "^exchanged$", 4
-        yield f"srun --mpi={plugin}, a topology file", ["env", valid, *two, facts, "topology"], 0, same, 4
-        yield f"srun --mpi={plugin}, a topology file with a mistake", ["env", mistaken, *two, program], None, "has no unit of a rate", None
+        case = f"srun --mpi={plugin}, a topology file"
+        yield case, ["env", valid, *two, facts, "topology"], 0, same, 4
+        command = ["env", mistaken, *two, program]
+        yield f"{case} with a mistake", command, None, "has no unit of a rate", None
         yield f"srun --mpi={plugin}, two nodes, dealt out in turn", [*two, "-m", "cyclic", facts], 0, r"rank [01] of 4, 0 of 2 here", 2
     if "pmix" not in plugins:
         print("srun --mpi=pmix is skipped: Slurm's plugin finds no PMIx library (on Debian: apt-get install libpmix-dev).")

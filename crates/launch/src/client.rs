@@ -124,8 +124,8 @@ pub trait Launcher: Send {
     /// If the launcher is gone.
     fn key(&mut self) -> Result<JobKey, Error>;
 
-    /// Returns the topology of the job, the same in all its processes; `None` if nobody has given a
-    /// topology file, or for a process without a launcher.
+    /// Returns the topology of the job, the same in all its processes; `None` without a topology
+    /// file, and for a process without a launcher.
     ///
     /// # Errors
     /// If the launcher is gone.

@@ -38,6 +38,22 @@ impl JobKey {
         }
         Some(JobKey(bytes))
     }
+
+    /// The secret, and whether the job has a topology, as text.
+    pub(crate) fn to_text_with(&self, has_topology: bool) -> String {
+        format!("{}:{}", self.to_text(), u8::from(has_topology))
+    }
+
+    /// Parses the output of [`JobKey::to_text_with`].
+    pub(crate) fn parse_with(text: &str) -> Option<(JobKey, bool)> {
+        let (key, topology) = text.split_once(':')?;
+        let has_topology = match topology {
+            "0" => false,
+            "1" => true,
+            _ => return None,
+        };
+        Some((JobKey::parse(key)?, has_topology))
+    }
 }
 
 impl fmt::Debug for JobKey {
@@ -59,5 +75,10 @@ mod tests {
         for text in ["", "ab", &"x".repeat(64), &"a".repeat(65), &"é".repeat(32)] {
             assert_eq!(JobKey::parse(text), None, "{text}");
         }
+        for has_topology in [false, true] {
+            let text = key.to_text_with(has_topology);
+            assert_eq!(JobKey::parse_with(&text), Some((key.clone(), has_topology)));
+        }
+        assert_eq!(JobKey::parse_with(&key.to_text()), None);
     }
 }

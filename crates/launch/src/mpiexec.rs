@@ -144,7 +144,7 @@ fn run(mut request: JobRequest, arguments: &[std::ffi::OsString]) -> Result<i32,
         })?;
     let job = job::RunningJob::new(job::JobParts {
         server: server::Server::new(id, &key, &request.appnums(), &vec![0; size])
-            .with_topology(topology.as_ref()),
+            .with_topology(&key, topology.as_ref()),
         ends: plan.ends,
         view,
         commands,

@@ -147,6 +147,23 @@ pub(crate) fn open_of_process(pid: u32, number: i32) -> io::Result<OwnedFd> {
     OpenOptions::new().read(true).write(true).open(path).map(OwnedFd::from)
 }
 
+/// Numbers of the descriptors of a process whose files have names that contain `label`. Other files
+/// must not be opened just to inspect them.
+///
+/// # Errors
+/// An error message for the user if the process may not be inspected.
+pub(crate) fn descriptors_of_process(pid: u32, label: &str) -> Result<Vec<i32>, String> {
+    let directory = format!("/proc/{pid}/fd");
+    let entries = std::fs::read_dir(&directory)
+        .map_err(|error| format!("Process {pid} cannot be inspected: {error}."))?;
+    let numbers = entries.filter_map(|entry| entry.ok()?.file_name().to_str()?.parse::<i32>().ok());
+    let has_label = |number: &i32| {
+        let target = std::fs::read_link(format!("{directory}/{number}"));
+        target.is_ok_and(|path| path.to_string_lossy().contains(label))
+    };
+    Ok(numbers.filter(has_label).collect())
+}
+
 /// The descriptor's number, for `/proc/PID/fd/N`.
 pub(crate) fn number_of(file: &OwnedFd) -> i32 {
     file.as_raw_fd()

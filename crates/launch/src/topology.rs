@@ -2,14 +2,17 @@
 //! The others receive its text and the names of the job's hosts, so all processes have the same
 //! description, wherever the file is.
 
-use std::fs::{self, File};
-use std::io::{Read, Seek, SeekFrom, Write};
+use std::collections::HashSet;
+use std::fs::File;
+use std::io::{Read, Write};
 use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 
 use towpath_base::config;
 use towpath_machine::memory::create_file;
 use towpath_topology::{Error as FileError, LONGEST, NetworkTopology};
+
+use crate::segment::{descriptors_of_process, open_of_process};
 
 /// The setting that names the file.
 pub(crate) const SETTING: &str = "TOWPATH_TOPOLOGY";
@@ -20,7 +23,7 @@ pub(crate) const KEY: &str = "towpath-topology";
 /// Label of the memory file in which `towpath info` finds the topology of a running job.
 const LABEL: &str = "towpath-topology";
 
-/// Longest list of the job's hosts in bytes, when it is read back.
+/// Maximum number of bytes of the job's hosts that `towpath info` reads.
 const LONGEST_LIST: u64 = 16 << 20;
 
 /// The topology of a job: what its file states, and the names of its hosts.
@@ -37,8 +40,17 @@ impl JobTopology {
     ///
     /// # Errors
     /// The first mistake in the text.
-    pub fn new(text: String, hosts: Vec<String>) -> Result<JobTopology, FileError> {
+    pub(crate) fn new(text: String, hosts: Vec<String>) -> Result<JobTopology, FileError> {
         Ok(JobTopology { description: NetworkTopology::parse(&text)?, text, hosts })
+    }
+
+    /// Reads the topology file of a job on these hosts.
+    ///
+    /// # Errors
+    /// An error message for the user.
+    pub(crate) fn of_file(path: &Path, hosts: Vec<String>) -> Result<JobTopology, String> {
+        let (text, description) = read(path)?;
+        Ok(JobTopology { text, description, hosts })
     }
 
     /// What the file states.
@@ -52,8 +64,8 @@ impl JobTopology {
         &self.hosts
     }
 
-    /// Rate of the link of host `number` in bytes per second: that of any host that the file does
-    /// not name, if the job has no such host.
+    /// Rate of the link of host `number` in bytes per second. A host of another job has the rate of
+    /// those that the file does not name.
     pub fn link_rate(&self, number: u32) -> u64 {
         let name = self.hosts.get(number as usize);
         let link = name.map(|name| self.description.link(name));
@@ -62,7 +74,7 @@ impl JobTopology {
 
     /// The hosts that the file names and that are not in the job.
     pub(crate) fn absent(&self) -> Vec<&str> {
-        let jobs_own: Vec<_> =
+        let jobs_own: HashSet<&str> =
             self.hosts.iter().filter_map(|name| self.description.known_name(name)).collect();
         self.description.hosts().filter(|name| !jobs_own.contains(name)).collect()
     }
@@ -97,24 +109,16 @@ impl JobTopology {
     /// # Errors
     /// An error message for the user if the process may not be inspected.
     pub(crate) fn of_process(pid: u32) -> Result<Option<JobTopology>, String> {
-        let directory = format!("/proc/{pid}/fd");
-        let entries = fs::read_dir(&directory)
-            .map_err(|error| format!("Process {pid} cannot be inspected: {error}."))?;
-        let is_shown = |path: &Path| {
-            fs::read_link(path).is_ok_and(|target| target.to_string_lossy().contains(LABEL))
-        };
-        let shown = entries.filter_map(|entry| Some(entry.ok()?.path()));
-        let read = |path: PathBuf| JobTopology::parse(&read_all(&path)?);
-        Ok(shown.filter(|path| is_shown(path)).find_map(read))
+        let numbers = descriptors_of_process(pid, LABEL)?;
+        let read = |number| JobTopology::parse(&read_all(open_of_process(pid, number).ok()?)?);
+        Ok(numbers.into_iter().find_map(read))
     }
 }
 
 /// Reads a file that [`JobTopology::show`] has written.
-fn read_all(path: &Path) -> Option<String> {
-    let mut file = File::open(path).ok()?;
-    file.seek(SeekFrom::Start(0)).ok()?;
+fn read_all(file: OwnedFd) -> Option<String> {
     let mut text = String::new();
-    file.take(LONGEST_LIST + LONGEST as u64).read_to_string(&mut text).ok()?;
+    File::from(file).take(LONGEST_LIST + LONGEST as u64).read_to_string(&mut text).ok()?;
     Some(text)
 }
 
@@ -123,11 +127,11 @@ pub(crate) fn file_of_setting() -> Option<PathBuf> {
     config::setting(SETTING).map(PathBuf::from)
 }
 
-/// Reads a topology file and checks it.
+/// Reads a topology file: its text, and what it states.
 ///
 /// # Errors
 /// An error message for the user.
-pub(crate) fn read(path: &Path) -> Result<String, String> {
+pub(crate) fn read(path: &Path) -> Result<(String, NetworkTopology), String> {
     let refused = |error| format!("The topology file {} cannot be read ({error}).", path.display());
     let mut bytes = Vec::new();
     let file = File::open(path).map_err(refused)?;
@@ -135,13 +139,15 @@ pub(crate) fn read(path: &Path) -> Result<String, String> {
     let text = String::from_utf8(bytes)
         .map_err(|_| format!("The topology file {} is not a text in UTF-8.", path.display()))?;
     match NetworkTopology::parse(&text) {
-        Ok(_) => Ok(text),
+        Ok(description) => Ok((text, description)),
         Err(error) => Err(format!("{}: {error}", path.display())),
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
+
     use super::*;
 
     const TEXT: &str = "[[host]]\nhosts = \"a,b\"\nleads = false\n";
@@ -188,7 +194,7 @@ mod tests {
         let file = directory.path().join("topology.toml");
         assert!(read(&file).unwrap_err().contains("cannot be read"));
         fs::write(&file, TEXT).unwrap();
-        assert_eq!(read(&file).as_deref(), Ok(TEXT));
+        assert_eq!(read(&file).unwrap().0, TEXT);
         fs::write(&file, b"\xff").unwrap();
         assert!(read(&file).unwrap_err().contains("UTF-8"));
         fs::write(&file, "\n[[hosts]]\n").unwrap();

@@ -3,7 +3,7 @@
 
 mod common;
 
-use common::{finish, job_facts, mpiexec, new_mark, run, wait, wait_until};
+use common::{finish, job_facts, mpiexec, new_mark, run, topology_file, wait, wait_until};
 use std::process::{Command, Stdio};
 
 /// The launch command of each host.
@@ -99,11 +99,9 @@ fn all_ranks_have_the_topology_file_that_mpiexec_reads() {
 #[test]
 fn localhost_has_the_name_of_this_host_in_the_topology() {
     let own = std::fs::read_to_string("/proc/sys/kernel/hostname").unwrap();
-    let directory = tempfile::tempdir().unwrap();
-    let file = directory.path().join("links.toml");
     let text = format!("[[host]]\nhosts = \"{}\"\nleads = false\n", own.trim());
-    std::fs::write(&file, text).unwrap();
-    let options = ["--topology", file.to_str().unwrap()];
+    let file = topology_file(&text);
+    let options = ["--topology", file.path().to_str().unwrap()];
     let run = over("localhost,b", 2, &options, &[&job_facts(), "topology"]);
     let wanted = format!("rank 1: {} 1 Gbit/s leads false, b 1 Gbit/s leads true\n", own.trim());
     assert!(run.code == 0 && run.output.contains(&wanted), "{run:?}");
@@ -111,10 +109,8 @@ fn localhost_has_the_name_of_this_host_in_the_topology() {
 
 #[test]
 fn a_topology_file_about_other_hosts_is_noted() {
-    let directory = tempfile::tempdir().unwrap();
-    let file = directory.path().join("links.toml");
-    std::fs::write(&file, "[[host]]\nhosts = \"n[0-20]\"\nleads = false\n").unwrap();
-    let run = script("a,b", 2, &["--topology", file.to_str().unwrap()], "true");
+    let file = topology_file("[[host]]\nhosts = \"n[0-20]\"\nleads = false\n");
+    let run = script("a,b", 2, &["--topology", file.path().to_str().unwrap()], "true");
     assert_eq!(run.code, 0, "{run:?}");
     assert!(run.errors.contains("is in the job: n0, n1, n2"), "{run:?}");
     assert!(run.errors.contains(" and 13 more. The hosts of the job are a, b."), "{run:?}");

@@ -279,13 +279,6 @@ fn what_leads_to_other_hosts_is_asked_of_the_library() {
     assert!(text.ends_with("lib/libmpi_abi.so.1 is not there"), "{text}");
 }
 
-/// A topology file of these lines.
-fn topology_file(lines: &str) -> tempfile::NamedTempFile {
-    let file = tempfile::NamedTempFile::new().unwrap();
-    std::fs::write(file.path(), lines).unwrap();
-    file
-}
-
 const LINKS: &str = "[[link]]\nhosts = 'phi[0-1]'\nrate = '100Mbit'\nhalf_duplex = true\n\
                      [[group]]\nname = 'site'\ngroups = ['rack']\nlatency = '2ms'\n\
                      [[group]]\nname = 'rack'\nhosts = 'n[0-15],a'\nrate = '10Gbit'\n\
@@ -293,7 +286,7 @@ const LINKS: &str = "[[link]]\nhosts = 'phi[0-1]'\nrate = '100Mbit'\nhalf_duplex
 
 #[test]
 fn a_topology_is_shown_with_the_origin_of_each_figure() {
-    let file = topology_file(LINKS);
+    let file = common::topology_file(LINKS);
     let name = file.path().to_str().unwrap();
     let by_option = said(towpath(&["info", "--topology", name]));
     let figures = "1 Gbit/s (default) 20 us (default) no (default)";
@@ -347,7 +340,7 @@ fn without_a_topology_file_the_defaults_are_shown() {
 
 #[test]
 fn a_topology_file_with_a_mistake_costs_a_sentence() {
-    let file = topology_file("[[link]]\nhost = 'a'\n");
+    let file = common::topology_file("[[link]]\nhost = 'a'\n");
     let run = finish(towpath(&["info", "--topology", file.path().to_str().unwrap()]), "");
     assert!(run.code == 2 && run.output.is_empty(), "{run:?}");
     assert!(
@@ -358,7 +351,7 @@ fn a_topology_file_with_a_mistake_costs_a_sentence() {
 
 #[test]
 fn the_topology_of_a_running_job_is_shown() {
-    let file = topology_file(LINKS);
+    let file = common::topology_file(LINKS);
     let running = |options: &[&str]| {
         let words = [options, &["-n", "2", "sh", "-c", "echo ready; sleep 60"]].concat();
         let mut child = common::mpiexec(&words).spawn().unwrap();

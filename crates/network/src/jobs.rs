@@ -60,8 +60,8 @@ impl Jobs {
 
     /// What joins the hosts of this process's job: the same in all its processes. `None` without a
     /// topology file, and if all processes are on one host.
-    pub fn topology(&self) -> Option<&Arc<JobTopology>> {
-        self.topology.as_ref()
+    pub fn topology(&self) -> Option<&JobTopology> {
+        self.topology.as_deref()
     }
 
     /// Adds a job, whose ranks run on these hosts, numbered within the job from 0. Its processes

@@ -8,7 +8,7 @@ use crate::links::{LinkFacts, contradiction};
 use crate::table::{self, FileTable, FileTables, LINK_KEYS};
 use crate::{GroupNumber, NetworkTopology};
 
-/// How many names of hosts all tables of a file may contain, so that a short text with many ranges
+/// Maximum number of host names in all tables of a file, so that a short text with many ranges
 /// cannot exhaust memory.
 const MOST_NAMES: usize = 1 << 18;
 
@@ -34,13 +34,14 @@ pub(crate) struct GroupFacts {
     pub(crate) hosts: Vec<usize>,
 }
 
-/// A description that is not complete yet.
+/// A description that is being built.
 #[derive(Default)]
 pub(crate) struct Assembly {
     topology: NetworkTopology,
     /// The groups that name each host, in the order of the file.
     groups_of: Vec<Vec<GroupNumber>>,
-    names: usize,
+    /// Number of names in the tables so far; at most [`MOST_NAMES`].
+    names_so_far: usize,
 }
 
 impl Assembly {
@@ -59,7 +60,7 @@ impl Assembly {
         Ok(assembly)
     }
 
-    /// The number of a host that a table names.
+    /// The number of a host that a table names; a new host gets the next number.
     fn host(&mut self, name: &str) -> usize {
         let hosts = &mut self.topology.hosts;
         self.topology.names.find(name).unwrap_or_else(|| {
@@ -79,8 +80,8 @@ impl Assembly {
     /// The hosts of a table, by number.
     fn hosts_of(&mut self, table: &FileTable<'_>) -> Result<Vec<usize>> {
         let Stated { value: names, line } = table.hosts()?;
-        self.names += names.len();
-        if self.names > MOST_NAMES {
+        self.names_so_far += names.len();
+        if self.names_so_far > MOST_NAMES {
             return Err(Error::new(
                 line,
                 format!("the file names more than {MOST_NAMES} hosts up to here."),
@@ -89,7 +90,7 @@ impl Assembly {
         Ok(names.iter().map(|name| self.host(name)).collect())
     }
 
-    /// The hosts of a table that is useless without any.
+    /// The hosts of a table that must name at least one.
     fn hosts_needed(&mut self, table: &FileTable<'_>) -> Result<Vec<usize>> {
         let hosts = self.hosts_of(table)?;
         if hosts.is_empty() {
@@ -102,7 +103,7 @@ impl Assembly {
     }
 
     fn add_links(&mut self, table: &FileTable<'_>) -> Result<()> {
-        table.only(&["hosts", "rate", "latency", "half_duplex"])?;
+        table.only(&[&["hosts"], &LINK_KEYS[..]].concat())?;
         let facts = table.link()?;
         for host in self.hosts_needed(table)? {
             let HostFacts { name, link, .. } = &mut self.topology.hosts[host];
@@ -128,7 +129,7 @@ impl Assembly {
     fn add_groups(&mut self, tables: &[FileTable<'_>]) -> Result<()> {
         let mut numbers: HashMap<&str, GroupNumber> = HashMap::new();
         for (number, table) in tables.iter().enumerate() {
-            table.only(&["name", "hosts", "groups", "rate", "latency", "half_duplex"])?;
+            table.only(&[&["name", "hosts", "groups"], &LINK_KEYS[..]].concat())?;
             let name = table.text("name", "\"rack1\"")?.map(|name| name.value);
             let name = name.filter(|name| !name.trim().is_empty()).ok_or_else(|| {
                 Error::new(table.line, "[[group]] needs the key name, such as \"rack1\".")
@@ -182,7 +183,7 @@ impl Assembly {
                 format!("group {name} is in two groups, {first} and {outer}."),
             ));
         }
-        // All groups so far form trees, so this ends.
+        // The groups form trees up to here, so this loop ends.
         if std::iter::successors(Some(outer), |&group| groups[group].parent)
             .any(|group| group == inner)
         {

@@ -1,14 +1,10 @@
 //! Figures, and where they come from.
 
-/// Where a figure comes from, the least certain first.
+/// Where a figure comes from, in ascending order of certainty.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum FigureOrigin {
-    /// Nobody has said or measured anything.
+    /// The topology file does not state it.
     Default,
-    /// The system reports it.
-    System,
-    /// It has been measured between the hosts.
-    Measured,
     /// The topology file states it.
     File,
 }
@@ -18,8 +14,6 @@ impl FigureOrigin {
     pub fn word(self) -> &'static str {
         match self {
             FigureOrigin::Default => "default",
-            FigureOrigin::System => "system",
-            FigureOrigin::Measured => "measured",
             FigureOrigin::File => "file",
         }
     }

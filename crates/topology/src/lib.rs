@@ -50,7 +50,7 @@ pub struct NetworkTopology {
     names: names::NameIndex,
 }
 
-/// A group of hosts, by its number: below [`NetworkTopology::groups`].
+/// The number of a group of hosts: the groups of a file are numbered from 0, in its order.
 pub type GroupNumber = usize;
 
 impl NetworkTopology {
@@ -73,11 +73,6 @@ impl NetworkTopology {
     /// The name by which the file calls a host; `None` if it does not name the host.
     pub fn known_name(&self, host: &str) -> Option<&str> {
         self.facts(host).map(|host| host.name.as_str())
-    }
-
-    /// The number of groups.
-    pub fn groups(&self) -> usize {
-        self.groups.len()
     }
 
     /// The name of a group.
@@ -131,12 +126,12 @@ impl NetworkTopology {
 
     /// The innermost group that contains both hosts; `None` if only the network around all groups
     /// does.
-    pub fn common_group(&self, one: &str, other: &str) -> Option<GroupNumber> {
+    fn common_group(&self, one: &str, other: &str) -> Option<GroupNumber> {
         let around: Vec<GroupNumber> = self.around(one).collect();
         self.around(other).find(|group| around.contains(group))
     }
 
-    /// What a message from one host to another passes; `None` if both names are those of one host.
+    /// The path of a message from one host to another; `None` if both names mean the same host.
     pub fn path(&self, one: &str, other: &str) -> Option<HostPath> {
         if names::agree(one, other) {
             return None;

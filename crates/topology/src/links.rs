@@ -25,14 +25,14 @@ pub struct HostLink {
     pub half_duplex: Figure<bool>,
 }
 
-/// What joins a group to the group around it. What nobody has stated does not limit anything.
+/// What joins a group to the group around it. What the file does not state limits nothing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Uplink {
     /// Bytes per second, in each direction; `None`: as fast as the links of the members.
     pub rate: Option<Figure<u64>>,
     /// Nanoseconds in one direction; `None`: nothing is added.
     pub latency: Option<Figure<u64>>,
-    /// Whether both directions share the rate; `None`: nobody has said so.
+    /// Whether both directions share the rate; `None`: not stated.
     pub half_duplex: Option<Figure<bool>>,
 }
 
@@ -105,7 +105,7 @@ impl HostPath {
         path
     }
 
-    /// Lengthens the path.
+    /// Extends the path by an uplink.
     pub(crate) fn pass(&mut self, uplink: &Uplink) {
         // Of equal figures the more certain one counts, so that both directions have one path.
         let key = |figure: Figure<u64>| (figure.value, Reverse(figure.origin));

@@ -13,7 +13,7 @@ const MOST_DIGITS: usize = 18;
 const MOST_RANGES: usize = 8;
 
 /// Expands a list of hosts, with the ranges of Slurm's hostlist expressions: `n[1-3,07],login`.
-/// Returns `None` if it is none, or names more than about [`MOST_HOSTS`] hosts.
+/// Returns `None` if it is not such a list, or names more than about [`MOST_HOSTS`] hosts.
 pub fn expand(list: &str) -> Option<Vec<String>> {
     let mut names = Vec::new();
     for part in split_outside_brackets(list) {

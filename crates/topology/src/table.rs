@@ -15,7 +15,7 @@ pub(crate) const LINK_KEYS: [&str; 3] = ["rate", "latency", "half_duplex"];
 /// Speeds of processors, relative to an ordinary one.
 const SPEEDS: std::ops::RangeInclusive<f64> = 1e-3..=1e3;
 
-/// A table of the file.
+/// A table of a topology file.
 pub(crate) struct FileTable<'a> {
     /// Its name as in the file, with brackets.
     pub(crate) title: String,
@@ -33,7 +33,7 @@ fn line_of(text: &str, position: usize) -> usize {
 /// Parses a text as TOML.
 ///
 /// # Errors
-/// If it is none.
+/// If it is not valid TOML.
 pub(crate) fn document(text: &str) -> Result<Spanned<DeTable<'_>>> {
     DeTable::parse(text).map_err(|error| {
         let line = line_of(text, error.span().map_or(0, |span| span.start));
@@ -42,10 +42,11 @@ pub(crate) fn document(text: &str) -> Result<Spanned<DeTable<'_>>> {
     })
 }
 
-/// Number of names that a sentence lists.
+/// Maximum number of names that an error message lists.
 const LISTED: usize = 8;
 
-/// The error for a name that does not exist, with the one that was probably meant.
+/// The error for a name that does not exist. It suggests the most similar name that does, or lists
+/// those that do.
 pub(crate) fn unknown<'a>(
     line: usize,
     what: &str,
@@ -74,7 +75,7 @@ impl<'a> FileTables<'a> {
     /// Sorts the tables of a document.
     ///
     /// # Errors
-    /// If there is another table, or a key outside all tables.
+    /// If there is a table of another name, or a key outside all tables.
     pub(crate) fn of(text: &'a str, document: &'a DeTable<'a>) -> Result<FileTables<'a>> {
         let mut tables =
             FileTables { default: None, links: Vec::new(), groups: Vec::new(), hosts: Vec::new() };
@@ -215,7 +216,7 @@ impl<'a> FileTable<'a> {
         })
     }
 
-    /// The hosts of the table; none if it has no such key.
+    /// The hosts of the table; empty if it lacks the key `hosts`.
     pub(crate) fn hosts(&self) -> Result<Stated<Vec<String>>> {
         let Some(Stated { value: list, line }) = self.text("hosts", "\"a,n[0-15]\"")? else {
             return Ok(Stated { value: Vec::new(), line: self.line });

@@ -14,7 +14,7 @@ const PREFIXES: &[(&str, f64)] = &[
     ("Ti", 1_099_511_627_776.0),
 ];
 
-/// Units of time, and their nanoseconds.
+/// Units of time in nanoseconds.
 const TIMES: &[(&str, f64)] =
     &[("ns", 1.0), ("us", 1e3), ("µs", 1e3), ("μs", 1e3), ("ms", 1e6), ("s", 1e9)];
 
@@ -86,8 +86,7 @@ pub fn readable_latency(nanoseconds: u64) -> String {
     readable(nanoseconds as f64, &[(1e9, "s"), (1e6, "ms"), (1e3, "us")], "ns")
 }
 
-/// A value in the largest of the units that it reaches, with three significant digits at most
-/// behind the point.
+/// A value in the largest unit of which it is at least 1, with at most three decimals.
 fn readable(value: f64, units: &[(f64, &str)], smallest: &str) -> String {
     let (factor, unit) =
         units.iter().find(|(factor, _)| value >= *factor).copied().unwrap_or((1.0, smallest));

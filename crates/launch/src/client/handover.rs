@@ -20,7 +20,7 @@ use rustix::net::{
     connect, listen, recvmsg, sendmsg, socket_with, sockopt,
 };
 
-mod file;
+mod topology_file;
 mod trial;
 
 use towpath_base::ids::JobId;
@@ -41,6 +41,7 @@ pub(super) struct HandedOver {
     pub(super) segment: OwnedFd,
     /// The secret of the job.
     pub(super) key: JobKey,
+    /// `None` without a topology file, and in a job of one process.
     pub(super) topology: Option<JobTopology>,
 }
 
@@ -56,7 +57,7 @@ pub(super) fn share(
     if job.size == 1 {
         return Ok(HandedOver { segment: segment::make(nonce, 1)?, key, topology: None });
     }
-    let topology = has_topology.then(|| file::collect(store, job)).transpose()?;
+    let topology = has_topology.then(|| topology_file::collect(store, job)).transpose()?;
     let names = HandoverNames::of_host(job.node_of_rank[job.rank as usize]);
     let own = if job.local_rank == 0 {
         lead(store, job, nonce, &names)?
@@ -84,10 +85,9 @@ fn agree(
         let key = JobKey::random()
             .map_err(|error| Error::Segment { action: "created", detail: error.to_string() })?;
         if job.size > 1 {
-            let topology = u8::from(file.is_some());
-            store.put(JOB, &format!("{:x}:{}:{topology}", job.id.0, key.to_text()))?;
+            store.put(JOB, &format!("{:x}:{}", job.id.0, key.to_text_with(file.is_some())))?;
             if let Some(file) = file {
-                file::publish(store, file)?;
+                topology_file::publish(store, file)?;
             }
             store.fence()?;
         }
@@ -105,9 +105,8 @@ fn agree(
 
 fn parse_job(text: &str) -> Option<(JobId, JobKey, bool)> {
     let (id, rest) = text.split_once(':')?;
-    let (key, topology) = rest.split_once(':')?;
-    let has_topology = ["0", "1"].iter().position(|digit| *digit == topology)? == 1;
-    Some((JobId(u128::from_str_radix(id, 16).ok()?), JobKey::parse(key)?, has_topology))
+    let (key, has_topology) = JobKey::parse_with(rest)?;
+    Some((JobId(u128::from_str_radix(id, 16).ok()?), key, has_topology))
 }
 
 /// Key under which rank 0 publishes the identifier and the secret, and whether there is a topology.

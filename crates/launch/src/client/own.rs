@@ -22,7 +22,7 @@ pub(super) const NAME: &str = "Towpath's mpiexec";
 /// How long to wait for the end of the job after a rank has requested it.
 const LONGEST_END: std::time::Duration = std::time::Duration::from_secs(1);
 
-/// Key under which `mpiexec` stores the secret of the job.
+/// Key under which `mpiexec` stores the secret of the job, and whether the job has a topology.
 pub(crate) const KEY: &str = "towpath-key";
 
 /// Towpath's own `mpiexec` as a launcher.
@@ -31,6 +31,8 @@ pub(super) struct OwnLauncher {
     segment: OwnedFd,
     connection: PmiConnection,
     initialized: bool,
+    /// What `mpiexec` has stored under [`KEY`], once this rank has read it.
+    key: Option<(JobKey, bool)>,
 }
 
 impl OwnLauncher {
@@ -97,7 +99,7 @@ impl OwnLauncher {
         job.appnum = Some(ticket.appnum);
         job.universe_size = Some(ticket.size as i32);
         let connection = PmiConnection::take(ticket.pmi, Dialect::One, NAME)?;
-        Ok(OwnLauncher { job, segment, connection, initialized: false })
+        Ok(OwnLauncher { job, segment, connection, initialized: false, key: None })
     }
 
     fn connection(&mut self) -> Result<&mut PmiConnection, Error> {
@@ -106,6 +108,18 @@ impl OwnLauncher {
             self.initialized = true;
         }
         Ok(&mut self.connection)
+    }
+
+    /// The secret of the job, and whether the job has a topology: one request for both.
+    fn key_and_topology(&mut self) -> Result<(JobKey, bool), Error> {
+        if self.key.is_none() {
+            let text = self.connection()?.get(None, KEY)?;
+            self.key = text.and_then(|text| JobKey::parse_with(&text));
+        }
+        self.key.clone().ok_or_else(|| Error::Protocol {
+            launcher: NAME.to_owned(),
+            detail: "it did not report the secret of the job".to_owned(),
+        })
     }
 }
 
@@ -132,24 +146,22 @@ impl Launcher for OwnLauncher {
     }
 
     fn key(&mut self) -> Result<JobKey, Error> {
-        let text = self.connection()?.get(None, KEY)?;
-        text.and_then(|text| JobKey::parse(&text)).ok_or_else(|| Error::Protocol {
-            launcher: NAME.to_owned(),
-            detail: "it did not report the secret of the job".to_owned(),
-        })
+        Ok(self.key_and_topology()?.0)
     }
 
     fn topology(&mut self) -> Result<Option<JobTopology>, Error> {
+        if !self.key_and_topology()?.1 {
+            return Ok(None);
+        }
         let text = self.connection()?.get(None, topology::KEY)?;
-        let hosts = self.job.hosts();
-        let read = |text: String| {
-            let topology = JobTopology::parse(&text).filter(|read| read.hosts().len() == hosts);
-            topology.ok_or_else(|| Error::Protocol {
+        let topology = text.and_then(|text| JobTopology::parse(&text));
+        match topology.filter(|topology| topology.hosts().len() == self.job.hosts()) {
+            Some(topology) => Ok(Some(topology)),
+            None => Err(Error::Protocol {
                 launcher: NAME.to_owned(),
                 detail: "it did not report the topology of the job".to_owned(),
-            })
-        };
-        text.map(read).transpose()
+            }),
+        }
     }
 
     fn put(&mut self, key: &str, value: &str) -> Result<(), Error> {

@@ -28,8 +28,7 @@ impl<S: Store> Served<S> {
         mut job: Job,
         file: Option<&Path>,
     ) -> Result<Served<S>, Error> {
-        let handed_over = handover::share(&mut store, &mut job, file)?;
-        let HandedOver { segment, key, topology } = handed_over;
+        let HandedOver { segment, key, topology } = handover::share(&mut store, &mut job, file)?;
         Ok(Served { store, job, segment, key, topology })
     }
 }

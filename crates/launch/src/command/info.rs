@@ -16,7 +16,8 @@ use super::report::{self, ReportSection};
 use crate::client::{self, Seen};
 
 pub(super) const HELP: &str = "\
-Usage: towpath info [--ranks N] [--levels] [--networks] [--topology [FILE|PID]] [--channel PID] [--routes PID] [--json]
+Usage: towpath info [--ranks N] [--levels] [--networks] [--topology [FILE|PID]]
+                    [--channel PID] [--routes PID] [--json]
 
 Prints what is installed, what was found on this machine, what Towpath would choose for a job and why, and all
 settings with their current values. Nothing is changed and nothing stays behind.
@@ -26,8 +27,9 @@ settings with their current values. Nothing is changed and nothing stays behind.
   --levels     only the levels of the machine by which ranks are placed when a topology is reordered
   --networks   only what leads to other hosts: fabrics, libfabric and its providers, interfaces, and what each can do
   --topology [FILE|PID]
-               only what is assumed about the links between hosts, and where each figure comes from: by this topology
-               file, in the running job of a process (a rank, or its mpiexec), or with the present settings
+               only what is assumed about the links between hosts, and where each figure comes from:
+               by this topology file, in the running job of a process (a rank, or its mpiexec), or
+               with the present settings
   --channel PID
                only how the shared memory of a running job is divided: who has a ring to whom, how large, and why;
                PID is a rank of the job on this host, or its mpiexec
@@ -95,8 +97,9 @@ fn read(arguments: &[String]) -> Result<Wish, String> {
             }
             _ => {
                 return Err(format!(
-                    "towpath info has no option {argument}; it has --ranks N, --levels, --networks, --topology [FILE|PID], \
-                     --channel PID, --routes PID, --json and --help."
+                    "towpath info has no option {argument}; it has --ranks N, --levels, \
+                     --networks, --topology [FILE|PID], --channel PID, --routes PID, \
+                     --json and --help."
                 ));
             }
         }

@@ -98,7 +98,7 @@ impl JobOnHosts {
         Ok(JobOnHosts {
             stations,
             server: Server::new(id, &key, &request.appnums(), &node_of_rank)
-                .with_topology(topology),
+                .with_topology(&key, topology),
             verdict: Verdict::new(
                 request.command_names(),
                 request.timeout.or_else(timeout_of_environment),

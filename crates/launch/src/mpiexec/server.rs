@@ -57,19 +57,20 @@ impl Server {
     pub(crate) fn new(job: JobId, key: &JobKey, appnums: &[i32], node_of_rank: &[u32]) -> Server {
         let mut values = HashMap::new();
         values.insert("PMI_process_mapping".to_owned(), write_mapping(node_of_rank));
-        values.insert(KEY.to_owned(), pieces(&key.to_text(), LONGEST_VALUE).swap_remove(0));
+        let key = key.to_text_with(false);
+        values.insert(KEY.to_owned(), pieces(&key, LONGEST_VALUE).swap_remove(0));
         let ranks =
             appnums.iter().map(|&appnum| ServedRank { appnum, ..ServedRank::default() }).collect();
         Server { space: format!("towpath_{:x}", job.0), ranks, values, bytes: 0 }
     }
 
-    /// Adds what all ranks may read about the hosts of the job.
-    pub(crate) fn with_topology(mut self, topology: Option<&JobTopology>) -> Server {
-        let text = topology.map(JobTopology::to_text);
-        self.values.extend(text.iter().flat_map(|text| {
-            let pieces = pieces(text, LONGEST_VALUE).into_iter().enumerate();
-            pieces.map(|(number, piece)| (key_of_piece(topology::KEY, number), piece))
-        }));
+    /// Adds the topology of the job, if it has one, beside its secret.
+    pub(crate) fn with_topology(mut self, key: &JobKey, topology: Option<&JobTopology>) -> Server {
+        let Some(topology) = topology else { return self };
+        for (name, value) in [(KEY, key.to_text_with(true)), (topology::KEY, topology.to_text())] {
+            let pieces = pieces(&value, LONGEST_VALUE).into_iter().enumerate();
+            self.values.extend(pieces.map(|(number, piece)| (key_of_piece(name, number), piece)));
+        }
         self
     }
 

@@ -1,5 +1,5 @@
 //! The topology file of a job that `mpiexec` starts: which file the command line or the setting
-//! names, and what is worth telling about it.
+//! names, and the notes that `mpiexec` prints about it.
 
 use std::path::PathBuf;
 
@@ -10,7 +10,7 @@ use super::plan::StartRefusal;
 use crate::hosts::own_name;
 use crate::topology::{self, JobTopology, SETTING};
 
-/// Reads the file, if there is one. Called before anything is started.
+/// Reads the file, if there is one, and prints a note about it. Called before anything is started.
 ///
 /// # Errors
 /// Exit code and error message.
@@ -20,16 +20,15 @@ pub(super) fn of_job(
 ) -> Result<Option<JobTopology>, StartRefusal> {
     let Some(path) = file_of(request) else { return Ok(None) };
     let refused = |sentence| StartRefusal { code: 2, sentence };
-    let text = topology::read(&path).map_err(refused)?;
-    let topology = JobTopology::new(text, names(request, hosts))
-        .map_err(|error| refused(error.to_string()))?;
+    let topology = JobTopology::of_file(&path, names(request, hosts)).map_err(refused)?;
     if let Some(note) = note(request, &topology) {
         eprintln!("mpiexec: {}: {note}", path.display());
     }
     Ok(Some(topology))
 }
 
-/// The file that the command line names, or the setting: for all ranks, or that of `mpiexec`.
+/// The file that `--topology` names, or else the setting: the one that the command line passes to
+/// all ranks, or else the one in the environment of `mpiexec`.
 fn file_of(request: &JobRequest) -> Option<PathBuf> {
     let set = request.everywhere.set.iter().rev().find(|(name, _)| name == SETTING);
     let set =
@@ -45,10 +44,13 @@ fn names(request: &JobRequest, hosts: Option<&Hosts>) -> Vec<String> {
     hosts.hosts.iter().take(used).map(|host| name(&host.name)).collect()
 }
 
-/// What the user may want to know about a file that is valid.
+/// A note about a valid file that may not be the one that the user meant.
 fn note(request: &JobRequest, topology: &JobTopology) -> Option<String> {
-    let (absent, unnamed) = (topology.absent(), topology.unnamed());
     let several = topology.hosts().len() > 1;
+    if !several && !request.verbose {
+        return None;
+    }
+    let (absent, unnamed) = (topology.absent(), topology.unnamed());
     if several && !absent.is_empty() && unnamed.len() == topology.hosts().len() {
         let (names, own) = (host_list::shortened(&absent), host_list::shortened(&unnamed));
         return Some(format!(

@@ -7,7 +7,7 @@ use towpath_base::control::{ChannelShare, MAGIC, PAGE};
 use towpath_base::sync::Ordering;
 
 use super::super::report::{CellValue, ReportRow, ReportSection};
-use crate::segment::{View, open_of_process};
+use crate::segment::{View, descriptors_of_process, open_of_process};
 
 /// Returns a row for each local rank of the job to which process `pid` belongs (a rank, or its
 /// mpiexec).
@@ -32,22 +32,13 @@ pub(super) fn section(pid: u32) -> Result<ReportSection, String> {
 
 /// Maps the job's segment, which each process of the job has among its descriptors.
 pub(super) fn view_of(pid: u32) -> Result<View, String> {
-    let directory = format!("/proc/{pid}/fd");
-    let entries = std::fs::read_dir(&directory)
-        .map_err(|error| format!("Process {pid} cannot be inspected: {error}."))?;
-    let numbers = entries.filter_map(|entry| entry.ok()?.file_name().to_str()?.parse::<i32>().ok());
-    let files = numbers.filter(|number| is_memory_file(&directory, *number));
-    let segment = files.filter_map(|number| segment_in(open_of_process(pid, number).ok()?)).next();
+    // A memfd or an unlinked file.
+    let numbers = descriptors_of_process(pid, "towpath")?;
+    let segment =
+        numbers.into_iter().find_map(|number| segment_in(open_of_process(pid, number).ok()?));
     segment.ok_or_else(|| {
         format!("Process {pid} belongs to no running job of Towpath. Give the number of a rank or of its mpiexec.")
     })
-}
-
-/// True if the name of a descriptor's file may be that of a segment (a memfd, or an unlinked file).
-/// Other files must not be opened just to inspect them.
-fn is_memory_file(directory: &str, number: i32) -> bool {
-    let target = std::fs::read_link(format!("{directory}/{number}"));
-    target.is_ok_and(|path| path.to_string_lossy().contains("towpath"))
 }
 
 fn segment_in(file: OwnedFd) -> Option<View> {

@@ -32,8 +32,7 @@ pub(super) fn sections(of: Option<&str>) -> Result<Vec<ReportSection>, String> {
 }
 
 fn of_file(path: &Path) -> Result<ReportSection, String> {
-    let text = read(path)?;
-    let topology = NetworkTopology::parse(&text).map_err(|error| error.to_string())?;
+    let (_, topology) = read(path)?;
     Ok(tree(format!("Links between hosts by the topology file {}", path.display()), &topology))
 }
 
@@ -113,13 +112,16 @@ struct HostFigures {
 impl HostFigures {
     fn row(&self, label: String, depth: usize, hosts: &[&str]) -> ReportRow {
         let HostLink { rate, latency, half_duplex } = self.link;
-        let optional = |told: Option<String>| told.map_or(CellValue::Nothing(""), CellValue::Text);
+        let optional = |text: Option<String>| text.map_or(CellValue::Nothing(""), CellValue::Text);
         let cells = vec![
-            ("rate", CellValue::Text(told(rate, readable_rate))),
-            ("latency", CellValue::Text(told(latency, readable_latency))),
-            ("half_duplex", CellValue::Text(told(half_duplex, yes_or_no))),
-            ("leads", optional(self.leads.map(|leads| told(leads, yes_or_no)))),
-            ("processor", optional(self.processor.map(|speed| told(speed, |n| n.to_string())))),
+            ("rate", CellValue::Text(with_origin(rate, readable_rate))),
+            ("latency", CellValue::Text(with_origin(latency, readable_latency))),
+            ("half_duplex", CellValue::Text(with_origin(half_duplex, yes_or_no))),
+            ("leads", optional(self.leads.map(|leads| with_origin(leads, yes_or_no)))),
+            (
+                "processor",
+                optional(self.processor.map(|speed| with_origin(speed, |n| n.to_string()))),
+            ),
         ];
         row("host", &label, depth, cells)
             .with("bytes_per_second", CellValue::Number(rate.value))
@@ -134,11 +136,13 @@ fn group_row(name: &str, depth: usize, uplink: Uplink) -> ReportRow {
     let number = |figure: Option<Figure<u64>>| {
         figure.map_or(CellValue::Nothing("none"), |figure| CellValue::Number(figure.value))
     };
-    let rate = uplink.rate.map_or_else(|| default("no limit"), |rate| told(rate, readable_rate));
-    let latency =
-        uplink.latency.map_or_else(|| default("none"), |latency| told(latency, readable_latency));
+    let rate =
+        uplink.rate.map_or_else(|| default("no limit"), |rate| with_origin(rate, readable_rate));
+    let latency = uplink
+        .latency
+        .map_or_else(|| default("none"), |latency| with_origin(latency, readable_latency));
     let half_duplex =
-        uplink.half_duplex.map_or_else(|| default("no"), |half| told(half, yes_or_no));
+        uplink.half_duplex.map_or_else(|| default("no"), |half| with_origin(half, yes_or_no));
     let cells = vec![
         ("rate", CellValue::Text(rate)),
         ("latency", CellValue::Text(latency)),
@@ -158,7 +162,8 @@ fn row(kind: &str, label: &str, depth: usize, cells: Vec<(&'static str, CellValu
     }
 }
 
-fn told<T: Copy>(figure: Figure<T>, readable: impl Fn(T) -> String) -> String {
+/// A figure for people, and its origin.
+fn with_origin<T: Copy>(figure: Figure<T>, readable: impl Fn(T) -> String) -> String {
     format!("{} ({})", readable(figure.value), figure.origin.word())
 }
 
@@ -176,8 +181,8 @@ fn hosts(topology: &JobTopology) -> ReportSection {
         let groups = if groups.is_empty() { "none".to_owned() } else { groups.join(" in ") };
         let path = description.path(first, name).filter(|_| number > 0);
         let path = path.map(|path| {
-            let (rate, latency) = (told(path.rate, readable_rate), path.latency);
-            format!("{rate}, {}", told(latency, readable_latency))
+            let (rate, latency) = (with_origin(path.rate, readable_rate), path.latency);
+            format!("{rate}, {}", with_origin(latency, readable_latency))
         });
         let cells = vec![
             ("groups", CellValue::Text(groups)),

@@ -1,5 +1,5 @@
 //! The topology file under other launchers: rank 0 reads and publishes it, and the first rank of
-//! each host publishes the host's name. Nothing of this happens in a job without a file.
+//! each host publishes the host's name. A job without a file does none of this.
 
 use std::path::Path;
 
@@ -8,21 +8,21 @@ use crate::error::Error;
 use crate::hosts::own_name;
 use crate::topology::{self, JobTopology};
 
-/// Marks of a published text and of the sentence that says why there is none.
+/// Prefixes of what rank 0 publishes: the text of the file, or the error message.
 const TEXT: &str = "text ";
 const REFUSAL: &str = "refusal ";
 
-/// On rank 0: reads the file and publishes its text, or what is wrong with it, before a fence.
+/// Reads the file and publishes its text, or what is wrong with it. Rank 0 calls it before a fence.
 pub(super) fn publish(store: &mut dyn Store, file: &Path) -> Result<(), Error> {
     let value = match topology::read(file) {
-        Ok(text) => format!("{TEXT}{text}"),
+        Ok((text, _)) => format!("{TEXT}{text}"),
         Err(sentence) => format!("{REFUSAL}{sentence}"),
     };
     store.put(topology::KEY, &value)
 }
 
-/// On all ranks, after the fence: the topology of the job. A file with a mistake is an error of all
-/// ranks alike, so none waits for another.
+/// Returns the topology of the job. All ranks call it after that fence. A file with a mistake is
+/// the same error in all of them, so none waits for another.
 pub(super) fn collect(store: &mut dyn Store, job: &Job) -> Result<JobTopology, Error> {
     let name_of = |host: u32| format!("towpath-name-{host}");
     let lost = |launcher: &str| Error::Protocol {
