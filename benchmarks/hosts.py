@@ -77,8 +77,8 @@ class Network:
 
 def cluster(name, hosts, ranks, pinned=False, cyclic=False):
     """Collectives of many ranks, each after a barrier."""
-    names = ["barrier", "bcast", "reduce", "allreduce", "gather", "scatter", "allgather", "alltoall"]
-    names += ["reduce-scatter", "scan", "iallreduce", "ialltoall"]
+    names = ["barrier", "bcast", "reduce", "allreduce", "gather", "scatter", "allgather"]
+    names += ["alltoall", "reduce-scatter", "scan", "iallreduce", "ialltoall"]
     return Network(
         f"cluster-{name}", f"--hosts {hosts}",
         ["sync", "0.06", ",".join(names), "8", "1024", "32768"],
@@ -330,7 +330,8 @@ def table(path):
         cells = [f"{statistics.median(by_subject[one].values()):.4g}" if by_subject.get(one) else "" for one in names]
         rounds = max(len(by_round) for by_round in by_subject.values())
         unit = bars.UNITS.get(name, "us")
-        text.append(f"| {network} | {name} | {size} | {unit} | {rounds} | " + " | ".join(cells) + " |")
+        first = [network, name, str(size), unit, str(rounds)]
+        text.append("| " + " | ".join(first + cells) + " |")
     if any(not network.startswith("cluster") for network, _, _ in figures):
         text += ["", *bars.verdicts(figures)]
     return "\n".join(text) + "\n"

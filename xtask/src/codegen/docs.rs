@@ -17,15 +17,15 @@ pub fn page(api: &Api) -> String {
     let names_done: usize = standard.iter().filter(|f| done(f)).map(|f| forms(f)).sum();
     let mut text = String::from(
         "# The standard, function by function\n\n\
-         Written by `cargo run -p xtask -- codegen` from `api/functions.toml`; do not edit. A function\n\
-         that is not built exists in both libraries and answers `MPI_ERR_UNSUPPORTED_OPERATION` through\n\
-         the error handler.\n\n",
+         Written by `cargo run -p xtask -- codegen` from `api/functions.toml`; do not edit. A\n\
+         function that is not built exists in both libraries and answers\n\
+         `MPI_ERR_UNSUPPORTED_OPERATION` through the error handler.\n\n",
     );
     let _ = write!(
         text,
-        "**{names_done} of the {names} functions in the standard ABI of MPI 5.0 are built**; the `_c`\n\
-         form of a function counts as another. The table counts both as one. It also has functions\n\
-         that the standard has removed or never had, and the conversions for Fortran\n\
+        "**{names_done} of the {names} functions in the standard ABI of MPI 5.0 are built**; the\n\
+         `_c` form of a function counts as another. The table counts both as one. It also has\n\
+         functions that the standard has removed or never had, and the conversions for Fortran\n\
          (`MPI_Comm_c2f`, ...) that only the MPICH ABI has.\n\n\
          | chapter | built | of |\n|---|---|---|\n"
     );

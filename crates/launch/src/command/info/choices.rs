@@ -141,9 +141,9 @@ fn how_to_wait(policy: &Policy) -> ReportRow {
             String::new()
         };
         let why = format!(
-            "{ranks} rank(s) fit on {cores} core(s): a wait polls for {} us, yields up to {} us, then \
-             sleeps. While ranks of other hosts take turns on the same core, it yields from the \
-             start{soon}.",
+            "{ranks} rank(s) fit on {cores} core(s): a wait polls for {} us, yields up to {} us, \
+             then sleeps. While ranks of other hosts take turns on the same core, it yields from \
+             the start{soon}.",
             policy.spin.as_micros(),
             policy.yield_limit.as_micros(),
         );
