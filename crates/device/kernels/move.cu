@@ -1,0 +1,183 @@
+/* Kernels that move the bytes of a message from one layout to another: pack, unpack, and strided
+ * to strided.
+ *
+ * One thread moves one word at a time. It computes the place of word `n` of the packed message in
+ * both layouts, so no thread depends on another one. The largest word that divides all lengths,
+ * offsets, strides and addresses of both layouts is used; the host selects the kernel by it.
+ *
+ * The same text compiles as CUDA and HIP, as OpenCL C, and as C for the driver that tests use. The
+ * structures are those of `launch.rs`: a test compares their sizes. */
+
+#if defined(__OPENCL_VERSION__)
+
+typedef uint u32;
+typedef ulong u64;
+typedef long i64;
+typedef uchar word1;
+typedef ushort word2;
+typedef uint word4;
+typedef ulong word8;
+typedef ulong2 word16;
+#define KERNEL(name, type) __kernel void name(type arguments)
+#define AT(type, address) ((__global type *)(address))
+#define FIRST ((u32)get_global_id(0))
+#define STEP ((u32)get_global_size(0))
+#define HIGH(a, b) mul_hi((u32)(a), (u32)(b))
+#define FUNCTION static inline
+#define ARGUMENTS arguments
+#define NOT_UNROLLED
+
+#elif defined(__CUDACC__) || defined(__HIPCC__)
+
+typedef unsigned int u32;
+typedef unsigned long long u64;
+typedef long long i64;
+typedef unsigned char word1;
+typedef unsigned short word2;
+typedef unsigned int word4;
+typedef unsigned long long word8;
+typedef ulonglong2 word16;
+/* `__grid_constant__` keeps the arguments in constant memory although they are indexed. */
+#define KERNEL(name, type) extern "C" __global__ void name(const __grid_constant__ type arguments)
+#define AT(type, address) ((type *)(address))
+#define FIRST (blockIdx.x * blockDim.x + threadIdx.x)
+#define STEP (gridDim.x * blockDim.x)
+#define HIGH(a, b) __umulhi(a, b)
+#define FUNCTION static __device__ __forceinline__
+#define ARGUMENTS arguments
+#define NOT_UNROLLED _Pragma("unroll 1")
+
+#else
+
+#include <stdint.h>
+typedef uint32_t u32;
+typedef uint64_t u64;
+typedef int64_t i64;
+typedef uint8_t word1;
+typedef uint16_t word2;
+typedef uint32_t word4;
+typedef uint64_t word8;
+typedef struct {
+    uint64_t low, high;
+} word16;
+/* Called once for each thread. */
+#define KERNEL(name, type) void name(const type *pointer, u32 thread, u32 threads)
+#define AT(type, address) ((type *)(uintptr_t)(address))
+#define FIRST thread
+#define STEP threads
+#define HIGH(a, b) ((u32)((u64)(a) * (b) >> 32))
+#define FUNCTION static inline
+#define ARGUMENTS (*pointer)
+#define NOT_UNROLLED
+
+#endif
+
+/* Division of numbers below 2^31 by a constant: n / divisor = HIGH(n, multiplier) >> shift, or n if
+ * the multiplier is 0 (Granlund and Montgomery 1994). */
+typedef struct {
+    u32 divisor, multiplier, shift, unused;
+} Divisor;
+
+/* A strided loop. */
+typedef struct {
+    Divisor count;
+    i64 stride;
+} Loop;
+
+/* Where the words of a message are. From the inside outwards:
+ *  - without lists, blocks of `block` words;
+ *  - with `offsets` only, `entries` blocks of `block` words at these offsets;
+ *  - with `starts` too, blocks of unequal length: `block` is the words of all of them, and entry e
+ *    starts at word starts[e];
+ * repeated by `depth` loops, the innermost first. Offsets and strides are in bytes. */
+typedef struct {
+    u64 base, offsets, starts;
+    u32 depth, unused;
+    Divisor block, entries;
+    Loop loops[6];
+} Layout;
+
+/* Moves words first ... first + words of a message. */
+typedef struct {
+    Layout from, to;
+    u64 first, words;
+} Move;
+
+FUNCTION u32 divided(u32 n, Divisor by) {
+    return by.multiplier ? HIGH(n, by.multiplier) >> by.shift : n;
+}
+
+FUNCTION u64 divided_wide(u64 n, Divisor by) { return n / by.divisor; }
+
+/* The last entry that starts at or before word n. */
+FUNCTION u32 entry_of(u64 starts, u32 entries, u64 n) {
+    u32 low = 0, high = entries;
+    while (high - low > 1) {
+        u32 middle = low + (high - low) / 2;
+        if (AT(const u64, starts)[middle] <= n)
+            low = middle;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+/* Defines `name`, the address of word n of a layout, with numbers of type INDEX. */
+#define DEFINE_ADDRESS(name, INDEX, DIVIDED)                                                       \
+    FUNCTION u64 name(const Layout *layout, INDEX n, u32 size) {                                   \
+        INDEX rest = DIVIDED(n, layout->block);                                                    \
+        INDEX within = n - rest * layout->block.divisor;                                           \
+        u64 address = layout->base;                                                                \
+        if (layout->starts) {                                                                      \
+            u32 entry = entry_of(layout->starts, layout->entries.divisor, within);                 \
+            address += AT(const i64, layout->offsets)[entry];                                      \
+            within -= (INDEX)AT(const u64, layout->starts)[entry];                                 \
+        } else if (layout->offsets) {                                                              \
+            INDEX list = DIVIDED(rest, layout->entries);                                           \
+            address += AT(const i64, layout->offsets)[rest - list * layout->entries.divisor];      \
+            rest = list;                                                                           \
+        }                                                                                          \
+        NOT_UNROLLED                                                                               \
+        for (u32 level = 0; level < layout->depth; level++) {                                      \
+            INDEX outer = DIVIDED(rest, layout->loops[level].count);                               \
+            INDEX step = rest - outer * layout->loops[level].count.divisor;                        \
+            address += (u64)((i64)step * layout->loops[level].stride);                             \
+            rest = outer;                                                                          \
+        }                                                                                          \
+        return address + (u64)within * size;                                                       \
+    }
+
+DEFINE_ADDRESS(address_of, u32, divided)
+DEFINE_ADDRESS(address_of_wide, u64, divided_wide)
+
+/* Words that a thread loads before it stores the first one, to have several in flight. */
+#define IN_FLIGHT 2
+
+#define DEFINE_MOVE(name, WORD, INDEX, ADDRESS)                                                    \
+    KERNEL(name, Move) {                                                                           \
+        const Move *move = &ARGUMENTS;                                                             \
+        INDEX end = (INDEX)(move->first + move->words), step = STEP;                               \
+        NOT_UNROLLED                                                                               \
+        for (INDEX n = (INDEX)move->first + FIRST; n < end; n += IN_FLIGHT * step) {               \
+            WORD words[IN_FLIGHT];                                                                 \
+            for (u32 k = 0; k < IN_FLIGHT; k++)                                                    \
+                if (n + k * step < end)                                                            \
+                    words[k] = *AT(const WORD, ADDRESS(&move->from, n + k * step, sizeof(WORD)));  \
+            for (u32 k = 0; k < IN_FLIGHT; k++)                                                    \
+                if (n + k * step < end)                                                            \
+                    *AT(WORD, ADDRESS(&move->to, n + k * step, sizeof(WORD))) = words[k];          \
+        }                                                                                          \
+    }
+
+/* For messages of fewer than 2^31 words. */
+DEFINE_MOVE(towpath_move_1, word1, u32, address_of)
+DEFINE_MOVE(towpath_move_2, word2, u32, address_of)
+DEFINE_MOVE(towpath_move_4, word4, u32, address_of)
+DEFINE_MOVE(towpath_move_8, word8, u32, address_of)
+DEFINE_MOVE(towpath_move_16, word16, u32, address_of)
+/* For longer ones. */
+DEFINE_MOVE(towpath_move_wide_1, word1, u64, address_of_wide)
+DEFINE_MOVE(towpath_move_wide_2, word2, u64, address_of_wide)
+DEFINE_MOVE(towpath_move_wide_4, word4, u64, address_of_wide)
+DEFINE_MOVE(towpath_move_wide_8, word8, u64, address_of_wide)
+DEFINE_MOVE(towpath_move_wide_16, word16, u64, address_of_wide)
