@@ -7,6 +7,7 @@
 //! Host and devices share one address space (unified virtual addressing). Two buffers that start at
 //! the same address are the same, whichever device the program names with them.
 
+mod layout;
 pub mod simulated;
 
 use std::fmt::Debug;
@@ -15,6 +16,8 @@ use towpath_base::transfer::{Drain, Fill, Source, Target};
 
 use crate::cursor::{source, target};
 use crate::datatype::Datatype;
+
+pub use layout::{Blocks, Layout, MAX_LOOPS};
 
 /// A kind of device and its memory.
 ///

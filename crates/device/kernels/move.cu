@@ -137,13 +137,17 @@ FUNCTION u32 entry_of(u64 starts, u32 entries, u64 n) {
             address += AT(const i64, layout->offsets)[rest - list * layout->entries.divisor];      \
             rest = list;                                                                           \
         }                                                                                          \
+        if (layout->depth == 0)                                                                    \
+            return address + (u64)within * size;                                                   \
+        u32 last = layout->depth - 1;                                                              \
         NOT_UNROLLED                                                                               \
-        for (u32 level = 0; level < layout->depth; level++) {                                      \
+        for (u32 level = 0; level < last; level++) {                                               \
             INDEX outer = DIVIDED(rest, layout->loops[level].count);                               \
             INDEX step = rest - outer * layout->loops[level].count.divisor;                        \
             address += (u64)((i64)step * layout->loops[level].stride);                             \
             rest = outer;                                                                          \
         }                                                                                          \
+        address += (u64)((i64)rest * layout->loops[last].stride);                                  \
         return address + (u64)within * size;                                                       \
     }
 
