@@ -74,6 +74,15 @@ pub enum MemorySpace {
     Device,
 }
 
+/// Number of words in an [`Export`].
+pub const EXPORT_WORDS: usize = 48;
+
+/// Describes where all bytes of a message are in the memory of a device, for a process of the same
+/// host that can open that memory. Only the code that created the words interprets them, possibly
+/// in another process.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Export(pub [u64; EXPORT_WORDS]);
+
 /// Result of one call of a packer or unpacker.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Step {
@@ -111,6 +120,25 @@ pub unsafe trait Fill {
         None
     }
 
+    /// Describes the bytes for another process, which passes the words to [`Drain::read_from`].
+    /// `None` if no other process can open the memory.
+    fn export(&mut self) -> Option<Export> {
+        None
+    }
+
+    /// Copies the first `length` bytes of the message to where another process has lent its buffer
+    /// ([`Drain::lend`]). Returns `None`, having done nothing, if this process cannot open that
+    /// memory. On [`Step::Pending`] the caller calls again. On [`Step::Done`] the bytes are in
+    /// place, and the memory of `target` is not accessed any more.
+    ///
+    /// # Safety
+    /// The user memory of both must be valid until the bytes are in place or the packer is dropped,
+    /// and must not overlap. `target` must hold `length` bytes.
+    unsafe fn write_to(&mut self, target: &Export, length: usize) -> Option<Step> {
+        let _ = (target, length);
+        None
+    }
+
     /// Returns the implementation, so that [`Drain::take`] can recognize it and copy without
     /// packing.
     fn as_any(&mut self) -> Option<&mut dyn Any> {
@@ -126,7 +154,7 @@ pub unsafe trait Fill {
 /// depend on the thread that calls or drops it.
 pub unsafe trait Drain {
     /// Unpacks the next `length` bytes of the message from `from`. Consumes all of them: `Done`
-    /// always carries `length`, and the bytes are in place then.
+    /// always carries `length`. The bytes are in place then, but see [`Drain::expect`].
     ///
     /// The implementation may access `from` only during the call, even if it returns
     /// [`Step::Pending`]: the next call passes the same bytes again, perhaps at another address and
@@ -145,6 +173,33 @@ pub unsafe trait Drain {
 
     /// Returns where all bytes of the message go, if a [`Layout`] can describe it.
     fn layout(&self) -> Option<Layout> {
+        None
+    }
+
+    /// Announces that exactly `length` bytes will follow. Until the last of them, an unpacker that
+    /// works in the background may then return [`Step::Done`] for bytes that it has taken but that
+    /// are not in place yet.
+    fn expect(&mut self, length: usize) {
+        let _ = length;
+    }
+
+    /// Copies the first `length` bytes of a message from where another process has exported them.
+    /// Returns `None`, having done nothing, if this process cannot open that memory; the bytes then
+    /// come by [`Drain::drain`]. On [`Step::Pending`] the caller calls again. On [`Step::Done`] the
+    /// bytes are in place, and the memory of `source` is not accessed any more.
+    ///
+    /// # Safety
+    /// The user memory of both must be valid until the bytes are in place or the unpacker is
+    /// dropped, and must not overlap. `source` must hold `length` bytes.
+    unsafe fn read_from(&mut self, source: &Export, length: usize) -> Option<Step> {
+        let _ = (source, length);
+        None
+    }
+
+    /// Describes the buffer for the process that has exported `source`, if that process should
+    /// write the bytes ([`Fill::write_to`]) rather than this one read them.
+    fn lend(&mut self, source: &Export) -> Option<Export> {
+        let _ = source;
         None
     }
 
@@ -217,6 +272,27 @@ pub enum Target {
 }
 
 impl Source {
+    /// Describes the bytes for another process; see [`Fill::export`].
+    pub fn export(&mut self) -> Option<Export> {
+        match self {
+            Source::Bytes { .. } => None,
+            Source::Packer { fill, .. } => fill.export(),
+        }
+    }
+
+    /// Copies the first `length` bytes to where another process has lent its buffer; see
+    /// [`Fill::write_to`].
+    ///
+    /// # Safety
+    /// See [`Fill::write_to`].
+    pub unsafe fn write_to(&mut self, target: &Export, length: usize) -> Option<Step> {
+        match self {
+            Source::Bytes { .. } => None,
+            // SAFETY: the memory of both is valid and does not overlap (this function's contract).
+            Source::Packer { fill, .. } => unsafe { fill.write_to(target, length) },
+        }
+    }
+
     /// Remaining length of the message in bytes.
     pub fn length(&self) -> usize {
         match self {
@@ -331,6 +407,38 @@ impl Source {
 }
 
 impl Target {
+    /// Reduces the room to the length of the message that comes.
+    pub fn expect(&mut self, bytes: usize) {
+        match self {
+            Target::Bytes { length, .. } => *length = bytes.min(*length),
+            Target::Unpacker { drain, length } => {
+                *length = bytes.min(*length);
+                drain.expect(*length);
+            }
+        }
+    }
+
+    /// Copies the whole message from where another process has exported it; see
+    /// [`Drain::read_from`].
+    ///
+    /// # Safety
+    /// See [`Drain::read_from`].
+    pub unsafe fn read_from(&mut self, source: &Export) -> Option<Step> {
+        match self {
+            Target::Bytes { .. } => None,
+            // SAFETY: the memory of both is valid and does not overlap (this function's contract).
+            Target::Unpacker { drain, length } => unsafe { drain.read_from(source, *length) },
+        }
+    }
+
+    /// Describes the buffer for the process of `source`; see [`Drain::lend`].
+    pub fn lend(&mut self, source: &Export) -> Option<Export> {
+        match self {
+            Target::Bytes { .. } => None,
+            Target::Unpacker { drain, .. } => drain.lend(source),
+        }
+    }
+
     /// Room in bytes.
     pub fn length(&self) -> usize {
         match self {

@@ -88,7 +88,7 @@ typedef struct {
  *  - without lists, blocks of `block` words;
  *  - with `offsets` only, `entries` blocks of `block` words at these offsets;
  *  - with `starts` too, blocks of unequal length: `block` is the words of all of them, and entry e
- *    starts at word starts[e];
+ *    starts at packed byte starts[e];
  * repeated by `depth` loops, the innermost first. Offsets and strides are in bytes. */
 typedef struct {
     u64 base, offsets, starts;
@@ -109,7 +109,7 @@ FUNCTION u32 divided(u32 n, Divisor by) {
 
 FUNCTION u64 divided_wide(u64 n, Divisor by) { return n / by.divisor; }
 
-/* The last entry that starts at or before word n. */
+/* The last entry that starts at or before packed byte n. */
 FUNCTION u32 entry_of(u64 starts, u32 entries, u64 n) {
     u32 low = 0, high = entries;
     while (high - low > 1) {
@@ -129,9 +129,10 @@ FUNCTION u32 entry_of(u64 starts, u32 entries, u64 n) {
         INDEX within = n - rest * layout->block.divisor;                                           \
         u64 address = layout->base;                                                                \
         if (layout->starts) {                                                                      \
-            u32 entry = entry_of(layout->starts, layout->entries.divisor, within);                 \
+            u64 byte = (u64)within * size;                                                         \
+            u32 entry = entry_of(layout->starts, layout->entries.divisor, byte);                   \
             address += AT(const i64, layout->offsets)[entry];                                      \
-            within -= (INDEX)AT(const u64, layout->starts)[entry];                                 \
+            address -= AT(const u64, layout->starts)[entry];                                       \
         } else if (layout->offsets) {                                                              \
             INDEX list = DIVIDED(rest, layout->entries);                                           \
             address += AT(const i64, layout->offsets)[rest - list * layout->entries.divisor];      \

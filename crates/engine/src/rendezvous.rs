@@ -70,12 +70,10 @@ impl<S: Subscriber> State<S> {
     ) {
         let Completion { peer: from, bytes, .. } = message;
         self.subscriber.event(Event::Matched { from, bytes, rendezvous: true });
-        let room = match &mut target {
-            Target::Bytes { length, .. } | Target::Unpacker { length, .. } => length,
-        };
-        message.truncated = message.bytes > *room as u64;
-        message.bytes = message.bytes.min(*room as u64);
-        *room = message.bytes as usize;
+        let room = target.length() as u64;
+        message.truncated = message.bytes > room;
+        message.bytes = message.bytes.min(room);
+        target.expect(message.bytes as usize);
         message.lost = self.peers.is_lost(from);
         let slot = self.requests.slot(index);
         slot.completion = message;

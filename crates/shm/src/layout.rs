@@ -47,10 +47,10 @@ pub const BOARD_AREA: usize = 64 << 20;
 
 /// Messages of a rank that may be split copies at the same time.
 pub const SHARES: usize = 63;
-const SHARES_IN_PAGE: usize = 9;
-/// Bytes of the lines of a split copy: the sender's, the receiver's, the claims of both, and two
-/// for the strides of each side.
-pub const SHARE_BYTES: usize = 7 * LINE;
+const SHARES_IN_PAGE: usize = 3;
+/// Bytes of the lines of a split copy: the sender's, the receiver's, the claims of both, and for
+/// each side two for its strides and six for what it exports from the memory of a device.
+pub const SHARE_BYTES: usize = 19 * LINE;
 /// Ranges of memory that a rank may have registered at the same time.
 pub const MEMORY_ROWS: usize = 16 * ROWS_IN_PAGE;
 /// Rows of registered memory in a page, a line each.

@@ -18,6 +18,7 @@ mod cma_read;
 mod declared;
 mod division;
 mod entry;
+mod exported;
 mod front;
 mod grant;
 mod heap;
@@ -260,11 +261,13 @@ impl Shm {
                 self.outgoing[from as usize].notify();
                 moved = true;
             }
-            if advance == Advance::Done {
-                sink.pulled(token);
-                self.begin_pulls();
-            } else {
-                index += 1;
+            match advance {
+                Advance::Done => {
+                    sink.pulled(token);
+                    self.begin_pulls();
+                }
+                Advance::Over => self.begin_pulls(),
+                Advance::Nothing | Advance::Some => index += 1,
             }
         }
         moved

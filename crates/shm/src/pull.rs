@@ -4,7 +4,7 @@
 //! other region, the receiver lends one of its own bounce buffers to the sender; if all are in use,
 //! the pull waits. The first of them has a reserve that is populated from the start
 //! ([`BounceShape::RESERVE`]): if memory is short, large messages are sent through it one after the
-//! other. A region in a heap is copied directly.
+//! other. A region in a heap is copied directly, and one in the memory of a device by the device.
 
 use std::collections::VecDeque;
 
@@ -14,6 +14,7 @@ use towpath_base::transfer::{CopyAcross, Layout, Step, Strides, Target};
 use super::bounce::{BounceBuffer, BounceId, BounceShape, drained_count};
 use super::claims::Claims;
 use super::cma_read::{CmaRead, Readers};
+use super::exported::{ExportedPull, PullStep};
 use super::layout::{IN_BOUNCES, OUT_BOUNCES};
 use super::push::{Advance, RegionDescriptor, UNITS_OF_A_STEP};
 use super::segment::Segment;
@@ -130,6 +131,8 @@ unsafe impl Send for HeapPull {}
 enum PullWork {
     Draining(Draining),
     Direct(HeapPull),
+    /// With the name of the region.
+    Exported(Box<ExportedPull>, u64),
 }
 
 /// A message that is being received.
@@ -304,13 +307,22 @@ impl Pulls {
                     lines.and_then(|lines| CmaRead::new(lines, &target, place.length, shape));
                 PullWork::Draining(Draining::new(target, bounce, cma_read))
             }
-            (None, Some(index)) => match self.join(segment, from, target, index) {
-                Ok(direct) => PullWork::Direct(direct),
-                Err(target) => {
-                    self.waiting.push_back(WaitingPull { from, name, token, target });
-                    return false;
+            (None, Some(index)) => {
+                let lines = ShareLines::new(segment, from, index);
+                match lines.export() {
+                    Some(export) => {
+                        let pull = ExportedPull::begin(target, export, lines);
+                        PullWork::Exported(Box::new(pull), name)
+                    }
+                    None => match self.join(segment, from, target, lines) {
+                        Ok(direct) => PullWork::Direct(direct),
+                        Err(target) => {
+                            self.waiting.push_back(WaitingPull { from, name, token, target });
+                            return false;
+                        }
+                    },
                 }
-            },
+            }
             (None, None) => {
                 self.waiting.push_back(WaitingPull { from, name, token, target });
                 return false;
@@ -329,13 +341,12 @@ impl Pulls {
         segment: &Segment,
         from: u32,
         target: Target,
-        index: u32,
+        lines: ShareLines,
     ) -> Result<HeapPull, Target> {
         let wanted = target.length();
         let to =
             target.layout().filter(|to| to.strides == Strides::CONTIGUOUS || self.across.is_some());
         let heap = to.as_ref().and_then(|to| InHeap::of(segment, to));
-        let lines = ShareLines::new(segment, from, index);
         // The lower rank copies from the front, so that each half of a buffer that is sent back and
         // forth stays near one core.
         let front = heap.is_none() || self.own < from;
@@ -380,7 +391,8 @@ impl Pulls {
     }
 
     /// Makes one step of pull `index`, which is removed if the transfer is complete. Returns the
-    /// peer, the progress, and the token to report.
+    /// peer, the progress, and the token to report. [`Advance::Over`] means that the pull is not
+    /// complete, but waits for a bounce buffer of this rank now.
     pub(crate) fn step(
         &mut self,
         segment: &Segment,
@@ -395,11 +407,26 @@ impl Pulls {
                 draining.step(segment, from, &mut self.readers, &mut self.routines)
             }
             PullWork::Direct(direct) => direct.step(self.across),
+            PullWork::Exported(exported, _) => match exported.step() {
+                PullStep::Advance(advance) => advance,
+                PullStep::Refused => {
+                    self.wait_for_bounce(index);
+                    Advance::Over
+                }
+            },
         };
         if advance == Advance::Done {
             self.end(index);
         }
         (from, advance, token)
+    }
+
+    /// Lets a pull of exported bytes wait for a bounce buffer.
+    fn wait_for_bounce(&mut self, index: usize) {
+        let Pull { from, token, work } = self.running.swap_remove(index);
+        if let PullWork::Exported(exported, name) = work {
+            self.waiting.push_back(WaitingPull { from, name, token, target: exported.target });
+        }
     }
 
     /// Ends all pulls from one peer without a report.

@@ -4,13 +4,15 @@
 //! the receiver asks. The announcement then names the bounce buffer, and the receiver need not send
 //! anything back. Without a free bounce buffer the region waits until its receiver names one of
 //! *its* bounce buffers. A region in a heap needs no bounce buffer: its receiver copies it
-//! directly, and the sender helps if it can reach the target.
+//! directly, and the sender helps if it can reach the target. A region in the memory of a device is
+//! copied by the device ([`super::exported`]).
 
 use towpath_base::sync::MappedLongWords;
 use towpath_base::transfer::{CopyAcross, Layout, Source, Step, Strides};
 
 use super::bounce::{BounceBuffer, BounceId, BounceShape, resting_count};
 use super::claims::{Claims, MOST_UNITS, NextUnit};
+use super::exported::ExportedPush;
 use super::layout::{OUT_BOUNCES, SHARES};
 use super::segment::Segment;
 use super::share::{
@@ -50,7 +52,7 @@ const NOTHING: Source = Source::Bytes { pointer: std::ptr::null(), length: 0 };
 
 /// Where a region's bytes are, as encoded in its key: the length, the sender's bounce buffer and
 /// its shape if it has one, and the number of the lines if the receiver may copy too. Lines but no
-/// bounce buffer mean that the bytes are in a heap.
+/// bounce buffer mean that the bytes are in a heap or exported from the memory of a device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct RegionDescriptor {
     pub(crate) length: u64,
@@ -230,6 +232,7 @@ unsafe impl Send for HeapPush {}
 enum PushWork {
     Filling(Filling),
     Direct(Box<HeapPush>),
+    Exported(Box<ExportedPush>),
 }
 
 /// A published region whose transfer has started.
@@ -250,6 +253,7 @@ impl Push {
         match &mut self.work {
             PushWork::Filling(filling) => filling.step(segment, self.to, stores),
             PushWork::Direct(direct) => direct.step(segment, across),
+            PushWork::Exported(exported) => exported.step(),
         }
     }
 
@@ -257,6 +261,7 @@ impl Push {
         match &mut self.work {
             PushWork::Filling(filling) => filling.has_begun(),
             PushWork::Direct(direct) => direct.claims.is_joined(),
+            PushWork::Exported(exported) => exported.has_begun(),
         }
     }
 
@@ -325,6 +330,10 @@ impl Pushes {
         source: Source,
     ) -> RegionKey {
         let length = source.length();
+        let source = match self.publish_exported(segment, to, token, source) {
+            Ok(key) => return key,
+            Err(source) => source,
+        };
         let source = match self.publish_direct(segment, to, token, source) {
             Ok(key) => return key,
             Err(source) => source,
@@ -347,6 +356,41 @@ impl Pushes {
         RegionKey([name, place.encode()])
     }
 
+    /// Publishes a region that a device can copy to the receiver; gives the source back if none
+    /// can.
+    fn publish_exported(
+        &mut self,
+        segment: &Segment,
+        to: u32,
+        token: u64,
+        mut source: Source,
+    ) -> Result<RegionKey, Source> {
+        let Some(export) = source.export() else { return Err(source) };
+        let nowhere = MessagePlace { address: 0, heap: None };
+        let Some((index, claims)) = self.shares.open(segment, true, nowhere) else {
+            return Err(source);
+        };
+        let lines = ShareLines::new(segment, self.own, index);
+        lines.set_export(&export);
+        let length = source.length() as u64;
+        let work = PushWork::Exported(Box::new(ExportedPush::new(source, lines, index, claims)));
+        Ok(self.publish_shared(to, token, index, length, work))
+    }
+
+    /// Publishes a region that the receiver finds in the lines of a split copy.
+    fn publish_shared(
+        &mut self,
+        to: u32,
+        token: u64,
+        share: u32,
+        length: u64,
+        work: PushWork,
+    ) -> RegionKey {
+        let name = self.regions.publish(Published { to, token, source: NOTHING });
+        self.running.push(Push { to, region: Some((name, token)), work });
+        RegionKey([name, RegionDescriptor { length, bounce: None, share: Some(share) }.encode()])
+    }
+
     /// Publishes a region that is in a heap; gives the source back if another method is better.
     fn publish_direct(
         &mut self,
@@ -362,15 +406,9 @@ impl Pushes {
             return Err(source);
         };
         let lines = ShareLines::new(segment, self.own, index);
-        let name = self.regions.publish(Published { to, token, source: NOTHING });
         let direct = HeapPush { source, from, lines, index, claims, joined: false, target: None };
-        self.running.push(Push {
-            to,
-            region: Some((name, token)),
-            work: PushWork::Direct(Box::new(direct)),
-        });
-        let place = RegionDescriptor { length: length as u64, bounce: None, share: Some(index) };
-        Ok(RegionKey([name, place.encode()]))
+        let work = PushWork::Direct(Box::new(direct));
+        Ok(self.publish_shared(to, token, index, length as u64, work))
     }
 
     /// The location of a message that is worth a copy without a bounce buffer and that its receiver
@@ -447,7 +485,7 @@ impl Pushes {
     /// sent as an empty message.
     pub(crate) fn serve(&mut self, to: u32, name: u64, length: u64, bounce: BounceBuffer) {
         let length = usize::try_from(length).unwrap_or(usize::MAX);
-        if let Some(source) = self.leave_heap(name) {
+        if let Some(source) = self.leave_lines(name) {
             self.running.push(Push {
                 to,
                 region: self.regions.take(name).map(|region| (name, region.token)),
@@ -466,13 +504,18 @@ impl Pushes {
         });
     }
 
-    /// Removes a message in a heap that its receiver cannot reach, and returns its source.
-    fn leave_heap(&mut self, name: u64) -> Option<Source> {
-        let is_it = |push: &Push| push.is_named(name) && matches!(push.work, PushWork::Direct(_));
+    /// Removes a message in a heap or in the memory of a device that its receiver cannot reach, and
+    /// returns its source.
+    fn leave_lines(&mut self, name: u64) -> Option<Source> {
+        let is_it = |push: &Push| push.is_named(name) && !matches!(push.work, PushWork::Filling(_));
         let index = self.running.iter().position(is_it)?;
-        let PushWork::Direct(direct) = self.running.swap_remove(index).work else { return None };
-        self.shares.close(direct.index);
-        Some(direct.source)
+        let (share, source) = match self.running.swap_remove(index).work {
+            PushWork::Filling(_) => return None,
+            PushWork::Direct(direct) => (direct.index, direct.source),
+            PushWork::Exported(exported) => (exported.index, exported.source),
+        };
+        self.shares.close(share);
+        Some(source)
     }
 
     /// Makes one step of push `index`, which is removed if the transfer is complete. Returns the
@@ -524,6 +567,7 @@ impl Pushes {
                 }
             }
             PushWork::Direct(direct) => self.shares.close(direct.index),
+            PushWork::Exported(exported) => self.shares.close(exported.index),
         }
         let (name, token) = push.region?;
         self.regions.take(name);

@@ -6,7 +6,7 @@
 //! it announces the message; the receiver writes the location of the target before it joins.
 
 use towpath_base::sync::{LongWords, MappedLongWords};
-use towpath_base::transfer::{CopyAcross, Layout, Strides};
+use towpath_base::transfer::{CopyAcross, EXPORT_WORDS, Export, Layout, Strides};
 use towpath_machine::memory::read_process;
 
 use super::claims::{Claims, MOST_UNITS};
@@ -18,23 +18,32 @@ use towpath_transport::copy;
 const LINE_WORDS: usize = LINE / 8;
 /// The sender's line. After the word that counts its copied units: the message's generation, the
 /// address of its bytes, their offset in the heaps plus 1 (0 if they are not in the heaps), the
-/// address and the value of the mark by which a reader recognizes the sender's process, and their
-/// span (0: contiguous).
+/// address and the value of the mark by which a reader recognizes the sender's process, their span
+/// (0: contiguous), and whether they are exported from the memory of a device.
 const GENERATION: usize = 1;
 const ADDRESS: usize = 2;
 const HEAP: usize = 3;
 const MARK_AT: usize = 4;
 const MARK: usize = 5;
 const SPAN: usize = 6;
+const EXPORTED: usize = 7;
 /// The receiver's line. After the word that counts its copied units: the offset of the target in
-/// the heaps plus 1 (0 if it is not in the heaps), the number of bytes wanted, and their span (0:
-/// contiguous).
+/// the heaps plus 1 (0 if it is not in the heaps), the number of bytes wanted, their span (0:
+/// contiguous), and whether the target is lent from the memory of a device.
 const TARGET: usize = LINE_WORDS + 1;
 const WANTED: usize = LINE_WORDS + 2;
 const TARGET_SPAN: usize = LINE_WORDS + 3;
+const TARGET_LENT: usize = LINE_WORDS + 4;
 /// The strides of both sides, if they are not contiguous.
 const STRIDES: usize = 3 * LINE_WORDS;
 const TARGET_STRIDES: usize = 5 * LINE_WORDS;
+/// What both sides export.
+const EXPORT: usize = 7 * LINE_WORDS;
+const TARGET_EXPORT: usize = EXPORT + EXPORT_WORDS;
+/// Values of the word `EXPORTED`: the receiver reads the bytes, or the sender writes them if the
+/// receiver has lent its buffer; the sender cannot open a buffer that was lent.
+const IS_EXPORTED: u64 = 1;
+const CANNOT_WRITE: u64 = 2;
 
 /// Smallest message from a heap that is copied without a bounce buffer. Below, a bounce buffer is
 /// as fast.
@@ -163,6 +172,7 @@ impl ShareLines {
         mark: Mark,
     ) -> Claims<MappedLongWords> {
         self.describe([HEAP, SPAN, STRIDES], place.heap);
+        self.words.store_release(EXPORTED, 0);
         let words = [(ADDRESS, place.address), (MARK_AT, mark.address), (MARK, mark.value)];
         words.into_iter().for_each(|(word, value)| self.words.store_release(word, value));
         self.words.store_release(GENERATION, u64::from(generation));
@@ -194,6 +204,52 @@ impl ShareLines {
     pub(super) fn target(self) -> (Option<InHeap>, usize) {
         let heap = self.described([TARGET, TARGET_SPAN, TARGET_STRIDES]);
         (heap, self.words.load_acquire(WANTED) as usize)
+    }
+
+    /// Sender: describes bytes in the memory of a device.
+    pub(super) fn set_export(self, source: &Export) {
+        self.write_export(EXPORT, source);
+        self.words.store_release(EXPORTED, IS_EXPORTED);
+    }
+
+    /// Receiver: returns what [`ShareLines::set_export`] has written.
+    pub(super) fn export(self) -> Option<Export> {
+        (self.words.load_acquire(EXPORTED) != 0).then(|| self.read_export(EXPORT))
+    }
+
+    /// Receiver: lends its buffer in the memory of a device, or not, and publishes the number of
+    /// bytes wanted. Must precede the join.
+    pub(super) fn lend(self, target: Option<&Export>, wanted: usize) {
+        if let Some(target) = target {
+            self.write_export(TARGET_EXPORT, target);
+        }
+        self.words.store_release(TARGET_LENT, u64::from(target.is_some()));
+        self.words.store_release(WANTED, wanted as u64);
+    }
+
+    /// Sender: returns what [`ShareLines::lend`] has written. Valid once the receiver has joined.
+    pub(super) fn lent(self) -> (Option<Export>, usize) {
+        let lent = self.words.load_acquire(TARGET_LENT) != 0;
+        let wanted = self.words.load_acquire(WANTED) as usize;
+        (lent.then(|| self.read_export(TARGET_EXPORT)), wanted)
+    }
+
+    /// Sender: tells the receiver that it cannot write to the buffer that it lends.
+    pub(super) fn cannot_write(self) {
+        self.words.store_release(EXPORTED, CANNOT_WRITE);
+    }
+
+    /// Receiver: true if the sender cannot write to the buffer that it was lent.
+    pub(super) fn is_returned(self) -> bool {
+        self.words.load_acquire(EXPORTED) == CANNOT_WRITE
+    }
+
+    fn write_export(self, at: usize, export: &Export) {
+        (at..).zip(export.0).for_each(|(word, value)| self.words.store_release(word, value));
+    }
+
+    fn read_export(self, at: usize) -> Export {
+        Export(std::array::from_fn(|word| self.words.load_acquire(at + word)))
     }
 
     /// Writes a location in the heaps into these words: offset, span and strides.
@@ -284,9 +340,10 @@ mod tests {
         let last = [SPAN, TARGET_SPAN % LINE_WORDS].into_iter().max();
         assert!(last < Some(LINE_WORDS) && STRIDES_WORDS <= 2 * LINE_WORDS);
         assert_eq!(
-            (TARGET_STRIDES - STRIDES, (TARGET_STRIDES + 2 * LINE_WORDS) * 8),
-            (2 * LINE_WORDS, SHARE_BYTES)
+            [TARGET_STRIDES - STRIDES, EXPORT - TARGET_STRIDES],
+            [2 * LINE_WORDS, 2 * LINE_WORDS]
         );
+        assert_eq!((TARGET_EXPORT + EXPORT_WORDS) * 8, SHARE_BYTES);
     }
 
     #[test]

@@ -1,0 +1,153 @@
+//! Types and constants of the CUDA driver API, declared here because no toolkit is needed to build
+//! the library. A test compares them with the published header (`tests/device`).
+
+use std::ffi::{c_char, c_int, c_uint, c_void};
+
+/// `CUresult`; 0 is success.
+pub(crate) type Code = c_int;
+/// `CUdevice`: the number of a device in this process.
+pub(crate) type DeviceNumber = c_int;
+/// `CUdeviceptr`.
+pub(crate) type Address = u64;
+
+/// Declares opaque handles of the driver.
+macro_rules! handles {
+    ($($(#[$about:meta])* $name:ident;)+) => {$(
+        $(#[$about])*
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+        #[repr(transparent)]
+        pub(crate) struct $name(pub(crate) *mut c_void);
+
+        // SAFETY: the driver accepts its handles in every thread.
+        unsafe impl Send for $name {}
+        // SAFETY: as above; a handle is only a name.
+        unsafe impl Sync for $name {}
+    )+};
+}
+
+handles! {
+    /// `CUcontext`.
+    ContextHandle;
+    /// `CUstream`.
+    StreamHandle;
+    /// `CUevent`.
+    EventHandle;
+    /// `CUmodule`.
+    ModuleHandle;
+    /// `CUfunction`.
+    FunctionHandle;
+}
+
+/// `CUipcMemHandle`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[repr(C)]
+pub(crate) struct IpcHandle(pub(crate) [u64; 8]);
+
+/// `CUuuid`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(C)]
+pub(crate) struct Uuid(pub(crate) [u8; 16]);
+
+/// Results that are no failures of the driver.
+pub(crate) mod code {
+    use super::Code;
+
+    pub(crate) const SUCCESS: Code = 0;
+    pub(crate) const NOT_READY: Code = 600;
+}
+
+/// `CUpointer_attribute`.
+pub(crate) mod attribute {
+    use std::ffi::c_int;
+
+    pub(crate) const CONTEXT: c_int = 1;
+    pub(crate) const MEMORY_TYPE: c_int = 2;
+    pub(crate) const SYNC_MEMOPS: c_int = 6;
+    pub(crate) const BUFFER_ID: c_int = 7;
+    pub(crate) const IS_MANAGED: c_int = 8;
+    pub(crate) const DEVICE_ORDINAL: c_int = 9;
+    pub(crate) const RANGE_START: c_int = 11;
+    pub(crate) const RANGE_SIZE: c_int = 12;
+}
+
+/// `CUmemorytype`.
+pub(crate) const MEMORY_TYPE_DEVICE: c_uint = 2;
+/// `CU_STREAM_NON_BLOCKING`.
+pub(crate) const STREAM_NON_BLOCKING: c_uint = 1;
+/// `CU_EVENT_DISABLE_TIMING`.
+pub(crate) const EVENT_DISABLE_TIMING: c_uint = 2;
+/// `CU_MEMHOSTALLOC_PORTABLE | CU_MEMHOSTALLOC_DEVICEMAP`.
+pub(crate) const HOST_ALLOC_FLAGS: c_uint = 3;
+/// `CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS`.
+pub(crate) const IPC_LAZY_ENABLE_PEER_ACCESS: c_uint = 1;
+/// `CU_STREAM_CAPTURE_MODE_RELAXED`.
+pub(crate) const CAPTURE_MODE_RELAXED: c_int = 2;
+/// `CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT`.
+pub(crate) const MULTIPROCESSOR_COUNT: c_int = 16;
+
+/// Declares [`Functions`]: the functions of the driver in use, with their exported names.
+macro_rules! functions {
+    ($($name:ident = $symbol:literal ($($argument:ty),*);)+) => {
+        /// The functions of the driver in use.
+        #[derive(Clone, Copy)]
+        pub(crate) struct Functions {
+            $(pub(crate) $name: unsafe extern "C" fn($($argument),*) -> Code,)+
+        }
+
+        impl Functions {
+            /// Looks up all functions.
+            ///
+            /// # Errors
+            /// Which one is missing.
+            ///
+            /// # Safety
+            /// `library` must be the loaded driver, which is never unloaded.
+            pub(crate) unsafe fn of(library: *mut c_void) -> Result<Functions, String> {
+                // SAFETY: `library` is loaded (this function's contract), and each function has
+                // the type that the driver's header declares for this symbol.
+                unsafe {
+                    Ok(Functions {
+                        $($name: std::mem::transmute::<
+                            *mut c_void,
+                            unsafe extern "C" fn($($argument),*) -> Code,
+                        >(towpath_machine::library::symbol(library, $symbol)?),)+
+                    })
+                }
+            }
+        }
+    };
+}
+
+functions! {
+    error_name = c"cuGetErrorName" (Code, *mut *const c_char);
+    error_text = c"cuGetErrorString" (Code, *mut *const c_char);
+    push_context = c"cuCtxPushCurrent_v2" (ContextHandle);
+    pop_context = c"cuCtxPopCurrent_v2" (*mut ContextHandle);
+    device_of_context = c"cuCtxGetDevice" (*mut DeviceNumber);
+    device_attribute = c"cuDeviceGetAttribute" (*mut c_int, c_int, DeviceNumber);
+    device_uuid = c"cuDeviceGetUuid" (*mut Uuid, DeviceNumber);
+    primary_state = c"cuDevicePrimaryCtxGetState" (DeviceNumber, *mut c_uint, *mut c_int);
+    retain_primary = c"cuDevicePrimaryCtxRetain" (*mut ContextHandle, DeviceNumber);
+    pointer_attributes = c"cuPointerGetAttributes" (c_uint, *mut c_int, *mut *mut c_void, Address);
+    set_pointer_attribute = c"cuPointerSetAttribute" (*const c_void, c_int, Address);
+    allocate = c"cuMemAlloc_v2" (*mut Address, usize);
+    free = c"cuMemFree_v2" (Address);
+    allocate_host = c"cuMemHostAlloc" (*mut *mut c_void, usize, c_uint);
+    copy_async = c"cuMemcpyAsync" (Address, Address, usize, StreamHandle);
+    create_stream = c"cuStreamCreate" (*mut StreamHandle, c_uint);
+    synchronize_stream = c"cuStreamSynchronize" (StreamHandle);
+    create_event = c"cuEventCreate" (*mut EventHandle, c_uint);
+    record_event = c"cuEventRecord" (EventHandle, StreamHandle);
+    query_event = c"cuEventQuery" (EventHandle);
+    synchronize_event = c"cuEventSynchronize" (EventHandle);
+    load_module = c"cuModuleLoadDataEx"
+        (*mut ModuleHandle, *const c_void, c_uint, *mut c_int, *mut *mut c_void);
+    module_function = c"cuModuleGetFunction" (*mut FunctionHandle, ModuleHandle, *const c_char);
+    launch = c"cuLaunchKernel"
+        (FunctionHandle, c_uint, c_uint, c_uint, c_uint, c_uint, c_uint, c_uint, StreamHandle,
+         *mut *mut c_void, *mut *mut c_void);
+    export_memory = c"cuIpcGetMemHandle" (*mut IpcHandle, Address);
+    open_memory = c"cuIpcOpenMemHandle_v2" (*mut Address, IpcHandle, c_uint);
+    close_memory = c"cuIpcCloseMemHandle" (Address);
+    exchange_capture_mode = c"cuThreadExchangeStreamCaptureMode" (*mut c_int);
+}

@@ -1,0 +1,262 @@
+//! What the library keeps for each context of the driver: streams, kernels, pinned memory.
+
+use std::ffi::{c_int, c_void};
+use std::ptr;
+use std::sync::Mutex;
+
+use towpath_base::sync::{AtomicUsize, Ordering};
+
+use crate::abi::{
+    Address, ContextHandle, DeviceNumber, EVENT_DISABLE_TIMING, EventHandle, FunctionHandle,
+    HOST_ALLOC_FLAGS, MULTIPROCESSOR_COUNT, ModuleHandle, STREAM_NON_BLOCKING, StreamHandle, Uuid,
+    code,
+};
+use crate::driver::{Driver, Entered, Result};
+use crate::kernel::{self, KernelChoice, LARGEST_WORD, Move, Placement};
+use crate::ptx::source_of;
+
+/// Bytes of pinned memory in a slot.
+pub(crate) const SLOT_BYTES: usize = 256 << 10;
+/// Slots that are allocated together.
+const SLOTS_TOGETHER: usize = 4;
+/// Streams of a context. Transfers in different streams overlap.
+const STREAMS: usize = 4;
+
+/// Threads of a block of the kernels.
+const BLOCK_THREADS: u32 = 256;
+/// Words that one thread moves if the message is short; see `IN_FLIGHT` in the source.
+const WORDS_PER_THREAD: u64 = 2;
+/// Blocks of threads for each multiprocessor; more would only wait.
+const BLOCKS_PER_PROCESSOR: u64 = 8;
+
+/// The number of sizes of words for which there are kernels.
+const WORD_SIZES: usize = LARGEST_WORD.trailing_zeros() as usize + 1;
+
+/// The kernels of a context that have been loaded: narrow and wide ones, by size of word.
+type Kernels = [[Option<FunctionHandle>; 2]; WORD_SIZES];
+
+/// Pinned host memory that devices can access, and the event that tells when its use has ended.
+#[derive(Debug)]
+pub(crate) struct Slot {
+    pub(crate) memory: *mut u8,
+    pub(crate) event: EventHandle,
+}
+
+// SAFETY: the slot's owner alone uses its memory, in whichever thread.
+unsafe impl Send for Slot {}
+
+/// A context and what the library has made in it. Nothing is destroyed: contexts live as long as
+/// the process, and the driver frees everything with it.
+#[derive(Debug)]
+pub(crate) struct Context {
+    pub(crate) driver: Driver,
+    pub(crate) handle: ContextHandle,
+    pub(crate) uuid: Uuid,
+    processors: u64,
+    streams: [StreamHandle; STREAMS],
+    next_stream: AtomicUsize,
+    kernels: Mutex<Kernels>,
+    slots: Mutex<Vec<Slot>>,
+    events: Mutex<Vec<EventHandle>>,
+}
+
+impl Context {
+    /// Makes the streams; kernels and pinned memory follow when they are needed.
+    pub(crate) fn new(driver: Driver, handle: ContextHandle) -> Result<Context> {
+        let entered = driver.enter(handle)?;
+        let calls = &driver.calls;
+        let (mut device, mut processors): (DeviceNumber, c_int) = (0, 0);
+        let mut uuid = Uuid([0; 16]);
+        let mut streams = [StreamHandle(ptr::null_mut()); STREAMS];
+        // SAFETY: every pointer is to a local variable of the type that the function writes.
+        unsafe {
+            driver.check("name its device", (calls.device_of_context)(&raw mut device))?;
+            driver.check("name its device", (calls.device_uuid)(&raw mut uuid, device))?;
+            let count = (calls.device_attribute)(&raw mut processors, MULTIPROCESSOR_COUNT, device);
+            driver.check("count its multiprocessors", count)?;
+            for stream in &mut streams {
+                let made = (calls.create_stream)(stream, STREAM_NON_BLOCKING);
+                driver.check("create a stream", made)?;
+            }
+        }
+        drop(entered);
+        Ok(Context {
+            driver,
+            handle,
+            uuid,
+            processors: processors.max(1) as u64,
+            streams,
+            next_stream: AtomicUsize::new(0),
+            kernels: Mutex::default(),
+            slots: Mutex::new(Vec::new()),
+            events: Mutex::new(Vec::new()),
+        })
+    }
+
+    /// Makes this context current until the result is dropped.
+    pub(crate) fn enter(&self) -> Result<Entered<'_>> {
+        self.driver.enter(self.handle)
+    }
+
+    /// A stream for a transfer.
+    pub(crate) fn stream(&self) -> StreamHandle {
+        self.streams[self.next_stream.fetch_add(1, Ordering::Relaxed) % STREAMS]
+    }
+
+    /// Takes a free slot. The context must be current.
+    pub(crate) fn take_slot(&self) -> Result<Slot> {
+        let mut slots = self.slots.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+        if slots.is_empty() {
+            let mut memory: *mut c_void = ptr::null_mut();
+            // SAFETY: the driver writes one pointer.
+            let allocated = unsafe {
+                let bytes = SLOTS_TOGETHER * SLOT_BYTES;
+                (self.driver.calls.allocate_host)(&raw mut memory, bytes, HOST_ALLOC_FLAGS)
+            };
+            self.driver.check("allocate pinned memory", allocated)?;
+            for index in 0..SLOTS_TOGETHER {
+                let memory = memory.cast::<u8>().wrapping_add(index * SLOT_BYTES);
+                slots.push(Slot { memory, event: self.new_event()? });
+            }
+        }
+        Ok(slots.pop().expect("slots have just been added"))
+    }
+
+    /// Gives a slot back whose use has ended.
+    pub(crate) fn free_slot(&self, slot: Slot) {
+        self.slots.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).push(slot);
+    }
+
+    /// Takes an event that is not in use. The context must be current.
+    pub(crate) fn take_event(&self) -> Result<EventHandle> {
+        let free = self.events.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).pop();
+        free.map_or_else(|| self.new_event(), Ok)
+    }
+
+    /// Gives an event back that has happened.
+    pub(crate) fn free_event(&self, event: EventHandle) {
+        self.events.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).push(event);
+    }
+
+    fn new_event(&self) -> Result<EventHandle> {
+        let mut event = EventHandle(ptr::null_mut());
+        // SAFETY: the driver writes one handle.
+        let made =
+            unsafe { (self.driver.calls.create_event)(&raw mut event, EVENT_DISABLE_TIMING) };
+        self.driver.check("create an event", made)?;
+        Ok(event)
+    }
+
+    /// Starts to move bytes `position..position + length` of a message, and records `event` behind
+    /// it. The context must be current.
+    ///
+    /// # Safety
+    /// Both placements must hold these bytes, in memory that the device can access, until the event
+    /// has happened.
+    pub(crate) unsafe fn start_move(
+        &self,
+        stream: StreamHandle,
+        sides: (&Placement, &Placement),
+        position: usize,
+        length: usize,
+        event: EventHandle,
+    ) -> Result<()> {
+        let (from, to) = sides;
+        let calls = &self.driver.calls;
+        // SAFETY: both sides hold the bytes until the event has happened (this function's
+        // contract).
+        unsafe {
+            if from.dense().is_some() && to.dense().is_some() {
+                let at = position as Address;
+                let copied = (calls.copy_async)(to.base + at, from.base + at, length, stream);
+                self.driver.check("copy device memory", copied)?;
+            } else {
+                let (choice, mut arguments) = kernel::arguments(from, to, position, length);
+                self.launch(stream, choice, &mut arguments)?;
+            }
+            self.driver.check("record an event", (calls.record_event)(event, stream))
+        }
+    }
+
+    /// Launches a kernel.
+    ///
+    /// # Safety
+    /// See [`Context::start_move`].
+    unsafe fn launch(
+        &self,
+        stream: StreamHandle,
+        choice: KernelChoice,
+        arguments: &mut Move,
+    ) -> Result<()> {
+        let function = self.kernel(choice)?;
+        let threads = arguments.words.div_ceil(WORDS_PER_THREAD);
+        let blocks = threads.div_ceil(BLOCK_THREADS.into());
+        let blocks = blocks.clamp(1, self.processors * BLOCKS_PER_PROCESSOR) as u32;
+        let mut parameters: [*mut c_void; 1] = [ptr::from_mut(arguments).cast()];
+        // SAFETY: the kernel takes one parameter, a `Move`, which the driver copies during the
+        // call. The memory that it names is valid (this function's contract).
+        let launched = unsafe {
+            (self.driver.calls.launch)(
+                function,
+                blocks,
+                1,
+                1,
+                BLOCK_THREADS,
+                1,
+                1,
+                0,
+                stream,
+                parameters.as_mut_ptr(),
+                ptr::null_mut(),
+            )
+        };
+        self.driver.check("launch a kernel", launched)
+    }
+
+    /// The kernel of a choice. It is loaded when it is first needed, because the driver compiles
+    /// it then, which takes some 60 ms if it has not kept the result of another process.
+    fn kernel(&self, choice: KernelChoice) -> Result<FunctionHandle> {
+        let mut kernels = self.kernels.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+        let size = choice.word.trailing_zeros() as usize;
+        let known = &mut kernels[size][usize::from(choice.wide)];
+        match *known {
+            Some(function) => Ok(function),
+            None => Ok(*known.insert(self.load_kernel(choice)?)),
+        }
+    }
+
+    fn load_kernel(&self, choice: KernelChoice) -> Result<FunctionHandle> {
+        let calls = &self.driver.calls;
+        let (name, text) = source_of(choice);
+        let mut module = ModuleHandle(ptr::null_mut());
+        let mut function = FunctionHandle(ptr::null_mut());
+        // SAFETY: text and name are C strings, and no options are passed. The driver writes one
+        // handle each time.
+        unsafe {
+            let text = text.as_ptr().cast();
+            let loaded =
+                (calls.load_module)(&raw mut module, text, 0, ptr::null_mut(), ptr::null_mut());
+            self.driver.check("load a kernel that packs data", loaded)?;
+            let found = (calls.module_function)(&raw mut function, module, name.as_ptr());
+            self.driver.check("find a kernel that packs data", found)?;
+        }
+        Ok(function)
+    }
+
+    /// True once an event has happened. The context must be current.
+    pub(crate) fn has_happened(&self, event: EventHandle) -> Result<bool> {
+        // SAFETY: the event is one of this context.
+        match unsafe { (self.driver.calls.query_event)(event) } {
+            code::NOT_READY => Ok(false),
+            result => self.driver.check("finish a transfer", result).map(|()| true),
+        }
+    }
+
+    /// Waits for an event, for memory that is about to become invalid. Errors do not matter then.
+    pub(crate) fn wait_for(&self, event: EventHandle) {
+        if let Ok(_entered) = self.enter() {
+            // SAFETY: the event is one of this context.
+            unsafe { (self.driver.calls.synchronize_event)(event) };
+        }
+    }
+}

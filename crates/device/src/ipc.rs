@@ -1,0 +1,252 @@
+//! Device memory of other processes of the host (CUDA interprocess communication).
+//!
+//! A process describes its elements by the words of an [`Export`]. Another one opens the allocation
+//! and addresses the elements there. Opened allocations are kept, because opening one takes 80 us.
+
+use std::hash::{BuildHasher as _, RandomState};
+use std::sync::{Arc, Mutex};
+
+use towpath_base::transfer::{EXPORT_WORDS, Export};
+use towpath_datatype::device::MAX_LOOPS;
+
+use crate::abi::{Address, IPC_LAZY_ENABLE_PEER_ACCESS, IpcHandle};
+use crate::context::Context;
+use crate::driver::Driver;
+use crate::kernel::Placement;
+use crate::pointer;
+use crate::tables::Placed;
+
+/// Opened allocations that are kept.
+const KEPT: usize = 64;
+
+/// Words of an [`Export`].
+const PROCESS: usize = 0;
+const PID: usize = 1;
+const DEVICE: usize = 2;
+const ELEMENTS: usize = 4;
+const LISTS: usize = ELEMENTS + ALLOCATION_WORDS;
+const PLACEMENT: usize = LISTS + ALLOCATION_WORDS;
+const LOOPS: usize = PLACEMENT + 7;
+const _: () = assert!(LOOPS + 2 * MAX_LOOPS <= EXPORT_WORDS);
+
+/// Words that describe an allocation: its first address in its process, its buffer number, and its
+/// handle.
+const ALLOCATION_WORDS: usize = 10;
+
+/// An allocation of another process, as that process names it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct RemoteAllocation {
+    /// First address in its process.
+    start: Address,
+    /// Differs from that of every other allocation of its process.
+    buffer: u64,
+    handle: IpcHandle,
+}
+
+impl RemoteAllocation {
+    /// The allocation at an address of this process; `None` if it cannot be opened elsewhere.
+    fn containing(driver: &Driver, address: Address) -> Option<RemoteAllocation> {
+        let found = pointer::allocation(driver, address)?;
+        let mut handle = IpcHandle([0; 8]);
+        // SAFETY: the driver writes one handle, and checks the address.
+        let exported = unsafe { (driver.calls.export_memory)(&raw mut handle, found.start) };
+        driver.check("export memory", exported).ok()?;
+        Some(RemoteAllocation { start: found.start, buffer: found.buffer, handle })
+    }
+
+    fn encode(&self, words: &mut [u64]) {
+        words[..2].copy_from_slice(&[self.start, self.buffer]);
+        words[2..ALLOCATION_WORDS].copy_from_slice(&self.handle.0);
+    }
+
+    fn decode(words: &[u64]) -> RemoteAllocation {
+        let handle = IpcHandle(std::array::from_fn(|word| words[2 + word]));
+        RemoteAllocation { start: words[0], buffer: words[1], handle }
+    }
+}
+
+/// An allocation of another process that is mapped here until this is dropped.
+#[derive(Debug)]
+pub(crate) struct Opened {
+    context: Arc<Context>,
+    process: u64,
+    allocation: RemoteAllocation,
+    /// Address in this process.
+    mapped: Address,
+}
+
+impl Drop for Opened {
+    fn drop(&mut self) {
+        if let Ok(_entered) = self.context.enter() {
+            // SAFETY: the mapping is that of `open_memory`, and no copy uses it any more: each
+            // holds a reference to `self`.
+            unsafe { (self.context.driver.calls.close_memory)(self.mapped) };
+        }
+    }
+}
+
+/// This process's name to others, and the memory of others that it has opened.
+#[derive(Debug)]
+pub(crate) struct Processes {
+    /// A random number that no other process has.
+    own: u64,
+    opened: Mutex<Vec<Arc<Opened>>>,
+    /// Processes whose memory cannot be opened here.
+    refused: Mutex<Vec<u64>>,
+}
+
+impl Processes {
+    pub(crate) fn new() -> Processes {
+        let own = RandomState::new().hash_one(std::process::id());
+        Processes { own, opened: Mutex::default(), refused: Mutex::default() }
+    }
+
+    /// Describes elements for other processes. The context must be current.
+    pub(crate) fn export(&self, context: &Context, placed: &Placed) -> Option<Export> {
+        let placement = &placed.placement;
+        let mut words = [0; EXPORT_WORDS];
+        words[PROCESS] = self.own;
+        words[PID] = std::process::id().into();
+        words[DEVICE..DEVICE + 2].copy_from_slice(&device_words(context));
+        let elements = RemoteAllocation::containing(&context.driver, first_block(placement))?;
+        elements.encode(&mut words[ELEMENTS..]);
+        if let Some(lists) = &placed.lists {
+            let lists = RemoteAllocation::containing(&context.driver, lists.memory)?;
+            lists.encode(&mut words[LISTS..]);
+        }
+        words[PLACEMENT..LOOPS].copy_from_slice(&[
+            placement.base,
+            placement.block as u64,
+            placement.offsets,
+            placement.starts,
+            placement.entries as u64,
+            placement.alignment,
+            placement.depth as u64,
+        ]);
+        for (words, (count, stride)) in words[LOOPS..].chunks_exact_mut(2).zip(placement.loops) {
+            words.copy_from_slice(&[count as u64, stride as u64]);
+        }
+        Some(Export(words))
+    }
+
+    /// True if the process that has made `theirs` should copy, rather than this one.
+    ///
+    /// Two processes that use a device in turns make it switch between their contexts, which takes
+    /// 145 us on an H200. So one of each pair makes all copies of both: the one with the lower
+    /// process number, which is the lower rank where ranks are started in order.
+    pub(crate) fn prefers(&self, context: &Context, theirs: &Export) -> bool {
+        let words = &theirs.0;
+        words[PROCESS] != self.own
+            && words[DEVICE..DEVICE + 2] == device_words(context)
+            && words[PID] < u64::from(std::process::id())
+    }
+
+    /// Opens the memory that another process has described, and returns where its elements are in
+    /// this process. The context must be current.
+    pub(crate) fn open(
+        &self,
+        context: &Arc<Context>,
+        export: &Export,
+    ) -> Option<(Placement, Vec<Arc<Opened>>)> {
+        let words = &export.0;
+        let mut placement = Placement {
+            base: words[PLACEMENT],
+            block: words[PLACEMENT + 1] as usize,
+            offsets: words[PLACEMENT + 2],
+            starts: words[PLACEMENT + 3],
+            entries: words[PLACEMENT + 4] as usize,
+            first: 0,
+            alignment: words[PLACEMENT + 5],
+            depth: (words[PLACEMENT + 6] as usize).min(MAX_LOOPS),
+            loops: std::array::from_fn(|level| {
+                (words[LOOPS + 2 * level] as usize, words[LOOPS + 2 * level + 1] as i64)
+            }),
+        };
+        let process = words[PROCESS];
+        let mut opened = Vec::new();
+        if process == self.own {
+            return Some((placement, opened));
+        }
+        let elements = RemoteAllocation::decode(&words[ELEMENTS..]);
+        opened.push(self.mapping(context, process, elements)?);
+        placement.base = moved(placement.base, &opened[0]);
+        if placement.offsets != 0 {
+            let lists = RemoteAllocation::decode(&words[LISTS..]);
+            let lists = self.mapping(context, process, lists)?;
+            placement.offsets = moved(placement.offsets, &lists);
+            if placement.starts != 0 {
+                placement.starts = moved(placement.starts, &lists);
+            }
+            opened.push(lists);
+        }
+        Some((placement, opened))
+    }
+
+    /// The mapping of an allocation in this process.
+    fn mapping(
+        &self,
+        context: &Arc<Context>,
+        process: u64,
+        allocation: RemoteAllocation,
+    ) -> Option<Arc<Opened>> {
+        let mut opened = self.opened.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+        let found = opened.iter().position(|opened| {
+            opened.process == process
+                && opened.allocation.start == allocation.start
+                && Arc::ptr_eq(&opened.context, context)
+        });
+        if let Some(found) = found {
+            let entry = opened.remove(found);
+            // Otherwise the process has freed the allocation, and has another one at its address.
+            if entry.allocation == allocation {
+                opened.push(entry.clone());
+                return Some(entry);
+            }
+        }
+        let mapped = self.open_allocation(context, process, allocation)?;
+        let entry = Arc::new(Opened { context: context.clone(), process, allocation, mapped });
+        if opened.len() == KEPT {
+            opened.remove(0);
+        }
+        opened.push(entry.clone());
+        Some(entry)
+    }
+
+    fn open_allocation(
+        &self,
+        context: &Context,
+        process: u64,
+        allocation: RemoteAllocation,
+    ) -> Option<Address> {
+        let mut refused = self.refused.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+        if refused.contains(&process) {
+            return None;
+        }
+        let (mut mapped, flags) = (0, IPC_LAZY_ENABLE_PEER_ACCESS);
+        // SAFETY: the driver writes one address, and checks the handle.
+        let result = unsafe {
+            (context.driver.calls.open_memory)(&raw mut mapped, allocation.handle, flags)
+        };
+        if context.driver.check("open memory of another process", result).is_err() {
+            refused.push(process);
+            return None;
+        }
+        Some(mapped)
+    }
+}
+
+/// An address of another process's allocation, in this process.
+fn moved(address: Address, opened: &Opened) -> Address {
+    address.wrapping_sub(opened.allocation.start).wrapping_add(opened.mapped)
+}
+
+/// An address inside the elements, by which their allocation is found.
+fn first_block(placement: &Placement) -> Address {
+    placement.base.wrapping_add(placement.first as Address)
+}
+
+fn device_words(context: &Context) -> [u64; 2] {
+    let half =
+        |first: usize| u64::from_ne_bytes(std::array::from_fn(|byte| context.uuid.0[first + byte]));
+    [half(0), half(8)]
+}

@@ -1,0 +1,199 @@
+//! The arguments of the kernels in `kernels/move.cu`, and the choice of a kernel.
+
+use towpath_datatype::device::MAX_LOOPS;
+
+use crate::abi::Address;
+
+/// Longest block in words that a kernel divides by; longer ones are split by a loop.
+const LONGEST_BLOCK: usize = 1 << 30;
+/// Messages of this many words and more need the kernels with 64-bit numbers.
+const NARROW_WORDS: u64 = 1 << 31;
+/// Largest word in bytes.
+pub(crate) const LARGEST_WORD: u64 = 16;
+
+/// Division by a constant, for numbers below 2^31: `n / divisor` is the high half of `n *
+/// multiplier`, shifted (Granlund and Montgomery 1994). A multiplier of 0 stands for division by 1.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[repr(C)]
+pub(crate) struct Divisor {
+    divisor: u32,
+    multiplier: u32,
+    shift: u32,
+    unused: u32,
+}
+
+impl Divisor {
+    pub(crate) fn new(divisor: usize) -> Divisor {
+        // Only the outermost loop, by which nothing is divided, can have a larger count.
+        let divisor = u32::try_from(divisor).unwrap_or(u32::MAX).max(1);
+        if divisor == 1 {
+            return Divisor { divisor, ..Divisor::default() };
+        }
+        let bits = u32::BITS - (divisor - 1).leading_zeros();
+        let multiplier = (1u64 << (31 + bits)).div_ceil(divisor.into()) as u32;
+        Divisor { divisor, multiplier, shift: bits - 1, unused: 0 }
+    }
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[repr(C)]
+pub(crate) struct KernelLoop {
+    count: Divisor,
+    stride: i64,
+}
+
+/// A layout in words of the kernel.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[repr(C)]
+pub(crate) struct KernelLayout {
+    base: Address,
+    offsets: Address,
+    starts: Address,
+    depth: u32,
+    unused: u32,
+    block: Divisor,
+    entries: Divisor,
+    loops: [KernelLoop; MAX_LOOPS],
+}
+
+/// Arguments of a kernel: moves words `first..first + words` of a message.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(C)]
+pub(crate) struct Move {
+    from: KernelLayout,
+    to: KernelLayout,
+    first: u64,
+    pub(crate) words: u64,
+}
+
+/// Where the bytes of a message are in memory that a device can access.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Placement {
+    /// Address that all offsets are relative to.
+    pub(crate) base: Address,
+    /// Bytes in a block; in all blocks of the list, if they are unequal.
+    pub(crate) block: usize,
+    /// Address of the list of offsets, or 0.
+    pub(crate) offsets: Address,
+    /// Address of the list of packed positions if blocks are unequal, or 0.
+    pub(crate) starts: Address,
+    /// Number of entries of the lists.
+    pub(crate) entries: usize,
+    /// The first entry of the list of offsets, or 0.
+    pub(crate) first: i64,
+    /// A number that every power of 2 that divides all lengths and offsets divides.
+    pub(crate) alignment: u64,
+    pub(crate) depth: usize,
+    /// Count and stride of each loop, innermost first.
+    pub(crate) loops: [(usize, i64); MAX_LOOPS],
+}
+
+impl Placement {
+    /// `length` contiguous bytes.
+    pub(crate) fn contiguous(base: Address, length: usize) -> Placement {
+        Placement { base, block: length, ..Placement::default() }
+    }
+
+    /// Length if the bytes are contiguous.
+    pub(crate) fn dense(&self) -> Option<usize> {
+        (self.depth == 0 && self.offsets == 0).then_some(self.block)
+    }
+
+    /// All alignments in one number.
+    fn alignments(&self) -> u64 {
+        // A dense block may end anywhere: only the range that is moved matters.
+        let block = if self.dense().is_some() { 0 } else { self.block as u64 };
+        let strides = self.loops[..self.depth].iter().map(|(_, stride)| stride.unsigned_abs());
+        strides.fold(self.base | self.alignment | block, |all, stride| all | stride)
+    }
+
+    fn in_words(&self, word: usize) -> KernelLayout {
+        let mut layout = KernelLayout {
+            base: self.base,
+            offsets: self.offsets,
+            starts: self.starts,
+            entries: Divisor::new(self.entries),
+            ..KernelLayout::default()
+        };
+        let mut block = self.block / word;
+        let mut loops = self.loops;
+        let mut depth = self.depth;
+        if self.dense().is_some() && block > LONGEST_BLOCK {
+            loops[0] = (block.div_ceil(LONGEST_BLOCK), (LONGEST_BLOCK * word) as i64);
+            (block, depth) = (LONGEST_BLOCK, 1);
+        }
+        layout.block = Divisor::new(block);
+        layout.depth = depth as u32;
+        for (to, (count, stride)) in layout.loops.iter_mut().zip(&loops[..depth]) {
+            *to = KernelLoop { count: Divisor::new(*count), stride: *stride };
+        }
+        layout
+    }
+}
+
+/// One of the kernels.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct KernelChoice {
+    /// Bytes in a word: 1, 2, 4, 8 or 16.
+    pub(crate) word: usize,
+    /// True for 64-bit numbers.
+    pub(crate) wide: bool,
+}
+
+/// Arguments and kernel that move bytes `position..position + length` of a message, with the
+/// largest word that fits both layouts.
+pub(crate) fn arguments(
+    from: &Placement,
+    to: &Placement,
+    position: usize,
+    length: usize,
+) -> (KernelChoice, Move) {
+    let all = from.alignments() | to.alignments() | (position | length) as u64 | LARGEST_WORD;
+    let word = 1usize << all.trailing_zeros();
+    let (first, words) = ((position / word) as u64, (length / word) as u64);
+    let moved = Move { from: from.in_words(word), to: to.in_words(word), first, words };
+    (KernelChoice { word, wide: first + words >= NARROW_WORDS }, moved)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn division_is_exact_below_2_to_31() {
+        let mut number = 12345u64;
+        for divisor in
+            (1..2000).chain([1 << 16, (1 << 16) + 1, (1 << 30) - 1, 1 << 30, (1 << 31) - 1])
+        {
+            let by = Divisor::new(divisor);
+            for _ in 0..200 {
+                number = number.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+                let near = (number >> 33) / divisor as u64 * divisor as u64;
+                for n in [number >> 33, near, near.saturating_sub(1), (1 << 31) - 1] {
+                    let high = (n * u64::from(by.multiplier)) >> 32;
+                    let quotient = if by.multiplier == 0 { n } else { high >> by.shift };
+                    assert_eq!(quotient, n / divisor as u64, "{n} / {divisor}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn the_largest_common_word_is_chosen() {
+        let mut columns = Placement::contiguous(0x1000, 8);
+        (columns.loops[0], columns.depth) = ((100, 64), 1);
+        let packed = Placement::contiguous(0x2000, 800);
+        let word =
+            |from: &Placement, position, length| arguments(from, &packed, position, length).0.word;
+        assert_eq!(word(&columns, 0, 800), 8);
+        assert_eq!(word(&columns, 4, 8), 4);
+        assert_eq!(word(&Placement::contiguous(0x1000, 800), 0, 800), 16);
+        assert_eq!(word(&Placement::contiguous(0x1002, 800), 0, 800), 2);
+        assert_eq!(word(&Placement::contiguous(0x1000, 799), 0, 799), 1);
+    }
+
+    #[test]
+    fn structures_have_the_sizes_of_the_source() {
+        assert_eq!((size_of::<KernelLayout>(), size_of::<Move>()), (208, 432));
+    }
+}

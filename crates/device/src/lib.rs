@@ -1,0 +1,139 @@
+//! Device memory: NVIDIA GPUs through the CUDA driver that the program has loaded.
+//!
+//! The library neither links nor loads the driver. It looks for it when a buffer is used after new
+//! libraries have been loaded ([`Cuda::device_of`]), and without it costs a few instructions. It
+//! creates no context: it uses that of the memory, or the active primary context of its device for
+//! memory that belongs to none.
+//!
+//! [`Cuda`] makes the packers of `towpath_datatype::device`. Between processes of a host that can
+//! open each other's memory, the device copies from layout to layout by one kernel (`transfer`,
+//! `ipc`); otherwise it packs into pinned host memory (`packer`, `unpacker`).
+//!
+//! Work on a send buffer must be complete before the call, because the library's streams do not
+//! wait for the program's. Received data is visible to every stream once the receive is complete.
+
+mod abi;
+mod context;
+mod driver;
+mod ipc;
+mod kernel;
+mod packer;
+mod pointer;
+mod presence;
+mod ptx;
+mod tables;
+mod transfer;
+mod unpacker;
+
+use std::sync::{Arc, Mutex, OnceLock};
+
+use towpath_base::transfer::{Drain, Fill};
+use towpath_datatype::Datatype;
+use towpath_datatype::device::Device;
+
+use abi::{Address, ContextHandle};
+use context::Context;
+use driver::{DeviceError, Driver, Result};
+use ipc::Processes;
+use presence::Libraries;
+use tables::Tables;
+use transfer::{Shared, Side};
+
+/// The CUDA devices of this process.
+#[derive(Debug)]
+pub struct Cuda {
+    libraries: Libraries,
+    driver: OnceLock<Driver>,
+    contexts: Mutex<Vec<Arc<Context>>>,
+    tables: OnceLock<Tables>,
+    shared: OnceLock<Arc<Shared>>,
+    fail: fn(&str) -> !,
+}
+
+impl Cuda {
+    /// No driver has been looked for yet. `fail` ends the job with a sentence, when a device or its
+    /// driver fails.
+    pub const fn new(fail: fn(&str) -> !) -> Cuda {
+        Cuda {
+            libraries: Libraries::new(),
+            driver: OnceLock::new(),
+            contexts: Mutex::new(Vec::new()),
+            tables: OnceLock::new(),
+            shared: OnceLock::new(),
+            fail,
+        }
+    }
+
+    /// True if the program may have device memory.
+    #[inline(always)]
+    pub fn is_present(&self) -> bool {
+        self.driver.get().is_some() || (self.libraries.have_grown() && self.look())
+    }
+
+    /// Looks for the driver.
+    #[cold]
+    fn look(&self) -> bool {
+        self.libraries.look();
+        let Some(Ok(driver)) = Driver::of_program() else { return false };
+        self.driver.get_or_init(|| driver);
+        true
+    }
+
+    /// True if the driver says that `address` is in device memory.
+    pub fn holds(&self, address: *const u8) -> bool {
+        let driver = self.driver.get();
+        driver.is_some_and(|driver| pointer::is_on_device(driver, address as Address))
+    }
+
+    /// The elements as one side of a message.
+    fn side(&self, datatype: &Datatype, pointer: *const u8, count: i64) -> Result<Side> {
+        let absent = || DeviceError("there is no CUDA driver in this process".to_owned());
+        let driver = self.driver.get().ok_or_else(absent)?;
+        let first = pointer.wrapping_offset(datatype.true_lb() as isize) as Address;
+        let unknown = || {
+            DeviceError(format!(
+                "the CUDA driver does not know address {first:#x}, which was device memory when \
+                 the call began; do not free a buffer before its operation is complete"
+            ))
+        };
+        let allocation = pointer::allocation(driver, first).ok_or_else(unknown)?;
+        let context = self.context(driver, allocation.context)?;
+        let entered = context.enter()?;
+        driver.synchronize_copies(first);
+        let tables = self.tables.get_or_init(Tables::default);
+        let placed = tables.place(&context, datatype, pointer as Address, count)?;
+        drop(entered);
+        Ok(Side::new(self.shared(), context, placed))
+    }
+
+    fn context(&self, driver: &Driver, handle: ContextHandle) -> Result<Arc<Context>> {
+        let mut contexts = self.contexts.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+        if let Some(known) = contexts.iter().find(|context| context.handle == handle) {
+            return Ok(known.clone());
+        }
+        let context = Arc::new(Context::new(*driver, handle)?);
+        contexts.push(context.clone());
+        Ok(context)
+    }
+
+    fn shared(&self) -> Arc<Shared> {
+        let make = || Arc::new(Shared { processes: Processes::new(), fail: self.fail });
+        self.shared.get_or_init(make).clone()
+    }
+
+    fn or_fail<T>(&self, result: Result<T>) -> T {
+        result.unwrap_or_else(|DeviceError(text)| (self.fail)(&text))
+    }
+}
+
+impl Device for Cuda {
+    unsafe fn packer(&self, datatype: &Datatype, pointer: *const u8, count: i64) -> Box<dyn Fill> {
+        let side = self.or_fail(self.side(datatype, pointer, count));
+        Box::new(packer::Packer::new(side, datatype.bytes(count.max(0)) as usize))
+    }
+
+    unsafe fn unpacker(&self, datatype: &Datatype, pointer: *mut u8, count: i64) -> Box<dyn Drain> {
+        let side = self.or_fail(self.side(datatype, pointer, count));
+        Box::new(unpacker::Unpacker::new(side, datatype.bytes(count.max(0)) as usize))
+    }
+}

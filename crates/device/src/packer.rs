@@ -1,0 +1,128 @@
+//! Packs a message in device memory into host memory, in pieces that overlap.
+
+use std::collections::VecDeque;
+use std::ptr;
+
+use towpath_base::transfer::{Export, Fill, MemorySpace, Step};
+
+use crate::abi::Address;
+use crate::context::{SLOT_BYTES, Slot};
+use crate::driver::Result;
+use crate::kernel::Placement;
+use crate::transfer::{Direction, Side};
+
+/// Pieces that are packed ahead.
+const AHEAD: usize = 4;
+
+/// Packed bytes in a slot, or on their way there.
+struct Piece {
+    slot: Slot,
+    length: usize,
+    /// Bytes that have been passed on.
+    taken: usize,
+}
+
+/// A packer of elements in device memory. The device packs pieces into pinned memory while earlier
+/// ones are sent.
+pub(crate) struct Packer {
+    side: Side,
+    total: usize,
+    /// Packed position of the next piece to start.
+    position: usize,
+    pieces: VecDeque<Piece>,
+}
+
+impl Packer {
+    pub(crate) fn new(side: Side, total: usize) -> Packer {
+        Packer { side, total, position: 0, pieces: VecDeque::new() }
+    }
+
+    /// Starts pieces until enough are under way.
+    ///
+    /// # Safety
+    /// The elements must be readable until the packer is dropped.
+    unsafe fn start_pieces(&mut self) -> Result<()> {
+        while self.pieces.len() < AHEAD && self.position < self.total {
+            let slot = self.side.context.take_slot()?;
+            let length = SLOT_BYTES.min(self.total - self.position);
+            // The kernel writes packed position p to `base + p`.
+            let base = (slot.memory as Address).wrapping_sub(self.position as Address);
+            let packed = Placement::contiguous(base, self.position + length);
+            // SAFETY: the elements hold these bytes (this function's contract), the slot has room
+            // for them, and both stay valid until the event has happened: dropping the packer
+            // waits for it.
+            unsafe {
+                self.side.context.start_move(
+                    self.side.stream,
+                    (&self.side.placed.placement, &packed),
+                    self.position,
+                    length,
+                    slot.event,
+                )?;
+            }
+            self.pieces.push_back(Piece { slot, length, taken: 0 });
+            self.position += length;
+        }
+        Ok(())
+    }
+
+    /// # Safety
+    /// See [`Fill::fill`].
+    unsafe fn step(&mut self, into: *mut u8, capacity: usize) -> Result<Step> {
+        let context = self.side.context.clone();
+        let _entered = context.enter()?;
+        // SAFETY: the elements are readable (this function's contract).
+        unsafe { self.start_pieces()? };
+        let Some(piece) = self.pieces.front_mut() else { return Ok(Step::Done(0)) };
+        if piece.taken == 0 && !context.has_happened(piece.slot.event)? {
+            return Ok(Step::Pending);
+        }
+        let step = capacity.min(piece.length - piece.taken);
+        // SAFETY: the device has written `length` bytes of the slot, and `into` has room for
+        // `capacity` bytes (this function's contract).
+        unsafe { ptr::copy_nonoverlapping(piece.slot.memory.add(piece.taken), into, step) };
+        piece.taken += step;
+        if piece.taken == piece.length
+            && let Some(piece) = self.pieces.pop_front()
+        {
+            context.free_slot(piece.slot);
+            // SAFETY: as above.
+            unsafe { self.start_pieces()? };
+        }
+        Ok(Step::Done(step))
+    }
+}
+
+// SAFETY: the device reads only the elements, and `step` writes at most `capacity` bytes. Dropping
+// waits for the device.
+unsafe impl Fill for Packer {
+    unsafe fn fill(&mut self, into: *mut u8, capacity: usize) -> Step {
+        // SAFETY: `into` has room for `capacity` bytes, and the elements are readable (this
+        // function's contract).
+        let step = unsafe { self.step(into, capacity) };
+        self.side.or_fail(step)
+    }
+
+    fn space(&self) -> MemorySpace {
+        MemorySpace::Device
+    }
+
+    fn export(&mut self) -> Option<Export> {
+        self.side.export()
+    }
+
+    unsafe fn write_to(&mut self, target: &Export, length: usize) -> Option<Step> {
+        // SAFETY: the memory of both sides is valid and does not overlap (this function's
+        // contract).
+        unsafe { self.side.copy(target, length, Direction::Out) }
+    }
+}
+
+impl Drop for Packer {
+    fn drop(&mut self) {
+        for piece in self.pieces.drain(..) {
+            self.side.context.wait_for(piece.slot.event);
+            self.side.context.free_slot(piece.slot);
+        }
+    }
+}

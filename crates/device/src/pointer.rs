@@ -1,0 +1,64 @@
+//! What the driver knows about an address.
+//!
+//! The driver is asked each time. An answer that is kept would be wrong after the memory is freed
+//! and its addresses are used for something else.
+
+use std::ffi::{c_int, c_uint, c_void};
+use std::ptr;
+
+use crate::abi::{Address, ContextHandle, DeviceNumber, MEMORY_TYPE_DEVICE, attribute};
+use crate::driver::Driver;
+
+/// An allocation of device memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Allocation {
+    /// The context in which transfers of this memory run.
+    pub(crate) context: ContextHandle,
+    /// First address.
+    pub(crate) start: Address,
+    /// Size in bytes.
+    pub(crate) size: usize,
+    /// Differs from that of every other allocation of this process, freed ones included.
+    pub(crate) buffer: u64,
+}
+
+/// True if `address` is in memory of a device that the processor cannot address. Pinned and managed
+/// memory is host memory here.
+pub(crate) fn is_on_device(driver: &Driver, address: Address) -> bool {
+    let (mut kind, mut managed): (c_uint, c_uint) = (0, 0);
+    let known = driver.pointer_attributes(
+        address,
+        [attribute::MEMORY_TYPE, attribute::IS_MANAGED],
+        [(&raw mut kind).cast(), (&raw mut managed).cast()],
+    );
+    known && kind == MEMORY_TYPE_DEVICE && managed & 0xff == 0
+}
+
+/// The allocation that contains an address of device memory. `None` if the driver does not know it.
+pub(crate) fn allocation(driver: &Driver, address: Address) -> Option<Allocation> {
+    let mut context = ContextHandle(ptr::null_mut());
+    let (mut start, mut size, mut buffer): (Address, usize, u64) = (0, 0, 0);
+    let mut device: DeviceNumber = -1;
+    let values: [*mut c_void; 5] = [
+        (&raw mut context).cast(),
+        (&raw mut start).cast(),
+        (&raw mut size).cast(),
+        (&raw mut buffer).cast(),
+        (&raw mut device).cast(),
+    ];
+    let attributes: [c_int; 5] = [
+        attribute::CONTEXT,
+        attribute::RANGE_START,
+        attribute::RANGE_SIZE,
+        attribute::BUFFER_ID,
+        attribute::DEVICE_ORDINAL,
+    ];
+    if !driver.pointer_attributes(address, attributes, values) || device < 0 {
+        return None;
+    }
+    // Stream-ordered and virtual memory belong to no context.
+    if context.0.is_null() {
+        context = driver.active_primary(device)?;
+    }
+    Some(Allocation { context, start, size, buffer })
+}

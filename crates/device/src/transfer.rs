@@ -1,0 +1,130 @@
+//! One side of a message in device memory, and a copy between two sides that the device makes by
+//! itself.
+
+use std::sync::Arc;
+
+use towpath_base::transfer::{Export, Step};
+
+use crate::abi::{EventHandle, StreamHandle};
+use crate::context::Context;
+use crate::driver::{DeviceError, Result};
+use crate::ipc::{Opened, Processes};
+use crate::kernel::Placement;
+use crate::tables::Placed;
+
+/// What all transfers of a process share.
+#[derive(Debug)]
+pub(crate) struct Shared {
+    pub(crate) processes: Processes,
+    /// Ends the job with a sentence.
+    pub(crate) fail: fn(&str) -> !,
+}
+
+/// The elements of one side of a message.
+#[derive(Debug)]
+pub(crate) struct Side {
+    pub(crate) shared: Arc<Shared>,
+    pub(crate) context: Arc<Context>,
+    pub(crate) placed: Placed,
+    pub(crate) stream: StreamHandle,
+    /// The copy to or from another process, once it has started.
+    direct: Option<DirectCopy>,
+}
+
+/// A copy that the device makes between this process's memory and another one's.
+#[derive(Debug)]
+struct DirectCopy {
+    event: EventHandle,
+    /// Keeps the other process's memory open.
+    _opened: Vec<Arc<Opened>>,
+}
+
+/// The direction of a direct copy.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Direction {
+    /// From this process.
+    Out,
+    /// To this process.
+    In,
+}
+
+impl Side {
+    pub(crate) fn new(shared: Arc<Shared>, context: Arc<Context>, placed: Placed) -> Side {
+        let stream = context.stream();
+        Side { shared, context, placed, stream, direct: None }
+    }
+
+    /// The value, or the end of the job.
+    pub(crate) fn or_fail<T>(&self, result: Result<T>) -> T {
+        result.unwrap_or_else(|DeviceError(text)| (self.shared.fail)(&text))
+    }
+
+    /// Describes the elements for another process; `None` if it cannot open the memory.
+    pub(crate) fn export(&self) -> Option<Export> {
+        let entered = self.context.enter().ok()?;
+        let export = self.shared.processes.export(&self.context, &self.placed);
+        drop(entered);
+        export
+    }
+
+    /// Copies `length` bytes between these elements and those that another process has described.
+    /// `None` if its memory cannot be opened here.
+    ///
+    /// # Safety
+    /// Both sides must hold `length` bytes, valid until the copy is done or `self` is dropped, and
+    /// must not overlap.
+    pub(crate) unsafe fn copy(
+        &mut self,
+        other: &Export,
+        length: usize,
+        direction: Direction,
+    ) -> Option<Step> {
+        if self.direct.is_none() {
+            // SAFETY: both sides hold the bytes (this function's contract).
+            self.direct = Some(unsafe { self.start(other, length, direction) }?);
+        }
+        let direct = self.direct.as_ref()?;
+        let happened =
+            self.context.enter().and_then(|_entered| self.context.has_happened(direct.event));
+        if !self.or_fail(happened) {
+            return Some(Step::Pending);
+        }
+        self.context.free_event(direct.event);
+        self.direct = None;
+        Some(Step::Done(length))
+    }
+
+    /// # Safety
+    /// See [`Side::copy`].
+    unsafe fn start(
+        &self,
+        other: &Export,
+        length: usize,
+        direction: Direction,
+    ) -> Option<DirectCopy> {
+        let _entered = self.context.enter().ok()?;
+        let (theirs, opened) = self.shared.processes.open(&self.context, other)?;
+        let own = &self.placed.placement;
+        let sides: (&Placement, &Placement) = match direction {
+            Direction::Out => (own, &theirs),
+            Direction::In => (&theirs, own),
+        };
+        let event = self.or_fail(self.context.take_event());
+        // SAFETY: both sides hold the bytes, and stay valid until the event has happened or this
+        // side is dropped, which waits for it (this function's contract). `opened` keeps the other
+        // process's memory mapped.
+        let started = unsafe { self.context.start_move(self.stream, sides, 0, length, event) };
+        self.or_fail(started);
+        Some(DirectCopy { event, _opened: opened })
+    }
+}
+
+impl Drop for Side {
+    /// Ends the device's access to the memory.
+    fn drop(&mut self) {
+        if let Some(direct) = self.direct.take() {
+            self.context.wait_for(direct.event);
+            self.context.free_event(direct.event);
+        }
+    }
+}

@@ -1,0 +1,140 @@
+//! Unpacks a message from host memory into device memory, in pieces that overlap.
+
+use std::collections::VecDeque;
+use std::ptr;
+
+use towpath_base::transfer::{Drain, Export, MemorySpace, Step};
+
+use crate::abi::Address;
+use crate::context::{SLOT_BYTES, Slot};
+use crate::driver::Result;
+use crate::kernel::Placement;
+use crate::transfer::{Direction, Side};
+
+/// Pieces that the device may still be unpacking when the next one comes.
+const BEHIND: usize = 4;
+
+/// An unpacker of elements in device memory. The device unpacks pieces from pinned memory while
+/// later ones arrive.
+pub(crate) struct Unpacker {
+    side: Side,
+    total: usize,
+    /// Packed position of the next byte to arrive.
+    position: usize,
+    /// Bytes that the current call of `drain` has passed before, and that are in slots.
+    accepted: usize,
+    /// Packed position at which the message ends, if that is known.
+    end: Option<usize>,
+    /// Slots that the device reads, the oldest first.
+    slots: VecDeque<Slot>,
+}
+
+impl Unpacker {
+    pub(crate) fn new(side: Side, total: usize) -> Unpacker {
+        Unpacker { side, total, position: 0, accepted: 0, end: None, slots: VecDeque::new() }
+    }
+
+    /// Frees the slots that the device has read. True if none is left.
+    fn settle(&mut self) -> Result<bool> {
+        while let Some(slot) = self.slots.front() {
+            if !self.side.context.has_happened(slot.event)? {
+                return Ok(false);
+            }
+            self.slots.pop_front().into_iter().for_each(|slot| self.side.context.free_slot(slot));
+        }
+        Ok(true)
+    }
+
+    /// Copies `length` bytes into a slot and starts to unpack them.
+    ///
+    /// # Safety
+    /// `from` must be readable for `length` bytes, at most [`SLOT_BYTES`]; the elements must have
+    /// room for them and be writable until the unpacker is dropped.
+    unsafe fn start_piece(&mut self, from: *const u8, length: usize) -> Result<()> {
+        let slot = self.side.context.take_slot()?;
+        // The kernel reads packed position p from `base + p`.
+        let base = (slot.memory as Address).wrapping_sub(self.position as Address);
+        let packed = Placement::contiguous(base, self.position + length);
+        // SAFETY: the slot has room for `length` bytes. The elements have room for them (this
+        // function's contract), and both stay valid until the event has happened: dropping the
+        // unpacker waits for it.
+        unsafe {
+            ptr::copy_nonoverlapping(from, slot.memory, length);
+            self.side.context.start_move(
+                self.side.stream,
+                (&packed, &self.side.placed.placement),
+                self.position,
+                length,
+                slot.event,
+            )?;
+        }
+        self.slots.push_back(slot);
+        self.position += length;
+        self.accepted += length;
+        Ok(())
+    }
+
+    /// # Safety
+    /// See [`Drain::drain`].
+    unsafe fn step(&mut self, from: *const u8, length: usize) -> Result<Step> {
+        let context = self.side.context.clone();
+        let _entered = context.enter()?;
+        let mut idle = self.settle()?;
+        let wanted = length.min(self.accepted + self.total - self.position);
+        while self.accepted < wanted {
+            if self.slots.len() == BEHIND && !self.settle()? && self.slots.len() == BEHIND {
+                return Ok(Step::Pending);
+            }
+            let piece = SLOT_BYTES.min(wanted - self.accepted);
+            // SAFETY: `from` is readable for `length` bytes (this function's contract), of which
+            // `accepted + piece` are at most all, and the elements have room for `piece` more.
+            unsafe { self.start_piece(from.add(self.accepted), piece)? };
+            idle = false;
+        }
+        let more = self.end.is_some_and(|end| self.position < end.min(self.total));
+        if !more && !idle && !self.settle()? {
+            return Ok(Step::Pending);
+        }
+        self.accepted = 0;
+        Ok(Step::Done(length))
+    }
+}
+
+// SAFETY: the device writes only the elements, and `step` reads at most `length` bytes. Dropping
+// waits for the device.
+unsafe impl Drain for Unpacker {
+    unsafe fn drain(&mut self, from: *const u8, length: usize) -> Step {
+        // SAFETY: `from` is readable for `length` bytes, and the elements are writable (this
+        // function's contract).
+        let step = unsafe { self.step(from, length) };
+        self.side.or_fail(step)
+    }
+
+    fn space(&self) -> MemorySpace {
+        MemorySpace::Device
+    }
+
+    fn expect(&mut self, length: usize) {
+        self.end = Some(self.position.saturating_add(length));
+    }
+
+    unsafe fn read_from(&mut self, source: &Export, length: usize) -> Option<Step> {
+        // SAFETY: the memory of both sides is valid and does not overlap (this function's
+        // contract).
+        unsafe { self.side.copy(source, length, Direction::In) }
+    }
+
+    fn lend(&mut self, source: &Export) -> Option<Export> {
+        let preferred = self.side.shared.processes.prefers(&self.side.context, source);
+        if preferred { self.side.export() } else { None }
+    }
+}
+
+impl Drop for Unpacker {
+    fn drop(&mut self) {
+        for slot in self.slots.drain(..) {
+            self.side.context.wait_for(slot.event);
+            self.side.context.free_slot(slot);
+        }
+    }
+}
