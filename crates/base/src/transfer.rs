@@ -203,12 +203,13 @@ pub unsafe trait Drain {
         None
     }
 
-    /// Copies everything that `source` would pack directly from its memory, and returns the number
-    /// of bytes. Returns `None`, having done nothing, if it does not know `source`.
+    /// Copies everything that `source` would pack directly from its memory. Returns `None`, having
+    /// done nothing, if it does not know `source`. On [`Step::Pending`] the caller calls again.
     ///
     /// # Safety
-    /// The user memory of both must still be valid, and the two must not overlap.
-    unsafe fn take(&mut self, source: &mut dyn Fill) -> Option<usize> {
+    /// The user memory of both must be valid until the bytes are in place or the unpacker is
+    /// dropped, and must not overlap.
+    unsafe fn take(&mut self, source: &mut dyn Fill) -> Option<Step> {
         let _ = source;
         None
     }

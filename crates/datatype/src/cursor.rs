@@ -159,7 +159,7 @@ unsafe impl Drain for Cursor {
         self.unbegun()?.layout()
     }
 
-    unsafe fn take(&mut self, source: &mut dyn Fill) -> Option<usize> {
+    unsafe fn take(&mut self, source: &mut dyn Fill) -> Option<Step> {
         let source = source.as_any()?.downcast_mut::<Cursor>()?;
         let (from, to) = (source.unbegun()?, self.unbegun()?);
         let bytes = source.total.min(self.total);
@@ -167,7 +167,7 @@ unsafe impl Drain for Cursor {
         // (contract of `new`).
         unsafe { copy_nests(from, to, 0, bytes) };
         (source.position, self.position) = (bytes, bytes);
-        Some(bytes)
+        Some(Step::Done(bytes))
     }
 }
 

@@ -1,7 +1,7 @@
 //! Device memory: NVIDIA GPUs through the CUDA driver that the program has loaded.
 //!
 //! The library neither links nor loads the driver. It looks for it when a buffer is used after new
-//! libraries have been loaded ([`Cuda::device_of`]), and without it costs a few instructions. It
+//! libraries have been loaded ([`Cuda::may_be_present`]), and without it costs a few instructions. It
 //! creates no context: it uses that of the memory, or the active primary context of its device for
 //! memory that belongs to none.
 //!
@@ -15,6 +15,7 @@
 mod abi;
 mod context;
 mod driver;
+mod host;
 mod ipc;
 mod kernel;
 mod packer;
@@ -34,16 +35,24 @@ use towpath_datatype::device::Device;
 use abi::{Address, ContextHandle};
 use context::Context;
 use driver::{DeviceError, Driver, Result};
+use host::Heap;
 use ipc::Processes;
 use presence::Libraries;
 use tables::Tables;
 use transfer::{Shared, Side};
 
+/// What there is once the program has loaded the driver.
+#[derive(Debug)]
+struct Present {
+    driver: Driver,
+    heap: Heap,
+}
+
 /// The CUDA devices of this process.
 #[derive(Debug)]
 pub struct Cuda {
     libraries: Libraries,
-    driver: OnceLock<Driver>,
+    present: OnceLock<Present>,
     contexts: Mutex<Vec<Arc<Context>>>,
     tables: OnceLock<Tables>,
     shared: OnceLock<Arc<Shared>>,
@@ -56,7 +65,7 @@ impl Cuda {
     pub const fn new(fail: fn(&str) -> !) -> Cuda {
         Cuda {
             libraries: Libraries::new(),
-            driver: OnceLock::new(),
+            present: OnceLock::new(),
             contexts: Mutex::new(Vec::new()),
             tables: OnceLock::new(),
             shared: OnceLock::new(),
@@ -64,31 +73,35 @@ impl Cuda {
         }
     }
 
-    /// True if the program may have device memory.
+    /// False if the program has no driver, at the cost of a few instructions.
     #[inline(always)]
-    pub fn is_present(&self) -> bool {
-        self.driver.get().is_some() || (self.libraries.have_grown() && self.look())
+    pub fn may_be_present(&self) -> bool {
+        self.libraries.have_grown()
+    }
+
+    /// True if `address` is in the memory of a device that the processor cannot access. Pinned and
+    /// managed memory is host memory.
+    #[cold]
+    pub fn holds(&self, address: *const u8) -> bool {
+        let Some(Present { driver, heap }) = self.present.get().or_else(|| self.look()) else {
+            return false;
+        };
+        !host::is_host(heap, address as usize) && pointer::is_on_device(driver, address as Address)
     }
 
     /// Looks for the driver.
-    #[cold]
-    fn look(&self) -> bool {
+    fn look(&self) -> Option<&Present> {
         self.libraries.look();
-        let Some(Ok(driver)) = Driver::of_program() else { return false };
-        self.driver.get_or_init(|| driver);
-        true
-    }
-
-    /// True if the driver says that `address` is in device memory.
-    pub fn holds(&self, address: *const u8) -> bool {
-        let driver = self.driver.get();
-        driver.is_some_and(|driver| pointer::is_on_device(driver, address as Address))
+        let driver = Driver::of_program()?.ok()?;
+        let present = self.present.get_or_init(|| Present { driver, heap: Heap::new() });
+        self.libraries.stop();
+        Some(present)
     }
 
     /// The elements as one side of a message.
     fn side(&self, datatype: &Datatype, pointer: *const u8, count: i64) -> Result<Side> {
         let absent = || DeviceError("there is no CUDA driver in this process".to_owned());
-        let driver = self.driver.get().ok_or_else(absent)?;
+        let driver = &self.present.get().ok_or_else(absent)?.driver;
         let first = pointer.wrapping_offset(datatype.true_lb() as isize) as Address;
         let unknown = || {
             DeviceError(format!(

@@ -1,5 +1,6 @@
 //! Packs a message in device memory into host memory, in pieces that overlap.
 
+use std::any::Any;
 use std::collections::VecDeque;
 use std::ptr;
 
@@ -35,6 +36,16 @@ pub(crate) struct Packer {
 impl Packer {
     pub(crate) fn new(side: Side, total: usize) -> Packer {
         Packer { side, total, position: 0, pieces: VecDeque::new() }
+    }
+
+    /// The elements and their size, if nothing has been packed yet.
+    pub(crate) fn unbegun(&self) -> Option<(&Side, usize)> {
+        (self.position == 0).then_some((&self.side, self.total))
+    }
+
+    /// Ends the packer: everything has been copied otherwise.
+    pub(crate) fn end(&mut self) {
+        self.position = self.total;
     }
 
     /// Starts pieces until enough are under way.
@@ -109,6 +120,10 @@ unsafe impl Fill for Packer {
 
     fn export(&mut self) -> Option<Export> {
         self.side.export()
+    }
+
+    fn as_any(&mut self) -> Option<&mut dyn Any> {
+        Some(self)
     }
 
     unsafe fn write_to(&mut self, target: &Export, length: usize) -> Option<Step> {

@@ -1,9 +1,9 @@
-//! Whether the program may have loaded the CUDA driver since the last look. This is asked for every
-//! buffer, so it costs two loads.
+//! Whether the program may have loaded the CUDA driver. This is asked for every buffer, so it costs
+//! two loads and a comparison.
 //!
 //! The dynamic loader appends new libraries to its list. The last entry known is kept, and the
 //! driver is looked for only if that entry has a successor. Its library is pinned, so the entry
-//! stays in the list.
+//! stays in the list. Once the driver is found, an entry takes its place that always has one.
 
 use std::ffi::{CStr, CString, c_char, c_int, c_void};
 use std::ptr;
@@ -20,25 +20,39 @@ struct LinkMap {
     previous: *mut LinkMap,
 }
 
+// SAFETY: the loader's list is read with volatile loads only, and `SUCCEEDED` is constant.
+unsafe impl Sync for LinkMap {}
+
+/// An entry that has a successor.
+static SUCCEEDED: LinkMap = LinkMap {
+    address: 0,
+    name: ptr::null(),
+    dynamic: ptr::null_mut(),
+    next: ptr::dangling_mut(),
+    previous: ptr::null_mut(),
+};
+
 /// The end of the loader's list, as last seen.
 #[derive(Debug)]
 pub(crate) struct Libraries {
-    last: AtomicPtr<c_void>,
+    last: AtomicPtr<LinkMap>,
 }
 
 impl Libraries {
     /// Nothing has been seen yet.
     pub(crate) const fn new() -> Libraries {
-        Libraries { last: AtomicPtr::new(ptr::null_mut()) }
+        Libraries { last: AtomicPtr::new((&raw const SUCCEEDED).cast_mut()) }
     }
 
-    /// True if libraries may have been loaded since [`Libraries::look`].
+    /// True if libraries may have been loaded since [`Libraries::look`], and for ever after
+    /// [`Libraries::stop`].
     #[inline(always)]
     pub(crate) fn have_grown(&self) -> bool {
-        let last = self.last.load(Ordering::Relaxed).cast::<LinkMap>();
-        // SAFETY: `last` is NULL or an entry of the loader's list whose library stays loaded. The
-        // loader may write `next` at the same time; an aligned word is read as a whole.
-        last.is_null() || unsafe { !ptr::read_volatile(&raw const (*last).next).is_null() }
+        let last = self.last.load(Ordering::Relaxed);
+        // SAFETY: `last` is `SUCCEEDED` or an entry of the loader's list whose library stays
+        // loaded. The loader may write `next` at the same time; an aligned word is read as a
+        // whole.
+        unsafe { !ptr::read_volatile(&raw const (*last).next).is_null() }
     }
 
     /// Remembers the end of the list. Must precede the search for the driver, so that one that is
@@ -48,8 +62,14 @@ impl Libraries {
         let mut names: Vec<CString> = Vec::new();
         // SAFETY: `collect` is called during this call only, with the address of `names`.
         unsafe { libc::dl_iterate_phdr(Some(collect), (&raw mut names).cast()) };
-        let last = names.iter().rev().find_map(|name| pinned(name));
-        self.last.store(last.unwrap_or(ptr::null_mut()).cast(), Ordering::Relaxed);
+        if let Some(last) = names.iter().rev().find_map(|name| pinned(name)) {
+            self.last.store(last, Ordering::Relaxed);
+        }
+    }
+
+    /// Ends the observation.
+    pub(crate) fn stop(&self) {
+        self.last.store((&raw const SUCCEEDED).cast_mut(), Ordering::Relaxed);
     }
 }
 
@@ -106,5 +126,7 @@ mod tests {
         assert!(libraries.have_grown());
         libraries.look();
         assert!(!libraries.have_grown());
+        libraries.stop();
+        assert!(libraries.have_grown());
     }
 }

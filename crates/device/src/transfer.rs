@@ -80,42 +80,70 @@ impl Side {
         direction: Direction,
     ) -> Option<Step> {
         if self.direct.is_none() {
-            // SAFETY: both sides hold the bytes (this function's contract).
-            self.direct = Some(unsafe { self.start(other, length, direction) }?);
+            let entered = self.context.enter();
+            let _entered = self.or_fail(entered);
+            let (theirs, opened) = self.shared.processes.open(&self.context, other)?;
+            // SAFETY: both sides hold the bytes (this function's contract), and `opened` keeps the
+            // other process's memory mapped.
+            self.direct = Some(unsafe { self.start(&theirs, opened, length, direction) });
         }
+        self.finish(length)
+    }
+
+    /// Copies `length` bytes from other elements of this process. `None` if they are in another
+    /// context.
+    ///
+    /// # Safety
+    /// See [`Side::copy`].
+    pub(crate) unsafe fn copy_from(&mut self, other: &Side, length: usize) -> Option<Step> {
+        if !Arc::ptr_eq(&self.context, &other.context) {
+            return None;
+        }
+        if self.direct.is_none() {
+            let entered = self.context.enter();
+            let _entered = self.or_fail(entered);
+            let from = &other.placed.placement;
+            // SAFETY: both sides hold the bytes (this function's contract).
+            self.direct = Some(unsafe { self.start(from, Vec::new(), length, Direction::In) });
+        }
+        self.finish(length)
+    }
+
+    /// Starts a direct copy. The context must be current.
+    ///
+    /// # Safety
+    /// See [`Side::copy`]; `opened` must keep the memory of `theirs` open.
+    unsafe fn start(
+        &self,
+        theirs: &Placement,
+        opened: Vec<Arc<Opened>>,
+        length: usize,
+        direction: Direction,
+    ) -> DirectCopy {
+        let own = &self.placed.placement;
+        let sides = match direction {
+            Direction::Out => (own, theirs),
+            Direction::In => (theirs, own),
+        };
+        let event = self.or_fail(self.context.take_event());
+        // SAFETY: both sides hold the bytes, and stay valid until the event has happened or this
+        // side is dropped, which waits for it (this function's contract).
+        let started = unsafe { self.context.start_move(self.stream, sides, 0, length, event) };
+        self.or_fail(started);
+        DirectCopy { event, _opened: opened }
+    }
+
+    /// The state of the direct copy that has been started.
+    fn finish(&mut self, length: usize) -> Option<Step> {
         let direct = self.direct.as_ref()?;
-        let happened =
-            self.context.enter().and_then(|_entered| self.context.has_happened(direct.event));
+        let entered = self.context.enter();
+        let happened = entered.and_then(|_entered| self.context.has_happened(direct.event));
         if !self.or_fail(happened) {
             return Some(Step::Pending);
         }
         self.context.free_event(direct.event);
         self.direct = None;
         Some(Step::Done(length))
-    }
-
-    /// # Safety
-    /// See [`Side::copy`].
-    unsafe fn start(
-        &self,
-        other: &Export,
-        length: usize,
-        direction: Direction,
-    ) -> Option<DirectCopy> {
-        let _entered = self.context.enter().ok()?;
-        let (theirs, opened) = self.shared.processes.open(&self.context, other)?;
-        let own = &self.placed.placement;
-        let sides: (&Placement, &Placement) = match direction {
-            Direction::Out => (own, &theirs),
-            Direction::In => (&theirs, own),
-        };
-        let event = self.or_fail(self.context.take_event());
-        // SAFETY: both sides hold the bytes, and stay valid until the event has happened or this
-        // side is dropped, which waits for it (this function's contract). `opened` keeps the other
-        // process's memory mapped.
-        let started = unsafe { self.context.start_move(self.stream, sides, 0, length, event) };
-        self.or_fail(started);
-        Some(DirectCopy { event, _opened: opened })
     }
 }
 

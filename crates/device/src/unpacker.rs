@@ -3,12 +3,13 @@
 use std::collections::VecDeque;
 use std::ptr;
 
-use towpath_base::transfer::{Drain, Export, MemorySpace, Step};
+use towpath_base::transfer::{Drain, Export, Fill, MemorySpace, Step};
 
 use crate::abi::Address;
 use crate::context::{SLOT_BYTES, Slot};
 use crate::driver::Result;
 use crate::kernel::Placement;
+use crate::packer::Packer;
 use crate::transfer::{Direction, Side};
 
 /// Pieces that the device may still be unpacking when the next one comes.
@@ -127,6 +128,22 @@ unsafe impl Drain for Unpacker {
     fn lend(&mut self, source: &Export) -> Option<Export> {
         let preferred = self.side.shared.processes.prefers(&self.side.context, source);
         if preferred { self.side.export() } else { None }
+    }
+
+    unsafe fn take(&mut self, source: &mut dyn Fill) -> Option<Step> {
+        let source = source.as_any()?.downcast_mut::<Packer>()?;
+        if self.position > 0 {
+            return None;
+        }
+        let (from, bytes) = source.unbegun()?;
+        let bytes = bytes.min(self.total);
+        // SAFETY: both hold `bytes` bytes, are valid and do not overlap (this function's contract).
+        let step = unsafe { self.side.copy_from(from, bytes) }?;
+        if step != Step::Pending {
+            self.position = self.total;
+            source.end();
+        }
+        Some(step)
     }
 }
 

@@ -4,6 +4,7 @@
 //! They are never destroyed, so late calls get an error instead of crashing.
 
 mod contexts;
+pub(crate) mod devices;
 pub(crate) mod ending;
 pub(crate) mod heap;
 mod peers;

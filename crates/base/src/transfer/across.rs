@@ -52,7 +52,8 @@ pub unsafe fn across(
                 Some(step)
             }
             (Source::Packer { fill, length: have }, Target::Unpacker { drain, length: room }) => {
-                if let Some(bytes) = drain.take(&mut **fill) {
+                if let Some(taken) = drain.take(&mut **fill) {
+                    let Step::Done(bytes) = taken else { return None };
                     *have -= bytes;
                     *room -= bytes;
                     return Some(bytes);

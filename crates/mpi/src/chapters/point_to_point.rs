@@ -331,13 +331,16 @@ pub unsafe fn recv(
     received_soon(worker, comm, context, soon)
 }
 
-/// Receives elements with gaps.
+/// Receives elements with gaps or in the memory of a device.
 #[inline(never)]
 fn receive_with_gaps(elements: &Elements, peer: Option<PeerIndex>, tag: Option<i32>, comm: &Comm) -> Completed<Status> {
     let worker = progress::worker()?;
     let rounds = worker.spin_rounds();
     let mut state = worker.hold();
-    let soon = elements.receive_soon(&mut state.engine, comm, peer, tag, rounds);
+    let soon = match elements.is_on_device() {
+        false => elements.receive_soon(&mut state.engine, comm, peer, tag, rounds),
+        true => EarlyOutcome::Started(elements.irecv(&mut state.engine, comm, peer, tag)),
+    };
     let (comm, context) = (comm.handle(), comm.context());
     drop(state);
     received_soon(worker, comm, context, soon)

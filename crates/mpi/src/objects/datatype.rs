@@ -9,6 +9,7 @@ use towpath_collective::Element;
 use towpath_datatype::Datatype;
 
 use super::attribute::Attributes;
+use crate::process::devices;
 
 /// A datatype, as named by a handle.
 #[derive(Debug)]
@@ -42,6 +43,18 @@ impl Type {
         let (attributes, committed) = (Attributes::default(), AtomicBool::new(committed));
         let element = Element::of(&datatype);
         Type { datatype, element, attributes, name: Mutex::new(None), predefined, contiguous, most, movable, committed }
+    }
+
+    /// An element of a buffer of `count` elements in a collective call, in the buffer's memory.
+    #[inline]
+    pub(crate) fn element_at(&self, buffer: *const c_void, count: i64) -> Element {
+        if devices::may_exist()
+            && count > 0
+            && let Some(device) = devices::device_of(&self.datatype, buffer)
+        {
+            return Element::on_device(&self.datatype, device);
+        }
+        self.element.clone()
     }
 
     /// True if it may be used in communication.

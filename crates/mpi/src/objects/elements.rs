@@ -11,12 +11,14 @@ use std::ffi::c_void;
 use towpath_base::ids::PeerIndex;
 use towpath_base::transfer::{Place, Target};
 use towpath_datatype::Datatype;
+use towpath_datatype::device::{Device, source_on, target_on};
 use towpath_engine::{EarlyOutcome, Engine, MessageId, Mode, RequestId, Sent};
 use towpath_neutral::error::{Result, fail};
 use towpath_wires::Wires;
 
 use super::comm::Comm;
 use super::datatype::Type;
+use crate::process::devices;
 
 /// `count` elements of a datatype in the program's memory.
 #[derive(Clone, Copy)]
@@ -24,9 +26,13 @@ pub(crate) struct Elements {
     kind: *const Type,
     buffer: *mut c_void,
     count: i64,
-    /// Length in bytes if the elements are contiguous or the count is 0; otherwise negative.
+    /// Length in bytes if the elements are contiguous in host memory or the count is 0;
+    /// [`ON_DEVICE`] if they are in the memory of a device; otherwise negative.
     contiguous: i64,
 }
+
+/// No count of elements with gaps gives this product with -1.
+const ON_DEVICE: i64 = i64::MIN;
 
 // SAFETY: `buffer` points to memory of the program and `kind` to an object of a table, which are
 // valid in every thread.
@@ -41,7 +47,9 @@ impl Elements {
     /// the memory of the elements, which must be readable for a send and writable for a receive.
     #[inline(always)]
     pub(crate) unsafe fn new(kind: &Type, buffer: *const c_void, count: i64) -> Elements {
-        Elements { kind, buffer: buffer.cast_mut(), count, contiguous: kind.contiguous * count }
+        let on_device = devices::may_exist() && count > 0 && devices::device_of(&kind.datatype, buffer).is_some();
+        let contiguous = if on_device { ON_DEVICE } else { kind.contiguous * count };
+        Elements { kind, buffer: buffer.cast_mut(), count, contiguous }
     }
 
     /// The bytes of the elements if they are contiguous. Only here is it decided that the engine
@@ -61,13 +69,23 @@ impl Elements {
         unsafe { &(*self.kind).datatype }
     }
 
+    /// True if they are in the memory of a device.
+    #[inline]
+    pub(crate) fn is_on_device(self) -> bool {
+        self.contiguous == ON_DEVICE
+    }
+
+    fn device(self) -> Option<&'static dyn Device> {
+        self.is_on_device().then(devices::device)
+    }
+
     /// Their length in bytes when packed.
     pub(crate) fn packed_length(self) -> usize {
         self.datatype().bytes(self.count) as usize
     }
 
-    /// Packs the elements directly into the wire's memory, if the message can be sent at once.
-    /// Otherwise returns `None` and has no effect.
+    /// Packs the elements directly into the wire's memory, if they are in host memory and the
+    /// message can be sent at once. Otherwise returns `None` and has no effect.
     #[inline(always)]
     pub(crate) fn try_send_packed(
         self,
@@ -76,6 +94,9 @@ impl Elements {
         to: PeerIndex,
         tag: i32,
     ) -> Option<Sent> {
+        if self.is_on_device() {
+            return None;
+        }
         let length = self.packed_length();
         engine.try_send_filled(to, comm.context(), tag, comm.rank as u32, length, |into| {
             // SAFETY: the elements are readable (contract of `new`), and `into` has room for
@@ -96,7 +117,7 @@ impl Elements {
         // SAFETY: the elements stay readable and unchanged until the send is complete (contract of
         // `new`), and `source` reads only them.
         unsafe {
-            let source = towpath_datatype::source(self.datatype(), self.buffer.cast(), self.count);
+            let source = source_on(self.device(), self.datatype(), self.buffer.cast(), self.count);
             engine.isend(to, comm.context(), tag, comm.rank as u32, source, mode)
         }
     }
@@ -150,9 +171,19 @@ impl Elements {
             fail!(ERR_NO_MEM, "there is no memory for the copy of a message of {length} bytes");
         }
         // SAFETY: the elements are readable (contract of `new`). `copy` has room for their `length`
-        // bytes, which `pack` initializes.
+        // bytes, which `pack` or `fill_all` initializes.
         unsafe {
-            towpath_datatype::pack(self.datatype(), self.buffer.cast(), self.count, 0, copy.as_mut_ptr(), length);
+            match self.device() {
+                None => {
+                    let into = copy.as_mut_ptr();
+                    towpath_datatype::pack(self.datatype(), self.buffer.cast(), self.count, 0, into, length);
+                }
+                device => source_on(device, self.datatype(), self.buffer.cast(), self.count).fill_all(
+                    copy.as_mut_ptr(),
+                    length,
+                    &mut std::thread::yield_now,
+                ),
+            }
             copy.set_len(length);
         }
         Ok(copy)
@@ -178,7 +209,7 @@ unsafe impl Place for Elements {
         }
         // SAFETY: the elements are writable until the operation that uses the target is complete
         // (contract of `new`).
-        unsafe { towpath_datatype::target(self.datatype(), self.buffer.cast(), self.count) }
+        unsafe { target_on(self.device(), self.datatype(), self.buffer.cast(), self.count) }
     }
 }
 

@@ -75,7 +75,7 @@ pub(crate) fn check(pointer: *const c_void, count: i64, kind: &Type, names: Argu
 pub(super) fn buffer(pointer: *const c_void, count: i64, handle: Handle, names: ArgumentNames) -> Result<Buffer> {
     let kind = datatype(handle, names.datatype)?;
     check(pointer, count, kind, names)?;
-    Ok(Buffer { pointer: pointer.cast_mut().cast(), count, element: kind.element.clone() })
+    Ok(Buffer { pointer: pointer.cast_mut().cast(), count, element: kind.element_at(pointer, count) })
 }
 
 /// `number` blocks of `count` elements each.
@@ -92,7 +92,7 @@ pub(super) fn blocks(
     if !count.checked_mul(number as i64).is_some_and(|all| kind.can_have(all)) {
         return too_many(count, number, names);
     }
-    Ok(Blocks::Equal { pointer: pointer.cast_mut().cast(), count, element: kind.element.clone() })
+    Ok(Blocks::Equal { pointer: pointer.cast_mut().cast(), count, element: kind.element_at(pointer, count) })
 }
 
 #[cold]
@@ -171,7 +171,9 @@ pub(super) unsafe fn varying(
     for (index, &count) in counts.iter().enumerate() {
         check_offset(displacements[index].checked_mul(kind.datatype.extent()), count, kind, index, names)?;
     }
-    let element = kind.element.clone();
+    let first = (0..number).find(|&index| counts[index] > 0);
+    let offset = first.map_or(0, |index| displacements[index].wrapping_mul(kind.datatype.extent()));
+    let element = kind.element_at(pointer.wrapping_byte_offset(offset as isize), first.map_or(0, |_| 1));
     Ok(Blocks::Varying { pointer: pointer.cast_mut().cast(), counts, displacements, element })
 }
 
@@ -207,7 +209,7 @@ pub(super) unsafe fn mixed(
         check(address, count, kind, names)?;
         check_offset(Some(displacements[index]), count, kind, index, names)?;
         bytes.push(kind.datatype.bytes(count));
-        elements.push(kind.element.clone());
+        elements.push(kind.element_at(pointer.wrapping_byte_offset(displacements[index] as isize), count));
     }
     check_sum(bytes.into_iter(), names)?;
     Ok(Blocks::Mixed { pointer: pointer.cast_mut().cast(), counts, displacements, elements: elements.into() })

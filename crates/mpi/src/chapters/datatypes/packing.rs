@@ -10,6 +10,7 @@ use super::lookup;
 use crate::chapters::point_to_point::check_buffer;
 use crate::objects::datatype::Type;
 use crate::objects::registry;
+use crate::process::devices::{self, Packing};
 
 /// Looks up the datatype of elements to pack or unpack, and checks their buffer.
 pub(super) fn elements(buffer: *const c_void, count: i64, datatype: Handle) -> Result<Arc<Type>> {
@@ -64,7 +65,12 @@ pub unsafe fn pack(
     let to = packed(outbuf, outsize, *position, needed, "outbuf")?;
     // SAFETY: `inbuf` holds `incount` elements and `outbuf` has `outsize` bytes (this function's
     // contract), of which `needed` follow `to` (`packed`).
-    unsafe { towpath_datatype::pack(&kind.datatype, inbuf.cast(), incount, 0, to, needed as usize) };
+    unsafe {
+        let datatype = &kind.datatype;
+        if !(devices::may_exist() && devices::copy_packed(Packing::Pack, datatype, inbuf, incount, to)) {
+            towpath_datatype::pack(datatype, inbuf.cast(), incount, 0, to, needed as usize);
+        }
+    };
     *position += needed;
     Ok(())
 }
@@ -88,7 +94,12 @@ pub unsafe fn unpack(
     let from = packed(inbuf, insize, *position, needed, "inbuf")?;
     // SAFETY: `outbuf` has room for `outcount` elements and `inbuf` has `insize` bytes (this
     // function's contract), of which `needed` follow `from` (`packed`).
-    unsafe { towpath_datatype::unpack(&kind.datatype, outbuf.cast(), outcount, 0, from, needed as usize) };
+    unsafe {
+        let datatype = &kind.datatype;
+        if !(devices::may_exist() && devices::copy_packed(Packing::Unpack, datatype, outbuf, outcount, from)) {
+            towpath_datatype::unpack(datatype, outbuf.cast(), outcount, 0, from, needed as usize);
+        }
+    };
     *position += needed;
     Ok(())
 }
