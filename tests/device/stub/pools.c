@@ -1,0 +1,127 @@
+/*
+ * Memory that comes and goes in the order of a stream, from pools. Legacy IPC refuses it; a pool can be
+ * exported only if it was created so.
+ */
+#define _GNU_SOURCE
+#include "stub.h"
+
+#include <stdlib.h>
+#include <unistd.h>
+
+enum { MAGIC = 0x506f6f31, MOST_DEVICES = 16 };
+
+struct CUmemPoolHandle_st {
+    unsigned magic;
+    CUdevice device;
+    bool exportable;
+};
+
+bool exportable(CUmemoryPool pool) { return pool->exportable; }
+
+static CUmemoryPool default_pool(CUdevice device)
+{
+    static struct CUmemPoolHandle_st pools[MOST_DEVICES];
+    pools[device] = (struct CUmemPoolHandle_st){MAGIC, device, false};
+    return &pools[device];
+}
+
+CUresult cuMemPoolCreate(CUmemoryPool *pool, const CUmemPoolProps *properties)
+{
+    ENTER(cuMemPoolCreate);
+    if (!pool || !properties || properties->allocType != CU_MEM_ALLOCATION_TYPE_PINNED
+        || properties->location.type != CU_MEM_LOCATION_TYPE_DEVICE)
+        return CUDA_ERROR_INVALID_VALUE;
+    if (!valid_device(properties->location.id)) return CUDA_ERROR_INVALID_DEVICE;
+    *pool = malloc(sizeof **pool);
+    if (!*pool) return CUDA_ERROR_OUT_OF_MEMORY;
+    bool file = properties->handleTypes == CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR;
+    **pool = (struct CUmemPoolHandle_st){MAGIC, properties->location.id, file};
+    return CUDA_SUCCESS;
+}
+
+CUresult cuMemPoolDestroy(CUmemoryPool pool)
+{
+    ENTER(cuMemPoolDestroy);
+    if (!pool || pool->magic != MAGIC) return CUDA_ERROR_INVALID_VALUE;
+    /* Its memory may still be in use: the structure stays. */
+    pool->magic = 0;
+    return CUDA_SUCCESS;
+}
+
+static CUresult begin(CUcontext context, void *data)
+{
+    (void)context;
+    pthread_rwlock_wrlock(&memory);
+    struct region *region = find_region((uint64_t)data);
+    if (region) region->ready = true;
+    pthread_rwlock_unlock(&memory);
+    return CUDA_SUCCESS;
+}
+
+static CUresult finish(CUcontext context, void *data)
+{
+    (void)context;
+    return free_memory((uint64_t)data) ? CUDA_ERROR_ILLEGAL_ADDRESS : CUDA_SUCCESS;
+}
+
+static CUresult allocate(CUdeviceptr *address, size_t size, CUmemoryPool pool, CUstream handle)
+{
+    CUstream stream;
+    CUresult result = find_stream(handle, &stream);
+    if (result) return result;
+    if (!address || !size || !pool || pool->magic != MAGIC) return CUDA_ERROR_INVALID_VALUE;
+    CUcontext context = current_context();
+    uint64_t base;
+    pthread_rwlock_wrlock(&memory);
+    struct block *block = place(context, pool, size, &base);
+    struct region *region = block ? add_region(POOL, base, size, context) : NULL;
+    if (region) {
+        region->block = block;
+        region->pool = pool;
+        region->device = pool->device;
+        region->ready = false;
+        block->regions++;
+    }
+    pthread_rwlock_unlock(&memory);
+    if (!region) return CUDA_ERROR_OUT_OF_MEMORY;
+    *address = base;
+    return submit(stream, new_work(begin, NULL, (void *)(uintptr_t)base));
+}
+
+CUresult cuMemAllocAsync(CUdeviceptr *address, size_t size, CUstream stream)
+{
+    ENTER(cuMemAllocAsync);
+    return allocate(address, size, default_pool(current_context()->device), stream);
+}
+
+CUresult cuMemAllocFromPoolAsync(CUdeviceptr *address, size_t size, CUmemoryPool pool,
+                                 CUstream stream)
+{
+    ENTER(cuMemAllocFromPoolAsync);
+    return allocate(address, size, pool, stream);
+}
+
+CUresult cuMemFreeAsync(CUdeviceptr address, CUstream handle)
+{
+    ENTER(cuMemFreeAsync);
+    CUstream stream;
+    CUresult result = find_stream(handle, &stream);
+    if (result) return result;
+    pthread_rwlock_rdlock(&memory);
+    struct region *region = find_region(address);
+    bool known = region && region->base == address
+                 && (region->kind == POOL || region->kind == DEVICE);
+    pthread_rwlock_unlock(&memory);
+    if (!known) return CUDA_ERROR_INVALID_VALUE;
+    return submit(stream, new_work(finish, NULL, (void *)(uintptr_t)address));
+}
+
+CUresult cuMemPoolExportToShareableHandle(void *handle, CUmemoryPool pool,
+                                          CUmemAllocationHandleType type, unsigned long long flags)
+{
+    ENTER(cuMemPoolExportToShareableHandle);
+    if (!handle || !pool || pool->magic != MAGIC || flags) return CUDA_ERROR_INVALID_VALUE;
+    if (type != CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR || !pool->exportable)
+        return CUDA_ERROR_INVALID_VALUE;
+    return CUDA_ERROR_NOT_SUPPORTED;
+}
