@@ -1,0 +1,77 @@
+/* Buffers in host or device memory, for tests. Needs the driver's header or the stub's. */
+#ifndef TEST_MEMORY_H
+#define TEST_MEMORY_H
+
+#include "driver.h"
+
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define CALLED(call)                                                                               \
+    do {                                                                                           \
+        CUresult result = call;                                                                    \
+        if (result) {                                                                              \
+            fprintf(stderr, "%s:%d: %s gives %d\n", __FILE__, __LINE__, #call, result);            \
+            exit(3);                                                                               \
+        }                                                                                          \
+    } while (0)
+
+typedef struct {
+    bool on_device;
+    size_t size;
+    void *bytes;
+} Memory;
+
+/* Makes the primary context of device 0 current. */
+static inline void start_device(void)
+{
+    CUdevice device;
+    CUcontext context;
+    CALLED(cuInit(0));
+    CALLED(cuDeviceGet(&device, 0));
+    CALLED(cuDevicePrimaryCtxRetain(&context, device));
+    CALLED(cuCtxPushCurrent_v2(context));
+}
+
+static inline Memory memory_of(bool on_device, size_t size)
+{
+    Memory memory = {on_device, size, NULL};
+    CUdeviceptr address;
+    if (on_device) {
+        CALLED(cuMemAlloc_v2(&address, size));
+        memory.bytes = (void *)(uintptr_t)address;
+    } else {
+        memory.bytes = malloc(size);
+    }
+    return memory;
+}
+
+static inline void free_memory(Memory memory)
+{
+    if (memory.on_device)
+        CALLED(cuMemFree_v2((CUdeviceptr)(uintptr_t)memory.bytes));
+    else
+        free(memory.bytes);
+}
+
+static inline void write_memory(Memory memory, const void *from)
+{
+    if (memory.on_device) {
+        CALLED(cuMemcpyHtoD_v2((CUdeviceptr)(uintptr_t)memory.bytes, from, memory.size));
+        CALLED(cuCtxSynchronize());
+    } else {
+        memcpy(memory.bytes, from, memory.size);
+    }
+}
+
+static inline void read_memory(Memory memory, void *to)
+{
+    if (memory.on_device)
+        CALLED(cuMemcpyDtoH_v2(to, (CUdeviceptr)(uintptr_t)memory.bytes, memory.size));
+    else
+        memcpy(to, memory.bytes, memory.size);
+}
+
+#endif
