@@ -20,10 +20,10 @@ pub mod run;
 mod tests;
 
 pub use exchange::exchange_parts;
-pub use memory::reduce_elements;
+pub use memory::{copy_pieces, reduce_elements};
 pub use run::{Failure, Progress, Run};
 pub use towpath_schedule::{
-    Blocks, Buffer, Call, Element, Operation, Pays, Placement, Plan, PlanError, Reducer, Selection,
-    Team, allgather, allreduce, alltoall, barrier, broadcast, buffers, gather, inter, neighborhood,
-    reduce, reduce_scatter, reducer, scan, scatter, select,
+    Blocks, Buffer, Call, Element, HostCopies, Operation, Pays, Placement, Plan, PlanError,
+    Reducer, Selection, Team, allgather, allreduce, alltoall, barrier, broadcast, buffers, gather,
+    inter, neighborhood, reduce, reduce_scatter, reducer, scan, scatter, select,
 };

@@ -92,6 +92,22 @@ pub(crate) unsafe fn copy(from: &Piece, to: &Piece) -> Option<Box<PendingCopy>> 
     }
 }
 
+/// Copies all pieces, from the first to the second one of each pair. Calls `wait` while a device is
+/// busy.
+///
+/// # Safety
+/// The memory of all must be valid, and the two of a pair must not overlap.
+pub unsafe fn copy_pieces(pieces: &[(Piece, Piece)], wait: &mut dyn FnMut()) {
+    for (from, to) in pieces {
+        // SAFETY: both are valid during this call and do not overlap (this function's contract).
+        if let Some(mut pending) = unsafe { copy(from, to) } {
+            while !pending.advance() {
+                wait();
+            }
+        }
+    }
+}
+
 /// Copies the data of `from` to `to` in host memory; data that does not fit is dropped.
 ///
 /// # Safety

@@ -146,6 +146,33 @@ impl Builder {
         (from.bytes() > 0 && !from.same(&to)).then(|| self.add(StepAction::Copy { from, to }))
     }
 
+    /// Adds a finished plan to the current phase. Its reducer becomes that of this plan.
+    pub(crate) fn graft(&mut self, plan: Plan) {
+        let (first_step, first_edge) = (self.plan.steps.len() as u32, self.plan.edges.len() as u32);
+        let moved = |edge: u32| if edge == NONE { NONE } else { edge + first_edge };
+        let first = (0u32..).zip(&plan.steps).filter(|(_, step)| step.dependencies == 0);
+        let starts: Vec<StepId> = first.map(|(step, _)| first_step + step).collect();
+        self.plan.steps.extend(plan.steps.into_iter().map(|step| PlanStep {
+            first_edge: moved(step.first_edge),
+            last_edge: moved(step.last_edge),
+            ..step
+        }));
+        let edges = plan.edges.into_iter();
+        self.plan.edges.extend(
+            edges.map(|edge| StepEdge { to: edge.to + first_step, next: moved(edge.next) }),
+        );
+        if let Some(gate) = self.gate {
+            starts.into_iter().for_each(|step| self.edge(gate, step));
+        }
+        self.plan.reducer = plan.reducer;
+        self.keep(plan.memory);
+    }
+
+    /// Keeps memory that the steps use.
+    pub(crate) fn keep(&mut self, memory: Vec<Scratch>) {
+        self.plan.memory.extend(memory);
+    }
+
     /// `inout[i] = input[i] op inout[i]` for the elements of `range`.
     pub(crate) fn reduce(
         &mut self,

@@ -29,6 +29,7 @@ pub mod cost;
 mod fold;
 pub mod gather;
 mod hierarchy;
+mod host_copies;
 pub mod inter;
 pub mod neighborhood;
 pub mod operand;
@@ -45,6 +46,7 @@ mod team;
 mod tree;
 
 pub use buffers::{Blocks, Buffer, Element};
+pub use host_copies::HostCopies;
 pub use operation::Operation;
 pub use plan::{Plan, PlanError};
 pub use reducer::Reducer;

@@ -3,8 +3,8 @@
 use std::ffi::c_void;
 
 use towpath_base::transfer::{Source, Target, across};
-use towpath_datatype::{Basic, Datatype};
 use towpath_datatype::device::{Device, source_on, target_on};
+use towpath_datatype::{Basic, Datatype};
 use towpath_device::Cuda;
 use towpath_neutral::constants::ERR_OTHER;
 

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use towpath_base::ids::Plane;
 use towpath_collective::inter::Bridge;
-use towpath_collective::{Call, Operation, Plan, PlanError, Run, Selection, Team};
+use towpath_collective::{Call, HostCopies, Operation, Plan, PlanError, Run, Selection, Team, copy_pieces};
 use towpath_neutral::abi::Handle;
 use towpath_neutral::error::Result;
 
@@ -68,7 +68,7 @@ impl<'a> CommView<'a> {
 
     /// A call on an intracommunicator.
     pub(super) fn with(self, operation: Operation) -> Result<Prepared<'a>> {
-        Ok(Prepared { view: self, work: CollectiveWork::Operation(operation) })
+        Ok(Prepared::new(self, CollectiveWork::Operation(operation)))
     }
 
     /// A call that always runs by a plan of messages.
@@ -77,7 +77,7 @@ impl<'a> CommView<'a> {
         plan: impl FnOnce(&Call) -> std::result::Result<Plan, PlanError>,
     ) -> Result<Prepared<'a>> {
         let plan = plan(&self.call(&self.team())).map_err(plan_failed)?;
-        Ok(Prepared { view: self, work: CollectiveWork::Plan(plan) })
+        Ok(Prepared::new(self, CollectiveWork::Plan(plan)))
     }
 
     /// A call on an intercommunicator, with its plan.
@@ -87,7 +87,7 @@ impl<'a> CommView<'a> {
     ) -> Result<Prepared<'a>> {
         let team = self.team();
         let plan = plan(&self.bridge(&team)).map_err(plan_failed)?;
-        Ok(Prepared { view: self, work: CollectiveWork::Plan(plan) })
+        Ok(Prepared::new(self, CollectiveWork::Plan(plan)))
     }
 }
 
@@ -101,9 +101,20 @@ enum CollectiveWork {
 pub struct Prepared<'a> {
     view: CommView<'a>,
     work: CollectiveWork,
+    /// `None` unless a reduction has buffers in the memory of a device.
+    copies: Option<Box<HostCopies>>,
 }
 
-impl Prepared<'_> {
+impl<'a> Prepared<'a> {
+    fn new(view: CommView<'a>, work: CollectiveWork) -> Prepared<'a> {
+        Prepared { view, work, copies: None }
+    }
+
+    /// The call with host copies of its buffers.
+    pub(super) fn on_copies(self, copies: HostCopies) -> Prepared<'a> {
+        Prepared { copies: (!copies.is_empty()).then(|| Box::new(copies)), ..self }
+    }
+
     /// The plan that performs the call by messages, and the sequence number of the call on the
     /// communicator.
     fn plan(self, form: CallForm) -> Result<(Plan, u32)> {
@@ -113,12 +124,16 @@ impl Prepared<'_> {
 
     /// The plan that performs the call by messages.
     fn unnumbered(self) -> Result<Plan> {
-        match self.work {
-            CollectiveWork::Operation(operation) => {
-                operation.plan(&self.view.call(&self.view.team())).map_err(plan_failed)
-            }
+        let team = self.view.team();
+        let plan = match self.work {
+            CollectiveWork::Operation(operation) => operation.plan(&self.view.call(&team)),
             CollectiveWork::Plan(plan) => Ok(plan),
+        };
+        match self.copies {
+            None => plan,
+            Some(copies) => plan.and_then(|plan| copies.around(&team, plan)),
         }
+        .map_err(plan_failed)
     }
 
     /// Runs the call to completion: over the communicator's board or by multicast if that is
@@ -126,7 +141,17 @@ impl Prepared<'_> {
     ///
     /// # Safety
     /// The memory that the call names must live during the call.
-    pub unsafe fn wait(self) -> Result<()> {
+    pub unsafe fn wait(mut self) -> Result<()> {
+        if let Some(copies) = self.copies.take() {
+            // SAFETY: the memory that the call names lives during the call (this function's
+            // contract), and the copies live until its end.
+            return unsafe {
+                copy_pieces(copies.before(), &mut std::thread::yield_now);
+                self.wait()?;
+                copy_pieces(copies.after(), &mut std::thread::yield_now);
+                Ok(())
+            };
+        }
         if let CollectiveWork::Operation(operation) = &self.work
             // SAFETY: the memory that the operation names lives during the call (this function's
             // contract).

@@ -5,15 +5,18 @@
 
 use std::ffi::c_void;
 
-use towpath_collective::Operation;
 use towpath_collective::inter::{self, RootSide};
 use towpath_collective::reduce::Operand;
+use towpath_collective::{HostCopies, Operation};
 use towpath_neutral::abi::{Handle, Integers};
 use towpath_neutral::error::{Result, fail};
 
 use super::arguments::{self, ArgumentNames, BUFFER, is_in_place};
 use super::execution::{CommView, Prepared};
+use crate::chapters::internal::plan_failed;
 use crate::chapters::{datatypes, operations};
+use crate::objects::datatype::Type;
+use crate::process::devices;
 
 const SEND: ArgumentNames = ArgumentNames { buffer: "sendbuf", ..BUFFER };
 const RECEIVE: ArgumentNames = ArgumentNames { buffer: "recvbuf", ..BUFFER };
@@ -25,12 +28,37 @@ struct Vector {
     count: i64,
     datatype: Handle,
     op: Handle,
+    /// Elements of the result, if it is not the whole vector.
+    results: Option<i64>,
+    copies: HostCopies,
 }
 
 impl Vector {
+    fn new(sendbuf: *const c_void, recvbuf: *mut c_void, count: i64, datatype: Handle, op: Handle) -> Vector {
+        Vector { sendbuf, recvbuf, count, datatype, op, results: None, copies: HostCopies::default() }
+    }
+
+    /// Replaces buffers in the memory of a device by host copies; `send` and `receive` are true for
+    /// those that are significant.
+    #[cold]
+    fn copy_to_host(&mut self, kind: &Type, send: bool, receive: bool) -> Result<()> {
+        let results = self.results.unwrap_or(self.count);
+        if send && let Some(device) = devices::device_of(&kind.datatype, self.sendbuf) {
+            let vector = (self.sendbuf.cast_mut().cast(), self.count);
+            let copy = self.copies.add(vector, 0, &kind.datatype, device);
+            self.sendbuf = copy.map_err(plan_failed)?.cast_const().cast();
+        }
+        if receive && let Some(device) = devices::device_of(&kind.datatype, self.recvbuf) {
+            let elements = if is_in_place(self.sendbuf) { self.count } else { results };
+            let copy = self.copies.add((self.recvbuf.cast(), elements), results, &kind.datatype, device);
+            self.recvbuf = copy.map_err(plan_failed)?.cast();
+        }
+        Ok(())
+    }
+
     /// The operand. `send` and `receive` are true if the send and the receive buffer are
     /// significant, `in_place` if the operand may be in the receive buffer.
-    fn operand(&self, send: bool, receive: bool, in_place: bool) -> Result<Operand> {
+    fn operand(&mut self, send: bool, receive: bool, in_place: bool) -> Result<Operand> {
         let kind = arguments::datatype(self.datatype, "datatype")?;
         let reducer = operations::reducer(self.op, self.datatype, kind)?;
         let placed = in_place && is_in_place(self.sendbuf);
@@ -46,6 +74,9 @@ impl Vector {
             if send && self.sendbuf == self.recvbuf && self.count > 0 && kind.needs_distinct(self.sendbuf) {
                 return arguments::aliased();
             }
+        }
+        if devices::may_exist() && self.count > 0 {
+            self.copy_to_host(kind, send && !placed, receive)?;
         }
         let send = (send && !placed).then(|| self.sendbuf.cast_mut().cast());
         Ok(Operand { send, count: self.count, element: kind.element.clone(), reducer })
@@ -67,20 +98,21 @@ pub fn reduce<'a>(
     comm: Handle,
 ) -> Result<Prepared<'a>> {
     let view = CommView::new(comm)?;
-    let vector = Vector { sendbuf, recvbuf, count, datatype, op };
-    let receive = vector.receive();
+    let mut vector = Vector::new(sendbuf, recvbuf, count, datatype, op);
     if !view.comm.is_inter() {
         let root = arguments::root(view.comm, root)?;
         let at_root = root == view.rank();
         let operand = vector.operand(true, at_root, at_root)?;
-        return view.with(Operation::Reduce { root, operand, receive });
+        let receive = vector.receive();
+        return Ok(view.with(Operation::Reduce { root, operand, receive })?.on_copies(vector.copies));
     }
     let side = arguments::side(view.comm, root)?;
     if side == RootSide::Idle {
         return view.across(inter::nothing);
     }
     let operand = vector.operand(side != RootSide::Root, side == RootSide::Root, false)?;
-    view.across(|bridge| inter::reduce(bridge, side, &operand, receive))
+    let receive = vector.receive();
+    Ok(view.across(|bridge| inter::reduce(bridge, side, &operand, receive))?.on_copies(vector.copies))
 }
 
 /// MPI_Allreduce.
@@ -93,14 +125,14 @@ pub fn allreduce<'a>(
     comm: Handle,
 ) -> Result<Prepared<'a>> {
     let view = CommView::new(comm)?;
-    let vector = Vector { sendbuf, recvbuf, count, datatype, op };
+    let mut vector = Vector::new(sendbuf, recvbuf, count, datatype, op);
     let operand = vector.operand(true, true, !view.comm.is_inter())?;
     let receive = vector.receive();
-    if view.comm.is_inter() {
-        view.across(|bridge| inter::allreduce(bridge, &operand, receive))
-    } else {
-        view.with(Operation::Allreduce { operand, receive })
-    }
+    let prepared = match view.comm.is_inter() {
+        true => view.across(|bridge| inter::allreduce(bridge, &operand, receive)),
+        false => view.with(Operation::Allreduce { operand, receive }),
+    };
+    Ok(prepared?.on_copies(vector.copies))
 }
 
 /// Prepares a reduce-scatter with the counts of the local ranks.
@@ -114,13 +146,15 @@ fn combined_blocks<'a>(view: CommView<'a>, mut vector: Vector, counts: Vec<i64>)
     // With MPI_IN_PLACE, the receive buffer holds the whole vector, whatever the length of this
     // rank's block.
     let in_place = is_in_place(vector.sendbuf) && !view.comm.is_inter();
-    let operand = vector.operand(true, counts[view.rank()] > 0 || in_place, !view.comm.is_inter())?;
+    let own = counts[view.rank()];
+    vector.results = Some(own);
+    let operand = vector.operand(true, own > 0 || in_place, !view.comm.is_inter())?;
     let receive = vector.receive();
-    if view.comm.is_inter() {
-        view.across(|bridge| inter::reduce_scatter(bridge, &operand, &counts, receive))
-    } else {
-        view.with(Operation::ReduceScatter { operand, counts, receive })
-    }
+    let prepared = match view.comm.is_inter() {
+        true => view.across(|bridge| inter::reduce_scatter(bridge, &operand, &counts, receive)),
+        false => view.with(Operation::ReduceScatter { operand, counts, receive }),
+    };
+    Ok(prepared?.on_copies(vector.copies))
 }
 
 /// MPI_Reduce_scatter_block.
@@ -137,7 +171,7 @@ pub fn reduce_scatter_block<'a>(
         fail!(ERR_COUNT, "argument recvcount is {recvcount}; it must not be negative");
     }
     let counts = vec![recvcount; view.size()];
-    combined_blocks(view, Vector { sendbuf, recvbuf, count: 0, datatype, op }, counts)
+    combined_blocks(view, Vector::new(sendbuf, recvbuf, 0, datatype, op), counts)
 }
 
 /// MPI_Reduce_scatter.
@@ -155,7 +189,7 @@ pub unsafe fn reduce_scatter<'a>(
     let view = CommView::new(comm)?;
     // SAFETY: the array has an element for each local rank (this function's contract).
     let counts = unsafe { arguments::counts(recvcounts, view.size(), "recvcount") }?.into_vec();
-    combined_blocks(view, Vector { sendbuf, recvbuf, count: 0, datatype, op }, counts)
+    combined_blocks(view, Vector::new(sendbuf, recvbuf, 0, datatype, op), counts)
 }
 
 fn no_scan_between_groups(view: &CommView) -> Result<()> {
@@ -176,9 +210,10 @@ pub fn scan<'a>(
 ) -> Result<Prepared<'a>> {
     let view = CommView::new(comm)?;
     no_scan_between_groups(&view)?;
-    let vector = Vector { sendbuf, recvbuf, count, datatype, op };
+    let mut vector = Vector::new(sendbuf, recvbuf, count, datatype, op);
     let operand = vector.operand(true, true, true)?;
-    view.with(Operation::Scan { operand, receive: vector.receive(), exclusive: false })
+    let receive = vector.receive();
+    Ok(view.with(Operation::Scan { operand, receive, exclusive: false })?.on_copies(vector.copies))
 }
 
 /// MPI_Exscan. The receive buffer of rank 0 is not significant.
@@ -192,8 +227,9 @@ pub fn exscan<'a>(
 ) -> Result<Prepared<'a>> {
     let view = CommView::new(comm)?;
     no_scan_between_groups(&view)?;
-    let vector = Vector { sendbuf, recvbuf, count, datatype, op };
+    let mut vector = Vector::new(sendbuf, recvbuf, count, datatype, op);
     let needs_receive = view.rank() > 0 || is_in_place(sendbuf);
     let operand = vector.operand(true, needs_receive, true)?;
-    view.with(Operation::Scan { operand, receive: vector.receive(), exclusive: true })
+    let receive = vector.receive();
+    Ok(view.with(Operation::Scan { operand, receive, exclusive: true })?.on_copies(vector.copies))
 }

@@ -1,0 +1,127 @@
+//! Host copies of buffers in the memory of a device, for reductions, which access their elements
+//! directly: data is copied to the host before the reduction, and the result back after it.
+
+use towpath_datatype::Datatype;
+use towpath_datatype::device::Device;
+
+use crate::Team;
+use crate::buffers::{Element, Piece, Scratch};
+use crate::builder::Builder;
+use crate::plan::{Plan, PlanError};
+
+/// The host copies of one call.
+#[derive(Debug, Default)]
+pub struct HostCopies {
+    before: Vec<(Piece, Piece)>,
+    after: Vec<(Piece, Piece)>,
+    memory: Vec<Scratch>,
+}
+
+impl HostCopies {
+    /// Replaces the `count` elements at `pointer`, of which the first `results` are copied back.
+    /// Returns the address of the copy.
+    ///
+    /// # Errors
+    /// If there is no memory for the copy.
+    pub fn add(
+        &mut self,
+        (pointer, count): (*mut u8, i64),
+        results: i64,
+        datatype: &Datatype,
+        device: &'static dyn Device,
+    ) -> Result<*mut u8, PlanError> {
+        let (there, here) = (Element::on_device(datatype, device), Element::of(datatype));
+        let (low, high) = here.span(count).ok_or(PlanError::Overflow)?;
+        let bytes = high - low;
+        let mut scratch = Scratch::new(bytes).ok_or(PlanError::Memory { bytes })?;
+        let copy = scratch.pointer().wrapping_offset(-low as isize);
+        self.memory.push(scratch);
+        let pieces = |count| (there.piece(pointer, 0, count), here.piece(copy, 0, count));
+        self.before.push(pieces(count));
+        if results > 0 {
+            let (device, host) = pieces(results);
+            self.after.push((host, device));
+        }
+        Ok(copy)
+    }
+
+    /// True if there are none.
+    pub fn is_empty(&self) -> bool {
+        self.before.is_empty()
+    }
+
+    /// What is copied to the host before the reduction: from the first to the second piece.
+    pub fn before(&self) -> &[(Piece, Piece)] {
+        &self.before
+    }
+
+    /// What is copied back after it.
+    pub fn after(&self) -> &[(Piece, Piece)] {
+        &self.after
+    }
+
+    /// The plan with the copies around it.
+    ///
+    /// # Errors
+    /// Those of a plan that cannot be built; there are none now.
+    pub fn around(self, team: &Team, plan: Plan) -> Result<Plan, PlanError> {
+        let mut builder = Builder::new(team);
+        for (from, to) in self.before {
+            builder.copy(from, to);
+        }
+        builder.phase();
+        builder.graft(plan);
+        builder.phase();
+        for (from, to) in self.after {
+            builder.copy(from, to);
+        }
+        builder.keep(self.memory);
+        builder.finish()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use towpath_base::ids::{ContextId, PeerIndex};
+    use towpath_datatype::Basic;
+    use towpath_datatype::device::simulated::SimulatedDevice;
+
+    use super::*;
+    use crate::Placement;
+    use crate::plan::{NONE, StepAction};
+
+    #[test]
+    fn the_reduction_waits_for_the_copies_and_its_result_for_the_reduction() {
+        static DEVICE: SimulatedDevice = SimulatedDevice;
+        let (context, placement) = (ContextId::new(1, 1), Placement::on_one_host(1).into());
+        let team = Team { context, rank: 0, peers: [PeerIndex(0)].into(), placement };
+        let int = Datatype::named(Basic::Int32);
+        let (mut copies, mut vectors) = (HostCopies::default(), [[1u32; 8], [2; 8]]);
+        assert!(copies.is_empty());
+        let mut copy = |vector: usize, results| {
+            let pointer = vectors[vector].as_mut_ptr().cast();
+            copies.add((pointer, 8), results, &int, &DEVICE).unwrap()
+        };
+        let (send, receive) = (copy(0, 0), copy(1, 8));
+        let mut builder = Builder::new(&team);
+        builder.reduce(send, receive, 0..4, &Element::dense(4));
+        builder.reduce(send, receive, 4..8, &Element::dense(4));
+        let plan = copies.around(&team, builder.finish().unwrap()).unwrap();
+        let kinds: Vec<char> = plan
+            .steps
+            .iter()
+            .map(|step| match step.action {
+                StepAction::Copy { .. } => 'c',
+                StepAction::Reduce { .. } => 'r',
+                _ => 'j',
+            })
+            .collect();
+        assert_eq!(kinds, ['c', 'c', 'j', 'r', 'r', 'j', 'c']);
+        assert_eq!(
+            plan.steps.iter().map(|step| step.dependencies).collect::<Vec<_>>(),
+            [0, 0, 2, 1, 1, 2, 1]
+        );
+        assert_eq!(plan.steps.last().map(|step| step.first_edge), Some(NONE));
+        assert_eq!(plan.memory.len(), 2);
+    }
+}
