@@ -16,7 +16,7 @@ pub(crate) fn source_of(choice: KernelChoice) -> (CString, CString) {
     let head = parts.next().unwrap_or_default();
     let body = parts.find(|part| part.lines().next() == Some(&name)).unwrap_or_default();
     let string = |text: String| CString::new(text).unwrap_or_default();
-    (string(name.clone()), string(format!("{head}{body}")))
+    (string(name.clone()), string(format!("{head}{MARK}{body}")))
 }
 
 #[cfg(test)]
@@ -32,6 +32,11 @@ mod tests {
                 assert!(text.contains(".version 7.8\n.target sm_70\n"), "{name}");
                 assert!(text.contains(&format!(".entry {name}(\n")));
                 assert_eq!(text.matches(".entry").count(), 1);
+                let before = text.split(".visible").next().unwrap();
+                let directives = before.lines().filter(|line| !line.trim_start().starts_with("//"));
+                assert!(
+                    directives.filter(|line| !line.is_empty()).all(|line| line.starts_with('.'))
+                );
             }
         }
     }
