@@ -1,0 +1,68 @@
+/*
+ * Strided messages between two processes on one GPU.
+ *
+ *     vector BLOCK STRIDE SECONDS_PER_ROW [datatype]
+ *
+ * MPI_Type_vector of blocks of BLOCK bytes every STRIDE bytes, 4 KB to 64 MB of payload: half a
+ * round trip by each method, or by the datatype alone, which needs no other library's help.
+ */
+#include "methods.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+enum { KB = 1024, MB = 1024 * 1024, FIRST = 4 * KB, LAST = 64 * MB };
+/* A method that needs this much for half a round trip is not tried with four times the payload. */
+static const double TOO_SLOW = 150e3;
+
+static MPI_Datatype vector(struct blocks blocks)
+{
+    MPI_Datatype base = blocks.block % sizeof(double) ? MPI_FLOAT : MPI_DOUBLE, datatype;
+    int size;
+    MPI(MPI_Type_size(base, &size));
+    MPI(MPI_Type_vector((int)blocks.count, (int)blocks.block / size, (int)blocks.stride / size,
+                        base, &datatype));
+    MPI(MPI_Type_commit(&datatype));
+    return datatype;
+}
+
+/* The manual copies and the kernel come first: their rows stay if the datatype fails. */
+static void measure_size(struct message *m, size_t bytes, double seconds, int only_datatype,
+                         double *last)
+{
+    static const enum method order[] = {KERNEL, MANUAL, DATATYPE};
+    m->bytes = bytes;
+    m->blocks.count = bytes / m->blocks.block;
+    m->extent = m->blocks.count * m->blocks.stride;
+    m->datatype = vector(m->blocks);
+    for (int i = 0; i < METHODS; i++) {
+        enum method method = order[i];
+        if ((only_datatype && method != DATATYPE) || last[method] > TOO_SLOW)
+            continue;
+        last[method] = measure(m, method, seconds);
+    }
+    if (!only_datatype)
+        measure_copy(m, seconds / 4);
+    MPI(MPI_Type_free(&m->datatype));
+}
+
+int main(int count, char **words)
+{
+    struct message message = {0};
+    char name[40];
+    double last[METHODS] = {0};
+    start(&count, &words);
+    if (count < 4) {
+        fprintf(stderr, "usage: vector BLOCK STRIDE SECONDS_PER_ROW [datatype]\n");
+        MPI_Abort(MPI_COMM_WORLD, 2);
+    }
+    message.blocks.block = strtoul(words[1], NULL, 10);
+    message.blocks.stride = strtoul(words[2], NULL, 10);
+    snprintf(name, sizeof name, "vector_%s_%s", words[1], words[2]);
+    message.name = name;
+    make_room(&message, LAST / message.blocks.block * message.blocks.stride, LAST);
+    for (size_t bytes = FIRST; bytes <= LAST; bytes *= 4)
+        measure_size(&message, bytes, strtod(words[3], NULL), count > 4, last);
+    free_room(&message);
+    return end();
+}
