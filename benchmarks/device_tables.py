@@ -91,7 +91,7 @@ def ratios(found, above, below, wanted=lambda name, count: True):
     return [
         (columns[above] / columns[below], name, count)
         for (name, count), columns in found.items()
-        if wanted(name, count) and columns.get(above) and columns.get(below)
+        if columns.get(above) and columns.get(below) and wanted(name, count)
     ]
 
 
@@ -108,17 +108,13 @@ def at_least(text, values, limit):
 def verdict(text, values, limit, sign, worst_of, holds):
     if not values:
         return f"bar: {text}: not measured"
-    worst, name, count = worst_of(values)
-    missed = [
-        f"{key} {size(bytes_)} {value:.2f}" for value, key, bytes_ in values if not holds(value)
-    ]
-    state = (
-        f"MISSED in {len(missed)} of {len(values)} rows"
-        if missed
-        else f"met in all {len(values)} rows"
-    )
-    more = f": {', '.join(missed[:8])}" if missed else ""
-    return f"bar: {text} {sign} {limit:g}: {state}, worst {worst:.2f} ({name} {size(count)}){more}"
+    rows = [(value, f"{name} {size(count)}".strip()) for value, name, count in values]
+    worst, where = worst_of(rows)
+    missed = [f"{name} {value:.2f}" for value, name in rows if not holds(value)]
+    state = f"met in all {len(rows)} rows"
+    if missed:
+        state = f"MISSED in {len(missed)} of {len(rows)} rows ({', '.join(missed[:8])})"
+    return f"bar: {text} {sign} {limit:g}: {state}, worst {worst:.2f} at {where}"
 
 
 def latency(found):
