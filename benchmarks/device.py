@@ -187,10 +187,17 @@ class Programs:
         files = [self.path(f"{other}.o") for other in objects]
         if newer(self.path(name), files):
             return True
-        # The libraries are found by LD_LIBRARY_PATH, so that one program runs with either.
-        return succeeds(
-            [self.nvcc, *files, "-o", self.path(name), "-L", self.prefix / "lib", "-lmpi"]
-        )
+        # MPI is found by LD_LIBRARY_PATH, so that one program runs with either library.
+        places = [
+            place for name in (self.prefix / "lib", *self.toolkit()) for place in ("-L", name)
+        ]
+        return succeeds([self.nvcc, *files, "-o", self.path(name), *places, "-lmpi"])
+
+    def toolkit(self):
+        """Directories of the toolkit's libraries: a wheel has them in `lib`, where its nvcc does not
+        look."""
+        root = Path(self.nvcc).resolve().parent.parent
+        return [root / name for name in ("lib64", "lib") if (root / name).is_dir()]
 
 
 def newer(target, sources):
@@ -433,6 +440,9 @@ def arguments():
     parser.add_argument("--nvcc", default=shutil.which("nvcc") or "/usr/local/cuda/bin/nvcc")
     parser.add_argument("--arch", default="sm_90", help="what the kernels are compiled for")
     parser.add_argument("--build-only", action="store_true")
+    parser.add_argument(
+        "--no-build", action="store_true", help="the programs are there, from elsewhere"
+    )
     parser.add_argument("--count-lines", action="store_true")
     parser.add_argument("--formatter", default=shutil.which("clang-format"))
     options = parser.parse_args()
@@ -454,7 +464,7 @@ def main():
         return 2
     programs = Programs(options.programs, options.prefix, options.nvcc, options.arch)
     started = time.monotonic()
-    complete = programs.build()
+    complete = options.no_build or programs.build()
     print(f"compiled in {time.monotonic() - started:.1f} s", flush=True)
     if options.build_only or not complete:
         return 0 if complete else 1

@@ -150,10 +150,12 @@ int main(int count, char **words)
     bare_copies(sizes, number, seconds / 3);
     struct contiguous memory = {device_memory(LAST + 16), device_memory(LAST + 16),
                                 pinned_memory(LAST), 0};
-    for (int i = 0; i < number; i++) {
-        memory.bytes = sizes[i];
-        measure_method(&memory, "staged", staged, seconds / 2);
-        measure_method(&memory, "device", device, seconds);
+    for (int i = 0; i < 2 * number; i++) {
+        memory.bytes = sizes[i % number];
+        if (i < number)
+            measure_method(&memory, "staged", staged, seconds / 2);
+        else
+            measure_method(&memory, "device", device, seconds);
     }
     CUDA(cudaFree(memory.out));
     CUDA(cudaFree(memory.in));

@@ -15,6 +15,10 @@ enum { KB = 1024, MB = 1024 * 1024, FIRST = 4 * KB, LAST = 64 * MB, ALWAYS = 4 *
 /* A method that needs this much for half a round trip is not tried with four times the payload,
  * but for payloads that are always measured. */
 static const double TOO_SLOW = 40e3;
+/* Beside the methods: one kernel that copies. */
+enum { COPY = METHODS };
+/* Half a round trip of the last size. */
+static double slowest[METHODS + 1];
 
 static MPI_Datatype vector(struct blocks blocks)
 {
@@ -27,33 +31,35 @@ static MPI_Datatype vector(struct blocks blocks)
     return datatype;
 }
 
-/* The manual copies and the kernel come first: their rows stay if the datatype fails. */
-static void measure_size(struct message *m, size_t bytes, double seconds, int only_datatype,
-                         double *last)
+static void measure_size(struct message *m, size_t bytes, int step, double seconds)
 {
-    static const enum method order[] = {KERNEL, MANUAL, DATATYPE};
     m->bytes = bytes;
     m->blocks.count = bytes / m->blocks.block;
     m->extent = m->blocks.count * m->blocks.stride;
-    m->datatype = vector(m->blocks);
-    for (int i = 0; i < METHODS; i++) {
-        enum method method = order[i];
-        if (only_datatype && method != DATATYPE)
-            continue;
-        if (bytes > ALWAYS && last[method] > TOO_SLOW)
-            continue;
-        last[method] = measure(m, method, seconds);
-    }
-    if (!only_datatype)
+    if (step == COPY) {
         measure_copy(m, seconds / 4);
+        return;
+    }
+    m->datatype = vector(m->blocks);
+    slowest[step] = measure(m, (enum method)step, seconds);
     MPI(MPI_Type_free(&m->datatype));
+}
+
+/* All sizes by one method after the other, the datatype last: what fails takes no other row along.
+ */
+static void measure_all(struct message *m, double seconds, int only_datatype)
+{
+    static const int order[] = {COPY, MANUAL, KERNEL, DATATYPE};
+    for (int i = only_datatype ? METHODS : 0; i <= METHODS; i++)
+        for (size_t bytes = FIRST; bytes <= LAST; bytes *= 4)
+            if (bytes <= ALWAYS || slowest[order[i]] <= TOO_SLOW)
+                measure_size(m, bytes, order[i], seconds);
 }
 
 int main(int count, char **words)
 {
     struct message message = {0};
     char name[40];
-    double last[METHODS] = {0};
     start(&count, &words);
     if (count < 4) {
         fprintf(stderr, "usage: vector BLOCK STRIDE SECONDS_PER_ROW [datatype]\n");
@@ -64,8 +70,7 @@ int main(int count, char **words)
     snprintf(name, sizeof name, "vector_%s_%s", words[1], words[2]);
     message.name = name;
     make_room(&message, LAST / message.blocks.block * message.blocks.stride, LAST);
-    for (size_t bytes = FIRST; bytes <= LAST; bytes *= 4)
-        measure_size(&message, bytes, strtod(words[3], NULL), count > 4, last);
+    measure_all(&message, strtod(words[3], NULL), count > 4);
     free_room(&message);
     return end();
 }
