@@ -12,6 +12,7 @@ Stencil2D.
 """
 
 import argparse
+import functools
 import json
 import os
 import re
@@ -90,7 +91,7 @@ def parts(scale, intel):
     """All parts; `scale` multiplies the time that is spent on each row."""
     table = {
         "latency": Part(60, [Run("latency", [0.3 * scale], 30)]),
-        "vector": Part(100, [Run("limits", [0.5 * scale], 15), *vectors(0.12 * scale, intel)]),
+        "vector": Part(100, [Run("limits", [0.5 * scale], 15), *vectors(0.1 * scale, intel)]),
         "faces": Part(
             60, [Run("faces", [what, 0.2 * scale], 20) for what in ("list", 128, 256, 512)]
         ),
@@ -194,8 +195,7 @@ class Programs:
         return succeeds([self.nvcc, *files, "-o", self.path(name), *places, "-lmpi"])
 
     def toolkit(self):
-        """Directories of the toolkit's libraries: a wheel has them in `lib`, where its nvcc does not
-        look."""
+        """Directories of the toolkit's libraries; a wheel's nvcc does not look into its `lib`."""
         root = Path(self.nvcc).resolve().parent.parent
         return [root / name for name in ("lib64", "lib") if (root / name).is_dir()]
 
@@ -232,7 +232,7 @@ def command_of(run, programs, options):
             "I_MPI_OFFLOAD": "1",
             "I_MPI_FABRICS": "shm",
             "I_MPI_HYDRA_BOOTSTRAP": "fork",
-            "FI_PROVIDER_PATH": str(prefix / "lib" / "libfabric"),
+            "FI_PROVIDER_PATH": str(prefix / "lib"),
             **options.impi_env,
         }
         environment["PATH"] = f"{prefix / 'bin'}:{environment.get('PATH', '')}"
@@ -353,12 +353,23 @@ def measure(name, part, programs, options):
     return rows, problems
 
 
+@functools.cache
+def machine():
+    """The GPU and its driver: figures of different cards are not to be compared."""
+    query = ["nvidia-smi", "--query-gpu=name,driver_version", "--format=csv,noheader"]
+    try:
+        result = subprocess.run(query, capture_output=True, text=True, timeout=20)
+    except (OSError, subprocess.TimeoutExpired):
+        return "no nvidia-smi"
+    return result.stdout.strip() or "no GPU"
+
+
 def write(name, rows, problems, out):
     out.mkdir(parents=True, exist_ok=True)
-    (out / f"{name}.json").write_text(
-        json.dumps({"part": name, "rows": rows, "problems": problems}, indent=1) + "\n"
-    )
-    text = [device_tables.table(rows), device_tables.bars(name, rows), *problems]
+    record = {"part": name, "machine": machine(), "rows": rows, "problems": problems}
+    (out / f"{name}.json").write_text(json.dumps(record, indent=1) + "\n")
+    bars = device_tables.bars(name, rows)
+    text = [f"{name} on {machine()}", device_tables.table(rows), bars, *problems]
     (out / f"{name}.txt").write_text("\n".join(text) + "\n")
 
 
@@ -473,7 +484,9 @@ def main():
         rows, problems = measure(name, table[name], programs, options)
         wrong = wrong or bool(problems) or any(row["value"] is None for row in rows)
         summary = device_tables.table(rows, device_tables.SHORT.get(name))
-        print(f"\n== {name}\n{summary}\n{device_tables.bars(name, rows)}", flush=True)
+        print(
+            f"\n== {name} on {machine()}\n{summary}\n{device_tables.bars(name, rows)}", flush=True
+        )
     return 1 if wrong else 0
 
 
