@@ -63,7 +63,7 @@ typedef struct {
 /* Called once for each thread. */
 #define KERNEL(name, type) void name(const type *pointer, u32 thread, u32 threads)
 #if defined(TOWPATH_STUB)
-/* The processor faults at addresses of the device: the driver of the tests knows where the bytes are. */
+/* The processor faults at the device's addresses: the tests' driver knows where the bytes are. */
 #define AT(type, address) ((type *)towpath_stub_view(address, sizeof(type)))
 #else
 #define AT(type, address) ((type *)(uintptr_t)(address))

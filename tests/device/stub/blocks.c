@@ -1,9 +1,10 @@
 /*
  * Device memory: blocks of 2 MiB at least, each a file in memory.
  *
- * Two ranges of addresses lie at a constant distance: the one that programs see has no access, so that
- * the processor faults there, and in the other one, the shadow, the stub reaches the same bytes. A freed
- * place is used again at once, the lowest one first. TOWPATH_STUB_MEMORY limits the bytes of a device.
+ * Two ranges of addresses lie at a constant distance: the one that programs see has no access, so
+ * that the processor faults there, and in the other one, the shadow, the stub reaches the same
+ * bytes. A freed place is used again at once, the lowest one first. TOWPATH_STUB_MEMORY limits the
+ * bytes of a device.
  */
 #define _GNU_SOURCE
 #include "stub.h"

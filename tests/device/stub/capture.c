@@ -1,7 +1,7 @@
 /*
- * Stream captures: work that is put into a capturing stream is dropped, and calls that could disturb a
- * capture are refused and invalidate it, by the rules of the manual for cuStreamBeginCapture and
- * cuThreadExchangeStreamCaptureMode.
+ * Stream captures: work that is put into a capturing stream is dropped, and calls that could
+ * disturb a capture are refused and invalidate it, by the rules of the manual for
+ * cuStreamBeginCapture and cuThreadExchangeStreamCaptureMode.
  */
 #define _GNU_SOURCE
 #include "stub.h"

@@ -1,6 +1,6 @@
 /*
- * Checks of streams: the orders that CUDA promises hold always, and those that it does not promise are
- * broken at least once in many trials.
+ * Checks of streams: the orders that CUDA promises hold always, and those that it does not
+ * promise are broken at least once in many trials.
  */
 #define _GNU_SOURCE
 #include "checks.h"

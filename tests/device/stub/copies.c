@@ -1,9 +1,9 @@
 /*
- * Copies and fills. When a call returns before its work is done, and when not, is what the manual says
- * under "API synchronization behavior":
+ * Copies. When a call returns before its work is done, and when not, is what the manual says under
+ * "API synchronization behavior":
  *
- *  - "synchronous" copies from pageable memory return when the source is staged, those within the device
- *    at once, unless CU_POINTER_ATTRIBUTE_SYNC_MEMOPS is set; all others when they are done;
+ *  - "synchronous" copies from pageable memory return when the source is staged, those within the
+ *    device at once, unless CU_POINTER_ATTRIBUTE_SYNC_MEMOPS is set; all others when they are done;
  *  - asynchronous copies from and to pageable memory may be synchronous: here by chance.
  */
 #define _GNU_SOURCE

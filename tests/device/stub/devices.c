@@ -1,6 +1,6 @@
 /*
- * Devices: TOWPATH_STUB_DEVICES of them (1) in the machine, of which CUDA_VISIBLE_DEVICES shows some to
- * this process, by numbers or UUIDs. Other settings:
+ * Devices: TOWPATH_STUB_DEVICES of them (1) in the machine, of which CUDA_VISIBLE_DEVICES shows
+ * some to this process, by numbers or UUIDs. Other settings:
  *
  *   TOWPATH_STUB_MEMORY=BYTES       of each device (8 GiB)
  *   TOWPATH_STUB_CAPABILITY=90      compute capability, times ten

@@ -3,9 +3,9 @@
  *
  *   FUNCTION[:CALL[:CODE[:later]]]
  *
- * The call of that number (1 if none is named; `3+` means the third one and all later ones) returns
- * CODE, by default CUDA_ERROR_LAUNCH_FAILED. With `later` the call itself works, and what it put into a
- * stream fails when its turn comes. A function may be named without its suffix _v2.
+ * The call of that number (1 if none is named; `3+` means the third one and all later ones)
+ * returns CODE, by default CUDA_ERROR_LAUNCH_FAILED. With `later` the call itself works, and what
+ * it put into a stream fails when its turn comes. A function may be named without its suffix _v2.
  */
 #define _GNU_SOURCE
 #include "stub.h"

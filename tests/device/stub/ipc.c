@@ -1,7 +1,8 @@
 /*
- * Memory of another process. A handle names the file of a block through /proc/PID/fd, and the place of
- * the allocation in it. One handle has one mapping in a context, which lasts until it was closed as often
- * as it was opened, even if its owner has freed the memory. TOWPATH_STUB_IPC=0 refuses all of it.
+ * Memory of another process. A handle names the file of a block through /proc/PID/fd, and the
+ * place of the allocation in it. One handle has one mapping in a context, which lasts until it was
+ * closed as often as it was opened, even if its owner has freed the memory. TOWPATH_STUB_IPC=0
+ * refuses all of it.
  */
 #define _GNU_SOURCE
 #include "stub.h"

@@ -1,7 +1,7 @@
 /*
- * Modules and launches. A module is PTX text; of that only the names of its entries are used, and a
- * kernel is the C function of that name. Its threads run one after the other, in an order by chance.
- * TOWPATH_STUB_JIT=0 refuses all modules, as a driver that is older than the PTX.
+ * Modules and launches. A module is PTX text; of that only the names of its entries are used,
+ * and a kernel is the C function of that name. Its threads run one after the other, in an order by
+ * chance. TOWPATH_STUB_JIT=0 refuses all modules, as a driver that is older than the PTX.
  */
 #define _GNU_SOURCE
 #include "stub.h"
@@ -216,7 +216,8 @@ CUresult cuLaunchKernel(CUfunction function, unsigned grid_x, unsigned grid_y, u
     if (!threads || threads > UINT32_MAX || block_x > MOST_THREADS || grid_y != 1 || grid_z != 1
         || block_y != 1 || block_z != 1 || shared)
         return CUDA_ERROR_INVALID_VALUE;
-    struct launch *launch = aligned_alloc(16, sizeof *launch + (function->kernel->size + 15) / 16 * 16);
+    size_t rounded = (function->kernel->size + 15) / 16 * 16;
+    struct launch *launch = aligned_alloc(16, sizeof *launch + rounded);
     if (!launch) return CUDA_ERROR_OUT_OF_MEMORY;
     launch->kernel = function->kernel;
     launch->threads = (uint32_t)threads;

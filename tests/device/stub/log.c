@@ -1,4 +1,4 @@
-/* The log of a process: TOWPATH_STUB_LOG=FILE writes calls and moved bytes to FILE.PID at its end. */
+/* The log of a process: TOWPATH_STUB_LOG=FILE writes calls and bytes to FILE.PID at its end. */
 #define _GNU_SOURCE
 #include "stub.h"
 

@@ -1,8 +1,8 @@
 /*
  * The table of all memory that the driver knows, and the functions that get and free it.
  *
- * cuMemFree does not wait for work that uses the memory, which the manual does not promise either: such
- * work fails with CUDA_ERROR_ILLEGAL_ADDRESS when its turn comes.
+ * cuMemFree does not wait for work that uses the memory, which the manual does not promise either:
+ * such work fails with CUDA_ERROR_ILLEGAL_ADDRESS when its turn comes.
  */
 #define _GNU_SOURCE
 #include "stub.h"

@@ -1,6 +1,6 @@
 /*
- * Memory that comes and goes in the order of a stream, from pools. Legacy IPC refuses it; a pool can be
- * exported only if it was created so.
+ * Memory that comes and goes in the order of a stream, from pools. Legacy IPC refuses it; a pool
+ * can be exported only if it was created so.
  */
 #define _GNU_SOURCE
 #include "stub.h"

@@ -1,10 +1,11 @@
 /*
- * Streams: work in its order, each stream on a thread of its own, so that streams overtake each other.
+ * Streams: work in its order, each stream on a thread of its own, so that streams overtake each
+ * other.
  *
  * Before each work the thread sleeps for up to TOWPATH_STUB_DELAY_US microseconds (20), by random
- * numbers from TOWPATH_STUB_SEED. A stream that is not CU_STREAM_NON_BLOCKING waits for the work that the legacy
- * default stream of its context had before, and the other way round. A stream's structure is never
- * freed: later work may still wait for it.
+ * numbers from TOWPATH_STUB_SEED. A stream that is not CU_STREAM_NON_BLOCKING waits for the work
+ * that the legacy default stream of its context had before, and the other way round. A stream's
+ * structure is never freed: later work may still wait for it.
  */
 #define _GNU_SOURCE
 #include "stub.h"
@@ -104,9 +105,11 @@ static void release(struct work *work)
 
 static void delay(void)
 {
-    uint32_t longest = (uint32_t)setting("TOWPATH_STUB_DELAY_US", 20);
+    /* Read once: programs may change their environment meanwhile. */
+    static _Thread_local long longest = -1;
+    if (longest < 0) longest = (long)setting("TOWPATH_STUB_DELAY_US", 20);
     /* Often none at all, so that one stream also runs far ahead of another one. */
-    if (longest && random_below(2)) usleep(random_below(longest + 1));
+    if (longest && random_below(2)) usleep(random_below((uint32_t)longest + 1));
 }
 
 static void perform(CUstream stream, struct work *work)

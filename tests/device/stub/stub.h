@@ -40,7 +40,14 @@ unsigned long setting(const char *name, unsigned long otherwise);
 uint32_t random_below(uint32_t limit);
 
 /* log.c: bytes moved. */
-enum direction { HOST_TO_DEVICE, DEVICE_TO_HOST, DEVICE_TO_DEVICE, HOST_TO_HOST, BY_KERNEL, DIRECTIONS };
+enum direction {
+    HOST_TO_DEVICE,
+    DEVICE_TO_HOST,
+    DEVICE_TO_DEVICE,
+    HOST_TO_HOST,
+    BY_KERNEL,
+    DIRECTIONS
+};
 void count_bytes(enum direction direction, uint64_t bytes);
 void write_log(void);
 void each_call(void (*tell)(const char *name, unsigned long calls, void *data), void *data);
@@ -165,8 +172,8 @@ struct block *place(CUcontext context, CUmemoryPool pool, uint64_t size, uint64_
 struct block *map_block(int file, uint64_t size);
 void drop_from_block(struct block *block);
 
-/* pointers.c: where work finds memory: NULL if the context may not use all of it. With `memory` held
- * shared. Host memory that the driver does not know is refused unless `pageable`. */
+/* pointers.c: where work finds memory: NULL if the context may not use all of it. With `memory`
+ * held shared. Host memory that the driver does not know is refused unless `pageable`. */
 void *view(CUcontext context, uint64_t address, uint64_t size, bool pageable);
 
 /* pools.c */
