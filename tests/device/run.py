@@ -19,7 +19,6 @@ import environments  # noqa: E402
 
 DIRECTORY = environments.BUILD / "tests" / "device"
 LIMIT = 60
-DRIVER_PACKAGE = "nvidia-cuda-runtime-cu12==12.9.79"
 # What the environment says in a check; in others, one device.
 SETTINGS = {
     "memory_is_limited": {"TOWPATH_STUB_MEMORY": 8 << 20},
@@ -72,7 +71,7 @@ def checked(name, seed):
 
 def compared():
     """What is wrong with the stub's declarations, by the published header."""
-    directory = environments.venv("cuda-headers", [DRIVER_PACKAGE])
+    directory = environments.venv("cuda-headers")
     headers = sorted(directory.glob("lib/python*/site-packages/nvidia/cuda_runtime/include"))
     words = ["cc", "-std=gnu11", "-Wall", "-Wextra", "-Werror", "-fsyntax-only",
              f"-I{headers[0]}", HERE / "stub" / "compare.c"]
