@@ -28,7 +28,7 @@ REQUIREMENTS = {
     "towpath": ["mpi4py==4.1.2", *PYTHON_TOOLS],
     "nvrtc": ["nvidia-cuda-nvrtc-cu11==11.8.89"],
     "cuda-headers": ["nvidia-cuda-runtime-cu12==12.9.79"],
-    "opencl": ["pyopencl==2025.2.7", "pocl-binary-distribution==3.0"],
+    "opencl": ["pyopencl==2026.1.4", "pocl-binary-distribution==3.0"],
 }
 
 

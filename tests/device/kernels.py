@@ -1,0 +1,156 @@
+#!/usr/bin/env python3
+"""Moves random layouts by the kernels of crates/device/kernels/move.cu and compares every byte.
+
+    kernels.py                  as OpenCL on PoCL, and as C
+    kernels.py --only C         one of them
+    kernels.py --cases 500 --seed 3
+
+PoCL comes from a Python package into an environment under build/: a real compiler for devices
+translates the source, and its CPU device runs it. In C, the threads run in an order by chance.
+"""
+
+import argparse
+import ctypes
+import faulthandler
+import os
+import random
+import sys
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE.parent))
+import environments  # noqa: E402
+import layouts  # noqa: E402
+
+SOURCE = environments.ROOT / "crates/device/kernels/move.cu"
+DIRECTORY = environments.BUILD / "tests" / "device"
+GROUP = 32
+UNTOUCHED = 0xEE
+
+
+class Buffer:
+    """Bytes at an address that is a multiple of 16, or a table of numbers."""
+
+    def __init__(self, content):
+        self.memory = ctypes.create_string_buffer(len(content) + 16)
+        self.address = (ctypes.addressof(self.memory) + 15) // 16 * 16
+        self.size = len(content)
+        ctypes.memmove(self.address, content, len(content))
+
+    @classmethod
+    def table(cls, numbers):
+        return cls(bytes((ctypes.c_int64 * len(numbers))(*numbers)))
+
+    def content(self):
+        return ctypes.string_at(self.address, self.size)
+
+
+class Side:
+    """One side of a case in memory."""
+
+    def __init__(self, shape, offsets, fill):
+        self.lowest = min(offsets) // 16 * 16
+        self.buffer = Buffer(fill(max(offsets) + shape.word - self.lowest))
+        self.tables = [Buffer.table(table) for table in shape.tables()]
+        base = (self.buffer.address - self.lowest) % (1 << 64)
+        self.layout = shape.layout(base, *(table.address for table in self.tables))
+
+
+def moved(case, run, draw):
+    """What is wrong with a case; empty where every byte is as it must be."""
+    places = case.places()
+    source = Side(case.from_, [place for place, _ in places], draw.randbytes)
+    target = Side(case.to, [place for _, place in places], lambda size: bytes([UNTOUCHED]) * size)
+    expected = bytearray(target.buffer.content())
+    before = source.buffer.content()
+    for from_, to in places:
+        start = from_ - source.lowest
+        expected[to - target.lowest:to - target.lowest + case.word] = \
+            before[start:start + case.word]
+    threads = GROUP * draw.randrange(1, 9)
+    run(case.kernel, layouts.Move(source.layout, target.layout, case.first, case.words), threads)
+    wrong = [at for at, (found, wanted) in enumerate(zip(target.buffer.content(), expected))
+             if found != wanted]
+    return f"{len(wrong)} bytes are wrong, the first one is byte {wrong[0]}" if wrong else ""
+
+
+class C:
+    """The source as C, for ordinary memory."""
+
+    def __init__(self):
+        DIRECTORY.mkdir(parents=True, exist_ok=True)
+        library = DIRECTORY / "move.so"
+        words = ["cc", "-x", "c", "-std=gnu11", "-O2", "-Wall", "-Wextra", "-Werror", "-shared",
+                 "-fPIC", SOURCE, "-o", library]
+        environments.command(words, "device-kernels-c.log")
+        self.library = ctypes.CDLL(str(library))
+        self.draw = random.Random(1)
+
+    def run(self, kernel, move, threads):
+        function = self.library[kernel]
+        for thread in self.draw.sample(range(threads), threads):
+            function(ctypes.byref(move), ctypes.c_uint32(thread), ctypes.c_uint32(threads))
+
+
+class OpenCL:
+    """The source as OpenCL C on PoCL's CPU device, whose addresses are those of the process."""
+
+    def __init__(self):
+        import pyopencl
+
+        self.cl = pyopencl
+        platform, = (platform for platform in pyopencl.get_platforms()
+                     if "Portable Computing Language" in platform.name)
+        print(f"OpenCL: {platform.version}", flush=True)
+        context = pyopencl.Context([platform.get_devices()[0]])
+        self.queue = pyopencl.CommandQueue(context)
+        program = pyopencl.Program(context, SOURCE.read_text()).build(["-cl-std=CL1.2"])
+        self.kernels = {kernel.function_name: kernel for kernel in program.all_kernels()}
+
+    def run(self, kernel, move, threads):
+        function = self.kernels[kernel]
+        function.set_arg(0, bytes(move))
+        self.cl.enqueue_nd_range_kernel(self.queue, function, (threads,), (GROUP,))
+        self.queue.finish()
+
+
+DIALECTS = {"C": C, "OpenCL": OpenCL}
+
+
+def again_with_opencl():
+    """Runs this program by the Python of the environment that has OpenCL."""
+    python = environments.venv("opencl") / "bin" / "python"
+    cache = DIRECTORY / "cache"
+    cache.mkdir(parents=True, exist_ok=True)
+    variables = {**os.environ, "POCL_CACHE_DIR": str(cache), "XDG_CACHE_HOME": str(cache),
+                 "TOWPATH_OPENCL": "1"}
+    os.execve(python, [str(python), *sys.argv], variables)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__,
+                                     formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--only", choices=DIALECTS)
+    parser.add_argument("--cases", type=int, default=400)
+    parser.add_argument("--seed", type=int, default=1)
+    options = parser.parse_args()
+    # A wrong kernel may also touch memory that nobody has.
+    faulthandler.enable()
+    if options.only != "C" and "TOWPATH_OPENCL" not in os.environ:
+        again_with_opencl()
+    passed = failed = 0
+    for name, dialect in DIALECTS.items():
+        if options.only not in (None, name):
+            continue
+        run, draw = dialect().run, random.Random(options.seed)
+        for case in layouts.cases(options.seed, options.cases):
+            problem = moved(case, run, draw)
+            if problem:
+                print(f"FAIL {name}, {case.name}: {problem}", flush=True)
+            passed, failed = passed + (not problem), failed + bool(problem)
+    print(f"{passed} passed, {failed} failed")
+    return 1 if failed or not passed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
