@@ -10,6 +10,7 @@
 #include "stub.h"
 
 #include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
@@ -55,26 +56,73 @@ static void add(struct block *block)
     *before = block;
 }
 
-struct block *map_block(int file, uint64_t size)
+uint64_t take_addresses(uint64_t size)
 {
     int count = (int)(size / BLOCK);
     int place = range && size <= RANGE ? find_place(count) : -1;
-    struct block *block = place < 0 ? NULL : calloc(1, sizeof *block);
-    if (!block) return NULL;
+    for (int next = 0; place >= 0 && next < count; next++) used[place + next] = true;
+    return place < 0 ? 0 : range + (uint64_t)place * BLOCK;
+}
+
+void give_addresses(uint64_t base, uint64_t size)
+{
+    for (uint64_t next = 0; next < size; next += BLOCK) used[(base + next - range) / BLOCK] = false;
+}
+
+bool map_shadow(uint64_t base, uint64_t size, int file, uint64_t offset)
+{
+    return mmap(shadow_of(base), size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, file,
+                (off_t)offset) != MAP_FAILED;
+}
+
+void unmap_shadow(uint64_t base, uint64_t size)
+{
+    mmap(shadow_of(base), size, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED,
+         -1, 0);
+}
+
+int new_file(CUdevice device, uint64_t size)
+{
+    char name[32];
+    snprintf(name, sizeof name, "towpath-stub-%d", shared_number(device));
+    int low = memfd_create(name, MFD_CLOEXEC);
+    if (low < 0) return -1;
+    /* Above the files of the program, so that its own numbers are those without the stub. */
+    int file = fcntl(low, F_DUPFD_CLOEXEC, LOWEST_FILE);
+    close(low);
+    if (file < 0 || ftruncate(file, (off_t)size) == 0) return file;
+    close(file);
+    return -1;
+}
+
+CUdevice device_of_file(int file)
+{
+    char path[64], name[64] = "";
+    int shared;
+    snprintf(path, sizeof path, "/proc/self/fd/%d", file);
+    if (readlink(path, name, sizeof name - 1) < 0) return -1;
+    if (sscanf(name, "/memfd:towpath-stub-%d", &shared) != 1) return -1;
+    for (CUdevice device = 0; valid_device(device); device++)
+        if (shared_number(device) == shared) return device;
+    return -1;
+}
+
+struct block *map_block(int file, uint64_t size)
+{
     struct stat description;
-    block->base = range + (uint64_t)place * BLOCK;
-    block->size = size;
-    block->file = file;
-    if (fstat(file, &description)
-        || mmap(shadow_of(block->base), size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, file,
-                0) == MAP_FAILED) {
-        free(block);
-        return NULL;
+    struct block *block = fstat(file, &description) ? NULL : calloc(1, sizeof *block);
+    uint64_t base = block ? take_addresses(size) : 0;
+    if (base && map_shadow(base, size, file, 0)) {
+        block->base = base;
+        block->size = size;
+        block->file = file;
+        block->inode = description.st_ino;
+        add(block);
+        return block;
     }
-    block->inode = description.st_ino;
-    for (int next = 0; next < count; next++) used[place + next] = true;
-    add(block);
-    return block;
+    if (base) give_addresses(base, size);
+    free(block);
+    return NULL;
 }
 
 static struct block *new_block(CUcontext context, CUmemoryPool pool, uint64_t size)
@@ -83,13 +131,9 @@ static struct block *new_block(CUcontext context, CUmemoryPool pool, uint64_t si
     for (struct block *other = blocks; other; other = other->next)
         if (!other->opened && other->context->device == context->device) all += other->size;
     if (all > device_memory()) return NULL;
-    int low = memfd_create("towpath-stub", MFD_CLOEXEC);
-    if (low < 0) return NULL;
-    /* Above the files of the program, so that its own numbers are those without the stub. */
-    int file = fcntl(low, F_DUPFD_CLOEXEC, LOWEST_FILE);
-    close(low);
+    int file = new_file(context->device, size);
     if (file < 0) return NULL;
-    struct block *block = ftruncate(file, (off_t)size) ? NULL : map_block(file, size);
+    struct block *block = map_block(file, size);
     if (!block) {
         close(file);
         return NULL;
@@ -131,11 +175,9 @@ struct block *place(CUcontext context, CUmemoryPool pool, uint64_t size, uint64_
 void drop_from_block(struct block *block)
 {
     if (--block->regions) return;
-    mmap(shadow_of(block->base), block->size, PROT_NONE,
-         MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
+    unmap_shadow(block->base, block->size);
     close(block->file);
-    for (uint64_t next = 0; next < block->size; next += BLOCK)
-        used[(block->base + next - range) / BLOCK] = false;
+    give_addresses(block->base, block->size);
     struct block **before = &blocks;
     while (*before != block) before = &(*before)->next;
     *before = block->next;

@@ -59,6 +59,31 @@ CALL(cuMemAllocFromPoolAsync, CURRENT,
      (CUdeviceptr *address, size_t size, CUmemoryPool pool, CUstream stream))
 CALL(cuMemPoolExportToShareableHandle, STARTED, (void *handle, CUmemoryPool pool,
      CUmemAllocationHandleType type, unsigned long long flags))
+CALL(cuMemPoolImportFromShareableHandle, STARTED, (CUmemoryPool *pool, void *handle,
+     CUmemAllocationHandleType type, unsigned long long flags))
+CALL(cuMemPoolExportPointer, STARTED, (CUmemPoolPtrExportData *data, CUdeviceptr address))
+CALL(cuMemPoolImportPointer, CURRENT,
+     (CUdeviceptr *address, CUmemoryPool pool, CUmemPoolPtrExportData *data))
+
+CALL(cuMemGetAllocationGranularity, STARTED, (size_t *granularity,
+     const CUmemAllocationProp *properties, CUmemAllocationGranularity_flags option))
+CALL(cuMemAddressReserve, STARTED, (CUdeviceptr *address, size_t size, size_t alignment,
+     CUdeviceptr wanted, unsigned long long flags))
+CALL(cuMemAddressFree, STARTED, (CUdeviceptr address, size_t size))
+CALL(cuMemCreate, STARTED, (CUmemGenericAllocationHandle *handle, size_t size,
+     const CUmemAllocationProp *properties, unsigned long long flags))
+CALL(cuMemRelease, STARTED, (CUmemGenericAllocationHandle handle))
+CALL(cuMemMap, STARTED, (CUdeviceptr address, size_t size, size_t offset,
+     CUmemGenericAllocationHandle handle, unsigned long long flags))
+CALL(cuMemUnmap, STARTED, (CUdeviceptr address, size_t size))
+CALL(cuMemSetAccess, STARTED,
+     (CUdeviceptr address, size_t size, const CUmemAccessDesc *access, size_t count))
+CALL(cuMemRetainAllocationHandle, STARTED,
+     (CUmemGenericAllocationHandle *handle, void *address))
+CALL(cuMemExportToShareableHandle, STARTED, (void *shareable, CUmemGenericAllocationHandle handle,
+     CUmemAllocationHandleType type, unsigned long long flags))
+CALL(cuMemImportFromShareableHandle, STARTED, (CUmemGenericAllocationHandle *handle,
+     void *shareable, CUmemAllocationHandleType type))
 
 CALL(cuMemcpy, UNCAPTURED, (CUdeviceptr to, CUdeviceptr from, size_t size))
 CALL(cuMemcpyHtoD_v2, UNCAPTURED, (CUdeviceptr to, const void *from, size_t size))

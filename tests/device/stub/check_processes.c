@@ -2,48 +2,6 @@
 #define _GNU_SOURCE
 #include "checks.h"
 
-static int pipes[2][2];
-
-/* Starts a second process, before the driver starts in this one; `side` is 1 there. */
-static int two_processes(void)
-{
-    MUST(!pipe(pipes[0]) && !pipe(pipes[1]));
-    pid_t child = fork();
-    MUST(child >= 0);
-    return child == 0;
-}
-
-static void put(int side, const void *data, size_t size)
-{
-    MUST(write(pipes[side][1], data, size) == (ssize_t)size);
-}
-
-static void get(int side, void *data, size_t size)
-{
-    MUST(read(pipes[1 - side][0], data, size) == (ssize_t)size);
-}
-
-/* Ends the second process; the first one checks how it ended. */
-static void both_end(int side)
-{
-    int status = 1;
-    if (side) exit(0);
-    MUST(wait(&status) > 0 && status == 0);
-}
-
-static void fill(CUdeviceptr address, char value, size_t size)
-{
-    WORKS(cuMemsetD8_v2(address, (unsigned char)value, size));
-    WORKS(cuCtxSynchronize());
-}
-
-static char byte_at(CUdeviceptr address)
-{
-    char value;
-    WORKS(cuMemcpyDtoH_v2(&value, address, 1));
-    return value;
-}
-
 static void ipc(void)
 {
     int side = two_processes();
@@ -57,15 +15,15 @@ static void ipc(void)
         fill(address, 5, 1000);
         WORKS(cuIpcGetMemHandle(&handle, address + 10));
         GIVES(CUDA_ERROR_INVALID_CONTEXT, cuIpcOpenMemHandle_v2(&second, handle, 1));
-        put(side, &handle, sizeof handle);
-        get(side, &token, 1);
+        put(&handle, sizeof handle);
+        get(&token, 1);
         MUST(byte_at(address + 999) == 6);
         WORKS(cuMemFree_v2(address));
-        put(side, &token, 1);
-        get(side, &token, 1);
-        put(side, &handle, sizeof handle);
+        put(&token, 1);
+        get(&token, 1);
+        put(&handle, sizeof handle);
     } else {
-        get(side, &handle, sizeof handle);
+        get(&handle, sizeof handle);
         WORKS(cuIpcOpenMemHandle_v2(&address, handle, CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS));
         MUST(!readable((void *)address));
         MUST(byte_at(address) == 5);
@@ -73,14 +31,14 @@ static void ipc(void)
         WORKS(cuIpcOpenMemHandle_v2(&again, handle, CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS));
         MUST(again == address);
         WORKS(cuIpcCloseMemHandle(address));
-        put(side, &token, 1);
-        get(side, &token, 1);
+        put(&token, 1);
+        get(&token, 1);
         /* The owner has freed it. */
         MUST(byte_at(address) == 5 && byte_at(address + 999) == 6);
         WORKS(cuIpcCloseMemHandle(address));
         GIVES(CUDA_ERROR_INVALID_VALUE, cuIpcCloseMemHandle(address));
-        put(side, &token, 1);
-        get(side, &handle, sizeof handle);
+        put(&token, 1);
+        get(&handle, sizeof handle);
     }
     both_end(side);
 }
@@ -96,9 +54,9 @@ static void ipc_of_freed_memory(void)
         WORKS(cuIpcGetMemHandle(&handle, address));
         WORKS(cuMemFree_v2(address));
         WORKS(cuMemAlloc_v2(&address, 4 << 20));
-        put(side, &handle, sizeof handle);
+        put(&handle, sizeof handle);
     } else {
-        get(side, &handle, sizeof handle);
+        get(&handle, sizeof handle);
         GIVES(CUDA_ERROR_INVALID_VALUE, cuIpcOpenMemHandle_v2(&address, handle, 1));
     }
     both_end(side);
@@ -122,12 +80,12 @@ static void ipc_without_peer_access(void)
     if (side == 0) {
         WORKS(cuMemAlloc_v2(&address, 100));
         WORKS(cuIpcGetMemHandle(&handle, address));
-        put(side, &handle, sizeof handle);
+        put(&handle, sizeof handle);
     } else {
         int can = 1;
         WORKS(cuDeviceCanAccessPeer(&can, 0, 1));
         MUST(can == 0);
-        get(side, &handle, sizeof handle);
+        get(&handle, sizeof handle);
         WORKS(cuDevicePrimaryCtxRetain(&context, 1));
         WORKS(cuCtxSetCurrent(context));
         GIVES(CUDA_ERROR_PEER_ACCESS_UNSUPPORTED, cuIpcOpenMemHandle_v2(&address, handle, 1));
@@ -160,12 +118,12 @@ static void exclusive(void)
     WORKS(cuInit(0));
     if (side == 0) {
         WORKS(cuDevicePrimaryCtxRetain(&context, 0));
-        put(side, &token, 1);
-        get(side, &token, 1);
+        put(&token, 1);
+        get(&token, 1);
     } else {
-        get(side, &token, 1);
+        get(&token, 1);
         GIVES(CUDA_ERROR_DEVICE_UNAVAILABLE, cuDevicePrimaryCtxRetain(&context, 0));
-        put(side, &token, 1);
+        put(&token, 1);
     }
     both_end(side);
 }

@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -44,10 +45,24 @@ bool readable(const void *address);
 /* PTX text that defines an entry. */
 const char *ptx(const char *entry);
 
+/* Starts a second process, before the driver starts in this one; the result is 1 there. */
+int two_processes(void);
+/* To and from the other process: a message, or an open file. */
+void put(const void *data, size_t size);
+void get(void *data, size_t size);
+void put_file(int file);
+int get_file(void);
+/* Ends the second process; the first one checks how it ended. */
+void both_end(int side);
+/* A byte in many places of device memory, and one byte of it. */
+void fill(CUdeviceptr address, char value, size_t size);
+char byte_at(CUdeviceptr address);
+
 struct check {
     const char *name;
     void (*run)(void);
 };
-extern const struct check memory_checks[], stream_checks[], process_checks[], kernel_checks[];
+extern const struct check memory_checks[], stream_checks[], process_checks[], kernel_checks[],
+    export_checks[];
 
 #endif

@@ -28,7 +28,8 @@ typedef int CUdevice;
 typedef unsigned long long CUdeviceptr;
 typedef int CUpointer_attribute, CUdevice_attribute, CUfunction_attribute, CUjit_option;
 typedef int CUstreamCaptureMode, CUstreamCaptureStatus, CUdriverProcAddressQueryResult;
-typedef int CUmemAllocationHandleType;
+typedef int CUmemAllocationHandleType, CUmemAllocationGranularity_flags;
+typedef unsigned long long CUmemGenericAllocationHandle;
 typedef uint32_t cuuint32_t;
 typedef uint64_t cuuint64_t;
 typedef struct CUctx_st *CUcontext;
@@ -45,12 +46,26 @@ typedef struct {
 typedef struct {
     char reserved[64];
 } CUipcMemHandle;
+typedef struct {
+    int type, id;
+} CUmemLocation;
+typedef struct {
+    CUmemLocation location;
+    int flags;
+} CUmemAccessDesc;
+typedef struct {
+    int type, requestedHandleTypes;
+    CUmemLocation location;
+    void *win32HandleMetaData;
+    unsigned char allocFlags[8];
+} CUmemAllocationProp;
+typedef struct {
+    unsigned char reserved[64];
+} CUmemPoolPtrExportData;
 /* In version 12.0 the pool's reserved part got further members; nothing of it is used here. */
 typedef struct {
     int allocType, handleTypes;
-    struct {
-        int type, id;
-    } location;
+    CUmemLocation location;
     void *win32SecurityAttributes;
     unsigned char reserved[64];
 } CUmemPoolProps;

@@ -16,11 +16,6 @@
 
 enum { MAGIC = 0x49706331 };
 
-struct name {
-    unsigned magic;
-    int process, file, device;
-    uint64_t inode, block_size, offset, size, id;
-};
 _Static_assert(sizeof(struct name) <= sizeof(CUipcMemHandle), "a name fits into a handle");
 
 /* A mapping; guarded by `memory`. */
@@ -35,6 +30,13 @@ static struct opening *openings;
 
 static bool allowed(void) { return setting("TOWPATH_STUB_IPC", 1); }
 
+struct name name_of_region(const struct region *region)
+{
+    const struct block *block = region->block;
+    return (struct name){MAGIC, getpid(), block->file, shared_number(region->device), block->inode,
+                         block->size, region->base - block->base, region->size, region->id};
+}
+
 CUresult cuIpcGetMemHandle(CUipcMemHandle *handle, CUdeviceptr address)
 {
     ENTER(cuIpcGetMemHandle);
@@ -43,12 +45,7 @@ CUresult cuIpcGetMemHandle(CUipcMemHandle *handle, CUdeviceptr address)
     struct name name = {.magic = 0};
     pthread_rwlock_rdlock(&memory);
     struct region *region = find_region(address);
-    if (region && region->kind == DEVICE) {
-        struct block *block = region->block;
-        name = (struct name){MAGIC, getpid(), block->file, shared_number(region->device),
-                             block->inode, block->size, region->base - block->base, region->size,
-                             region->id};
-    }
+    if (region && region->kind == DEVICE) name = name_of_region(region);
     pthread_rwlock_unlock(&memory);
     if (!name.magic) return CUDA_ERROR_INVALID_VALUE;
     memset(handle, 0, sizeof *handle);
@@ -70,23 +67,36 @@ static int open_file(const struct name *name)
     return file;
 }
 
-/* Maps the block of a name; the allocation is the only region of it. */
-static CUresult map(const struct name *name, CUcontext context, uint64_t *base)
+struct region *map_name(const struct name *name, enum kind kind, CUcontext context, CUresult *error)
 {
-    int file = open_file(name);
-    if (file < 0) return CUDA_ERROR_INVALID_VALUE;
+    *error = CUDA_ERROR_INVALID_VALUE;
+    int file = name->magic == MAGIC ? open_file(name) : -1;
+    if (file < 0) return NULL;
+    *error = CUDA_ERROR_OUT_OF_MEMORY;
     struct block *block = map_block(file, name->block_size);
-    struct opening *opening = block ? malloc(sizeof *opening) : NULL;
     struct region *region =
-        opening ? add_region(OPENED, block->base + name->offset, name->size, context) : NULL;
+        block ? add_region(kind, block->base + name->offset, name->size, context) : NULL;
     if (!region) {
         close(file);
-        return CUDA_ERROR_OUT_OF_MEMORY;
+        return NULL;
     }
+    *error = CUDA_SUCCESS;
     block->context = context;
     block->opened = true;
     block->regions = 1;
     region->block = block;
+    return region;
+}
+
+static CUresult open_name(const struct name *name, CUcontext context, uint64_t *base)
+{
+    CUresult error;
+    struct opening *opening = malloc(sizeof *opening);
+    struct region *region = opening ? map_name(name, OPENED, context, &error) : NULL;
+    if (!region) {
+        free(opening);
+        return opening ? error : CUDA_ERROR_OUT_OF_MEMORY;
+    }
     *opening = (struct opening){*name, context, region->base, 1, openings};
     openings = opening;
     *base = region->base;
@@ -116,7 +126,7 @@ CUresult cuIpcOpenMemHandle_v2(CUdeviceptr *address, CUipcMemHandle handle, unsi
         opening->count++;
         base = opening->base;
     } else {
-        result = map(&name, context, &base);
+        result = open_name(&name, context, &base);
     }
     pthread_rwlock_unlock(&memory);
     if (!result) *address = base;

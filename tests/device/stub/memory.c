@@ -67,7 +67,7 @@ struct region *add_region(enum kind kind, uint64_t base, uint64_t size, CUcontex
     region->base = base;
     region->size = size;
     region->context = context;
-    region->device = context->device;
+    region->device = context ? context->device : 0;
     region->id = ++ids;
     region->ready = true;
     size_t at = begun(base);

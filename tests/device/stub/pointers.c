@@ -7,8 +7,9 @@
 /* Whether kernels and copies of the context reach the memory. */
 static bool reachable(CUcontext context, const struct region *region)
 {
-    return host_kind(region->kind) || region->kind == MANAGED
-           || context->peers >> region->device & 1;
+    if (host_kind(region->kind) || region->kind == MANAGED) return true;
+    if (region->kind == VIRTUAL) return region->accessible >> context->device & 1;
+    return context->peers >> region->device & 1;
 }
 
 void *view(CUcontext context, uint64_t address, uint64_t size, bool pageable)
@@ -57,6 +58,14 @@ static size_t attribute_size(CUpointer_attribute attribute)
     }
 }
 
+/* How the memory can be exported. */
+static uint64_t types_of(const struct region *region)
+{
+    if (region->physical) return (uint64_t)handle_types(region->physical);
+    bool file = region->pool && exportable(region->pool);
+    return file ? CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR : CU_MEM_HANDLE_TYPE_NONE;
+}
+
 static CUresult attribute_of(const struct region *region, CUpointer_attribute attribute,
                              uint64_t at, void *data)
 {
@@ -64,8 +73,9 @@ static CUresult attribute_of(const struct region *region, CUpointer_attribute at
     bool host = host_kind(region->kind);
     switch (attribute) {
     case CU_POINTER_ATTRIBUTE_CONTEXT: {
-        /* Memory of a pool belongs to no context. */
-        CUcontext context = region->kind == POOL ? NULL : region->context;
+        /* Memory of pools and virtual memory belong to none. */
+        bool none = region->kind == POOL || region->kind == VIRTUAL;
+        CUcontext context = none ? NULL : region->context;
         return give(data, &context, size);
     }
     case CU_POINTER_ATTRIBUTE_MEMORY_TYPE:
@@ -84,9 +94,7 @@ static CUresult attribute_of(const struct region *region, CUpointer_attribute at
     case CU_POINTER_ATTRIBUTE_RANGE_SIZE: return give_number(data, region->size, size);
     case CU_POINTER_ATTRIBUTE_MAPPED: return give_number(data, 1, size);
     case CU_POINTER_ATTRIBUTE_ALLOWED_HANDLE_TYPES:
-        return give_number(data, region->pool && exportable(region->pool)
-                                     ? CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR
-                                     : CU_MEM_HANDLE_TYPE_NONE, size);
+        return give_number(data, types_of(region), size);
     case CU_POINTER_ATTRIBUTE_MEMPOOL_HANDLE: return give(data, &region->pool, size);
     default: return CUDA_ERROR_INVALID_VALUE;
     }
@@ -127,7 +135,7 @@ CUresult cuPointerSetAttribute(const void *value, CUpointer_attribute attribute,
     if (!value || attribute != CU_POINTER_ATTRIBUTE_SYNC_MEMOPS) return CUDA_ERROR_INVALID_VALUE;
     pthread_rwlock_wrlock(&memory);
     struct region *region = find_region(at);
-    /* Memory of pools does not have it. */
+    /* Memory of pools and virtual memory do not have it. */
     bool possible = region && (region->kind == DEVICE || region->kind == OPENED);
     if (possible) region->sync_memops = *(const unsigned *)value != 0;
     pthread_rwlock_unlock(&memory);

@@ -1,19 +1,20 @@
 /*
  * Memory that comes and goes in the order of a stream, from pools. Legacy IPC refuses it; a pool
- * can be exported only if it was created so.
+ * can be exported only if it was created so: as a file that names the pool, and then each
+ * allocation by its own name.
  */
 #define _GNU_SOURCE
 #include "stub.h"
 
 #include <stdlib.h>
-#include <unistd.h>
+#include <string.h>
 
 enum { MAGIC = 0x506f6f31, MOST_DEVICES = 16 };
 
 struct CUmemPoolHandle_st {
     unsigned magic;
     CUdevice device;
-    bool exportable;
+    bool exportable, imported;
 };
 
 bool exportable(CUmemoryPool pool) { return pool->exportable; }
@@ -21,7 +22,7 @@ bool exportable(CUmemoryPool pool) { return pool->exportable; }
 static CUmemoryPool default_pool(CUdevice device)
 {
     static struct CUmemPoolHandle_st pools[MOST_DEVICES];
-    pools[device] = (struct CUmemPoolHandle_st){MAGIC, device, false};
+    pools[device] = (struct CUmemPoolHandle_st){MAGIC, device, false, false};
     return &pools[device];
 }
 
@@ -35,7 +36,7 @@ CUresult cuMemPoolCreate(CUmemoryPool *pool, const CUmemPoolProps *properties)
     *pool = malloc(sizeof **pool);
     if (!*pool) return CUDA_ERROR_OUT_OF_MEMORY;
     bool file = properties->handleTypes == CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR;
-    **pool = (struct CUmemPoolHandle_st){MAGIC, properties->location.id, file};
+    **pool = (struct CUmemPoolHandle_st){MAGIC, properties->location.id, file, false};
     return CUDA_SUCCESS;
 }
 
@@ -69,7 +70,8 @@ static CUresult allocate(CUdeviceptr *address, size_t size, CUmemoryPool pool, C
     CUstream stream;
     CUresult result = find_stream(handle, &stream);
     if (result) return result;
-    if (!address || !size || !pool || pool->magic != MAGIC) return CUDA_ERROR_INVALID_VALUE;
+    if (!address || !size || !pool || pool->magic != MAGIC || pool->imported)
+        return CUDA_ERROR_INVALID_VALUE;
     CUcontext context = current_context();
     uint64_t base;
     pthread_rwlock_wrlock(&memory);
@@ -123,5 +125,59 @@ CUresult cuMemPoolExportToShareableHandle(void *handle, CUmemoryPool pool,
     if (!handle || !pool || pool->magic != MAGIC || flags) return CUDA_ERROR_INVALID_VALUE;
     if (type != CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR || !pool->exportable)
         return CUDA_ERROR_INVALID_VALUE;
-    return CUDA_ERROR_NOT_SUPPORTED;
+    int file = new_file(pool->device, 0);
+    if (file < 0) return CUDA_ERROR_OPERATING_SYSTEM;
+    *(int *)handle = file;
+    return CUDA_SUCCESS;
+}
+
+CUresult cuMemPoolImportFromShareableHandle(CUmemoryPool *pool, void *handle,
+                                            CUmemAllocationHandleType type,
+                                            unsigned long long flags)
+{
+    ENTER(cuMemPoolImportFromShareableHandle);
+    if (!pool || flags || type != CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR)
+        return CUDA_ERROR_INVALID_VALUE;
+    CUdevice device = device_of_file((int)(intptr_t)handle);
+    if (!valid_device(device)) return CUDA_ERROR_INVALID_DEVICE;
+    *pool = malloc(sizeof **pool);
+    if (!*pool) return CUDA_ERROR_OUT_OF_MEMORY;
+    **pool = (struct CUmemPoolHandle_st){MAGIC, device, false, true};
+    return CUDA_SUCCESS;
+}
+
+CUresult cuMemPoolExportPointer(CUmemPoolPtrExportData *data, CUdeviceptr address)
+{
+    ENTER(cuMemPoolExportPointer);
+    if (!data) return CUDA_ERROR_INVALID_VALUE;
+    pthread_rwlock_rdlock(&memory);
+    struct region *region = find_region(address);
+    bool possible = region && region->kind == POOL && region->pool->exportable;
+    if (possible) {
+        struct name name = name_of_region(region);
+        memset(data, 0, sizeof *data);
+        memcpy(data, &name, sizeof name);
+    }
+    pthread_rwlock_unlock(&memory);
+    return possible ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+}
+
+CUresult cuMemPoolImportPointer(CUdeviceptr *address, CUmemoryPool pool,
+                                CUmemPoolPtrExportData *data)
+{
+    ENTER(cuMemPoolImportPointer);
+    if (!address || !data || !pool || pool->magic != MAGIC || !pool->imported)
+        return CUDA_ERROR_INVALID_VALUE;
+    struct name name;
+    memcpy(&name, data, sizeof name);
+    CUresult result;
+    pthread_rwlock_wrlock(&memory);
+    struct region *region = map_name(&name, POOL, current_context(), &result);
+    if (region) {
+        region->pool = pool;
+        region->device = pool->device;
+        *address = region->base;
+    }
+    pthread_rwlock_unlock(&memory);
+    return result;
 }

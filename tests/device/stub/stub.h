@@ -129,7 +129,7 @@ CUresult capture_allows_unsafe_call(void);
 CUresult capture_allows_work(CUstream stream);
 
 /* memory.c: the table of all memory that the driver knows. */
-enum kind { DEVICE, POOL, OPENED, MANAGED, HOST_ALLOCATED, HOST_REGISTERED };
+enum kind { DEVICE, POOL, OPENED, VIRTUAL, MANAGED, HOST_ALLOCATED, HOST_REGISTERED };
 struct region {
     uint64_t base, size, id;
     enum kind kind;
@@ -140,6 +140,9 @@ struct region {
     atomic_bool ready;
     CUmemoryPool pool;
     struct block *block;
+    /* Of virtual memory: its physical memory, and bits of the devices that may access it. */
+    struct physical *physical;
+    uint64_t accessible;
 };
 extern pthread_rwlock_t memory;
 /* These are called with `memory` held. */
@@ -167,6 +170,15 @@ struct block {
 bool device_address(uint64_t address);
 /* Where the processor finds the memory at a device address. */
 void *shadow_of(uint64_t address);
+/* Addresses of whole blocks; 0 if there are none. */
+uint64_t take_addresses(uint64_t size);
+void give_addresses(uint64_t base, uint64_t size);
+bool map_shadow(uint64_t base, uint64_t size, int file, uint64_t offset);
+void unmap_shadow(uint64_t base, uint64_t size);
+/* A file of that many bytes of a device, or -1. */
+int new_file(CUdevice device, uint64_t size);
+/* The number in this process of the device of such a file, or -1. */
+CUdevice device_of_file(int file);
 /* Sets the place of `size` new bytes. */
 struct block *place(CUcontext context, CUmemoryPool pool, uint64_t size, uint64_t *address);
 struct block *map_block(int file, uint64_t size);
@@ -178,6 +190,21 @@ void *view(CUcontext context, uint64_t address, uint64_t size, bool pageable);
 
 /* pools.c */
 bool exportable(CUmemoryPool pool);
+
+/* virtual.c */
+int handle_types(const struct physical *physical);
+
+/* ipc.c: an allocation of another process. */
+struct name {
+    unsigned magic;
+    int process, file, device;
+    uint64_t inode, block_size, offset, size, id;
+};
+/* With `memory` held. */
+struct name name_of_region(const struct region *region);
+/* Maps the block of a name, with the allocation as its only region; NULL and why not. */
+struct region *map_name(const struct name *name, enum kind kind, CUcontext context,
+                        CUresult *error);
 
 /* moves.c: the kernels of the library, compiled as C. */
 struct kernel {
