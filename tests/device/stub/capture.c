@@ -53,6 +53,13 @@ CUresult capture_allows_work(CUstream stream)
     return CUDA_SUCCESS;
 }
 
+void end_capture(CUstream stream)
+{
+    stream->capture = CU_STREAM_CAPTURE_STATUS_NONE;
+    for (int place = 0; place < MOST; place++)
+        if (captures[place] == stream) captures[place] = NULL;
+}
+
 CUresult cuThreadExchangeStreamCaptureMode(CUstreamCaptureMode *mode)
 {
     ENTER(cuThreadExchangeStreamCaptureMode);
@@ -117,9 +124,7 @@ CUresult cuStreamEndCapture(CUstream handle, CUgraph *graph)
             result = CUDA_ERROR_STREAM_CAPTURE_INVALIDATED;
         else
             *graph = (CUgraph)stream;
-        stream->capture = CU_STREAM_CAPTURE_STATUS_NONE;
-        for (int place = 0; place < MOST; place++)
-            if (captures[place] == stream) captures[place] = NULL;
+        end_capture(stream);
     }
     pthread_mutex_unlock(&state);
     return result;

@@ -54,7 +54,8 @@ static void kernels(void)
     memset(&move, 0, sizeof move);
     WORKS(cuMemcpyDtoH_v2(back, to, sizeof back));
     MUST(memcmp(numbers, back, sizeof back) == 0);
-    MUST(towpath_stub_bytes(4) == WORDS * SIZE && towpath_stub_bytes(0) == WORDS * SIZE);
+    MUST(!towpath_stub_bytes || towpath_stub_bytes(4) == WORDS * SIZE);
+    MUST(!towpath_stub_bytes || towpath_stub_bytes(0) == WORDS * SIZE);
 }
 
 static void kernel_faults(void)

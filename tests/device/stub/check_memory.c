@@ -32,8 +32,8 @@ static void order_of_calls(void)
     GIVES(CUDA_ERROR_INVALID_VALUE, cuPointerGetAttribute(&ordinal, 9, (CUdeviceptr)&ordinal));
     start();
     WORKS(cuMemAlloc_v2(&address, 8));
-    MUST(towpath_stub_calls("cuMemAlloc_v2") == 3);
-    MUST(towpath_stub_calls("cuMemAlloc") == 3);
+    MUST(!towpath_stub_calls || towpath_stub_calls("cuMemAlloc_v2") == 3);
+    MUST(!towpath_stub_calls || towpath_stub_calls("cuMemAlloc") == 3);
 }
 
 static void device_memory_faults(void)

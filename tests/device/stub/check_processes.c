@@ -120,9 +120,15 @@ static void exclusive(void)
         WORKS(cuDevicePrimaryCtxRetain(&context, 0));
         put(&token, 1);
         get(&token, 1);
+        WORKS(cuDevicePrimaryCtxRelease_v2(0));
+        put(&token, 1);
+        get(&token, 1);
     } else {
         get(&token, 1);
         GIVES(CUDA_ERROR_DEVICE_UNAVAILABLE, cuDevicePrimaryCtxRetain(&context, 0));
+        put(&token, 1);
+        get(&token, 1);
+        WORKS(cuDevicePrimaryCtxRetain(&context, 0));
         put(&token, 1);
     }
     both_end(side);

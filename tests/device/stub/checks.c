@@ -37,7 +37,15 @@ bool readable(const void *address)
 
 const char *ptx(const char *entry)
 {
-    static char text[256];
+    static char text[1 << 20];
+    const char *path = getenv("TOWPATH_CHECK_PTX");
+    if (path) {
+        FILE *file = fopen(path, "r");
+        MUST(file);
+        text[fread(text, 1, sizeof text - 1, file)] = 0;
+        fclose(file);
+        return text;
+    }
     snprintf(text, sizeof text,
              ".version 7.8\n.target sm_70\n.address_size 64\n.visible .entry %s(\n) { ret; }\n",
              entry);

@@ -35,14 +35,15 @@
     } while (0)
 #define WORKS(call) GIVES(CUDA_SUCCESS, call)
 
-unsigned long towpath_stub_calls(const char *name);
-unsigned long towpath_stub_bytes(int direction);
+/* Absent in a real driver. */
+unsigned long towpath_stub_calls(const char *name) __attribute__((weak));
+unsigned long towpath_stub_bytes(int direction) __attribute__((weak));
 
 /* checks.c: the primary context of device 0, current. */
 CUcontext start(void);
 /* Whether the processor may read the byte. */
 bool readable(const void *address);
-/* PTX text that defines an entry. */
+/* PTX text that defines an entry, or the text in the file TOWPATH_CHECK_PTX. */
 const char *ptx(const char *entry);
 
 /* Starts a second process, before the driver starts in this one; the result is 1 there. */

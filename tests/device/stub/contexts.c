@@ -39,6 +39,7 @@ static void stop(CUcontext context)
     context->retained = 0;
     while (context->streams) end_stream(context->streams);
     context->legacy = NULL;
+    release_device(context->device);
     pthread_mutex_unlock(&state);
     remove_memory_of(context);
 }

@@ -10,12 +10,11 @@
 #define _GNU_SOURCE
 #include "stub.h"
 
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/file.h>
-#include <sys/stat.h>
+#include <sys/socket.h>
+#include <sys/un.h>
 #include <unistd.h>
 
 enum { MOST_DEVICES = 16, PROCESSORS = 4, THREADS = 1024 };
@@ -94,20 +93,38 @@ bool peers(int shared, int other)
 
 size_t device_memory(void) { return setting("TOWPATH_STUB_MEMORY", 8ul << 30); }
 
+static struct {
+    unsigned contexts;
+    int socket;
+} claims[MOST_DEVICES];
+
+/* A name that only one socket of the machine can have. */
+static int bind_name(int shared)
+{
+    struct sockaddr_un name = {.sun_family = AF_UNIX};
+    int length = snprintf(name.sun_path + 1, sizeof name.sun_path - 1, "towpath-stub-%d-%d",
+                          getuid(), shared);
+    int found = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+    size_t size = offsetof(struct sockaddr_un, sun_path) + 1 + (size_t)length;
+    if (found < 0 || bind(found, (struct sockaddr *)&name, (socklen_t)size) == 0) return found;
+    close(found);
+    return -1;
+}
+
 bool claim_device(CUdevice device)
 {
-    static int claims[MOST_DEVICES];
-    if (!setting("TOWPATH_STUB_EXCLUSIVE", 0) || claims[device]) return true;
-    char path[64];
-    snprintf(path, sizeof path, "/dev/shm/towpath-stub-%d-%d", getuid(), shown[device]);
-    int file = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
-    if (file < 0 || flock(file, LOCK_EX | LOCK_NB)) {
-        if (file >= 0) close(file);
-        return false;
+    if (!setting("TOWPATH_STUB_EXCLUSIVE", 0)) return true;
+    if (!claims[device].contexts) {
+        claims[device].socket = bind_name(shown[device]);
+        if (claims[device].socket < 0) return false;
     }
-    /* The lock ends with the process; the empty file may stay. */
-    claims[device] = file + 1;
+    claims[device].contexts++;
     return true;
+}
+
+void release_device(CUdevice device)
+{
+    if (claims[device].contexts && --claims[device].contexts == 0) close(claims[device].socket);
 }
 
 CUresult cuDeviceGet(CUdevice *device, int ordinal)

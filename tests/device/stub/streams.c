@@ -37,6 +37,7 @@ void end_stream(CUstream stream)
     CUstream *before = &stream->context->streams;
     while (*before != stream) before = &(*before)->next;
     *before = stream->next;
+    end_capture(stream);
     stream->magic = 0;
     stream->destroyed = true;
     pthread_cond_broadcast(&changed);

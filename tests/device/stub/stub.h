@@ -60,8 +60,9 @@ int shared_number(CUdevice device);
 bool peers(int shared, int other);
 bool visible(int shared);
 size_t device_memory(void);
-/* Takes the device for this process where processes exclude each other. */
+/* Each context takes the device for this process, where processes exclude each other. */
 bool claim_device(CUdevice device);
+void release_device(CUdevice device);
 
 /* contexts.c */
 struct CUctx_st {
@@ -127,6 +128,7 @@ void end_streams(void);
 CUresult capture_allows_unsafe_call(void);
 /* With `state` held: CUDA_SUCCESS, or why this stream cannot take work because of a capture. */
 CUresult capture_allows_work(CUstream stream);
+void end_capture(CUstream stream);
 
 /* memory.c: the table of all memory that the driver knows. */
 enum kind { DEVICE, POOL, OPENED, VIRTUAL, MANAGED, HOST_ALLOCATED, HOST_REGISTERED };
