@@ -26,7 +26,7 @@ REQUIREMENTS = {
     "plot": ["matplotlib"],
     "zig": ["cargo-zigbuild==0.24.0", "ziglang==0.17.1", "auditwheel==6.8.2"],
     "towpath": ["mpi4py==4.1.2", *PYTHON_TOOLS],
-    "nvrtc": ["nvidia-cuda-nvrtc-cu11==11.8.89"],
+    "nvrtc": ["nvidia-cuda-nvrtc-cu11==11.8.89", "nvidia-cuda-nvcc-cu11==11.8.89"],
     "cuda-headers": ["nvidia-cuda-runtime-cu12==12.9.79"],
     "opencl": ["pyopencl==2026.1.4", "pocl-binary-distribution==3.0"],
 }

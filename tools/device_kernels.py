@@ -8,13 +8,16 @@ The compiler is NVRTC 11.8, installed under build/ if need be: drivers load PTX 
 and older ones, and that version is the last one that knows every architecture from Volta to Hopper.
 It needs no GPU. Its texts for compute_70, 80 and 90 differ in the line `.target` only, which is
 compared too. So the one for compute_70, which drivers compile for every later device, is enough.
+NVIDIA's assembler of the same version must take it for all three, and keep everything in registers.
 """
 
 import argparse
 import ctypes
 import difflib
 import re
+import subprocess
 import sys
+import tempfile
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -78,6 +81,24 @@ def differences(one, other):
     return "\n".join(list(lines)[:12])
 
 
+def assembled(architecture):
+    """What the assembler says against the committed text for an architecture; empty if nothing."""
+    program = next(environments.venv("nvrtc").glob(
+        "lib/python*/site-packages/nvidia/cuda_nvcc/bin/ptxas"))
+    program.chmod(0o755)
+    with tempfile.TemporaryDirectory() as directory:
+        words = [program, "-v", f"-arch=sm_{architecture}", COMMITTED, "-o", f"{directory}/cubin"]
+        result = subprocess.run(words, capture_output=True, text=True)
+    if result.returncode:
+        return result.stderr
+    frames = re.findall(r"(\d+) bytes stack frame, (\d+) bytes spill", result.stderr)
+    if len(frames) != COMMITTED.read_text().count(".entry "):
+        return f"it tells of {len(frames)} kernels only:\n{result.stderr}"
+    large = [f"{frame} bytes of stack, {spill} spilled" for frame, spill in frames
+             if int(frame) or int(spill)]
+    return "\n".join(large)
+
+
 def problems(compiler):
     """What is wrong with the committed text: sentence by check, empty where nothing is."""
     committed = COMMITTED.read_text()
@@ -88,6 +109,8 @@ def problems(compiler):
         "version": "" if found == VERSION else f".version is {found}, it must be {VERSION}",
         "committed text": differences(committed, generated),
     }
+    for architecture in (OLDEST, *LATER):
+        checks[f"assembled for sm_{architecture}"] = assembled(architecture)
     for later in LATER:
         checks[f"compute_{later}"] = differences(targeted(generated, later), compiler.ptx(later))
     return checks
