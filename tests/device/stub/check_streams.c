@@ -261,7 +261,51 @@ static void freed_while_in_use(void)
     WORKS(cuGetErrorString(CUDA_ERROR_ILLEGAL_ADDRESS, &text));
 }
 
+/* Messages of one thread through memory that is new each time. */
+static void *send_through(void *argument)
+{
+    enum { BYTES = 3000 };
+    WORKS(cuCtxSetCurrent(argument));
+    char *host;
+    CUstream stream, second;
+    CUevent event;
+    WORKS(cuMemHostAlloc((void **)&host, 2 * BYTES, 0));
+    WORKS(cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING));
+    WORKS(cuEventCreate(&event, CU_EVENT_DISABLE_TIMING));
+    for (int trial = 0; trial < TRIALS; trial++) {
+        CUdeviceptr from, to;
+        memset(host, trial, BYTES);
+        WORKS(cuStreamCreate(&second, CU_STREAM_NON_BLOCKING));
+        WORKS(cuMemAlloc_v2(&from, BYTES));
+        WORKS(cuMemAllocAsync(&to, BYTES, second));
+        WORKS(cuMemcpyHtoDAsync_v2(from, host, BYTES, stream));
+        WORKS(cuEventRecord(event, stream));
+        WORKS(cuStreamWaitEvent(second, event, 0));
+        WORKS(cuMemcpyDtoDAsync_v2(to, from, BYTES, second));
+        WORKS(cuMemcpyDtoHAsync_v2(host + BYTES, to, BYTES, second));
+        WORKS(cuMemFreeAsync(to, second));
+        WORKS(cuEventRecord(event, second));
+        WORKS(cuStreamDestroy_v2(second));
+        WORKS(cuEventSynchronize(event));
+        WORKS(cuMemFree_v2(from));
+        MUST(memcmp(host, host + BYTES, BYTES) == 0);
+    }
+    return NULL;
+}
+
+static void many_threads(void)
+{
+    enum { THREADS = 6 };
+    pthread_t threads[THREADS];
+    CUcontext context = start();
+    for (int n = 0; n < THREADS; n++)
+        MUST(!pthread_create(&threads[n], NULL, send_through, context));
+    for (int n = 0; n < THREADS; n++) MUST(!pthread_join(threads[n], NULL));
+    WORKS(cuCtxSynchronize());
+}
+
 const struct check stream_checks[] = {
+    {"many_threads", many_threads},
     {"streams_overtake", streams_overtake},
     {"one_stream_keeps_its_order", one_stream_keeps_its_order},
     {"legacy_stream", legacy_stream},

@@ -19,11 +19,19 @@ struct CUmemPoolHandle_st {
 
 bool exportable(CUmemoryPool pool) { return pool->exportable; }
 
+static struct CUmemPoolHandle_st default_pools[MOST_DEVICES];
+
+static void make_default_pools(void)
+{
+    for (CUdevice device = 0; device < MOST_DEVICES; device++)
+        default_pools[device] = (struct CUmemPoolHandle_st){MAGIC, device, false, false};
+}
+
 static CUmemoryPool default_pool(CUdevice device)
 {
-    static struct CUmemPoolHandle_st pools[MOST_DEVICES];
-    pools[device] = (struct CUmemPoolHandle_st){MAGIC, device, false, false};
-    return &pools[device];
+    static pthread_once_t made = PTHREAD_ONCE_INIT;
+    pthread_once(&made, make_default_pools);
+    return &default_pools[device];
 }
 
 CUresult cuMemPoolCreate(CUmemoryPool *pool, const CUmemPoolProps *properties)
