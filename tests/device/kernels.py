@@ -99,8 +99,13 @@ class OpenCL:
         import pyopencl
 
         self.cl = pyopencl
-        platform, = (platform for platform in pyopencl.get_platforms()
-                     if "Portable Computing Language" in platform.name)
+        platforms = pyopencl.get_platforms()
+        pocl = [found for found in platforms if "Portable Computing Language" in found.name]
+        if not pocl:
+            names = ", ".join(found.name for found in platforms) or "nothing"
+            raise SystemExit(f"OpenCL finds {names}, but not PoCL: remove build/venv/opencl, so "
+                             "that the environment is made again")
+        platform = pocl[0]
         print(f"OpenCL: {platform.version}", flush=True)
         context = pyopencl.Context([platform.get_devices()[0]])
         self.queue = pyopencl.CommandQueue(context)
