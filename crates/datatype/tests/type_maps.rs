@@ -5,7 +5,7 @@ mod support;
 
 use proptest::prelude::*;
 use support::{Map, any_tree};
-use towpath_base::transfer::{Drain, Fill, Source, Step};
+use towpath_base::transfer::{Drain, Fill, Source, Step, Step};
 use towpath_datatype::{Cursor, Datatype, copy, pack, source, target, unpack};
 
 const LIMIT: i64 = 3000;
@@ -229,7 +229,7 @@ fn cursors_take_from_each_other_where_both_are_nests() {
         source.seek(4);
         assert_eq!(target.take(&mut source), None, "a source that has begun");
         source.seek(0);
-        assert_eq!(target.take(&mut source), Some(32));
+        assert_eq!(target.take(&mut source), Some(Step::Done(32)));
     }
     assert_eq!((source.position(), target.position()), (32, 32));
     let expected = |index: usize| if index.is_multiple_of(3) { index as i32 / 3 * 2 } else { -1 };

@@ -1,4 +1,4 @@
-//! Memory that is certainly host memory, so that the driver, which takes 200 ns for such an address,
+//! Memory that is certainly host memory, so that the driver, which takes 200 ns to deny an address,
 //! need not be asked: the heap that grows by `brk`, and the calling thread's stack.
 
 use std::cell::Cell;

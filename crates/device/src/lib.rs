@@ -1,9 +1,9 @@
 //! Device memory: NVIDIA GPUs through the CUDA driver that the program has loaded.
 //!
 //! The library neither links nor loads the driver. It looks for it when a buffer is used after new
-//! libraries have been loaded ([`Cuda::may_be_present`]), and without it costs a few instructions. It
-//! creates no context: it uses that of the memory, or the active primary context of its device for
-//! memory that belongs to none.
+//! libraries have been loaded ([`Cuda::may_be_present`]), and without it costs a few instructions.
+//! It creates no context: it uses that of the memory, or the active primary context of its device
+//! for memory that belongs to none.
 //!
 //! [`Cuda`] makes the packers of `towpath_datatype::device`. Between processes of a host that can
 //! open each other's memory, the device copies from layout to layout by one kernel (`transfer`,
