@@ -5,7 +5,7 @@ mod support;
 
 use proptest::prelude::*;
 use support::{Map, any_tree};
-use towpath_base::transfer::{Drain, Fill, Source, Step, Step};
+use towpath_base::transfer::{Drain, Fill, Source, Step};
 use towpath_datatype::{Cursor, Datatype, copy, pack, source, target, unpack};
 
 const LIMIT: i64 = 3000;
