@@ -68,7 +68,14 @@ def moved(case, run, draw):
         expected[to - target.lowest:to - target.lowest + case.word] = \
             before[start:start + case.word]
     threads = GROUP * draw.randrange(1, 9)
-    run(case.kernel, layouts.Move(source.layout, target.layout, case.first, case.words), threads)
+    flag, count = ctypes.c_uint32(UNTOUCHED), ctypes.c_uint32(0)
+    value = draw.randrange(1, 1 << 32)
+    end = layouts.Completion(ctypes.addressof(flag), ctypes.addressof(count), value, 0)
+    end = draw.choice([end, layouts.Completion()])
+    move = layouts.Move(source.layout, target.layout, case.first, case.words, end)
+    run(case.kernel, move, threads)
+    if (flag.value, count.value) != (value if end.flag else UNTOUCHED, 0):
+        return f"its end is announced as {flag.value}, not {value}, and the count is {count.value}"
     wrong = [at for at, (found, wanted) in enumerate(zip(target.buffer.content(), expected))
              if found != wanted]
     return f"{len(wrong)} bytes are wrong, the first one is byte {wrong[0]}" if wrong else ""

@@ -38,9 +38,16 @@ class Layout(ctypes.Structure):
                 ("loops", Loop * MOST_LOOPS)]
 
 
+class Completion(ctypes.Structure):
+    """Where a kernel announces its end; nowhere if the flag is 0."""
+
+    _fields_ = [("flag", ctypes.c_uint64), ("count", ctypes.c_uint64),
+                ("value", ctypes.c_uint32), ("unused", ctypes.c_uint32)]
+
+
 class Move(ctypes.Structure):
     _fields_ = [("from_", Layout), ("to", Layout), ("first", ctypes.c_uint64),
-                ("words", ctypes.c_uint64)]
+                ("words", ctypes.c_uint64), ("completion", Completion)]
 
 
 class Shape:

@@ -7,10 +7,10 @@ use std::sync::Mutex;
 use towpath_base::sync::{AtomicUsize, Ordering};
 
 use crate::abi::{
-    Address, ContextHandle, DeviceNumber, EVENT_DISABLE_TIMING, EventHandle, FunctionHandle,
-    HOST_ALLOC_FLAGS, MULTIPROCESSOR_COUNT, ModuleHandle, STREAM_NON_BLOCKING, StreamHandle, Uuid,
-    code,
+    Address, ContextHandle, DeviceNumber, FunctionHandle, HOST_ALLOC_FLAGS, MULTIPROCESSOR_COUNT,
+    ModuleHandle, STREAM_NON_BLOCKING, StreamHandle, Uuid,
 };
+use crate::completion::Completion;
 use crate::driver::{Driver, Entered, Result};
 use crate::kernel::{self, KernelChoice, LARGEST_WORD, Move, Placement};
 use crate::ptx::source_of;
@@ -29,17 +29,27 @@ const WORDS_PER_THREAD: u64 = 2;
 /// Blocks of threads for each multiprocessor; more would only wait.
 const BLOCKS_PER_PROCESSOR: u64 = 8;
 
+/// Whether a contiguous copy may be left to the driver.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum CopyEngine {
+    /// To and from host memory: copy engines leave the multiprocessors free.
+    Allowed,
+    /// Within device memory, where the driver's copies are kernels too, and announce their end
+    /// later.
+    Avoided,
+}
+
 /// The number of sizes of words for which there are kernels.
 const WORD_SIZES: usize = LARGEST_WORD.trailing_zeros() as usize + 1;
 
 /// The kernels of a context that have been loaded: narrow and wide ones, by size of word.
 type Kernels = [[Option<FunctionHandle>; 2]; WORD_SIZES];
 
-/// Pinned host memory that devices can access, and the event that tells when its use has ended.
+/// Pinned host memory that devices can access, and what tells that its use has ended.
 #[derive(Debug)]
 pub(crate) struct Slot {
     pub(crate) memory: *mut u8,
-    pub(crate) event: EventHandle,
+    pub(crate) completion: Completion,
 }
 
 // SAFETY: the slot's owner alone uses its memory, in whichever thread.
@@ -57,7 +67,7 @@ pub(crate) struct Context {
     next_stream: AtomicUsize,
     kernels: Mutex<Kernels>,
     slots: Mutex<Vec<Slot>>,
-    events: Mutex<Vec<EventHandle>>,
+    completions: Mutex<Vec<Completion>>,
 }
 
 impl Context {
@@ -89,7 +99,7 @@ impl Context {
             next_stream: AtomicUsize::new(0),
             kernels: Mutex::default(),
             slots: Mutex::new(Vec::new()),
-            events: Mutex::new(Vec::new()),
+            completions: Mutex::new(Vec::new()),
         })
     }
 
@@ -116,7 +126,7 @@ impl Context {
             self.driver.check("allocate pinned memory", allocated)?;
             for index in 0..SLOTS_TOGETHER {
                 let memory = memory.cast::<u8>().wrapping_add(index * SLOT_BYTES);
-                slots.push(Slot { memory, event: self.new_event()? });
+                slots.push(Slot { memory, completion: self.take_completion()? });
             }
         }
         Ok(slots.pop().expect("slots have just been added"))
@@ -127,54 +137,50 @@ impl Context {
         self.slots.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).push(slot);
     }
 
-    /// Takes an event that is not in use. The context must be current.
-    pub(crate) fn take_event(&self) -> Result<EventHandle> {
-        let free = self.events.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).pop();
-        free.map_or_else(|| self.new_event(), Ok)
+    /// Takes a completion that is not in use. The context must be current.
+    pub(crate) fn take_completion(&self) -> Result<Completion> {
+        let mut free = self.completions.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+        if free.is_empty() {
+            *free = Completion::allocate(&self.driver)?;
+        }
+        Ok(free.pop().expect("completions have just been added"))
     }
 
-    /// Gives an event back that has happened.
-    pub(crate) fn free_event(&self, event: EventHandle) {
-        self.events.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).push(event);
+    /// Gives a completion back whose transfer has ended.
+    pub(crate) fn free_completion(&self, completion: Completion) {
+        self.completions.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).push(completion);
     }
 
-    fn new_event(&self) -> Result<EventHandle> {
-        let mut event = EventHandle(ptr::null_mut());
-        // SAFETY: the driver writes one handle.
-        let made =
-            unsafe { (self.driver.calls.create_event)(&raw mut event, EVENT_DISABLE_TIMING) };
-        self.driver.check("create an event", made)?;
-        Ok(event)
-    }
-
-    /// Starts to move bytes `position..position + length` of a message, and records `event` behind
-    /// it. The context must be current.
+    /// Starts to move bytes `position..position + length` of a message. The context must be
+    /// current.
     ///
     /// # Safety
-    /// Both placements must hold these bytes, in memory that the device can access, until the event
-    /// has happened.
+    /// Both placements must hold these bytes, in memory that the device can access, until the
+    /// transfer has completed.
     pub(crate) unsafe fn start_move(
         &self,
         stream: StreamHandle,
         sides: (&Placement, &Placement),
-        position: usize,
-        length: usize,
-        event: EventHandle,
+        (position, length): (usize, usize),
+        engine: CopyEngine,
+        completion: &mut Completion,
     ) -> Result<()> {
         let (from, to) = sides;
-        let calls = &self.driver.calls;
-        // SAFETY: both sides hold the bytes until the event has happened (this function's
-        // contract).
+        let end = completion.begin(stream);
+        // SAFETY: both sides hold the bytes until the transfer has completed (this function's
+        // contract). The flag is never freed.
         unsafe {
-            if from.dense().is_some() && to.dense().is_some() {
+            if engine == CopyEngine::Allowed && from.dense().is_some() && to.dense().is_some() {
                 let at = position as Address;
+                let calls = &self.driver.calls;
                 let copied = (calls.copy_async)(to.base + at, from.base + at, length, stream);
                 self.driver.check("copy device memory", copied)?;
-            } else {
-                let (choice, mut arguments) = kernel::arguments(from, to, position, length);
-                self.launch(stream, choice, &mut arguments)?;
+                let written = (calls.write_value)(stream, end.flag, end.value, 0);
+                return self.driver.check("announce the end of a copy", written);
             }
-            self.driver.check("record an event", (calls.record_event)(event, stream))
+            let (choice, mut arguments) = kernel::arguments(from, to, position, length);
+            arguments.end = end;
+            self.launch(stream, choice, &mut arguments)
         }
     }
 
@@ -241,22 +247,5 @@ impl Context {
             self.driver.check("find a kernel that packs data", found)?;
         }
         Ok(function)
-    }
-
-    /// True once an event has happened. The context must be current.
-    pub(crate) fn has_happened(&self, event: EventHandle) -> Result<bool> {
-        // SAFETY: the event is one of this context.
-        match unsafe { (self.driver.calls.query_event)(event) } {
-            code::NOT_READY => Ok(false),
-            result => self.driver.check("finish a transfer", result).map(|()| true),
-        }
-    }
-
-    /// Waits for an event, for memory that is about to become invalid. Errors do not matter then.
-    pub(crate) fn wait_for(&self, event: EventHandle) {
-        if let Ok(_entered) = self.enter() {
-            // SAFETY: the event is one of this context.
-            unsafe { (self.driver.calls.synchronize_event)(event) };
-        }
     }
 }

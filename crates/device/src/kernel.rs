@@ -56,6 +56,17 @@ pub(crate) struct KernelLayout {
     loops: [KernelLoop; MAX_LOOPS],
 }
 
+/// Where a kernel announces its end: it writes `value` to `flag`, in host memory. `count` is the
+/// address of a word in the memory of the device, which is 0 before and after.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[repr(C)]
+pub(crate) struct KernelEnd {
+    pub(crate) flag: Address,
+    pub(crate) count: Address,
+    pub(crate) value: u32,
+    pub(crate) unused: u32,
+}
+
 /// Arguments of a kernel: moves words `first..first + words` of a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(C)]
@@ -64,6 +75,7 @@ pub(crate) struct Move {
     to: KernelLayout,
     first: u64,
     pub(crate) words: u64,
+    pub(crate) end: KernelEnd,
 }
 
 /// Where the bytes of a message are in memory that a device can access.
@@ -151,7 +163,8 @@ pub(crate) fn arguments(
     let all = from.alignments() | to.alignments() | (position | length) as u64 | LARGEST_WORD;
     let word = 1usize << all.trailing_zeros();
     let (first, words) = ((position / word) as u64, (length / word) as u64);
-    let moved = Move { from: from.in_words(word), to: to.in_words(word), first, words };
+    let (from, to) = (from.in_words(word), to.in_words(word));
+    let moved = Move { from, to, first, words, end: KernelEnd::default() };
     (KernelChoice { word, wide: first + words >= NARROW_WORDS }, moved)
 }
 
@@ -194,6 +207,6 @@ mod tests {
 
     #[test]
     fn structures_have_the_sizes_of_the_source() {
-        assert_eq!((size_of::<KernelLayout>(), size_of::<Move>()), (208, 432));
+        assert_eq!((size_of::<KernelLayout>(), size_of::<Move>()), (208, 456));
     }
 }

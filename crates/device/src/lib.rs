@@ -13,6 +13,7 @@
 //! wait for the program's. Received data is visible to every stream once the receive is complete.
 
 mod abi;
+mod completion;
 mod context;
 mod driver;
 mod host;

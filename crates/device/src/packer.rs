@@ -7,7 +7,7 @@ use std::ptr;
 use towpath_base::transfer::{Export, Fill, MemorySpace, Step};
 
 use crate::abi::Address;
-use crate::context::{SLOT_BYTES, Slot};
+use crate::context::{CopyEngine, SLOT_BYTES, Slot};
 use crate::driver::Result;
 use crate::kernel::Placement;
 use crate::transfer::{Direction, Side};
@@ -53,22 +53,27 @@ impl Packer {
     /// # Safety
     /// The elements must be readable until the packer is dropped.
     unsafe fn start_pieces(&mut self) -> Result<()> {
+        if self.pieces.len() == AHEAD || self.position == self.total {
+            return Ok(());
+        }
+        let context = self.side.context.clone();
+        let _entered = context.enter()?;
         while self.pieces.len() < AHEAD && self.position < self.total {
-            let slot = self.side.context.take_slot()?;
+            let mut slot = context.take_slot()?;
             let length = SLOT_BYTES.min(self.total - self.position);
             // The kernel writes packed position p to `base + p`.
             let base = (slot.memory as Address).wrapping_sub(self.position as Address);
             let packed = Placement::contiguous(base, self.position + length);
             // SAFETY: the elements hold these bytes (this function's contract), the slot has room
-            // for them, and both stay valid until the event has happened: dropping the packer
-            // waits for it.
+            // for them, and both stay valid until the piece is done: dropping the packer waits for
+            // it.
             unsafe {
-                self.side.context.start_move(
+                context.start_move(
                     self.side.stream,
                     (&self.side.placed.placement, &packed),
-                    self.position,
-                    length,
-                    slot.event,
+                    (self.position, length),
+                    CopyEngine::Allowed,
+                    &mut slot.completion,
                 )?;
             }
             self.pieces.push_back(Piece { slot, length, taken: 0 });
@@ -80,12 +85,10 @@ impl Packer {
     /// # Safety
     /// See [`Fill::fill`].
     unsafe fn step(&mut self, into: *mut u8, capacity: usize) -> Result<Step> {
-        let context = self.side.context.clone();
-        let _entered = context.enter()?;
         // SAFETY: the elements are readable (this function's contract).
         unsafe { self.start_pieces()? };
         let Some(piece) = self.pieces.front_mut() else { return Ok(Step::Done(0)) };
-        if piece.taken == 0 && !context.has_happened(piece.slot.event)? {
+        if piece.taken == 0 && !piece.slot.completion.has_happened(&self.side.context)? {
             return Ok(Step::Pending);
         }
         let step = capacity.min(piece.length - piece.taken);
@@ -96,7 +99,7 @@ impl Packer {
         if piece.taken == piece.length
             && let Some(piece) = self.pieces.pop_front()
         {
-            context.free_slot(piece.slot);
+            self.side.context.free_slot(piece.slot);
             // SAFETY: as above.
             unsafe { self.start_pieces()? };
         }
@@ -136,7 +139,7 @@ unsafe impl Fill for Packer {
 impl Drop for Packer {
     fn drop(&mut self) {
         for piece in self.pieces.drain(..) {
-            self.side.context.wait_for(piece.slot.event);
+            piece.slot.completion.wait(&self.side.context);
             self.side.context.free_slot(piece.slot);
         }
     }

@@ -5,8 +5,9 @@ use std::sync::Arc;
 
 use towpath_base::transfer::{Export, Step};
 
-use crate::abi::{EventHandle, StreamHandle};
-use crate::context::Context;
+use crate::abi::StreamHandle;
+use crate::completion::Completion;
+use crate::context::{Context, CopyEngine};
 use crate::driver::{DeviceError, Result};
 use crate::ipc::{Opened, Processes};
 use crate::kernel::Placement;
@@ -34,7 +35,7 @@ pub(crate) struct Side {
 /// A copy that the device makes between this process's memory and another one's.
 #[derive(Debug)]
 struct DirectCopy {
-    event: EventHandle,
+    completion: Completion,
     /// Keeps the other process's memory open.
     _opened: Vec<Arc<Opened>>,
 }
@@ -125,24 +126,24 @@ impl Side {
             Direction::Out => (own, theirs),
             Direction::In => (theirs, own),
         };
-        let event = self.or_fail(self.context.take_event());
-        // SAFETY: both sides hold the bytes, and stay valid until the event has happened or this
+        let mut completion = self.or_fail(self.context.take_completion());
+        let (range, engine) = ((0, length), CopyEngine::Avoided);
+        // SAFETY: both sides hold the bytes, and stay valid until the copy has completed or this
         // side is dropped, which waits for it (this function's contract).
-        let started = unsafe { self.context.start_move(self.stream, sides, 0, length, event) };
+        let started =
+            unsafe { self.context.start_move(self.stream, sides, range, engine, &mut completion) };
         self.or_fail(started);
-        DirectCopy { event, _opened: opened }
+        DirectCopy { completion, _opened: opened }
     }
 
     /// The state of the direct copy that has been started.
     fn finish(&mut self, length: usize) -> Option<Step> {
-        let direct = self.direct.as_ref()?;
-        let entered = self.context.enter();
-        let happened = entered.and_then(|_entered| self.context.has_happened(direct.event));
+        let happened = self.direct.as_mut()?.completion.has_happened(&self.context);
         if !self.or_fail(happened) {
             return Some(Step::Pending);
         }
-        self.context.free_event(direct.event);
-        self.direct = None;
+        let DirectCopy { completion, .. } = self.direct.take()?;
+        self.context.free_completion(completion);
         Some(Step::Done(length))
     }
 }
@@ -150,9 +151,9 @@ impl Side {
 impl Drop for Side {
     /// Ends the device's access to the memory.
     fn drop(&mut self) {
-        if let Some(direct) = self.direct.take() {
-            self.context.wait_for(direct.event);
-            self.context.free_event(direct.event);
+        if let Some(DirectCopy { completion, .. }) = self.direct.take() {
+            completion.wait(&self.context);
+            self.context.free_completion(completion);
         }
     }
 }

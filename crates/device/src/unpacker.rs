@@ -6,7 +6,7 @@ use std::ptr;
 use towpath_base::transfer::{Drain, Export, Fill, MemorySpace, Step};
 
 use crate::abi::Address;
-use crate::context::{SLOT_BYTES, Slot};
+use crate::context::{CopyEngine, SLOT_BYTES, Slot};
 use crate::driver::Result;
 use crate::kernel::Placement;
 use crate::packer::Packer;
@@ -37,8 +37,8 @@ impl Unpacker {
 
     /// Frees the slots that the device has read. True if none is left.
     fn settle(&mut self) -> Result<bool> {
-        while let Some(slot) = self.slots.front() {
-            if !self.side.context.has_happened(slot.event)? {
+        while let Some(slot) = self.slots.front_mut() {
+            if !slot.completion.has_happened(&self.side.context)? {
                 return Ok(false);
             }
             self.slots.pop_front().into_iter().for_each(|slot| self.side.context.free_slot(slot));
@@ -52,21 +52,23 @@ impl Unpacker {
     /// `from` must be readable for `length` bytes, at most [`SLOT_BYTES`]; the elements must have
     /// room for them and be writable until the unpacker is dropped.
     unsafe fn start_piece(&mut self, from: *const u8, length: usize) -> Result<()> {
-        let slot = self.side.context.take_slot()?;
+        let context = self.side.context.clone();
+        let _entered = context.enter()?;
+        let mut slot = context.take_slot()?;
         // The kernel reads packed position p from `base + p`.
         let base = (slot.memory as Address).wrapping_sub(self.position as Address);
         let packed = Placement::contiguous(base, self.position + length);
         // SAFETY: the slot has room for `length` bytes. The elements have room for them (this
-        // function's contract), and both stay valid until the event has happened: dropping the
+        // function's contract), and both stay valid until the piece is done: dropping the
         // unpacker waits for it.
         unsafe {
             ptr::copy_nonoverlapping(from, slot.memory, length);
-            self.side.context.start_move(
+            context.start_move(
                 self.side.stream,
                 (&packed, &self.side.placed.placement),
-                self.position,
-                length,
-                slot.event,
+                (self.position, length),
+                CopyEngine::Allowed,
+                &mut slot.completion,
             )?;
         }
         self.slots.push_back(slot);
@@ -78,8 +80,6 @@ impl Unpacker {
     /// # Safety
     /// See [`Drain::drain`].
     unsafe fn step(&mut self, from: *const u8, length: usize) -> Result<Step> {
-        let context = self.side.context.clone();
-        let _entered = context.enter()?;
         let mut idle = self.settle()?;
         let wanted = length.min(self.accepted + self.total - self.position);
         while self.accepted < wanted {
@@ -150,7 +150,7 @@ unsafe impl Drain for Unpacker {
 impl Drop for Unpacker {
     fn drop(&mut self) {
         for slot in self.slots.drain(..) {
-            self.side.context.wait_for(slot.event);
+            slot.completion.wait(&self.side.context);
             self.side.context.free_slot(slot);
         }
     }

@@ -33,7 +33,7 @@ static void set_up(CUdeviceptr *from, CUdeviceptr *to, Move *move)
     start();
     WORKS(cuMemAlloc_v2(from, WORDS * SIZE));
     WORKS(cuMemAlloc_v2(to, WORDS * SIZE));
-    *move = (Move){contiguous(*from), contiguous(*to), 0, WORDS};
+    *move = (Move){contiguous(*from), contiguous(*to), 0, WORDS, {0}};
 }
 
 static void kernels(void)
@@ -153,7 +153,7 @@ static void injected_errors(void)
     WORKS(cuMemAlloc_v2(&from, WORDS * SIZE));
     GIVES(CUDA_ERROR_OUT_OF_MEMORY, cuMemAlloc_v2(&to, WORDS * SIZE));
     WORKS(cuMemAlloc_v2(&to, WORDS * SIZE));
-    move = (Move){contiguous(from), contiguous(to), 0, WORDS};
+    move = (Move){contiguous(from), contiguous(to), 0, WORDS, {0}};
     CUfunction function = load("towpath_move_8");
     WORKS(launch(function, &move));
     WORKS(launch(function, &move));
