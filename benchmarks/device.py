@@ -230,6 +230,7 @@ def command_of(run, programs, options):
         settings = {
             "I_MPI_ROOT": str(prefix),
             "I_MPI_OFFLOAD": "1",
+            "I_MPI_OFFLOAD_CUDA_LIBRARY": "libcuda.so.1",
             "I_MPI_FABRICS": "shm",
             "I_MPI_HYDRA_BOOTSTRAP": "fork",
             "FI_PROVIDER_PATH": str(prefix / "lib"),

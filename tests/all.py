@@ -48,6 +48,8 @@ STAGES = [
     ("launchers", [PYTHON, "tests/external/launchers.py"], 900),
     ("transcripts", [PYTHON, "tests/launchers/transcripts.py"], 300),
     ("imb", [PYTHON, "tests/external/imb.py"], 600),
+    ("stencil2d", [PYTHON, "tests/stencil2d.py"], 300),
+    ("device benchmarks", [PYTHON, "tests/device/benchmarks.py"], 300),
 ]
 # These wait much, or compute on one core, and touch nothing that the others touch: each one's hosts
 # are namespaces of its own. They run one after the other beside the stages that follow this one.
