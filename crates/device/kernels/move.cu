@@ -29,10 +29,11 @@ typedef ulong2 word16;
 #define FUNCTION static inline
 #define ARGUMENTS arguments
 #define NOT_UNROLLED
-#define FENCE barrier(CLK_GLOBAL_MEM_FENCE)
+/* A block is one thread here: PoCL 3.0 miscompiles a barrier behind these loops. */
+#define FENCE mem_fence(CLK_GLOBAL_MEM_FENCE)
 #define FENCE_OF_THREAD mem_fence(CLK_GLOBAL_MEM_FENCE)
-#define REPRESENTS_BLOCK (get_local_id(0) == 0)
-#define BLOCKS ((u32)get_num_groups(0))
+#define REPRESENTS_BLOCK 1
+#define BLOCKS STEP
 #define COUNT(address) (atomic_inc((volatile __global u32 *)(address)) + 1)
 
 #elif defined(__CUDACC__) || defined(__HIPCC__)
