@@ -5,8 +5,7 @@
  * both layouts, so no thread depends on another one. The largest word that divides all lengths,
  * offsets, strides and addresses of both layouts is used; the host selects the kernel by it.
  *
- * The last block of threads to finish writes a number to host memory, which the processor polls:
- * that is 2 us faster than to ask the driver.
+ * The last block of threads to finish writes a number to host memory, which the processor polls.
  *
  * The same text compiles as CUDA and HIP, as OpenCL C, and as C for the driver that tests use. The
  * structures are those of `kernel.rs`: a test compares their sizes. */
@@ -55,7 +54,7 @@ typedef ulonglong2 word16;
 #define FUNCTION static __device__ __forceinline__
 #define ARGUMENTS arguments
 #define NOT_UNROLLED _Pragma("unroll 1")
-#define FENCE (__threadfence_system(), __syncthreads())
+#define FENCE __syncthreads()
 #define FENCE_OF_THREAD __threadfence_system()
 #define REPRESENTS_BLOCK (threadIdx.x == 0)
 #define BLOCKS gridDim.x
@@ -188,7 +187,9 @@ FUNCTION u32 entry_of(u64 starts, u32 entries, u64 n) {
 DEFINE_ADDRESS(address_of, u32, divided)
 DEFINE_ADDRESS(address_of_wide, u64, divided_wide)
 
+/* Called by one thread of each block, behind a barrier that orders the block's stores before it. */
 FUNCTION void complete(const Completion *completion, u32 blocks) {
+    FENCE_OF_THREAD;
     if (COUNT(completion->count) == blocks) {
         *AT(u32, completion->count) = 0;
         FENCE_OF_THREAD;
@@ -196,23 +197,14 @@ FUNCTION void complete(const Completion *completion, u32 blocks) {
     }
 }
 
-/* Words that a thread loads before it stores the first one, to have several in flight. */
-#define IN_FLIGHT 2
-
 #define DEFINE_MOVE(name, WORD, INDEX, ADDRESS)                                                    \
     KERNEL(name, Move) {                                                                           \
         const Move *move = &ARGUMENTS;                                                             \
         INDEX end = (INDEX)(move->first + move->words), step = STEP;                               \
         NOT_UNROLLED                                                                               \
-        for (INDEX n = (INDEX)move->first + FIRST; n < end; n += IN_FLIGHT * step) {               \
-            WORD words[IN_FLIGHT];                                                                 \
-            for (u32 k = 0; k < IN_FLIGHT; k++)                                                    \
-                if (n + k * step < end)                                                            \
-                    words[k] = *AT(const WORD, ADDRESS(&move->from, n + k * step, sizeof(WORD)));  \
-            for (u32 k = 0; k < IN_FLIGHT; k++)                                                    \
-                if (n + k * step < end)                                                            \
-                    *AT(WORD, ADDRESS(&move->to, n + k * step, sizeof(WORD))) = words[k];          \
-        }                                                                                          \
+        for (INDEX n = (INDEX)move->first + FIRST; n < end; n += step)                             \
+            *AT(WORD, ADDRESS(&move->to, n, sizeof(WORD))) =                                       \
+                *AT(const WORD, ADDRESS(&move->from, n, sizeof(WORD)));                            \
         if (move->completion.flag) {                                                               \
             FENCE;                                                                                 \
             if (REPRESENTS_BLOCK)                                                                  \

@@ -24,10 +24,11 @@ const STREAMS: usize = 4;
 
 /// Threads of a block of the kernels.
 const BLOCK_THREADS: u32 = 256;
-/// Words that one thread moves if the message is short; see `IN_FLIGHT` in the source.
-const WORDS_PER_THREAD: u64 = 2;
-/// Blocks of threads for each multiprocessor; more would only wait.
+/// Blocks of threads for each multiprocessor: as many as it can run at a time.
 const BLOCKS_PER_PROCESSOR: u64 = 8;
+
+/// Largest grid of the driver, in blocks.
+const MOST_BLOCKS: u64 = (1 << 31) - 1;
 
 /// Whether a contiguous copy may be left to the driver.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -195,9 +196,12 @@ impl Context {
         arguments: &mut Move,
     ) -> Result<()> {
         let function = self.kernel(choice)?;
-        let threads = arguments.words.div_ceil(WORDS_PER_THREAD);
-        let blocks = threads.div_ceil(BLOCK_THREADS.into());
-        let blocks = blocks.clamp(1, self.processors * BLOCKS_PER_PROCESSOR) as u32;
+        let blocks = arguments.words.div_ceil(BLOCK_THREADS.into()).max(1);
+        let most = match choice.scattered {
+            true => MOST_BLOCKS,
+            false => self.processors * BLOCKS_PER_PROCESSOR,
+        };
+        let blocks = blocks.min(most) as u32;
         let mut parameters: [*mut c_void; 1] = [ptr::from_mut(arguments).cast()];
         // SAFETY: the kernel takes one parameter, a `Move`, which the driver copies during the
         // call. The memory that it names is valid (this function's contract).

@@ -13,7 +13,7 @@ use crate::abi::{Address, IPC_LAZY_ENABLE_PEER_ACCESS, IpcHandle};
 use crate::context::Context;
 use crate::driver::Driver;
 use crate::kernel::Placement;
-use crate::pointer;
+use crate::pointer::{self, Allocation};
 use crate::tables::Placed;
 
 /// Opened allocations that are kept.
@@ -44,9 +44,8 @@ struct RemoteAllocation {
 }
 
 impl RemoteAllocation {
-    /// The allocation at an address of this process; `None` if it cannot be opened elsewhere.
-    fn containing(driver: &Driver, address: Address) -> Option<RemoteAllocation> {
-        let found = pointer::allocation(driver, address)?;
+    /// An allocation of this process; `None` if it cannot be opened elsewhere.
+    fn of(driver: &Driver, found: &Allocation) -> Option<RemoteAllocation> {
         let mut handle = IpcHandle([0; 8]);
         // SAFETY: the driver writes one handle, and checks the address.
         let exported = unsafe { (driver.calls.export_memory)(&raw mut handle, found.start) };
@@ -102,17 +101,22 @@ impl Processes {
     }
 
     /// Describes elements for other processes. The context must be current.
-    pub(crate) fn export(&self, context: &Context, placed: &Placed) -> Option<Export> {
+    pub(crate) fn export(
+        &self,
+        context: &Context,
+        allocation: &Allocation,
+        placed: &Placed,
+    ) -> Option<Export> {
         let placement = &placed.placement;
         let mut words = [0; EXPORT_WORDS];
         words[PROCESS] = self.own;
         words[PID] = std::process::id().into();
         words[DEVICE..DEVICE + 2].copy_from_slice(&device_words(context));
-        let elements = RemoteAllocation::containing(&context.driver, first_block(placement))?;
-        elements.encode(&mut words[ELEMENTS..]);
+        let driver = &context.driver;
+        RemoteAllocation::of(driver, allocation)?.encode(&mut words[ELEMENTS..]);
         if let Some(lists) = &placed.lists {
-            let lists = RemoteAllocation::containing(&context.driver, lists.memory)?;
-            lists.encode(&mut words[LISTS..]);
+            let lists = pointer::allocation(driver, lists.memory)?;
+            RemoteAllocation::of(driver, &lists)?.encode(&mut words[LISTS..]);
         }
         words[PLACEMENT..LOOPS].copy_from_slice(&[
             placement.base,
@@ -155,7 +159,6 @@ impl Processes {
             offsets: words[PLACEMENT + 2],
             starts: words[PLACEMENT + 3],
             entries: words[PLACEMENT + 4] as usize,
-            first: 0,
             alignment: words[PLACEMENT + 5],
             depth: (words[PLACEMENT + 6] as usize).min(MAX_LOOPS),
             loops: std::array::from_fn(|level| {
@@ -238,11 +241,6 @@ impl Processes {
 /// An address of another process's allocation, in this process.
 fn moved(address: Address, opened: &Opened) -> Address {
     address.wrapping_sub(opened.allocation.start).wrapping_add(opened.mapped)
-}
-
-/// An address inside the elements, by which their allocation is found.
-fn first_block(placement: &Placement) -> Address {
-    placement.base.wrapping_add(placement.first as Address)
 }
 
 fn device_words(context: &Context) -> [u64; 2] {

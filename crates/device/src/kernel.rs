@@ -91,8 +91,6 @@ pub(crate) struct Placement {
     pub(crate) starts: Address,
     /// Number of entries of the lists.
     pub(crate) entries: usize,
-    /// The first entry of the list of offsets, or 0.
-    pub(crate) first: i64,
     /// A number that every power of 2 that divides all lengths and offsets divides.
     pub(crate) alignment: u64,
     pub(crate) depth: usize,
@@ -109,6 +107,12 @@ impl Placement {
     /// Length if the bytes are contiguous.
     pub(crate) fn dense(&self) -> Option<usize> {
         (self.depth == 0 && self.offsets == 0).then_some(self.block)
+    }
+
+    /// See [`KernelChoice::scattered`].
+    fn is_scattered(&self) -> bool {
+        let apart = self.loops[0].1.unsigned_abs() > SECTOR as u64;
+        self.offsets == 0 && self.depth > 0 && self.block < SECTOR && apart
     }
 
     /// All alignments in one number.
@@ -150,7 +154,15 @@ pub(crate) struct KernelChoice {
     pub(crate) word: usize,
     /// True for 64-bit numbers.
     pub(crate) wide: bool,
+    /// True if most stores go to a sector of their own. Then it is faster to run the blocks of
+    /// threads in order, each with few words, than to let each go through the whole message: 64 MB
+    /// to words of 8 bytes, 64 bytes apart, take 162 us instead of 197 on an H200, while contiguous
+    /// stores take 55 us instead of 39.
+    pub(crate) scattered: bool,
 }
+
+/// Bytes that device memory moves at least.
+const SECTOR: usize = 32;
 
 /// Arguments and kernel that move bytes `position..position + length` of a message, with the
 /// largest word that fits both layouts.
@@ -163,9 +175,15 @@ pub(crate) fn arguments(
     let all = from.alignments() | to.alignments() | (position | length) as u64 | LARGEST_WORD;
     let word = 1usize << all.trailing_zeros();
     let (first, words) = ((position / word) as u64, (length / word) as u64);
-    let (from, to) = (from.in_words(word), to.in_words(word));
-    let moved = Move { from, to, first, words, end: KernelEnd::default() };
-    (KernelChoice { word, wide: first + words >= NARROW_WORDS }, moved)
+    let moved = Move {
+        from: from.in_words(word),
+        to: to.in_words(word),
+        first,
+        words,
+        end: KernelEnd::default(),
+    };
+    let wide = first + words >= NARROW_WORDS;
+    (KernelChoice { word, wide, scattered: to.is_scattered() }, moved)
 }
 
 #[cfg(test)]

@@ -117,7 +117,7 @@ impl Cuda {
         let tables = self.tables.get_or_init(Tables::default);
         let placed = tables.place(&context, datatype, pointer as Address, count)?;
         drop(entered);
-        Ok(Side::new(self.shared(), context, placed))
+        Ok(Side::new(self.shared(), context, allocation, placed))
     }
 
     fn context(&self, driver: &Driver, handle: ContextHandle) -> Result<Arc<Context>> {

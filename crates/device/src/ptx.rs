@@ -27,7 +27,7 @@ mod tests {
     fn each_kernel_has_a_text_of_its_own() {
         for wide in [false, true] {
             for word in [1, 2, 4, 8, 16] {
-                let (name, text) = source_of(KernelChoice { word, wide });
+                let (name, text) = source_of(KernelChoice { word, wide, scattered: false });
                 let (name, text) = (name.to_str().unwrap(), text.to_str().unwrap());
                 assert!(text.contains(".version 7.8\n.target sm_70\n"), "{name}");
                 assert!(text.contains(&format!(".entry {name}(\n")));

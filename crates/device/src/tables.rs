@@ -106,7 +106,6 @@ impl Tables {
                 offsets.into_iter().map(|offset| offset as u64).chain(starts).collect()
             }
         };
-        placement.first = words.first().map_or(0, |&offset| offset as i64);
         placement.alignment = words.iter().fold(0, |all, word| all | word);
         let lists = Arc::new(upload(context, &words)?);
         placement.offsets = lists.memory;

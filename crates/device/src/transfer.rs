@@ -11,6 +11,7 @@ use crate::context::{Context, CopyEngine};
 use crate::driver::{DeviceError, Result};
 use crate::ipc::{Opened, Processes};
 use crate::kernel::Placement;
+use crate::pointer::Allocation;
 use crate::tables::Placed;
 
 /// What all transfers of a process share.
@@ -26,6 +27,8 @@ pub(crate) struct Shared {
 pub(crate) struct Side {
     pub(crate) shared: Arc<Shared>,
     pub(crate) context: Arc<Context>,
+    /// What the elements are part of.
+    allocation: Allocation,
     pub(crate) placed: Placed,
     pub(crate) stream: StreamHandle,
     /// The copy to or from another process, once it has started.
@@ -50,9 +53,14 @@ pub(crate) enum Direction {
 }
 
 impl Side {
-    pub(crate) fn new(shared: Arc<Shared>, context: Arc<Context>, placed: Placed) -> Side {
+    pub(crate) fn new(
+        shared: Arc<Shared>,
+        context: Arc<Context>,
+        allocation: Allocation,
+        placed: Placed,
+    ) -> Side {
         let stream = context.stream();
-        Side { shared, context, placed, stream, direct: None }
+        Side { shared, context, allocation, placed, stream, direct: None }
     }
 
     /// The value, or the end of the job.
@@ -63,7 +71,7 @@ impl Side {
     /// Describes the elements for another process; `None` if it cannot open the memory.
     pub(crate) fn export(&self) -> Option<Export> {
         let entered = self.context.enter().ok()?;
-        let export = self.shared.processes.export(&self.context, &self.placed);
+        let export = self.shared.processes.export(&self.context, &self.allocation, &self.placed);
         drop(entered);
         export
     }

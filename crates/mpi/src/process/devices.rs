@@ -11,7 +11,7 @@ use towpath_neutral::constants::ERR_OTHER;
 use super::ending::end_job;
 
 /// Bytes that a copy between host and device memory with gaps on both sides moves at a time.
-const BOUNCE_BYTES: usize = 256 << 10;
+const BOUNCE_BYTES: usize = 16 << 10;
 
 static CUDA: Cuda = Cuda::new(fail);
 
