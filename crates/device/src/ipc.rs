@@ -5,6 +5,7 @@
 
 use std::hash::{BuildHasher as _, RandomState};
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 use towpath_base::transfer::{EXPORT_WORDS, Export};
 use towpath_datatype::device::MAX_LOOPS;
@@ -15,6 +16,7 @@ use crate::driver::Driver;
 use crate::kernel::Placement;
 use crate::pointer::{self, Allocation};
 use crate::tables::Placed;
+use crate::turns::Turns;
 
 /// Opened allocations that are kept.
 const KEPT: usize = 64;
@@ -92,12 +94,18 @@ pub(crate) struct Processes {
     opened: Mutex<Vec<Arc<Opened>>>,
     /// Processes whose memory cannot be opened here.
     refused: Mutex<Vec<u64>>,
+    turns: Turns,
 }
 
 impl Processes {
     pub(crate) fn new() -> Processes {
         let own = RandomState::new().hash_one(std::process::id());
-        Processes { own, opened: Mutex::default(), refused: Mutex::default() }
+        Processes {
+            own,
+            opened: Mutex::default(),
+            refused: Mutex::default(),
+            turns: Turns::default(),
+        }
     }
 
     /// Describes elements for other processes. The context must be current.
@@ -133,16 +141,19 @@ impl Processes {
         Some(Export(words))
     }
 
-    /// True if the process that has made `theirs` should copy, rather than this one.
-    ///
-    /// Two processes that use a device in turns make it switch between their contexts, which takes
-    /// 145 us on an H200. So one of each pair makes all copies of both: the one with the lower
-    /// process number, which is the lower rank where ranks are started in order.
-    pub(crate) fn prefers(&self, context: &Context, theirs: &Export) -> bool {
+    /// True if the process that has made `theirs` should copy to this process's memory, rather than
+    /// this one from there. `waited` is the age of the receive.
+    pub(crate) fn prefers(&self, context: &Context, theirs: &Export, waited: Duration) -> bool {
         let words = &theirs.0;
+        let lower = words[PID] < u64::from(std::process::id());
         words[PROCESS] != self.own
             && words[DEVICE..DEVICE + 2] == device_words(context)
-            && words[PID] < u64::from(std::process::id())
+            && self.turns.is_senders(words[PROCESS], lower, waited)
+    }
+
+    /// Takes the time of a copy between the memory of `theirs` and this process's into account.
+    pub(crate) fn learn(&self, theirs: &Export, length: usize, nanoseconds: u64) {
+        self.turns.learn(theirs.0[PROCESS], length, nanoseconds);
     }
 
     /// Opens the memory that another process has described, and returns where its elements are in

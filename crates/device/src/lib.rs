@@ -25,6 +25,7 @@ mod presence;
 mod ptx;
 mod tables;
 mod transfer;
+mod turns;
 mod unpacker;
 
 use std::sync::{Arc, Mutex, OnceLock};

@@ -2,6 +2,7 @@
 
 use std::collections::VecDeque;
 use std::ptr;
+use std::time::Instant;
 
 use towpath_base::transfer::{Drain, Export, Fill, MemorySpace, Step};
 
@@ -28,11 +29,21 @@ pub(crate) struct Unpacker {
     end: Option<usize>,
     /// Slots that the device reads, the oldest first.
     slots: VecDeque<Slot>,
+    created: Instant,
 }
 
 impl Unpacker {
     pub(crate) fn new(side: Side, total: usize) -> Unpacker {
-        Unpacker { side, total, position: 0, accepted: 0, end: None, slots: VecDeque::new() }
+        let created = Instant::now();
+        Unpacker {
+            side,
+            total,
+            position: 0,
+            accepted: 0,
+            end: None,
+            slots: VecDeque::new(),
+            created,
+        }
     }
 
     /// Frees the slots that the device has read. True if none is left.
@@ -126,8 +137,16 @@ unsafe impl Drain for Unpacker {
     }
 
     fn lend(&mut self, source: &Export) -> Option<Export> {
-        let preferred = self.side.shared.processes.prefers(&self.side.context, source);
-        if preferred { self.side.export() } else { None }
+        let (processes, waited) = (&self.side.shared.processes, self.created.elapsed());
+        if processes.prefers(&self.side.context, source, waited) {
+            self.side.export()
+        } else {
+            None
+        }
+    }
+
+    fn learn(&mut self, source: &Export, length: usize, nanoseconds: u64) {
+        self.side.shared.processes.learn(source, length, nanoseconds);
     }
 
     unsafe fn take(&mut self, source: &mut dyn Fill) -> Option<Step> {
