@@ -77,30 +77,33 @@ static void measure_method(struct contiguous *c, const char *method, struct exch
         row("contiguous", c->bytes, method, microseconds, "us");
 }
 
+/* Copies between two processes as a ping-pong needs them, so that as much memory is in the caches:
+ * from the other process's memory to this one's, and from this one's to the other's, in turns. */
 struct bare {
-    char *to, *from;
+    char *to[2], *from[2];
     size_t bytes;
+    int turn;
 };
 
 static void copy_bare(void *self)
 {
     struct bare *bare = self;
-    CUDA(cudaMemcpyAsync(bare->to, bare->from, bare->bytes, cudaMemcpyDeviceToDevice, stream));
+    CUDA(cudaMemcpyAsync(bare->to[bare->turn], bare->from[bare->turn], bare->bytes,
+                         cudaMemcpyDeviceToDevice, stream));
     CUDA(cudaStreamSynchronize(stream));
+    bare->turn = !bare->turn;
 }
 
-static void measure_bare(struct bare *bare, double seconds)
+static void measure_bare(struct bare *bare, char *own_out, double seconds)
 {
     word seed = new_seed(), wrong = 0;
     double microseconds = 0;
-    if (rank == 0) {
-        CUDA(launch_fill(bare->from, bare->bytes, whole(bare->bytes), seed, stream));
-        CUDA(cudaStreamSynchronize(stream));
-    }
+    CUDA(launch_fill(own_out, bare->bytes, whole(bare->bytes), seed + (word)rank, stream));
+    CUDA(cudaStreamSynchronize(stream));
     MPI(MPI_Barrier(MPI_COMM_WORLD));
     if (rank == 1) {
         microseconds = time_alone(copy_bare, bare, seconds);
-        CUDA(launch_check(bare->to, bare->bytes, whole(bare->bytes), seed, counter(), stream));
+        CUDA(launch_check(bare->to[0], bare->bytes, whole(bare->bytes), seed, counter(), stream));
         wrong = counted();
     }
     MPI(MPI_Bcast(&microseconds, 1, MPI_DOUBLE, 1, MPI_COMM_WORLD));
@@ -108,34 +111,49 @@ static void measure_bare(struct bare *bare, double seconds)
         row("contiguous", bare->bytes, "bare_copy", microseconds, "us");
 }
 
-/* Rank 1 copies out of rank 0's memory. */
+/* The other process's memory at the handle, or NULL. */
+static char *open_handle(cudaIpcMemHandle_t handle)
+{
+    void *memory = NULL;
+    cudaError_t result = cudaIpcOpenMemHandle(&memory, handle, cudaIpcMemLazyEnablePeerAccess);
+    if (result != cudaSuccess) {
+        fprintf(stderr, "CUDA IPC is refused: %s\n", cudaGetErrorString(result));
+        cudaGetLastError();
+        return NULL;
+    }
+    return memory;
+}
+
+/* Rank 1 makes the copies. */
 static void bare_copies(const size_t *sizes, int number, double seconds)
 {
-    cudaIpcMemHandle_t handle;
-    struct bare bare = {device_memory(LAST), NULL, 0};
+    cudaIpcMemHandle_t handles[2];
+    char *out = device_memory(LAST), *in = device_memory(LAST);
+    struct bare bare = {{in, NULL}, {NULL, out}, 0, 0};
     int opened = 1;
     if (rank == 0) {
-        bare.from = bare.to;
-        CUDA(cudaIpcGetMemHandle(&handle, bare.from));
+        CUDA(cudaIpcGetMemHandle(&handles[0], out));
+        CUDA(cudaIpcGetMemHandle(&handles[1], in));
     }
-    MPI(MPI_Bcast(&handle, sizeof handle, MPI_BYTE, 0, MPI_COMM_WORLD));
+    MPI(MPI_Bcast(handles, sizeof handles, MPI_BYTE, 0, MPI_COMM_WORLD));
     if (rank == 1) {
-        cudaError_t result =
-            cudaIpcOpenMemHandle((void **)&bare.from, handle, cudaIpcMemLazyEnablePeerAccess);
-        opened = result == cudaSuccess;
-        if (!opened)
-            fprintf(stderr, "CUDA IPC is refused: %s\n", cudaGetErrorString(result));
-        cudaGetLastError();
+        bare.from[0] = open_handle(handles[0]);
+        bare.to[1] = open_handle(handles[1]);
+        opened = bare.from[0] && bare.to[1];
     }
     MPI(MPI_Bcast(&opened, 1, MPI_INT, 1, MPI_COMM_WORLD));
     for (int i = 0; opened && i < number; i++) {
         bare.bytes = sizes[i];
-        measure_bare(&bare, seconds);
+        bare.turn = 0;
+        measure_bare(&bare, out, seconds);
     }
-    if (rank == 1 && opened)
-        CUDA(cudaIpcCloseMemHandle(bare.from));
+    if (rank == 1 && opened) {
+        CUDA(cudaIpcCloseMemHandle(bare.from[0]));
+        CUDA(cudaIpcCloseMemHandle(bare.to[1]));
+    }
     MPI(MPI_Barrier(MPI_COMM_WORLD));
-    CUDA(cudaFree(bare.to));
+    CUDA(cudaFree(out));
+    CUDA(cudaFree(in));
 }
 
 int main(int count, char **words)
