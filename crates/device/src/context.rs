@@ -30,15 +30,18 @@ const BLOCKS_PER_PROCESSOR: u64 = 8;
 /// Largest grid of the driver, in blocks.
 const MOST_BLOCKS: u64 = (1 << 31) - 1;
 
-/// Whether a contiguous copy may be left to the driver.
+/// Which contiguous copies are left to the driver.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum CopyEngine {
-    /// To and from host memory: copy engines leave the multiprocessors free.
-    Allowed,
-    /// Within device memory, where the driver's copies are kernels too, and announce their end
-    /// later.
-    Avoided,
+    /// All: to and from host memory, copy engines leave the multiprocessors free.
+    ForAll,
+    /// Those of at least [`LONG`] bytes: within device memory, the driver's copies are faster then,
+    /// but their end is announced 1 us later.
+    ForLong,
 }
+
+/// See [`CopyEngine::ForLong`].
+const LONG: usize = 64 << 10;
 
 /// The number of sizes of words for which there are kernels.
 const WORD_SIZES: usize = LARGEST_WORD.trailing_zeros() as usize + 1;
@@ -171,7 +174,8 @@ impl Context {
         // SAFETY: both sides hold the bytes until the transfer has completed (this function's
         // contract). The flag is never freed.
         unsafe {
-            if engine == CopyEngine::Allowed && from.dense().is_some() && to.dense().is_some() {
+            let short = engine == CopyEngine::ForLong && length < LONG;
+            if from.dense().is_some() && to.dense().is_some() && !short {
                 let at = position as Address;
                 let calls = &self.driver.calls;
                 let copied = (calls.copy_async)(to.base + at, from.base + at, length, stream);

@@ -5,7 +5,6 @@
 
 use std::hash::{BuildHasher as _, RandomState};
 use std::sync::{Arc, Mutex};
-use std::time::Duration;
 
 use towpath_base::transfer::{EXPORT_WORDS, Export};
 use towpath_datatype::device::MAX_LOOPS;
@@ -25,7 +24,8 @@ const KEPT: usize = 64;
 const PROCESS: usize = 0;
 const PID: usize = 1;
 const DEVICE: usize = 2;
-const ELEMENTS: usize = 4;
+const TIME: usize = 4;
+const ELEMENTS: usize = 5;
 const LISTS: usize = ELEMENTS + ALLOCATION_WORDS;
 const PLACEMENT: usize = LISTS + ALLOCATION_WORDS;
 const LOOPS: usize = PLACEMENT + 7;
@@ -119,6 +119,7 @@ impl Processes {
         let mut words = [0; EXPORT_WORDS];
         words[PROCESS] = self.own;
         words[PID] = std::process::id().into();
+        words[TIME] = now();
         words[DEVICE..DEVICE + 2].copy_from_slice(&device_words(context));
         let driver = &context.driver;
         RemoteAllocation::of(driver, allocation)?.encode(&mut words[ELEMENTS..]);
@@ -142,13 +143,13 @@ impl Processes {
     }
 
     /// True if the process that has made `theirs` should copy to this process's memory, rather than
-    /// this one from there. `waited` is the age of the receive.
-    pub(crate) fn prefers(&self, context: &Context, theirs: &Export, waited: Duration) -> bool {
+    /// this one from there. `posted` is when the receive was posted ([`now`]).
+    pub(crate) fn prefers(&self, context: &Context, theirs: &Export, posted: u64) -> bool {
         let words = &theirs.0;
         let lower = words[PID] < u64::from(std::process::id());
         words[PROCESS] != self.own
             && words[DEVICE..DEVICE + 2] == device_words(context)
-            && self.turns.is_senders(words[PROCESS], lower, waited)
+            && self.turns.is_senders(words[PROCESS], lower, words[TIME] > posted)
     }
 
     /// Takes the time of a copy between the memory of `theirs` and this process's into account.
@@ -252,6 +253,14 @@ impl Processes {
 /// An address of another process's allocation, in this process.
 fn moved(address: Address, opened: &Opened) -> Address {
     address.wrapping_sub(opened.allocation.start).wrapping_add(opened.mapped)
+}
+
+/// Nanoseconds of a clock that all processes of the host share.
+pub(crate) fn now() -> u64 {
+    let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+    // SAFETY: the function writes one `timespec`.
+    unsafe { libc::clock_gettime(libc::CLOCK_MONOTONIC, &raw mut time) };
+    time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
 }
 
 fn device_words(context: &Context) -> [u64; 2] {

@@ -38,7 +38,6 @@ use abi::{Address, ContextHandle};
 use context::Context;
 use driver::{DeviceError, Driver, Result};
 use host::Heap;
-use ipc::Processes;
 use presence::Libraries;
 use tables::Tables;
 use transfer::{Shared, Side};
@@ -113,11 +112,11 @@ impl Cuda {
         };
         let allocation = pointer::allocation(driver, first).ok_or_else(unknown)?;
         let context = self.context(driver, allocation.context)?;
-        let entered = context.enter()?;
-        driver.synchronize_copies(first);
+        if self.shared().is_new(allocation.buffer) {
+            driver.synchronize_copies(first);
+        }
         let tables = self.tables.get_or_init(Tables::default);
         let placed = tables.place(&context, datatype, pointer as Address, count)?;
-        drop(entered);
         Ok(Side::new(self.shared(), context, allocation, placed))
     }
 
@@ -132,7 +131,7 @@ impl Cuda {
     }
 
     fn shared(&self) -> Arc<Shared> {
-        let make = || Arc::new(Shared { processes: Processes::new(), fail: self.fail });
+        let make = || Arc::new(Shared::new(self.fail));
         self.shared.get_or_init(make).clone()
     }
 

@@ -58,7 +58,7 @@ impl std::fmt::Debug for Tables {
 }
 
 impl Tables {
-    /// The placement of `count` elements at `pointer`. The context must be current.
+    /// The placement of `count` elements at `pointer`.
     pub(crate) fn place(
         &self,
         context: &Arc<Context>,
@@ -130,6 +130,7 @@ impl Tables {
 
 /// Copies words to new device memory. Waits for the copy, which depends on nothing else.
 fn upload(context: &Arc<Context>, words: &[u64]) -> Result<Lists> {
+    let _entered = context.enter()?;
     let driver = &context.driver;
     let bytes = size_of_val(words);
     let stream: StreamHandle = context.stream();

@@ -1,7 +1,8 @@
 //! One side of a message in device memory, and a copy between two sides that the device makes by
 //! itself.
 
-use std::sync::Arc;
+use std::collections::VecDeque;
+use std::sync::{Arc, Mutex};
 
 use towpath_base::transfer::{Export, Step};
 
@@ -20,7 +21,29 @@ pub(crate) struct Shared {
     pub(crate) processes: Processes,
     /// Ends the job with a sentence.
     pub(crate) fail: fn(&str) -> !,
+    /// Allocations that were used last, by their numbers.
+    recent: Mutex<VecDeque<u64>>,
 }
+
+impl Shared {
+    pub(crate) fn new(fail: fn(&str) -> !) -> Shared {
+        Shared { processes: Processes::new(), fail, recent: Mutex::default() }
+    }
+
+    /// True unless the allocation is one of those that were used last.
+    pub(crate) fn is_new(&self, buffer: u64) -> bool {
+        let mut recent = self.recent.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+        if recent.contains(&buffer) {
+            return false;
+        }
+        recent.truncate(REMEMBERED - 1);
+        recent.push_front(buffer);
+        true
+    }
+}
+
+/// Allocations that are remembered.
+const REMEMBERED: usize = 16;
 
 /// The elements of one side of a message.
 #[derive(Debug)]
@@ -135,7 +158,7 @@ impl Side {
             Direction::In => (theirs, own),
         };
         let mut completion = self.or_fail(self.context.take_completion());
-        let (range, engine) = ((0, length), CopyEngine::Avoided);
+        let (range, engine) = ((0, length), CopyEngine::ForLong);
         // SAFETY: both sides hold the bytes, and stay valid until the copy has completed or this
         // side is dropped, which waits for it (this function's contract).
         let started =

@@ -18,9 +18,6 @@ const SLOW: Duration = Duration::from_micros(60);
 const BYTES_PER_NANOSECOND: u64 = 50;
 /// Slow copies in a row after which the other rule is tried.
 const PATIENCE: u32 = 3;
-/// A receive that was posted at least this long before its message came has been waiting for it.
-const WAITED: Duration = Duration::from_micros(5);
-
 /// Rule that names the process that copies.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum Rule {
@@ -28,7 +25,7 @@ enum Rule {
     /// order.
     #[default]
     Lower,
-    /// The one that came last: the sender if the receive has been waiting, or else the receiver.
+    /// The one that came last.
     Last,
 }
 
@@ -48,11 +45,11 @@ pub(crate) struct Turns {
 
 impl Turns {
     /// True if the sender should copy, rather than this process. `lower` is true if the sender has
-    /// the lower process number, and `waited` the age of the receive.
-    pub(crate) fn is_senders(&self, sender: u64, lower: bool, waited: Duration) -> bool {
+    /// the lower process number, and `last` if it has sent after the receive was posted.
+    pub(crate) fn is_senders(&self, sender: u64, lower: bool, last: bool) -> bool {
         match self.with(sender, |observed| observed.rule) {
             Rule::Lower => lower,
-            Rule::Last => waited > WAITED,
+            Rule::Last => last,
         }
     }
 
@@ -89,19 +86,19 @@ mod tests {
 
     #[test]
     fn the_rule_changes_after_slow_copies_in_a_row() {
-        let (turns, long, soon) = (Turns::default(), WAITED * 2, Duration::ZERO);
-        let senders = |lower, waited| turns.is_senders(7, lower, waited);
-        assert!(senders(true, soon) && !senders(false, long), "at first the lower one copies");
+        let turns = Turns::default();
+        let senders = |lower, last| turns.is_senders(7, lower, last);
+        assert!(senders(true, false) && !senders(false, true), "at first the lower one copies");
         for nanoseconds in [200_000, 200_000, 10_000, 200_000, 200_000] {
             turns.learn(7, 8, nanoseconds);
         }
-        assert!(senders(true, soon), "one was fast");
+        assert!(senders(true, false), "one was fast");
         turns.learn(7, 8, 200_000);
-        assert!(!senders(true, soon) && senders(false, long), "now the last one copies");
-        assert!(turns.is_senders(8, true, soon), "other processes are others");
+        assert!(!senders(true, false) && senders(false, true), "now the last one copies");
+        assert!(turns.is_senders(8, true, false), "other processes are others");
         (0..PATIENCE).for_each(|_| turns.learn(7, 64 << 20, 1_000_000));
-        assert!(!senders(true, soon), "a long copy is not slow");
+        assert!(!senders(true, false), "a long copy is not slow");
         (0..PATIENCE).for_each(|_| turns.learn(7, 64 << 20, 2_000_000));
-        assert!(senders(true, soon));
+        assert!(senders(true, false));
     }
 }

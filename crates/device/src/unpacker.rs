@@ -2,13 +2,13 @@
 
 use std::collections::VecDeque;
 use std::ptr;
-use std::time::Instant;
 
 use towpath_base::transfer::{Drain, Export, Fill, MemorySpace, Step};
 
 use crate::abi::Address;
 use crate::context::{CopyEngine, SLOT_BYTES, Slot};
 use crate::driver::Result;
+use crate::ipc;
 use crate::kernel::Placement;
 use crate::packer::Packer;
 use crate::transfer::{Direction, Side};
@@ -29,12 +29,13 @@ pub(crate) struct Unpacker {
     end: Option<usize>,
     /// Slots that the device reads, the oldest first.
     slots: VecDeque<Slot>,
-    created: Instant,
+    /// When the receive was posted ([`ipc::now`]).
+    posted: u64,
 }
 
 impl Unpacker {
     pub(crate) fn new(side: Side, total: usize) -> Unpacker {
-        let created = Instant::now();
+        let posted = ipc::now();
         Unpacker {
             side,
             total,
@@ -42,7 +43,7 @@ impl Unpacker {
             accepted: 0,
             end: None,
             slots: VecDeque::new(),
-            created,
+            posted,
         }
     }
 
@@ -78,7 +79,7 @@ impl Unpacker {
                 self.side.stream,
                 (&packed, &self.side.placed.placement),
                 (self.position, length),
-                CopyEngine::Allowed,
+                CopyEngine::ForAll,
                 &mut slot.completion,
             )?;
         }
@@ -137,12 +138,9 @@ unsafe impl Drain for Unpacker {
     }
 
     fn lend(&mut self, source: &Export) -> Option<Export> {
-        let (processes, waited) = (&self.side.shared.processes, self.created.elapsed());
-        if processes.prefers(&self.side.context, source, waited) {
-            self.side.export()
-        } else {
-            None
-        }
+        let processes = &self.side.shared.processes;
+        let preferred = processes.prefers(&self.side.context, source, self.posted);
+        if preferred { self.side.export() } else { None }
     }
 
     fn learn(&mut self, source: &Export, length: usize, nanoseconds: u64) {
