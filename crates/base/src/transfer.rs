@@ -203,12 +203,6 @@ pub unsafe trait Drain {
         None
     }
 
-    /// Tells how long a copy from `source` took, from its start to its end, whichever process made
-    /// it.
-    fn learn(&mut self, source: &Export, length: usize, nanoseconds: u64) {
-        let _ = (source, length, nanoseconds);
-    }
-
     /// Copies everything that `source` would pack directly from its memory. Returns `None`, having
     /// done nothing, if it does not know `source`. On [`Step::Pending`] the caller calls again.
     ///
@@ -435,13 +429,6 @@ impl Target {
             Target::Bytes { .. } => None,
             // SAFETY: the memory of both is valid and does not overlap (this function's contract).
             Target::Unpacker { drain, length } => unsafe { drain.read_from(source, *length) },
-        }
-    }
-
-    /// Tells how long the copy of the message took; see [`Drain::learn`].
-    pub fn learn(&mut self, source: &Export, nanoseconds: u64) {
-        if let Target::Unpacker { drain, length } = self {
-            drain.learn(source, *length, nanoseconds);
         }
     }
 

@@ -30,6 +30,8 @@ handles! {
     ContextHandle;
     /// `CUstream`.
     StreamHandle;
+    /// `CUevent`.
+    EventHandle;
     /// `CUmodule`.
     ModuleHandle;
     /// `CUfunction`.
@@ -72,6 +74,8 @@ pub(crate) mod attribute {
 pub(crate) const MEMORY_TYPE_DEVICE: c_uint = 2;
 /// `CU_STREAM_NON_BLOCKING`.
 pub(crate) const STREAM_NON_BLOCKING: c_uint = 1;
+/// `CU_EVENT_DISABLE_TIMING`.
+pub(crate) const EVENT_DISABLE_TIMING: c_uint = 2;
 /// `CU_MEMHOSTALLOC_PORTABLE | CU_MEMHOSTALLOC_DEVICEMAP`.
 pub(crate) const HOST_ALLOC_FLAGS: c_uint = 3;
 /// `CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS`.
@@ -133,7 +137,9 @@ functions! {
     create_stream = c"cuStreamCreate" (*mut StreamHandle, c_uint);
     synchronize_stream = c"cuStreamSynchronize" (StreamHandle);
     query_stream = c"cuStreamQuery" (StreamHandle);
-    write_value = c"cuStreamWriteValue32_v2" (StreamHandle, Address, u32, c_uint);
+    create_event = c"cuEventCreate" (*mut EventHandle, c_uint);
+    record_event = c"cuEventRecord" (EventHandle, StreamHandle);
+    query_event = c"cuEventQuery" (EventHandle);
     load_module = c"cuModuleLoadDataEx"
         (*mut ModuleHandle, *const c_void, c_uint, *mut c_int, *mut *mut c_void);
     module_function = c"cuModuleGetFunction" (*mut FunctionHandle, ModuleHandle, *const c_char);

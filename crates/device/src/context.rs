@@ -36,7 +36,7 @@ pub(crate) enum CopyEngine {
     /// All: to and from host memory, copy engines leave the multiprocessors free.
     ForAll,
     /// Those of at least [`LONG`] bytes: within device memory, the driver's copies are faster then,
-    /// but their end is announced 1 us later.
+    /// but their end is seen later.
     ForLong,
 }
 
@@ -170,7 +170,6 @@ impl Context {
         completion: &mut Completion,
     ) -> Result<()> {
         let (from, to) = sides;
-        let end = completion.begin(stream);
         // SAFETY: both sides hold the bytes until the transfer has completed (this function's
         // contract). The flag is never freed.
         unsafe {
@@ -180,11 +179,10 @@ impl Context {
                 let calls = &self.driver.calls;
                 let copied = (calls.copy_async)(to.base + at, from.base + at, length, stream);
                 self.driver.check("copy device memory", copied)?;
-                let written = (calls.write_value)(stream, end.flag, end.value, 0);
-                return self.driver.check("announce the end of a copy", written);
+                return completion.end_copy(&self.driver, stream);
             }
             let (choice, mut arguments) = kernel::arguments(from, to, position, length);
-            arguments.end = end;
+            arguments.end = completion.begin_kernel(stream);
             self.launch(stream, choice, &mut arguments)
         }
     }

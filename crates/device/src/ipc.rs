@@ -15,7 +15,6 @@ use crate::driver::Driver;
 use crate::kernel::Placement;
 use crate::pointer::{self, Allocation};
 use crate::tables::Placed;
-use crate::turns::Turns;
 
 /// Opened allocations that are kept.
 const KEPT: usize = 64;
@@ -24,8 +23,7 @@ const KEPT: usize = 64;
 const PROCESS: usize = 0;
 const PID: usize = 1;
 const DEVICE: usize = 2;
-const TIME: usize = 4;
-const ELEMENTS: usize = 5;
+const ELEMENTS: usize = 4;
 const LISTS: usize = ELEMENTS + ALLOCATION_WORDS;
 const PLACEMENT: usize = LISTS + ALLOCATION_WORDS;
 const LOOPS: usize = PLACEMENT + 7;
@@ -94,18 +92,12 @@ pub(crate) struct Processes {
     opened: Mutex<Vec<Arc<Opened>>>,
     /// Processes whose memory cannot be opened here.
     refused: Mutex<Vec<u64>>,
-    turns: Turns,
 }
 
 impl Processes {
     pub(crate) fn new() -> Processes {
         let own = RandomState::new().hash_one(std::process::id());
-        Processes {
-            own,
-            opened: Mutex::default(),
-            refused: Mutex::default(),
-            turns: Turns::default(),
-        }
+        Processes { own, opened: Mutex::default(), refused: Mutex::default() }
     }
 
     /// Describes elements for other processes. The context must be current.
@@ -119,7 +111,6 @@ impl Processes {
         let mut words = [0; EXPORT_WORDS];
         words[PROCESS] = self.own;
         words[PID] = std::process::id().into();
-        words[TIME] = now();
         words[DEVICE..DEVICE + 2].copy_from_slice(&device_words(context));
         let driver = &context.driver;
         RemoteAllocation::of(driver, allocation)?.encode(&mut words[ELEMENTS..]);
@@ -142,19 +133,16 @@ impl Processes {
         Some(Export(words))
     }
 
-    /// True if the process that has made `theirs` should copy to this process's memory, rather than
-    /// this one from there. `posted` is when the receive was posted ([`now`]).
-    pub(crate) fn prefers(&self, context: &Context, theirs: &Export, posted: u64) -> bool {
+    /// True if the process that has made `theirs` should copy, rather than this one.
+    ///
+    /// Two processes that use a device in turns make it switch between their contexts, which takes
+    /// 135 us on an H200. So one of each pair makes all copies of both: the one with the lower
+    /// process number, which is the lower rank where ranks are started in order.
+    pub(crate) fn prefers(&self, context: &Context, theirs: &Export) -> bool {
         let words = &theirs.0;
-        let lower = words[PID] < u64::from(std::process::id());
         words[PROCESS] != self.own
             && words[DEVICE..DEVICE + 2] == device_words(context)
-            && self.turns.is_senders(words[PROCESS], lower, words[TIME] > posted)
-    }
-
-    /// Takes the time of a copy between the memory of `theirs` and this process's into account.
-    pub(crate) fn learn(&self, theirs: &Export, length: usize, nanoseconds: u64) {
-        self.turns.learn(theirs.0[PROCESS], length, nanoseconds);
+            && words[PID] < u64::from(std::process::id())
     }
 
     /// Opens the memory that another process has described, and returns where its elements are in
@@ -253,14 +241,6 @@ impl Processes {
 /// An address of another process's allocation, in this process.
 fn moved(address: Address, opened: &Opened) -> Address {
     address.wrapping_sub(opened.allocation.start).wrapping_add(opened.mapped)
-}
-
-/// Nanoseconds of a clock that all processes of the host share.
-pub(crate) fn now() -> u64 {
-    let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
-    // SAFETY: the function writes one `timespec`.
-    unsafe { libc::clock_gettime(libc::CLOCK_MONOTONIC, &raw mut time) };
-    time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
 }
 
 fn device_words(context: &Context) -> [u64; 2] {

@@ -25,7 +25,6 @@ mod presence;
 mod ptx;
 mod tables;
 mod transfer;
-mod turns;
 mod unpacker;
 
 use std::sync::{Arc, Mutex, OnceLock};

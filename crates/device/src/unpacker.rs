@@ -8,7 +8,6 @@ use towpath_base::transfer::{Drain, Export, Fill, MemorySpace, Step};
 use crate::abi::Address;
 use crate::context::{CopyEngine, SLOT_BYTES, Slot};
 use crate::driver::Result;
-use crate::ipc;
 use crate::kernel::Placement;
 use crate::packer::Packer;
 use crate::transfer::{Direction, Side};
@@ -29,22 +28,11 @@ pub(crate) struct Unpacker {
     end: Option<usize>,
     /// Slots that the device reads, the oldest first.
     slots: VecDeque<Slot>,
-    /// When the receive was posted ([`ipc::now`]).
-    posted: u64,
 }
 
 impl Unpacker {
     pub(crate) fn new(side: Side, total: usize) -> Unpacker {
-        let posted = ipc::now();
-        Unpacker {
-            side,
-            total,
-            position: 0,
-            accepted: 0,
-            end: None,
-            slots: VecDeque::new(),
-            posted,
-        }
+        Unpacker { side, total, position: 0, accepted: 0, end: None, slots: VecDeque::new() }
     }
 
     /// Frees the slots that the device has read. True if none is left.
@@ -138,13 +126,8 @@ unsafe impl Drain for Unpacker {
     }
 
     fn lend(&mut self, source: &Export) -> Option<Export> {
-        let processes = &self.side.shared.processes;
-        let preferred = processes.prefers(&self.side.context, source, self.posted);
+        let preferred = self.side.shared.processes.prefers(&self.side.context, source);
         if preferred { self.side.export() } else { None }
-    }
-
-    fn learn(&mut self, source: &Export, length: usize, nanoseconds: u64) {
-        self.side.shared.processes.learn(source, length, nanoseconds);
     }
 
     unsafe fn take(&mut self, source: &mut dyn Fill) -> Option<Step> {

@@ -7,8 +7,6 @@
 //! copy is published like that of any split copy. If neither side can open the other's memory, the
 //! message goes through a bounce buffer of the receiver.
 
-use std::time::Instant;
-
 use towpath_base::sync::MappedLongWords;
 use towpath_base::transfer::{Export, Source, Step, Target};
 
@@ -32,7 +30,7 @@ enum PushWork {
     /// The receiver reads the bytes.
     TheirTurn,
     /// This side writes to the receiver's buffer.
-    Writing { to: Box<Export>, wanted: usize, began: Instant },
+    Writing { to: Box<Export>, wanted: usize },
 }
 
 impl ExportedPush {
@@ -56,20 +54,17 @@ impl ExportedPush {
                 return Advance::Nothing;
             }
             self.work = match self.lines.lent() {
-                (Some(to), wanted) => {
-                    PushWork::Writing { to: Box::new(to), wanted, began: Instant::now() }
-                }
+                (Some(to), wanted) => PushWork::Writing { to: Box::new(to), wanted },
                 (None, _) => PushWork::TheirTurn,
             };
         }
-        if let PushWork::Writing { to, wanted, began } = &self.work {
+        if let PushWork::Writing { to, wanted } = &self.work {
             // SAFETY: the receiver's buffer holds `wanted` bytes, which is at most the length of
             // the message, and stays valid until the unit is copied. `publish` requires that the
             // source stays valid, and dropping it ends the device's access.
             match unsafe { self.source.write_to(to, *wanted) } {
                 Some(Step::Pending) => return Advance::Nothing,
                 Some(Step::Done(_)) => {
-                    self.lines.set_copy_time(began.elapsed().as_nanos() as u64);
                     self.claims.claim();
                     self.claims.finish();
                     return Advance::Done;
@@ -100,7 +95,7 @@ enum PullWork {
     /// The sender writes to this side's buffer.
     Lent,
     /// This side reads the bytes.
-    Reading { began: Instant },
+    Reading,
 }
 
 /// How far a pull got in one step.
@@ -123,28 +118,24 @@ impl ExportedPull {
     }
 
     pub(super) fn step(&mut self) -> PullStep {
-        let began = match self.work {
-            PullWork::Begun { lent: true } => {
-                self.work = PullWork::Lent;
+        match self.work {
+            PullWork::Begun { lent } => {
+                self.work = if lent { PullWork::Lent } else { PullWork::Reading };
                 return PullStep::Advance(Advance::Some);
             }
             PullWork::Lent if self.claims.is_complete() => {
-                self.target.learn(&self.from, self.lines.copy_time());
                 return PullStep::Advance(Advance::Done);
             }
             PullWork::Lent if !self.lines.is_returned() => {
                 return PullStep::Advance(Advance::Nothing);
             }
-            PullWork::Begun { lent: false } | PullWork::Lent => Instant::now(),
-            PullWork::Reading { began } => began,
-        };
-        self.work = PullWork::Reading { began };
+            PullWork::Lent | PullWork::Reading => self.work = PullWork::Reading,
+        }
         // SAFETY: the sender's bytes stay valid until the unit is copied, the target is valid
         // (contract of `Shm::pull`), and both hold the bytes that are wanted.
         match unsafe { self.target.read_from(&self.from) } {
             Some(Step::Pending) => PullStep::Advance(Advance::Nothing),
             Some(Step::Done(_)) => {
-                self.target.learn(&self.from, began.elapsed().as_nanos() as u64);
                 self.claims.claim();
                 self.claims.finish();
                 PullStep::Advance(Advance::Done)

@@ -40,8 +40,6 @@ const TARGET_STRIDES: usize = 5 * LINE_WORDS;
 /// What both sides export.
 const EXPORT: usize = 7 * LINE_WORDS;
 const TARGET_EXPORT: usize = EXPORT + EXPORT_WORDS;
-/// In place of the address of bytes that are exported: how many nanoseconds the sender's copy took.
-const COPY_TIME: usize = ADDRESS;
 /// Values of the word `EXPORTED`: the receiver reads the bytes, or the sender writes them if the
 /// receiver has lent its buffer; the sender cannot open a buffer that was lent.
 const IS_EXPORTED: u64 = 1;
@@ -234,17 +232,6 @@ impl ShareLines {
         let lent = self.words.load_acquire(TARGET_LENT) != 0;
         let wanted = self.words.load_acquire(WANTED) as usize;
         (lent.then(|| self.read_export(TARGET_EXPORT)), wanted)
-    }
-
-    /// Sender: tells how many nanoseconds it took to write to the buffer that was lent. Must precede
-    /// the end of the copy.
-    pub(super) fn set_copy_time(self, nanoseconds: u64) {
-        self.words.store_release(COPY_TIME, nanoseconds);
-    }
-
-    /// Receiver: what [`ShareLines::set_copy_time`] has written.
-    pub(super) fn copy_time(self) -> u64 {
-        self.words.load_acquire(COPY_TIME)
     }
 
     /// Sender: tells the receiver that it cannot write to the buffer that it lends.
