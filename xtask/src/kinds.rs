@@ -164,16 +164,53 @@ pub fn neutral(p: &Parameter) -> Option<&'static str> {
     })
 }
 
+/// The type of `towpath_mpi::collectives` that holds parameters which describe data together, and
+/// their number, if the parameters of a collective call begin with such.
+fn data(kinds: &[&str]) -> Option<(&'static str, usize)> {
+    Some(match kinds {
+        ["buffer", "buffer", "count", "datatype", "op", ..] => ("Vector", 5),
+        ["buffer", "count", "datatype", ..] => ("EqualData", 3),
+        ["buffer", "counts", "displacements" | "aints", "datatype", ..] => ("VaryingData", 4),
+        ["buffer", "counts", "displacements" | "aints", "datatypes", ..] => ("MixedData", 4),
+        _ => return None,
+    })
+}
+
+/// The parameters of a collective call in groups that the body gets as one argument: the type that
+/// holds them, if there are several, and their number.
+pub fn groups(kinds: &[&str]) -> Vec<(Option<&'static str>, usize)> {
+    let (mut groups, mut rest) = (Vec::new(), kinds);
+    while !rest.is_empty() {
+        let (kind, number) = match data(rest) {
+            Some((kind, number)) => (Some(kind), number),
+            None => (None, 1),
+        };
+        groups.push((kind, number));
+        rest = &rest[number..];
+    }
+    groups
+}
+
 /// The parameters of a body with their types, and the types of its results.
 pub fn signature(f: &Function) -> (Vec<(String, &'static str)>, Vec<&'static str>) {
     let mut arguments = Vec::new();
     let mut returned = Vec::new();
+    let mut kinds = Vec::new();
     for p in &f.parameters {
         let Some(neutral) = neutral(p) else { continue };
         if is_returned(p) {
             returned.push(neutral);
         } else {
             arguments.push((rust_name(&p.name), neutral));
+            kinds.push(p.kind.as_str());
+        }
+    }
+    if f.form.is_some() {
+        let mut all = arguments.into_iter();
+        arguments = Vec::new();
+        for (kind, number) in groups(&kinds) {
+            let group: Vec<_> = all.by_ref().take(number).collect();
+            arguments.push((group[0].0.clone(), kind.unwrap_or(group[0].1)));
         }
     }
     if f.tell_large {

@@ -11,7 +11,7 @@ export! {
         call(139, || ErrhandlerOwner::Comm(comm_in(comm)), || {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
-                towpath_mpi::collectives::allgather(buffer_in(sendbuf), i64::from(sendcount), datatype_in(sendtype), buffer_in(recvbuf).cast_mut(), i64::from(recvcount), datatype_in(recvtype), comm_in(comm))?.wait()?;
+                towpath_mpi::collectives::allgather(towpath_mpi::collectives::EqualData::new(buffer_in(sendbuf), i64::from(sendcount), datatype_in(sendtype)), towpath_mpi::collectives::EqualData::new(buffer_in(recvbuf).cast_mut(), i64::from(recvcount), datatype_in(recvtype)), comm_in(comm))?.wait()?;
                 Ok(())
             }
         })
@@ -23,7 +23,7 @@ export! {
         call(139, || ErrhandlerOwner::Comm(comm_in(comm)), || {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
-                towpath_mpi::collectives::allgather(buffer_in(sendbuf), i64::from(sendcount), datatype_in(sendtype), buffer_in(recvbuf).cast_mut(), i64::from(recvcount), datatype_in(recvtype), comm_in(comm))?.wait()?;
+                towpath_mpi::collectives::allgather(towpath_mpi::collectives::EqualData::new(buffer_in(sendbuf), i64::from(sendcount), datatype_in(sendtype)), towpath_mpi::collectives::EqualData::new(buffer_in(recvbuf).cast_mut(), i64::from(recvcount), datatype_in(recvtype)), comm_in(comm))?.wait()?;
                 Ok(())
             }
         })
@@ -36,7 +36,7 @@ export! {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 require(request, "request")?;
-                let outcome = towpath_mpi::collectives::allgather(buffer_in(sendbuf), i64::from(sendcount), datatype_in(sendtype), buffer_in(recvbuf).cast_mut(), i64::from(recvcount), datatype_in(recvtype), comm_in(comm)).and_then(|prepared| prepared.keep(info_in(info)));
+                let outcome = towpath_mpi::collectives::allgather(towpath_mpi::collectives::EqualData::new(buffer_in(sendbuf), i64::from(sendcount), datatype_in(sendtype)), towpath_mpi::collectives::EqualData::new(buffer_in(recvbuf).cast_mut(), i64::from(recvcount), datatype_in(recvtype)), comm_in(comm)).and_then(|prepared| prepared.keep(info_in(info)));
                 deliver(outcome, |v_request| {
                     *request = request_out(v_request);
                 }, || { *request = request_out(towpath_mpi::constants::REQUEST_NULL); })
@@ -51,7 +51,7 @@ export! {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 require(request, "request")?;
-                let outcome = towpath_mpi::collectives::allgather(buffer_in(sendbuf), i64::from(sendcount), datatype_in(sendtype), buffer_in(recvbuf).cast_mut(), i64::from(recvcount), datatype_in(recvtype), comm_in(comm)).and_then(|prepared| prepared.keep(info_in(info)));
+                let outcome = towpath_mpi::collectives::allgather(towpath_mpi::collectives::EqualData::new(buffer_in(sendbuf), i64::from(sendcount), datatype_in(sendtype)), towpath_mpi::collectives::EqualData::new(buffer_in(recvbuf).cast_mut(), i64::from(recvcount), datatype_in(recvtype)), comm_in(comm)).and_then(|prepared| prepared.keep(info_in(info)));
                 deliver(outcome, |v_request| {
                     *request = request_out(v_request);
                 }, || { *request = request_out(towpath_mpi::constants::REQUEST_NULL); })
@@ -65,7 +65,7 @@ export! {
         call(141, || ErrhandlerOwner::Comm(comm_in(comm)), || {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
-                towpath_mpi::collectives::allgatherv(buffer_in(sendbuf), i64::from(sendcount), datatype_in(sendtype), buffer_in(recvbuf).cast_mut(), Integers::small(recvcounts), Integers::small(displs), datatype_in(recvtype), comm_in(comm))?.wait()?;
+                towpath_mpi::collectives::allgather(towpath_mpi::collectives::EqualData::new(buffer_in(sendbuf), i64::from(sendcount), datatype_in(sendtype)), towpath_mpi::collectives::VaryingData::new(buffer_in(recvbuf).cast_mut(), Integers::small(recvcounts), Integers::small(displs), datatype_in(recvtype)), comm_in(comm))?.wait()?;
                 Ok(())
             }
         })
@@ -77,7 +77,7 @@ export! {
         call(141, || ErrhandlerOwner::Comm(comm_in(comm)), || {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
-                towpath_mpi::collectives::allgatherv(buffer_in(sendbuf), i64::from(sendcount), datatype_in(sendtype), buffer_in(recvbuf).cast_mut(), Integers::large(recvcounts), Integers::large(displs), datatype_in(recvtype), comm_in(comm))?.wait()?;
+                towpath_mpi::collectives::allgather(towpath_mpi::collectives::EqualData::new(buffer_in(sendbuf), i64::from(sendcount), datatype_in(sendtype)), towpath_mpi::collectives::VaryingData::new(buffer_in(recvbuf).cast_mut(), Integers::large(recvcounts), Integers::large(displs), datatype_in(recvtype)), comm_in(comm))?.wait()?;
                 Ok(())
             }
         })
@@ -90,7 +90,7 @@ export! {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 require(request, "request")?;
-                let outcome = towpath_mpi::collectives::allgatherv(buffer_in(sendbuf), i64::from(sendcount), datatype_in(sendtype), buffer_in(recvbuf).cast_mut(), Integers::small(recvcounts), Integers::small(displs), datatype_in(recvtype), comm_in(comm)).and_then(|prepared| prepared.keep(info_in(info)));
+                let outcome = towpath_mpi::collectives::allgather(towpath_mpi::collectives::EqualData::new(buffer_in(sendbuf), i64::from(sendcount), datatype_in(sendtype)), towpath_mpi::collectives::VaryingData::new(buffer_in(recvbuf).cast_mut(), Integers::small(recvcounts), Integers::small(displs), datatype_in(recvtype)), comm_in(comm)).and_then(|prepared| prepared.keep(info_in(info)));
                 deliver(outcome, |v_request| {
                     *request = request_out(v_request);
                 }, || { *request = request_out(towpath_mpi::constants::REQUEST_NULL); })
@@ -105,7 +105,7 @@ export! {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 require(request, "request")?;
-                let outcome = towpath_mpi::collectives::allgatherv(buffer_in(sendbuf), i64::from(sendcount), datatype_in(sendtype), buffer_in(recvbuf).cast_mut(), Integers::large(recvcounts), Integers::large(displs), datatype_in(recvtype), comm_in(comm)).and_then(|prepared| prepared.keep(info_in(info)));
+                let outcome = towpath_mpi::collectives::allgather(towpath_mpi::collectives::EqualData::new(buffer_in(sendbuf), i64::from(sendcount), datatype_in(sendtype)), towpath_mpi::collectives::VaryingData::new(buffer_in(recvbuf).cast_mut(), Integers::large(recvcounts), Integers::large(displs), datatype_in(recvtype)), comm_in(comm)).and_then(|prepared| prepared.keep(info_in(info)));
                 deliver(outcome, |v_request| {
                     *request = request_out(v_request);
                 }, || { *request = request_out(towpath_mpi::constants::REQUEST_NULL); })
@@ -119,7 +119,7 @@ export! {
         call(143, || ErrhandlerOwner::Comm(comm_in(comm)), || {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
-                towpath_mpi::collectives::allreduce(buffer_in(sendbuf), buffer_in(recvbuf).cast_mut(), i64::from(count), datatype_in(datatype), op_in(op), comm_in(comm))?.wait()?;
+                towpath_mpi::collectives::allreduce(towpath_mpi::collectives::Vector::new(buffer_in(sendbuf), buffer_in(recvbuf).cast_mut(), i64::from(count), datatype_in(datatype), op_in(op)), comm_in(comm))?.wait()?;
                 Ok(())
             }
         })
@@ -131,7 +131,7 @@ export! {
         call(143, || ErrhandlerOwner::Comm(comm_in(comm)), || {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
-                towpath_mpi::collectives::allreduce(buffer_in(sendbuf), buffer_in(recvbuf).cast_mut(), i64::from(count), datatype_in(datatype), op_in(op), comm_in(comm))?.wait()?;
+                towpath_mpi::collectives::allreduce(towpath_mpi::collectives::Vector::new(buffer_in(sendbuf), buffer_in(recvbuf).cast_mut(), i64::from(count), datatype_in(datatype), op_in(op)), comm_in(comm))?.wait()?;
                 Ok(())
             }
         })
@@ -144,7 +144,7 @@ export! {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 require(request, "request")?;
-                let outcome = towpath_mpi::collectives::allreduce(buffer_in(sendbuf), buffer_in(recvbuf).cast_mut(), i64::from(count), datatype_in(datatype), op_in(op), comm_in(comm)).and_then(|prepared| prepared.keep(info_in(info)));
+                let outcome = towpath_mpi::collectives::allreduce(towpath_mpi::collectives::Vector::new(buffer_in(sendbuf), buffer_in(recvbuf).cast_mut(), i64::from(count), datatype_in(datatype), op_in(op)), comm_in(comm)).and_then(|prepared| prepared.keep(info_in(info)));
                 deliver(outcome, |v_request| {
                     *request = request_out(v_request);
                 }, || { *request = request_out(towpath_mpi::constants::REQUEST_NULL); })
@@ -159,7 +159,7 @@ export! {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 require(request, "request")?;
-                let outcome = towpath_mpi::collectives::allreduce(buffer_in(sendbuf), buffer_in(recvbuf).cast_mut(), i64::from(count), datatype_in(datatype), op_in(op), comm_in(comm)).and_then(|prepared| prepared.keep(info_in(info)));
+                let outcome = towpath_mpi::collectives::allreduce(towpath_mpi::collectives::Vector::new(buffer_in(sendbuf), buffer_in(recvbuf).cast_mut(), i64::from(count), datatype_in(datatype), op_in(op)), comm_in(comm)).and_then(|prepared| prepared.keep(info_in(info)));
                 deliver(outcome, |v_request| {
                     *request = request_out(v_request);
                 }, || { *request = request_out(towpath_mpi::constants::REQUEST_NULL); })
@@ -173,7 +173,7 @@ export! {
         call(145, || ErrhandlerOwner::Comm(comm_in(comm)), || {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
-                towpath_mpi::collectives::alltoall(buffer_in(sendbuf), i64::from(sendcount), datatype_in(sendtype), buffer_in(recvbuf).cast_mut(), i64::from(recvcount), datatype_in(recvtype), comm_in(comm))?.wait()?;
+                towpath_mpi::collectives::alltoall(towpath_mpi::collectives::EqualData::new(buffer_in(sendbuf), i64::from(sendcount), datatype_in(sendtype)), towpath_mpi::collectives::EqualData::new(buffer_in(recvbuf).cast_mut(), i64::from(recvcount), datatype_in(recvtype)), comm_in(comm))?.wait()?;
                 Ok(())
             }
         })
@@ -185,7 +185,7 @@ export! {
         call(145, || ErrhandlerOwner::Comm(comm_in(comm)), || {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
-                towpath_mpi::collectives::alltoall(buffer_in(sendbuf), i64::from(sendcount), datatype_in(sendtype), buffer_in(recvbuf).cast_mut(), i64::from(recvcount), datatype_in(recvtype), comm_in(comm))?.wait()?;
+                towpath_mpi::collectives::alltoall(towpath_mpi::collectives::EqualData::new(buffer_in(sendbuf), i64::from(sendcount), datatype_in(sendtype)), towpath_mpi::collectives::EqualData::new(buffer_in(recvbuf).cast_mut(), i64::from(recvcount), datatype_in(recvtype)), comm_in(comm))?.wait()?;
                 Ok(())
             }
         })
@@ -198,7 +198,7 @@ export! {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 require(request, "request")?;
-                let outcome = towpath_mpi::collectives::alltoall(buffer_in(sendbuf), i64::from(sendcount), datatype_in(sendtype), buffer_in(recvbuf).cast_mut(), i64::from(recvcount), datatype_in(recvtype), comm_in(comm)).and_then(|prepared| prepared.keep(info_in(info)));
+                let outcome = towpath_mpi::collectives::alltoall(towpath_mpi::collectives::EqualData::new(buffer_in(sendbuf), i64::from(sendcount), datatype_in(sendtype)), towpath_mpi::collectives::EqualData::new(buffer_in(recvbuf).cast_mut(), i64::from(recvcount), datatype_in(recvtype)), comm_in(comm)).and_then(|prepared| prepared.keep(info_in(info)));
                 deliver(outcome, |v_request| {
                     *request = request_out(v_request);
                 }, || { *request = request_out(towpath_mpi::constants::REQUEST_NULL); })
@@ -213,7 +213,7 @@ export! {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 require(request, "request")?;
-                let outcome = towpath_mpi::collectives::alltoall(buffer_in(sendbuf), i64::from(sendcount), datatype_in(sendtype), buffer_in(recvbuf).cast_mut(), i64::from(recvcount), datatype_in(recvtype), comm_in(comm)).and_then(|prepared| prepared.keep(info_in(info)));
+                let outcome = towpath_mpi::collectives::alltoall(towpath_mpi::collectives::EqualData::new(buffer_in(sendbuf), i64::from(sendcount), datatype_in(sendtype)), towpath_mpi::collectives::EqualData::new(buffer_in(recvbuf).cast_mut(), i64::from(recvcount), datatype_in(recvtype)), comm_in(comm)).and_then(|prepared| prepared.keep(info_in(info)));
                 deliver(outcome, |v_request| {
                     *request = request_out(v_request);
                 }, || { *request = request_out(towpath_mpi::constants::REQUEST_NULL); })
@@ -227,7 +227,7 @@ export! {
         call(147, || ErrhandlerOwner::Comm(comm_in(comm)), || {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
-                towpath_mpi::collectives::alltoallv(buffer_in(sendbuf), Integers::small(sendcounts), Integers::small(sdispls), datatype_in(sendtype), buffer_in(recvbuf).cast_mut(), Integers::small(recvcounts), Integers::small(rdispls), datatype_in(recvtype), comm_in(comm))?.wait()?;
+                towpath_mpi::collectives::alltoall(towpath_mpi::collectives::VaryingData::new(buffer_in(sendbuf), Integers::small(sendcounts), Integers::small(sdispls), datatype_in(sendtype)), towpath_mpi::collectives::VaryingData::new(buffer_in(recvbuf).cast_mut(), Integers::small(recvcounts), Integers::small(rdispls), datatype_in(recvtype)), comm_in(comm))?.wait()?;
                 Ok(())
             }
         })
@@ -239,7 +239,7 @@ export! {
         call(147, || ErrhandlerOwner::Comm(comm_in(comm)), || {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
-                towpath_mpi::collectives::alltoallv(buffer_in(sendbuf), Integers::large(sendcounts), Integers::large(sdispls), datatype_in(sendtype), buffer_in(recvbuf).cast_mut(), Integers::large(recvcounts), Integers::large(rdispls), datatype_in(recvtype), comm_in(comm))?.wait()?;
+                towpath_mpi::collectives::alltoall(towpath_mpi::collectives::VaryingData::new(buffer_in(sendbuf), Integers::large(sendcounts), Integers::large(sdispls), datatype_in(sendtype)), towpath_mpi::collectives::VaryingData::new(buffer_in(recvbuf).cast_mut(), Integers::large(recvcounts), Integers::large(rdispls), datatype_in(recvtype)), comm_in(comm))?.wait()?;
                 Ok(())
             }
         })
@@ -252,7 +252,7 @@ export! {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 require(request, "request")?;
-                let outcome = towpath_mpi::collectives::alltoallv(buffer_in(sendbuf), Integers::small(sendcounts), Integers::small(sdispls), datatype_in(sendtype), buffer_in(recvbuf).cast_mut(), Integers::small(recvcounts), Integers::small(rdispls), datatype_in(recvtype), comm_in(comm)).and_then(|prepared| prepared.keep(info_in(info)));
+                let outcome = towpath_mpi::collectives::alltoall(towpath_mpi::collectives::VaryingData::new(buffer_in(sendbuf), Integers::small(sendcounts), Integers::small(sdispls), datatype_in(sendtype)), towpath_mpi::collectives::VaryingData::new(buffer_in(recvbuf).cast_mut(), Integers::small(recvcounts), Integers::small(rdispls), datatype_in(recvtype)), comm_in(comm)).and_then(|prepared| prepared.keep(info_in(info)));
                 deliver(outcome, |v_request| {
                     *request = request_out(v_request);
                 }, || { *request = request_out(towpath_mpi::constants::REQUEST_NULL); })
@@ -267,7 +267,7 @@ export! {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 require(request, "request")?;
-                let outcome = towpath_mpi::collectives::alltoallv(buffer_in(sendbuf), Integers::large(sendcounts), Integers::large(sdispls), datatype_in(sendtype), buffer_in(recvbuf).cast_mut(), Integers::large(recvcounts), Integers::large(rdispls), datatype_in(recvtype), comm_in(comm)).and_then(|prepared| prepared.keep(info_in(info)));
+                let outcome = towpath_mpi::collectives::alltoall(towpath_mpi::collectives::VaryingData::new(buffer_in(sendbuf), Integers::large(sendcounts), Integers::large(sdispls), datatype_in(sendtype)), towpath_mpi::collectives::VaryingData::new(buffer_in(recvbuf).cast_mut(), Integers::large(recvcounts), Integers::large(rdispls), datatype_in(recvtype)), comm_in(comm)).and_then(|prepared| prepared.keep(info_in(info)));
                 deliver(outcome, |v_request| {
                     *request = request_out(v_request);
                 }, || { *request = request_out(towpath_mpi::constants::REQUEST_NULL); })
@@ -281,7 +281,7 @@ export! {
         call(149, || ErrhandlerOwner::Comm(comm_in(comm)), || {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
-                towpath_mpi::collectives::alltoallw(buffer_in(sendbuf), Integers::small(sendcounts), Integers::small(sdispls), HandleArray::new(sendtypes.cast(), &ABI, Kind::Datatype), buffer_in(recvbuf).cast_mut(), Integers::small(recvcounts), Integers::small(rdispls), HandleArray::new(recvtypes.cast(), &ABI, Kind::Datatype), comm_in(comm))?.wait()?;
+                towpath_mpi::collectives::alltoall(towpath_mpi::collectives::MixedData::new(buffer_in(sendbuf), Integers::small(sendcounts), Integers::small(sdispls), HandleArray::new(sendtypes.cast(), &ABI, Kind::Datatype)), towpath_mpi::collectives::MixedData::new(buffer_in(recvbuf).cast_mut(), Integers::small(recvcounts), Integers::small(rdispls), HandleArray::new(recvtypes.cast(), &ABI, Kind::Datatype)), comm_in(comm))?.wait()?;
                 Ok(())
             }
         })
@@ -293,7 +293,7 @@ export! {
         call(149, || ErrhandlerOwner::Comm(comm_in(comm)), || {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
-                towpath_mpi::collectives::alltoallw(buffer_in(sendbuf), Integers::large(sendcounts), Integers::large(sdispls), HandleArray::new(sendtypes.cast(), &ABI, Kind::Datatype), buffer_in(recvbuf).cast_mut(), Integers::large(recvcounts), Integers::large(rdispls), HandleArray::new(recvtypes.cast(), &ABI, Kind::Datatype), comm_in(comm))?.wait()?;
+                towpath_mpi::collectives::alltoall(towpath_mpi::collectives::MixedData::new(buffer_in(sendbuf), Integers::large(sendcounts), Integers::large(sdispls), HandleArray::new(sendtypes.cast(), &ABI, Kind::Datatype)), towpath_mpi::collectives::MixedData::new(buffer_in(recvbuf).cast_mut(), Integers::large(recvcounts), Integers::large(rdispls), HandleArray::new(recvtypes.cast(), &ABI, Kind::Datatype)), comm_in(comm))?.wait()?;
                 Ok(())
             }
         })
@@ -306,7 +306,7 @@ export! {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 require(request, "request")?;
-                let outcome = towpath_mpi::collectives::alltoallw(buffer_in(sendbuf), Integers::small(sendcounts), Integers::small(sdispls), HandleArray::new(sendtypes.cast(), &ABI, Kind::Datatype), buffer_in(recvbuf).cast_mut(), Integers::small(recvcounts), Integers::small(rdispls), HandleArray::new(recvtypes.cast(), &ABI, Kind::Datatype), comm_in(comm)).and_then(|prepared| prepared.keep(info_in(info)));
+                let outcome = towpath_mpi::collectives::alltoall(towpath_mpi::collectives::MixedData::new(buffer_in(sendbuf), Integers::small(sendcounts), Integers::small(sdispls), HandleArray::new(sendtypes.cast(), &ABI, Kind::Datatype)), towpath_mpi::collectives::MixedData::new(buffer_in(recvbuf).cast_mut(), Integers::small(recvcounts), Integers::small(rdispls), HandleArray::new(recvtypes.cast(), &ABI, Kind::Datatype)), comm_in(comm)).and_then(|prepared| prepared.keep(info_in(info)));
                 deliver(outcome, |v_request| {
                     *request = request_out(v_request);
                 }, || { *request = request_out(towpath_mpi::constants::REQUEST_NULL); })
@@ -321,7 +321,7 @@ export! {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 require(request, "request")?;
-                let outcome = towpath_mpi::collectives::alltoallw(buffer_in(sendbuf), Integers::large(sendcounts), Integers::large(sdispls), HandleArray::new(sendtypes.cast(), &ABI, Kind::Datatype), buffer_in(recvbuf).cast_mut(), Integers::large(recvcounts), Integers::large(rdispls), HandleArray::new(recvtypes.cast(), &ABI, Kind::Datatype), comm_in(comm)).and_then(|prepared| prepared.keep(info_in(info)));
+                let outcome = towpath_mpi::collectives::alltoall(towpath_mpi::collectives::MixedData::new(buffer_in(sendbuf), Integers::large(sendcounts), Integers::large(sdispls), HandleArray::new(sendtypes.cast(), &ABI, Kind::Datatype)), towpath_mpi::collectives::MixedData::new(buffer_in(recvbuf).cast_mut(), Integers::large(recvcounts), Integers::large(rdispls), HandleArray::new(recvtypes.cast(), &ABI, Kind::Datatype)), comm_in(comm)).and_then(|prepared| prepared.keep(info_in(info)));
                 deliver(outcome, |v_request| {
                     *request = request_out(v_request);
                 }, || { *request = request_out(towpath_mpi::constants::REQUEST_NULL); })
@@ -362,7 +362,7 @@ export! {
         call(153, || ErrhandlerOwner::Comm(comm_in(comm)), || {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
-                towpath_mpi::collectives::bcast(buffer_in(buffer).cast_mut(), i64::from(count), datatype_in(datatype), root_in(root), comm_in(comm))?.wait()?;
+                towpath_mpi::collectives::bcast(towpath_mpi::collectives::EqualData::new(buffer_in(buffer).cast_mut(), i64::from(count), datatype_in(datatype)), root_in(root), comm_in(comm))?.wait()?;
                 Ok(())
             }
         })
@@ -374,7 +374,7 @@ export! {
         call(153, || ErrhandlerOwner::Comm(comm_in(comm)), || {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
-                towpath_mpi::collectives::bcast(buffer_in(buffer).cast_mut(), i64::from(count), datatype_in(datatype), root_in(root), comm_in(comm))?.wait()?;
+                towpath_mpi::collectives::bcast(towpath_mpi::collectives::EqualData::new(buffer_in(buffer).cast_mut(), i64::from(count), datatype_in(datatype)), root_in(root), comm_in(comm))?.wait()?;
                 Ok(())
             }
         })
@@ -387,7 +387,7 @@ export! {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 require(request, "request")?;
-                let outcome = towpath_mpi::collectives::bcast(buffer_in(buffer).cast_mut(), i64::from(count), datatype_in(datatype), root_in(root), comm_in(comm)).and_then(|prepared| prepared.keep(info_in(info)));
+                let outcome = towpath_mpi::collectives::bcast(towpath_mpi::collectives::EqualData::new(buffer_in(buffer).cast_mut(), i64::from(count), datatype_in(datatype)), root_in(root), comm_in(comm)).and_then(|prepared| prepared.keep(info_in(info)));
                 deliver(outcome, |v_request| {
                     *request = request_out(v_request);
                 }, || { *request = request_out(towpath_mpi::constants::REQUEST_NULL); })
@@ -402,7 +402,7 @@ export! {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 require(request, "request")?;
-                let outcome = towpath_mpi::collectives::bcast(buffer_in(buffer).cast_mut(), i64::from(count), datatype_in(datatype), root_in(root), comm_in(comm)).and_then(|prepared| prepared.keep(info_in(info)));
+                let outcome = towpath_mpi::collectives::bcast(towpath_mpi::collectives::EqualData::new(buffer_in(buffer).cast_mut(), i64::from(count), datatype_in(datatype)), root_in(root), comm_in(comm)).and_then(|prepared| prepared.keep(info_in(info)));
                 deliver(outcome, |v_request| {
                     *request = request_out(v_request);
                 }, || { *request = request_out(towpath_mpi::constants::REQUEST_NULL); })
@@ -416,7 +416,7 @@ export! {
         call(155, || ErrhandlerOwner::Comm(comm_in(comm)), || {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
-                towpath_mpi::collectives::exscan(buffer_in(sendbuf), buffer_in(recvbuf).cast_mut(), i64::from(count), datatype_in(datatype), op_in(op), comm_in(comm))?.wait()?;
+                towpath_mpi::collectives::exscan(towpath_mpi::collectives::Vector::new(buffer_in(sendbuf), buffer_in(recvbuf).cast_mut(), i64::from(count), datatype_in(datatype), op_in(op)), comm_in(comm))?.wait()?;
                 Ok(())
             }
         })
@@ -428,7 +428,7 @@ export! {
         call(155, || ErrhandlerOwner::Comm(comm_in(comm)), || {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
-                towpath_mpi::collectives::exscan(buffer_in(sendbuf), buffer_in(recvbuf).cast_mut(), i64::from(count), datatype_in(datatype), op_in(op), comm_in(comm))?.wait()?;
+                towpath_mpi::collectives::exscan(towpath_mpi::collectives::Vector::new(buffer_in(sendbuf), buffer_in(recvbuf).cast_mut(), i64::from(count), datatype_in(datatype), op_in(op)), comm_in(comm))?.wait()?;
                 Ok(())
             }
         })
@@ -441,7 +441,7 @@ export! {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 require(request, "request")?;
-                let outcome = towpath_mpi::collectives::exscan(buffer_in(sendbuf), buffer_in(recvbuf).cast_mut(), i64::from(count), datatype_in(datatype), op_in(op), comm_in(comm)).and_then(|prepared| prepared.keep(info_in(info)));
+                let outcome = towpath_mpi::collectives::exscan(towpath_mpi::collectives::Vector::new(buffer_in(sendbuf), buffer_in(recvbuf).cast_mut(), i64::from(count), datatype_in(datatype), op_in(op)), comm_in(comm)).and_then(|prepared| prepared.keep(info_in(info)));
                 deliver(outcome, |v_request| {
                     *request = request_out(v_request);
                 }, || { *request = request_out(towpath_mpi::constants::REQUEST_NULL); })
@@ -456,7 +456,7 @@ export! {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 require(request, "request")?;
-                let outcome = towpath_mpi::collectives::exscan(buffer_in(sendbuf), buffer_in(recvbuf).cast_mut(), i64::from(count), datatype_in(datatype), op_in(op), comm_in(comm)).and_then(|prepared| prepared.keep(info_in(info)));
+                let outcome = towpath_mpi::collectives::exscan(towpath_mpi::collectives::Vector::new(buffer_in(sendbuf), buffer_in(recvbuf).cast_mut(), i64::from(count), datatype_in(datatype), op_in(op)), comm_in(comm)).and_then(|prepared| prepared.keep(info_in(info)));
                 deliver(outcome, |v_request| {
                     *request = request_out(v_request);
                 }, || { *request = request_out(towpath_mpi::constants::REQUEST_NULL); })
@@ -470,7 +470,7 @@ export! {
         call(157, || ErrhandlerOwner::Comm(comm_in(comm)), || {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
-                towpath_mpi::collectives::gather(buffer_in(sendbuf), i64::from(sendcount), datatype_in(sendtype), buffer_in(recvbuf).cast_mut(), i64::from(recvcount), datatype_in(recvtype), root_in(root), comm_in(comm))?.wait()?;
+                towpath_mpi::collectives::gather(towpath_mpi::collectives::EqualData::new(buffer_in(sendbuf), i64::from(sendcount), datatype_in(sendtype)), towpath_mpi::collectives::EqualData::new(buffer_in(recvbuf).cast_mut(), i64::from(recvcount), datatype_in(recvtype)), root_in(root), comm_in(comm))?.wait()?;
                 Ok(())
             }
         })
@@ -482,7 +482,7 @@ export! {
         call(157, || ErrhandlerOwner::Comm(comm_in(comm)), || {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
-                towpath_mpi::collectives::gather(buffer_in(sendbuf), i64::from(sendcount), datatype_in(sendtype), buffer_in(recvbuf).cast_mut(), i64::from(recvcount), datatype_in(recvtype), root_in(root), comm_in(comm))?.wait()?;
+                towpath_mpi::collectives::gather(towpath_mpi::collectives::EqualData::new(buffer_in(sendbuf), i64::from(sendcount), datatype_in(sendtype)), towpath_mpi::collectives::EqualData::new(buffer_in(recvbuf).cast_mut(), i64::from(recvcount), datatype_in(recvtype)), root_in(root), comm_in(comm))?.wait()?;
                 Ok(())
             }
         })
@@ -495,7 +495,7 @@ export! {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 require(request, "request")?;
-                let outcome = towpath_mpi::collectives::gather(buffer_in(sendbuf), i64::from(sendcount), datatype_in(sendtype), buffer_in(recvbuf).cast_mut(), i64::from(recvcount), datatype_in(recvtype), root_in(root), comm_in(comm)).and_then(|prepared| prepared.keep(info_in(info)));
+                let outcome = towpath_mpi::collectives::gather(towpath_mpi::collectives::EqualData::new(buffer_in(sendbuf), i64::from(sendcount), datatype_in(sendtype)), towpath_mpi::collectives::EqualData::new(buffer_in(recvbuf).cast_mut(), i64::from(recvcount), datatype_in(recvtype)), root_in(root), comm_in(comm)).and_then(|prepared| prepared.keep(info_in(info)));
                 deliver(outcome, |v_request| {
                     *request = request_out(v_request);
                 }, || { *request = request_out(towpath_mpi::constants::REQUEST_NULL); })
@@ -510,7 +510,7 @@ export! {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 require(request, "request")?;
-                let outcome = towpath_mpi::collectives::gather(buffer_in(sendbuf), i64::from(sendcount), datatype_in(sendtype), buffer_in(recvbuf).cast_mut(), i64::from(recvcount), datatype_in(recvtype), root_in(root), comm_in(comm)).and_then(|prepared| prepared.keep(info_in(info)));
+                let outcome = towpath_mpi::collectives::gather(towpath_mpi::collectives::EqualData::new(buffer_in(sendbuf), i64::from(sendcount), datatype_in(sendtype)), towpath_mpi::collectives::EqualData::new(buffer_in(recvbuf).cast_mut(), i64::from(recvcount), datatype_in(recvtype)), root_in(root), comm_in(comm)).and_then(|prepared| prepared.keep(info_in(info)));
                 deliver(outcome, |v_request| {
                     *request = request_out(v_request);
                 }, || { *request = request_out(towpath_mpi::constants::REQUEST_NULL); })
@@ -524,7 +524,7 @@ export! {
         call(159, || ErrhandlerOwner::Comm(comm_in(comm)), || {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
-                towpath_mpi::collectives::gatherv(buffer_in(sendbuf), i64::from(sendcount), datatype_in(sendtype), buffer_in(recvbuf).cast_mut(), Integers::small(recvcounts), Integers::small(displs), datatype_in(recvtype), root_in(root), comm_in(comm))?.wait()?;
+                towpath_mpi::collectives::gather(towpath_mpi::collectives::EqualData::new(buffer_in(sendbuf), i64::from(sendcount), datatype_in(sendtype)), towpath_mpi::collectives::VaryingData::new(buffer_in(recvbuf).cast_mut(), Integers::small(recvcounts), Integers::small(displs), datatype_in(recvtype)), root_in(root), comm_in(comm))?.wait()?;
                 Ok(())
             }
         })
@@ -536,7 +536,7 @@ export! {
         call(159, || ErrhandlerOwner::Comm(comm_in(comm)), || {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
-                towpath_mpi::collectives::gatherv(buffer_in(sendbuf), i64::from(sendcount), datatype_in(sendtype), buffer_in(recvbuf).cast_mut(), Integers::large(recvcounts), Integers::large(displs), datatype_in(recvtype), root_in(root), comm_in(comm))?.wait()?;
+                towpath_mpi::collectives::gather(towpath_mpi::collectives::EqualData::new(buffer_in(sendbuf), i64::from(sendcount), datatype_in(sendtype)), towpath_mpi::collectives::VaryingData::new(buffer_in(recvbuf).cast_mut(), Integers::large(recvcounts), Integers::large(displs), datatype_in(recvtype)), root_in(root), comm_in(comm))?.wait()?;
                 Ok(())
             }
         })
@@ -549,7 +549,7 @@ export! {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 require(request, "request")?;
-                let outcome = towpath_mpi::collectives::gatherv(buffer_in(sendbuf), i64::from(sendcount), datatype_in(sendtype), buffer_in(recvbuf).cast_mut(), Integers::small(recvcounts), Integers::small(displs), datatype_in(recvtype), root_in(root), comm_in(comm)).and_then(|prepared| prepared.keep(info_in(info)));
+                let outcome = towpath_mpi::collectives::gather(towpath_mpi::collectives::EqualData::new(buffer_in(sendbuf), i64::from(sendcount), datatype_in(sendtype)), towpath_mpi::collectives::VaryingData::new(buffer_in(recvbuf).cast_mut(), Integers::small(recvcounts), Integers::small(displs), datatype_in(recvtype)), root_in(root), comm_in(comm)).and_then(|prepared| prepared.keep(info_in(info)));
                 deliver(outcome, |v_request| {
                     *request = request_out(v_request);
                 }, || { *request = request_out(towpath_mpi::constants::REQUEST_NULL); })
@@ -564,7 +564,7 @@ export! {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 require(request, "request")?;
-                let outcome = towpath_mpi::collectives::gatherv(buffer_in(sendbuf), i64::from(sendcount), datatype_in(sendtype), buffer_in(recvbuf).cast_mut(), Integers::large(recvcounts), Integers::large(displs), datatype_in(recvtype), root_in(root), comm_in(comm)).and_then(|prepared| prepared.keep(info_in(info)));
+                let outcome = towpath_mpi::collectives::gather(towpath_mpi::collectives::EqualData::new(buffer_in(sendbuf), i64::from(sendcount), datatype_in(sendtype)), towpath_mpi::collectives::VaryingData::new(buffer_in(recvbuf).cast_mut(), Integers::large(recvcounts), Integers::large(displs), datatype_in(recvtype)), root_in(root), comm_in(comm)).and_then(|prepared| prepared.keep(info_in(info)));
                 deliver(outcome, |v_request| {
                     *request = request_out(v_request);
                 }, || { *request = request_out(towpath_mpi::constants::REQUEST_NULL); })
@@ -579,7 +579,7 @@ export! {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 require(request, "request")?;
-                let outcome = towpath_mpi::collectives::allgather(buffer_in(sendbuf), i64::from(sendcount), datatype_in(sendtype), buffer_in(recvbuf).cast_mut(), i64::from(recvcount), datatype_in(recvtype), comm_in(comm)).and_then(|prepared| prepared.begin());
+                let outcome = towpath_mpi::collectives::allgather(towpath_mpi::collectives::EqualData::new(buffer_in(sendbuf), i64::from(sendcount), datatype_in(sendtype)), towpath_mpi::collectives::EqualData::new(buffer_in(recvbuf).cast_mut(), i64::from(recvcount), datatype_in(recvtype)), comm_in(comm)).and_then(|prepared| prepared.begin());
                 deliver(outcome, |v_request| {
                     *request = request_out(v_request);
                 }, || { *request = request_out(towpath_mpi::constants::REQUEST_NULL); })
@@ -594,7 +594,7 @@ export! {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 require(request, "request")?;
-                let outcome = towpath_mpi::collectives::allgather(buffer_in(sendbuf), i64::from(sendcount), datatype_in(sendtype), buffer_in(recvbuf).cast_mut(), i64::from(recvcount), datatype_in(recvtype), comm_in(comm)).and_then(|prepared| prepared.begin());
+                let outcome = towpath_mpi::collectives::allgather(towpath_mpi::collectives::EqualData::new(buffer_in(sendbuf), i64::from(sendcount), datatype_in(sendtype)), towpath_mpi::collectives::EqualData::new(buffer_in(recvbuf).cast_mut(), i64::from(recvcount), datatype_in(recvtype)), comm_in(comm)).and_then(|prepared| prepared.begin());
                 deliver(outcome, |v_request| {
                     *request = request_out(v_request);
                 }, || { *request = request_out(towpath_mpi::constants::REQUEST_NULL); })
@@ -609,7 +609,7 @@ export! {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 require(request, "request")?;
-                let outcome = towpath_mpi::collectives::allgatherv(buffer_in(sendbuf), i64::from(sendcount), datatype_in(sendtype), buffer_in(recvbuf).cast_mut(), Integers::small(recvcounts), Integers::small(displs), datatype_in(recvtype), comm_in(comm)).and_then(|prepared| prepared.begin());
+                let outcome = towpath_mpi::collectives::allgather(towpath_mpi::collectives::EqualData::new(buffer_in(sendbuf), i64::from(sendcount), datatype_in(sendtype)), towpath_mpi::collectives::VaryingData::new(buffer_in(recvbuf).cast_mut(), Integers::small(recvcounts), Integers::small(displs), datatype_in(recvtype)), comm_in(comm)).and_then(|prepared| prepared.begin());
                 deliver(outcome, |v_request| {
                     *request = request_out(v_request);
                 }, || { *request = request_out(towpath_mpi::constants::REQUEST_NULL); })
@@ -624,7 +624,7 @@ export! {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 require(request, "request")?;
-                let outcome = towpath_mpi::collectives::allgatherv(buffer_in(sendbuf), i64::from(sendcount), datatype_in(sendtype), buffer_in(recvbuf).cast_mut(), Integers::large(recvcounts), Integers::large(displs), datatype_in(recvtype), comm_in(comm)).and_then(|prepared| prepared.begin());
+                let outcome = towpath_mpi::collectives::allgather(towpath_mpi::collectives::EqualData::new(buffer_in(sendbuf), i64::from(sendcount), datatype_in(sendtype)), towpath_mpi::collectives::VaryingData::new(buffer_in(recvbuf).cast_mut(), Integers::large(recvcounts), Integers::large(displs), datatype_in(recvtype)), comm_in(comm)).and_then(|prepared| prepared.begin());
                 deliver(outcome, |v_request| {
                     *request = request_out(v_request);
                 }, || { *request = request_out(towpath_mpi::constants::REQUEST_NULL); })
@@ -639,7 +639,7 @@ export! {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 require(request, "request")?;
-                let outcome = towpath_mpi::collectives::allreduce(buffer_in(sendbuf), buffer_in(recvbuf).cast_mut(), i64::from(count), datatype_in(datatype), op_in(op), comm_in(comm)).and_then(|prepared| prepared.begin());
+                let outcome = towpath_mpi::collectives::allreduce(towpath_mpi::collectives::Vector::new(buffer_in(sendbuf), buffer_in(recvbuf).cast_mut(), i64::from(count), datatype_in(datatype), op_in(op)), comm_in(comm)).and_then(|prepared| prepared.begin());
                 deliver(outcome, |v_request| {
                     *request = request_out(v_request);
                 }, || { *request = request_out(towpath_mpi::constants::REQUEST_NULL); })
@@ -654,7 +654,7 @@ export! {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 require(request, "request")?;
-                let outcome = towpath_mpi::collectives::allreduce(buffer_in(sendbuf), buffer_in(recvbuf).cast_mut(), i64::from(count), datatype_in(datatype), op_in(op), comm_in(comm)).and_then(|prepared| prepared.begin());
+                let outcome = towpath_mpi::collectives::allreduce(towpath_mpi::collectives::Vector::new(buffer_in(sendbuf), buffer_in(recvbuf).cast_mut(), i64::from(count), datatype_in(datatype), op_in(op)), comm_in(comm)).and_then(|prepared| prepared.begin());
                 deliver(outcome, |v_request| {
                     *request = request_out(v_request);
                 }, || { *request = request_out(towpath_mpi::constants::REQUEST_NULL); })
@@ -669,7 +669,7 @@ export! {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 require(request, "request")?;
-                let outcome = towpath_mpi::collectives::alltoall(buffer_in(sendbuf), i64::from(sendcount), datatype_in(sendtype), buffer_in(recvbuf).cast_mut(), i64::from(recvcount), datatype_in(recvtype), comm_in(comm)).and_then(|prepared| prepared.begin());
+                let outcome = towpath_mpi::collectives::alltoall(towpath_mpi::collectives::EqualData::new(buffer_in(sendbuf), i64::from(sendcount), datatype_in(sendtype)), towpath_mpi::collectives::EqualData::new(buffer_in(recvbuf).cast_mut(), i64::from(recvcount), datatype_in(recvtype)), comm_in(comm)).and_then(|prepared| prepared.begin());
                 deliver(outcome, |v_request| {
                     *request = request_out(v_request);
                 }, || { *request = request_out(towpath_mpi::constants::REQUEST_NULL); })
@@ -684,7 +684,7 @@ export! {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 require(request, "request")?;
-                let outcome = towpath_mpi::collectives::alltoall(buffer_in(sendbuf), i64::from(sendcount), datatype_in(sendtype), buffer_in(recvbuf).cast_mut(), i64::from(recvcount), datatype_in(recvtype), comm_in(comm)).and_then(|prepared| prepared.begin());
+                let outcome = towpath_mpi::collectives::alltoall(towpath_mpi::collectives::EqualData::new(buffer_in(sendbuf), i64::from(sendcount), datatype_in(sendtype)), towpath_mpi::collectives::EqualData::new(buffer_in(recvbuf).cast_mut(), i64::from(recvcount), datatype_in(recvtype)), comm_in(comm)).and_then(|prepared| prepared.begin());
                 deliver(outcome, |v_request| {
                     *request = request_out(v_request);
                 }, || { *request = request_out(towpath_mpi::constants::REQUEST_NULL); })
@@ -699,7 +699,7 @@ export! {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 require(request, "request")?;
-                let outcome = towpath_mpi::collectives::alltoallv(buffer_in(sendbuf), Integers::small(sendcounts), Integers::small(sdispls), datatype_in(sendtype), buffer_in(recvbuf).cast_mut(), Integers::small(recvcounts), Integers::small(rdispls), datatype_in(recvtype), comm_in(comm)).and_then(|prepared| prepared.begin());
+                let outcome = towpath_mpi::collectives::alltoall(towpath_mpi::collectives::VaryingData::new(buffer_in(sendbuf), Integers::small(sendcounts), Integers::small(sdispls), datatype_in(sendtype)), towpath_mpi::collectives::VaryingData::new(buffer_in(recvbuf).cast_mut(), Integers::small(recvcounts), Integers::small(rdispls), datatype_in(recvtype)), comm_in(comm)).and_then(|prepared| prepared.begin());
                 deliver(outcome, |v_request| {
                     *request = request_out(v_request);
                 }, || { *request = request_out(towpath_mpi::constants::REQUEST_NULL); })
@@ -714,7 +714,7 @@ export! {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 require(request, "request")?;
-                let outcome = towpath_mpi::collectives::alltoallv(buffer_in(sendbuf), Integers::large(sendcounts), Integers::large(sdispls), datatype_in(sendtype), buffer_in(recvbuf).cast_mut(), Integers::large(recvcounts), Integers::large(rdispls), datatype_in(recvtype), comm_in(comm)).and_then(|prepared| prepared.begin());
+                let outcome = towpath_mpi::collectives::alltoall(towpath_mpi::collectives::VaryingData::new(buffer_in(sendbuf), Integers::large(sendcounts), Integers::large(sdispls), datatype_in(sendtype)), towpath_mpi::collectives::VaryingData::new(buffer_in(recvbuf).cast_mut(), Integers::large(recvcounts), Integers::large(rdispls), datatype_in(recvtype)), comm_in(comm)).and_then(|prepared| prepared.begin());
                 deliver(outcome, |v_request| {
                     *request = request_out(v_request);
                 }, || { *request = request_out(towpath_mpi::constants::REQUEST_NULL); })
@@ -729,7 +729,7 @@ export! {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 require(request, "request")?;
-                let outcome = towpath_mpi::collectives::alltoallw(buffer_in(sendbuf), Integers::small(sendcounts), Integers::small(sdispls), HandleArray::new(sendtypes.cast(), &ABI, Kind::Datatype), buffer_in(recvbuf).cast_mut(), Integers::small(recvcounts), Integers::small(rdispls), HandleArray::new(recvtypes.cast(), &ABI, Kind::Datatype), comm_in(comm)).and_then(|prepared| prepared.begin());
+                let outcome = towpath_mpi::collectives::alltoall(towpath_mpi::collectives::MixedData::new(buffer_in(sendbuf), Integers::small(sendcounts), Integers::small(sdispls), HandleArray::new(sendtypes.cast(), &ABI, Kind::Datatype)), towpath_mpi::collectives::MixedData::new(buffer_in(recvbuf).cast_mut(), Integers::small(recvcounts), Integers::small(rdispls), HandleArray::new(recvtypes.cast(), &ABI, Kind::Datatype)), comm_in(comm)).and_then(|prepared| prepared.begin());
                 deliver(outcome, |v_request| {
                     *request = request_out(v_request);
                 }, || { *request = request_out(towpath_mpi::constants::REQUEST_NULL); })
@@ -744,7 +744,7 @@ export! {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 require(request, "request")?;
-                let outcome = towpath_mpi::collectives::alltoallw(buffer_in(sendbuf), Integers::large(sendcounts), Integers::large(sdispls), HandleArray::new(sendtypes.cast(), &ABI, Kind::Datatype), buffer_in(recvbuf).cast_mut(), Integers::large(recvcounts), Integers::large(rdispls), HandleArray::new(recvtypes.cast(), &ABI, Kind::Datatype), comm_in(comm)).and_then(|prepared| prepared.begin());
+                let outcome = towpath_mpi::collectives::alltoall(towpath_mpi::collectives::MixedData::new(buffer_in(sendbuf), Integers::large(sendcounts), Integers::large(sdispls), HandleArray::new(sendtypes.cast(), &ABI, Kind::Datatype)), towpath_mpi::collectives::MixedData::new(buffer_in(recvbuf).cast_mut(), Integers::large(recvcounts), Integers::large(rdispls), HandleArray::new(recvtypes.cast(), &ABI, Kind::Datatype)), comm_in(comm)).and_then(|prepared| prepared.begin());
                 deliver(outcome, |v_request| {
                     *request = request_out(v_request);
                 }, || { *request = request_out(towpath_mpi::constants::REQUEST_NULL); })
@@ -774,7 +774,7 @@ export! {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 require(request, "request")?;
-                let outcome = towpath_mpi::collectives::bcast(buffer_in(buffer).cast_mut(), i64::from(count), datatype_in(datatype), root_in(root), comm_in(comm)).and_then(|prepared| prepared.begin());
+                let outcome = towpath_mpi::collectives::bcast(towpath_mpi::collectives::EqualData::new(buffer_in(buffer).cast_mut(), i64::from(count), datatype_in(datatype)), root_in(root), comm_in(comm)).and_then(|prepared| prepared.begin());
                 deliver(outcome, |v_request| {
                     *request = request_out(v_request);
                 }, || { *request = request_out(towpath_mpi::constants::REQUEST_NULL); })
@@ -789,7 +789,7 @@ export! {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 require(request, "request")?;
-                let outcome = towpath_mpi::collectives::bcast(buffer_in(buffer).cast_mut(), i64::from(count), datatype_in(datatype), root_in(root), comm_in(comm)).and_then(|prepared| prepared.begin());
+                let outcome = towpath_mpi::collectives::bcast(towpath_mpi::collectives::EqualData::new(buffer_in(buffer).cast_mut(), i64::from(count), datatype_in(datatype)), root_in(root), comm_in(comm)).and_then(|prepared| prepared.begin());
                 deliver(outcome, |v_request| {
                     *request = request_out(v_request);
                 }, || { *request = request_out(towpath_mpi::constants::REQUEST_NULL); })
@@ -804,7 +804,7 @@ export! {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 require(request, "request")?;
-                let outcome = towpath_mpi::collectives::exscan(buffer_in(sendbuf), buffer_in(recvbuf).cast_mut(), i64::from(count), datatype_in(datatype), op_in(op), comm_in(comm)).and_then(|prepared| prepared.begin());
+                let outcome = towpath_mpi::collectives::exscan(towpath_mpi::collectives::Vector::new(buffer_in(sendbuf), buffer_in(recvbuf).cast_mut(), i64::from(count), datatype_in(datatype), op_in(op)), comm_in(comm)).and_then(|prepared| prepared.begin());
                 deliver(outcome, |v_request| {
                     *request = request_out(v_request);
                 }, || { *request = request_out(towpath_mpi::constants::REQUEST_NULL); })
@@ -819,7 +819,7 @@ export! {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 require(request, "request")?;
-                let outcome = towpath_mpi::collectives::exscan(buffer_in(sendbuf), buffer_in(recvbuf).cast_mut(), i64::from(count), datatype_in(datatype), op_in(op), comm_in(comm)).and_then(|prepared| prepared.begin());
+                let outcome = towpath_mpi::collectives::exscan(towpath_mpi::collectives::Vector::new(buffer_in(sendbuf), buffer_in(recvbuf).cast_mut(), i64::from(count), datatype_in(datatype), op_in(op)), comm_in(comm)).and_then(|prepared| prepared.begin());
                 deliver(outcome, |v_request| {
                     *request = request_out(v_request);
                 }, || { *request = request_out(towpath_mpi::constants::REQUEST_NULL); })
@@ -834,7 +834,7 @@ export! {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 require(request, "request")?;
-                let outcome = towpath_mpi::collectives::gather(buffer_in(sendbuf), i64::from(sendcount), datatype_in(sendtype), buffer_in(recvbuf).cast_mut(), i64::from(recvcount), datatype_in(recvtype), root_in(root), comm_in(comm)).and_then(|prepared| prepared.begin());
+                let outcome = towpath_mpi::collectives::gather(towpath_mpi::collectives::EqualData::new(buffer_in(sendbuf), i64::from(sendcount), datatype_in(sendtype)), towpath_mpi::collectives::EqualData::new(buffer_in(recvbuf).cast_mut(), i64::from(recvcount), datatype_in(recvtype)), root_in(root), comm_in(comm)).and_then(|prepared| prepared.begin());
                 deliver(outcome, |v_request| {
                     *request = request_out(v_request);
                 }, || { *request = request_out(towpath_mpi::constants::REQUEST_NULL); })
@@ -849,7 +849,7 @@ export! {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 require(request, "request")?;
-                let outcome = towpath_mpi::collectives::gather(buffer_in(sendbuf), i64::from(sendcount), datatype_in(sendtype), buffer_in(recvbuf).cast_mut(), i64::from(recvcount), datatype_in(recvtype), root_in(root), comm_in(comm)).and_then(|prepared| prepared.begin());
+                let outcome = towpath_mpi::collectives::gather(towpath_mpi::collectives::EqualData::new(buffer_in(sendbuf), i64::from(sendcount), datatype_in(sendtype)), towpath_mpi::collectives::EqualData::new(buffer_in(recvbuf).cast_mut(), i64::from(recvcount), datatype_in(recvtype)), root_in(root), comm_in(comm)).and_then(|prepared| prepared.begin());
                 deliver(outcome, |v_request| {
                     *request = request_out(v_request);
                 }, || { *request = request_out(towpath_mpi::constants::REQUEST_NULL); })
@@ -864,7 +864,7 @@ export! {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 require(request, "request")?;
-                let outcome = towpath_mpi::collectives::gatherv(buffer_in(sendbuf), i64::from(sendcount), datatype_in(sendtype), buffer_in(recvbuf).cast_mut(), Integers::small(recvcounts), Integers::small(displs), datatype_in(recvtype), root_in(root), comm_in(comm)).and_then(|prepared| prepared.begin());
+                let outcome = towpath_mpi::collectives::gather(towpath_mpi::collectives::EqualData::new(buffer_in(sendbuf), i64::from(sendcount), datatype_in(sendtype)), towpath_mpi::collectives::VaryingData::new(buffer_in(recvbuf).cast_mut(), Integers::small(recvcounts), Integers::small(displs), datatype_in(recvtype)), root_in(root), comm_in(comm)).and_then(|prepared| prepared.begin());
                 deliver(outcome, |v_request| {
                     *request = request_out(v_request);
                 }, || { *request = request_out(towpath_mpi::constants::REQUEST_NULL); })
@@ -879,7 +879,7 @@ export! {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 require(request, "request")?;
-                let outcome = towpath_mpi::collectives::gatherv(buffer_in(sendbuf), i64::from(sendcount), datatype_in(sendtype), buffer_in(recvbuf).cast_mut(), Integers::large(recvcounts), Integers::large(displs), datatype_in(recvtype), root_in(root), comm_in(comm)).and_then(|prepared| prepared.begin());
+                let outcome = towpath_mpi::collectives::gather(towpath_mpi::collectives::EqualData::new(buffer_in(sendbuf), i64::from(sendcount), datatype_in(sendtype)), towpath_mpi::collectives::VaryingData::new(buffer_in(recvbuf).cast_mut(), Integers::large(recvcounts), Integers::large(displs), datatype_in(recvtype)), root_in(root), comm_in(comm)).and_then(|prepared| prepared.begin());
                 deliver(outcome, |v_request| {
                     *request = request_out(v_request);
                 }, || { *request = request_out(towpath_mpi::constants::REQUEST_NULL); })
@@ -894,7 +894,7 @@ export! {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 require(request, "request")?;
-                let outcome = towpath_mpi::collectives::neighbor_allgather(buffer_in(sendbuf), i64::from(sendcount), datatype_in(sendtype), buffer_in(recvbuf).cast_mut(), i64::from(recvcount), datatype_in(recvtype), comm_in(comm)).and_then(|prepared| prepared.begin());
+                let outcome = towpath_mpi::collectives::neighbor_allgather(towpath_mpi::collectives::EqualData::new(buffer_in(sendbuf), i64::from(sendcount), datatype_in(sendtype)), towpath_mpi::collectives::EqualData::new(buffer_in(recvbuf).cast_mut(), i64::from(recvcount), datatype_in(recvtype)), comm_in(comm)).and_then(|prepared| prepared.begin());
                 deliver(outcome, |v_request| {
                     *request = request_out(v_request);
                 }, || { *request = request_out(towpath_mpi::constants::REQUEST_NULL); })
@@ -909,7 +909,7 @@ export! {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 require(request, "request")?;
-                let outcome = towpath_mpi::collectives::neighbor_allgather(buffer_in(sendbuf), i64::from(sendcount), datatype_in(sendtype), buffer_in(recvbuf).cast_mut(), i64::from(recvcount), datatype_in(recvtype), comm_in(comm)).and_then(|prepared| prepared.begin());
+                let outcome = towpath_mpi::collectives::neighbor_allgather(towpath_mpi::collectives::EqualData::new(buffer_in(sendbuf), i64::from(sendcount), datatype_in(sendtype)), towpath_mpi::collectives::EqualData::new(buffer_in(recvbuf).cast_mut(), i64::from(recvcount), datatype_in(recvtype)), comm_in(comm)).and_then(|prepared| prepared.begin());
                 deliver(outcome, |v_request| {
                     *request = request_out(v_request);
                 }, || { *request = request_out(towpath_mpi::constants::REQUEST_NULL); })
@@ -924,7 +924,7 @@ export! {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 require(request, "request")?;
-                let outcome = towpath_mpi::collectives::neighbor_allgatherv(buffer_in(sendbuf), i64::from(sendcount), datatype_in(sendtype), buffer_in(recvbuf).cast_mut(), Integers::small(recvcounts), Integers::small(displs), datatype_in(recvtype), comm_in(comm)).and_then(|prepared| prepared.begin());
+                let outcome = towpath_mpi::collectives::neighbor_allgather(towpath_mpi::collectives::EqualData::new(buffer_in(sendbuf), i64::from(sendcount), datatype_in(sendtype)), towpath_mpi::collectives::VaryingData::new(buffer_in(recvbuf).cast_mut(), Integers::small(recvcounts), Integers::small(displs), datatype_in(recvtype)), comm_in(comm)).and_then(|prepared| prepared.begin());
                 deliver(outcome, |v_request| {
                     *request = request_out(v_request);
                 }, || { *request = request_out(towpath_mpi::constants::REQUEST_NULL); })
@@ -939,7 +939,7 @@ export! {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 require(request, "request")?;
-                let outcome = towpath_mpi::collectives::neighbor_allgatherv(buffer_in(sendbuf), i64::from(sendcount), datatype_in(sendtype), buffer_in(recvbuf).cast_mut(), Integers::large(recvcounts), Integers::large(displs), datatype_in(recvtype), comm_in(comm)).and_then(|prepared| prepared.begin());
+                let outcome = towpath_mpi::collectives::neighbor_allgather(towpath_mpi::collectives::EqualData::new(buffer_in(sendbuf), i64::from(sendcount), datatype_in(sendtype)), towpath_mpi::collectives::VaryingData::new(buffer_in(recvbuf).cast_mut(), Integers::large(recvcounts), Integers::large(displs), datatype_in(recvtype)), comm_in(comm)).and_then(|prepared| prepared.begin());
                 deliver(outcome, |v_request| {
                     *request = request_out(v_request);
                 }, || { *request = request_out(towpath_mpi::constants::REQUEST_NULL); })
@@ -954,7 +954,7 @@ export! {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 require(request, "request")?;
-                let outcome = towpath_mpi::collectives::neighbor_alltoall(buffer_in(sendbuf), i64::from(sendcount), datatype_in(sendtype), buffer_in(recvbuf).cast_mut(), i64::from(recvcount), datatype_in(recvtype), comm_in(comm)).and_then(|prepared| prepared.begin());
+                let outcome = towpath_mpi::collectives::neighbor_alltoall(towpath_mpi::collectives::EqualData::new(buffer_in(sendbuf), i64::from(sendcount), datatype_in(sendtype)), towpath_mpi::collectives::EqualData::new(buffer_in(recvbuf).cast_mut(), i64::from(recvcount), datatype_in(recvtype)), comm_in(comm)).and_then(|prepared| prepared.begin());
                 deliver(outcome, |v_request| {
                     *request = request_out(v_request);
                 }, || { *request = request_out(towpath_mpi::constants::REQUEST_NULL); })
@@ -969,7 +969,7 @@ export! {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 require(request, "request")?;
-                let outcome = towpath_mpi::collectives::neighbor_alltoall(buffer_in(sendbuf), i64::from(sendcount), datatype_in(sendtype), buffer_in(recvbuf).cast_mut(), i64::from(recvcount), datatype_in(recvtype), comm_in(comm)).and_then(|prepared| prepared.begin());
+                let outcome = towpath_mpi::collectives::neighbor_alltoall(towpath_mpi::collectives::EqualData::new(buffer_in(sendbuf), i64::from(sendcount), datatype_in(sendtype)), towpath_mpi::collectives::EqualData::new(buffer_in(recvbuf).cast_mut(), i64::from(recvcount), datatype_in(recvtype)), comm_in(comm)).and_then(|prepared| prepared.begin());
                 deliver(outcome, |v_request| {
                     *request = request_out(v_request);
                 }, || { *request = request_out(towpath_mpi::constants::REQUEST_NULL); })
@@ -984,7 +984,7 @@ export! {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 require(request, "request")?;
-                let outcome = towpath_mpi::collectives::neighbor_alltoallv(buffer_in(sendbuf), Integers::small(sendcounts), Integers::small(sdispls), datatype_in(sendtype), buffer_in(recvbuf).cast_mut(), Integers::small(recvcounts), Integers::small(rdispls), datatype_in(recvtype), comm_in(comm)).and_then(|prepared| prepared.begin());
+                let outcome = towpath_mpi::collectives::neighbor_alltoall(towpath_mpi::collectives::VaryingData::new(buffer_in(sendbuf), Integers::small(sendcounts), Integers::small(sdispls), datatype_in(sendtype)), towpath_mpi::collectives::VaryingData::new(buffer_in(recvbuf).cast_mut(), Integers::small(recvcounts), Integers::small(rdispls), datatype_in(recvtype)), comm_in(comm)).and_then(|prepared| prepared.begin());
                 deliver(outcome, |v_request| {
                     *request = request_out(v_request);
                 }, || { *request = request_out(towpath_mpi::constants::REQUEST_NULL); })
@@ -999,7 +999,7 @@ export! {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 require(request, "request")?;
-                let outcome = towpath_mpi::collectives::neighbor_alltoallv(buffer_in(sendbuf), Integers::large(sendcounts), Integers::large(sdispls), datatype_in(sendtype), buffer_in(recvbuf).cast_mut(), Integers::large(recvcounts), Integers::large(rdispls), datatype_in(recvtype), comm_in(comm)).and_then(|prepared| prepared.begin());
+                let outcome = towpath_mpi::collectives::neighbor_alltoall(towpath_mpi::collectives::VaryingData::new(buffer_in(sendbuf), Integers::large(sendcounts), Integers::large(sdispls), datatype_in(sendtype)), towpath_mpi::collectives::VaryingData::new(buffer_in(recvbuf).cast_mut(), Integers::large(recvcounts), Integers::large(rdispls), datatype_in(recvtype)), comm_in(comm)).and_then(|prepared| prepared.begin());
                 deliver(outcome, |v_request| {
                     *request = request_out(v_request);
                 }, || { *request = request_out(towpath_mpi::constants::REQUEST_NULL); })
@@ -1014,7 +1014,7 @@ export! {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 require(request, "request")?;
-                let outcome = towpath_mpi::collectives::neighbor_alltoallw(buffer_in(sendbuf), Integers::small(sendcounts), Integers::large(sdispls), HandleArray::new(sendtypes.cast(), &ABI, Kind::Datatype), buffer_in(recvbuf).cast_mut(), Integers::small(recvcounts), Integers::large(rdispls), HandleArray::new(recvtypes.cast(), &ABI, Kind::Datatype), comm_in(comm)).and_then(|prepared| prepared.begin());
+                let outcome = towpath_mpi::collectives::neighbor_alltoall(towpath_mpi::collectives::MixedData::new(buffer_in(sendbuf), Integers::small(sendcounts), Integers::large(sdispls), HandleArray::new(sendtypes.cast(), &ABI, Kind::Datatype)), towpath_mpi::collectives::MixedData::new(buffer_in(recvbuf).cast_mut(), Integers::small(recvcounts), Integers::large(rdispls), HandleArray::new(recvtypes.cast(), &ABI, Kind::Datatype)), comm_in(comm)).and_then(|prepared| prepared.begin());
                 deliver(outcome, |v_request| {
                     *request = request_out(v_request);
                 }, || { *request = request_out(towpath_mpi::constants::REQUEST_NULL); })
@@ -1029,7 +1029,7 @@ export! {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 require(request, "request")?;
-                let outcome = towpath_mpi::collectives::neighbor_alltoallw(buffer_in(sendbuf), Integers::large(sendcounts), Integers::large(sdispls), HandleArray::new(sendtypes.cast(), &ABI, Kind::Datatype), buffer_in(recvbuf).cast_mut(), Integers::large(recvcounts), Integers::large(rdispls), HandleArray::new(recvtypes.cast(), &ABI, Kind::Datatype), comm_in(comm)).and_then(|prepared| prepared.begin());
+                let outcome = towpath_mpi::collectives::neighbor_alltoall(towpath_mpi::collectives::MixedData::new(buffer_in(sendbuf), Integers::large(sendcounts), Integers::large(sdispls), HandleArray::new(sendtypes.cast(), &ABI, Kind::Datatype)), towpath_mpi::collectives::MixedData::new(buffer_in(recvbuf).cast_mut(), Integers::large(recvcounts), Integers::large(rdispls), HandleArray::new(recvtypes.cast(), &ABI, Kind::Datatype)), comm_in(comm)).and_then(|prepared| prepared.begin());
                 deliver(outcome, |v_request| {
                     *request = request_out(v_request);
                 }, || { *request = request_out(towpath_mpi::constants::REQUEST_NULL); })
@@ -1044,7 +1044,7 @@ export! {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 require(request, "request")?;
-                let outcome = towpath_mpi::collectives::reduce(buffer_in(sendbuf), buffer_in(recvbuf).cast_mut(), i64::from(count), datatype_in(datatype), op_in(op), root_in(root), comm_in(comm)).and_then(|prepared| prepared.begin());
+                let outcome = towpath_mpi::collectives::reduce(towpath_mpi::collectives::Vector::new(buffer_in(sendbuf), buffer_in(recvbuf).cast_mut(), i64::from(count), datatype_in(datatype), op_in(op)), root_in(root), comm_in(comm)).and_then(|prepared| prepared.begin());
                 deliver(outcome, |v_request| {
                     *request = request_out(v_request);
                 }, || { *request = request_out(towpath_mpi::constants::REQUEST_NULL); })
@@ -1059,7 +1059,7 @@ export! {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 require(request, "request")?;
-                let outcome = towpath_mpi::collectives::reduce(buffer_in(sendbuf), buffer_in(recvbuf).cast_mut(), i64::from(count), datatype_in(datatype), op_in(op), root_in(root), comm_in(comm)).and_then(|prepared| prepared.begin());
+                let outcome = towpath_mpi::collectives::reduce(towpath_mpi::collectives::Vector::new(buffer_in(sendbuf), buffer_in(recvbuf).cast_mut(), i64::from(count), datatype_in(datatype), op_in(op)), root_in(root), comm_in(comm)).and_then(|prepared| prepared.begin());
                 deliver(outcome, |v_request| {
                     *request = request_out(v_request);
                 }, || { *request = request_out(towpath_mpi::constants::REQUEST_NULL); })
@@ -1104,7 +1104,7 @@ export! {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 require(request, "request")?;
-                let outcome = towpath_mpi::collectives::reduce_scatter_block(buffer_in(sendbuf), buffer_in(recvbuf).cast_mut(), i64::from(recvcount), datatype_in(datatype), op_in(op), comm_in(comm)).and_then(|prepared| prepared.begin());
+                let outcome = towpath_mpi::collectives::reduce_scatter_block(towpath_mpi::collectives::Vector::new(buffer_in(sendbuf), buffer_in(recvbuf).cast_mut(), i64::from(recvcount), datatype_in(datatype), op_in(op)), comm_in(comm)).and_then(|prepared| prepared.begin());
                 deliver(outcome, |v_request| {
                     *request = request_out(v_request);
                 }, || { *request = request_out(towpath_mpi::constants::REQUEST_NULL); })
@@ -1119,7 +1119,7 @@ export! {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 require(request, "request")?;
-                let outcome = towpath_mpi::collectives::reduce_scatter_block(buffer_in(sendbuf), buffer_in(recvbuf).cast_mut(), i64::from(recvcount), datatype_in(datatype), op_in(op), comm_in(comm)).and_then(|prepared| prepared.begin());
+                let outcome = towpath_mpi::collectives::reduce_scatter_block(towpath_mpi::collectives::Vector::new(buffer_in(sendbuf), buffer_in(recvbuf).cast_mut(), i64::from(recvcount), datatype_in(datatype), op_in(op)), comm_in(comm)).and_then(|prepared| prepared.begin());
                 deliver(outcome, |v_request| {
                     *request = request_out(v_request);
                 }, || { *request = request_out(towpath_mpi::constants::REQUEST_NULL); })
@@ -1134,7 +1134,7 @@ export! {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 require(request, "request")?;
-                let outcome = towpath_mpi::collectives::scan(buffer_in(sendbuf), buffer_in(recvbuf).cast_mut(), i64::from(count), datatype_in(datatype), op_in(op), comm_in(comm)).and_then(|prepared| prepared.begin());
+                let outcome = towpath_mpi::collectives::scan(towpath_mpi::collectives::Vector::new(buffer_in(sendbuf), buffer_in(recvbuf).cast_mut(), i64::from(count), datatype_in(datatype), op_in(op)), comm_in(comm)).and_then(|prepared| prepared.begin());
                 deliver(outcome, |v_request| {
                     *request = request_out(v_request);
                 }, || { *request = request_out(towpath_mpi::constants::REQUEST_NULL); })
@@ -1149,7 +1149,7 @@ export! {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 require(request, "request")?;
-                let outcome = towpath_mpi::collectives::scan(buffer_in(sendbuf), buffer_in(recvbuf).cast_mut(), i64::from(count), datatype_in(datatype), op_in(op), comm_in(comm)).and_then(|prepared| prepared.begin());
+                let outcome = towpath_mpi::collectives::scan(towpath_mpi::collectives::Vector::new(buffer_in(sendbuf), buffer_in(recvbuf).cast_mut(), i64::from(count), datatype_in(datatype), op_in(op)), comm_in(comm)).and_then(|prepared| prepared.begin());
                 deliver(outcome, |v_request| {
                     *request = request_out(v_request);
                 }, || { *request = request_out(towpath_mpi::constants::REQUEST_NULL); })
@@ -1164,7 +1164,7 @@ export! {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 require(request, "request")?;
-                let outcome = towpath_mpi::collectives::scatter(buffer_in(sendbuf), i64::from(sendcount), datatype_in(sendtype), buffer_in(recvbuf).cast_mut(), i64::from(recvcount), datatype_in(recvtype), root_in(root), comm_in(comm)).and_then(|prepared| prepared.begin());
+                let outcome = towpath_mpi::collectives::scatter(towpath_mpi::collectives::EqualData::new(buffer_in(sendbuf), i64::from(sendcount), datatype_in(sendtype)), towpath_mpi::collectives::EqualData::new(buffer_in(recvbuf).cast_mut(), i64::from(recvcount), datatype_in(recvtype)), root_in(root), comm_in(comm)).and_then(|prepared| prepared.begin());
                 deliver(outcome, |v_request| {
                     *request = request_out(v_request);
                 }, || { *request = request_out(towpath_mpi::constants::REQUEST_NULL); })
@@ -1179,7 +1179,7 @@ export! {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 require(request, "request")?;
-                let outcome = towpath_mpi::collectives::scatter(buffer_in(sendbuf), i64::from(sendcount), datatype_in(sendtype), buffer_in(recvbuf).cast_mut(), i64::from(recvcount), datatype_in(recvtype), root_in(root), comm_in(comm)).and_then(|prepared| prepared.begin());
+                let outcome = towpath_mpi::collectives::scatter(towpath_mpi::collectives::EqualData::new(buffer_in(sendbuf), i64::from(sendcount), datatype_in(sendtype)), towpath_mpi::collectives::EqualData::new(buffer_in(recvbuf).cast_mut(), i64::from(recvcount), datatype_in(recvtype)), root_in(root), comm_in(comm)).and_then(|prepared| prepared.begin());
                 deliver(outcome, |v_request| {
                     *request = request_out(v_request);
                 }, || { *request = request_out(towpath_mpi::constants::REQUEST_NULL); })
@@ -1194,7 +1194,7 @@ export! {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 require(request, "request")?;
-                let outcome = towpath_mpi::collectives::scatterv(buffer_in(sendbuf), Integers::small(sendcounts), Integers::small(displs), datatype_in(sendtype), buffer_in(recvbuf).cast_mut(), i64::from(recvcount), datatype_in(recvtype), root_in(root), comm_in(comm)).and_then(|prepared| prepared.begin());
+                let outcome = towpath_mpi::collectives::scatter(towpath_mpi::collectives::VaryingData::new(buffer_in(sendbuf), Integers::small(sendcounts), Integers::small(displs), datatype_in(sendtype)), towpath_mpi::collectives::EqualData::new(buffer_in(recvbuf).cast_mut(), i64::from(recvcount), datatype_in(recvtype)), root_in(root), comm_in(comm)).and_then(|prepared| prepared.begin());
                 deliver(outcome, |v_request| {
                     *request = request_out(v_request);
                 }, || { *request = request_out(towpath_mpi::constants::REQUEST_NULL); })
@@ -1209,7 +1209,7 @@ export! {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 require(request, "request")?;
-                let outcome = towpath_mpi::collectives::scatterv(buffer_in(sendbuf), Integers::large(sendcounts), Integers::large(displs), datatype_in(sendtype), buffer_in(recvbuf).cast_mut(), i64::from(recvcount), datatype_in(recvtype), root_in(root), comm_in(comm)).and_then(|prepared| prepared.begin());
+                let outcome = towpath_mpi::collectives::scatter(towpath_mpi::collectives::VaryingData::new(buffer_in(sendbuf), Integers::large(sendcounts), Integers::large(displs), datatype_in(sendtype)), towpath_mpi::collectives::EqualData::new(buffer_in(recvbuf).cast_mut(), i64::from(recvcount), datatype_in(recvtype)), root_in(root), comm_in(comm)).and_then(|prepared| prepared.begin());
                 deliver(outcome, |v_request| {
                     *request = request_out(v_request);
                 }, || { *request = request_out(towpath_mpi::constants::REQUEST_NULL); })
@@ -1223,7 +1223,7 @@ export! {
         call(183, || ErrhandlerOwner::Comm(comm_in(comm)), || {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
-                towpath_mpi::collectives::neighbor_allgather(buffer_in(sendbuf), i64::from(sendcount), datatype_in(sendtype), buffer_in(recvbuf).cast_mut(), i64::from(recvcount), datatype_in(recvtype), comm_in(comm))?.wait()?;
+                towpath_mpi::collectives::neighbor_allgather(towpath_mpi::collectives::EqualData::new(buffer_in(sendbuf), i64::from(sendcount), datatype_in(sendtype)), towpath_mpi::collectives::EqualData::new(buffer_in(recvbuf).cast_mut(), i64::from(recvcount), datatype_in(recvtype)), comm_in(comm))?.wait()?;
                 Ok(())
             }
         })
@@ -1235,7 +1235,7 @@ export! {
         call(183, || ErrhandlerOwner::Comm(comm_in(comm)), || {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
-                towpath_mpi::collectives::neighbor_allgather(buffer_in(sendbuf), i64::from(sendcount), datatype_in(sendtype), buffer_in(recvbuf).cast_mut(), i64::from(recvcount), datatype_in(recvtype), comm_in(comm))?.wait()?;
+                towpath_mpi::collectives::neighbor_allgather(towpath_mpi::collectives::EqualData::new(buffer_in(sendbuf), i64::from(sendcount), datatype_in(sendtype)), towpath_mpi::collectives::EqualData::new(buffer_in(recvbuf).cast_mut(), i64::from(recvcount), datatype_in(recvtype)), comm_in(comm))?.wait()?;
                 Ok(())
             }
         })
@@ -1248,7 +1248,7 @@ export! {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 require(request, "request")?;
-                let outcome = towpath_mpi::collectives::neighbor_allgather(buffer_in(sendbuf), i64::from(sendcount), datatype_in(sendtype), buffer_in(recvbuf).cast_mut(), i64::from(recvcount), datatype_in(recvtype), comm_in(comm)).and_then(|prepared| prepared.keep(info_in(info)));
+                let outcome = towpath_mpi::collectives::neighbor_allgather(towpath_mpi::collectives::EqualData::new(buffer_in(sendbuf), i64::from(sendcount), datatype_in(sendtype)), towpath_mpi::collectives::EqualData::new(buffer_in(recvbuf).cast_mut(), i64::from(recvcount), datatype_in(recvtype)), comm_in(comm)).and_then(|prepared| prepared.keep(info_in(info)));
                 deliver(outcome, |v_request| {
                     *request = request_out(v_request);
                 }, || { *request = request_out(towpath_mpi::constants::REQUEST_NULL); })
@@ -1263,7 +1263,7 @@ export! {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 require(request, "request")?;
-                let outcome = towpath_mpi::collectives::neighbor_allgather(buffer_in(sendbuf), i64::from(sendcount), datatype_in(sendtype), buffer_in(recvbuf).cast_mut(), i64::from(recvcount), datatype_in(recvtype), comm_in(comm)).and_then(|prepared| prepared.keep(info_in(info)));
+                let outcome = towpath_mpi::collectives::neighbor_allgather(towpath_mpi::collectives::EqualData::new(buffer_in(sendbuf), i64::from(sendcount), datatype_in(sendtype)), towpath_mpi::collectives::EqualData::new(buffer_in(recvbuf).cast_mut(), i64::from(recvcount), datatype_in(recvtype)), comm_in(comm)).and_then(|prepared| prepared.keep(info_in(info)));
                 deliver(outcome, |v_request| {
                     *request = request_out(v_request);
                 }, || { *request = request_out(towpath_mpi::constants::REQUEST_NULL); })
@@ -1277,7 +1277,7 @@ export! {
         call(185, || ErrhandlerOwner::Comm(comm_in(comm)), || {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
-                towpath_mpi::collectives::neighbor_allgatherv(buffer_in(sendbuf), i64::from(sendcount), datatype_in(sendtype), buffer_in(recvbuf).cast_mut(), Integers::small(recvcounts), Integers::small(displs), datatype_in(recvtype), comm_in(comm))?.wait()?;
+                towpath_mpi::collectives::neighbor_allgather(towpath_mpi::collectives::EqualData::new(buffer_in(sendbuf), i64::from(sendcount), datatype_in(sendtype)), towpath_mpi::collectives::VaryingData::new(buffer_in(recvbuf).cast_mut(), Integers::small(recvcounts), Integers::small(displs), datatype_in(recvtype)), comm_in(comm))?.wait()?;
                 Ok(())
             }
         })
@@ -1289,7 +1289,7 @@ export! {
         call(185, || ErrhandlerOwner::Comm(comm_in(comm)), || {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
-                towpath_mpi::collectives::neighbor_allgatherv(buffer_in(sendbuf), i64::from(sendcount), datatype_in(sendtype), buffer_in(recvbuf).cast_mut(), Integers::large(recvcounts), Integers::large(displs), datatype_in(recvtype), comm_in(comm))?.wait()?;
+                towpath_mpi::collectives::neighbor_allgather(towpath_mpi::collectives::EqualData::new(buffer_in(sendbuf), i64::from(sendcount), datatype_in(sendtype)), towpath_mpi::collectives::VaryingData::new(buffer_in(recvbuf).cast_mut(), Integers::large(recvcounts), Integers::large(displs), datatype_in(recvtype)), comm_in(comm))?.wait()?;
                 Ok(())
             }
         })
@@ -1302,7 +1302,7 @@ export! {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 require(request, "request")?;
-                let outcome = towpath_mpi::collectives::neighbor_allgatherv(buffer_in(sendbuf), i64::from(sendcount), datatype_in(sendtype), buffer_in(recvbuf).cast_mut(), Integers::small(recvcounts), Integers::small(displs), datatype_in(recvtype), comm_in(comm)).and_then(|prepared| prepared.keep(info_in(info)));
+                let outcome = towpath_mpi::collectives::neighbor_allgather(towpath_mpi::collectives::EqualData::new(buffer_in(sendbuf), i64::from(sendcount), datatype_in(sendtype)), towpath_mpi::collectives::VaryingData::new(buffer_in(recvbuf).cast_mut(), Integers::small(recvcounts), Integers::small(displs), datatype_in(recvtype)), comm_in(comm)).and_then(|prepared| prepared.keep(info_in(info)));
                 deliver(outcome, |v_request| {
                     *request = request_out(v_request);
                 }, || { *request = request_out(towpath_mpi::constants::REQUEST_NULL); })
@@ -1317,7 +1317,7 @@ export! {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 require(request, "request")?;
-                let outcome = towpath_mpi::collectives::neighbor_allgatherv(buffer_in(sendbuf), i64::from(sendcount), datatype_in(sendtype), buffer_in(recvbuf).cast_mut(), Integers::large(recvcounts), Integers::large(displs), datatype_in(recvtype), comm_in(comm)).and_then(|prepared| prepared.keep(info_in(info)));
+                let outcome = towpath_mpi::collectives::neighbor_allgather(towpath_mpi::collectives::EqualData::new(buffer_in(sendbuf), i64::from(sendcount), datatype_in(sendtype)), towpath_mpi::collectives::VaryingData::new(buffer_in(recvbuf).cast_mut(), Integers::large(recvcounts), Integers::large(displs), datatype_in(recvtype)), comm_in(comm)).and_then(|prepared| prepared.keep(info_in(info)));
                 deliver(outcome, |v_request| {
                     *request = request_out(v_request);
                 }, || { *request = request_out(towpath_mpi::constants::REQUEST_NULL); })
@@ -1331,7 +1331,7 @@ export! {
         call(187, || ErrhandlerOwner::Comm(comm_in(comm)), || {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
-                towpath_mpi::collectives::neighbor_alltoall(buffer_in(sendbuf), i64::from(sendcount), datatype_in(sendtype), buffer_in(recvbuf).cast_mut(), i64::from(recvcount), datatype_in(recvtype), comm_in(comm))?.wait()?;
+                towpath_mpi::collectives::neighbor_alltoall(towpath_mpi::collectives::EqualData::new(buffer_in(sendbuf), i64::from(sendcount), datatype_in(sendtype)), towpath_mpi::collectives::EqualData::new(buffer_in(recvbuf).cast_mut(), i64::from(recvcount), datatype_in(recvtype)), comm_in(comm))?.wait()?;
                 Ok(())
             }
         })
@@ -1343,7 +1343,7 @@ export! {
         call(187, || ErrhandlerOwner::Comm(comm_in(comm)), || {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
-                towpath_mpi::collectives::neighbor_alltoall(buffer_in(sendbuf), i64::from(sendcount), datatype_in(sendtype), buffer_in(recvbuf).cast_mut(), i64::from(recvcount), datatype_in(recvtype), comm_in(comm))?.wait()?;
+                towpath_mpi::collectives::neighbor_alltoall(towpath_mpi::collectives::EqualData::new(buffer_in(sendbuf), i64::from(sendcount), datatype_in(sendtype)), towpath_mpi::collectives::EqualData::new(buffer_in(recvbuf).cast_mut(), i64::from(recvcount), datatype_in(recvtype)), comm_in(comm))?.wait()?;
                 Ok(())
             }
         })
@@ -1356,7 +1356,7 @@ export! {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 require(request, "request")?;
-                let outcome = towpath_mpi::collectives::neighbor_alltoall(buffer_in(sendbuf), i64::from(sendcount), datatype_in(sendtype), buffer_in(recvbuf).cast_mut(), i64::from(recvcount), datatype_in(recvtype), comm_in(comm)).and_then(|prepared| prepared.keep(info_in(info)));
+                let outcome = towpath_mpi::collectives::neighbor_alltoall(towpath_mpi::collectives::EqualData::new(buffer_in(sendbuf), i64::from(sendcount), datatype_in(sendtype)), towpath_mpi::collectives::EqualData::new(buffer_in(recvbuf).cast_mut(), i64::from(recvcount), datatype_in(recvtype)), comm_in(comm)).and_then(|prepared| prepared.keep(info_in(info)));
                 deliver(outcome, |v_request| {
                     *request = request_out(v_request);
                 }, || { *request = request_out(towpath_mpi::constants::REQUEST_NULL); })
@@ -1371,7 +1371,7 @@ export! {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 require(request, "request")?;
-                let outcome = towpath_mpi::collectives::neighbor_alltoall(buffer_in(sendbuf), i64::from(sendcount), datatype_in(sendtype), buffer_in(recvbuf).cast_mut(), i64::from(recvcount), datatype_in(recvtype), comm_in(comm)).and_then(|prepared| prepared.keep(info_in(info)));
+                let outcome = towpath_mpi::collectives::neighbor_alltoall(towpath_mpi::collectives::EqualData::new(buffer_in(sendbuf), i64::from(sendcount), datatype_in(sendtype)), towpath_mpi::collectives::EqualData::new(buffer_in(recvbuf).cast_mut(), i64::from(recvcount), datatype_in(recvtype)), comm_in(comm)).and_then(|prepared| prepared.keep(info_in(info)));
                 deliver(outcome, |v_request| {
                     *request = request_out(v_request);
                 }, || { *request = request_out(towpath_mpi::constants::REQUEST_NULL); })
@@ -1385,7 +1385,7 @@ export! {
         call(189, || ErrhandlerOwner::Comm(comm_in(comm)), || {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
-                towpath_mpi::collectives::neighbor_alltoallv(buffer_in(sendbuf), Integers::small(sendcounts), Integers::small(sdispls), datatype_in(sendtype), buffer_in(recvbuf).cast_mut(), Integers::small(recvcounts), Integers::small(rdispls), datatype_in(recvtype), comm_in(comm))?.wait()?;
+                towpath_mpi::collectives::neighbor_alltoall(towpath_mpi::collectives::VaryingData::new(buffer_in(sendbuf), Integers::small(sendcounts), Integers::small(sdispls), datatype_in(sendtype)), towpath_mpi::collectives::VaryingData::new(buffer_in(recvbuf).cast_mut(), Integers::small(recvcounts), Integers::small(rdispls), datatype_in(recvtype)), comm_in(comm))?.wait()?;
                 Ok(())
             }
         })
@@ -1397,7 +1397,7 @@ export! {
         call(189, || ErrhandlerOwner::Comm(comm_in(comm)), || {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
-                towpath_mpi::collectives::neighbor_alltoallv(buffer_in(sendbuf), Integers::large(sendcounts), Integers::large(sdispls), datatype_in(sendtype), buffer_in(recvbuf).cast_mut(), Integers::large(recvcounts), Integers::large(rdispls), datatype_in(recvtype), comm_in(comm))?.wait()?;
+                towpath_mpi::collectives::neighbor_alltoall(towpath_mpi::collectives::VaryingData::new(buffer_in(sendbuf), Integers::large(sendcounts), Integers::large(sdispls), datatype_in(sendtype)), towpath_mpi::collectives::VaryingData::new(buffer_in(recvbuf).cast_mut(), Integers::large(recvcounts), Integers::large(rdispls), datatype_in(recvtype)), comm_in(comm))?.wait()?;
                 Ok(())
             }
         })
@@ -1410,7 +1410,7 @@ export! {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 require(request, "request")?;
-                let outcome = towpath_mpi::collectives::neighbor_alltoallv(buffer_in(sendbuf), Integers::small(sendcounts), Integers::small(sdispls), datatype_in(sendtype), buffer_in(recvbuf).cast_mut(), Integers::small(recvcounts), Integers::small(rdispls), datatype_in(recvtype), comm_in(comm)).and_then(|prepared| prepared.keep(info_in(info)));
+                let outcome = towpath_mpi::collectives::neighbor_alltoall(towpath_mpi::collectives::VaryingData::new(buffer_in(sendbuf), Integers::small(sendcounts), Integers::small(sdispls), datatype_in(sendtype)), towpath_mpi::collectives::VaryingData::new(buffer_in(recvbuf).cast_mut(), Integers::small(recvcounts), Integers::small(rdispls), datatype_in(recvtype)), comm_in(comm)).and_then(|prepared| prepared.keep(info_in(info)));
                 deliver(outcome, |v_request| {
                     *request = request_out(v_request);
                 }, || { *request = request_out(towpath_mpi::constants::REQUEST_NULL); })
@@ -1425,7 +1425,7 @@ export! {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 require(request, "request")?;
-                let outcome = towpath_mpi::collectives::neighbor_alltoallv(buffer_in(sendbuf), Integers::large(sendcounts), Integers::large(sdispls), datatype_in(sendtype), buffer_in(recvbuf).cast_mut(), Integers::large(recvcounts), Integers::large(rdispls), datatype_in(recvtype), comm_in(comm)).and_then(|prepared| prepared.keep(info_in(info)));
+                let outcome = towpath_mpi::collectives::neighbor_alltoall(towpath_mpi::collectives::VaryingData::new(buffer_in(sendbuf), Integers::large(sendcounts), Integers::large(sdispls), datatype_in(sendtype)), towpath_mpi::collectives::VaryingData::new(buffer_in(recvbuf).cast_mut(), Integers::large(recvcounts), Integers::large(rdispls), datatype_in(recvtype)), comm_in(comm)).and_then(|prepared| prepared.keep(info_in(info)));
                 deliver(outcome, |v_request| {
                     *request = request_out(v_request);
                 }, || { *request = request_out(towpath_mpi::constants::REQUEST_NULL); })
@@ -1439,7 +1439,7 @@ export! {
         call(191, || ErrhandlerOwner::Comm(comm_in(comm)), || {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
-                towpath_mpi::collectives::neighbor_alltoallw(buffer_in(sendbuf), Integers::small(sendcounts), Integers::large(sdispls), HandleArray::new(sendtypes.cast(), &ABI, Kind::Datatype), buffer_in(recvbuf).cast_mut(), Integers::small(recvcounts), Integers::large(rdispls), HandleArray::new(recvtypes.cast(), &ABI, Kind::Datatype), comm_in(comm))?.wait()?;
+                towpath_mpi::collectives::neighbor_alltoall(towpath_mpi::collectives::MixedData::new(buffer_in(sendbuf), Integers::small(sendcounts), Integers::large(sdispls), HandleArray::new(sendtypes.cast(), &ABI, Kind::Datatype)), towpath_mpi::collectives::MixedData::new(buffer_in(recvbuf).cast_mut(), Integers::small(recvcounts), Integers::large(rdispls), HandleArray::new(recvtypes.cast(), &ABI, Kind::Datatype)), comm_in(comm))?.wait()?;
                 Ok(())
             }
         })
@@ -1451,7 +1451,7 @@ export! {
         call(191, || ErrhandlerOwner::Comm(comm_in(comm)), || {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
-                towpath_mpi::collectives::neighbor_alltoallw(buffer_in(sendbuf), Integers::large(sendcounts), Integers::large(sdispls), HandleArray::new(sendtypes.cast(), &ABI, Kind::Datatype), buffer_in(recvbuf).cast_mut(), Integers::large(recvcounts), Integers::large(rdispls), HandleArray::new(recvtypes.cast(), &ABI, Kind::Datatype), comm_in(comm))?.wait()?;
+                towpath_mpi::collectives::neighbor_alltoall(towpath_mpi::collectives::MixedData::new(buffer_in(sendbuf), Integers::large(sendcounts), Integers::large(sdispls), HandleArray::new(sendtypes.cast(), &ABI, Kind::Datatype)), towpath_mpi::collectives::MixedData::new(buffer_in(recvbuf).cast_mut(), Integers::large(recvcounts), Integers::large(rdispls), HandleArray::new(recvtypes.cast(), &ABI, Kind::Datatype)), comm_in(comm))?.wait()?;
                 Ok(())
             }
         })
@@ -1464,7 +1464,7 @@ export! {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 require(request, "request")?;
-                let outcome = towpath_mpi::collectives::neighbor_alltoallw(buffer_in(sendbuf), Integers::small(sendcounts), Integers::large(sdispls), HandleArray::new(sendtypes.cast(), &ABI, Kind::Datatype), buffer_in(recvbuf).cast_mut(), Integers::small(recvcounts), Integers::large(rdispls), HandleArray::new(recvtypes.cast(), &ABI, Kind::Datatype), comm_in(comm)).and_then(|prepared| prepared.keep(info_in(info)));
+                let outcome = towpath_mpi::collectives::neighbor_alltoall(towpath_mpi::collectives::MixedData::new(buffer_in(sendbuf), Integers::small(sendcounts), Integers::large(sdispls), HandleArray::new(sendtypes.cast(), &ABI, Kind::Datatype)), towpath_mpi::collectives::MixedData::new(buffer_in(recvbuf).cast_mut(), Integers::small(recvcounts), Integers::large(rdispls), HandleArray::new(recvtypes.cast(), &ABI, Kind::Datatype)), comm_in(comm)).and_then(|prepared| prepared.keep(info_in(info)));
                 deliver(outcome, |v_request| {
                     *request = request_out(v_request);
                 }, || { *request = request_out(towpath_mpi::constants::REQUEST_NULL); })
@@ -1479,7 +1479,7 @@ export! {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 require(request, "request")?;
-                let outcome = towpath_mpi::collectives::neighbor_alltoallw(buffer_in(sendbuf), Integers::large(sendcounts), Integers::large(sdispls), HandleArray::new(sendtypes.cast(), &ABI, Kind::Datatype), buffer_in(recvbuf).cast_mut(), Integers::large(recvcounts), Integers::large(rdispls), HandleArray::new(recvtypes.cast(), &ABI, Kind::Datatype), comm_in(comm)).and_then(|prepared| prepared.keep(info_in(info)));
+                let outcome = towpath_mpi::collectives::neighbor_alltoall(towpath_mpi::collectives::MixedData::new(buffer_in(sendbuf), Integers::large(sendcounts), Integers::large(sdispls), HandleArray::new(sendtypes.cast(), &ABI, Kind::Datatype)), towpath_mpi::collectives::MixedData::new(buffer_in(recvbuf).cast_mut(), Integers::large(recvcounts), Integers::large(rdispls), HandleArray::new(recvtypes.cast(), &ABI, Kind::Datatype)), comm_in(comm)).and_then(|prepared| prepared.keep(info_in(info)));
                 deliver(outcome, |v_request| {
                     *request = request_out(v_request);
                 }, || { *request = request_out(towpath_mpi::constants::REQUEST_NULL); })
@@ -1493,7 +1493,7 @@ export! {
         call(193, || ErrhandlerOwner::Comm(comm_in(comm)), || {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
-                towpath_mpi::collectives::reduce(buffer_in(sendbuf), buffer_in(recvbuf).cast_mut(), i64::from(count), datatype_in(datatype), op_in(op), root_in(root), comm_in(comm))?.wait()?;
+                towpath_mpi::collectives::reduce(towpath_mpi::collectives::Vector::new(buffer_in(sendbuf), buffer_in(recvbuf).cast_mut(), i64::from(count), datatype_in(datatype), op_in(op)), root_in(root), comm_in(comm))?.wait()?;
                 Ok(())
             }
         })
@@ -1505,7 +1505,7 @@ export! {
         call(193, || ErrhandlerOwner::Comm(comm_in(comm)), || {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
-                towpath_mpi::collectives::reduce(buffer_in(sendbuf), buffer_in(recvbuf).cast_mut(), i64::from(count), datatype_in(datatype), op_in(op), root_in(root), comm_in(comm))?.wait()?;
+                towpath_mpi::collectives::reduce(towpath_mpi::collectives::Vector::new(buffer_in(sendbuf), buffer_in(recvbuf).cast_mut(), i64::from(count), datatype_in(datatype), op_in(op)), root_in(root), comm_in(comm))?.wait()?;
                 Ok(())
             }
         })
@@ -1518,7 +1518,7 @@ export! {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 require(request, "request")?;
-                let outcome = towpath_mpi::collectives::reduce(buffer_in(sendbuf), buffer_in(recvbuf).cast_mut(), i64::from(count), datatype_in(datatype), op_in(op), root_in(root), comm_in(comm)).and_then(|prepared| prepared.keep(info_in(info)));
+                let outcome = towpath_mpi::collectives::reduce(towpath_mpi::collectives::Vector::new(buffer_in(sendbuf), buffer_in(recvbuf).cast_mut(), i64::from(count), datatype_in(datatype), op_in(op)), root_in(root), comm_in(comm)).and_then(|prepared| prepared.keep(info_in(info)));
                 deliver(outcome, |v_request| {
                     *request = request_out(v_request);
                 }, || { *request = request_out(towpath_mpi::constants::REQUEST_NULL); })
@@ -1533,7 +1533,7 @@ export! {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 require(request, "request")?;
-                let outcome = towpath_mpi::collectives::reduce(buffer_in(sendbuf), buffer_in(recvbuf).cast_mut(), i64::from(count), datatype_in(datatype), op_in(op), root_in(root), comm_in(comm)).and_then(|prepared| prepared.keep(info_in(info)));
+                let outcome = towpath_mpi::collectives::reduce(towpath_mpi::collectives::Vector::new(buffer_in(sendbuf), buffer_in(recvbuf).cast_mut(), i64::from(count), datatype_in(datatype), op_in(op)), root_in(root), comm_in(comm)).and_then(|prepared| prepared.keep(info_in(info)));
                 deliver(outcome, |v_request| {
                     *request = request_out(v_request);
                 }, || { *request = request_out(towpath_mpi::constants::REQUEST_NULL); })
@@ -1571,7 +1571,7 @@ export! {
         call(196, || ErrhandlerOwner::Comm(comm_in(comm)), || {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
-                towpath_mpi::collectives::reduce_scatter_block(buffer_in(sendbuf), buffer_in(recvbuf).cast_mut(), i64::from(recvcount), datatype_in(datatype), op_in(op), comm_in(comm))?.wait()?;
+                towpath_mpi::collectives::reduce_scatter_block(towpath_mpi::collectives::Vector::new(buffer_in(sendbuf), buffer_in(recvbuf).cast_mut(), i64::from(recvcount), datatype_in(datatype), op_in(op)), comm_in(comm))?.wait()?;
                 Ok(())
             }
         })
@@ -1583,7 +1583,7 @@ export! {
         call(196, || ErrhandlerOwner::Comm(comm_in(comm)), || {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
-                towpath_mpi::collectives::reduce_scatter_block(buffer_in(sendbuf), buffer_in(recvbuf).cast_mut(), i64::from(recvcount), datatype_in(datatype), op_in(op), comm_in(comm))?.wait()?;
+                towpath_mpi::collectives::reduce_scatter_block(towpath_mpi::collectives::Vector::new(buffer_in(sendbuf), buffer_in(recvbuf).cast_mut(), i64::from(recvcount), datatype_in(datatype), op_in(op)), comm_in(comm))?.wait()?;
                 Ok(())
             }
         })
@@ -1596,7 +1596,7 @@ export! {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 require(request, "request")?;
-                let outcome = towpath_mpi::collectives::reduce_scatter_block(buffer_in(sendbuf), buffer_in(recvbuf).cast_mut(), i64::from(recvcount), datatype_in(datatype), op_in(op), comm_in(comm)).and_then(|prepared| prepared.keep(info_in(info)));
+                let outcome = towpath_mpi::collectives::reduce_scatter_block(towpath_mpi::collectives::Vector::new(buffer_in(sendbuf), buffer_in(recvbuf).cast_mut(), i64::from(recvcount), datatype_in(datatype), op_in(op)), comm_in(comm)).and_then(|prepared| prepared.keep(info_in(info)));
                 deliver(outcome, |v_request| {
                     *request = request_out(v_request);
                 }, || { *request = request_out(towpath_mpi::constants::REQUEST_NULL); })
@@ -1611,7 +1611,7 @@ export! {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 require(request, "request")?;
-                let outcome = towpath_mpi::collectives::reduce_scatter_block(buffer_in(sendbuf), buffer_in(recvbuf).cast_mut(), i64::from(recvcount), datatype_in(datatype), op_in(op), comm_in(comm)).and_then(|prepared| prepared.keep(info_in(info)));
+                let outcome = towpath_mpi::collectives::reduce_scatter_block(towpath_mpi::collectives::Vector::new(buffer_in(sendbuf), buffer_in(recvbuf).cast_mut(), i64::from(recvcount), datatype_in(datatype), op_in(op)), comm_in(comm)).and_then(|prepared| prepared.keep(info_in(info)));
                 deliver(outcome, |v_request| {
                     *request = request_out(v_request);
                 }, || { *request = request_out(towpath_mpi::constants::REQUEST_NULL); })
@@ -1655,7 +1655,7 @@ export! {
         call(199, || ErrhandlerOwner::Comm(comm_in(comm)), || {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
-                towpath_mpi::collectives::scan(buffer_in(sendbuf), buffer_in(recvbuf).cast_mut(), i64::from(count), datatype_in(datatype), op_in(op), comm_in(comm))?.wait()?;
+                towpath_mpi::collectives::scan(towpath_mpi::collectives::Vector::new(buffer_in(sendbuf), buffer_in(recvbuf).cast_mut(), i64::from(count), datatype_in(datatype), op_in(op)), comm_in(comm))?.wait()?;
                 Ok(())
             }
         })
@@ -1667,7 +1667,7 @@ export! {
         call(199, || ErrhandlerOwner::Comm(comm_in(comm)), || {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
-                towpath_mpi::collectives::scan(buffer_in(sendbuf), buffer_in(recvbuf).cast_mut(), i64::from(count), datatype_in(datatype), op_in(op), comm_in(comm))?.wait()?;
+                towpath_mpi::collectives::scan(towpath_mpi::collectives::Vector::new(buffer_in(sendbuf), buffer_in(recvbuf).cast_mut(), i64::from(count), datatype_in(datatype), op_in(op)), comm_in(comm))?.wait()?;
                 Ok(())
             }
         })
@@ -1680,7 +1680,7 @@ export! {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 require(request, "request")?;
-                let outcome = towpath_mpi::collectives::scan(buffer_in(sendbuf), buffer_in(recvbuf).cast_mut(), i64::from(count), datatype_in(datatype), op_in(op), comm_in(comm)).and_then(|prepared| prepared.keep(info_in(info)));
+                let outcome = towpath_mpi::collectives::scan(towpath_mpi::collectives::Vector::new(buffer_in(sendbuf), buffer_in(recvbuf).cast_mut(), i64::from(count), datatype_in(datatype), op_in(op)), comm_in(comm)).and_then(|prepared| prepared.keep(info_in(info)));
                 deliver(outcome, |v_request| {
                     *request = request_out(v_request);
                 }, || { *request = request_out(towpath_mpi::constants::REQUEST_NULL); })
@@ -1695,7 +1695,7 @@ export! {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 require(request, "request")?;
-                let outcome = towpath_mpi::collectives::scan(buffer_in(sendbuf), buffer_in(recvbuf).cast_mut(), i64::from(count), datatype_in(datatype), op_in(op), comm_in(comm)).and_then(|prepared| prepared.keep(info_in(info)));
+                let outcome = towpath_mpi::collectives::scan(towpath_mpi::collectives::Vector::new(buffer_in(sendbuf), buffer_in(recvbuf).cast_mut(), i64::from(count), datatype_in(datatype), op_in(op)), comm_in(comm)).and_then(|prepared| prepared.keep(info_in(info)));
                 deliver(outcome, |v_request| {
                     *request = request_out(v_request);
                 }, || { *request = request_out(towpath_mpi::constants::REQUEST_NULL); })
@@ -1709,7 +1709,7 @@ export! {
         call(201, || ErrhandlerOwner::Comm(comm_in(comm)), || {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
-                towpath_mpi::collectives::scatter(buffer_in(sendbuf), i64::from(sendcount), datatype_in(sendtype), buffer_in(recvbuf).cast_mut(), i64::from(recvcount), datatype_in(recvtype), root_in(root), comm_in(comm))?.wait()?;
+                towpath_mpi::collectives::scatter(towpath_mpi::collectives::EqualData::new(buffer_in(sendbuf), i64::from(sendcount), datatype_in(sendtype)), towpath_mpi::collectives::EqualData::new(buffer_in(recvbuf).cast_mut(), i64::from(recvcount), datatype_in(recvtype)), root_in(root), comm_in(comm))?.wait()?;
                 Ok(())
             }
         })
@@ -1721,7 +1721,7 @@ export! {
         call(201, || ErrhandlerOwner::Comm(comm_in(comm)), || {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
-                towpath_mpi::collectives::scatter(buffer_in(sendbuf), i64::from(sendcount), datatype_in(sendtype), buffer_in(recvbuf).cast_mut(), i64::from(recvcount), datatype_in(recvtype), root_in(root), comm_in(comm))?.wait()?;
+                towpath_mpi::collectives::scatter(towpath_mpi::collectives::EqualData::new(buffer_in(sendbuf), i64::from(sendcount), datatype_in(sendtype)), towpath_mpi::collectives::EqualData::new(buffer_in(recvbuf).cast_mut(), i64::from(recvcount), datatype_in(recvtype)), root_in(root), comm_in(comm))?.wait()?;
                 Ok(())
             }
         })
@@ -1734,7 +1734,7 @@ export! {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 require(request, "request")?;
-                let outcome = towpath_mpi::collectives::scatter(buffer_in(sendbuf), i64::from(sendcount), datatype_in(sendtype), buffer_in(recvbuf).cast_mut(), i64::from(recvcount), datatype_in(recvtype), root_in(root), comm_in(comm)).and_then(|prepared| prepared.keep(info_in(info)));
+                let outcome = towpath_mpi::collectives::scatter(towpath_mpi::collectives::EqualData::new(buffer_in(sendbuf), i64::from(sendcount), datatype_in(sendtype)), towpath_mpi::collectives::EqualData::new(buffer_in(recvbuf).cast_mut(), i64::from(recvcount), datatype_in(recvtype)), root_in(root), comm_in(comm)).and_then(|prepared| prepared.keep(info_in(info)));
                 deliver(outcome, |v_request| {
                     *request = request_out(v_request);
                 }, || { *request = request_out(towpath_mpi::constants::REQUEST_NULL); })
@@ -1749,7 +1749,7 @@ export! {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 require(request, "request")?;
-                let outcome = towpath_mpi::collectives::scatter(buffer_in(sendbuf), i64::from(sendcount), datatype_in(sendtype), buffer_in(recvbuf).cast_mut(), i64::from(recvcount), datatype_in(recvtype), root_in(root), comm_in(comm)).and_then(|prepared| prepared.keep(info_in(info)));
+                let outcome = towpath_mpi::collectives::scatter(towpath_mpi::collectives::EqualData::new(buffer_in(sendbuf), i64::from(sendcount), datatype_in(sendtype)), towpath_mpi::collectives::EqualData::new(buffer_in(recvbuf).cast_mut(), i64::from(recvcount), datatype_in(recvtype)), root_in(root), comm_in(comm)).and_then(|prepared| prepared.keep(info_in(info)));
                 deliver(outcome, |v_request| {
                     *request = request_out(v_request);
                 }, || { *request = request_out(towpath_mpi::constants::REQUEST_NULL); })
@@ -1763,7 +1763,7 @@ export! {
         call(203, || ErrhandlerOwner::Comm(comm_in(comm)), || {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
-                towpath_mpi::collectives::scatterv(buffer_in(sendbuf), Integers::small(sendcounts), Integers::small(displs), datatype_in(sendtype), buffer_in(recvbuf).cast_mut(), i64::from(recvcount), datatype_in(recvtype), root_in(root), comm_in(comm))?.wait()?;
+                towpath_mpi::collectives::scatter(towpath_mpi::collectives::VaryingData::new(buffer_in(sendbuf), Integers::small(sendcounts), Integers::small(displs), datatype_in(sendtype)), towpath_mpi::collectives::EqualData::new(buffer_in(recvbuf).cast_mut(), i64::from(recvcount), datatype_in(recvtype)), root_in(root), comm_in(comm))?.wait()?;
                 Ok(())
             }
         })
@@ -1775,7 +1775,7 @@ export! {
         call(203, || ErrhandlerOwner::Comm(comm_in(comm)), || {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
-                towpath_mpi::collectives::scatterv(buffer_in(sendbuf), Integers::large(sendcounts), Integers::large(displs), datatype_in(sendtype), buffer_in(recvbuf).cast_mut(), i64::from(recvcount), datatype_in(recvtype), root_in(root), comm_in(comm))?.wait()?;
+                towpath_mpi::collectives::scatter(towpath_mpi::collectives::VaryingData::new(buffer_in(sendbuf), Integers::large(sendcounts), Integers::large(displs), datatype_in(sendtype)), towpath_mpi::collectives::EqualData::new(buffer_in(recvbuf).cast_mut(), i64::from(recvcount), datatype_in(recvtype)), root_in(root), comm_in(comm))?.wait()?;
                 Ok(())
             }
         })
@@ -1788,7 +1788,7 @@ export! {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 require(request, "request")?;
-                let outcome = towpath_mpi::collectives::scatterv(buffer_in(sendbuf), Integers::small(sendcounts), Integers::small(displs), datatype_in(sendtype), buffer_in(recvbuf).cast_mut(), i64::from(recvcount), datatype_in(recvtype), root_in(root), comm_in(comm)).and_then(|prepared| prepared.keep(info_in(info)));
+                let outcome = towpath_mpi::collectives::scatter(towpath_mpi::collectives::VaryingData::new(buffer_in(sendbuf), Integers::small(sendcounts), Integers::small(displs), datatype_in(sendtype)), towpath_mpi::collectives::EqualData::new(buffer_in(recvbuf).cast_mut(), i64::from(recvcount), datatype_in(recvtype)), root_in(root), comm_in(comm)).and_then(|prepared| prepared.keep(info_in(info)));
                 deliver(outcome, |v_request| {
                     *request = request_out(v_request);
                 }, || { *request = request_out(towpath_mpi::constants::REQUEST_NULL); })
@@ -1803,7 +1803,7 @@ export! {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 require(request, "request")?;
-                let outcome = towpath_mpi::collectives::scatterv(buffer_in(sendbuf), Integers::large(sendcounts), Integers::large(displs), datatype_in(sendtype), buffer_in(recvbuf).cast_mut(), i64::from(recvcount), datatype_in(recvtype), root_in(root), comm_in(comm)).and_then(|prepared| prepared.keep(info_in(info)));
+                let outcome = towpath_mpi::collectives::scatter(towpath_mpi::collectives::VaryingData::new(buffer_in(sendbuf), Integers::large(sendcounts), Integers::large(displs), datatype_in(sendtype)), towpath_mpi::collectives::EqualData::new(buffer_in(recvbuf).cast_mut(), i64::from(recvcount), datatype_in(recvtype)), root_in(root), comm_in(comm)).and_then(|prepared| prepared.keep(info_in(info)));
                 deliver(outcome, |v_request| {
                     *request = request_out(v_request);
                 }, || { *request = request_out(towpath_mpi::constants::REQUEST_NULL); })

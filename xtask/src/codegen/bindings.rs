@@ -216,8 +216,26 @@ impl Statements<'_> {
         text
     }
 
+    /// The arguments, with those that describe data together in one.
+    fn grouped(&self, arguments: Vec<String>) -> Vec<String> {
+        let passed = self.f.parameters.iter().filter(|p| !kinds::is_returned(p));
+        let kinds: Vec<&str> = passed.map(|p| p.kind.as_str()).collect();
+        let mut rest = arguments.into_iter();
+        let together = |(kind, number): (Option<&str>, usize)| {
+            let group = rest.by_ref().take(number).collect::<Vec<_>>().join(", ");
+            match kind {
+                Some(kind) => format!("towpath_mpi::{}::{kind}::new({group})", self.f.chapter),
+                None => group,
+            }
+        };
+        kinds::groups(&kinds).into_iter().map(together).collect()
+    }
+
     /// The expression that calls the body.
     fn call(&self, mut arguments: Vec<String>) -> String {
+        if self.f.form.is_some() {
+            arguments = self.grouped(arguments);
+        }
         let kept = match self.f.form {
             // The last argument, the info object, belongs to the request and not to the call.
             Some(Form::Keep) => arguments.pop(),

@@ -12,6 +12,7 @@ use towpath_neutral::error::Result;
 
 pub(crate) mod arguments;
 mod boards;
+mod data;
 mod exchange;
 mod execution;
 mod movement;
@@ -19,6 +20,7 @@ pub(crate) mod multicast;
 mod neighbors;
 mod reductions;
 
+pub use data::*;
 pub use exchange::NeighborCall;
 pub use execution::Prepared;
 pub use movement::*;

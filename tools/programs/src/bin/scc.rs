@@ -10,7 +10,7 @@
 use std::ffi::c_void;
 
 use towpath_mpi::abi::{Handle, Integers};
-use towpath_mpi::collectives::{allreduce, barrier, gather};
+use towpath_mpi::collectives::{EqualData, Vector, allreduce, barrier, gather};
 use towpath_mpi::communicators::{comm_rank, comm_size};
 use towpath_mpi::constants::{BYTE, COMM_WORLD, DOUBLE, PROC_NULL, SUM, UINT64_T};
 use towpath_mpi::environment::{abort, finalize, init, wtime};
@@ -300,19 +300,11 @@ fn heat(shape: &str, side: usize, iterations: usize, me: usize, ranks: usize) ->
     unsafe {
         let (from, into) =
             (std::ptr::from_ref(&part).cast::<c_void>(), std::ptr::from_mut(&mut sum).cast());
-        allreduce(from, into, 1, DOUBLE, SUM, COMM_WORLD)?.wait()?;
+        allreduce(Vector::new(from, into, 1, DOUBLE, SUM), COMM_WORLD)?.wait()?;
         let count = own.len() as i64;
-        gather(
-            own.as_ptr().cast(),
-            count,
-            UINT64_T,
-            all.as_mut_ptr().cast(),
-            count,
-            UINT64_T,
-            0,
-            COMM_WORLD,
-        )?
-        .wait()?;
+        let send = EqualData::new(own.as_ptr().cast(), count, UINT64_T);
+        let receive = EqualData::new(all.as_mut_ptr().cast(), count, UINT64_T);
+        gather(send, receive, 0, COMM_WORLD)?.wait()?;
     }
     if me == 0 {
         for (rank, [points, chunks, lines, line_hops, polls]) in

@@ -1,12 +1,11 @@
-//! Argument checks of collective calls. They return the buffers and blocks that plans are built
-//! from.
+//! Argument checks of collective calls.
 
 use std::ffi::c_void;
 use std::sync::Arc;
 
 use towpath_collective::inter::RootSide;
 use towpath_collective::{Blocks, Buffer};
-use towpath_neutral::abi::{Handle, HandleArray, Integers};
+use towpath_neutral::abi::{Handle, Integers};
 use towpath_neutral::constants::*;
 use towpath_neutral::error::{Result, fail};
 
@@ -16,7 +15,7 @@ use crate::objects::datatype::Type;
 
 /// The names of the arguments that describe one buffer, for error messages.
 #[derive(Clone, Copy)]
-pub(crate) struct ArgumentNames {
+pub struct ArgumentNames {
     pub(crate) buffer: &'static str,
     pub(crate) count: &'static str,
     pub(crate) displacements: &'static str,
@@ -49,14 +48,6 @@ pub(super) fn datatype<'a>(handle: Handle, name: &str) -> Result<&'a Arc<Type>> 
     Ok(kind)
 }
 
-/// The datatype of `count` elements: MPI_BYTE instead of MPI_DATATYPE_NULL or an uncommitted
-/// datatype if the count is zero. MPICH and Intel MPI accept these in MPI_Bcast, MPI_Alltoallw and
-/// most neighbourhood calls.
-pub(super) fn of_elements(count: i64, handle: Handle) -> Handle {
-    let unusable = || datatypes::lookup(handle, "datatype").is_ok_and(|kind| !kind.committed());
-    if count == 0 && (handle == DATATYPE_NULL || unusable()) { BYTE } else { handle }
-}
-
 /// Checks a count and the buffer that holds `count` elements.
 pub(crate) fn check(pointer: *const c_void, count: i64, kind: &Type, names: ArgumentNames) -> Result<()> {
     if !kind.can_have(count) {
@@ -71,45 +62,12 @@ pub(crate) fn check(pointer: *const c_void, count: i64, kind: &Type, names: Argu
     Ok(())
 }
 
-/// A buffer of `count` elements.
-pub(super) fn buffer(pointer: *const c_void, count: i64, handle: Handle, names: ArgumentNames) -> Result<Buffer> {
-    let kind = datatype(handle, names.datatype)?;
-    check(pointer, count, kind, names)?;
-    Ok(Buffer { pointer: pointer.cast_mut().cast(), count, element: kind.element_at(pointer, count) })
-}
-
-/// `number` blocks of `count` elements each.
-#[inline(always)]
-pub(super) fn blocks(
-    pointer: *const c_void,
-    count: i64,
-    handle: Handle,
-    number: usize,
-    names: ArgumentNames,
-) -> Result<Blocks> {
-    let kind = datatype(handle, names.datatype)?;
-    check(pointer, count, kind, names)?;
-    if !count.checked_mul(number as i64).is_some_and(|all| kind.can_have(all)) {
-        return too_many(count, number, names);
-    }
-    Ok(Blocks::Equal { pointer: pointer.cast_mut().cast(), count, element: kind.element_at(pointer, count) })
-}
-
-#[cold]
-fn too_many<T>(count: i64, number: usize, names: ArgumentNames) -> Result<T> {
-    fail!(
-        ERR_COUNT,
-        "argument {} is {count}; {number} blocks of that many elements do not fit in a signed 64-bit address",
-        names.count
-    )
-}
-
 /// Reads `number` values of an array of ints or counts. The array is called `name` followed by
 /// `ending`.
 ///
 /// # Safety
 /// Unless it is NULL, the array must have `number` elements.
-unsafe fn read(array: Integers, number: usize, name: &str, ending: &str) -> Result<Box<[i64]>> {
+pub(super) unsafe fn read(array: Integers, number: usize, name: &str, ending: &str) -> Result<Box<[i64]>> {
     if array.is_null() && number > 0 {
         fail!(ERR_ARG, "the array {name}{ending} is NULL; pass an array of {number} elements");
     }
@@ -129,90 +87,6 @@ pub(super) unsafe fn counts(array: Integers, number: usize, name: &str) -> Resul
         fail!(ERR_COUNT, "element {index} of {name}s is {}; it must not be negative", counts[index]);
     }
     Ok(counts)
-}
-
-/// Rejects blocks whose total length does not fit in 63 bits.
-fn check_sum(mut bytes: impl Iterator<Item = i64>, names: ArgumentNames) -> Result<()> {
-    if bytes.try_fold(0i64, i64::checked_add).is_none() {
-        fail!(ERR_COUNT, "the blocks of {}s together have more than 2^63 - 1 bytes", names.count);
-    }
-    Ok(())
-}
-
-/// Rejects a block whose end does not fit in a 63-bit offset from the buffer. `offset` is that of
-/// its first element; `None` if it overflows. The displacement of an empty block has no meaning.
-fn check_offset(offset: Option<i64>, count: i64, kind: &Type, index: usize, names: ArgumentNames) -> Result<()> {
-    let (first, length) = kind.datatype.span(count);
-    let end = offset.and_then(|offset| offset.checked_add(first)?.checked_add(length));
-    if end.is_none() && count > 0 && kind.datatype.size() > 0 {
-        fail!(ERR_ARG, "element {index} of {} leads to an address beyond 63 bits", names.displacements);
-    }
-    Ok(())
-}
-
-/// Blocks with counts and displacements.
-///
-/// # Safety
-/// The arrays must have `number` elements.
-pub(super) unsafe fn varying(
-    pointer: *const c_void,
-    sizes: Integers,
-    displacements: Integers,
-    handle: Handle,
-    number: usize,
-    names: ArgumentNames,
-) -> Result<Blocks> {
-    let kind = datatype(handle, names.datatype)?;
-    // SAFETY: the arrays have `number` elements (this function's contract).
-    let (counts, displacements) =
-        unsafe { (counts(sizes, number, names.count)?, read(displacements, number, names.displacements, "")?) };
-    check(pointer, counts.iter().copied().max().unwrap_or(0), kind, names)?;
-    check_sum(counts.iter().map(|&count| kind.datatype.bytes(count)), names)?;
-    for (index, &count) in counts.iter().enumerate() {
-        check_offset(displacements[index].checked_mul(kind.datatype.extent()), count, kind, index, names)?;
-    }
-    let first = (0..number).find(|&index| counts[index] > 0);
-    let offset = first.map_or(0, |index| displacements[index].wrapping_mul(kind.datatype.extent()));
-    let element = kind.element_at(pointer.wrapping_byte_offset(offset as isize), first.map_or(0, |_| 1));
-    Ok(Blocks::Varying { pointer: pointer.cast_mut().cast(), counts, displacements, element })
-}
-
-/// Blocks with counts, displacements in bytes, and a datatype for each block.
-///
-/// # Safety
-/// The arrays must have `number` elements.
-pub(super) unsafe fn mixed(
-    pointer: *const c_void,
-    sizes: Integers,
-    displacements: Integers,
-    types: HandleArray,
-    number: usize,
-    names: ArgumentNames,
-) -> Result<Blocks> {
-    if types.is_null() && number > 0 {
-        fail!(ERR_ARG, "the array {}s is NULL; pass an array of {number} datatypes", names.datatype);
-    }
-    // SAFETY: the arrays have `number` elements (this function's contract).
-    let (counts, displacements, types) = unsafe {
-        (
-            counts(sizes, number, names.count)?,
-            read(displacements, number, names.displacements, "")?,
-            types.with_length(number as i64),
-        )
-    };
-    // Displacements are in bytes, so NULL (MPI_BOTTOM) with absolute addresses is a valid buffer.
-    let address = if pointer.is_null() { std::ptr::without_provenance(usize::MAX) } else { pointer };
-    let (mut elements, mut bytes) = (Vec::with_capacity(number), Vec::with_capacity(number));
-    for (index, &count) in counts.iter().enumerate() {
-        let handle = of_elements(count, types.get(index));
-        let kind = datatype(handle, &format!("{}s[{index}]", names.datatype))?;
-        check(address, count, kind, names)?;
-        check_offset(Some(displacements[index]), count, kind, index, names)?;
-        bytes.push(kind.datatype.bytes(count));
-        elements.push(kind.element_at(pointer.wrapping_byte_offset(displacements[index] as isize), count));
-    }
-    check_sum(bytes.into_iter(), names)?;
-    Ok(Blocks::Mixed { pointer: pointer.cast_mut().cast(), counts, displacements, elements: elements.into() })
 }
 
 /// Rejects buffers that share bytes (6.2) if both begin at the same address. Other overlaps are not

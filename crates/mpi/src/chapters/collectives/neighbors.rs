@@ -1,15 +1,14 @@
 //! The neighbourhood collectives: checks of their arguments (MPI 5.0, section 8.6).
 //!
-//! Functions with arrays of counts, displacements or datatypes are unsafe: the arrays must have an
-//! element for each neighbour. No function accesses a buffer.
-
-use std::ffi::c_void;
+//! The functions with arrays of counts, displacements or datatypes share the bodies of those
+//! without ([`Data`]). No function accesses a buffer.
 
 use towpath_collective::neighborhood::{Given, Neighborly, Neighbors};
-use towpath_neutral::abi::{Handle, HandleArray, Integers};
+use towpath_neutral::abi::Handle;
 use towpath_neutral::error::{Result, fail};
 
 use super::arguments::{self, RECEIVE, SEND};
+use super::data::{Data, EqualData};
 use super::exchange::NeighborCall;
 use super::execution::CommView;
 use crate::objects::topology::Topology;
@@ -46,113 +45,23 @@ fn listed(topology: &Topology, rank: usize) -> Neighbors {
     }
 }
 
-/// MPI_Neighbor_allgather.
-pub fn neighbor_allgather<'a>(
-    sendbuf: *const c_void,
-    sendcount: i64,
-    sendtype: Handle,
-    recvbuf: *mut c_void,
-    recvcount: i64,
-    recvtype: Handle,
-    comm: Handle,
-) -> Result<NeighborCall<'a>> {
+/// MPI_Neighbor_allgather and MPI_Neighbor_allgatherv.
+pub fn neighbor_allgather<'a, D: Data>(send: EqualData, receive: D, comm: Handle) -> Result<NeighborCall<'a>> {
     let (view, neighbors) = view(comm)?;
-    let (sendtype, recvtype) =
-        (arguments::of_elements(sendcount, sendtype), arguments::of_elements(recvcount, recvtype));
-    let send = arguments::buffer(sendbuf, sendcount, sendtype, SEND)?;
-    let receive = arguments::blocks(recvbuf, recvcount, recvtype, neighbors.sources.len(), RECEIVE)?;
-    arguments::apart_from(&send, &receive, neighbors.sources.len())?;
-    Ok(NeighborCall { view, call: Neighborly { neighbors, send: Given::Same(send), receive } })
-}
-
-/// MPI_Neighbor_allgatherv.
-///
-/// # Safety
-/// Arrays must have the lengths that the standard requires.
-pub unsafe fn neighbor_allgatherv<'a>(
-    sendbuf: *const c_void,
-    sendcount: i64,
-    sendtype: Handle,
-    recvbuf: *mut c_void,
-    recvcounts: Integers,
-    displs: Integers,
-    recvtype: Handle,
-    comm: Handle,
-) -> Result<NeighborCall<'a>> {
-    let (view, neighbors) = view(comm)?;
-    let send = arguments::buffer(sendbuf, sendcount, sendtype, SEND)?;
+    let send = if D::EQUAL { send.of_elements() } else { send };
+    let send = send.buffer(SEND)?;
     let sources = neighbors.sources.len();
-    // SAFETY: the arrays have an element for each source (this function's contract).
-    let receive = unsafe { arguments::varying(recvbuf, recvcounts, displs, recvtype, sources, RECEIVE) }?;
-    arguments::apart_from(&send, &receive, neighbors.sources.len())?;
+    let receive = receive.of_elements().blocks(sources, RECEIVE)?;
+    arguments::apart_from(&send, &receive, sources)?;
     Ok(NeighborCall { view, call: Neighborly { neighbors, send: Given::Same(send), receive } })
 }
 
-/// MPI_Neighbor_alltoall.
-pub fn neighbor_alltoall<'a>(
-    sendbuf: *const c_void,
-    sendcount: i64,
-    sendtype: Handle,
-    recvbuf: *mut c_void,
-    recvcount: i64,
-    recvtype: Handle,
-    comm: Handle,
-) -> Result<NeighborCall<'a>> {
-    let (view, neighbors) = view(comm)?;
-    let (sendtype, recvtype) =
-        (arguments::of_elements(sendcount, sendtype), arguments::of_elements(recvcount, recvtype));
-    let send = arguments::blocks(sendbuf, sendcount, sendtype, neighbors.destinations.len(), SEND)?;
-    let receive = arguments::blocks(recvbuf, recvcount, recvtype, neighbors.sources.len(), RECEIVE)?;
-    arguments::apart(&send, neighbors.destinations.len(), &receive, neighbors.sources.len())?;
-    Ok(NeighborCall { view, call: Neighborly { neighbors, send: Given::Each(send), receive } })
-}
-
-/// MPI_Neighbor_alltoallv.
-///
-/// # Safety
-/// Arrays must have the lengths that the standard requires.
-pub unsafe fn neighbor_alltoallv<'a>(
-    sendbuf: *const c_void,
-    sendcounts: Integers,
-    sdispls: Integers,
-    sendtype: Handle,
-    recvbuf: *mut c_void,
-    recvcounts: Integers,
-    rdispls: Integers,
-    recvtype: Handle,
-    comm: Handle,
-) -> Result<NeighborCall<'a>> {
+/// MPI_Neighbor_alltoall, MPI_Neighbor_alltoallv and MPI_Neighbor_alltoallw.
+pub fn neighbor_alltoall<'a, D: Data>(send: D, receive: D, comm: Handle) -> Result<NeighborCall<'a>> {
     let (view, neighbors) = view(comm)?;
     let (sources, destinations) = (neighbors.sources.len(), neighbors.destinations.len());
-    // SAFETY: the arrays have an element for each destination (this function's contract).
-    let send = unsafe { arguments::varying(sendbuf, sendcounts, sdispls, sendtype, destinations, SEND) }?;
-    // SAFETY: the arrays have an element for each source (this function's contract).
-    let receive = unsafe { arguments::varying(recvbuf, recvcounts, rdispls, recvtype, sources, RECEIVE) }?;
-    arguments::apart(&send, neighbors.destinations.len(), &receive, neighbors.sources.len())?;
-    Ok(NeighborCall { view, call: Neighborly { neighbors, send: Given::Each(send), receive } })
-}
-
-/// MPI_Neighbor_alltoallw.
-///
-/// # Safety
-/// Arrays must have the lengths that the standard requires.
-pub unsafe fn neighbor_alltoallw<'a>(
-    sendbuf: *const c_void,
-    sendcounts: Integers,
-    sdispls: Integers,
-    sendtypes: HandleArray,
-    recvbuf: *mut c_void,
-    recvcounts: Integers,
-    rdispls: Integers,
-    recvtypes: HandleArray,
-    comm: Handle,
-) -> Result<NeighborCall<'a>> {
-    let (view, neighbors) = view(comm)?;
-    let (sources, destinations) = (neighbors.sources.len(), neighbors.destinations.len());
-    // SAFETY: the arrays have an element for each destination (this function's contract).
-    let send = unsafe { arguments::mixed(sendbuf, sendcounts, sdispls, sendtypes, destinations, SEND) }?;
-    // SAFETY: the arrays have an element for each source (this function's contract).
-    let receive = unsafe { arguments::mixed(recvbuf, recvcounts, rdispls, recvtypes, sources, RECEIVE) }?;
-    arguments::apart(&send, neighbors.destinations.len(), &receive, neighbors.sources.len())?;
+    let send = send.of_elements().blocks(destinations, SEND)?;
+    let receive = receive.of_elements().blocks(sources, RECEIVE)?;
+    arguments::apart(&send, destinations, &receive, sources)?;
     Ok(NeighborCall { view, call: Neighborly { neighbors, send: Given::Each(send), receive } })
 }

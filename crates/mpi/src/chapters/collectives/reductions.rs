@@ -22,7 +22,7 @@ const SEND: ArgumentNames = ArgumentNames { buffer: "sendbuf", ..BUFFER };
 const RECEIVE: ArgumentNames = ArgumentNames { buffer: "recvbuf", ..BUFFER };
 
 /// The arguments of a reduction. The buffers are checked where they are significant.
-struct Vector {
+pub struct Vector {
     sendbuf: *const c_void,
     recvbuf: *mut c_void,
     count: i64,
@@ -34,7 +34,9 @@ struct Vector {
 }
 
 impl Vector {
-    fn new(sendbuf: *const c_void, recvbuf: *mut c_void, count: i64, datatype: Handle, op: Handle) -> Vector {
+    /// The arguments of the call.
+    #[inline(always)]
+    pub fn new(sendbuf: *const c_void, recvbuf: *mut c_void, count: i64, datatype: Handle, op: Handle) -> Vector {
         Vector { sendbuf, recvbuf, count, datatype, op, results: None, copies: HostCopies::default() }
     }
 
@@ -88,17 +90,8 @@ impl Vector {
 }
 
 /// MPI_Reduce.
-pub fn reduce<'a>(
-    sendbuf: *const c_void,
-    recvbuf: *mut c_void,
-    count: i64,
-    datatype: Handle,
-    op: Handle,
-    root: i32,
-    comm: Handle,
-) -> Result<Prepared<'a>> {
+pub fn reduce<'a>(mut vector: Vector, root: i32, comm: Handle) -> Result<Prepared<'a>> {
     let view = CommView::new(comm)?;
-    let mut vector = Vector::new(sendbuf, recvbuf, count, datatype, op);
     if !view.comm.is_inter() {
         let root = arguments::root(view.comm, root)?;
         let at_root = root == view.rank();
@@ -116,16 +109,8 @@ pub fn reduce<'a>(
 }
 
 /// MPI_Allreduce.
-pub fn allreduce<'a>(
-    sendbuf: *const c_void,
-    recvbuf: *mut c_void,
-    count: i64,
-    datatype: Handle,
-    op: Handle,
-    comm: Handle,
-) -> Result<Prepared<'a>> {
+pub fn allreduce<'a>(mut vector: Vector, comm: Handle) -> Result<Prepared<'a>> {
     let view = CommView::new(comm)?;
-    let mut vector = Vector::new(sendbuf, recvbuf, count, datatype, op);
     let operand = vector.operand(true, true, !view.comm.is_inter())?;
     let receive = vector.receive();
     let prepared = match view.comm.is_inter() {
@@ -157,21 +142,14 @@ fn combined_blocks<'a>(view: CommView<'a>, mut vector: Vector, counts: Vec<i64>)
     Ok(prepared?.on_copies(vector.copies))
 }
 
-/// MPI_Reduce_scatter_block.
-pub fn reduce_scatter_block<'a>(
-    sendbuf: *const c_void,
-    recvbuf: *mut c_void,
-    recvcount: i64,
-    datatype: Handle,
-    op: Handle,
-    comm: Handle,
-) -> Result<Prepared<'a>> {
+/// MPI_Reduce_scatter_block. The count is that of one process.
+pub fn reduce_scatter_block<'a>(vector: Vector, comm: Handle) -> Result<Prepared<'a>> {
     let view = CommView::new(comm)?;
-    if recvcount < 0 {
-        fail!(ERR_COUNT, "argument recvcount is {recvcount}; it must not be negative");
+    if vector.count < 0 {
+        fail!(ERR_COUNT, "argument recvcount is {}; it must not be negative", vector.count);
     }
-    let counts = vec![recvcount; view.size()];
-    combined_blocks(view, Vector::new(sendbuf, recvbuf, 0, datatype, op), counts)
+    let counts = vec![vector.count; view.size()];
+    combined_blocks(view, vector, counts)
 }
 
 /// MPI_Reduce_scatter.
@@ -200,35 +178,19 @@ fn no_scan_between_groups(view: &CommView) -> Result<()> {
 }
 
 /// MPI_Scan.
-pub fn scan<'a>(
-    sendbuf: *const c_void,
-    recvbuf: *mut c_void,
-    count: i64,
-    datatype: Handle,
-    op: Handle,
-    comm: Handle,
-) -> Result<Prepared<'a>> {
+pub fn scan<'a>(mut vector: Vector, comm: Handle) -> Result<Prepared<'a>> {
     let view = CommView::new(comm)?;
     no_scan_between_groups(&view)?;
-    let mut vector = Vector::new(sendbuf, recvbuf, count, datatype, op);
     let operand = vector.operand(true, true, true)?;
     let receive = vector.receive();
     Ok(view.with(Operation::Scan { operand, receive, exclusive: false })?.on_copies(vector.copies))
 }
 
 /// MPI_Exscan. The receive buffer of rank 0 is not significant.
-pub fn exscan<'a>(
-    sendbuf: *const c_void,
-    recvbuf: *mut c_void,
-    count: i64,
-    datatype: Handle,
-    op: Handle,
-    comm: Handle,
-) -> Result<Prepared<'a>> {
+pub fn exscan<'a>(mut vector: Vector, comm: Handle) -> Result<Prepared<'a>> {
     let view = CommView::new(comm)?;
     no_scan_between_groups(&view)?;
-    let mut vector = Vector::new(sendbuf, recvbuf, count, datatype, op);
-    let needs_receive = view.rank() > 0 || is_in_place(sendbuf);
+    let needs_receive = view.rank() > 0 || is_in_place(vector.sendbuf);
     let operand = vector.operand(true, needs_receive, true)?;
     let receive = vector.receive();
     Ok(view.with(Operation::Scan { operand, receive, exclusive: true })?.on_copies(vector.copies))
