@@ -31,6 +31,20 @@ export! {
 }
 
 export! {
+    /// True if buffers may be in CUDA memory (extension of Open MPI and MPICH).
+    PMPIX_Query_cuda_support, MPIX_Query_cuda_support() {
+        c_int::from(towpath_mpi::extensions::query_cuda_support())
+    }
+}
+
+export! {
+    /// True if buffers may be in HIP memory; always false (extension of MPICH).
+    PMPIX_Query_hip_support, MPIX_Query_hip_support() {
+        0
+    }
+}
+
+export! {
     /// Profiling control, which this library ignores. C passes further arguments, which are not
     /// read.
     PMPI_Pcontrol, MPI_Pcontrol(level: c_int) {

@@ -146,7 +146,7 @@ def names(abi):
     missing = sorted(set(theirs) - set(ours) - LEFT_OUT - (FORTRAN - for_fortran))
     assert not missing, f"missing: {missing}"
     # `towpath info` opens the library and asks for the ways to other hosts.
-    known = r"P?MPIX?_|MPIR_Dup_fn$|towpath_networks$"
+    known = r"P?MPIX?_|MPIR_Dup_fn$|towpath_(networks|devices)$"
     foreign = sorted(name for name in set(ours) - for_fortran if not re.match(known, name))
     assert not foreign, f"exported though no program should see them: {foreign}"
 

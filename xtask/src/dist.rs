@@ -262,7 +262,9 @@ fn headers(root: &Path, prefix: &Path) -> Result<(), String> {
     let include = prefix.join("include");
     copy(&root.join("include/mpich/mpi.h"), &include.join("mpi.h"))?;
     copy(&root.join("include/standard/mpi.h"), &include.join("mpi_abi.h"))?;
-    copy(&root.join("include/standard/mpi.h"), &include.join("standard/mpi.h"))
+    copy(&root.join("include/standard/mpi.h"), &include.join("standard/mpi.h"))?;
+    copy(&root.join("include/mpi-ext.h"), &include.join("mpi-ext.h"))?;
+    copy(&root.join("include/mpi-ext.h"), &include.join("standard/mpi-ext.h"))
 }
 
 fn programs(root: &Path, target: &Path, prefix: &Path) -> Result<(), String> {

@@ -15,32 +15,8 @@ export! {
 }
 
 export! {
-    /// True if buffers may be in GPU memory of this kind; always false (MPICH extension).
-    PMPIX_GPU_query_support, MPIX_GPU_query_support(kind: c_int, supported: *mut c_int) {
-        let _ = kind;
-        // SAFETY: `supported` is NULL or points to a writable variable.
-        unsafe { put(supported, 0) };
-        0
-    }
-}
-
-export! {
-    /// True if buffers may be in CUDA memory; always false (MPICH extension).
-    PMPIX_Query_cuda_support, MPIX_Query_cuda_support() {
-        0
-    }
-}
-
-export! {
     /// True if buffers may be in Level Zero memory; always false (MPICH extension).
     PMPIX_Query_ze_support, MPIX_Query_ze_support() {
-        0
-    }
-}
-
-export! {
-    /// True if buffers may be in HIP memory; always false (MPICH extension).
-    PMPIX_Query_hip_support, MPIX_Query_hip_support() {
         0
     }
 }

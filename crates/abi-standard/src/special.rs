@@ -22,7 +22,25 @@ export! {
 /// `text` must be writable for `room` bytes.
 #[unsafe(no_mangle)]
 unsafe extern "C" fn towpath_networks(text: *mut c_char, room: usize) -> usize {
-    let whole = towpath_mpi::survey_of_networks();
+    // SAFETY: `text` is writable for `room` bytes (this function's contract).
+    unsafe { write(&towpath_mpi::survey_of_networks(), text, room) }
+}
+
+/// Like [`towpath_networks`], for the devices of this host. Loads the CUDA driver.
+///
+/// # Safety
+/// `text` must be writable for `room` bytes.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn towpath_devices(text: *mut c_char, room: usize) -> usize {
+    // SAFETY: `text` is writable for `room` bytes (this function's contract).
+    unsafe { write(&towpath_mpi::survey_of_devices(), text, room) }
+}
+
+/// Writes at most `room` bytes of a text, including a terminating zero; returns its whole length.
+///
+/// # Safety
+/// `text` must be writable for `room` bytes.
+unsafe fn write(whole: &str, text: *mut c_char, room: usize) -> usize {
     if let Some(most) = room.checked_sub(1) {
         let length = whole.len().min(most);
         // SAFETY: `text` is writable for `room` bytes, and `length` is less than `room`.

@@ -204,6 +204,13 @@ pub const SETTINGS: &[Setting] = &[
                   as lost, in seconds",
     },
     Setting {
+        name: "TOWPATH_MEMORY_ALLOC_KINDS",
+        kind: Kind::Text,
+        default: "",
+        meaning: "memory allocation kinds that the program requests, separated by commas (mpiexec \
+                  -memory-alloc-kinds); MPI_INFO_ENV tells them",
+    },
+    Setting {
         name: "TOWPATH_MACHINE",
         kind: Kind::Text,
         default: "",

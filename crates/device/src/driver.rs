@@ -8,7 +8,7 @@ use crate::abi::{
 };
 
 /// The name under which programs load the driver.
-const LIBRARY: &CStr = c"libcuda.so.1";
+pub(crate) const LIBRARY: &CStr = c"libcuda.so.1";
 
 /// What the driver says about a failed call, as a sentence.
 #[derive(Clone, Debug, PartialEq, Eq)]

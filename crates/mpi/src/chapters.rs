@@ -7,6 +7,7 @@ pub mod communicators;
 pub mod datatypes;
 pub mod environment;
 pub mod errors;
+pub mod extensions;
 pub mod fortran;
 pub mod groups;
 mod hardware;

@@ -14,6 +14,7 @@ mod progress;
 mod startup;
 
 pub use chapters::*;
+pub use towpath_device::survey as survey_of_devices;
 pub use towpath_network::survey as survey_of_networks;
 pub use towpath_neutral::abi::{
     AbiTable, Callback, Handle, HandleArray, Integers, IntegersMut, Kind, Status, StatusArray, StringArgument,

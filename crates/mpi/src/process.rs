@@ -7,6 +7,7 @@ mod contexts;
 pub(crate) mod devices;
 pub(crate) mod ending;
 pub(crate) mod heap;
+pub(crate) mod memory_kinds;
 mod peers;
 mod phase;
 

@@ -91,6 +91,21 @@ export! {
 }
 
 export! {
+    PMPIX_GPU_query_support, MPIX_GPU_query_support(gpu_type: c_int, is_supported: *mut c_int) {
+        call_any_time(556, || ErrhandlerOwner::None, || {
+            // SAFETY: the program's pointers point to what their parameters mean.
+            unsafe {
+                require(is_supported, "is_supported")?;
+                let outcome = towpath_mpi::extensions::gpu_query_support(gpu_type);
+                deliver(outcome, |v_is_supported| {
+                    *is_supported = c_int::from(v_is_supported);
+                }, || {})
+            }
+        })
+    }
+}
+
+export! {
     PMPIX_Grequest_class_allocate, MPIX_Grequest_class_allocate(greq_class: c_int, extra_state: *mut c_void, request: *mut MPI_Request) {
         call(557, || ErrhandlerOwner::None, || Err(not_built()))
     }

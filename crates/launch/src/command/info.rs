@@ -2,12 +2,12 @@
 //! from it and why, and all settings. Nothing is decided here: every choice comes from the code
 //! that makes it when a job starts.
 
+mod asked;
 mod channel;
 mod choices;
 mod installed;
 mod levels;
 mod machine;
-mod networks;
 mod routes;
 mod settings;
 mod topology;
@@ -16,7 +16,7 @@ use super::report::{self, ReportSection};
 use crate::client::{self, Seen};
 
 pub(super) const HELP: &str = "\
-Usage: towpath info [--ranks N] [--levels] [--networks] [--topology [FILE|PID]]
+Usage: towpath info [--ranks N] [--levels] [--networks] [--device] [--topology [FILE|PID]]
                     [--channel PID] [--routes PID] [--json]
 
 Prints what is installed, what was found on this machine, what Towpath would choose for a job and why, and all
@@ -26,6 +26,7 @@ settings with their current values. Nothing is changed and nothing stays behind.
                else as many ranks as there are cores allowed)
   --levels     only the levels of the machine by which ranks are placed when a topology is reordered
   --networks   only what leads to other hosts: fabrics, libfabric and its providers, interfaces, and what each can do
+  --device     only the devices whose memory programs may pass as buffers, and which path such messages take and why
   --topology [FILE|PID]
                only what is assumed about the links between hosts, and where each figure comes from:
                by this topology file, in the running job of a process (a rank, or its mpiexec), or
@@ -45,6 +46,7 @@ struct Wish {
     json: bool,
     levels: bool,
     networks: bool,
+    device: bool,
     /// The file or process, if one is named.
     topology: Option<Option<String>>,
     channel: Option<u32>,
@@ -61,7 +63,8 @@ pub(super) fn answer(arguments: &[String]) -> Result<String, String> {
             topology::sections(wish.topology.flatten().as_deref())?
         }
         (None, None) if wish.levels => vec![levels::section()?],
-        (None, None) if wish.networks => vec![networks::section()],
+        (None, None) if wish.networks => vec![asked::section(&asked::NETWORKS)],
+        (None, None) if wish.device => vec![asked::section(&asked::DEVICES)],
         (None, None) => sections(wish.ranks),
     };
     Ok(if wish.json { report::to_json(&sections) } else { report::to_text(&sections) })
@@ -79,6 +82,7 @@ fn read(arguments: &[String]) -> Result<Wish, String> {
             "--json" if attached.is_none() => wish.json = true,
             "--levels" if attached.is_none() => wish.levels = true,
             "--networks" if attached.is_none() => wish.networks = true,
+            "--device" | "--devices" if attached.is_none() => wish.device = true,
             "--topology" => {
                 let named = attached.map(str::to_owned);
                 let behind = || rest.next_if(|word| !word.starts_with('-')).cloned();
@@ -98,8 +102,8 @@ fn read(arguments: &[String]) -> Result<Wish, String> {
             _ => {
                 return Err(format!(
                     "towpath info has no option {argument}; it has --ranks N, --levels, \
-                     --networks, --topology [FILE|PID], --channel PID, --routes PID, \
-                     --json and --help."
+                     --networks, --device, --topology [FILE|PID], --channel PID, \
+                     --routes PID, --json and --help."
                 ));
             }
         }
@@ -123,7 +127,7 @@ fn sections(ranks: Option<usize>) -> Vec<ReportSection> {
         installed::section(),
         machine::section(trial.as_ref()),
         choices::section(ranks, &seen, trial.as_ref()),
-        networks::section(),
+        asked::section(&asked::NETWORKS),
         settings::section(),
     ];
     sections.extend(settings::unknown());

@@ -14,6 +14,9 @@ use super::foreign;
 use super::host_list::HostListSource;
 use super::table::{OptionMeaning, OptionRow, ROWS};
 
+/// The setting by which a program learns which memory allocation kinds were requested.
+const MEMORY_KINDS: &str = "TOWPATH_MEMORY_ALLOC_KINDS";
+
 /// What the command line requests.
 #[derive(Debug, PartialEq)]
 pub(crate) enum Command {
@@ -303,6 +306,9 @@ fn apply(
         OptionMeaning::Display => foreign::display(&text(), request),
         OptionMeaning::ForwardSignals => foreign::forwarded(&text())?,
         OptionMeaning::SearchPath => program.path = Some(values[0].clone()),
+        OptionMeaning::MemoryKinds => {
+            program.variables.set.push((MEMORY_KINDS.into(), values[0].clone()));
+        }
         OptionMeaning::Instead(hint) => {
             return Err(format!("mpiexec has no option -{}: {hint}", row.names[0]));
         }
@@ -442,6 +448,14 @@ mod tests {
         assert_eq!(a.variables.set, [("A".into(), "2".into())]);
         assert_eq!(b.directory, Some("/tmp".into()));
         assert_eq!(job.everywhere.set, [("G".into(), "1".into())]);
+    }
+
+    #[test]
+    fn each_program_requests_its_own_memory_kinds() {
+        let job = request("-memory-alloc-kinds mpi,cuda:device ./a : ./b");
+        let wanted = (MEMORY_KINDS.into(), "mpi,cuda:device".into());
+        assert_eq!(job.programs[0].variables.set, [wanted]);
+        assert_eq!(job.programs[1].variables.set, []);
     }
 
     #[test]

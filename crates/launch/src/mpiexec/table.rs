@@ -42,6 +42,7 @@ pub(crate) enum OptionMeaning {
     Display,
     ForwardSignals,
     SearchPath,
+    MemoryKinds,
     Tuning,
     /// Not supported: a hint about what to use instead.
     Instead(&'static str),
@@ -254,6 +255,12 @@ pub(crate) const ROWS: &[OptionRow] = &[
         &["DIRECTORIES"],
         OptionMeaning::SearchPath,
         "look for the program in these directories before those of PATH",
+    ),
+    row(
+        &["memory-alloc-kinds", "memory-allocation-kinds"],
+        &["KINDS"],
+        OptionMeaning::MemoryKinds,
+        "memory that the program passes as buffers: mpi,system,cuda:device (docs/device-memory.md)",
     ),
     row(
         &["display"],

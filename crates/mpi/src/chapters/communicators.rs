@@ -21,7 +21,7 @@ use crate::objects::comm::{CallForm, Comm, Remote};
 use crate::objects::group::{Group, Relation};
 use crate::objects::info::Pairs;
 use crate::objects::registry::{self, OBJECTS};
-use crate::process;
+use crate::process::{self, memory_kinds};
 use crate::progress;
 use crate::progress::request_table::{Extra, RequestWork};
 
@@ -290,8 +290,16 @@ pub fn comm_get_name(comm: Handle) -> Result<String> {
 
 /// Hints that Towpath recognizes (assertions of MPI 4.0); others are ignored, as the standard
 /// requires.
-const KNOWN_HINTS: [&str; 4] =
-    ["mpi_assert_no_any_tag", "mpi_assert_no_any_source", "mpi_assert_exact_length", "mpi_assert_allow_overtaking"];
+const KNOWN_HINTS: [&str; 5] = [
+    "mpi_assert_no_any_tag",
+    "mpi_assert_no_any_source",
+    "mpi_assert_exact_length",
+    "mpi_assert_allow_overtaking",
+    ASSERTED_KINDS,
+];
+
+/// The hint that only memory of these kinds is passed.
+const ASSERTED_KINDS: &str = "mpi_assert_memory_alloc_kinds";
 
 /// MPI_Comm_set_info.
 pub fn comm_set_info(comm: Handle, info: Handle) -> Result<()> {
@@ -302,13 +310,17 @@ pub fn comm_set_info(comm: Handle, info: Handle) -> Result<()> {
     let given = info::pairs(info)?;
     let mut settings = object.settings();
     for (key, value) in given.iter().filter(|(key, _)| KNOWN_HINTS.contains(key)) {
-        settings.info.set(key, value);
+        if key != ASSERTED_KINDS || memory_kinds::are_supported(value) {
+            settings.info.set(key, value);
+        }
     }
     Ok(())
 }
 
-/// MPI_Comm_get_info: a new info object with the hints in effect.
+/// MPI_Comm_get_info: a new info object with the hints in effect and the memory allocation kinds
+/// that are supported.
 pub fn comm_get_info(comm: Handle) -> Result<Handle> {
-    let hints = registry::comm(comm)?.settings().info.clone();
+    let mut hints = registry::comm(comm)?.settings().info.clone();
+    hints.set(info::MEMORY_KINDS, memory_kinds::supported());
     info::insert(hints)
 }

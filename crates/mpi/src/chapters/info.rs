@@ -9,7 +9,11 @@ use towpath_neutral::error::{Error, Result, fail};
 
 use crate::objects::info::{Info, Pairs};
 use crate::objects::registry::OBJECTS;
-use crate::process;
+use crate::process::{self, memory_kinds};
+
+/// The key for memory allocation kinds: those requested in MPI_INFO_ENV, those supported in the
+/// hints of a communicator.
+pub(crate) const MEMORY_KINDS: &str = "mpi_memory_alloc_kinds";
 
 /// The pairs of an info argument; MPI_INFO_NULL has none.
 pub(crate) fn pairs(info: Handle) -> Result<Pairs> {
@@ -173,7 +177,7 @@ fn look_at_environment() -> Pairs {
     }
     pairs.set("host", &process::host_name());
     pairs.set("arch", std::env::consts::ARCH);
-    pairs.set("mpi_memory_alloc_kinds", "system,mpi");
+    pairs.set(MEMORY_KINDS, &memory_kinds::requested());
     // A process that was not launched is alone.
     let processes = towpath_launch::client::seen().map(|seen| seen.rank_and_size.map_or(Some(1), |(_, size)| size));
     if let Ok(Some(processes)) = processes {

@@ -1,8 +1,9 @@
-//! Reports the networks that connect this machine to other hosts. The installed library is queried,
-//! because it contains the transports and this program does not.
+//! Reports the networks that connect this machine to other hosts, and the devices whose memory
+//! programs may pass. The installed library is queried, because it contains the code that opens
+//! them and this program does not.
 //!
 //! The query runs in a child process, because it opens libfabric, whose providers may print, hang
-//! or crash.
+//! or crash, or the driver of the devices.
 
 use std::ffi::{CStr, CString, c_char};
 use std::fs::OpenOptions;
@@ -32,21 +33,47 @@ const LONGEST: usize = 1 << 20;
 /// length of the whole text.
 type Entry = unsafe extern "C" fn(*mut c_char, usize) -> usize;
 
+/// What the library is asked.
+pub(super) struct Question {
+    key: &'static str,
+    title: &'static str,
+    /// The library's entry point.
+    symbol: &'static CStr,
+    /// Key and label of the row about a question that was not answered.
+    unanswered: (&'static str, &'static str),
+    /// What the library opens to answer, and what may fail therefore.
+    opened: &'static str,
+}
+
+pub(super) const NETWORKS: Question = Question {
+    key: "networks",
+    title: "Ways to other hosts",
+    symbol: c"towpath_networks",
+    unanswered: ("choice", "to other hosts"),
+    opened: "a provider of libfabric",
+};
+
+pub(super) const DEVICES: Question = Question {
+    key: "devices",
+    title: "Devices whose memory programs may pass, and the paths of such messages",
+    symbol: c"towpath_devices",
+    unanswered: ("driver", "CUDA driver"),
+    opened: "the CUDA driver",
+};
+
 /// Creates the section. The calling process must have a single thread, because the child allocates
 /// memory after `fork`.
-pub(super) fn section() -> ReportSection {
+pub(super) fn section(question: &Question) -> ReportSection {
     let program = std::env::current_exe().unwrap_or_default();
     let prefix = program.parent().and_then(Path::parent).unwrap_or(Path::new("."));
-    let rows = match ask(&prefix.join("lib").join(LIBRARY)) {
+    let rows = match ask(&prefix.join("lib").join(LIBRARY), question) {
         Ok(text) => text.lines().filter_map(row).collect(),
-        Err(sentence) => vec![ReportRow::new(
-            "choice",
-            "to other hosts",
-            CellValue::Nothing("not known"),
-            sentence,
-        )],
+        Err(sentence) => {
+            let (key, label) = question.unanswered;
+            vec![ReportRow::new(key, label, CellValue::Nothing("not known"), sentence)]
+        }
     };
-    ReportSection { key: "networks", title: "Ways to other hosts".to_owned(), headings: &[], rows }
+    ReportSection { key: question.key, title: question.title.to_owned(), headings: &[], rows }
 }
 
 fn row(line: &str) -> Option<ReportRow> {
@@ -56,7 +83,8 @@ fn row(line: &str) -> Option<ReportRow> {
 }
 
 /// Queries the library in a child process.
-fn ask(path: &Path) -> Result<String, String> {
+fn ask(path: &Path, question: &Question) -> Result<String, String> {
+    let opened = question.opened;
     let name = CString::new(path.as_os_str().as_bytes()).map_err(|error| error.to_string())?;
     if !path.exists() {
         return Err(format!("{} is not there", path.display()));
@@ -67,8 +95,9 @@ fn ask(path: &Path) -> Result<String, String> {
     match unsafe { libc::fork() } {
         0 => {
             silence();
-            let said = text_of(&name).unwrap_or_else(|sentence| {
-                format!("choice\tto other hosts\tnot known\t{sentence}\n")
+            let said = text_of(&name, question.symbol).unwrap_or_else(|sentence| {
+                let (key, label) = question.unanswered;
+                format!("{key}\t{label}\tnot known\t{sentence}\n")
             });
             let mut rest = said.as_bytes();
             while let Ok(written) = retry_on_intr(|| rustix::io::write(&answer, rest))
@@ -82,17 +111,16 @@ fn ask(path: &Path) -> Result<String, String> {
         }
         child if child > 0 => {
             drop(answer);
-            let text = hear(&answers);
+            let text = hear(&answers, opened);
             let status = child::end(child);
             let ended = status.and_then(WaitStatus::terminating_signal).filter(|_| text.is_ok());
             match (text, ended) {
                 (Ok(text), _) if text.ends_with('\n') => Ok(text),
                 (Ok(_), Some(signal)) => Err(format!(
-                    "the library, or a provider of libfabric, was ended by signal {signal} when it was asked"
+                    "the library, or {opened}, was ended by signal {signal} when it was asked"
                 )),
                 (Ok(_), None) => {
-                    Err("the library, or a provider of libfabric, ended the process that asked it"
-                        .to_owned())
+                    Err(format!("the library, or {opened}, ended the process that asked it"))
                 }
                 (Err(sentence), _) => Err(sentence),
             }
@@ -110,7 +138,7 @@ fn silence() {
 }
 
 /// Queries the library; runs in the child process.
-fn text_of(name: &CStr) -> Result<String, String> {
+fn text_of(name: &CStr, entry: &CStr) -> Result<String, String> {
     // SAFETY: `name` is NUL-terminated. `dlopen` runs the constructors of the library in this child
     // process only, which does nothing else.
     let library = unsafe { libc::dlopen(name.as_ptr(), libc::RTLD_NOW | libc::RTLD_LOCAL) };
@@ -118,7 +146,7 @@ fn text_of(name: &CStr) -> Result<String, String> {
         return Err(loader_error());
     }
     // SAFETY: `library` is an open library.
-    let found = unsafe { symbol(library, c"towpath_networks") };
+    let found = unsafe { symbol(library, entry) };
     let found = found.map_err(|reason| {
         format!("{}: {reason}: it is of another version", name.to_string_lossy())
     })?;
@@ -133,7 +161,7 @@ fn text_of(name: &CStr) -> Result<String, String> {
 }
 
 /// Reads what the child writes until it exits.
-fn hear(answers: &OwnedFd) -> Result<String, String> {
+fn hear(answers: &OwnedFd, opened: &str) -> Result<String, String> {
     let (end, mut text, mut room) = (Instant::now() + PATIENCE, Vec::new(), [0; 4096]);
     loop {
         let left = end.saturating_duration_since(Instant::now());
@@ -143,7 +171,7 @@ fn hear(answers: &OwnedFd) -> Result<String, String> {
             Ok(0) => {
                 let seconds = PATIENCE.as_secs();
                 return Err(format!(
-                    "the library, or a provider of libfabric, did not answer within {seconds} seconds"
+                    "the library, or {opened}, did not answer within {seconds} seconds"
                 ));
             }
             Ok(_) => {}
@@ -172,8 +200,9 @@ mod tests {
 
     #[test]
     fn a_library_that_is_missing_or_none_costs_a_sentence() {
-        assert!(ask(Path::new("/nowhere/libmpi_abi.so.1")).unwrap_err().ends_with("is not there"));
-        let text = text_of(c"/dev/null").unwrap_err();
+        let missing = ask(Path::new("/nowhere/libmpi_abi.so.1"), &DEVICES).unwrap_err();
+        assert!(missing.ends_with("is not there"), "{missing}");
+        let text = text_of(c"/dev/null", DEVICES.symbol).unwrap_err();
         assert!(text.contains("/dev/null"), "{text}");
     }
 }
