@@ -20,6 +20,7 @@ Towpath | README.md
 Starting programs | docs/hosts.md
 The topology file | docs/topology-file.md
 Memory that is copied once | docs/memory.md
+Memory of GPUs | docs/device-memory.md
 How the channel is laid out | docs/channel.md
 Speed on one host | docs/speed.md
 Speed between hosts | docs/between-hosts.md

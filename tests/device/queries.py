@@ -1,0 +1,116 @@
+#!/usr/bin/env python3
+"""Checks what programs and users are told about device memory, with the stub driver and without:
+MPIX_Query_cuda_support and its kin, memory allocation kinds, `towpath info --device`.
+
+    queries.py [--prefix build/install]
+"""
+
+import argparse
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+sys.path[:0] = [str(HERE), str(HERE.parent)]
+import environments  # noqa: E402
+import run as stub  # noqa: E402
+
+LIMIT = 60
+CUDA = "system,mpi,cuda:device,cuda:host,cuda:managed"
+
+
+def variables(with_stub, **extra):
+    kept = environments.clean_environment(**extra)
+    if with_stub:
+        kept["LD_LIBRARY_PATH"] = str(stub.DIRECTORY)
+    return kept
+
+
+def output(words, **options):
+    result = subprocess.run([str(word) for word in words], capture_output=True, text=True,
+                            timeout=LIMIT, **options)
+    assert result.returncode == 0, f"{words} ended with {result.returncode}: {result.stderr}"
+    return result.stdout
+
+
+def compiled(prefix, abi):
+    program = environments.BUILD / "tests" / f"queries-{abi}"
+    output([prefix / "bin" / "mpicc", "--abi", abi, "-std=gnu11", "-Wall", "-Wextra", "-Werror",
+            HERE / "queries.c", "-o", program, "-ldl"])
+    return program
+
+
+def told(prefix, program, with_stub, *options):
+    """What the program prints, by name. With the stub, it loads the driver first."""
+    words = [prefix / "bin" / "mpiexec", "-n", 1, *options, program, *(["load"] * with_stub)]
+    text = output(words, env=variables(with_stub))
+    return dict(line.split("=", 1) for line in text.splitlines())
+
+
+def check_program(prefix, abi, machine_has_driver):
+    program = compiled(prefix, abi)
+    for with_stub in (True, False):
+        answers = told(prefix, program, with_stub)
+        cuda = with_stub or machine_has_driver
+        kinds = CUDA if cuda else "system,mpi"
+        expected = {
+            "built": "1 0", "cuda": str(int(cuda)), "hip": "0", "gpu cuda": str(int(cuda)),
+            "gpu ze": "0", "gpu hip": "0", "gpu other": "-1 refused", "requested": "system,mpi",
+            "world": kinds, "self": kinds, "before": "(none)", "refused": "(none)",
+            "asserted cuda": "system,cuda:device" if cuda else "(none)", "asserted": "system",
+            "copy": kinds,
+        }
+        assert answers == expected, f"{abi}, stub {with_stub}: {answers}, not {expected}"
+    answers = told(prefix, program, True, "--memory-alloc-kinds", "mpi:alloc_mem,cuda,rocm")
+    assert answers["requested"] == "mpi:alloc_mem,cuda,rocm", answers
+    assert answers["world"] == CUDA + ",mpi:alloc_mem,cuda", answers
+
+
+def devices(prefix, with_stub, **settings):
+    """The rows of `towpath info --device`, as text and by key."""
+    words = [prefix / "bin" / "towpath", "info", "--device"]
+    text = output(words, env=variables(with_stub, **settings))
+    rows = json.loads(output([*words, "--json"], env=variables(with_stub, **settings)))
+    return " ".join(text.split()), rows["devices"]
+
+
+def check_info(prefix, machine_has_driver):
+    text, rows = devices(prefix, True, TOWPATH_STUB_DEVICES="2", TOWPATH_STUB_VERSION="12040")
+    assert rows["driver"]["value"] == "for CUDA 12.4", rows
+    assert rows["device 1"]["why"].startswith("GPU-0112"), rows
+    assert "8192 MiB" in rows["device 0"]["value"], rows
+    assert rows["path within host"]["value"] == "by one kernel", rows
+    assert "CUDA IPC" in text and "not supported" in text, text
+    _, rows = devices(prefix, True, TOWPATH_STUB_EXCLUSIVE="1")
+    assert rows["path within host"]["value"] == "through pinned host memory", rows
+    assert "exclusive process" in rows["path within host"]["why"], rows
+    _, rows = devices(prefix, True, TOWPATH_STUB_FAIL="cuInit:1:100")
+    assert "failed to start" in rows["driver"]["why"] and rows["path"]["value"] == "not used", rows
+    _, rows = devices(prefix, True, CUDA_VISIBLE_DEVICES="")
+    assert rows["device"]["value"] == "none" and rows["path"]["value"] == "not used", rows
+    if not machine_has_driver:
+        text, rows = devices(prefix, False)
+        assert rows["driver"]["value"] == "none" and "libcuda.so.1" in rows["driver"]["why"], rows
+        assert "every buffer is in host memory" in text, text
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__,
+                                     formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--prefix", type=Path, default=environments.BUILD / "install")
+    options = parser.parse_args()
+    stub.build()
+    machine_has_driver = os.path.exists("/dev/nvidiactl")
+    prefix = options.prefix.resolve()
+    for abi in ("mpich", "standard"):
+        check_program(prefix, abi, machine_has_driver)
+        print(f"ok   what a program is told, {abi} ABI", flush=True)
+    check_info(prefix, machine_has_driver)
+    print("ok   towpath info --device")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
