@@ -86,7 +86,7 @@ def check_info(prefix, machine_has_driver):
     _, rows = devices(prefix, True, TOWPATH_STUB_EXCLUSIVE="1")
     assert rows["path within host"]["value"] == "through pinned host memory", rows
     assert "exclusive process" in rows["path within host"]["why"], rows
-    _, rows = devices(prefix, True, TOWPATH_STUB_FAIL="cuInit:1:100")
+    _, rows = devices(prefix, True, TOWPATH_STUB_FAIL="cuInit:1:999")
     assert "failed to start" in rows["driver"]["why"] and rows["path"]["value"] == "not used", rows
     _, rows = devices(prefix, True, CUDA_VISIBLE_DEVICES="")
     assert rows["device"]["value"] == "none" and rows["path"]["value"] == "not used", rows

@@ -16,6 +16,8 @@ use crate::driver::{Driver, LIBRARY};
 /// and the library of Windows' subsystem for Linux.
 const SIGNS: [&str; 3] = ["/dev/nvidiactl", "/dev/nvhost-gpu", "/usr/lib/wsl/lib/libcuda.so.1"];
 
+/// `CUDA_ERROR_NO_DEVICE`.
+const NO_DEVICE: Code = 100;
 /// `CU_DEVICE_ATTRIBUTE_COMPUTE_MODE`, and the modes in which other processes are kept out.
 const COMPUTE_MODE: c_int = 20;
 const PROHIBITED: c_int = 2;
@@ -252,7 +254,11 @@ impl Installed {
         let mut count = 0;
         // SAFETY: `count` is a local variable.
         unsafe {
-            self.check("start", (self.initialize)(0))?;
+            let started = (self.initialize)(0);
+            if started == NO_DEVICE {
+                return Ok(Vec::new());
+            }
+            self.check("start", started)?;
             self.check("count the devices", (self.device_count)(&raw mut count))?;
         }
         (0..count).map(|number| self.visible(number)).collect()

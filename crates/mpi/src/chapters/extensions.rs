@@ -1,8 +1,7 @@
 //! Whether buffers may be in the memory of a device: extensions of Open MPI and MPICH.
 
+use towpath_device::cuda_is_supported;
 use towpath_neutral::error::{Result, fail};
-
-use crate::process::devices;
 
 /// Values of MPICH's MPIX_GPU_SUPPORT_ constants.
 const CUDA: i32 = 0;
@@ -24,5 +23,5 @@ pub fn gpu_query_support(gpu_type: i32) -> Result<bool> {
 
 /// MPIX_Query_cuda_support: whether buffers may be in CUDA memory.
 pub fn query_cuda_support() -> bool {
-    devices::cuda_is_supported()
+    cuda_is_supported()
 }

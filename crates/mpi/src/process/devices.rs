@@ -20,11 +20,6 @@ fn fail(sentence: &str) -> ! {
     end_job(ERR_OTHER, sentence)
 }
 
-/// True if the program can pass CUDA memory as buffers, now or once it has loaded the driver.
-pub(crate) fn cuda_is_supported() -> bool {
-    towpath_device::cuda_is_supported()
-}
-
 /// False if no device memory can exist in this process, at the cost of a few instructions.
 #[inline(always)]
 pub(crate) fn may_exist() -> bool {

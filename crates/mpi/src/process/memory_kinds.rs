@@ -4,8 +4,7 @@
 use std::sync::OnceLock;
 
 use towpath_base::config;
-
-use super::devices;
+use towpath_device::cuda_is_supported;
 
 /// The kinds that every program has without a request.
 const DEFAULT: &str = "system,mpi";
@@ -24,7 +23,7 @@ pub(crate) fn requested() -> String {
 /// The kinds that are supported. Determined once, since the answer must not change while MPI runs.
 pub(crate) fn supported() -> &'static str {
     static SUPPORTED: OnceLock<String> = OnceLock::new();
-    SUPPORTED.get_or_init(|| supported_of(&requested(), devices::cuda_is_supported()))
+    SUPPORTED.get_or_init(|| supported_of(&requested(), cuda_is_supported()))
 }
 
 /// True if each kind in a list is supported.
