@@ -260,7 +260,7 @@ pub(crate) const ROWS: &[OptionRow] = &[
         &["memory-alloc-kinds", "memory-allocation-kinds"],
         &["KINDS"],
         OptionMeaning::MemoryKinds,
-        "memory that the program passes as buffers: mpi,system,cuda:device (docs/device-memory.md)",
+        "memory that is passed as buffers: system,mpi,cuda:device (docs/device-memory.md)",
     ),
     row(
         &["display"],
