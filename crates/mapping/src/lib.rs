@@ -9,10 +9,13 @@
 //! the identity mapping, which is kept if nothing is better. All arithmetic is on integers and in a
 //! fixed order, so the result is deterministic. O((n + m) log^2 n) for n nodes and m edges: 4096
 //! nodes with six neighbours take less than half a second on one core.
+//!
+//! [`balanced`] chooses the dimensions of a grid.
 
 #![deny(missing_docs)]
 #![forbid(unsafe_code)]
 
+mod balance;
 mod bisection;
 mod swaps;
 #[doc(hidden)]
@@ -23,6 +26,8 @@ mod tests;
 use std::collections::BTreeMap;
 
 use towpath_machine::levels::{Distances, MeshSide};
+
+pub use balance::balanced;
 
 /// Upper limit of an edge's weight, which keeps sums of all costs within 63 bits.
 const HEAVIEST: u64 = i32::MAX as u64;
