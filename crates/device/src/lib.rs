@@ -38,10 +38,11 @@ use abi::{Address, ContextHandle};
 use context::Context;
 use driver::{DeviceError, Driver, Result};
 use host::Heap;
-pub use inventory::{cuda_is_supported, survey};
 use presence::Libraries;
 use tables::Tables;
 use transfer::{Shared, Side};
+
+pub use inventory::{cuda_is_supported, survey};
 
 /// What there is once the program has loaded the driver.
 #[derive(Debug)]
