@@ -68,7 +68,7 @@ impl<'a> CommView<'a> {
 
     /// A call on an intracommunicator.
     pub(super) fn with(self, operation: Operation) -> Result<Prepared<'a>> {
-        Ok(Prepared::new(self, CollectiveWork::Operation(operation)))
+        Ok(Prepared { view: self, work: CollectiveWork::Operation(operation) })
     }
 
     /// A call that always runs by a plan of messages.
@@ -77,7 +77,7 @@ impl<'a> CommView<'a> {
         plan: impl FnOnce(&Call) -> std::result::Result<Plan, PlanError>,
     ) -> Result<Prepared<'a>> {
         let plan = plan(&self.call(&self.team())).map_err(plan_failed)?;
-        Ok(Prepared::new(self, CollectiveWork::Plan(plan)))
+        Ok(Prepared { view: self, work: CollectiveWork::Plan(plan) })
     }
 
     /// A call on an intercommunicator, with its plan.
@@ -87,13 +87,15 @@ impl<'a> CommView<'a> {
     ) -> Result<Prepared<'a>> {
         let team = self.team();
         let plan = plan(&self.bridge(&team)).map_err(plan_failed)?;
-        Ok(Prepared::new(self, CollectiveWork::Plan(plan)))
+        Ok(Prepared { view: self, work: CollectiveWork::Plan(plan) })
     }
 }
 
 enum CollectiveWork {
     Operation(Operation),
     Plan(Plan),
+    /// A reduction, on host copies of buffers in the memory of a device.
+    OnCopies(Box<(CollectiveWork, HostCopies)>),
 }
 
 /// A call whose arguments are checked.
@@ -101,18 +103,19 @@ enum CollectiveWork {
 pub struct Prepared<'a> {
     view: CommView<'a>,
     work: CollectiveWork,
-    /// `None` unless a reduction has buffers in the memory of a device.
-    copies: Option<Box<HostCopies>>,
 }
 
 impl<'a> Prepared<'a> {
-    fn new(view: CommView<'a>, work: CollectiveWork) -> Prepared<'a> {
-        Prepared { view, work, copies: None }
+    /// The call with host copies of its buffers.
+    #[inline]
+    pub(super) fn on_copies(self, copies: HostCopies) -> Prepared<'a> {
+        if copies.is_empty() { self } else { self.between(copies) }
     }
 
-    /// The call with host copies of its buffers.
-    pub(super) fn on_copies(self, copies: HostCopies) -> Prepared<'a> {
-        Prepared { copies: (!copies.is_empty()).then(|| Box::new(copies)), ..self }
+    #[cold]
+    fn between(self, copies: HostCopies) -> Prepared<'a> {
+        let Prepared { view, work } = self;
+        Prepared { view, work: CollectiveWork::OnCopies(Box::new((work, copies))) }
     }
 
     /// The plan that performs the call by messages, and the sequence number of the call on the
@@ -124,16 +127,15 @@ impl<'a> Prepared<'a> {
 
     /// The plan that performs the call by messages.
     fn unnumbered(self) -> Result<Plan> {
-        let team = self.view.team();
-        let plan = match self.work {
-            CollectiveWork::Operation(operation) => operation.plan(&self.view.call(&team)),
+        let Prepared { view, work } = self;
+        match work {
+            CollectiveWork::Operation(operation) => operation.plan(&view.call(&view.team())).map_err(plan_failed),
             CollectiveWork::Plan(plan) => Ok(plan),
-        };
-        match self.copies {
-            None => plan,
-            Some(copies) => plan.and_then(|plan| copies.around(&team, plan)),
+            CollectiveWork::OnCopies(both) => {
+                let (team, (work, copies)) = (view.team(), *both);
+                copies.around(&team, Prepared { view, work }.unnumbered()?).map_err(plan_failed)
+            }
         }
-        .map_err(plan_failed)
     }
 
     /// Runs the call to completion: over the communicator's board or by multicast if that is
@@ -141,17 +143,7 @@ impl<'a> Prepared<'a> {
     ///
     /// # Safety
     /// The memory that the call names must live during the call.
-    pub unsafe fn wait(mut self) -> Result<()> {
-        if let Some(copies) = self.copies.take() {
-            // SAFETY: the memory that the call names lives during the call (this function's
-            // contract), and the copies live until its end.
-            return unsafe {
-                copy_pieces(copies.before(), &mut std::thread::yield_now);
-                self.wait()?;
-                copy_pieces(copies.after(), &mut std::thread::yield_now);
-                Ok(())
-            };
-        }
+    pub unsafe fn wait(self) -> Result<()> {
         if let CollectiveWork::Operation(operation) = &self.work
             // SAFETY: the memory that the operation names lives during the call (this function's
             // contract).
@@ -167,7 +159,28 @@ impl<'a> Prepared<'a> {
             return outcome;
         }
         // SAFETY: the memory that the call names lives during the call (this function's contract).
-        unsafe { self.wait_by_messages() }
+        unsafe {
+            match self.work {
+                CollectiveWork::OnCopies(both) => Prepared { view: self.view, work: both.0 }.wait_between(both.1),
+                _ => self.wait_by_messages(),
+            }
+        }
+    }
+
+    /// Runs the call to completion on host copies of its buffers.
+    ///
+    /// # Safety
+    /// Same as for [`Prepared::wait`]; the call must be on the copies.
+    #[cold]
+    unsafe fn wait_between(self, copies: HostCopies) -> Result<()> {
+        // SAFETY: the memory that the call names lives during the call (this function's contract),
+        // and the copies live until its end.
+        unsafe {
+            copy_pieces(copies.before(), &mut std::thread::yield_now);
+            self.wait()?;
+            copy_pieces(copies.after(), &mut std::thread::yield_now);
+        }
+        Ok(())
     }
 
     /// True if the communicator already has a board.
