@@ -218,6 +218,13 @@ pub const SETTINGS: &[Setting] = &[
                   2; core 8) or a file that contains one",
     },
     Setting {
+        name: "TOWPATH_DEVICE_PATH",
+        kind: Kind::Text,
+        default: "",
+        meaning: "pinned: messages between the device memory of processes of a host go through \
+                  pinned host memory; if not set, a device copies them where it can",
+    },
+    Setting {
         name: "TOWPATH_TOPOLOGY",
         kind: Kind::Text,
         default: "",

@@ -4,6 +4,7 @@
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex};
 
+use towpath_base::config;
 use towpath_base::transfer::{Export, Step};
 
 use crate::abi::StreamHandle;
@@ -21,13 +22,20 @@ pub(crate) struct Shared {
     pub(crate) processes: Processes,
     /// Ends the job with a sentence.
     pub(crate) fail: fn(&str) -> !,
+    /// False if other processes must not open this process's memory (`TOWPATH_DEVICE_PATH`).
+    exports: bool,
     /// Allocations that were used last, by their numbers.
     recent: Mutex<VecDeque<u64>>,
 }
 
 impl Shared {
     pub(crate) fn new(fail: fn(&str) -> !) -> Shared {
-        Shared { processes: Processes::new(), fail, recent: Mutex::default() }
+        let exports = match config::setting(PATH).as_deref() {
+            None => true,
+            Some("pinned") => false,
+            Some(other) => fail(&format!("{PATH} is {other}, but only pinned is allowed; unset it")),
+        };
+        Shared { processes: Processes::new(), fail, exports, recent: Mutex::default() }
     }
 
     /// True unless the allocation is one of those that were used last.
@@ -42,6 +50,7 @@ impl Shared {
     }
 }
 
+const PATH: &str = "TOWPATH_DEVICE_PATH";
 /// Allocations that are remembered.
 const REMEMBERED: usize = 16;
 
@@ -93,6 +102,9 @@ impl Side {
 
     /// Describes the elements for another process; `None` if it cannot open the memory.
     pub(crate) fn export(&self) -> Option<Export> {
+        if !self.shared.exports {
+            return None;
+        }
         let entered = self.context.enter().ok()?;
         let export = self.shared.processes.export(&self.context, &self.allocation, &self.placed);
         drop(entered);
