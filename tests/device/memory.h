@@ -1,13 +1,17 @@
-/* Buffers in host or device memory, for tests. Needs the driver's header or the stub's. */
+/*
+ * Buffers in host or device memory, for tests, beside the checks of tests/mpi/check.h. Needs the
+ * driver's header or the stub's.
+ */
 #ifndef TEST_MEMORY_H
 #define TEST_MEMORY_H
 
 #include "driver.h"
 
+/* Defines CALL as well, which the driver's declarations use. */
+#include "check.h"
+
 #include <stdbool.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
+#include <stdint.h>
 
 #define CALLED(call)                                                                               \
     do {                                                                                           \
@@ -24,13 +28,17 @@ typedef struct {
     void *bytes;
 } Memory;
 
-/* Makes the primary context of device 0 current. */
-static inline void start_device(void)
+/*
+ * Makes the primary context of a device current: that of the rank's number, modulo TEST_DEVICES. No
+ * two ranks share one where there are as many.
+ */
+static inline void start_device(int rank)
 {
+    const char *devices = getenv("TEST_DEVICES");
     CUdevice device;
     CUcontext context;
     CALLED(cuInit(0));
-    CALLED(cuDeviceGet(&device, 0));
+    CALLED(cuDeviceGet(&device, devices ? rank % atoi(devices) : 0));
     CALLED(cuDevicePrimaryCtxRetain(&context, device));
     CALLED(cuCtxPushCurrent_v2(context));
 }
