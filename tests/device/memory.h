@@ -8,7 +8,7 @@
 #include "driver.h"
 
 /* Defines CALL as well, which the driver's declarations use. */
-#include "check.h"
+#include "pattern.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -43,6 +43,11 @@ static inline void start_device(int rank)
     CALLED(cuCtxPushCurrent_v2(context));
 }
 
+static inline CUdeviceptr device_address_of(const void *bytes)
+{
+    return (CUdeviceptr)(uintptr_t)bytes;
+}
+
 static inline Memory memory_of(bool on_device, size_t size)
 {
     Memory memory = {on_device, size, NULL};
@@ -59,7 +64,7 @@ static inline Memory memory_of(bool on_device, size_t size)
 static inline void free_memory(Memory memory)
 {
     if (memory.on_device)
-        CALLED(cuMemFree_v2((CUdeviceptr)(uintptr_t)memory.bytes));
+        CALLED(cuMemFree_v2(device_address_of(memory.bytes)));
     else
         free(memory.bytes);
 }
@@ -67,7 +72,7 @@ static inline void free_memory(Memory memory)
 static inline void write_memory(Memory memory, const void *from)
 {
     if (memory.on_device) {
-        CALLED(cuMemcpyHtoD_v2((CUdeviceptr)(uintptr_t)memory.bytes, from, memory.size));
+        CALLED(cuMemcpyHtoD_v2(device_address_of(memory.bytes), from, memory.size));
         CALLED(cuCtxSynchronize());
     } else {
         memcpy(memory.bytes, from, memory.size);
@@ -77,9 +82,45 @@ static inline void write_memory(Memory memory, const void *from)
 static inline void read_memory(Memory memory, void *to)
 {
     if (memory.on_device)
-        CALLED(cuMemcpyDtoH_v2(to, (CUdeviceptr)(uintptr_t)memory.bytes, memory.size));
+        CALLED(cuMemcpyDtoH_v2(to, device_address_of(memory.bytes), memory.size));
     else
         memcpy(to, memory.bytes, memory.size);
 }
+
+/* Writes pattern `seed`. */
+static inline void set_pattern(Memory memory, unsigned seed)
+{
+    void *bytes = malloc(memory.size);
+    pattern_fill(bytes, memory.size, seed);
+    write_memory(memory, bytes);
+    free(bytes);
+}
+
+static inline Memory pattern_in(bool on_device, size_t size, unsigned seed)
+{
+    Memory memory = memory_of(on_device, size);
+    set_pattern(memory, seed);
+    return memory;
+}
+
+/* The first of `size` bytes from `first` that is not pattern `seed`'s byte `from + i`, or -1. */
+static inline long first_wrong(Memory memory, size_t first, size_t size, unsigned seed, size_t from)
+{
+    unsigned char *bytes = malloc(memory.size);
+    long wrong = -1;
+    read_memory(memory, bytes);
+    for (size_t i = 0; wrong < 0 && i < size; i++)
+        if (bytes[first + i] != pattern_byte(from + i, seed))
+            wrong = (long)i;
+    free(bytes);
+    return wrong;
+}
+
+#define CHECK_MEMORY(memory, length, seed)                                                         \
+    do {                                                                                           \
+        long at = first_wrong(memory, 0, length, seed, 0);                                         \
+        CHECK(at < 0, "byte %ld of %ld differs from pattern %u", at, (long)(length),               \
+              (unsigned)(seed));                                                                   \
+    } while (0)
 
 #endif
