@@ -61,11 +61,12 @@ static void truncated(int length, bool from_device, bool to_device)
     free_memory(to);
 }
 
-/* Two blocks by their addresses, in whichever memory. */
+/* Two blocks by their addresses, in whichever memory, which differs in distance between ranks. */
 static void absolute(bool first_on_device, bool second_on_device, int length, bool receives)
 {
-    Memory blocks[] = {pattern_in(first_on_device, length, 1),
-                       pattern_in(second_on_device, length, 2)};
+    Memory first = pattern_in(first_on_device, length, 1);
+    Memory between = memory_of(true, 1000 + 3000 * (check_rank % 2));
+    Memory blocks[] = {first, pattern_in(second_on_device, length, 2)};
     Memory other = pattern_in(true, 2 * length, 3);
     MPI_Aint places[2];
     int lengths[2] = {length, length};
@@ -84,7 +85,8 @@ static void absolute(bool first_on_device, bool second_on_device, int length, bo
         CHECK(first_wrong(other, length, length, 2, 0) < 0, "the second block is wrong");
     }
     MPI_Type_free(&both);
-    free_memory(blocks[0]);
+    free_memory(first);
+    free_memory(between);
     free_memory(blocks[1]);
     free_memory(other);
 }
