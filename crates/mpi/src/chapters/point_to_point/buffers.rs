@@ -8,6 +8,7 @@ use towpath_neutral::error::{Result, fail};
 use super::{SendArguments, buffered, by_mode, outgoing};
 use crate::objects::buffer::AttachedBuffer;
 use crate::objects::registry::{self, OBJECTS};
+use crate::process::devices;
 use crate::progress;
 use crate::progress::request_table::{COMPLETE, RequestWork};
 use crate::progress::wait_target::WaitTarget;
@@ -69,6 +70,7 @@ impl Owner {
         if size < 0 {
             fail!(ERR_ARG, "argument size is {size}; it must not be negative");
         }
+        devices::refuse(buffer, "buffer")?;
         self.with(|place| {
             if place.is_some() {
                 fail!(ERR_BUFFER, "a buffer is attached already; detach it first");
