@@ -13,7 +13,8 @@ static pthread_barrier_t barrier;
 static CUstream begin_capture(void)
 {
     CUstream stream;
-    CALLED(cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING));
+    /* One that waits for the legacy default stream, which the library therefore must not use. */
+    CALLED(cuStreamCreate(&stream, CU_STREAM_DEFAULT));
     CALLED(cuStreamBeginCapture_v2(stream, CU_STREAM_CAPTURE_MODE_GLOBAL));
     return stream;
 }

@@ -145,7 +145,7 @@ impl Context {
     pub(crate) fn take_completion(&self) -> Result<Completion> {
         let mut free = self.completions.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
         if free.is_empty() {
-            *free = Completion::allocate(&self.driver)?;
+            *free = Completion::allocate(&self.driver, self.stream())?;
         }
         Ok(free.pop().expect("completions have just been added"))
     }
