@@ -38,6 +38,8 @@ pub(crate) enum CopyEngine {
     /// Those of at least [`LONG`] bytes: within device memory, the driver's copies are faster then,
     /// but their end is seen later.
     ForLong,
+    /// None: the bytes are in several allocations.
+    ForNone,
 }
 
 /// See [`CopyEngine::ForLong`].
@@ -173,8 +175,12 @@ impl Context {
         // SAFETY: both sides hold the bytes until the transfer has completed (this function's
         // contract). The flag is never freed.
         unsafe {
-            let short = engine == CopyEngine::ForLong && length < LONG;
-            if from.dense().is_some() && to.dense().is_some() && !short {
+            let least = match engine {
+                CopyEngine::ForAll => 0,
+                CopyEngine::ForLong => LONG,
+                CopyEngine::ForNone => usize::MAX,
+            };
+            if length >= least && from.dense().is_some() && to.dense().is_some() {
                 let at = position as Address;
                 let calls = &self.driver.calls;
                 let copied = (calls.copy_async)(to.base + at, from.base + at, length, stream);

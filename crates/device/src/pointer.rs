@@ -22,6 +22,13 @@ pub(crate) struct Allocation {
     pub(crate) buffer: u64,
 }
 
+impl Allocation {
+    /// True if it contains all addresses from `low` to before `high`.
+    pub(crate) fn contains(&self, low: Address, high: Address) -> bool {
+        self.start <= low && low <= high && high - self.start <= self.size as Address
+    }
+}
+
 /// True if `address` is in memory of a device that the processor cannot address. Pinned and managed
 /// memory is host memory here.
 pub(crate) fn is_on_device(driver: &Driver, address: Address) -> bool {
