@@ -115,7 +115,7 @@ impl Processes {
         let driver = &context.driver;
         RemoteAllocation::of(driver, allocation)?.encode(&mut words[ELEMENTS..]);
         if let Some(lists) = &placed.lists {
-            let lists = pointer::allocation(driver, lists.memory)?;
+            let lists = pointer::allocation(driver, lists.memory).ok()??;
             RemoteAllocation::of(driver, &lists)?.encode(&mut words[LISTS..]);
         }
         words[PLACEMENT..LOOPS].copy_from_slice(&[

@@ -89,7 +89,8 @@ impl Cuda {
         let Some(Present { driver, heap }) = self.present.get().or_else(|| self.look()) else {
             return false;
         };
-        !host::is_host(heap, address as usize) && pointer::is_on_device(driver, address as Address)
+        !host::is_host(heap, address as usize)
+            && self.or_fail(pointer::is_on_device(driver, address as Address))
     }
 
     /// Looks for the driver.
@@ -112,7 +113,7 @@ impl Cuda {
                  the call began; do not free a buffer before its operation is complete"
             ))
         };
-        let allocation = pointer::allocation(driver, first).ok_or_else(unknown)?;
+        let allocation = pointer::allocation(driver, first)?.ok_or_else(unknown)?;
         let context = self.context(driver, allocation.context)?;
         if self.shared().is_new(allocation.buffer) {
             driver.synchronize_copies(first);
