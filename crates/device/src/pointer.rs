@@ -76,3 +76,13 @@ pub(crate) fn allocation(driver: &Driver, address: Address) -> Result<Option<All
     }
     Ok(Some(Allocation { context, start, size, buffer }))
 }
+
+/// The buffer number of the allocation at an address; `None` if the driver knows no memory there.
+pub(crate) fn buffer(driver: &Driver, address: Address) -> Option<u64> {
+    let mut buffer = 0u64;
+    let values = [(&raw mut buffer).cast::<c_void>()];
+    match driver.pointer_attributes(address, [attribute::BUFFER_ID], values) {
+        Ok(true) => Some(buffer),
+        _ => None,
+    }
+}
