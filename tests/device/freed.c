@@ -4,7 +4,7 @@
  */
 #include "memory.h"
 
-enum { FIRST = 4 << 20, ROUNDS = 20 };
+enum { FIRST = 2 << 20, ROUNDS = 8 };
 
 unsigned long towpath_stub_calls(const char *function) __attribute__((weak));
 

@@ -72,7 +72,7 @@ int main(int count, char **words)
                MPI_COMM_WORLD);
     for (int i = 0; i < COUNTS && check_rank == 0; i++)
         if (after[i])
-            printf("%s %g\n", i < FUNCTIONS ? functions[i] : directions[i - FUNCTIONS],
+            printf("%s %.9g\n", i < FUNCTIONS ? functions[i] : directions[i - FUNCTIONS],
                    (double)after[i] / ROUNDS);
     MPI_Type_free(&type);
     return finish();

@@ -7,7 +7,8 @@
     library.py --seed 7          other random layouts, and other orders of the stub's streams
 
 programs.toml lists the programs and the settings. A run passes when the launcher ends in time with
-status 0 and every rank has said "ok". Prints "N passed, M failed".
+status 0 and every rank has said "ok". Then the driver's calls for one message in each way are
+compared with hops.toml. Prints "N passed, M failed".
 """
 
 import argparse
@@ -23,6 +24,7 @@ HERE = Path(__file__).resolve().parent
 TESTS = HERE.parent
 sys.path.insert(0, str(TESTS))
 import environments  # noqa: E402
+import hops  # noqa: E402
 import run  # noqa: E402
 
 ABIS = ["mpich", "standard"]
@@ -141,6 +143,15 @@ def tried(library, wanted):
     return f"ended with {status}, {said} of {wanted.ranks} ranks said ok\n{shown}"
 
 
+def above_bars(library, words, ranks, settings, bars):
+    """Which counts of a hop are above their bars; empty where none is."""
+    command = [library.prefix / "bin/mpiexec", "-n", ranks, library.program("hop", "mpich"), *words]
+    status, output = started(command, library.environment(settings, 1), hops.LIMIT)
+    if status != 0 or oks(output) != ranks:
+        return f"ended with {status}\n{output}"
+    return hops.problem_of(hops.counted(output), bars)
+
+
 def takes_part(program, setting):
     """Whether a program runs in a setting."""
     only = program.get("settings")
@@ -182,13 +193,17 @@ def main():
         print("\n".join(one.name for one in runs))
         return 0
     library = Library(options.prefix)
+    checks = [(one.name, lambda one=one: tried(library, one)) for one in runs]
+    if not options.stress:
+        checks += [(hop[0], lambda hop=hop: above_bars(library, *hop[1:])) for hop in hops.listed()
+                   if re.search(options.filter, hop[0])]
     counted = {"ok  ": 0, "FAIL": 0, "skip": 0}
-    for one in runs:
+    for name, check in checks:
         began = time.monotonic()
-        problem = tried(library, one)
+        problem = check()
         sign = "skip" if problem is None else "FAIL" if problem else "ok  "
         counted[sign] += 1
-        print(f"{sign} {time.monotonic() - began:5.1f} s  {one.name}", flush=True)
+        print(f"{sign} {time.monotonic() - began:5.1f} s  {name}", flush=True)
         if problem:
             print("     " + problem.strip().replace("\n", "\n     "), flush=True)
     passed, failed, skipped = counted.values()
