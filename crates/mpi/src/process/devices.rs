@@ -32,13 +32,10 @@ pub(crate) fn device_of(datatype: &Datatype, buffer: *const c_void) -> Option<&'
     CUDA.holds(first).then(device)
 }
 
-/// Refuses a buffer in the memory of a device that the library would have to access itself.
-pub(crate) fn refuse(buffer: *const c_void, name: &str) -> Result<()> {
-    if may_exist() && CUDA.holds(buffer.cast()) {
-        fail!(
-            ERR_BUFFER,
-            "argument {name} ({buffer:p}) is in device memory; pass host memory, which may be pinned or managed"
-        );
+/// Refuses device memory where the library itself would access it.
+pub(crate) fn refuse(memory: *const c_void, name: std::fmt::Arguments<'_>) -> Result<()> {
+    if may_exist() && CUDA.holds(memory.cast()) {
+        fail!(ERR_BUFFER, "argument {name} ({memory:p}) is in device memory; pass host memory, which may be pinned");
     }
     Ok(())
 }
