@@ -27,7 +27,7 @@ pub fn pack_external_size(datarep: StringArgument, incount: i64, datatype: Handl
     Ok(external32_size(&kind.datatype, incount)?)
 }
 
-/// Calls `convert` with elements and packed bytes, or host copies of those in the memory of a device.
+/// Calls `convert` with elements and packed bytes, or host copies of those in device memory.
 ///
 /// # Safety
 /// `elements` must hold `count` elements of `datatype` and `packed` the `length` bytes for them.
@@ -38,16 +38,16 @@ unsafe fn on_host(
     (mut packed, length): (*mut u8, i64),
     convert: impl FnOnce(*mut u8, *mut u8) -> Result<usize>,
 ) -> Result<()> {
-    let mut copies = HostCopies::default();
-    if devices::may_exist() && length > 0 {
-        let (bytes, packs) = (Datatype::named(Basic::Byte), how == Packing::Pack);
-        for (side, datatype, count, is_result) in
-            [(&mut elements, datatype, count, !packs), (&mut packed, &bytes, length, packs)]
+    let (mut copies, bytes) = (HostCopies::default(), Datatype::named(Basic::Byte));
+    let (unpacked, written) = if how == Packing::Pack { (0, length) } else { (count, 0) };
+    for (side, count, results, datatype) in
+        [(&mut elements, count, unpacked, datatype), (&mut packed, length, written, &bytes)]
+    {
+        if devices::may_exist()
+            && length > 0
+            && let Some(device) = devices::device_of(datatype, side.cast())
         {
-            if let Some(device) = devices::device_of(datatype, side.cast()) {
-                let results = if is_result { count } else { 0 };
-                *side = copies.add((*side, count), results, datatype, device).map_err(plan_failed)?;
-            }
+            *side = copies.add((*side, count), results, datatype, device).map_err(plan_failed)?;
         }
     }
     // SAFETY: both sides are valid during this call (this function's contract), as are the copies.
