@@ -75,7 +75,7 @@ class Library:
             # A program that loads the driver by itself says so in its first lines.
             linked = [] if "not linked with the driver" in source.read_text() else [
                 f"-L{self.stub}", "-l:libcuda.so.1"]
-            words = [*compiler, *FLAGS, source, "-o", binary, *linked, "-ldl"]
+            words = [*compiler, *FLAGS, source, "-o", binary, *linked, "-ldl", "-lm"]
             environments.command(words, f"device-{name}-{abi}.log",
                                  env=environments.clean_environment())
         return binary
