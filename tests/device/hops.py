@@ -26,7 +26,7 @@ def listed():
 
 def counted(output):
     """The counts of one message, without those of questions."""
-    counts = {name: float(count) for name, count in re.findall(r"^(\w+) ([\d.e+]+)$", output, re.M)}
+    counts = {name: int(count) for name, count in re.findall(r"^(\w+) (\d+)$", output, re.M)}
     questions = counts.pop(QUESTION, 0)
     for name, each in AROUND.items():
         if name in counts:
@@ -36,6 +36,6 @@ def counted(output):
 
 def problem_of(counts, bars):
     """What is above its bar; empty where nothing is."""
-    above = [f"{name} {count:g}, at most {bars.get(name, 0)}" for name, count in counts.items()
+    above = [f"{name} {count}, at most {bars.get(name, 0)}" for name, count in counts.items()
              if count > bars.get(name, 0)]
     return "; ".join(above)

