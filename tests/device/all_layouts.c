@@ -17,8 +17,8 @@ static void device_or_host(Memory memory, const char *what, const layout *l, con
 {
     void *bytes = malloc(memory.size);
     read_memory(memory, bytes);
-    REQUIRE(memcmp(bytes, expected, memory.size) == 0, "%s of %s, %zu bytes, is wrong", what, l->name,
-            l->bytes);
+    REQUIRE(memcmp(bytes, expected, memory.size) == 0, "%s of %s, %zu bytes, is wrong", what,
+            l->name, l->bytes);
     free(bytes);
 }
 
@@ -30,8 +30,11 @@ static void send_on(const layout *l, Memory from, Memory to, const void *before,
     MPI_Irecv(to.bytes, l->elements, l->type, last, 0, MPI_COMM_WORLD, &requests[0]);
     MPI_Isend(from.bytes, l->elements, l->type, next, 0, MPI_COMM_WORLD, &requests[1]);
     MPI_Waitall(2, requests, MPI_STATUSES_IGNORE);
-    device_or_host(to, from.on_device ? to.on_device ? "a message in device memory" : "a message to the host"
-                                      : "a message from the host", l, after);
+    device_or_host(to,
+                   from.on_device
+                       ? to.on_device ? "a message in device memory" : "a message to the host"
+                       : "a message from the host",
+                   l, after);
 }
 
 static void check_layout(const layout *l)
@@ -39,7 +42,8 @@ static void check_layout(const layout *l)
     size_t size = l->span * sizeof(double);
     double *filled = malloc(size), *empty = malloc(size), *expected = malloc(size);
     char *data = malloc(l->bytes);
-    Memory elements = memory_of(true, size), other = memory_of(true, size), host = memory_of(false, size);
+    Memory elements = memory_of(true, size), other = memory_of(true, size),
+           host = memory_of(false, size);
     Memory bytes = memory_of(true, l->bytes);
     for (size_t i = 0; i < l->span; i++)
         filled[i] = (double)(i * 7 + 1);
@@ -50,11 +54,13 @@ static void check_layout(const layout *l)
     write_memory(elements, filled);
     write_memory(host, filled);
     int position = 0;
-    MPI_Pack(elements.bytes, l->elements, l->type, bytes.bytes, (int)l->bytes, &position, MPI_COMM_SELF);
+    MPI_Pack(elements.bytes, l->elements, l->type, bytes.bytes, (int)l->bytes, &position,
+             MPI_COMM_SELF);
     device_or_host(bytes, "MPI_Pack", l, data);
     write_memory(other, empty);
     position = 0;
-    MPI_Unpack(bytes.bytes, (int)l->bytes, &position, other.bytes, l->elements, l->type, MPI_COMM_SELF);
+    MPI_Unpack(bytes.bytes, (int)l->bytes, &position, other.bytes, l->elements, l->type,
+               MPI_COMM_SELF);
     device_or_host(other, "MPI_Unpack", l, expected);
     send_on(l, elements, other, empty, expected);
     send_on(l, host, other, empty, expected);

@@ -1,7 +1,8 @@
 /*
  * The library leaves the program's contexts alone: each call ends with the context current that was
  * current before, in threads that have none too; no context is created, and no device is started
- * that the program has not started. Buffers are on two devices, in primary contexts and another one.
+ * that the program has not started. Buffers are on two devices, in primary contexts and another
+ * one.
  */
 #include "memory.h"
 

@@ -2,11 +2,11 @@
 """Lets calls of the CUDA driver fail in one of two ranks that exchange messages in device memory.
 
     failures.py                  the 1st, 2nd and 20th call of every function that the library uses
-    failures.py --filter REGEX   some of them, by names such as "cuLaunchKernel:20:719:later, rank 0"
+    failures.py --filter REGEX   some of them, by names such as "cuLaunchKernel:20:719:later"
 
-A call fails at once or, with "later", what it has put into a stream fails when its turn comes. The
-job must end in time: right, or with a sentence that names the driver's error. Wrong data, a signal,
-a hang and an end without a reason are failures. Prints "N passed, M failed".
+A call fails at once or, with "later", what it has put into a stream fails when its turn comes.
+The job must end in time: right, or with a sentence that names the driver's error. Wrong data, a
+signal, a hang and an end without a reason are failures. Prints "N passed, M failed".
 """
 
 import argparse

@@ -27,8 +27,7 @@ static CUdeviceptr virtual_memory(int types)
     CUmemAllocationProp properties = {.type = CU_MEM_ALLOCATION_TYPE_PINNED,
                                       .requestedHandleTypes = types,
                                       .location = {CU_MEM_LOCATION_TYPE_DEVICE, 0}};
-    CUmemAccessDesc access = {{CU_MEM_LOCATION_TYPE_DEVICE, 0},
-                              CU_MEM_ACCESS_FLAGS_PROT_READWRITE};
+    CUmemAccessDesc access = {{CU_MEM_LOCATION_TYPE_DEVICE, 0}, CU_MEM_ACCESS_FLAGS_PROT_READWRITE};
     CALLED(cuMemCreate(&handle, SIZE, &properties, 0));
     CALLED(cuMemAddressReserve(&address, SIZE, 0, 0, 0));
     CALLED(cuMemMap(address, SIZE, 0, handle, 0));
@@ -42,17 +41,29 @@ static Memory of_kind(int kind)
     void *host = NULL;
     const int file = CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR;
     switch (kind) {
-    case 0: return memory_of(false, SIZE);
-    case 1: return memory_of(true, SIZE);
+    case 0:
+        return memory_of(false, SIZE);
+    case 1:
+        return memory_of(true, SIZE);
     case 2:
         CALLED(cuMemAllocAsync(&address, SIZE, NULL));
         CALLED(cuStreamSynchronize(NULL));
         break;
-    case 3: address = from_pool(CU_MEM_HANDLE_TYPE_NONE); break;
-    case 4: address = from_pool(file); break;
-    case 5: address = virtual_memory(CU_MEM_HANDLE_TYPE_NONE); break;
-    case 6: address = virtual_memory(file); break;
-    case 7: CALLED(cuMemHostAlloc(&host, SIZE, 3)); break;
+    case 3:
+        address = from_pool(CU_MEM_HANDLE_TYPE_NONE);
+        break;
+    case 4:
+        address = from_pool(file);
+        break;
+    case 5:
+        address = virtual_memory(CU_MEM_HANDLE_TYPE_NONE);
+        break;
+    case 6:
+        address = virtual_memory(file);
+        break;
+    case 7:
+        CALLED(cuMemHostAlloc(&host, SIZE, 3));
+        break;
     case 8:
         host = malloc(SIZE);
         CALLED(cuMemHostRegister_v2(host, SIZE, 0));

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Runs MPI programs whose buffers are in device memory, on the stub driver, with an installed Towpath.
+"""Runs MPI programs with buffers in device memory, on the stub driver, with an installed Towpath.
 
     library.py                   build/install, all programs in all settings
     library.py --filter REGEX    some of them, by names such as "messages, IPC refused, 2 ranks"
@@ -143,13 +143,28 @@ def tried(library, wanted):
     return f"ended with {status}, {said} of {wanted.ranks} ranks said ok\n{shown}"
 
 
-def above_bars(library, words, ranks, settings, bars):
-    """Which counts of a hop are above their bars; empty where none is."""
+def hop_output(library, words, ranks, settings):
+    """What hop.c prints; its status and output if it fails."""
     command = [library.prefix / "bin/mpiexec", "-n", ranks, library.program("hop", "mpich"), *words]
     status, output = started(command, library.environment(settings, 1), hops.LIMIT)
-    if status != 0 or oks(output) != ranks:
-        return f"ended with {status}\n{output}"
-    return hops.problem_of(hops.counted(output), bars)
+    failed = status != 0 or oks(output) != ranks
+    return output, f"ended with {status}\n{output}" if failed else ""
+
+
+def above_bars(library, words, ranks, settings, bars):
+    """Which counts of a hop are above their bars; empty where none is."""
+    output, failure = hop_output(library, words, ranks, settings)
+    return failure or hops.problem_of(hops.counted(output), bars)
+
+
+def rewrite_bars(library):
+    """Writes hops.toml anew."""
+    def count(*hop):
+        output, failure = hop_output(library, *hop)
+        if failure:
+            raise SystemExit(failure)
+        return hops.counted(output)
+    hops.rewrite(count)
 
 
 def takes_part(program, setting):
@@ -186,6 +201,8 @@ def main():
     parser.add_argument("--filter", default="", help="a regular expression for the names of runs")
     parser.add_argument("--stress", action="store_true", help="the long runs instead")
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--rewrite-bars", action="store_true",
+                        help="make the driver's calls as they are the bars of hops.toml")
     parser.add_argument("--list", action="store_true", help="say what would run")
     options = parser.parse_args()
     runs = chosen(options)
@@ -193,6 +210,8 @@ def main():
         print("\n".join(one.name for one in runs))
         return 0
     library = Library(options.prefix)
+    if options.rewrite_bars:
+        return rewrite_bars(library)
     checks = [(one.name, lambda one=one: tried(library, one)) for one in runs]
     if not options.stress:
         checks += [(hop[0], lambda hop=hop: above_bars(library, *hop[1:])) for hop in hops.listed()

@@ -17,11 +17,22 @@ typedef struct {
 static bool fits(const char *kind, int op)
 {
     switch (op) {
-    case 0: case 1: return strchr("ifc", *kind);
-    case 2: case 3: return strchr("if", *kind);
-    case 4: case 5: case 6: return strchr("il", *kind);
-    case 7: case 8: case 9: return strchr("ib", *kind);
-    default: return *kind == 'p';
+    case 0:
+    case 1:
+        return strchr("ifc", *kind);
+    case 2:
+    case 3:
+        return strchr("if", *kind);
+    case 4:
+    case 5:
+    case 6:
+        return strchr("il", *kind);
+    case 7:
+    case 8:
+    case 9:
+        return strchr("ib", *kind);
+    default:
+        return *kind == 'p';
     }
 }
 
@@ -107,13 +118,24 @@ int main(int count, char **words)
     start_device(check_rank);
     MPI_Op own;
     MPI_Op_create(own_sum, 1, &own);
-    const MPI_Op ops[] = {MPI_SUM, MPI_PROD, MPI_MIN, MPI_MAX, MPI_LAND, MPI_LOR, MPI_LXOR,
-                          MPI_BAND, MPI_BOR, MPI_BXOR, MPI_MINLOC, MPI_MAXLOC, own};
+    const MPI_Op ops[] = {MPI_SUM,  MPI_PROD, MPI_MIN,  MPI_MAX,    MPI_LAND,   MPI_LOR, MPI_LXOR,
+                          MPI_BAND, MPI_BOR,  MPI_BXOR, MPI_MINLOC, MPI_MAXLOC, own};
     const Kind kinds[] = {
-        {MPI_SIGNED_CHAR, "i"}, {MPI_UNSIGNED_CHAR, "i"}, {MPI_SHORT, "i"}, {MPI_INT, "i"},
-        {MPI_UNSIGNED, "i"}, {MPI_LONG, "i"}, {MPI_UINT64_T, "i"}, {MPI_AINT, "i"},
-        {MPI_FLOAT, "f"}, {MPI_DOUBLE, "f"}, {MPI_LONG_DOUBLE, "f"}, {MPI_C_BOOL, "l"},
-        {MPI_C_DOUBLE_COMPLEX, "c"}, {MPI_DOUBLE_INT, "p"}, {MPI_BYTE, "b"},
+        {MPI_SIGNED_CHAR, "i"},
+        {MPI_UNSIGNED_CHAR, "i"},
+        {MPI_SHORT, "i"},
+        {MPI_INT, "i"},
+        {MPI_UNSIGNED, "i"},
+        {MPI_LONG, "i"},
+        {MPI_UINT64_T, "i"},
+        {MPI_AINT, "i"},
+        {MPI_FLOAT, "f"},
+        {MPI_DOUBLE, "f"},
+        {MPI_LONG_DOUBLE, "f"},
+        {MPI_C_BOOL, "l"},
+        {MPI_C_DOUBLE_COMPLEX, "c"},
+        {MPI_DOUBLE_INT, "p"},
+        {MPI_BYTE, "b"},
     };
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
         all_of(&kinds[i], ops, sizeof ops / sizeof *ops);

@@ -31,8 +31,8 @@ static void replaced(int count)
                               MPI_STATUS_IGNORE));
     check_gaps(memory, last, check_rank);
     set_pattern(memory, check_rank);
-    CALL(MPI_Isendrecv_replace(memory.bytes, (int)size, MPI_BYTE, next, 0, last, 0,
-                               MPI_COMM_WORLD, &request));
+    CALL(MPI_Isendrecv_replace(memory.bytes, (int)size, MPI_BYTE, next, 0, last, 0, MPI_COMM_WORLD,
+                               &request));
     CALL(MPI_Wait(&request, MPI_STATUS_IGNORE));
     CHECK_MEMORY(memory, size, last);
     free_memory(memory);

@@ -9,7 +9,10 @@ enum { MOST = 300000 };
 static MPI_Comm ring;
 static int sides[2];
 
-static unsigned seed_of(int rank, int direction) { return (unsigned)(rank * 2 + direction); }
+static unsigned seed_of(int rank, int direction)
+{
+    return (unsigned)(rank * 2 + direction);
+}
 
 /* Starts the call `which`; way 0 blocking, 1 nonblocking, 2 persistent. */
 static void call(int which, int way, void *from, void *to, int count)
@@ -20,14 +23,22 @@ static void call(int which, int way, void *from, void *to, int count)
     MPI_Request request = MPI_REQUEST_NULL;
     MPI_Datatype t = MPI_BYTE;
     switch (which * 3 + way) {
-    case 0: CALL(MPI_Neighbor_alltoall(from, count, t, to, count, t, ring)); break;
-    case 1: CALL(MPI_Ineighbor_alltoall(from, count, t, to, count, t, ring, &request)); break;
-    case 2:
-        CALL(MPI_Neighbor_alltoall_init(from, count, t, to, count, t, ring, MPI_INFO_NULL, &request));
+    case 0:
+        CALL(MPI_Neighbor_alltoall(from, count, t, to, count, t, ring));
         break;
-    case 3: CALL(MPI_Neighbor_alltoallv(from, counts, places, t, to, counts, places, t, ring)); break;
+    case 1:
+        CALL(MPI_Ineighbor_alltoall(from, count, t, to, count, t, ring, &request));
+        break;
+    case 2:
+        CALL(MPI_Neighbor_alltoall_init(from, count, t, to, count, t, ring, MPI_INFO_NULL,
+                                        &request));
+        break;
+    case 3:
+        CALL(MPI_Neighbor_alltoallv(from, counts, places, t, to, counts, places, t, ring));
+        break;
     case 4:
-        CALL(MPI_Ineighbor_alltoallv(from, counts, places, t, to, counts, places, t, ring, &request));
+        CALL(MPI_Ineighbor_alltoallv(from, counts, places, t, to, counts, places, t, ring,
+                                     &request));
         break;
     case 5:
         CALL(MPI_Neighbor_alltoallv_init(from, counts, places, t, to, counts, places, t, ring,
@@ -44,10 +55,15 @@ static void call(int which, int way, void *from, void *to, int count)
         CALL(MPI_Neighbor_alltoallw_init(from, counts, bytes, types, to, counts, bytes, types, ring,
                                          MPI_INFO_NULL, &request));
         break;
-    case 9: CALL(MPI_Neighbor_allgather(from, count, t, to, count, t, ring)); break;
-    case 10: CALL(MPI_Ineighbor_allgather(from, count, t, to, count, t, ring, &request)); break;
+    case 9:
+        CALL(MPI_Neighbor_allgather(from, count, t, to, count, t, ring));
+        break;
+    case 10:
+        CALL(MPI_Ineighbor_allgather(from, count, t, to, count, t, ring, &request));
+        break;
     default:
-        CALL(MPI_Neighbor_allgather_init(from, count, t, to, count, t, ring, MPI_INFO_NULL, &request));
+        CALL(MPI_Neighbor_allgather_init(from, count, t, to, count, t, ring, MPI_INFO_NULL,
+                                         &request));
     }
     if (way == 2)
         CALL(MPI_Start(&request));

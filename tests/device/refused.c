@@ -28,9 +28,11 @@ int main(int count, char **words)
     FAILS(MPI_Buffer_detach(&buffer, &size), MPI_ERR_BUFFER);
     int *numbers = memory.bytes, host[1] = {0};
     refused(MPI_Alltoallv(memory.bytes, numbers, host, MPI_BYTE, memory.bytes, host, host, MPI_BYTE,
-                          MPI_COMM_SELF), MPI_ERR_BUFFER, "MPI_Alltoallv");
+                          MPI_COMM_SELF),
+            MPI_ERR_BUFFER, "MPI_Alltoallv");
     refused(MPI_Allgatherv(memory.bytes, 0, MPI_BYTE, memory.bytes, host, numbers, MPI_BYTE,
-                           MPI_COMM_SELF), MPI_ERR_BUFFER, "MPI_Allgatherv");
+                           MPI_COMM_SELF),
+            MPI_ERR_BUFFER, "MPI_Allgatherv");
     refused(MPI_Reduce_scatter(host, host, numbers, MPI_INT, MPI_SUM, MPI_COMM_SELF),
             MPI_ERR_BUFFER, "MPI_Reduce_scatter");
     /* Pinned memory is host memory. */

@@ -56,8 +56,8 @@ static void round_of(Worker *worker, Random *random, int number)
     with_context(worker, true);
     read_memory(to, received);
     with_context(worker, false);
-    REQUIRE(memcmp(received, worker->expected, to.size) == 0, "thread %d, round %d",
-            worker->number, number);
+    REQUIRE(memcmp(received, worker->expected, to.size) == 0, "thread %d, round %d", worker->number,
+            number);
     free(source);
     free(received);
     MPI_Type_free(&type);

@@ -147,7 +147,8 @@ impl Side {
             let from = &other.placed.placement;
             let engine = other.engine(self.engine(CopyEngine::ForLong));
             // SAFETY: both sides hold the bytes (this function's contract).
-            self.direct = Some(unsafe { self.start(from, Vec::new(), (length, engine), Direction::In) });
+            self.direct =
+                Some(unsafe { self.start(from, Vec::new(), (length, engine), Direction::In) });
         }
         self.finish(length)
     }
