@@ -28,7 +28,7 @@ RANKS = 2
 CALLS = [1, 2, 20]
 LAUNCH_FAILED, NOT_SUPPORTED = 719, 801
 # What they put into a stream can fail later.
-IN_STREAMS = {"cuLaunchKernel", "cuMemcpyAsync", "cuStreamWriteValue32"}
+IN_STREAMS = {"cuEventRecord", "cuLaunchKernel", "cuMemcpyAsync", "cuStreamWriteValue32"}
 # Without them, messages take another way.
 REFUSABLE = {"cuIpcGetMemHandle", "cuIpcOpenMemHandle", "cuPointerSetAttribute"}
 REASON = re.compile(r"the CUDA driver .*\(CUDA_ERROR_LAUNCH_FAILED\)|gives 719")

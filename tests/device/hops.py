@@ -11,7 +11,7 @@ TABLE = HERE / "hops.toml"
 LIMIT = 30
 # What asks whether a transfer has ended, and the calls that each such question needs: how often
 # that is depends on the time.
-QUESTION = "cuStreamQuery"
+QUESTIONS = ["cuStreamQuery", "cuEventQuery"]
 AROUND = {"cuCtxPushCurrent_v2": 1, "cuCtxPopCurrent_v2": 1, "cuThreadExchangeStreamCaptureMode": 2}
 # Each side that describes its buffer to the other process calls this. If the sender copies, which
 # depends on the time, both do, and the second one needs the calls of a question too.
@@ -31,7 +31,7 @@ def listed():
 def counted(output):
     """The counts of one message, without those of questions."""
     counts = {name: int(count) for name, count in re.findall(r"^(\w+) (\d+)$", output, re.M)}
-    questions = counts.pop(QUESTION, 0)
+    questions = sum(counts.pop(name, 0) for name in QUESTIONS)
     for name, each in AROUND.items():
         if name in counts:
             counts[name] -= each * questions
