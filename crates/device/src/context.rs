@@ -34,15 +34,15 @@ const MOST_BLOCKS: u64 = (1 << 31) - 1;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum CopyEngine {
     /// All: to and from host memory, copy engines leave the multiprocessors free.
-    ForAll,
+    Always,
     /// Those of at least [`LONG`] bytes: within device memory, the driver's copies are faster then,
     /// but their end is seen later.
-    ForLong,
+    IfLong,
     /// None: the bytes are in several allocations.
-    ForNone,
+    Never,
 }
 
-/// See [`CopyEngine::ForLong`].
+/// See [`CopyEngine::IfLong`].
 const LONG: usize = 64 << 10;
 
 /// The number of sizes of words for which there are kernels.
@@ -176,9 +176,9 @@ impl Context {
         // contract). The flag is never freed.
         unsafe {
             let least = match engine {
-                CopyEngine::ForAll => 0,
-                CopyEngine::ForLong => LONG,
-                CopyEngine::ForNone => usize::MAX,
+                CopyEngine::Always => 0,
+                CopyEngine::IfLong => LONG,
+                CopyEngine::Never => usize::MAX,
             };
             if length >= least && from.dense().is_some() && to.dense().is_some() {
                 let at = position as Address;

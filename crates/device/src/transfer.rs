@@ -95,7 +95,7 @@ impl Side {
     /// Which contiguous copies are left to the driver, if usually `usual`. It refuses those that
     /// cross the border of an allocation.
     pub(crate) fn engine(&self, usual: CopyEngine) -> CopyEngine {
-        if self.allocation.is_some() { usual } else { CopyEngine::ForNone }
+        if self.allocation.is_some() { usual } else { CopyEngine::Never }
     }
 
     /// Describes the elements for another process; `None` if it cannot open the memory, which is
@@ -124,7 +124,7 @@ impl Side {
             let entered = self.context.enter();
             let _entered = self.or_fail(entered);
             let (theirs, opened) = self.shared.processes.open(&self.context, other)?;
-            let engine = self.engine(CopyEngine::ForLong);
+            let engine = self.engine(CopyEngine::IfLong);
             // SAFETY: both sides hold the bytes (this function's contract), and `opened` keeps the
             // other process's memory mapped.
             self.direct = Some(unsafe { self.start(&theirs, opened, (length, engine), direction) });
@@ -145,7 +145,7 @@ impl Side {
             let entered = self.context.enter();
             let _entered = self.or_fail(entered);
             let from = &other.placed.placement;
-            let engine = other.engine(self.engine(CopyEngine::ForLong));
+            let engine = other.engine(self.engine(CopyEngine::IfLong));
             // SAFETY: both sides hold the bytes (this function's contract).
             self.direct =
                 Some(unsafe { self.start(from, Vec::new(), (length, engine), Direction::In) });
