@@ -38,6 +38,8 @@ STAGES = [
     ("stub of the CUDA driver", [PYTHON, "tests/device/run.py"], 300),
     ("queries about device memory", [PYTHON, "tests/device/queries.py"], 300),
     ("examples for devices", [PYTHON, "tests/device/examples.py"], 300),
+    ("programs on the stub driver", [PYTHON, "tests/device/library.py"], 300),
+    ("failures of the CUDA driver", [PYTHON, "tests/device/failures.py"], 300),
     ("kernels for devices", [PYTHON, "tests/device/kernels.py"], 300),
     ("PTX of the kernels", [PYTHON, "tools/device_kernels.py", "--check"], 300),
     ("c programs on Towpath", [PYTHON, "tests/mpi/run.py", "--library", "towpath", "--fewer"], 1200),

@@ -22,7 +22,7 @@ typedef struct {
     MPI_Datatype *types;
 } Arguments;
 
-static int start(const Arguments *a, void *from, void *to, MPI_Request *request)
+static int begin(const Arguments *a, void *from, void *to, MPI_Request *request)
 {
     MPI_Comm comm = MPI_COMM_WORLD;
     void *send = a->in_place ? MPI_IN_PLACE : from;
@@ -103,7 +103,7 @@ static void run(int way, const Arguments *a, void *from, void *to)
         return;
     }
     if (way == 1) {
-        start(a, from, to, &request);
+        begin(a, from, to, &request);
         MPI_Wait(&request, MPI_STATUS_IGNORE);
         return;
     }
@@ -189,16 +189,13 @@ static int differs(Random *random, int number)
 
 int main(int count, char **words)
 {
-    int rounds = count > 1 ? atoi(words[1]) : 100, wrong = 0;
+    start(&count, &words);
+    rank = check_rank;
+    size = check_size;
+    int rounds = count > 1 ? atoi(words[1]) : 100;
     Random random = {count > 2 ? strtoull(words[2], NULL, 10) : 1};
-    MPI_Init(&count, &words);
-    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-    MPI_Comm_size(MPI_COMM_WORLD, &size);
-    start_device();
-    for (int number = 0; number < rounds && !wrong; number++)
-        wrong = differs(&random, number);
-    MPI_Finalize();
-    if (rank == 0 && !wrong)
-        printf("%d rounds are right\n", rounds);
-    return wrong;
+    start_device(rank);
+    for (int number = 0; number < rounds; number++)
+        REQUIRE(!differs(&random, number), "round %d", number);
+    return finish();
 }

@@ -1,13 +1,17 @@
-/* Buffers in host or device memory, for tests. Needs the driver's header or the stub's. */
+/*
+ * Buffers in host or device memory, for tests, beside the checks of tests/mpi/check.h. Needs the
+ * driver's header or the stub's.
+ */
 #ifndef TEST_MEMORY_H
 #define TEST_MEMORY_H
 
 #include "driver.h"
 
+/* Defines CALL as well, which the driver's declarations use. */
+#include "pattern.h"
+
 #include <stdbool.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
+#include <stdint.h>
 
 #define CALLED(call)                                                                               \
     do {                                                                                           \
@@ -24,15 +28,24 @@ typedef struct {
     void *bytes;
 } Memory;
 
-/* Makes the primary context of device 0 current. */
-static inline void start_device(void)
+/*
+ * Makes the primary context of a device current: that of the rank's number, modulo TEST_DEVICES. No
+ * two ranks share one where there are as many.
+ */
+static inline void start_device(int rank)
 {
+    const char *devices = getenv("TEST_DEVICES");
     CUdevice device;
     CUcontext context;
     CALLED(cuInit(0));
-    CALLED(cuDeviceGet(&device, 0));
+    CALLED(cuDeviceGet(&device, devices ? rank % atoi(devices) : 0));
     CALLED(cuDevicePrimaryCtxRetain(&context, device));
     CALLED(cuCtxPushCurrent_v2(context));
+}
+
+static inline CUdeviceptr device_address_of(const void *bytes)
+{
+    return (CUdeviceptr)(uintptr_t)bytes;
 }
 
 static inline Memory memory_of(bool on_device, size_t size)
@@ -51,7 +64,7 @@ static inline Memory memory_of(bool on_device, size_t size)
 static inline void free_memory(Memory memory)
 {
     if (memory.on_device)
-        CALLED(cuMemFree_v2((CUdeviceptr)(uintptr_t)memory.bytes));
+        CALLED(cuMemFree_v2(device_address_of(memory.bytes)));
     else
         free(memory.bytes);
 }
@@ -59,7 +72,7 @@ static inline void free_memory(Memory memory)
 static inline void write_memory(Memory memory, const void *from)
 {
     if (memory.on_device) {
-        CALLED(cuMemcpyHtoD_v2((CUdeviceptr)(uintptr_t)memory.bytes, from, memory.size));
+        CALLED(cuMemcpyHtoD_v2(device_address_of(memory.bytes), from, memory.size));
         CALLED(cuCtxSynchronize());
     } else {
         memcpy(memory.bytes, from, memory.size);
@@ -69,9 +82,45 @@ static inline void write_memory(Memory memory, const void *from)
 static inline void read_memory(Memory memory, void *to)
 {
     if (memory.on_device)
-        CALLED(cuMemcpyDtoH_v2(to, (CUdeviceptr)(uintptr_t)memory.bytes, memory.size));
+        CALLED(cuMemcpyDtoH_v2(to, device_address_of(memory.bytes), memory.size));
     else
         memcpy(to, memory.bytes, memory.size);
 }
+
+/* Writes pattern `seed`. */
+static inline void set_pattern(Memory memory, unsigned seed)
+{
+    void *bytes = malloc(memory.size);
+    pattern_fill(bytes, memory.size, seed);
+    write_memory(memory, bytes);
+    free(bytes);
+}
+
+static inline Memory pattern_in(bool on_device, size_t size, unsigned seed)
+{
+    Memory memory = memory_of(on_device, size);
+    set_pattern(memory, seed);
+    return memory;
+}
+
+/* The first of `size` bytes from `first` that is not pattern `seed`'s byte `from + i`, or -1. */
+static inline long first_wrong(Memory memory, size_t first, size_t size, unsigned seed, size_t from)
+{
+    unsigned char *bytes = malloc(memory.size);
+    long wrong = -1;
+    read_memory(memory, bytes);
+    for (size_t i = 0; wrong < 0 && i < size; i++)
+        if (bytes[first + i] != pattern_byte(from + i, seed))
+            wrong = (long)i;
+    free(bytes);
+    return wrong;
+}
+
+#define CHECK_MEMORY(memory, length, seed)                                                         \
+    do {                                                                                           \
+        long at = first_wrong(memory, 0, length, seed, 0);                                         \
+        CHECK(at < 0, "byte %ld of %ld differs from pattern %u", at, (long)(length),               \
+              (unsigned)(seed));                                                                   \
+    } while (0)
 
 #endif

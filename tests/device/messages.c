@@ -192,16 +192,13 @@ static int round_differs(Random *random, int number)
 
 int main(int count, char **words)
 {
-    int rounds = count > 1 ? atoi(words[1]) : 100, wrong = 0;
+    start(&count, &words);
+    rank = check_rank;
+    size = check_size;
+    int rounds = count > 1 ? atoi(words[1]) : 100;
     Random random = {count > 2 ? strtoull(words[2], NULL, 10) : 1};
-    MPI_Init(&count, &words);
-    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-    MPI_Comm_size(MPI_COMM_WORLD, &size);
-    start_device();
-    for (int number = 0; number < rounds && !wrong; number++)
-        wrong = round_differs(&random, number);
-    MPI_Finalize();
-    if (rank == 0 && !wrong)
-        printf("%d rounds are right\n", rounds);
-    return wrong;
+    start_device(rank);
+    for (int number = 0; number < rounds; number++)
+        REQUIRE(!round_differs(&random, number), "round %d", number);
+    return finish();
 }

@@ -48,11 +48,14 @@ pub(crate) struct IpcHandle(pub(crate) [u64; 8]);
 #[repr(C)]
 pub(crate) struct Uuid(pub(crate) [u8; 16]);
 
-/// Results that are no failures of the driver.
+/// Results that are no failures of the driver, depending on the call.
 pub(crate) mod code {
     use super::Code;
 
     pub(crate) const SUCCESS: Code = 0;
+    pub(crate) const INVALID_VALUE: Code = 1;
+    pub(crate) const NOT_INITIALIZED: Code = 3;
+    pub(crate) const DEINITIALIZED: Code = 4;
     pub(crate) const NOT_READY: Code = 600;
 }
 

@@ -51,14 +51,13 @@ enum Sign {
 unsafe impl Send for Completion {}
 
 impl Completion {
-    /// New completions. The context must be current.
-    pub(crate) fn allocate(driver: &Driver) -> Result<Vec<Completion>> {
+    /// New completions. The context must be current, and `stream` one of the library's: to use the
+    /// default stream would invalidate captures.
+    pub(crate) fn allocate(driver: &Driver, stream: StreamHandle) -> Result<Vec<Completion>> {
         let (mut flags, mut counts): (*mut c_void, Address) = (ptr::null_mut(), 0);
         let zeros = [0u32; TOGETHER];
-        let stream = StreamHandle(ptr::null_mut());
         // SAFETY: the driver writes one address each time. The flags are zeroed before they become
-        // atomic words; the copy is complete when the call returns or, if the driver stages it, in
-        // the order of the legacy stream, for which `synchronize_stream` waits.
+        // atomic words, and `synchronize_stream` waits for the copy.
         unsafe {
             let bytes = TOGETHER * FLAG_BYTES;
             let made = (driver.calls.allocate_host)(&raw mut flags, bytes, HOST_ALLOC_FLAGS);

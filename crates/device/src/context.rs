@@ -34,13 +34,15 @@ const MOST_BLOCKS: u64 = (1 << 31) - 1;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum CopyEngine {
     /// All: to and from host memory, copy engines leave the multiprocessors free.
-    ForAll,
+    Always,
     /// Those of at least [`LONG`] bytes: within device memory, the driver's copies are faster then,
     /// but their end is seen later.
-    ForLong,
+    IfLong,
+    /// None: the bytes are in several allocations.
+    Never,
 }
 
-/// See [`CopyEngine::ForLong`].
+/// See [`CopyEngine::IfLong`].
 const LONG: usize = 64 << 10;
 
 /// The number of sizes of words for which there are kernels.
@@ -145,7 +147,7 @@ impl Context {
     pub(crate) fn take_completion(&self) -> Result<Completion> {
         let mut free = self.completions.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
         if free.is_empty() {
-            *free = Completion::allocate(&self.driver)?;
+            *free = Completion::allocate(&self.driver, self.stream())?;
         }
         Ok(free.pop().expect("completions have just been added"))
     }
@@ -173,8 +175,12 @@ impl Context {
         // SAFETY: both sides hold the bytes until the transfer has completed (this function's
         // contract). The flag is never freed.
         unsafe {
-            let short = engine == CopyEngine::ForLong && length < LONG;
-            if from.dense().is_some() && to.dense().is_some() && !short {
+            let least = match engine {
+                CopyEngine::Always => 0,
+                CopyEngine::IfLong => LONG,
+                CopyEngine::Never => usize::MAX,
+            };
+            if length >= least && from.dense().is_some() && to.dense().is_some() {
                 let at = position as Address;
                 let calls = &self.driver.calls;
                 let copied = (calls.copy_async)(to.base + at, from.base + at, length, stream);

@@ -67,13 +67,16 @@ impl Driver {
     }
 
     /// Reads attributes of a pointer; `values` are as large as the attributes require. False if
-    /// the driver does not know the pointer, or is not initialized.
+    /// the driver does not know the pointer, or does not run.
+    ///
+    /// # Errors
+    /// If the driver fails, so that nobody knows what the pointer is.
     pub(crate) fn pointer_attributes<const N: usize>(
         &self,
         address: Address,
         mut attributes: [c_int; N],
         mut values: [*mut c_void; N],
-    ) -> bool {
+    ) -> Result<bool> {
         // SAFETY: both arrays have N entries, and each value has room for its attribute (contract
         // of this function's callers, which are in this crate).
         let result = unsafe {
@@ -84,7 +87,10 @@ impl Driver {
                 address,
             )
         };
-        result == code::SUCCESS
+        match result {
+            code::INVALID_VALUE | code::NOT_INITIALIZED | code::DEINITIALIZED => Ok(false),
+            result => self.check("tell what memory an address is in", result).map(|()| true),
+        }
     }
 
     /// Makes the driver's copies of this memory complete before their calls return. The library's

@@ -2,22 +2,28 @@
 //!
 //! A process describes its elements by the words of an [`Export`]. Another one opens the allocation
 //! and addresses the elements there. Opened allocations are kept, because opening one takes 80 us.
+//!
+//! Memory that is freed while another process has it open stays in use. So a process that finds
+//! that exported memory has been freed begins a new era, and who sees that closes all that it has
+//! open of that process.
 
 use std::hash::{BuildHasher as _, RandomState};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, MutexGuard};
 
 use towpath_base::transfer::{EXPORT_WORDS, Export};
 use towpath_datatype::device::MAX_LOOPS;
 
-use crate::abi::{Address, IPC_LAZY_ENABLE_PEER_ACCESS, IpcHandle};
+use crate::abi::{Address, IPC_LAZY_ENABLE_PEER_ACCESS, IpcHandle, code};
 use crate::context::Context;
 use crate::driver::Driver;
 use crate::kernel::Placement;
 use crate::pointer::{self, Allocation};
 use crate::tables::Placed;
 
-/// Opened allocations that are kept.
+/// Allocations of other processes that are kept open, and own ones that may be open elsewhere.
 const KEPT: usize = 64;
+/// Own allocations that the driver is asked for at each export. An answer takes 200 ns.
+const ASKED: usize = 4;
 
 /// Words of an [`Export`].
 const PROCESS: usize = 0;
@@ -27,7 +33,8 @@ const ELEMENTS: usize = 4;
 const LISTS: usize = ELEMENTS + ALLOCATION_WORDS;
 const PLACEMENT: usize = LISTS + ALLOCATION_WORDS;
 const LOOPS: usize = PLACEMENT + 7;
-const _: () = assert!(LOOPS + 2 * MAX_LOOPS <= EXPORT_WORDS);
+const ERA: usize = LOOPS + 2 * MAX_LOOPS;
+const _: () = assert!(ERA < EXPORT_WORDS);
 
 /// Words that describe an allocation: its first address in its process, its buffer number, and its
 /// handle.
@@ -49,7 +56,9 @@ impl RemoteAllocation {
         let mut handle = IpcHandle([0; 8]);
         // SAFETY: the driver writes one handle, and checks the address.
         let exported = unsafe { (driver.calls.export_memory)(&raw mut handle, found.start) };
-        driver.check("export memory", exported).ok()?;
+        if exported != code::SUCCESS {
+            return None;
+        }
         Some(RemoteAllocation { start: found.start, buffer: found.buffer, handle })
     }
 
@@ -84,12 +93,84 @@ impl Drop for Opened {
     }
 }
 
+/// This process's allocations that others may have opened.
+#[derive(Debug, Default)]
+struct Exported {
+    /// Start and buffer number, the oldest first.
+    allocations: Vec<(Address, u64)>,
+    /// The next allocation to ask for.
+    next: usize,
+    /// Grows when allocations are found to be freed.
+    era: u64,
+}
+
+impl Exported {
+    /// Adds an allocation, and returns the era.
+    fn add(&mut self, driver: &Driver, allocation: (Address, u64)) -> u64 {
+        let (start, buffer) = allocation;
+        match self.allocations.iter_mut().find(|(known, _)| *known == start) {
+            Some((_, known)) if *known == buffer => {}
+            Some((_, known)) => {
+                *known = buffer;
+                self.era += 1;
+            }
+            None => {
+                if self.allocations.len() == KEPT {
+                    self.allocations.remove(0);
+                }
+                self.allocations.push(allocation);
+            }
+        }
+        for _ in 1..self.allocations.len().min(ASKED + 1) {
+            self.ask(driver, allocation);
+        }
+        self.era
+    }
+
+    /// Asks the driver whether the next allocation, other than the one given, still exists.
+    fn ask(&mut self, driver: &Driver, current: (Address, u64)) {
+        self.next = (self.next + 1) % self.allocations.len();
+        if self.allocations[self.next] == current {
+            self.next = (self.next + 1) % self.allocations.len();
+        }
+        let (start, buffer) = self.allocations[self.next];
+        if start != current.0 && pointer::buffer(driver, start) != Some(buffer) {
+            self.allocations.remove(self.next);
+            self.era += 1;
+        }
+    }
+}
+
+/// Memory of other processes that is open here.
+#[derive(Debug, Default)]
+struct OpenedMemory {
+    /// The one used last is the last.
+    allocations: Vec<Arc<Opened>>,
+    /// The era of each process that is known.
+    eras: Vec<(u64, u64)>,
+}
+
+impl OpenedMemory {
+    /// Closes what is open of a process if that has begun a new era.
+    fn enter_era(&mut self, process: u64, era: u64) {
+        match self.eras.iter_mut().find(|(known, _)| *known == process) {
+            Some((_, known)) if *known == era => {}
+            Some((_, known)) => {
+                *known = era;
+                self.allocations.retain(|opened| opened.process != process);
+            }
+            None => self.eras.push((process, era)),
+        }
+    }
+}
+
 /// This process's name to others, and the memory of others that it has opened.
 #[derive(Debug)]
 pub(crate) struct Processes {
     /// A random number that no other process has.
     own: u64,
-    opened: Mutex<Vec<Arc<Opened>>>,
+    exported: Mutex<Exported>,
+    opened: Mutex<OpenedMemory>,
     /// Processes whose memory cannot be opened here.
     refused: Mutex<Vec<u64>>,
 }
@@ -97,7 +178,12 @@ pub(crate) struct Processes {
 impl Processes {
     pub(crate) fn new() -> Processes {
         let own = RandomState::new().hash_one(std::process::id());
-        Processes { own, opened: Mutex::default(), refused: Mutex::default() }
+        Processes {
+            own,
+            exported: Mutex::default(),
+            opened: Mutex::default(),
+            refused: Mutex::default(),
+        }
     }
 
     /// Describes elements for other processes. The context must be current.
@@ -114,8 +200,11 @@ impl Processes {
         words[DEVICE..DEVICE + 2].copy_from_slice(&device_words(context));
         let driver = &context.driver;
         RemoteAllocation::of(driver, allocation)?.encode(&mut words[ELEMENTS..]);
+        let mut exported = self.exported.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+        words[ERA] = exported.add(driver, (allocation.start, allocation.buffer));
+        drop(exported);
         if let Some(lists) = &placed.lists {
-            let lists = pointer::allocation(driver, lists.memory)?;
+            let lists = pointer::allocation(driver, lists.memory).ok()??;
             RemoteAllocation::of(driver, &lists)?.encode(&mut words[LISTS..]);
         }
         words[PLACEMENT..LOOPS].copy_from_slice(&[
@@ -170,6 +259,7 @@ impl Processes {
         if process == self.own {
             return Some((placement, opened));
         }
+        self.opened().enter_era(process, words[ERA]);
         let elements = RemoteAllocation::decode(&words[ELEMENTS..]);
         opened.push(self.mapping(context, process, elements)?);
         placement.base = moved(placement.base, &opened[0]);
@@ -185,6 +275,10 @@ impl Processes {
         Some((placement, opened))
     }
 
+    fn opened(&self) -> MutexGuard<'_, OpenedMemory> {
+        self.opened.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
+    }
+
     /// The mapping of an allocation in this process.
     fn mapping(
         &self,
@@ -192,7 +286,8 @@ impl Processes {
         process: u64,
         allocation: RemoteAllocation,
     ) -> Option<Arc<Opened>> {
-        let mut opened = self.opened.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+        let mut opened = self.opened();
+        let opened = &mut opened.allocations;
         let found = opened.iter().position(|opened| {
             opened.process == process
                 && opened.allocation.start == allocation.start
@@ -230,7 +325,7 @@ impl Processes {
         let result = unsafe {
             (context.driver.calls.open_memory)(&raw mut mapped, allocation.handle, flags)
         };
-        if context.driver.check("open memory of another process", result).is_err() {
+        if result != code::SUCCESS {
             refused.push(process);
             return None;
         }

@@ -89,7 +89,8 @@ impl Cuda {
         let Some(Present { driver, heap }) = self.present.get().or_else(|| self.look()) else {
             return false;
         };
-        !host::is_host(heap, address as usize) && pointer::is_on_device(driver, address as Address)
+        !host::is_host(heap, address as usize)
+            && self.or_fail(pointer::is_on_device(driver, address as Address))
     }
 
     /// Looks for the driver.
@@ -112,14 +113,16 @@ impl Cuda {
                  the call began; do not free a buffer before its operation is complete"
             ))
         };
-        let allocation = pointer::allocation(driver, first).ok_or_else(unknown)?;
+        let allocation = pointer::allocation(driver, first)?.ok_or_else(unknown)?;
         let context = self.context(driver, allocation.context)?;
         if self.shared().is_new(allocation.buffer) {
             driver.synchronize_copies(first);
         }
         let tables = self.tables.get_or_init(Tables::default);
         let placed = tables.place(&context, datatype, pointer as Address, count)?;
-        Ok(Side::new(self.shared(), context, allocation, placed))
+        let (low, high) = reach(datatype, pointer as Address, count);
+        let whole = allocation.contains(low, high).then_some(allocation);
+        Ok(Side::new(self.shared(), context, whole, placed))
     }
 
     fn context(&self, driver: &Driver, handle: ContextHandle) -> Result<Arc<Context>> {
@@ -140,6 +143,13 @@ impl Cuda {
     fn or_fail<T>(&self, result: Result<T>) -> T {
         result.unwrap_or_else(|DeviceError(text)| (self.fail)(&text))
     }
+}
+
+/// The lowest and the end address of elements.
+fn reach(datatype: &Datatype, pointer: Address, count: i64) -> (Address, Address) {
+    let last = datatype.extent().wrapping_mul(count.max(1) - 1);
+    let (low, high) = (datatype.true_lb() + last.min(0), datatype.true_ub() + last.max(0));
+    (pointer.wrapping_add_signed(low), pointer.wrapping_add_signed(high))
 }
 
 impl Device for Cuda {

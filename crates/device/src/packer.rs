@@ -72,7 +72,7 @@ impl Packer {
                     self.side.stream,
                     (&self.side.placed.placement, &packed),
                     (self.position, length),
-                    CopyEngine::ForAll,
+                    self.side.engine(CopyEngine::Always),
                     &mut slot.completion,
                 )?;
             }

@@ -7,7 +7,7 @@ use std::ffi::{c_int, c_uint, c_void};
 use std::ptr;
 
 use crate::abi::{Address, ContextHandle, DeviceNumber, MEMORY_TYPE_DEVICE, attribute};
-use crate::driver::Driver;
+use crate::driver::{Driver, Result};
 
 /// An allocation of device memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -22,20 +22,33 @@ pub(crate) struct Allocation {
     pub(crate) buffer: u64,
 }
 
+impl Allocation {
+    /// True if it contains all addresses from `low` to before `high`.
+    pub(crate) fn contains(&self, low: Address, high: Address) -> bool {
+        self.start <= low && low <= high && high - self.start <= self.size as Address
+    }
+}
+
 /// True if `address` is in memory of a device that the processor cannot address. Pinned and managed
 /// memory is host memory here.
-pub(crate) fn is_on_device(driver: &Driver, address: Address) -> bool {
+///
+/// # Errors
+/// If the driver fails.
+pub(crate) fn is_on_device(driver: &Driver, address: Address) -> Result<bool> {
     let (mut kind, mut managed): (c_uint, c_uint) = (0, 0);
     let known = driver.pointer_attributes(
         address,
         [attribute::MEMORY_TYPE, attribute::IS_MANAGED],
         [(&raw mut kind).cast(), (&raw mut managed).cast()],
-    );
-    known && kind == MEMORY_TYPE_DEVICE && managed & 0xff == 0
+    )?;
+    Ok(known && kind == MEMORY_TYPE_DEVICE && managed & 0xff == 0)
 }
 
 /// The allocation that contains an address of device memory. `None` if the driver does not know it.
-pub(crate) fn allocation(driver: &Driver, address: Address) -> Option<Allocation> {
+///
+/// # Errors
+/// If the driver fails.
+pub(crate) fn allocation(driver: &Driver, address: Address) -> Result<Option<Allocation>> {
     let mut context = ContextHandle(ptr::null_mut());
     let (mut start, mut size, mut buffer): (Address, usize, u64) = (0, 0, 0);
     let mut device: DeviceNumber = -1;
@@ -53,12 +66,23 @@ pub(crate) fn allocation(driver: &Driver, address: Address) -> Option<Allocation
         attribute::BUFFER_ID,
         attribute::DEVICE_ORDINAL,
     ];
-    if !driver.pointer_attributes(address, attributes, values) || device < 0 {
-        return None;
+    if !driver.pointer_attributes(address, attributes, values)? || device < 0 {
+        return Ok(None);
     }
     // Stream-ordered and virtual memory belong to no context.
     if context.0.is_null() {
-        context = driver.active_primary(device)?;
+        let Some(primary) = driver.active_primary(device) else { return Ok(None) };
+        context = primary;
     }
-    Some(Allocation { context, start, size, buffer })
+    Ok(Some(Allocation { context, start, size, buffer }))
+}
+
+/// The buffer number of the allocation at an address; `None` if the driver knows no memory there.
+pub(crate) fn buffer(driver: &Driver, address: Address) -> Option<u64> {
+    let mut buffer = 0u64;
+    let values = [(&raw mut buffer).cast::<c_void>()];
+    match driver.pointer_attributes(address, [attribute::BUFFER_ID], values) {
+        Ok(true) => Some(buffer),
+        _ => None,
+    }
 }

@@ -59,8 +59,9 @@ const REMEMBERED: usize = 16;
 pub(crate) struct Side {
     pub(crate) shared: Arc<Shared>,
     pub(crate) context: Arc<Context>,
-    /// What the elements are part of.
-    allocation: Allocation,
+    /// What all elements are part of; `None` if they are in several allocations. The blocks of a
+    /// datatype can be anywhere.
+    allocation: Option<Allocation>,
     pub(crate) placed: Placed,
     pub(crate) stream: StreamHandle,
     /// The copy to or from another process, once it has started.
@@ -88,7 +89,7 @@ impl Side {
     pub(crate) fn new(
         shared: Arc<Shared>,
         context: Arc<Context>,
-        allocation: Allocation,
+        allocation: Option<Allocation>,
         placed: Placed,
     ) -> Side {
         let stream = context.stream();
@@ -100,13 +101,18 @@ impl Side {
         result.unwrap_or_else(|DeviceError(text)| (self.shared.fail)(&text))
     }
 
-    /// Describes the elements for another process; `None` if it cannot open the memory.
+    /// Which contiguous copies are left to the driver, if usually `usual`. It refuses those that
+    /// cross the border of an allocation.
+    pub(crate) fn engine(&self, usual: CopyEngine) -> CopyEngine {
+        if self.allocation.is_some() { usual } else { CopyEngine::Never }
+    }
+
+    /// Describes the elements for another process; `None` if it cannot open the memory, which is
+    /// opened by allocations.
     pub(crate) fn export(&self) -> Option<Export> {
-        if !self.shared.exports {
-            return None;
-        }
+        let allocation = self.allocation.as_ref().filter(|_| self.shared.exports)?;
         let entered = self.context.enter().ok()?;
-        let export = self.shared.processes.export(&self.context, &self.allocation, &self.placed);
+        let export = self.shared.processes.export(&self.context, allocation, &self.placed);
         drop(entered);
         export
     }
@@ -127,9 +133,10 @@ impl Side {
             let entered = self.context.enter();
             let _entered = self.or_fail(entered);
             let (theirs, opened) = self.shared.processes.open(&self.context, other)?;
+            let engine = self.engine(CopyEngine::IfLong);
             // SAFETY: both sides hold the bytes (this function's contract), and `opened` keeps the
             // other process's memory mapped.
-            self.direct = Some(unsafe { self.start(&theirs, opened, length, direction) });
+            self.direct = Some(unsafe { self.start(&theirs, opened, (length, engine), direction) });
         }
         self.finish(length)
     }
@@ -147,8 +154,10 @@ impl Side {
             let entered = self.context.enter();
             let _entered = self.or_fail(entered);
             let from = &other.placed.placement;
+            let engine = other.engine(self.engine(CopyEngine::IfLong));
             // SAFETY: both sides hold the bytes (this function's contract).
-            self.direct = Some(unsafe { self.start(from, Vec::new(), length, Direction::In) });
+            self.direct =
+                Some(unsafe { self.start(from, Vec::new(), (length, engine), Direction::In) });
         }
         self.finish(length)
     }
@@ -161,7 +170,7 @@ impl Side {
         &self,
         theirs: &Placement,
         opened: Vec<Arc<Opened>>,
-        length: usize,
+        (length, engine): (usize, CopyEngine),
         direction: Direction,
     ) -> DirectCopy {
         let own = &self.placed.placement;
@@ -170,7 +179,7 @@ impl Side {
             Direction::In => (theirs, own),
         };
         let mut completion = self.or_fail(self.context.take_completion());
-        let (range, engine) = ((0, length), CopyEngine::ForLong);
+        let range = (0, length);
         // SAFETY: both sides hold the bytes, and stay valid until the copy has completed or this
         // side is dropped, which waits for it (this function's contract).
         let started =

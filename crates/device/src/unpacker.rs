@@ -67,7 +67,7 @@ impl Unpacker {
                 self.side.stream,
                 (&packed, &self.side.placed.placement),
                 (self.position, length),
-                CopyEngine::ForAll,
+                self.side.engine(CopyEngine::Always),
                 &mut slot.completion,
             )?;
         }

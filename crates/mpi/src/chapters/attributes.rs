@@ -128,30 +128,25 @@ fn delete(attributes: &Attributes, object: Handle, keyval: i32, kind: Kind) -> R
     attributes.delete(object, key)
 }
 
-/// MPI_Comm_create_keyval.
-pub fn comm_create_keyval(copy: Callback, delete: Callback, extra: *mut c_void) -> Result<i32> {
-    create(Kind::Comm, copy, delete, extra)
+/// Defines MPI_Comm_create_keyval, MPI_Comm_free_keyval and their relatives.
+macro_rules! keyvals {
+    ($($kind:ident: $create:ident $free:ident;)+) => {$(
+        /// Creates a key.
+        pub fn $create(copy: Callback, delete: Callback, extra: *mut c_void) -> Result<i32> {
+            create(Kind::$kind, copy, delete, extra)
+        }
+        /// Frees a key; objects that have the attribute keep it.
+        pub fn $free(keyval: &mut i32) -> Result<()> {
+            free(keyval, Kind::$kind)
+        }
+    )+};
 }
-/// MPI_Comm_free_keyval: objects that have the attribute keep it.
-pub fn comm_free_keyval(keyval: &mut i32) -> Result<()> {
-    free(keyval, Kind::Comm)
+keyvals! {
+    Comm: comm_create_keyval comm_free_keyval;
+    Datatype: type_create_keyval type_free_keyval;
+    Win: win_create_keyval win_free_keyval;
 }
-/// MPI_Type_create_keyval.
-pub fn type_create_keyval(copy: Callback, delete: Callback, extra: *mut c_void) -> Result<i32> {
-    create(Kind::Datatype, copy, delete, extra)
-}
-/// MPI_Type_free_keyval.
-pub fn type_free_keyval(keyval: &mut i32) -> Result<()> {
-    free(keyval, Kind::Datatype)
-}
-/// MPI_Win_create_keyval.
-pub fn win_create_keyval(copy: Callback, delete: Callback, extra: *mut c_void) -> Result<i32> {
-    create(Kind::Win, copy, delete, extra)
-}
-/// MPI_Win_free_keyval.
-pub fn win_free_keyval(keyval: &mut i32) -> Result<()> {
-    free(keyval, Kind::Win)
-}
+
 /// MPI_Comm_set_attr.
 pub fn comm_set_attr(comm: Handle, keyval: i32, value: *mut c_void) -> Result<()> {
     let object = registry::comm(comm)?;

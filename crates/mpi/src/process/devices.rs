@@ -2,21 +2,19 @@
 
 use std::ffi::c_void;
 
-use towpath_base::transfer::{Source, Target, across};
-use towpath_datatype::device::{Device, source_on, target_on};
+use towpath_collective::{Element, copy_pieces};
+use towpath_datatype::device::Device;
 use towpath_datatype::{Basic, Datatype};
 use towpath_device::Cuda;
 use towpath_neutral::constants::ERR_OTHER;
+use towpath_neutral::error::{Result, fail};
 
 use super::ending::end_job;
 
-/// Bytes that a copy between host and device memory with gaps on both sides moves at a time.
-const BOUNCE_BYTES: usize = 16 << 10;
-
-static CUDA: Cuda = Cuda::new(fail);
+static CUDA: Cuda = Cuda::new(end);
 
 /// Ends the job when a device or its driver fails.
-fn fail(sentence: &str) -> ! {
+fn end(sentence: &str) -> ! {
     end_job(ERR_OTHER, sentence)
 }
 
@@ -32,6 +30,14 @@ pub(crate) fn may_exist() -> bool {
 pub(crate) fn device_of(datatype: &Datatype, buffer: *const c_void) -> Option<&'static dyn Device> {
     let first = buffer.cast::<u8>().wrapping_offset(datatype.true_lb() as isize);
     CUDA.holds(first).then(device)
+}
+
+/// Refuses device memory where the library itself would access it.
+pub(crate) fn refuse(memory: *const c_void, name: std::fmt::Arguments<'_>) -> Result<()> {
+    if may_exist() && CUDA.holds(memory.cast()) {
+        fail!(ERR_BUFFER, "argument {name} ({memory:p}) is in device memory; pass host memory, which may be pinned");
+    }
+    Ok(())
 }
 
 /// The device of memory that is in the memory of a device.
@@ -64,42 +70,21 @@ pub(crate) unsafe fn copy_packed(
 ) -> bool {
     let bytes = Datatype::named(Basic::Byte);
     let length = datatype.bytes(count);
-    let on_device = |datatype: &Datatype, at: *const c_void| if length > 0 { device_of(datatype, at) } else { None };
-    let (elements_device, packed_device) = (on_device(datatype, buffer), on_device(&bytes, packed.cast()));
-    if elements_device.is_none() && packed_device.is_none() {
+    let side = |datatype: &Datatype, at: *mut u8, count: i64| {
+        let device = if length > 0 { device_of(datatype, at.cast()) } else { None };
+        let element = device.map_or_else(|| Element::of(datatype), |device| Element::on_device(datatype, device));
+        (device.is_some(), element.piece(at, 0, count))
+    };
+    let (elements_on_device, elements) = side(datatype, buffer.cast_mut().cast(), count);
+    let (packed_on_device, packed) = side(&bytes, packed, length);
+    if !elements_on_device && !packed_on_device {
         return false;
     }
-    let elements = buffer.cast_mut().cast::<u8>();
+    let pieces = match how {
+        Packing::Pack => (elements, packed),
+        Packing::Unpack => (packed, elements),
+    };
     // SAFETY: both sides are valid until the copy is done, and apart (this function's contract).
-    unsafe {
-        let (source, target) = match how {
-            Packing::Pack => (
-                source_on(elements_device, datatype, elements, count),
-                target_on(packed_device, &bytes, packed, length),
-            ),
-            Packing::Unpack => (
-                source_on(packed_device, &bytes, packed, length),
-                target_on(elements_device, datatype, elements, count),
-            ),
-        };
-        copy(source, target);
-    }
+    unsafe { copy_pieces(&[pieces], &mut std::thread::yield_now) };
     true
-}
-
-/// Copies a whole message, and waits for the devices whose memory it is in.
-///
-/// # Safety
-/// The memory behind both must be valid, and must not overlap.
-unsafe fn copy(mut source: Source, mut target: Target) {
-    let (mut bounce, mut held) = (vec![0; BOUNCE_BYTES], 0);
-    while target.length() > 0 {
-        // SAFETY: the memory is valid (this function's contract). `held` is 0 at first, and later
-        // what the previous call left.
-        match unsafe { across(&mut source, &mut target, &mut bounce, &mut held) } {
-            Some(0) => break,
-            Some(_) => {}
-            None => std::thread::yield_now(),
-        }
-    }
 }

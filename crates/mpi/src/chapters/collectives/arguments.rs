@@ -12,6 +12,7 @@ use towpath_neutral::error::{Result, fail};
 use crate::chapters::datatypes;
 use crate::objects::comm::Comm;
 use crate::objects::datatype::Type;
+use crate::process::devices;
 
 /// The names of the arguments that describe one buffer, for error messages.
 #[derive(Clone, Copy)]
@@ -71,6 +72,7 @@ pub(super) unsafe fn read(array: Integers, number: usize, name: &str, ending: &s
     if array.is_null() && number > 0 {
         fail!(ERR_ARG, "the array {name}{ending} is NULL; pass an array of {number} elements");
     }
+    devices::refuse(array.address() as *const c_void, format_args!("{name}{ending}"))?;
     // SAFETY: the array is NULL or has `number` elements (this function's contract).
     let array = unsafe { array.with_length(number as i64) };
     Ok((0..number).map(|index| array.get(index)).collect())

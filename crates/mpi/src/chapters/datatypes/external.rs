@@ -2,11 +2,14 @@
 
 use std::ffi::c_void;
 
-use towpath_datatype::{external32_size, pack_external32, unpack_external32};
+use towpath_collective::{HostCopies, copy_pieces};
+use towpath_datatype::{Basic, Datatype, external32_size, pack_external32, unpack_external32};
 use towpath_neutral::abi::{Handle, StringArgument};
 use towpath_neutral::error::{Result, fail};
 
 use super::packing::{elements, packed};
+use crate::chapters::internal::plan_failed;
+use crate::process::devices::{self, Packing};
 
 /// Checks that a data representation is "external32".
 fn check_representation(datarep: StringArgument) -> Result<()> {
@@ -22,6 +25,38 @@ pub fn pack_external_size(datarep: StringArgument, incount: i64, datatype: Handl
     check_representation(datarep)?;
     let kind = elements(std::ptr::dangling(), incount, datatype)?;
     Ok(external32_size(&kind.datatype, incount)?)
+}
+
+/// Calls `convert` with elements and packed bytes, or host copies of those in device memory.
+///
+/// # Safety
+/// `elements` must hold `count` elements of `datatype` and `packed` the `length` bytes for them.
+unsafe fn on_host(
+    how: Packing,
+    datatype: &Datatype,
+    (mut elements, count): (*mut u8, i64),
+    (mut packed, length): (*mut u8, i64),
+    convert: impl FnOnce(*mut u8, *mut u8) -> Result<usize>,
+) -> Result<()> {
+    let (mut copies, bytes) = (HostCopies::default(), Datatype::named(Basic::Byte));
+    let (unpacked, written) = if how == Packing::Pack { (0, length) } else { (count, 0) };
+    for (side, count, results, datatype) in
+        [(&mut elements, count, unpacked, datatype), (&mut packed, length, written, &bytes)]
+    {
+        if devices::may_exist()
+            && length > 0
+            && let Some(device) = devices::device_of(datatype, side.cast())
+        {
+            *side = copies.add((*side, count), results, datatype, device).map_err(plan_failed)?;
+        }
+    }
+    // SAFETY: both sides are valid during this call (this function's contract), as are the copies.
+    unsafe {
+        copy_pieces(copies.before(), &mut std::thread::yield_now);
+        convert(elements, packed)?;
+        copy_pieces(copies.after(), &mut std::thread::yield_now);
+    }
+    Ok(())
 }
 
 /// MPI_Pack_external.
@@ -43,7 +78,12 @@ pub unsafe fn pack_external(
     let to = packed(outbuf, outsize, *position, needed, "outbuf")?;
     // SAFETY: `inbuf` holds `incount` elements and `outbuf` has `outsize` bytes (this function's
     // contract), of which `needed` follow `to` (`packed`).
-    unsafe { pack_external32(&kind.datatype, inbuf.cast(), incount, to, needed as usize) }?;
+    unsafe {
+        let elements = (inbuf.cast_mut().cast(), incount);
+        on_host(Packing::Pack, &kind.datatype, elements, (to, needed), |elements, to| {
+            Ok(pack_external32(&kind.datatype, elements, incount, to, needed as usize)?)
+        })
+    }?;
     *position += needed;
     Ok(())
 }
@@ -67,7 +107,12 @@ pub unsafe fn unpack_external(
     let from = packed(inbuf, insize, *position, needed, "inbuf")?;
     // SAFETY: `outbuf` has room for `outcount` elements and `inbuf` has `insize` bytes (this
     // function's contract), of which `needed` follow `from` (`packed`).
-    unsafe { unpack_external32(&kind.datatype, outbuf.cast(), outcount, from, needed as usize) }?;
+    unsafe {
+        let elements = (outbuf.cast(), outcount);
+        on_host(Packing::Unpack, &kind.datatype, elements, (from, needed), |elements, from| {
+            Ok(unpack_external32(&kind.datatype, elements, outcount, from, needed as usize)?)
+        })
+    }?;
     *position += needed;
     Ok(())
 }

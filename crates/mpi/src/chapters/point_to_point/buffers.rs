@@ -8,6 +8,7 @@ use towpath_neutral::error::{Result, fail};
 use super::{SendArguments, buffered, by_mode, outgoing};
 use crate::objects::buffer::AttachedBuffer;
 use crate::objects::registry::{self, OBJECTS};
+use crate::process::devices;
 use crate::progress;
 use crate::progress::request_table::{COMPLETE, RequestWork};
 use crate::progress::wait_target::WaitTarget;
@@ -69,6 +70,7 @@ impl Owner {
         if size < 0 {
             fail!(ERR_ARG, "argument size is {size}; it must not be negative");
         }
+        devices::refuse(buffer, format_args!("buffer"))?;
         self.with(|place| {
             if place.is_some() {
                 fail!(ERR_BUFFER, "a buffer is attached already; detach it first");
@@ -131,51 +133,30 @@ impl Owner {
     }
 }
 
-/// MPI_Buffer_attach.
-pub fn buffer_attach(buffer: *mut c_void, size: i64) -> Result<()> {
-    Owner::Process.attach(buffer, size)
+/// Defines the calls of each kind of owner, MPI_Buffer_attach and its relatives.
+macro_rules! calls {
+    ($($attach:ident $detach:ident $flush:ident $iflush:ident: $owner:expr $(, $object:ident)?;)+) => {$(
+        /// Attaches a buffer.
+        pub fn $attach($($object: Handle,)? buffer: *mut c_void, size: i64) -> Result<()> {
+            $owner.attach(buffer, size)
+        }
+        /// Waits until all messages in the buffer have been sent, and detaches it.
+        pub fn $detach($($object: Handle)?) -> Result<(*mut c_void, i64)> {
+            $owner.detach()
+        }
+        /// Waits until all messages in the buffer have been sent.
+        pub fn $flush($($object: Handle)?) -> Result<()> {
+            $owner.flush()
+        }
+        /// A request for the messages in flight now.
+        pub fn $iflush($($object: Handle)?) -> Result<Handle> {
+            $owner.iflush()
+        }
+    )+};
 }
-/// MPI_Buffer_detach: waits until all messages in the buffer have been sent.
-pub fn buffer_detach() -> Result<(*mut c_void, i64)> {
-    Owner::Process.detach()
-}
-/// MPI_Buffer_flush (4.1).
-pub fn buffer_flush() -> Result<()> {
-    Owner::Process.flush()
-}
-/// MPI_Buffer_iflush (4.1).
-pub fn buffer_iflush() -> Result<Handle> {
-    Owner::Process.iflush()
-}
-/// MPI_Comm_attach_buffer (4.1).
-pub fn comm_attach_buffer(comm: Handle, buffer: *mut c_void, size: i64) -> Result<()> {
-    Owner::Comm(comm).attach(buffer, size)
-}
-/// MPI_Comm_detach_buffer (4.1).
-pub fn comm_detach_buffer(comm: Handle) -> Result<(*mut c_void, i64)> {
-    Owner::Comm(comm).detach()
-}
-/// MPI_Comm_flush_buffer (4.1).
-pub fn comm_flush_buffer(comm: Handle) -> Result<()> {
-    Owner::Comm(comm).flush()
-}
-/// MPI_Comm_iflush_buffer (4.1).
-pub fn comm_iflush_buffer(comm: Handle) -> Result<Handle> {
-    Owner::Comm(comm).iflush()
-}
-/// MPI_Session_attach_buffer (4.1).
-pub fn session_attach_buffer(session: Handle, buffer: *mut c_void, size: i64) -> Result<()> {
-    Owner::Session(session).attach(buffer, size)
-}
-/// MPI_Session_detach_buffer (4.1).
-pub fn session_detach_buffer(session: Handle) -> Result<(*mut c_void, i64)> {
-    Owner::Session(session).detach()
-}
-/// MPI_Session_flush_buffer (4.1).
-pub fn session_flush_buffer(session: Handle) -> Result<()> {
-    Owner::Session(session).flush()
-}
-/// MPI_Session_iflush_buffer (4.1).
-pub fn session_iflush_buffer(session: Handle) -> Result<Handle> {
-    Owner::Session(session).iflush()
+calls! {
+    buffer_attach buffer_detach buffer_flush buffer_iflush: Owner::Process;
+    comm_attach_buffer comm_detach_buffer comm_flush_buffer comm_iflush_buffer: Owner::Comm(comm), comm;
+    session_attach_buffer session_detach_buffer session_flush_buffer session_iflush_buffer:
+        Owner::Session(session), session;
 }

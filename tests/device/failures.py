@@ -1,0 +1,125 @@
+#!/usr/bin/env python3
+"""Lets calls of the CUDA driver fail in one of two ranks that exchange messages in device memory.
+
+    failures.py                  the 1st, 2nd and 20th call of every function that the library uses
+    failures.py --filter REGEX   some of them, by names such as "cuLaunchKernel:20:719:later"
+
+A call fails at once or, with "later", what it has put into a stream fails when its turn comes.
+The job must end in time: right, or with a sentence that names the driver's error. Wrong data, a
+signal, a hang and an end without a reason are failures. Prints "N passed, M failed".
+"""
+
+import argparse
+import re
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+sys.path[:0] = [str(HERE), str(HERE.parent)]
+import environments  # noqa: E402
+import library as programs  # noqa: E402
+
+DECLARATIONS = environments.ROOT / "crates/device/src/abi.rs"
+PROGRAM, ARGUMENTS = "messages", [100, 1]
+LIMIT = 20
+RANKS = 2
+CALLS = [1, 2, 20]
+LAUNCH_FAILED, NOT_SUPPORTED = 719, 801
+# What they put into a stream can fail later.
+IN_STREAMS = {"cuEventRecord", "cuLaunchKernel", "cuMemcpyAsync", "cuStreamWriteValue32"}
+# Without them, messages take another way.
+REFUSABLE = {"cuIpcGetMemHandle", "cuIpcOpenMemHandle", "cuPointerSetAttribute"}
+REASON = re.compile(r"the CUDA driver .*\(CUDA_ERROR_LAUNCH_FAILED\)|gives 719")
+WRONG = re.compile(r"byte \d+ of \d+ is")
+
+
+def used_functions():
+    """The driver's functions that the library declares, without their versions."""
+    return sorted(set(re.findall(r'c?"(cu[A-Z]\w+?)(?:_v\d)?"', DECLARATIONS.read_text())))
+
+
+def counted_calls(library, directory):
+    """How often each rank calls each function in a run without failures."""
+    counts = []
+    for rank in range(RANKS):
+        log = Path(directory) / f"calls-{rank}"
+        status, output = job(library, rank, {"TOWPATH_STUB_LOG": log})
+        if status != 0:
+            raise SystemExit(f"without failures the job ended with {status}:\n{output}")
+        text = next(Path(directory).glob(f"{log.name}.*")).read_text()
+        counts.append({re.sub(r"_v\d$", "", name): int(calls) for name, calls in
+                       re.findall(r"^(cu\w+) (\d+)$", text, re.M)})
+    return counts
+
+
+def job(library, rank, settings):
+    """Status and output of a job in which one rank has these variables."""
+    words = [library.program(PROGRAM, "mpich"), *ARGUMENTS]
+    command = [library.prefix / "bin/mpiexec"]
+    for other in range(RANKS):
+        given = [word for name, value in settings.items() for word in ("-env", name, value)]
+        command += [":"] * (other > 0) + ["-n", 1, *(given if other == rank else []), *words]
+    return programs.started(command, library.environment({}, 1), LIMIT)
+
+
+def cases(counts):
+    """Rank and failure of all jobs: the ranks take turns."""
+    found = []
+    for name in used_functions():
+        for place, call in enumerate(CALLS):
+            found.append((place % RANKS, name, call, f"{LAUNCH_FAILED}"))
+            if name in IN_STREAMS:
+                found.append(((place + 1) % RANKS, name, call, f"{LAUNCH_FAILED}:later"))
+            if name in REFUSABLE:
+                found.append((place % RANKS, name, call, f"{NOT_SUPPORTED}"))
+    return [(rank, f"{name}:{call}:{how}") for rank, name, call, how in found
+            if counts[rank].get(name, 0) >= call]
+
+
+def problem_of(failure, status, output):
+    """What is wrong with the end of a job; empty where nothing is."""
+    if failure.endswith(f":{NOT_SUPPORTED}") and status:
+        return f"ended with {status} instead of taking another way"
+    if status is None:
+        return f"still ran after {LIMIT} s"
+    if WRONG.search(output):
+        return "data is wrong"
+    if status == 0:
+        right = programs.oks(output) == RANKS
+        return "" if right else "ended well, but not every rank said ok"
+    if status >= 128:
+        return f"ended by signal {status - 128}"
+    return "" if REASON.search(output) else f"ended with {status} and does not say why"
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__,
+                                     formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--prefix", type=Path, default=environments.BUILD / "install")
+    parser.add_argument("--filter", default="", help="a regular expression for the names of jobs")
+    options = parser.parse_args()
+    library = programs.Library(options.prefix)
+    with tempfile.TemporaryDirectory() as directory:
+        counts = counted_calls(library, directory)
+    passed = failed = 0
+    for rank, failure in cases(counts):
+        name = f"{failure}, rank {rank}"
+        if not re.search(options.filter, name):
+            continue
+        began = time.monotonic()
+        status, output = job(library, rank, {"TOWPATH_STUB_FAIL": failure})
+        problem = problem_of(failure, status, output)
+        passed, failed = passed + (not problem), failed + bool(problem)
+        how = "right" if status == 0 else "with its reason"
+        print(f"{'FAIL' if problem else 'ok  '} {time.monotonic() - began:5.1f} s  {name}: "
+              f"{problem or how}", flush=True)
+        if problem:
+            print("     " + "\n     ".join(output.splitlines()[-programs.TAIL:]), flush=True)
+    print(f"{passed} passed, {failed} failed")
+    return 1 if failed or not passed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
