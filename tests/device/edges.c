@@ -98,12 +98,9 @@ int main(int count, char **words)
     last = (check_rank + check_size - 1) % check_size;
     start_device(check_rank);
     MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
-    bool mixed = count > 1 && !strcmp(words[1], "mixed");
     for (int length = 64; length <= 4 << 20; length *= 16)
         for (int spaces = 0; spaces < 4; spaces++) {
             bool first = spaces & 1, second = spaces & 2;
-            if (first != second && !mixed)
-                continue;
             absolute(first, second, length, false);
             absolute(first, second, length, true);
         }

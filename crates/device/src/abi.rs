@@ -57,6 +57,9 @@ pub(crate) mod code {
     pub(crate) const NOT_INITIALIZED: Code = 3;
     pub(crate) const DEINITIALIZED: Code = 4;
     pub(crate) const NOT_READY: Code = 600;
+    /// What a driver says that cannot compile a kernel for its device: no binary, invalid PTX,
+    /// unsupported version, no compiler, compilation disabled.
+    pub(crate) const REFUSE_TO_COMPILE: [Code; 5] = [209, 218, 222, 221, 223];
 }
 
 /// `CUpointer_attribute`.

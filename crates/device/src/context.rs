@@ -2,18 +2,20 @@
 
 use std::ffi::{c_int, c_void};
 use std::ptr;
-use std::sync::Mutex;
+use std::sync::{Mutex, OnceLock};
 
 use towpath_base::sync::{AtomicUsize, Ordering};
 
 use crate::abi::{
-    Address, ContextHandle, DeviceNumber, FunctionHandle, HOST_ALLOC_FLAGS, MULTIPROCESSOR_COUNT,
-    ModuleHandle, STREAM_NON_BLOCKING, StreamHandle, Uuid,
+    Address, Code, ContextHandle, DeviceNumber, FunctionHandle, HOST_ALLOC_FLAGS,
+    MULTIPROCESSOR_COUNT, ModuleHandle, STREAM_NON_BLOCKING, StreamHandle, Uuid, code,
 };
 use crate::completion::Completion;
-use crate::driver::{Driver, Entered, Result};
-use crate::kernel::{self, KernelChoice, LARGEST_WORD, Move, Placement};
+use crate::driver::{DeviceError, Driver, Entered, Result};
+use crate::kernel::{self, KernelChoice, LARGEST_WORD, Move};
 use crate::ptx::source_of;
+use crate::runs;
+use crate::tables::Placed;
 
 /// Bytes of pinned memory in a slot.
 pub(crate) const SLOT_BYTES: usize = 256 << 10;
@@ -72,6 +74,8 @@ pub(crate) struct Context {
     streams: [StreamHandle; STREAMS],
     next_stream: AtomicUsize,
     kernels: Mutex<Kernels>,
+    /// Set once the driver has refused to compile a kernel.
+    refusal: OnceLock<()>,
     slots: Mutex<Vec<Slot>>,
     completions: Mutex<Vec<Completion>>,
 }
@@ -104,6 +108,7 @@ impl Context {
             streams,
             next_stream: AtomicUsize::new(0),
             kernels: Mutex::default(),
+            refusal: OnceLock::new(),
             slots: Mutex::new(Vec::new()),
             completions: Mutex::new(Vec::new()),
         })
@@ -166,12 +171,13 @@ impl Context {
     pub(crate) unsafe fn start_move(
         &self,
         stream: StreamHandle,
-        sides: (&Placement, &Placement),
+        sides: (&Placed, &Placed),
         (position, length): (usize, usize),
         engine: CopyEngine,
         completion: &mut Completion,
     ) -> Result<()> {
-        let (from, to) = sides;
+        let (from, to) = (&sides.0.placement, &sides.1.placement);
+        let contiguous = from.dense().is_some() && to.dense().is_some();
         // SAFETY: both sides hold the bytes until the transfer has completed (this function's
         // contract). The flag is never freed.
         unsafe {
@@ -180,7 +186,7 @@ impl Context {
                 CopyEngine::IfLong => LONG,
                 CopyEngine::Never => usize::MAX,
             };
-            if length >= least && from.dense().is_some() && to.dense().is_some() {
+            if length >= least && contiguous {
                 let at = position as Address;
                 let calls = &self.driver.calls;
                 let copied = (calls.copy_async)(to.base + at, from.base + at, length, stream);
@@ -188,8 +194,13 @@ impl Context {
                 return completion.end_copy(&self.driver, stream);
             }
             let (choice, mut arguments) = kernel::arguments(from, to, position, length);
-            arguments.end = completion.begin_kernel(stream);
-            self.launch(stream, choice, &mut arguments)
+            let by_kernel = contiguous || engine != CopyEngine::Never;
+            if by_kernel && let Some(function) = self.kernel(choice)? {
+                arguments.end = completion.begin_kernel(stream);
+                return self.launch(stream, function, choice, &mut arguments);
+            }
+            runs::copy(self, stream, sides, (position, length))?;
+            completion.end_copy(&self.driver, stream)
         }
     }
 
@@ -200,10 +211,10 @@ impl Context {
     unsafe fn launch(
         &self,
         stream: StreamHandle,
+        function: FunctionHandle,
         choice: KernelChoice,
         arguments: &mut Move,
     ) -> Result<()> {
-        let function = self.kernel(choice)?;
         let blocks = arguments.words.div_ceil(BLOCK_THREADS.into()).max(1);
         let most = match choice.scattered {
             true => MOST_BLOCKS,
@@ -231,19 +242,40 @@ impl Context {
         self.driver.check("launch a kernel", launched)
     }
 
-    /// The kernel of a choice. It is loaded when it is first needed, because the driver compiles
-    /// it then, which takes some 60 ms if it has not kept the result of another process.
-    fn kernel(&self, choice: KernelChoice) -> Result<FunctionHandle> {
+    /// The kernel of a choice; `None` if the driver cannot compile it. It is loaded when it is first
+    /// needed, because the driver compiles it then, which takes some 60 ms if it has not kept the
+    /// result of another process.
+    pub(crate) fn kernel(&self, choice: KernelChoice) -> Result<Option<FunctionHandle>> {
+        if self.is_without_kernels() {
+            return Ok(None);
+        }
         let mut kernels = self.kernels.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
         let size = choice.word.trailing_zeros() as usize;
         let known = &mut kernels[size][usize::from(choice.wide)];
-        match *known {
-            Some(function) => Ok(function),
-            None => Ok(*known.insert(self.load_kernel(choice)?)),
+        if known.is_none() {
+            *known = self.load_kernel(choice)?;
+        }
+        Ok(*known)
+    }
+
+    /// True if the driver has refused to compile a kernel.
+    pub(crate) fn is_without_kernels(&self) -> bool {
+        self.refusal.get().is_some()
+    }
+
+    /// Remembers why the driver does not compile kernels, and tells the user.
+    #[cold]
+    fn refuse(&self, result: Code) {
+        if let Err(DeviceError(text)) = self.driver.check("compile the kernels that pack", result)
+            && self.refusal.set(()).is_ok()
+        {
+            eprintln!(
+                "towpath: {text}; device memory with gaps is copied block by block, which is slow"
+            );
         }
     }
 
-    fn load_kernel(&self, choice: KernelChoice) -> Result<FunctionHandle> {
+    fn load_kernel(&self, choice: KernelChoice) -> Result<Option<FunctionHandle>> {
         let calls = &self.driver.calls;
         let (name, text) = source_of(choice);
         let mut module = ModuleHandle(ptr::null_mut());
@@ -254,10 +286,14 @@ impl Context {
             let text = text.as_ptr().cast();
             let loaded =
                 (calls.load_module)(&raw mut module, text, 0, ptr::null_mut(), ptr::null_mut());
+            if code::REFUSE_TO_COMPILE.contains(&loaded) {
+                self.refuse(loaded);
+                return Ok(None);
+            }
             self.driver.check("load a kernel that packs data", loaded)?;
             let found = (calls.module_function)(&raw mut function, module, name.as_ptr());
             self.driver.check("find a kernel that packs data", found)?;
         }
-        Ok(function)
+        Ok(Some(function))
     }
 }

@@ -23,7 +23,7 @@ use crate::tables::Placed;
 /// Allocations of other processes that are kept open, and own ones that may be open elsewhere.
 const KEPT: usize = 64;
 /// Own allocations that the driver is asked for at each export. An answer takes 200 ns.
-const ASKED: usize = 4;
+const ASKED: usize = 1;
 
 /// Words of an [`Export`].
 const PROCESS: usize = 0;
@@ -240,7 +240,7 @@ impl Processes {
         &self,
         context: &Arc<Context>,
         export: &Export,
-    ) -> Option<(Placement, Vec<Arc<Opened>>)> {
+    ) -> Option<(Placed, Vec<Arc<Opened>>)> {
         let words = &export.0;
         let mut placement = Placement {
             base: words[PLACEMENT],
@@ -257,7 +257,7 @@ impl Processes {
         let process = words[PROCESS];
         let mut opened = Vec::new();
         if process == self.own {
-            return Some((placement, opened));
+            return Some((Placed { placement, lists: None }, opened));
         }
         self.opened().enter_era(process, words[ERA]);
         let elements = RemoteAllocation::decode(&words[ELEMENTS..]);
@@ -272,7 +272,7 @@ impl Processes {
             }
             opened.push(lists);
         }
-        Some((placement, opened))
+        Some((Placed { placement, lists: None }, opened))
     }
 
     fn opened(&self) -> MutexGuard<'_, OpenedMemory> {

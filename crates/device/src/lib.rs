@@ -24,6 +24,7 @@ mod packer;
 mod pointer;
 mod presence;
 mod ptx;
+mod runs;
 mod tables;
 mod transfer;
 mod unpacker;
@@ -32,7 +33,7 @@ use std::sync::{Arc, Mutex, OnceLock};
 
 use towpath_base::transfer::{Drain, Fill};
 use towpath_datatype::Datatype;
-use towpath_datatype::device::Device;
+use towpath_datatype::device::{Device, Layout};
 
 use abi::{Address, ContextHandle};
 use context::Context;
@@ -93,6 +94,28 @@ impl Cuda {
             && self.or_fail(pointer::is_on_device(driver, address as Address))
     }
 
+    /// True if elements of `datatype` at `buffer` are in device memory, some of them at least. The
+    /// first byte decides, except with `MPI_BOTTOM`: displacements from a buffer lead to the memory
+    /// that it is in, while absolute addresses may lead anywhere.
+    #[cold]
+    pub fn has_elements(&self, datatype: &Datatype, buffer: *const u8) -> bool {
+        self.device_address(datatype, buffer).is_some()
+    }
+
+    /// An address of the elements that is in device memory.
+    fn device_address(&self, datatype: &Datatype, buffer: *const u8) -> Option<Address> {
+        let first = buffer.wrapping_offset(datatype.true_lb() as isize);
+        if self.holds(first) {
+            return Some(first as Address);
+        }
+        if !buffer.is_null() || self.present.get().is_none() {
+            return None;
+        }
+        let layout = Layout::of(datatype, 1);
+        let addresses = layout.block_offsets().take(MOST_BLOCKS).map(|at| at as Address);
+        addresses.into_iter().find(|&at| self.holds(at as *const u8))
+    }
+
     /// Looks for the driver.
     fn look(&self) -> Option<&Present> {
         self.libraries.look();
@@ -106,14 +129,19 @@ impl Cuda {
     fn side(&self, datatype: &Datatype, pointer: *const u8, count: i64) -> Result<Side> {
         let absent = || DeviceError("there is no CUDA driver in this process".to_owned());
         let driver = &self.present.get().ok_or_else(absent)?.driver;
-        let first = pointer.wrapping_offset(datatype.true_lb() as isize) as Address;
         let unknown = || {
             DeviceError(format!(
-                "the CUDA driver does not know address {first:#x}, which was device memory when \
+                "the CUDA driver does not know address {pointer:p}, which was device memory when \
                  the call began; do not free a buffer before its operation is complete"
             ))
         };
-        let allocation = pointer::allocation(driver, first)?.ok_or_else(unknown)?;
+        let mut first = pointer.wrapping_offset(datatype.true_lb() as isize) as Address;
+        let mut allocation = pointer::allocation(driver, first)?;
+        if allocation.is_none() {
+            first = self.device_address(datatype, pointer).ok_or_else(unknown)?;
+            allocation = pointer::allocation(driver, first)?;
+        }
+        let allocation = allocation.ok_or_else(unknown)?;
         let context = self.context(driver, allocation.context)?;
         if self.shared().is_new(allocation.buffer) {
             driver.synchronize_copies(first);
@@ -144,6 +172,9 @@ impl Cuda {
         result.unwrap_or_else(|DeviceError(text)| (self.fail)(&text))
     }
 }
+
+/// Blocks at absolute addresses of which each is looked at; others are like one of them.
+const MOST_BLOCKS: usize = 4096;
 
 /// The lowest and the end address of elements.
 fn reach(datatype: &Datatype, pointer: Address, count: i64) -> (Address, Address) {

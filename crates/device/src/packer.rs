@@ -9,7 +9,7 @@ use towpath_base::transfer::{Export, Fill, MemorySpace, Step};
 use crate::abi::Address;
 use crate::context::{CopyEngine, SLOT_BYTES, Slot};
 use crate::driver::Result;
-use crate::kernel::Placement;
+use crate::tables::Placed;
 use crate::transfer::{Direction, Side};
 
 /// Pieces that are packed ahead.
@@ -63,14 +63,14 @@ impl Packer {
             let length = SLOT_BYTES.min(self.total - self.position);
             // The kernel writes packed position p to `base + p`.
             let base = (slot.memory as Address).wrapping_sub(self.position as Address);
-            let packed = Placement::contiguous(base, self.position + length);
+            let packed = Placed::contiguous(base, self.position + length);
             // SAFETY: the elements hold these bytes (this function's contract), the slot has room
             // for them, and both stay valid until the piece is done: dropping the packer waits for
             // it.
             unsafe {
                 context.start_move(
                     self.side.stream,
-                    (&self.side.placed.placement, &packed),
+                    (&self.side.placed, &packed),
                     (self.position, length),
                     self.side.engine(CopyEngine::Always),
                     &mut slot.completion,

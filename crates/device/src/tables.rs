@@ -19,6 +19,8 @@ const KEPT: usize = 32;
 pub(crate) struct Lists {
     context: Arc<Context>,
     pub(crate) memory: Address,
+    /// The same in host memory.
+    pub(crate) words: Vec<u64>,
 }
 
 impl Drop for Lists {
@@ -36,6 +38,13 @@ impl Drop for Lists {
 pub(crate) struct Placed {
     pub(crate) placement: Placement,
     pub(crate) lists: Option<Arc<Lists>>,
+}
+
+impl Placed {
+    /// `length` contiguous bytes.
+    pub(crate) fn contiguous(base: Address, length: usize) -> Placed {
+        Placed { placement: Placement::contiguous(base, length), lists: None }
+    }
 }
 
 struct Entry {
@@ -107,9 +116,9 @@ impl Tables {
             }
         };
         placement.alignment = words.iter().fold(0, |all, word| all | word);
-        let lists = Arc::new(upload(context, &words)?);
+        let lists = Arc::new(upload(context, words)?);
         placement.offsets = lists.memory;
-        if words.len() > placement.entries {
+        if lists.words.len() > placement.entries {
             placement.starts = lists.memory + 8 * placement.entries as Address;
         }
         let placed = Placed { placement, lists: Some(lists) };
@@ -129,10 +138,10 @@ impl Tables {
 }
 
 /// Copies words to new device memory. Waits for the copy, which depends on nothing else.
-fn upload(context: &Arc<Context>, words: &[u64]) -> Result<Lists> {
+fn upload(context: &Arc<Context>, words: Vec<u64>) -> Result<Lists> {
     let _entered = context.enter()?;
     let driver = &context.driver;
-    let bytes = size_of_val(words);
+    let bytes = size_of_val(&words[..]);
     let stream: StreamHandle = context.stream();
     let mut memory: Address = 0;
     // SAFETY: the driver writes one address; the memory there has room for all words, which stay
@@ -140,8 +149,9 @@ fn upload(context: &Arc<Context>, words: &[u64]) -> Result<Lists> {
     unsafe {
         let allocated = (driver.calls.allocate)(&raw mut memory, bytes);
         driver.check("allocate memory for a list of blocks", allocated)?;
-        let lists = Lists { context: context.clone(), memory };
-        let copied = (driver.calls.copy_async)(memory, words.as_ptr() as Address, bytes, stream);
+        let lists = Lists { context: context.clone(), memory, words };
+        let from = lists.words.as_ptr() as Address;
+        let copied = (driver.calls.copy_async)(memory, from, bytes, stream);
         driver.check("copy a list of blocks", copied)?;
         driver.check("copy a list of blocks", (driver.calls.synchronize_stream)(stream))?;
         Ok(lists)

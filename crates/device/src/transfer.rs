@@ -12,7 +12,7 @@ use crate::completion::Completion;
 use crate::context::{Context, CopyEngine};
 use crate::driver::{DeviceError, Result};
 use crate::ipc::{Opened, Processes};
-use crate::kernel::Placement;
+use crate::kernel;
 use crate::pointer::Allocation;
 use crate::tables::Placed;
 
@@ -33,7 +33,9 @@ impl Shared {
         let exports = match config::setting(PATH).as_deref() {
             None => true,
             Some("pinned") => false,
-            Some(other) => fail(&format!("{PATH} is {other}, but only pinned is allowed; unset it")),
+            Some(other) => {
+                fail(&format!("{PATH} is {other}, but only pinned is allowed; unset it"))
+            }
         };
         Shared { processes: Processes::new(), fail, exports, recent: Mutex::default() }
     }
@@ -134,11 +136,21 @@ impl Side {
             let _entered = self.or_fail(entered);
             let (theirs, opened) = self.shared.processes.open(&self.context, other)?;
             let engine = self.engine(CopyEngine::IfLong);
+            if !theirs.is_listed() && (engine == CopyEngine::Never || !self.compiles(&theirs)) {
+                return None;
+            }
             // SAFETY: both sides hold the bytes (this function's contract), and `opened` keeps the
             // other process's memory mapped.
             self.direct = Some(unsafe { self.start(&theirs, opened, (length, engine), direction) });
         }
         self.finish(length)
+    }
+
+    /// True if there is a kernel for copies between these elements and others.
+    fn compiles(&self, other: &Placed) -> bool {
+        let (own, other) = (&self.placed.placement, &other.placement);
+        let (choice, _) = kernel::arguments(own, other, 0, 0);
+        self.or_fail(self.context.kernel(choice)).is_some()
     }
 
     /// Copies `length` bytes from other elements of this process. `None` if they are in another
@@ -153,7 +165,7 @@ impl Side {
         if self.direct.is_none() {
             let entered = self.context.enter();
             let _entered = self.or_fail(entered);
-            let from = &other.placed.placement;
+            let from = &other.placed;
             let engine = other.engine(self.engine(CopyEngine::IfLong));
             // SAFETY: both sides hold the bytes (this function's contract).
             self.direct =
@@ -168,12 +180,12 @@ impl Side {
     /// See [`Side::copy`]; `opened` must keep the memory of `theirs` open.
     unsafe fn start(
         &self,
-        theirs: &Placement,
+        theirs: &Placed,
         opened: Vec<Arc<Opened>>,
         (length, engine): (usize, CopyEngine),
         direction: Direction,
     ) -> DirectCopy {
-        let own = &self.placed.placement;
+        let own = &self.placed;
         let sides = match direction {
             Direction::Out => (own, theirs),
             Direction::In => (theirs, own),

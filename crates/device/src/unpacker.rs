@@ -8,8 +8,8 @@ use towpath_base::transfer::{Drain, Export, Fill, MemorySpace, Step};
 use crate::abi::Address;
 use crate::context::{CopyEngine, SLOT_BYTES, Slot};
 use crate::driver::Result;
-use crate::kernel::Placement;
 use crate::packer::Packer;
+use crate::tables::Placed;
 use crate::transfer::{Direction, Side};
 
 /// Pieces that the device may still be unpacking when the next one comes.
@@ -57,7 +57,7 @@ impl Unpacker {
         let mut slot = context.take_slot()?;
         // The kernel reads packed position p from `base + p`.
         let base = (slot.memory as Address).wrapping_sub(self.position as Address);
-        let packed = Placement::contiguous(base, self.position + length);
+        let packed = Placed::contiguous(base, self.position + length);
         // SAFETY: the slot has room for `length` bytes. The elements have room for them (this
         // function's contract), and both stay valid until the piece is done: dropping the
         // unpacker waits for it.
@@ -65,7 +65,7 @@ impl Unpacker {
             ptr::copy_nonoverlapping(from, slot.memory, length);
             context.start_move(
                 self.side.stream,
-                (&packed, &self.side.placed.placement),
+                (&packed, &self.side.placed),
                 (self.position, length),
                 self.side.engine(CopyEngine::Always),
                 &mut slot.completion,

@@ -70,6 +70,24 @@ impl Layout {
         self.loops.iter().fold(self.blocks.bytes(), |bytes, (count, _)| bytes * count)
     }
 
+    /// The offset of each block, relative to the buffer's address, in the order of the type map.
+    pub fn block_offsets(&self) -> impl Iterator<Item = i64> + '_ {
+        let listed: &[i64] = match &self.blocks {
+            Blocks::One(_) => &[0],
+            Blocks::Equal { offsets, .. } | Blocks::Unequal { offsets, .. } => offsets,
+        };
+        let copies: usize = self.loops.iter().map(|(count, _)| count).product();
+        (0..copies).flat_map(move |copy| {
+            let mut rest = copy;
+            let distance = self.loops.iter().fold(self.offset, |distance, (count, stride)| {
+                let step = (rest % count) as i64;
+                rest /= count;
+                distance.wrapping_add(step.wrapping_mul(*stride))
+            });
+            listed.iter().map(move |offset| offset.wrapping_add(distance))
+        })
+    }
+
     fn of_plan(plan: &LayoutPlan) -> Layout {
         let (blocks, loops) = match &plan.shape {
             PlanShape::Nest(nest) => {
@@ -195,6 +213,13 @@ mod tests {
                 // SAFETY: as above.
                 let found = addresses(&layout).into_iter().map(|at| unsafe { from.add(at as usize).read() });
                 assert_eq!(found.collect::<Vec<u8>>(), packed, "{count} of {layout:?}");
+                let starts: Vec<i64> = match &layout.blocks {
+                    Blocks::Unequal { .. } => continue,
+                    Blocks::One(length) | Blocks::Equal { length, .. } => {
+                        addresses(&layout).into_iter().step_by((*length).max(1)).collect()
+                    }
+                };
+                assert!(count == 0 || layout.block_offsets().collect::<Vec<_>>() == starts, "{layout:?}");
             }
         }
     }

@@ -24,12 +24,10 @@ pub(crate) fn may_exist() -> bool {
     CUDA.may_be_present()
 }
 
-/// The device whose memory holds the elements of `datatype` at `buffer`; `None` is host memory. The
-/// first byte of the first element decides for all of them.
+/// The device whose memory holds elements of `datatype` at `buffer`; `None` if all are in host memory.
 #[cold]
 pub(crate) fn device_of(datatype: &Datatype, buffer: *const c_void) -> Option<&'static dyn Device> {
-    let first = buffer.cast::<u8>().wrapping_offset(datatype.true_lb() as isize);
-    CUDA.holds(first).then(device)
+    CUDA.has_elements(datatype, buffer.cast()).then(device)
 }
 
 /// Refuses device memory where the library itself would access it.
