@@ -7,15 +7,13 @@ use std::sync::{Mutex, OnceLock};
 use towpath_base::sync::{AtomicUsize, Ordering};
 
 use crate::abi::{
-    Address, Code, ContextHandle, DeviceNumber, FunctionHandle, HOST_ALLOC_FLAGS,
-    MULTIPROCESSOR_COUNT, ModuleHandle, STREAM_NON_BLOCKING, StreamHandle, Uuid, code,
+    Code, ContextHandle, DeviceNumber, FunctionHandle, HOST_ALLOC_FLAGS, MULTIPROCESSOR_COUNT,
+    ModuleHandle, STREAM_NON_BLOCKING, StreamHandle, Uuid, code,
 };
 use crate::completion::Completion;
 use crate::driver::{DeviceError, Driver, Entered, Result};
-use crate::kernel::{self, KernelChoice, LARGEST_WORD, Move};
+use crate::kernel::{KernelChoice, LARGEST_WORD, Move};
 use crate::ptx::source_of;
-use crate::runs;
-use crate::tables::Placed;
 
 /// Bytes of pinned memory in a slot.
 pub(crate) const SLOT_BYTES: usize = 256 << 10;
@@ -31,21 +29,6 @@ const BLOCKS_PER_PROCESSOR: u64 = 8;
 
 /// Largest grid of the driver, in blocks.
 const MOST_BLOCKS: u64 = (1 << 31) - 1;
-
-/// Which contiguous copies are left to the driver.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum CopyEngine {
-    /// All: to and from host memory, copy engines leave the multiprocessors free.
-    Always,
-    /// Those of at least [`LONG`] bytes: within device memory, the driver's copies are faster then,
-    /// but their end is seen later.
-    IfLong,
-    /// None: the bytes are in several allocations.
-    Never,
-}
-
-/// See [`CopyEngine::IfLong`].
-const LONG: usize = 64 << 10;
 
 /// The number of sizes of words for which there are kernels.
 const WORD_SIZES: usize = LARGEST_WORD.trailing_zeros() as usize + 1;
@@ -162,53 +145,11 @@ impl Context {
         self.completions.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).push(completion);
     }
 
-    /// Starts to move bytes `position..position + length` of a message. The context must be
-    /// current.
-    ///
-    /// # Safety
-    /// Both placements must hold these bytes, in memory that the device can access, until the
-    /// transfer has completed.
-    pub(crate) unsafe fn start_move(
-        &self,
-        stream: StreamHandle,
-        sides: (&Placed, &Placed),
-        (position, length): (usize, usize),
-        engine: CopyEngine,
-        completion: &mut Completion,
-    ) -> Result<()> {
-        let (from, to) = (&sides.0.placement, &sides.1.placement);
-        let contiguous = from.dense().is_some() && to.dense().is_some();
-        // SAFETY: both sides hold the bytes until the transfer has completed (this function's
-        // contract). The flag is never freed.
-        unsafe {
-            let least = match engine {
-                CopyEngine::Always => 0,
-                CopyEngine::IfLong => LONG,
-                CopyEngine::Never => usize::MAX,
-            };
-            if length >= least && contiguous {
-                let at = position as Address;
-                let calls = &self.driver.calls;
-                let copied = (calls.copy_async)(to.base + at, from.base + at, length, stream);
-                self.driver.check("copy device memory", copied)?;
-                return completion.end_copy(&self.driver, stream);
-            }
-            let (choice, mut arguments) = kernel::arguments(from, to, position, length);
-            let by_kernel = contiguous || engine != CopyEngine::Never;
-            if by_kernel && let Some(function) = self.kernel(choice)? {
-                arguments.end = completion.begin_kernel(stream);
-                return self.launch(stream, function, choice, &mut arguments);
-            }
-            runs::copy(self, stream, sides, (position, length))?;
-            completion.end_copy(&self.driver, stream)
-        }
-    }
-
     /// Launches a kernel.
     ///
     /// # Safety
-    /// See [`Context::start_move`].
-    unsafe fn launch(
+    /// See [`start`](crate::moves::start), with the sides in `arguments`.
+    pub(crate) unsafe fn launch(
         &self,
         stream: StreamHandle,
         function: FunctionHandle,
@@ -242,9 +183,9 @@ impl Context {
         self.driver.check("launch a kernel", launched)
     }
 
-    /// The kernel of a choice; `None` if the driver cannot compile it. It is loaded when it is first
-    /// needed, because the driver compiles it then, which takes some 60 ms if it has not kept the
-    /// result of another process.
+    /// The kernel of a choice; `None` if the driver cannot compile it. It is loaded when it is
+    /// first needed, because the driver compiles it then, which takes some 60 ms if it has not
+    /// kept the result of another process.
     pub(crate) fn kernel(&self, choice: KernelChoice) -> Result<Option<FunctionHandle>> {
         if self.is_without_kernels() {
             return Ok(None);

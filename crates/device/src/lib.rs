@@ -20,6 +20,7 @@ mod host;
 mod inventory;
 mod ipc;
 mod kernel;
+mod moves;
 mod packer;
 mod pointer;
 mod presence;

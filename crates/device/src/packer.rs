@@ -7,8 +7,9 @@ use std::ptr;
 use towpath_base::transfer::{Export, Fill, MemorySpace, Step};
 
 use crate::abi::Address;
-use crate::context::{CopyEngine, SLOT_BYTES, Slot};
+use crate::context::{SLOT_BYTES, Slot};
 use crate::driver::Result;
+use crate::moves::{self, CopyEngine};
 use crate::tables::Placed;
 use crate::transfer::{Direction, Side};
 
@@ -68,7 +69,8 @@ impl Packer {
             // for them, and both stay valid until the piece is done: dropping the packer waits for
             // it.
             unsafe {
-                context.start_move(
+                moves::start(
+                    &context,
                     self.side.stream,
                     (&self.side.placed, &packed),
                     (self.position, length),

@@ -2,8 +2,7 @@
 //! memory, pageable host memory included.
 
 use crate::abi::{Address, StreamHandle};
-use crate::context::Context;
-use crate::driver::Result;
+use crate::driver::{Driver, Result};
 use crate::kernel::Placement;
 use crate::tables::Placed;
 
@@ -52,7 +51,7 @@ impl Placed {
 /// Both sides must hold these bytes, in memory that the driver knows or the processor can access,
 /// until the copies have completed, and must be [`Placed::is_listed`].
 pub(crate) unsafe fn copy(
-    context: &Context,
+    driver: &Driver,
     stream: StreamHandle,
     (from, to): (&Placed, &Placed),
     (position, length): (usize, usize),
@@ -64,8 +63,8 @@ pub(crate) unsafe fn copy(
         let bytes = readable.min(writable).min(length - done);
         // SAFETY: `bytes` bytes follow without a gap on both sides, which are valid until the
         // copies have completed (this function's contract).
-        let copied = unsafe { (context.driver.calls.copy_async)(target, source, bytes, stream) };
-        context.driver.check("copy a block of device memory", copied)?;
+        let copied = unsafe { (driver.calls.copy_async)(target, source, bytes, stream) };
+        driver.check("copy a block of device memory", copied)?;
         done += bytes;
     }
     Ok(())

@@ -9,10 +9,11 @@ use towpath_base::transfer::{Export, Step};
 
 use crate::abi::StreamHandle;
 use crate::completion::Completion;
-use crate::context::{Context, CopyEngine};
+use crate::context::Context;
 use crate::driver::{DeviceError, Result};
 use crate::ipc::{Opened, Processes};
 use crate::kernel;
+use crate::moves::{self, CopyEngine};
 use crate::pointer::Allocation;
 use crate::tables::Placed;
 
@@ -194,8 +195,9 @@ impl Side {
         let range = (0, length);
         // SAFETY: both sides hold the bytes, and stay valid until the copy has completed or this
         // side is dropped, which waits for it (this function's contract).
-        let started =
-            unsafe { self.context.start_move(self.stream, sides, range, engine, &mut completion) };
+        let started = unsafe {
+            moves::start(&self.context, self.stream, sides, range, engine, &mut completion)
+        };
         self.or_fail(started);
         DirectCopy { completion, _opened: opened }
     }

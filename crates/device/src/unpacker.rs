@@ -6,8 +6,9 @@ use std::ptr;
 use towpath_base::transfer::{Drain, Export, Fill, MemorySpace, Step};
 
 use crate::abi::Address;
-use crate::context::{CopyEngine, SLOT_BYTES, Slot};
+use crate::context::{SLOT_BYTES, Slot};
 use crate::driver::Result;
+use crate::moves::{self, CopyEngine};
 use crate::packer::Packer;
 use crate::tables::Placed;
 use crate::transfer::{Direction, Side};
@@ -63,7 +64,8 @@ impl Unpacker {
         // unpacker waits for it.
         unsafe {
             ptr::copy_nonoverlapping(from, slot.memory, length);
-            context.start_move(
+            moves::start(
+                &context,
                 self.side.stream,
                 (&packed, &self.side.placed),
                 (self.position, length),

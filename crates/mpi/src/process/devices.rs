@@ -24,7 +24,8 @@ pub(crate) fn may_exist() -> bool {
     CUDA.may_be_present()
 }
 
-/// The device whose memory holds elements of `datatype` at `buffer`; `None` if all are in host memory.
+/// The device whose memory holds elements of `datatype` at `buffer`; `None` if all are in host
+/// memory.
 #[cold]
 pub(crate) fn device_of(datatype: &Datatype, buffer: *const c_void) -> Option<&'static dyn Device> {
     CUDA.has_elements(datatype, buffer.cast()).then(device)

@@ -1,0 +1,66 @@
+//! Starts to move the bytes of a message: by a copy of the driver, by a kernel, or block by block.
+
+use crate::abi::{Address, StreamHandle};
+use crate::completion::Completion;
+use crate::context::Context;
+use crate::driver::Result;
+use crate::kernel;
+use crate::runs;
+use crate::tables::Placed;
+
+/// Which contiguous copies are left to the driver.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum CopyEngine {
+    /// All: to and from host memory, copy engines leave the multiprocessors free.
+    Always,
+    /// Those of at least [`LONG`] bytes: within device memory, the driver's copies are faster then,
+    /// but their end is seen later.
+    IfLong,
+    /// None: the bytes are in several allocations.
+    Never,
+}
+
+/// See [`CopyEngine::IfLong`].
+const LONG: usize = 64 << 10;
+
+/// Starts to move bytes `position..position + length` of a message. The context must be
+/// current.
+///
+/// # Safety
+/// Both placements must hold these bytes, in memory that the device can access, until the
+/// transfer has completed.
+pub(crate) unsafe fn start(
+    context: &Context,
+    stream: StreamHandle,
+    sides: (&Placed, &Placed),
+    (position, length): (usize, usize),
+    engine: CopyEngine,
+    completion: &mut Completion,
+) -> Result<()> {
+    let (from, to) = (&sides.0.placement, &sides.1.placement);
+    let contiguous = from.dense().is_some() && to.dense().is_some();
+    // SAFETY: both sides hold the bytes until the transfer has completed (this function's
+    // contract). The flag is never freed.
+    unsafe {
+        let least = match engine {
+            CopyEngine::Always => 0,
+            CopyEngine::IfLong => LONG,
+            CopyEngine::Never => usize::MAX,
+        };
+        if length >= least && contiguous {
+            let at = position as Address;
+            let calls = &context.driver.calls;
+            let copied = (calls.copy_async)(to.base + at, from.base + at, length, stream);
+            context.driver.check("copy device memory", copied)?;
+            return completion.end_copy(&context.driver, stream);
+        }
+        let (choice, mut arguments) = kernel::arguments(from, to, position, length);
+        let by_kernel = contiguous || engine != CopyEngine::Never;
+        if by_kernel && let Some(function) = context.kernel(choice)? {
+            arguments.end = completion.begin_kernel(stream);
+            return context.launch(stream, function, choice, &mut arguments);
+        }
+        runs::copy(&context.driver, stream, sides, (position, length))?;
+        completion.end_copy(&context.driver, stream)
+    }
+}
