@@ -34,6 +34,7 @@ Architecture | ARCHITECTURE.md
   Copies | docs/design/copies.md
   Unexpected messages | docs/design/unexpected-messages.md
   Networks | docs/design/networks.md
+  Device memory | docs/design/device-memory.md
   CLIC | docs/clic.md
   Collectives | docs/design/collectives.md
   Topologies | docs/design/topologies.md
