@@ -42,8 +42,9 @@ pub(crate) unsafe fn target(piece: &Piece) -> Target {
 
 /// A copy from or to the memory of a device.
 pub(crate) struct PendingCopy {
-    source: Source,
+    /// Dropped first: its device may still read the source.
     target: Target,
+    source: Source,
     bounce: Box<[u8]>,
     /// Bytes of `bounce` that wait for the target.
     held: usize,

@@ -56,6 +56,7 @@ pub(crate) mod code {
     pub(crate) const INVALID_VALUE: Code = 1;
     pub(crate) const NOT_INITIALIZED: Code = 3;
     pub(crate) const DEINITIALIZED: Code = 4;
+    pub(crate) const INVALID_CONTEXT: Code = 201;
     pub(crate) const NOT_READY: Code = 600;
     /// What a driver says that cannot compile a kernel for its device: no binary, invalid PTX,
     /// unsupported version, no compiler, compilation disabled.

@@ -132,7 +132,7 @@ impl Completion {
         let _entered = context.enter()?;
         // SAFETY: the event is one of the context's.
         match unsafe { (context.driver.calls.query_event)(self.event) } {
-            code::NOT_READY => Ok(false),
+            code::NOT_READY | code::DEINITIALIZED => Ok(false),
             result => context.driver.check("finish a copy", result).map(|()| true),
         }
     }
@@ -141,7 +141,7 @@ impl Completion {
         let _entered = context.enter()?;
         // SAFETY: the stream is one of the context's, which are never destroyed.
         match unsafe { (context.driver.calls.query_stream)(self.stream) } {
-            code::NOT_READY => Ok(false),
+            code::NOT_READY | code::DEINITIALIZED => Ok(false),
             result => {
                 context.driver.check("finish a transfer", result)?;
                 // The flag may have been written meanwhile.

@@ -27,8 +27,8 @@ const BLOCK_THREADS: u32 = 256;
 /// Blocks of threads for each multiprocessor: as many as it can run at a time.
 const BLOCKS_PER_PROCESSOR: u64 = 8;
 
-/// Largest grid of the driver, in blocks.
-const MOST_BLOCKS: u64 = (1 << 31) - 1;
+/// Most blocks of a grid: the number of its threads fits in 32 bits with room for a step.
+const MOST_BLOCKS: u64 = 1 << 22;
 
 /// The number of sizes of words for which there are kernels.
 const WORD_SIZES: usize = LARGEST_WORD.trailing_zeros() as usize + 1;

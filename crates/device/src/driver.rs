@@ -88,7 +88,10 @@ impl Driver {
             )
         };
         match result {
-            code::INVALID_VALUE | code::NOT_INITIALIZED | code::DEINITIALIZED => Ok(false),
+            code::INVALID_VALUE
+            | code::NOT_INITIALIZED
+            | code::DEINITIALIZED
+            | code::INVALID_CONTEXT => Ok(false),
             result => self.check("tell what memory an address is in", result).map(|()| true),
         }
     }

@@ -29,6 +29,9 @@ thread_local! {
     static STACK: Cell<(usize, usize)> = const { Cell::new((0, 0)) };
 }
 
+/// Bytes below a local variable that may be of the same function, inlined into its caller.
+const FRAME: usize = 64 << 10;
+
 /// True if the address is in the heap or in this thread's stack.
 pub(crate) fn is_host(heap: &Heap, address: usize) -> bool {
     let (mut lowest, mut end) = STACK.get();
@@ -36,7 +39,12 @@ pub(crate) fn is_host(heap: &Heap, address: usize) -> bool {
         (lowest, end) = stack();
         STACK.set((lowest, end));
     }
-    (lowest <= address && address < end) || heap.contains(address)
+    // Below the stack pointer there may be other mappings: the bounds are those of its growth.
+    let local = 0u8;
+    let pointer = (&raw const local) as usize;
+    let used = pointer.saturating_sub(FRAME)..end;
+    let grown = lowest <= pointer && used.contains(&address);
+    grown || heap.contains(address)
 }
 
 /// The bounds of the calling thread's stack; those of one byte if they are not known.
@@ -66,6 +74,7 @@ mod tests {
         let heap = Heap::new();
         let local = 0u8;
         assert!(is_host(&heap, (&raw const local) as usize));
+        assert!(!is_host(&heap, stack().0), "the lowest address of the stack is below its pointer");
         // SAFETY: an increment of 0 changes nothing.
         let end = unsafe { libc::sbrk(0) } as usize;
         assert!(heap.start > 0 && heap.start < end && is_host(&heap, end - 1));

@@ -24,7 +24,8 @@ pub(crate) struct Divisor {
 
 impl Divisor {
     pub(crate) fn new(divisor: usize) -> Divisor {
-        // Only the outermost loop, by which nothing is divided, can have a larger count.
+        // A larger count is that of the outermost loop, by which nothing is divided
+        // (`Placement::fits`).
         let divisor = u32::try_from(divisor).unwrap_or(u32::MAX).max(1);
         if divisor == 1 {
             return Divisor { divisor, ..Divisor::default() };
@@ -107,6 +108,13 @@ impl Placement {
     /// Length if the bytes are contiguous.
     pub(crate) fn dense(&self) -> Option<usize> {
         (self.depth == 0 && self.offsets == 0).then_some(self.block)
+    }
+
+    /// True if the kernels can divide by all lengths and counts.
+    pub(crate) fn fits(&self) -> bool {
+        let inner = self.loops[..self.depth.max(1) - 1].iter().map(|(count, _)| *count);
+        let block = if self.dense().is_some() { 0 } else { self.block };
+        inner.chain([block, self.entries]).all(|number| u32::try_from(number).is_ok())
     }
 
     /// See [`KernelChoice::scattered`].
@@ -221,6 +229,20 @@ mod tests {
         assert_eq!(word(&Placement::contiguous(0x1000, 800), 0, 800), 16);
         assert_eq!(word(&Placement::contiguous(0x1002, 800), 0, 800), 2);
         assert_eq!(word(&Placement::contiguous(0x1000, 799), 0, 799), 1);
+    }
+
+    #[test]
+    fn what_kernels_cannot_divide_by_does_not_fit() {
+        let long = 1usize << 33;
+        assert!(Placement::contiguous(0, long).fits());
+        let mut nest = Placement::contiguous(0, 8);
+        (nest.loops[0], nest.loops[1], nest.depth) = ((3, 16), (long, 100), 2);
+        assert!(nest.fits());
+        nest.loops[0].0 = long;
+        assert!(!nest.fits());
+        let list =
+            Placement { offsets: 1, starts: 1, entries: 2, ..Placement::contiguous(0, long) };
+        assert!(!list.fits() && Placement { block: 64, ..list }.fits());
     }
 
     #[test]

@@ -55,7 +55,7 @@ pub(crate) unsafe fn start(
             return completion.end_copy(&context.driver, stream);
         }
         let (choice, mut arguments) = kernel::arguments(from, to, position, length);
-        let by_kernel = contiguous || engine != CopyEngine::Never;
+        let by_kernel = contiguous || (engine != CopyEngine::Never && from.fits() && to.fits());
         if by_kernel && let Some(function) = context.kernel(choice)? {
             arguments.end = completion.begin_kernel(stream);
             return context.launch(stream, function, choice, &mut arguments);

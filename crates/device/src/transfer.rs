@@ -137,7 +137,9 @@ impl Side {
             let _entered = self.or_fail(entered);
             let (theirs, opened) = self.shared.processes.open(&self.context, other)?;
             let engine = self.engine(CopyEngine::IfLong);
-            if !theirs.is_listed() && (engine == CopyEngine::Never || !self.compiles(&theirs)) {
+            if !theirs.is_listed()
+                && (engine == CopyEngine::Never || !self.compiles(&theirs, length))
+            {
                 return None;
             }
             // SAFETY: both sides hold the bytes (this function's contract), and `opened` keeps the
@@ -147,11 +149,11 @@ impl Side {
         self.finish(length)
     }
 
-    /// True if there is a kernel for copies between these elements and others.
-    fn compiles(&self, other: &Placed) -> bool {
+    /// True if there is a kernel that copies `length` bytes between these elements and others.
+    fn compiles(&self, other: &Placed, length: usize) -> bool {
         let (own, other) = (&self.placed.placement, &other.placement);
-        let (choice, _) = kernel::arguments(own, other, 0, 0);
-        self.or_fail(self.context.kernel(choice)).is_some()
+        let (choice, _) = kernel::arguments(own, other, 0, length);
+        own.fits() && other.fits() && self.or_fail(self.context.kernel(choice)).is_some()
     }
 
     /// Copies `length` bytes from other elements of this process. `None` if they are in another

@@ -54,7 +54,11 @@ impl ExportedPush {
                 return Advance::Nothing;
             }
             self.work = match self.lines.lent() {
-                (Some(to), wanted) => PushWork::Writing { to: Box::new(to), wanted },
+                (Some(to), wanted) => {
+                    let length = self.source.length();
+                    assert!(wanted <= length, "a receiver wants too much: the segment is damaged");
+                    PushWork::Writing { to: Box::new(to), wanted }
+                }
                 (None, _) => PushWork::TheirTurn,
             };
         }
@@ -118,6 +122,8 @@ impl ExportedPull {
     }
 
     pub(super) fn step(&mut self) -> PullStep {
+        // Must be read first: once the message is complete, its lines may be those of another one.
+        let returned = self.lines.is_returned();
         match self.work {
             PullWork::Begun { lent } => {
                 self.work = if lent { PullWork::Lent } else { PullWork::Reading };
@@ -126,7 +132,7 @@ impl ExportedPull {
             PullWork::Lent if self.claims.is_complete() => {
                 return PullStep::Advance(Advance::Done);
             }
-            PullWork::Lent if !self.lines.is_returned() => {
+            PullWork::Lent if !returned => {
                 return PullStep::Advance(Advance::Nothing);
             }
             PullWork::Lent | PullWork::Reading => self.work = PullWork::Reading,

@@ -37,8 +37,9 @@ struct LoopbackMessage {
 }
 
 struct Transfer {
-    source: Source,
+    /// Dropped first: its device may still read the source.
     target: Target,
+    source: Source,
     held: usize,
     released: u64,
     pulled: u64,
