@@ -74,6 +74,12 @@ impl OutgoingStream {
         unsafe { &*self.page }
     }
 
+    /// True if the peer waits for a control entry that is still to be sent. It does not wait for
+    /// grants and the like, and may have left MPI without reading those before.
+    pub(super) fn keeps_busy(&self) -> bool {
+        self.backlog.iter().any(|control| matches!(control.kind, Kind::Pull | Kind::Release))
+    }
+
     /// Wakes the peer if it sleeps.
     #[inline]
     pub(super) fn notify(&self) {

@@ -49,7 +49,7 @@ impl Wire for Shm {
         !(self.pushes.is_empty()
             && self.pulls.is_empty()
             && self.finished.is_empty()
-            && self.outgoing.iter().all(|out| out.backlog.is_empty()))
+            && !self.outgoing.iter().any(|out| out.keeps_busy()))
     }
 }
 

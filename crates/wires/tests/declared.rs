@@ -9,7 +9,7 @@ use towpath_base::ids::PeerIndex;
 use towpath_shm::Settings;
 use towpath_shm::layout::RING_AREA;
 use towpath_transport::wrap::{Faults, Faulty};
-use towpath_transport::{Choice, Header, MessageWire, Section};
+use towpath_transport::{Choice, Header, MessageWire, Section, Wire};
 use towpath_wires::Wires;
 
 /// Only declared senders get a ring.
@@ -75,6 +75,16 @@ fn one_sided_edges_and_edges_to_oneself_harm_nobody() {
     machine.finish("one-sided");
     assert_eq!(rings(&mut machine, 0), [(1, 72 * 1024)]);
     assert!(rings(&mut machine, 1).is_empty());
+}
+
+/// A rank may leave MPI while the grants of another one are on their way to it.
+#[test]
+fn grants_that_a_peer_does_not_read_keep_nobody_busy() {
+    let mut machine = plain(2, DECLARED_ONLY);
+    machine.send(0, 1, 8);
+    machine.wire(0).declare(1, &sources(&[(1, 1)]));
+    assert!(!machine.wire(0).has_granted(1), "no grant is waiting: the test tests nothing");
+    assert!(!machine.wire(0).busy());
 }
 
 #[test]
