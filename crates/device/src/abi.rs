@@ -58,6 +58,9 @@ pub(crate) mod code {
     pub(crate) const DEINITIALIZED: Code = 4;
     pub(crate) const INVALID_CONTEXT: Code = 201;
     pub(crate) const NOT_READY: Code = 600;
+    /// What a driver says that cannot open memory of a process, and will not be able to later: no
+    /// such device, no access between two devices, not supported.
+    pub(crate) const REFUSE_TO_OPEN: [Code; 4] = [101, 201, 217, 801];
     /// What a driver says that cannot compile a kernel for its device: no binary, invalid PTX,
     /// unsupported version, no compiler, compilation disabled.
     pub(crate) const REFUSE_TO_COMPILE: [Code; 5] = [209, 218, 222, 221, 223];
@@ -92,16 +95,19 @@ pub(crate) const CAPTURE_MODE_RELAXED: c_int = 2;
 /// `CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT`.
 pub(crate) const MULTIPROCESSOR_COUNT: c_int = 16;
 
-/// Declares [`Functions`]: the functions of the driver in use, with their exported names.
+/// Declares a table of functions of the driver, with their exported names.
 macro_rules! functions {
-    ($($name:ident = $symbol:literal ($($argument:ty),*);)+) => {
-        /// The functions of the driver in use.
+    (
+        $(#[$about:meta])* $table:ident;
+        $($name:ident = $symbol:literal ($($argument:ty),*);)+
+    ) => {
+        $(#[$about])*
         #[derive(Clone, Copy)]
-        pub(crate) struct Functions {
-            $(pub(crate) $name: unsafe extern "C" fn($($argument),*) -> Code,)+
+        pub(crate) struct $table {
+            $(pub(crate) $name: unsafe extern "C" fn($($argument),*) -> $crate::abi::Code,)+
         }
 
-        impl Functions {
+        impl $table {
             /// Looks up all functions.
             ///
             /// # Errors
@@ -109,14 +115,14 @@ macro_rules! functions {
             ///
             /// # Safety
             /// `library` must be the loaded driver, which is never unloaded.
-            pub(crate) unsafe fn of(library: *mut c_void) -> Result<Functions, String> {
+            pub(crate) unsafe fn of(library: *mut std::ffi::c_void) -> Result<$table, String> {
                 // SAFETY: `library` is loaded (this function's contract), and each function has
                 // the type that the driver's header declares for this symbol.
                 unsafe {
-                    Ok(Functions {
+                    Ok($table {
                         $($name: std::mem::transmute::<
-                            *mut c_void,
-                            unsafe extern "C" fn($($argument),*) -> Code,
+                            *mut std::ffi::c_void,
+                            unsafe extern "C" fn($($argument),*) -> $crate::abi::Code,
                         >(towpath_machine::library::symbol(library, $symbol)?),)+
                     })
                 }
@@ -124,8 +130,11 @@ macro_rules! functions {
         }
     };
 }
+pub(crate) use functions;
 
 functions! {
+    /// The functions of the driver that messages need.
+    Functions;
     error_name = c"cuGetErrorName" (Code, *mut *const c_char);
     error_text = c"cuGetErrorString" (Code, *mut *const c_char);
     push_context = c"cuCtxPushCurrent_v2" (ContextHandle);
@@ -135,6 +144,7 @@ functions! {
     device_uuid = c"cuDeviceGetUuid" (*mut Uuid, DeviceNumber);
     primary_state = c"cuDevicePrimaryCtxGetState" (DeviceNumber, *mut c_uint, *mut c_int);
     retain_primary = c"cuDevicePrimaryCtxRetain" (*mut ContextHandle, DeviceNumber);
+    release_primary = c"cuDevicePrimaryCtxRelease_v2" (DeviceNumber);
     pointer_attributes = c"cuPointerGetAttributes" (c_uint, *mut c_int, *mut *mut c_void, Address);
     set_pointer_attribute = c"cuPointerSetAttribute" (*const c_void, c_int, Address);
     allocate = c"cuMemAlloc_v2" (*mut Address, usize);

@@ -66,19 +66,22 @@ impl Driver {
         DeviceError(format!("the CUDA driver failed to {what}: {about} ({name})"))
     }
 
-    /// Reads attributes of a pointer; `values` are as large as the attributes require. False if
-    /// the driver does not know the pointer, or does not run.
+    /// Reads attributes of a pointer. False if the driver does not know the pointer, or does not
+    /// run.
     ///
     /// # Errors
     /// If the driver fails, so that nobody knows what the pointer is.
-    pub(crate) fn pointer_attributes<const N: usize>(
+    ///
+    /// # Safety
+    /// Each of `values` must point to a variable of the type that its attribute has.
+    pub(crate) unsafe fn pointer_attributes<const N: usize>(
         &self,
         address: Address,
         mut attributes: [c_int; N],
         mut values: [*mut c_void; N],
     ) -> Result<bool> {
-        // SAFETY: both arrays have N entries, and each value has room for its attribute (contract
-        // of this function's callers, which are in this crate).
+        // SAFETY: both arrays have N entries, and each value has room for its attribute (this
+        // function's contract).
         let result = unsafe {
             (self.calls.pointer_attributes)(
                 N as c_uint,
@@ -112,15 +115,19 @@ impl Driver {
     pub(crate) fn active_primary(&self, device: DeviceNumber) -> Option<ContextHandle> {
         let (mut flags, mut active) = (0, 0);
         let mut context = ContextHandle(ptr::null_mut());
-        // SAFETY: all pointers are to local variables. The context is retained for ever: it may
-        // not end while transfers use it.
+        // SAFETY: all pointers are to local variables.
         unsafe {
             let state = (self.calls.primary_state)(device, &raw mut flags, &raw mut active);
             if state != code::SUCCESS || active == 0 {
                 return None;
             }
+            // Only this tells the handle. The program, whose memory is in the context, keeps it.
             let retained = (self.calls.retain_primary)(&raw mut context, device);
-            (retained == code::SUCCESS).then_some(context)
+            if retained != code::SUCCESS {
+                return None;
+            }
+            (self.calls.release_primary)(device);
+            Some(context)
         }
     }
 

@@ -3,13 +3,13 @@
 //! `towpath info` loads the library and calls its function `towpath_devices`, which returns
 //! [`survey`]: one line per row, with the tab-separated cells key, label, value and reason.
 
-use std::ffi::{CStr, c_char, c_int, c_uint, c_void};
+use std::ffi::{CStr, c_char, c_int, c_uint};
 use std::fmt::Write as _;
 use std::path::Path;
 
-use towpath_machine::library::{loader_error, symbol};
+use towpath_machine::library::loader_error;
 
-use crate::abi::{Code, DeviceNumber, Uuid, code};
+use crate::abi::{Code, DeviceNumber, Uuid, code, functions};
 use crate::driver::{Driver, LIBRARY};
 
 /// Files that exist where NVIDIA's driver can work: of the kernel driver, of that of a Tegra chip,
@@ -162,39 +162,9 @@ fn uuid_in_words(Uuid(bytes): &Uuid) -> String {
     text
 }
 
-/// Declares [`Installed`]: the functions of the driver that the survey needs.
-macro_rules! functions {
-    ($($name:ident = $symbol:literal ($($argument:ty),*);)+) => {
-        /// The driver that is installed on this machine.
-        struct Installed {
-            $($name: unsafe extern "C" fn($($argument),*) -> Code,)+
-        }
-
-        impl Installed {
-            /// Looks up the functions.
-            ///
-            /// # Errors
-            /// Which one is missing.
-            ///
-            /// # Safety
-            /// `library` must be the loaded driver, which is never unloaded.
-            unsafe fn of(library: *mut c_void) -> Result<Installed, String> {
-                // SAFETY: `library` is loaded (this function's contract), and each function has
-                // the type that the driver's header declares for this symbol.
-                unsafe {
-                    Ok(Installed {
-                        $($name: std::mem::transmute::<
-                            *mut c_void,
-                            unsafe extern "C" fn($($argument),*) -> Code,
-                        >(symbol(library, $symbol)?),)+
-                    })
-                }
-            }
-        }
-    };
-}
-
 functions! {
+    /// The functions of the driver that is installed on this machine.
+    Installed;
     initialize = c"cuInit" (c_uint);
     error_text = c"cuGetErrorString" (Code, *mut *const c_char);
     driver_version = c"cuDriverGetVersion" (*mut c_int);

@@ -13,7 +13,7 @@ use std::sync::{Arc, Mutex, MutexGuard};
 use towpath_base::transfer::{EXPORT_WORDS, Export};
 use towpath_datatype::device::MAX_LOOPS;
 
-use crate::abi::{Address, IPC_LAZY_ENABLE_PEER_ACCESS, IpcHandle, code};
+use crate::abi::{Address, ContextHandle, IPC_LAZY_ENABLE_PEER_ACCESS, IpcHandle, code};
 use crate::context::Context;
 use crate::driver::Driver;
 use crate::kernel::Placement;
@@ -96,7 +96,7 @@ impl Drop for Opened {
 /// This process's allocations that others may have opened.
 #[derive(Debug, Default)]
 struct Exported {
-    /// Start and buffer number, the oldest first.
+    /// Start and buffer number. The one exported last is the last.
     allocations: Vec<(Address, u64)>,
     /// The next allocation to ask for.
     next: usize,
@@ -107,20 +107,17 @@ struct Exported {
 impl Exported {
     /// Adds an allocation, and returns the era.
     fn add(&mut self, driver: &Driver, allocation: (Address, u64)) -> u64 {
-        let (start, buffer) = allocation;
-        match self.allocations.iter_mut().find(|(known, _)| *known == start) {
-            Some((_, known)) if *known == buffer => {}
-            Some((_, known)) => {
-                *known = buffer;
-                self.era += 1;
+        match self.allocations.iter().position(|known| known.0 == allocation.0) {
+            Some(known) => {
+                // Otherwise the one that was there has been freed.
+                self.era += u64::from(self.allocations.remove(known) != allocation);
             }
-            None => {
-                if self.allocations.len() == KEPT {
-                    self.allocations.remove(0);
-                }
-                self.allocations.push(allocation);
+            None if self.allocations.len() == KEPT => {
+                self.allocations.remove(0);
             }
+            None => {}
         }
+        self.allocations.push(allocation);
         for _ in 1..self.allocations.len().min(ASKED + 1) {
             self.ask(driver, allocation);
         }
@@ -154,7 +151,8 @@ impl OpenedMemory {
     /// Closes what is open of a process if that has begun a new era.
     fn enter_era(&mut self, process: u64, era: u64) {
         match self.eras.iter_mut().find(|(known, _)| *known == process) {
-            Some((_, known)) if *known == era => {}
+            // A message that was sent earlier may be read later.
+            Some((_, known)) if *known >= era => {}
             Some((_, known)) => {
                 *known = era;
                 self.allocations.retain(|opened| opened.process != process);
@@ -171,8 +169,8 @@ pub(crate) struct Processes {
     own: u64,
     exported: Mutex<Exported>,
     opened: Mutex<OpenedMemory>,
-    /// Processes whose memory cannot be opened here.
-    refused: Mutex<Vec<u64>>,
+    /// Processes whose memory cannot be opened in a context.
+    refused: Mutex<Vec<(u64, ContextHandle)>>,
 }
 
 impl Processes {
@@ -200,12 +198,11 @@ impl Processes {
         words[DEVICE..DEVICE + 2].copy_from_slice(&device_words(context));
         let driver = &context.driver;
         RemoteAllocation::of(driver, allocation)?.encode(&mut words[ELEMENTS..]);
-        let mut exported = self.exported.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
-        words[ERA] = exported.add(driver, (allocation.start, allocation.buffer));
-        drop(exported);
+        words[ERA] = self.exported().add(driver, (allocation.start, allocation.buffer));
         if let Some(lists) = &placed.lists {
             let lists = pointer::allocation(driver, lists.memory).ok()??;
             RemoteAllocation::of(driver, &lists)?.encode(&mut words[LISTS..]);
+            words[ERA] = self.exported().add(driver, (lists.start, lists.buffer));
         }
         words[PLACEMENT..LOOPS].copy_from_slice(&[
             placement.base,
@@ -225,7 +222,7 @@ impl Processes {
     /// True if the process that has made `theirs` should copy, rather than this one.
     ///
     /// Two processes that use a device in turns make it switch between their contexts, which takes
-    /// 135 us on an H200. So one of each pair makes all copies of both: the one with the lower
+    /// 136 us on an H200. So one of each pair makes all copies of both: the one with the lower
     /// process number, which is the lower rank where ranks are started in order.
     pub(crate) fn prefers(&self, context: &Context, theirs: &Export) -> bool {
         let words = &theirs.0;
@@ -275,6 +272,10 @@ impl Processes {
         Some((Placed { placement, lists: None }, opened))
     }
 
+    fn exported(&self) -> MutexGuard<'_, Exported> {
+        self.exported.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
+    }
+
     fn opened(&self) -> MutexGuard<'_, OpenedMemory> {
         self.opened.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
     }
@@ -317,7 +318,7 @@ impl Processes {
         allocation: RemoteAllocation,
     ) -> Option<Address> {
         let mut refused = self.refused.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
-        if refused.contains(&process) {
+        if refused.contains(&(process, context.handle)) {
             return None;
         }
         let (mut mapped, flags) = (0, IPC_LAZY_ENABLE_PEER_ACCESS);
@@ -325,11 +326,10 @@ impl Processes {
         let result = unsafe {
             (context.driver.calls.open_memory)(&raw mut mapped, allocation.handle, flags)
         };
-        if result != code::SUCCESS {
-            refused.push(process);
-            return None;
+        if code::REFUSE_TO_OPEN.contains(&result) {
+            refused.push((process, context.handle));
         }
-        Some(mapped)
+        (result == code::SUCCESS).then_some(mapped)
     }
 }
 

@@ -42,7 +42,7 @@ use driver::{DeviceError, Driver, Result};
 use host::Heap;
 use presence::Libraries;
 use tables::Tables;
-use transfer::{Shared, Side};
+use transfer::{Shared, Side, SideMemory};
 
 pub use inventory::{cuda_is_supported, survey};
 
@@ -61,6 +61,8 @@ pub struct Cuda {
     contexts: Mutex<Vec<Arc<Context>>>,
     tables: OnceLock<Tables>,
     shared: OnceLock<Arc<Shared>>,
+    /// Set once the user has been told that the driver cannot be used.
+    complained: OnceLock<()>,
     fail: fn(&str) -> !,
 }
 
@@ -74,6 +76,7 @@ impl Cuda {
             contexts: Mutex::new(Vec::new()),
             tables: OnceLock::new(),
             shared: OnceLock::new(),
+            complained: OnceLock::new(),
             fail,
         }
     }
@@ -112,18 +115,38 @@ impl Cuda {
         if !buffer.is_null() || self.present.get().is_none() {
             return None;
         }
-        let layout = Layout::of(datatype, 1);
-        let addresses = layout.block_offsets().take(MOST_BLOCKS).map(|at| at as Address);
-        addresses.into_iter().find(|&at| self.holds(at as *const u8))
+        let found = absolute_blocks(datatype).into_iter().find(|&at| self.holds(at as *const u8));
+        found.map(|at| at as Address)
+    }
+
+    /// True if elements at `buffer`, of which some are in device memory, are in host memory too.
+    fn has_host_blocks(&self, datatype: &Datatype, buffer: *const u8) -> bool {
+        let blocks = || absolute_blocks(datatype).into_iter();
+        buffer.is_null() && blocks().any(|at| !self.holds(at as *const u8))
     }
 
     /// Looks for the driver.
     fn look(&self) -> Option<&Present> {
         self.libraries.look();
-        let driver = Driver::of_program()?.ok()?;
+        let driver = match Driver::of_program()? {
+            Ok(driver) => driver,
+            Err(why) => {
+                self.complain(&why);
+                return None;
+            }
+        };
         let present = self.present.get_or_init(|| Present { driver, heap: Heap::new() });
         self.libraries.stop();
         Some(present)
+    }
+
+    /// Tells once that the driver cannot be used.
+    fn complain(&self, why: &str) {
+        if self.complained.set(()).is_ok() {
+            eprintln!(
+                "towpath: the CUDA driver is too old, {why}; device memory is taken for host memory"
+            );
+        }
     }
 
     /// The elements as one side of a message.
@@ -150,8 +173,12 @@ impl Cuda {
         let tables = self.tables.get_or_init(Tables::default);
         let placed = tables.place(&context, datatype, pointer as Address, count)?;
         let (low, high) = reach(datatype, pointer as Address, count);
-        let whole = allocation.contains(low, high).then_some(allocation);
-        Ok(Side::new(self.shared(), context, whole, placed))
+        let memory = match allocation.contains(low, high) {
+            true => SideMemory::One(allocation),
+            false if self.has_host_blocks(datatype, pointer) => SideMemory::Mixed,
+            false => SideMemory::Several,
+        };
+        Ok(Side::new(self.shared(), context, memory, placed))
     }
 
     fn context(&self, driver: &Driver, handle: ContextHandle) -> Result<Arc<Context>> {
@@ -176,6 +203,11 @@ impl Cuda {
 
 /// Blocks at absolute addresses of which each is looked at; others are like one of them.
 const MOST_BLOCKS: usize = 4096;
+
+/// The addresses of the blocks of a datatype whose displacements are addresses.
+fn absolute_blocks(datatype: &Datatype) -> Vec<i64> {
+    Layout::of(datatype, 1).block_offsets().take(MOST_BLOCKS).collect()
+}
 
 /// The lowest and the end address of elements.
 fn reach(datatype: &Datatype, pointer: Address, count: i64) -> (Address, Address) {

@@ -16,8 +16,12 @@ pub(crate) enum CopyEngine {
     /// Those of at least [`LONG`] bytes: within device memory, the driver's copies are faster then,
     /// but their end is seen later.
     IfLong,
-    /// None: the bytes are in several allocations.
+    /// None: the bytes are in several allocations, and the driver refuses copies across their
+    /// borders.
     Never,
+    /// None as a whole, but each block by itself: some are in host memory that kernels cannot
+    /// access.
+    ByBlocks,
 }
 
 /// See [`CopyEngine::IfLong`].
@@ -45,7 +49,7 @@ pub(crate) unsafe fn start(
         let least = match engine {
             CopyEngine::Always => 0,
             CopyEngine::IfLong => LONG,
-            CopyEngine::Never => usize::MAX,
+            CopyEngine::Never | CopyEngine::ByBlocks => usize::MAX,
         };
         if length >= least && contiguous {
             let at = position as Address;
@@ -55,7 +59,7 @@ pub(crate) unsafe fn start(
             return completion.end_copy(&context.driver, stream);
         }
         let (choice, mut arguments) = kernel::arguments(from, to, position, length);
-        let by_kernel = contiguous || (engine != CopyEngine::Never && from.fits() && to.fits());
+        let by_kernel = engine != CopyEngine::ByBlocks && from.fits() && to.fits();
         if by_kernel && let Some(function) = context.kernel(choice)? {
             arguments.end = completion.begin_kernel(stream);
             return context.launch(stream, function, choice, &mut arguments);

@@ -36,11 +36,14 @@ impl Allocation {
 /// If the driver fails.
 pub(crate) fn is_on_device(driver: &Driver, address: Address) -> Result<bool> {
     let (mut kind, mut managed): (c_uint, c_uint) = (0, 0);
-    let known = driver.pointer_attributes(
-        address,
-        [attribute::MEMORY_TYPE, attribute::IS_MANAGED],
-        [(&raw mut kind).cast(), (&raw mut managed).cast()],
-    )?;
+    // SAFETY: the type of memory is a `c_uint`, and whether it is managed has at most as many bytes.
+    let known = unsafe {
+        driver.pointer_attributes(
+            address,
+            [attribute::MEMORY_TYPE, attribute::IS_MANAGED],
+            [(&raw mut kind).cast(), (&raw mut managed).cast()],
+        )?
+    };
     Ok(known && kind == MEMORY_TYPE_DEVICE && managed & 0xff == 0)
 }
 
@@ -66,7 +69,9 @@ pub(crate) fn allocation(driver: &Driver, address: Address) -> Result<Option<All
         attribute::BUFFER_ID,
         attribute::DEVICE_ORDINAL,
     ];
-    if !driver.pointer_attributes(address, attributes, values)? || device < 0 {
+    // SAFETY: each variable has the type of its attribute, in the order of both arrays.
+    let known = unsafe { driver.pointer_attributes(address, attributes, values)? };
+    if !known || device < 0 {
         return Ok(None);
     }
     // Stream-ordered and virtual memory belong to no context.
@@ -81,7 +86,8 @@ pub(crate) fn allocation(driver: &Driver, address: Address) -> Result<Option<All
 pub(crate) fn buffer(driver: &Driver, address: Address) -> Option<u64> {
     let mut buffer = 0u64;
     let values = [(&raw mut buffer).cast::<c_void>()];
-    match driver.pointer_attributes(address, [attribute::BUFFER_ID], values) {
+    // SAFETY: a buffer number is an `unsigned long long`.
+    match unsafe { driver.pointer_attributes(address, [attribute::BUFFER_ID], values) } {
         Ok(true) => Some(buffer),
         _ => None,
     }

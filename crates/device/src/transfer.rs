@@ -57,14 +57,23 @@ const PATH: &str = "TOWPATH_DEVICE_PATH";
 /// Allocations that are remembered.
 const REMEMBERED: usize = 16;
 
+/// The memory of elements.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum SideMemory {
+    /// In one allocation.
+    One(Allocation),
+    /// In several allocations of device memory.
+    Several,
+    /// Some of them in host memory.
+    Mixed,
+}
+
 /// The elements of one side of a message.
 #[derive(Debug)]
 pub(crate) struct Side {
     pub(crate) shared: Arc<Shared>,
     pub(crate) context: Arc<Context>,
-    /// What all elements are part of; `None` if they are in several allocations. The blocks of a
-    /// datatype can be anywhere.
-    allocation: Option<Allocation>,
+    memory: SideMemory,
     pub(crate) placed: Placed,
     pub(crate) stream: StreamHandle,
     /// The copy to or from another process, once it has started.
@@ -92,11 +101,11 @@ impl Side {
     pub(crate) fn new(
         shared: Arc<Shared>,
         context: Arc<Context>,
-        allocation: Option<Allocation>,
+        memory: SideMemory,
         placed: Placed,
     ) -> Side {
         let stream = context.stream();
-        Side { shared, context, allocation, placed, stream, direct: None }
+        Side { shared, context, memory, placed, stream, direct: None }
     }
 
     /// The value, or the end of the job.
@@ -104,16 +113,23 @@ impl Side {
         result.unwrap_or_else(|DeviceError(text)| (self.shared.fail)(&text))
     }
 
-    /// Which contiguous copies are left to the driver, if usually `usual`. It refuses those that
-    /// cross the border of an allocation.
+    /// Which copies are left to the driver, if usually `usual`.
     pub(crate) fn engine(&self, usual: CopyEngine) -> CopyEngine {
-        if self.allocation.is_some() { usual } else { CopyEngine::Never }
+        match self.memory {
+            SideMemory::One(_) => usual,
+            SideMemory::Several if usual == CopyEngine::ByBlocks => usual,
+            SideMemory::Several => CopyEngine::Never,
+            SideMemory::Mixed => CopyEngine::ByBlocks,
+        }
     }
 
     /// Describes the elements for another process; `None` if it cannot open the memory, which is
     /// opened by allocations.
     pub(crate) fn export(&self) -> Option<Export> {
-        let allocation = self.allocation.as_ref().filter(|_| self.shared.exports)?;
+        let SideMemory::One(allocation) = &self.memory else { return None };
+        if !self.shared.exports {
+            return None;
+        }
         let entered = self.context.enter().ok()?;
         let export = self.shared.processes.export(&self.context, allocation, &self.placed);
         drop(entered);
@@ -138,7 +154,7 @@ impl Side {
             let (theirs, opened) = self.shared.processes.open(&self.context, other)?;
             let engine = self.engine(CopyEngine::IfLong);
             if !theirs.is_listed()
-                && (engine == CopyEngine::Never || !self.compiles(&theirs, length))
+                && (engine == CopyEngine::ByBlocks || !self.compiles(&theirs, length))
             {
                 return None;
             }

@@ -266,8 +266,8 @@ impl Shm {
                     sink.pulled(token);
                     self.begin_pulls();
                 }
-                Advance::Over => self.begin_pulls(),
-                Advance::Nothing | Advance::Some => index += 1,
+                Advance::Waits => self.begin_pulls(),
+                Advance::Nothing | Advance::Some | Advance::Over => index += 1,
             }
         }
         moved

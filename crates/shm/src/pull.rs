@@ -391,8 +391,8 @@ impl Pulls {
     }
 
     /// Makes one step of pull `index`, which is removed if the transfer is complete. Returns the
-    /// peer, the progress, and the token to report. [`Advance::Over`] means that the pull is not
-    /// complete, but waits for a bounce buffer of this rank now.
+    /// peer, the progress, and the token to report. After [`Advance::Waits`] the pull waits for a
+    /// bounce buffer of this rank.
     pub(crate) fn step(
         &mut self,
         segment: &Segment,
@@ -411,7 +411,7 @@ impl Pulls {
                 PullStep::Advance(advance) => advance,
                 PullStep::Refused => {
                     self.wait_for_bounce(index);
-                    Advance::Over
+                    Advance::Waits
                 }
             },
         };

@@ -34,6 +34,8 @@ pub(crate) enum Advance {
     Done,
     /// The transfer is complete, and the other side does not wait for it: it need not be woken.
     Over,
+    /// The transfer cannot go on this way, and waits to begin another way.
+    Waits,
 }
 
 impl Advance {
