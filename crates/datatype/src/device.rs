@@ -17,7 +17,7 @@ use towpath_base::transfer::{Drain, Fill, Source, Target};
 use crate::cursor::{source, target};
 use crate::datatype::Datatype;
 
-pub use layout::{Blocks, Layout, MAX_LOOPS};
+pub use layout::{DeviceBlocks, DeviceLayout, MAX_LOOPS};
 
 /// A kind of device and its memory.
 ///

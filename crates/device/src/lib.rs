@@ -34,7 +34,7 @@ use std::sync::{Arc, Mutex, OnceLock};
 
 use towpath_base::transfer::{Drain, Fill};
 use towpath_datatype::Datatype;
-use towpath_datatype::device::{Device, Layout};
+use towpath_datatype::device::{Device, DeviceLayout};
 
 use abi::{Address, ContextHandle};
 use context::Context;
@@ -206,7 +206,7 @@ const MOST_BLOCKS: usize = 4096;
 
 /// The addresses of the blocks of a datatype whose displacements are addresses.
 fn absolute_blocks(datatype: &Datatype) -> Vec<i64> {
-    Layout::of(datatype, 1).block_offsets().take(MOST_BLOCKS).collect()
+    DeviceLayout::of(datatype, 1).block_offsets().take(MOST_BLOCKS).collect()
 }
 
 /// The lowest and the end address of elements.

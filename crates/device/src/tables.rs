@@ -4,7 +4,7 @@
 use std::sync::{Arc, Mutex};
 
 use towpath_datatype::Datatype;
-use towpath_datatype::device::{Blocks, Layout};
+use towpath_datatype::device::{DeviceBlocks, DeviceLayout};
 
 use crate::abi::{Address, StreamHandle};
 use crate::context::Context;
@@ -96,7 +96,7 @@ impl Tables {
     }
 
     fn make(&self, context: &Arc<Context>, datatype: &Datatype, count: i64) -> Result<Placed> {
-        let layout = Layout::of(datatype, count);
+        let layout = DeviceLayout::of(datatype, count);
         let mut placement = Placement {
             base: layout.offset as Address,
             block: layout.blocks.bytes(),
@@ -105,12 +105,12 @@ impl Tables {
         };
         placement.loops[..layout.loops.len()].copy_from_slice(&layout.loops);
         let words: Vec<u64> = match layout.blocks {
-            Blocks::One(_) => return Ok(Placed { placement, lists: None }),
-            Blocks::Equal { length, offsets } => {
+            DeviceBlocks::One(_) => return Ok(Placed { placement, lists: None }),
+            DeviceBlocks::Equal { length, offsets } => {
                 (placement.block, placement.entries) = (length, offsets.len());
                 offsets.into_iter().map(|offset| offset as u64).collect()
             }
-            Blocks::Unequal { offsets, starts, .. } => {
+            DeviceBlocks::Unequal { offsets, starts, .. } => {
                 placement.entries = offsets.len();
                 offsets.into_iter().map(|offset| offset as u64).chain(starts).collect()
             }

@@ -3,22 +3,22 @@
 use crate::datatype::Datatype;
 use crate::plan::{LayoutPlan, PlanShape};
 
-/// Maximum number of loops of a [`Layout`]. A layout with more of them is listed block by block.
+/// Maximum number of loops of a [`DeviceLayout`]. A layout with more of them is listed block by block.
 pub const MAX_LOOPS: usize = 6;
 
-/// The blocks that the loops of a [`Layout`] repeat.
+/// The blocks that the loops of a [`DeviceLayout`] repeat.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Blocks {
+pub enum DeviceBlocks {
     /// One block of this many bytes.
     One(usize),
-    /// Blocks of `length` bytes at these offsets.
+    /// DeviceBlocks of `length` bytes at these offsets.
     Equal {
         /// Bytes in each block.
         length: usize,
         /// Offset of each block.
         offsets: Vec<i64>,
     },
-    /// Blocks of unequal length.
+    /// DeviceBlocks of unequal length.
     Unequal {
         /// Offset of each block.
         offsets: Vec<i64>,
@@ -31,38 +31,38 @@ pub enum Blocks {
 
 /// Where the bytes of elements are, in the order of the type map.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Layout {
+pub struct DeviceLayout {
     /// Offset, in bytes from the buffer's address, to which all others are relative.
     pub offset: i64,
     /// The innermost blocks.
-    pub blocks: Blocks,
+    pub blocks: DeviceBlocks,
     /// Count and stride in bytes of each loop, innermost first.
     pub loops: Vec<(usize, i64)>,
 }
 
-impl Blocks {
+impl DeviceBlocks {
     /// Bytes in all of them.
     pub fn bytes(&self) -> usize {
         match self {
-            Blocks::One(length) => *length,
-            Blocks::Equal { length, offsets } => length * offsets.len(),
-            Blocks::Unequal { bytes, .. } => *bytes,
+            DeviceBlocks::One(length) => *length,
+            DeviceBlocks::Equal { length, offsets } => length * offsets.len(),
+            DeviceBlocks::Unequal { bytes, .. } => *bytes,
         }
     }
 }
 
-impl Layout {
+impl DeviceLayout {
     /// The layout of `count` elements. The work is proportional to the number of entries of its
     /// list, if it has one.
-    pub fn of(datatype: &Datatype, count: i64) -> Layout {
+    pub fn of(datatype: &Datatype, count: i64) -> DeviceLayout {
         let plan = &datatype.body().plan;
         let count = count.max(0) as usize;
         if count == 0 || plan.size == 0 {
-            return Layout { offset: 0, blocks: Blocks::One(0), loops: Vec::new() };
+            return DeviceLayout { offset: 0, blocks: DeviceBlocks::One(0), loops: Vec::new() };
         }
-        let mut layout = Layout::of_plan(plan);
+        let mut layout = DeviceLayout::of_plan(plan);
         layout.repeat(count, datatype.extent());
-        if layout.loops.len() > MAX_LOOPS { Layout::listed(plan, count, datatype.extent()) } else { layout }
+        if layout.loops.len() > MAX_LOOPS { DeviceLayout::listed(plan, count, datatype.extent()) } else { layout }
     }
 
     /// Bytes of data.
@@ -73,8 +73,8 @@ impl Layout {
     /// The offset of each block, relative to the buffer's address, in the order of the type map.
     pub fn block_offsets(&self) -> impl Iterator<Item = i64> + '_ {
         let listed: &[i64] = match &self.blocks {
-            Blocks::One(_) => &[0],
-            Blocks::Equal { offsets, .. } | Blocks::Unequal { offsets, .. } => offsets,
+            DeviceBlocks::One(_) => &[0],
+            DeviceBlocks::Equal { offsets, .. } | DeviceBlocks::Unequal { offsets, .. } => offsets,
         };
         let copies: usize = self.loops.iter().map(|(count, _)| count).product();
         (0..copies).flat_map(move |copy| {
@@ -88,46 +88,46 @@ impl Layout {
         })
     }
 
-    fn of_plan(plan: &LayoutPlan) -> Layout {
+    fn of_plan(plan: &LayoutPlan) -> DeviceLayout {
         let (blocks, loops) = match &plan.shape {
             PlanShape::Nest(nest) => {
                 let loops = nest.loops().iter().rev().map(|step| (step.count, step.stride as i64));
-                (Blocks::One(nest.block), loops.collect())
+                (DeviceBlocks::One(nest.block), loops.collect())
             }
             PlanShape::Repeat(repeat) => {
-                let mut layout = Layout::of_plan(&repeat.child);
+                let mut layout = DeviceLayout::of_plan(&repeat.child);
                 layout.repeat(repeat.count, repeat.stride as i64);
-                return Layout { offset: layout.offset + plan.offset, ..layout };
+                return DeviceLayout { offset: layout.offset + plan.offset, ..layout };
             }
             PlanShape::Blocks(list) => {
-                (Blocks::Equal { length: list.length(), offsets: list.offsets().collect() }, Vec::new())
+                (DeviceBlocks::Equal { length: list.length(), offsets: list.offsets().collect() }, Vec::new())
             }
             PlanShape::List(_) | PlanShape::Scatter(_) | PlanShape::Sequence(_) => {
-                return Layout::listed(plan, 1, 0);
+                return DeviceLayout::listed(plan, 1, 0);
             }
         };
-        Layout { offset: plan.offset, blocks, loops }
+        DeviceLayout { offset: plan.offset, blocks, loops }
     }
 
     /// Adds an outermost loop, or lengthens the block if the copies are adjacent.
     fn repeat(&mut self, count: usize, stride: i64) {
         match &mut self.blocks {
             _ if count == 1 => {}
-            Blocks::One(length) if self.loops.is_empty() && stride == *length as i64 => *length *= count,
+            DeviceBlocks::One(length) if self.loops.is_empty() && stride == *length as i64 => *length *= count,
             _ => self.loops.push((count, stride)),
         }
     }
 
     /// The layout with every block in a list.
-    fn listed(plan: &LayoutPlan, count: usize, extent: i64) -> Layout {
+    fn listed(plan: &LayoutPlan, count: usize, extent: i64) -> DeviceLayout {
         let mut list = List::default();
         (0..count as i64).for_each(|copy| list.plan(plan, copy * extent));
-        let blocks = Blocks::Unequal { offsets: list.offsets, starts: list.starts, bytes: list.bytes as usize };
-        Layout { offset: 0, blocks, loops: Vec::new() }
+        let blocks = DeviceBlocks::Unequal { offsets: list.offsets, starts: list.starts, bytes: list.bytes as usize };
+        DeviceLayout { offset: 0, blocks, loops: Vec::new() }
     }
 }
 
-/// Blocks in the order of the type map.
+/// DeviceBlocks in the order of the type map.
 #[derive(Default)]
 struct List {
     offsets: Vec<i64>,
@@ -172,15 +172,15 @@ mod tests {
     use crate::datatype::Form;
 
     /// Offset of every packed byte, computed as the kernels do.
-    fn addresses(layout: &Layout) -> Vec<i64> {
+    fn addresses(layout: &DeviceLayout) -> Vec<i64> {
         let inner = layout.blocks.bytes();
         let address = |position: usize| {
             let (mut rest, within) = (position / inner, position % inner);
             let mut address = layout.offset
                 + match &layout.blocks {
-                    Blocks::One(_) => within as i64,
-                    Blocks::Equal { length, offsets } => offsets[within / length] + (within % length) as i64,
-                    Blocks::Unequal { offsets, starts, .. } => {
+                    DeviceBlocks::One(_) => within as i64,
+                    DeviceBlocks::Equal { length, offsets } => offsets[within / length] + (within % length) as i64,
+                    DeviceBlocks::Unequal { offsets, starts, .. } => {
                         let entry = starts.partition_point(|&start| start <= within as u64) - 1;
                         offsets[entry] + within as i64 - starts[entry] as i64
                     }
@@ -204,7 +204,7 @@ mod tests {
         let mixed = Datatype::structure(&[1, 2], &[200, 0], &[list.clone(), column.clone()], Form::Small).unwrap();
         for datatype in [int, column, list, pairs, nested, mixed] {
             for count in 0..4 {
-                let layout = Layout::of(&datatype, count);
+                let layout = DeviceLayout::of(&datatype, count);
                 let memory: Vec<u16> = (0..4096).collect();
                 let mut packed = vec![0u8; datatype.bytes(count) as usize];
                 let from = memory.as_ptr().cast::<u8>();
@@ -214,8 +214,8 @@ mod tests {
                 let found = addresses(&layout).into_iter().map(|at| unsafe { from.add(at as usize).read() });
                 assert_eq!(found.collect::<Vec<u8>>(), packed, "{count} of {layout:?}");
                 let starts: Vec<i64> = match &layout.blocks {
-                    Blocks::Unequal { .. } => continue,
-                    Blocks::One(length) | Blocks::Equal { length, .. } => {
+                    DeviceBlocks::Unequal { .. } => continue,
+                    DeviceBlocks::One(length) | DeviceBlocks::Equal { length, .. } => {
                         addresses(&layout).into_iter().step_by((*length).max(1)).collect()
                     }
                 };
