@@ -11,8 +11,8 @@ use towpath_base::sync::{AtomicU32, Ordering};
 use crate::abi::{
     Address, EVENT_DISABLE_TIMING, EventHandle, HOST_ALLOC_FLAGS, StreamHandle, code,
 };
-use crate::context::Context;
-use crate::driver::{DeviceError, Driver, Result};
+use crate::context::CudaContext;
+use crate::driver::{CudaDriver, DeviceError, Result};
 use crate::kernel::KernelEnd;
 
 /// Completions that are allocated together.
@@ -24,7 +24,7 @@ const POLLS: u32 = 1 << 14;
 
 /// The end of one transfer at a time.
 #[derive(Debug)]
-pub(crate) struct Completion {
+pub(crate) struct TransferCompletion {
     /// In pinned host memory, which is never freed.
     flag: *const AtomicU32,
     /// Address of a word in device memory.
@@ -48,12 +48,15 @@ enum Sign {
 }
 
 // SAFETY: the flag is an atomic word that is never freed.
-unsafe impl Send for Completion {}
+unsafe impl Send for TransferCompletion {}
 
-impl Completion {
+impl TransferCompletion {
     /// New completions. The context must be current, and `stream` one of the library's: to use the
     /// default stream would invalidate captures.
-    pub(crate) fn allocate(driver: &Driver, stream: StreamHandle) -> Result<Vec<Completion>> {
+    pub(crate) fn allocate(
+        driver: &CudaDriver,
+        stream: StreamHandle,
+    ) -> Result<Vec<TransferCompletion>> {
         let (mut flags, mut counts): (*mut c_void, Address) = (ptr::null_mut(), 0);
         let zeros = [0u32; TOGETHER];
         // SAFETY: the driver writes one address each time. The flags are zeroed before they become
@@ -75,7 +78,7 @@ impl Completion {
             // SAFETY: the driver writes one handle.
             let made = unsafe { (driver.calls.create_event)(&raw mut event, EVENT_DISABLE_TIMING) };
             driver.check("create an event", made)?;
-            Ok(Completion {
+            Ok(TransferCompletion {
                 flag: flags.wrapping_byte_add(index * FLAG_BYTES).cast_const().cast(),
                 count: counts + (index * size_of::<u32>()) as Address,
                 value: 0,
@@ -96,7 +99,7 @@ impl Completion {
     }
 
     /// Ends the copies that have been started in `stream`. The context must be current.
-    pub(crate) fn end_copy(&mut self, driver: &Driver, stream: StreamHandle) -> Result<()> {
+    pub(crate) fn end_copy(&mut self, driver: &CudaDriver, stream: StreamHandle) -> Result<()> {
         (self.stream, self.sign) = (stream, Sign::Event);
         // SAFETY: event and stream are of the current context, and never destroyed.
         let recorded = unsafe { (driver.calls.record_event)(self.event, stream) };
@@ -109,7 +112,7 @@ impl Completion {
     }
 
     /// True once the transfer is done.
-    pub(crate) fn has_happened(&mut self, context: &Context) -> Result<bool> {
+    pub(crate) fn has_happened(&mut self, context: &CudaContext) -> Result<bool> {
         let happened = match self.sign {
             Sign::Seen => true,
             Sign::Flag if self.is_set() => true,
@@ -128,7 +131,7 @@ impl Completion {
         self.polls.is_multiple_of(POLLS)
     }
 
-    fn asks_event(&self, context: &Context) -> Result<bool> {
+    fn asks_event(&self, context: &CudaContext) -> Result<bool> {
         let _entered = context.enter()?;
         // SAFETY: the event is one of the context's.
         match unsafe { (context.driver.calls.query_event)(self.event) } {
@@ -137,7 +140,7 @@ impl Completion {
         }
     }
 
-    fn asks_stream(&self, context: &Context) -> Result<bool> {
+    fn asks_stream(&self, context: &CudaContext) -> Result<bool> {
         let _entered = context.enter()?;
         // SAFETY: the stream is one of the context's, which are never destroyed.
         match unsafe { (context.driver.calls.query_stream)(self.stream) } {
@@ -152,7 +155,7 @@ impl Completion {
     }
 
     /// Waits for the transfer, whose memory is about to become invalid. Errors do not matter then.
-    pub(crate) fn wait(&self, context: &Context) {
+    pub(crate) fn wait(&self, context: &CudaContext) {
         if self.sign != Sign::Seen
             && let Ok(_entered) = context.enter()
         {

@@ -10,8 +10,8 @@ use crate::abi::{
     Code, ContextHandle, DeviceNumber, FunctionHandle, HOST_ALLOC_FLAGS, MULTIPROCESSOR_COUNT,
     ModuleHandle, STREAM_NON_BLOCKING, StreamHandle, Uuid, code,
 };
-use crate::completion::Completion;
-use crate::driver::{DeviceError, Driver, Entered, Result};
+use crate::completion::TransferCompletion;
+use crate::driver::{CudaDriver, DeviceError, Entered, Result};
 use crate::kernel::{KernelChoice, LARGEST_WORD, Move};
 use crate::ptx::source_of;
 
@@ -38,19 +38,19 @@ type Kernels = [[Option<FunctionHandle>; 2]; WORD_SIZES];
 
 /// Pinned host memory that devices can access, and what tells that its use has ended.
 #[derive(Debug)]
-pub(crate) struct Slot {
+pub(crate) struct PinnedSlot {
     pub(crate) memory: *mut u8,
-    pub(crate) completion: Completion,
+    pub(crate) completion: TransferCompletion,
 }
 
 // SAFETY: the slot's owner alone uses its memory, in whichever thread.
-unsafe impl Send for Slot {}
+unsafe impl Send for PinnedSlot {}
 
 /// A context and what the library has made in it. Nothing is destroyed: contexts live as long as
 /// the process, and the driver frees everything with it.
 #[derive(Debug)]
-pub(crate) struct Context {
-    pub(crate) driver: Driver,
+pub(crate) struct CudaContext {
+    pub(crate) driver: CudaDriver,
     pub(crate) handle: ContextHandle,
     pub(crate) uuid: Uuid,
     processors: u64,
@@ -59,13 +59,13 @@ pub(crate) struct Context {
     kernels: Mutex<Kernels>,
     /// Set once the driver has refused to compile a kernel.
     refusal: OnceLock<()>,
-    slots: Mutex<Vec<Slot>>,
-    completions: Mutex<Vec<Completion>>,
+    slots: Mutex<Vec<PinnedSlot>>,
+    completions: Mutex<Vec<TransferCompletion>>,
 }
 
-impl Context {
+impl CudaContext {
     /// Makes the streams; kernels and pinned memory follow when they are needed.
-    pub(crate) fn new(driver: Driver, handle: ContextHandle) -> Result<Context> {
+    pub(crate) fn new(driver: CudaDriver, handle: ContextHandle) -> Result<CudaContext> {
         let entered = driver.enter(handle)?;
         let calls = &driver.calls;
         let (mut device, mut processors): (DeviceNumber, c_int) = (0, 0);
@@ -83,7 +83,7 @@ impl Context {
             }
         }
         drop(entered);
-        Ok(Context {
+        Ok(CudaContext {
             driver,
             handle,
             uuid,
@@ -108,7 +108,7 @@ impl Context {
     }
 
     /// Takes a free slot. The context must be current.
-    pub(crate) fn take_slot(&self) -> Result<Slot> {
+    pub(crate) fn take_slot(&self) -> Result<PinnedSlot> {
         let mut slots = self.slots.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
         if slots.is_empty() {
             let mut memory: *mut c_void = ptr::null_mut();
@@ -120,28 +120,28 @@ impl Context {
             self.driver.check("allocate pinned memory", allocated)?;
             for index in 0..SLOTS_TOGETHER {
                 let memory = memory.cast::<u8>().wrapping_add(index * SLOT_BYTES);
-                slots.push(Slot { memory, completion: self.take_completion()? });
+                slots.push(PinnedSlot { memory, completion: self.take_completion()? });
             }
         }
         Ok(slots.pop().expect("slots have just been added"))
     }
 
     /// Gives a slot back whose use has ended.
-    pub(crate) fn free_slot(&self, slot: Slot) {
+    pub(crate) fn free_slot(&self, slot: PinnedSlot) {
         self.slots.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).push(slot);
     }
 
     /// Takes a completion that is not in use. The context must be current.
-    pub(crate) fn take_completion(&self) -> Result<Completion> {
+    pub(crate) fn take_completion(&self) -> Result<TransferCompletion> {
         let mut free = self.completions.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
         if free.is_empty() {
-            *free = Completion::allocate(&self.driver, self.stream())?;
+            *free = TransferCompletion::allocate(&self.driver, self.stream())?;
         }
         Ok(free.pop().expect("completions have just been added"))
     }
 
     /// Gives a completion back whose transfer has ended.
-    pub(crate) fn free_completion(&self, completion: Completion) {
+    pub(crate) fn free_completion(&self, completion: TransferCompletion) {
         self.completions.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).push(completion);
     }
 

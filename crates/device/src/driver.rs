@@ -17,24 +17,24 @@ pub(crate) struct DeviceError(pub(crate) String);
 pub(crate) type Result<T> = std::result::Result<T, DeviceError>;
 
 /// The driver's functions. The library is never unloaded: the reference that
-/// [`Driver::of_program`] takes is kept.
+/// [`CudaDriver::of_program`] takes is kept.
 #[derive(Clone, Copy)]
-pub(crate) struct Driver {
+pub(crate) struct CudaDriver {
     pub(crate) calls: Functions,
 }
 
-impl std::fmt::Debug for Driver {
+impl std::fmt::Debug for CudaDriver {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        formatter.write_str("Driver")
+        formatter.write_str("CudaDriver")
     }
 }
 
-impl Driver {
+impl CudaDriver {
     /// The driver, if the program has loaded it. Does not load it.
     ///
     /// # Errors
     /// Which function the driver lacks.
-    pub(crate) fn of_program() -> Option<std::result::Result<Driver, String>> {
+    pub(crate) fn of_program() -> Option<std::result::Result<CudaDriver, String>> {
         // SAFETY: the name is a C string, and a library that is loaded already runs no
         // initializers.
         let library = unsafe { libc::dlopen(LIBRARY.as_ptr(), libc::RTLD_NOW | libc::RTLD_NOLOAD) };
@@ -42,7 +42,7 @@ impl Driver {
             return None;
         }
         // SAFETY: `library` is loaded, and the reference to it is never given back.
-        Some(unsafe { Functions::of(library) }.map(|calls| Driver { calls }))
+        Some(unsafe { Functions::of(library) }.map(|calls| CudaDriver { calls }))
     }
 
     /// Turns the result of the call `what` into a sentence.
@@ -148,7 +148,7 @@ impl Driver {
 /// A context that is current. The thread's calls do not disturb a stream capture that the program
 /// has under way.
 pub(crate) struct Entered<'a> {
-    driver: &'a Driver,
+    driver: &'a CudaDriver,
     /// The thread's own mode.
     mode: c_int,
 }

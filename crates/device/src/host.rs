@@ -5,17 +5,17 @@ use std::cell::Cell;
 
 /// The start of the heap, as it was at the start of the program; 0 if it is not known.
 #[derive(Debug)]
-pub(crate) struct Heap {
+pub(crate) struct BrkHeap {
     start: usize,
 }
 
-impl Heap {
-    pub(crate) fn new() -> Heap {
+impl BrkHeap {
+    pub(crate) fn new() -> BrkHeap {
         let stat = std::fs::read_to_string("/proc/self/stat").unwrap_or_default();
         // Field 47 (`start_brk`, proc_pid_stat(5)); the name before field 3 may contain spaces.
         let fields = stat.rsplit_once(')').map_or("", |(_, fields)| fields);
         let start = fields.split_whitespace().nth(47 - 3);
-        Heap { start: start.and_then(|field| field.parse().ok()).unwrap_or(0) }
+        BrkHeap { start: start.and_then(|field| field.parse().ok()).unwrap_or(0) }
     }
 
     fn contains(&self, address: usize) -> bool {
@@ -33,7 +33,7 @@ thread_local! {
 const FRAME: usize = 64 << 10;
 
 /// True if the address is in the heap or in this thread's stack.
-pub(crate) fn is_host(heap: &Heap, address: usize) -> bool {
+pub(crate) fn is_host(heap: &BrkHeap, address: usize) -> bool {
     let (mut lowest, mut end) = STACK.get();
     if end == 0 {
         (lowest, end) = stack();
@@ -71,7 +71,7 @@ mod tests {
 
     #[test]
     fn stack_and_heap_are_host_memory_and_mappings_are_not_known_to_be() {
-        let heap = Heap::new();
+        let heap = BrkHeap::new();
         let local = 0u8;
         assert!(is_host(&heap, (&raw const local) as usize));
         assert!(!is_host(&heap, stack().0), "the lowest address of the stack is below its pointer");
@@ -83,7 +83,7 @@ mod tests {
         assert!(!is_host(&heap, mapped.as_ptr() as usize));
         std::thread::spawn(|| {
             let local = 0u8;
-            assert!(is_host(&Heap::new(), (&raw const local) as usize));
+            assert!(is_host(&BrkHeap::new(), (&raw const local) as usize));
         })
         .join()
         .unwrap();

@@ -10,7 +10,7 @@ use std::path::Path;
 use towpath_machine::library::loader_error;
 
 use crate::abi::{Code, DeviceNumber, Uuid, code, functions};
-use crate::driver::{Driver, LIBRARY};
+use crate::driver::{CudaDriver, LIBRARY};
 
 /// Files that exist where NVIDIA's driver can work: of the kernel driver, of that of a Tegra chip,
 /// and the library of Windows' subsystem for Linux.
@@ -30,7 +30,7 @@ const INTEGRATED: c_int = 18;
 /// True if the program can pass CUDA memory as buffers: it has loaded a driver that has all the
 /// functions in use, or this machine has one.
 pub fn cuda_is_supported() -> bool {
-    match Driver::of_program() {
+    match CudaDriver::of_program() {
         Some(driver) => driver.is_ok(),
         None => SIGNS.iter().any(|sign| Path::new(sign).exists()),
     }

@@ -14,11 +14,11 @@ use towpath_base::transfer::{EXPORT_WORDS, Export};
 use towpath_datatype::device::MAX_LOOPS;
 
 use crate::abi::{Address, ContextHandle, IPC_LAZY_ENABLE_PEER_ACCESS, IpcHandle, code};
-use crate::context::Context;
-use crate::driver::Driver;
-use crate::kernel::Placement;
-use crate::pointer::{self, Allocation};
-use crate::tables::Placed;
+use crate::context::CudaContext;
+use crate::driver::CudaDriver;
+use crate::kernel::DevicePlacement;
+use crate::pointer::{self, DeviceAllocation};
+use crate::tables::PlacedElements;
 
 /// Allocations of other processes that are kept open, and own ones that may be open elsewhere.
 const KEPT: usize = 64;
@@ -52,7 +52,7 @@ struct RemoteAllocation {
 
 impl RemoteAllocation {
     /// An allocation of this process; `None` if it cannot be opened elsewhere.
-    fn of(driver: &Driver, found: &Allocation) -> Option<RemoteAllocation> {
+    fn of(driver: &CudaDriver, found: &DeviceAllocation) -> Option<RemoteAllocation> {
         let mut handle = IpcHandle([0; 8]);
         // SAFETY: the driver writes one handle, and checks the address.
         let exported = unsafe { (driver.calls.export_memory)(&raw mut handle, found.start) };
@@ -76,7 +76,7 @@ impl RemoteAllocation {
 /// An allocation of another process that is mapped here until this is dropped.
 #[derive(Debug)]
 pub(crate) struct Opened {
-    context: Arc<Context>,
+    context: Arc<CudaContext>,
     process: u64,
     allocation: RemoteAllocation,
     /// Address in this process.
@@ -106,7 +106,7 @@ struct Exported {
 
 impl Exported {
     /// Adds an allocation, and returns the era.
-    fn add(&mut self, driver: &Driver, allocation: (Address, u64)) -> u64 {
+    fn add(&mut self, driver: &CudaDriver, allocation: (Address, u64)) -> u64 {
         match self.allocations.iter().position(|known| known.0 == allocation.0) {
             Some(known) => {
                 // Otherwise the one that was there has been freed.
@@ -125,7 +125,7 @@ impl Exported {
     }
 
     /// Asks the driver whether the next allocation, other than the one given, still exists.
-    fn ask(&mut self, driver: &Driver, current: (Address, u64)) {
+    fn ask(&mut self, driver: &CudaDriver, current: (Address, u64)) {
         self.next = (self.next + 1) % self.allocations.len();
         if self.allocations[self.next] == current {
             self.next = (self.next + 1) % self.allocations.len();
@@ -187,9 +187,9 @@ impl Processes {
     /// Describes elements for other processes. The context must be current.
     pub(crate) fn export(
         &self,
-        context: &Context,
-        allocation: &Allocation,
-        placed: &Placed,
+        context: &CudaContext,
+        allocation: &DeviceAllocation,
+        placed: &PlacedElements,
     ) -> Option<Export> {
         let placement = &placed.placement;
         let mut words = [0; EXPORT_WORDS];
@@ -224,7 +224,7 @@ impl Processes {
     /// Two processes that use a device in turns make it switch between their contexts, which takes
     /// 136 us on an H200. So one of each pair makes all copies of both: the one with the lower
     /// process number, which is the lower rank where ranks are started in order.
-    pub(crate) fn prefers(&self, context: &Context, theirs: &Export) -> bool {
+    pub(crate) fn prefers(&self, context: &CudaContext, theirs: &Export) -> bool {
         let words = &theirs.0;
         words[PROCESS] != self.own
             && words[DEVICE..DEVICE + 2] == device_words(context)
@@ -235,11 +235,11 @@ impl Processes {
     /// this process. The context must be current.
     pub(crate) fn open(
         &self,
-        context: &Arc<Context>,
+        context: &Arc<CudaContext>,
         export: &Export,
-    ) -> Option<(Placed, Vec<Arc<Opened>>)> {
+    ) -> Option<(PlacedElements, Vec<Arc<Opened>>)> {
         let words = &export.0;
-        let mut placement = Placement {
+        let mut placement = DevicePlacement {
             base: words[PLACEMENT],
             block: words[PLACEMENT + 1] as usize,
             offsets: words[PLACEMENT + 2],
@@ -254,7 +254,7 @@ impl Processes {
         let process = words[PROCESS];
         let mut opened = Vec::new();
         if process == self.own {
-            return Some((Placed { placement, lists: None }, opened));
+            return Some((PlacedElements { placement, lists: None }, opened));
         }
         self.opened().enter_era(process, words[ERA]);
         let elements = RemoteAllocation::decode(&words[ELEMENTS..]);
@@ -269,7 +269,7 @@ impl Processes {
             }
             opened.push(lists);
         }
-        Some((Placed { placement, lists: None }, opened))
+        Some((PlacedElements { placement, lists: None }, opened))
     }
 
     fn exported(&self) -> MutexGuard<'_, Exported> {
@@ -283,7 +283,7 @@ impl Processes {
     /// The mapping of an allocation in this process.
     fn mapping(
         &self,
-        context: &Arc<Context>,
+        context: &Arc<CudaContext>,
         process: u64,
         allocation: RemoteAllocation,
     ) -> Option<Arc<Opened>> {
@@ -313,7 +313,7 @@ impl Processes {
 
     fn open_allocation(
         &self,
-        context: &Context,
+        context: &CudaContext,
         process: u64,
         allocation: RemoteAllocation,
     ) -> Option<Address> {
@@ -338,7 +338,7 @@ fn moved(address: Address, opened: &Opened) -> Address {
     address.wrapping_sub(opened.allocation.start).wrapping_add(opened.mapped)
 }
 
-fn device_words(context: &Context) -> [u64; 2] {
+fn device_words(context: &CudaContext) -> [u64; 2] {
     let half =
         |first: usize| u64::from_ne_bytes(std::array::from_fn(|byte| context.uuid.0[first + byte]));
     [half(0), half(8)]

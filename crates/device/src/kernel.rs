@@ -25,7 +25,7 @@ pub(crate) struct Divisor {
 impl Divisor {
     pub(crate) fn new(divisor: usize) -> Divisor {
         // A larger count is that of the outermost loop, by which nothing is divided
-        // (`Placement::fits`).
+        // (`DevicePlacement::fits`).
         let divisor = u32::try_from(divisor).unwrap_or(u32::MAX).max(1);
         if divisor == 1 {
             return Divisor { divisor, ..Divisor::default() };
@@ -81,7 +81,7 @@ pub(crate) struct Move {
 
 /// Where the bytes of a message are in memory that a device can access.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Placement {
+pub(crate) struct DevicePlacement {
     /// Address that all offsets are relative to.
     pub(crate) base: Address,
     /// Bytes in a block; in all blocks of the list, if they are unequal.
@@ -99,10 +99,10 @@ pub(crate) struct Placement {
     pub(crate) loops: [(usize, i64); MAX_LOOPS],
 }
 
-impl Placement {
+impl DevicePlacement {
     /// `length` contiguous bytes.
-    pub(crate) fn contiguous(base: Address, length: usize) -> Placement {
-        Placement { base, block: length, ..Placement::default() }
+    pub(crate) fn contiguous(base: Address, length: usize) -> DevicePlacement {
+        DevicePlacement { base, block: length, ..DevicePlacement::default() }
     }
 
     /// Length if the bytes are contiguous.
@@ -175,8 +175,8 @@ const SECTOR: usize = 32;
 /// Arguments and kernel that move bytes `position..position + length` of a message, with the
 /// largest word that fits both layouts.
 pub(crate) fn arguments(
-    from: &Placement,
-    to: &Placement,
+    from: &DevicePlacement,
+    to: &DevicePlacement,
     position: usize,
     length: usize,
 ) -> (KernelChoice, Move) {
@@ -219,30 +219,35 @@ mod tests {
 
     #[test]
     fn the_largest_common_word_is_chosen() {
-        let mut columns = Placement::contiguous(0x1000, 8);
+        let mut columns = DevicePlacement::contiguous(0x1000, 8);
         (columns.loops[0], columns.depth) = ((100, 64), 1);
-        let packed = Placement::contiguous(0x2000, 800);
-        let word =
-            |from: &Placement, position, length| arguments(from, &packed, position, length).0.word;
+        let packed = DevicePlacement::contiguous(0x2000, 800);
+        let word = |from: &DevicePlacement, position, length| {
+            arguments(from, &packed, position, length).0.word
+        };
         assert_eq!(word(&columns, 0, 800), 8);
         assert_eq!(word(&columns, 4, 8), 4);
-        assert_eq!(word(&Placement::contiguous(0x1000, 800), 0, 800), 16);
-        assert_eq!(word(&Placement::contiguous(0x1002, 800), 0, 800), 2);
-        assert_eq!(word(&Placement::contiguous(0x1000, 799), 0, 799), 1);
+        assert_eq!(word(&DevicePlacement::contiguous(0x1000, 800), 0, 800), 16);
+        assert_eq!(word(&DevicePlacement::contiguous(0x1002, 800), 0, 800), 2);
+        assert_eq!(word(&DevicePlacement::contiguous(0x1000, 799), 0, 799), 1);
     }
 
     #[test]
     fn what_kernels_cannot_divide_by_does_not_fit() {
         let long = 1usize << 33;
-        assert!(Placement::contiguous(0, long).fits());
-        let mut nest = Placement::contiguous(0, 8);
+        assert!(DevicePlacement::contiguous(0, long).fits());
+        let mut nest = DevicePlacement::contiguous(0, 8);
         (nest.loops[0], nest.loops[1], nest.depth) = ((3, 16), (long, 100), 2);
         assert!(nest.fits());
         nest.loops[0].0 = long;
         assert!(!nest.fits());
-        let list =
-            Placement { offsets: 1, starts: 1, entries: 2, ..Placement::contiguous(0, long) };
-        assert!(!list.fits() && Placement { block: 64, ..list }.fits());
+        let list = DevicePlacement {
+            offsets: 1,
+            starts: 1,
+            entries: 2,
+            ..DevicePlacement::contiguous(0, long)
+        };
+        assert!(!list.fits() && DevicePlacement { block: 64, ..list }.fits());
     }
 
     #[test]

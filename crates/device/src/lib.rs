@@ -37,20 +37,20 @@ use towpath_datatype::Datatype;
 use towpath_datatype::device::{Device, DeviceLayout};
 
 use abi::{Address, ContextHandle};
-use context::Context;
-use driver::{DeviceError, Driver, Result};
-use host::Heap;
+use context::CudaContext;
+use driver::{CudaDriver, DeviceError, Result};
+use host::BrkHeap;
 use presence::Libraries;
 use tables::Tables;
-use transfer::{Shared, Side, SideMemory};
+use transfer::{SharedState, Side, SideMemory};
 
 pub use inventory::{cuda_is_supported, survey};
 
 /// What there is once the program has loaded the driver.
 #[derive(Debug)]
 struct Present {
-    driver: Driver,
-    heap: Heap,
+    driver: CudaDriver,
+    heap: BrkHeap,
 }
 
 /// The CUDA devices of this process.
@@ -58,9 +58,9 @@ struct Present {
 pub struct Cuda {
     libraries: Libraries,
     present: OnceLock<Present>,
-    contexts: Mutex<Vec<Arc<Context>>>,
+    contexts: Mutex<Vec<Arc<CudaContext>>>,
     tables: OnceLock<Tables>,
-    shared: OnceLock<Arc<Shared>>,
+    shared: OnceLock<Arc<SharedState>>,
     /// Set once the user has been told that the driver cannot be used.
     complained: OnceLock<()>,
     fail: fn(&str) -> !,
@@ -128,14 +128,14 @@ impl Cuda {
     /// Looks for the driver.
     fn look(&self) -> Option<&Present> {
         self.libraries.look();
-        let driver = match Driver::of_program()? {
+        let driver = match CudaDriver::of_program()? {
             Ok(driver) => driver,
             Err(why) => {
                 self.complain(&why);
                 return None;
             }
         };
-        let present = self.present.get_or_init(|| Present { driver, heap: Heap::new() });
+        let present = self.present.get_or_init(|| Present { driver, heap: BrkHeap::new() });
         self.libraries.stop();
         Some(present)
     }
@@ -181,18 +181,18 @@ impl Cuda {
         Ok(Side::new(self.shared(), context, memory, placed))
     }
 
-    fn context(&self, driver: &Driver, handle: ContextHandle) -> Result<Arc<Context>> {
+    fn context(&self, driver: &CudaDriver, handle: ContextHandle) -> Result<Arc<CudaContext>> {
         let mut contexts = self.contexts.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
         if let Some(known) = contexts.iter().find(|context| context.handle == handle) {
             return Ok(known.clone());
         }
-        let context = Arc::new(Context::new(*driver, handle)?);
+        let context = Arc::new(CudaContext::new(*driver, handle)?);
         contexts.push(context.clone());
         Ok(context)
     }
 
-    fn shared(&self) -> Arc<Shared> {
-        let make = || Arc::new(Shared::new(self.fail));
+    fn shared(&self) -> Arc<SharedState> {
+        let make = || Arc::new(SharedState::new(self.fail));
         self.shared.get_or_init(make).clone()
     }
 

@@ -1,12 +1,12 @@
 //! Starts to move the bytes of a message: by a copy of the driver, by a kernel, or block by block.
 
 use crate::abi::{Address, StreamHandle};
-use crate::completion::Completion;
-use crate::context::Context;
+use crate::completion::TransferCompletion;
+use crate::context::CudaContext;
 use crate::driver::Result;
 use crate::kernel;
 use crate::runs;
-use crate::tables::Placed;
+use crate::tables::PlacedElements;
 
 /// Which contiguous copies are left to the driver.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -34,12 +34,12 @@ const LONG: usize = 64 << 10;
 /// Both placements must hold these bytes, in memory that the device can access, until the
 /// transfer has completed.
 pub(crate) unsafe fn start(
-    context: &Context,
+    context: &CudaContext,
     stream: StreamHandle,
-    sides: (&Placed, &Placed),
+    sides: (&PlacedElements, &PlacedElements),
     (position, length): (usize, usize),
     engine: CopyEngine,
-    completion: &mut Completion,
+    completion: &mut TransferCompletion,
 ) -> Result<()> {
     let (from, to) = (&sides.0.placement, &sides.1.placement);
     let contiguous = from.dense().is_some() && to.dense().is_some();

@@ -7,18 +7,18 @@ use std::ptr;
 use towpath_base::transfer::{Export, Fill, MemorySpace, Step};
 
 use crate::abi::Address;
-use crate::context::{SLOT_BYTES, Slot};
+use crate::context::{PinnedSlot, SLOT_BYTES};
 use crate::driver::Result;
 use crate::moves::{self, CopyEngine};
-use crate::tables::Placed;
+use crate::tables::PlacedElements;
 use crate::transfer::{Direction, Side};
 
 /// Pieces that are packed ahead.
 const AHEAD: usize = 4;
 
 /// Packed bytes in a slot, or on their way there.
-struct Piece {
-    slot: Slot,
+struct PackedPiece {
+    slot: PinnedSlot,
     length: usize,
     /// Bytes that have been passed on.
     taken: usize,
@@ -31,7 +31,7 @@ pub(crate) struct Packer {
     total: usize,
     /// Packed position of the next piece to start.
     position: usize,
-    pieces: VecDeque<Piece>,
+    pieces: VecDeque<PackedPiece>,
 }
 
 impl Packer {
@@ -64,7 +64,7 @@ impl Packer {
             let length = SLOT_BYTES.min(self.total - self.position);
             // The kernel writes packed position p to `base + p`.
             let base = (slot.memory as Address).wrapping_sub(self.position as Address);
-            let packed = Placed::contiguous(base, self.position + length);
+            let packed = PlacedElements::contiguous(base, self.position + length);
             // SAFETY: the elements hold these bytes (this function's contract), the slot has room
             // for them, and both stay valid until the piece is done: dropping the packer waits for
             // it.
@@ -78,7 +78,7 @@ impl Packer {
                     &mut slot.completion,
                 )?;
             }
-            self.pieces.push_back(Piece { slot, length, taken: 0 });
+            self.pieces.push_back(PackedPiece { slot, length, taken: 0 });
             self.position += length;
         }
         Ok(())

@@ -7,11 +7,11 @@ use std::ffi::{c_int, c_uint, c_void};
 use std::ptr;
 
 use crate::abi::{Address, ContextHandle, DeviceNumber, MEMORY_TYPE_DEVICE, attribute};
-use crate::driver::{Driver, Result};
+use crate::driver::{CudaDriver, Result};
 
 /// An allocation of device memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Allocation {
+pub(crate) struct DeviceAllocation {
     /// The context in which transfers of this memory run.
     pub(crate) context: ContextHandle,
     /// First address.
@@ -22,7 +22,7 @@ pub(crate) struct Allocation {
     pub(crate) buffer: u64,
 }
 
-impl Allocation {
+impl DeviceAllocation {
     /// True if it contains all addresses from `low` to before `high`.
     pub(crate) fn contains(&self, low: Address, high: Address) -> bool {
         self.start <= low && low <= high && high - self.start <= self.size as Address
@@ -34,9 +34,10 @@ impl Allocation {
 ///
 /// # Errors
 /// If the driver fails.
-pub(crate) fn is_on_device(driver: &Driver, address: Address) -> Result<bool> {
+pub(crate) fn is_on_device(driver: &CudaDriver, address: Address) -> Result<bool> {
     let (mut kind, mut managed): (c_uint, c_uint) = (0, 0);
-    // SAFETY: the type of memory is a `c_uint`, and whether it is managed has at most as many bytes.
+    // SAFETY: the type of memory is a `c_uint`, and whether it is managed has at most as many
+    // bytes.
     let known = unsafe {
         driver.pointer_attributes(
             address,
@@ -51,7 +52,10 @@ pub(crate) fn is_on_device(driver: &Driver, address: Address) -> Result<bool> {
 ///
 /// # Errors
 /// If the driver fails.
-pub(crate) fn allocation(driver: &Driver, address: Address) -> Result<Option<Allocation>> {
+pub(crate) fn allocation(
+    driver: &CudaDriver,
+    address: Address,
+) -> Result<Option<DeviceAllocation>> {
     let mut context = ContextHandle(ptr::null_mut());
     let (mut start, mut size, mut buffer): (Address, usize, u64) = (0, 0, 0);
     let mut device: DeviceNumber = -1;
@@ -79,11 +83,11 @@ pub(crate) fn allocation(driver: &Driver, address: Address) -> Result<Option<All
         let Some(primary) = driver.active_primary(device) else { return Ok(None) };
         context = primary;
     }
-    Ok(Some(Allocation { context, start, size, buffer }))
+    Ok(Some(DeviceAllocation { context, start, size, buffer }))
 }
 
 /// The buffer number of the allocation at an address; `None` if the driver knows no memory there.
-pub(crate) fn buffer(driver: &Driver, address: Address) -> Option<u64> {
+pub(crate) fn buffer(driver: &CudaDriver, address: Address) -> Option<u64> {
     let mut buffer = 0u64;
     let values = [(&raw mut buffer).cast::<c_void>()];
     // SAFETY: a buffer number is an `unsigned long long`.

@@ -2,11 +2,11 @@
 //! memory, pageable host memory included.
 
 use crate::abi::{Address, StreamHandle};
-use crate::driver::{Driver, Result};
-use crate::kernel::Placement;
-use crate::tables::Placed;
+use crate::driver::{CudaDriver, Result};
+use crate::kernel::DevicePlacement;
+use crate::tables::PlacedElements;
 
-impl Placement {
+impl DevicePlacement {
     /// The address of packed byte `position`, and how many bytes follow there without a gap.
     /// `words` are the lists that the placement names.
     fn run(&self, position: usize, words: &[u64]) -> (Address, usize) {
@@ -32,7 +32,7 @@ impl Placement {
     }
 }
 
-impl Placed {
+impl PlacedElements {
     /// The lists of the placement, in host memory; empty if it has none, or another process has
     /// made it.
     fn words(&self) -> &[u64] {
@@ -49,11 +49,11 @@ impl Placed {
 ///
 /// # Safety
 /// Both sides must hold these bytes, in memory that the driver knows or the processor can access,
-/// until the copies have completed, and must be [`Placed::is_listed`].
+/// until the copies have completed, and must be [`PlacedElements::is_listed`].
 pub(crate) unsafe fn copy(
-    driver: &Driver,
+    driver: &CudaDriver,
     stream: StreamHandle,
-    (from, to): (&Placed, &Placed),
+    (from, to): (&PlacedElements, &PlacedElements),
     (position, length): (usize, usize),
 ) -> Result<()> {
     let mut done = 0;
@@ -76,15 +76,15 @@ mod tests {
 
     #[test]
     fn runs_follow_blocks_lists_and_loops() {
-        let mut columns = Placement::contiguous(1000, 8);
+        let mut columns = DevicePlacement::contiguous(1000, 8);
         (columns.loops[0], columns.loops[1], columns.depth) = ((3, 100), (2, -1000), 2);
         assert_eq!(columns.run(0, &[]), (1000, 8));
         assert_eq!(columns.run(21, &[]), (1205, 3));
         assert_eq!(columns.run(24, &[]), (0, 8));
-        let equal = Placement { offsets: 1, entries: 2, ..columns };
+        let equal = DevicePlacement { offsets: 1, entries: 2, ..columns };
         assert_eq!(equal.run(8, &[5, 50]), (1050, 8));
         assert_eq!(equal.run(17, &[5, 50]), (1106, 7));
-        let unequal = Placement { offsets: 1, starts: 1, entries: 2, ..columns };
+        let unequal = DevicePlacement { offsets: 1, starts: 1, entries: 2, ..columns };
         let lists = [5, (-40i64) as u64, 0, 3];
         assert_eq!(unequal.run(2, &lists), (1007, 1));
         assert_eq!(unequal.run(4, &lists), (961, 4));

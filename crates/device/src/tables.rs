@@ -7,9 +7,9 @@ use towpath_datatype::Datatype;
 use towpath_datatype::device::{DeviceBlocks, DeviceLayout};
 
 use crate::abi::{Address, StreamHandle};
-use crate::context::Context;
+use crate::context::CudaContext;
 use crate::driver::Result;
-use crate::kernel::Placement;
+use crate::kernel::DevicePlacement;
 
 /// Datatypes with lists that are kept.
 const KEPT: usize = 32;
@@ -17,7 +17,7 @@ const KEPT: usize = 32;
 /// Lists in device memory: offsets, and packed positions if blocks are unequal.
 #[derive(Debug)]
 pub(crate) struct Lists {
-    context: Arc<Context>,
+    context: Arc<CudaContext>,
     pub(crate) memory: Address,
     /// The same in host memory.
     pub(crate) words: Vec<u64>,
@@ -35,29 +35,29 @@ impl Drop for Lists {
 
 /// Where elements are, relative to their buffer, with the lists that the placement names.
 #[derive(Clone, Debug)]
-pub(crate) struct Placed {
-    pub(crate) placement: Placement,
+pub(crate) struct PlacedElements {
+    pub(crate) placement: DevicePlacement,
     pub(crate) lists: Option<Arc<Lists>>,
 }
 
-impl Placed {
+impl PlacedElements {
     /// `length` contiguous bytes.
-    pub(crate) fn contiguous(base: Address, length: usize) -> Placed {
-        Placed { placement: Placement::contiguous(base, length), lists: None }
+    pub(crate) fn contiguous(base: Address, length: usize) -> PlacedElements {
+        PlacedElements { placement: DevicePlacement::contiguous(base, length), lists: None }
     }
 }
 
-struct Entry {
+struct CachedElements {
     datatype: Datatype,
     count: i64,
-    context: Arc<Context>,
-    placed: Placed,
+    context: Arc<CudaContext>,
+    placed: PlacedElements,
 }
 
 /// The placements with lists that were used last.
 #[derive(Default)]
 pub(crate) struct Tables {
-    entries: Mutex<Vec<Entry>>,
+    entries: Mutex<Vec<CachedElements>>,
 }
 
 impl std::fmt::Debug for Tables {
@@ -70,11 +70,11 @@ impl Tables {
     /// The placement of `count` elements at `pointer`.
     pub(crate) fn place(
         &self,
-        context: &Arc<Context>,
+        context: &Arc<CudaContext>,
         datatype: &Datatype,
         pointer: Address,
         count: i64,
-    ) -> Result<Placed> {
+    ) -> Result<PlacedElements> {
         let mut placed = match self.find(context, datatype, count) {
             Some(placed) => placed,
             None => self.make(context, datatype, count)?,
@@ -83,7 +83,12 @@ impl Tables {
         Ok(placed)
     }
 
-    fn find(&self, context: &Arc<Context>, datatype: &Datatype, count: i64) -> Option<Placed> {
+    fn find(
+        &self,
+        context: &Arc<CudaContext>,
+        datatype: &Datatype,
+        count: i64,
+    ) -> Option<PlacedElements> {
         let mut entries = self.entries.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
         let found = entries.iter().position(|entry| {
             entry.count == count
@@ -95,17 +100,22 @@ impl Tables {
         entries.last().map(|entry| entry.placed.clone())
     }
 
-    fn make(&self, context: &Arc<Context>, datatype: &Datatype, count: i64) -> Result<Placed> {
+    fn make(
+        &self,
+        context: &Arc<CudaContext>,
+        datatype: &Datatype,
+        count: i64,
+    ) -> Result<PlacedElements> {
         let layout = DeviceLayout::of(datatype, count);
-        let mut placement = Placement {
+        let mut placement = DevicePlacement {
             base: layout.offset as Address,
             block: layout.blocks.bytes(),
             depth: layout.loops.len(),
-            ..Placement::default()
+            ..DevicePlacement::default()
         };
         placement.loops[..layout.loops.len()].copy_from_slice(&layout.loops);
         let words: Vec<u64> = match layout.blocks {
-            DeviceBlocks::One(_) => return Ok(Placed { placement, lists: None }),
+            DeviceBlocks::One(_) => return Ok(PlacedElements { placement, lists: None }),
             DeviceBlocks::Equal { length, offsets } => {
                 (placement.block, placement.entries) = (length, offsets.len());
                 offsets.into_iter().map(|offset| offset as u64).collect()
@@ -121,8 +131,8 @@ impl Tables {
         if lists.words.len() > placement.entries {
             placement.starts = lists.memory + 8 * placement.entries as Address;
         }
-        let placed = Placed { placement, lists: Some(lists) };
-        let entry = Entry {
+        let placed = PlacedElements { placement, lists: Some(lists) };
+        let entry = CachedElements {
             datatype: datatype.clone(),
             count,
             context: context.clone(),
@@ -138,7 +148,7 @@ impl Tables {
 }
 
 /// Copies words to new device memory. Waits for the copy, which depends on nothing else.
-fn upload(context: &Arc<Context>, words: Vec<u64>) -> Result<Lists> {
+fn upload(context: &Arc<CudaContext>, words: Vec<u64>) -> Result<Lists> {
     let _entered = context.enter()?;
     let driver = &context.driver;
     let bytes = size_of_val(&words[..]);

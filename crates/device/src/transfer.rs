@@ -8,18 +8,18 @@ use towpath_base::config;
 use towpath_base::transfer::{Export, Step};
 
 use crate::abi::StreamHandle;
-use crate::completion::Completion;
-use crate::context::Context;
+use crate::completion::TransferCompletion;
+use crate::context::CudaContext;
 use crate::driver::{DeviceError, Result};
 use crate::ipc::{Opened, Processes};
 use crate::kernel;
 use crate::moves::{self, CopyEngine};
-use crate::pointer::Allocation;
-use crate::tables::Placed;
+use crate::pointer::DeviceAllocation;
+use crate::tables::PlacedElements;
 
 /// What all transfers of a process share.
 #[derive(Debug)]
-pub(crate) struct Shared {
+pub(crate) struct SharedState {
     pub(crate) processes: Processes,
     /// Ends the job with a sentence.
     pub(crate) fail: fn(&str) -> !,
@@ -29,8 +29,8 @@ pub(crate) struct Shared {
     recent: Mutex<VecDeque<u64>>,
 }
 
-impl Shared {
-    pub(crate) fn new(fail: fn(&str) -> !) -> Shared {
+impl SharedState {
+    pub(crate) fn new(fail: fn(&str) -> !) -> SharedState {
         let exports = match config::setting(PATH).as_deref() {
             None => true,
             Some("pinned") => false,
@@ -38,7 +38,7 @@ impl Shared {
                 fail(&format!("{PATH} is {other}, but only pinned is allowed; unset it"))
             }
         };
-        Shared { processes: Processes::new(), fail, exports, recent: Mutex::default() }
+        SharedState { processes: Processes::new(), fail, exports, recent: Mutex::default() }
     }
 
     /// True unless the allocation is one of those that were used last.
@@ -61,7 +61,7 @@ const REMEMBERED: usize = 16;
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum SideMemory {
     /// In one allocation.
-    One(Allocation),
+    One(DeviceAllocation),
     /// In several allocations of device memory.
     Several,
     /// Some of them in host memory.
@@ -71,10 +71,10 @@ pub(crate) enum SideMemory {
 /// The elements of one side of a message.
 #[derive(Debug)]
 pub(crate) struct Side {
-    pub(crate) shared: Arc<Shared>,
-    pub(crate) context: Arc<Context>,
+    pub(crate) shared: Arc<SharedState>,
+    pub(crate) context: Arc<CudaContext>,
     memory: SideMemory,
-    pub(crate) placed: Placed,
+    pub(crate) placed: PlacedElements,
     pub(crate) stream: StreamHandle,
     /// The copy to or from another process, once it has started.
     direct: Option<DirectCopy>,
@@ -83,7 +83,7 @@ pub(crate) struct Side {
 /// A copy that the device makes between this process's memory and another one's.
 #[derive(Debug)]
 struct DirectCopy {
-    completion: Completion,
+    completion: TransferCompletion,
     /// Keeps the other process's memory open.
     _opened: Vec<Arc<Opened>>,
 }
@@ -99,10 +99,10 @@ pub(crate) enum Direction {
 
 impl Side {
     pub(crate) fn new(
-        shared: Arc<Shared>,
-        context: Arc<Context>,
+        shared: Arc<SharedState>,
+        context: Arc<CudaContext>,
         memory: SideMemory,
-        placed: Placed,
+        placed: PlacedElements,
     ) -> Side {
         let stream = context.stream();
         Side { shared, context, memory, placed, stream, direct: None }
@@ -166,7 +166,7 @@ impl Side {
     }
 
     /// True if there is a kernel that copies `length` bytes between these elements and others.
-    fn compiles(&self, other: &Placed, length: usize) -> bool {
+    fn compiles(&self, other: &PlacedElements, length: usize) -> bool {
         let (own, other) = (&self.placed.placement, &other.placement);
         let (choice, _) = kernel::arguments(own, other, 0, length);
         own.fits() && other.fits() && self.or_fail(self.context.kernel(choice)).is_some()
@@ -199,7 +199,7 @@ impl Side {
     /// See [`Side::copy`]; `opened` must keep the memory of `theirs` open.
     unsafe fn start(
         &self,
-        theirs: &Placed,
+        theirs: &PlacedElements,
         opened: Vec<Arc<Opened>>,
         (length, engine): (usize, CopyEngine),
         direction: Direction,

@@ -6,11 +6,11 @@ use std::ptr;
 use towpath_base::transfer::{Drain, Export, Fill, MemorySpace, Step};
 
 use crate::abi::Address;
-use crate::context::{SLOT_BYTES, Slot};
+use crate::context::{PinnedSlot, SLOT_BYTES};
 use crate::driver::Result;
 use crate::moves::{self, CopyEngine};
 use crate::packer::Packer;
-use crate::tables::Placed;
+use crate::tables::PlacedElements;
 use crate::transfer::{Direction, Side};
 
 /// Pieces that the device may still be unpacking when the next one comes.
@@ -28,7 +28,7 @@ pub(crate) struct Unpacker {
     /// Packed position at which the message ends, if that is known.
     end: Option<usize>,
     /// Slots that the device reads, the oldest first.
-    slots: VecDeque<Slot>,
+    slots: VecDeque<PinnedSlot>,
 }
 
 impl Unpacker {
@@ -58,7 +58,7 @@ impl Unpacker {
         let mut slot = context.take_slot()?;
         // The kernel reads packed position p from `base + p`.
         let base = (slot.memory as Address).wrapping_sub(self.position as Address);
-        let packed = Placed::contiguous(base, self.position + length);
+        let packed = PlacedElements::contiguous(base, self.position + length);
         // SAFETY: the slot has room for `length` bytes. The elements have room for them (this
         // function's contract), and both stay valid until the piece is done: dropping the
         // unpacker waits for it.

@@ -21,10 +21,10 @@ pub(super) struct ExportedPush {
     pub(super) lines: ShareLines,
     pub(super) index: u32,
     claims: Claims<MappedLongWords>,
-    work: PushWork,
+    stage: PushStage,
 }
 
-enum PushWork {
+enum PushStage {
     /// The receiver has not begun.
     Announced,
     /// The receiver reads the bytes.
@@ -41,7 +41,7 @@ impl ExportedPush {
         mut claims: Claims<MappedLongWords>,
     ) -> ExportedPush {
         claims.set_units(1);
-        ExportedPush { source, lines, index, claims, work: PushWork::Announced }
+        ExportedPush { source, lines, index, claims, stage: PushStage::Announced }
     }
 
     pub(super) fn has_begun(&self) -> bool {
@@ -49,20 +49,20 @@ impl ExportedPush {
     }
 
     pub(super) fn step(&mut self) -> Advance {
-        if let PushWork::Announced = self.work {
+        if let PushStage::Announced = self.stage {
             if !self.claims.is_joined() {
                 return Advance::Nothing;
             }
-            self.work = match self.lines.lent() {
+            self.stage = match self.lines.lent() {
                 (Some(to), wanted) => {
                     let length = self.source.length();
                     assert!(wanted <= length, "a receiver wants too much: the segment is damaged");
-                    PushWork::Writing { to: Box::new(to), wanted }
+                    PushStage::Writing { to: Box::new(to), wanted }
                 }
-                (None, _) => PushWork::TheirTurn,
+                (None, _) => PushStage::TheirTurn,
             };
         }
-        if let PushWork::Writing { to, wanted } = &self.work {
+        if let PushStage::Writing { to, wanted } = &self.stage {
             // SAFETY: the receiver's buffer holds `wanted` bytes, which is at most the length of
             // the message, and stays valid until the unit is copied. `publish` requires that the
             // source stays valid, and dropping it ends the device's access.
@@ -74,7 +74,7 @@ impl ExportedPush {
                     return Advance::Done;
                 }
                 None => {
-                    self.work = PushWork::TheirTurn;
+                    self.stage = PushStage::TheirTurn;
                     self.lines.cannot_write();
                     return Advance::Some;
                 }
@@ -90,10 +90,10 @@ pub(super) struct ExportedPull {
     from: Box<Export>,
     lines: ShareLines,
     claims: Claims<MappedLongWords>,
-    work: PullWork,
+    stage: PullStage,
 }
 
-enum PullWork {
+enum PullStage {
     /// The sender does not know yet that this side has begun.
     Begun { lent: bool },
     /// The sender writes to this side's buffer.
@@ -117,25 +117,25 @@ impl ExportedPull {
         let (claims, _, _) = lines.follow(false, 1);
         lines.lend(lent.as_ref(), target.length());
         claims.join();
-        let work = PullWork::Begun { lent: lent.is_some() };
-        ExportedPull { target, from: Box::new(from), lines, claims, work }
+        let stage = PullStage::Begun { lent: lent.is_some() };
+        ExportedPull { target, from: Box::new(from), lines, claims, stage }
     }
 
     pub(super) fn step(&mut self) -> PullStep {
         // Must be read first: once the message is complete, its lines may be those of another one.
         let returned = self.lines.is_returned();
-        match self.work {
-            PullWork::Begun { lent } => {
-                self.work = if lent { PullWork::Lent } else { PullWork::Reading };
+        match self.stage {
+            PullStage::Begun { lent } => {
+                self.stage = if lent { PullStage::Lent } else { PullStage::Reading };
                 return PullStep::Advance(Advance::Some);
             }
-            PullWork::Lent if self.claims.is_complete() => {
+            PullStage::Lent if self.claims.is_complete() => {
                 return PullStep::Advance(Advance::Done);
             }
-            PullWork::Lent if !returned => {
+            PullStage::Lent if !returned => {
                 return PullStep::Advance(Advance::Nothing);
             }
-            PullWork::Lent | PullWork::Reading => self.work = PullWork::Reading,
+            PullStage::Lent | PullStage::Reading => self.stage = PullStage::Reading,
         }
         // SAFETY: the sender's bytes stay valid until the unit is copied, the target is valid
         // (contract of `Shm::pull`), and both hold the bytes that are wanted.
