@@ -1,5 +1,6 @@
 //! The claims of a split copy: one side takes units from the front, the other one from the back,
-//! until they meet. Either side may copy everything, so neither waits for a peer that has left MPI.
+//! until they meet. Either side may copy everything, so neither waits for a peer that has left MPI,
+//! except for one whose device copies ([`super::exported`]).
 //!
 //! Words: the number of units that the sender has copied, the number that the receiver has copied,
 //! and the claims, which both sides update by compare-and-swap. Each word carries the *generation*

@@ -3,7 +3,8 @@
 use crate::datatype::Datatype;
 use crate::plan::{LayoutPlan, PlanShape};
 
-/// Maximum number of loops of a [`DeviceLayout`]. A layout with more of them is listed block by block.
+/// Maximum number of loops of a [`DeviceLayout`]. A layout with more of them is listed block by
+/// block.
 pub const MAX_LOOPS: usize = 6;
 
 /// The blocks that the loops of a [`DeviceLayout`] repeat.
