@@ -35,6 +35,10 @@ int main(int count, char **words)
             MPI_ERR_BUFFER, "MPI_Allgatherv");
     refused(MPI_Reduce_scatter(host, host, numbers, MPI_INT, MPI_SUM, MPI_COMM_SELF),
             MPI_ERR_BUFFER, "MPI_Reduce_scatter");
+    MPI_Datatype *types = memory.bytes, in_host[1] = {MPI_BYTE};
+    refused(MPI_Alltoallw(memory.bytes, host, host, types, memory.bytes, host, host, in_host,
+                          MPI_COMM_SELF),
+            MPI_ERR_BUFFER, "MPI_Alltoallw");
     /* Pinned memory is host memory. */
     void *pinned;
     CALLED(cuMemHostAlloc(&pinned, 100000, 0));

@@ -343,6 +343,10 @@ impl HandleArray {
     pub fn is_null(&self) -> bool {
         self.pointer.is_null()
     }
+    /// The pointer as a number.
+    pub fn address(&self) -> usize {
+        self.pointer as usize
+    }
     /// Element `index`, which must be less than the length.
     #[inline]
     pub fn get(&self, index: usize) -> Handle {

@@ -11,6 +11,7 @@ use towpath_neutral::error::{Result, fail};
 use super::arguments::{ArgumentNames, check, counts, datatype, read};
 use crate::chapters::datatypes;
 use crate::objects::datatype::Type;
+use crate::process::devices;
 
 /// A block for each process that the call exchanges data with.
 pub trait Data: Sized {
@@ -142,7 +143,7 @@ impl Data for VaryingData {
         }
         let first = (0..number).find(|&index| counts[index] > 0);
         let offset = first.map_or(0, |index| displacements[index].wrapping_mul(kind.datatype.extent()));
-        let element = kind.element_at(pointer.wrapping_byte_offset(offset as isize), first.map_or(0, |_| 1));
+        let element = kind.element_at(pointer.wrapping_byte_offset(offset as isize), i64::from(first.is_some()));
         Ok(Blocks::Varying { pointer: pointer.cast_mut().cast(), counts, displacements, element })
     }
 }
@@ -185,6 +186,7 @@ impl Data for MixedData {
         if self.datatypes.is_null() && number > 0 {
             fail!(ERR_ARG, "the array {}s is NULL; pass an array of {number} datatypes", names.datatype);
         }
+        devices::refuse(self.datatypes.address() as *const c_void, format_args!("{}s", names.datatype))?;
         // SAFETY: the arrays have an element for each block (invariant).
         let (counts, displacements, types) = unsafe {
             (
