@@ -18,28 +18,31 @@ pub struct HostCopies {
 }
 
 impl HostCopies {
-    /// Replaces the `count` elements at `pointer`, of which the first `results` are copied back.
-    /// Returns the address of the copy.
+    /// Replaces the elements at `pointer`: the first `read` of them are copied to the host before
+    /// the reduction, and the first `written` back after it. Returns the address of the copy.
     ///
     /// # Errors
     /// If there is no memory for the copy.
     pub fn add(
         &mut self,
-        (pointer, count): (*mut u8, i64),
-        results: i64,
+        pointer: *mut u8,
+        read: i64,
+        written: i64,
         datatype: &Datatype,
         device: &'static dyn Device,
     ) -> Result<*mut u8, PlanError> {
         let (there, here) = (Element::on_device(datatype, device), Element::of(datatype));
-        let (low, high) = here.span(count).ok_or(PlanError::Overflow)?;
+        let (low, high) = here.span(read.max(written)).ok_or(PlanError::Overflow)?;
         let bytes = high - low;
         let mut scratch = Scratch::new(bytes).ok_or(PlanError::Memory { bytes })?;
         let copy = scratch.pointer().wrapping_offset(-low as isize);
         self.memory.push(scratch);
         let pieces = |count| (there.piece(pointer, 0, count), here.piece(copy, 0, count));
-        self.before.push(pieces(count));
-        if results > 0 {
-            let (device, host) = pieces(results);
+        if read > 0 {
+            self.before.push(pieces(read));
+        }
+        if written > 0 {
+            let (device, host) = pieces(written);
             self.after.push((host, device));
         }
         Ok(copy)
@@ -47,7 +50,7 @@ impl HostCopies {
 
     /// True if there are none.
     pub fn is_empty(&self) -> bool {
-        self.before.is_empty()
+        self.memory.is_empty()
     }
 
     /// What is copied to the host before the reduction: from the first to the second piece.
@@ -98,11 +101,11 @@ mod tests {
         let int = Datatype::named(Basic::Int32);
         let (mut copies, mut vectors) = (HostCopies::default(), [[1u32; 8], [2; 8]]);
         assert!(copies.is_empty());
-        let mut copy = |vector: usize, results| {
+        let mut copy = |vector: usize, read, written| {
             let pointer = vectors[vector].as_mut_ptr().cast();
-            copies.add((pointer, 8), results, &int, &DEVICE).unwrap()
+            copies.add(pointer, read, written, &int, &DEVICE).unwrap()
         };
-        let (send, receive) = (copy(0, 0), copy(1, 8));
+        let (send, receive) = (copy(0, 8, 0), copy(1, 8, 8));
         let mut builder = Builder::new(&team);
         builder.reduce(send, receive, 0..4, &Element::dense(4));
         builder.reduce(send, receive, 4..8, &Element::dense(4));
@@ -123,5 +126,17 @@ mod tests {
         );
         assert_eq!(plan.steps.last().map(|step| step.first_edge), Some(NONE));
         assert_eq!(plan.memory.len(), 2);
+    }
+
+    #[test]
+    fn memory_that_is_only_written_is_not_copied_to_the_host() {
+        static DEVICE: SimulatedDevice = SimulatedDevice;
+        let (mut copies, mut vector) = (HostCopies::default(), [1u32; 8]);
+        let (pointer, int) = (vector.as_mut_ptr().cast(), Datatype::named(Basic::Int32));
+        let copy = copies.add(pointer, 0, 3, &int, &DEVICE).unwrap();
+        assert!(!copies.is_empty() && copies.before().is_empty());
+        let [(from, to)] = copies.after() else { panic!("one vector is written") };
+        assert_eq!((from.pointer, to.pointer), (copy, pointer));
+        assert_eq!((from.bytes(), to.bytes()), (12, 12));
     }
 }

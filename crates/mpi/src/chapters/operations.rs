@@ -4,7 +4,7 @@
 use std::ffi::c_void;
 use std::sync::Arc;
 
-use towpath_collective::{HostCopies, Reducer, copy_pieces, reduce_elements};
+use towpath_collective::{HostCopies, Reducer, reduce_elements};
 use towpath_datatype::reduce::{self, Operation as Predefined};
 use towpath_datatype::{Basic, Datatype};
 use towpath_neutral::abi::{Callback, Handle};
@@ -13,12 +13,11 @@ use towpath_neutral::error::{Error, Result, fail};
 
 use super::collectives::arguments::{self, ArgumentNames, BUFFER};
 use super::datatypes;
-use crate::chapters::internal::plan_failed;
+use super::host_copies::{around, in_host_memory};
 use crate::objects::datatype::Type;
 use crate::objects::operation::Operation;
 use crate::objects::registry::OBJECTS;
 use crate::process;
-use crate::process::devices;
 
 /// The operation that a handle names.
 enum FoundOperation {
@@ -128,23 +127,18 @@ pub unsafe fn reduce_local(
     if inbuf == inoutbuf && count > 0 && kind.needs_distinct(inbuf) {
         return arguments::aliased();
     }
-    let (mut input, mut inout, mut copies) = (inbuf.cast_mut(), inoutbuf, HostCopies::default());
-    if devices::may_exist() && count > 0 {
-        for (buffer, results) in [(&mut input, 0), (&mut inout, count)] {
-            if let Some(device) = devices::device_of(&kind.datatype, *buffer) {
-                let copy = copies.add((buffer.cast(), count), results, &kind.datatype, device);
-                *buffer = copy.map_err(plan_failed)?.cast();
-            }
-        }
+    if count == 0 {
+        return Ok(());
     }
-    if count > 0 {
-        // SAFETY: both buffers hold `count` elements of the type that `reducer` was created for,
-        // and do not overlap (this function's contract); so do their copies, which are made first.
-        unsafe {
-            copy_pieces(copies.before(), &mut std::thread::yield_now);
-            reduce_elements(&reducer, input.cast(), inout.cast(), count);
-            copy_pieces(copies.after(), &mut std::thread::yield_now);
-        }
+    let mut copies = HostCopies::default();
+    let input = in_host_memory(&mut copies, &kind.datatype, inbuf, count, 0)?;
+    let inout = in_host_memory(&mut copies, &kind.datatype, inoutbuf, count, count)?;
+    // SAFETY: both buffers hold `count` elements of the type that `reducer` was created for, and do
+    // not overlap (this function's contract); so do their copies, which are made first.
+    unsafe {
+        around(&copies, || {
+            reduce_elements(&reducer, input, inout, count);
+            Ok(())
+        })
     }
-    Ok(())
 }

@@ -5,11 +5,12 @@ use std::sync::Arc;
 
 use towpath_base::ids::Plane;
 use towpath_collective::inter::Bridge;
-use towpath_collective::{Call, HostCopies, Operation, Plan, PlanError, Run, Selection, Team, copy_pieces};
+use towpath_collective::{Call, HostCopies, Operation, Plan, PlanError, Run, Selection, Team};
 use towpath_neutral::abi::Handle;
 use towpath_neutral::error::Result;
 
 use super::{boards, multicast};
+use crate::chapters::host_copies::around;
 use crate::chapters::info;
 use crate::chapters::internal::{plan_failed, run};
 use crate::chapters::persistent::create_by;
@@ -175,12 +176,7 @@ impl<'a> Prepared<'a> {
     unsafe fn wait_between(self, copies: HostCopies) -> Result<()> {
         // SAFETY: the memory that the call names lives during the call (this function's contract),
         // and the copies live until its end.
-        unsafe {
-            copy_pieces(copies.before(), &mut std::thread::yield_now);
-            self.wait()?;
-            copy_pieces(copies.after(), &mut std::thread::yield_now);
-        }
-        Ok(())
+        unsafe { around(&copies, || self.wait()) }
     }
 
     /// True if the communicator already has a board.

@@ -13,7 +13,7 @@ use towpath_neutral::error::{Result, fail};
 
 use super::arguments::{self, ArgumentNames, BUFFER, is_in_place};
 use super::execution::{CommView, Prepared};
-use crate::chapters::internal::plan_failed;
+use crate::chapters::host_copies::in_host_memory;
 use crate::chapters::{datatypes, operations};
 use crate::objects::datatype::Type;
 use crate::process::devices;
@@ -44,16 +44,15 @@ impl Vector {
     /// those that are significant.
     #[cold]
     fn copy_to_host(&mut self, kind: &Type, send: bool, receive: bool) -> Result<()> {
-        let results = self.results.unwrap_or(self.count);
-        if send && let Some(device) = devices::device_of(&kind.datatype, self.sendbuf) {
-            let vector = (self.sendbuf.cast_mut().cast(), self.count);
-            let copy = self.copies.add(vector, 0, &kind.datatype, device);
-            self.sendbuf = copy.map_err(plan_failed)?.cast_const().cast();
+        let Vector { sendbuf, recvbuf, count, results, copies, .. } = self;
+        if send {
+            *sendbuf = in_host_memory(copies, &kind.datatype, *sendbuf, *count, 0)?.cast();
         }
-        if receive && let Some(device) = devices::device_of(&kind.datatype, self.recvbuf) {
-            let elements = if is_in_place(self.sendbuf) { self.count } else { results };
-            let copy = self.copies.add((self.recvbuf.cast(), elements), results, &kind.datatype, device);
-            self.recvbuf = copy.map_err(plan_failed)?.cast();
+        if receive {
+            // Only in place does the reduction read what is in the receive buffer.
+            let read = if is_in_place(*sendbuf) { *count } else { 0 };
+            let written = results.unwrap_or(*count);
+            *recvbuf = in_host_memory(copies, &kind.datatype, *recvbuf, read, written)?.cast();
         }
         Ok(())
     }

@@ -2,14 +2,14 @@
 
 use std::ffi::c_void;
 
-use towpath_collective::{HostCopies, copy_pieces};
+use towpath_collective::HostCopies;
 use towpath_datatype::{Basic, Datatype, external32_size, pack_external32, unpack_external32};
 use towpath_neutral::abi::{Handle, StringArgument};
 use towpath_neutral::error::{Result, fail};
 
 use super::packing::{elements, packed};
-use crate::chapters::internal::plan_failed;
-use crate::process::devices::{self, Packing};
+use crate::chapters::host_copies::{around, in_host_memory};
+use crate::process::devices::Packing;
 
 /// Checks that a data representation is "external32".
 fn check_representation(datarep: StringArgument) -> Result<()> {
@@ -34,29 +34,19 @@ pub fn pack_external_size(datarep: StringArgument, incount: i64, datatype: Handl
 unsafe fn on_host(
     how: Packing,
     datatype: &Datatype,
-    (mut elements, count): (*mut u8, i64),
-    (mut packed, length): (*mut u8, i64),
+    (elements, count): (*const c_void, i64),
+    (packed, length): (*mut u8, i64),
     convert: impl FnOnce(*mut u8, *mut u8) -> Result<usize>,
 ) -> Result<()> {
     let (mut copies, bytes) = (HostCopies::default(), Datatype::named(Basic::Byte));
-    let (unpacked, written) = if how == Packing::Pack { (0, length) } else { (count, 0) };
-    for (side, count, results, datatype) in
-        [(&mut elements, count, unpacked, datatype), (&mut packed, length, written, &bytes)]
-    {
-        if devices::may_exist()
-            && length > 0
-            && let Some(device) = devices::device_of(datatype, side.cast())
-        {
-            *side = copies.add((*side, count), results, datatype, device).map_err(plan_failed)?;
-        }
-    }
-    // SAFETY: both sides are valid during this call (this function's contract), as are the copies.
-    unsafe {
-        copy_pieces(copies.before(), &mut std::thread::yield_now);
-        convert(elements, packed)?;
-        copy_pieces(copies.after(), &mut std::thread::yield_now);
-    }
-    Ok(())
+    let ((read, unpacked), (taken, written)) = match how {
+        Packing::Pack => ((count, 0), (0, length)),
+        Packing::Unpack => ((0, count), (length, 0)),
+    };
+    let elements = in_host_memory(&mut copies, datatype, elements, read, unpacked)?;
+    let packed = in_host_memory(&mut copies, &bytes, packed.cast(), taken, written)?;
+    // SAFETY: both sides are valid during this call (this function's contract).
+    unsafe { around(&copies, || convert(elements, packed).map(drop)) }
 }
 
 /// MPI_Pack_external.
@@ -79,7 +69,7 @@ pub unsafe fn pack_external(
     // SAFETY: `inbuf` holds `incount` elements and `outbuf` has `outsize` bytes (this function's
     // contract), of which `needed` follow `to` (`packed`).
     unsafe {
-        let elements = (inbuf.cast_mut().cast(), incount);
+        let elements = (inbuf, incount);
         on_host(Packing::Pack, &kind.datatype, elements, (to, needed), |elements, to| {
             Ok(pack_external32(&kind.datatype, elements, incount, to, needed as usize)?)
         })
@@ -108,7 +98,7 @@ pub unsafe fn unpack_external(
     // SAFETY: `outbuf` has room for `outcount` elements and `inbuf` has `insize` bytes (this
     // function's contract), of which `needed` follow `from` (`packed`).
     unsafe {
-        let elements = (outbuf.cast(), outcount);
+        let elements = (outbuf.cast_const(), outcount);
         on_host(Packing::Unpack, &kind.datatype, elements, (from, needed), |elements, from| {
             Ok(unpack_external32(&kind.datatype, elements, outcount, from, needed as usize)?)
         })
