@@ -12,7 +12,8 @@ use crate::{client, hosts, mpiexec};
 /// `mpiexec`.
 pub fn pmi_lines(bytes: &[u8]) {
     let Some((&cut, stream)) = bytes.split_first() else { return };
-    let mut server = mpiexec::server::Server::new(JobId(1), &JobKey([7; 32]), &[0, 1], &[0, 0]);
+    let mut server =
+        mpiexec::server::Server::new(JobId(1), &JobKey([7; 32]), None, &[0, 1], &[0, 0]);
     let (mut reader, mut answers) = (LineReader::default(), Vec::new());
     for (number, piece) in stream.chunks(usize::from(cut).max(1)).enumerate() {
         reader.push(piece);

@@ -143,8 +143,13 @@ fn run(mut request: JobRequest, arguments: &[std::ffi::OsString]) -> Result<i32,
             failed("No process can be started", std::io::Error::from_raw_os_error(error))
         })?;
     let job = job::RunningJob::new(job::JobParts {
-        server: server::Server::new(id, &key, &request.appnums(), &vec![0; size])
-            .with_topology(&key, topology.as_ref()),
+        server: server::Server::new(
+            id,
+            &key,
+            topology.as_ref(),
+            &request.appnums(),
+            &vec![0; size],
+        ),
         ends: plan.ends,
         view,
         commands,

@@ -97,8 +97,7 @@ impl JobOnHosts {
         }
         Ok(JobOnHosts {
             stations,
-            server: Server::new(id, &key, &request.appnums(), &node_of_rank)
-                .with_topology(&key, topology),
+            server: Server::new(id, &key, topology, &request.appnums(), &node_of_rank),
             verdict: Verdict::new(
                 request.command_names(),
                 request.timeout.or_else(timeout_of_environment),

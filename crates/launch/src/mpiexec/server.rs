@@ -53,25 +53,26 @@ pub(crate) struct Server {
 }
 
 impl Server {
-    /// A server for ranks of these programs on these hosts.
-    pub(crate) fn new(job: JobId, key: &JobKey, appnums: &[i32], node_of_rank: &[u32]) -> Server {
+    /// A server for ranks of these programs on these hosts, which may read the secret of the job
+    /// and its topology.
+    pub(crate) fn new(
+        job: JobId,
+        key: &JobKey,
+        topology: Option<&JobTopology>,
+        appnums: &[i32],
+        node_of_rank: &[u32],
+    ) -> Server {
         let mut values = HashMap::new();
         values.insert("PMI_process_mapping".to_owned(), write_mapping(node_of_rank));
-        let key = key.to_text_with(false);
-        values.insert(KEY.to_owned(), pieces(&key, LONGEST_VALUE).swap_remove(0));
+        let key = (KEY, key.to_text_with(topology.is_some()));
+        let topology = topology.map(|topology| (topology::KEY, topology.to_text()));
+        for (name, value) in [key].into_iter().chain(topology) {
+            let pieces = pieces(&value, LONGEST_VALUE).into_iter().enumerate();
+            values.extend(pieces.map(|(number, piece)| (key_of_piece(name, number), piece)));
+        }
         let ranks =
             appnums.iter().map(|&appnum| ServedRank { appnum, ..ServedRank::default() }).collect();
         Server { space: format!("towpath_{:x}", job.0), ranks, values, bytes: 0 }
-    }
-
-    /// Adds the topology of the job, if it has one, beside its secret.
-    pub(crate) fn with_topology(mut self, key: &JobKey, topology: Option<&JobTopology>) -> Server {
-        let Some(topology) = topology else { return self };
-        for (name, value) in [(KEY, key.to_text_with(true)), (topology::KEY, topology.to_text())] {
-            let pieces = pieces(&value, LONGEST_VALUE).into_iter().enumerate();
-            self.values.extend(pieces.map(|(number, piece)| (key_of_piece(name, number), piece)));
-        }
-        self
     }
 
     /// Removes the process mapping, to act as a server that does not know which ranks share a host.
@@ -213,7 +214,7 @@ mod tests {
     use proptest::prelude::*;
 
     fn server(job: u128, appnums: &[i32]) -> Server {
-        Server::new(JobId(job), &JobKey([7; 32]), appnums, &vec![0; appnums.len()])
+        Server::new(JobId(job), &JobKey([7; 32]), None, appnums, &vec![0; appnums.len()])
     }
 
     fn ask(server: &mut Server, rank: usize, line: &str) -> Vec<Event> {

@@ -345,7 +345,8 @@ mod tests {
     use towpath_base::ids::JobId;
 
     fn job(ranks: usize) -> (Verdict, Server) {
-        let server = Server::new(JobId(1), &JobKey([0; 32]), &vec![0; ranks], &vec![0; ranks]);
+        let server =
+            Server::new(JobId(1), &JobKey([0; 32]), None, &vec![0; ranks], &vec![0; ranks]);
         (Verdict::new(vec!["x".to_owned(); ranks], None), server)
     }
 

@@ -149,8 +149,13 @@ fn job_with_file(
     let pair = || socketpair(AddressFamily::UNIX, SocketType::STREAM, SocketFlags::CLOEXEC, None);
     let (server_ends, rank_ends): (Sockets, Sockets) = (0..size).map(|_| pair().unwrap()).unzip();
     let one_host = vec![0; size];
-    let mut server =
-        Server::new(JobId(5), &JobKey([3; 32]), &vec![0; size], case.hosts.unwrap_or(&one_host));
+    let mut server = Server::new(
+        JobId(5),
+        &JobKey([3; 32]),
+        None,
+        &vec![0; size],
+        case.hosts.unwrap_or(&one_host),
+    );
     if case.hosts.is_none() {
         server.forget_hosts();
     }
