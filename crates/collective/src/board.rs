@@ -329,9 +329,7 @@ impl BoardCall<'_> {
     unsafe fn copy(&mut self, from: &Piece, to: &Piece) {
         // SAFETY: the memory of both is valid, and they do not overlap (this function's contract).
         if let Some(mut copy) = unsafe { memory::copy(from, to) } {
-            while !copy.advance() {
-                self.waiter.progress();
-            }
+            copy.finish(&mut || self.waiter.progress());
         }
     }
 

@@ -71,6 +71,13 @@ impl PendingCopy {
         }
         true
     }
+
+    /// Copies all data. Calls `wait` while the device is busy.
+    pub(crate) fn finish(&mut self, wait: &mut dyn FnMut()) {
+        while !self.advance() {
+            wait();
+        }
+    }
 }
 
 /// Copies the data of `from` to `to`; data that does not fit is dropped. If one of them is in the
@@ -102,9 +109,7 @@ pub unsafe fn copy_pieces(pieces: &[(Piece, Piece)], wait: &mut dyn FnMut()) {
     for (from, to) in pieces {
         // SAFETY: both are valid during this call and do not overlap (this function's contract).
         if let Some(mut pending) = unsafe { copy(from, to) } {
-            while !pending.advance() {
-                wait();
-            }
+            pending.finish(wait);
         }
     }
 }

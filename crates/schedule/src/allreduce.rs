@@ -72,15 +72,8 @@ fn stripes(builder: &mut Builder, call: &Call, operand: &Operand, receive: *mut 
 
 fn stripes_and_allgather(builder: &mut Builder, call: &Call, operand: &Operand, receive: *mut u8) {
     let starts = builder.team.placement.stripes(0, operand.count);
-    fold::stripes(
-        builder,
-        operand,
-        &starts,
-        receive,
-        receive,
-        0,
-        &mut fold::StripeMemory::default(),
-    );
+    let mut memory = fold::StripeMemory::default();
+    fold::stripes(builder, operand, &starts, receive, receive, 0, &mut memory);
     builder.phase();
     let blocks = Blocks::Varying {
         pointer: receive,

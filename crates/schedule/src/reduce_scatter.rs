@@ -25,15 +25,8 @@ pub fn reduce_scatter(
         }
         _ => {
             let into = operand.element.at(receive, -starts[call.team.rank]);
-            fold::stripes(
-                &mut builder,
-                operand,
-                &starts,
-                receive,
-                into,
-                0,
-                &mut fold::StripeMemory::default(),
-            );
+            let mut memory = fold::StripeMemory::default();
+            fold::stripes(&mut builder, operand, &starts, receive, into, 0, &mut memory);
         }
     }
     builder.finish()

@@ -39,7 +39,7 @@ pub(crate) fn refuse(memory: *const c_void, name: std::fmt::Arguments<'_>) -> Re
     Ok(())
 }
 
-/// The device of memory that is in the memory of a device.
+/// All devices of the driver; each packer uses the one whose memory it is for.
 pub(crate) fn device() -> &'static dyn Device {
     &CUDA
 }

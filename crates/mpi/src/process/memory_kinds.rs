@@ -28,7 +28,7 @@ pub(crate) fn supported() -> &'static str {
 
 /// True if each kind in a list is supported.
 pub(crate) fn are_supported(list: &str) -> bool {
-    let cuda = supported().contains("cuda");
+    let cuda = kinds_of(supported()).any(|kind| kind.starts_with("cuda:"));
     kinds_of(list).all(|kind| is_supported(kind, cuda))
 }
 

@@ -128,15 +128,8 @@ pub(crate) fn reduce_scatter(
     let result = element.at(memory, -first);
     let host = Operand { send: Some(vector), ..operand.clone() };
     builder.within(&leaders, |builder| {
-        fold::stripes(
-            builder,
-            &host,
-            &of_hosts,
-            vector,
-            result,
-            0,
-            &mut fold::StripeMemory::default(),
-        );
+        let mut memory = fold::StripeMemory::default();
+        fold::stripes(builder, &host, &of_hosts, vector, result, 0, &mut memory);
     });
     builder.phase();
     for follower in hierarchy.followers() {
