@@ -2,6 +2,7 @@
 
 pub(crate) use std::ffi::{c_char, c_int, c_void};
 
+pub(crate) use towpath_mpi::collectives::{EqualData, MixedData, VaryingData, Vector};
 pub(crate) use towpath_mpi::entry::{
     count_to_int, deliver, not_built, put, put_string, put_string_with_length, require, room,
     total_of,

@@ -7,15 +7,29 @@
 use crate::prelude::*;
 
 export! {
-    PMPI_Comm_create_keyval, MPI_Comm_create_keyval(comm_copy_attr_fn: *const c_void, comm_delete_attr_fn: *const c_void, comm_keyval: *mut c_int, extra_state: *mut c_void) {
-        call_any_time(243, || ErrhandlerOwner::None, || {
+    PMPI_Comm_create_keyval, MPI_Comm_create_keyval(
+        comm_copy_attr_fn: *const c_void,
+        comm_delete_attr_fn: *const c_void,
+        comm_keyval: *mut c_int,
+        extra_state: *mut c_void,
+    ) {
+        let owner = || ErrhandlerOwner::None;
+        call_any_time(243, owner, || {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 require(comm_keyval, "comm_keyval")?;
-                let outcome = towpath_mpi::attributes::comm_create_keyval(callback_in(comm_copy_attr_fn), callback_in(comm_delete_attr_fn), extra_state);
-                deliver(outcome, |v_comm_keyval| {
-                    *comm_keyval = keyval_out(v_comm_keyval);
-                }, || {})
+                let outcome = towpath_mpi::attributes::comm_create_keyval(
+                    callback_in(comm_copy_attr_fn),
+                    callback_in(comm_delete_attr_fn),
+                    extra_state,
+                );
+                deliver(
+                    outcome,
+                    |v_comm_keyval| {
+                        *comm_keyval = keyval_out(v_comm_keyval);
+                    },
+                    || {},
+                )
             }
         })
     }
@@ -23,7 +37,8 @@ export! {
 
 export! {
     PMPI_Comm_delete_attr, MPI_Comm_delete_attr(comm: MPI_Comm, comm_keyval: c_int) {
-        call(244, || ErrhandlerOwner::Comm(comm_in(comm)), || {
+        let owner = || ErrhandlerOwner::Comm(comm_in(comm));
+        call(244, owner, || {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 towpath_mpi::attributes::comm_delete_attr(comm_in(comm), keyval_in(comm_keyval))?;
@@ -35,7 +50,8 @@ export! {
 
 export! {
     PMPI_Comm_free_keyval, MPI_Comm_free_keyval(comm_keyval: *mut c_int) {
-        call_any_time(245, || ErrhandlerOwner::None, || {
+        let owner = || ErrhandlerOwner::None;
+        call_any_time(245, owner, || {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 require(comm_keyval, "comm_keyval")?;
@@ -50,28 +66,52 @@ export! {
 }
 
 export! {
-    PMPI_Comm_get_attr, MPI_Comm_get_attr(comm: MPI_Comm, comm_keyval: c_int, attribute_val: *mut c_void, flag: *mut c_int) {
-        call(246, || ErrhandlerOwner::Comm(comm_in(comm)), || {
+    PMPI_Comm_get_attr, MPI_Comm_get_attr(
+        comm: MPI_Comm,
+        comm_keyval: c_int,
+        attribute_val: *mut c_void,
+        flag: *mut c_int,
+    ) {
+        let owner = || ErrhandlerOwner::Comm(comm_in(comm));
+        call(246, owner, || {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 require(attribute_val, "attribute_val")?;
                 require(flag, "flag")?;
-                let outcome = towpath_mpi::attributes::comm_get_attr(comm_in(comm), keyval_in(comm_keyval));
-                deliver(outcome, |(v_attribute_val, v_flag)| {
-                    if v_flag { attribute_val.cast::<*mut c_void>().write(attribute_out(keyval_in(comm_keyval), v_attribute_val)); }
-                    *flag = c_int::from(v_flag);
-                }, || {})
+                let outcome =
+                    towpath_mpi::attributes::comm_get_attr(comm_in(comm), keyval_in(comm_keyval));
+                deliver(
+                    outcome,
+                    |(v_attribute_val, v_flag)| {
+                        if v_flag {
+                            attribute_val
+                                .cast::<*mut c_void>()
+                                .write(attribute_out(keyval_in(comm_keyval), v_attribute_val));
+                        }
+                        *flag = c_int::from(v_flag);
+                    },
+                    || {},
+                )
             }
         })
     }
 }
 
 export! {
-    PMPI_Comm_set_attr, MPI_Comm_set_attr(comm: MPI_Comm, comm_keyval: c_int, attribute_val: *mut c_void) {
-        call(247, || ErrhandlerOwner::Comm(comm_in(comm)), || {
+    PMPI_Comm_set_attr, MPI_Comm_set_attr(
+        comm: MPI_Comm,
+        comm_keyval: c_int,
+        attribute_val: *mut c_void,
+    ) {
+        let owner = || ErrhandlerOwner::Comm(comm_in(comm));
+        call(247, owner, || {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
-                towpath_mpi::attributes::comm_set_attr(comm_in(comm), keyval_in(comm_keyval), attribute_val)?;
+                towpath_mpi::attributes::comm_set_attr(
+                    comm_in(comm),
+                    keyval_in(comm_keyval),
+                    attribute_val,
+                )?;
                 Ok(())
             }
         })
@@ -79,15 +119,29 @@ export! {
 }
 
 export! {
-    PMPI_Type_create_keyval, MPI_Type_create_keyval(type_copy_attr_fn: *const c_void, type_delete_attr_fn: *const c_void, type_keyval: *mut c_int, extra_state: *mut c_void) {
-        call_any_time(248, || ErrhandlerOwner::None, || {
+    PMPI_Type_create_keyval, MPI_Type_create_keyval(
+        type_copy_attr_fn: *const c_void,
+        type_delete_attr_fn: *const c_void,
+        type_keyval: *mut c_int,
+        extra_state: *mut c_void,
+    ) {
+        let owner = || ErrhandlerOwner::None;
+        call_any_time(248, owner, || {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 require(type_keyval, "type_keyval")?;
-                let outcome = towpath_mpi::attributes::type_create_keyval(callback_in(type_copy_attr_fn), callback_in(type_delete_attr_fn), extra_state);
-                deliver(outcome, |v_type_keyval| {
-                    *type_keyval = keyval_out(v_type_keyval);
-                }, || {})
+                let outcome = towpath_mpi::attributes::type_create_keyval(
+                    callback_in(type_copy_attr_fn),
+                    callback_in(type_delete_attr_fn),
+                    extra_state,
+                );
+                deliver(
+                    outcome,
+                    |v_type_keyval| {
+                        *type_keyval = keyval_out(v_type_keyval);
+                    },
+                    || {},
+                )
             }
         })
     }
@@ -95,10 +149,14 @@ export! {
 
 export! {
     PMPI_Type_delete_attr, MPI_Type_delete_attr(datatype: MPI_Datatype, type_keyval: c_int) {
-        call(249, || ErrhandlerOwner::None, || {
+        let owner = || ErrhandlerOwner::None;
+        call(249, owner, || {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
-                towpath_mpi::attributes::type_delete_attr(datatype_in(datatype), keyval_in(type_keyval))?;
+                towpath_mpi::attributes::type_delete_attr(
+                    datatype_in(datatype),
+                    keyval_in(type_keyval),
+                )?;
                 Ok(())
             }
         })
@@ -107,7 +165,8 @@ export! {
 
 export! {
     PMPI_Type_free_keyval, MPI_Type_free_keyval(type_keyval: *mut c_int) {
-        call_any_time(250, || ErrhandlerOwner::None, || {
+        let owner = || ErrhandlerOwner::None;
+        call_any_time(250, owner, || {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 require(type_keyval, "type_keyval")?;
@@ -122,28 +181,54 @@ export! {
 }
 
 export! {
-    PMPI_Type_get_attr, MPI_Type_get_attr(datatype: MPI_Datatype, type_keyval: c_int, attribute_val: *mut c_void, flag: *mut c_int) {
-        call(251, || ErrhandlerOwner::None, || {
+    PMPI_Type_get_attr, MPI_Type_get_attr(
+        datatype: MPI_Datatype,
+        type_keyval: c_int,
+        attribute_val: *mut c_void,
+        flag: *mut c_int,
+    ) {
+        let owner = || ErrhandlerOwner::None;
+        call(251, owner, || {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 require(attribute_val, "attribute_val")?;
                 require(flag, "flag")?;
-                let outcome = towpath_mpi::attributes::type_get_attr(datatype_in(datatype), keyval_in(type_keyval));
-                deliver(outcome, |(v_attribute_val, v_flag)| {
-                    if v_flag { attribute_val.cast::<*mut c_void>().write(attribute_out(keyval_in(type_keyval), v_attribute_val)); }
-                    *flag = c_int::from(v_flag);
-                }, || {})
+                let outcome = towpath_mpi::attributes::type_get_attr(
+                    datatype_in(datatype),
+                    keyval_in(type_keyval),
+                );
+                deliver(
+                    outcome,
+                    |(v_attribute_val, v_flag)| {
+                        if v_flag {
+                            attribute_val
+                                .cast::<*mut c_void>()
+                                .write(attribute_out(keyval_in(type_keyval), v_attribute_val));
+                        }
+                        *flag = c_int::from(v_flag);
+                    },
+                    || {},
+                )
             }
         })
     }
 }
 
 export! {
-    PMPI_Type_set_attr, MPI_Type_set_attr(datatype: MPI_Datatype, type_keyval: c_int, attribute_val: *mut c_void) {
-        call(252, || ErrhandlerOwner::None, || {
+    PMPI_Type_set_attr, MPI_Type_set_attr(
+        datatype: MPI_Datatype,
+        type_keyval: c_int,
+        attribute_val: *mut c_void,
+    ) {
+        let owner = || ErrhandlerOwner::None;
+        call(252, owner, || {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
-                towpath_mpi::attributes::type_set_attr(datatype_in(datatype), keyval_in(type_keyval), attribute_val)?;
+                towpath_mpi::attributes::type_set_attr(
+                    datatype_in(datatype),
+                    keyval_in(type_keyval),
+                    attribute_val,
+                )?;
                 Ok(())
             }
         })
@@ -151,15 +236,29 @@ export! {
 }
 
 export! {
-    PMPI_Win_create_keyval, MPI_Win_create_keyval(win_copy_attr_fn: *const c_void, win_delete_attr_fn: *const c_void, win_keyval: *mut c_int, extra_state: *mut c_void) {
-        call_any_time(253, || ErrhandlerOwner::None, || {
+    PMPI_Win_create_keyval, MPI_Win_create_keyval(
+        win_copy_attr_fn: *const c_void,
+        win_delete_attr_fn: *const c_void,
+        win_keyval: *mut c_int,
+        extra_state: *mut c_void,
+    ) {
+        let owner = || ErrhandlerOwner::None;
+        call_any_time(253, owner, || {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 require(win_keyval, "win_keyval")?;
-                let outcome = towpath_mpi::attributes::win_create_keyval(callback_in(win_copy_attr_fn), callback_in(win_delete_attr_fn), extra_state);
-                deliver(outcome, |v_win_keyval| {
-                    *win_keyval = keyval_out(v_win_keyval);
-                }, || {})
+                let outcome = towpath_mpi::attributes::win_create_keyval(
+                    callback_in(win_copy_attr_fn),
+                    callback_in(win_delete_attr_fn),
+                    extra_state,
+                );
+                deliver(
+                    outcome,
+                    |v_win_keyval| {
+                        *win_keyval = keyval_out(v_win_keyval);
+                    },
+                    || {},
+                )
             }
         })
     }
@@ -167,13 +266,15 @@ export! {
 
 export! {
     PMPI_Win_delete_attr, MPI_Win_delete_attr(win: MPI_Win, win_keyval: c_int) {
-        call(254, || ErrhandlerOwner::Win(win_in(win)), || Err(not_built()))
+        let owner = || ErrhandlerOwner::Win(win_in(win));
+        call(254, owner, || Err(not_built()))
     }
 }
 
 export! {
     PMPI_Win_free_keyval, MPI_Win_free_keyval(win_keyval: *mut c_int) {
-        call_any_time(255, || ErrhandlerOwner::None, || {
+        let owner = || ErrhandlerOwner::None;
+        call_any_time(255, owner, || {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 require(win_keyval, "win_keyval")?;
@@ -188,20 +289,32 @@ export! {
 }
 
 export! {
-    PMPI_Win_get_attr, MPI_Win_get_attr(win: MPI_Win, win_keyval: c_int, attribute_val: *mut c_void, flag: *mut c_int) {
-        call(256, || ErrhandlerOwner::Win(win_in(win)), || Err(not_built()))
+    PMPI_Win_get_attr, MPI_Win_get_attr(
+        win: MPI_Win,
+        win_keyval: c_int,
+        attribute_val: *mut c_void,
+        flag: *mut c_int,
+    ) {
+        let owner = || ErrhandlerOwner::Win(win_in(win));
+        call(256, owner, || Err(not_built()))
     }
 }
 
 export! {
-    PMPI_Win_set_attr, MPI_Win_set_attr(win: MPI_Win, win_keyval: c_int, attribute_val: *mut c_void) {
-        call(257, || ErrhandlerOwner::Win(win_in(win)), || Err(not_built()))
+    PMPI_Win_set_attr, MPI_Win_set_attr(
+        win: MPI_Win,
+        win_keyval: c_int,
+        attribute_val: *mut c_void,
+    ) {
+        let owner = || ErrhandlerOwner::Win(win_in(win));
+        call(257, owner, || Err(not_built()))
     }
 }
 
 export! {
     PMPI_Attr_delete, MPI_Attr_delete(comm: MPI_Comm, keyval: c_int) {
-        call(258, || ErrhandlerOwner::Comm(comm_in(comm)), || {
+        let owner = || ErrhandlerOwner::Comm(comm_in(comm));
+        call(258, owner, || {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 towpath_mpi::attributes::comm_delete_attr(comm_in(comm), keyval_in(keyval))?;
@@ -212,17 +325,32 @@ export! {
 }
 
 export! {
-    PMPI_Attr_get, MPI_Attr_get(comm: MPI_Comm, keyval: c_int, attribute_val: *mut c_void, flag: *mut c_int) {
-        call(259, || ErrhandlerOwner::Comm(comm_in(comm)), || {
+    PMPI_Attr_get, MPI_Attr_get(
+        comm: MPI_Comm,
+        keyval: c_int,
+        attribute_val: *mut c_void,
+        flag: *mut c_int,
+    ) {
+        let owner = || ErrhandlerOwner::Comm(comm_in(comm));
+        call(259, owner, || {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 require(attribute_val, "attribute_val")?;
                 require(flag, "flag")?;
-                let outcome = towpath_mpi::attributes::comm_get_attr(comm_in(comm), keyval_in(keyval));
-                deliver(outcome, |(v_attribute_val, v_flag)| {
-                    if v_flag { attribute_val.cast::<*mut c_void>().write(attribute_out(keyval_in(keyval), v_attribute_val)); }
-                    *flag = c_int::from(v_flag);
-                }, || {})
+                let outcome =
+                    towpath_mpi::attributes::comm_get_attr(comm_in(comm), keyval_in(keyval));
+                deliver(
+                    outcome,
+                    |(v_attribute_val, v_flag)| {
+                        if v_flag {
+                            attribute_val
+                                .cast::<*mut c_void>()
+                                .write(attribute_out(keyval_in(keyval), v_attribute_val));
+                        }
+                        *flag = c_int::from(v_flag);
+                    },
+                    || {},
+                )
             }
         })
     }
@@ -230,10 +358,15 @@ export! {
 
 export! {
     PMPI_Attr_put, MPI_Attr_put(comm: MPI_Comm, keyval: c_int, attribute_val: *mut c_void) {
-        call(260, || ErrhandlerOwner::Comm(comm_in(comm)), || {
+        let owner = || ErrhandlerOwner::Comm(comm_in(comm));
+        call(260, owner, || {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
-                towpath_mpi::attributes::comm_set_attr(comm_in(comm), keyval_in(keyval), attribute_val)?;
+                towpath_mpi::attributes::comm_set_attr(
+                    comm_in(comm),
+                    keyval_in(keyval),
+                    attribute_val,
+                )?;
                 Ok(())
             }
         })
@@ -241,15 +374,29 @@ export! {
 }
 
 export! {
-    PMPI_Keyval_create, MPI_Keyval_create(copy_fn: *const c_void, delete_fn: *const c_void, keyval: *mut c_int, extra_state: *mut c_void) {
-        call_any_time(261, || ErrhandlerOwner::None, || {
+    PMPI_Keyval_create, MPI_Keyval_create(
+        copy_fn: *const c_void,
+        delete_fn: *const c_void,
+        keyval: *mut c_int,
+        extra_state: *mut c_void,
+    ) {
+        let owner = || ErrhandlerOwner::None;
+        call_any_time(261, owner, || {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 require(keyval, "keyval")?;
-                let outcome = towpath_mpi::attributes::comm_create_keyval(callback_in(copy_fn), callback_in(delete_fn), extra_state);
-                deliver(outcome, |v_keyval| {
-                    *keyval = keyval_out(v_keyval);
-                }, || {})
+                let outcome = towpath_mpi::attributes::comm_create_keyval(
+                    callback_in(copy_fn),
+                    callback_in(delete_fn),
+                    extra_state,
+                );
+                deliver(
+                    outcome,
+                    |v_keyval| {
+                        *keyval = keyval_out(v_keyval);
+                    },
+                    || {},
+                )
             }
         })
     }
@@ -257,7 +404,8 @@ export! {
 
 export! {
     PMPI_Keyval_free, MPI_Keyval_free(keyval: *mut c_int) {
-        call_any_time(262, || ErrhandlerOwner::None, || {
+        let owner = || ErrhandlerOwner::None;
+        call_any_time(262, owner, || {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 require(keyval, "keyval")?;

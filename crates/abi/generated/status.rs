@@ -7,60 +7,100 @@
 use crate::prelude::*;
 
 export! {
-    PMPI_Get_count, MPI_Get_count(status: *const MPI_Status, datatype: MPI_Datatype, count: *mut c_int) {
-        call(75, || ErrhandlerOwner::None, || {
+    PMPI_Get_count, MPI_Get_count(
+        status: *const MPI_Status,
+        datatype: MPI_Datatype,
+        count: *mut c_int,
+    ) {
+        let owner = || ErrhandlerOwner::None;
+        call(75, owner, || {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 require(count, "count")?;
-                let outcome = towpath_mpi::status::get_count(status_in(status)?, datatype_in(datatype));
-                deliver(outcome, |v_count| {
-                    *count = count_to_int(v_count);
-                }, || {})
+                let outcome =
+                    towpath_mpi::status::get_count(status_in(status)?, datatype_in(datatype));
+                deliver(
+                    outcome,
+                    |v_count| {
+                        *count = count_to_int(v_count);
+                    },
+                    || {},
+                )
             }
         })
     }
 }
 
 export! {
-    PMPI_Get_count_c, MPI_Get_count_c(status: *const MPI_Status, datatype: MPI_Datatype, count: *mut i64) {
-        call(75, || ErrhandlerOwner::None, || {
+    PMPI_Get_count_c, MPI_Get_count_c(
+        status: *const MPI_Status,
+        datatype: MPI_Datatype,
+        count: *mut i64,
+    ) {
+        let owner = || ErrhandlerOwner::None;
+        call(75, owner, || {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 require(count, "count")?;
-                let outcome = towpath_mpi::status::get_count(status_in(status)?, datatype_in(datatype));
-                deliver(outcome, |v_count| {
-                    *count = v_count;
-                }, || {})
+                let outcome =
+                    towpath_mpi::status::get_count(status_in(status)?, datatype_in(datatype));
+                deliver(
+                    outcome,
+                    |v_count| {
+                        *count = v_count;
+                    },
+                    || {},
+                )
             }
         })
     }
 }
 
 export! {
-    PMPI_Get_elements, MPI_Get_elements(status: *const MPI_Status, datatype: MPI_Datatype, count: *mut c_int) {
-        call(76, || ErrhandlerOwner::None, || {
+    PMPI_Get_elements, MPI_Get_elements(
+        status: *const MPI_Status,
+        datatype: MPI_Datatype,
+        count: *mut c_int,
+    ) {
+        let owner = || ErrhandlerOwner::None;
+        call(76, owner, || {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 require(count, "count")?;
-                let outcome = towpath_mpi::status::get_elements(status_in(status)?, datatype_in(datatype));
-                deliver(outcome, |v_count| {
-                    *count = count_to_int(v_count);
-                }, || {})
+                let outcome =
+                    towpath_mpi::status::get_elements(status_in(status)?, datatype_in(datatype));
+                deliver(
+                    outcome,
+                    |v_count| {
+                        *count = count_to_int(v_count);
+                    },
+                    || {},
+                )
             }
         })
     }
 }
 
 export! {
-    PMPI_Get_elements_c, MPI_Get_elements_c(status: *const MPI_Status, datatype: MPI_Datatype, count: *mut i64) {
-        call(76, || ErrhandlerOwner::None, || {
+    PMPI_Get_elements_c, MPI_Get_elements_c(
+        status: *const MPI_Status,
+        datatype: MPI_Datatype,
+        count: *mut i64,
+    ) {
+        let owner = || ErrhandlerOwner::None;
+        call(76, owner, || {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 require(count, "count")?;
-                let outcome = towpath_mpi::status::get_elements(status_in(status)?, datatype_in(datatype));
-                deliver(outcome, |v_count| {
-                    *count = v_count;
-                }, || {})
+                let outcome =
+                    towpath_mpi::status::get_elements(status_in(status)?, datatype_in(datatype));
+                deliver(
+                    outcome,
+                    |v_count| {
+                        *count = v_count;
+                    },
+                    || {},
+                )
             }
         })
     }
@@ -68,29 +108,42 @@ export! {
 
 export! {
     PMPI_Status_get_error, MPI_Status_get_error(status: *const MPI_Status, error: *mut c_int) {
-        call_any_time(77, || ErrhandlerOwner::None, || {
+        let owner = || ErrhandlerOwner::None;
+        call_any_time(77, owner, || {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 require(error, "error")?;
                 let outcome = towpath_mpi::status::status_get_error(status_in(status)?);
-                deliver(outcome, |v_error| {
-                    *error = error_code_out(v_error);
-                }, || {})
+                deliver(
+                    outcome,
+                    |v_error| {
+                        *error = error_code_out(v_error);
+                    },
+                    || {},
+                )
             }
         })
     }
 }
 
 export! {
-    PMPI_Status_get_source, MPI_Status_get_source(status: *const MPI_Status, source: *mut c_int) {
-        call_any_time(78, || ErrhandlerOwner::None, || {
+    PMPI_Status_get_source, MPI_Status_get_source(
+        status: *const MPI_Status,
+        source: *mut c_int,
+    ) {
+        let owner = || ErrhandlerOwner::None;
+        call_any_time(78, owner, || {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 require(source, "source")?;
                 let outcome = towpath_mpi::status::status_get_source(status_in(status)?);
-                deliver(outcome, |v_source| {
-                    *source = rank_out(v_source);
-                }, || {})
+                deliver(
+                    outcome,
+                    |v_source| {
+                        *source = rank_out(v_source);
+                    },
+                    || {},
+                )
             }
         })
     }
@@ -98,14 +151,19 @@ export! {
 
 export! {
     PMPI_Status_get_tag, MPI_Status_get_tag(status: *const MPI_Status, tag: *mut c_int) {
-        call_any_time(79, || ErrhandlerOwner::None, || {
+        let owner = || ErrhandlerOwner::None;
+        call_any_time(79, owner, || {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 require(tag, "tag")?;
                 let outcome = towpath_mpi::status::status_get_tag(status_in(status)?);
-                deliver(outcome, |v_tag| {
-                    *tag = tag_out(v_tag);
-                }, || {})
+                deliver(
+                    outcome,
+                    |v_tag| {
+                        *tag = tag_out(v_tag);
+                    },
+                    || {},
+                )
             }
         })
     }
@@ -113,7 +171,8 @@ export! {
 
 export! {
     PMPI_Status_set_cancelled, MPI_Status_set_cancelled(status: *mut MPI_Status, flag: c_int) {
-        call_any_time(80, || ErrhandlerOwner::None, || {
+        let owner = || ErrhandlerOwner::None;
+        call_any_time(80, owner, || {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 let mut v_status = status_in(status)?;
@@ -127,12 +186,21 @@ export! {
 }
 
 export! {
-    PMPI_Status_set_elements, MPI_Status_set_elements(status: *mut MPI_Status, datatype: MPI_Datatype, count: c_int) {
-        call_any_time(81, || ErrhandlerOwner::None, || {
+    PMPI_Status_set_elements, MPI_Status_set_elements(
+        status: *mut MPI_Status,
+        datatype: MPI_Datatype,
+        count: c_int,
+    ) {
+        let owner = || ErrhandlerOwner::None;
+        call_any_time(81, owner, || {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 let mut v_status = status_in(status)?;
-                let outcome = towpath_mpi::status::status_set_elements(&mut v_status, datatype_in(datatype), i64::from(count));
+                let outcome = towpath_mpi::status::status_set_elements(
+                    &mut v_status,
+                    datatype_in(datatype),
+                    i64::from(count),
+                );
                 status_put_whole(status, &v_status);
                 outcome?;
                 Ok(())
@@ -142,12 +210,21 @@ export! {
 }
 
 export! {
-    PMPI_Status_set_elements_c, MPI_Status_set_elements_c(status: *mut MPI_Status, datatype: MPI_Datatype, count: i64) {
-        call_any_time(81, || ErrhandlerOwner::None, || {
+    PMPI_Status_set_elements_c, MPI_Status_set_elements_c(
+        status: *mut MPI_Status,
+        datatype: MPI_Datatype,
+        count: i64,
+    ) {
+        let owner = || ErrhandlerOwner::None;
+        call_any_time(81, owner, || {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 let mut v_status = status_in(status)?;
-                let outcome = towpath_mpi::status::status_set_elements(&mut v_status, datatype_in(datatype), i64::from(count));
+                let outcome = towpath_mpi::status::status_set_elements(
+                    &mut v_status,
+                    datatype_in(datatype),
+                    i64::from(count),
+                );
                 status_put_whole(status, &v_status);
                 outcome?;
                 Ok(())
@@ -158,11 +235,13 @@ export! {
 
 export! {
     PMPI_Status_set_error, MPI_Status_set_error(status: *mut MPI_Status, error: c_int) {
-        call_any_time(82, || ErrhandlerOwner::None, || {
+        let owner = || ErrhandlerOwner::None;
+        call_any_time(82, owner, || {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 let mut v_status = status_in(status)?;
-                let outcome = towpath_mpi::status::status_set_error(&mut v_status, error_code_in(error));
+                let outcome =
+                    towpath_mpi::status::status_set_error(&mut v_status, error_code_in(error));
                 status_put_whole(status, &v_status);
                 outcome?;
                 Ok(())
@@ -173,11 +252,13 @@ export! {
 
 export! {
     PMPI_Status_set_source, MPI_Status_set_source(status: *mut MPI_Status, source: c_int) {
-        call_any_time(83, || ErrhandlerOwner::None, || {
+        let owner = || ErrhandlerOwner::None;
+        call_any_time(83, owner, || {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 let mut v_status = status_in(status)?;
-                let outcome = towpath_mpi::status::status_set_source(&mut v_status, rank_in(source));
+                let outcome =
+                    towpath_mpi::status::status_set_source(&mut v_status, rank_in(source));
                 status_put_whole(status, &v_status);
                 outcome?;
                 Ok(())
@@ -188,7 +269,8 @@ export! {
 
 export! {
     PMPI_Status_set_tag, MPI_Status_set_tag(status: *mut MPI_Status, tag: c_int) {
-        call_any_time(84, || ErrhandlerOwner::None, || {
+        let owner = || ErrhandlerOwner::None;
+        call_any_time(84, owner, || {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 let mut v_status = status_in(status)?;
@@ -203,41 +285,65 @@ export! {
 
 export! {
     PMPI_Test_cancelled, MPI_Test_cancelled(status: *const MPI_Status, flag: *mut c_int) {
-        call(85, || ErrhandlerOwner::None, || {
+        let owner = || ErrhandlerOwner::None;
+        call(85, owner, || {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 require(flag, "flag")?;
                 let outcome = towpath_mpi::status::test_cancelled(status_in(status)?);
-                deliver(outcome, |v_flag| {
-                    *flag = c_int::from(v_flag);
-                }, || {})
+                deliver(
+                    outcome,
+                    |v_flag| {
+                        *flag = c_int::from(v_flag);
+                    },
+                    || {},
+                )
             }
         })
     }
 }
 
 export! {
-    PMPI_Get_elements_x, MPI_Get_elements_x(status: *const MPI_Status, datatype: MPI_Datatype, count: *mut i64) {
-        call(86, || ErrhandlerOwner::None, || {
+    PMPI_Get_elements_x, MPI_Get_elements_x(
+        status: *const MPI_Status,
+        datatype: MPI_Datatype,
+        count: *mut i64,
+    ) {
+        let owner = || ErrhandlerOwner::None;
+        call(86, owner, || {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 require(count, "count")?;
-                let outcome = towpath_mpi::status::get_elements(status_in(status)?, datatype_in(datatype));
-                deliver(outcome, |v_count| {
-                    *count = v_count;
-                }, || {})
+                let outcome =
+                    towpath_mpi::status::get_elements(status_in(status)?, datatype_in(datatype));
+                deliver(
+                    outcome,
+                    |v_count| {
+                        *count = v_count;
+                    },
+                    || {},
+                )
             }
         })
     }
 }
 
 export! {
-    PMPI_Status_set_elements_x, MPI_Status_set_elements_x(status: *mut MPI_Status, datatype: MPI_Datatype, count: i64) {
-        call_any_time(87, || ErrhandlerOwner::None, || {
+    PMPI_Status_set_elements_x, MPI_Status_set_elements_x(
+        status: *mut MPI_Status,
+        datatype: MPI_Datatype,
+        count: i64,
+    ) {
+        let owner = || ErrhandlerOwner::None;
+        call_any_time(87, owner, || {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 let mut v_status = status_in(status)?;
-                let outcome = towpath_mpi::status::status_set_elements(&mut v_status, datatype_in(datatype), i64::from(count));
+                let outcome = towpath_mpi::status::status_set_elements(
+                    &mut v_status,
+                    datatype_in(datatype),
+                    i64::from(count),
+                );
                 status_put_whole(status, &v_status);
                 outcome?;
                 Ok(())

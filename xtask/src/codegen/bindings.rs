@@ -74,6 +74,16 @@ pub fn c_type(p: &Parameter, large: bool) -> String {
     }
 }
 
+/// Replaces the modules that stand for invocations of `export!` by those. rustfmt formats no text
+/// inside a macro, so it gets each invocation as a module with a function.
+pub fn exported(formatted: &str) -> String {
+    let line = |line: &str| match line.strip_prefix("    fn PMPI") {
+        Some(rest) => format!("    PMPI{}\n", rest.replacen("__", ", ", 1)),
+        None => format!("{line}\n"),
+    };
+    formatted.replace("\nmod export {\n", "\nexport! {\n").lines().map(line).collect()
+}
+
 fn function(f: &Function, number: usize, large: bool) -> String {
     let suffix = if large { "_c" } else { "" };
     let mut arguments = String::new();
@@ -82,20 +92,22 @@ fn function(f: &Function, number: usize, large: bool) -> String {
     }
     let arguments = arguments.trim_end_matches(", ");
     let wrapper = if f.any_time { "call_any_time" } else { "call" };
-    let mut text = format!("export! {{\n    P{0}{suffix}, {0}{suffix}({arguments}) {{\n", f.name);
+    let mut text =
+        format!("mod export {{\n    fn P{0}{suffix}__{0}{suffix}({arguments}) {{\n", f.name);
     let (before, target) = target(f);
     text.push_str(&before);
+    let _ = writeln!(text, "        let owner = || {target};");
     if f.built {
         let body = Statements { f, large };
         let _ = write!(
             text,
-            "        {wrapper}({number}, || {target}, || {{\n\
+            "        {wrapper}({number}, owner, || {{\n\
              \x20           // SAFETY: the program's pointers point to what their parameters mean.\n\
              \x20           unsafe {{\n{}            }}\n        }})\n",
             body.text()
         );
     } else {
-        let _ = writeln!(text, "        {wrapper}({number}, || {target}, || Err(not_built()))");
+        let _ = writeln!(text, "        {wrapper}({number}, owner, || Err(not_built()))");
     }
     text.push_str("    }\n}\n\n");
     text
@@ -224,7 +236,7 @@ impl Statements<'_> {
         let together = |(kind, number): (Option<&str>, usize)| {
             let group = rest.by_ref().take(number).collect::<Vec<_>>().join(", ");
             match kind {
-                Some(kind) => format!("towpath_mpi::{}::{kind}::new({group})", self.f.chapter),
+                Some(kind) => format!("{kind}::new({group})"),
                 None => group,
             }
         };

@@ -149,5 +149,6 @@ fn format_rust(root: &Path, output: &GeneratedFile) -> Result<String, String> {
     if !done.status.success() {
         return Err(failed("the text is not Rust".into()));
     }
-    String::from_utf8(done.stdout).map_err(|e| failed(e.to_string()))
+    let formatted = String::from_utf8(done.stdout).map_err(|e| failed(e.to_string()))?;
+    Ok(bindings::exported(&formatted))
 }

@@ -8,45 +8,85 @@ use crate::prelude::*;
 
 export! {
     PMPIX_GPU_query_support, MPIX_GPU_query_support(gpu_type: c_int, is_supported: *mut c_int) {
-        call_any_time(556, || ErrhandlerOwner::None, || {
+        let owner = || ErrhandlerOwner::None;
+        call_any_time(556, owner, || {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 require(is_supported, "is_supported")?;
                 let outcome = towpath_mpi::extensions::gpu_query_support(gpu_type);
-                deliver(outcome, |v_is_supported| {
-                    *is_supported = c_int::from(v_is_supported);
-                }, || {})
+                deliver(
+                    outcome,
+                    |v_is_supported| {
+                        *is_supported = c_int::from(v_is_supported);
+                    },
+                    || {},
+                )
             }
         })
     }
 }
 
 export! {
-    PMPIX_Grequest_class_allocate, MPIX_Grequest_class_allocate(greq_class: c_int, extra_state: *mut c_void, request: *mut MPI_Request) {
-        call(557, || ErrhandlerOwner::None, || Err(not_built()))
+    PMPIX_Grequest_class_allocate, MPIX_Grequest_class_allocate(
+        greq_class: c_int,
+        extra_state: *mut c_void,
+        request: *mut MPI_Request,
+    ) {
+        let owner = || ErrhandlerOwner::None;
+        call(557, owner, || Err(not_built()))
     }
 }
 
 export! {
-    PMPIX_Grequest_class_create, MPIX_Grequest_class_create(query_fn: *const c_void, free_fn: *const c_void, cancel_fn: *const c_void, poll_fn: *const c_void, wait_fn: *const c_void, greq_class: *mut c_int) {
-        call(558, || ErrhandlerOwner::None, || Err(not_built()))
+    PMPIX_Grequest_class_create, MPIX_Grequest_class_create(
+        query_fn: *const c_void,
+        free_fn: *const c_void,
+        cancel_fn: *const c_void,
+        poll_fn: *const c_void,
+        wait_fn: *const c_void,
+        greq_class: *mut c_int,
+    ) {
+        let owner = || ErrhandlerOwner::None;
+        call(558, owner, || Err(not_built()))
     }
 }
 
 export! {
-    PMPIX_Grequest_start, MPIX_Grequest_start(query_fn: *const c_void, free_fn: *const c_void, cancel_fn: *const c_void, poll_fn: *const c_void, wait_fn: *const c_void, extra_state: *mut c_void, request: *mut MPI_Request) {
-        call(559, || ErrhandlerOwner::None, || Err(not_built()))
+    PMPIX_Grequest_start, MPIX_Grequest_start(
+        query_fn: *const c_void,
+        free_fn: *const c_void,
+        cancel_fn: *const c_void,
+        poll_fn: *const c_void,
+        wait_fn: *const c_void,
+        extra_state: *mut c_void,
+        request: *mut MPI_Request,
+    ) {
+        let owner = || ErrhandlerOwner::None;
+        call(559, owner, || Err(not_built()))
     }
 }
 
 export! {
-    PMPIX_Type_iov, MPIX_Type_iov(datatype: MPI_Datatype, iov_offset: i64, iov: *mut *mut c_void, max_iov_len: i64, actual_iov_len: *mut i64) {
-        call(586, || ErrhandlerOwner::None, || Err(not_built()))
+    PMPIX_Type_iov, MPIX_Type_iov(
+        datatype: MPI_Datatype,
+        iov_offset: i64,
+        iov: *mut *mut c_void,
+        max_iov_len: i64,
+        actual_iov_len: *mut i64,
+    ) {
+        let owner = || ErrhandlerOwner::None;
+        call(586, owner, || Err(not_built()))
     }
 }
 
 export! {
-    PMPIX_Type_iov_len, MPIX_Type_iov_len(datatype: MPI_Datatype, max_iov_bytes: i64, iov_len: *mut i64, actual_iov_bytes: *mut i64) {
-        call(587, || ErrhandlerOwner::None, || Err(not_built()))
+    PMPIX_Type_iov_len, MPIX_Type_iov_len(
+        datatype: MPI_Datatype,
+        max_iov_bytes: i64,
+        iov_len: *mut i64,
+        actual_iov_bytes: *mut i64,
+    ) {
+        let owner = || ErrhandlerOwner::None;
+        call(587, owner, || Err(not_built()))
     }
 }

@@ -8,48 +8,104 @@ use crate::prelude::*;
 
 export! {
     PMPI_Parrived, MPI_Parrived(request: MPI_Request, partition: c_int, flag: *mut c_int) {
-        call(88, || ErrhandlerOwner::None, || Err(not_built()))
+        let owner = || ErrhandlerOwner::None;
+        call(88, owner, || Err(not_built()))
     }
 }
 
 export! {
     PMPI_Pready, MPI_Pready(partition: c_int, request: MPI_Request) {
-        call(89, || ErrhandlerOwner::None, || Err(not_built()))
+        let owner = || ErrhandlerOwner::None;
+        call(89, owner, || Err(not_built()))
     }
 }
 
 export! {
-    PMPI_Pready_list, MPI_Pready_list(length: c_int, array_of_partitions: *const c_int, request: MPI_Request) {
-        call(90, || ErrhandlerOwner::None, || Err(not_built()))
+    PMPI_Pready_list, MPI_Pready_list(
+        length: c_int,
+        array_of_partitions: *const c_int,
+        request: MPI_Request,
+    ) {
+        let owner = || ErrhandlerOwner::None;
+        call(90, owner, || Err(not_built()))
     }
 }
 
 export! {
-    PMPI_Pready_range, MPI_Pready_range(partition_low: c_int, partition_high: c_int, request: MPI_Request) {
-        call(91, || ErrhandlerOwner::None, || Err(not_built()))
+    PMPI_Pready_range, MPI_Pready_range(
+        partition_low: c_int,
+        partition_high: c_int,
+        request: MPI_Request,
+    ) {
+        let owner = || ErrhandlerOwner::None;
+        call(91, owner, || Err(not_built()))
     }
 }
 
 export! {
-    PMPI_Precv_init, MPI_Precv_init(buf: *mut c_void, partitions: c_int, count: c_int, datatype: MPI_Datatype, source: c_int, tag: c_int, comm: MPI_Comm, info: MPI_Info, request: *mut MPI_Request) {
-        call(92, || ErrhandlerOwner::Comm(comm_in(comm)), || Err(not_built()))
+    PMPI_Precv_init, MPI_Precv_init(
+        buf: *mut c_void,
+        partitions: c_int,
+        count: c_int,
+        datatype: MPI_Datatype,
+        source: c_int,
+        tag: c_int,
+        comm: MPI_Comm,
+        info: MPI_Info,
+        request: *mut MPI_Request,
+    ) {
+        let owner = || ErrhandlerOwner::Comm(comm_in(comm));
+        call(92, owner, || Err(not_built()))
     }
 }
 
 export! {
-    PMPI_Precv_init_c, MPI_Precv_init_c(buf: *mut c_void, partitions: c_int, count: i64, datatype: MPI_Datatype, source: c_int, tag: c_int, comm: MPI_Comm, info: MPI_Info, request: *mut MPI_Request) {
-        call(92, || ErrhandlerOwner::Comm(comm_in(comm)), || Err(not_built()))
+    PMPI_Precv_init_c, MPI_Precv_init_c(
+        buf: *mut c_void,
+        partitions: c_int,
+        count: i64,
+        datatype: MPI_Datatype,
+        source: c_int,
+        tag: c_int,
+        comm: MPI_Comm,
+        info: MPI_Info,
+        request: *mut MPI_Request,
+    ) {
+        let owner = || ErrhandlerOwner::Comm(comm_in(comm));
+        call(92, owner, || Err(not_built()))
     }
 }
 
 export! {
-    PMPI_Psend_init, MPI_Psend_init(buf: *const c_void, partitions: c_int, count: c_int, datatype: MPI_Datatype, dest: c_int, tag: c_int, comm: MPI_Comm, info: MPI_Info, request: *mut MPI_Request) {
-        call(93, || ErrhandlerOwner::Comm(comm_in(comm)), || Err(not_built()))
+    PMPI_Psend_init, MPI_Psend_init(
+        buf: *const c_void,
+        partitions: c_int,
+        count: c_int,
+        datatype: MPI_Datatype,
+        dest: c_int,
+        tag: c_int,
+        comm: MPI_Comm,
+        info: MPI_Info,
+        request: *mut MPI_Request,
+    ) {
+        let owner = || ErrhandlerOwner::Comm(comm_in(comm));
+        call(93, owner, || Err(not_built()))
     }
 }
 
 export! {
-    PMPI_Psend_init_c, MPI_Psend_init_c(buf: *const c_void, partitions: c_int, count: i64, datatype: MPI_Datatype, dest: c_int, tag: c_int, comm: MPI_Comm, info: MPI_Info, request: *mut MPI_Request) {
-        call(93, || ErrhandlerOwner::Comm(comm_in(comm)), || Err(not_built()))
+    PMPI_Psend_init_c, MPI_Psend_init_c(
+        buf: *const c_void,
+        partitions: c_int,
+        count: i64,
+        datatype: MPI_Datatype,
+        dest: c_int,
+        tag: c_int,
+        comm: MPI_Comm,
+        info: MPI_Info,
+        request: *mut MPI_Request,
+    ) {
+        let owner = || ErrhandlerOwner::Comm(comm_in(comm));
+        call(93, owner, || Err(not_built()))
     }
 }
