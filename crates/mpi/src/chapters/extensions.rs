@@ -15,8 +15,8 @@ pub fn gpu_query_support(gpu_type: i32) -> Result<bool> {
         LEVEL_ZERO | HIP => Ok(false),
         _ => fail!(
             ERR_ARG,
-            "argument gpu_type is {gpu_type}; MPIX_GPU_SUPPORT_CUDA ({CUDA}), _ZE ({LEVEL_ZERO}) and _HIP ({HIP}) are \
-             known"
+            "argument gpu_type is {gpu_type}; MPIX_GPU_SUPPORT_CUDA ({CUDA}), _ZE ({LEVEL_ZERO}) \
+             and _HIP ({HIP}) are known"
         ),
     }
 }

@@ -34,7 +34,11 @@ pub(crate) fn device_of(datatype: &Datatype, buffer: *const c_void) -> Option<&'
 /// Refuses device memory where the library itself would access it.
 pub(crate) fn refuse(memory: *const c_void, name: std::fmt::Arguments<'_>) -> Result<()> {
     if may_exist() && CUDA.holds(memory.cast()) {
-        fail!(ERR_BUFFER, "argument {name} ({memory:p}) is in device memory; pass host memory, which may be pinned");
+        fail!(
+            ERR_BUFFER,
+            "argument {name} ({memory:p}) is in device memory; pass host memory, which may be \
+             pinned"
+        );
     }
     Ok(())
 }

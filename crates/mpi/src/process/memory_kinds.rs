@@ -70,7 +70,8 @@ mod tests {
 
     #[test]
     fn a_request_is_answered_in_its_own_words() {
-        let answer = supported_of("cuda, mpi:alloc_mem,cuda:device,rocm,cuda:texture,mpi:win_allocate", true);
+        let request = "cuda, mpi:alloc_mem,cuda:device,rocm,cuda:texture,mpi:win_allocate";
+        let answer = supported_of(request, true);
         assert_eq!(answer, "system,mpi,cuda:device,cuda:host,cuda:managed,cuda,mpi:alloc_mem");
         assert_eq!(supported_of("cuda,cuda:host,system:fast", false), "system,mpi");
     }

@@ -83,7 +83,8 @@ impl Data for EqualData {
 fn too_many<T>(count: i64, number: usize, names: ArgumentNames) -> Result<T> {
     fail!(
         ERR_COUNT,
-        "argument {} is {count}; {number} blocks of that many elements do not fit in a signed 64-bit address",
+        "argument {} is {count}; {number} blocks of that many elements do not fit in a signed \
+         64-bit address",
         names.count
     )
 }
@@ -184,9 +185,11 @@ impl Data for MixedData {
     fn blocks(self, number: usize, names: ArgumentNames) -> Result<Blocks> {
         let pointer = self.pointer;
         if self.datatypes.is_null() && number > 0 {
-            fail!(ERR_ARG, "the array {}s is NULL; pass an array of {number} datatypes", names.datatype);
+            let name = names.datatype;
+            fail!(ERR_ARG, "the array {name}s is NULL; pass an array of {number} datatypes");
         }
-        devices::refuse(self.datatypes.address() as *const c_void, format_args!("{}s", names.datatype))?;
+        let array = self.datatypes.address() as *const c_void;
+        devices::refuse(array, format_args!("{}s", names.datatype))?;
         // SAFETY: the arrays have an element for each block (invariant).
         let (counts, displacements, types) = unsafe {
             (
@@ -226,7 +229,8 @@ fn check_offset(offset: Option<i64>, count: i64, kind: &Type, index: usize, name
     let (first, length) = kind.datatype.span(count);
     let end = offset.and_then(|offset| offset.checked_add(first)?.checked_add(length));
     if end.is_none() && count > 0 && kind.datatype.size() > 0 {
-        fail!(ERR_ARG, "element {index} of {} leads to an address beyond 63 bits", names.displacements);
+        let name = names.displacements;
+        fail!(ERR_ARG, "element {index} of {name} leads to an address beyond 63 bits");
     }
     Ok(())
 }
