@@ -82,7 +82,7 @@ fn read(arguments: &[String]) -> Result<Wish, String> {
             "--json" if attached.is_none() => wish.json = true,
             "--levels" if attached.is_none() => wish.levels = true,
             "--networks" if attached.is_none() => wish.networks = true,
-            "--device" | "--devices" if attached.is_none() => wish.device = true,
+            "--device" if attached.is_none() => wish.device = true,
             "--topology" => {
                 let named = attached.map(str::to_owned);
                 let behind = || rest.next_if(|word| !word.starts_with('-')).cloned();

@@ -71,16 +71,21 @@ pub(crate) unsafe fn copy_packed(
     count: i64,
     packed: *mut u8,
 ) -> bool {
-    let bytes = Datatype::named(Basic::Byte);
     let length = datatype.bytes(count);
+    if length == 0 {
+        return false;
+    }
+    let bytes = Datatype::named(Basic::Byte);
     let side = |datatype: &Datatype, at: *mut u8, count: i64| {
-        let device = if length > 0 { device_of(datatype, at.cast()) } else { None };
-        let element = device.map_or_else(|| Element::of(datatype), |device| Element::on_device(datatype, device));
-        (device.is_some(), element.piece(at, 0, count))
+        let element = match device_of(datatype, at.cast()) {
+            Some(device) => Element::on_device(datatype, device),
+            None => Element::of(datatype),
+        };
+        element.piece(at, 0, count)
     };
-    let (elements_on_device, elements) = side(datatype, buffer.cast_mut().cast(), count);
-    let (packed_on_device, packed) = side(&bytes, packed, length);
-    if !elements_on_device && !packed_on_device {
+    let elements = side(datatype, buffer.cast_mut().cast(), count);
+    let packed = side(&bytes, packed, length);
+    if elements.device().is_none() && packed.device().is_none() {
         return false;
     }
     let pieces = match how {
