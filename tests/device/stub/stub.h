@@ -104,6 +104,8 @@ struct CUstream_st {
     bool legacy, per_thread, started, destroyed;
     pthread_t thread;
     struct work *first, *last;
+    /* Its thread has work, or shall end. */
+    pthread_cond_t wake;
     uint64_t enqueued, done;
     CUstreamCaptureStatus capture;
     CUstreamCaptureMode capture_mode;
