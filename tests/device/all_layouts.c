@@ -2,7 +2,8 @@
  * The 70 layouts of the pack benchmark in device memory: packed, unpacked and sent between host and
  * device memory, and compared with the loops that are written by hand there, gaps included.
  *
- *     all_layouts BYTES     those whose data has at most so many bytes
+ *     all_layouts [BYTES [REACH]]     those with at most so many bytes of data, which reach over
+ *                                     at most so many bytes of memory
  */
 #define _GNU_SOURCE
 #include "memory.h"
@@ -75,12 +76,13 @@ int main(int count, char **words)
     static layout all[128];
     start(&count, &words);
     start_device(check_rank);
-    size_t largest = count > 1 ? strtoull(words[1], NULL, 10) : SIZE_MAX;
+    size_t most_bytes = count > 1 ? strtoull(words[1], NULL, 10) : SIZE_MAX;
+    size_t most_reach = count > 2 ? strtoull(words[2], NULL, 10) : SIZE_MAX;
     int layouts = make_layouts(all);
     CHECK(layouts == 70, "there are %d layouts", layouts);
     for (int i = 0; i < layouts; i++) {
         MPI_Type_commit(&all[i].type);
-        if (all[i].bytes <= largest)
+        if (all[i].bytes <= most_bytes && all[i].span * sizeof(double) <= most_reach)
             check_layout(&all[i]);
         MPI_Type_free(&all[i].type);
     }
