@@ -153,6 +153,8 @@ extern pthread_rwlock_t memory;
 struct region *find_region(uint64_t address);
 struct region *next_region(uint64_t address);
 struct region *add_region(enum kind kind, uint64_t base, uint64_t size, CUcontext context);
+/* New device memory in a block; NULL if there is none. */
+struct region *allocate_region(enum kind kind, CUcontext context, CUmemoryPool pool, uint64_t size);
 void remove_region(struct region *region);
 /* Takes `memory` itself. */
 void remove_memory_of(CUcontext context);
