@@ -40,6 +40,8 @@ def counted(output):
 
 def problem_of(counts, bars):
     """What is above its bar; empty where nothing is."""
+    if not counts:
+        return "nothing was counted"
     above = [f"{name} {count}, at most {bars.get(name, 0)}" for name, count in counts.items()
              if count > bars.get(name, 0)]
     return "; ".join(above)

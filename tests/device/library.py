@@ -92,11 +92,8 @@ class Library:
         return [mpiexec, *words]
 
     def environment(self, settings, seed):
-        """What a run finds in its environment: nothing of the caller's own settings for CUDA."""
-        kept = environments.clean_environment(LD_LIBRARY_PATH=self.stub, TOWPATH_STUB_SEED=seed)
-        foreign = [name for name in kept if name.startswith(("CUDA_", "TEST_"))]
-        return {**{name: kept[name] for name in kept if name not in foreign},
-                **{name: str(value) for name, value in settings.items()}}
+        """What a run finds in its environment."""
+        return run.environment(LD_LIBRARY_PATH=self.stub, TOWPATH_STUB_SEED=seed, **settings)
 
 
 def ranks_of(wanted, words):
