@@ -132,9 +132,12 @@ def tried(library, wanted):
     if status == 77 and wanted.setting.get("hosts"):
         return None
     said = oks(output)
-    if status == 0 and said == wanted.ranks:
+    more = wanted.program.get("silent") and set(output.split()) != {"ok"}
+    if status == 0 and said == wanted.ranks and not more:
         return ""
     shown = "\n".join(output.splitlines()[-TAIL:])
+    if status == 0 and more:
+        return f"said more than ok\n{shown}"
     if status is None:
         return f"still ran after {limit} s\n{shown}"
     return f"ended with {status}, {said} of {wanted.ranks} ranks said ok\n{shown}"
