@@ -167,12 +167,6 @@ def rewrite_bars(library):
     hops.rewrite(count)
 
 
-def takes_part(program, setting):
-    """Whether a program runs in a setting."""
-    only = program.get("settings")
-    return setting["name"] in only if only else not setting.get("named_only")
-
-
 def chosen(options):
     """The runs that the options ask for."""
     listed = tomllib.loads((HERE / "programs.toml").read_text())
@@ -181,17 +175,16 @@ def chosen(options):
         if program.get("stress", False) != options.stress:
             continue
         for setting in listed["setting"]:
-            if takes_part(program, setting):
-                runs += [Run(program, setting, ranks, abi, seed) for ranks, abi, seed in
-                         variants(program, setting, options.seed)]
+            if setting["name"] in program.get("settings", [setting["name"]]):
+                runs += [Run(program, setting, ranks, abi, options.seed)
+                         for ranks, abi in variants(program, setting)]
     return [one for one in runs if re.search(options.filter, one.name)]
 
 
-def variants(program, setting, seed):
-    """Numbers of ranks, ABI and seed of the runs of a program in a setting: the ABIs take turns."""
+def variants(program, setting):
+    """Numbers of ranks and ABIs of the runs of a program in a setting: the ABIs take turns."""
     numbers = [ranks for ranks in program["ranks"] if ranks >= setting.get("at_least", 1)]
-    turns = [(ranks, seed + more) for ranks in numbers for more in range(program.get("seeds", 1))]
-    return [(ranks, ABIS[place % 2], chance) for place, (ranks, chance) in enumerate(turns)]
+    return [(ranks, ABIS[place % 2]) for place, ranks in enumerate(numbers)]
 
 
 def main():
