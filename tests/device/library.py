@@ -8,7 +8,7 @@
 
 programs.toml lists the programs and the settings. A run passes when the launcher ends in time with
 status 0 and every rank has said "ok". Then the driver's calls for one message in each way are
-compared with hops.toml. Prints "N passed, M failed".
+compared with transfers.toml. Prints "N passed, M failed".
 """
 
 import argparse
@@ -24,8 +24,8 @@ HERE = Path(__file__).resolve().parent
 TESTS = HERE.parent
 sys.path.insert(0, str(TESTS))
 import environments  # noqa: E402
-import hops  # noqa: E402
 import run  # noqa: E402
+import transfers  # noqa: E402
 
 ABIS = ["mpich", "standard"]
 FLAGS = ["-std=gnu11", "-O1", "-g", "-Wall", "-Wextra", "-Werror", "-pthread",
@@ -143,28 +143,29 @@ def tried(library, wanted):
     return f"ended with {status}, {said} of {wanted.ranks} ranks said ok\n{shown}"
 
 
-def hop_output(library, words, ranks, settings):
-    """What hop.c prints; its status and output if it fails."""
-    command = [library.prefix / "bin/mpiexec", "-n", ranks, library.program("hop", "mpich"), *words]
-    status, output = started(command, library.environment(settings, 1), hops.LIMIT)
+def transfer_output(library, words, ranks, settings):
+    """What transfer.c prints; its status and output if it fails."""
+    program = library.program("transfer", "mpich")
+    command = [library.prefix / "bin/mpiexec", "-n", ranks, program, *words]
+    status, output = started(command, library.environment(settings, 1), transfers.LIMIT)
     failed = status != 0 or oks(output) != ranks
     return output, f"ended with {status}\n{output}" if failed else ""
 
 
 def above_bars(library, words, ranks, settings, bars):
-    """Which counts of a hop are above their bars; empty where none is."""
-    output, failure = hop_output(library, words, ranks, settings)
-    return failure or hops.problem_of(hops.counted(output), bars)
+    """Which counts of a transfer are above their bars; empty where none is."""
+    output, failure = transfer_output(library, words, ranks, settings)
+    return failure or transfers.problem_of(transfers.counted(output), bars)
 
 
 def rewrite_bars(library):
-    """Writes hops.toml anew."""
-    def count(*hop):
-        output, failure = hop_output(library, *hop)
+    """Writes transfers.toml anew."""
+    def count(*transfer):
+        output, failure = transfer_output(library, *transfer)
         if failure:
             raise SystemExit(failure)
-        return hops.counted(output)
-    hops.rewrite(count)
+        return transfers.counted(output)
+    transfers.rewrite(count)
 
 
 def chosen(options):
@@ -195,7 +196,7 @@ def main():
     parser.add_argument("--stress", action="store_true", help="the long runs instead")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--rewrite-bars", action="store_true",
-                        help="make the driver's calls as they are the bars of hops.toml")
+                        help="make the driver's calls as they are the bars of transfers.toml")
     parser.add_argument("--list", action="store_true", help="say what would run")
     options = parser.parse_args()
     runs = chosen(options)
@@ -207,8 +208,8 @@ def main():
         return rewrite_bars(library)
     checks = [(one.name, lambda one=one: tried(library, one)) for one in runs]
     if not options.stress:
-        checks += [(hop[0], lambda hop=hop: above_bars(library, *hop[1:])) for hop in hops.listed()
-                   if re.search(options.filter, hop[0])]
+        checks += [(name, lambda rest=rest: above_bars(library, *rest))
+                   for name, *rest in transfers.listed() if re.search(options.filter, name)]
     counted = {"ok  ": 0, "FAIL": 0, "skip": 0}
     for name, check in checks:
         began = time.monotonic()

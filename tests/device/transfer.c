@@ -3,7 +3,7 @@
  * together. Of the messages after the first ones, with which the library makes what it keeps, that
  * with the fewest calls counts. Prints a line for each count.
  *
- *     hop contiguous|vector FROM TO [pack|unpack]      FROM and TO are "device" or "host"
+ *     transfer contiguous|vector FROM TO [pack|unpack]      FROM and TO are "device" or "host"
  */
 #include "memory.h"
 
@@ -50,7 +50,7 @@ static void once(const char *how, Memory from, Memory to, MPI_Datatype type)
 int main(int count, char **words)
 {
     start(&count, &words);
-    REQUIRE(count >= 4, "usage: hop contiguous|vector FROM TO [pack|unpack]");
+    REQUIRE(count >= 4, "usage: transfer contiguous|vector FROM TO [pack|unpack]");
     start_device(check_rank);
     bool contiguous = !strcmp(words[1], "contiguous");
     size_t reach = contiguous ? SIZE : (size_t)SIZE / BLOCK * STRIDE;
