@@ -11,7 +11,8 @@
 #                              the order model with 10^7 messages of each pair;
 #                              10^7 steps of CLIC's protocol in its simulator; the C programs and mpi4py's suite with
 #                              all numbers of ranks, also over 2 and 4 hosts, by each transport;
-#                              10^5 messages between host and device memory in each setting of the stub driver;
+#                              10^5 messages between host and device memory in each setting
+#                              of the stub driver;
 #                              10^6 random collectives on hosts with any number of ranks
 #   make fuzz [FUZZ_SECONDS=60]  each decoder of bytes from outside, fed by libFuzzer
 #   make lint                  format, clippy, arrows, generated files, sizes, structure, links

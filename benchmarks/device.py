@@ -255,6 +255,14 @@ def end_group(process):
         pass
 
 
+def rest_of(process):
+    """What a program that was ended has printed; a process outside its group may hold the pipe."""
+    try:
+        return process.communicate(timeout=5)[0]
+    except subprocess.TimeoutExpired as held_open:
+        return (held_open.output or b"").decode(errors="replace")
+
+
 def execute(command, environment, limit):
     """The output of a program, and why it failed, or None."""
     process = subprocess.Popen(
@@ -272,7 +280,7 @@ def execute(command, environment, limit):
         problem = f"ended with {process.returncode}" if process.returncode else None
     except subprocess.TimeoutExpired:
         end_group(process)
-        output, _ = process.communicate()
+        output = rest_of(process)
         problem = f"still ran after {limit:.0f} s"
     return output, problem
 

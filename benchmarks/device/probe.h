@@ -62,6 +62,8 @@ extern const char *fact; /* the name under which a failure is reported */
 /* Prints "name value unit" and flushes. */
 void report(const char *name, double value, const char *unit);
 void report_text(const char *name, const char *text);
+/* Reports, as microseconds, how long something takes for so many bytes. */
+void report_bytes(const char *name, size_t bytes, double nanoseconds);
 /* Reports "fact error ..." and leaves the section. */
 void fail(const char *text) __attribute__((noreturn));
 const char *error_name(CUresult result);

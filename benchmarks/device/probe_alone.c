@@ -203,15 +203,10 @@ static void rates(char *pinned, CUdeviceptr from, CUdeviceptr to, size_t bytes)
                               synchronize()),
            "GB/s");
     static const size_t sizes[] = {8, 64 * KB, MB, 4 * MB, 16 * MB};
-    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
-        char label[80];
-        snprintf(label, sizeof label, "d2d_async_synchronize_%zu", sizes[i]);
-        report(label,
-               NANOSECONDS(100, 1, CALL(cuMemcpyDtoDAsync, to, from, sizes[i], own.stream);
-                           synchronize()) /
-                   1e3,
-               "us");
-    }
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)
+        report_bytes("d2d_async_synchronize", sizes[i],
+                     NANOSECONDS(100, 1, CALL(cuMemcpyDtoDAsync, to, from, sizes[i], own.stream);
+                                 synchronize()));
     report("d2d_async_call",
            NANOSECONDS(20, 20, CALL(cuMemcpyDtoDAsync, to, from, 8, own.stream)) / 1e3, "us");
     synchronize();

@@ -42,6 +42,13 @@ void report(const char *name, double value, const char *unit)
     fflush(stdout);
 }
 
+void report_bytes(const char *name, size_t bytes, double nanoseconds)
+{
+    char label[80];
+    snprintf(label, sizeof label, "%s_%zu", name, bytes);
+    report(label, nanoseconds / 1e3, "us");
+}
+
 void report_text(const char *name, const char *text)
 {
     printf("%s %s\n", name, text);

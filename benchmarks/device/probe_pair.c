@@ -170,15 +170,10 @@ static void child_ipc(void)
     report_correct("ipc_copy_from_peer", wrong_words(memory, IPC_SIZE, SEED_PARENT));
     report_correct("ipc_kernel_reads_peer", wrong_words(peer, IPC_SIZE, SEED_PARENT));
     static const size_t sizes[] = {8, 64 * 1024, MB, 4 * MB, IPC_SIZE};
-    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
-        char label[80];
-        snprintf(label, sizeof label, "ipc_copy_synchronize_%zu", sizes[i]);
-        report(label,
-               NANOSECONDS(50, 1, CALL(cuMemcpyDtoDAsync, memory, peer, sizes[i], own.stream);
-                           synchronize()) /
-                   1e3,
-               "us");
-    }
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)
+        report_bytes("ipc_copy_synchronize", sizes[i],
+                     NANOSECONDS(50, 1, CALL(cuMemcpyDtoDAsync, memory, peer, sizes[i], own.stream);
+                                 synchronize()));
     fill(peer, IPC_SIZE, SEED_CHILD);
     unsigned type;
     report_text(

@@ -1,16 +1,15 @@
 """Two ranks exchange the columns at their common border, in GPU memory, with CuPy arrays.
 
 The arrays are passed to MPI as they are (mpi4py reads their __cuda_array_interface__), and a
-datatype describes the column: no copy to host memory, and no packing by hand.
+datatype describes the column (halo.py): no copy to host memory, and no packing by hand.
 
     mpiexec -n 2 python halo_cupy.py
 """
 
 import sys
 
+from halo import COLUMNS, ROWS, check_border, exchange
 from mpi4py import MPI
-
-ROWS, COLUMNS = 2048, 1024
 
 
 def gpus():
@@ -25,25 +24,6 @@ def gpus():
         sys.exit(f"This example needs an NVIDIA GPU, but CuPy finds none: {error}.")
 
 
-def exchange(comm, field):
-    """Fills the outermost columns with the neighbours' columns next to theirs."""
-    rows, columns = field.shape
-    rank, size = comm.Get_rank(), comm.Get_size()
-    left = rank - 1 if rank > 0 else MPI.PROC_NULL
-    right = rank + 1 if rank + 1 < size else MPI.PROC_NULL
-    vector = MPI.DOUBLE.Create_vector(rows, 1, columns)
-    # An extent of one element, so that a displacement is the number of a column.
-    column = vector.Create_resized(0, MPI.DOUBLE.Get_size()).Commit()
-
-    def place(number):
-        return [field, (1, number), column]
-
-    comm.Sendrecv(place(columns - 2), right, 0, place(0), left, 0)
-    comm.Sendrecv(place(1), left, 1, place(columns - 1), right, 1)
-    column.Free()
-    vector.Free()
-
-
 def main():
     comm = MPI.COMM_WORLD
     rank = comm.Get_rank()
@@ -55,8 +35,7 @@ def main():
     # The kernel that fills the array must be complete before MPI reads it.
     cupy.cuda.get_current_stream().synchronize()
     exchange(comm, field)
-    border = field[:, COLUMNS - 1] if rank == 0 else field[:, 0]
-    assert bool((border == 1.0 - rank).all()), border
+    check_border(field, rank)
     print(f"rank {rank}: its border has the other rank's {ROWS} values, on GPU {rank % count}")
 
 

@@ -10,8 +10,6 @@
 
 enum { SIZE = 200000, BUFFERS = 3 };
 
-unsigned long towpath_stub_calls(const char *function) __attribute__((weak));
-
 static CUcontext contexts[BUFFERS];
 static Memory from[BUFFERS], to[BUFFERS];
 static MPI_Datatype gaps;

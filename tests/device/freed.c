@@ -6,8 +6,6 @@
 
 enum { FIRST = 2 << 20, ROUNDS = 8 };
 
-unsigned long towpath_stub_calls(const char *function) __attribute__((weak));
-
 static unsigned long open_here(void)
 {
     return towpath_stub_calls("cuIpcOpenMemHandle_v2") - towpath_stub_calls("cuIpcCloseMemHandle");

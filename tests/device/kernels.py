@@ -6,7 +6,7 @@
     kernels.py --cases 500 --seed 3
 
 PoCL comes from a Python package into an environment under build/: a real compiler for devices
-translates the source, and its CPU device runs it. In C, the threads run in an order by chance.
+translates the source, and its CPU device runs it. In C, the threads run in random order.
 """
 
 import argparse

@@ -5,7 +5,8 @@
  */
 #include "memory.h"
 
-enum { SIZE = 2 << 20, BLOCKS = 20000, KINDS = 10 };
+/* Virtual memory has a granularity of 2 MiB. */
+enum { ALLOCATED = 2 << 20, SIZE = 500000, BLOCKS = 20000, KINDS = 10 };
 
 static CUdeviceptr from_pool(int types)
 {
@@ -15,7 +16,7 @@ static CUdeviceptr from_pool(int types)
                                  .handleTypes = types,
                                  .location = {CU_MEM_LOCATION_TYPE_DEVICE, 0}};
     CALLED(cuMemPoolCreate(&pool, &properties));
-    CALLED(cuMemAllocFromPoolAsync(&address, SIZE, pool, NULL));
+    CALLED(cuMemAllocFromPoolAsync(&address, ALLOCATED, pool, NULL));
     CALLED(cuStreamSynchronize(NULL));
     return address;
 }
@@ -28,10 +29,10 @@ static CUdeviceptr virtual_memory(int types)
                                       .requestedHandleTypes = types,
                                       .location = {CU_MEM_LOCATION_TYPE_DEVICE, 0}};
     CUmemAccessDesc access = {{CU_MEM_LOCATION_TYPE_DEVICE, 0}, CU_MEM_ACCESS_FLAGS_PROT_READWRITE};
-    CALLED(cuMemCreate(&handle, SIZE, &properties, 0));
-    CALLED(cuMemAddressReserve(&address, SIZE, 0, 0, 0));
-    CALLED(cuMemMap(address, SIZE, 0, handle, 0));
-    CALLED(cuMemSetAccess(address, SIZE, &access, 1));
+    CALLED(cuMemCreate(&handle, ALLOCATED, &properties, 0));
+    CALLED(cuMemAddressReserve(&address, ALLOCATED, 0, 0, 0));
+    CALLED(cuMemMap(address, ALLOCATED, 0, handle, 0));
+    CALLED(cuMemSetAccess(address, ALLOCATED, &access, 1));
     return address;
 }
 
@@ -46,7 +47,7 @@ static Memory of_kind(int kind)
     case 1:
         return memory_of(true, SIZE);
     case 2:
-        CALLED(cuMemAllocAsync(&address, SIZE, NULL));
+        CALLED(cuMemAllocAsync(&address, ALLOCATED, NULL));
         CALLED(cuStreamSynchronize(NULL));
         break;
     case 3:
@@ -62,14 +63,14 @@ static Memory of_kind(int kind)
         address = virtual_memory(file);
         break;
     case 7:
-        CALLED(cuMemHostAlloc(&host, SIZE, 3));
+        CALLED(cuMemHostAlloc(&host, ALLOCATED, 3));
         break;
     case 8:
-        host = malloc(SIZE);
-        CALLED(cuMemHostRegister_v2(host, SIZE, 0));
+        host = malloc(ALLOCATED);
+        CALLED(cuMemHostRegister_v2(host, ALLOCATED, 0));
         break;
     default:
-        CALLED(cuMemAllocManaged(&address, SIZE, CU_MEM_ATTACH_GLOBAL));
+        CALLED(cuMemAllocManaged(&address, ALLOCATED, CU_MEM_ATTACH_GLOBAL));
         host = (void *)(uintptr_t)address;
     }
     return host ? (Memory){false, SIZE, host} : (Memory){true, SIZE, (void *)(uintptr_t)address};

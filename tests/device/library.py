@@ -8,7 +8,7 @@
 
 programs.toml lists the programs and the settings. A run passes when the launcher ends in time with
 status 0 and every rank has said "ok". Then the driver's calls for one message in each way are
-compared with hops.toml. Prints "N passed, M failed".
+compared with transfers.toml. Prints "N passed, M failed".
 """
 
 import argparse
@@ -24,8 +24,8 @@ HERE = Path(__file__).resolve().parent
 TESTS = HERE.parent
 sys.path.insert(0, str(TESTS))
 import environments  # noqa: E402
-import hops  # noqa: E402
 import run  # noqa: E402
+import transfers  # noqa: E402
 
 ABIS = ["mpich", "standard"]
 FLAGS = ["-std=gnu11", "-O1", "-g", "-Wall", "-Wextra", "-Werror", "-pthread",
@@ -92,11 +92,8 @@ class Library:
         return [mpiexec, *words]
 
     def environment(self, settings, seed):
-        """What a run finds in its environment: nothing of the caller's own settings for CUDA."""
-        kept = environments.clean_environment(LD_LIBRARY_PATH=self.stub, TOWPATH_STUB_SEED=seed)
-        foreign = [name for name in kept if name.startswith(("CUDA_", "TEST_"))]
-        return {**{name: kept[name] for name in kept if name not in foreign},
-                **{name: str(value) for name, value in settings.items()}}
+        """What a run finds in its environment."""
+        return run.environment(LD_LIBRARY_PATH=self.stub, TOWPATH_STUB_SEED=seed, **settings)
 
 
 def ranks_of(wanted, words):
@@ -135,42 +132,40 @@ def tried(library, wanted):
     if status == 77 and wanted.setting.get("hosts"):
         return None
     said = oks(output)
-    if status == 0 and said == wanted.ranks:
+    more = wanted.program.get("silent") and set(output.split()) != {"ok"}
+    if status == 0 and said == wanted.ranks and not more:
         return ""
     shown = "\n".join(output.splitlines()[-TAIL:])
+    if status == 0 and more:
+        return f"said more than ok\n{shown}"
     if status is None:
         return f"still ran after {limit} s\n{shown}"
     return f"ended with {status}, {said} of {wanted.ranks} ranks said ok\n{shown}"
 
 
-def hop_output(library, words, ranks, settings):
-    """What hop.c prints; its status and output if it fails."""
-    command = [library.prefix / "bin/mpiexec", "-n", ranks, library.program("hop", "mpich"), *words]
-    status, output = started(command, library.environment(settings, 1), hops.LIMIT)
+def transfer_output(library, words, ranks, settings):
+    """What transfer.c prints; its status and output if it fails."""
+    program = library.program("transfer", "mpich")
+    command = [library.prefix / "bin/mpiexec", "-n", ranks, program, *words]
+    status, output = started(command, library.environment(settings, 1), transfers.LIMIT)
     failed = status != 0 or oks(output) != ranks
     return output, f"ended with {status}\n{output}" if failed else ""
 
 
 def above_bars(library, words, ranks, settings, bars):
-    """Which counts of a hop are above their bars; empty where none is."""
-    output, failure = hop_output(library, words, ranks, settings)
-    return failure or hops.problem_of(hops.counted(output), bars)
+    """Which counts of a transfer are above their bars; empty where none is."""
+    output, failure = transfer_output(library, words, ranks, settings)
+    return failure or transfers.problem_of(transfers.counted(output), bars)
 
 
 def rewrite_bars(library):
-    """Writes hops.toml anew."""
-    def count(*hop):
-        output, failure = hop_output(library, *hop)
+    """Writes transfers.toml anew."""
+    def count(*transfer):
+        output, failure = transfer_output(library, *transfer)
         if failure:
             raise SystemExit(failure)
-        return hops.counted(output)
-    hops.rewrite(count)
-
-
-def takes_part(program, setting):
-    """Whether a program runs in a setting."""
-    only = program.get("settings")
-    return setting["name"] in only if only else not setting.get("named_only")
+        return transfers.counted(output)
+    transfers.rewrite(count)
 
 
 def chosen(options):
@@ -181,17 +176,16 @@ def chosen(options):
         if program.get("stress", False) != options.stress:
             continue
         for setting in listed["setting"]:
-            if takes_part(program, setting):
-                runs += [Run(program, setting, ranks, abi, seed) for ranks, abi, seed in
-                         variants(program, setting, options.seed)]
+            if setting["name"] in program.get("settings", [setting["name"]]):
+                runs += [Run(program, setting, ranks, abi, options.seed)
+                         for ranks, abi in variants(program, setting)]
     return [one for one in runs if re.search(options.filter, one.name)]
 
 
-def variants(program, setting, seed):
-    """Numbers of ranks, ABI and seed of the runs of a program in a setting: the ABIs take turns."""
+def variants(program, setting):
+    """Numbers of ranks and ABIs of the runs of a program in a setting: the ABIs take turns."""
     numbers = [ranks for ranks in program["ranks"] if ranks >= setting.get("at_least", 1)]
-    turns = [(ranks, seed + more) for ranks in numbers for more in range(program.get("seeds", 1))]
-    return [(ranks, ABIS[place % 2], chance) for place, (ranks, chance) in enumerate(turns)]
+    return [(ranks, ABIS[place % 2]) for place, ranks in enumerate(numbers)]
 
 
 def main():
@@ -202,7 +196,7 @@ def main():
     parser.add_argument("--stress", action="store_true", help="the long runs instead")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--rewrite-bars", action="store_true",
-                        help="make the driver's calls as they are the bars of hops.toml")
+                        help="make the driver's calls as they are the bars of transfers.toml")
     parser.add_argument("--list", action="store_true", help="say what would run")
     options = parser.parse_args()
     runs = chosen(options)
@@ -214,8 +208,8 @@ def main():
         return rewrite_bars(library)
     checks = [(one.name, lambda one=one: tried(library, one)) for one in runs]
     if not options.stress:
-        checks += [(hop[0], lambda hop=hop: above_bars(library, *hop[1:])) for hop in hops.listed()
-                   if re.search(options.filter, hop[0])]
+        checks += [(name, lambda rest=rest: above_bars(library, *rest))
+                   for name, *rest in transfers.listed() if re.search(options.filter, name)]
     counted = {"ok  ": 0, "FAIL": 0, "skip": 0}
     for name, check in checks:
         began = time.monotonic()

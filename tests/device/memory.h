@@ -22,6 +22,9 @@
         }                                                                                          \
     } while (0)
 
+/* How often this process has called a function of the stub driver. */
+unsigned long towpath_stub_calls(const char *function);
+
 typedef struct {
     bool on_device;
     size_t size;
@@ -85,6 +88,16 @@ static inline void read_memory(Memory memory, void *to)
         CALLED(cuMemcpyDtoH_v2(to, device_address_of(memory.bytes), memory.size));
     else
         memcpy(to, memory.bytes, memory.size);
+}
+
+/* Whether the memory has these bytes. */
+static inline bool holds(Memory memory, const void *expected)
+{
+    unsigned char *bytes = malloc(memory.size);
+    read_memory(memory, bytes);
+    bool same = memcmp(bytes, expected, memory.size) == 0;
+    free(bytes);
+    return same;
 }
 
 /* Writes pattern `seed`. */

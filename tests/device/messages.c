@@ -5,19 +5,10 @@
  *
  *     messages ROUNDS SEED
  */
-#include "memory.h"
 #include "random_types.h"
 
-enum { CALLS = 7 };
-
-static int rank, size;
-
-static void fill(unsigned char *bytes, size_t length, uint64_t seed)
-{
-    Random random = {seed};
-    for (size_t i = 0; i < length; i++)
-        bytes[i] = (unsigned char)(draw(&random) >> 24);
-}
+/* The calls around the ring, and a message to the rank itself. */
+enum { TO_ITSELF = 6, CALLS };
 
 typedef struct {
     MPI_Datatype send_type, receive_type;
@@ -25,17 +16,8 @@ typedef struct {
     size_t span;
 } Layouts;
 
-/* The bytes that `count` elements reach over. */
-static size_t reach(MPI_Datatype type, int count)
-{
-    MPI_Aint lower, extent, true_lower, true_extent;
-    MPI_Type_get_extent(type, &lower, &extent);
-    MPI_Type_get_true_extent(type, &true_lower, &true_extent);
-    return (size_t)(true_lower + true_extent + extent * (count - 1)) + 16;
-}
-
 /* The receiver has the sender's layout or contiguous bytes. */
-static Layouts layouts(Random *random)
+static Layouts layouts(unsigned *random)
 {
     Layouts made = {.send_count = between(random, 1, 3)};
     int bytes;
@@ -87,12 +69,18 @@ static void unexpected(const Layouts *made, void *from, void *to, int next, int 
     MPI_Wait(&request, MPI_STATUS_IGNORE);
 }
 
+static void sendrecv(const Layouts *made, void *from, void *to, int next, int last)
+{
+    MPI_Sendrecv(from, made->send_count, made->send_type, next, 1, to, made->receive_count,
+                 made->receive_type, last, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+}
+
 static void blocking(const Layouts *made, void *from, void *to, int next, int last)
 {
-    if (size == 1)
+    if (check_size == 1)
         return isend_irecv(made, from, to, next, last);
     for (int turn = 0; turn < 2; turn++) {
-        if ((rank % 2 == turn) != (rank == size - 1 && size % 2))
+        if ((check_rank % 2 == turn) != (check_rank == check_size - 1 && check_size % 2))
             MPI_Send(from, made->send_count, made->send_type, next, 1, MPI_COMM_WORLD);
         else
             MPI_Recv(to, made->receive_count, made->receive_type, last, 1, MPI_COMM_WORLD,
@@ -126,52 +114,35 @@ static void buffered(const Layouts *made, void *from, void *to, int next, int la
     free(buffer);
 }
 
-static void one_call(int call, const Layouts *made, Memory from, Memory to)
+typedef void Call(const Layouts *made, void *from, void *to, int next, int last);
+
+static void one_call(int call, const Layouts *made, void *from, void *to)
 {
-    int next = (rank + 1) % size, last = (rank + size - 1) % size;
-    switch (call) {
-    case 0:
-        isend_irecv(made, from.bytes, to.bytes, next, last);
-        break;
-    case 1:
-        unexpected(made, from.bytes, to.bytes, next, last);
-        break;
-    case 2:
-        MPI_Sendrecv(from.bytes, made->send_count, made->send_type, next, 1, to.bytes,
-                     made->receive_count, made->receive_type, last, 1, MPI_COMM_WORLD,
-                     MPI_STATUS_IGNORE);
-        break;
-    case 3:
-        blocking(made, from.bytes, to.bytes, next, last);
-        break;
-    case 4:
-        persistent(made, from.bytes, to.bytes, next, last);
-        break;
-    case 5:
-        buffered(made, from.bytes, to.bytes, next, last);
-        break;
-    default:
-        isend_irecv(made, from.bytes, to.bytes, rank, rank);
-    }
+    static Call *const around[] = {isend_irecv, unexpected, sendrecv,
+                                   blocking,    persistent, buffered};
+    int next = (check_rank + 1) % check_size, last = (check_rank + check_size - 1) % check_size;
+    if (call == TO_ITSELF)
+        isend_irecv(made, from, to, check_rank, check_rank);
+    else
+        around[call](made, from, to, next, last);
 }
 
-static int round_differs(Random *random, int number)
+static bool round_is_wrong(unsigned *random, int round)
 {
     Layouts made = layouts(random);
     int call = between(random, 0, CALLS - 1), spaces = between(random, 0, 3);
     /* Ranks differ in the memory of their buffers. */
     bool from_device = spaces & 1, to_device = spaces & 2;
-    if (between(random, 0, 1) && rank % 2)
+    if (between(random, 0, 1) && check_rank % 2)
         from_device = !from_device;
-    int sender = call == CALLS - 1 ? rank : (rank + size - 1) % size;
-    Memory from = memory_of(from_device, made.span), to = memory_of(to_device, made.span);
+    int sender = call == TO_ITSELF ? check_rank : (check_rank + check_size - 1) % check_size;
+    unsigned seed = (unsigned)round * 1000, before = seed + 500;
+    Memory from = pattern_in(from_device, made.span, seed + check_rank);
+    Memory to = pattern_in(to_device, made.span, before);
     unsigned char *bytes = malloc(made.span), *expected = malloc(made.span);
-    fill(bytes, made.span, (uint64_t)number * 1000 + rank);
-    write_memory(from, bytes);
-    fill(expected, made.span, (uint64_t)number * 1000 + 500);
-    write_memory(to, expected);
-    one_call(call, &made, from, to);
-    fill(bytes, made.span, (uint64_t)number * 1000 + sender);
+    one_call(call, &made, from.bytes, to.bytes);
+    pattern_fill(bytes, made.span, seed + sender);
+    pattern_fill(expected, made.span, before);
     expect(&made, bytes, expected);
     read_memory(to, bytes);
     size_t wrong = 0;
@@ -179,8 +150,8 @@ static int round_differs(Random *random, int number)
         wrong++;
     if (wrong < made.span)
         printf("rank %d, round %d, call %d, from %s to %s memory: byte %zu of %zu is %d, not %d\n",
-               rank, number, call, from_device ? "device" : "host", to_device ? "device" : "host",
-               wrong, made.span, bytes[wrong], expected[wrong]);
+               check_rank, round, call, from_device ? "device" : "host",
+               to_device ? "device" : "host", wrong, made.span, bytes[wrong], expected[wrong]);
     free(bytes);
     free(expected);
     free_memory(from);
@@ -192,13 +163,5 @@ static int round_differs(Random *random, int number)
 
 int main(int count, char **words)
 {
-    start(&count, &words);
-    rank = check_rank;
-    size = check_size;
-    int rounds = count > 1 ? atoi(words[1]) : 100;
-    Random random = {count > 2 ? strtoull(words[2], NULL, 10) : 1};
-    start_device(rank);
-    for (int number = 0; number < rounds; number++)
-        REQUIRE(!round_differs(&random, number), "round %d", number);
-    return finish();
+    return run_rounds(count, words, round_is_wrong);
 }

@@ -4,28 +4,9 @@
  *
  *     packing ROUNDS SEED
  */
-#include "memory.h"
 #include "random_types.h"
 
-static size_t reach(MPI_Datatype type, int count)
-{
-    MPI_Aint lower, extent, true_lower, true_extent;
-    MPI_Type_get_extent(type, &lower, &extent);
-    MPI_Type_get_true_extent(type, &true_lower, &true_extent);
-    return (size_t)(true_lower + true_extent + extent * (count - 1)) + 16;
-}
-
-/* Whether both hold the same bytes. */
-static bool equal(Memory memory, const unsigned char *expected)
-{
-    unsigned char *bytes = malloc(memory.size);
-    read_memory(memory, bytes);
-    bool same = memcmp(bytes, expected, memory.size) == 0;
-    free(bytes);
-    return same;
-}
-
-static void internal(Random *random, MPI_Datatype type, int count, bool elements, bool packed)
+static void internal(unsigned *random, MPI_Datatype type, int count, bool elements, bool packed)
 {
     size_t span = reach(type, count);
     int bytes, position = between(random, 0, 9), ends[2];
@@ -39,7 +20,7 @@ static void internal(Random *random, MPI_Datatype type, int count, bool elements
     position = begins;
     MPI_Pack(host.bytes, count, type, expected.bytes, bytes, &position, MPI_COMM_WORLD);
     CHECK(ends[0] == position, "position %d, not %d", ends[0], position);
-    CHECK(equal(to, expected.bytes), "packed bytes are wrong");
+    CHECK(holds(to, expected.bytes), "packed bytes are wrong");
     set_pattern(from, 3);
     set_pattern(host, 3);
     position = begins;
@@ -47,7 +28,7 @@ static void internal(Random *random, MPI_Datatype type, int count, bool elements
     ends[1] = position;
     position = begins;
     MPI_Unpack(expected.bytes, bytes, &position, host.bytes, count, type, MPI_COMM_WORLD);
-    CHECK(ends[1] == position && equal(from, host.bytes), "unpacked bytes are wrong");
+    CHECK(ends[1] == position && holds(from, host.bytes), "unpacked bytes are wrong");
     free_memory(from);
     free_memory(to);
     free_memory(host);
@@ -64,34 +45,33 @@ static void external(MPI_Datatype type, int count, bool elements, bool packed)
     CALL(MPI_Pack_external("external32", from.bytes, count, type, to.bytes, bytes, &position));
     position = 0;
     MPI_Pack_external("external32", host.bytes, count, type, expected.bytes, bytes, &position);
-    CHECK(equal(to, expected.bytes), "bytes packed for external32 are wrong");
+    CHECK(holds(to, expected.bytes), "bytes packed for external32 are wrong");
     set_pattern(from, 3);
     set_pattern(host, 3);
     position = 0;
     CALL(MPI_Unpack_external("external32", to.bytes, bytes, &position, from.bytes, count, type));
     position = 0;
     MPI_Unpack_external("external32", expected.bytes, bytes, &position, host.bytes, count, type);
-    CHECK(equal(from, host.bytes), "bytes unpacked from external32 are wrong");
+    CHECK(holds(from, host.bytes), "bytes unpacked from external32 are wrong");
     free_memory(from);
     free_memory(to);
     free_memory(host);
     free_memory(expected);
 }
 
+static bool round_is_wrong(unsigned *random, int round)
+{
+    MPI_Datatype type = random_type(random);
+    int elements = between(random, 1, 3), spaces = between(random, 1, 3);
+    internal(random, type, elements, spaces & 1, spaces & 2);
+    if (round % 4 == 0)
+        external(type, elements, spaces & 1, spaces & 2);
+    MPI_Type_free(&type);
+    return !CHECK(!check_failures, "elements in %s memory, packed bytes in %s memory",
+                  spaces & 1 ? "device" : "host", spaces & 2 ? "device" : "host");
+}
+
 int main(int count, char **words)
 {
-    start(&count, &words);
-    int rounds = count > 1 ? atoi(words[1]) : 100;
-    Random random = {count > 2 ? strtoull(words[2], NULL, 10) : 1};
-    start_device(check_rank);
-    for (int round = 0; round < rounds; round++) {
-        MPI_Datatype type = random_type(&random);
-        int elements = between(&random, 1, 3), spaces = between(&random, 1, 3);
-        internal(&random, type, elements, spaces & 1, spaces & 2);
-        if (round % 4 == 0)
-            external(type, elements, spaces & 1, spaces & 2);
-        REQUIRE(!check_failures, "round %d, spaces %d", round, spaces);
-        MPI_Type_free(&type);
-    }
-    return finish();
+    return run_rounds(count, words, round_is_wrong);
 }

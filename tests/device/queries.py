@@ -21,11 +21,10 @@ LIMIT = 60
 CUDA = "system,mpi,cuda:device,cuda:host,cuda:managed"
 
 
-def variables(with_stub, **extra):
-    kept = environments.clean_environment(**extra)
+def variables(with_stub, **settings):
     if with_stub:
-        kept["LD_LIBRARY_PATH"] = str(stub.DIRECTORY)
-    return kept
+        settings["LD_LIBRARY_PATH"] = stub.DIRECTORY
+    return stub.environment(**settings)
 
 
 def output(words, **options):

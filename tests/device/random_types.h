@@ -1,38 +1,34 @@
-/* Random datatypes, the same in every process that draws with the same seed. */
+/*
+ * Random datatypes, the same in every process that draws with the same seed, and the rounds of the
+ * programs that use them. These are called with the words ROUNDS SEED.
+ */
 #ifndef RANDOM_TYPES_H
 #define RANDOM_TYPES_H
 
-#include <mpi.h>
-#include <stdint.h>
-#include <stdlib.h>
+#include "memory.h"
 
-typedef struct {
-    uint64_t state;
-} Random;
-
-/* SplitMix64 (Steele, Lea, Flood 2014). */
-static inline uint64_t draw(Random *random)
+/* The state of `next_random` for a seed. It is never 0, with which that would stay. */
+static inline unsigned random_from(unsigned seed)
 {
-    uint64_t z = random->state += 0x9E3779B97F4A7C15u;
-    z = (z ^ z >> 30) * 0xBF58476D1CE4E5B9u;
-    z = (z ^ z >> 27) * 0x94D049BB133111EBu;
-    return z ^ z >> 31;
+    unsigned state = (seed + 1) * 2654435761u;
+    return state ? state : 1;
 }
 
 /* A number from `low` to `high`. */
-static inline int between(Random *random, int low, int high)
+static inline int between(unsigned *random, int low, int high)
 {
-    return low + (int)(draw(random) % (uint64_t)(high - low + 1));
+    return low + (int)draw_below(random, (unsigned)(high - low + 1));
 }
 
-static inline MPI_Datatype basic_type(Random *random)
+static inline MPI_Datatype basic_type(unsigned *random)
 {
-    MPI_Datatype types[] = {MPI_BYTE, MPI_SHORT, MPI_INT, MPI_FLOAT, MPI_DOUBLE, MPI_C_DOUBLE_COMPLEX};
+    MPI_Datatype types[] = {MPI_BYTE,  MPI_SHORT,  MPI_INT,
+                            MPI_FLOAT, MPI_DOUBLE, MPI_C_DOUBLE_COMPLEX};
     return types[between(random, 0, 5)];
 }
 
 /* Blocks of random lengths with random gaps, or of one length. */
-static inline MPI_Datatype list_type(Random *random, MPI_Datatype child, int entries)
+static inline MPI_Datatype list_type(unsigned *random, MPI_Datatype child, int entries)
 {
     MPI_Datatype type;
     int *lengths = malloc(entries * sizeof *lengths), *places = malloc(entries * sizeof *places);
@@ -51,7 +47,7 @@ static inline MPI_Datatype list_type(Random *random, MPI_Datatype child, int ent
     return type;
 }
 
-static inline MPI_Datatype face_type(Random *random, MPI_Datatype child)
+static inline MPI_Datatype face_type(unsigned *random, MPI_Datatype child)
 {
     MPI_Datatype type;
     int sizes[3], parts[3], starts[3];
@@ -65,7 +61,7 @@ static inline MPI_Datatype face_type(Random *random, MPI_Datatype child)
 }
 
 /* A committed datatype of at most some hundred thousand bytes, displacements not negative. */
-static inline MPI_Datatype random_type(Random *random)
+static inline MPI_Datatype random_type(unsigned *random)
 {
     MPI_Datatype child = basic_type(random), type, other;
     int size;
@@ -75,8 +71,8 @@ static inline MPI_Datatype random_type(Random *random)
         MPI_Type_contiguous(between(random, 1, 5000), child, &type);
         break;
     case 1: {
-        int block = between(random, 1, 9);
-        MPI_Type_vector(between(random, 1, 2000), block, block + between(random, 0, 8), child, &type);
+        int block = between(random, 1, 9), stride = block + between(random, 0, 8);
+        MPI_Type_vector(between(random, 1, 2000), block, stride, child, &type);
         break;
     }
     case 2:
@@ -108,6 +104,33 @@ static inline MPI_Datatype random_type(Random *random)
     }
     MPI_Type_commit(&type);
     return type;
+}
+
+/* The bytes that `count` elements reach over, and some behind them. */
+static inline size_t reach(MPI_Datatype type, int count)
+{
+    MPI_Aint lower, extent, true_lower, true_extent;
+    MPI_Type_get_extent(type, &lower, &extent);
+    MPI_Type_get_true_extent(type, &true_lower, &true_extent);
+    return (size_t)(true_lower + true_extent + extent * (count - 1)) + 16;
+}
+
+static inline int rounds_of(int count, char **words) { return count > 1 ? atoi(words[1]) : 100; }
+
+static inline unsigned seed_of(int count, char **words)
+{
+    return count > 2 ? (unsigned)strtoul(words[2], NULL, 10) : 1;
+}
+
+/* All of a test that consists of such rounds; a round says whether something was wrong in it. */
+static inline int run_rounds(int count, char **words, bool (*is_wrong)(unsigned *random, int round))
+{
+    start(&count, &words);
+    start_device(check_rank);
+    unsigned random = random_from(seed_of(count, words));
+    for (int round = 0; round < rounds_of(count, words); round++)
+        REQUIRE(!is_wrong(&random, round), "round %d", round);
+    return finish();
 }
 
 #endif

@@ -7,7 +7,6 @@
 """
 
 import argparse
-import os
 import re
 import subprocess
 import sys
@@ -41,12 +40,13 @@ def build():
     return DIRECTORY
 
 
-def environment(name, **extra):
-    """What a check runs in: nothing of the caller's own settings for CUDA or the stub."""
-    foreign = ("TOWPATH_STUB_", "CUDA_")
-    kept = {key: value for key, value in os.environ.items() if not key.startswith(foreign)}
-    settings = {**SETTINGS.get(name, {}), **extra}
-    return {**kept, **{key: str(value) for key, value in settings.items()}}
+def environment(**settings):
+    """The environment of a program: these variables, and none of the caller's own settings for
+    CUDA, the stub and the tests."""
+    foreign = ("CUDA_", "TEST_", "TOWPATH_DEVICE", "TOWPATH_STUB_")
+    kept = environments.clean_environment()
+    return {**{name: value for name, value in kept.items() if not name.startswith(foreign)},
+            **{name: str(value) for name, value in settings.items()}}
 
 
 def checked(name, seed):
@@ -54,7 +54,7 @@ def checked(name, seed):
     log = DIRECTORY / "log"
     for old in DIRECTORY.glob("log.*"):
         old.unlink()
-    variables = environment(name, TOWPATH_STUB_SEED=seed, TOWPATH_STUB_LOG=log)
+    variables = environment(TOWPATH_STUB_SEED=seed, TOWPATH_STUB_LOG=log, **SETTINGS.get(name, {}))
     words = ["timeout", str(LIMIT), DIRECTORY / "checks", name]
     result = subprocess.run(words, env=variables, capture_output=True, text=True)
     if result.returncode:

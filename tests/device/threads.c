@@ -4,7 +4,6 @@
  *
  *     threads ROUNDS SEED
  */
-#include "memory.h"
 #include "random_types.h"
 
 #include <pthread.h>
@@ -12,7 +11,7 @@
 enum { THREADS = 4, LARGEST = 1 << 20 };
 
 static int rounds;
-static unsigned long long seed;
+static unsigned seed;
 static CUcontext context;
 
 typedef struct {
@@ -31,7 +30,7 @@ static void with_context(const Worker *worker, bool begins)
         CALLED(cuCtxSetCurrent(begins ? context : NULL));
 }
 
-static void round_of(Worker *worker, Random *random, int number)
+static void round_of(Worker *worker, unsigned *random, int number)
 {
     MPI_Datatype type = random_type(random);
     MPI_Aint lower, extent;
@@ -48,25 +47,23 @@ static void round_of(Worker *worker, Random *random, int number)
     MPI_Irecv(to.bytes, 1, type, last, 0, worker->comm, &requests[0]);
     MPI_Isend(from.bytes, 1, type, next, 0, worker->comm, &requests[1]);
     MPI_Waitall(2, requests, MPI_STATUSES_IGNORE);
-    unsigned char *source = malloc(from.size), *received = malloc(to.size);
+    unsigned char *source = malloc(from.size);
     pattern_fill(source, from.size, (unsigned)number);
     pattern_fill(worker->expected, to.size, (unsigned)number + 1);
     MPI_Sendrecv(source, 1, type, 0, 0, worker->expected, 1, type, 0, 0, MPI_COMM_SELF,
                  MPI_STATUS_IGNORE);
     with_context(worker, true);
-    read_memory(to, received);
+    bool right = holds(to, worker->expected);
     with_context(worker, false);
-    REQUIRE(memcmp(received, worker->expected, to.size) == 0, "thread %d, round %d", worker->number,
-            number);
+    REQUIRE(right, "thread %d, round %d", worker->number, number);
     free(source);
-    free(received);
     MPI_Type_free(&type);
 }
 
 static void *work(void *pointer)
 {
     Worker *worker = pointer;
-    Random random = {seed * 100 + worker->number};
+    unsigned random = random_from(seed * 100 + worker->number);
     if (worker->has_context)
         CALLED(cuCtxPushCurrent_v2(context));
     for (int number = 0; number < rounds; number++)
@@ -79,8 +76,8 @@ int main(int count, char **words)
     start_threads(&count, &words);
     start_device(check_rank);
     CALLED(cuCtxGetCurrent(&context));
-    rounds = count > 1 ? atoi(words[1]) : 50;
-    seed = count > 2 ? strtoull(words[2], NULL, 10) : 1;
+    rounds = rounds_of(count, words);
+    seed = seed_of(count, words);
     pthread_t threads[THREADS];
     Worker workers[THREADS];
     for (int i = 0; i < THREADS; i++) {

@@ -40,4 +40,11 @@ __attribute__((unused)) static unsigned next_random(unsigned *state)
     return *state;
 }
 
+/* A number below `below`, which is not 0. */
+__attribute__((unused)) static unsigned draw_below(unsigned *state, unsigned below)
+{
+    unsigned mixed = next_random(state) * 2654435761u;
+    return (mixed ^ mixed >> 16) % below;
+}
+
 #endif

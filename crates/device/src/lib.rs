@@ -127,11 +127,14 @@ impl Cuda {
 
     /// Looks for the driver.
     fn look(&self) -> Option<&Present> {
-        self.libraries.look();
-        let driver = match CudaDriver::of_program()? {
-            Ok(driver) => driver,
-            Err(why) => {
-                self.complain(&why);
+        let end = self.libraries.end();
+        let driver = match CudaDriver::of_program() {
+            Some(Ok(driver)) => driver,
+            without => {
+                self.libraries.remember(end);
+                if let Some(Err(why)) = without {
+                    self.complain(&why);
+                }
                 return None;
             }
         };

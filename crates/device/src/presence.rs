@@ -3,7 +3,9 @@
 //!
 //! The dynamic loader appends new libraries to its list. The last entry known is kept, and the
 //! driver is looked for only if that entry has a successor. Its library is pinned, so the entry
-//! stays in the list. Once the driver is found, an entry takes its place that always has one.
+//! stays in the list. Once the driver is found, an entry takes its place that always has one. An
+//! entry is kept only when the search for the driver has found nothing: other threads must not take
+//! the driver for absent while one searches.
 
 use std::ffi::{CStr, CString, c_char, c_int, c_void};
 use std::ptr;
@@ -32,11 +34,15 @@ static SUCCEEDED: LinkMap = LinkMap {
     previous: ptr::null_mut(),
 };
 
-/// The end of the loader's list, as last seen.
+/// The end of the loader's list, as it was when there was no driver.
 #[derive(Debug)]
 pub(crate) struct Libraries {
     last: AtomicPtr<LinkMap>,
 }
+
+/// An end of the loader's list, if it could be found.
+#[derive(Debug)]
+pub(crate) struct End(Option<*mut LinkMap>);
 
 impl Libraries {
     /// Nothing has been seen yet.
@@ -44,7 +50,7 @@ impl Libraries {
         Libraries { last: AtomicPtr::new((&raw const SUCCEEDED).cast_mut()) }
     }
 
-    /// True if libraries may have been loaded since [`Libraries::look`], and for ever after
+    /// True if libraries may have been loaded since the end that was remembered, and for ever after
     /// [`Libraries::stop`].
     #[inline(always)]
     pub(crate) fn have_grown(&self) -> bool {
@@ -55,14 +61,19 @@ impl Libraries {
         unsafe { !ptr::read_volatile(&raw const (*last).next).is_null() }
     }
 
-    /// Remembers the end of the list. Must precede the search for the driver, so that one that is
-    /// loaded meanwhile is found the next time.
+    /// The present end of the list, for [`Libraries::remember`]. Must precede the search for the
+    /// driver, so that one that is loaded meanwhile is found the next time.
     #[cold]
-    pub(crate) fn look(&self) {
+    pub(crate) fn end(&self) -> End {
         let mut names: Vec<CString> = Vec::new();
         // SAFETY: `collect` is called during this call only, with the address of `names`.
         unsafe { libc::dl_iterate_phdr(Some(collect), (&raw mut names).cast()) };
-        if let Some(last) = names.iter().rev().find_map(|name| pinned(name)) {
+        End(names.iter().rev().find_map(|name| pinned(name)))
+    }
+
+    /// There was no driver when the list ended there.
+    pub(crate) fn remember(&self, end: End) {
+        if let Some(last) = end.0 {
             self.last.store(last, Ordering::Relaxed);
         }
     }
@@ -118,13 +129,15 @@ mod tests {
     fn a_library_that_is_loaded_later_is_noticed_once() {
         let libraries = Libraries::new();
         assert!(libraries.have_grown(), "nothing has been looked at yet");
-        libraries.look();
+        let end = libraries.end();
+        assert!(libraries.have_grown(), "only a search that found nothing ends here");
+        libraries.remember(end);
         assert!(!libraries.have_grown());
         // SAFETY: the library's initializers are those of the C library's authors.
         let library = unsafe { libc::dlopen(c"libresolv.so.2".as_ptr(), libc::RTLD_NOW) };
         assert!(!library.is_null(), "the C library has a resolver");
         assert!(libraries.have_grown());
-        libraries.look();
+        libraries.remember(libraries.end());
         assert!(!libraries.have_grown());
         libraries.stop();
         assert!(libraries.have_grown());

@@ -4,7 +4,7 @@
  *
  *  - "synchronous" copies from pageable memory return when the source is staged, those within the
  *    device at once, unless CU_POINTER_ATTRIBUTE_SYNC_MEMOPS is set; all others when they are done;
- *  - asynchronous copies from and to pageable memory may be synchronous: here by chance.
+ *  - asynchronous copies from and to pageable memory may be synchronous: here at random.
  */
 #define _GNU_SOURCE
 #include "stub.h"

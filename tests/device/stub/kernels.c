@@ -1,7 +1,7 @@
 /*
  * Modules and launches. A module is PTX text; of that only the names of its entries are used,
- * and a kernel is the C function of that name. Its threads run one after the other, in an order by
- * chance. TOWPATH_STUB_JIT=0 refuses all modules, as a driver that is older than the PTX.
+ * and a kernel is the C function of that name. Its threads run one after the other, in random
+ * order. TOWPATH_STUB_JIT=0 refuses all modules, as a driver that is older than the PTX.
  */
 #define _GNU_SOURCE
 #include "stub.h"
@@ -173,7 +173,7 @@ void *towpath_stub_view(uint64_t address, size_t size)
     return found;
 }
 
-/* Runs all threads: ranges of them in an order by chance, each range forwards or backwards. */
+/* Runs all threads: ranges of them in random order, each range forwards or backwards. */
 static void run_threads(const struct launch *launch)
 {
     uint32_t order[RANGES];

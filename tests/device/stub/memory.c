@@ -77,6 +77,18 @@ struct region *add_region(enum kind kind, uint64_t base, uint64_t size, CUcontex
     return region;
 }
 
+struct region *allocate_region(enum kind kind, CUcontext context, CUmemoryPool pool, uint64_t size)
+{
+    uint64_t base;
+    struct block *block = place(context, pool, size, &base);
+    struct region *region = block ? add_region(kind, base, size, context) : NULL;
+    if (!region) return NULL;
+    region->block = block;
+    region->pool = pool;
+    block->regions++;
+    return region;
+}
+
 void remove_region(struct region *region)
 {
     size_t at = begun(region->base) - 1;
@@ -102,16 +114,9 @@ CUresult cuMemAlloc_v2(CUdeviceptr *address, size_t size)
 {
     ENTER(cuMemAlloc_v2);
     if (!address || !size) return CUDA_ERROR_INVALID_VALUE;
-    CUcontext context = current_context();
-    uint64_t base;
     pthread_rwlock_wrlock(&memory);
-    struct block *block = place(context, NULL, size, &base);
-    struct region *region = block ? add_region(DEVICE, base, size, context) : NULL;
-    if (region) {
-        region->block = block;
-        block->regions++;
-        *address = base;
-    }
+    struct region *region = allocate_region(DEVICE, current_context(), NULL, size);
+    if (region) *address = region->base;
     pthread_rwlock_unlock(&memory);
     return region ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
 }
@@ -141,8 +146,12 @@ static CUresult map_host(enum kind kind, size_t size, void **address)
     void *mapped = mmap(NULL, whole, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (mapped == MAP_FAILED) return CUDA_ERROR_OUT_OF_MEMORY;
     pthread_rwlock_wrlock(&memory);
-    add_region(kind, (uint64_t)mapped, size, current_context());
+    bool known = add_region(kind, (uint64_t)mapped, size, current_context());
     pthread_rwlock_unlock(&memory);
+    if (!known) {
+        munmap(mapped, whole);
+        return CUDA_ERROR_OUT_OF_MEMORY;
+    }
     *address = mapped;
     return CUDA_SUCCESS;
 }
@@ -188,8 +197,8 @@ CUresult cuMemHostRegister_v2(void *address, size_t size, unsigned flags)
     pthread_rwlock_wrlock(&memory);
     struct region *next = next_region((uint64_t)address);
     if (!next || next->base >= (uint64_t)address + size) {
-        add_region(HOST_REGISTERED, (uint64_t)address, size, current_context());
-        result = CUDA_SUCCESS;
+        bool known = add_region(HOST_REGISTERED, (uint64_t)address, size, current_context());
+        result = known ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
     }
     pthread_rwlock_unlock(&memory);
     return result;

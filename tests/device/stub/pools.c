@@ -80,22 +80,16 @@ static CUresult allocate(CUdeviceptr *address, size_t size, CUmemoryPool pool, C
     if (result) return result;
     if (!address || !size || !pool || pool->magic != MAGIC || pool->imported)
         return CUDA_ERROR_INVALID_VALUE;
-    CUcontext context = current_context();
-    uint64_t base;
     pthread_rwlock_wrlock(&memory);
-    struct block *block = place(context, pool, size, &base);
-    struct region *region = block ? add_region(POOL, base, size, context) : NULL;
+    struct region *region = allocate_region(POOL, current_context(), pool, size);
     if (region) {
-        region->block = block;
-        region->pool = pool;
         region->device = pool->device;
         region->ready = false;
-        block->regions++;
+        *address = region->base;
     }
     pthread_rwlock_unlock(&memory);
     if (!region) return CUDA_ERROR_OUT_OF_MEMORY;
-    *address = base;
-    return submit(stream, new_work(begin, NULL, (void *)(uintptr_t)base));
+    return submit(stream, new_work(begin, NULL, (void *)(uintptr_t)*address));
 }
 
 CUresult cuMemAllocAsync(CUdeviceptr *address, size_t size, CUstream stream)

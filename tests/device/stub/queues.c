@@ -44,11 +44,11 @@ static CUresult find_idle(CUstream handle, CUstream *stream)
 {
     CUresult result = find_stream(handle, stream);
     if (result) return result;
-    if ((*stream)->capture) {
-        (*stream)->capture = CU_STREAM_CAPTURE_STATUS_INVALIDATED;
-        return CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
-    }
-    return capture_allows_unsafe_call();
+    pthread_mutex_lock(&state);
+    bool captured = (*stream)->capture;
+    if (captured) (*stream)->capture = CU_STREAM_CAPTURE_STATUS_INVALIDATED;
+    pthread_mutex_unlock(&state);
+    return captured ? CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED : capture_allows_unsafe_call();
 }
 
 CUresult cuStreamSynchronize(CUstream handle)

@@ -12,11 +12,12 @@
 
 #include <signal.h>
 #include <stdlib.h>
+#include <sys/prctl.h>
 #include <unistd.h>
 
 enum { MAGIC = 0x53747231 };
 
-/* Something that a thread may wait for has changed. */
+/* Work is done, or the driver has ended. A stream's own thread waits for new work elsewhere. */
 static pthread_cond_t changed = PTHREAD_COND_INITIALIZER;
 static bool ended;
 
@@ -27,6 +28,7 @@ CUstream new_stream(CUcontext context, unsigned flags)
     stream->magic = MAGIC;
     stream->context = context;
     stream->flags = flags;
+    pthread_cond_init(&stream->wake, NULL);
     stream->next = context->streams;
     context->streams = stream;
     return stream;
@@ -40,7 +42,7 @@ void end_stream(CUstream stream)
     end_capture(stream);
     stream->magic = 0;
     stream->destroyed = true;
-    pthread_cond_broadcast(&changed);
+    pthread_cond_signal(&stream->wake);
 }
 
 void end_streams(void)
@@ -135,6 +137,8 @@ static void perform(CUstream stream, struct work *work)
 static void *work_through(void *argument)
 {
     CUstream stream = argument;
+    /* By default the system lets each sleep last up to 50 microseconds longer. */
+    prctl(PR_SET_TIMERSLACK, 1);
     pthread_mutex_lock(&state);
     while (!ended) {
         struct work *work = stream->first;
@@ -145,7 +149,7 @@ static void *work_through(void *argument)
         } else if (stream->destroyed) {
             break;
         } else {
-            pthread_cond_wait(&changed, &state);
+            pthread_cond_wait(&stream->wake, &state);
         }
     }
     pthread_mutex_unlock(&state);
@@ -194,7 +198,7 @@ CUresult submit_locked(CUstream stream, struct work *work)
     else
         stream->first = work;
     stream->last = work;
-    pthread_cond_broadcast(&changed);
+    pthread_cond_signal(&stream->wake);
     return CUDA_SUCCESS;
 }
 

@@ -104,6 +104,8 @@ struct CUstream_st {
     bool legacy, per_thread, started, destroyed;
     pthread_t thread;
     struct work *first, *last;
+    /* Its thread has work, or shall end. */
+    pthread_cond_t wake;
     uint64_t enqueued, done;
     CUstreamCaptureStatus capture;
     CUstreamCaptureMode capture_mode;
@@ -151,6 +153,8 @@ extern pthread_rwlock_t memory;
 struct region *find_region(uint64_t address);
 struct region *next_region(uint64_t address);
 struct region *add_region(enum kind kind, uint64_t base, uint64_t size, CUcontext context);
+/* New device memory in a block; NULL if there is none. */
+struct region *allocate_region(enum kind kind, CUcontext context, CUmemoryPool pool, uint64_t size);
 void remove_region(struct region *region);
 /* Takes `memory` itself. */
 void remove_memory_of(CUcontext context);

@@ -26,12 +26,6 @@ struct map {
     int sticky; /* the bounds are explicit */
 };
 
-__attribute__((unused)) static unsigned draw_below(unsigned *state, unsigned below)
-{
-    unsigned mixed = next_random(state) * 2654435761u;
-    return (mixed ^ mixed >> 16) % below;
-}
-
 static long map_extent(const struct map *map)
 {
     return map->high - map->low;

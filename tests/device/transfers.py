@@ -1,5 +1,5 @@
-"""The calls of the driver, and the bytes that it moves, for one message in each way: hops.toml has
-the most that each may be, and hop.c counts them.
+"""The calls of the driver, and the bytes that it moves, for one message in each way: transfers.toml
+has the most that each may be, and transfer.c counts them.
 """
 
 import re
@@ -7,7 +7,7 @@ import tomllib
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
-TABLE = HERE / "hops.toml"
+TABLE = HERE / "transfers.toml"
 LIMIT = 30
 # What asks whether a transfer has ended, and the calls that each such question needs: how often
 # that is depends on the time.
@@ -19,13 +19,14 @@ DESCRIPTION = "cuIpcGetMemHandle"
 
 
 def listed():
-    """The hops of the table: name, words of hop.c, ranks, environment and bars of each."""
+    """Of each transfer in the table: name, words of transfer.c, ranks, environment and bars."""
     table = tomllib.loads(TABLE.read_text())
-    for hop in table["hop"]:
-        how = hop.get("how", "send")
-        name = f"hop: {how} {hop['layout']}, {hop['from']} to {hop['to']}{hop.get('where', '')}"
-        words = [hop["layout"], hop["from"], hop["to"], how]
-        yield name, words, 2 if how == "send" else 1, hop.get("environment", {}), hop["at_most"]
+    for transfer in table["transfer"]:
+        how = transfer.get("how", "send")
+        words = [transfer["layout"], transfer["from"], transfer["to"], how]
+        name = "transfer: {3} {0}, {1} to {2}".format(*words) + transfer.get("where", "")
+        environment = transfer.get("environment", {})
+        yield name, words, 2 if how == "send" else 1, environment, transfer["at_most"]
 
 
 def counted(output):
@@ -40,6 +41,8 @@ def counted(output):
 
 def problem_of(counts, bars):
     """What is above its bar; empty where nothing is."""
+    if not counts:
+        return "nothing was counted"
     above = [f"{name} {count}, at most {bars.get(name, 0)}" for name, count in counts.items()
              if count > bars.get(name, 0)]
     return "; ".join(above)
@@ -54,13 +57,13 @@ def with_both_descriptions(counts):
 
 def rewrite(count):
     """Makes the counts of the library as it is the bars. `count(words, ranks, environment)` gives
-    those of one hop."""
-    head, *hops = TABLE.read_text().split("[[hop]]\n")
+    those of one transfer."""
+    head, *transfers = TABLE.read_text().split("[[transfer]]\n")
     for place, (_, words, ranks, environment, bars) in enumerate(listed()):
         counts = count(words, ranks, environment)
         if bars.get(DESCRIPTION) == 2:
             counts = with_both_descriptions(counts)
-        described = hops[place].split("[hop.at_most]\n")[0]
+        described = transfers[place].split("[transfer.at_most]\n")[0]
         lines = [f"{name} = {number:_}" for name, number in counts.items()]
-        hops[place] = "\n".join([described + "[hop.at_most]", *lines, "", ""])
-    TABLE.write_text("[[hop]]\n".join([head, *hops]).rstrip() + "\n")
+        transfers[place] = "\n".join([described + "[transfer.at_most]", *lines, "", ""])
+    TABLE.write_text("[[transfer]]\n".join([head, *transfers]).rstrip() + "\n")
