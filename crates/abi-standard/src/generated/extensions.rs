@@ -1,4 +1,4 @@
-//! Names of the MPICH ABI outside the standard (MPIX_).
+//! Names outside the standard (MPIX_).
 //!
 //! Written by `cargo run -p xtask -- codegen` from api/functions.toml; do not edit.
 
