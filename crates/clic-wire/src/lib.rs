@@ -37,7 +37,7 @@ mod wire;
 
 pub use card::{Facing, HostCard, Ports};
 pub use groups::Reach;
-pub use trial::{Opposite, RAW, UDP, Verdicts, try_ways};
+pub use trial::{Opposite, RAW, TrialTerms, UDP, Verdicts, try_ways};
 
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::time::{Duration, Instant};

@@ -60,15 +60,26 @@ impl Opposite {
     }
 }
 
-/// Tests the paths to all these hosts, for at most the rounds of probes that fit into `patience`.
-/// Uses all rounds unless every host answers over all its paths, or over those in `needed` (such as
-/// [`UDP`], whose first packet may wait a second for address resolution if the request gets lost).
+/// How to test paths.
+#[derive(Clone, Copy)]
+pub struct TrialTerms {
+    /// The same on all hosts, and different in two trials of a job, each of which ignores the
+    /// frames of the other.
+    pub number: u8,
+    /// Carriers, such as [`UDP`] (whose first packet may wait a second for address resolution if
+    /// the request gets lost), over which a host must have answered to be waited for no longer,
+    /// unless it has answered over all its paths.
+    pub needed: u8,
+    /// For at most as many rounds of probes as fit into it.
+    pub patience: Duration,
+}
+
+/// Tests the paths to all these hosts.
 pub fn try_ways(
     identity: &Identity,
     ports: &mut [Port],
     opposites: &[Opposite],
-    needed: u8,
-    patience: Duration,
+    terms: TrialTerms,
 ) -> Verdicts {
     let mut trial = WayTrial {
         identity,
@@ -78,12 +89,12 @@ pub fn try_ways(
         met: vec![None; opposites.len()],
         is_done: vec![false; opposites.len()],
         others_are_done: opposites.iter().map(|opposite| !opposite.is_tried()).collect(),
-        needed,
-        grace: (patience / GRACE).max(LEAST_GRACE),
+        terms,
+        grace: (terms.patience / GRACE).max(LEAST_GRACE),
         zeros: vec![0; usize::from(u16::MAX)],
     };
     let mut heard_at = Instant::now();
-    let mut rounds = ProbeRounds::new(patience, heard_at);
+    let mut rounds = ProbeRounds::new(terms.patience, heard_at);
     loop {
         let now = Instant::now();
         if rounds.is_due(now) {
@@ -147,10 +158,8 @@ struct WayTrial<'a> {
     met: Vec<Option<Instant>>,
     is_done: Vec<bool>,
     others_are_done: Vec<bool>,
-    /// A host is waited for, as long as the patience lasts, until it has answered over all of these
-    /// carriers on one rail, or over all paths.
-    needed: u8,
-    /// How long to wait for further paths otherwise.
+    terms: TrialTerms,
+    /// How long to wait for further paths once the needed ones of a host work.
     grace: Duration,
     /// Contents of the longest frame.
     zeros: Vec<u8>,
@@ -160,7 +169,8 @@ impl WayTrial<'_> {
     /// True if nothing that is worth waiting for is missing from a host.
     fn is_complete(&self, host: usize, now: Instant) -> bool {
         let all = |ways: &[Option<Way>; 2]| ways[0].map_or(0, |_| RAW) | ways[1].map_or(0, |_| UDP);
-        let suffices = self.works[host].iter().any(|works| works & self.needed == self.needed);
+        let needed = self.terms.needed;
+        let suffices = self.works[host].iter().any(|works| works & needed == needed);
         (suffices && self.met[host].is_some_and(|at| now >= at + self.grace))
             || self.opposites[host]
                 .rails
@@ -206,7 +216,10 @@ impl WayTrial<'_> {
                 flags: 0,
                 session: 0,
                 acknowledged: 0,
-                words: [which as u32 | u32::from(parts) << 8, u32::from(self.is_done[host])],
+                words: [
+                    u32::from_le_bytes([which as u8, parts, self.terms.number, 0]),
+                    u32::from(self.is_done[host]),
+                ],
             };
             header.encode(&self.identity.key, &[])
         };
@@ -254,9 +267,10 @@ impl WayTrial<'_> {
             let Some(host) = host.filter(|_| header.endpoint == self.identity.endpoint) else {
                 continue;
             };
-            let [which, parts, ..] = header.words[0].to_le_bytes();
+            let [which, parts, number, _] = header.words[0].to_le_bytes();
             let rail = usize::from(header.rail);
-            if rail >= self.opposites[host].rails.len() || which > 1 {
+            let is_known = rail < self.opposites[host].rails.len() && which <= 1;
+            if number != self.terms.number || !is_known {
                 continue;
             }
             self.others_are_done[host] |= header.words[1] != 0;
@@ -314,9 +328,16 @@ impl Verdicts {
         Verdicts(text.split(',').map(ways).collect())
     }
 
-    /// Which carriers work to a host over a rail.
-    pub fn of(&self, host: usize, rail: usize) -> u8 {
-        self.0.get(host).and_then(|ways| ways.get(rail)).copied().unwrap_or(0)
+    /// Which carriers work to a host, by rail; empty if no path to it was tested.
+    pub fn rails(&self, host: usize) -> &[u8] {
+        self.0.get(host).map_or(&[], Vec::as_slice)
+    }
+}
+
+impl FromIterator<Vec<u8>> for Verdicts {
+    /// From the carriers that work, by host and rail.
+    fn from_iter<I: IntoIterator<Item = Vec<u8>>>(works: I) -> Verdicts {
+        Verdicts(works.into_iter().collect())
     }
 }
 
@@ -360,7 +381,8 @@ mod tests {
                     drowsy: false,
                 };
                 std::thread::spawn(move || {
-                    try_ways(&identity, &mut [port], &opposites, 0, PATIENCE)
+                    let terms = TrialTerms { number: 0, needed: 0, patience: PATIENCE };
+                    try_ways(&identity, &mut [port], &opposites, terms)
                 })
             })
             .collect();
@@ -385,6 +407,7 @@ mod tests {
             let (rank, endpoint) = (PeerIndex(own as u32), ends[own].0);
             Identity { own: rank, endpoint, incarnation: 1, key: FrameKey([1, 2]), drowsy: false }
         });
+        let terms = TrialTerms { number: 0, needed: UDP, patience: LONG };
         let mut trial = WayTrial {
             identity: &identities[1],
             opposites: &opposites[1],
@@ -393,7 +416,7 @@ mod tests {
             met: vec![None],
             is_done: vec![false],
             others_are_done: vec![false],
-            needed: UDP,
+            terms,
             grace: LONG,
             zeros: vec![0; usize::from(u16::MAX)],
         };
@@ -401,7 +424,7 @@ mod tests {
         std::thread::scope(|scope| {
             let begin = Instant::now();
             scope.spawn(|| {
-                try_ways(&identities[0], std::slice::from_mut(port), &opposites[0], UDP, LONG)
+                try_ways(&identities[0], std::slice::from_mut(port), &opposites[0], terms)
             });
             // As if all answers so far had been lost: it keeps asking for five times as long as the
             // other host stays without traffic.
@@ -441,12 +464,48 @@ mod tests {
                 met: vec![Some(met)],
                 is_done: vec![false],
                 others_are_done: vec![false],
-                needed,
+                terms: TrialTerms { number: 0, needed, patience: LEAST_GRACE },
                 grace: LEAST_GRACE,
                 zeros: vec![0; usize::from(u16::MAX)],
             };
             assert_eq!(trial.is_complete(0, late), is_complete, "{needed} {works}");
         }
+    }
+
+    #[test]
+    fn answers_of_another_trial_do_not_count() {
+        let interface = interfaces(Some("lo")).remove(0);
+        let port = Port::open(&interface, None, RawSide::Closed).unwrap();
+        let rails = vec![(0, [None, Some(port.way(&port.address(), false))])];
+        let opposites = [Opposite { rank: 0, endpoint: port.endpoint(), rails }];
+        let (own, key) = (PeerIndex(0), FrameKey([1, 2]));
+        let endpoint = port.endpoint();
+        let identity = Identity { own, endpoint, incarnation: 1, key, drowsy: false };
+        let mut ports = [port];
+        let mut works_after_answer_to = |number: u8| {
+            let terms = TrialTerms { number, needed: 0, patience: PATIENCE };
+            let mut trial = WayTrial {
+                identity: &identity,
+                opposites: &opposites,
+                works: vec![vec![UDP]],
+                came: vec![vec![[0, ALONE | TRAIN | BULK]]],
+                met: vec![None],
+                is_done: vec![false],
+                others_are_done: vec![false],
+                terms,
+                grace: LEAST_GRACE,
+                zeros: Vec::new(),
+            };
+            trial.send_all(&mut ports, Kind::Echo, 0, true);
+            trial.works[0][0] = 0;
+            trial.terms.number = 7;
+            let begin = Instant::now();
+            while begin.elapsed() < LEAST_GRACE {
+                trial.listen(&mut ports, begin);
+            }
+            trial.works[0][0]
+        };
+        assert_eq!([7, 6].map(&mut works_after_answer_to), [UDP, 0]);
     }
 
     #[test]
@@ -468,7 +527,8 @@ mod tests {
         let verdicts = Verdicts(vec![vec![3, 1], vec![], vec![2]]);
         assert_eq!(verdicts.to_text(), "31,,2");
         assert_eq!(Verdicts::parse("31,,2"), verdicts);
-        assert_eq!((verdicts.of(0, 1), verdicts.of(1, 0), verdicts.of(9, 9)), (1, 0, 0));
-        assert_eq!(Verdicts::parse("x").of(0, 0) & !3, 0);
+        assert_eq!((verdicts.rails(0), verdicts.rails(1)), (&[3, 1][..], &[][..]));
+        assert!(verdicts.rails(9).is_empty());
+        assert_eq!(Verdicts::parse("x").rails(0)[0] & !3, 0);
     }
 }

@@ -6,7 +6,6 @@
 //! serve well ([`Ineligibility`]) open nothing and are not probed.
 
 use std::collections::BTreeSet;
-use std::time::Duration;
 
 use towpath_base::config;
 use towpath_base::ids::PeerIndex;
@@ -15,7 +14,8 @@ use towpath_clic::key::FrameKey;
 use towpath_clic::rails::MOST_RAILS;
 use towpath_clic_wire::port::{Interface, Port, RawSide, interfaces};
 use towpath_clic_wire::{
-    Clic, ClicContact, Facing, HostCard, Identity, Opposite, Ports, RAW, UDP, Verdicts, try_ways,
+    Clic, ClicContact, Facing, HostCard, Identity, Opposite, Ports, RAW, TrialTerms, UDP, Verdicts,
+    try_ways,
 };
 use towpath_launch::client::{Job, Launcher};
 use towpath_machine::{cgroup, cores};
@@ -23,14 +23,11 @@ use towpath_shm::Segment;
 
 use super::choice::{BulkTransport, SETTING, TransportChoice};
 use super::ineligibility::{Ineligibility, MOST_RANKS};
+use super::probing::{ProbeRound, WorkingPaths};
 use super::{INTERFACES, host_of, key_of, others, text_of, unknown};
 use crate::error::{Error, Result};
 use crate::jobs::Jobs;
 
-/// How long to probe paths that do not answer: long if frames were requested, because the other
-/// host may be busy, and short if connections are an alternative.
-const PATIENCE: Duration = Duration::from_secs(4);
-const SHORT_PATIENCE: Duration = Duration::from_millis(80);
 /// On a host with more ranks of the job than this, frames use UDP: the kernel delivers every frame
 /// below IP to every process, but finds the owner of a datagram directly.
 const RAW_RANKS: usize = 8;
@@ -284,26 +281,16 @@ impl FrameSetup {
         job: &Job,
         present: &[u32],
     ) -> Result<()> {
+        let requested = self.choice.only_frames();
+        let paths =
+            WorkingPaths::find(present, requested, &mut |round| self.probe(launcher, job, round))?;
         let own_host = host_of(job, job.rank);
-        if job.local_rank == 0 && present.contains(&own_host) {
-            let verdicts = self.try_all(job);
-            launcher.put(&key_of("ways", own_host), &verdicts.to_text()).map_err(Error::new)?;
-        }
-        launcher.fence().map_err(Error::new)?;
-        let mut verdicts = vec![Verdicts::default(); job.hosts()];
-        for &host in present {
-            verdicts[host as usize] = Verdicts::parse(&text_of(launcher, job, "ways", host)?);
-        }
-        let works = |one: u32, other: u32, rail: usize| {
-            verdicts[one as usize].of(other as usize, rail)
-                & verdicts[other as usize].of(one as usize, rail)
-        };
         for &host in present.iter().filter(|host| **host != own_host) {
-            self.keep_what_works(host, |rail| works(own_host, host, rail));
+            self.keep_what_works(host, |rail| paths.of(own_host, host, rail));
         }
         let wanted = self.wanted();
         let reach = |one: &u32, other: &u32| {
-            (0..MOST_RAILS).any(|rail| works(*one, *other, rail) & wanted == wanted)
+            (0..MOST_RAILS).any(|rail| paths.of(*one, *other, rail) & wanted == wanted)
         };
         self.everywhere = present.len() == job.hosts()
             && present
@@ -313,13 +300,38 @@ impl FrameSetup {
         Ok(())
     }
 
-    /// Probes the paths to all other hosts, on the first rank of each host. The verdicts are
-    /// indexed by host, including this one.
-    fn try_all(&mut self, job: &Job) -> Verdicts {
+    /// Performs a round of probes, and exchanges what works. The results are indexed by host.
+    fn probe(
+        &mut self,
+        launcher: &mut dyn Launcher,
+        job: &Job,
+        round: &ProbeRound,
+    ) -> Result<Vec<Verdicts>> {
+        let own_host = host_of(job, job.rank);
+        if job.local_rank == 0 && round.hosts().any(|host| host == own_host) {
+            let verdicts = self.probe_hosts(job, round);
+            launcher
+                .put(&key_of(round.name(), own_host), &verdicts.to_text())
+                .map_err(Error::new)?;
+        }
+        launcher.fence().map_err(Error::new)?;
+        let mut verdicts = vec![Verdicts::default(); job.hosts()];
+        for host in round.hosts() {
+            let text = text_of(launcher, job, round.name(), host)?;
+            verdicts[host as usize] = Verdicts::parse(&text);
+        }
+        Ok(verdicts)
+    }
+
+    /// Probes the paths to other hosts, on the first rank of each host. The results are indexed by
+    /// host, including this one.
+    fn probe_hosts(&mut self, job: &Job, round: &ProbeRound) -> Verdicts {
+        let hosts: Vec<u32> = round.opposites(host_of(job, job.rank)).collect();
         let mut opposites = Vec::new();
         for (host, way) in (0u32..).zip(&self.ways) {
             let rank = job.first_of(host);
             let (mut rails, mut endpoint) = (Vec::new(), 0);
+            let way = way.as_ref().filter(|_| hosts.contains(&host));
             if let Some(HostWay { card, rails: facing, .. }) = way {
                 endpoint = card.endpoint(0).unwrap_or(0);
                 for (Facing { own, other, near }, _) in facing {
@@ -335,9 +347,9 @@ impl FrameSetup {
             }
             opposites.push(Opposite { rank, endpoint, rails });
         }
-        let (needed, patience) =
-            if self.choice.only_frames() { (self.wanted(), PATIENCE) } else { (0, SHORT_PATIENCE) };
-        try_ways(&self.identity(job), &mut self.ports, &opposites, needed, patience)
+        let needed = if self.choice.only_frames() { self.wanted() } else { 0 };
+        let terms = TrialTerms { number: round.number, needed, patience: round.patience };
+        try_ways(&self.identity(job), &mut self.ports, &opposites, terms)
     }
 
     /// Keeps the rails to a host that both ends have found to work.

@@ -19,6 +19,7 @@ mod fabric;
 mod frames;
 mod ineligibility;
 mod jobs;
+mod probing;
 mod routes;
 mod survey;
 

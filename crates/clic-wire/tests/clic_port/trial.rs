@@ -5,7 +5,7 @@ use std::time::Duration;
 use towpath_base::ids::PeerIndex;
 use towpath_clic::key::FrameKey;
 use towpath_clic_wire::port::{Port, RawSide};
-use towpath_clic_wire::{Identity, Opposite, try_ways};
+use towpath_clic_wire::{Identity, Opposite, TrialTerms, try_ways};
 
 use crate::hosts::{Hosts, ip, tool, with_hosts};
 
@@ -26,7 +26,8 @@ fn verdicts(ports: [Port; 2]) -> [u8; 2] {
             let (peer, key) = (PeerIndex(place as u32), FrameKey([1, 2]));
             let identity =
                 Identity { own: peer, endpoint: ends[place].0, incarnation: 1, key, drowsy: false };
-            try_ways(&identity, &mut [port], &opposites, 0, PATIENCE).of(0, 0)
+            let terms = TrialTerms { number: 0, needed: 0, patience: PATIENCE };
+            try_ways(&identity, &mut [port], &opposites, terms).rails(0)[0]
         })
     });
     trials.map(|trial| trial.join().unwrap())
