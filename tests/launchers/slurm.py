@@ -63,12 +63,26 @@ def pmix_works():
     return False
 
 
+def ports(count):
+    """The first of so many consecutive ports that nobody uses, below those that the kernel hands out."""
+    start = 20000 + os.getpid() % 10000
+    return next(first for first in range(start, 32000, count) if all(is_free(first + index) for index in range(count)))
+
+
+def is_free(port):
+    with socket.socket() as probe:
+        try:
+            probe.bind(("", port))
+        except OSError:
+            return False
+    return True
+
+
 @contextmanager
 def cluster(nodes, cpus):
     """A running cluster; gives the variables that its clients need."""
     directory = Path(tempfile.mkdtemp(prefix="towpath-slurm-"))
-    port = 20000 + os.getpid() % 20000
-    variables = {**environments.clean_environment(), "DIR": str(directory), "PORT": str(port)}
+    variables = {**environments.clean_environment(), "DIR": str(directory), "PORT": str(ports(nodes + 1))}
     # Its daemons look for the library when they start, and not again.
     pmix_works()
     try:
