@@ -22,7 +22,7 @@ import environments  # noqa: E402
 ROOT = environments.ROOT
 CARGO = os.environ.get("CARGO", "cargo")
 # The crates with tests that run under loom.
-MODELLED = ["-p", "towpath-machine", "-p", "towpath-shm", "-p", "towpath-strict", "-p", "towpath-mpi"]
+MODELLED = ["-p", "towpath-machine", "-p", "towpath-shm", "-p", "towpath-strict"]
 PYTHON = sys.executable
 
 # Exit status of a stage that the system does not allow; it says why.

@@ -36,6 +36,7 @@ use sleep::{HostWords, ON_BELL, ON_WORD, Sleeper, SleeperWords};
 mod balance;
 mod bell;
 mod external_load;
+pub mod handover;
 #[cfg(loom)]
 pub mod model;
 mod policy;

@@ -3,7 +3,6 @@
 
 pub(crate) mod completion;
 pub(crate) mod counters;
-mod handover;
 pub(crate) mod held_up;
 pub(crate) mod request_table;
 pub(crate) mod runs;

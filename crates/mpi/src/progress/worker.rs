@@ -13,9 +13,9 @@ use std::ops::{Deref, DerefMut};
 use towpath_base::ids::ContextId;
 use towpath_base::sync::{AtomicBool, AtomicU32, Ordering, UnsafeCell};
 use towpath_machine::wait;
+use towpath_machine::wait::handover::{Handover, Wanted};
 use towpath_shm::Segment;
 
-use super::handover::{Handover, Wanted};
 use super::held_up::{self, Watchdog};
 use super::runs::LocalWork;
 use super::state::{State, Watch};

@@ -24,8 +24,8 @@ const TAKEN: u32 = 1;
 const WITH_HELPER: u32 = 2;
 
 /// The poller token, and the threads that wait for it.
-#[derive(Default)]
-pub(super) struct Handover {
+#[derive(Debug, Default)]
+pub struct Handover {
     /// Not [`FREE`] while a thread polls, and may sleep in the kernel, for the process.
     token: AtomicU32,
     sleepers: AtomicU32,
@@ -44,7 +44,7 @@ pub(super) struct Handover {
 impl Handover {
     /// Takes the token; false if another thread has it.
     #[inline]
-    pub(super) fn try_take(&self) -> bool {
+    pub fn try_take(&self) -> bool {
         self.try_take_as(TAKEN)
     }
 
@@ -54,14 +54,16 @@ impl Handover {
     }
 
     /// Releases the token, and wakes the threads that found it taken so that one of them can poll.
-    pub(super) fn release(&self) {
+    #[inline]
+    pub fn release(&self) {
         self.token.store(FREE, Ordering::SeqCst);
         self.announce();
         self.tell_helper();
     }
 
     /// Wakes the sleepers after something changed.
-    pub(super) fn announce(&self) {
+    #[inline]
+    pub fn announce(&self) {
         in_total_order();
         if self.sleepers.load(Ordering::SeqCst) > 0 {
             *self.announced.lock().unwrap() += 1;
@@ -71,7 +73,7 @@ impl Handover {
 
     /// Calls `ready`, and sleeps until something changes if it finds nothing. `ready` must check
     /// its condition under the lock under which other threads change it.
-    pub(super) fn sleep<R>(&self, ready: impl FnOnce() -> Option<R>) -> Option<R> {
+    pub fn sleep<R>(&self, ready: impl FnOnce() -> Option<R>) -> Option<R> {
         self.sleepers.fetch_add(1, Ordering::SeqCst);
         let mut announced = self.announced.lock().unwrap();
         let result = ready();
@@ -91,20 +93,20 @@ impl Handover {
 
     /// Registers a thread that wants the token, until the guard is dropped. The helper does not
     /// take the token meanwhile. If it has it and sleeps in the kernel, it must be woken.
-    pub(super) fn want(&self) -> Wanted<'_> {
+    pub fn want(&self) -> Wanted<'_> {
         self.wanted.fetch_add(1, Ordering::SeqCst);
         in_total_order();
         Wanted(self)
     }
 
     /// True while the helper has the token.
-    pub(super) fn is_with_helper(&self) -> bool {
+    pub fn is_with_helper(&self) -> bool {
         self.token.load(Ordering::SeqCst) == WITH_HELPER
     }
 
     /// Waits until no other thread has the token or wants it, and takes it for the helper. False
     /// once the helper must end.
-    pub(super) fn take_for_helper(&self) -> bool {
+    pub fn take_for_helper(&self) -> bool {
         let mut announced = self.announced.lock().unwrap();
         self.helper_waits.store(1, Ordering::SeqCst);
         let taken = loop {
@@ -122,13 +124,14 @@ impl Handover {
     }
 
     /// True if the helper must release the token.
-    pub(super) fn must_yield(&self) -> bool {
+    #[inline]
+    pub fn must_yield(&self) -> bool {
         in_total_order();
         self.wanted.load(Ordering::SeqCst) > 0 || self.ended.load(Ordering::SeqCst) != 0
     }
 
     /// Ends the helper. If it has the token and sleeps in the kernel, it must be woken.
-    pub(super) fn end_helper(&self) {
+    pub fn end_helper(&self) {
         self.ended.store(1, Ordering::SeqCst);
         self.wake_helper();
     }
@@ -136,7 +139,8 @@ impl Handover {
     /// Wakes the helper if it waits and no thread wants the token.
     fn tell_helper(&self) {
         in_total_order();
-        if self.helper_waits.load(Ordering::SeqCst) != 0 && self.wanted.load(Ordering::SeqCst) == 0 {
+        if self.helper_waits.load(Ordering::SeqCst) != 0 && self.wanted.load(Ordering::SeqCst) == 0
+        {
             self.wake_helper();
         }
     }
@@ -150,7 +154,8 @@ impl Handover {
 }
 
 /// A thread that wants the token, or has it and wanted it before.
-pub(super) struct Wanted<'a>(&'a Handover);
+#[derive(Debug)]
+pub struct Wanted<'a>(&'a Handover);
 
 impl Drop for Wanted<'_> {
     fn drop(&mut self) {
@@ -223,7 +228,7 @@ mod model {
             taken
         }
 
-        /// The waiting loop of `Worker::wait_for`.
+        /// The waiting loop of a thread of the program.
         fn wait(&self, me: usize, slept: &Reached) {
             if self.is_done(me).is_some() || self.poll_until_done(me) {
                 return;
