@@ -217,8 +217,8 @@ impl Board {
         self.shape.largest
     }
 
-    /// Publishes what this member waits for. Must precede the wait: the member that completes it
-    /// then wakes this one.
+    /// Publishes what this member waits for. Must precede the announcement of a sleep, and not only
+    /// the last look: the member that completes it then wakes this one.
     #[inline]
     pub fn want(&mut self, want: Want) {
         self.rounds.want(want);

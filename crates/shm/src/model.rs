@@ -261,6 +261,48 @@ fn whoever_writes_the_last_line_wakes_those_that_want_all_with_fences() {
     the_last_line_wakes_those_that_want_all::<false>();
 }
 
+/// A call that is polled finds a line in the recheck before a sleep, and waits for another one from
+/// then on. That one may have been written before the writer could know, so the member must
+/// announce its sleep once more and look again. `BARRIER`: as above.
+fn whoever_waits_for_another_line_looks_again<const BARRIER: bool>() {
+    let (slept, moved) = (Reached::default(), Reached::default());
+    let (sleeps, moves) = (slept.clone(), moved.clone());
+    model(move || {
+        let ([first, second, mut reader], host) = (board(), Arc::new(ModelHost::<BARRIER>::new(3)));
+        let mut sleeper = host.sleeper(2, BARRIER);
+        let posting = [first, second].map(|poster| {
+            let members = ModelMembers(host.clone());
+            thread::spawn(move || poster.post(&members))
+        });
+        let mut waits_for = 0;
+        reader.want(Want::Line(0));
+        while waits_for < 2 {
+            let poll = || {
+                let before = waits_for;
+                while waits_for < 2 && reader.is_written(waits_for) {
+                    waits_for += 1;
+                    reader.want(Want::Line(waits_for));
+                }
+                waits_for > before
+            };
+            host.sleep(2, &mut sleeper, poll, [&sleeps, &moves]);
+        }
+        posting.into_iter().for_each(|posting| posting.join().unwrap());
+    });
+    slept.assert("a member that sleeps");
+    moved.assert("a member that moves in the recheck");
+}
+
+#[test]
+fn a_polled_call_is_woken_for_its_next_line_with_barriers() {
+    whoever_waits_for_another_line_looks_again::<true>();
+}
+
+#[test]
+fn a_polled_call_is_woken_for_its_next_line_with_fences() {
+    whoever_waits_for_another_line_looks_again::<false>();
+}
+
 /// The reader sleeps before anybody posts, so no fence of the sleep protocol comes between the
 /// store to a line and the check of all lines.
 #[test]
