@@ -8,7 +8,7 @@
 use std::collections::VecDeque;
 
 use towpath_engine::messages::{Messages, Ticket};
-use towpath_schedule::plan::{NONE, Plan, StepAction, StepId};
+use towpath_schedule::plan::{NONE, Plan, PlanError, StepAction, StepId};
 
 use crate::memory::{self, PendingCopy};
 
@@ -37,6 +37,9 @@ pub enum Failure {
     /// A process of the communicator was lost; the remaining steps are not executed.
     #[error("a process that takes part in the collective died")]
     Lost,
+    /// The plan of a call that had to wait for its turn cannot be built.
+    #[error(transparent)]
+    Plan(PlanError),
 }
 
 /// The tag of a message of call `sequence`; the turn distinguishes messages of one pair.

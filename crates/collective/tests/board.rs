@@ -1,5 +1,6 @@
 //! Collectives on a board of ranks that run concurrently, each in its own thread: data without and
-//! with gaps, and in the memory of a device, on each rank independently.
+//! with gaps, and in the memory of a device, in blocking and nonblocking calls, on each rank
+//! independently.
 
 use std::sync::Barrier;
 
@@ -7,7 +8,7 @@ use towpath_base::ids::PeerIndex;
 use towpath_base::sync::{AtomicUsize, Ordering};
 use towpath_collective::allgather::Allgather;
 use towpath_collective::alltoall::Alltoall;
-use towpath_collective::board::{BoardLimits, Need, WaitLoop, execute};
+use towpath_collective::board::{CallState, Member, Need, PendingCall, TeamBoard, WaitLoop};
 use towpath_collective::gather::Gather;
 use towpath_collective::scatter::Scatter;
 use towpath_collective::select::Subscription;
@@ -28,19 +29,21 @@ struct Yielding {
     waits: usize,
 }
 
-impl WaitLoop for Yielding {
-    fn wait(&mut self, ready: &mut dyn FnMut() -> bool) {
-        while !ready() {
-            std::thread::yield_now();
-        }
-    }
-
+impl Member for Yielding {
     fn out_of_step(&mut self, member: usize) -> ! {
         panic!("member {member} is in another call")
     }
 
     fn progress(&mut self) {
         self.waits += 1;
+    }
+}
+
+impl WaitLoop for Yielding {
+    fn wait(&mut self, ready: &mut dyn FnMut() -> bool) {
+        while !ready() {
+            std::thread::yield_now();
+        }
     }
 }
 
@@ -116,7 +119,7 @@ fn each_collective(
     own: usize,
     count: usize,
     [send, receive]: [Memory; 2],
-    call: &mut dyn FnMut(&Operation),
+    call: &mut dyn FnMut(Operation),
 ) {
     let root = 1;
     let all = |to: usize| (0..RANKS).flat_map(move |from| block(from, to, count));
@@ -125,7 +128,7 @@ fn each_collective(
         true => Values::new(send, block(root, 0, count)),
         false => Values::blank(receive, count),
     };
-    call(&Operation::Bcast { root, data: data.buffer(count) });
+    call(Operation::Bcast { root, data: data.buffer(count) });
     assert!(data.get().into_iter().eq(block(root, 0, count)), "broadcast to {own}");
 
     let mut mine = Values::new(send, block(own, root, count));
@@ -135,7 +138,7 @@ fn each_collective(
         send: Some(mine.buffer(count)),
         receive: (own == root).then(|| into.blocks(count)),
     };
-    call(&Operation::Gather(arguments));
+    call(Operation::Gather(arguments));
     assert!(own != root || into.get().into_iter().eq(all(root)), "gather");
 
     let mut from = Values::new(send, (0..RANKS).flat_map(|to| block(root, to, count)));
@@ -145,45 +148,64 @@ fn each_collective(
         send: (own == root).then(|| from.blocks(count)),
         receive: Some(into.buffer(count)),
     };
-    call(&Operation::Scatter(arguments));
+    call(Operation::Scatter(arguments));
     assert!(into.get().into_iter().eq(block(root, own, count)), "scatter to {own}");
 
     let mut mine = Values::new(send, block(own, 0, count));
     let mut into = Values::blank(receive, count * RANKS);
     let arguments = Allgather { send: Some(mine.buffer(count)), receive: into.blocks(count) };
-    call(&Operation::Allgather(arguments));
+    call(Operation::Allgather(arguments));
     assert!(into.get().into_iter().eq(all(0)), "allgather to {own}");
 
     let mut from = Values::new(send, (0..RANKS).flat_map(|to| block(own, to, count)));
     let mut into = Values::blank(receive, count * RANKS);
     let arguments = Alltoall { send: Some(from.blocks(count)), receive: into.blocks(count) };
-    call(&Operation::Alltoall(arguments));
+    call(Operation::Alltoall(arguments));
     assert!(into.get().into_iter().eq(all(own)), "alltoall to {own}");
+}
+
+/// Polls a nonblocking call until it is complete. Returns its board, and whether all was right.
+fn finish(mut call: PendingCall) -> (Box<TeamBoard>, bool) {
+    loop {
+        match call.poll() {
+            CallState::Complete(call) => return (call.board, !call.is_truncated),
+            CallState::Pending { .. } => std::thread::yield_now(),
+        }
+    }
 }
 
 /// Executes all collectives as rank `own`; returns how often it has waited for a device.
 fn run(own: usize, mut wires: Wires, place: &AtomicUsize, together: &Barrier) -> usize {
     let team: Vec<PeerIndex> = (0..RANKS as u32).map(PeerIndex).collect();
     if own == 0 {
-        place.store(wires.make_board(&team).expect("memory for a board"), Ordering::SeqCst);
+        place.store(wires.make_board(&team, false).expect("memory for a board"), Ordering::SeqCst);
     }
     together.wait();
-    let mut board = wires.join_board(place.load(Ordering::SeqCst), &team, own);
+    let board = wires.join_board(place.load(Ordering::SeqCst), &team, own);
+    let board = TeamBoard::new(board, &Selection::default(), Subscription::Over);
     assert!(own != 0 || board.provide_areas());
+    let mut board = Some(Box::new(board));
     together.wait();
-    let limits = BoardLimits::new(&Selection::default(), RANKS, Subscription::Over);
     let (mut waiter, mut calls) = (Yielding::default(), 0);
     let memories = [Memory::Dense, Memory::Gaps, Memory::Device];
     for turn in 0..3 * memories.len() {
         let memory = |shift: usize| memories[(turn / shift + own) % memories.len()];
         for count in [0, 1, 15, 1000] {
             each_collective(own, count, [memory(1), memory(3)], &mut |operation| {
-                assert!(matches!(limits.need(operation), Some(Need::Lines | Need::Areas)));
                 calls += 1;
+                let mut on = board.take().expect("each call returns the board");
+                assert!(matches!(on.need(&operation), Some(Need::Lines | Need::Areas)));
                 // SAFETY: the values outlive the call, are as long as the operation says, and
                 // those that are sent and received are different arrays.
-                let complete =
-                    unsafe { execute(operation, &mut board, &limits, calls, &mut waiter) };
+                let (on, complete) = unsafe {
+                    if (calls + own).is_multiple_of(2) {
+                        let complete = on.execute(&operation, &mut waiter);
+                        (on, complete)
+                    } else {
+                        finish(PendingCall::new(operation, on, Yielding::default()))
+                    }
+                };
+                board = Some(on);
                 assert!(complete, "call {calls} of rank {own} is truncated");
             });
         }

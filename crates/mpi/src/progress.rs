@@ -1,6 +1,7 @@
 //! The progress engine of this process: matching engine, requests and collective runs behind one
 //! lock, and the only waiting loop of Towpath.
 
+pub(crate) mod board_calls;
 pub(crate) mod completion;
 pub(crate) mod counters;
 pub(crate) mod held_up;

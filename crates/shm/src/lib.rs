@@ -223,9 +223,10 @@ impl Shm {
     }
 
     /// Makes a board for a team of `members` members. Returns its location in the segment, which
-    /// the other members must learn, or `None` if there is no memory for it.
-    pub fn make_board(&mut self, members: usize) -> Option<usize> {
-        self.maker.make(&self.segment, members)
+    /// the other members must learn, or `None` if there is no memory for it. A small one is as
+    /// small as its messages allow, and leaves half of the memory for others.
+    pub fn make_board(&mut self, members: usize, is_small: bool) -> Option<usize> {
+        self.maker.make(&self.segment, members, is_small)
     }
 
     /// Joins the board at `location` as member `own`; `members` holds the local ranks of all

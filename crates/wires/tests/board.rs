@@ -114,8 +114,10 @@ fn many_rounds(ranks: usize, cores: usize) {
         let mut waiter = Waiter::with_quota(ranks, cores, segment.head(), segment.own_control());
         for turn in 0..3 {
             if own == 0 {
-                location
-                    .store(wires.make_board(&team).expect("memory for a board"), Ordering::SeqCst);
+                location.store(
+                    wires.make_board(&team, false).expect("memory for a board"),
+                    Ordering::SeqCst,
+                );
             }
             together.wait();
             let mut board = wires.join_board(location.load(Ordering::SeqCst), &team, own);
@@ -152,7 +154,8 @@ fn memory_of_a_board_comes_back_when_all_have_finished() {
     let team = [PeerIndex(0), PeerIndex(1)];
     let mut locations = Vec::new();
     for _ in 0..200 {
-        let location = all[0].make_board(&team).expect("boards that were left are used again");
+        let location =
+            all[0].make_board(&team, false).expect("boards that were left are used again");
         let mut boards = [0, 1].map(|own| all[own].join_board(location, &team, own));
         boards.iter_mut().for_each(Board::finish);
         locations.push(location);
@@ -165,17 +168,17 @@ fn memory_of_a_board_comes_back_when_all_have_finished() {
         locations.len()
     );
 
-    let location = all[0].make_board(&team).unwrap();
+    let location = all[0].make_board(&team, false).unwrap();
     let [mut maker, mut reader] = [0, 1].map(|own| all[own].join_board(location, &team, own));
     assert_eq!(maker.has_room(3), Ok(()));
     // SAFETY: there is room, this is the first post of the round, and the source has three bytes.
     unsafe { maker.post(0, 3, |mut room| room.copy(b"abc".as_ptr(), 0, 3)) };
     maker.finish();
     drop(maker);
-    assert_ne!(all[0].make_board(&team), Some(location), "the reader has not finished");
+    assert_ne!(all[0].make_board(&team, false), Some(location), "the reader has not finished");
     assert_eq!(reader.look(0).map(|posted| posted.length), Some(3));
     reader.finish();
-    let again: Vec<_> = std::iter::from_fn(|| all[0].make_board(&team)).collect();
+    let again: Vec<_> = std::iter::from_fn(|| all[0].make_board(&team, false)).collect();
     assert!(again.contains(&location), "everybody has finished");
 }
 
@@ -185,7 +188,7 @@ fn the_prefetch_hint_is_right_for_messages_of_one_length() {
     const LENGTH: usize = 200;
     let mut all = wires(2, Settings::default());
     let team = [PeerIndex(0), PeerIndex(1)];
-    let location = all[0].make_board(&team).unwrap();
+    let location = all[0].make_board(&team, false).unwrap();
     let [mut writer, mut reader] = [0, 1].map(|own| all[own].join_board(location, &team, own));
     assert!(writer.provide_areas());
     let mut wrong = 0;

@@ -8,14 +8,14 @@ use towpath_collective::barrier::barrier;
 use towpath_collective::broadcast::bcast;
 use towpath_collective::{Blocks, Buffer, Call, Element, Plan, Run, Team};
 use towpath_engine::Mode;
-use towpath_neutral::constants::*;
-use towpath_neutral::error::{Error, Result};
+use towpath_neutral::error::Result;
 
 use crate::objects::comm::{CallForm, Comm};
 use crate::process;
 use crate::progress;
 use crate::progress::completion::failure_of;
 use crate::progress::runs::RunId;
+pub(crate) use crate::progress::runs::plan_failed;
 use crate::progress::state::State;
 use crate::progress::wait_target::WaitTarget;
 
@@ -34,14 +34,6 @@ pub(crate) unsafe fn run(plan: Plan, sequence: u32) -> Result<()> {
     let target = |_: &State| WaitTarget::Members(context);
     let failure = worker.wait_for(target, |state| state.runs.is_complete(id).then(|| state.runs.take(id)));
     failure.map_or(Ok(()), Err)
-}
-
-pub(crate) fn plan_failed(error: towpath_collective::PlanError) -> Error {
-    let class = match error {
-        towpath_collective::PlanError::Memory { .. } => ERR_NO_MEM,
-        towpath_collective::PlanError::Overflow => ERR_COUNT,
-    };
-    Error::new(class, error.to_string())
 }
 
 /// Broadcasts `words` from `root` to the team.

@@ -1,30 +1,7 @@
-//! The state that a communicator keeps for its blocking collectives: a board in shared memory, and
-//! a multicast group. `chapters::collectives::boards` and `chapters::collectives::multicast` make
-//! and use them.
+//! The state that a communicator keeps for collectives by multicast.
+//! `chapters::collectives::multicast` makes and uses it.
 
 use towpath_collective::Pays;
-use towpath_collective::board::BoardLimits;
-use towpath_engine::board::Board;
-
-/// What is known about the board of a communicator.
-#[derive(Debug, Default)]
-pub(crate) enum BoardState {
-    /// No call has needed a board yet.
-    #[default]
-    Unknown,
-    /// There is no board: no memory, or members on several hosts.
-    Missing,
-    /// The board exists.
-    Made {
-        board: Box<Board>,
-        /// Which calls use the board.
-        limits: BoardLimits,
-        /// Whether the board has areas for long messages; `None` until a call needs them.
-        areas: Option<bool>,
-        /// Number of calls that used the board.
-        calls: u32,
-    },
-}
 
 /// What is known about the multicast group of a communicator.
 #[derive(Debug)]

@@ -8,6 +8,7 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock};
 use towpath_base::ids::{ContextId, PeerIndex, Plane};
 use towpath_base::sync::{AtomicU32, AtomicU64, Ordering};
 use towpath_collective::Team;
+use towpath_collective::board::{BoardQueue, BoardState};
 use towpath_collective::neighborhood::Neighbors;
 use towpath_neutral::abi::Handle;
 use towpath_neutral::constants::{COMM_SELF, COMM_WORLD, PROC_NULL};
@@ -16,7 +17,7 @@ use towpath_neutral::error::{Result, fail};
 use super::attribute::Attributes;
 use super::buffer::AttachedBuffer;
 use super::claim::ChannelClaim;
-use super::coll_state::{BoardState, MulticastState};
+use super::coll_state::MulticastState;
 use super::errhandler::Errhandler;
 use super::group::Group;
 use super::info::Pairs;
@@ -85,6 +86,8 @@ pub(crate) struct Comm {
     sequences: [AtomicU32; 3],
     /// The board of its blocking collectives.
     pub(crate) board: Mutex<BoardState>,
+    /// The board of its nonblocking collectives.
+    pub(crate) queue: Arc<Mutex<BoardQueue>>,
     /// The multicast group by which its blocking collectives reach all hosts at once.
     pub(crate) cast: Mutex<MulticastState>,
 }
@@ -115,6 +118,7 @@ impl Comm {
             settings: Mutex::new(settings),
             sequences: Default::default(),
             board: Mutex::default(),
+            queue: Arc::default(),
             cast: Mutex::default(),
         }
     }
@@ -276,8 +280,8 @@ static CLOSED: Mutex<Vec<ContextId>> = Mutex::new(Vec::new());
 
 impl Drop for Comm {
     /// Queues the context to be closed. Its point-to-point messages cannot be received any more,
-    /// because neither a handle nor a persistent request refers to the communicator. Messages of
-    /// collectives are kept, because a collective in flight may still wait for them.
+    /// because no handle, persistent request or pending call refers to the communicator. Messages
+    /// of collectives are kept, because a collective in flight may still wait for them.
     fn drop(&mut self) {
         if self.handle().0 != 0 {
             CLOSED.lock().unwrap().push(self.context().on(Plane::PointToPoint));

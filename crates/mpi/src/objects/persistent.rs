@@ -4,13 +4,13 @@
 use std::sync::Arc;
 
 use towpath_base::ids::PeerIndex;
-use towpath_collective::Run;
 use towpath_engine::Mode;
 use towpath_neutral::abi::Status;
 
 use super::comm::Comm;
 use super::datatype::Type;
 use super::elements::Elements;
+use crate::progress::runs::CollectiveRun;
 
 /// The arguments of a persistent send or receive.
 #[derive(Clone)]
@@ -50,5 +50,5 @@ pub(crate) enum Start {
     /// A send to or receive from MPI_PROC_NULL, which completes with this status.
     Nothing(Status),
     /// A collective operation. Holds the run while the request is inactive.
-    Collective(Option<Box<Run>>),
+    Collective(Option<CollectiveRun>),
 }

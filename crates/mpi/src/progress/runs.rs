@@ -1,32 +1,95 @@
-//! Collective operations in flight. The worker posts their messages; their local work runs without
-//! the lock, because a reduction may call a function of the program.
+//! Collective operations in flight. The worker posts their messages and polls the calls on boards,
+//! which only use predefined operations. Other local work runs without the lock, because a
+//! reduction may call a function of the program.
 
 use towpath_base::slab::{Slab, SlabKey};
-use towpath_collective::{Failure, Progress, Run};
+use towpath_collective::{Failure, PlanError, Progress, Run};
 use towpath_engine::Engine;
-use towpath_neutral::constants::{ERR_PROC_ABORTED, ERR_TRUNCATE};
+use towpath_neutral::constants::{ERR_COUNT, ERR_NO_MEM, ERR_PROC_ABORTED, ERR_TRUNCATE};
 use towpath_neutral::error::Error;
 use towpath_wires::Wires;
+
+use super::board_calls::BoardCall;
 
 /// Identifies a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct RunId(SlabKey);
 
+/// A collective operation in flight, or a persistent one between two starts.
+pub(crate) enum CollectiveRun {
+    /// A plan of messages.
+    ByMessages(Box<Run>),
+    /// A call in the queue of a board.
+    Queued(Box<BoardCall>),
+}
+
+impl From<Box<Run>> for CollectiveRun {
+    fn from(run: Box<Run>) -> CollectiveRun {
+        CollectiveRun::ByMessages(run)
+    }
+}
+
+impl CollectiveRun {
+    /// Starts a persistent operation.
+    ///
+    /// # Safety
+    /// The memory that the operation names must live until it is complete.
+    ///
+    /// # Panics
+    /// If it is in flight.
+    pub(crate) unsafe fn start_again(&mut self) {
+        // SAFETY: the memory that the operation names lives until it is complete (this function's
+        // contract).
+        unsafe {
+            match self {
+                CollectiveRun::ByMessages(run) => run.start_again(),
+                CollectiveRun::Queued(call) => call.start_again(),
+            }
+        }
+    }
+
+    /// Goes on as far as possible without waiting. Also returns true if a thread must not sleep
+    /// before it has announced its sleep again: a device has completed a copy, or the run does not
+    /// wait for what it waited for before.
+    fn post(&mut self, engine: &mut Engine<Wires>) -> (Progress, bool) {
+        let copies = self.copies();
+        let (progress, has_moved) = match self {
+            CollectiveRun::ByMessages(run) => (run.post(engine), false),
+            CollectiveRun::Queued(call) => call.post(engine),
+        };
+        (progress, has_moved || progress != Progress::Running || self.copies() < copies)
+    }
+
+    fn compute(&mut self) {
+        match self {
+            CollectiveRun::ByMessages(run) => run.compute(),
+            CollectiveRun::Queued(call) => call.compute(),
+        }
+    }
+
+    fn copies(&self) -> usize {
+        match self {
+            CollectiveRun::ByMessages(run) => run.copies(),
+            CollectiveRun::Queued(call) => call.copies(),
+        }
+    }
+}
+
 enum RunSlot {
-    /// Messages are in flight.
-    Running(Box<Run>),
+    /// Other members are waited for.
+    Running(CollectiveRun),
     /// Copies or reductions are ready to run.
-    Due(Box<Run>),
+    Due(CollectiveRun),
     /// A thread has taken the run out to work on it.
     Out,
     /// Complete. Kept until the request is completed; a persistent request starts the run again.
-    Over(Box<Run>, Option<Error>),
+    Over(CollectiveRun, Option<Error>),
 }
 
 /// A run taken out of the worker for its local work.
 pub(crate) struct LocalWork {
     id: RunId,
-    run: Box<Run>,
+    run: CollectiveRun,
 }
 
 impl LocalWork {
@@ -40,9 +103,19 @@ impl LocalWork {
 pub(crate) fn failed(failure: Failure) -> Error {
     let class = match failure {
         Failure::Truncated => ERR_TRUNCATE,
+        Failure::Plan(error) => return plan_failed(error),
         Failure::Lost => ERR_PROC_ABORTED,
     };
     Error::new(class, failure.to_string())
+}
+
+/// The error if a plan cannot be built.
+pub(crate) fn plan_failed(error: PlanError) -> Error {
+    let class = match error {
+        PlanError::Memory { .. } => ERR_NO_MEM,
+        PlanError::Overflow => ERR_COUNT,
+    };
+    Error::new(class, error.to_string())
 }
 
 /// All runs of the process.
@@ -59,18 +132,16 @@ pub(crate) struct Runs {
 
 impl Runs {
     /// Adds a run and posts its first messages.
-    pub(crate) fn add(&mut self, run: Box<Run>, engine: &mut Engine<Wires>) -> RunId {
+    pub(crate) fn add(&mut self, run: impl Into<CollectiveRun>, engine: &mut Engine<Wires>) -> RunId {
         let id = RunId(self.slots.insert(RunSlot::Out));
-        self.advance(id, run, engine);
+        self.advance(id, run.into(), engine);
         id
     }
 
-    /// Posts what can be posted, and files the run by what it needs next. Returns true if a device
-    /// has completed a copy, or the run no longer waits for messages.
-    fn advance(&mut self, id: RunId, mut run: Box<Run>, engine: &mut Engine<Wires>) -> bool {
-        let copies = run.copies();
-        let progress = run.post(engine);
-        let moved = progress != Progress::Running || run.copies() < copies;
+    /// Posts what can be posted, and files the run by what it needs next. Returns true if it has
+    /// moved, see [`CollectiveRun::post`].
+    fn advance(&mut self, id: RunId, mut run: CollectiveRun, engine: &mut Engine<Wires>) -> bool {
+        let (progress, moved) = run.post(engine);
         let next = match progress {
             Progress::Running => {
                 self.running.push(id);
@@ -89,8 +160,8 @@ impl Runs {
         moved
     }
 
-    /// Advances every running run. Returns true if at least one is no longer waiting for messages,
-    /// or a device has completed a copy of one.
+    /// Advances every running run. Returns true if at least one has moved, see
+    /// [`CollectiveRun::post`].
     pub(crate) fn post(&mut self, engine: &mut Engine<Wires>) -> bool {
         if self.running.is_empty() {
             return false;
@@ -141,7 +212,7 @@ impl Runs {
     }
 
     /// Removes a complete run and returns it, so that it can be started again.
-    pub(crate) fn recover(&mut self, id: RunId) -> (Option<Box<Run>>, Option<Error>) {
+    pub(crate) fn recover(&mut self, id: RunId) -> (Option<CollectiveRun>, Option<Error>) {
         match self.slots.remove(id.0) {
             Some(RunSlot::Over(run, failure)) => (Some(run), failure),
             _ => (None, None),

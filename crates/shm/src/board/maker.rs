@@ -47,10 +47,18 @@ impl Maker {
     /// Allocates a board for `members` members and populates its lines. Returns its location in the
     /// segment (offset plus the number of its walk), or `None` if there is no room or memory is
     /// short.
-    pub(crate) fn make(&mut self, segment: &Segment, members: usize) -> Option<usize> {
+    pub(crate) fn make(
+        &mut self,
+        segment: &Segment,
+        members: usize,
+        is_small: bool,
+    ) -> Option<usize> {
         self.sweep(segment);
-        let walk =
-            if self.arena.free_bytes() > BOARD_AREA / 2 { segment.walk() } else { Walk::SHORTEST };
+        let walk = match (self.arena.free_bytes() > BOARD_AREA / 2, is_small) {
+            (true, false) => segment.walk(),
+            (false, true) => return None,
+            _ => Walk::SHORTEST,
+        };
         let shape = BoardShape::new(members, walk);
         let area = segment.layout().board_area(segment.own_rank());
         let inside = self.arena.take(shape.bytes())?;

@@ -5,18 +5,17 @@
 //! take these steps in the same calls, because all make the same decisions.
 
 use towpath_base::ids::Plane;
-use towpath_base::sync::Ordering;
-use towpath_collective::board::{self, BoardLimits, Need, WaitLoop};
+use towpath_collective::board::{BoardLimits, BoardOffer, BoardState, Member, Need, WaitLoop};
 use towpath_collective::select::Subscription;
 use towpath_collective::{Operation, Selection};
 use towpath_neutral::constants::ERR_TRUNCATE;
 use towpath_neutral::error::{Error, Result};
 
 use crate::chapters::internal::{broadcast, synchronize};
-use crate::objects::coll_state::BoardState;
 use crate::objects::comm::{CallForm, Comm};
 use crate::process::{self, ending};
 use crate::progress;
+use crate::progress::board_calls::{in_other_call, join, look_again, offer};
 use crate::progress::worker::Worker;
 
 /// Calls between two rounds of progress. A rank whose partners always arrive first never waits, but
@@ -25,7 +24,7 @@ const CALLS_PER_POLL: u32 = 8;
 
 /// True if the communicator has a board.
 pub(crate) fn has_one(comm: &Comm) -> bool {
-    matches!(*comm.board.lock().unwrap(), BoardState::Made { .. })
+    matches!(*comm.board.lock().unwrap(), BoardState::Made(_))
 }
 
 /// Executes a call over the board of its communicator; `None` if it must run by messages.
@@ -43,20 +42,20 @@ pub(crate) unsafe fn try_execute(comm: &Comm, operation: &Operation, selection: 
     if let BoardState::Unknown = *state {
         // Do not make a board for a call that would not use one, whether or not ranks share cores.
         BoardLimits::new(selection, size, Subscription::Full).need(operation)?;
-        match establish(comm, selection) {
+        match establish(comm) {
             Ok(made) => *state = made,
             Err(error) => return Some(Err(error)),
         }
     }
-    let BoardState::Made { board, limits, areas, calls } = &mut *state else { return None };
-    if limits.need(operation)? == Need::Areas {
-        if areas.is_none() {
-            match agree(comm, u64::from(board.own() == 0 && board.provide_areas())) {
-                Ok(provided) => *areas = Some(provided != 0),
+    let BoardState::Made(board) = &mut *state else { return None };
+    if board.need(operation)? == Need::Areas {
+        if board.areas.is_none() {
+            match agree(comm, u64::from(board.provide_areas())) {
+                Ok(provided) => board.areas = Some(provided != 0),
                 Err(error) => return Some(Err(error)),
             }
         }
-        if *areas == Some(false) {
+        if board.areas == Some(false) {
             return None;
         }
     }
@@ -64,13 +63,12 @@ pub(crate) unsafe fn try_execute(comm: &Comm, operation: &Operation, selection: 
         Ok(waiting) => waiting,
         Err(error) => return Some(Err(error)),
     };
-    *calls = calls.wrapping_add(1);
-    if calls.is_multiple_of(CALLS_PER_POLL) {
+    if board.calls().is_multiple_of(CALLS_PER_POLL) {
         waiter.worker.poll_in_passing();
     }
     // SAFETY: the memory that the operation names is as the standard requires for the buffers of
     // the call (this function's contract).
-    let complete = unsafe { board::execute(operation, board, limits, *calls, &mut waiter) };
+    let complete = unsafe { board.execute(operation, &mut waiter) };
     Some(if complete { Ok(()) } else { Err(truncated(comm)) })
 }
 
@@ -97,47 +95,20 @@ fn agree(comm: &Comm, said: u64) -> Result<u64> {
     Ok(words[0])
 }
 
-/// Flags that member 0 broadcasts with the location of a board: the board exists; ranks share
-/// cores; the latter is uncertain, because not all ranks have announced their affinity.
-const MADE: u64 = 1;
-const OVERSUBSCRIBED: u64 = 2;
-const UNCERTAIN: u64 = 4;
-const LOCATION_SHIFT: u32 = 3;
-
 #[cold]
-fn establish(comm: &Comm, selection: &Selection) -> Result<BoardState> {
+fn establish(comm: &Comm) -> Result<BoardState> {
     let (process, worker) = (process::this()?, progress::worker()?);
-    let peers = &comm.group.peers;
-    let head = process.segment.head();
-    let ranks = head.local_ranks.load(Ordering::Relaxed);
-    let mut said = 0;
-    if comm.rank == 0
-        && let Some(location) = worker.with(|state| state.engine.wire_mut().make_board(peers))
-    {
-        // A rank that starts later may add cores, so only "oversubscribed" can be wrong.
-        let certain = head.affinities.load(Ordering::Relaxed) >= ranks;
-        said = match (process.ranks_share_cores(), certain) {
-            (false, _) => MADE,
-            (true, true) => MADE | OVERSUBSCRIBED,
-            (true, false) => MADE | OVERSUBSCRIBED | UNCERTAIN,
-        };
-        said |= (location as u64) << LOCATION_SHIFT;
-    }
-    let mut said = agree(comm, said)?;
-    if said & MADE == 0 {
+    let offer = worker.with(|state| offer(comm, process, state.engine.wire_mut(), false));
+    let mut offer = BoardOffer::from_word(agree(comm, offer.word())?);
+    if !offer.is_made() {
         return Ok(BoardState::Missing);
     }
-    let location = (said >> LOCATION_SHIFT) as usize;
-    if said & UNCERTAIN != 0 {
-        // After this barrier all members have announced their affinity. Member 0 decides, because
-        // the quota may change.
+    if offer.is_uncertain() {
         synchronize(&comm.team(Plane::Collective), comm.next_sequence(CallForm::Blocking))?;
-        said = agree(comm, if process.ranks_share_cores() { OVERSUBSCRIBED } else { 0 })?;
+        offer = BoardOffer::from_word(agree(comm, look_again(process, offer).word())?);
     }
-    let subscription = if said & OVERSUBSCRIBED == 0 { Subscription::Full } else { Subscription::Over };
-    let board = worker.with(|state| state.engine.wire().join_board(location, peers, comm.rank));
-    let limits = BoardLimits::new(selection, peers.len(), subscription);
-    Ok(BoardState::Made { board: Box::new(board), limits, areas: None, calls: 0 })
+    let board = worker.with(|state| join(comm, process, state.engine.wire(), offer));
+    Ok(BoardState::Made(Box::new(board)))
 }
 
 /// Waits for a line in the worker's loop.
@@ -152,18 +123,20 @@ impl LineWait<'_> {
     }
 }
 
-impl WaitLoop for LineWait<'_> {
+impl Member for LineWait<'_> {
     fn out_of_step(&mut self, member: usize) -> ! {
         let calls = [process::last_call_of(process::me()), process::last_call_of(self.comm.group.peers[member])];
         ending::end_job(1, &in_other_calls(member, &self.comm.in_words(), calls))
     }
 
-    fn wait(&mut self, ready: &mut dyn FnMut() -> bool) {
-        self.worker.wait_for_line(self.comm.context(), ready);
-    }
-
     fn progress(&mut self) {
         self.worker.poll_for_test();
+    }
+}
+
+impl WaitLoop for LineWait<'_> {
+    fn wait(&mut self, ready: &mut dyn FnMut() -> bool) {
+        self.worker.wait_for_line(self.comm.context(), ready);
     }
 }
 
@@ -182,10 +155,7 @@ fn in_other_calls(member: usize, comm: &str, calls: [Option<&str>; 2]) -> String
             }
             sentence
         }
-        _ => format!(
-            "rank {member} of {comm} is in another collective call than this rank: {rule} \
-             with matching counts, datatypes and roots"
-        ),
+        _ => in_other_call(member, comm),
     }
 }
 

@@ -4,6 +4,7 @@
 use std::sync::Arc;
 
 use towpath_base::ids::Plane;
+use towpath_collective::board::Place;
 use towpath_collective::inter::Bridge;
 use towpath_collective::{Call, HostCopies, Operation, Plan, PlanError, Run, Selection, Team};
 use towpath_neutral::abi::Handle;
@@ -18,6 +19,8 @@ use crate::objects::comm::{CallForm, Comm};
 use crate::objects::persistent::Start;
 use crate::objects::registry;
 use crate::process;
+use crate::progress::board_calls::{BoardCall, Caller, numbers_of_persistent, place_of_nonblocking};
+use crate::progress::runs::CollectiveRun;
 use crate::progress::{self, request_table};
 
 /// The communicator of a call, in the form that plan builders need.
@@ -97,6 +100,29 @@ enum CollectiveWork {
     Plan(Plan),
     /// A reduction, on host copies of buffers in the memory of a device.
     OnCopies(Box<(CollectiveWork, HostCopies)>),
+}
+
+impl CollectiveWork {
+    /// The operation that may use a board, on copies or not; `None` for a plan.
+    fn operation(&self) -> Option<&Operation> {
+        match self {
+            CollectiveWork::Operation(operation) => Some(operation),
+            CollectiveWork::OnCopies(both) => both.0.operation(),
+            CollectiveWork::Plan(_) => None,
+        }
+    }
+
+    /// The same by value, with the copies.
+    ///
+    /// # Panics
+    /// For a plan.
+    fn into_operation(self) -> (Operation, HostCopies) {
+        match self {
+            CollectiveWork::Operation(operation) => (operation, HostCopies::default()),
+            CollectiveWork::OnCopies(both) => (both.0.into_operation().0, both.1),
+            CollectiveWork::Plan(_) => panic!("a plan has no operation"),
+        }
+    }
 }
 
 /// A call whose arguments are checked.
@@ -199,19 +225,54 @@ impl<'a> Prepared<'a> {
     /// # Safety
     /// The memory that the call names must live until the request is complete.
     pub unsafe fn begin(self) -> Result<Handle> {
-        let comm = self.view.comm;
-        let plan = self.unnumbered()?;
-        let worker = progress::worker()?;
+        let (comm, worker) = (self.view.comm, progress::worker()?);
+        // A call that has its turn in the queue must be added: later ones wait for it.
+        let entry = worker.with(|state| state.requests.reserve())?;
+        // SAFETY: the memory that the call names lives until the request is complete (this
+        // function's contract).
+        let begun = unsafe { self.placed() };
         let request = worker.with(|state| {
-            let entry = state.requests.reserve()?;
-            // SAFETY: the memory that the plan names lives until the request is complete (this
-            // function's contract).
-            let run = Box::new(unsafe { Run::start(plan, comm.next_sequence(CallForm::Nonblocking)) });
+            let run = match begun {
+                Ok(run) => run,
+                Err(error) => {
+                    state.requests.give_back(entry);
+                    return Err(error);
+                }
+            };
             let id = state.runs.add(run, &mut state.engine);
             Ok(state.requests.fill(entry, request_table::RequestWork::Run(id), comm.handle(), None))
         });
         worker.nudge();
         request
+    }
+
+    /// The call at its place among the nonblocking calls on the communicator.
+    ///
+    /// # Safety
+    /// Same as for [`Prepared::begin`].
+    unsafe fn placed(self) -> Result<CollectiveRun> {
+        let Prepared { view, work } = self;
+        let (comm, process) = (view.comm, process::this()?);
+        let place = match work.operation() {
+            Some(operation) => place_of_nonblocking(comm, operation, view.selection),
+            None => Place::Outside(comm.next_sequence(CallForm::Nonblocking)),
+        };
+        match place {
+            Place::Outside(sequence) => {
+                let plan = Prepared { view, work }.unnumbered()?;
+                // SAFETY: the memory that the call names lives until the request is complete (this
+                // function's contract).
+                Ok(CollectiveRun::ByMessages(Box::new(unsafe { Run::start(plan, sequence) })))
+            }
+            Place::Queued(turn, numbers) => {
+                let owner = Caller { comm: comm.clone(), process };
+                let work = work.into_operation();
+                // SAFETY: the memory that the call names lives until the request is complete (this
+                // function's contract).
+                let call = unsafe { BoardCall::new(owner, comm.queue.clone(), work, (turn, numbers)) };
+                Ok(CollectiveRun::Queued(Box::new(call)))
+            }
+        }
     }
 
     /// Creates a persistent request for the call. No info keys are recognized.
@@ -220,9 +281,20 @@ impl<'a> Prepared<'a> {
     /// The memory that the call names must live whenever the request is active.
     pub unsafe fn keep(self, info: Handle) -> Result<Handle> {
         info::known(info)?;
-        let comm = self.view.comm;
-        let plan = self.unnumbered()?;
-        let start = || Start::Collective(Some(Box::new(Run::hold(plan, comm.next_sequence(CallForm::Persistent)))));
+        let Prepared { view, work } = self;
+        let (comm, process) = (view.comm, process::this()?);
+        let numbers = work.operation().and_then(|operation| numbers_of_persistent(comm, operation, view.selection));
+        let run = match numbers {
+            Some(numbers) => {
+                let call = BoardCall::hold(Caller { comm: comm.clone(), process }, work.into_operation(), numbers);
+                CollectiveRun::Queued(Box::new(call))
+            }
+            None => {
+                let plan = Prepared { view, work }.unnumbered()?;
+                CollectiveRun::ByMessages(Box::new(Run::hold(plan, comm.next_sequence(CallForm::Persistent))))
+            }
+        };
+        let start = || Start::Collective(Some(run));
         create_by(start, comm.handle())
     }
 }

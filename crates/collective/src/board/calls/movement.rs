@@ -1,24 +1,16 @@
 //! Data movement on a board: barrier, broadcast, gather, scatter, allgather, alltoall.
 
 use towpath_engine::board::Posted;
+use towpath_schedule::Buffer;
 use towpath_schedule::allgather::Allgather;
 use towpath_schedule::alltoall::Alltoall;
 use towpath_schedule::gather::Gather;
 use towpath_schedule::scatter::Scatter;
-use towpath_schedule::{Blocks, Buffer};
 
-use super::{BoardCall, Cursors};
+use super::super::block;
+use super::both_forms;
+use super::call::{BoardCall, Cursors, others};
 use crate::memory;
-
-/// Bytes of one rank's block in a gather or scatter: from this rank's own part, or (in place at the
-/// root) from the blocks.
-pub(super) fn block(own: Option<&Buffer>, all: Option<&Blocks>) -> i64 {
-    match (own, all) {
-        (Some(own), _) => own.bytes(),
-        (None, Some(all)) => all.bytes(0),
-        (None, None) => 0,
-    }
-}
 
 /// The number of rounds for `bytes` bytes, and the bytes of each. Zero bytes still make one round,
 /// so that a rank that expects none stays in step with ranks that expect some.
@@ -29,31 +21,33 @@ fn rounds(bytes: i64, chunk: usize) -> (usize, impl Iterator<Item = usize>) {
     (number, (0..number).map(move |round| chunk.min(bytes - round * chunk)))
 }
 
+#[both_forms]
 impl BoardCall<'_> {
     /// No rank leaves before every rank has entered.
-    pub(super) fn barrier(&mut self) {
-        self.post(0, |_, _| {});
-        self.expect_all();
-        for member in self.others() {
-            self.expect(member);
+    pub(super) async fn barrier(&mut self) {
+        self.post(0, |_, _| {}).await;
+        self.expect_all().await;
+        for member in others(self.board) {
+            self.expect(member).await;
         }
         self.board.finish();
     }
 
     /// # Safety
-    /// The contract of [`super::execute`] applies.
-    pub(super) unsafe fn bcast(&mut self, root: usize, data: &Buffer) {
+    /// The contract of `TeamBoard::execute` applies.
+    pub(super) async unsafe fn bcast(&mut self, root: usize, data: &Buffer) {
         let (_, lengths) = rounds(data.bytes(), self.chunk());
         let piece = data.piece();
         if self.board.own() == root {
-            // SAFETY: the buffer is valid and unchanged until the call returns (contract of
-            // `execute`).
+            // SAFETY: the buffer is valid and unchanged until the call returns (contract
+            // of `execute`).
             let mut source = unsafe { memory::source(&piece) };
             for length in lengths {
                 // SAFETY: the memory behind `source` is valid until the call returns.
                 self.post(length, |mut room, wait| unsafe {
                     room.fill(&mut source, 0, length, wait)
-                });
+                })
+                .await;
                 self.board.finish();
             }
         } else {
@@ -61,7 +55,7 @@ impl BoardCall<'_> {
             // (contract of `execute`).
             let mut target = unsafe { memory::target(&piece) };
             for _ in lengths {
-                let posted = self.expect(root);
+                let posted = self.expect(root).await;
                 // SAFETY: the memory behind `target` is valid until the call returns.
                 unsafe { self.drain(&mut target, posted) };
                 self.board.finish();
@@ -70,21 +64,22 @@ impl BoardCall<'_> {
     }
 
     /// # Safety
-    /// The contract of [`super::execute`] applies.
-    pub(super) unsafe fn gather(&mut self, arguments: &Gather) {
+    /// The contract of `TeamBoard::execute` applies.
+    pub(super) async unsafe fn gather(&mut self, arguments: &Gather) {
         let bytes = block(arguments.send.as_ref(), arguments.receive.as_ref());
         let (number, lengths) = rounds(bytes, self.chunk());
         let (own, size) = (self.board.own(), self.board.size());
         if own != arguments.root {
             let Some(send) = &arguments.send else { return };
-            // SAFETY: the buffer is valid and unchanged until the call returns (contract of
-            // `execute`).
+            // SAFETY: the buffer is valid and unchanged until the call returns (contract
+            // of `execute`).
             let mut source = unsafe { memory::source(&send.piece()) };
             for length in lengths {
                 // SAFETY: the memory behind `source` is valid until the call returns.
                 self.post(length, |mut room, wait| unsafe {
                     room.fill(&mut source, 0, length, wait)
-                });
+                })
+                .await;
                 self.board.finish();
             }
             return;
@@ -92,8 +87,8 @@ impl BoardCall<'_> {
         let Some(receive) = &arguments.receive else { return };
         // Done first, because the other ranks may still be writing.
         if let Some(send) = &arguments.send {
-            // SAFETY: the buffers are valid until the call returns and do not overlap (contract of
-            // `execute`).
+            // SAFETY: the buffers are valid until the call returns and do not overlap (contract
+            // of `execute`).
             unsafe { self.copy(&send.piece(), &receive.piece(own)) };
         }
         // SAFETY: the buffer is valid until the call returns, and only this call accesses it
@@ -101,8 +96,8 @@ impl BoardCall<'_> {
         let target = |member| unsafe { memory::target(&receive.piece(member)) };
         let mut targets = Cursors::new(number, size, target);
         for _ in lengths {
-            for member in self.others() {
-                let posted = self.expect(member);
+            for member in others(self.board) {
+                let posted = self.expect(member).await;
                 // SAFETY: the memory behind `target` is valid until the call returns.
                 targets.with(member, target, |target| unsafe { self.drain(target, posted) });
             }
@@ -111,8 +106,8 @@ impl BoardCall<'_> {
     }
 
     /// # Safety
-    /// The contract of [`super::execute`] applies.
-    pub(super) unsafe fn scatter(&mut self, arguments: &Scatter) {
+    /// The contract of `TeamBoard::execute` applies.
+    pub(super) async unsafe fn scatter(&mut self, arguments: &Scatter) {
         let bytes = block(arguments.receive.as_ref(), arguments.send.as_ref());
         let (own, size) = (self.board.own(), self.board.size());
         let (number, lengths) = rounds(bytes, self.largest_block(self.chunk()));
@@ -122,7 +117,7 @@ impl BoardCall<'_> {
             // (contract of `execute`).
             let mut target = unsafe { memory::target(&receive.piece()) };
             for length in lengths {
-                let posted = part(self.expect(arguments.root), own * length, length);
+                let posted = part(self.expect(arguments.root).await, own * length, length);
                 // SAFETY: the memory behind `target` is valid until the call returns.
                 unsafe { self.drain(&mut target, posted) };
                 self.board.finish();
@@ -141,19 +136,20 @@ impl BoardCall<'_> {
                         room.fill(source, member * length, length, wait)
                     });
                 }
-            });
+            })
+            .await;
             self.board.finish();
         }
         if let Some(receive) = &arguments.receive {
-            // SAFETY: the buffers are valid until the call returns and do not overlap (contract of
-            // `execute`).
+            // SAFETY: the buffers are valid until the call returns and do not overlap (contract
+            // of `execute`).
             unsafe { self.copy(&send.piece(own), &receive.piece()) };
         }
     }
 
     /// # Safety
-    /// The contract of [`super::execute`] applies.
-    pub(super) unsafe fn allgather(&mut self, arguments: &Allgather) {
+    /// The contract of `TeamBoard::execute` applies.
+    pub(super) async unsafe fn allgather(&mut self, arguments: &Allgather) {
         let (own, size) = (self.board.own(), self.board.size());
         let receive = &arguments.receive;
         let (number, lengths) = rounds(receive.bytes(0), self.chunk_of_all());
@@ -166,15 +162,16 @@ impl BoardCall<'_> {
         let mut targets = Cursors::new(number, size, target);
         for (round, length) in lengths.enumerate() {
             // SAFETY: the memory behind `source` is valid until the call returns.
-            self.post(length, |mut room, wait| unsafe { room.fill(&mut source, 0, length, wait) });
+            self.post(length, |mut room, wait| unsafe { room.fill(&mut source, 0, length, wait) })
+                .await;
             if round == 0 && arguments.send.is_some() {
                 // SAFETY: the buffers are valid until the call returns and do not overlap (contract
                 // of `execute`).
                 unsafe { self.copy(&mine, &receive.piece(own)) };
             }
-            self.expect_all();
-            for member in self.others() {
-                let posted = self.expect(member);
+            self.expect_all().await;
+            for member in others(self.board) {
+                let posted = self.expect(member).await;
                 // SAFETY: the memory behind `target` is valid until the call returns.
                 targets.with(member, target, |target| unsafe { self.drain(target, posted) });
             }
@@ -185,8 +182,8 @@ impl BoardCall<'_> {
     /// In place, all bytes of a round are posted before any of them is overwritten.
     ///
     /// # Safety
-    /// The contract of [`super::execute`] applies.
-    pub(super) unsafe fn alltoall(&mut self, arguments: &Alltoall) {
+    /// The contract of `TeamBoard::execute` applies.
+    pub(super) async unsafe fn alltoall(&mut self, arguments: &Alltoall) {
         let (own, size) = (self.board.own(), self.board.size());
         let receive = &arguments.receive;
         let send = arguments.send.as_ref().unwrap_or(receive);
@@ -207,15 +204,16 @@ impl BoardCall<'_> {
                         room.fill(source, member * length, length, wait)
                     });
                 }
-            });
+            })
+            .await;
             if round == 0 && arguments.send.is_some() {
                 // SAFETY: the buffers are valid until the call returns and do not overlap (contract
                 // of `execute`).
                 unsafe { self.copy(&send.piece(own), &receive.piece(own)) };
             }
-            self.expect_all();
-            for member in self.others() {
-                let posted = part(self.expect(member), own * length, length);
+            self.expect_all().await;
+            for member in others(self.board) {
+                let posted = part(self.expect(member).await, own * length, length);
                 // SAFETY: the memory behind `target` is valid until the call returns.
                 targets.with(member, target, |target| unsafe { self.drain(target, posted) });
             }

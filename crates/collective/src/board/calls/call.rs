@@ -1,0 +1,263 @@
+//! One call on a board: its rounds, what it posts, and what it waits for.
+
+use towpath_base::transfer::Target;
+use towpath_engine::board::{Board, Posted, PrefetchHint, Room, Want};
+use towpath_schedule::Operation;
+use towpath_schedule::buffers::Piece;
+use towpath_schedule::select::Subscription;
+
+use super::super::TeamBoard;
+use super::{LOOKS, Waiter, both_forms, wait_until};
+use crate::memory;
+
+/// Bytes of a round when not oversubscribed and some ranks only write while others only read: the
+/// readers read one chunk while the writers write the next.
+const CHUNK: usize = 16 << 10;
+/// Like [`CHUNK`], when every rank writes and reads. Small chunks gain nothing then: each round
+/// costs a hand-off in both directions, and long copies run at a higher rate.
+const CHUNK_OF_ALL: usize = 128 << 10;
+
+/// Largest message of a round: `full` when not oversubscribed, as far as the board allows.
+fn chunk(largest: usize, subscription: Subscription, full: usize) -> usize {
+    if subscription == Subscription::Full { full.min(largest) } else { largest }
+}
+
+/// Executes a call.
+///
+/// # Safety
+/// The contract of `TeamBoard::execute` applies.
+#[both_forms]
+pub(in super::super) async unsafe fn perform<'a>(
+    operation: &Operation,
+    board: &'a mut TeamBoard,
+    waiter: &'a mut Waiter<'a>,
+) -> bool {
+    board.calls = board.calls.wrapping_add(1);
+    let mut session = BoardCall {
+        board: &mut board.board,
+        subscription: board.limits.subscription,
+        call: board.calls as u16,
+        waiter,
+        truncated: false,
+    };
+    // SAFETY: the buffers have the elements that are named, are valid until the call returns, do
+    // not overlap, and are not accessed by others (this function's contract).
+    unsafe {
+        match operation {
+            Operation::Barrier => session.barrier().await,
+            Operation::Bcast { root, data } => session.bcast(*root, data).await,
+            Operation::Gather(arguments) => session.gather(arguments).await,
+            Operation::Scatter(arguments) => session.scatter(arguments).await,
+            Operation::Allgather(arguments) => session.allgather(arguments).await,
+            Operation::Alltoall(arguments) => session.alltoall(arguments).await,
+            Operation::Reduce { root, operand, receive } => {
+                session.reduce(*root, operand, *receive).await
+            }
+            Operation::Allreduce { operand, receive } => session.allreduce(operand, *receive).await,
+            Operation::ReduceScatter { operand, counts, receive } => {
+                session.reduce_scatter(operand, counts, *receive).await
+            }
+            Operation::Scan { operand, receive, exclusive } => {
+                session.scan(operand, *receive, *exclusive).await
+            }
+            Operation::Gatherv(_) | Operation::Scatterv(_) => {
+                panic!("only the root knows the sizes of this call")
+            }
+        }
+    }
+    !session.truncated
+}
+
+/// One call on a board.
+pub(super) struct BoardCall<'a> {
+    pub(super) board: &'a mut Board,
+    pub(super) subscription: Subscription,
+    /// Stamp on all lines of this call: its number on the board.
+    call: u16,
+    waiter: &'a mut Waiter<'a>,
+    /// Another rank sent more than this one expected.
+    pub(super) truncated: bool,
+}
+
+#[both_forms]
+impl BoardCall<'_> {
+    /// Largest message of a round in which some ranks write and others read.
+    pub(super) fn chunk(&self) -> usize {
+        chunk(self.board.largest(), self.subscription, CHUNK)
+    }
+
+    /// Largest message of a round in which all ranks write and read.
+    pub(super) fn chunk_of_all(&self) -> usize {
+        chunk(self.board.largest(), self.subscription, CHUNK_OF_ALL)
+    }
+
+    /// Posts `length` bytes once there is room for them. `fill` writes them, and calls its second
+    /// argument while it waits for a device.
+    #[inline]
+    pub(super) async fn post(
+        &mut self,
+        length: usize,
+        fill: impl FnOnce(Room<'_>, &mut dyn FnMut()),
+    ) {
+        if let Err(member) = self.board.has_room(length) {
+            self.wait_for_room(length, member).await;
+        }
+        // SAFETY: `has_room` or `wait_for_room` has just found room for `length` bytes, and an
+        // operation posts at most once in each of its rounds.
+        unsafe {
+            self.board.post(self.call, length, |room| fill(room, &mut || self.waiter.progress()));
+        }
+    }
+
+    #[cold]
+    async fn wait_for_room(&mut self, length: usize, mut slowest: usize) {
+        // Another member may be the slowest by then, so the wait is repeated for that one.
+        loop {
+            self.board.want(Want::End(slowest));
+            let board = &mut *self.board;
+            let mut found = Err(slowest);
+            let waiter = &mut *self.waiter;
+            wait_until(waiter, || {
+                found = board.has_room(length);
+                found != Err(slowest)
+            })
+            .await;
+            match found {
+                Ok(()) => return,
+                Err(member) => slowest = member,
+            }
+        }
+    }
+
+    /// Waits for the message that a member posts in this round, and returns it.
+    #[inline]
+    pub(super) async fn expect(&mut self, member: usize) -> Posted {
+        if let Some(posted) = self.board.look(member) {
+            // The member is ahead, so its next lines have been written too.
+            self.board.prefetch(member);
+            return self.checked(posted, member);
+        }
+        let hint = self.board.prefetch_hint(member);
+        let looks = if self.subscription == Subscription::Over { 0 } else { LOOKS };
+        for _ in 0..looks {
+            hint.prefetch();
+            if let Some(posted) = self.board.look(member) {
+                return self.checked(posted, member);
+            }
+        }
+        self.expect_slowly(member, hint).await
+    }
+
+    #[inline]
+    fn checked(&mut self, posted: Posted, member: usize) -> Posted {
+        if posted.stamp != self.call {
+            self.waiter.out_of_step(member);
+        }
+        posted
+    }
+
+    #[cold]
+    async fn expect_slowly(&mut self, member: usize, hint: PrefetchHint) -> Posted {
+        self.board.want(Want::Line(member));
+        let (board, mut found) = (&*self.board, None);
+        let waiter = &mut *self.waiter;
+        wait_until(waiter, || {
+            hint.prefetch();
+            found = board.look(member);
+            found.is_some()
+        })
+        .await;
+        let posted = found.expect("the waiting loop ends when the line is written");
+        self.checked(posted, member)
+    }
+
+    /// When oversubscribed, waits until all members have posted in this round, so that only the
+    /// last of them causes a wake-up. Otherwise returns immediately: a rank with a core to itself
+    /// can process what has been posted while others still post.
+    pub(super) async fn expect_all(&mut self) {
+        if self.subscription == Subscription::Over {
+            let mut seen = 0;
+            if !see_all(self.board, self.call, &mut seen) {
+                self.expect_all_slowly(seen).await;
+            }
+        }
+    }
+
+    #[cold]
+    async fn expect_all_slowly(&mut self, mut seen: usize) {
+        self.board.want(Want::AllLines);
+        let (board, call) = (&*self.board, self.call);
+        let waiter = &mut *self.waiter;
+        wait_until(waiter, || see_all(board, call, &mut seen)).await;
+        if seen < board.size() {
+            self.waiter.out_of_step(seen);
+        }
+    }
+
+    /// Stores a posted message in a target. The call is truncated if it does not fit.
+    ///
+    /// # Safety
+    /// The memory behind the target must be valid.
+    pub(super) unsafe fn drain(&mut self, target: &mut Target, posted: Posted) {
+        self.truncated |= posted.length > target.length();
+        let mut wait = || self.waiter.progress();
+        // SAFETY: a posted message stays readable during its round, and the memory behind the
+        // target is valid (this function's contract).
+        unsafe { target.drain_all(posted.pointer, posted.length, &mut wait) };
+    }
+
+    /// Copies data between buffers of this rank, and waits for the device if one is involved.
+    ///
+    /// # Safety
+    /// As for [`memory::copy`].
+    pub(super) unsafe fn copy(&mut self, from: &Piece, to: &Piece) {
+        // SAFETY: the memory of both is valid, and they do not overlap (this function's contract).
+        if let Some(mut copy) = unsafe { memory::copy(from, to) } {
+            copy.finish(&mut || self.waiter.progress());
+        }
+    }
+}
+
+/// The other members, starting with the next one, so that not all ranks read from the same
+/// member at once.
+pub(super) fn others(board: &Board) -> impl Iterator<Item = usize> + use<> {
+    let (own, size) = (board.own(), board.size());
+    (own + 1..size).chain(0..own)
+}
+
+/// True if all members have posted. `seen` is the first member not yet checked, and advances. Also
+/// true on the first line of a different call, where `seen` then stays.
+fn see_all(board: &Board, call: u16, seen: &mut usize) -> bool {
+    while *seen < board.size() {
+        match board.look(*seen) {
+            None => return false,
+            Some(posted) if posted.stamp != call => return true,
+            Some(_) => *seen += 1,
+        }
+    }
+    true
+}
+
+/// Cursors over the blocks of all ranks. A call with a single round creates its cursors on the fly
+/// and allocates no list.
+pub(super) struct Cursors<T> {
+    kept: Vec<T>,
+}
+
+impl<T> Cursors<T> {
+    pub(super) fn new(rounds: usize, blocks: usize, make: impl FnMut(usize) -> T) -> Cursors<T> {
+        Cursors { kept: if rounds > 1 { (0..blocks).map(make).collect() } else { Vec::new() } }
+    }
+
+    pub(super) fn with<R>(
+        &mut self,
+        block: usize,
+        make: impl FnOnce(usize) -> T,
+        using: impl FnOnce(&mut T) -> R,
+    ) -> R {
+        match self.kept.get_mut(block) {
+            Some(cursor) => using(cursor),
+            None => using(&mut make(block)),
+        }
+    }
+}

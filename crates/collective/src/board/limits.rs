@@ -1,0 +1,106 @@
+//! Which calls of a team use its board.
+
+use towpath_engine::board::{Board, INLINE};
+use towpath_schedule::Operation;
+use towpath_schedule::select::{COLLECTIVES, Collective, Selection, Size, Subscription};
+
+use super::block;
+
+/// The parts of a board that a call needs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Need {
+    /// Lines only: all messages are short.
+    Lines,
+    /// Lines and areas.
+    Areas,
+}
+
+/// Largest message with a block for each rank when not oversubscribed. Longer ones use messages,
+/// which move larger pieces.
+const LARGEST_IN_BLOCKS: i64 = 512 << 10;
+/// Maximum number of rounds of a message with a block for each rank.
+const ROUNDS: i64 = 64;
+
+/// The calls of a team that use its board: the decisions of [`Selection`], looked up once.
+#[derive(Clone, Copy, Debug)]
+pub struct BoardLimits {
+    ranks: usize,
+    /// Whether the ranks are oversubscribed.
+    pub(super) subscription: Subscription,
+    /// Largest message that has a block for each rank.
+    in_blocks: i64,
+    /// Maximum bytes for which each collective uses the board; -1 if it never does.
+    bytes: [i64; COLLECTIVES.len()],
+}
+
+impl BoardLimits {
+    /// The limits of a team of `ranks` ranks.
+    pub fn new(selection: &Selection, ranks: usize, subscription: Subscription) -> BoardLimits {
+        let size = Size::of(ranks, 0).on_board(subscription);
+        let limit = |collective| selection.limit_of_board(collective, size).unwrap_or(-1);
+        let mut bytes = [-1; COLLECTIVES.len()];
+        for &(_, collective) in COLLECTIVES {
+            bytes[collective as usize] = limit(collective);
+        }
+        let in_blocks = ROUNDS * Board::largest_of(ranks) as i64;
+        let in_blocks = if subscription == Subscription::Full {
+            in_blocks.min(LARGEST_IN_BLOCKS)
+        } else {
+            in_blocks
+        };
+        BoardLimits { ranks, subscription, in_blocks, bytes }
+    }
+
+    /// The parts of the board that the call needs; `None` if it should not use the board. All ranks
+    /// get the same answer.
+    pub fn need(&self, operation: &Operation) -> Option<Need> {
+        let (collective, bytes, message) = sizes(operation, self.ranks)?;
+        if bytes > self.bytes[collective as usize] {
+            return None;
+        }
+        if message <= INLINE as i64 {
+            return Some(Need::Lines);
+        }
+        let in_blocks = matches!(collective, Collective::Scatter | Collective::Alltoall);
+        (!in_blocks || message <= self.in_blocks).then_some(Need::Areas)
+    }
+}
+
+/// The collective, the bytes by which its algorithm is chosen, and the longest message of a rank;
+/// `None` if the call cannot use a board.
+fn sizes(operation: &Operation, size: usize) -> Option<(Collective, i64, i64)> {
+    let ranks = size as i64;
+    Some(match operation {
+        Operation::Barrier => (Collective::Barrier, 0, 0),
+        Operation::Bcast { data, .. } => (Collective::Bcast, data.bytes(), data.bytes()),
+        Operation::Gather(arguments) => {
+            let bytes = block(arguments.send.as_ref(), arguments.receive.as_ref());
+            (Collective::Gather, bytes, bytes)
+        }
+        Operation::Scatter(arguments) => {
+            let bytes = block(arguments.receive.as_ref(), arguments.send.as_ref());
+            (Collective::Scatter, bytes, bytes.saturating_mul(ranks))
+        }
+        Operation::Allgather(arguments) if arguments.receive.is_equal() => {
+            let bytes = arguments.receive.bytes(0);
+            (Collective::Allgather, bytes.saturating_mul(ranks), bytes)
+        }
+        Operation::Alltoall(arguments) if arguments.receive.is_equal() => {
+            let bytes = arguments.receive.bytes(0);
+            (Collective::Alltoall, bytes, bytes.saturating_mul(ranks))
+        }
+        Operation::Reduce { operand, .. } if operand.is_plain() => {
+            (Collective::Reduce, operand.bytes(), operand.bytes())
+        }
+        Operation::Allreduce { operand, .. } if operand.is_plain() => {
+            (Collective::Allreduce, operand.bytes(), operand.bytes())
+        }
+        Operation::ReduceScatter { operand, .. } if operand.is_plain() => {
+            (Collective::ReduceScatter, operand.bytes(), operand.bytes())
+        }
+        Operation::Scan { operand, .. } if operand.is_plain() => {
+            (Collective::Scan, operand.bytes(), operand.bytes())
+        }
+        _ => return None,
+    })
+}

@@ -1,0 +1,363 @@
+//! Nonblocking and persistent collectives on boards of their own.
+//!
+//! A team on one host gets a board with its first nonblocking call. Calls use it one after another,
+//! in the order in which the program starts them, which is the same on all members (MPI 5.0,
+//! section 6.12). That costs no overlap, since the processors of this host do all of the work. A
+//! call that all members have started can always be completed, because they have started all
+//! earlier ones too. A persistent operation has a board and a queue of its own, since members may
+//! start several in different orders.
+//!
+//! Whatever needs messages (finding the board, and calls that cannot use it) waits in the same
+//! queue. All members must give a call the same sequence numbers, so these depend on nothing but
+//! the calls before it: a member may not know yet what another one has learned of the board.
+
+use std::sync::{Arc, Mutex};
+
+use towpath_engine::messages::Messages;
+use towpath_schedule::barrier::barrier;
+use towpath_schedule::broadcast::bcast;
+use towpath_schedule::{
+    Buffer, Call, Element, HostCopies, Operation, Plan, PlanError, Selection, Team,
+};
+
+use super::queue::{BoardQueue, BoardState, CallNumbers};
+use super::{BoardOffer, CallState, CompleteCall, Member, PendingCall, TeamBoard};
+use crate::memory::copy_pieces;
+use crate::run::{Failure, Progress, Run};
+
+/// The member that calls, with what a call in a queue needs to know of its team and host.
+pub trait QueueOwner: Member + Clone + 'static {
+    /// The engine of the process.
+    type Engine: Messages;
+    /// The team, with the context of its collectives.
+    fn team(&self) -> Team;
+    /// The algorithms by messages.
+    fn selection(&self) -> &Selection;
+    /// Makes a board and offers it, on member 0; [`BoardOffer::NOTHING`] if there is no memory for
+    /// it, and on other members. A small one leaves memory for others.
+    fn offer(&self, engine: &mut Self::Engine, is_small: bool) -> BoardOffer;
+    /// The offer once all members have announced their affinity, on member 0.
+    fn look_again(&self, offer: BoardOffer) -> BoardOffer;
+    /// Joins the board that was offered.
+    fn join(&self, engine: &Self::Engine, offer: BoardOffer) -> TeamBoard;
+}
+
+/// A call in a queue, nonblocking or persistent.
+pub struct QueuedCall<O> {
+    /// Dropped first: what is under way accesses the other parts.
+    stage: Stage,
+    owner: O,
+    /// The queue of the communicator; that of a persistent operation is its own, since members may
+    /// start several in different orders.
+    queue: Arc<Mutex<BoardQueue>>,
+    is_persistent: bool,
+    /// `None` while the call is under way on the board.
+    operation: Option<Operation>,
+    copies: HostCopies,
+    turn: u32,
+    numbers: CallNumbers,
+    /// How a persistent operation runs by messages, once it has done so.
+    run: Option<Box<Run>>,
+}
+
+enum Stage {
+    /// It is another call's turn, or what comes next is not decided yet.
+    Waiting,
+    /// The members exchange something about the board.
+    Agreeing(Box<Agreement>),
+    OnBoard(PendingCall),
+    ByMessages(Box<Run>),
+    Over,
+}
+
+// SAFETY: the pointers of a call are dereferenced only by its own functions, which need it
+// exclusively, and it moves between threads as a whole.
+unsafe impl<O: Send> Send for QueuedCall<O> {}
+
+/// What the members exchange about the board.
+#[derive(Clone, Copy, Debug)]
+enum Subject {
+    /// Whether there is a board, and where.
+    Offer,
+    /// Nothing: all members reach this point.
+    Presence(BoardOffer),
+    /// The offer, when member 0 has looked again.
+    CertainOffer,
+    /// Whether the board has areas.
+    Areas,
+}
+
+/// An exchange about the board.
+struct Agreement {
+    /// Dropped before the word that it writes.
+    run: Run,
+    word: Box<u64>,
+    subject: Subject,
+}
+
+impl<O: QueueOwner> QueuedCall<O> {
+    /// The nonblocking call with this turn in the queue of its communicator.
+    ///
+    /// # Safety
+    /// The memory that the operation and the copies name must live until the call is over.
+    pub unsafe fn new(
+        owner: O,
+        queue: Arc<Mutex<BoardQueue>>,
+        (operation, copies): (Operation, HostCopies),
+        (turn, numbers): (u32, CallNumbers),
+    ) -> QueuedCall<O> {
+        let (stage, operation) = (Stage::Waiting, Some(operation));
+        let (is_persistent, run) = (false, None);
+        QueuedCall { stage, owner, queue, is_persistent, operation, copies, turn, numbers, run }
+    }
+
+    /// A persistent call, which is over until [`QueuedCall::start_again`].
+    pub fn hold(
+        owner: O,
+        (operation, copies): (Operation, HostCopies),
+        numbers: CallNumbers,
+    ) -> QueuedCall<O> {
+        let (queue, operation) = (Arc::default(), Some(operation));
+        let (stage, is_persistent, turn, run) = (Stage::Over, true, 0, None);
+        QueuedCall { stage, owner, queue, is_persistent, operation, copies, turn, numbers, run }
+    }
+
+    /// Starts a persistent call.
+    ///
+    /// # Safety
+    /// The contract of [`QueuedCall::new`] applies.
+    ///
+    /// # Panics
+    /// If the call is not over.
+    pub unsafe fn start_again(&mut self) {
+        assert!(matches!(self.stage, Stage::Over), "a call was started again before it was over");
+        self.stage = Stage::Waiting;
+        self.turn = self.queue.lock().unwrap().over;
+    }
+
+    /// Goes on with the call as far as possible without waiting, like [`Run::post`]. Also returns
+    /// true if it has moved: before a thread sleeps, it must announce its sleep once more and then
+    /// call this again ([`CallState::Pending`]).
+    pub fn post(&mut self, engine: &mut O::Engine) -> (Progress, bool) {
+        let mut has_moved = false;
+        loop {
+            let progress = match &mut self.stage {
+                Stage::Waiting => match self.next_stage(engine) {
+                    Ok(None) => return (Progress::Running, has_moved),
+                    next => self.enter(next.map(|stage| stage.expect("there is a stage"))),
+                },
+                Stage::Agreeing(agreement) => match agreement.run.post(engine) {
+                    Progress::Running => return (Progress::Running, has_moved),
+                    Progress::Compute => {
+                        agreement.run.compute();
+                        None
+                    }
+                    Progress::Done => {
+                        let (subject, word) = (agreement.subject, *agreement.word);
+                        let next = self.learn(subject, word, engine);
+                        self.enter(next)
+                    }
+                    failed @ Progress::Failed(_) => Some(failed),
+                },
+                Stage::OnBoard(call) => match call.poll() {
+                    CallState::Pending { has_moved: moved } => {
+                        return (Progress::Running, has_moved | moved);
+                    }
+                    CallState::Complete(call) => Some(self.leave_board(call)),
+                },
+                Stage::ByMessages(run) => match run.post(engine) {
+                    progress @ (Progress::Running | Progress::Compute) => {
+                        return (progress, has_moved);
+                    }
+                    over => Some(over),
+                },
+                Stage::Over => unreachable!("a call that is over is not posted"),
+            };
+            has_moved = true;
+            if let Some(outcome) = progress {
+                self.end();
+                return (outcome, has_moved);
+            }
+        }
+    }
+
+    /// Enters the next stage, or returns the failure to build its plan.
+    fn enter(&mut self, next: Result<Stage, PlanError>) -> Option<Progress> {
+        match next {
+            Ok(stage) => {
+                self.stage = stage;
+                None
+            }
+            Err(error) => Some(Progress::Failed(Failure::Plan(error))),
+        }
+    }
+
+    /// Takes back operation and board from a call that is complete.
+    fn leave_board(&mut self, call: CompleteCall) -> Progress {
+        self.queue.lock().unwrap().board = BoardState::Made(call.board);
+        self.operation = Some(call.operation);
+        // SAFETY: the buffers live until the call is over (contract of `new`), and the copies are
+        // memory of their own.
+        unsafe { copy_pieces(self.copies.after(), &mut std::thread::yield_now) };
+        if call.is_truncated { Progress::Failed(Failure::Truncated) } else { Progress::Done }
+    }
+
+    /// Executes the copies and reductions that are ready, like [`Run::compute`].
+    pub fn compute(&mut self) {
+        if let Stage::ByMessages(run) = &mut self.stage {
+            run.compute();
+        }
+    }
+
+    /// Number of copies that a device works on, like [`Run::copies`].
+    pub fn copies(&self) -> usize {
+        match &self.stage {
+            Stage::ByMessages(run) => run.copies(),
+            _ => 0,
+        }
+    }
+
+    /// Ends the call. The next one has its turn. If an exchange about the board has failed, because
+    /// a member was lost or there is no memory, later calls of this member go by messages.
+    fn end(&mut self) {
+        let mut queue = self.queue.lock().unwrap();
+        if let BoardState::Unknown = queue.board {
+            queue.board = BoardState::Missing;
+        }
+        match std::mem::replace(&mut self.stage, Stage::Over) {
+            Stage::ByMessages(run) => self.run = Some(run),
+            Stage::Agreeing(agreement) => {
+                queue.board = BoardState::Missing;
+                // Messages to the members that are left may still read it.
+                Box::leak(agreement.word);
+            }
+            _ => {}
+        }
+        queue.over = queue.over.wrapping_add(1);
+    }
+
+    /// What follows once it is this call's turn; `None` before.
+    fn next_stage(&mut self, engine: &mut O::Engine) -> Result<Option<Stage>, PlanError> {
+        let mut queue = self.queue.lock().unwrap();
+        if queue.over != self.turn {
+            return Ok(None);
+        }
+        let board = match std::mem::take(&mut queue.board) {
+            BoardState::Unknown => {
+                let offer = self.owner.offer(engine, self.is_persistent);
+                let [number, ..] = self.numbers.board.expect("the first call finds the board");
+                return self.ask(Subject::Offer, offer.word(), number).map(Some);
+            }
+            BoardState::Missing => {
+                queue.board = BoardState::Missing;
+                drop(queue);
+                return self.by_messages().map(Some);
+            }
+            BoardState::Made(board) => board,
+        };
+        if board.areas.is_none()
+            && let Some(number) = self.numbers.areas
+        {
+            let provided = u64::from(board.provide_areas());
+            queue.board = BoardState::Made(board);
+            return self.ask(Subject::Areas, provided, number).map(Some);
+        }
+        let operation = self.operation.as_ref().expect("the call is not under way");
+        if !board.serves(operation) {
+            queue.board = BoardState::Made(board);
+            drop(queue);
+            return self.by_messages().map(Some);
+        }
+        drop(queue);
+        Ok(Some(self.on_board(board)))
+    }
+
+    /// Starts the call on the board.
+    fn on_board(&mut self, board: Box<TeamBoard>) -> Stage {
+        let operation = self.operation.take().expect("the call is not under way");
+        let owner = self.owner.clone();
+        // SAFETY: the buffers live until the call is over (contract of `new`), and the copies are
+        // memory of their own.
+        unsafe {
+            copy_pieces(self.copies.before(), &mut std::thread::yield_now);
+            Stage::OnBoard(PendingCall::new(operation, board, owner))
+        }
+    }
+
+    /// Starts the call by messages.
+    fn by_messages(&mut self) -> Result<Stage, PlanError> {
+        let mut run = match self.run.take() {
+            Some(run) => run,
+            None => {
+                let operation = self.operation.as_ref().expect("the call is not under way");
+                let copies = std::mem::take(&mut self.copies);
+                let plan = self.plan_of(operation, copies)?;
+                Box::new(Run::hold(plan, self.numbers.plan))
+            }
+        };
+        // SAFETY: the memory that the plan names lives until the call is over (contract of `new`).
+        unsafe { run.start_again() };
+        Ok(Stage::ByMessages(run))
+    }
+
+    /// Starts an exchange in which all members get the word of member 0.
+    fn ask(&self, subject: Subject, word: u64, number: u32) -> Result<Stage, PlanError> {
+        let team = self.owner.team();
+        let call = Call { team: &team, selection: self.owner.selection() };
+        let mut word = Box::new(word);
+        let plan = match subject {
+            Subject::Presence(_) => barrier(&call)?,
+            _ => {
+                let data = Buffer {
+                    pointer: (&raw mut *word).cast(),
+                    count: 1,
+                    element: Element::dense(8),
+                };
+                bcast(&call, 0, &data)?
+            }
+        };
+        // SAFETY: the plan names only `word`, which is dropped after the run.
+        let run = unsafe { Run::start(plan, number) };
+        Ok(Stage::Agreeing(Box::new(Agreement { run, word, subject })))
+    }
+
+    /// Keeps what the members have agreed on, and returns what follows.
+    fn learn(
+        &mut self,
+        subject: Subject,
+        word: u64,
+        engine: &mut O::Engine,
+    ) -> Result<Stage, PlanError> {
+        let [_, presence, again] = self.numbers.board.unwrap_or_default();
+        let board = match subject {
+            Subject::Offer if BoardOffer::from_word(word).is_uncertain() => {
+                return self.ask(Subject::Presence(BoardOffer::from_word(word)), 0, presence);
+            }
+            Subject::Presence(offer) => {
+                return self.ask(Subject::CertainOffer, self.owner.look_again(offer).word(), again);
+            }
+            Subject::Offer | Subject::CertainOffer => {
+                let offer = BoardOffer::from_word(word);
+                match offer.is_made() {
+                    true => BoardState::Made(Box::new(self.owner.join(engine, offer))),
+                    false => BoardState::Missing,
+                }
+            }
+            Subject::Areas => {
+                if let BoardState::Made(board) = &mut self.queue.lock().unwrap().board {
+                    board.areas = Some(word != 0);
+                }
+                return Ok(Stage::Waiting);
+            }
+        };
+        self.queue.lock().unwrap().board = board;
+        Ok(Stage::Waiting)
+    }
+
+    /// The plan by which the call runs by messages, with copies around it.
+    fn plan_of(&self, operation: &Operation, copies: HostCopies) -> Result<Plan, PlanError> {
+        let team = self.owner.team();
+        let plan = operation.plan(&Call { team: &team, selection: self.owner.selection() })?;
+        if copies.is_empty() { Ok(plan) } else { copies.around(&team, plan) }
+    }
+}

@@ -1,0 +1,113 @@
+//! Members of communicators as owners of calls on boards (`towpath_collective::board`), nonblocking
+//! and persistent ones, and how communicators get boards.
+
+use std::sync::Arc;
+
+use towpath_base::ids::Plane;
+use towpath_base::sync::Ordering;
+use towpath_collective::board::{BoardOffer, CallNumbers, Member, Place, QueueOwner, QueuedCall, TeamBoard};
+use towpath_collective::select::Subscription;
+use towpath_collective::{Operation, Selection, Team};
+use towpath_engine::Engine;
+use towpath_wires::Wires;
+
+use crate::objects::comm::{CallForm, Comm};
+use crate::process::{Process, ending};
+
+/// A nonblocking or persistent call.
+pub(crate) type BoardCall = QueuedCall<Caller>;
+
+/// True if all members of the communicator are on this host.
+fn is_on_one_host(comm: &Comm) -> bool {
+    comm.group.placement().hosts() == 1
+}
+
+/// Gives the next nonblocking call its place and its sequence numbers.
+pub(crate) fn place_of_nonblocking(comm: &Comm, operation: &Operation, selection: &Selection) -> Place {
+    let members = (comm.group.peers.len(), is_on_one_host(comm));
+    let number = || comm.next_sequence(CallForm::Nonblocking);
+    comm.queue.lock().unwrap().place(operation, selection, members, number)
+}
+
+/// The sequence numbers of a persistent operation that may use a board; `None` if it cannot.
+pub(crate) fn numbers_of_persistent(comm: &Comm, operation: &Operation, selection: &Selection) -> Option<CallNumbers> {
+    let number = || comm.next_sequence(CallForm::Persistent);
+    let ranks = is_on_one_host(comm).then_some(comm.group.peers.len())?;
+    CallNumbers::of_persistent(operation, selection, ranks, number)
+}
+
+/// The offer of a board to the other members, see [`QueueOwner::offer`].
+pub(crate) fn offer(comm: &Comm, process: &Process, wires: &mut Wires, is_small: bool) -> BoardOffer {
+    let make = |wires: &mut Wires| wires.make_board(&comm.group.peers, is_small);
+    let location = if comm.rank == 0 { make(wires) } else { None };
+    let Some(location) = location else { return BoardOffer::NOTHING };
+    let head = process.segment.head();
+    let ranks = head.local_ranks.load(Ordering::Relaxed);
+    let is_certain = head.affinities.load(Ordering::Relaxed) >= ranks;
+    BoardOffer::new(location, subscription(process), is_certain)
+}
+
+/// The offer once all members have announced their affinity. Member 0 decides for all, because the
+/// quota may change.
+pub(crate) fn look_again(process: &Process, offer: BoardOffer) -> BoardOffer {
+    BoardOffer::new(offer.location(), subscription(process), true)
+}
+
+/// Joins the board that was offered.
+pub(crate) fn join(comm: &Comm, process: &Process, wires: &Wires, offer: BoardOffer) -> TeamBoard {
+    let board = wires.join_board(offer.location(), &comm.group.peers, comm.rank);
+    TeamBoard::new(board, &process.selection, offer.subscription())
+}
+
+fn subscription(process: &Process) -> Subscription {
+    if process.ranks_share_cores() { Subscription::Over } else { Subscription::Full }
+}
+
+/// This process as a member of a communicator.
+#[derive(Clone)]
+pub(crate) struct Caller {
+    pub(crate) comm: Arc<Comm>,
+    pub(crate) process: &'static Process,
+}
+
+impl Member for Caller {
+    fn out_of_step(&mut self, member: usize) -> ! {
+        ending::end_job(1, &in_other_call(member, &self.comm.in_words()))
+    }
+
+    fn progress(&mut self) {
+        std::thread::yield_now();
+    }
+}
+
+impl QueueOwner for Caller {
+    type Engine = Engine<Wires>;
+
+    fn team(&self) -> Team {
+        self.comm.common_team(Plane::Collective)
+    }
+
+    fn selection(&self) -> &Selection {
+        &self.process.selection
+    }
+
+    fn offer(&self, engine: &mut Engine<Wires>, is_small: bool) -> BoardOffer {
+        offer(&self.comm, self.process, engine.wire_mut(), is_small)
+    }
+
+    fn look_again(&self, offer: BoardOffer) -> BoardOffer {
+        look_again(self.process, offer)
+    }
+
+    fn join(&self, engine: &Engine<Wires>, offer: BoardOffer) -> TeamBoard {
+        join(&self.comm, self.process, engine.wire(), offer)
+    }
+}
+
+/// The error message about a member that is in a different collective call.
+pub(crate) fn in_other_call(member: usize, comm: &str) -> String {
+    format!(
+        "rank {member} of {comm} is in another collective call than this rank: the ranks have not called \
+         the same collective functions in the same order with matching counts, datatypes and roots"
+    )
+}
