@@ -21,7 +21,7 @@ use towpath_schedule::{Blocks, Buffer};
 
 pub use limits::{BoardLimits, Need};
 pub use offer::BoardOffer;
-pub use queue::{BoardQueue, BoardState, CallNumbers, Place};
+pub use queue::{BoardQueue, BoardState, may_use_board};
 pub use queued::{QueueOwner, QueuedCall};
 pub use team::{CallState, CompleteCall, PendingCall, TeamBoard};
 

@@ -3,8 +3,7 @@
 //! `towpath_schedule` builds a [`Plan`] for the arguments of a call; its names are exported here
 //! too. [`Run::start`] starts the plan. [`Run::post`] only starts and completes messages, and
 //! [`Run::compute`] only copies and reduces, so that a user-defined reduction is called without
-//! holding any lock of the engine. A blocking call within one host needs no messages: it uses a
-//! [`board`], and the caller's loop does the waiting.
+//! holding any lock of the engine. A call within one host needs no messages, but a [`board`].
 //!
 //! Nothing here blocks by itself or depends on communicators.
 

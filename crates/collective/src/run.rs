@@ -37,7 +37,7 @@ pub enum Failure {
     /// A process of the communicator was lost; the remaining steps are not executed.
     #[error("a process that takes part in the collective died")]
     Lost,
-    /// The plan of a call that had to wait for its turn cannot be built.
+    /// The plan of a call that could have used a board cannot be built.
     #[error(transparent)]
     Plan(PlanError),
 }

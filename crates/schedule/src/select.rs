@@ -1,7 +1,7 @@
 //! Selection of the algorithm for each collective: a table, and the choice that the user may force.
 //!
-//! A blocking call within one host can use a board (shared memory); everything else is a plan of
-//! messages. The table is read from top to bottom: the first row that fits wins, and the last row
+//! A call within one host can use a board (shared memory); everything else is a plan of messages.
+//! The table is read from top to bottom: the first row that fits wins, and the last row
 //! of each collective always fits. The setting `TOWPATH_COLLECTIVE`
 //! (`allreduce:stripes,bcast:chain`) forces an algorithm wherever its hard conditions hold,
 //! regardless of size (a broadcast still passes no data on over a slow link). Every rank must make

@@ -223,8 +223,8 @@ impl Shm {
     }
 
     /// Makes a board for a team of `members` members. Returns its location in the segment, which
-    /// the other members must learn, or `None` if there is no memory for it. A small one is as
-    /// small as its messages allow, and leaves half of the memory for others.
+    /// the other members must learn, or `None` if there is no memory for it. A small one has
+    /// the shortest walk, and leaves most of the memory for others.
     pub fn make_board(&mut self, members: usize, is_small: bool) -> Option<usize> {
         self.maker.make(&self.segment, members, is_small)
     }

@@ -2,25 +2,24 @@
 //!
 //! A team on one host gets a board with its first nonblocking call. Calls use it one after another,
 //! in the order in which the program starts them, which is the same on all members (MPI 5.0,
-//! section 6.12). That costs no overlap, since the processors of this host do all of the work. A
-//! call that all members have started can always be completed, because they have started all
+//! section 6.12). That costs hardly any overlap, since the processors of this host do all of the
+//! work. A call that all members have started can always be completed, because they have started all
 //! earlier ones too. A persistent operation has a board and a queue of its own, since members may
 //! start several in different orders.
 //!
 //! Whatever needs messages (finding the board, and calls that cannot use it) waits in the same
-//! queue. All members must give a call the same sequence numbers, so these depend on nothing but
-//! the calls before it: a member may not know yet what another one has learned of the board.
+//! queue. The messages of a call have one sequence number. A member goes on to the next exchange
+//! only once it has received all of the last one, and messages of a pair arrive in order, so they
+//! match.
 
 use std::sync::{Arc, Mutex};
 
 use towpath_engine::messages::Messages;
 use towpath_schedule::barrier::barrier;
 use towpath_schedule::broadcast::bcast;
-use towpath_schedule::{
-    Buffer, Call, Element, HostCopies, Operation, Plan, PlanError, Selection, Team,
-};
+use towpath_schedule::{Buffer, Call, Element, HostCopies, Operation, PlanError, Selection, Team};
 
-use super::queue::{BoardQueue, BoardState, CallNumbers};
+use super::queue::{BoardQueue, BoardState};
 use super::{BoardOffer, CallState, CompleteCall, Member, PendingCall, TeamBoard};
 use crate::memory::copy_pieces;
 use crate::run::{Failure, Progress, Run};
@@ -55,7 +54,8 @@ pub struct QueuedCall<O> {
     operation: Option<Operation>,
     copies: HostCopies,
     turn: u32,
-    numbers: CallNumbers,
+    /// The sequence number of its messages.
+    sequence: u32,
     /// How a persistent operation runs by messages, once it has done so.
     run: Option<Box<Run>>,
 }
@@ -104,22 +104,38 @@ impl<O: QueueOwner> QueuedCall<O> {
         owner: O,
         queue: Arc<Mutex<BoardQueue>>,
         (operation, copies): (Operation, HostCopies),
-        (turn, numbers): (u32, CallNumbers),
+        (turn, sequence): (u32, u32),
     ) -> QueuedCall<O> {
-        let (stage, operation) = (Stage::Waiting, Some(operation));
-        let (is_persistent, run) = (false, None);
-        QueuedCall { stage, owner, queue, is_persistent, operation, copies, turn, numbers, run }
+        QueuedCall {
+            stage: Stage::Waiting,
+            owner,
+            queue,
+            is_persistent: false,
+            operation: Some(operation),
+            copies,
+            turn,
+            sequence,
+            run: None,
+        }
     }
 
     /// A persistent call, which is over until [`QueuedCall::start_again`].
     pub fn hold(
         owner: O,
         (operation, copies): (Operation, HostCopies),
-        numbers: CallNumbers,
+        sequence: u32,
     ) -> QueuedCall<O> {
-        let (queue, operation) = (Arc::default(), Some(operation));
-        let (stage, is_persistent, turn, run) = (Stage::Over, true, 0, None);
-        QueuedCall { stage, owner, queue, is_persistent, operation, copies, turn, numbers, run }
+        QueuedCall {
+            stage: Stage::Over,
+            owner,
+            queue: Arc::default(),
+            is_persistent: true,
+            operation: Some(operation),
+            copies,
+            turn: 0,
+            sequence,
+            run: None,
+        }
     }
 
     /// Starts a persistent call.
@@ -175,7 +191,7 @@ impl<O: QueueOwner> QueuedCall<O> {
             };
             has_moved = true;
             if let Some(outcome) = progress {
-                self.end();
+                self.end(outcome);
                 return (outcome, has_moved);
             }
         }
@@ -219,11 +235,9 @@ impl<O: QueueOwner> QueuedCall<O> {
 
     /// Ends the call. The next one has its turn. If an exchange about the board has failed, because
     /// a member was lost or there is no memory, later calls of this member go by messages.
-    fn end(&mut self) {
+    fn end(&mut self, outcome: Progress) {
         let mut queue = self.queue.lock().unwrap();
-        if let BoardState::Unknown = queue.board {
-            queue.board = BoardState::Missing;
-        }
+        let has_failed = matches!(outcome, Progress::Failed(Failure::Plan(_)));
         match std::mem::replace(&mut self.stage, Stage::Over) {
             Stage::ByMessages(run) => self.run = Some(run),
             Stage::Agreeing(agreement) => {
@@ -231,6 +245,7 @@ impl<O: QueueOwner> QueuedCall<O> {
                 // Messages to the members that are left may still read it.
                 Box::leak(agreement.word);
             }
+            _ if has_failed => queue.board = BoardState::Missing,
             _ => {}
         }
         queue.over = queue.over.wrapping_add(1);
@@ -242,34 +257,28 @@ impl<O: QueueOwner> QueuedCall<O> {
         if queue.over != self.turn {
             return Ok(None);
         }
-        let board = match std::mem::take(&mut queue.board) {
+        let operation = self.operation.as_ref().expect("the call is not under way");
+        match std::mem::take(&mut queue.board) {
             BoardState::Unknown => {
                 let offer = self.owner.offer(engine, self.is_persistent);
-                let [number, ..] = self.numbers.board.expect("the first call finds the board");
-                return self.ask(Subject::Offer, offer.word(), number).map(Some);
+                self.ask(Subject::Offer, offer.word()).map(Some)
             }
-            BoardState::Missing => {
-                queue.board = BoardState::Missing;
+            BoardState::Made(board) if board.must_ask_for_areas(operation) => {
+                let provided = u64::from(board.provide_areas());
+                queue.board = BoardState::Made(board);
+                self.ask(Subject::Areas, provided).map(Some)
+            }
+            BoardState::Made(board) if board.serves(operation) => {
                 drop(queue);
-                return self.by_messages().map(Some);
+                Ok(Some(self.on_board(board)))
             }
-            BoardState::Made(board) => board,
-        };
-        if board.areas.is_none()
-            && let Some(number) = self.numbers.areas
-        {
-            let provided = u64::from(board.provide_areas());
-            queue.board = BoardState::Made(board);
-            return self.ask(Subject::Areas, provided, number).map(Some);
+            // A persistent operation gives up a board that does not serve it.
+            board => {
+                queue.board = if self.is_persistent { BoardState::Missing } else { board };
+                drop(queue);
+                self.by_messages().map(Some)
+            }
         }
-        let operation = self.operation.as_ref().expect("the call is not under way");
-        if !board.serves(operation) {
-            queue.board = BoardState::Made(board);
-            drop(queue);
-            return self.by_messages().map(Some);
-        }
-        drop(queue);
-        Ok(Some(self.on_board(board)))
     }
 
     /// Starts the call on the board.
@@ -290,9 +299,13 @@ impl<O: QueueOwner> QueuedCall<O> {
             Some(run) => run,
             None => {
                 let operation = self.operation.as_ref().expect("the call is not under way");
-                let copies = std::mem::take(&mut self.copies);
-                let plan = self.plan_of(operation, copies)?;
-                Box::new(Run::hold(plan, self.numbers.plan))
+                let team = self.owner.team();
+                let call = Call { team: &team, selection: self.owner.selection() };
+                let mut plan = operation.plan(&call)?;
+                if !self.copies.is_empty() {
+                    plan = std::mem::take(&mut self.copies).around(&team, plan)?;
+                }
+                Box::new(Run::hold(plan, self.sequence))
             }
         };
         // SAFETY: the memory that the plan names lives until the call is over (contract of `new`).
@@ -301,7 +314,7 @@ impl<O: QueueOwner> QueuedCall<O> {
     }
 
     /// Starts an exchange in which all members get the word of member 0.
-    fn ask(&self, subject: Subject, word: u64, number: u32) -> Result<Stage, PlanError> {
+    fn ask(&self, subject: Subject, word: u64) -> Result<Stage, PlanError> {
         let team = self.owner.team();
         let call = Call { team: &team, selection: self.owner.selection() };
         let mut word = Box::new(word);
@@ -317,7 +330,7 @@ impl<O: QueueOwner> QueuedCall<O> {
             }
         };
         // SAFETY: the plan names only `word`, which is dropped after the run.
-        let run = unsafe { Run::start(plan, number) };
+        let run = unsafe { Run::start(plan, self.sequence) };
         Ok(Stage::Agreeing(Box::new(Agreement { run, word, subject })))
     }
 
@@ -328,13 +341,12 @@ impl<O: QueueOwner> QueuedCall<O> {
         word: u64,
         engine: &mut O::Engine,
     ) -> Result<Stage, PlanError> {
-        let [_, presence, again] = self.numbers.board.unwrap_or_default();
         let board = match subject {
             Subject::Offer if BoardOffer::from_word(word).is_uncertain() => {
-                return self.ask(Subject::Presence(BoardOffer::from_word(word)), 0, presence);
+                return self.ask(Subject::Presence(BoardOffer::from_word(word)), 0);
             }
             Subject::Presence(offer) => {
-                return self.ask(Subject::CertainOffer, self.owner.look_again(offer).word(), again);
+                return self.ask(Subject::CertainOffer, self.owner.look_again(offer).word());
             }
             Subject::Offer | Subject::CertainOffer => {
                 let offer = BoardOffer::from_word(word);
@@ -352,12 +364,5 @@ impl<O: QueueOwner> QueuedCall<O> {
         };
         self.queue.lock().unwrap().board = board;
         Ok(Stage::Waiting)
-    }
-
-    /// The plan by which the call runs by messages, with copies around it.
-    fn plan_of(&self, operation: &Operation, copies: HostCopies) -> Result<Plan, PlanError> {
-        let team = self.owner.team();
-        let plan = operation.plan(&Call { team: &team, selection: self.owner.selection() })?;
-        if copies.is_empty() { Ok(plan) } else { copies.around(&team, plan) }
     }
 }

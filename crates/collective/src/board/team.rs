@@ -36,6 +36,11 @@ impl TeamBoard {
         self.limits.need(operation)
     }
 
+    /// True if the call needs areas, and the members have not agreed on them yet.
+    pub fn must_ask_for_areas(&self, operation: &Operation) -> bool {
+        self.areas.is_none() && self.need(operation) == Some(Need::Areas)
+    }
+
     /// True if the call uses the board, once the members have agreed on its areas.
     pub fn serves(&self, operation: &Operation) -> bool {
         match self.need(operation) {

@@ -30,11 +30,15 @@ pub(crate) fn start(request: Handle) -> Result<()> {
     let worker = progress::worker()?;
     let mut state = worker.hold();
     let buffered = begin(&mut state, request)?;
+    let is_poll_due = state.runs.is_poll_due();
     drop(state);
     if let Some(message) = buffered {
         send_copy(worker, request, &message)?;
     }
     worker.nudge();
+    if is_poll_due {
+        worker.poll_in_passing();
+    }
     Ok(())
 }
 

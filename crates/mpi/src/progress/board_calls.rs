@@ -5,35 +5,29 @@ use std::sync::Arc;
 
 use towpath_base::ids::Plane;
 use towpath_base::sync::Ordering;
-use towpath_collective::board::{BoardOffer, CallNumbers, Member, Place, QueueOwner, QueuedCall, TeamBoard};
+use towpath_collective::board::{BoardOffer, Member, QueueOwner, QueuedCall, TeamBoard, may_use_board};
 use towpath_collective::select::Subscription;
 use towpath_collective::{Operation, Selection, Team};
 use towpath_engine::Engine;
 use towpath_wires::Wires;
 
-use crate::objects::comm::{CallForm, Comm};
+use crate::objects::comm::Comm;
 use crate::process::{Process, ending};
 
 /// A nonblocking or persistent call.
 pub(crate) type BoardCall = QueuedCall<Caller>;
 
-/// True if all members of the communicator are on this host.
-fn is_on_one_host(comm: &Comm) -> bool {
-    comm.group.placement().hosts() == 1
+/// Gives the next nonblocking call its turn on the board; `None` if it must run by messages.
+pub(crate) fn turn_of(comm: &Comm, operation: &Operation, selection: &Selection) -> Option<u32> {
+    if comm.group.peers.len() == 1 || comm.group.placement().hosts() > 1 {
+        return None;
+    }
+    comm.queue.lock().unwrap().enter(operation, selection, comm.group.peers.len())
 }
 
-/// Gives the next nonblocking call its place and its sequence numbers.
-pub(crate) fn place_of_nonblocking(comm: &Comm, operation: &Operation, selection: &Selection) -> Place {
-    let members = (comm.group.peers.len(), is_on_one_host(comm));
-    let number = || comm.next_sequence(CallForm::Nonblocking);
-    comm.queue.lock().unwrap().place(operation, selection, members, number)
-}
-
-/// The sequence numbers of a persistent operation that may use a board; `None` if it cannot.
-pub(crate) fn numbers_of_persistent(comm: &Comm, operation: &Operation, selection: &Selection) -> Option<CallNumbers> {
-    let number = || comm.next_sequence(CallForm::Persistent);
-    let ranks = is_on_one_host(comm).then_some(comm.group.peers.len())?;
-    CallNumbers::of_persistent(operation, selection, ranks, number)
+/// True if a persistent operation may use a board.
+pub(crate) fn may_be_on_board(comm: &Comm, operation: &Operation, selection: &Selection) -> bool {
+    comm.group.placement().hosts() == 1 && may_use_board(operation, selection, comm.group.peers.len())
 }
 
 /// The offer of a board to the other members, see [`QueueOwner::offer`].

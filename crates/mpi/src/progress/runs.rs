@@ -128,14 +128,33 @@ pub(crate) struct Runs {
     spare: Vec<RunId>,
     /// The `Due` runs.
     due: Vec<RunId>,
+    /// Number of runs that were over as soon as they were added, since the last poll for them.
+    at_once: u32,
 }
+
+/// Runs that are over at once between two rounds of progress. A rank whose partners always arrive
+/// first never waits, but must make progress on its messages all the same (3.5).
+const AT_ONCE_PER_POLL: u32 = 8;
 
 impl Runs {
     /// Adds a run and posts its first messages.
     pub(crate) fn add(&mut self, run: impl Into<CollectiveRun>, engine: &mut Engine<Wires>) -> RunId {
         let id = RunId(self.slots.insert(RunSlot::Out));
         self.advance(id, run.into(), engine);
+        if self.is_complete(id) {
+            self.at_once += 1;
+        }
         id
+    }
+
+    /// True if the caller should make a round of progress after adding a run.
+    #[inline]
+    pub(crate) fn is_poll_due(&mut self) -> bool {
+        let is_due = self.at_once >= AT_ONCE_PER_POLL;
+        if is_due {
+            self.at_once = 0;
+        }
+        is_due
     }
 
     /// Posts what can be posted, and files the run by what it needs next. Returns true if it has

@@ -32,6 +32,9 @@ impl Leaving {
 /// Boards that this process has made and left.
 pub(crate) type Left = Arc<Mutex<Vec<Leaving>>>;
 
+/// Bytes of the area that small boards leave for others, so that these can have long walks.
+const LEFT_BY_SMALL: usize = BOARD_AREA / 4 * 3;
+
 /// The boards that this process has made for teams.
 #[derive(Debug)]
 pub(crate) struct Maker {
@@ -54,11 +57,12 @@ impl Maker {
         is_small: bool,
     ) -> Option<usize> {
         self.sweep(segment);
-        let walk = match (self.arena.free_bytes() > BOARD_AREA / 2, is_small) {
-            (true, false) => segment.walk(),
-            (false, true) => return None,
-            _ => Walk::SHORTEST,
-        };
+        let free = self.arena.free_bytes();
+        if is_small && free <= LEFT_BY_SMALL {
+            return None;
+        }
+        let has_long_walk = !is_small && free > BOARD_AREA / 2;
+        let walk = if has_long_walk { segment.walk() } else { Walk::SHORTEST };
         let shape = BoardShape::new(members, walk);
         let area = segment.layout().board_area(segment.own_rank());
         let inside = self.arena.take(shape.bytes())?;

@@ -4,7 +4,6 @@
 use std::sync::Arc;
 
 use towpath_base::ids::Plane;
-use towpath_collective::board::Place;
 use towpath_collective::inter::Bridge;
 use towpath_collective::{Call, HostCopies, Operation, Plan, PlanError, Run, Selection, Team};
 use towpath_neutral::abi::Handle;
@@ -19,7 +18,7 @@ use crate::objects::comm::{CallForm, Comm};
 use crate::objects::persistent::Start;
 use crate::objects::registry;
 use crate::process;
-use crate::progress::board_calls::{BoardCall, Caller, numbers_of_persistent, place_of_nonblocking};
+use crate::progress::board_calls::{BoardCall, Caller, may_be_on_board, turn_of};
 use crate::progress::runs::CollectiveRun;
 use crate::progress::{self, request_table};
 
@@ -243,6 +242,9 @@ impl<'a> Prepared<'a> {
             Ok(state.requests.fill(entry, request_table::RequestWork::Run(id), comm.handle(), None))
         });
         worker.nudge();
+        if worker.with(|state| state.runs.is_poll_due()) {
+            worker.poll_in_passing();
+        }
         request
     }
 
@@ -253,26 +255,19 @@ impl<'a> Prepared<'a> {
     unsafe fn placed(self) -> Result<CollectiveRun> {
         let Prepared { view, work } = self;
         let (comm, process) = (view.comm, process::this()?);
-        let place = match work.operation() {
-            Some(operation) => place_of_nonblocking(comm, operation, view.selection),
-            None => Place::Outside(comm.next_sequence(CallForm::Nonblocking)),
+        let turn = work.operation().and_then(|operation| turn_of(comm, operation, view.selection));
+        let sequence = comm.next_sequence(CallForm::Nonblocking);
+        let Some(turn) = turn else {
+            let plan = Prepared { view, work }.unnumbered()?;
+            // SAFETY: the memory that the call names lives until the request is complete (this
+            // function's contract).
+            return Ok(CollectiveRun::ByMessages(Box::new(unsafe { Run::start(plan, sequence) })));
         };
-        match place {
-            Place::Outside(sequence) => {
-                let plan = Prepared { view, work }.unnumbered()?;
-                // SAFETY: the memory that the call names lives until the request is complete (this
-                // function's contract).
-                Ok(CollectiveRun::ByMessages(Box::new(unsafe { Run::start(plan, sequence) })))
-            }
-            Place::Queued(turn, numbers) => {
-                let owner = Caller { comm: comm.clone(), process };
-                let work = work.into_operation();
-                // SAFETY: the memory that the call names lives until the request is complete (this
-                // function's contract).
-                let call = unsafe { BoardCall::new(owner, comm.queue.clone(), work, (turn, numbers)) };
-                Ok(CollectiveRun::Queued(Box::new(call)))
-            }
-        }
+        let (owner, work) = (Caller { comm: comm.clone(), process }, work.into_operation());
+        // SAFETY: the memory that the call names lives until the request is complete (this
+        // function's contract).
+        let call = unsafe { BoardCall::new(owner, comm.queue.clone(), work, (turn, sequence)) };
+        Ok(CollectiveRun::Queued(Box::new(call)))
     }
 
     /// Creates a persistent request for the call. No info keys are recognized.
@@ -283,18 +278,15 @@ impl<'a> Prepared<'a> {
         info::known(info)?;
         let Prepared { view, work } = self;
         let (comm, process) = (view.comm, process::this()?);
-        let numbers = work.operation().and_then(|operation| numbers_of_persistent(comm, operation, view.selection));
-        let run = match numbers {
-            Some(numbers) => {
-                let call = BoardCall::hold(Caller { comm: comm.clone(), process }, work.into_operation(), numbers);
-                CollectiveRun::Queued(Box::new(call))
-            }
-            None => {
-                let plan = Prepared { view, work }.unnumbered()?;
-                CollectiveRun::ByMessages(Box::new(Run::hold(plan, comm.next_sequence(CallForm::Persistent))))
-            }
-        };
-        let start = || Start::Collective(Some(run));
+        let is_on_board = work.operation().is_some_and(|operation| may_be_on_board(comm, operation, view.selection));
+        let number = || comm.next_sequence(CallForm::Persistent);
+        if is_on_board {
+            let (owner, work) = (Caller { comm: comm.clone(), process }, work.into_operation());
+            let run = || CollectiveRun::Queued(Box::new(BoardCall::hold(owner, work, number())));
+            return create_by(|| Start::Collective(Some(run())), comm.handle());
+        }
+        let plan = Prepared { view, work }.unnumbered()?;
+        let start = || Start::Collective(Some(CollectiveRun::ByMessages(Box::new(Run::hold(plan, number())))));
         create_by(start, comm.handle())
     }
 }
