@@ -3,9 +3,9 @@
 //! A team on one host gets a board with its first nonblocking call. Calls use it one after another,
 //! in the order in which the program starts them, which is the same on all members (MPI 5.0,
 //! section 6.12). That costs hardly any overlap, since the processors of this host do all of the
-//! work. A call that all members have started can always be completed, because they have started all
-//! earlier ones too. A persistent operation has a board and a queue of its own, since members may
-//! start several in different orders.
+//! work. A call that all members have started can always be completed, because they have started
+//! all earlier ones too. A persistent operation has a board and a queue of its own, since members
+//! may start several in different orders.
 //!
 //! Whatever needs messages (finding the board, and calls that cannot use it) waits in the same
 //! queue. The messages of a call have one sequence number. A member goes on to the next exchange
