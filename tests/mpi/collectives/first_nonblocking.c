@@ -1,7 +1,8 @@
 /*
- * What a communicator needs for nonblocking collectives may be made with the first of them. So each kind and length comes first on a
- * communicator of its own, others follow before it is complete, and the communicator may be freed meanwhile. A rank that starts late
- * holds up nobody who only starts. MPI 5.0, 6.12 and 7.4.3
+ * What a communicator needs for nonblocking collectives may be made with the first of them. So each
+ * kind and length comes first on a communicator of its own, others follow before it is complete,
+ * and the communicator may be freed meanwhile. A rank that starts late holds up nobody who only
+ * starts. MPI 5.0, 6.12 and 7.4.3
  */
 #include <unistd.h>
 
@@ -22,6 +23,7 @@ static int given(int rank, int index) { return rank * 7 + index % 1000; }
 static void begin(struct call *call, int kind, int length, MPI_Comm comm)
 {
     int n = check_size, all = kind >= 4 ? n : 1;
+    MPI_Request *request = &call->request;
     call->kind = kind;
     call->length = length;
     call->in = malloc(sizeof(int) * (size_t)length * (size_t)all);
@@ -30,20 +32,21 @@ static void begin(struct call *call, int kind, int length, MPI_Comm comm)
         call->in[i] = given(check_rank, i);
         call->out[i] = kind == 1 && check_rank == n - 1 ? given(n - 1, i) : -1;
     }
+    int *in = call->in, *out = call->out;
     if (kind == 0)
-        CALL(MPI_Ibarrier(comm, &call->request));
+        CALL(MPI_Ibarrier(comm, request));
     else if (kind == 1)
-        CALL(MPI_Ibcast(call->out, length, MPI_INT, n - 1, comm, &call->request));
+        CALL(MPI_Ibcast(out, length, MPI_INT, n - 1, comm, request));
     else if (kind == 2)
-        CALL(MPI_Iallreduce(call->in, call->out, length, MPI_INT, MPI_SUM, comm, &call->request));
+        CALL(MPI_Iallreduce(in, out, length, MPI_INT, MPI_SUM, comm, request));
     else if (kind == 3)
-        CALL(MPI_Iscan(call->in, call->out, length, MPI_INT, MPI_MAX, comm, &call->request));
+        CALL(MPI_Iscan(in, out, length, MPI_INT, MPI_MAX, comm, request));
     else if (kind == 4)
-        CALL(MPI_Iallgather(call->in, length, MPI_INT, call->out, length, MPI_INT, comm, &call->request));
+        CALL(MPI_Iallgather(in, length, MPI_INT, out, length, MPI_INT, comm, request));
     else if (kind == 5)
-        CALL(MPI_Ialltoall(call->in, length, MPI_INT, call->out, length, MPI_INT, comm, &call->request));
+        CALL(MPI_Ialltoall(in, length, MPI_INT, out, length, MPI_INT, comm, request));
     else
-        CALL(MPI_Igather(call->in, length, MPI_INT, call->out, length, MPI_INT, 0, comm, &call->request));
+        CALL(MPI_Igather(in, length, MPI_INT, out, length, MPI_INT, 0, comm, request));
 }
 
 static int expected(const struct call *call, int index)
@@ -65,7 +68,8 @@ static void end(struct call *call)
     int all = call->kind >= 4 ? check_size : 1;
     for (int i = 0; i < call->length * all; i++)
         if (call->out[i] != expected(call, i)) {
-            CHECK(0, "kind %d of %d: element %d is %d instead of %d", call->kind, call->length, i, call->out[i], expected(call, i));
+            CHECK(0, "kind %d of %d: element %d is %d instead of %d", call->kind, call->length, i,
+                  call->out[i], expected(call, i));
             break;
         }
     free(call->in);
@@ -98,7 +102,10 @@ static void first(int kind, int length, int turn)
         CALL(MPI_Comm_free(&comm));
 }
 
-/* Some start a nonblocking call before a blocking one, others after it: erroneous by 6.12, but programs do it, and libraries accept it. */
+/*
+ * Some start a nonblocking call before a blocking one, others after it: erroneous by 6.12, but
+ * programs do it, and libraries accept it.
+ */
 static void swapped(int turn)
 {
     MPI_Comm comm;

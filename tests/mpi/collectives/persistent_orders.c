@@ -1,6 +1,6 @@
 /*
- * Persistent collectives of several kinds and lengths, which each rank starts and completes in an order of its own, again and again,
- * also after their communicator was freed. MPI 5.0, 6.13
+ * Persistent collectives of several kinds and lengths, which each rank starts and completes in an
+ * order of its own, again and again, also after their communicator was freed. MPI 5.0, 6.13
  */
 #include "../check.h"
 
@@ -28,16 +28,18 @@ static void make(int number, MPI_Comm comm)
     call->in = malloc(sizeof(int) * (size_t)length * (size_t)all_of(call));
     call->out = malloc(sizeof(int) * (size_t)length * (size_t)all_of(call));
     MPI_Request *request = &requests[number];
+    MPI_Info info = MPI_INFO_NULL;
+    int *in = call->in, *out = call->out;
     if (call->kind == 0)
-        CALL(MPI_Barrier_init(comm, MPI_INFO_NULL, request));
+        CALL(MPI_Barrier_init(comm, info, request));
     else if (call->kind == 1)
-        CALL(MPI_Bcast_init(call->out, length, MPI_INT, 0, comm, MPI_INFO_NULL, request));
+        CALL(MPI_Bcast_init(out, length, MPI_INT, 0, comm, info, request));
     else if (call->kind == 2)
-        CALL(MPI_Allreduce_init(call->in, call->out, length, MPI_INT, MPI_SUM, comm, MPI_INFO_NULL, request));
+        CALL(MPI_Allreduce_init(in, out, length, MPI_INT, MPI_SUM, comm, info, request));
     else if (call->kind == 3)
-        CALL(MPI_Allgather_init(call->in, length, MPI_INT, call->out, length, MPI_INT, comm, MPI_INFO_NULL, request));
+        CALL(MPI_Allgather_init(in, length, MPI_INT, out, length, MPI_INT, comm, info, request));
     else
-        CALL(MPI_Alltoall_init(call->in, length, MPI_INT, call->out, length, MPI_INT, comm, MPI_INFO_NULL, request));
+        CALL(MPI_Alltoall_init(in, length, MPI_INT, out, length, MPI_INT, comm, info, request));
 }
 
 static void fill(const struct call *call, int round)
@@ -63,7 +65,8 @@ static int expected(const struct call *call, int round, int index)
 static void check(const struct call *call, int round)
 {
     for (int i = 0; i < call->length * all_of(call); i++)
-        if (!CHECK(call->out[i] == expected(call, round, i), "round %d, kind %d of %d: element %d is %d", round, call->kind, call->length, i,
+        if (!CHECK(call->out[i] == expected(call, round, i),
+                   "round %d, kind %d of %d: element %d is %d", round, call->kind, call->length, i,
                    call->out[i]))
             return;
 }

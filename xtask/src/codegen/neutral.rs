@@ -8,11 +8,11 @@ use crate::constants::{Constant, Constants};
 /// Constants in the neutral numbering.
 pub fn constants(all: &Constants) -> String {
     let mut text = String::from(
-        "//! Constants in the neutral numbering, which is that of the standard ABI (MPI 5.0, chapter 20\n\
-         //! and appendix A).\n\
+        "//! Constants in the neutral numbering, which is that of the standard ABI (MPI 5.0,\n\
+         //! chapter 20 and appendix A).\n\
          //!\n\
-         //! Written by `cargo run -p xtask -- codegen` from api/constants.toml and api/errors.toml; do\n\
-         //! not edit.\n\n\
+         //! Written by `cargo run -p xtask -- codegen` from api/constants.toml and\n\
+         //! api/errors.toml; do not edit.\n\n\
          use crate::abi::Handle;\n\n",
     );
     for c in &all.constants {

@@ -7,8 +7,8 @@ use crate::api::Abi;
 use crate::constants::Constants;
 use crate::kinds;
 
-const HEAD: &str = "//! Translation between the numbers of this interface and Towpath's own, and the sizes of its\n\
-     //! strings.\n\
+const HEAD: &str = "//! Translation between the numbers of this interface and Towpath's own, and the\n\
+     //! sizes of its strings.\n\
      //!\n\
      //! Written by `cargo run -p xtask -- codegen` from api/constants.toml; do not edit.\n\n\
      #![allow(dead_code, clippy::manual_range_patterns, clippy::too_many_lines)]\n\n";

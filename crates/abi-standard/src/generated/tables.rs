@@ -1,5 +1,5 @@
-//! Translation between the numbers of this interface and Towpath's own, and the sizes of its
-//! strings.
+//! Translation between the numbers of this interface and Towpath's own, and the
+//! sizes of its strings.
 //!
 //! Written by `cargo run -p xtask -- codegen` from api/constants.toml; do not edit.
 

@@ -61,9 +61,12 @@ impl DeviceLayout {
         if count == 0 || plan.size == 0 {
             return DeviceLayout { offset: 0, blocks: DeviceBlocks::One(0), loops: Vec::new() };
         }
-        let mut layout = DeviceLayout::of_plan(plan);
-        layout.repeat(count, datatype.extent());
-        if layout.loops.len() > MAX_LOOPS { DeviceLayout::listed(plan, count, datatype.extent()) } else { layout }
+        let (mut layout, extent) = (DeviceLayout::of_plan(plan), datatype.extent());
+        layout.repeat(count, extent);
+        match layout.loops.len() {
+            ..=MAX_LOOPS => layout,
+            _ => DeviceLayout::listed(plan, count, extent),
+        }
     }
 
     /// Bytes of data.
@@ -101,7 +104,8 @@ impl DeviceLayout {
                 return DeviceLayout { offset: layout.offset + plan.offset, ..layout };
             }
             PlanShape::Blocks(list) => {
-                (DeviceBlocks::Equal { length: list.length(), offsets: list.offsets().collect() }, Vec::new())
+                let (length, offsets) = (list.length(), list.offsets().collect());
+                (DeviceBlocks::Equal { length, offsets }, Vec::new())
             }
             PlanShape::List(_) | PlanShape::Scatter(_) | PlanShape::Sequence(_) => {
                 return DeviceLayout::listed(plan, 1, 0);
@@ -114,7 +118,9 @@ impl DeviceLayout {
     fn repeat(&mut self, count: usize, stride: i64) {
         match &mut self.blocks {
             _ if count == 1 => {}
-            DeviceBlocks::One(length) if self.loops.is_empty() && stride == *length as i64 => *length *= count,
+            DeviceBlocks::One(length) if self.loops.is_empty() && stride == *length as i64 => {
+                *length *= count;
+            }
             _ => self.loops.push((count, stride)),
         }
     }
@@ -123,7 +129,8 @@ impl DeviceLayout {
     fn listed(plan: &LayoutPlan, count: usize, extent: i64) -> DeviceLayout {
         let mut list = List::default();
         (0..count as i64).for_each(|copy| list.plan(plan, copy * extent));
-        let blocks = DeviceBlocks::Unequal { offsets: list.offsets, starts: list.starts, bytes: list.bytes as usize };
+        let List { offsets, starts, bytes, .. } = list;
+        let blocks = DeviceBlocks::Unequal { offsets, starts, bytes: bytes as usize };
         DeviceLayout { offset: 0, blocks, loops: Vec::new() }
     }
 }
@@ -180,7 +187,10 @@ mod tests {
             let mut address = layout.offset
                 + match &layout.blocks {
                     DeviceBlocks::One(_) => within as i64,
-                    DeviceBlocks::Equal { length, offsets } => offsets[within / length] + (within % length) as i64,
+                    DeviceBlocks::Equal { length, offsets } => {
+                        let inside = within % length;
+                        offsets[within / length] + inside as i64
+                    }
                     DeviceBlocks::Unequal { offsets, starts, .. } => {
                         let entry = starts.partition_point(|&start| start <= within as u64) - 1;
                         offsets[entry] + within as i64 - starts[entry] as i64

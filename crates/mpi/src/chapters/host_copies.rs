@@ -36,7 +36,10 @@ pub(super) fn in_host_memory(
 ///
 /// # Safety
 /// The buffers that were copied must be valid during this call.
-pub(super) unsafe fn around(copies: &HostCopies, access: impl FnOnce() -> Result<()>) -> Result<()> {
+pub(super) unsafe fn around<F>(copies: &HostCopies, access: F) -> Result<()>
+where
+    F: FnOnce() -> Result<()>,
+{
     // SAFETY: the buffers are valid during this call (this function's contract), as are their
     // copies, which are memory of their own.
     unsafe {

@@ -1,8 +1,8 @@
-//! Constants in the neutral numbering, which is that of the standard ABI (MPI 5.0, chapter 20
-//! and appendix A).
+//! Constants in the neutral numbering, which is that of the standard ABI (MPI 5.0,
+//! chapter 20 and appendix A).
 //!
-//! Written by `cargo run -p xtask -- codegen` from api/constants.toml and api/errors.toml; do
-//! not edit.
+//! Written by `cargo run -p xtask -- codegen` from api/constants.toml and
+//! api/errors.toml; do not edit.
 
 use crate::abi::Handle;
 

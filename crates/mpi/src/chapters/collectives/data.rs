@@ -144,7 +144,8 @@ impl Data for VaryingData {
         }
         let first = (0..number).find(|&index| counts[index] > 0);
         let offset = first.map_or(0, |index| displacements[index].wrapping_mul(kind.datatype.extent()));
-        let element = kind.element_at(pointer.wrapping_byte_offset(offset as isize), i64::from(first.is_some()));
+        let begin = pointer.wrapping_byte_offset(offset as isize);
+        let element = kind.element_at(begin, i64::from(first.is_some()));
         Ok(Blocks::Varying { pointer: pointer.cast_mut().cast(), counts, displacements, element })
     }
 }
