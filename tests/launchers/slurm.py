@@ -64,9 +64,11 @@ def pmix_works():
 
 
 def ports(count):
-    """The first of so many consecutive ports that nobody uses, below those that the kernel hands out."""
-    start = 20000 + os.getpid() % 10000
-    return next(first for first in range(start, 32000, count) if all(is_free(first + index) for index in range(count)))
+    """The first of so many ports in a row that nobody uses, below those that the kernel gives."""
+    for first in range(20000 + os.getpid() % 10000, 32000, count):
+        if all(is_free(port) for port in range(first, first + count)):
+            return first
+    raise SystemExit("no free ports for Slurm's daemons below 32000")
 
 
 def is_free(port):
@@ -82,7 +84,8 @@ def is_free(port):
 def cluster(nodes, cpus):
     """A running cluster; gives the variables that its clients need."""
     directory = Path(tempfile.mkdtemp(prefix="towpath-slurm-"))
-    variables = {**environments.clean_environment(), "DIR": str(directory), "PORT": str(ports(nodes + 1))}
+    port = ports(nodes + 1)
+    variables = {**environments.clean_environment(), "DIR": str(directory), "PORT": str(port)}
     # Its daemons look for the library when they start, and not again.
     pmix_works()
     try:
