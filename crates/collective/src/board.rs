@@ -62,7 +62,7 @@ mod suspending {
 
     use maybe_async::must_be_async as both_forms;
 
-    pub(super) use super::team::PolledMember;
+    use super::team::PolledMember;
     pub(super) use call::perform;
 
     /// A line that is not there yet is looked for in the next poll.
@@ -86,7 +86,8 @@ pub trait Member {
     /// have not called the same collectives with matching sizes, so the content of the board cannot
     /// be trusted.
     fn out_of_step(&mut self, member: usize) -> !;
-    /// Makes one round of progress, while a device is busy with data of this call.
+    /// Called again and again while a device is busy with data of this call. Makes a round of
+    /// progress, or yields if the call is itself polled by one.
     fn progress(&mut self);
 }
 

@@ -179,7 +179,7 @@ impl<O: QueueOwner> QueuedCall<O> {
                     CallState::Pending { has_moved: moved } => {
                         return (Progress::Running, has_moved | moved);
                     }
-                    CallState::Complete(call) => Some(self.leave_board(call)),
+                    CallState::Complete(call) => return (self.leave_board(call), true),
                 },
                 Stage::ByMessages(run) => match run.post(engine) {
                     progress @ (Progress::Running | Progress::Compute) => {
@@ -208,13 +208,16 @@ impl<O: QueueOwner> QueuedCall<O> {
         }
     }
 
-    /// Takes back operation and board from a call that is complete.
+    /// Ends a call that is complete on the board, and takes back its operation and the board.
     fn leave_board(&mut self, call: CompleteCall) -> Progress {
-        self.queue.lock().unwrap().board = BoardState::Made(call.board);
         self.operation = Some(call.operation);
         // SAFETY: the buffers live until the call is over (contract of `new`), and the copies are
         // memory of their own.
         unsafe { copy_pieces(self.copies.after(), &mut std::thread::yield_now) };
+        self.stage = Stage::Over;
+        let mut queue = self.queue.lock().unwrap();
+        queue.board = BoardState::Made(call.board);
+        queue.over = queue.over.wrapping_add(1);
         if call.is_truncated { Progress::Failed(Failure::Truncated) } else { Progress::Done }
     }
 
@@ -233,8 +236,9 @@ impl<O: QueueOwner> QueuedCall<O> {
         }
     }
 
-    /// Ends the call. The next one has its turn. If an exchange about the board has failed, because
-    /// a member was lost or there is no memory, later calls of this member go by messages.
+    /// Ends a call that is not on the board. The next one has its turn. If an exchange about the
+    /// board has failed, because a member was lost or there is no memory, later calls of this
+    /// member go by messages.
     fn end(&mut self, outcome: Progress) {
         let mut queue = self.queue.lock().unwrap();
         let has_failed = matches!(outcome, Progress::Failed(Failure::Plan(_)));

@@ -61,8 +61,8 @@ impl TeamBoard {
         self.board.own() == 0 && self.board.provide_areas()
     }
 
-    /// Executes a call that [`TeamBoard::need`] has found to use the board. Returns
-    /// false if another rank sent more than this one expects.
+    /// Executes a call that [`TeamBoard::need`] has found to use the board. Returns false if
+    /// another rank sent more than this one expects.
     ///
     /// # Safety
     /// The memory that the operation names must satisfy the standard's requirements for the buffers

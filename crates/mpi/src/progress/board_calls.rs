@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use towpath_base::ids::Plane;
 use towpath_base::sync::Ordering;
-use towpath_collective::board::{BoardOffer, Member, QueueOwner, QueuedCall, TeamBoard, may_use_board};
+use towpath_collective::board::{self, BoardOffer, Member, QueueOwner, QueuedCall, TeamBoard};
 use towpath_collective::select::Subscription;
 use towpath_collective::{Operation, Selection, Team};
 use towpath_engine::Engine;
@@ -27,12 +27,13 @@ pub(crate) fn turn_of(comm: &Comm, operation: &Operation, selection: &Selection)
 
 /// True if a persistent operation may use a board.
 pub(crate) fn may_be_on_board(comm: &Comm, operation: &Operation, selection: &Selection) -> bool {
-    comm.group.placement().hosts() == 1 && may_use_board(operation, selection, comm.group.peers.len())
+    let ranks = comm.group.peers.len();
+    comm.group.placement().hosts() == 1 && board::may_use_board(operation, selection, ranks)
 }
 
 /// The offer of a board to the other members, see [`QueueOwner::offer`].
-pub(crate) fn offer(comm: &Comm, process: &Process, wires: &mut Wires, is_small: bool) -> BoardOffer {
-    let make = |wires: &mut Wires| wires.make_board(&comm.group.peers, is_small);
+pub(crate) fn offer(comm: &Comm, process: &Process, wires: &mut Wires, small: bool) -> BoardOffer {
+    let make = |wires: &mut Wires| wires.make_board(&comm.group.peers, small);
     let location = if comm.rank == 0 { make(wires) } else { None };
     let Some(location) = location else { return BoardOffer::NOTHING };
     let head = process.segment.head();
@@ -101,7 +102,8 @@ impl QueueOwner for Caller {
 /// The error message about a member that is in a different collective call.
 pub(crate) fn in_other_call(member: usize, comm: &str) -> String {
     format!(
-        "rank {member} of {comm} is in another collective call than this rank: the ranks have not called \
-         the same collective functions in the same order with matching counts, datatypes and roots"
+        "rank {member} of {comm} is in another collective call than this rank: the ranks have not \
+         called the same collective functions in the same order with matching counts, datatypes \
+         and roots"
     )
 }

@@ -11,6 +11,10 @@ use towpath_wires::Wires;
 
 use super::board_calls::BoardCall;
 
+/// Collective calls that end without waiting between two rounds of progress. A rank whose partners
+/// always arrive first never waits, but must make progress on its messages all the same (3.5).
+pub(crate) const CALLS_PER_POLL: u32 = 8;
+
 /// Identifies a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct RunId(SlabKey);
@@ -132,13 +136,12 @@ pub(crate) struct Runs {
     at_once: u32,
 }
 
-/// Runs that are over at once between two rounds of progress. A rank whose partners always arrive
-/// first never waits, but must make progress on its messages all the same (3.5).
-const AT_ONCE_PER_POLL: u32 = 8;
-
 impl Runs {
     /// Adds a run and posts its first messages.
-    pub(crate) fn add(&mut self, run: impl Into<CollectiveRun>, engine: &mut Engine<Wires>) -> RunId {
+    pub(crate) fn add<R>(&mut self, run: R, engine: &mut Engine<Wires>) -> RunId
+    where
+        R: Into<CollectiveRun>,
+    {
         let id = RunId(self.slots.insert(RunSlot::Out));
         self.advance(id, run.into(), engine);
         if self.is_complete(id) {
@@ -150,7 +153,7 @@ impl Runs {
     /// True if the caller should make a round of progress after adding a run.
     #[inline]
     pub(crate) fn is_poll_due(&mut self) -> bool {
-        let is_due = self.at_once >= AT_ONCE_PER_POLL;
+        let is_due = self.at_once >= CALLS_PER_POLL;
         if is_due {
             self.at_once = 0;
         }

@@ -16,11 +16,8 @@ use crate::objects::comm::{CallForm, Comm};
 use crate::process::{self, ending};
 use crate::progress;
 use crate::progress::board_calls::{in_other_call, join, look_again, offer};
+use crate::progress::runs::CALLS_PER_POLL;
 use crate::progress::worker::Worker;
-
-/// Calls between two rounds of progress. A rank whose partners always arrive first never waits, but
-/// must make progress on its messages all the same (3.5).
-const CALLS_PER_POLL: u32 = 8;
 
 /// True if the communicator has a board.
 pub(crate) fn has_one(comm: &Comm) -> bool {

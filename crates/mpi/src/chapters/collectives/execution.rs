@@ -230,7 +230,7 @@ impl<'a> Prepared<'a> {
         // SAFETY: the memory that the call names lives until the request is complete (this
         // function's contract).
         let begun = unsafe { self.placed() };
-        let request = worker.with(|state| {
+        let (request, is_poll_due) = worker.with(|state| {
             let run = match begun {
                 Ok(run) => run,
                 Err(error) => {
@@ -239,13 +239,14 @@ impl<'a> Prepared<'a> {
                 }
             };
             let id = state.runs.add(run, &mut state.engine);
-            Ok(state.requests.fill(entry, request_table::RequestWork::Run(id), comm.handle(), None))
-        });
+            let work = request_table::RequestWork::Run(id);
+            Ok((state.requests.fill(entry, work, comm.handle(), None), state.runs.is_poll_due()))
+        })?;
         worker.nudge();
-        if worker.with(|state| state.runs.is_poll_due()) {
+        if is_poll_due {
             worker.poll_in_passing();
         }
-        request
+        Ok(request)
     }
 
     /// The call at its place among the nonblocking calls on the communicator.
@@ -278,15 +279,16 @@ impl<'a> Prepared<'a> {
         info::known(info)?;
         let Prepared { view, work } = self;
         let (comm, process) = (view.comm, process::this()?);
-        let is_on_board = work.operation().is_some_and(|operation| may_be_on_board(comm, operation, view.selection));
+        let may_be = |operation| may_be_on_board(comm, operation, view.selection);
         let number = || comm.next_sequence(CallForm::Persistent);
-        if is_on_board {
+        if work.operation().is_some_and(may_be) {
             let (owner, work) = (Caller { comm: comm.clone(), process }, work.into_operation());
             let run = || CollectiveRun::Queued(Box::new(BoardCall::hold(owner, work, number())));
             return create_by(|| Start::Collective(Some(run())), comm.handle());
         }
         let plan = Prepared { view, work }.unnumbered()?;
-        let start = || Start::Collective(Some(CollectiveRun::ByMessages(Box::new(Run::hold(plan, number())))));
+        let run = || CollectiveRun::ByMessages(Box::new(Run::hold(plan, number())));
+        let start = || Start::Collective(Some(run()));
         create_by(start, comm.handle())
     }
 }
