@@ -8,9 +8,9 @@
  * (before each call one rank computes for 0 to 2 microseconds, the same random numbers for each
  * library; what a rank computes does not count, what the others wait for it does).
  * NAME: barrier, bcast, reduce, allreduce, allgather, alltoall, gather, scatter, reduce-scatter,
- * scan, iallreduce, ialltoall (both with MPI_Wait), or, between the neighbours
- * of a periodic ring, neighbor-alltoall, neighbor-allgather, neighbor-ialltoall,
- * neighbor-persistent, neighbor-by-hand (MPI_Isend, MPI_Irecv and MPI_Waitall).
+ * scan, ibarrier, ibcast, ireduce, iallreduce, iallgather, ialltoall (each with MPI_Wait), or,
+ * between the neighbours of a periodic ring, neighbor-alltoall, neighbor-allgather,
+ * neighbor-ialltoall, neighbor-persistent, neighbor-by-hand (MPI_Isend, MPI_Irecv and MPI_Waitall).
  * SIZE: bytes that one rank contributes (per pair in alltoall); barrier is measured with the first.
  *
  * Prints "NAME[-MODE] bytes microseconds", the mean over a batch of calls as the slowest rank saw
@@ -73,6 +73,29 @@ static void call_neighbors(const char *name, int bytes)
     }
 }
 
+static void call_nonblocking(const char *name, int bytes, int root)
+{
+    MPI_Comm comm = MPI_COMM_WORLD;
+    MPI_Request request = MPI_REQUEST_NULL;
+    if (!strcmp(name, "ibarrier"))
+        MPI_Ibarrier(comm, &request);
+    else if (!strcmp(name, "ibcast"))
+        MPI_Ibcast(out, bytes, MPI_BYTE, root, comm, &request);
+    else if (!strcmp(name, "ireduce"))
+        MPI_Ireduce(out, in, bytes / 8, MPI_DOUBLE, MPI_SUM, root, comm, &request);
+    else if (!strcmp(name, "iallreduce"))
+        MPI_Iallreduce(out, in, bytes / 8, MPI_DOUBLE, MPI_SUM, comm, &request);
+    else if (!strcmp(name, "iallgather"))
+        MPI_Iallgather(out, bytes, MPI_BYTE, in, bytes, MPI_BYTE, comm, &request);
+    else if (!strcmp(name, "ialltoall"))
+        MPI_Ialltoall(out, bytes, MPI_BYTE, in, bytes, MPI_BYTE, comm, &request);
+    else {
+        fprintf(stderr, "collective: there is no \"%s\"\n", name);
+        MPI_Abort(MPI_COMM_WORLD, 2);
+    }
+    MPI_Wait(&request, MPI_STATUS_IGNORE);
+}
+
 static void call(const char *name, int bytes, int root)
 {
     MPI_Comm comm = MPI_COMM_WORLD;
@@ -98,18 +121,8 @@ static void call(const char *name, int bytes, int root)
         MPI_Reduce_scatter_block(out, in, bytes / 8, MPI_DOUBLE, MPI_SUM, comm);
     else if (!strcmp(name, "scan"))
         MPI_Scan(out, in, bytes / 8, MPI_DOUBLE, MPI_SUM, comm);
-    else if (!strcmp(name, "iallreduce")) {
-        MPI_Request request;
-        MPI_Iallreduce(out, in, bytes / 8, MPI_DOUBLE, MPI_SUM, comm, &request);
-        MPI_Wait(&request, MPI_STATUS_IGNORE);
-    } else if (!strcmp(name, "ialltoall")) {
-        MPI_Request request;
-        MPI_Ialltoall(out, bytes, MPI_BYTE, in, bytes, MPI_BYTE, comm, &request);
-        MPI_Wait(&request, MPI_STATUS_IGNORE);
-    } else {
-        fprintf(stderr, "collective: there is no \"%s\"\n", name);
-        MPI_Abort(MPI_COMM_WORLD, 2);
-    }
+    else
+        call_nonblocking(name, bytes, root);
 }
 
 /* The system's clock, the same for each library. */

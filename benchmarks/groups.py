@@ -17,6 +17,8 @@ ROOTED = ["bcast", "reduce", "gather"]
 NEIGHBORS = ["neighbor-alltoall", "neighbor-allgather", "neighbor-ialltoall", "neighbor-persistent", "neighbor-by-hand"]
 # What communicators.c makes; each name also with "-used" behind it.
 CONSTRUCTORS = ["dup", "split", "split_type", "create", "cart", "cart-reorder", "graph", "dist_graph"]
+# Each with MPI_Wait.
+NONBLOCKING = ["ibarrier", "ibcast", "ireduce", "iallreduce", "iallgather", "ialltoall"]
 # The ways in which collectives are called: see collective.c.
 MODES = ["back", "fixed", "sync", "unequal"]
 SIZES = [8 << power for power in range(14)]
@@ -81,6 +83,8 @@ def collectives(ranks):
             found.append(Group(f"collectives-{mode}-{ranks}-{names[0]}", "collective", [mode, budget, ",".join(names), *SIZES, *pinned], ranks,
                                seconds=0.8))
     found.append(Group(f"neighbors-{ranks}", "collective", ["back", 0.02, ",".join(NEIGHBORS), 8, 1024, 16384, *pinned], ranks))
+    words = ["back", 0.02, ",".join(NONBLOCKING), 8, KIB, 16 * KIB, 256 * KIB, *pinned]
+    found.append(Group(f"nonblocking-{ranks}", "collective", words, ranks))
     found.append(Group(f"halo-{ranks}", "halo", [0.02, KIB, 16 * KIB, *pinned], ranks))
     found.append(Group(f"communicators-{ranks}", "communicators", [0.02, *pinned], ranks))
     found += [Group(f"transpose-{ranks}-{side}", "transpose", [side, 5, *pinned], ranks, seconds=1) for side in SIDES]
