@@ -10,19 +10,23 @@
 #![deny(missing_docs)]
 
 pub mod board;
+mod collective_run;
 mod exchange;
 mod memory;
 pub mod multicast;
+mod phased;
 pub mod run;
 
 #[cfg(test)]
 mod tests;
 
+pub use collective_run::CollectiveRun;
 pub use exchange::exchange_parts;
 pub use memory::{copy_pieces, reduce_elements};
+pub use phased::{PhaseQueue, PhasedCall};
 pub use run::{Failure, Progress, Run};
 pub use towpath_schedule::{
     Blocks, Buffer, Call, Element, HostCopies, Operation, Pays, Placement, Plan, PlanError,
     Reducer, Selection, Team, allgather, allreduce, alltoall, barrier, broadcast, buffers, gather,
-    inter, neighborhood, reduce, reduce_scatter, reducer, scan, scatter, select,
+    hierarchy, inter, neighborhood, reduce, reduce_scatter, reducer, scan, scatter, select,
 };

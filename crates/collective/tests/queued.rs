@@ -1,23 +1,17 @@
 //! Nonblocking and persistent calls in the queue of a board, on the engine and the board of real
 //! wires; each rank is a thread, and polls its calls in an order of its own.
 
+mod support;
+
 use std::sync::{Arc, Mutex};
 
-use towpath_base::ids::{ContextId, PeerIndex};
-use towpath_base::transfer::{Source, Target};
 use towpath_collective::allgather::Allgather;
-use towpath_collective::board::{
-    BoardOffer, BoardQueue, Member, QueueOwner, QueuedCall, TeamBoard,
-};
-use towpath_collective::select::Subscription;
+use towpath_collective::board::{BoardQueue, QueuedCall};
 use towpath_collective::{
-    Blocks, Buffer, Call, Element, HostCopies, Operation, Placement, Progress, Run, Selection, Team,
+    Blocks, Buffer, Call, CollectiveRun, Element, HostCopies, Operation, Run, Selection,
 };
-use towpath_engine::messages::{Messages, Outcome, Ticket};
-use towpath_engine::{Engine, Limits};
-use towpath_machine::memory;
-use towpath_shm::Segment;
-use towpath_wires::Wires;
+
+use support::{Caller, Counted, Offered, complete, team};
 
 const RANKS: usize = 3;
 /// Calls that are under way at a time.
@@ -25,120 +19,12 @@ const CALLS: usize = 12;
 /// Numbers in a block, by call: on lines, on areas, and too many for the board of a full host.
 const LENGTHS: [usize; 4] = [1, 2000, 5, 300_000];
 
-/// What member 0 offers.
-#[derive(Clone, Copy, Debug, PartialEq)]
-enum Offered {
-    Board,
-    /// A board, but the members must meet before they know whether they share cores.
-    Uncertain,
-    Nothing,
-}
-
-/// The engine of a rank, with the number of its messages.
-struct Counted {
-    engine: Engine<Wires>,
-    sends: usize,
-}
-
-impl Messages for Counted {
-    unsafe fn start_send(
-        &mut self,
-        to: PeerIndex,
-        context: ContextId,
-        tag: i32,
-        rank: usize,
-        source: Source,
-    ) -> Ticket {
-        self.sends += 1;
-        // SAFETY: as this function's contract says.
-        unsafe { self.engine.start_send(to, context, tag, rank, source) }
-    }
-
-    unsafe fn start_receive(
-        &mut self,
-        from: PeerIndex,
-        context: ContextId,
-        tag: i32,
-        target: Target,
-    ) -> Ticket {
-        // SAFETY: as this function's contract says.
-        unsafe { self.engine.start_receive(from, context, tag, target) }
-    }
-
-    fn poll(&mut self, ticket: Ticket) -> Option<Outcome> {
-        self.engine.poll(ticket)
-    }
-}
-
-#[derive(Clone)]
-struct Caller {
-    rank: usize,
-    offered: Offered,
-    selection: Arc<Selection>,
-}
-
-impl Caller {
-    fn peers() -> Vec<PeerIndex> {
-        (0..RANKS as u32).map(PeerIndex).collect()
-    }
-}
-
-impl Member for Caller {
-    fn out_of_step(&mut self, member: usize) -> ! {
-        panic!("member {member} is in another call")
-    }
-
-    fn progress(&mut self) {}
-}
-
-impl QueueOwner for Caller {
-    type Engine = Counted;
-
-    fn team(&self) -> Team {
-        let placement = Placement::on_one_host(RANKS).into();
-        let context = ContextId::new(1, 1);
-        Team { context, rank: self.rank, peers: Caller::peers().into(), placement }
-    }
-
-    fn selection(&self) -> &Selection {
-        &self.selection
-    }
-
-    fn offer(&self, counted: &mut Counted, is_small: bool) -> BoardOffer {
-        if self.rank > 0 || self.offered == Offered::Nothing {
-            return BoardOffer::NOTHING;
-        }
-        let made = counted.engine.wire_mut().make_board(&Caller::peers(), is_small);
-        let location = made.expect("memory for a board");
-        BoardOffer::new(location, Subscription::Over, self.offered == Offered::Board)
-    }
-
-    fn look_again(&self, offer: BoardOffer) -> BoardOffer {
-        if self.rank > 0 {
-            return BoardOffer::NOTHING;
-        }
-        BoardOffer::new(offer.location(), Subscription::Full, true)
-    }
-
-    fn join(&self, counted: &Counted, offer: BoardOffer) -> TeamBoard {
-        let board = counted.engine.wire().join_board(offer.location(), &Caller::peers(), self.rank);
-        TeamBoard::new(board, &self.selection, offer.subscription())
-    }
-}
-
 /// A call, and its memory.
 struct Job {
-    state: State,
     length: usize,
     root: usize,
     own: Vec<i32>,
     all: Vec<i32>,
-}
-
-enum State {
-    Queued(Box<QueuedCall<Caller>>),
-    ByMessages(Box<Run>),
-    Over,
 }
 
 fn value(number: usize, rank: usize, index: usize) -> i32 {
@@ -150,7 +36,6 @@ impl Job {
     fn operation(number: usize, rank: usize) -> (Job, Operation) {
         let (length, root) = (LENGTHS[number % LENGTHS.len()], number % RANKS);
         let mut job = Job {
-            state: State::Over,
             length,
             root,
             own: (0..length).map(|index| value(number, rank, index)).collect(),
@@ -177,22 +62,6 @@ impl Job {
         (job, operation)
     }
 
-    /// Goes on with the call; true if it is over.
-    fn advance(&mut self, counted: &mut Counted) -> bool {
-        let progress = match &mut self.state {
-            State::Queued(call) => call.post(counted).0,
-            State::ByMessages(run) => run.post(counted),
-            State::Over => return true,
-        };
-        match (progress, &mut self.state) {
-            (Progress::Compute, State::Queued(call)) => call.compute(),
-            (Progress::Compute, State::ByMessages(run)) => run.compute(),
-            (Progress::Failed(failure), _) => panic!("{failure}"),
-            _ => {}
-        }
-        progress == Progress::Done
-    }
-
     fn check(&self, number: usize) {
         let expected = |rank: usize| (0..self.length).map(move |index| value(number, rank, index));
         match number % 3 {
@@ -206,97 +75,65 @@ impl Job {
     }
 }
 
-/// Completes calls that were started.
-fn complete(jobs: &mut [Job], counted: &mut Counted, own: usize) {
-    let mut left: Vec<usize> = (0..jobs.len()).collect();
-    left.rotate_left(own * 5 % CALLS);
-    while !left.is_empty() {
-        counted.engine.progress();
-        left.retain(|&number| !jobs[number].advance(counted));
-        std::thread::yield_now();
-    }
-}
-
-/// All calls at once in the queue of a team. Returns the number of messages.
-fn nonblocking(caller: &Caller, counted: &mut Counted) -> usize {
-    let queue = Arc::new(Mutex::new(BoardQueue::default()));
-    let mut jobs = Vec::new();
+/// All calls at once in the queue of a team.
+fn nonblocking(caller: &Caller, counted: &mut Counted) {
+    let (queue, rank) = (Arc::new(Mutex::new(BoardQueue::default())), caller.team.rank);
+    let (mut jobs, mut runs) = (Vec::new(), Vec::new());
     for number in 0..CALLS {
-        let (mut job, operation) = Job::operation(number, caller.rank);
+        let (job, operation) = Job::operation(number, rank);
+        jobs.push(job);
         let turn = queue.lock().unwrap().enter(&operation, &caller.selection, RANKS);
         // SAFETY: the vectors of `job` do not move, and live until the call is over.
-        job.state = unsafe {
+        runs.push(unsafe {
             match turn {
-                Some(turn) => State::Queued(Box::new(QueuedCall::new(
+                Some(turn) => CollectiveRun::Queued(Box::new(QueuedCall::new(
                     caller.clone(),
                     queue.clone(),
                     (operation, HostCopies::default()),
                     (turn, number as u32),
                 ))),
                 None => {
-                    let call = Call { team: &caller.team(), selection: &caller.selection };
+                    let call = Call { team: &caller.team, selection: &caller.selection };
                     let plan = operation.plan(&call).unwrap();
-                    State::ByMessages(Box::new(Run::start(plan, number as u32)))
+                    Box::new(Run::start(plan, number as u32)).into()
                 }
             }
-        };
-        jobs.push(job);
+        });
     }
-    complete(&mut jobs, counted, caller.rank);
+    complete(&mut runs, counted, rank);
     jobs.iter().enumerate().for_each(|(number, job)| job.check(number));
-    counted.sends
 }
 
 /// All calls as persistent operations, which each rank starts in another order, three times.
-fn persistent(caller: &Caller, counted: &mut Counted) -> usize {
-    let mut jobs: Vec<Job> = (0..CALLS)
+fn persistent(caller: &Caller, counted: &mut Counted) {
+    let rank = caller.team.rank;
+    let (mut jobs, mut runs): (Vec<Job>, Vec<CollectiveRun<Caller>>) = (0..CALLS)
         .map(|number| {
-            let (mut job, operation) = Job::operation(number, caller.rank);
+            let (job, operation) = Job::operation(number, rank);
             let work = (operation, HostCopies::default());
-            let call = QueuedCall::hold(caller.clone(), work, number as u32);
-            job.state = State::Queued(Box::new(call));
-            job
+            let call =
+                QueuedCall::hold(caller.clone(), Arc::default(), work, (None, number as u32));
+            (job, CollectiveRun::Queued(Box::new(call)))
         })
-        .collect();
+        .unzip();
     for round in 0..3 {
         for step in 0..CALLS {
-            let number = (step + caller.rank * 5 + round) % CALLS;
-            let State::Queued(call) = &mut jobs[number].state else { unreachable!() };
+            let number = (step + rank * 5 + round) % CALLS;
             // SAFETY: the vectors of the job do not move, and live until the call is over.
-            unsafe { call.start_again() };
+            unsafe { runs[number].start_again() };
             jobs[number].all.fill(-1);
         }
-        complete(&mut jobs, counted, caller.rank);
+        complete(&mut runs, counted, rank);
         jobs.iter().enumerate().for_each(|(number, job)| job.check(number));
     }
-    counted.sends
 }
 
 /// Runs `calls` on all ranks. Returns the number of messages of all.
-fn run(offered: Offered, calls: fn(&Caller, &mut Counted) -> usize) -> usize {
-    let file = memory::create_file("towpath-queued").unwrap();
-    let engines = (0..RANKS).map(|own| {
-        let segment = Segment::map(&file, RANKS, own).expect("memory for a segment");
-        Engine::new(Wires::single_host(segment), Limits::from_settings(), RANKS)
-    });
-    let engines: Vec<Engine<Wires>> = engines.collect();
+fn run(offered: Offered, calls: fn(&Caller, &mut Counted)) -> usize {
     let selection = Arc::new(Selection::default());
-    let left = &std::sync::Barrier::new(RANKS);
-    std::thread::scope(|scope| {
-        let ranks: Vec<_> = engines
-            .into_iter()
-            .enumerate()
-            .map(|(rank, engine)| {
-                let caller = Caller { rank, offered, selection: selection.clone() };
-                scope.spawn(move || {
-                    let mut counted = Counted { engine, sends: 0 };
-                    let sends = calls(&caller, &mut counted);
-                    left.wait();
-                    sends
-                })
-            })
-            .collect();
-        ranks.into_iter().map(|rank| rank.join().unwrap()).sum()
+    support::run(RANKS, |rank, counted| {
+        let (selection, team) = (selection.clone(), team(rank, &[0; RANKS]));
+        calls(&Caller { offered, selection, team }, counted);
     })
 }
 

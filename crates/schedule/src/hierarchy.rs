@@ -11,6 +11,7 @@
 
 pub(crate) mod blocks;
 pub(crate) mod movement;
+pub mod phases;
 pub(crate) mod reductions;
 
 use crate::Team;

@@ -28,7 +28,7 @@ mod builder;
 pub mod cost;
 mod fold;
 pub mod gather;
-mod hierarchy;
+pub mod hierarchy;
 mod host_copies;
 pub mod inter;
 pub mod neighborhood;

@@ -28,6 +28,8 @@ pub struct BoardQueue {
     /// Numbers of calls in the queue so far, and of those that are over.
     pub(super) queued: u32,
     pub(super) over: u32,
+    /// Turns that have passed before they came.
+    passed: Vec<u32>,
 }
 
 impl BoardQueue {
@@ -51,6 +53,18 @@ impl BoardQueue {
             self.queued = turn.wrapping_add(1);
             turn
         })
+    }
+
+    /// Ends a turn, or gives it up.
+    pub(super) fn pass(&mut self, turn: u32) {
+        if turn != self.over {
+            return self.passed.push(turn);
+        }
+        self.over = turn.wrapping_add(1);
+        while let Some(index) = self.passed.iter().position(|&turn| turn == self.over) {
+            self.passed.swap_remove(index);
+            self.over = self.over.wrapping_add(1);
+        }
     }
 }
 

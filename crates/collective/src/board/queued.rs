@@ -53,7 +53,8 @@ pub struct QueuedCall<O> {
     /// `None` while the call is under way on the board.
     operation: Option<Operation>,
     copies: HostCopies,
-    turn: u32,
+    /// The turn that the call has or waits for.
+    turn: Option<u32>,
     /// The sequence number of its messages.
     sequence: u32,
     /// How a persistent operation runs by messages, once it has done so.
@@ -103,14 +104,28 @@ impl<O: QueueOwner> QueuedCall<O> {
     pub unsafe fn new(
         owner: O,
         queue: Arc<Mutex<BoardQueue>>,
-        (operation, copies): (Operation, HostCopies),
+        work: (Operation, HostCopies),
         (turn, sequence): (u32, u32),
     ) -> QueuedCall<O> {
+        let mut call = QueuedCall::hold(owner, queue, work, (Some(turn), sequence));
+        // SAFETY: this function has the same contract.
+        unsafe { call.start_again() };
+        call
+    }
+
+    /// A call that is over until [`QueuedCall::start_again`]: a persistent one, or one that has
+    /// its turn already and must be started once.
+    pub fn hold(
+        owner: O,
+        queue: Arc<Mutex<BoardQueue>>,
+        (operation, copies): (Operation, HostCopies),
+        (turn, sequence): (Option<u32>, u32),
+    ) -> QueuedCall<O> {
         QueuedCall {
-            stage: Stage::Waiting,
+            stage: Stage::Over,
             owner,
             queue,
-            is_persistent: false,
+            is_persistent: turn.is_none(),
             operation: Some(operation),
             copies,
             turn,
@@ -119,36 +134,17 @@ impl<O: QueueOwner> QueuedCall<O> {
         }
     }
 
-    /// A persistent call, which is over until [`QueuedCall::start_again`].
-    pub fn hold(
-        owner: O,
-        (operation, copies): (Operation, HostCopies),
-        sequence: u32,
-    ) -> QueuedCall<O> {
-        QueuedCall {
-            stage: Stage::Over,
-            owner,
-            queue: Arc::default(),
-            is_persistent: true,
-            operation: Some(operation),
-            copies,
-            turn: 0,
-            sequence,
-            run: None,
-        }
-    }
-
-    /// Starts a persistent call.
+    /// Starts a call that is held.
     ///
     /// # Safety
     /// The contract of [`QueuedCall::new`] applies.
     ///
     /// # Panics
-    /// If the call is not over.
+    /// If the call is under way.
     pub unsafe fn start_again(&mut self) {
         assert!(matches!(self.stage, Stage::Over), "a call was started again before it was over");
         self.stage = Stage::Waiting;
-        self.turn = self.queue.lock().unwrap().over;
+        self.turn.get_or_insert_with(|| self.queue.lock().unwrap().over);
     }
 
     /// Goes on with the call as far as possible without waiting, like [`Run::post`]. Also returns
@@ -217,7 +213,7 @@ impl<O: QueueOwner> QueuedCall<O> {
         self.stage = Stage::Over;
         let mut queue = self.queue.lock().unwrap();
         queue.board = BoardState::Made(call.board);
-        queue.over = queue.over.wrapping_add(1);
+        self.turn.take().into_iter().for_each(|turn| queue.pass(turn));
         if call.is_truncated { Progress::Failed(Failure::Truncated) } else { Progress::Done }
     }
 
@@ -252,13 +248,13 @@ impl<O: QueueOwner> QueuedCall<O> {
             _ if has_failed => queue.board = BoardState::Missing,
             _ => {}
         }
-        queue.over = queue.over.wrapping_add(1);
+        self.turn.take().into_iter().for_each(|turn| queue.pass(turn));
     }
 
     /// What follows once it is this call's turn; `None` before.
     fn next_stage(&mut self, engine: &mut O::Engine) -> Result<Option<Stage>, PlanError> {
         let mut queue = self.queue.lock().unwrap();
-        if queue.over != self.turn {
+        if Some(queue.over) != self.turn {
             return Ok(None);
         }
         let operation = self.operation.as_ref().expect("the call is not under way");
@@ -368,5 +364,14 @@ impl<O: QueueOwner> QueuedCall<O> {
         };
         self.queue.lock().unwrap().board = board;
         Ok(Stage::Waiting)
+    }
+}
+
+impl<O> Drop for QueuedCall<O> {
+    /// Gives up the turn of a call that is dropped before it is over.
+    fn drop(&mut self) {
+        if let Some(turn) = self.turn {
+            self.queue.lock().unwrap().pass(turn);
+        }
     }
 }

@@ -14,8 +14,8 @@ use crate::objects::comm::{CallForm, Comm};
 use crate::process;
 use crate::progress;
 use crate::progress::completion::failure_of;
-use crate::progress::runs::RunId;
 pub(crate) use crate::progress::runs::plan_failed;
+use crate::progress::runs::{CollectiveRun, RunId};
 use crate::progress::state::State;
 use crate::progress::wait_target::WaitTarget;
 
@@ -24,13 +24,24 @@ use crate::progress::wait_target::WaitTarget;
 /// # Safety
 /// The memory that the plan was built for must live during the call.
 pub(crate) unsafe fn run(plan: Plan, sequence: u32) -> Result<()> {
-    let worker = progress::worker()?;
     let context = plan.context;
     // SAFETY: the memory that the plan was built for lives during the call (this function's
     // contract), which waits for the run.
     let run = Box::new(unsafe { Run::start(plan, sequence) });
-    let id: RunId = worker.with(|state| state.runs.add(run, &mut state.engine));
+    complete(run.into(), context)
+}
+
+/// Waits until a run that has been started is complete. `context` is that of its members.
+pub(crate) fn complete(run: CollectiveRun, context: ContextId) -> Result<()> {
+    let worker = progress::worker()?;
+    let (id, is_poll_due) = worker.with(|state| {
+        let id: RunId = state.runs.add(run, &mut state.engine);
+        (id, state.runs.is_poll_due())
+    });
     worker.nudge();
+    if is_poll_due {
+        worker.poll_in_passing();
+    }
     let target = |_: &State| WaitTarget::Members(context);
     let failure = worker.wait_for(target, |state| state.runs.is_complete(id).then(|| state.runs.take(id)));
     failure.map_or(Ok(()), Err)

@@ -86,8 +86,9 @@ pub(crate) struct Comm {
     sequences: [AtomicU32; 3],
     /// The board of its blocking collectives.
     pub(crate) board: Mutex<BoardState>,
-    /// The board of its nonblocking collectives.
-    pub(crate) queue: Arc<Mutex<BoardQueue>>,
+    /// The boards of collectives that are polled, by form: blocking ones over several hosts,
+    /// nonblocking ones.
+    queues: [Arc<Mutex<BoardQueue>>; 2],
     /// The multicast group by which its blocking collectives reach all hosts at once.
     pub(crate) cast: Mutex<MulticastState>,
 }
@@ -118,7 +119,7 @@ impl Comm {
             settings: Mutex::new(settings),
             sequences: Default::default(),
             board: Mutex::default(),
-            queue: Arc::default(),
+            queues: Default::default(),
             cast: Mutex::default(),
         }
     }
@@ -262,6 +263,15 @@ impl Comm {
         let counter = &self.sequences[form as usize];
         counter.store(counter.load(Ordering::Relaxed).wrapping_add(1), Ordering::Relaxed);
         number
+    }
+
+    /// The queue of polled calls of a form on the board of this communicator, or of its members on
+    /// this host. Each form has a queue of its own for the reason of [`Comm::next_sequence`].
+    ///
+    /// # Panics
+    /// For persistent operations, which have a queue each.
+    pub(crate) fn queue(&self, form: CallForm) -> &Arc<Mutex<BoardQueue>> {
+        &self.queues[form as usize]
     }
 
     /// The number that [`Comm::next_sequence`] returns next.

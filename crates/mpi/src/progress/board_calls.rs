@@ -11,18 +11,20 @@ use towpath_collective::{Operation, Selection, Team};
 use towpath_engine::Engine;
 use towpath_wires::Wires;
 
-use crate::objects::comm::Comm;
+use crate::objects::comm::{CallForm, Comm};
 use crate::process::{Process, ending};
 
 /// A nonblocking or persistent call.
 pub(crate) type BoardCall = QueuedCall<Caller>;
 
-/// Gives the next nonblocking call its turn on the board; `None` if it must run by messages.
+/// Gives the next nonblocking call on a communicator of one host its turn on the board; `None` if
+/// it must run by messages.
 pub(crate) fn turn_of(comm: &Comm, operation: &Operation, selection: &Selection) -> Option<u32> {
     if comm.group.peers.len() == 1 || comm.group.placement().hosts() > 1 {
         return None;
     }
-    comm.queue.lock().unwrap().enter(operation, selection, comm.group.peers.len())
+    let ranks = comm.group.peers.len();
+    comm.queue(CallForm::Nonblocking).lock().unwrap().enter(operation, selection, ranks)
 }
 
 /// True if a persistent operation may use a board.
@@ -32,9 +34,9 @@ pub(crate) fn may_be_on_board(comm: &Comm, operation: &Operation, selection: &Se
 }
 
 /// The offer of a board to the other members, see [`QueueOwner::offer`].
-pub(crate) fn offer(comm: &Comm, process: &Process, wires: &mut Wires, small: bool) -> BoardOffer {
-    let make = |wires: &mut Wires| wires.make_board(&comm.group.peers, small);
-    let location = if comm.rank == 0 { make(wires) } else { None };
+pub(crate) fn offer(team: &Team, process: &Process, wires: &mut Wires, small: bool) -> BoardOffer {
+    let make = |wires: &mut Wires| wires.make_board(&team.peers, small);
+    let location = if team.rank == 0 { make(wires) } else { None };
     let Some(location) = location else { return BoardOffer::NOTHING };
     let head = process.segment.head();
     let ranks = head.local_ranks.load(Ordering::Relaxed);
@@ -49,8 +51,8 @@ pub(crate) fn look_again(process: &Process, offer: BoardOffer) -> BoardOffer {
 }
 
 /// Joins the board that was offered.
-pub(crate) fn join(comm: &Comm, process: &Process, wires: &Wires, offer: BoardOffer) -> TeamBoard {
-    let board = wires.join_board(offer.location(), &comm.group.peers, comm.rank);
+pub(crate) fn join(team: &Team, process: &Process, wires: &Wires, offer: BoardOffer) -> TeamBoard {
+    let board = wires.join_board(offer.location(), &team.peers, team.rank);
     TeamBoard::new(board, &process.selection, offer.subscription())
 }
 
@@ -63,11 +65,14 @@ fn subscription(process: &Process) -> Subscription {
 pub(crate) struct Caller {
     pub(crate) comm: Arc<Comm>,
     pub(crate) process: &'static Process,
+    /// The members on this host, if only they take part.
+    pub(crate) host: Option<Team>,
 }
 
 impl Member for Caller {
     fn out_of_step(&mut self, member: usize) -> ! {
-        ending::end_job(1, &in_other_call(member, &self.comm.in_words()))
+        let rank = self.comm.group.rank_of(self.team().peers[member]).unwrap_or(member);
+        ending::end_job(1, &in_other_call(rank, &self.comm.in_words()))
     }
 
     fn progress(&mut self) {
@@ -79,7 +84,7 @@ impl QueueOwner for Caller {
     type Engine = Engine<Wires>;
 
     fn team(&self) -> Team {
-        self.comm.common_team(Plane::Collective)
+        self.host.clone().unwrap_or_else(|| self.comm.common_team(Plane::Collective))
     }
 
     fn selection(&self) -> &Selection {
@@ -87,7 +92,7 @@ impl QueueOwner for Caller {
     }
 
     fn offer(&self, engine: &mut Engine<Wires>, is_small: bool) -> BoardOffer {
-        offer(&self.comm, self.process, engine.wire_mut(), is_small)
+        offer(&self.team(), self.process, engine.wire_mut(), is_small)
     }
 
     fn look_again(&self, offer: BoardOffer) -> BoardOffer {
@@ -95,7 +100,7 @@ impl QueueOwner for Caller {
     }
 
     fn join(&self, engine: &Engine<Wires>, offer: BoardOffer) -> TeamBoard {
-        join(&self.comm, self.process, engine.wire(), offer)
+        join(&self.team(), self.process, engine.wire(), offer)
     }
 }
 

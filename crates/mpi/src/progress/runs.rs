@@ -3,13 +3,13 @@
 //! reduction may call a function of the program.
 
 use towpath_base::slab::{Slab, SlabKey};
-use towpath_collective::{Failure, PlanError, Progress, Run};
+use towpath_collective::{Failure, PlanError, Progress};
 use towpath_engine::Engine;
 use towpath_neutral::constants::{ERR_COUNT, ERR_NO_MEM, ERR_PROC_ABORTED, ERR_TRUNCATE};
 use towpath_neutral::error::Error;
 use towpath_wires::Wires;
 
-use super::board_calls::BoardCall;
+use super::board_calls::Caller;
 
 /// Collective calls that end without waiting between two rounds of progress. A rank whose partners
 /// always arrive first never waits, but must make progress on its messages all the same (3.5).
@@ -19,65 +19,8 @@ pub(crate) const CALLS_PER_POLL: u32 = 8;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct RunId(SlabKey);
 
-/// A collective operation in flight, or a persistent one between two starts.
-pub(crate) enum CollectiveRun {
-    /// A plan of messages.
-    ByMessages(Box<Run>),
-    /// A call in the queue of a board.
-    Queued(Box<BoardCall>),
-}
-
-impl From<Box<Run>> for CollectiveRun {
-    fn from(run: Box<Run>) -> CollectiveRun {
-        CollectiveRun::ByMessages(run)
-    }
-}
-
-impl CollectiveRun {
-    /// Starts a persistent operation.
-    ///
-    /// # Safety
-    /// The memory that the operation names must live until it is complete.
-    ///
-    /// # Panics
-    /// If it is in flight.
-    pub(crate) unsafe fn start_again(&mut self) {
-        // SAFETY: the memory that the operation names lives until it is complete (this function's
-        // contract).
-        unsafe {
-            match self {
-                CollectiveRun::ByMessages(run) => run.start_again(),
-                CollectiveRun::Queued(call) => call.start_again(),
-            }
-        }
-    }
-
-    /// Goes on as far as possible without waiting. Also returns true if a thread must not sleep
-    /// before it has announced its sleep again: a device has completed a copy, or the run does not
-    /// wait for what it waited for before.
-    fn post(&mut self, engine: &mut Engine<Wires>) -> (Progress, bool) {
-        let copies = self.copies();
-        let (progress, has_moved) = match self {
-            CollectiveRun::ByMessages(run) => (run.post(engine), false),
-            CollectiveRun::Queued(call) => call.post(engine),
-        };
-        (progress, has_moved || progress != Progress::Running || self.copies() < copies)
-    }
-
-    fn compute(&mut self) {
-        match self {
-            CollectiveRun::ByMessages(run) => run.compute(),
-            CollectiveRun::Queued(call) => call.compute(),
-        }
-    }
-
-    fn copies(&self) -> usize {
-        match self {
-            CollectiveRun::ByMessages(run) => run.copies(),
-            CollectiveRun::Queued(call) => call.copies(),
-        }
-    }
-}
+/// A collective operation of this process in flight, or a persistent one between two starts.
+pub(crate) type CollectiveRun = towpath_collective::CollectiveRun<Caller>;
 
 enum RunSlot {
     /// Other members are waited for.

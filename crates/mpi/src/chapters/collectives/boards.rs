@@ -95,7 +95,8 @@ fn agree(comm: &Comm, said: u64) -> Result<u64> {
 #[cold]
 fn establish(comm: &Comm) -> Result<BoardState> {
     let (process, worker) = (process::this()?, progress::worker()?);
-    let offer = worker.with(|state| offer(comm, process, state.engine.wire_mut(), false));
+    let team = comm.team(Plane::Collective);
+    let offer = worker.with(|state| offer(&team, process, state.engine.wire_mut(), false));
     let mut offer = BoardOffer::from_word(agree(comm, offer.word())?);
     if !offer.is_made() {
         return Ok(BoardState::Missing);
@@ -104,7 +105,7 @@ fn establish(comm: &Comm) -> Result<BoardState> {
         synchronize(&comm.team(Plane::Collective), comm.next_sequence(CallForm::Blocking))?;
         offer = BoardOffer::from_word(agree(comm, look_again(process, offer).word())?);
     }
-    let board = worker.with(|state| join(comm, process, state.engine.wire(), offer));
+    let board = worker.with(|state| join(&team, process, state.engine.wire(), offer));
     Ok(BoardState::Made(Box::new(board)))
 }
 

@@ -4,15 +4,17 @@
 use std::sync::Arc;
 
 use towpath_base::ids::Plane;
+use towpath_collective::hierarchy::phases::phases;
 use towpath_collective::inter::Bridge;
-use towpath_collective::{Call, HostCopies, Operation, Plan, PlanError, Run, Selection, Team};
+use towpath_collective::{Call, Operation, PhaseQueue, PhasedCall, Plan, Run, Team};
+use towpath_collective::{HostCopies, PlanError, Selection};
 use towpath_neutral::abi::Handle;
 use towpath_neutral::error::Result;
 
 use super::{boards, multicast};
 use crate::chapters::host_copies::around;
 use crate::chapters::info;
-use crate::chapters::internal::{plan_failed, run};
+use crate::chapters::internal::{complete, plan_failed, run};
 use crate::chapters::persistent::create_by;
 use crate::objects::comm::{CallForm, Comm};
 use crate::objects::persistent::Start;
@@ -111,6 +113,14 @@ impl CollectiveWork {
         }
     }
 
+    /// Takes out the copies.
+    fn take_copies(&mut self) -> HostCopies {
+        match self {
+            CollectiveWork::OnCopies(both) => std::mem::take(&mut both.1),
+            _ => HostCopies::default(),
+        }
+    }
+
     /// The same by value, with the copies.
     ///
     /// # Panics
@@ -164,33 +174,58 @@ impl<'a> Prepared<'a> {
         }
     }
 
+    /// The call in phases, not started; `None` if it has no levels of ranks and hosts.
+    fn in_phases(&mut self, form: CallForm) -> Result<Option<Box<PhasedCall<Caller>>>> {
+        let comm = self.view.comm;
+        let has_levels = comm.group.placement().has_levels();
+        let Some(operation) = self.work.operation().filter(|_| has_levels) else { return Ok(None) };
+        let team = self.view.team();
+        let Some(phases) = phases(&self.view.call(&team), operation).map_err(plan_failed)? else {
+            return Ok(None);
+        };
+        let owner = Caller { comm: comm.clone(), process: process::this()?, host: Some(team.on_my_host()) };
+        let queue = match form {
+            CallForm::Persistent => PhaseQueue::Own,
+            _ => PhaseQueue::Shared(comm.queue(form)),
+        };
+        let (copies, sequence) = (self.work.take_copies(), comm.next_sequence(form));
+        let call = PhasedCall::hold(&owner, phases, copies, queue, sequence).map_err(plan_failed)?;
+        Ok(Some(Box::new(call)))
+    }
+
     /// Runs the call to completion: over the communicator's board or by multicast if that is
-    /// faster, else by messages.
+    /// faster, in phases over several hosts, else by messages.
     ///
     /// # Safety
     /// The memory that the call names must live during the call.
     pub unsafe fn wait(self) -> Result<()> {
-        if let CollectiveWork::Operation(operation) = &self.work
+        if let CollectiveWork::Operation(operation) = &self.work {
+            let CommView { comm, selection } = self.view;
             // SAFETY: the memory that the operation names lives during the call (this function's
             // contract).
-            && let Some(outcome) = unsafe { boards::try_execute(self.view.comm, operation, self.view.selection) }
-        {
-            return outcome;
-        }
-        if let CollectiveWork::Operation(operation) = &self.work
-            // SAFETY: the memory that the operation names lives during the call (this function's
-            // contract).
-            && let Some(outcome) = unsafe { multicast::try_execute(self.view.comm, operation, self.view.selection) }
-        {
-            return outcome;
-        }
-        // SAFETY: the memory that the call names lives during the call (this function's contract).
-        unsafe {
-            match self.work {
-                CollectiveWork::OnCopies(both) => Prepared { view: self.view, work: both.0 }.wait_between(both.1),
-                _ => self.wait_by_messages(),
+            let outcome = unsafe {
+                boards::try_execute(comm, operation, selection)
+                    .or_else(|| multicast::try_execute(comm, operation, selection))
+            };
+            if let Some(outcome) = outcome {
+                return outcome;
             }
         }
+        if let CollectiveWork::OnCopies(both) = self.work {
+            let on_copies = Prepared { view: self.view, work: both.0 };
+            // SAFETY: the memory that the call names lives during the call (this function's
+            // contract).
+            return unsafe { on_copies.wait_between(both.1) };
+        }
+        let mut prepared = self;
+        if let Some(mut call) = prepared.in_phases(CallForm::Blocking)? {
+            // SAFETY: the memory that the call names lives during the call (this function's
+            // contract).
+            unsafe { call.start_again() };
+            return complete(call.into(), prepared.view.team().context);
+        }
+        // SAFETY: as above.
+        unsafe { prepared.wait_by_messages() }
     }
 
     /// Runs the call to completion on host copies of its buffers.
@@ -254,7 +289,14 @@ impl<'a> Prepared<'a> {
     /// # Safety
     /// Same as for [`Prepared::begin`].
     unsafe fn placed(self) -> Result<CollectiveRun> {
-        let Prepared { view, work } = self;
+        let mut prepared = self;
+        if let Some(mut call) = prepared.in_phases(CallForm::Nonblocking)? {
+            // SAFETY: the memory that the call names lives until the request is complete (this
+            // function's contract).
+            unsafe { call.start_again() };
+            return Ok(call.into());
+        }
+        let Prepared { view, work } = prepared;
         let (comm, process) = (view.comm, process::this()?);
         let turn = work.operation().and_then(|operation| turn_of(comm, operation, view.selection));
         let sequence = comm.next_sequence(CallForm::Nonblocking);
@@ -264,10 +306,11 @@ impl<'a> Prepared<'a> {
             // function's contract).
             return Ok(CollectiveRun::ByMessages(Box::new(unsafe { Run::start(plan, sequence) })));
         };
-        let (owner, work) = (Caller { comm: comm.clone(), process }, work.into_operation());
+        let owner = Caller { comm: comm.clone(), process, host: None };
+        let (queue, work) = (comm.queue(CallForm::Nonblocking).clone(), work.into_operation());
         // SAFETY: the memory that the call names lives until the request is complete (this
         // function's contract).
-        let call = unsafe { BoardCall::new(owner, comm.queue.clone(), work, (turn, sequence)) };
+        let call = unsafe { BoardCall::new(owner, queue, work, (turn, sequence)) };
         Ok(CollectiveRun::Queued(Box::new(call)))
     }
 
@@ -277,13 +320,19 @@ impl<'a> Prepared<'a> {
     /// The memory that the call names must live whenever the request is active.
     pub unsafe fn keep(self, info: Handle) -> Result<Handle> {
         info::known(info)?;
-        let Prepared { view, work } = self;
+        let mut prepared = self;
+        if let Some(call) = prepared.in_phases(CallForm::Persistent)? {
+            return create_by(|| Start::Collective(Some(call.into())), prepared.view.comm.handle());
+        }
+        let Prepared { view, work } = prepared;
         let (comm, process) = (view.comm, process::this()?);
         let may_be = |operation| may_be_on_board(comm, operation, view.selection);
         let number = || comm.next_sequence(CallForm::Persistent);
         if work.operation().is_some_and(may_be) {
-            let (owner, work) = (Caller { comm: comm.clone(), process }, work.into_operation());
-            let run = || CollectiveRun::Queued(Box::new(BoardCall::hold(owner, work, number())));
+            let owner = Caller { comm: comm.clone(), process, host: None };
+            let (queue, work) = (Arc::default(), work.into_operation());
+            let call = || BoardCall::hold(owner, queue, work, (None, number()));
+            let run = || CollectiveRun::Queued(Box::new(call()));
             return create_by(|| Start::Collective(Some(run())), comm.handle());
         }
         let plan = Prepared { view, work }.unnumbered()?;

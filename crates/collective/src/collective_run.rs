@@ -1,0 +1,80 @@
+//! Collective operations under way, by any way: a plan of messages, a call on a board, or phases of
+//! both.
+
+use crate::board::{QueueOwner, QueuedCall};
+use crate::phased::PhasedCall;
+use crate::run::{Progress, Run};
+
+/// A collective operation under way, or a persistent one between two starts.
+pub enum CollectiveRun<O> {
+    /// A plan of messages.
+    ByMessages(Box<Run>),
+    /// A call in the queue of a board.
+    Queued(Box<QueuedCall<O>>),
+    /// A call over several hosts.
+    Phased(Box<PhasedCall<O>>),
+}
+
+impl<O> From<Box<Run>> for CollectiveRun<O> {
+    fn from(run: Box<Run>) -> CollectiveRun<O> {
+        CollectiveRun::ByMessages(run)
+    }
+}
+
+impl<O> From<Box<PhasedCall<O>>> for CollectiveRun<O> {
+    fn from(call: Box<PhasedCall<O>>) -> CollectiveRun<O> {
+        CollectiveRun::Phased(call)
+    }
+}
+
+impl<O: QueueOwner> CollectiveRun<O> {
+    /// Starts an operation that is held.
+    ///
+    /// # Safety
+    /// The memory that the operation names must live until it is complete.
+    ///
+    /// # Panics
+    /// If it is under way.
+    pub unsafe fn start_again(&mut self) {
+        // SAFETY: the memory that the operation names lives until it is complete (this function's
+        // contract).
+        unsafe {
+            match self {
+                CollectiveRun::ByMessages(run) => run.start_again(),
+                CollectiveRun::Queued(call) => call.start_again(),
+                CollectiveRun::Phased(call) => call.start_again(),
+            }
+        }
+    }
+
+    /// Goes on as far as possible without waiting. Also returns true if a thread must not sleep
+    /// before it has announced its sleep again: a device has completed a copy, or the run does not
+    /// wait for what it waited for before.
+    pub fn post(&mut self, engine: &mut O::Engine) -> (Progress, bool) {
+        let copies = self.copies();
+        let (progress, has_moved) = match self {
+            CollectiveRun::ByMessages(run) => (run.post(engine), false),
+            CollectiveRun::Queued(call) => call.post(engine),
+            CollectiveRun::Phased(call) => call.post(engine),
+        };
+        (progress, has_moved || progress != Progress::Running || self.copies() < copies)
+    }
+
+    /// Executes the copies and reductions that are ready, like [`Run::compute`].
+    pub fn compute(&mut self) {
+        match self {
+            CollectiveRun::ByMessages(run) => run.compute(),
+            CollectiveRun::Queued(call) => call.compute(),
+            CollectiveRun::Phased(call) => call.compute(),
+        }
+    }
+
+    /// Number of copies that a device works on, like [`Run::copies`].
+    pub fn copies(&self) -> usize {
+        match self {
+            CollectiveRun::ByMessages(run) => run.copies(),
+            CollectiveRun::Queued(call) => call.copies(),
+            CollectiveRun::Phased(call) => call.copies(),
+        }
+    }
+}

@@ -1,0 +1,168 @@
+//! Calls over several hosts in phases ([`phases`](towpath_schedule::hierarchy::phases)): those on a
+//! host use a board of its ranks where there is one, and the leaders of the hosts exchange
+//! messages.
+//!
+//! Each host decides for itself whether its phases use a board. The messages of all phases have the
+//! sequence number of the call: those of a pair are in one phase after another, and arrive in
+//! order.
+
+use std::sync::{Arc, Mutex};
+
+use towpath_schedule::buffers::Scratch;
+use towpath_schedule::hierarchy::phases::HostPhases;
+use towpath_schedule::{Call, HostCopies, Operation, PlanError, Team};
+
+use crate::board::{BoardQueue, QueueOwner, QueuedCall, may_use_board};
+use crate::collective_run::CollectiveRun;
+use crate::memory::copy_pieces;
+use crate::run::{Failure, Progress, Run};
+
+/// A call in phases.
+pub struct PhasedCall<O> {
+    /// Dropped first: what is under way accesses the other parts.
+    phases: Vec<CollectiveRun<O>>,
+    /// The phase that is under way.
+    current: usize,
+    /// Why the call fails, once all phases are over.
+    failure: Option<Failure>,
+    copies: HostCopies,
+    _memory: Vec<Scratch>,
+}
+
+// SAFETY: the pointers of a call are dereferenced only by its own functions, which need it
+// exclusively, and it moves between threads as a whole.
+unsafe impl<O: Send> Send for PhasedCall<O> {}
+
+/// Where the phases on a host wait for their turn.
+#[derive(Clone, Copy, Debug)]
+pub enum PhaseQueue<'a> {
+    /// In the queue of the communicator, in the order of the calls.
+    Shared(&'a Arc<Mutex<BoardQueue>>),
+    /// In a queue of their own: a persistent operation.
+    Own,
+}
+
+impl<O: QueueOwner> PhasedCall<O> {
+    /// A call that is over until [`PhasedCall::start_again`]. One in a shared queue has its turn
+    /// there now, and must be started once. `owner` is this process as a member of the ranks of its
+    /// host.
+    ///
+    /// # Errors
+    /// If the plan of a phase cannot be built.
+    pub fn hold(
+        owner: &O,
+        phases: HostPhases,
+        copies: HostCopies,
+        queue: PhaseQueue<'_>,
+        sequence: u32,
+    ) -> Result<PhasedCall<O>, PlanError> {
+        let HostPhases { up, between, down, memory } = phases;
+        let (team, own) = (owner.team(), Arc::default());
+        let on_host = |operation| on_host(owner, &team, operation, (queue, &own), sequence);
+        let up = up.map(on_host).transpose()?;
+        let between = between.map(|plan| Box::new(Run::hold(plan, sequence)).into());
+        let down = down.map(on_host).transpose()?;
+        let phases: Vec<CollectiveRun<O>> = [up, between, down].into_iter().flatten().collect();
+        let current = phases.len();
+        Ok(PhasedCall { phases, current, failure: None, copies, _memory: memory })
+    }
+
+    /// Starts a call that is held. One that has lost a process executes nothing any more.
+    ///
+    /// # Safety
+    /// The memory that the phases and the copies name must live until the call is over.
+    ///
+    /// # Panics
+    /// If the call is under way.
+    pub unsafe fn start_again(&mut self) {
+        assert!(self.current == self.phases.len(), "a call was started again before it was over");
+        if self.failure.is_some_and(|failure| failure != Failure::Truncated) {
+            return;
+        }
+        (self.current, self.failure) = (0, None);
+        // SAFETY: the buffers live until the call is over (this function's contract), and the
+        // copies are memory of their own.
+        unsafe { copy_pieces(self.copies.before(), &mut std::thread::yield_now) };
+        self.start_phase();
+    }
+
+    fn start_phase(&mut self) {
+        if let Some(phase) = self.phases.get_mut(self.current) {
+            // SAFETY: the memory that the phases name lives until the call is over (contract of
+            // `start_again`).
+            unsafe { phase.start_again() };
+        }
+    }
+
+    /// Goes on with the call as far as possible without waiting, like [`CollectiveRun::post`].
+    pub fn post(&mut self, engine: &mut O::Engine) -> (Progress, bool) {
+        let mut has_moved = false;
+        while let Some(phase) = self.phases.get_mut(self.current) {
+            let (progress, moved) = phase.post(engine);
+            has_moved |= moved;
+            match progress {
+                Progress::Running | Progress::Compute => return (progress, has_moved),
+                Progress::Done => {}
+                // The others wait for the phases that follow.
+                Progress::Failed(Failure::Truncated) => self.failure = Some(Failure::Truncated),
+                Progress::Failed(failure) => return (self.give_up(failure), true),
+            }
+            self.current += 1;
+            self.start_phase();
+        }
+        if self.failure.is_none_or(|failure| failure == Failure::Truncated) {
+            // SAFETY: the buffers live until the call is over (contract of `start_again`), and the
+            // copies are memory of their own.
+            unsafe { copy_pieces(self.copies.after(), &mut std::thread::yield_now) };
+        }
+        (self.failure.map_or(Progress::Done, Progress::Failed), true)
+    }
+
+    /// Ends the call for good. The phases that are left lose their turn; messages of this one may
+    /// still use its memory.
+    #[cold]
+    fn give_up(&mut self, failure: Failure) -> Progress {
+        self.current += 1;
+        self.phases.truncate(self.current);
+        self.failure = Some(failure);
+        Progress::Failed(failure)
+    }
+
+    /// Executes the copies and reductions that are ready, like [`Run::compute`].
+    pub fn compute(&mut self) {
+        if let Some(phase) = self.phases.get_mut(self.current) {
+            phase.compute();
+        }
+    }
+
+    /// Number of copies that a device works on, like [`Run::copies`].
+    pub fn copies(&self) -> usize {
+        self.phases.get(self.current).map_or(0, CollectiveRun::copies)
+    }
+}
+
+/// A phase among the ranks of a host.
+fn on_host<O: QueueOwner>(
+    owner: &O,
+    team: &Team,
+    operation: Operation,
+    (queue, own): (PhaseQueue<'_>, &Arc<Mutex<BoardQueue>>),
+    sequence: u32,
+) -> Result<CollectiveRun<O>, PlanError> {
+    let (selection, ranks) = (owner.selection(), team.size());
+    let place = match queue {
+        PhaseQueue::Shared(queue) => {
+            let turn = queue.lock().unwrap().enter(&operation, selection, ranks);
+            turn.map(|turn| (queue, Some(turn)))
+        }
+        PhaseQueue::Own => may_use_board(&operation, selection, ranks).then_some((own, None)),
+    };
+    Ok(match place {
+        Some((queue, turn)) => {
+            let work = (operation, HostCopies::default());
+            let call = QueuedCall::hold(owner.clone(), queue.clone(), work, (turn, sequence));
+            CollectiveRun::Queued(Box::new(call))
+        }
+        None => Box::new(Run::hold(operation.plan(&Call { team, selection })?, sequence)).into(),
+    })
+}
