@@ -26,7 +26,7 @@ pub struct PhasedCall<O> {
     /// Why the call fails, once all phases are over.
     failure: Option<Failure>,
     copies: HostCopies,
-    _memory: Vec<Scratch>,
+    memory: Vec<Scratch>,
 }
 
 // SAFETY: the pointers of a call are dereferenced only by its own functions, which need it
@@ -40,6 +40,16 @@ pub enum PhaseQueue<'a> {
     Shared(&'a Arc<Mutex<BoardQueue>>),
     /// In a queue of their own: a persistent operation.
     Own,
+}
+
+impl<O> Drop for PhasedCall<O> {
+    /// Messages that are under way may still access the memory of the call.
+    fn drop(&mut self) {
+        if self.current < self.phases.len() || self.failure == Some(Failure::Lost) {
+            std::mem::forget(std::mem::take(&mut self.memory));
+            std::mem::forget(std::mem::take(&mut self.copies));
+        }
+    }
 }
 
 impl<O: QueueOwner> PhasedCall<O> {
@@ -56,15 +66,16 @@ impl<O: QueueOwner> PhasedCall<O> {
         queue: PhaseQueue<'_>,
         sequence: u32,
     ) -> Result<PhasedCall<O>, PlanError> {
-        let HostPhases { up, between, down, memory } = phases;
+        let HostPhases { before, between, after, memory } = phases;
         let (team, own) = (owner.team(), Arc::default());
         let on_host = |operation| on_host(owner, &team, operation, (queue, &own), sequence);
-        let up = up.map(on_host).transpose()?;
+        let before = before.map(on_host).transpose()?;
         let between = between.map(|plan| Box::new(Run::hold(plan, sequence)).into());
-        let down = down.map(on_host).transpose()?;
-        let phases: Vec<CollectiveRun<O>> = [up, between, down].into_iter().flatten().collect();
+        let after = after.map(on_host).transpose()?;
+        let phases: Vec<CollectiveRun<O>> =
+            [before, between, after].into_iter().flatten().collect();
         let current = phases.len();
-        Ok(PhasedCall { phases, current, failure: None, copies, _memory: memory })
+        Ok(PhasedCall { phases, current, failure: None, copies, memory })
     }
 
     /// Starts a call that is held. One that has lost a process executes nothing any more.
@@ -76,7 +87,7 @@ impl<O: QueueOwner> PhasedCall<O> {
     /// If the call is under way.
     pub unsafe fn start_again(&mut self) {
         assert!(self.current == self.phases.len(), "a call was started again before it was over");
-        if self.failure.is_some_and(|failure| failure != Failure::Truncated) {
+        if self.failure == Some(Failure::Lost) {
             return;
         }
         (self.current, self.failure) = (0, None);
@@ -110,7 +121,7 @@ impl<O: QueueOwner> PhasedCall<O> {
             self.current += 1;
             self.start_phase();
         }
-        if self.failure.is_none_or(|failure| failure == Failure::Truncated) {
+        if self.failure != Some(Failure::Lost) {
             // SAFETY: the buffers live until the call is over (contract of `start_again`), and the
             // copies are memory of their own.
             unsafe { copy_pieces(self.copies.after(), &mut std::thread::yield_now) };
@@ -118,12 +129,14 @@ impl<O: QueueOwner> PhasedCall<O> {
         (self.failure.map_or(Progress::Done, Progress::Failed), true)
     }
 
-    /// Ends the call for good. The phases that are left lose their turn; messages of this one may
-    /// still use its memory.
+    /// Ends the call before its last phase. If a process was lost it ends for good, and the phases
+    /// that are left give up their turns.
     #[cold]
     fn give_up(&mut self, failure: Failure) -> Progress {
-        self.current += 1;
-        self.phases.truncate(self.current);
+        if failure == Failure::Lost {
+            self.phases.truncate(self.current + 1);
+        }
+        self.current = self.phases.len();
         self.failure = Some(failure);
         Progress::Failed(failure)
     }

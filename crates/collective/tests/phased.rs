@@ -5,25 +5,30 @@ mod support;
 
 use std::sync::{Arc, Mutex};
 
+use towpath_collective::allgather::Allgather;
 use towpath_collective::board::BoardQueue;
+use towpath_collective::gather::Gather;
 use towpath_collective::hierarchy::phases::phases;
 use towpath_collective::reduce::Operand;
+use towpath_collective::scatter::Scatter;
 use towpath_collective::{
-    Buffer, Call, CollectiveRun, Element, HostCopies, Operation, PhaseQueue, PhasedCall, Reducer,
-    Selection,
+    Blocks, Buffer, Call, CollectiveRun, Element, HostCopies, Operation, PhaseQueue, PhasedCall,
+    Reducer, Selection,
 };
 
 use support::{Caller, Counted, Offered, complete, team};
 
-/// The host of each rank: no consecutive ranks, and one rank alone.
-const HOSTS: [u32; 6] = [0, 1, 0, 1, 2, 1];
-const RANKS: usize = HOSTS.len();
+/// The host of each rank: in a row or not, with one rank alone.
+const MAPPINGS: [[u32; RANKS]; 2] = [[0, 0, 1, 1, 1, 2], [0, 1, 0, 1, 2, 1]];
+const RANKS: usize = 6;
 /// Calls that are under way at a time.
-const CALLS: usize = 16;
+const CALLS: usize = 28;
+/// Kinds of calls.
+const KINDS: usize = 7;
 /// Numbers in a vector, by call: on lines, on areas, and too many for a board.
 const LENGTHS: [usize; 3] = [3, 2000, 200_000];
-/// Broadcasts of more than a chunk stream through all levels instead.
-const LONGEST_BROADCAST: usize = 2000;
+/// Longer messages that are not reduced stream through all levels instead.
+const LONGEST_MOVED: usize = 2000;
 
 /// A call, and its memory.
 struct Job {
@@ -31,6 +36,8 @@ struct Job {
     length: usize,
     own: Vec<u32>,
     result: Vec<u32>,
+    /// What was in `result` before the call.
+    before: Vec<u32>,
 }
 
 fn value(number: usize, rank: usize, index: usize) -> u32 {
@@ -52,57 +59,82 @@ fn sum() -> Reducer {
 }
 
 impl Job {
-    /// Barrier, broadcast, reduction and allreduction in turn, every second reduction in place.
+    /// A call of each kind in turn, every second one in place.
     fn operation(number: usize, rank: usize) -> (Job, Operation) {
-        let (root, length) = (number * 7 % RANKS, LENGTHS[number / 4 % LENGTHS.len()]);
-        let length = if number % 4 == 1 { length.min(LONGEST_BROADCAST) } else { length };
+        let (kind, root) = (number % KINDS, number * 5 % RANKS);
+        let length = LENGTHS[number / KINDS % LENGTHS.len()];
+        let length = if is_reduction(kind) { length } else { length.min(LONGEST_MOVED) };
         let own: Vec<u32> = (0..length).map(|index| value(number, rank, index)).collect();
-        let mut job = Job { root, length, result: own.clone(), own };
-        let element = Element::dense(4);
+        let all = || (0..RANKS).flat_map(|block| vec![value(number, block + rank, 0); length]);
+        let result = if kind < 4 { own.clone() } else { all().collect() };
+        let mut job = Job { root, length, own, before: result.clone(), result };
+        let at_all = kind == 3 || kind == 6;
+        let in_place = number / KINDS % 2 == 1 && (at_all || rank == root);
+        if in_place && (kind == 4 || kind == 6) {
+            job.before[rank * length..][..length].copy_from_slice(&job.own);
+            job.rewind();
+        }
+        let (element, count) = (Element::dense(4), length as i64);
         let (own, receive) = (job.own.as_mut_ptr().cast(), job.result.as_mut_ptr().cast());
-        let receives = number % 4 == 3 || rank == root;
-        let in_place = receives && number % 8 > 3;
-        let (send, count) = ((!in_place).then_some(own), length as i64);
-        let operand = Operand { send, count, element: element.clone(), reducer: sum() };
-        let data = Buffer { pointer: receive, count, element };
-        let operation = match number % 4 {
+        let buffer = |pointer| Buffer { pointer, count, element: element.clone() };
+        let blocks = Blocks::Equal { pointer: receive, count, element: element.clone() };
+        let send = (!in_place).then(|| buffer(own));
+        let vector = (!in_place).then_some(own);
+        let operand = Operand { send: vector, count, element: element.clone(), reducer: sum() };
+        let at_root = Some(blocks.clone()).filter(|_| rank == root);
+        let operation = match kind {
             0 => Operation::Barrier,
-            1 => Operation::Bcast { root, data },
+            1 => Operation::Bcast { root, data: buffer(receive) },
             2 => Operation::Reduce { root, operand, receive },
-            _ => Operation::Allreduce { operand, receive },
+            3 => Operation::Allreduce { operand, receive },
+            4 => Operation::Gather(Gather { root, send, receive: at_root }),
+            5 => Operation::Scatter(Scatter { root, send: at_root, receive: send }),
+            _ => Operation::Allgather(Allgather { send, receive: blocks }),
         };
         (job, operation)
     }
 
     /// Makes the memory what it was before the call.
     fn rewind(&mut self) {
-        self.result.copy_from_slice(&self.own);
+        self.result.copy_from_slice(&self.before);
     }
 
     fn check(&self, number: usize, rank: usize) {
         let of = |rank: usize, index: usize| value(number, rank, index);
-        let all =
+        let sum =
             |index: usize| (0..RANKS).fold(0u32, |sum, rank| sum.wrapping_add(of(rank, index)));
-        let expected = |index: usize| match number % 4 {
-            1 => of(self.root, index),
-            2 if rank == self.root => all(index),
-            3 => all(index),
-            _ => of(rank, index),
+        let gathered = |index: usize| of(index / self.length, index % self.length);
+        let (kind, is_root) = (number % KINDS, rank == self.root);
+        let right = match kind {
+            1 => (0..self.length).all(|index| self.result[index] == of(self.root, index)),
+            2 if is_root => (0..self.length).all(|index| self.result[index] == sum(index)),
+            3 => (0..self.length).all(|index| self.result[index] == sum(index)),
+            4 if !is_root => self.result == self.before,
+            4 | 6 => (0..self.result.len()).all(|index| self.result[index] == gathered(index)),
+            5 if is_root && number / KINDS % 2 == 1 => self.result == self.before,
+            5 => self
+                .own
+                .iter()
+                .all(|&number_there| number_there == value(number, rank + self.root, 0)),
+            _ => self.result == self.before,
         };
-        let right = (0..self.length).all(|index| self.result[index] == expected(index));
         assert!(right, "call {number} on rank {rank}");
     }
 }
 
+fn is_reduction(kind: usize) -> bool {
+    kind == 2 || kind == 3
+}
+
 /// The call in phases, held, as a member of the ranks on this host.
 fn hold(
-    rank: usize,
+    (rank, hosts): (usize, &[u32]),
     operation: &Operation,
     on_host: &Caller,
     queue: PhaseQueue<'_>,
     sequence: usize,
 ) -> CollectiveRun<Caller> {
-    let whole = team(rank, &HOSTS);
+    let whole = team(rank, hosts);
     let call = Call { team: &whole, selection: &on_host.selection };
     let phases = phases(&call, operation).unwrap().expect("there are several hosts");
     let copies = HostCopies::default();
@@ -111,12 +143,12 @@ fn hold(
 }
 
 /// All calls at once in the queue of a host.
-fn nonblocking(rank: usize, on_host: &Caller, counted: &mut Counted) {
+fn nonblocking((rank, hosts): (usize, &[u32]), on_host: &Caller, counted: &mut Counted) {
     let queue = Arc::new(Mutex::new(BoardQueue::default()));
     let (mut jobs, mut runs) = (Vec::new(), Vec::new());
     for number in 0..CALLS {
         let (job, operation) = Job::operation(number, rank);
-        runs.push(hold(rank, &operation, on_host, PhaseQueue::Shared(&queue), number));
+        runs.push(hold((rank, hosts), &operation, on_host, PhaseQueue::Shared(&queue), number));
         jobs.push(job);
         // SAFETY: the vectors of the job do not move, and live until the call is over.
         unsafe { runs[number].start_again() };
@@ -126,11 +158,11 @@ fn nonblocking(rank: usize, on_host: &Caller, counted: &mut Counted) {
 }
 
 /// All calls as persistent operations, which each rank starts in another order, three times.
-fn persistent(rank: usize, on_host: &Caller, counted: &mut Counted) {
+fn persistent((rank, hosts): (usize, &[u32]), on_host: &Caller, counted: &mut Counted) {
     let (mut jobs, mut runs) = (Vec::new(), Vec::new());
     for number in 0..CALLS {
         let (job, operation) = Job::operation(number, rank);
-        runs.push(hold(rank, &operation, on_host, PhaseQueue::Own, number));
+        runs.push(hold((rank, hosts), &operation, on_host, PhaseQueue::Own, number));
         jobs.push(job);
     }
     for round in 0..3 {
@@ -146,31 +178,37 @@ fn persistent(rank: usize, on_host: &Caller, counted: &mut Counted) {
 }
 
 /// Runs `calls` on all ranks; `offered` by host. Returns the number of messages of all.
-fn run(offered: [Offered; 3], calls: fn(usize, &Caller, &mut Counted)) -> usize {
+fn run(
+    hosts: [u32; RANKS],
+    offered: [Offered; 3],
+    calls: fn((usize, &[u32]), &Caller, &mut Counted),
+) -> usize {
     let selection = Arc::new(Selection::default());
     support::run(RANKS, |rank, counted| {
-        let offered = offered[HOSTS[rank] as usize];
-        let (selection, team) = (selection.clone(), team(rank, &HOSTS).on_my_host());
-        calls(rank, &Caller { offered, selection, team }, counted);
+        let offered = offered[hosts[rank] as usize];
+        let (selection, team) = (selection.clone(), team(rank, &hosts).on_my_host());
+        calls((rank, &hosts), &Caller { offered, selection, team }, counted);
     })
 }
 
 #[test]
 fn calls_use_boards_on_hosts_that_have_one() {
     use Offered::{Board, Nothing};
-    let by_messages = run([Nothing; 3], nonblocking);
-    let on_one_host = run([Nothing, Board, Nothing], nonblocking);
-    let on_all = run([Board; 3], nonblocking);
-    assert!(
-        on_all < on_one_host && on_one_host < by_messages,
-        "{on_all}, {on_one_host}, {by_messages}"
-    );
+    for hosts in MAPPINGS {
+        let by_messages = run(hosts, [Nothing; 3], nonblocking);
+        let on_one_host = run(hosts, [Nothing, Board, Nothing], nonblocking);
+        let on_all = run(hosts, [Board; 3], nonblocking);
+        let numbers = [on_all, on_one_host, by_messages];
+        assert!(on_all < on_one_host && on_one_host < by_messages, "{numbers:?}");
+    }
 }
 
 #[test]
 fn persistent_operations_use_boards_on_hosts_that_have_one() {
     use Offered::{Board, Nothing, Uncertain};
-    let by_messages = run([Nothing; 3], persistent);
-    let on_boards = run([Board, Uncertain, Nothing], persistent);
-    assert!(on_boards < by_messages, "{on_boards}, {by_messages}");
+    for hosts in MAPPINGS {
+        let by_messages = run(hosts, [Nothing; 3], persistent);
+        let on_boards = run(hosts, [Board, Uncertain, Nothing], persistent);
+        assert!(on_boards < by_messages, "{on_boards}, {by_messages}");
+    }
 }

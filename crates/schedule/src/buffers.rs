@@ -215,6 +215,27 @@ impl Blocks {
         }
     }
 
+    /// Block `index` as a buffer.
+    ///
+    /// # Panics
+    /// If the blocks are not of equal count.
+    pub(crate) fn block(&self, index: usize) -> Buffer {
+        let Blocks::Equal { pointer, count, element } = self else {
+            panic!("only blocks of equal count are asked for")
+        };
+        let pointer = element.at(*pointer, count.wrapping_mul(index as i64));
+        Buffer { pointer, count: *count, element: element.clone() }
+    }
+
+    /// The first `number` blocks as a buffer.
+    ///
+    /// # Panics
+    /// If the blocks are not of equal count, since they are not consecutive then.
+    pub(crate) fn row(&self, number: usize) -> Buffer {
+        let first = self.block(0);
+        Buffer { count: first.count.wrapping_mul(number as i64), ..first }
+    }
+
     /// Bytes of data in block `index`.
     pub fn bytes(&self, index: usize) -> i64 {
         match self {

@@ -23,16 +23,23 @@ pub struct Gather {
     pub receive: Option<Blocks>,
 }
 
+impl Gather {
+    /// Bytes of this rank's block.
+    pub(crate) fn bytes(&self) -> i64 {
+        match (&self.send, &self.receive) {
+            (Some(send), _) => send.bytes(),
+            (None, Some(receive)) => receive.bytes(self.root),
+            (None, None) => 0,
+        }
+    }
+}
+
 /// Builds a plan that collects one block from each rank at the root. All ranks must know whether
 /// the blocks are equal.
 pub fn gather(call: &Call, arguments: &Gather) -> Result<Plan, PlanError> {
     let mut builder = Builder::new(call.team);
-    let bytes = match (&arguments.send, &arguments.receive) {
-        (Some(send), _) => send.bytes(),
-        (None, Some(receive)) => receive.bytes(call.team.rank),
-        (None, None) => 0,
-    };
-    match call.selection.choose(Collective::Gather, Size::of_team(call.team, bytes)) {
+    let size = Size::of_team(call.team, arguments.bytes());
+    match call.selection.choose(Collective::Gather, size) {
         Algorithm::Hierarchical => hierarchy::movement::gather(&mut builder, arguments),
         Algorithm::Linear => linear(&mut builder, arguments),
         _ => binomial(&mut builder, arguments),

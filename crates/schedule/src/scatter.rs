@@ -18,16 +18,23 @@ pub struct Scatter {
     pub receive: Option<Buffer>,
 }
 
+impl Scatter {
+    /// Bytes of this rank's block.
+    pub(crate) fn bytes(&self) -> i64 {
+        match (&self.receive, &self.send) {
+            (Some(receive), _) => receive.bytes(),
+            (None, Some(send)) => send.bytes(self.root),
+            (None, None) => 0,
+        }
+    }
+}
+
 /// Builds a plan that gives each rank its block of the root's buffer. All ranks must know whether
 /// the blocks are equal.
 pub fn scatter(call: &Call, arguments: &Scatter) -> Result<Plan, PlanError> {
     let mut builder = Builder::new(call.team);
-    let bytes = match (&arguments.receive, &arguments.send) {
-        (Some(receive), _) => receive.bytes(),
-        (None, Some(send)) => send.bytes(call.team.rank),
-        (None, None) => 0,
-    };
-    match call.selection.choose(Collective::Scatter, Size::of_team(call.team, bytes)) {
+    let size = Size::of_team(call.team, arguments.bytes());
+    match call.selection.choose(Collective::Scatter, size) {
         Algorithm::Hierarchical => hierarchy::movement::scatter(&mut builder, arguments),
         Algorithm::Linear => linear(&mut builder, arguments),
         _ => binomial(&mut builder, arguments),

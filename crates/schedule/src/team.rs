@@ -103,6 +103,11 @@ impl Placement {
         &self.members[host]
     }
 
+    /// Number of ranks on the host that has most.
+    pub fn most_members(&self) -> usize {
+        self.members.iter().map(Vec::len).max().unwrap_or(0)
+    }
+
     /// The leader of a host.
     pub fn leader(&self, host: usize) -> usize {
         self.members[host][0]

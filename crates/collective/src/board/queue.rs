@@ -30,6 +30,8 @@ pub struct BoardQueue {
     pub(super) over: u32,
     /// Turns that have passed before they came.
     passed: Vec<u32>,
+    /// True if this member has left out a call, and so must not use the board any more.
+    is_behind: bool,
 }
 
 impl BoardQueue {
@@ -55,7 +57,19 @@ impl BoardQueue {
         })
     }
 
-    /// Ends a turn, or gives it up.
+    /// Takes back the board after a call.
+    pub(super) fn give_back(&mut self, board: Box<TeamBoard>) {
+        self.board = if self.is_behind { BoardState::Missing } else { BoardState::Made(board) };
+    }
+
+    /// Gives up a turn. The other members count the call all the same, so this one uses messages
+    /// from now on: its lines would be taken for those of other calls.
+    pub(super) fn abandon(&mut self, turn: u32) {
+        (self.board, self.is_behind) = (BoardState::Missing, true);
+        self.pass(turn);
+    }
+
+    /// Ends a turn.
     pub(super) fn pass(&mut self, turn: u32) {
         if turn != self.over {
             return self.passed.push(turn);
@@ -77,4 +91,30 @@ pub fn may_use_board(operation: &Operation, selection: &Selection, ranks: usize)
 fn limits_of(selection: &Selection, ranks: usize) -> [BoardLimits; 2] {
     [Subscription::Full, Subscription::Over]
         .map(|subscription| BoardLimits::new(selection, ranks, subscription))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_turn_that_has_passed_before_it_came_holds_up_nobody() {
+        let mut queue = BoardQueue::default();
+        queue.pass(2);
+        queue.pass(1);
+        assert_eq!(queue.over, 0);
+        queue.pass(0);
+        assert_eq!(queue.over, 3);
+    }
+
+    #[test]
+    fn a_member_that_has_left_out_a_call_uses_the_board_no_more() {
+        let (mut queue, selection) = (BoardQueue::default(), Selection::default());
+        let enter = |queue: &mut BoardQueue| queue.enter(&Operation::Barrier, &selection, 2);
+        assert_eq!([enter(&mut queue), enter(&mut queue)], [Some(0), Some(1)]);
+        queue.abandon(1);
+        assert_eq!(enter(&mut queue), None);
+        queue.pass(0);
+        assert_eq!(queue.over, 2);
+    }
 }

@@ -212,7 +212,7 @@ impl<O: QueueOwner> QueuedCall<O> {
         unsafe { copy_pieces(self.copies.after(), &mut std::thread::yield_now) };
         self.stage = Stage::Over;
         let mut queue = self.queue.lock().unwrap();
-        queue.board = BoardState::Made(call.board);
+        queue.give_back(call.board);
         self.turn.take().into_iter().for_each(|turn| queue.pass(turn));
         if call.is_truncated { Progress::Failed(Failure::Truncated) } else { Progress::Done }
     }
@@ -272,9 +272,11 @@ impl<O: QueueOwner> QueuedCall<O> {
                 drop(queue);
                 Ok(Some(self.on_board(board)))
             }
-            // A persistent operation gives up a board that does not serve it.
+            // A persistent operation gives up a board that serves none of its phases.
             board => {
-                queue.board = if self.is_persistent { BoardState::Missing } else { board };
+                let is_unused = matches!(&board, BoardState::Made(board) if board.calls() == 0);
+                let gives_up = self.is_persistent && is_unused;
+                queue.board = if gives_up { BoardState::Missing } else { board };
                 drop(queue);
                 self.by_messages().map(Some)
             }
@@ -370,8 +372,8 @@ impl<O: QueueOwner> QueuedCall<O> {
 impl<O> Drop for QueuedCall<O> {
     /// Gives up the turn of a call that is dropped before it is over.
     fn drop(&mut self) {
-        if let Some(turn) = self.turn {
-            self.queue.lock().unwrap().pass(turn);
+        if let (Some(turn), Ok(mut queue)) = (self.turn, self.queue.lock()) {
+            queue.abandon(turn);
         }
     }
 }

@@ -98,7 +98,7 @@ impl QueueOwner for Caller {
             return BoardOffer::NOTHING;
         }
         let made = counted.engine.wire_mut().make_board(&self.team.peers, is_small);
-        let location = made.expect("memory for a board");
+        let Some(location) = made else { return BoardOffer::NOTHING };
         BoardOffer::new(location, Subscription::Over, self.offered == Offered::Board)
     }
 

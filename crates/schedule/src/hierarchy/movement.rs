@@ -74,7 +74,7 @@ fn groups(ranks: &[usize], bytes: i64) -> impl Iterator<Item = &[usize]> {
 }
 
 /// The blocks `ranks` of `blocks`, or none if that fails.
-fn pieces_of(builder: &mut Builder, blocks: &Blocks, ranks: &[usize]) -> Piece {
+pub(super) fn pieces_of(builder: &mut Builder, blocks: &Blocks, ranks: &[usize]) -> Piece {
     blocks.pieces_of(ranks).unwrap_or_else(|| {
         builder.overflow();
         Piece::raw(std::ptr::dangling_mut(), 0)
@@ -229,9 +229,7 @@ pub(crate) fn allgather(builder: &mut Builder, call: &Call, receive: &Blocks, to
 /// True if the leaders can hold the blocks of their hosts, of `bytes` bytes each. The same on all
 /// ranks.
 pub(crate) fn holds_alltoall(team: &Team, bytes: i64) -> bool {
-    let placement = &team.placement;
-    let largest = (0..placement.hosts()).map(|host| placement.members(host).len()).max();
-    let blocks = (largest.unwrap_or(0) * team.size()) as i64;
+    let blocks = (team.placement.most_members() * team.size()) as i64;
     blocks.saturating_mul(bytes) <= LARGEST_ALLTOALL
 }
 

@@ -1,24 +1,34 @@
 //! Hierarchical calls in phases: on each host, among the leaders, and on each host again. The
 //! phases on a host are operations of its ranks alone, which may use a board there.
 
+mod movement;
+mod reductions;
+
 use super::Hierarchy;
-use crate::buffers::{Buffer, Scratch};
+use crate::buffers::Scratch;
 use crate::builder::Builder;
-use crate::gather::Gather;
 use crate::operand::Operand;
 use crate::plan::{Plan, PlanError};
 use crate::select::{Algorithm, Collective, Size};
-use crate::{Blocks, Call, Element, Operation, allreduce, barrier, broadcast, reduce};
+use crate::{Call, Operation, broadcast};
+
+/// Most bytes of the blocks of a host that are gathered or scattered in phases. More are streamed
+/// through the levels by a plan of messages.
+const LARGEST: i64 = 256 << 10;
+/// Most bytes of a reduction in phases: no board takes more.
+const LARGEST_REDUCTION: i64 = 4 << 20;
+/// Most bytes of an allgather in phases.
+const LARGEST_ALLGATHER: i64 = 64 << 10;
 
 /// A call in phases, each of which begins after the one before.
 #[derive(Debug)]
 pub struct HostPhases {
-    /// From the ranks of this host to its leader, with ranks of this host.
-    pub up: Option<Operation>,
+    /// Among the ranks of this host, and named by their ranks there: in general towards the leader.
+    pub before: Option<Operation>,
     /// Among the leaders; `None` on other ranks.
     pub between: Option<Plan>,
-    /// From the leader to the ranks of this host.
-    pub down: Option<Operation>,
+    /// Among the ranks of this host again.
+    pub after: Option<Operation>,
     /// Memory that the phases use.
     pub memory: Vec<Scratch>,
 }
@@ -32,121 +42,61 @@ pub fn phases(call: &Call, operation: &Operation) -> Result<Option<HostPhases>, 
     if !call.team.placement.has_levels() {
         return Ok(None);
     }
+    let team = call.team;
     let is_hierarchical =
         |collective, size| call.selection.choose(collective, size) == Algorithm::Hierarchical;
-    let team = call.team;
-    let of_reduction = |operand: &Operand| Size::of_reduction(team, operand);
-    match operation {
-        Operation::Barrier if is_hierarchical(Collective::Barrier, Size::of_team(team, 0)) => {
-            barrier_phases(call).map(Some)
-        }
+    let moves = |collective, bytes: i64| is_hierarchical(collective, Size::of_team(team, bytes));
+    let folds = |collective, operand: &Operand| {
+        operand.is_plain()
+            && operand.bytes() <= LARGEST_REDUCTION
+            && is_hierarchical(collective, Size::of_reduction(team, operand))
+    };
+    let fit = |bytes: i64| bytes.saturating_mul(team.placement.most_members() as i64) <= LARGEST;
+    let phases = match operation {
+        Operation::Barrier if moves(Collective::Barrier, 0) => movement::barrier(call),
         Operation::Bcast { root, data }
-            if data.bytes() <= broadcast::CHUNK
-                && is_hierarchical(Collective::Bcast, Size::of_team(team, data.bytes())) =>
+            if data.bytes() <= broadcast::CHUNK && moves(Collective::Bcast, data.bytes()) =>
         {
-            bcast_phases(call, *root, data).map(Some)
+            movement::bcast(call, *root, data)
         }
-        Operation::Reduce { root, operand, receive }
-            if operand.is_plain() && is_hierarchical(Collective::Reduce, of_reduction(operand)) =>
+        Operation::Gather(arguments)
+            if fit(arguments.bytes()) && moves(Collective::Gather, arguments.bytes()) =>
         {
-            reduce_phases(call, *root, operand, *receive).map(Some)
+            movement::gather(call, arguments)
         }
-        Operation::Allreduce { operand, receive }
-            if operand.is_plain()
-                && is_hierarchical(Collective::Allreduce, of_reduction(operand)) =>
+        Operation::Scatter(arguments)
+            if fit(arguments.bytes()) && moves(Collective::Scatter, arguments.bytes()) =>
         {
-            allreduce_phases(call, operand, *receive).map(Some)
+            movement::scatter(call, arguments)
         }
-        _ => Ok(None),
-    }
-}
-
-/// Signals are bytes, because a plan leaves out messages without any.
-fn barrier_phases(call: &Call) -> Result<HostPhases, PlanError> {
-    let hierarchy = Hierarchy::new(call.team, None);
-    let members = hierarchy.own_members().len() as i64;
-    let mut memory = scratch(members + 1)?;
-    let (receive, own) = (memory.pointer(), memory.pointer().wrapping_add(members as usize));
-    let byte = Element::dense(1);
-    let signal = |pointer: *mut u8| Buffer { pointer, count: 1, element: byte.clone() };
-    let root = hierarchy.leader_on_host();
-    let blocks = Blocks::Equal { pointer: receive, count: 1, element: byte.clone() };
-    let up = Gather { root, send: Some(signal(own)), receive: hierarchy.leads().then_some(blocks) };
-    let down = Operation::Bcast { root, data: signal(own) };
-    let phases = hierarchy.phases(call, Some(Operation::Gather(up)), Some(down), |builder| {
-        barrier::dissemination(builder);
-    })?;
-    Ok(HostPhases { memory: vec![memory], ..phases })
+        Operation::Allgather(arguments) if arguments.receive.is_equal() => {
+            let total = arguments.receive.bytes(0).saturating_mul(team.size() as i64);
+            if total > LARGEST_ALLGATHER || !moves(Collective::Allgather, total) {
+                return Ok(None);
+            }
+            movement::allgather(call, arguments)
+        }
+        Operation::Reduce { root, operand, receive } if folds(Collective::Reduce, operand) => {
+            reductions::reduce(call, *root, operand, *receive)
+        }
+        Operation::Allreduce { operand, receive } if folds(Collective::Allreduce, operand) => {
+            reductions::allreduce(call, operand, *receive)
+        }
+        _ => return Ok(None),
+    };
+    phases.map(Some)
 }
 
 fn scratch(bytes: i64) -> Result<Scratch, PlanError> {
     Scratch::new(bytes).ok_or(PlanError::Memory { bytes })
 }
 
-fn bcast_phases(call: &Call, root: usize, data: &Buffer) -> Result<HostPhases, PlanError> {
-    let hierarchy = Hierarchy::new(call.team, Some(root));
-    let down = Operation::Bcast { root: hierarchy.leader_on_host(), data: data.clone() };
-    let first = call.team.placement.host_of(root);
-    hierarchy.phases(call, None, Some(down), |builder| {
-        broadcast::append(builder, call, first, data);
-    })
-}
-
-fn reduce_phases(
-    call: &Call,
-    root: usize,
-    operand: &Operand,
-    receive: *mut u8,
-) -> Result<HostPhases, PlanError> {
-    let hierarchy = Hierarchy::new(call.team, Some(root));
-    let first = call.team.placement.host_of(root);
-    let is_root = call.team.rank == root;
-    let needs_home = hierarchy.leads() && hierarchy.own_members().len() > 1 && !is_root;
-    let mut memory = Vec::new();
-    if needs_home {
-        memory.push(scratch(operand.bytes())?);
-    }
-    let home = memory.first_mut().map_or(receive, Scratch::pointer);
-    let up = (hierarchy.own_members().len() > 1).then(|| Operation::Reduce {
-        root: hierarchy.leader_on_host(),
-        operand: operand.clone(),
-        receive: home,
-    });
-    let between = hierarchy.leader_team().map(|leaders| {
-        let send = if up.is_none() { operand.send } else { None };
-        let send = if is_root { send } else { send.or(Some(home)) };
-        let host = Operand { send, ..operand.clone() };
-        let mut builder = Builder::new(call.team);
-        builder.within(&leaders, |builder| {
-            reduce::append(builder, call, first, &host, is_root.then_some(receive));
-        });
-        builder.finish()
-    });
-    Ok(HostPhases { up, between: between.transpose()?, down: None, memory })
-}
-
-fn allreduce_phases(
-    call: &Call,
-    operand: &Operand,
-    receive: *mut u8,
-) -> Result<HostPhases, PlanError> {
-    let hierarchy = Hierarchy::new(call.team, None);
-    let root = hierarchy.leader_on_host();
-    // Only at the root of a reduction a vector is in place.
-    let vector = if hierarchy.leads() { operand.send } else { operand.send.or(Some(receive)) };
-    let own = Operand { send: vector, ..operand.clone() };
-    let up = Operation::Reduce { root, operand: own, receive };
-    let alone = hierarchy.own_members().len() == 1;
-    let host = Operand { send: if alone { operand.send } else { None }, ..operand.clone() };
-    let result =
-        Buffer { pointer: receive, count: operand.count, element: operand.element.clone() };
-    let down = Operation::Bcast { root, data: result };
-    hierarchy.phases(call, Some(up), Some(down), |builder| {
-        allreduce::append(builder, call, &host, receive);
-    })
-}
-
 impl Hierarchy {
+    /// True if this process is the only rank of its host.
+    fn is_alone(&self) -> bool {
+        self.own_members().len() == 1
+    }
+
     /// The leader of this process's host, as a rank of its host.
     fn leader_on_host(&self) -> usize {
         let members = self.own_members();
@@ -157,18 +107,17 @@ impl Hierarchy {
     fn phases(
         &self,
         call: &Call,
-        up: Option<Operation>,
-        down: Option<Operation>,
+        before: Option<Operation>,
+        after: Option<Operation>,
         among_leaders: impl FnOnce(&mut Builder),
     ) -> Result<HostPhases, PlanError> {
-        let is_alone = self.own_members().len() == 1;
         let between = self.leader_team().map(|leaders| {
             let mut builder = Builder::new(call.team);
             builder.within(&leaders, among_leaders);
             builder.finish()
         });
-        let on_host = |operation: Option<Operation>| operation.filter(|_| !is_alone);
-        let (up, down) = (on_host(up), on_host(down));
-        Ok(HostPhases { up, between: between.transpose()?, down, memory: Vec::new() })
+        let on_host = |operation: Option<Operation>| operation.filter(|_| !self.is_alone());
+        let (before, after) = (on_host(before), on_host(after));
+        Ok(HostPhases { before, between: between.transpose()?, after, memory: Vec::new() })
     }
 }

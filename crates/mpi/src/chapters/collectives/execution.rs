@@ -174,7 +174,8 @@ impl<'a> Prepared<'a> {
         }
     }
 
-    /// The call in phases, not started; `None` if it has no levels of ranks and hosts.
+    /// The call in phases, not started, with the coming sequence number; `None` if it has no levels
+    /// of ranks and hosts.
     fn in_phases(&mut self, form: CallForm) -> Result<Option<Box<PhasedCall<Caller>>>> {
         let comm = self.view.comm;
         let has_levels = comm.group.placement().has_levels();
@@ -188,7 +189,7 @@ impl<'a> Prepared<'a> {
             CallForm::Persistent => PhaseQueue::Own,
             _ => PhaseQueue::Shared(comm.queue(form)),
         };
-        let (copies, sequence) = (self.work.take_copies(), comm.next_sequence(form));
+        let (copies, sequence) = (self.work.take_copies(), comm.coming_sequence(form));
         let call = PhasedCall::hold(&owner, phases, copies, queue, sequence).map_err(plan_failed)?;
         Ok(Some(Box::new(call)))
     }
@@ -219,6 +220,7 @@ impl<'a> Prepared<'a> {
         }
         let mut prepared = self;
         if let Some(mut call) = prepared.in_phases(CallForm::Blocking)? {
+            prepared.view.comm.next_sequence(CallForm::Blocking);
             // SAFETY: the memory that the call names lives during the call (this function's
             // contract).
             unsafe { call.start_again() };
@@ -290,7 +292,11 @@ impl<'a> Prepared<'a> {
     /// Same as for [`Prepared::begin`].
     unsafe fn placed(self) -> Result<CollectiveRun> {
         let mut prepared = self;
-        if let Some(mut call) = prepared.in_phases(CallForm::Nonblocking)? {
+        let phased = prepared.in_phases(CallForm::Nonblocking);
+        if !matches!(phased, Ok(None)) {
+            prepared.view.comm.next_sequence(CallForm::Nonblocking);
+        }
+        if let Some(mut call) = phased? {
             // SAFETY: the memory that the call names lives until the request is complete (this
             // function's contract).
             unsafe { call.start_again() };
@@ -322,7 +328,12 @@ impl<'a> Prepared<'a> {
         info::known(info)?;
         let mut prepared = self;
         if let Some(call) = prepared.in_phases(CallForm::Persistent)? {
-            return create_by(|| Start::Collective(Some(call.into())), prepared.view.comm.handle());
+            let comm = prepared.view.comm;
+            let start = || {
+                comm.next_sequence(CallForm::Persistent);
+                Start::Collective(Some(call.into()))
+            };
+            return create_by(start, comm.handle());
         }
         let Prepared { view, work } = prepared;
         let (comm, process) = (view.comm, process::this()?);
