@@ -66,7 +66,7 @@ pub(crate) struct Caller {
     pub(crate) comm: Arc<Comm>,
     pub(crate) process: &'static Process,
     /// The members on this host, if only they take part.
-    pub(crate) host: Option<Team>,
+    pub(crate) host: Option<Box<Team>>,
 }
 
 impl Member for Caller {
@@ -84,7 +84,7 @@ impl QueueOwner for Caller {
     type Engine = Engine<Wires>;
 
     fn team(&self) -> Team {
-        self.host.clone().unwrap_or_else(|| self.comm.common_team(Plane::Collective))
+        self.host.as_deref().cloned().unwrap_or_else(|| self.comm.common_team(Plane::Collective))
     }
 
     fn selection(&self) -> &Selection {

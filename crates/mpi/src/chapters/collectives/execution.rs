@@ -176,15 +176,21 @@ impl<'a> Prepared<'a> {
 
     /// The call in phases, not started, with the coming sequence number; `None` if it has no levels
     /// of ranks and hosts.
+    #[inline]
     fn in_phases(&mut self, form: CallForm) -> Result<Option<Box<PhasedCall<Caller>>>> {
+        if self.view.comm.group.placement().has_levels() { self.over_hosts(form) } else { Ok(None) }
+    }
+
+    #[cold]
+    fn over_hosts(&mut self, form: CallForm) -> Result<Option<Box<PhasedCall<Caller>>>> {
         let comm = self.view.comm;
-        let has_levels = comm.group.placement().has_levels();
-        let Some(operation) = self.work.operation().filter(|_| has_levels) else { return Ok(None) };
+        let Some(operation) = self.work.operation() else { return Ok(None) };
         let team = self.view.team();
         let Some(phases) = phases(&self.view.call(&team), operation).map_err(plan_failed)? else {
             return Ok(None);
         };
-        let owner = Caller { comm: comm.clone(), process: process::this()?, host: Some(team.on_my_host()) };
+        let (process, host) = (process::this()?, Some(Box::new(team.on_my_host())));
+        let owner = Caller { comm: comm.clone(), process, host };
         let queue = match form {
             CallForm::Persistent => PhaseQueue::Own,
             _ => PhaseQueue::Shared(comm.queue(form)),
@@ -199,7 +205,7 @@ impl<'a> Prepared<'a> {
     ///
     /// # Safety
     /// The memory that the call names must live during the call.
-    pub unsafe fn wait(self) -> Result<()> {
+    pub unsafe fn wait(mut self) -> Result<()> {
         if let CollectiveWork::Operation(operation) = &self.work {
             let CommView { comm, selection } = self.view;
             // SAFETY: the memory that the operation names lives during the call (this function's
@@ -218,16 +224,15 @@ impl<'a> Prepared<'a> {
             // contract).
             return unsafe { on_copies.wait_between(both.1) };
         }
-        let mut prepared = self;
-        if let Some(mut call) = prepared.in_phases(CallForm::Blocking)? {
-            prepared.view.comm.next_sequence(CallForm::Blocking);
+        if let Some(mut call) = self.in_phases(CallForm::Blocking)? {
+            self.view.comm.next_sequence(CallForm::Blocking);
             // SAFETY: the memory that the call names lives during the call (this function's
             // contract).
             unsafe { call.start_again() };
-            return complete(call.into(), prepared.view.team().context);
+            return complete(call.into(), self.view.team().context);
         }
         // SAFETY: as above.
-        unsafe { prepared.wait_by_messages() }
+        unsafe { self.wait_by_messages() }
     }
 
     /// Runs the call to completion on host copies of its buffers.
@@ -290,11 +295,10 @@ impl<'a> Prepared<'a> {
     ///
     /// # Safety
     /// Same as for [`Prepared::begin`].
-    unsafe fn placed(self) -> Result<CollectiveRun> {
-        let mut prepared = self;
-        let phased = prepared.in_phases(CallForm::Nonblocking);
+    unsafe fn placed(mut self) -> Result<CollectiveRun> {
+        let phased = self.in_phases(CallForm::Nonblocking);
         if !matches!(phased, Ok(None)) {
-            prepared.view.comm.next_sequence(CallForm::Nonblocking);
+            self.view.comm.next_sequence(CallForm::Nonblocking);
         }
         if let Some(mut call) = phased? {
             // SAFETY: the memory that the call names lives until the request is complete (this
@@ -302,7 +306,7 @@ impl<'a> Prepared<'a> {
             unsafe { call.start_again() };
             return Ok(call.into());
         }
-        let Prepared { view, work } = prepared;
+        let Prepared { view, work } = self;
         let (comm, process) = (view.comm, process::this()?);
         let turn = work.operation().and_then(|operation| turn_of(comm, operation, view.selection));
         let sequence = comm.next_sequence(CallForm::Nonblocking);
@@ -324,18 +328,17 @@ impl<'a> Prepared<'a> {
     ///
     /// # Safety
     /// The memory that the call names must live whenever the request is active.
-    pub unsafe fn keep(self, info: Handle) -> Result<Handle> {
+    pub unsafe fn keep(mut self, info: Handle) -> Result<Handle> {
         info::known(info)?;
-        let mut prepared = self;
-        if let Some(call) = prepared.in_phases(CallForm::Persistent)? {
-            let comm = prepared.view.comm;
+        if let Some(call) = self.in_phases(CallForm::Persistent)? {
+            let comm = self.view.comm;
             let start = || {
                 comm.next_sequence(CallForm::Persistent);
                 Start::Collective(Some(call.into()))
             };
             return create_by(start, comm.handle());
         }
-        let Prepared { view, work } = prepared;
+        let Prepared { view, work } = self;
         let (comm, process) = (view.comm, process::this()?);
         let may_be = |operation| may_be_on_board(comm, operation, view.selection);
         let number = || comm.next_sequence(CallForm::Persistent);
