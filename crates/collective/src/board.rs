@@ -17,8 +17,6 @@ mod queue;
 mod queued;
 mod team;
 
-use towpath_schedule::{Blocks, Buffer};
-
 pub use limits::{BoardLimits, Need};
 pub use offer::BoardOffer;
 pub use queue::{BoardQueue, BoardState, may_use_board};
@@ -96,14 +94,4 @@ pub trait WaitLoop: Member {
     /// Returns once `ready` returns true, which it does after another member has posted or finished
     /// what this one waits for.
     fn wait(&mut self, ready: &mut dyn FnMut() -> bool);
-}
-
-/// Bytes of one rank's block in a gather or scatter: from this rank's own part, or (in place at the
-/// root) from the blocks.
-fn block(own: Option<&Buffer>, all: Option<&Blocks>) -> i64 {
-    match (own, all) {
-        (Some(own), _) => own.bytes(),
-        (None, Some(all)) => all.bytes(0),
-        (None, None) => 0,
-    }
 }

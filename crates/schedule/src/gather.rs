@@ -24,8 +24,10 @@ pub struct Gather {
 }
 
 impl Gather {
-    /// Bytes of this rank's block.
-    pub(crate) fn bytes(&self) -> i64 {
+    /// Bytes of this rank's block: of what it sends, or (in place at the root) of its block there.
+    /// For calls whose blocks are equal.
+    #[inline]
+    pub fn bytes(&self) -> i64 {
         match (&self.send, &self.receive) {
             (Some(send), _) => send.bytes(),
             (None, Some(receive)) => receive.bytes(self.root),

@@ -19,8 +19,10 @@ pub struct Scatter {
 }
 
 impl Scatter {
-    /// Bytes of this rank's block.
-    pub(crate) fn bytes(&self) -> i64 {
+    /// Bytes of this rank's block: of what it receives, or (in place at the root) of its block there.
+    /// For calls whose blocks are equal.
+    #[inline]
+    pub fn bytes(&self) -> i64 {
         match (&self.receive, &self.send) {
             (Some(receive), _) => receive.bytes(),
             (None, Some(send)) => send.bytes(self.root),

@@ -4,8 +4,6 @@ use towpath_engine::board::{Board, INLINE};
 use towpath_schedule::Operation;
 use towpath_schedule::select::{COLLECTIVES, Collective, Selection, Size, Subscription};
 
-use super::block;
-
 /// The parts of a board that a call needs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Need {
@@ -74,11 +72,11 @@ fn sizes(operation: &Operation, size: usize) -> Option<(Collective, i64, i64)> {
         Operation::Barrier => (Collective::Barrier, 0, 0),
         Operation::Bcast { data, .. } => (Collective::Bcast, data.bytes(), data.bytes()),
         Operation::Gather(arguments) => {
-            let bytes = block(arguments.send.as_ref(), arguments.receive.as_ref());
+            let bytes = arguments.bytes();
             (Collective::Gather, bytes, bytes)
         }
         Operation::Scatter(arguments) => {
-            let bytes = block(arguments.receive.as_ref(), arguments.send.as_ref());
+            let bytes = arguments.bytes();
             (Collective::Scatter, bytes, bytes.saturating_mul(ranks))
         }
         Operation::Allgather(arguments) if arguments.receive.is_equal() => {

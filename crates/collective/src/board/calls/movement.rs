@@ -7,7 +7,6 @@ use towpath_schedule::alltoall::Alltoall;
 use towpath_schedule::gather::Gather;
 use towpath_schedule::scatter::Scatter;
 
-use super::super::block;
 use super::both_forms;
 use super::call::{BoardCall, Cursors, others};
 use crate::memory;
@@ -66,7 +65,7 @@ impl BoardCall<'_> {
     /// # Safety
     /// The contract of `TeamBoard::execute` applies.
     pub(super) async unsafe fn gather(&mut self, arguments: &Gather) {
-        let bytes = block(arguments.send.as_ref(), arguments.receive.as_ref());
+        let bytes = arguments.bytes();
         let (number, lengths) = rounds(bytes, self.chunk());
         let (own, size) = (self.board.own(), self.board.size());
         if own != arguments.root {
@@ -108,7 +107,7 @@ impl BoardCall<'_> {
     /// # Safety
     /// The contract of `TeamBoard::execute` applies.
     pub(super) async unsafe fn scatter(&mut self, arguments: &Scatter) {
-        let bytes = block(arguments.receive.as_ref(), arguments.send.as_ref());
+        let bytes = arguments.bytes();
         let (own, size) = (self.board.own(), self.board.size());
         let (number, lengths) = rounds(bytes, self.largest_block(self.chunk()));
         if own != arguments.root {
