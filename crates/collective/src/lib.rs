@@ -23,7 +23,7 @@ mod tests;
 pub use collective_run::CollectiveRun;
 pub use exchange::exchange_parts;
 pub use memory::{copy_pieces, reduce_elements};
-pub use phased::{PhaseQueue, PhasedCall};
+pub use phased::PhasedCall;
 pub use run::{Failure, Progress, Run};
 pub use towpath_schedule::{
     Blocks, Buffer, Call, Element, HostCopies, Operation, Pays, Placement, Plan, PlanError,

@@ -10,7 +10,7 @@ use std::sync::{Arc, Mutex};
 
 use towpath_schedule::buffers::Scratch;
 use towpath_schedule::hierarchy::phases::HostPhases;
-use towpath_schedule::{Call, HostCopies, Operation, PlanError, Team};
+use towpath_schedule::{Call, HostCopies, Operation, PlanError};
 
 use crate::board::{BoardQueue, QueueOwner, QueuedCall, may_use_board};
 use crate::collective_run::CollectiveRun;
@@ -33,15 +33,6 @@ pub struct PhasedCall<O> {
 // exclusively, and it moves between threads as a whole.
 unsafe impl<O: Send> Send for PhasedCall<O> {}
 
-/// Where the phases on a host wait for their turn.
-#[derive(Clone, Copy, Debug)]
-pub enum PhaseQueue<'a> {
-    /// In the queue of the communicator, in the order of the calls.
-    Shared(&'a Arc<Mutex<BoardQueue>>),
-    /// In a queue of their own: a persistent operation.
-    Own,
-}
-
 impl<O> Drop for PhasedCall<O> {
     /// Messages that are under way may still access the memory of the call.
     fn drop(&mut self) {
@@ -53,9 +44,9 @@ impl<O> Drop for PhasedCall<O> {
 }
 
 impl<O: QueueOwner> PhasedCall<O> {
-    /// A call that is over until [`PhasedCall::start_again`]. One in a shared queue has its turn
-    /// there now, and must be started once. `owner` is this process as a member of the ranks of its
-    /// host.
+    /// A call that is over until [`PhasedCall::start_again`]: a persistent one, or one that must be
+    /// started once and has its turns in the `queue` of its communicator now. `owner` is this
+    /// process as a member of the ranks of its host.
     ///
     /// # Errors
     /// If the plan of a phase cannot be built.
@@ -63,12 +54,14 @@ impl<O: QueueOwner> PhasedCall<O> {
         owner: &O,
         phases: HostPhases,
         copies: HostCopies,
-        queue: PhaseQueue<'_>,
+        queue: Option<&Arc<Mutex<BoardQueue>>>,
         sequence: u32,
     ) -> Result<PhasedCall<O>, PlanError> {
+        let is_persistent = queue.is_none();
+        let queue = queue.cloned().unwrap_or_default();
         let HostPhases { before, between, after, memory } = phases;
-        let (team, own) = (owner.team(), Arc::default());
-        let on_host = |operation| on_host(owner, &team, operation, (queue, &own), sequence);
+        let place = (&queue, is_persistent, sequence);
+        let on_host = |operation| on_host(owner, operation, place);
         let before = before.map(on_host).transpose()?;
         let between = between.map(|plan| Box::new(Run::hold(plan, sequence)).into());
         let after = after.map(on_host).transpose()?;
@@ -157,25 +150,19 @@ impl<O: QueueOwner> PhasedCall<O> {
 /// A phase among the ranks of a host.
 fn on_host<O: QueueOwner>(
     owner: &O,
-    team: &Team,
     operation: Operation,
-    (queue, own): (PhaseQueue<'_>, &Arc<Mutex<BoardQueue>>),
-    sequence: u32,
+    (queue, is_persistent, sequence): (&Arc<Mutex<BoardQueue>>, bool, u32),
 ) -> Result<CollectiveRun<O>, PlanError> {
-    let (selection, ranks) = (owner.selection(), team.size());
-    let place = match queue {
-        PhaseQueue::Shared(queue) => {
-            let turn = queue.lock().unwrap().enter(&operation, selection, ranks);
-            turn.map(|turn| (queue, Some(turn)))
-        }
-        PhaseQueue::Own => may_use_board(&operation, selection, ranks).then_some((own, None)),
+    let (team, selection) = (owner.team(), owner.selection());
+    let turn = match is_persistent {
+        true => may_use_board(&operation, selection, team.size()).then_some(None),
+        false => queue.lock().unwrap().enter(&operation, selection, team.size()).map(Some),
     };
-    Ok(match place {
-        Some((queue, turn)) => {
-            let work = (operation, HostCopies::default());
-            let call = QueuedCall::hold(owner.clone(), queue.clone(), work, (turn, sequence));
-            CollectiveRun::Queued(Box::new(call))
-        }
-        None => Box::new(Run::hold(operation.plan(&Call { team, selection })?, sequence)).into(),
-    })
+    let Some(turn) = turn else {
+        let plan = operation.plan(&Call { team: &team, selection })?;
+        return Ok(Box::new(Run::hold(plan, sequence)).into());
+    };
+    let work = (operation, HostCopies::default());
+    let call = QueuedCall::hold(owner.clone(), queue.clone(), work, (turn, sequence));
+    Ok(CollectiveRun::Queued(Box::new(call)))
 }

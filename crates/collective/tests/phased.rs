@@ -12,8 +12,8 @@ use towpath_collective::hierarchy::phases::phases;
 use towpath_collective::reduce::Operand;
 use towpath_collective::scatter::Scatter;
 use towpath_collective::{
-    Blocks, Buffer, Call, CollectiveRun, Element, HostCopies, Operation, PhaseQueue, PhasedCall,
-    Reducer, Selection,
+    Blocks, Buffer, Call, CollectiveRun, Element, HostCopies, Operation, PhasedCall, Reducer,
+    Selection,
 };
 
 use support::{Caller, Counted, Offered, complete, team};
@@ -131,7 +131,7 @@ fn hold(
     (rank, hosts): (usize, &[u32]),
     operation: &Operation,
     on_host: &Caller,
-    queue: PhaseQueue<'_>,
+    queue: Option<&Arc<Mutex<BoardQueue>>>,
     sequence: usize,
 ) -> CollectiveRun<Caller> {
     let whole = team(rank, hosts);
@@ -148,7 +148,7 @@ fn nonblocking((rank, hosts): (usize, &[u32]), on_host: &Caller, counted: &mut C
     let (mut jobs, mut runs) = (Vec::new(), Vec::new());
     for number in 0..CALLS {
         let (job, operation) = Job::operation(number, rank);
-        runs.push(hold((rank, hosts), &operation, on_host, PhaseQueue::Shared(&queue), number));
+        runs.push(hold((rank, hosts), &operation, on_host, Some(&queue), number));
         jobs.push(job);
         // SAFETY: the vectors of the job do not move, and live until the call is over.
         unsafe { runs[number].start_again() };
@@ -162,7 +162,7 @@ fn persistent((rank, hosts): (usize, &[u32]), on_host: &Caller, counted: &mut Co
     let (mut jobs, mut runs) = (Vec::new(), Vec::new());
     for number in 0..CALLS {
         let (job, operation) = Job::operation(number, rank);
-        runs.push(hold((rank, hosts), &operation, on_host, PhaseQueue::Own, number));
+        runs.push(hold((rank, hosts), &operation, on_host, None, number));
         jobs.push(job);
     }
     for round in 0..3 {

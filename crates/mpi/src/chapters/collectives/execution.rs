@@ -6,8 +6,8 @@ use std::sync::Arc;
 use towpath_base::ids::Plane;
 use towpath_collective::hierarchy::phases::phases;
 use towpath_collective::inter::Bridge;
-use towpath_collective::{Call, Operation, PhaseQueue, PhasedCall, Plan, Run, Team};
-use towpath_collective::{HostCopies, PlanError, Selection};
+use towpath_collective::{Call, HostCopies, Operation, PhasedCall, Plan, PlanError};
+use towpath_collective::{Run, Selection, Team};
 use towpath_neutral::abi::Handle;
 use towpath_neutral::error::Result;
 
@@ -192,8 +192,8 @@ impl<'a> Prepared<'a> {
         let (process, host) = (process::this()?, Some(Box::new(team.on_my_host())));
         let owner = Caller { comm: comm.clone(), process, host };
         let queue = match form {
-            CallForm::Persistent => PhaseQueue::Own,
-            _ => PhaseQueue::Shared(comm.queue(form)),
+            CallForm::Persistent => None,
+            _ => Some(comm.queue(form)),
         };
         let (copies, sequence) = (self.work.take_copies(), comm.coming_sequence(form));
         let call = PhasedCall::hold(&owner, phases, copies, queue, sequence).map_err(plan_failed)?;
