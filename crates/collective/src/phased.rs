@@ -23,6 +23,7 @@ pub struct PhasedCall<O> {
     phases: Vec<CollectiveRun<O>>,
     /// The phase that is under way.
     current: usize,
+    is_persistent: bool,
     /// Why the call fails, once all phases are over.
     failure: Option<Failure>,
     copies: HostCopies,
@@ -68,7 +69,7 @@ impl<O: QueueOwner> PhasedCall<O> {
         let phases: Vec<CollectiveRun<O>> =
             [before, between, after].into_iter().flatten().collect();
         let current = phases.len();
-        Ok(PhasedCall { phases, current, failure: None, copies, memory })
+        Ok(PhasedCall { phases, current, is_persistent, failure: None, copies, memory })
     }
 
     /// Starts a call that is held. One that has lost a process executes nothing any more.
@@ -122,11 +123,11 @@ impl<O: QueueOwner> PhasedCall<O> {
         (self.failure.map_or(Progress::Done, Progress::Failed), true)
     }
 
-    /// Ends the call before its last phase. If a process was lost it ends for good, and the phases
-    /// that are left give up their turns.
+    /// Ends the call before its last phase. Unless it can be started again, the phases that are left
+    /// give up their turns, which other calls wait for.
     #[cold]
     fn give_up(&mut self, failure: Failure) -> Progress {
-        if failure == Failure::Lost {
+        if failure == Failure::Lost || !self.is_persistent {
             self.phases.truncate(self.current + 1);
         }
         self.current = self.phases.len();

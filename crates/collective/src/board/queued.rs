@@ -213,7 +213,9 @@ impl<O: QueueOwner> QueuedCall<O> {
         self.stage = Stage::Over;
         let mut queue = self.queue.lock().unwrap();
         queue.give_back(call.board);
-        self.turn.take().into_iter().for_each(|turn| queue.pass(turn));
+        if let Some(turn) = self.turn.take() {
+            queue.pass(turn);
+        }
         if call.is_truncated { Progress::Failed(Failure::Truncated) } else { Progress::Done }
     }
 
@@ -248,7 +250,9 @@ impl<O: QueueOwner> QueuedCall<O> {
             _ if has_failed => queue.board = BoardState::Missing,
             _ => {}
         }
-        self.turn.take().into_iter().for_each(|turn| queue.pass(turn));
+        if let Some(turn) = self.turn.take() {
+            queue.pass(turn);
+        }
     }
 
     /// What follows once it is this call's turn; `None` before.

@@ -5,6 +5,7 @@ mod between;
 mod fake;
 mod movement;
 mod neighbors;
+mod phased;
 mod reductions;
 mod running;
 mod store;

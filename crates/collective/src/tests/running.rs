@@ -80,7 +80,7 @@ fn a_plan_runs_again_with_new_data() {
 }
 
 /// Completes every message immediately with this outcome; without one, refuses to start any.
-struct Immediate(Option<Outcome>);
+pub(super) struct Immediate(pub(super) Option<Outcome>);
 
 impl Immediate {
     fn start(&self) -> Ticket {
