@@ -102,7 +102,7 @@ fn establish(comm: &Comm) -> Result<BoardState> {
         return Ok(BoardState::Missing);
     }
     if offer.is_uncertain() {
-        synchronize(&comm.team(Plane::Collective), comm.next_sequence(CallForm::Blocking))?;
+        synchronize(&team, comm.next_sequence(CallForm::Blocking))?;
         offer = BoardOffer::from_word(agree(comm, look_again(process, offer).word())?);
     }
     let board = worker.with(|state| join(&team, process, state.engine.wire(), offer));

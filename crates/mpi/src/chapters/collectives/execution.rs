@@ -181,7 +181,7 @@ impl<'a> Prepared<'a> {
         if self.view.comm.group.placement().has_levels() { self.over_hosts(form) } else { Ok(None) }
     }
 
-    #[cold]
+    #[inline(never)]
     fn over_hosts(&mut self, form: CallForm) -> Result<Option<Box<PhasedCall<Caller>>>> {
         let comm = self.view.comm;
         let Some(operation) = self.work.operation() else { return Ok(None) };
@@ -229,7 +229,7 @@ impl<'a> Prepared<'a> {
             // SAFETY: the memory that the call names lives during the call (this function's
             // contract).
             unsafe { call.start_again() };
-            return complete(call.into(), self.view.team().context);
+            return complete(call.into(), self.view.comm.context().on(Plane::Collective));
         }
         // SAFETY: as above.
         unsafe { self.wait_by_messages() }
