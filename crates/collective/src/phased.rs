@@ -123,8 +123,8 @@ impl<O: QueueOwner> PhasedCall<O> {
         (self.failure.map_or(Progress::Done, Progress::Failed), true)
     }
 
-    /// Ends the call before its last phase. Unless it can be started again, the phases that are left
-    /// give up their turns, which other calls wait for.
+    /// Ends the call before its last phase. Unless it can be started again, the phases that are
+    /// left give up their turns, which other calls wait for.
     #[cold]
     fn give_up(&mut self, failure: Failure) -> Progress {
         if failure == Failure::Lost || !self.is_persistent {

@@ -19,8 +19,8 @@ pub struct Scatter {
 }
 
 impl Scatter {
-    /// Bytes of this rank's block: of what it receives, or (in place at the root) of its block there.
-    /// For calls whose blocks are equal.
+    /// Bytes of this rank's block: of what it receives, or (in place at the root) of its block
+    /// there. For calls whose blocks are equal.
     #[inline]
     pub fn bytes(&self) -> i64 {
         match (&self.receive, &self.send) {
