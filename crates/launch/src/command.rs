@@ -21,12 +21,20 @@ struct Subcommand {
     answer: fn(&[String]) -> Result<String, String>,
 }
 
-const SUBCOMMANDS: &[Subcommand] = &[Subcommand {
-    name: "info",
-    about: "what is installed, what was found on this machine, what Towpath would choose and why, all settings",
-    help: info::HELP,
-    answer: info::answer,
-}];
+const SUBCOMMANDS: &[Subcommand] = &[
+    Subcommand {
+        name: "info",
+        about: "what is installed, what was found on this machine, what Towpath would choose and why, all settings",
+        help: info::HELP,
+        answer: info::answer,
+    },
+    Subcommand {
+        name: "explain",
+        about: "what a collective does on a described cluster: its messages, phases and predicted time",
+        help: towpath_explain::HELP,
+        answer: towpath_explain::answer,
+    },
+];
 
 /// Runs the command line of this process and returns its exit code.
 pub fn main() -> i32 {

@@ -164,7 +164,7 @@ impl Builder {
         if let Some(gate) = self.gate {
             starts.into_iter().for_each(|step| self.edge(gate, step));
         }
-        self.plan.reducer = plan.reducer;
+        self.plan.reducer = plan.reducer.or(self.plan.reducer.take());
         self.keep(plan.memory);
     }
 

@@ -31,14 +31,49 @@ impl LogGp {
     }
 }
 
+/// A link of the network: that of a host, or the uplink of a group of hosts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LinkCost {
+    /// Time per byte in one direction.
+    pub gap_per_byte: Picoseconds,
+    /// What it adds to the latency of a message.
+    pub latency: Picoseconds,
+    /// True if both directions share the rate.
+    pub half_duplex: bool,
+}
+
+/// The links between hosts. Messages that pass the same link in the same direction follow each
+/// other, in the order in which they reach it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct LinkCosts {
+    /// All links.
+    pub links: Vec<LinkCost>,
+    /// The links from each host outwards: its own, then the uplinks of the groups around it.
+    pub outwards: Vec<Vec<usize>>,
+}
+
+impl LinkCosts {
+    /// The links that a message passes from one host to another: those that it passes outwards,
+    /// and those that it passes inwards, outermost last. Links that both hosts have in common join neither to the other.
+    pub fn path(&self, from: usize, to: usize) -> (&[usize], &[usize]) {
+        let (from, to) = (&self.outwards[from], &self.outwards[to]);
+        let same = from.iter().rev().zip(to.iter().rev()).take_while(|(one, other)| one == other);
+        let common = same.count();
+        (&from[..from.len() - common], &to[..to.len() - common])
+    }
+}
+
 /// The costs of everything that a schedule does: one set of parameters for each kind of link, and
 /// the work of the processors.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CostModel {
     /// Between ranks of one host.
     pub same_host: LogGp,
-    /// Between hosts.
+    /// Between hosts. If there are `links`, their latencies are added, and a byte takes as long as
+    /// on the slowest of them.
     pub between_hosts: LogGp,
+    /// The links between hosts that ranks share; `None` if each rank has one to itself.
+    pub links: Option<LinkCosts>,
     /// A message of at most this many bytes does not wait for its receiver (eager); others do
     /// (rendezvous). `None` if all wait, as in synchronous mode.
     pub eager: Option<u64>,

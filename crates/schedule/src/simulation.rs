@@ -16,7 +16,7 @@ use std::fmt;
 
 use towpath_base::ids::PeerIndex;
 
-use crate::cost::{CostModel, Picoseconds};
+use crate::cost::{CostModel, LinkCost, LinkCosts, Picoseconds};
 use crate::plan::{NONE, Plan, StepAction, StepId};
 use crate::team::Team;
 
@@ -67,7 +67,60 @@ pub fn completion_time(
     plans: &[Plan],
     costs: &CostModel,
 ) -> Result<Picoseconds, Deadlock> {
-    let mut simulation = Simulation::new(team, plans, costs);
+    simulate(team, plans, costs, &mut |_| ())
+}
+
+/// What a rank or a link is busy with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Activity {
+    /// The rank whose step it is.
+    pub rank: usize,
+    /// The step.
+    pub step: StepId,
+    /// What is busy.
+    pub kind: ActivityKind,
+    /// From when.
+    pub begin: Picoseconds,
+    /// Until when.
+    pub end: Picoseconds,
+}
+
+/// What is busy with a step.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ActivityKind {
+    /// The processor of the rank.
+    Processor,
+    /// What joins the rank to another one, with a message from the first byte to the arrival of
+    /// the last.
+    Transfer {
+        /// The receiver.
+        to: usize,
+        /// Bytes of the message.
+        bytes: u64,
+    },
+    /// A link between hosts, with a message.
+    Link {
+        /// Its number in [`LinkCosts::links`].
+        link: usize,
+        /// True if the message passes it towards the host.
+        is_inwards: bool,
+    },
+}
+
+/// Like [`completion_time`], and tells `observe` what happens, in no particular order.
+///
+/// # Errors
+/// Same as for [`completion_time`].
+///
+/// # Panics
+/// Same as for [`completion_time`].
+pub fn simulate(
+    team: &Team,
+    plans: &[Plan],
+    costs: &CostModel,
+    observe: &mut dyn FnMut(Activity),
+) -> Result<Picoseconds, Deadlock> {
+    let mut simulation = Simulation::new(team, plans, costs, observe);
     for (rank, plan) in plans.iter().enumerate() {
         let free = (0..plan.steps.len()).filter(|&step| plan.steps[step].dependencies == 0);
         free.for_each(|step| {
@@ -79,6 +132,7 @@ pub fn completion_time(
         now = time;
         match event {
             Event::Ready => simulation.start(now, rank_step),
+            Event::Passage => simulation.pass(now, rank_step),
             Event::Arrival => simulation.receive(now, rank_step),
             Event::Done => simulation.complete(now, rank_step),
         }
@@ -87,7 +141,7 @@ pub fn completion_time(
 }
 
 /// A step of a rank.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 struct RankStep {
     rank: usize,
     step: StepId,
@@ -97,25 +151,37 @@ struct RankStep {
 enum Event {
     /// The step waits for no other one.
     Ready,
+    /// The first byte of the message that the step sends has reached the next link.
+    Passage,
     /// The last byte of a message has reached its receiver.
     Arrival,
     Done,
 }
 
-/// A message that is sent, and not yet received.
-struct SentMessage {
-    rank_step: RankStep,
+/// A message from its announcement to its arrival.
+struct Flight<'a> {
+    to: usize,
     bytes: u64,
     /// When the sender's processor is done with it.
     sent: Picoseconds,
-    /// When the last byte arrives, if it does not wait for its receiver.
+    /// The links that it has still to pass, each with whether it passes it inwards.
+    links: std::vec::IntoIter<(usize, bool)>,
+    costs: Option<&'a LinkCosts>,
+    /// When the first byte has left its sender; `None` before.
+    begin: Option<Picoseconds>,
+    /// When the last byte reaches the next link.
+    last_byte: Picoseconds,
+    /// The receive that it matches, once both are known.
+    receive: Option<RankStep>,
+    /// When its last byte has arrived.
     arrival: Option<Picoseconds>,
 }
 
 /// The messages of one sender to one receiver with one turn; one of the queues is empty.
 #[derive(Default)]
 struct Channel {
-    sent: VecDeque<SentMessage>,
+    /// Steps that send.
+    sent: VecDeque<RankStep>,
     /// Receives, and when they started.
     expected: VecDeque<(RankStep, Picoseconds)>,
 }
@@ -135,8 +201,13 @@ struct Simulation<'a> {
     team: &'a Team,
     plans: &'a [Plan],
     costs: &'a CostModel,
+    observe: &'a mut dyn FnMut(Activity),
     rank_of: HashMap<PeerIndex, usize>,
     ranks: Vec<RankState>,
+    /// When each link is free, outwards and inwards.
+    links: Vec<[Picoseconds; 2]>,
+    /// The messages that are not received, by the step that sends them.
+    flights: HashMap<RankStep, Flight<'a>>,
     /// By sender, receiver and turn.
     channels: BTreeMap<(usize, usize, u16), Channel>,
     /// By time; events at the same time in the order in which they were caused.
@@ -145,7 +216,12 @@ struct Simulation<'a> {
 }
 
 impl<'a> Simulation<'a> {
-    fn new(team: &'a Team, plans: &'a [Plan], costs: &'a CostModel) -> Simulation<'a> {
+    fn new(
+        team: &'a Team,
+        plans: &'a [Plan],
+        costs: &'a CostModel,
+        observe: &'a mut dyn FnMut(Activity),
+    ) -> Simulation<'a> {
         let state = |plan: &Plan| RankState {
             waiting: plan.steps.iter().map(|step| step.dependencies).collect(),
             processor: 0,
@@ -156,8 +232,11 @@ impl<'a> Simulation<'a> {
             team,
             plans,
             costs,
+            observe,
+            links: vec![[0; 2]; costs.links.as_ref().map_or(0, |links| links.links.len())],
             rank_of: team.peers.iter().enumerate().map(|(rank, &peer)| (peer, rank)).collect(),
             ranks: plans.iter().map(state).collect(),
+            flights: HashMap::new(),
             channels: BTreeMap::new(),
             events: BinaryHeap::new(),
             caused: 0,
@@ -170,10 +249,18 @@ impl<'a> Simulation<'a> {
     }
 
     /// Occupies the processor of a rank once it is free. Returns the end of the occupation.
-    fn occupy(&mut self, now: Picoseconds, rank: usize, duration: Picoseconds) -> Picoseconds {
+    fn occupy(
+        &mut self,
+        now: Picoseconds,
+        RankStep { rank, step }: RankStep,
+        duration: Picoseconds,
+    ) -> Picoseconds {
         let processor = &mut self.ranks[rank].processor;
-        *processor = now.max(*processor).saturating_add(duration);
-        *processor
+        let begin = now.max(*processor);
+        let end = begin.saturating_add(duration);
+        *processor = end;
+        (self.observe)(Activity { rank, step, kind: ActivityKind::Processor, begin, end });
+        end
     }
 
     fn start(&mut self, now: Picoseconds, rank_step: RankStep) {
@@ -183,7 +270,7 @@ impl<'a> Simulation<'a> {
             StepAction::Copy { from, .. } => {
                 let end = self.occupy(
                     now,
-                    rank,
+                    rank_step,
                     self.costs.copy_per_byte.saturating_mul(from.bytes() as u64),
                 );
                 self.at(end, Event::Done, rank_step);
@@ -191,7 +278,7 @@ impl<'a> Simulation<'a> {
             StepAction::Reduce { count, .. } => {
                 let end = self.occupy(
                     now,
-                    rank,
+                    rank_step,
                     self.costs.reduce_per_element.saturating_mul(*count as u64),
                 );
                 self.at(end, Event::Done, rank_step);
@@ -200,13 +287,14 @@ impl<'a> Simulation<'a> {
                 let (to, bytes) = (self.rank_of[peer], piece.bytes() as u64);
                 let sent = self.occupy(
                     now,
-                    rank,
+                    rank_step,
                     self.costs.link(&self.team.placement, rank, to).overhead,
                 );
-                let arrival =
-                    self.costs.is_eager(bytes).then(|| self.transfer(sent, rank_step, to, bytes));
-                let message = SentMessage { rank_step, bytes, sent, arrival };
-                self.channels.entry((rank, to, *turn)).or_default().sent.push_back(message);
+                self.announce(rank_step, to, bytes, sent);
+                self.channels.entry((rank, to, *turn)).or_default().sent.push_back(rank_step);
+                if self.costs.is_eager(bytes) {
+                    self.at(sent, Event::Passage, rank_step);
+                }
                 self.meet(now, (rank, to, *turn));
             }
             StepAction::Receive { peer, turn, .. } => {
@@ -221,21 +309,87 @@ impl<'a> Simulation<'a> {
         }
     }
 
-    /// Sends the bytes of a message once the network is free. Returns when the last one arrives.
-    fn transfer(
-        &mut self,
-        ready: Picoseconds,
-        rank_step: RankStep,
-        to: usize,
-        bytes: u64,
-    ) -> Picoseconds {
-        let link = *self.costs.link(&self.team.placement, rank_step.rank, to);
-        let network = &mut self.ranks[rank_step.rank].network;
-        let begin = ready.max(*network);
-        let end = begin.saturating_add(link.transfer(bytes));
-        *network = end.saturating_add(link.gap);
-        self.at(end, Event::Done, rank_step);
-        end.saturating_add(link.latency)
+    /// Begins a message, which moves only later.
+    fn announce(&mut self, rank_step: RankStep, to: usize, bytes: u64, sent: Picoseconds) {
+        let (costs, links) = self.links_between(rank_step.rank, to).unzip();
+        let links = links.unwrap_or_default().into_iter();
+        let (begin, receive, arrival) = (None, None, None);
+        let flight =
+            Flight { to, bytes, sent, links, costs, begin, last_byte: sent, receive, arrival };
+        self.flights.insert(rank_step, flight);
+    }
+
+    /// The first byte of a message is at the next link, or at the end of the last one. A link
+    /// transfers messages in the order in which they come, and passes on their bytes as they
+    /// arrive.
+    fn pass(&mut self, now: Picoseconds, rank_step: RankStep) {
+        let RankStep { rank, step } = rank_step;
+        let flight = self.flights.get_mut(&rank_step).expect("the message is under way");
+        let link = *self.costs.link(&self.team.placement, rank, flight.to);
+        let is_first = flight.begin.is_none();
+        let network = &mut self.ranks[rank].network;
+        let begin = if is_first { now.max(*network) } else { now };
+        if is_first {
+            flight.begin = Some(begin);
+            flight.last_byte = begin.saturating_add(link.transfer(flight.bytes));
+            *network = flight.last_byte.saturating_add(link.gap);
+        }
+        let passage = flight.costs.and_then(|costs| Some((costs, flight.links.next()?)));
+        let Some((costs, (at, is_inwards))) = passage else {
+            if is_first {
+                let left = flight.last_byte;
+                self.at(left, Event::Done, rank_step);
+            }
+            return self.land(rank_step, link.latency);
+        };
+        let LinkCost { gap_per_byte, latency, half_duplex } = costs.links[at];
+        let free = &mut self.links[at][usize::from(is_inwards && !half_duplex)];
+        let begin = begin.max(*free);
+        let end = begin.saturating_add(gap_per_byte.saturating_mul(flight.bytes));
+        let end = end.max(flight.last_byte);
+        *free = end;
+        flight.last_byte = end.saturating_add(latency);
+        let kind = ActivityKind::Link { link: at, is_inwards };
+        (self.observe)(Activity { rank, step, kind, begin, end });
+        self.at(begin.saturating_add(latency), Event::Passage, rank_step);
+        if is_first {
+            self.at(end, Event::Done, rank_step);
+        }
+    }
+
+    /// A message has passed all links.
+    fn land(&mut self, rank_step: RankStep, latency: Picoseconds) {
+        let RankStep { rank, step } = rank_step;
+        let flight = self.flights.get_mut(&rank_step).expect("the message is under way");
+        let arrival = flight.last_byte.saturating_add(latency);
+        let begin = flight.begin.unwrap_or(flight.sent);
+        let kind = ActivityKind::Transfer { to: flight.to, bytes: flight.bytes };
+        (self.observe)(Activity { rank, step, kind, begin, end: arrival });
+        match flight.receive {
+            None => flight.arrival = Some(arrival),
+            Some(receive) => {
+                self.flights.remove(&rank_step);
+                self.at(arrival, Event::Arrival, receive);
+            }
+        }
+    }
+
+    /// The links that a message between two ranks passes, each with whether it passes it inwards.
+    /// `None` if the ranks have what joins them to themselves.
+    fn links_between(&self, from: usize, to: usize) -> Option<(&'a LinkCosts, Vec<(usize, bool)>)> {
+        let host = |rank| self.team.placement.host_of(rank);
+        let costs = self.costs.links.as_ref().filter(|_| host(from) != host(to))?;
+        let (outwards, inwards) = costs.path(host(from), host(to));
+        let outwards = outwards.iter().map(|&at| (at, false));
+        Some((costs, outwards.chain(inwards.iter().rev().map(|&at| (at, true))).collect()))
+    }
+
+    /// How long a byte is under way from one rank to another.
+    fn latency(&self, from: usize, to: usize) -> Picoseconds {
+        let own = self.costs.link(&self.team.placement, from, to).latency;
+        let Some((costs, path)) = self.links_between(from, to) else { return own };
+        let passed = path.iter().map(|&(at, _)| costs.links[at].latency);
+        passed.fold(own, Picoseconds::saturating_add)
     }
 
     /// Matches the first message of a channel with the first receive, if there are both.
@@ -245,21 +399,22 @@ impl<'a> Simulation<'a> {
         if channel.sent.is_empty() || channel.expected.is_empty() {
             return;
         }
-        let (message, (receive, posted)) = (
+        let (send, (receive, posted)) = (
             channel.sent.pop_front().expect("not empty"),
             channel.expected.pop_front().expect("not empty"),
         );
-        let arrival = message.arrival.unwrap_or_else(|| {
-            let latency = self.costs.link(&self.team.placement, from, to).latency;
-            let announced = message.sent.saturating_add(latency);
-            self.transfer(
-                announced.max(posted).saturating_add(latency),
-                message.rank_step,
-                to,
-                message.bytes,
-            )
-        });
-        self.at(arrival.max(now), Event::Arrival, receive);
+        let latency = self.latency(from, to);
+        let flight = self.flights.get_mut(&send).expect("the message is not received");
+        if let Some(arrival) = flight.arrival {
+            self.flights.remove(&send);
+            return self.at(arrival.max(now), Event::Arrival, receive);
+        }
+        flight.receive = Some(receive);
+        if !self.costs.is_eager(flight.bytes) {
+            let announced = flight.sent.saturating_add(latency);
+            let requested = announced.max(posted).saturating_add(latency);
+            self.at(requested, Event::Passage, send);
+        }
     }
 
     /// Receives a message that has arrived.
@@ -271,7 +426,7 @@ impl<'a> Simulation<'a> {
         };
         let overhead =
             self.costs.link(&self.team.placement, self.rank_of[peer], rank_step.rank).overhead;
-        let end = self.occupy(now, rank_step.rank, overhead);
+        let end = self.occupy(now, rank_step, overhead);
         self.at(end, Event::Done, rank_step);
     }
 
@@ -295,7 +450,7 @@ impl<'a> Simulation<'a> {
     fn verdict(&self) -> Result<(), Deadlock> {
         let mut waiting = Vec::new();
         for (&(from, to, _), channel) in &self.channels {
-            let sends = channel.sent.iter().map(|message| (message.rank_step, true, to));
+            let sends = channel.sent.iter().map(|&rank_step| (rank_step, true, to));
             let receives = channel.expected.iter().map(|(rank_step, _)| (*rank_step, false, from));
             waiting.extend(sends.chain(receives).map(|(rank_step, sends, partner)| WaitingStep {
                 rank: rank_step.rank,

@@ -87,6 +87,27 @@ pub fn phases(call: &Call, operation: &Operation) -> Result<Option<HostPhases>, 
     phases.map(Some)
 }
 
+/// The plan of messages by which a call runs where no host has a board: of its phases, or of the
+/// whole.
+///
+/// # Errors
+/// If there is no memory for intermediate results, or sizes overflow.
+pub fn plan_of(call: &Call, operation: &Operation) -> Result<Plan, PlanError> {
+    let Some(phases) = phases(call, operation)? else { return operation.plan(call) };
+    let host = call.team.on_my_host();
+    let on_host =
+        |operation: Operation| operation.plan(&Call { team: &host, selection: call.selection });
+    let (before, after) = (phases.before.map(on_host), phases.after.map(on_host));
+    let plans = [before.transpose()?, phases.between, after.transpose()?];
+    let mut builder = Builder::new(call.team);
+    for plan in plans.into_iter().flatten() {
+        builder.graft(plan);
+        builder.phase();
+    }
+    builder.keep(phases.memory);
+    builder.finish()
+}
+
 fn scratch(bytes: i64) -> Result<Scratch, PlanError> {
     Scratch::new(bytes).ok_or(PlanError::Memory { bytes })
 }

@@ -10,7 +10,7 @@ use crate::allgather::Allgather;
 use crate::alltoall::Alltoall;
 use crate::buffers::Piece;
 use crate::builder::Builder;
-use crate::cost::LogGp;
+use crate::cost::{LinkCost, LogGp};
 use crate::gather::Gather;
 use crate::operand::Operand;
 use crate::scatter::Scatter;
@@ -24,6 +24,7 @@ const FAR: LogGp =
 const COSTS: CostModel = CostModel {
     same_host: NEAR,
     between_hosts: FAR,
+    links: None,
     eager: Some(8192),
     copy_per_byte: 100,
     reduce_per_element: 1_000,
@@ -289,4 +290,55 @@ fn no_algorithm_deadlocks_if_every_message_waits_for_its_receiver() {
             }
         }
     }
+}
+
+/// One link for each host, and one for the group of hosts 1 and 2.
+fn linked(half_duplex: bool) -> CostModel {
+    let link = |gap_per_byte, latency| LinkCost { gap_per_byte, latency, half_duplex };
+    let links = vec![link(1_000, 7), link(2_000, 7), link(1_000, 7), link(4_000, 100)];
+    let links = LinkCosts { links, outwards: vec![vec![0], vec![1, 3], vec![2, 3]] };
+    CostModel { links: Some(links), eager: Some(1 << 20), ..COSTS }
+}
+
+/// When messages of 1000 bytes, each given by its sender and receiver, have arrived, on hosts of
+/// two ranks.
+fn arrivals(costs: &CostModel, messages: &[(usize, usize)]) -> Vec<(usize, Picoseconds)> {
+    let teams: Vec<Team> = (0..6).map(|rank| team(rank, 6, 2)).collect();
+    let plan = |team: &Team| {
+        let mut builder = Builder::new(team);
+        for (turn, &(from, to)) in messages.iter().enumerate() {
+            if from == team.rank {
+                builder.send(to, turn, Piece::raw(address(1), 1000));
+            } else if to == team.rank {
+                builder.receive(from, turn, Piece::raw(address(1), 1000));
+            }
+        }
+        builder.finish().unwrap()
+    };
+    let plans: Vec<Plan> = teams.iter().map(plan).collect();
+    let mut arrived = Vec::new();
+    simulate(&teams[0], &plans, costs, &mut |activity| {
+        if let ActivityKind::Transfer { to, .. } = activity.kind {
+            arrived.push((to, activity.end - FAR.overhead));
+        }
+    })
+    .unwrap();
+    arrived.sort_unstable();
+    arrived
+}
+
+#[test]
+fn messages_of_different_ranks_share_the_links_of_their_hosts() {
+    let (full, latency) = (linked(false), FAR.latency);
+    // Within the group nothing passes its uplink.
+    assert_eq!(arrivals(&full, &[(2, 4)]), [(4, 2_000_000 + latency + 14)]);
+    let out = latency + 7 + 7 + 100;
+    assert_eq!(arrivals(&full, &[(0, 2)]), [(2, 4_000_000 + out)]);
+    // The uplink of the group is busy with the first message, in its direction.
+    assert_eq!(
+        arrivals(&full, &[(0, 2), (1, 4), (5, 1)]),
+        [(1, 4_000_000 + out), (2, 4_000_000 + out), (4, 8_000_000 + out)]
+    );
+    let half = arrivals(&linked(true), &[(0, 2), (5, 1)]);
+    assert_eq!(half.iter().map(|&(_, time)| time).max(), Some(8_000_000 + out));
 }

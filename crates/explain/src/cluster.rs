@@ -1,0 +1,158 @@
+//! The described cluster: its hosts, which rank is where, and what messages cost.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use towpath_base::ids::{ContextId, PeerIndex, Plane};
+use towpath_schedule::cost::{CostModel, LinkCost, LinkCosts, LogGp, Picoseconds};
+use towpath_schedule::{Placement, Team};
+use towpath_topology::{LONGEST, NetworkTopology};
+
+use crate::arguments::Request;
+
+const NANOSECOND: Picoseconds = 1_000;
+const SECOND: Picoseconds = 1_000_000_000_000;
+
+/// A message in shared memory, and in the system's TCP: what it costs the processors on both sides,
+/// and the rest of its latency. Two ranks of one host take 0.2 us for a message and copy 10 GB/s;
+/// over TCP a system call that sends or receives takes 4 us (two hosts on one machine,
+/// 2026-11-23).
+const SAME_HOST: LogGp = LogGp {
+    latency: 100 * NANOSECOND,
+    overhead: 50 * NANOSECOND,
+    gap: 50 * NANOSECOND,
+    gap_per_byte: 100,
+};
+const BETWEEN_HOSTS: LogGp =
+    LogGp { latency: 0, overhead: 4_000 * NANOSECOND, gap: 4_000 * NANOSECOND, gap_per_byte: 0 };
+/// Messages of more bytes wait for their receiver.
+const EAGER: u64 = 64 << 10;
+
+/// A cluster.
+pub(crate) struct Cluster {
+    /// The hosts, by number in the placement.
+    pub(crate) names: Vec<String>,
+    pub(crate) costs: CostModel,
+    peers: Arc<[PeerIndex]>,
+    placement: Arc<Placement>,
+}
+
+impl Cluster {
+    pub(crate) fn new(request: &Request) -> Result<Cluster, String> {
+        let topology = match &request.topology {
+            Some(path) => read(path)?,
+            None => NetworkTopology::default(),
+        };
+        let hosts = hosts_of_ranks(&request.ranks, request.is_cyclic);
+        let known = topology.hosts().map(str::to_owned);
+        let others = (0..).map(|host| format!("host{host}"));
+        let names: Vec<String> = known.chain(others).take(request.ranks.len()).collect();
+        let placement = Placement::new(hosts.iter().map(|&host| host as u32));
+        // Hosts have the numbers of their order in both.
+        let placement = placement.with_rates(|host| topology.link(&names[host]).rate.value);
+        let peers = (0..hosts.len() as u32).map(PeerIndex).collect();
+        let costs = CostModel {
+            same_host: SAME_HOST,
+            between_hosts: BETWEEN_HOSTS,
+            links: Some(links(&topology, &names)),
+            eager: Some(EAGER),
+            copy_per_byte: 100,
+            reduce_per_element: 500,
+        };
+        Ok(Cluster { names, costs, peers, placement: placement.into() })
+    }
+
+    /// All ranks, as one of them sees them.
+    pub(crate) fn team(&self, rank: usize) -> Team {
+        let context = ContextId::new(1, 1).on(Plane::Collective);
+        Team { context, rank, peers: self.peers.clone(), placement: self.placement.clone() }
+    }
+
+    pub(crate) fn placement(&self) -> &Placement {
+        &self.placement
+    }
+}
+
+fn read(path: &Path) -> Result<NetworkTopology, String> {
+    let failed = |error: &dyn std::fmt::Display| format!("{}: {error}", path.display());
+    let length = std::fs::metadata(path).map_err(|error| failed(&error))?.len();
+    if length > LONGEST as u64 {
+        return Err(failed(&format!("the file has more than {LONGEST} bytes.")));
+    }
+    let text = std::fs::read_to_string(path).map_err(|error| failed(&error))?;
+    NetworkTopology::parse(&text).map_err(|error| failed(&error))
+}
+
+/// The host of each rank. Every host has its first rank before those after it have theirs.
+fn hosts_of_ranks(ranks: &[usize], is_cyclic: bool) -> Vec<usize> {
+    let most = ranks.iter().copied().max().unwrap_or(0);
+    let host = |host: usize| std::iter::repeat_n(host, ranks[host]);
+    match is_cyclic {
+        false => (0..ranks.len()).flat_map(host).collect(),
+        true => (0..most)
+            .flat_map(|turn| (0..ranks.len()).filter(move |&host| turn < ranks[host]))
+            .collect(),
+    }
+}
+
+/// The links of hosts, and then the uplinks of groups that a host is in.
+fn links(topology: &NetworkTopology, names: &[String]) -> LinkCosts {
+    let per_byte = |rate: u64| SECOND / rate.max(1);
+    let mut links: Vec<LinkCost> = names
+        .iter()
+        .map(|name| {
+            let link = topology.link(name);
+            LinkCost {
+                gap_per_byte: per_byte(link.rate.value),
+                latency: link.latency.value.saturating_mul(NANOSECOND),
+                half_duplex: link.half_duplex.value,
+            }
+        })
+        .collect();
+    let mut uplinks = Vec::new();
+    let outwards = (0..names.len())
+        .map(|host| {
+            let around: Vec<usize> = topology.around(&names[host]).collect();
+            let uplink = |group: usize| {
+                uplinks.iter().position(|&known| known == group).unwrap_or_else(|| {
+                    uplinks.push(group);
+                    uplinks.len() - 1
+                })
+            };
+            let uplinks = around.into_iter().map(uplink).map(|uplink| names.len() + uplink);
+            std::iter::once(host).chain(uplinks).collect()
+        })
+        .collect();
+    links.extend(uplinks.into_iter().map(|group| {
+        let uplink = topology.uplink(group);
+        LinkCost {
+            gap_per_byte: uplink.rate.map_or(0, |rate| per_byte(rate.value)),
+            latency: uplink.latency.map_or(0, |latency| latency.value * NANOSECOND),
+            half_duplex: uplink.half_duplex.is_some_and(|half| half.value),
+        }
+    }));
+    LinkCosts { links, outwards }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ranks_fill_hosts_or_go_to_them_in_turn() {
+        assert_eq!(hosts_of_ranks(&[3, 1, 2], false), [0, 0, 0, 1, 2, 2]);
+        assert_eq!(hosts_of_ranks(&[3, 1, 2], true), [0, 1, 2, 0, 2, 0]);
+    }
+
+    #[test]
+    fn hosts_of_a_group_share_its_uplink() {
+        let text = "[[group]]\nname = \"rack\"\nhosts = \"b,c\"\nrate = \"1Gbit\"\n";
+        let topology = NetworkTopology::parse(text).unwrap();
+        let names = ["a", "b", "c"].map(str::to_owned);
+        let costs = links(&topology, &names);
+        assert_eq!(costs.outwards, [vec![0], vec![1, 3], vec![2, 3]]);
+        assert_eq!(costs.links[3].gap_per_byte, 8_000);
+        assert_eq!(costs.path(1, 2), (&[1][..], &[2][..]));
+        assert_eq!(costs.path(0, 2), (&[0][..], &[2, 3][..]));
+    }
+}
