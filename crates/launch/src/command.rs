@@ -30,7 +30,7 @@ const SUBCOMMANDS: &[Subcommand] = &[
     },
     Subcommand {
         name: "explain",
-        about: "what a collective does on a described cluster: its messages, phases and predicted time",
+        about: "what a collective does on a described cluster, by levels, with predicted times",
         help: towpath_explain::HELP,
         answer: towpath_explain::answer,
     },
