@@ -16,6 +16,7 @@ mod memory;
 pub mod multicast;
 mod phased;
 pub mod run;
+pub mod runs;
 
 #[cfg(test)]
 mod tests;

@@ -15,7 +15,7 @@ use crate::process;
 use crate::progress;
 use crate::progress::completion::failure_of;
 pub(crate) use crate::progress::runs::plan_failed;
-use crate::progress::runs::{CollectiveRun, RunId};
+use crate::progress::runs::{CollectiveRun, failed};
 use crate::progress::state::State;
 use crate::progress::wait_target::WaitTarget;
 
@@ -35,7 +35,7 @@ pub(crate) unsafe fn run(plan: Plan, sequence: u32) -> Result<()> {
 pub(crate) fn complete(run: CollectiveRun, context: ContextId) -> Result<()> {
     let worker = progress::worker()?;
     let (id, is_poll_due) = worker.with(|state| {
-        let id: RunId = state.runs.add(run, &mut state.engine);
+        let id = state.runs.add(run, &mut state.engine);
         (id, state.runs.is_poll_due())
     });
     worker.nudge();
@@ -44,7 +44,7 @@ pub(crate) fn complete(run: CollectiveRun, context: ContextId) -> Result<()> {
     }
     let target = |_: &State| WaitTarget::Members(context);
     let failure = worker.wait_for(target, |state| state.runs.is_complete(id).then(|| state.runs.take(id)));
-    failure.map_or(Ok(()), Err)
+    failure.map_or(Ok(()), |failure| Err(failed(failure)))
 }
 
 /// Broadcasts `words` from `root` to the team.

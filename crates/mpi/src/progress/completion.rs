@@ -204,7 +204,7 @@ impl State {
                 if let Some(Start::Collective(place)) = start {
                     *place = run;
                 }
-                (Status::EMPTY, failure)
+                (Status::EMPTY, failure.map(failed))
             }
             RequestWork::Exchange(rest) => {
                 let failure = match rest.take(&mut self.engine) {

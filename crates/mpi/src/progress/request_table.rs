@@ -7,6 +7,7 @@
 use std::sync::Arc;
 
 use towpath_base::ids::PeerIndex;
+use towpath_collective::runs::RunId;
 use towpath_engine::{Engine, Mode, RequestId, Rest, Sent};
 use towpath_neutral::abi::{Handle, Kind, Status};
 use towpath_neutral::constants::{ANY_TAG, PROC_NULL, REQUEST_NULL};
@@ -14,7 +15,6 @@ use towpath_neutral::error::{Error, Result, fail};
 use towpath_neutral::handle::{compose, decompose};
 use towpath_wires::Wires;
 
-use super::runs::RunId;
 use crate::objects::comm::Comm;
 use crate::objects::elements::Elements;
 use crate::objects::generalized::Generalized;

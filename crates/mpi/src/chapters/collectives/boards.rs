@@ -6,6 +6,7 @@
 
 use towpath_base::ids::Plane;
 use towpath_collective::board::{BoardLimits, BoardOffer, BoardState, Member, Need, WaitLoop};
+use towpath_collective::runs::CALLS_PER_POLL;
 use towpath_collective::select::Subscription;
 use towpath_collective::{Operation, Selection};
 use towpath_neutral::constants::ERR_TRUNCATE;
@@ -16,7 +17,6 @@ use crate::objects::comm::{CallForm, Comm};
 use crate::process::{self, ending};
 use crate::progress;
 use crate::progress::board_calls::{in_other_call, join, look_again, offer};
-use crate::progress::runs::CALLS_PER_POLL;
 use crate::progress::worker::Worker;
 
 /// True if the communicator has a board.
