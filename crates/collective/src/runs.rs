@@ -126,7 +126,10 @@ impl<O: QueueOwner> Runs<O> {
 
     /// True while a device works on a copy of a run. A device wakes no thread when it completes.
     pub fn is_device_busy(&self) -> bool {
-        let is_copying = |id: &RunId| matches!(self.slots.get(id.0), Some(RunSlot::Running(run)) if run.copies() > 0);
+        let is_copying = |id: &RunId| match self.slots.get(id.0) {
+            Some(RunSlot::Running(run)) => run.copies() > 0,
+            _ => false,
+        };
         self.running.iter().any(is_copying)
     }
 

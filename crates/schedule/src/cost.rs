@@ -54,8 +54,8 @@ pub struct LinkCosts {
 
 impl LinkCosts {
     /// The links that a message passes from one host to another: those that it passes outwards,
-    /// and those that it passes inwards, outermost last. A link that both hosts have in common joins
-    /// neither to the other.
+    /// and those that it passes inwards, outermost last. A link that both hosts have in common
+    /// joins neither to the other.
     pub fn path(&self, from: usize, to: usize) -> (&[usize], &[usize]) {
         let (from, to) = (&self.outwards[from], &self.outwards[to]);
         let same = from.iter().rev().zip(to.iter().rev()).take_while(|(one, other)| one == other);
