@@ -29,6 +29,7 @@ const COSTS: CostModel = CostModel {
         gap: 1_000_000,
         gap_per_byte: 1_000,
     },
+    links: None,
     eager: Some(16 << 10),
     copy_per_byte: 100,
     reduce_per_element: 500,
