@@ -1,7 +1,7 @@
 /*
  * Collectives on all ranks, called in different ways.
  *
- *     collective MODE SECONDS_PER_FIGURE NAME,NAME SIZE... [pin=CORE,CORE]
+ *     collective MODE SECONDS_PER_FIGURE NAME,NAME SIZE... [until=SECONDS] [pin=CORE,CORE]
  *
  * MODE: back (one call behind the other, the root moves on with every call), fixed (the same with
  * root 0), sync (a barrier before each call, whose time does not count), fixed-sync (both), unequal
@@ -16,7 +16,8 @@
  * Prints "NAME[-MODE] bytes microseconds", the mean over a batch of calls as the slowest rank saw
  * it: the best of three batches. In the modes with fixed and sync, where ranks differ,
  * "NAME-MODE-mean" is the mean over the ranks too, and in the mode unequal "NAME-unequal" is. Where
- * a call takes more than 5 ms, two calls are all that is measured, and larger sizes are left out.
+ * a call takes more than 5 ms, two calls are all that is measured. Sizes behind one whose call takes
+ * longer than "until", by default 5 ms, are left out.
  * Buffers begin 16 bytes behind a page. Then the line ping-pong before and after (0 but for two
  * pinned ranks).
  */
@@ -30,6 +31,7 @@
 enum { BATCHES = 3, TRIES = 2, LEAST_COUNT = 10, LARGEST_COUNT = 4000, MOST_NANOSECONDS = 2000, NAME_LENGTH = 32 };
 
 static const double SLOW = 5e-3;
+static double longest = 5e-3;
 
 /* The figures of a batch in seconds for a call. */
 struct figures {
@@ -228,7 +230,7 @@ static void measure_sizes(const char *name, double budget, char **sizes, int num
             MPI_Request_free(&again);
         release(out);
         release(in);
-        if (found.slowest > SLOW)
+        if (found.slowest > longest)
             return;
     }
 }
@@ -238,9 +240,11 @@ int main(int argc, char **argv)
     char name[NAME_LENGTH];
     int periodic = 1, taken = 0;
     const char *cores = placement(&argc, argv);
+    if (argc > 1 && sscanf(argv[argc - 1], "until=%lf", &longest) == 1)
+        argc--;
     if (argc < 5) {
         fprintf(stderr, "usage: collective back|fixed|sync|fixed-sync|unequal SECONDS NAME,NAME "
-                        "SIZE... [pin=CORE,CORE]\n");
+                        "SIZE... [until=SECONDS] [pin=CORE,CORE]\n");
         return 2;
     }
     mode = argv[1];

@@ -46,6 +46,9 @@ COLUMNS = ["date", "round", "line_ns", "subject", "network", "name", "bytes", "v
 # Exit status of a network that cannot be made here.
 SKIPPED = 77
 BATCH = "0.03"
+# The root of a gather on a coprocessor: behind a slow link, with a fifth of a core for all ranks.
+SLOW_LINK, WEAK_ROOT = "host0=1gbit", "host0=1000/5000"
+ROOT_SIZES = (8, 1024, 4096, 16384, 65536)
 PORT = "5201"
 # Puts a rank of a host, or whatever else is started there, on the host's core.
 PINNED = """#!/bin/sh
@@ -73,6 +76,7 @@ class Network:
     rounds: int = 99
     cyclic: bool = False  # rank r on host r modulo the number of hosts, instead of blocks of ranks
     collectives: bool = False  # `figures` are arguments of benchmarks/collective.c
+    seconds: int = 70  # longest run
 
 
 def cluster(name, hosts, ranks, pinned=False, cyclic=False):
@@ -84,6 +88,15 @@ def cluster(name, hosts, ranks, pinned=False, cyclic=False):
         ["sync", "0.06", ",".join(names), "8", "1024", "32768"],
         "^(towpath|before|mpich|openmpi|intel)$",
         ranks=ranks, hosts=hosts, pinned=pinned, cyclic=cyclic, collectives=True)
+
+
+def slow_root(name, options, hosts=8, ranks=64, who=""):
+    """Gathers to a host that is slower than the others, each after a barrier."""
+    return Network(
+        f"gather-{name}", f"--hosts {hosts} {options}",
+        ["fixed-sync", "0.3", "gather", *map(str, ROOT_SIZES), "until=2"],
+        who or "^(towpath|before|mpich|openmpi|intel|mpich-unthrottled|intel-yields)$",
+        ranks=ranks, hosts=hosts, pinned=False, rounds=5, collectives=True, seconds=150)
 
 
 NETWORKS = [
@@ -102,8 +115,17 @@ NETWORKS = [
     cluster("8x1-pinned", 8, 8, pinned=True),
     cluster("8x8", 8, 64),
     cluster("6x8-cyclic", 6, 48, cyclic=True),
+    slow_root("slow-link", f"--slow {SLOW_LINK}"),
+    slow_root("weak-root", f"--weak {WEAK_ROOT}"),
+    slow_root("weak-root-slow-link", f"--slow {SLOW_LINK} --weak {WEAK_ROOT}"),
+    slow_root("weak-root-slow-link-256", f"--slow {SLOW_LINK} --weak {WEAK_ROOT}", ranks=256, who="^(towpath|before)$"),
     Network("start", "--hosts 8", ["start"], "towpath-|^mpich$", ranks=256, hosts=8, pinned=False, rounds=3),
 ]
+
+
+# The settings for crowded processors that users rarely know: MPICH is measured with its own
+# elsewhere, Intel MPI without.
+UNUSUAL = {"mpich": ("unthrottled", {"MPIR_CVAR_CH4_PROGRESS_THROTTLE": "0"}), "intel": ("yields", {"I_MPI_THREAD_YIELD": "2"})}
 
 
 @dataclass
@@ -135,6 +157,9 @@ def subjects(transports, prefix, before=None):
             settings["intel"] |= {"LD_LIBRARY_PATH": fabric, "FI_PROVIDER_PATH": fabric}
         extra = {**library.settings, **settings[library.name]}
         found += [Subject(library.name, library, extra), Subject(f"{library.name}-cubic", library, extra, cubic=True)]
+        if library.name in UNUSUAL:
+            name, change = UNUSUAL[library.name]
+            found.append(Subject(f"{library.name}-{name}", library, {**extra, **change}))
     return found
 
 
@@ -192,7 +217,7 @@ def settings_of(subject, network):
     if subject.cubic:
         found["LD_PRELOAD"] = OUT / "bare" / "cubic.so"
     if network.ranks > libraries.CORES and subject.library.name == "mpich":
-        found["MPIR_CVAR_CH4_PROGRESS_THROTTLE"] = "1"
+        found.setdefault("MPIR_CVAR_CH4_PROGRESS_THROTTLE", "1")
     if network.ranks > network.hosts and subject.library.name not in ("towpath", "before"):
         found.update({"mpich": {"UCX_TLS": "tcp,self,sm"}, "intel": {"I_MPI_FABRICS": "shm:ofi"}}.get(subject.library.name, {}))
     return found
@@ -231,9 +256,9 @@ def measure(subject, network):
     started = time.monotonic()
     try:
         result = subprocess.run([str(word) for word in command], env=environments.clean_environment(**settings_of(subject, network)),
-                                capture_output=True, text=True, timeout=70, stdin=subprocess.DEVNULL)
+                                capture_output=True, text=True, timeout=network.seconds, stdin=subprocess.DEVNULL)
     except subprocess.TimeoutExpired:
-        print(f"   {subject.name} {network.name}: still ran after 70 s", flush=True)
+        print(f"   {subject.name} {network.name}: still ran after {network.seconds} s", flush=True)
         return []
     if starting and not result.returncode:
         return [("start", 0, time.monotonic() - started)]
@@ -332,7 +357,7 @@ def table(path):
         unit = bars.UNITS.get(name, "us")
         first = [network, name, str(size), unit, str(rounds)]
         text.append("| " + " | ".join(first + cells) + " |")
-    if any(not network.startswith("cluster") for network, _, _ in figures):
+    if any(not network.startswith(("cluster", "gather")) for network, _, _ in figures):
         text += ["", *bars.verdicts(figures)]
     return "\n".join(text) + "\n"
 

@@ -7,6 +7,7 @@
     hosts.py --rate 1gbit --kernel-loss 1 -- COMMAND...                      each host's kernel loses what arrives, fast
     hosts.py --hosts 3 --segments 2 -- COMMAND...                            a router between the first and third host, and the second
     hosts.py --swallow frames -- COMMAND...                                  over a switch that passes nothing but IP
+    hosts.py --hosts 8 --slow host0=1gbit --weak host0=1000/5000 -- COMMAND...   one host has a slow link and a slow processor
     hosts.py --rails 2 --kill-rail 1 --after 2 [--silently] -- COMMAND...    a network dies meanwhile
 
 Two hosts are joined by a cable, more by a bridge; each further rail is a network of its own (10.77.RAIL.HOST/24). COMMAND
@@ -30,22 +31,27 @@ import sys
 from pathlib import Path
 
 import links
+import processors
 
 SKIPPED = 77
 SET_DEATH_SIGNAL = 1  # PR_SET_PDEATHSIG of prctl
 INSIDE = "HOSTS_INSIDE"
+# Where the processes of the host with a slow processor, and those of all others, write their numbers.
+GROUPS = "HOSTS_GROUPS"
 # Where `ip` looks for namespaces: a file system of this process, in which its scripts lie too.
 NAMESPACES = Path("/run/netns")
 ENTER = """#!/bin/sh
 # Runs a command on a host: enter [options] NAME COMMAND...
 while [ "${1#-}" != "$1" ]; do shift; done
 name=$1; shift
+[ -e {namespaces}/$name.procs ] && echo $$ > {namespaces}/$name.procs
 # Words such as NAME=value before a command are the shell's.
 case $1 in *=*) words=$*;; *) words="exec $*";; esac
 exec nsenter --net={namespaces}/$name unshare --uts sh -c 'hostname "$0"; eval "$1"' "$name" "$words"
 """
 RUN = """#!/bin/sh
 # Runs a command on a host: run NAME COMMAND...
+[ -e {namespaces}/$1.procs ] && echo $$ > {namespaces}/$1.procs
 exec nsenter --net={namespaces}/$1 unshare --uts sh -c 'hostname "$1"; shift; exec "$@"' run "$@"
 """
 
@@ -88,6 +94,11 @@ def make(options):
 def inside(options):
     """Makes the hosts and runs the command; this is the first process of a process namespace."""
     names, rails = make(options)
+    if options.weak:
+        weak, others = os.environ[GROUPS].split()
+        for name in names:
+            group = weak if name == options.weak.split("=")[0] else others
+            (NAMESPACES / f"{name}.procs").symlink_to(group)
     enter, run = NAMESPACES / "enter", NAMESPACES / "run"
     for script, text in [(enter, ENTER), (run, RUN)]:
         script.write_text(text.replace("{namespaces}", str(NAMESPACES)))
@@ -118,12 +129,15 @@ def main():
     if os.environ.get(INSIDE):
         del os.environ[INSIDE]
         return inside(options)
-    reason = forbidden() or links.prepare(options)
+    reason = forbidden() or processors.forbidden(options.weak) or links.prepare(options)
     if reason:
         print(f"skipped: {reason}")
         return SKIPPED
     os.environ[INSIDE] = "1"
-    return keep_until_told([*outer(), sys.executable, __file__, *sys.argv[1:]])
+    with processors.limited(options.weak) as groups:
+        if groups:
+            os.environ[GROUPS] = " ".join(map(str, groups))
+        return keep_until_told([*outer(), sys.executable, __file__, *sys.argv[1:]])
 
 
 def keep_until_told(command):

@@ -42,6 +42,8 @@ def add_options(parser):
     parser.add_argument("--rate", help="speed of every link, as tc writes it (1gbit)")
     parser.add_argument("--slow", metavar="HOST=RATE", help="speed of one host's link in both "
                         "directions; its card cuts no segments (host0=1gbit)")
+    parser.add_argument("--weak", metavar="HOST=QUOTA/PERIOD", help="one host's processes together "
+                        "get so many microseconds of a core per period (host0=1000/5000)")
     for name, what in [("loss", "lost"), ("duplicate", "doubled"), ("reorder", "overtaken by others")]:
         parser.add_argument(f"--{name}", type=float, default=0, metavar="PERCENT", help=f"frames of each direction that are {what}")
     parser.add_argument("--seed", type=int, default=1, help="of the faults")
@@ -54,7 +56,7 @@ def add_options(parser):
 def words(options):
     """The command line that gives these options again."""
     said = []
-    for name in ("hosts", "mtu", "rails", "rate", "slow", "loss", "duplicate", "reorder", "seed",
+    for name in ("hosts", "mtu", "rails", "rate", "slow", "weak", "loss", "duplicate", "reorder", "seed",
                  "kernel_loss", "kill_rail", "after", "segments", "swallow"):
         value = getattr(options, name)
         if value is not None:
