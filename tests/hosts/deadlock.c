@@ -49,6 +49,33 @@ static void communicators(int rank) {
     MPI_Finalize();
 }
 
+/* Rank 2 calls another collective than the others, names another root, has another order, or leaves
+ * out a call. */
+static void mismatch(const char *kind, int rank) {
+    int odd = rank == 2, data[4096] = {0}, result[4096];
+    MPI_Request request;
+    if (strcmp(kind, "operation") == 0) {
+        if (odd) MPI_Barrier(MPI_COMM_WORLD);
+        else MPI_Bcast(data, 4096, MPI_INT, 0, MPI_COMM_WORLD);
+    } else if (strcmp(kind, "gather-root") == 0) {
+        MPI_Gather(data, 16, MPI_INT, result, 16, MPI_INT, odd, MPI_COMM_WORLD);
+    } else if (strcmp(kind, "bcast-root") == 0) {
+        MPI_Bcast(data, 16, MPI_INT, odd, MPI_COMM_WORLD);
+    } else if (strcmp(kind, "order") == 0) {
+        if (odd) MPI_Allreduce(data, result, 8, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+        MPI_Barrier(MPI_COMM_WORLD);
+        if (!odd) MPI_Allreduce(data, result, 8, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+    } else if (strcmp(kind, "request") == 0) {
+        if (odd) MPI_Iallgather(data, 4, MPI_INT, result, 4, MPI_INT, MPI_COMM_WORLD, &request);
+        else MPI_Iallreduce(data, result, 4, MPI_INT, MPI_SUM, MPI_COMM_WORLD, &request);
+        MPI_Wait(&request, MPI_STATUS_IGNORE);
+    } else {
+        if (!odd) MPI_Bcast(data, 4, MPI_INT, 0, MPI_COMM_WORLD);
+        MPI_Reduce(data, result, 4, MPI_INT, MPI_SUM, 0, MPI_COMM_WORLD);
+    }
+    MPI_Barrier(MPI_COMM_WORLD);
+}
+
 int main(int argc, char **argv) {
     int rank;
     /* One rank never comes to MPI_Init. */
@@ -64,6 +91,7 @@ int main(int argc, char **argv) {
     if (argc > 1 && strcmp(argv[1], "calls") == 0) calls(rank);
     if (argc > 1 && strcmp(argv[1], "requests") == 0) requests(rank);
     if (argc > 1 && strcmp(argv[1], "communicators") == 0) communicators(rank);
+    if (argc > 2 && strcmp(argv[1], "mismatch") == 0) mismatch(argv[2], rank);
     if (argc > 1 && strcmp(argv[1], "start") == 0) MPI_Barrier(MPI_COMM_WORLD);
     MPI_Finalize();
     return 0;

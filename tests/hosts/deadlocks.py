@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""What mpiexec says of ranks that wait for each other for ever: at SIGQUIT, which ends nothing, at SIGINT, SIGTERM and --timeout.
+"""What mpiexec says of ranks that wait for each other for ever: at SIGQUIT, which ends nothing, at SIGINT, SIGTERM and --timeout. And
+what ranks of two hosts say whose collectives do not fit together, instead of waiting for ever.
 
     deadlocks.py --prefix DIRECTORY    with an installed Towpath (bin, lib); all rows, on one host
                                        and on two
@@ -58,6 +59,18 @@ ENDS = {
     "SIGINT": (130, "ended by SIGINT, interrupted."),
     "SIGTERM": (143, "ended by SIGTERM, asked to end."),
     "--timeout": (124, f"the job did not end within {SECONDS} s (--timeout); it is ended."),
+}
+
+
+# What rank 2 calls and what another rank does, where they do not fit together. Who notices it first
+# may differ.
+MISMATCHES = {
+    "operation": {"MPI_Barrier", "MPI_Bcast with root 0"},
+    "gather-root": {"MPI_Gather with root 1", "MPI_Gather with root 0"},
+    "bcast-root": {"MPI_Bcast with root 1", "MPI_Bcast with root 0"},
+    "order": {"MPI_Allreduce", "MPI_Barrier"},
+    "request": {"MPI_Allgather", "MPI_Allreduce"},
+    "left-out": {"MPI_Reduce with root 0", "MPI_Bcast with root 0"},
 }
 
 
@@ -123,6 +136,18 @@ def run_row(options, program, end):
     return problems, "", "\n".join(job.lines)
 
 
+def run_mismatch(options, kind):
+    """Problems, no words, and what the job has written."""
+    command = [options.prefix / "bin/mpiexec", *options.way.split(), "-n", 4, options.binary, "mismatch", kind]
+    job = Job(command)
+    status, said = job.ended(), "\n".join(job.lines)
+    found = re.search(r"(rank \d) calls (.*), but (rank \d) calls (.*); all ranks of a communicator", said)
+    problems = [] if status == 16 else [f"ended with {status}, not with MPI_ERR_OTHER"]
+    if not found or {found[2], found[4]} != MISMATCHES[kind] or "rank 2" not in (found[1], found[3]):
+        problems.append(f"said: {job.lines}")
+    return problems, "", said
+
+
 def run_rows(options):
     """Runs the rows on the hosts that `options.way` leads to."""
     rows = Rows()
@@ -131,6 +156,10 @@ def run_rows(options):
             name = f"{program} {end} {options.where}"
             if re.search(options.filter, name):
                 rows.run(name, lambda program=program, end=end: run_row(options, program, end))
+    for kind in MISMATCHES:
+        name = f"mismatch {kind} {options.where}"
+        if options.where == "on two hosts" and re.search(options.filter, name):
+            rows.run(name, lambda kind=kind: run_mismatch(options, kind))
     return rows
 
 

@@ -69,6 +69,16 @@ impl<O: QueueOwner> CollectiveRun<O> {
         }
     }
 
+    /// Looks for messages of other calls, like [`Run::find_mismatch`]. After true, the next
+    /// [`CollectiveRun::post`] returns the failure.
+    pub fn find_mismatch(&mut self, engine: &O::Engine) -> bool {
+        match self {
+            CollectiveRun::ByMessages(run) => run.find_mismatch(engine),
+            CollectiveRun::Queued(call) => call.find_mismatch(engine),
+            CollectiveRun::Phased(call) => call.find_mismatch(engine),
+        }
+    }
+
     /// Number of copies that a device works on, like [`Run::copies`].
     pub fn copies(&self) -> usize {
         match self {

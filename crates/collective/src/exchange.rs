@@ -8,7 +8,7 @@ use towpath_engine::ExchangeMessage;
 use towpath_schedule::buffers::Piece;
 use towpath_schedule::neighborhood::{Edge, Neighborly, Neighbors};
 
-use crate::run;
+use crate::numbers;
 
 /// Writes the messages of `call` to `sends` and `receives`, as the parts of an exchange among
 /// `peers` with this sequence number, and returns their numbers. `None` if there are too many or
@@ -32,7 +32,7 @@ pub fn exchange_parts(
         {
             into[*filled].write(ExchangeMessage::new(
                 peers[rank],
-                run::tag(sequence, edge.turn as u16),
+                numbers::tag(sequence, edge.turn as u16),
                 pointer,
                 length,
             ));

@@ -14,6 +14,7 @@ mod collective_run;
 mod exchange;
 mod memory;
 pub mod multicast;
+pub mod numbers;
 mod phased;
 pub mod run;
 pub mod runs;
@@ -27,7 +28,8 @@ pub use memory::{copy_pieces, reduce_elements};
 pub use phased::PhasedCall;
 pub use run::{Failure, Progress, Run};
 pub use towpath_schedule::{
-    Blocks, Buffer, Call, Element, HostCopies, Operation, Pays, Placement, Plan, PlanError,
-    Reducer, Selection, Team, allgather, allreduce, alltoall, barrier, broadcast, buffers, gather,
-    hierarchy, inter, neighborhood, reduce, reduce_scatter, reducer, scan, scatter, select,
+    Blocks, Buffer, Call, CallSignature, Element, HostCopies, Operation, Pays, Placement, Plan,
+    PlanError, Reducer, Selection, Team, allgather, allreduce, alltoall, barrier, broadcast,
+    buffers, gather, hierarchy, inter, neighborhood, reduce, reduce_scatter, reducer, scan,
+    scatter, select,
 };

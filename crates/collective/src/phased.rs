@@ -10,7 +10,7 @@ use std::sync::{Arc, Mutex};
 
 use towpath_schedule::buffers::Scratch;
 use towpath_schedule::hierarchy::phases::HostPhases;
-use towpath_schedule::{Call, HostCopies, Operation, PlanError};
+use towpath_schedule::{Call, CallSignature, HostCopies, Operation, PlanError};
 
 use crate::board::{BoardQueue, QueueOwner, QueuedCall, may_use_board};
 use crate::collective_run::CollectiveRun;
@@ -37,10 +37,17 @@ unsafe impl<O: Send> Send for PhasedCall<O> {}
 impl<O> Drop for PhasedCall<O> {
     /// Messages that are under way may still access the memory of the call.
     fn drop(&mut self) {
-        if self.current < self.phases.len() || self.failure == Some(Failure::Lost) {
+        if self.current < self.phases.len() || self.has_given_up() {
             std::mem::forget(std::mem::take(&mut self.memory));
             std::mem::forget(std::mem::take(&mut self.copies));
         }
+    }
+}
+
+impl<O> PhasedCall<O> {
+    /// True if the remaining phases will not be executed.
+    fn has_given_up(&self) -> bool {
+        self.failure.is_some_and(Failure::leaves_steps)
     }
 }
 
@@ -60,8 +67,8 @@ impl<O: QueueOwner> PhasedCall<O> {
     ) -> Result<PhasedCall<O>, PlanError> {
         let is_persistent = queue.is_none();
         let queue = queue.cloned().unwrap_or_default();
-        let HostPhases { before, between, after, memory } = phases;
-        let place = (&queue, is_persistent, sequence);
+        let HostPhases { before, between, after, memory, signature } = phases;
+        let place = (&queue, is_persistent, sequence, signature);
         let on_host = |operation| on_host(owner, operation, place);
         let before = before.map(on_host).transpose()?;
         let between = between.map(|plan| Box::new(Run::hold(plan, sequence)).into());
@@ -81,7 +88,7 @@ impl<O: QueueOwner> PhasedCall<O> {
     /// If the call is under way.
     pub unsafe fn start_again(&mut self) {
         assert!(self.current == self.phases.len(), "a call was started again before it was over");
-        if self.failure == Some(Failure::Lost) {
+        if self.has_given_up() {
             return;
         }
         (self.current, self.failure) = (0, None);
@@ -115,7 +122,7 @@ impl<O: QueueOwner> PhasedCall<O> {
             self.current += 1;
             self.start_phase();
         }
-        if self.failure != Some(Failure::Lost) {
+        if !self.has_given_up() {
             // SAFETY: the buffers live until the call is over (contract of `start_again`), and the
             // copies are memory of their own.
             unsafe { copy_pieces(self.copies.after(), &mut std::thread::yield_now) };
@@ -127,7 +134,7 @@ impl<O: QueueOwner> PhasedCall<O> {
     /// left give up their turns, which other calls wait for.
     #[cold]
     fn give_up(&mut self, failure: Failure) -> Progress {
-        if failure == Failure::Lost || !self.is_persistent {
+        if failure.leaves_steps() || !self.is_persistent {
             self.phases.truncate(self.current + 1);
         }
         self.current = self.phases.len();
@@ -142,6 +149,11 @@ impl<O: QueueOwner> PhasedCall<O> {
         }
     }
 
+    /// Looks for messages of other calls, like [`Run::find_mismatch`].
+    pub fn find_mismatch(&mut self, engine: &O::Engine) -> bool {
+        self.phases.get_mut(self.current).is_some_and(|phase| phase.find_mismatch(engine))
+    }
+
     /// Number of copies that a device works on, like [`Run::copies`].
     pub fn copies(&self) -> usize {
         self.phases.get(self.current).map_or(0, CollectiveRun::copies)
@@ -152,7 +164,12 @@ impl<O: QueueOwner> PhasedCall<O> {
 fn on_host<O: QueueOwner>(
     owner: &O,
     operation: Operation,
-    (queue, is_persistent, sequence): (&Arc<Mutex<BoardQueue>>, bool, u32),
+    (queue, is_persistent, sequence, signature): (
+        &Arc<Mutex<BoardQueue>>,
+        bool,
+        u32,
+        CallSignature,
+    ),
 ) -> Result<CollectiveRun<O>, PlanError> {
     let (team, selection) = (owner.team(), owner.selection());
     let turn = match is_persistent {
@@ -160,10 +177,11 @@ fn on_host<O: QueueOwner>(
         false => queue.lock().unwrap().enter(&operation, selection, team.size()).map(Some),
     };
     let Some(turn) = turn else {
-        let plan = operation.plan(&Call { team: &team, selection })?;
+        let mut plan = operation.plan(&Call { team: &team, selection })?;
+        plan.signature = signature;
         return Ok(Box::new(Run::hold(plan, sequence)).into());
     };
     let work = (operation, HostCopies::default());
     let call = QueuedCall::hold(owner.clone(), queue.clone(), work, (turn, sequence));
-    Ok(CollectiveRun::Queued(Box::new(call)))
+    Ok(CollectiveRun::Queued(Box::new(call.with_signature(signature))))
 }

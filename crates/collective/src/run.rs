@@ -7,10 +7,13 @@
 
 use std::collections::VecDeque;
 
+use towpath_base::ids::PeerIndex;
 use towpath_engine::messages::{Messages, Ticket};
+use towpath_schedule::CallSignature;
 use towpath_schedule::plan::{NONE, Plan, PlanError, StepAction, StepId};
 
 use crate::memory::{self, PendingCopy};
+use crate::numbers::{self, signature_of};
 
 /// State of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -37,15 +40,29 @@ pub enum Failure {
     /// A process of the communicator was lost; the remaining steps are not executed.
     #[error("a process that takes part in the collective died")]
     Lost,
+    /// A process has called another collective, or named another root. The remaining steps are not
+    /// executed.
+    #[error(
+        "this rank calls {own}, and another one {theirs}; all ranks of a communicator must call the same collectives, in the same order and with the same root"
+    )]
+    Mismatch {
+        /// The other process.
+        peer: PeerIndex,
+        /// What this process calls.
+        own: CallSignature,
+        /// What the other process calls.
+        theirs: CallSignature,
+    },
     /// The plan of a call that could have used a board cannot be built.
     #[error(transparent)]
     Plan(PlanError),
 }
 
-/// The tag of a message of call `sequence`; the turn distinguishes messages of one pair.
-#[inline]
-pub(crate) fn tag(sequence: u32, turn: u16) -> i32 {
-    ((sequence & 0xFFFF) << 15 | u32::from(turn) & 0x7FFF) as i32
+impl Failure {
+    /// True if steps are left that will not be executed: their memory stays in use.
+    pub(crate) fn leaves_steps(self) -> bool {
+        matches!(self, Failure::Lost | Failure::Mismatch { .. })
+    }
 }
 
 /// A plan in execution.
@@ -66,7 +83,7 @@ pub struct Run {
 
 impl Run {
     /// Starts a plan. `sequence` numbers the collective calls of the communicator and must be equal
-    /// on all its ranks; only its lower 16 bits are used.
+    /// on all its ranks; messages are matched by its lower 16 bits (see [`numbers`](crate::numbers)).
     ///
     /// # Safety
     /// All memory named when the plan was built must stay valid until the run is done, and must not
@@ -106,14 +123,19 @@ impl Run {
     /// If the run is not over.
     pub unsafe fn start_again(&mut self) {
         assert!(self.is_over(), "a run was started again before it was over");
-        if self.failure != Some(Failure::Lost) {
+        if !self.has_given_up() {
             self.rewind();
         }
     }
 
+    /// True if the remaining steps will not be executed.
+    fn has_given_up(&self) -> bool {
+        self.failure.is_some_and(Failure::leaves_steps)
+    }
+
     /// True if no step is left to execute.
     pub fn is_over(&self) -> bool {
-        self.left == 0 || self.failure == Some(Failure::Lost)
+        self.left == 0 || self.has_given_up()
     }
 
     fn rewind(&mut self) {
@@ -150,11 +172,45 @@ impl Run {
         self.device_copies.len() < before
     }
 
-    /// Ends the run, because a process was lost.
+    /// Ends the run without executing the remaining steps.
     #[cold]
-    fn lose(&mut self) {
-        self.failure = Some(Failure::Lost);
+    fn give_up(&mut self, failure: Failure) {
+        self.failure = Some(failure);
         self.device_copies.clear();
+    }
+
+    /// The failure if a message that `step` has received is part of another call.
+    fn mismatch(&self, step: StepId, mark: u32) -> Option<Failure> {
+        let (own, theirs) = (self.plan.signature, signature_of(mark));
+        match &self.plan.steps[step as usize].action {
+            StepAction::Receive { peer, .. } if own.differs(theirs) => {
+                Some(Failure::Mismatch { peer: *peer, own, theirs })
+            }
+            _ => None,
+        }
+    }
+
+    /// Looks for messages that no receive will match: those of another call with the number of this
+    /// one, and those of earlier calls. True if there is one: the run has then failed. For runs
+    /// that have waited long.
+    pub fn find_mismatch<M: Messages + ?Sized>(&mut self, messages: &M) -> bool {
+        let (own, sequence) = (self.plan.signature, self.sequence);
+        let of_this = |tag: i32, mark: u32| {
+            numbers::is_of_call(tag, mark, sequence) && own.differs(signature_of(mark))
+        };
+        let of_earlier = |tag: i32, mark: u32| {
+            numbers::is_of_earlier_call(tag, mark, sequence)
+                && signature_of(mark) != CallSignature::default()
+        };
+        let find =
+            |wanted: &dyn Fn(i32, u32) -> bool| messages.find_mark(self.plan.context, wanted);
+        // What this rank has called in place of an earlier call is not known any more.
+        let found = find(&of_this).map(|found| (own, found));
+        let found = found.or_else(|| find(&of_earlier).map(|found| (Default::default(), found)));
+        if let Some((own, (peer, mark))) = found {
+            self.give_up(Failure::Mismatch { peer, own, theirs: signature_of(mark) });
+        }
+        found.is_some()
     }
 
     /// Starts the messages that are ready and completes those that arrived. Never calls a
@@ -162,7 +218,7 @@ impl Run {
     pub fn post<M: Messages + ?Sized>(&mut self, messages: &mut M) -> Progress {
         loop {
             let mut moved = false;
-            while self.failure != Some(Failure::Lost)
+            while !self.has_given_up()
                 && let Some(step) = self.ready_messages.pop_front()
             {
                 self.start_message(step, messages);
@@ -176,7 +232,9 @@ impl Run {
                 };
                 self.under_way.swap_remove(index);
                 if outcome.lost {
-                    self.lose();
+                    self.give_up(Failure::Lost);
+                } else if let Some(failure) = self.mismatch(step, outcome.mark) {
+                    self.give_up(failure);
                 } else if outcome.truncated {
                     self.failure.get_or_insert(Failure::Truncated);
                 }
@@ -196,7 +254,7 @@ impl Run {
     /// Executes the copies and reductions that are ready. May call a user-defined reduction, so the
     /// caller must not hold a lock.
     pub fn compute(&mut self) {
-        while self.failure != Some(Failure::Lost)
+        while !self.has_given_up()
             && let Some(step) = self.ready_local.pop_front()
         {
             match &self.plan.steps[step as usize].action {
@@ -229,7 +287,7 @@ impl Run {
 
     fn progress(&self) -> Progress {
         match self.failure {
-            Some(Failure::Lost) => Progress::Failed(Failure::Lost),
+            Some(failure) if failure.leaves_steps() => Progress::Failed(failure),
             Some(failure) if self.left == 0 => Progress::Failed(failure),
             _ if self.left == 0 => Progress::Done,
             _ if !self.ready_local.is_empty() => Progress::Compute,
@@ -238,7 +296,7 @@ impl Run {
     }
 
     fn start_message<M: Messages + ?Sized>(&mut self, step: StepId, messages: &mut M) {
-        let tag = |turn: u16| tag(self.sequence, turn);
+        let tag = |turn: u16| numbers::tag(self.sequence, turn);
         let plan = &self.plan;
         let ticket = match &plan.steps[step as usize].action {
             // SAFETY: the memory is valid until the run is done (contract of `Run::start`), and
@@ -248,7 +306,7 @@ impl Run {
                     *peer,
                     plan.context,
                     tag(*turn),
-                    plan.rank,
+                    numbers::mark(plan.signature, self.sequence),
                     memory::source(piece),
                 )
             },

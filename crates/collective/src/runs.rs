@@ -124,6 +124,23 @@ impl<O: QueueOwner> Runs<O> {
         moved
     }
 
+    /// True if a run waits for other members. Whoever waits with it should call
+    /// [`Runs::find_mismatches`] from time to time.
+    #[inline]
+    pub fn is_waiting(&self) -> bool {
+        !self.running.is_empty()
+    }
+
+    /// Fails the runs whose members have called other collectives, as far as their messages tell.
+    pub fn find_mismatches(&mut self, engine: &mut O::Engine) {
+        for id in std::mem::take(&mut self.running) {
+            if let Some(RunSlot::Running(mut run)) = self.take_out(id) {
+                run.find_mismatch(engine);
+                self.advance(id, run, engine);
+            }
+        }
+    }
+
     /// True while a device works on a copy of a run. A device wakes no thread when it completes.
     pub fn is_device_busy(&self) -> bool {
         let is_copying = |id: &RunId| match self.slots.get(id.0) {

@@ -62,8 +62,6 @@ impl ExchangeMessage {
 pub struct Exchange<'a> {
     /// Context of all messages; no wildcard receive may be posted in it.
     pub context: ContextId,
-    /// This process's rank in the communicator.
-    pub rank: u32,
     /// Messages to send.
     pub sends: &'a mut [ExchangeMessage],
     /// Messages to receive. No two may have the same peer and tag.
@@ -266,15 +264,14 @@ impl Exchange<'_> {
         for part in self.sends.iter_mut() {
             let ExchangeMessage { peer, tag, pointer, length, .. } = *part;
             // SAFETY: `pointer` is readable for `length` bytes (contract of `begin`).
-            let sent =
-                unsafe { engine.try_send_now(peer, self.context, tag, self.rank, pointer, length) };
+            let sent = unsafe { engine.try_send_now(peer, self.context, tag, 0, pointer, length) };
             part.way = MessageProgress::Done;
             if sent.is_none() {
                 let source = Source::Bytes { pointer, length };
                 // SAFETY: `pointer` stays readable for `length` bytes until the send completes
                 // (contract of `begin`).
                 part.way = MessageProgress::Started(unsafe {
-                    engine.isend(peer, self.context, tag, self.rank, source, Mode::Standard)
+                    engine.isend(peer, self.context, tag, 0, source, Mode::Standard)
                 });
                 all = false;
             }

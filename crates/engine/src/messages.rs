@@ -21,11 +21,14 @@ pub struct Outcome {
     pub truncated: bool,
     /// The peer was lost before the message was complete.
     pub lost: bool,
+    /// The mark that its sender has given it; 0 for a send that was complete at once.
+    pub mark: u32,
 }
 
 /// Nonblocking start and completion of messages. Implemented by the engine, and by fakes in tests.
 pub trait Messages {
-    /// Starts a standard send. `rank` is this process's rank in the team.
+    /// Starts a standard send. The receiver gets the `mark` with the message; it does not matter
+    /// for matching.
     ///
     /// # Safety
     /// The memory behind `source` must stay valid and unchanged until the ticket is complete.
@@ -34,7 +37,7 @@ pub trait Messages {
         to: PeerIndex,
         context: ContextId,
         tag: i32,
-        rank: usize,
+        mark: u32,
         source: Source,
     ) -> Ticket;
 
@@ -54,6 +57,14 @@ pub trait Messages {
     /// Returns the outcome once the message is complete. This consumes the ticket; do not poll it
     /// again.
     fn poll(&mut self, ticket: Ticket) -> Option<Outcome>;
+
+    /// Sender and mark of the first message in this context that waits for a receive and whose tag
+    /// and mark satisfy `wanted`.
+    fn find_mark(
+        &self,
+        context: ContextId,
+        wanted: &dyn Fn(i32, u32) -> bool,
+    ) -> Option<(PeerIndex, u32)>;
 }
 
 /// Marks the ticket of a send that completed immediately; the low bits hold its length. No request
@@ -66,19 +77,18 @@ impl<W: JobWire, S: Subscriber> Messages for Engine<W, S> {
         to: PeerIndex,
         context: ContextId,
         tag: i32,
-        rank: usize,
+        mark: u32,
         source: Source,
     ) -> Ticket {
-        let rank = rank as u32;
         if let Source::Bytes { pointer, length } = source
             // SAFETY: `pointer` is readable for `length` bytes: `source` is valid (this function's
             // contract).
-            && unsafe { self.try_send_now(to, context, tag, rank, pointer, length) }.is_some()
+            && unsafe { self.try_send_now(to, context, tag, mark, pointer, length) }.is_some()
         {
             return Ticket(DONE | length as u64);
         }
         // SAFETY: `source` stays valid until the ticket is complete (this function's contract).
-        Ticket(unsafe { self.isend(to, context, tag, rank, source, Mode::Standard) }.0)
+        Ticket(unsafe { self.isend(to, context, tag, mark, source, Mode::Standard) }.0)
     }
 
     unsafe fn start_receive(
@@ -98,9 +108,23 @@ impl<W: JobWire, S: Subscriber> Messages for Engine<W, S> {
                 bytes: (ticket.0 & !DONE) as usize,
                 truncated: false,
                 lost: false,
+                mark: 0,
             });
         }
         let done = self.take(RequestId(ticket.0))?;
-        Some(Outcome { bytes: done.bytes as usize, truncated: done.truncated, lost: done.lost })
+        Some(Outcome {
+            bytes: done.bytes as usize,
+            truncated: done.truncated,
+            lost: done.lost,
+            mark: done.source_rank,
+        })
+    }
+
+    fn find_mark(
+        &self,
+        context: ContextId,
+        wanted: &dyn Fn(i32, u32) -> bool,
+    ) -> Option<(PeerIndex, u32)> {
+        self.state.unexpected.find_mark(context, wanted)
     }
 }

@@ -13,7 +13,7 @@ mod node;
 mod tests;
 
 use towpath_base::copy;
-use towpath_base::ids::PeerIndex;
+use towpath_base::ids::{ContextId, PeerIndex};
 use towpath_transport::RegionKey;
 
 use crate::bins::{BinLinks, Bins};
@@ -297,6 +297,19 @@ impl Unexpected {
         let next = |at: &u32| Some(self.nodes.get(*at).arrival.next).filter(|next| *next != NONE);
         let first = (self.head != NONE).then_some(self.head);
         self.front.values().chain(std::iter::successors(first, next))
+    }
+
+    /// See [`Messages::find_mark`](crate::messages::Messages::find_mark). Looks at all messages.
+    pub(crate) fn find_mark(
+        &self,
+        context: ContextId,
+        wanted: &dyn Fn(i32, u32) -> bool,
+    ) -> Option<(PeerIndex, u32)> {
+        self.waiting()
+            .map(|at| self.nodes.get(at))
+            .filter(|node| node.context == context.0)
+            .find(|node| wanted(node.pattern().tag(), node.rank))
+            .map(|node| (node.pattern().source(), node.rank))
     }
 
     /// What a probe sees of a message.

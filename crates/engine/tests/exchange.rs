@@ -73,7 +73,7 @@ impl Rank {
                         ExchangeMessage::new(peer(from), tag, got.as_mut_ptr(), got.len()),
                     );
                 }
-                let mut exchange = exchange(self.me, &mut sends, &mut receives);
+                let mut exchange = exchange(&mut sends, &mut receives);
                 // SAFETY: `out` and `got` are not touched until the exchange is complete.
                 let done = unsafe { exchange.begin(engine, rounds) };
                 assert!(!exchange.truncated && !exchange.lost);
@@ -82,7 +82,7 @@ impl Rank {
                 done
             }
             Some((mut sends, mut receives)) => {
-                let mut exchange = exchange(self.me, &mut sends, &mut receives);
+                let mut exchange = exchange(&mut sends, &mut receives);
                 let done = exchange.take_completed(engine);
                 assert!(!exchange.truncated && !exchange.lost);
                 self.parts = Some((sends, receives));
@@ -108,11 +108,10 @@ impl Rank {
 }
 
 fn exchange<'a>(
-    me: usize,
     sends: &'a mut [ExchangeMessage],
     receives: &'a mut [ExchangeMessage],
 ) -> Exchange<'a> {
-    Exchange { context: OURS, rank: me as u32, sends, receives, truncated: false, lost: false }
+    Exchange { context: OURS, sends, receives, truncated: false, lost: false }
 }
 
 #[test]
@@ -167,12 +166,12 @@ fn what_came_early_for_a_later_exchange_stays_in_its_stream() {
     for (tag, data) in [(1, &one), (2, &two)] {
         let mut send = [ExchangeMessage::new(peer(1), tag, data.as_ptr().cast_mut(), 8)];
         // SAFETY: `data` outlives the exchange, which is complete on return.
-        assert!(unsafe { exchange(0, &mut send, &mut []).begin(&mut world.engines[0], 1) });
+        assert!(unsafe { exchange(&mut send, &mut []).begin(&mut world.engines[0], 1) });
     }
     for (tag, data) in [(1, &mut first), (2, &mut second)] {
         let mut receive = [ExchangeMessage::new(peer(0), tag, data.as_mut_ptr(), 8)];
         // SAFETY: `data` outlives the exchange, which is complete on return.
-        assert!(unsafe { exchange(1, &mut [], &mut receive).begin(&mut world.engines[1], 1) });
+        assert!(unsafe { exchange(&mut [], &mut receive).begin(&mut world.engines[1], 1) });
         assert!(
             world.engines[1].iprobe(None, OURS, None).is_none(),
             "a message was taken out of its stream"
@@ -192,7 +191,7 @@ fn a_message_that_is_too_long_fills_the_room_and_is_told() {
         let mut send = [ExchangeMessage::new(peer(1), 4, data.as_ptr().cast_mut(), length)];
         let mut receive = [ExchangeMessage::new(peer(0), 4, got.as_mut_ptr(), length / 2)];
         let (mut giver, mut taker) =
-            (exchange(0, &mut send, &mut []), exchange(1, &mut [], &mut receive));
+            (exchange(&mut send, &mut []), exchange(&mut [], &mut receive));
         // SAFETY: `data` outlives the exchange.
         let mut sent = unsafe { giver.begin(&mut world.engines[0], 1) };
         if early {
@@ -218,7 +217,7 @@ fn a_lost_neighbour_ends_the_exchange() {
     let mut engine = Engine::new(network.wire(1), LIMITS, 2);
     let mut got = [0u8; 8];
     let mut receive = [ExchangeMessage::new(peer(0), 4, got.as_mut_ptr(), 8)];
-    let mut exchange = exchange(1, &mut [], &mut receive);
+    let mut exchange = exchange(&mut [], &mut receive);
     // SAFETY: `got` outlives the exchange.
     assert!(!unsafe { exchange.begin(&mut engine, 3) });
     network.lose(0);
@@ -235,10 +234,10 @@ fn a_flood_of_exchanges_gives_credit_back() {
         let mut send = [ExchangeMessage::new(peer(1), round, data.as_ptr().cast_mut(), 32)];
         let mut receive = [ExchangeMessage::new(peer(0), round, got.as_mut_ptr(), 32)];
         // SAFETY: `data` outlives the exchange, which is complete on return.
-        let sent = unsafe { exchange(0, &mut send, &mut []).begin(&mut world.engines[0], 1) };
+        let sent = unsafe { exchange(&mut send, &mut []).begin(&mut world.engines[0], 1) };
         assert!(sent, "round {round} was not sent at once: the credit did not come back");
         // SAFETY: `got` outlives the exchange, which is complete on return.
-        assert!(unsafe { exchange(1, &mut [], &mut receive).begin(&mut world.engines[1], 1) });
+        assert!(unsafe { exchange(&mut [], &mut receive).begin(&mut world.engines[1], 1) });
         assert_eq!(got, data);
         world.engines[0].progress();
     }

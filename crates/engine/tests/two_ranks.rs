@@ -422,7 +422,7 @@ fn patterns_send_and_receive_by_tickets() {
         // SAFETY: `data` and `got` live until both tickets are complete.
         let (send, receive) = unsafe {
             (
-                world.engines[0].start_send(peer(1), CONTEXT, 3, 0, bytes(&data)),
+                world.engines[0].start_send(peer(1), CONTEXT, 3, 77, bytes(&data)),
                 world.engines[1].start_receive(peer(0), CONTEXT, 3, room(&mut got)),
             )
         };
@@ -433,6 +433,7 @@ fn patterns_send_and_receive_by_tickets() {
             world.progress();
         }
         assert_eq!(outcome.0.map(|o| (o.bytes, o.truncated, o.lost)), Some((length, false, false)));
+        assert_eq!(outcome.1.map(|o| o.mark), Some(77));
         assert_eq!(outcome.1.map(|o| (o.bytes, o.truncated, o.lost)), Some((length, false, false)));
         assert_eq!(got, data);
     }

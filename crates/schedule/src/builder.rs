@@ -14,6 +14,7 @@ use crate::Team;
 use crate::buffers::{Element, Piece, Scratch};
 use crate::plan::{NONE, Plan, PlanError, PlanStep, StepAction, StepEdge, StepId};
 use crate::reducer::Reducer;
+use crate::signature::CallSignature;
 
 /// A step that was added; `None` if there was nothing to do.
 pub(crate) type Mark = Option<StepId>;
@@ -33,7 +34,7 @@ impl Builder {
     pub(crate) fn new(team: &Team) -> Builder {
         let plan = Plan {
             context: team.context,
-            rank: team.rank,
+            signature: CallSignature::default(),
             steps: Vec::new(),
             edges: Vec::new(),
             reducer: None,
@@ -165,6 +166,7 @@ impl Builder {
             starts.into_iter().for_each(|step| self.edge(gate, step));
         }
         self.plan.reducer = plan.reducer.or(self.plan.reducer.take());
+        self.plan.signature = plan.signature;
         self.keep(plan.memory);
     }
 

@@ -41,6 +41,7 @@ pub mod reducer;
 pub mod scan;
 pub mod scatter;
 pub mod select;
+mod signature;
 pub mod simulation;
 mod team;
 mod tree;
@@ -51,6 +52,7 @@ pub use operation::Operation;
 pub use plan::{Plan, PlanError};
 pub use reducer::Reducer;
 pub use select::{Pays, Selection};
+pub use signature::CallSignature;
 pub use team::{Placement, Team};
 
 /// Context for every builder, in addition to the arguments of the call.

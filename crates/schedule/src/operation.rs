@@ -8,6 +8,7 @@ use crate::gather::{self, Gather};
 use crate::operand::Operand;
 use crate::plan::{Plan, PlanError};
 use crate::scatter::{self, Scatter};
+use crate::signature::CallSignature;
 use crate::{Call, allreduce, barrier, broadcast, reduce, reduce_scatter, scan};
 
 /// The arguments of a collective call on one group.
@@ -73,6 +74,12 @@ pub enum Operation {
 impl Operation {
     /// Builds the plan of messages for the operation.
     pub fn plan(&self, call: &Call) -> Result<Plan, PlanError> {
+        let mut plan = self.build(call)?;
+        plan.signature = CallSignature::of(self);
+        Ok(plan)
+    }
+
+    fn build(&self, call: &Call) -> Result<Plan, PlanError> {
         match self {
             Operation::Barrier => barrier::barrier(call),
             Operation::Bcast { root, data } => broadcast::bcast(call, *root, data),

@@ -9,6 +9,7 @@ use towpath_base::ids::{ContextId, PeerIndex};
 
 use crate::buffers::{Piece, Scratch};
 use crate::reducer::Reducer;
+use crate::signature::CallSignature;
 
 /// Number of a step in its plan.
 pub type StepId = u32;
@@ -103,8 +104,8 @@ pub struct StepEdge {
 pub struct Plan {
     /// The context of its messages.
     pub context: ContextId,
-    /// This process's rank in the team.
-    pub rank: usize,
+    /// What its messages say of the call.
+    pub signature: CallSignature,
     /// The steps; a step waits only for earlier ones.
     pub steps: Vec<PlanStep>,
     /// The edges of all steps.

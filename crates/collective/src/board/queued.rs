@@ -17,7 +17,9 @@ use std::sync::{Arc, Mutex};
 use towpath_engine::messages::Messages;
 use towpath_schedule::barrier::barrier;
 use towpath_schedule::broadcast::bcast;
-use towpath_schedule::{Buffer, Call, Element, HostCopies, Operation, PlanError, Selection, Team};
+use towpath_schedule::{
+    Buffer, Call, CallSignature, Element, HostCopies, Operation, PlanError, Selection, Team,
+};
 
 use super::queue::{BoardQueue, BoardState};
 use super::{BoardOffer, CallState, CompleteCall, Member, PendingCall, TeamBoard};
@@ -53,6 +55,8 @@ pub struct QueuedCall<O> {
     /// `None` while the call is under way on the board.
     operation: Option<Operation>,
     copies: HostCopies,
+    /// What its messages say of it.
+    signature: CallSignature,
     /// The turn that the call has or waits for.
     turn: Option<u32>,
     /// The sequence number of its messages.
@@ -121,8 +125,10 @@ impl<O: QueueOwner> QueuedCall<O> {
         (operation, copies): (Operation, HostCopies),
         (turn, sequence): (Option<u32>, u32),
     ) -> QueuedCall<O> {
+        let signature = CallSignature::of(&operation);
         QueuedCall {
             stage: Stage::Over,
+            signature,
             owner,
             queue,
             is_persistent: turn.is_none(),
@@ -132,6 +138,12 @@ impl<O: QueueOwner> QueuedCall<O> {
             sequence,
             run: None,
         }
+    }
+
+    /// Makes the messages of the call name another one, of which it is a part.
+    pub fn with_signature(mut self, signature: CallSignature) -> QueuedCall<O> {
+        self.signature = signature;
+        self
     }
 
     /// Starts a call that is held.
@@ -226,6 +238,15 @@ impl<O: QueueOwner> QueuedCall<O> {
         }
     }
 
+    /// Looks for messages of other calls, like [`Run::find_mismatch`].
+    pub fn find_mismatch(&mut self, engine: &O::Engine) -> bool {
+        match &mut self.stage {
+            Stage::ByMessages(run) => run.find_mismatch(engine),
+            Stage::Agreeing(agreement) => agreement.run.find_mismatch(engine),
+            _ => false,
+        }
+    }
+
     /// Number of copies that a device works on, like [`Run::copies`].
     pub fn copies(&self) -> usize {
         match &self.stage {
@@ -308,6 +329,7 @@ impl<O: QueueOwner> QueuedCall<O> {
                 let team = self.owner.team();
                 let call = Call { team: &team, selection: self.owner.selection() };
                 let mut plan = operation.plan(&call)?;
+                plan.signature = self.signature;
                 if !self.copies.is_empty() {
                     plan = std::mem::take(&mut self.copies).around(&team, plan)?;
                 }
@@ -324,7 +346,7 @@ impl<O: QueueOwner> QueuedCall<O> {
         let team = self.owner.team();
         let call = Call { team: &team, selection: self.owner.selection() };
         let mut word = Box::new(word);
-        let plan = match subject {
+        let mut plan = match subject {
             Subject::Presence(_) => barrier(&call)?,
             _ => {
                 let data = Buffer {
@@ -335,6 +357,7 @@ impl<O: QueueOwner> QueuedCall<O> {
                 bcast(&call, 0, &data)?
             }
         };
+        plan.signature = self.signature;
         // SAFETY: the plan names only `word`, which is dropped after the run.
         let run = unsafe { Run::start(plan, self.sequence) };
         Ok(Stage::Agreeing(Box::new(Agreement { run, word, subject })))

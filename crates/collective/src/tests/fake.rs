@@ -23,6 +23,7 @@ struct Message {
     from: PeerIndex,
     context: ContextId,
     tag: i32,
+    mark: u32,
     ticket: Ticket,
     source: Result<Source, Vec<u8>>,
 }
@@ -89,7 +90,8 @@ impl Network {
         // SAFETY: the plan keeps the target valid until the ticket is complete, and `data` is a
         // slice.
         unsafe { receive.target.drain_all(data.as_ptr(), data.len(), &mut || {}) };
-        let outcome = Outcome { bytes: data.len(), truncated: data.len() > room, lost: false };
+        let (bytes, truncated) = (data.len(), data.len() > room);
+        let outcome = Outcome { bytes, truncated, lost: false, mark: message.mark };
         self.outcomes.insert(message.ticket, outcome);
         self.outcomes.insert(receive.ticket, outcome);
     }
@@ -122,19 +124,19 @@ impl Messages for Port<'_> {
         to: PeerIndex,
         context: ContextId,
         tag: i32,
-        _: usize,
+        mark: u32,
         source: Source,
     ) -> Ticket {
         assert!(tag >= 0, "negative tags are wildcards");
         let ticket = self.network.ticket();
         let eager = self.network.random(2) == 0;
         if eager {
-            self.network
-                .outcomes
-                .insert(ticket, Outcome { bytes: source.length(), truncated: false, lost: false });
+            let bytes = source.length();
+            let outcome = Outcome { bytes, truncated: false, lost: false, mark: 0 };
+            self.network.outcomes.insert(ticket, outcome);
         }
         let source = if eager { Err(read_all(source)) } else { Ok(source) };
-        let message = Message { from: self.me, context, tag, ticket, source };
+        let message = Message { from: self.me, context, tag, mark, ticket, source };
         let pair = (self.me, to);
         match self.network.flying.iter_mut().find(|queue| queue.0 == pair) {
             Some(queue) => queue.1.push_back(message),
@@ -165,6 +167,17 @@ impl Messages for Port<'_> {
 
     fn poll(&mut self, ticket: Ticket) -> Option<Outcome> {
         self.network.outcomes.remove(&ticket)
+    }
+
+    fn find_mark(
+        &self,
+        context: ContextId,
+        wanted: &dyn Fn(i32, u32) -> bool,
+    ) -> Option<(PeerIndex, u32)> {
+        let is_wanted =
+            |message: &&Message| message.context == context && wanted(message.tag, message.mark);
+        let arrived = self.network.arrived.get(&self.me)?;
+        arrived.iter().find(is_wanted).map(|message| (message.from, message.mark))
     }
 }
 

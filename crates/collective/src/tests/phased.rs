@@ -62,7 +62,7 @@ fn hold(data: &mut Store<i64>, queue: Option<&Arc<Mutex<BoardQueue>>>) -> Phased
     PhasedCall::hold(&leader, phases, HostCopies::default(), queue, 0).unwrap()
 }
 
-const LOST: Outcome = Outcome { bytes: 0, truncated: false, lost: true };
+const LOST: Outcome = Outcome { bytes: 0, truncated: false, lost: true, mark: 0 };
 
 #[test]
 fn a_loss_between_hosts_gives_up_the_turn_at_once() {

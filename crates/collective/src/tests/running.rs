@@ -7,15 +7,16 @@ use towpath_engine::messages::{Messages, Outcome, Ticket};
 use super::fake::execute_runs;
 use super::store::reducer;
 use super::{Shape, Store, team};
-use crate::Call;
 use crate::Plan;
 use crate::allreduce::allreduce;
 use crate::broadcast::bcast;
 use crate::buffers::Blocks;
 use crate::gather::{Gather, gather};
+use crate::numbers::tag;
 use crate::reduce::Operand;
 use crate::run::{Failure, Progress, Run};
 use crate::select::Selection;
+use crate::{Call, CallSignature, Operation};
 
 #[test]
 fn runs_side_by_side_do_not_mix() {
@@ -95,7 +96,7 @@ impl Messages for Immediate {
         _: PeerIndex,
         _: ContextId,
         _: i32,
-        _: usize,
+        _: u32,
         _: Source,
     ) -> Ticket {
         self.start()
@@ -106,12 +107,45 @@ impl Messages for Immediate {
     fn poll(&mut self, _: Ticket) -> Option<Outcome> {
         self.0
     }
+    fn find_mark(&self, _: ContextId, _: &dyn Fn(i32, u32) -> bool) -> Option<(PeerIndex, u32)> {
+        None
+    }
+}
+
+/// Completes no receive. A message with this tag and mark has arrived and matches none.
+struct Unmatched(i32, CallSignature);
+
+impl Messages for Unmatched {
+    unsafe fn start_send(
+        &mut self,
+        _: PeerIndex,
+        _: ContextId,
+        _: i32,
+        _: u32,
+        _: Source,
+    ) -> Ticket {
+        Ticket(0)
+    }
+    unsafe fn start_receive(&mut self, _: PeerIndex, _: ContextId, _: i32, _: Target) -> Ticket {
+        Ticket(0)
+    }
+    fn poll(&mut self, _: Ticket) -> Option<Outcome> {
+        None
+    }
+    fn find_mark(
+        &self,
+        _: ContextId,
+        wanted: &dyn Fn(i32, u32) -> bool,
+    ) -> Option<(PeerIndex, u32)> {
+        let Unmatched(tag, signature) = self;
+        wanted(*tag, signature.0).then_some((PeerIndex(0), signature.0))
+    }
 }
 
 /// The plan by which rank 1 of 4 receives a broadcast into `data` and passes it on.
 fn plan_of_a_receiver(data: &mut Store<i64>) -> Plan {
     let call = Call { team: &team(1, 4), selection: &Selection::default() };
-    bcast(&call, 0, &data.buffer(4)).unwrap()
+    Operation::Bcast { root: 0, data: data.buffer(4) }.plan(&call).unwrap()
 }
 
 fn outcome_of(outcome: Outcome) -> Progress {
@@ -125,13 +159,50 @@ fn outcome_of(outcome: Outcome) -> Progress {
 
 #[test]
 fn errors_end_a_run() {
-    let good = Outcome { bytes: 32, truncated: false, lost: false };
+    let good = Outcome { bytes: 32, truncated: false, lost: false, mark: 0 };
     assert_eq!(outcome_of(good), Progress::Done);
     assert_eq!(
         outcome_of(Outcome { truncated: true, ..good }),
         Progress::Failed(Failure::Truncated)
     );
     assert_eq!(outcome_of(Outcome { lost: true, ..good }), Progress::Failed(Failure::Lost));
+    let theirs = CallSignature::of(&Operation::Barrier);
+    assert_eq!(outcome_of(Outcome { mark: theirs.0, ..good }), Progress::Failed(mismatch(theirs)));
+}
+
+/// The failure of [`plan_of_a_receiver`] when its partner calls something else.
+fn mismatch(theirs: CallSignature) -> Failure {
+    let mut data = Store::<i64>::new(Shape::Dense, 4);
+    let own = plan_of_a_receiver(&mut data).signature;
+    Failure::Mismatch { peer: PeerIndex(0), own, theirs }
+}
+
+#[test]
+fn a_run_that_waits_finds_a_message_of_another_call() {
+    let mut data = Store::<i64>::new(Shape::Dense, 4);
+    // SAFETY: `data` lives to the end of the test.
+    let mut run = unsafe { Run::start(plan_of_a_receiver(&mut data), 9) };
+    let (own, theirs) =
+        (plan_of_a_receiver(&mut data).signature, CallSignature::of(&Operation::Barrier));
+    for (sequence, signature) in [(10, theirs), (9, own), (9, CallSignature::default())] {
+        let mut messages = Unmatched(tag(sequence, 5), signature);
+        assert_eq!(run.post(&mut messages), Progress::Running);
+        assert!(!run.find_mismatch(&messages), "{sequence} {signature}");
+    }
+    // What this rank called then is not known.
+    let earlier =
+        Failure::Mismatch { peer: PeerIndex(0), own: CallSignature::default(), theirs: own };
+    let mut other = Run::hold(plan_of_a_receiver(&mut data), 9);
+    // SAFETY: `data` lives to the end of the test.
+    unsafe { other.start_again() };
+    let mut messages = Unmatched(tag(8, 5), own);
+    assert_eq!(other.post(&mut messages), Progress::Running);
+    assert!(other.find_mismatch(&messages));
+    assert_eq!(other.post(&mut messages), Progress::Failed(earlier));
+
+    let mut messages = Unmatched(tag(9, 5), theirs);
+    assert!(run.find_mismatch(&messages) && run.is_over());
+    assert_eq!(run.post(&mut messages), Progress::Failed(mismatch(theirs)));
 }
 
 #[test]
@@ -140,7 +211,7 @@ fn a_lost_run_stays_lost() {
     let mut run = Run::hold(plan_of_a_receiver(&mut data), 0);
     // SAFETY: `data` lives to the end of the test, and the run is over.
     unsafe { run.start_again() };
-    let lost = Outcome { bytes: 0, truncated: false, lost: true };
+    let lost = Outcome { bytes: 0, truncated: false, lost: true, mark: 0 };
     assert_eq!(run.post(&mut Immediate(Some(lost))), Progress::Failed(Failure::Lost));
     for _ in 0..2 {
         // SAFETY: `data` lives to the end of the test, and the run is over.
@@ -169,7 +240,7 @@ fn a_lost_run_copies_no_more() {
     let mut run = unsafe { Run::start(gather(&call, &arguments).unwrap(), 0) };
     run.compute();
     assert_eq!(run.copies(), 1);
-    let lost = Outcome { bytes: 0, truncated: false, lost: true };
+    let lost = Outcome { bytes: 0, truncated: false, lost: true, mark: 0 };
     assert_eq!(run.post(&mut Immediate(Some(lost))), Progress::Failed(Failure::Lost));
     assert_eq!(run.copies(), 0);
 }

@@ -34,12 +34,12 @@ impl Messages for Counted {
         to: PeerIndex,
         context: ContextId,
         tag: i32,
-        rank: usize,
+        mark: u32,
         source: Source,
     ) -> Ticket {
         self.sends += 1;
         // SAFETY: as this function's contract says.
-        unsafe { self.engine.start_send(to, context, tag, rank, source) }
+        unsafe { self.engine.start_send(to, context, tag, mark, source) }
     }
 
     unsafe fn start_receive(
@@ -55,6 +55,14 @@ impl Messages for Counted {
 
     fn poll(&mut self, ticket: Ticket) -> Option<Outcome> {
         self.engine.poll(ticket)
+    }
+
+    fn find_mark(
+        &self,
+        context: ContextId,
+        wanted: &dyn Fn(i32, u32) -> bool,
+    ) -> Option<(PeerIndex, u32)> {
+        self.engine.find_mark(context, wanted)
     }
 }
 

@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use towpath_base::ids::{ContextId, Plane};
 use towpath_collective::Run;
+use towpath_collective::numbers::CallForm;
 use towpath_neutral::abi::{Handle, StringArgument};
 use towpath_neutral::constants::*;
 use towpath_neutral::error::{Result, fail};
@@ -17,7 +18,7 @@ use super::proposals::Proposals;
 use super::splits::{choices, close_contexts, insert, no_intercomm, part_of_mine, split};
 use super::topologies::declaration::forget_ended;
 use super::{groups, hardware, info, intercomm, internal};
-use crate::objects::comm::{CallForm, Comm, Remote};
+use crate::objects::comm::{Comm, Remote};
 use crate::objects::group::{Group, Relation};
 use crate::objects::info::Pairs;
 use crate::objects::registry::{self, OBJECTS};

@@ -6,11 +6,12 @@ use towpath_base::transfer::{Source, Target};
 use towpath_collective::allgather::{Allgather, allgather};
 use towpath_collective::barrier::barrier;
 use towpath_collective::broadcast::bcast;
+use towpath_collective::numbers::CallForm;
 use towpath_collective::{Blocks, Buffer, Call, Element, Plan, Run, Team};
 use towpath_engine::Mode;
 use towpath_neutral::error::Result;
 
-use crate::objects::comm::{CallForm, Comm};
+use crate::objects::comm::Comm;
 use crate::process;
 use crate::progress;
 use crate::progress::completion::failure_of;

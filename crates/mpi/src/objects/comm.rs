@@ -10,6 +10,7 @@ use towpath_base::sync::{AtomicU32, AtomicU64, Ordering};
 use towpath_collective::Team;
 use towpath_collective::board::{BoardQueue, BoardState};
 use towpath_collective::neighborhood::Neighbors;
+use towpath_collective::numbers::{self, CallForm};
 use towpath_neutral::abi::Handle;
 use towpath_neutral::constants::{COMM_SELF, COMM_WORLD, PROC_NULL};
 use towpath_neutral::error::{Result, fail};
@@ -276,12 +277,7 @@ impl Comm {
 
     /// The number that [`Comm::next_sequence`] returns next.
     pub(crate) fn coming_sequence(&self, form: CallForm) -> u32 {
-        let number = self.sequences[form as usize].load(Ordering::Relaxed);
-        match form {
-            CallForm::Blocking => number % (1 << 14),
-            CallForm::Nonblocking => (1 << 14) + number % (1 << 14),
-            CallForm::Persistent => (1 << 15) + number % (1 << 15),
-        }
+        numbers::sequence(form, self.sequences[form as usize].load(Ordering::Relaxed))
     }
 }
 
@@ -303,15 +299,4 @@ impl Drop for Comm {
 /// anywhere, so the engine is told at the next opportunity.
 pub(crate) fn take_closed() -> Vec<ContextId> {
     std::mem::take(&mut *CLOSED.lock().unwrap())
-}
-
-/// The form of a collective call.
-#[derive(Clone, Copy, Debug)]
-pub(crate) enum CallForm {
-    /// Returns when the operation is complete.
-    Blocking = 0,
-    /// Returns a request.
-    Nonblocking = 1,
-    /// Returns a request that can be started repeatedly.
-    Persistent = 2,
 }

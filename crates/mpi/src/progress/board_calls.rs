@@ -6,12 +6,13 @@ use std::sync::Arc;
 use towpath_base::ids::Plane;
 use towpath_base::sync::Ordering;
 use towpath_collective::board::{self, BoardOffer, Member, QueueOwner, QueuedCall, TeamBoard};
+use towpath_collective::numbers::CallForm;
 use towpath_collective::select::Subscription;
 use towpath_collective::{Operation, Selection, Team};
 use towpath_engine::Engine;
 use towpath_wires::Wires;
 
-use crate::objects::comm::{CallForm, Comm};
+use crate::objects::comm::Comm;
 use crate::process::{Process, ending};
 
 /// A nonblocking or persistent call.

@@ -1,10 +1,12 @@
 //! Collective operations of this process in flight, and the errors that failed ones raise.
 
-use towpath_collective::{Failure, PlanError};
-use towpath_neutral::constants::{ERR_COUNT, ERR_NO_MEM, ERR_PROC_ABORTED, ERR_TRUNCATE};
+use towpath_base::ids::PeerIndex;
+use towpath_collective::{CallSignature, Failure, PlanError};
+use towpath_neutral::constants::{ERR_COUNT, ERR_NO_MEM, ERR_OTHER, ERR_PROC_ABORTED, ERR_TRUNCATE};
 use towpath_neutral::error::Error;
 
 use super::board_calls::Caller;
+use crate::process;
 
 /// A collective operation of this process in flight, or a persistent one between two starts.
 pub(crate) type CollectiveRun = towpath_collective::CollectiveRun<Caller>;
@@ -21,8 +23,19 @@ pub(crate) fn failed(failure: Failure) -> Error {
         Failure::Truncated => ERR_TRUNCATE,
         Failure::Plan(error) => return plan_failed(error),
         Failure::Lost => ERR_PROC_ABORTED,
+        Failure::Mismatch { peer, own, theirs } => return mismatch(peer, own, theirs),
     };
     Error::new(class, failure.to_string())
+}
+
+/// The error if another process has called another collective.
+fn mismatch(peer: PeerIndex, own: CallSignature, theirs: CallSignature) -> Error {
+    let (me, other) = (process::name_of(process::me()), process::name_of(peer));
+    let sentence = format!(
+        "{me} calls {own}, but {other} calls {theirs}; all ranks of a communicator must call the same \
+         collectives, in the same order and with the same root"
+    );
+    Error::new(ERR_OTHER, sentence)
 }
 
 /// The error if a plan cannot be built.

@@ -278,11 +278,11 @@ impl Worker {
                 waiting.reset();
                 continue;
             }
-            let watched = self.with(|state| state.engine.may_be_held_up());
+            let watched = self.with(|state| state.may_be_held_up());
             waiting.limit_sleep(watched);
             waiting.idle(|| self.handover.must_yield() || self.poll_messages() || self.yields_to_device());
             if watched && watch.is_due(waiting) {
-                self.with(|state| state.engine.look_for_room());
+                self.with(State::look_at_waits);
             }
         }
     }
@@ -308,7 +308,7 @@ impl Worker {
         let mut watch = Watchdog::default();
         loop {
             let moved = self.poll();
-            let (result, watched) = self.with(|state| (ready(state), state.engine.may_be_held_up()));
+            let (result, watched) = self.with(|state| (ready(state), state.may_be_held_up()));
             if let Some(result) = result {
                 waiting.reset();
                 return result;
@@ -340,7 +340,7 @@ impl Worker {
     /// long for a receiver.
     #[cold]
     fn look_at_flow(&self, watch: &Watchdog, waiting: &Waiting) {
-        self.with(|state| state.engine.look_for_room());
+        self.with(State::look_at_waits);
         if watch.waits_long()
             && let Some((peer, wire)) = self.with(|state| state.engine.held_up())
         {

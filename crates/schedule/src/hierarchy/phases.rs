@@ -10,6 +10,7 @@ use crate::builder::Builder;
 use crate::operand::Operand;
 use crate::plan::{Plan, PlanError};
 use crate::select::{Algorithm, Collective, Size};
+use crate::signature::CallSignature;
 use crate::{Call, Operation, broadcast};
 
 /// Most bytes of the blocks of a host that are gathered or scattered in phases. More are streamed
@@ -21,7 +22,7 @@ const LARGEST_REDUCTION: i64 = 4 << 20;
 const LARGEST_ALLGATHER: i64 = 64 << 10;
 
 /// A call in phases, each of which begins after the one before.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct HostPhases {
     /// Among the ranks of this host, and named by their ranks there: in general towards the leader.
     pub before: Option<Operation>,
@@ -31,6 +32,8 @@ pub struct HostPhases {
     pub after: Option<Operation>,
     /// Memory that the phases use.
     pub memory: Vec<Scratch>,
+    /// The whole call, for the messages of all phases.
+    pub signature: CallSignature,
 }
 
 /// The phases of a call; `None` if it should run by a plan of messages. All ranks get the same
@@ -84,7 +87,12 @@ pub fn phases(call: &Call, operation: &Operation) -> Result<Option<HostPhases>, 
         }
         _ => return Ok(None),
     };
-    phases.map(Some)
+    let mut phases = phases?;
+    phases.signature = CallSignature::of(operation);
+    if let Some(between) = &mut phases.between {
+        between.signature = phases.signature;
+    }
+    Ok(Some(phases))
 }
 
 /// The plan of messages by which a call runs where no host has a board: of its phases, or of the
@@ -139,6 +147,7 @@ impl Hierarchy {
         });
         let on_host = |operation: Option<Operation>| operation.filter(|_| !self.is_alone());
         let (before, after) = (on_host(before), on_host(after));
-        Ok(HostPhases { before, between: between.transpose()?, after, memory: Vec::new() })
+        let between = between.transpose()?;
+        Ok(HostPhases { before, between, after, ..HostPhases::default() })
     }
 }

@@ -6,6 +6,7 @@
 
 use towpath_base::ids::Plane;
 use towpath_collective::board::{BoardLimits, BoardOffer, BoardState, Member, Need, WaitLoop};
+use towpath_collective::numbers::CallForm;
 use towpath_collective::runs::CALLS_PER_POLL;
 use towpath_collective::select::Subscription;
 use towpath_collective::{Operation, Selection};
@@ -13,7 +14,7 @@ use towpath_neutral::constants::ERR_TRUNCATE;
 use towpath_neutral::error::{Error, Result};
 
 use crate::chapters::internal::{broadcast, synchronize};
-use crate::objects::comm::{CallForm, Comm};
+use crate::objects::comm::Comm;
 use crate::process::{self, ending};
 use crate::progress;
 use crate::progress::board_calls::{in_other_call, join, look_again, offer};

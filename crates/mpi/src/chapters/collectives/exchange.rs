@@ -6,13 +6,14 @@ use std::mem::MaybeUninit;
 
 use towpath_base::ids::Plane;
 use towpath_collective::neighborhood::Neighborly;
+use towpath_collective::numbers::CallForm;
 use towpath_collective::{Failure, exchange_parts};
 use towpath_engine::{Exchange, ExchangeMessage};
 use towpath_neutral::abi::Handle;
 use towpath_neutral::error::Result;
 
 use super::execution::{CommView, Prepared};
-use crate::objects::comm::{CallForm, Comm};
+use crate::objects::comm::Comm;
 use crate::progress::request_table::{COMPLETE, RequestWork};
 use crate::progress::wait_target::WaitTarget;
 use crate::progress::{self, runs};
@@ -90,7 +91,7 @@ fn with_parts<R>(comm: &Comm, call: &Neighborly, form: CallForm, then: impl FnOn
     // `MaybeUninit<T>` has the layout of `T`.
     let (sends, receives) = unsafe { (&mut *written(&mut sends[..sent]), &mut *written(&mut receives[..received])) };
     let context = comm.context().on(Plane::Collective);
-    Some(then(Exchange { context, rank: comm.rank as u32, sends, receives, truncated: false, lost: false }))
+    Some(then(Exchange { context, sends, receives, truncated: false, lost: false }))
 }
 
 /// Runs an exchange to completion.

@@ -13,12 +13,13 @@ use towpath_clic::multicast::FEWEST_RECEIVERS;
 use towpath_clic_wire::port::Carrier;
 use towpath_clic_wire::{Clic, Reach};
 use towpath_collective::multicast::{self as cast, Cast};
+use towpath_collective::numbers::CallForm;
 use towpath_collective::{Buffer, Call, Failure, Operation, Pays, Selection};
 use towpath_neutral::error::Result;
 
 use crate::chapters::internal::{gather_everywhere, plan_failed, run};
 use crate::objects::coll_state::{JoinedGroup, MulticastState};
-use crate::objects::comm::{CallForm, Comm};
+use crate::objects::comm::Comm;
 use crate::process;
 use crate::progress;
 use crate::progress::runs::failed;

@@ -121,8 +121,8 @@ pub(super) fn gather(call: &Call, arguments: &Gather) -> Result<HostPhases, Plan
     Ok(HostPhases {
         before: Some(up).filter(|_| !hierarchy.is_alone()),
         between: between.transpose()?,
-        after: None,
         memory: memory.flatten().into_iter().collect(),
+        ..HostPhases::default()
     })
 }
 
@@ -162,6 +162,7 @@ pub(super) fn scatter(call: &Call, arguments: &Scatter) -> Result<HostPhases, Pl
         between: between.transpose()?,
         after,
         memory: memory.into_iter().collect(),
+        ..HostPhases::default()
     })
 }
 

@@ -38,7 +38,8 @@ pub(super) fn reduce(
         });
         builder.finish()
     });
-    Ok(HostPhases { before: up, between: between.transpose()?, after: None, memory })
+    let between = between.transpose()?;
+    Ok(HostPhases { before: up, between, memory, ..HostPhases::default() })
 }
 
 /// See [`allreduce`](crate::hierarchy::reductions::allreduce).

@@ -1,0 +1,134 @@
+//! The numbers of collective calls on a communicator, and what messages carry of them.
+//!
+//! Each form of call has its own range of the lower 16 bits, which are in the tag of a message. The
+//! upper bits count how often the range has been used up. A rank may be that far ahead of another
+//! one: a root that broadcasts waits for nobody. So the mark of a message carries some of them too,
+//! besides the signature of the call.
+
+use towpath_schedule::CallSignature;
+
+/// Numbers of blocking calls before they repeat in the tags of messages. Those of nonblocking and
+/// persistent calls are above.
+const BLOCKING: u32 = 1 << 14;
+/// Numbers of nonblocking and of persistent calls.
+const NONBLOCKING: u32 = 1 << 14;
+const PERSISTENT: u32 = 1 << 15;
+/// Bits of the number in a tag, and of the turn.
+const TAG_BITS: u32 = 16;
+const TURN_BITS: u32 = 15;
+/// Bits of a mark that count rounds of numbers.
+const ROUND_BITS: u32 = 32 - CallSignature::BITS;
+/// Blocking calls before a message is the same in tag and mark. A sender is never that far ahead:
+/// credit for eager messages ends before.
+const BLOCKING_IN_ALL: u32 = BLOCKING << ROUND_BITS;
+/// A message of one of so many earlier calls is found.
+const EARLIER: u32 = 1 << 10;
+
+/// The forms of collective calls, each with numbers of its own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CallForm {
+    /// Blocking calls.
+    Blocking,
+    /// Nonblocking calls.
+    Nonblocking,
+    /// The initialization of persistent calls.
+    Persistent,
+}
+
+/// The number of a communicator's `count`th call of a form.
+pub fn sequence(form: CallForm, count: u32) -> u32 {
+    let (first, numbers) = match form {
+        CallForm::Blocking => (0, BLOCKING),
+        CallForm::Nonblocking => (BLOCKING, NONBLOCKING),
+        CallForm::Persistent => (BLOCKING + NONBLOCKING, PERSISTENT),
+    };
+    (count / numbers) << TAG_BITS | (first + count % numbers)
+}
+
+/// The tag of a message of call `sequence`; the turn distinguishes messages of one pair.
+#[inline]
+pub(crate) fn tag(sequence: u32, turn: u16) -> i32 {
+    ((sequence & 0xFFFF) << TURN_BITS | u32::from(turn) & 0x7FFF) as i32
+}
+
+/// The mark of its messages.
+#[inline]
+pub(crate) fn mark(signature: CallSignature, sequence: u32) -> u32 {
+    (sequence >> TAG_BITS) << CallSignature::BITS | signature.0
+}
+
+/// The signature in a mark.
+#[inline]
+pub(crate) fn signature_of(mark: u32) -> CallSignature {
+    CallSignature(mark & ((1 << CallSignature::BITS) - 1))
+}
+
+/// True if a message belongs to call `sequence`.
+pub(crate) fn is_of_call(tag: i32, mark: u32, sequence: u32) -> bool {
+    let round = |mark: u32| mark >> CallSignature::BITS;
+    number_of(tag) == sequence & 0xFFFF
+        && round(mark) == round(self::mark(CallSignature::default(), sequence))
+}
+
+/// True if a message belongs to a call that was over when call `sequence` began: one of the last
+/// blocking calls before a blocking one.
+pub(crate) fn is_of_earlier_call(tag: i32, mark: u32, sequence: u32) -> bool {
+    let (theirs, own) = (number_of(tag), sequence & 0xFFFF);
+    let count = |round: u32, number: u32| round.wrapping_mul(BLOCKING).wrapping_add(number);
+    let ahead = count(sequence >> TAG_BITS, own)
+        .wrapping_sub(count(mark >> CallSignature::BITS, theirs))
+        % BLOCKING_IN_ALL;
+    theirs < BLOCKING && own < BLOCKING && (1..EARLIER).contains(&ahead)
+}
+
+fn number_of(tag: i32) -> u32 {
+    tag.cast_unsigned() >> TURN_BITS
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SIGNATURE: CallSignature = CallSignature(77);
+
+    fn message(count: u32) -> (i32, u32) {
+        let sequence = sequence(CallForm::Blocking, count);
+        (tag(sequence, 3), mark(SIGNATURE, sequence))
+    }
+
+    #[test]
+    fn forms_have_different_numbers_in_tags() {
+        let forms = [CallForm::Blocking, CallForm::Nonblocking, CallForm::Persistent];
+        let mut seen = std::collections::BTreeSet::new();
+        for (form, numbers) in forms.into_iter().zip([BLOCKING, NONBLOCKING, PERSISTENT]) {
+            (0..numbers).for_each(|count| assert!(seen.insert(tag(sequence(form, count), 0))));
+            assert_eq!(tag(sequence(form, numbers), 5), tag(sequence(form, 0), 5));
+        }
+    }
+
+    #[test]
+    fn a_message_tells_its_call_from_those_of_all_rounds() {
+        for count in [0, 1, BLOCKING - 1, BLOCKING, 5 * BLOCKING + 7, u32::MAX] {
+            let own = sequence(CallForm::Blocking, count);
+            let (tag, mark) = message(count);
+            assert_eq!(signature_of(mark), SIGNATURE);
+            assert!(is_of_call(tag, mark, own) && !is_of_earlier_call(tag, mark, own), "{count}");
+            for ahead in [1, 2, EARLIER, BLOCKING - 1, BLOCKING, 3 * BLOCKING, 100 * BLOCKING] {
+                let (tag, mark) = message(count.wrapping_add(ahead));
+                let found = (is_of_call(tag, mark, own), is_of_earlier_call(tag, mark, own));
+                assert_eq!(found, (false, false), "{count} {ahead}");
+            }
+            let (tag, mark) = message(count.wrapping_sub(1));
+            assert!(is_of_earlier_call(tag, mark, own), "{count}");
+        }
+    }
+
+    #[test]
+    fn only_blocking_calls_end_in_order() {
+        let own = sequence(CallForm::Nonblocking, 9);
+        let other = sequence(CallForm::Nonblocking, 8);
+        assert!(!is_of_earlier_call(tag(other, 0), mark(SIGNATURE, other), own));
+        let (tag, mark) = message(8);
+        assert!(!is_of_earlier_call(tag, mark, own));
+    }
+}

@@ -1,0 +1,104 @@
+//! What each message of a collective call says of the call, so that ranks that call different
+//! collectives learn it instead of waiting for ever.
+
+use std::fmt;
+
+use crate::Operation;
+
+/// Which collective a rank has called, and the root: one word, which messages carry besides their
+/// data.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct CallSignature(pub u32);
+
+/// Names by number. Number 0 is an unknown call, which differs from no other.
+const NAMES: [&str; 13] = [
+    "another collective",
+    "MPI_Barrier",
+    "MPI_Bcast",
+    "MPI_Gather",
+    "MPI_Gatherv",
+    "MPI_Scatter",
+    "MPI_Scatterv",
+    "MPI_Allgather",
+    "MPI_Alltoall",
+    "MPI_Reduce",
+    "MPI_Allreduce",
+    "MPI_Reduce_scatter",
+    "MPI_Scan",
+];
+/// Bits of the number; those above contain the root plus one, or 0 without a root.
+const NUMBER_BITS: u32 = 5;
+
+impl CallSignature {
+    /// Bits of a signature.
+    pub const BITS: u32 = 25;
+
+    /// The signature of an operation.
+    pub fn of(operation: &Operation) -> CallSignature {
+        let (number, root) = match operation {
+            Operation::Barrier => (1, None),
+            Operation::Bcast { root, .. } => (2, Some(*root)),
+            Operation::Gather(gather) => (3, Some(gather.root)),
+            Operation::Gatherv(gather) => (4, Some(gather.root)),
+            Operation::Scatter(scatter) => (5, Some(scatter.root)),
+            Operation::Scatterv(scatter) => (6, Some(scatter.root)),
+            Operation::Allgather(_) => (7, None),
+            Operation::Alltoall(_) => (8, None),
+            Operation::Reduce { root, .. } => (9, Some(*root)),
+            Operation::Allreduce { .. } => (10, None),
+            Operation::ReduceScatter { .. } => (11, None),
+            Operation::Scan { .. } => (12, None),
+        };
+        // A rank above a million is left out.
+        let root = root.map_or(0, |root| root as u64 + 1);
+        let root = if root >> (Self::BITS - NUMBER_BITS) == 0 { root as u32 } else { 0 };
+        CallSignature(root << NUMBER_BITS | number)
+    }
+
+    /// True if calls with these signatures cannot be parts of one collective operation.
+    #[inline]
+    pub fn differs(self, other: CallSignature) -> bool {
+        self != other && self.0 != 0 && other.0 != 0
+    }
+}
+
+impl fmt::Display for CallSignature {
+    fn fmt(&self, to: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let number = self.0 & ((1 << NUMBER_BITS) - 1);
+        to.write_str(NAMES.get(number as usize).unwrap_or(&NAMES[0]))?;
+        match self.0 >> NUMBER_BITS {
+            0 => Ok(()),
+            root => write!(to, " with root {}", root - 1),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Buffer, Element};
+
+    fn bcast(root: usize) -> Operation {
+        let element = Element::dense(1);
+        Operation::Bcast { root, data: Buffer { pointer: std::ptr::null_mut(), count: 0, element } }
+    }
+
+    #[test]
+    fn a_signature_names_call_and_root() {
+        let words = |operation: &Operation| CallSignature::of(operation).to_string();
+        assert_eq!(words(&Operation::Barrier), "MPI_Barrier");
+        assert_eq!(words(&bcast(0)), "MPI_Bcast with root 0");
+        assert_eq!(words(&bcast(1_000_000)), "MPI_Bcast with root 1000000");
+        assert_eq!(words(&bcast(1 << 20)), "MPI_Bcast");
+        assert_eq!(CallSignature(31).to_string(), "another collective");
+    }
+
+    #[test]
+    fn calls_differ_in_function_or_root() {
+        let [first, second] = [0, 1].map(|root| CallSignature::of(&bcast(root)));
+        let barrier = CallSignature::of(&Operation::Barrier);
+        assert!(first.differs(second) && first.differs(barrier) && !first.differs(first));
+        let unknown = CallSignature::default();
+        assert!(!first.differs(unknown) && !unknown.differs(first));
+    }
+}
