@@ -43,12 +43,19 @@ SOURCES = HERE / "between"
 OUT = environments.BUILD / "bench" / "hosts"
 CSV = environments.BUILD / "bench" / "hosts.csv"
 COLUMNS = ["date", "round", "line_ns", "subject", "network", "name", "bytes", "value"]
+# In docs/slow-hosts.md: the table follows.
+TABLE = "<!-- benchmarks/hosts.py --docs -->"
 # Exit status of a network that cannot be made here.
 SKIPPED = 77
 BATCH = "0.03"
 # The root of a gather on a coprocessor: behind a slow link, with a fifth of a core for all ranks.
 SLOW_LINK, WEAK_ROOT = "host0=1gbit", "host0=1000/5000"
 ROOT_SIZES = (8, 1024, 4096, 16384, 65536)
+ROOT_NETWORKS = {
+    "gather-slow-link": "root behind 1 Gbit/s",
+    "gather-weak-root": "root's host has a fifth of a core",
+    "gather-weak-root-slow-link": "root behind 1 Gbit/s with a fifth of a core",
+}
 PORT = "5201"
 # Puts a rank of a host, or whatever else is started there, on the host's core.
 PINNED = """#!/bin/sh
@@ -362,8 +369,23 @@ def table(path):
     return "\n".join(text) + "\n"
 
 
+def write_slow_root(path):
+    """The table and a picture of gathers to slow roots, in docs/."""
+    docs = environments.ROOT / "docs"
+    tables.plot(path, docs / "slow-hosts.png", SOURCES / "slow_root.py")
+    rows = [line for line in table(path).splitlines() if re.match(r"\| (network|gather)|\|---", line)]
+    page = docs / "slow-hosts.md"
+    before, _, _ = page.read_text().partition(TABLE)
+    with open(path, newline="") as file:
+        dates = sorted({row["date"][:10] for row in csv.DictReader(file) if row["network"] in ROOT_NETWORKS})
+    text = [TABLE, "", f"Medians in us, measured {' to '.join(dict.fromkeys((dates[0], dates[-1])))}.", "", *rows]
+    page.write_text(before + "\n".join(text) + "\n")
+
+
 def write_docs(path):
     """The table and a picture of recorded figures, in docs/."""
+    if all(network in ROOT_NETWORKS for network, _, _ in read(path)):
+        return write_slow_root(path)
     docs = environments.ROOT / "docs"
     tables.plot(path, docs / "between-hosts.png", SOURCES / "plot.py")
     with open(path, newline="") as file:

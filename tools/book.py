@@ -24,6 +24,7 @@ Memory of GPUs | docs/device-memory.md
 How the channel is laid out | docs/channel.md
 Speed on one host | docs/speed.md
 Speed between hosts | docs/between-hosts.md
+Slow hosts | docs/slow-hosts.md
 The standard, function by function | docs/standard.md
 Accepted calls | docs/accepted.md
 Binaries of other libraries | docs/binaries.md

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""What mpiexec says of ranks that wait for each other for ever: at SIGQUIT, which ends nothing, at SIGINT, SIGTERM and --timeout. And
-what ranks of two hosts say whose collectives do not fit together, instead of waiting for ever.
+"""What mpiexec says of ranks that wait for each other for ever: at SIGQUIT, which ends nothing, at
+SIGINT, SIGTERM and --timeout. And what ranks of two hosts say whose collectives do not fit together.
 
     deadlocks.py --prefix DIRECTORY    with an installed Towpath (bin, lib); all rows, on one host
                                        and on two
@@ -138,12 +138,13 @@ def run_row(options, program, end):
 
 def run_mismatch(options, kind):
     """Problems, no words, and what the job has written."""
-    command = [options.prefix / "bin/mpiexec", *options.way.split(), "-n", 4, options.binary, "mismatch", kind]
-    job = Job(command)
+    start = [options.prefix / "bin/mpiexec", *options.way.split(), "-n", 4]
+    job = Job([*start, options.binary, "mismatch", kind])
     status, said = job.ended(), "\n".join(job.lines)
-    found = re.search(r"(rank \d) calls (.*), but (rank \d) calls (.*); all ranks of a communicator", said)
+    found = re.search(r"(rank \d) calls (.*), but (rank \d) calls (.*); all ranks of", said)
     problems = [] if status == 16 else [f"ended with {status}, not with MPI_ERR_OTHER"]
-    if not found or {found[2], found[4]} != MISMATCHES[kind] or "rank 2" not in (found[1], found[3]):
+    ranks, calls = (found.groups()[::2], set(found.groups()[1::2])) if found else ((), set())
+    if "rank 2" not in ranks or calls != MISMATCHES[kind]:
         problems.append(f"said: {job.lines}")
     return problems, "", said
 

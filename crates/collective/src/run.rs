@@ -43,7 +43,8 @@ pub enum Failure {
     /// A process has called another collective, or named another root. The remaining steps are not
     /// executed.
     #[error(
-        "this rank calls {own}, and another one {theirs}; all ranks of a communicator must call the same collectives, in the same order and with the same root"
+        "this rank calls {own}, and another one {theirs}; all ranks of a communicator must call the \
+         same collectives, in the same order and with the same root"
     )]
     Mismatch {
         /// The other process.
@@ -83,7 +84,7 @@ pub struct Run {
 
 impl Run {
     /// Starts a plan. `sequence` numbers the collective calls of the communicator and must be equal
-    /// on all its ranks; messages are matched by its lower 16 bits (see [`numbers`](crate::numbers)).
+    /// on all its ranks, see [`numbers`](crate::numbers).
     ///
     /// # Safety
     /// All memory named when the plan was built must stay valid until the run is done, and must not

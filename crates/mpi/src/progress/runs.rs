@@ -32,8 +32,8 @@ pub(crate) fn failed(failure: Failure) -> Error {
 fn mismatch(peer: PeerIndex, own: CallSignature, theirs: CallSignature) -> Error {
     let (me, other) = (process::name_of(process::me()), process::name_of(peer));
     let sentence = format!(
-        "{me} calls {own}, but {other} calls {theirs}; all ranks of a communicator must call the same \
-         collectives, in the same order and with the same root"
+        "{me} calls {own}, but {other} calls {theirs}; all ranks of a communicator must call the \
+         same collectives, in the same order and with the same root"
     );
     Error::new(ERR_OTHER, sentence)
 }
