@@ -12,10 +12,18 @@ use std::cmp::Ordering;
 #[repr(C, align(16))]
 pub(super) struct Extended(pub(super) [u8; 16]);
 
+/// The 10 bytes that the unit stores, as 8 and 2 of them. They are loaded in the same way, because
+/// a processor waits where one load needs the bytes of two recent stores.
+#[repr(C)]
+struct Stored {
+    significand: u64,
+    exponent: u16,
+}
+
 /// Applies an x87 instruction that pops two numbers and pushes one.
 macro_rules! arithmetic {
     ($instruction:literal, $left:expr, $right:expr) => {{
-        let mut result = Extended([0; 16]);
+        let mut result = Stored { significand: 0, exponent: 0 };
         // SAFETY: the three addresses are those of local values, of which the instructions access
         // 10 bytes. All x87 registers are declared as clobbered, so the x87 stack is empty before
         // the instructions, and they leave it empty.
@@ -33,7 +41,7 @@ macro_rules! arithmetic {
                 options(nostack),
             );
         }
-        result
+        Extended((u128::from(result.exponent) << 64 | u128::from(result.significand)).to_le_bytes())
     }};
 }
 
@@ -55,16 +63,16 @@ impl Real for Extended {
     }
 }
 
-impl PartialEq for Extended {
-    #[inline(always)]
-    fn eq(&self, right: &Self) -> bool {
-        self.partial_cmp(right) == Some(Ordering::Equal)
-    }
+/// What a comparison of two numbers sets.
+struct Flags {
+    above: bool,
+    below: bool,
+    unordered: bool,
 }
 
-impl PartialOrd for Extended {
+impl Extended {
     #[inline(always)]
-    fn partial_cmp(&self, right: &Self) -> Option<Ordering> {
+    fn compare(&self, right: &Self) -> Flags {
         let (above, below, unordered): (u8, u8, u8);
         // SAFETY: the two addresses are those of `self` and `right`, of which the instructions read
         // 10 bytes. All x87 registers are declared as clobbered; the comparison pops one number,
@@ -85,14 +93,39 @@ impl PartialOrd for Extended {
                 unordered = out(reg_byte) unordered,
                 out("st(0)") _, out("st(1)") _, out("st(2)") _, out("st(3)") _,
                 out("st(4)") _, out("st(5)") _, out("st(6)") _, out("st(7)") _,
-                options(nostack, readonly),
+                options(pure, nostack, readonly),
             );
         }
-        match (unordered, above, below) {
-            (1, ..) => None,
-            (_, 1, _) => Some(Ordering::Greater),
-            (_, _, 1) => Some(Ordering::Less),
+        Flags { above: above != 0, below: below != 0, unordered: unordered != 0 }
+    }
+}
+
+impl PartialEq for Extended {
+    #[inline(always)]
+    fn eq(&self, right: &Self) -> bool {
+        let flags = self.compare(right);
+        !flags.above & !flags.below
+    }
+}
+
+impl PartialOrd for Extended {
+    #[inline(always)]
+    fn partial_cmp(&self, right: &Self) -> Option<Ordering> {
+        match self.compare(right) {
+            Flags { unordered: true, .. } => None,
+            Flags { above: true, .. } => Some(Ordering::Greater),
+            Flags { below: true, .. } => Some(Ordering::Less),
             _ => Some(Ordering::Equal),
         }
+    }
+    // The two that kernels use, without branches.
+    #[inline(always)]
+    fn lt(&self, right: &Self) -> bool {
+        let flags = self.compare(right);
+        flags.below & !flags.unordered
+    }
+    #[inline(always)]
+    fn gt(&self, right: &Self) -> bool {
+        self.compare(right).above
     }
 }
