@@ -90,6 +90,7 @@ pub(crate) type GridKernel = unsafe fn(&Grid);
 pub(crate) enum SimdLevel {
     /// The baseline of the architecture.
     Plain,
+    /// With the conversions of halves (F16C), which every processor with AVX2 has.
     #[cfg(target_arch = "x86_64")]
     Avx2,
     /// With byte permutations (VBMI): Ice Lake and Zen 4 onwards.
@@ -104,11 +105,13 @@ impl SimdLevel {
     pub(crate) fn best() -> SimdLevel {
         if is_x86_feature_detected!("avx512vbmi")
             && is_x86_feature_detected!("avx512bw")
+            && is_x86_feature_detected!("avx512dq")
             && is_x86_feature_detected!("avx512vl")
             && is_x86_feature_detected!("bmi2")
+            && is_x86_feature_detected!("f16c")
         {
             SimdLevel::Avx512
-        } else if is_x86_feature_detected!("avx2") {
+        } else if is_x86_feature_detected!("avx2") && is_x86_feature_detected!("f16c") {
             SimdLevel::Avx2
         } else {
             SimdLevel::Plain
@@ -175,10 +178,10 @@ fn prefetch(address: *const u8) {
 }
 
 /// Hides the origin of an address from the compiler, so that it does not unroll the surrounding
-/// loop.
+/// loop, or does not turn a choice between addresses into a branch.
 #[allow(clippy::pointers_in_nomem_asm_block)] // The address is only renamed.
 #[inline(always)]
-fn opaque(address: *mut u8) -> *mut u8 {
+pub(crate) fn opaque(address: *mut u8) -> *mut u8 {
     #[cfg(target_arch = "x86_64")]
     {
         let mut address = address;

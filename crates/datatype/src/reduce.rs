@@ -8,6 +8,7 @@
 //! instructions of the processor. Reproducible reductions rely on this.
 
 mod complex;
+mod converted;
 mod element;
 #[cfg(target_arch = "x86_64")]
 mod extended;
@@ -21,9 +22,10 @@ mod tests;
 use std::sync::LazyLock;
 
 use crate::basic::{self, Basic, Class, Float, ReductionGroup};
+use crate::kernel::SimdLevel;
 use complex::Complex;
 use half::Half;
-use loops::{floating, integer, logical, moved, numeric, signless};
+use loops::{floating, integer, logical, moved, numeric, ordered, product, signless};
 use quad::Quad;
 
 #[cfg(target_arch = "x86_64")]
@@ -186,39 +188,44 @@ fn is_extension(operation: Operation, basic: Basic) -> bool {
 /// Returns the kernel of an operation on a datatype; `None` if [`supports`] is false. `MPI_REPLACE`
 /// and `MPI_NO_OP` have kernels for every type, for one-sided accumulation.
 pub fn kernel(operation: Operation, basic: Basic) -> Option<Kernel> {
+    kernel_at(SimdLevel::best(), operation, basic)
+}
+
+/// The kernel for a processor of this level.
+fn kernel_at(level: SimdLevel, operation: Operation, basic: Basic) -> Option<Kernel> {
     match operation {
-        Operation::Replace => return replace(basic),
+        Operation::Replace => return replace(level, basic),
         Operation::NoOp => return Some(loops::nothing),
         _ if !supports(operation, basic) => return None,
         _ => {}
     }
     match basic.class() {
-        Class::Signed(1) | Class::Character(1) => integer::<i8>(operation),
-        Class::Signed(2) => integer::<i16>(operation),
-        Class::Signed(4) => integer::<i32>(operation),
-        Class::Signed(8) => integer::<i64>(operation),
-        Class::Signed(16) => integer::<i128>(operation),
-        Class::Unsigned(1) => integer::<u8>(operation),
-        Class::Unsigned(2) => integer::<u16>(operation),
-        Class::Unsigned(4) => integer::<u32>(operation),
-        Class::Unsigned(8) => integer::<u64>(operation),
-        Class::Byte => signless::<u8>(operation),
-        Class::Logical(1) => logical::<u8>(operation),
-        Class::Logical(2) => logical::<u16>(operation),
-        Class::Logical(4) => logical::<u32>(operation),
-        Class::Logical(8) => logical::<u64>(operation),
-        Class::Logical(16) => logical::<u128>(operation),
-        Class::Float(Float::Half) => floating::<Half>(operation),
-        Class::Float(Float::Single) => floating::<f32>(operation),
-        Class::Float(Float::Double) => floating::<f64>(operation),
-        Class::Float(Float::Extended) => floating::<Extended>(operation),
-        Class::Float(Float::Quad) => floating::<Quad>(operation),
-        Class::Complex(Float::Half) => numeric::<Complex<Half>>(operation),
-        Class::Complex(Float::Single) => numeric::<Complex<f32>>(operation),
-        Class::Complex(Float::Double) => numeric::<Complex<f64>>(operation),
-        Class::Complex(Float::Extended) => numeric::<Complex<Extended>>(operation),
-        Class::Complex(Float::Quad) => numeric::<Complex<Quad>>(operation),
-        Class::Pair(..) => located(operation, basic),
+        Class::Signed(1) | Class::Character(1) => integer::<i8>(level, operation),
+        Class::Signed(2) => integer::<i16>(level, operation),
+        Class::Signed(4) => integer::<i32>(level, operation),
+        Class::Signed(8) => integer::<i64>(level, operation),
+        Class::Signed(16) => integer::<i128>(level, operation),
+        Class::Unsigned(1) => integer::<u8>(level, operation),
+        Class::Unsigned(2) => integer::<u16>(level, operation),
+        Class::Unsigned(4) => integer::<u32>(level, operation),
+        Class::Unsigned(8) => integer::<u64>(level, operation),
+        Class::Byte => signless::<u8>(level, operation),
+        Class::Logical(1) => logical::<u8>(level, operation),
+        Class::Logical(2) => logical::<u16>(level, operation),
+        Class::Logical(4) => logical::<u32>(level, operation),
+        Class::Logical(8) => logical::<u64>(level, operation),
+        Class::Logical(16) => logical::<u128>(level, operation),
+        Class::Float(Float::Half) => half(level, operation),
+        Class::Float(Float::Single) => floating::<f32>(level, operation),
+        Class::Float(Float::Double) => floating::<f64>(level, operation),
+        Class::Float(Float::Extended) => floating::<Extended>(level, operation),
+        Class::Float(Float::Quad) => floating::<Quad>(level, operation),
+        Class::Complex(Float::Half) => complex_half(level, operation),
+        Class::Complex(Float::Single) => numeric::<Complex<f32>>(level, operation),
+        Class::Complex(Float::Double) => numeric::<Complex<f64>>(level, operation),
+        Class::Complex(Float::Extended) => numeric::<Complex<Extended>>(level, operation),
+        Class::Complex(Float::Quad) => numeric::<Complex<Quad>>(level, operation),
+        Class::Pair(..) => located(level, operation, basic),
         Class::Signed(_) | Class::Unsigned(_) | Class::Logical(_) | Class::Character(_) => None,
         Class::Packed | Class::Marker => None,
     }
@@ -236,25 +243,42 @@ pub fn reduction(operation: Operation, basic: Basic) -> Option<Kernel> {
     KERNELS[(operation as usize - FIRST) * basic::ALL.len() + basic.index()]
 }
 
+/// Operations on halves.
+fn half(level: SimdLevel, operation: Operation) -> Option<Kernel> {
+    match operation {
+        Operation::Sum => converted::sum::<Half, f32>(level),
+        Operation::Product => converted::product(level),
+        _ => ordered::<Half>(level, operation),
+    }
+}
+
+/// Operations on complex numbers of halves.
+fn complex_half(level: SimdLevel, operation: Operation) -> Option<Kernel> {
+    match operation {
+        Operation::Sum => converted::sum::<Complex<Half>, Complex<f32>>(level),
+        _ => product::<Complex<Half>>(level, operation),
+    }
+}
+
 /// The kernels of the value-and-index types.
-fn located(operation: Operation, basic: Basic) -> Option<Kernel> {
+fn located(level: SimdLevel, operation: Operation, basic: Basic) -> Option<Kernel> {
     match basic {
-        Basic::FloatInt => pair::located::<f32, i32>(operation),
-        Basic::DoubleInt => pair::located::<f64, i32>(operation),
-        Basic::LongInt => pair::located::<i64, i32>(operation),
-        Basic::IntInt | Basic::IntegerInteger => pair::located::<i32, i32>(operation),
-        Basic::ShortInt => pair::located::<i16, i32>(operation),
-        Basic::LongDoubleInt => pair::located::<Extended, i32>(operation),
-        Basic::RealReal => pair::located::<f32, f32>(operation),
-        Basic::DoublePrecisionPair => pair::located::<f64, f64>(operation),
+        Basic::FloatInt => pair::located::<f32, i32>(level, operation),
+        Basic::DoubleInt => pair::located::<f64, i32>(level, operation),
+        Basic::LongInt => pair::located::<i64, i32>(level, operation),
+        Basic::IntInt | Basic::IntegerInteger => pair::located::<i32, i32>(level, operation),
+        Basic::ShortInt => pair::located::<i16, i32>(level, operation),
+        Basic::LongDoubleInt => pair::located::<Extended, i32>(level, operation),
+        Basic::RealReal => pair::located::<f32, f32>(level, operation),
+        Basic::DoublePrecisionPair => pair::located::<f64, f64>(level, operation),
         _ => None,
     }
 }
 
 /// The kernels of `MPI_REPLACE`: copies that leave the padding of pairs unchanged.
-fn replace(basic: Basic) -> Option<Kernel> {
+fn replace(level: SimdLevel, basic: Basic) -> Option<Kernel> {
     match basic.class() {
-        Class::Pair(..) => located(Operation::Replace, basic),
+        Class::Pair(..) => located(level, Operation::Replace, basic),
         class => match class.size() {
             1 => Some(moved::<u8>),
             2 => Some(moved::<u16>),

@@ -3,7 +3,7 @@
 //! Implemented in inline assembly, because Rust has no such type and the build must not require a C
 //! compiler. The six padding bytes of a result are zero.
 
-use super::element::{Number, Real};
+use super::element::{Number, Ordered, Real};
 use std::arch::asm;
 use std::cmp::Ordering;
 
@@ -99,6 +99,8 @@ impl Extended {
         Flags { above: above != 0, below: below != 0, unordered: unordered != 0 }
     }
 }
+
+impl Ordered for Extended {}
 
 impl PartialEq for Extended {
     #[inline(always)]

@@ -2,9 +2,10 @@
 //!
 //! One operation on two halves in single precision, rounded again to half, is correctly rounded,
 //! because 24 bits are at least 2 * 11 + 2. The conversions are branch-free, so that loops over
-//! them vectorize.
+//! them vectorize, and treat NaNs as those of processors do: the quiet bit is set, and the rest is
+//! kept as far as it fits. Comparisons are made on the bits.
 
-use super::element::{Number, Real};
+use super::element::{Number, Ordered, Real};
 use std::cmp::Ordering;
 
 /// A binary16 number, represented by its bits.
@@ -47,7 +48,7 @@ impl Half {
         let bits = single.to_bits();
         let sign = bits >> 16 & 0x8000;
         let magnitude = bits & 0x7fff_ffff;
-        let special = select(magnitude > INFINITY, 0x7e00, 0x7c00);
+        let special = select(magnitude > INFINITY, 0x7e00 | (magnitude >> 13 & 0x3ff), 0x7c00);
         // The last bit of 0.5 has the weight of the last bit of a subnormal half, so the addition
         // rounds.
         let subnormal = (f32::from_bits(magnitude) + 0.5).to_bits().wrapping_sub(0x3f00_0000);
@@ -58,14 +59,29 @@ impl Half {
     }
 }
 
+impl Half {
+    /// True unless it is NaN.
+    #[inline(always)]
+    fn is_number(self) -> bool {
+        self.0 & 0x7fff <= 0x7c00
+    }
+
+    /// An integer in the order of the numbers. Both zeros have the same one.
+    #[inline(always)]
+    fn key(self) -> i16 {
+        let sign = self.0 as i16 >> 15;
+        ((self.0 & 0x7fff) as i16 ^ sign) - sign
+    }
+}
+
 impl Number for Half {
     #[inline(always)]
     fn plus(self, right: Self) -> Self {
-        Half::narrow(self.widen() + right.widen())
+        Half::narrow(self.widen().plus(right.widen()))
     }
     #[inline(always)]
     fn times(self, right: Self) -> Self {
-        Half::narrow(self.widen() * right.widen())
+        Half::narrow(self.widen().times(right.widen()))
     }
 }
 
@@ -76,24 +92,26 @@ impl Real for Half {
     }
 }
 
+impl Ordered for Half {}
+
 impl PartialEq for Half {
     #[inline(always)]
     fn eq(&self, right: &Self) -> bool {
-        self.widen() == right.widen()
+        self.partial_cmp(right) == Some(Ordering::Equal)
     }
 }
 
 impl PartialOrd for Half {
     #[inline(always)]
     fn partial_cmp(&self, right: &Self) -> Option<Ordering> {
-        self.widen().partial_cmp(&right.widen())
+        (self.is_number() & right.is_number()).then(|| self.key().cmp(&right.key()))
     }
     #[inline(always)]
     fn lt(&self, right: &Self) -> bool {
-        self.widen() < right.widen()
+        self.is_number() & right.is_number() & (self.key() < right.key())
     }
     #[inline(always)]
     fn gt(&self, right: &Self) -> bool {
-        self.widen() > right.widen()
+        right.lt(self)
     }
 }

@@ -1,24 +1,32 @@
 //! The loop over elements, generic over types and operations, and the tables that select its
 //! instances.
 //!
-//! The loop is written so that the compiler vectorizes it, and is compiled a second time for AVX2.
-//! Both give the same bits, because neither uses instructions that fuse or reorder operations.
+//! The loop is written so that the compiler vectorizes it. It is compiled for the baseline, for
+//! AVX2 and, where that is faster, for AVX-512. All give the same bits, because none uses
+//! instructions that fuse or reorder operations.
 
-use super::element::{Number, Truth};
+use super::element::{Number, Ordered, Truth};
 use super::{Kernel, Operation};
+use crate::kernel::SimdLevel;
 use std::ops::{BitAnd, BitOr, BitXor};
 
 /// One operation on one pair of elements.
-trait Combine<T> {
+pub(super) trait Combine<T> {
+    /// True if it is computed faster with AVX-512 than with AVX2. Most operations are not: the
+    /// caches are their limit.
+    const GAINS_FROM_AVX512: bool = false;
+
     /// `input op inout`
     fn combine(input: T, inout: T) -> T;
 }
 
 macro_rules! operations {
-    ($($name:ident: $bound:path, |$input:ident, $inout:ident| $result:expr;)*) => {$(
-        struct $name;
+    ($($name:ident: $bound:path, |$input:ident, $inout:ident| $result:expr $(, avx512 if $gains:expr)?;)*) => {$(
+        pub(super) struct $name;
 
         impl<T: $bound> Combine<T> for $name {
+            $(const GAINS_FROM_AVX512: bool = $gains;)?
+
             #[inline(always)]
             fn combine($input: T, $inout: T) -> T {
                 $result
@@ -29,9 +37,9 @@ macro_rules! operations {
 
 operations! {
     Sum: Number, |input, inout| input.plus(inout);
-    Product: Number, |input, inout| input.times(inout);
-    Max: Ordered, |input, inout| if input > inout { input } else { inout };
-    Min: Ordered, |input, inout| if input < inout { input } else { inout };
+    Product: Number, |input, inout| input.times(inout), avx512 if T::GAINS_FROM_AVX512;
+    Max: Ordered, |input, inout| (if input > inout { input } else { inout }).computed();
+    Min: Ordered, |input, inout| (if input < inout { input } else { inout }).computed();
     BitwiseAnd: Bits, |input, inout| input & inout;
     BitwiseOr: Bits, |input, inout| input | inout;
     BitwiseXor: Bits, |input, inout| input ^ inout;
@@ -39,10 +47,6 @@ operations! {
     LogicalOr: Truth, |input, inout| T::from_truth(input.is_true() | inout.is_true());
     LogicalXor: Truth, |input, inout| T::from_truth(input.is_true() ^ inout.is_true());
 }
-
-/// Elements that can be compared.
-pub(super) trait Ordered: Copy + PartialOrd {}
-impl<T: Copy + PartialOrd> Ordered for T {}
 
 /// Elements with bitwise operations.
 pub(super) trait Bits: Copy + BitAnd<Output = Self> + BitOr<Output = Self> + BitXor<Output = Self> {}
@@ -53,7 +57,7 @@ impl<T: Copy + BitAnd<Output = T> + BitOr<Output = T> + BitXor<Output = T>> Bits
 /// # Safety
 /// Same as for [`Kernel`].
 #[inline(always)]
-unsafe fn each<T: Copy, O: Combine<T>>(input: *const u8, inout: *mut u8, count: usize) {
+pub(super) unsafe fn each<T: Copy, O: Combine<T>>(input: *const u8, inout: *mut u8, count: usize) {
     let (input, inout) = (input.cast::<T>(), inout.cast::<T>());
     for index in 0..count {
         // SAFETY: both addresses point to `count` elements (contract of [`Kernel`]); the accesses
@@ -69,7 +73,7 @@ unsafe fn each<T: Copy, O: Combine<T>>(input: *const u8, inout: *mut u8, count: 
 ///
 /// # Safety
 /// Same as for [`Kernel`].
-unsafe fn plain<T: Copy, O: Combine<T>>(input: *const u8, inout: *mut u8, count: usize) {
+pub(super) unsafe fn plain<T: Copy, O: Combine<T>>(input: *const u8, inout: *mut u8, count: usize) {
     // SAFETY: both addresses point to `count` elements (contract of [`Kernel`]).
     unsafe { each::<T, O>(input, inout, count) }
 }
@@ -85,62 +89,86 @@ unsafe fn wide<T: Copy, O: Combine<T>>(input: *const u8, inout: *mut u8, count: 
     unsafe { each::<T, O>(input, inout, count) }
 }
 
-/// The instance of the loop for this processor.
-fn instance<T: Copy, O: Combine<T>>() -> Option<Kernel> {
+/// The loop with AVX-512.
+///
+/// # Safety
+/// Same as for [`Kernel`]; the processor must support these parts of AVX-512.
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl")]
+unsafe fn wider<T: Copy, O: Combine<T>>(input: *const u8, inout: *mut u8, count: usize) {
+    // SAFETY: both addresses point to `count` elements (contract of [`Kernel`]).
+    unsafe { each::<T, O>(input, inout, count) }
+}
+
+/// The instance of the loop for a processor of this level. Numbers of 16 bytes, which is also their
+/// alignment, are not computed in vectors.
+fn instance<T: Copy, O: Combine<T>>(level: SimdLevel) -> Option<Kernel> {
     #[cfg(target_arch = "x86_64")]
-    if is_x86_feature_detected!("avx2") {
-        return Some(wide::<T, O>);
+    match level {
+        _ if align_of::<T>() > 8 => {}
+        SimdLevel::Plain => {}
+        SimdLevel::Avx512 if O::GAINS_FROM_AVX512 => return Some(wider::<T, O>),
+        SimdLevel::Avx2 | SimdLevel::Avx512 => return Some(wide::<T, O>),
     }
+    // Other architectures have one level.
+    let _ = (level, O::GAINS_FROM_AVX512);
     Some(plain::<T, O>)
 }
 
 /// Operations on integers.
-pub(super) fn integer<T: Number + Ordered + Bits + Truth>(operation: Operation) -> Option<Kernel> {
-    numeric::<T>(operation)
-        .or_else(|| ordered::<T>(operation))
-        .or_else(|| signless::<T>(operation))
-        .or_else(|| logical::<T>(operation))
+pub(super) fn integer<T: Number + Ordered + Bits + Truth>(level: SimdLevel, operation: Operation) -> Option<Kernel> {
+    numeric::<T>(level, operation)
+        .or_else(|| ordered::<T>(level, operation))
+        .or_else(|| signless::<T>(level, operation))
+        .or_else(|| logical::<T>(level, operation))
 }
 
 /// Operations on real numbers.
-pub(super) fn floating<T: Number + Ordered>(operation: Operation) -> Option<Kernel> {
-    numeric::<T>(operation).or_else(|| ordered::<T>(operation))
+pub(super) fn floating<T: Number + Ordered>(level: SimdLevel, operation: Operation) -> Option<Kernel> {
+    numeric::<T>(level, operation).or_else(|| ordered::<T>(level, operation))
 }
 
 /// Sum and product.
-pub(super) fn numeric<T: Number>(operation: Operation) -> Option<Kernel> {
+pub(super) fn numeric<T: Number>(level: SimdLevel, operation: Operation) -> Option<Kernel> {
     match operation {
-        Operation::Sum => instance::<T, Sum>(),
-        Operation::Product => instance::<T, Product>(),
+        Operation::Sum => instance::<T, Sum>(level),
+        _ => product::<T>(level, operation),
+    }
+}
+
+/// Product.
+pub(super) fn product<T: Number>(level: SimdLevel, operation: Operation) -> Option<Kernel> {
+    match operation {
+        Operation::Product => instance::<T, Product>(level),
         _ => None,
     }
 }
 
 /// Maximum and minimum.
-fn ordered<T: Ordered>(operation: Operation) -> Option<Kernel> {
+pub(super) fn ordered<T: Ordered>(level: SimdLevel, operation: Operation) -> Option<Kernel> {
     match operation {
-        Operation::Max => instance::<T, Max>(),
-        Operation::Min => instance::<T, Min>(),
+        Operation::Max => instance::<T, Max>(level),
+        Operation::Min => instance::<T, Min>(level),
         _ => None,
     }
 }
 
 /// Bitwise operations.
-pub(super) fn signless<T: Bits>(operation: Operation) -> Option<Kernel> {
+pub(super) fn signless<T: Bits>(level: SimdLevel, operation: Operation) -> Option<Kernel> {
     match operation {
-        Operation::BitwiseAnd => instance::<T, BitwiseAnd>(),
-        Operation::BitwiseOr => instance::<T, BitwiseOr>(),
-        Operation::BitwiseXor => instance::<T, BitwiseXor>(),
+        Operation::BitwiseAnd => instance::<T, BitwiseAnd>(level),
+        Operation::BitwiseOr => instance::<T, BitwiseOr>(level),
+        Operation::BitwiseXor => instance::<T, BitwiseXor>(level),
         _ => None,
     }
 }
 
 /// Logical operations.
-pub(super) fn logical<T: Truth>(operation: Operation) -> Option<Kernel> {
+pub(super) fn logical<T: Truth>(level: SimdLevel, operation: Operation) -> Option<Kernel> {
     match operation {
-        Operation::LogicalAnd => instance::<T, LogicalAnd>(),
-        Operation::LogicalOr => instance::<T, LogicalOr>(),
-        Operation::LogicalXor => instance::<T, LogicalXor>(),
+        Operation::LogicalAnd => instance::<T, LogicalAnd>(level),
+        Operation::LogicalOr => instance::<T, LogicalOr>(level),
+        Operation::LogicalXor => instance::<T, LogicalXor>(level),
         _ => None,
     }
 }

@@ -6,7 +6,7 @@
 //! [`LEADING`] and three bits below the last fraction bit, the lowest of which is sticky: it is the
 //! OR of all bits shifted out.
 
-use super::element::{Number, Real};
+use super::element::{Number, Ordered, Real};
 use std::cmp::Ordering;
 
 /// A binary128 number, represented by its bits.
@@ -144,6 +144,8 @@ impl Real for Quad {
         self.plus(Quad(right.0 ^ SIGN))
     }
 }
+
+impl Ordered for Quad {}
 
 impl PartialEq for Quad {
     fn eq(&self, right: &Self) -> bool {
