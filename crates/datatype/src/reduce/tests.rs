@@ -1,5 +1,7 @@
 //! Compares every operation on every type with a scalar model that shares no code with the kernels.
 
+mod variants;
+
 use super::*;
 use crate::basic;
 
