@@ -61,7 +61,7 @@ enum {
     LEAST_COUNT = 5,
     LARGEST_COUNT = 4000,
     SLOW_COUNT = 2,
-    BUFFERS = 3,
+    BUFFERS = 4, /* what is sent, what arrives, what is in between, and a result to compare */
     LARGEST_CHECKED = 64 << 10,
     LEAST_FOR_LINK = 64 << 10,
 };
