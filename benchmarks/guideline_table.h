@@ -250,6 +250,8 @@ static void add_teams(enum operation operation, const char *left_name, const str
     struct side one = variant(operation, left_name), other = variant(operation, right_name);
     one.team = left;
     other.team = right;
+    /* The same process in both; with roots that move on, the next one may be on another host. */
+    one.root = other.root = 0;
     add(10, one, other, TOLERANCE, 0);
 }
 
