@@ -2,7 +2,7 @@
 """Self-consistency guidelines: prints where a collective takes longer than another way to do the
 same. guidelines.c says what is compared with what, and after whom.
 
-    guidelines.py                           Towpath, 2, 4 and 8 ranks (four minutes)
+    guidelines.py                           Towpath, 2, 4 and 8 ranks (five minutes)
     guidelines.py --groups 0                the control: operations against themselves
     guidelines.py --library towpath,mpich,openmpi,intel --ranks 4 --groups 1,6
     guidelines.py --hosts 2 --ranks 8       ranks on hosts, which are network namespaces
