@@ -34,9 +34,10 @@
  * 10. Robustness: beside a process that computes no longer than three times as long and a tick of
  *     the scheduler; ranks dealt out over the nodes no longer than in blocks; the last or middle
  *     root no longer than root 0; unequal numbers of ranks on the hosts no longer than equal ones
- * 11. Limits: bytes over the link of the first host, root 0, no more than the operation needs (mode
- *     back; 64 KiB and more: headers do not count there); context switches of all ranks in a call
- *     no more than one for each rank (mode sync)
+ * 11. Limits: bytes over the link of the first host, root 0, no more than the operation needs where
+ *     other hosts pass on what they have (mode back; 64 KiB and more and long frames, so that
+ *     headers do not count); context switches of all ranks in a call no more than one for each rank
+ *     (mode sync)
  *
  * A node is a host, or half of the ranks if there is one host. Guidelines about nodes are left out
  * where the ranks of hosts are no blocks of the same size, those about links on one host, and those

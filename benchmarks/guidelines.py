@@ -6,7 +6,7 @@ same. guidelines.c says what is compared with what, and after whom.
     guidelines.py --groups 0                the control: operations against themselves
     guidelines.py --library towpath,mpich,openmpi,intel --ranks 4 --groups 1,6
     guidelines.py --hosts 2 --ranks 8       ranks on hosts, which are network namespaces
-    guidelines.py --hosts 8 --ranks 64 --network '--slow host0=1gbit' --sizes 1024,65536
+    guidelines.py --hosts 8 --ranks 64 --network '--mtu 9000 --slow host0=1gbit' --sizes 1024,65536
 
 A guideline is violated if the median of its left side exceeds that of its right side by more than
 the tolerance, which is 1.1 unless guidelines.c names another one; if the left side also exceeds the
