@@ -273,10 +273,10 @@ pub const TABLE: &[SelectionRow] = &[
     // On a board, ranks fold what others have written there; messages copy it first. Milliseconds
     // by messages / by a board (benchmarks/collective.c, two cores, 2026-11-26):
     //
-    // | ranks | reduce of 8 MiB | allreduce of 4 MiB | reduce_scatter of 2 MiB in all | scan of 4 MiB |
+    // | ranks | reduce | allreduce | reduce_scatter | scan |
     // |---|---|---|---|---|
-    // | 2 | 2.4/1.1 | 0.90/0.44 | 1.4/0.16 | 0.84/0.38 |
-    // | 8 | 17/5.0 | 11/5.0 | 6.0/0.95 | 16/7.3 |
+    // | 2 | 8 MiB: 2.4/1.1 | 4 MiB: 0.90/0.44 | 1 MiB: 1.4/0.16 | 4 MiB: 0.84/0.38 |
+    // | 8 | 8 MiB: 17/5.0 | 4 MiB: 11/5.0 | 256 KiB: 6.0/0.95 | 4 MiB: 16/7.3 |
     board(Collective::Reduce, Subscription::Full, ALL, ANY),
     board(Collective::Reduce, Subscription::Over, ALL, ANY),
     hierarchical(Collective::Reduce, ANY),
