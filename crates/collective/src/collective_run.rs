@@ -71,7 +71,7 @@ impl<O: QueueOwner> CollectiveRun<O> {
 
     /// Looks for messages of other calls, like [`Run::find_mismatch`]. After true, the next
     /// [`CollectiveRun::post`] returns the failure.
-    pub fn find_mismatch(&mut self, engine: &O::Engine) -> bool {
+    pub fn find_mismatch(&mut self, engine: &mut O::Engine) -> bool {
         match self {
             CollectiveRun::ByMessages(run) => run.find_mismatch(engine),
             CollectiveRun::Queued(call) => call.find_mismatch(engine),

@@ -3,7 +3,8 @@
 //! Each form of call has its own range of the lower 16 bits, which are in the tag of a message. The
 //! upper bits count how often the range has been used up. A rank may be that far ahead of another
 //! one: a root that broadcasts waits for nobody. So the mark of a message carries some of them too,
-//! besides the signature of the call.
+//! besides the signature of the call. Messages of a pair are matched in order, so the tag alone
+//! finds the right one; the mark is for messages that nothing has matched.
 
 use towpath_schedule::CallSignature;
 
@@ -16,14 +17,6 @@ const PERSISTENT: u32 = 1 << 15;
 /// Bits of the number in a tag, and of the turn.
 const TAG_BITS: u32 = 16;
 const TURN_BITS: u32 = 15;
-/// Bits of a mark that count rounds of numbers.
-const ROUND_BITS: u32 = 32 - CallSignature::BITS;
-/// Blocking calls before a message is the same in tag and mark. A sender is never that far ahead:
-/// credit for eager messages ends before.
-const BLOCKING_IN_ALL: u32 = BLOCKING << ROUND_BITS;
-/// A message of one of so many earlier calls is found.
-const EARLIER: u32 = 1 << 10;
-
 /// The forms of collective calls, each with numbers of its own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CallForm {
@@ -70,17 +63,6 @@ pub(crate) fn is_of_call(tag: i32, mark: u32, sequence: u32) -> bool {
         && round(mark) == round(self::mark(CallSignature::default(), sequence))
 }
 
-/// True if a message belongs to a call that was over when call `sequence` began: one of the last
-/// blocking calls before a blocking one.
-pub(crate) fn is_of_earlier_call(tag: i32, mark: u32, sequence: u32) -> bool {
-    let (theirs, own) = (number_of(tag), sequence & 0xFFFF);
-    let count = |round: u32, number: u32| round.wrapping_mul(BLOCKING).wrapping_add(number);
-    let ahead = count(sequence >> TAG_BITS, own)
-        .wrapping_sub(count(mark >> CallSignature::BITS, theirs))
-        % BLOCKING_IN_ALL;
-    theirs < BLOCKING && own < BLOCKING && (1..EARLIER).contains(&ahead)
-}
-
 fn number_of(tag: i32) -> u32 {
     tag.cast_unsigned() >> TURN_BITS
 }
@@ -107,28 +89,18 @@ mod tests {
     }
 
     #[test]
-    fn a_message_tells_its_call_from_those_of_all_rounds() {
+    fn a_message_tells_its_call_from_those_of_other_rounds() {
         for count in [0, 1, BLOCKING - 1, BLOCKING, 5 * BLOCKING + 7, u32::MAX] {
             let own = sequence(CallForm::Blocking, count);
             let (tag, mark) = message(count);
             assert_eq!(signature_of(mark), SIGNATURE);
-            assert!(is_of_call(tag, mark, own) && !is_of_earlier_call(tag, mark, own), "{count}");
-            for ahead in [1, 2, EARLIER, BLOCKING - 1, BLOCKING, 3 * BLOCKING, 100 * BLOCKING] {
-                let (tag, mark) = message(count.wrapping_add(ahead));
-                let found = (is_of_call(tag, mark, own), is_of_earlier_call(tag, mark, own));
-                assert_eq!(found, (false, false), "{count} {ahead}");
+            assert!(is_of_call(tag, mark, own), "{count}");
+            for ahead in [1, 2, BLOCKING - 1, BLOCKING, 3 * BLOCKING, 127 * BLOCKING] {
+                for other in [count.wrapping_add(ahead), count.wrapping_sub(ahead)] {
+                    let (tag, mark) = message(other);
+                    assert!(!is_of_call(tag, mark, own), "{count} {other}");
+                }
             }
-            let (tag, mark) = message(count.wrapping_sub(1));
-            assert!(is_of_earlier_call(tag, mark, own), "{count}");
         }
-    }
-
-    #[test]
-    fn only_blocking_calls_end_in_order() {
-        let own = sequence(CallForm::Nonblocking, 9);
-        let other = sequence(CallForm::Nonblocking, 8);
-        assert!(!is_of_earlier_call(tag(other, 0), mark(SIGNATURE, other), own));
-        let (tag, mark) = message(8);
-        assert!(!is_of_earlier_call(tag, mark, own));
     }
 }

@@ -150,7 +150,7 @@ impl<O: QueueOwner> PhasedCall<O> {
     }
 
     /// Looks for messages of other calls, like [`Run::find_mismatch`].
-    pub fn find_mismatch(&mut self, engine: &O::Engine) -> bool {
+    pub fn find_mismatch(&mut self, engine: &mut O::Engine) -> bool {
         self.phases.get_mut(self.current).is_some_and(|phase| phase.find_mismatch(engine))
     }
 

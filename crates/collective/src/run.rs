@@ -191,27 +191,26 @@ impl Run {
         }
     }
 
-    /// Looks for messages that no receive will match: those of another call with the number of this
-    /// one, and those of earlier calls. True if there is one: the run has then failed. For runs
-    /// that have waited long.
-    pub fn find_mismatch<M: Messages + ?Sized>(&mut self, messages: &M) -> bool {
+    /// Looks for a message of another call with the number of this one, which no receive matches.
+    /// True if there is one: the run has then failed. For runs that have waited long.
+    pub fn find_mismatch<M: Messages + ?Sized>(&mut self, messages: &mut M) -> bool {
         let (own, sequence) = (self.plan.signature, self.sequence);
-        let of_this = |tag: i32, mark: u32| {
+        let is_other = |tag: i32, mark: u32| {
             numbers::is_of_call(tag, mark, sequence) && own.differs(signature_of(mark))
         };
-        let of_earlier = |tag: i32, mark: u32| {
-            numbers::is_of_earlier_call(tag, mark, sequence)
-                && signature_of(mark) != CallSignature::default()
-        };
-        let find =
-            |wanted: &dyn Fn(i32, u32) -> bool| messages.find_mark(self.plan.context, wanted);
-        // What this rank has called in place of an earlier call is not known any more.
-        let found = find(&of_this).map(|found| (own, found));
-        let found = found.or_else(|| find(&of_earlier).map(|found| (Default::default(), found)));
-        if let Some((own, (peer, mark))) = found {
+        let found = messages.find_mark(self.plan.context, &is_other);
+        if let Some((peer, mark)) = found {
             self.give_up(Failure::Mismatch { peer, own, theirs: signature_of(mark) });
+            self.withdraw(messages);
         }
         found.is_some()
+    }
+
+    /// Withdraws the receives that nothing has matched: the others live, and may still send what
+    /// would match them.
+    #[cold]
+    fn withdraw<M: Messages + ?Sized>(&mut self, messages: &mut M) {
+        self.under_way.retain(|(_, ticket)| !messages.withdraw(*ticket));
     }
 
     /// Starts the messages that are ready and completes those that arrived. Never calls a
@@ -236,6 +235,8 @@ impl Run {
                     self.give_up(Failure::Lost);
                 } else if let Some(failure) = self.mismatch(step, outcome.mark) {
                     self.give_up(failure);
+                    self.withdraw(messages);
+                    break;
                 } else if outcome.truncated {
                     self.failure.get_or_insert(Failure::Truncated);
                 }

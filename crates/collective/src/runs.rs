@@ -13,6 +13,9 @@ use crate::run::{Failure, Progress};
 /// always arrive first never waits, but must make progress on its messages all the same (3.5).
 pub const CALLS_PER_POLL: u32 = 8;
 
+/// Runs that one look for mismatches examines.
+const RUNS_PER_LOOK: usize = 8;
+
 /// Identifies a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RunId(SlabKey);
@@ -131,14 +134,17 @@ impl<O: QueueOwner> Runs<O> {
         !self.running.is_empty()
     }
 
-    /// Fails the runs whose members have called other collectives, as far as their messages tell.
-    pub fn find_mismatches(&mut self, engine: &mut O::Engine) {
-        for id in std::mem::take(&mut self.running) {
-            if let Some(RunSlot::Running(mut run)) = self.take_out(id) {
-                run.find_mismatch(engine);
-                self.advance(id, run, engine);
+    /// Fails runs whose members have called other collectives, as far as their messages tell. Looks
+    /// at the oldest ones only. True if there was one.
+    pub fn find_mismatches(&mut self, engine: &mut O::Engine) -> bool {
+        let oldest: Vec<RunId> = self.running.iter().copied().take(RUNS_PER_LOOK).collect();
+        let mut has_found = false;
+        for id in oldest {
+            if let Some(RunSlot::Running(run)) = self.slots.get_mut(id.0) {
+                has_found |= run.find_mismatch(engine);
             }
         }
+        has_found
     }
 
     /// True while a device works on a copy of a run. A device wakes no thread when it completes.

@@ -58,8 +58,13 @@ pub trait Messages {
     /// again.
     fn poll(&mut self, ticket: Ticket) -> Option<Outcome>;
 
-    /// Sender and mark of the first message in this context that waits for a receive and whose tag
-    /// and mark satisfy `wanted`.
+    /// Withdraws a receive that no message has matched, so that its memory is free. False for one
+    /// that a message has matched, and for a send.
+    fn withdraw(&mut self, ticket: Ticket) -> bool;
+
+    /// Sender and mark of a message in this context that waits for a receive, if its tag and mark
+    /// satisfy `wanted`. Of each sender, only the first one that waits counts: the others may be
+    /// far ahead.
     fn find_mark(
         &self,
         context: ContextId,
@@ -118,6 +123,16 @@ impl<W: JobWire, S: Subscriber> Messages for Engine<W, S> {
             lost: done.lost,
             mark: done.source_rank,
         })
+    }
+
+    fn withdraw(&mut self, ticket: Ticket) -> bool {
+        let request = RequestId(ticket.0);
+        let is_posted = ticket.0 & DONE == 0 && self.state.requests.is_posted(request);
+        if is_posted {
+            self.cancel(request);
+            self.take(request);
+        }
+        is_posted
     }
 
     fn find_mark(

@@ -187,6 +187,13 @@ impl RequestSlab {
         (u64::from(slot.generation) == id.0 >> 32).then_some(index)
     }
 
+    /// True if this is a receive that no message has matched.
+    pub(crate) fn is_posted(&self, id: RequestId) -> bool {
+        self.find(id).is_some_and(|index| {
+            matches!(self.slots[index as usize].work, PendingWork::Posted { .. })
+        })
+    }
+
     /// The slot at an index.
     #[inline]
     pub(crate) fn slot(&mut self, index: u32) -> &mut Slot {

@@ -305,9 +305,18 @@ impl Unexpected {
         context: ContextId,
         wanted: &dyn Fn(i32, u32) -> bool,
     ) -> Option<(PeerIndex, u32)> {
+        let mut senders = Vec::new();
+        let mut is_first = |from: PeerIndex| {
+            let is_new = !senders.contains(&from);
+            if is_new {
+                senders.push(from);
+            }
+            is_new
+        };
         self.waiting()
             .map(|at| self.nodes.get(at))
             .filter(|node| node.context == context.0)
+            .filter(|node| is_first(node.pattern().source()))
             .find(|node| wanted(node.pattern().tag(), node.rank))
             .map(|node| (node.pattern().source(), node.rank))
     }

@@ -29,6 +29,8 @@ reduce_scatter or scan.
 
 /// Most ranks of a cluster.
 const MOST_RANKS: usize = 100_000;
+/// More bytes have more steps than can be simulated.
+const MOST_BYTES: i64 = 64 << 30;
 
 /// What is asked for.
 #[derive(Debug)]
@@ -94,7 +96,9 @@ impl Request {
                     wrong("a number of hosts and ranks such as 8x8, or a list such as 8,8,4")
                 })?;
             }
-            "--bytes" => self.bytes = bytes_of(value).ok_or_else(|| wrong("a number of bytes"))?,
+            "--bytes" => {
+                self.bytes = bytes_of(value).ok_or_else(|| wrong("a number of bytes up to 64G"))?
+            }
             "--root" => self.root = value.parse().map_err(|_| wrong("a rank"))?,
             "--map" => match value {
                 "block" | "cyclic" => self.is_cyclic = value == "cyclic",
@@ -153,7 +157,8 @@ fn bytes_of(text: &str) -> Option<i64> {
         (end, 'G') => (&text[..end], 1 << 30),
         _ => (text, 1),
     };
-    digits.parse::<i64>().ok().filter(|bytes| (0..=1 << 40).contains(bytes))?.checked_mul(factor)
+    let bytes = digits.parse::<i64>().ok()?.checked_mul(factor)?;
+    (0..=MOST_BYTES).contains(&bytes).then_some(bytes)
 }
 
 #[cfg(test)]
@@ -186,6 +191,7 @@ mod tests {
             ("gather --hosts", "needs a value"),
             ("gather --hosts 2x2 --byte 3", "is no option"),
             ("gather --hosts 2x2 --bytes -3", "number of bytes"),
+            ("gather --hosts 2x2 --bytes 65G", "number of bytes up to 64G"),
             ("reduce --hosts 2x2 --bytes 12", "multiple of 8"),
             ("gather --hosts 2x2 --algorithms gather:fast", "for gather; known are"),
         ] {

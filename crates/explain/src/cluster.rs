@@ -46,6 +46,7 @@ impl Cluster {
         let hosts = hosts_of_ranks(&request.ranks, request.is_cyclic);
         let known = topology.hosts().map(str::to_owned);
         let others = (0..).map(|host| format!("host{host}"));
+        let others = others.filter(|name| topology.hosts().all(|known| known != name.as_str()));
         let names: Vec<String> = known.chain(others).take(request.ranks.len()).collect();
         let placement = Placement::new(hosts.iter().map(|&host| host as u32));
         // Hosts have the numbers of their order in both.

@@ -239,7 +239,7 @@ impl<O: QueueOwner> QueuedCall<O> {
     }
 
     /// Looks for messages of other calls, like [`Run::find_mismatch`].
-    pub fn find_mismatch(&mut self, engine: &O::Engine) -> bool {
+    pub fn find_mismatch(&mut self, engine: &mut O::Engine) -> bool {
         match &mut self.stage {
             Stage::ByMessages(run) => run.find_mismatch(engine),
             Stage::Agreeing(agreement) => agreement.run.find_mismatch(engine),

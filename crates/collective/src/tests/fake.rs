@@ -169,6 +169,13 @@ impl Messages for Port<'_> {
         self.network.outcomes.remove(&ticket)
     }
 
+    fn withdraw(&mut self, ticket: Ticket) -> bool {
+        let posted = self.network.posted.entry(self.me).or_default();
+        let before = posted.len();
+        posted.retain(|receive| receive.ticket != ticket);
+        posted.len() < before
+    }
+
     fn find_mark(
         &self,
         context: ContextId,

@@ -57,6 +57,10 @@ impl Messages for Counted {
         self.engine.poll(ticket)
     }
 
+    fn withdraw(&mut self, ticket: Ticket) -> bool {
+        self.engine.withdraw(ticket)
+    }
+
     fn find_mark(
         &self,
         context: ContextId,

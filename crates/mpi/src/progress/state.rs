@@ -33,20 +33,6 @@ impl State {
         self.engine.is_device_busy() || self.runs.is_device_busy()
     }
 
-    /// True if a wait may last until something is done about it: whoever waits then calls
-    /// [`State::look_at_waits`] from time to time.
-    #[inline]
-    pub(crate) fn may_be_held_up(&self) -> bool {
-        self.engine.may_be_held_up() || self.runs.is_waiting()
-    }
-
-    /// Serves senders that wait for room, and fails collectives whose members call others.
-    #[cold]
-    pub(crate) fn look_at_waits(&mut self) {
-        self.engine.look_for_room();
-        self.runs.find_mismatches(&mut self.engine);
-    }
-
     /// Removes the watches whose condition holds. Returns true if there were any.
     #[cold]
     fn look(&mut self) -> bool {

@@ -29,8 +29,8 @@ impl Waiting {
         self.waiter.reset();
     }
 
-    /// Limits the following sleeps to one second if `limited`, for waits that flow control may hold
-    /// up; otherwise lifts the limit.
+    /// Limits the following sleeps to one second if `limited`, for waits that flow control, or
+    /// members that call another collective, may hold up; otherwise lifts the limit.
     #[inline]
     pub(crate) fn limit_sleep(&mut self, limited: bool) {
         self.waiter.limit_sleep(limited.then_some(WATCHFUL_SLEEP));

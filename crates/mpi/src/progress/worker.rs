@@ -278,11 +278,11 @@ impl Worker {
                 waiting.reset();
                 continue;
             }
-            let watched = self.with(|state| state.may_be_held_up());
+            let watched = self.with(|state| state.engine.may_be_held_up());
             waiting.limit_sleep(watched);
             waiting.idle(|| self.handover.must_yield() || self.poll_messages() || self.yields_to_device());
             if watched && watch.is_due(waiting) {
-                self.with(State::look_at_waits);
+                self.with(|state| state.engine.look_for_room());
             }
         }
     }
@@ -305,10 +305,11 @@ impl Worker {
     ) -> R {
         waiting.reset();
         let mut published = PublishedWait::default();
-        let mut watch = Watchdog::default();
+        let (mut watch, mut meeting) = (Watchdog::default(), Watchdog::default());
         loop {
             let moved = self.poll();
-            let (result, watched) = self.with(|state| (ready(state), state.may_be_held_up()));
+            let (result, watched, meets) =
+                self.with(|state| (ready(state), state.engine.may_be_held_up(), state.runs.is_waiting()));
             if let Some(result) = result {
                 waiting.reset();
                 return result;
@@ -318,7 +319,7 @@ impl Worker {
                 continue;
             }
             let mut found = None;
-            waiting.limit_sleep(watched);
+            waiting.limit_sleep(watched || meets);
             waiting.idle(|| {
                 found = self.with(&mut *ready);
                 let moved = found.is_some() || self.poll() || self.yields_to_device();
@@ -333,6 +334,18 @@ impl Worker {
             if watched && watch.is_due(waiting) {
                 self.look_at_flow(&watch, waiting);
             }
+            if meets && meeting.is_due(waiting) {
+                self.look_for_mismatches();
+            }
+        }
+    }
+
+    /// Fails collectives whose members have called other ones. Their threads may sleep.
+    #[cold]
+    fn look_for_mismatches(&self) {
+        if self.with(|state| state.runs.find_mismatches(&mut state.engine)) {
+            self.poll();
+            self.announce();
         }
     }
 
@@ -340,7 +353,7 @@ impl Worker {
     /// long for a receiver.
     #[cold]
     fn look_at_flow(&self, watch: &Watchdog, waiting: &Waiting) {
-        self.with(State::look_at_waits);
+        self.with(|state| state.engine.look_for_room());
         if watch.waits_long()
             && let Some((peer, wire)) = self.with(|state| state.engine.held_up())
         {

@@ -16,7 +16,7 @@ use crate::{Call, Operation, broadcast};
 /// Most bytes of the blocks of a host that are gathered or scattered in phases. More are streamed
 /// through the levels by a plan of messages.
 const LARGEST: i64 = 256 << 10;
-/// Most bytes of a reduction in phases: no board takes more.
+/// Most bytes of a reduction in phases. More are streamed through the levels.
 const LARGEST_REDUCTION: i64 = 4 << 20;
 /// Most bytes of an allgather in phases.
 const LARGEST_ALLGATHER: i64 = 64 << 10;
@@ -113,7 +113,9 @@ pub fn plan_of(call: &Call, operation: &Operation) -> Result<Plan, PlanError> {
         builder.phase();
     }
     builder.keep(phases.memory);
-    builder.finish()
+    let mut plan = builder.finish()?;
+    plan.signature = phases.signature;
+    Ok(plan)
 }
 
 fn scratch(bytes: i64) -> Result<Scratch, PlanError> {
