@@ -40,7 +40,7 @@ pub fn answer(arguments: &[String]) -> Result<String, String> {
 
 #[cfg(test)]
 mod tests {
-    use super::answer;
+    use super::{Cluster, Request, answer};
 
     fn ask(line: &str) -> Result<String, String> {
         answer(&line.split_whitespace().map(str::to_owned).collect::<Vec<_>>())
@@ -70,6 +70,35 @@ mod tests {
                 && text.contains("carries 32 KiB inwards"),
             "{text}"
         );
+    }
+
+    /// Calls `then` with the path of a topology file.
+    fn with_topology<R>(name: &str, text: &str, then: impl FnOnce(&str) -> R) -> R {
+        let file = std::env::temp_dir().join(format!("towpath-{name}-{}", std::process::id()));
+        std::fs::write(&file, text).unwrap();
+        let result = then(file.to_str().unwrap());
+        std::fs::remove_file(file).unwrap();
+        result
+    }
+
+    #[test]
+    fn both_directions_of_a_half_duplex_link_count_together() {
+        let links = "[[link]]\nhosts = \"a,b\"\nhalf_duplex = true\n";
+        let text = with_topology("half-duplex", links, |file| {
+            ask(&format!("gather --hosts 2x1 --bytes 64K --topology {file}"))
+        });
+        let text = text.unwrap();
+        assert!(text.contains("the link of a (") && text.contains("64 KiB in both"), "{text}");
+    }
+
+    #[test]
+    fn hosts_that_the_file_does_not_name_get_names_of_their_own() {
+        let links = "[[link]]\nhosts = \"host0\"\nrate = \"1Mbit\"\n";
+        let names = with_topology("names", links, |file| {
+            let words = ["bcast", "--hosts", "3x1", "--topology", file].map(str::to_owned);
+            Cluster::new(&Request::parse(&words).unwrap()).unwrap().names
+        });
+        assert_eq!(names, ["host0", "host1", "host2"]);
     }
 
     #[test]

@@ -92,10 +92,13 @@ fn busiest(cluster: &Cluster, timeline: &Timeline) -> Option<String> {
             inwards.iter().for_each(|&link| bytes[link][1] += message.bytes);
         }
     }
+    for (passed, link) in bytes.iter_mut().zip(&costs.links) {
+        if link.half_duplex {
+            *passed = [passed[0] + passed[1], 0];
+        }
+    }
     let busy = |link: usize, direction: usize| {
-        let [out, inwards] = bytes[link];
-        let both = costs.links[link].half_duplex.then_some(out + inwards);
-        both.unwrap_or(bytes[link][direction]).saturating_mul(costs.links[link].gap_per_byte)
+        bytes[link][direction].saturating_mul(costs.links[link].gap_per_byte)
     };
     let lanes = (0..costs.links.len()).flat_map(|link| [(link, 0), (link, 1)]);
     let (link, direction) = lanes.max_by_key(|&(link, direction)| {
@@ -114,7 +117,10 @@ fn busiest(cluster: &Cluster, timeline: &Timeline) -> Option<String> {
         "Of this time {name} ({rate}) is busy for {} %: it carries {} {}.\n",
         time_busy.saturating_mul(100) / timeline.end.max(1),
         bytes_in_words(bytes[link][direction]),
-        ["outwards", "inwards"][direction],
+        match costs.links[link].half_duplex {
+            true => "in both directions",
+            false => ["outwards", "inwards"][direction],
+        },
     ))
 }
 
