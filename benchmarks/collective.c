@@ -16,8 +16,8 @@
  * Prints "NAME[-MODE] bytes microseconds", the mean over a batch of calls as the slowest rank saw
  * it: the best of three batches. In the modes with fixed and sync, where ranks differ,
  * "NAME-MODE-mean" is the mean over the ranks too, and in the mode unequal "NAME-unequal" is. Where
- * a call takes more than 5 ms, two calls are all that is measured. Sizes behind one whose call takes
- * longer than "until", by default 5 ms, are left out.
+ * a call takes more than 5 ms, two calls are all that is measured. Sizes behind one whose call
+ * takes longer than "until", by default 5 ms, are left out.
  * Buffers begin 16 bytes behind a page. Then the line ping-pong before and after (0 but for two
  * pinned ranks).
  */

@@ -97,13 +97,13 @@ def cluster(name, hosts, ranks, pinned=False, cyclic=False):
         ranks=ranks, hosts=hosts, pinned=pinned, cyclic=cyclic, collectives=True)
 
 
-def slow_root(name, options, hosts=8, ranks=64, who=""):
+def slow_root(name, options, ranks=64,
+              who="^(towpath|before|mpich|openmpi|intel|mpich-unthrottled|intel-yields)$"):
     """Gathers to a host that is slower than the others, each after a barrier."""
     return Network(
-        f"gather-{name}", f"--hosts {hosts} {options}",
+        f"gather-{name}", f"--hosts 8 {options}",
         ["fixed-sync", "0.3", "gather", *map(str, ROOT_SIZES), "until=2"],
-        who or "^(towpath|before|mpich|openmpi|intel|mpich-unthrottled|intel-yields)$",
-        ranks=ranks, hosts=hosts, pinned=False, rounds=5, collectives=True, seconds=150)
+        who, ranks=ranks, hosts=8, pinned=False, rounds=5, collectives=True, seconds=150)
 
 
 NETWORKS = [
@@ -125,14 +125,18 @@ NETWORKS = [
     slow_root("slow-link", f"--slow {SLOW_LINK}"),
     slow_root("weak-root", f"--weak {WEAK_ROOT}"),
     slow_root("weak-root-slow-link", f"--slow {SLOW_LINK} --weak {WEAK_ROOT}"),
-    slow_root("weak-root-slow-link-256", f"--slow {SLOW_LINK} --weak {WEAK_ROOT}", ranks=256, who="^(towpath|before)$"),
+    slow_root("weak-root-slow-link-256", f"--slow {SLOW_LINK} --weak {WEAK_ROOT}", ranks=256,
+              who="^(towpath|before)$"),
     Network("start", "--hosts 8", ["start"], "towpath-|^mpich$", ranks=256, hosts=8, pinned=False, rounds=3),
 ]
 
 
 # The settings for crowded processors that users rarely know: MPICH is measured with its own
 # elsewhere, Intel MPI without.
-UNUSUAL = {"mpich": ("unthrottled", {"MPIR_CVAR_CH4_PROGRESS_THROTTLE": "0"}), "intel": ("yields", {"I_MPI_THREAD_YIELD": "2"})}
+UNUSUAL = {
+    "mpich": ("unthrottled", {"MPIR_CVAR_CH4_PROGRESS_THROTTLE": "0"}),
+    "intel": ("yields", {"I_MPI_THREAD_YIELD": "2"}),
+}
 
 
 @dataclass
@@ -263,7 +267,8 @@ def measure(subject, network):
     started = time.monotonic()
     try:
         result = subprocess.run([str(word) for word in command], env=environments.clean_environment(**settings_of(subject, network)),
-                                capture_output=True, text=True, timeout=network.seconds, stdin=subprocess.DEVNULL)
+                                capture_output=True, text=True, timeout=network.seconds,
+                                stdin=subprocess.DEVNULL)
     except subprocess.TimeoutExpired:
         print(f"   {subject.name} {network.name}: still ran after {network.seconds} s", flush=True)
         return []
@@ -373,12 +378,15 @@ def write_slow_root(path):
     """The table and a picture of gathers to slow roots, in docs/."""
     docs = environments.ROOT / "docs"
     tables.plot(path, docs / "slow-hosts.png", SOURCES / "slow_root.py")
-    rows = [line for line in table(path).splitlines() if re.match(r"\| (network|gather)|\|---", line)]
+    wanted = re.compile(r"\| (network|gather)|\|---")
+    rows = [line for line in table(path).splitlines() if wanted.match(line)]
     page = docs / "slow-hosts.md"
     before, _, _ = page.read_text().partition(TABLE)
     with open(path, newline="") as file:
-        dates = sorted({row["date"][:10] for row in csv.DictReader(file) if row["network"] in ROOT_NETWORKS})
-    text = [TABLE, "", f"Medians in us, measured {' to '.join(dict.fromkeys((dates[0], dates[-1])))}.", "", *rows]
+        measured = [row for row in csv.DictReader(file) if row["network"] in ROOT_NETWORKS]
+    dates = sorted({row["date"][:10] for row in measured})
+    when = " to ".join(dict.fromkeys((dates[0], dates[-1])))
+    text = [TABLE, "", f"Medians in us, measured {when}.", "", *rows]
     page.write_text(before + "\n".join(text) + "\n")
 
 

@@ -7,7 +7,8 @@
     hosts.py --rate 1gbit --kernel-loss 1 -- COMMAND...                      each host's kernel loses what arrives, fast
     hosts.py --hosts 3 --segments 2 -- COMMAND...                            a router between the first and third host, and the second
     hosts.py --swallow frames -- COMMAND...                                  over a switch that passes nothing but IP
-    hosts.py --hosts 8 --slow host0=1gbit --weak host0=1000/5000 -- COMMAND...   one host has a slow link and a slow processor
+    hosts.py --hosts 8 --slow host0=1gbit --weak host0=1000/5000 -- COMMAND...
+                                                     one host has a slow link and a slow processor
     hosts.py --rails 2 --kill-rail 1 --after 2 [--silently] -- COMMAND...    a network dies meanwhile
 
 Two hosts are joined by a cable, more by a bridge; each further rail is a network of its own (10.77.RAIL.HOST/24). COMMAND
@@ -36,7 +37,8 @@ import processors
 SKIPPED = 77
 SET_DEATH_SIGNAL = 1  # PR_SET_PDEATHSIG of prctl
 INSIDE = "HOSTS_INSIDE"
-# Where the processes of the host with a slow processor, and those of all others, write their numbers.
+# Where the processes of the host with a slow processor, and those of all others, write their
+# numbers.
 GROUPS = "HOSTS_GROUPS"
 # Where `ip` looks for namespaces: a file system of this process, in which its scripts lie too.
 NAMESPACES = Path("/run/netns")

@@ -56,8 +56,8 @@ def add_options(parser):
 def words(options):
     """The command line that gives these options again."""
     said = []
-    for name in ("hosts", "mtu", "rails", "rate", "slow", "weak", "loss", "duplicate", "reorder", "seed",
-                 "kernel_loss", "kill_rail", "after", "segments", "swallow"):
+    for name in ("hosts", "mtu", "rails", "rate", "slow", "weak", "loss", "duplicate", "reorder",
+                 "seed", "kernel_loss", "kill_rail", "after", "segments", "swallow"):
         value = getattr(options, name)
         if value is not None:
             said += ["--" + name.replace("_", "-"), str(value)]

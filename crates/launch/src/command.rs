@@ -24,7 +24,8 @@ struct Subcommand {
 const SUBCOMMANDS: &[Subcommand] = &[
     Subcommand {
         name: "info",
-        about: "what is installed, what was found on this machine, what Towpath would choose and why, all settings",
+        about: "what is installed, what was found on this machine, what Towpath would choose and \
+                why, all settings",
         help: info::HELP,
         answer: info::answer,
     },

@@ -25,9 +25,9 @@ impl<T: Real> Number for Complex<T> {
 
     #[inline(always)]
     fn times(self, right: Self) -> Self {
-        Complex {
-            real: T::difference_of_products((self.real, right.real), (self.imaginary, right.imaginary)),
-            imaginary: T::sum_of_products((self.real, right.imaginary), (self.imaginary, right.real)),
-        }
+        let (a, b) = (self.real, self.imaginary);
+        let (c, d) = (right.real, right.imaginary);
+        let real = T::difference_of_products((a, c), (b, d));
+        Complex { real, imaginary: T::sum_of_products((a, d), (b, c)) }
     }
 }

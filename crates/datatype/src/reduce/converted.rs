@@ -26,7 +26,12 @@ const BLOCK: usize = 8;
 /// Same as for [`Kernel`]; the processor must support AVX2 and F16C.
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx2,f16c")]
-unsafe fn converted<T: Copy, S: Copy, O: Combine<T> + Combine<S>>(input: *const u8, inout: *mut u8, count: usize) {
+unsafe fn converted<T, S, O>(input: *const u8, inout: *mut u8, count: usize)
+where
+    T: Copy,
+    S: Copy,
+    O: Combine<T> + Combine<S>,
+{
     let elements = BLOCK * size_of::<Half>() / size_of::<T>();
     let bytes = BLOCK * size_of::<Half>();
     let blocks = count / elements;

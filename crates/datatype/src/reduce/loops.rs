@@ -21,7 +21,10 @@ pub(super) trait Combine<T> {
 }
 
 macro_rules! operations {
-    ($($name:ident: $bound:path, |$input:ident, $inout:ident| $result:expr $(, avx512 if $gains:expr)?;)*) => {$(
+    ($(
+        $name:ident: $bound:path,
+        |$input:ident, $inout:ident| $result:expr $(, avx512 if $gains:expr)?;
+    )*) => {$(
         pub(super) struct $name;
 
         impl<T: $bound> Combine<T> for $name {
@@ -116,7 +119,10 @@ fn instance<T: Copy, O: Combine<T>>(level: SimdLevel) -> Option<Kernel> {
 }
 
 /// Operations on integers.
-pub(super) fn integer<T: Number + Ordered + Bits + Truth>(level: SimdLevel, operation: Operation) -> Option<Kernel> {
+pub(super) fn integer<T>(level: SimdLevel, operation: Operation) -> Option<Kernel>
+where
+    T: Number + Ordered + Bits + Truth,
+{
     numeric::<T>(level, operation)
         .or_else(|| ordered::<T>(level, operation))
         .or_else(|| signless::<T>(level, operation))
@@ -124,7 +130,10 @@ pub(super) fn integer<T: Number + Ordered + Bits + Truth>(level: SimdLevel, oper
 }
 
 /// Operations on real numbers.
-pub(super) fn floating<T: Number + Ordered>(level: SimdLevel, operation: Operation) -> Option<Kernel> {
+pub(super) fn floating<T>(level: SimdLevel, operation: Operation) -> Option<Kernel>
+where
+    T: Number + Ordered,
+{
     numeric::<T>(level, operation).or_else(|| ordered::<T>(level, operation))
 }
 

@@ -73,8 +73,9 @@ fn compare(operation: Operation, basic: Basic, count: usize, shift: usize, rando
     let mut expected = before.clone();
     for index in 0..count {
         let at = shift + index * basic.extent();
+        let (left, right) = (input[at..].as_ptr(), expected[at..].as_mut_ptr());
         // SAFETY: both vectors hold `count` elements after the shift.
-        unsafe { kernel(SimdLevel::Plain)(input.as_ptr().add(at), expected.as_mut_ptr().add(at), 1) };
+        unsafe { kernel(SimdLevel::Plain)(left, right, 1) };
     }
     for level in SimdLevel::usable() {
         let mut inout = before.clone();
@@ -82,9 +83,10 @@ fn compare(operation: Operation, basic: Basic, count: usize, shift: usize, rando
         unsafe { kernel(level)(input.as_ptr().add(shift), inout.as_mut_ptr().add(shift), count) };
         if let Some(at) = (0..inout.len()).find(|&at| inout[at] != expected[at]) {
             let element = shift + at.saturating_sub(shift) / basic.extent() * basic.extent();
-            let of = |bytes: &[u8]| bytes[element..].iter().take(basic.extent()).copied().collect::<Vec<_>>();
+            let of = |bytes: &[u8]| bytes[element..element + basic.extent()].to_vec();
             panic!(
-                "{} on {} with {level:?}, {count} elements, shift {shift}: {:02x?} with {:02x?} gave {:02x?}, not {:02x?}",
+                "{} on {} with {level:?}, {count} elements, shift {shift}: \
+                 {:02x?} with {:02x?} gave {:02x?}, not {:02x?}",
                 operation.name(),
                 basic.name(),
                 of(&input),
@@ -99,7 +101,8 @@ fn compare(operation: Operation, basic: Basic, count: usize, shift: usize, rando
 #[test]
 fn every_level_gives_the_same_bits() {
     let mut random = Random(6);
-    for (operation, basic) in super::combinations().filter(|&(operation, basic)| supports(operation, basic)) {
+    let is_supported = |&(operation, basic): &_| supports(operation, basic);
+    for (operation, basic) in super::combinations().filter(is_supported) {
         for count in 0..=70 {
             compare(operation, basic, count, count % 5, &mut random);
         }
