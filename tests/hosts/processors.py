@@ -1,7 +1,8 @@
-"""Hosts with slow processors: a control group for each, in which its processes get a part of a core."""
+"""Hosts with slow processors: a control group, in which a host's processes get a part of a core."""
 
 import contextlib
 import os
+import sys
 import time
 from pathlib import Path
 
@@ -25,7 +26,8 @@ def forbidden(weak):
     """Why the hosts cannot have slow processors, in a sentence; None when they can."""
     if not weak or (parent() and (own(*parent()) / "cgroup.procs").exists()):
         return None
-    return "no control group with a processor quota can be made: hosts with slow processors are not tested."
+    return ("no control group with a processor quota can be made: hosts with slow processors are "
+            "not tested.")
 
 
 @contextlib.contextmanager
@@ -71,6 +73,10 @@ def sweep(above):
 def remove(group):
     """Removes a control group as soon as its processes are gone."""
     for _ in range(100):
-        with contextlib.suppress(OSError):
+        try:
             return group.rmdir()
-        time.sleep(0.05)
+        except FileNotFoundError:
+            return
+        except OSError:
+            time.sleep(0.05)
+    print(f"the control group {group} still has processes and is left behind", file=sys.stderr)
