@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """What mpiexec says of ranks that wait for each other for ever: at SIGQUIT, which ends nothing, at
-SIGINT, SIGTERM and --timeout. And what ranks of two hosts say whose collectives do not fit together.
+SIGINT, SIGTERM and --timeout. And what ranks of two hosts say whose collectives do not fit
+together.
 
     deadlocks.py --prefix DIRECTORY    with an installed Towpath (bin, lib); all rows, on one host
                                        and on two
@@ -69,7 +70,7 @@ MISMATCHES = {
     "gather-root": {"MPI_Gather with root 1", "MPI_Gather with root 0"},
     "bcast-root": {"MPI_Bcast with root 1", "MPI_Bcast with root 0"},
     "order": {"MPI_Allreduce", "MPI_Barrier"},
-    "request": {"MPI_Allgather", "MPI_Allreduce"},
+    "request": {"MPI_Allgather or MPI_Allgatherv", "MPI_Allreduce"},
     "left-out": {"MPI_Reduce with root 0", "MPI_Bcast with root 0"},
 }
 

@@ -11,7 +11,7 @@ use crate::Operation;
 pub struct CallSignature(pub u32);
 
 /// Names by number. Number 0 is an unknown call, which differs from no other.
-const NAMES: [&str; 13] = [
+const NAMES: [&str; 14] = [
     "another collective",
     "MPI_Barrier",
     "MPI_Bcast",
@@ -19,12 +19,13 @@ const NAMES: [&str; 13] = [
     "MPI_Gatherv",
     "MPI_Scatter",
     "MPI_Scatterv",
-    "MPI_Allgather",
-    "MPI_Alltoall",
+    "MPI_Allgather or MPI_Allgatherv",
+    "MPI_Alltoall, MPI_Alltoallv or MPI_Alltoallw",
     "MPI_Reduce",
     "MPI_Allreduce",
-    "MPI_Reduce_scatter",
+    "MPI_Reduce_scatter or MPI_Reduce_scatter_block",
     "MPI_Scan",
+    "MPI_Exscan",
 ];
 /// Bits of the number; those above contain the root plus one, or 0 without a root.
 const NUMBER_BITS: u32 = 5;
@@ -47,7 +48,8 @@ impl CallSignature {
             Operation::Reduce { root, .. } => (9, Some(*root)),
             Operation::Allreduce { .. } => (10, None),
             Operation::ReduceScatter { .. } => (11, None),
-            Operation::Scan { .. } => (12, None),
+            Operation::Scan { exclusive: false, .. } => (12, None),
+            Operation::Scan { exclusive: true, .. } => (13, None),
         };
         // A rank above a million is left out.
         let root = root.map_or(0, |root| root as u64 + 1);
