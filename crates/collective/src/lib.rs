@@ -26,7 +26,7 @@ pub use collective_run::CollectiveRun;
 pub use exchange::exchange_parts;
 pub use memory::{copy_pieces, reduce_elements};
 pub use phased::PhasedCall;
-pub use run::{Failure, Progress, Run};
+pub use run::{Failure, Progress, Run, SAME_CALLS};
 pub use towpath_schedule::{
     Blocks, Buffer, Call, CallSignature, Element, HostCopies, Operation, Pays, Placement, Plan,
     PlanError, Reducer, Selection, Team, allgather, allreduce, alltoall, barrier, broadcast,

@@ -2,9 +2,9 @@
 //!
 //! Each form of call has its own range of the lower 16 bits, which are in the tag of a message. The
 //! upper bits count how often the range has been used up. A rank may be that far ahead of another
-//! one: a root that broadcasts waits for nobody. So the mark of a message carries some of them too,
-//! besides the signature of the call. Messages of a pair are matched in order, so the tag alone
-//! finds the right one; the mark is for messages that nothing has matched.
+//! one: a root that broadcasts waits for nobody. So the immediate data of a message has some of
+//! them too, besides the signature of the call. Messages of a pair are matched in order, so the tag
+//! alone finds the right one; the immediate data tells of messages that nothing has matched.
 
 use towpath_schedule::CallSignature;
 
@@ -17,6 +17,7 @@ const PERSISTENT: u32 = 1 << 15;
 /// Bits of the number in a tag, and of the turn.
 const TAG_BITS: u32 = 16;
 const TURN_BITS: u32 = 15;
+
 /// The forms of collective calls, each with numbers of its own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CallForm {
@@ -44,23 +45,23 @@ pub(crate) fn tag(sequence: u32, turn: u16) -> i32 {
     ((sequence & 0xFFFF) << TURN_BITS | u32::from(turn) & 0x7FFF) as i32
 }
 
-/// The mark of its messages.
+/// The immediate data of its messages.
 #[inline]
-pub(crate) fn mark(signature: CallSignature, sequence: u32) -> u32 {
+pub(crate) fn immediate(signature: CallSignature, sequence: u32) -> u32 {
     (sequence >> TAG_BITS) << CallSignature::BITS | signature.0
 }
 
-/// The signature in a mark.
+/// The signature in immediate data.
 #[inline]
-pub(crate) fn signature_of(mark: u32) -> CallSignature {
-    CallSignature(mark & ((1 << CallSignature::BITS) - 1))
+pub(crate) fn signature_of(immediate: u32) -> CallSignature {
+    CallSignature(immediate & ((1 << CallSignature::BITS) - 1))
 }
 
 /// True if a message belongs to call `sequence`.
-pub(crate) fn is_of_call(tag: i32, mark: u32, sequence: u32) -> bool {
-    let round = |mark: u32| mark >> CallSignature::BITS;
+pub(crate) fn is_of_call(tag: i32, immediate: u32, sequence: u32) -> bool {
+    let round = |immediate: u32| immediate >> CallSignature::BITS;
     number_of(tag) == sequence & 0xFFFF
-        && round(mark) == round(self::mark(CallSignature::default(), sequence))
+        && round(immediate) == round(self::immediate(CallSignature::default(), sequence))
 }
 
 fn number_of(tag: i32) -> u32 {
@@ -75,7 +76,7 @@ mod tests {
 
     fn message(count: u32) -> (i32, u32) {
         let sequence = sequence(CallForm::Blocking, count);
-        (tag(sequence, 3), mark(SIGNATURE, sequence))
+        (tag(sequence, 3), immediate(SIGNATURE, sequence))
     }
 
     #[test]
@@ -92,13 +93,13 @@ mod tests {
     fn a_message_tells_its_call_from_those_of_other_rounds() {
         for count in [0, 1, BLOCKING - 1, BLOCKING, 5 * BLOCKING + 7, u32::MAX] {
             let own = sequence(CallForm::Blocking, count);
-            let (tag, mark) = message(count);
-            assert_eq!(signature_of(mark), SIGNATURE);
-            assert!(is_of_call(tag, mark, own), "{count}");
+            let (tag, immediate) = message(count);
+            assert_eq!(signature_of(immediate), SIGNATURE);
+            assert!(is_of_call(tag, immediate, own), "{count}");
             for ahead in [1, 2, BLOCKING - 1, BLOCKING, 3 * BLOCKING, 127 * BLOCKING] {
                 for other in [count.wrapping_add(ahead), count.wrapping_sub(ahead)] {
-                    let (tag, mark) = message(other);
-                    assert!(!is_of_call(tag, mark, own), "{count} {other}");
+                    let (tag, immediate) = message(other);
+                    assert!(!is_of_call(tag, immediate, own), "{count} {other}");
                 }
             }
         }

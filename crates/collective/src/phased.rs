@@ -68,8 +68,8 @@ impl<O: QueueOwner> PhasedCall<O> {
         let is_persistent = queue.is_none();
         let queue = queue.cloned().unwrap_or_default();
         let HostPhases { before, between, after, memory, signature } = phases;
-        let place = (&queue, is_persistent, sequence, signature);
-        let on_host = |operation| on_host(owner, operation, place);
+        let on_host =
+            |operation| on_host(owner, operation, (&queue, is_persistent), (sequence, signature));
         let before = before.map(on_host).transpose()?;
         let between = between.map(|plan| Box::new(Run::hold(plan, sequence)).into());
         let after = after.map(on_host).transpose()?;
@@ -164,12 +164,8 @@ impl<O: QueueOwner> PhasedCall<O> {
 fn on_host<O: QueueOwner>(
     owner: &O,
     operation: Operation,
-    (queue, is_persistent, sequence, signature): (
-        &Arc<Mutex<BoardQueue>>,
-        bool,
-        u32,
-        CallSignature,
-    ),
+    (queue, is_persistent): (&Arc<Mutex<BoardQueue>>, bool),
+    (sequence, signature): (u32, CallSignature),
 ) -> Result<CollectiveRun<O>, PlanError> {
     let (team, selection) = (owner.team(), owner.selection());
     let turn = match is_persistent {

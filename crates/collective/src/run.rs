@@ -28,6 +28,10 @@ pub enum Progress {
     Failed(Failure),
 }
 
+/// What [`Failure::Mismatch`] violates (MPI 5.0, 6.1).
+pub const SAME_CALLS: &str = "all ranks of a communicator must call the same collectives, in the \
+                              same order and with the same root";
+
 /// Reason why a run failed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Failure {
@@ -42,10 +46,7 @@ pub enum Failure {
     Lost,
     /// A process has called another collective, or named another root. The remaining steps are not
     /// executed.
-    #[error(
-        "this rank calls {own}, and another one {theirs}; all ranks of a communicator must call the \
-         same collectives, in the same order and with the same root"
-    )]
+    #[error("this rank calls {own}, and another one {theirs}; {SAME_CALLS}")]
     Mismatch {
         /// The other process.
         peer: PeerIndex,
@@ -181,8 +182,8 @@ impl Run {
     }
 
     /// The failure if a message that `step` has received is part of another call.
-    fn mismatch(&self, step: StepId, mark: u32) -> Option<Failure> {
-        let (own, theirs) = (self.plan.signature, signature_of(mark));
+    fn mismatch(&self, step: StepId, immediate: u32) -> Option<Failure> {
+        let (own, theirs) = (self.plan.signature, signature_of(immediate));
         match &self.plan.steps[step as usize].action {
             StepAction::Receive { peer, .. } if own.differs(theirs) => {
                 Some(Failure::Mismatch { peer: *peer, own, theirs })
@@ -195,12 +196,12 @@ impl Run {
     /// True if there is one: the run has then failed. For runs that have waited long.
     pub fn find_mismatch<M: Messages + ?Sized>(&mut self, messages: &mut M) -> bool {
         let (own, sequence) = (self.plan.signature, self.sequence);
-        let is_other = |tag: i32, mark: u32| {
-            numbers::is_of_call(tag, mark, sequence) && own.differs(signature_of(mark))
+        let is_other = |tag: i32, immediate: u32| {
+            numbers::is_of_call(tag, immediate, sequence) && own.differs(signature_of(immediate))
         };
-        let found = messages.find_mark(self.plan.context, &is_other);
-        if let Some((peer, mark)) = found {
-            self.give_up(Failure::Mismatch { peer, own, theirs: signature_of(mark) });
+        let found = messages.find_unmatched(self.plan.context, &is_other);
+        if let Some((peer, immediate)) = found {
+            self.give_up(Failure::Mismatch { peer, own, theirs: signature_of(immediate) });
             self.withdraw(messages);
         }
         found.is_some()
@@ -233,7 +234,7 @@ impl Run {
                 self.under_way.swap_remove(index);
                 if outcome.lost {
                     self.give_up(Failure::Lost);
-                } else if let Some(failure) = self.mismatch(step, outcome.mark) {
+                } else if let Some(failure) = self.mismatch(step, outcome.immediate) {
                     self.give_up(failure);
                     self.withdraw(messages);
                     break;
@@ -308,7 +309,7 @@ impl Run {
                     *peer,
                     plan.context,
                     tag(*turn),
-                    numbers::mark(plan.signature, self.sequence),
+                    numbers::immediate(plan.signature, self.sequence),
                     memory::source(piece),
                 )
             },

@@ -137,9 +137,8 @@ impl<O: QueueOwner> Runs<O> {
     /// Fails runs whose members have called other collectives, as far as their messages tell. Looks
     /// at the oldest ones only. True if there was one.
     pub fn find_mismatches(&mut self, engine: &mut O::Engine) -> bool {
-        let oldest: Vec<RunId> = self.running.iter().copied().take(RUNS_PER_LOOK).collect();
         let mut has_found = false;
-        for id in oldest {
+        for id in self.running.iter().take(RUNS_PER_LOOK) {
             if let Some(RunSlot::Running(run)) = self.slots.get_mut(id.0) {
                 has_found |= run.find_mismatch(engine);
             }

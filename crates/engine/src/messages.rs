@@ -21,14 +21,14 @@ pub struct Outcome {
     pub truncated: bool,
     /// The peer was lost before the message was complete.
     pub lost: bool,
-    /// The mark that its sender has given it; 0 for a send that was complete at once.
-    pub mark: u32,
+    /// The immediate data of the sender; 0 for a send that was complete at once.
+    pub immediate: u32,
 }
 
 /// Nonblocking start and completion of messages. Implemented by the engine, and by fakes in tests.
 pub trait Messages {
-    /// Starts a standard send. The receiver gets the `mark` with the message; it does not matter
-    /// for matching.
+    /// Starts a standard send. The receiver gets the word `immediate` with the outcome (immediate
+    /// data, as of InfiniBand verbs); it does not matter for matching.
     ///
     /// # Safety
     /// The memory behind `source` must stay valid and unchanged until the ticket is complete.
@@ -37,7 +37,7 @@ pub trait Messages {
         to: PeerIndex,
         context: ContextId,
         tag: i32,
-        mark: u32,
+        immediate: u32,
         source: Source,
     ) -> Ticket;
 
@@ -62,10 +62,10 @@ pub trait Messages {
     /// that a message has matched, and for a send.
     fn withdraw(&mut self, ticket: Ticket) -> bool;
 
-    /// Sender and mark of a message in this context that waits for a receive, if its tag and mark
-    /// satisfy `wanted`. Of each sender, only the first one that waits counts: the others may be
-    /// far ahead.
-    fn find_mark(
+    /// Sender and immediate data of a message in this context that waits for a receive, if its tag
+    /// and immediate data satisfy `wanted`. Of each sender, only the first one that waits counts:
+    /// the others may be far ahead.
+    fn find_unmatched(
         &self,
         context: ContextId,
         wanted: &dyn Fn(i32, u32) -> bool,
@@ -82,18 +82,18 @@ impl<W: JobWire, S: Subscriber> Messages for Engine<W, S> {
         to: PeerIndex,
         context: ContextId,
         tag: i32,
-        mark: u32,
+        immediate: u32,
         source: Source,
     ) -> Ticket {
         if let Source::Bytes { pointer, length } = source
             // SAFETY: `pointer` is readable for `length` bytes: `source` is valid (this function's
             // contract).
-            && unsafe { self.try_send_now(to, context, tag, mark, pointer, length) }.is_some()
+            && unsafe { self.try_send_now(to, context, tag, immediate, pointer, length) }.is_some()
         {
             return Ticket(DONE | length as u64);
         }
         // SAFETY: `source` stays valid until the ticket is complete (this function's contract).
-        Ticket(unsafe { self.isend(to, context, tag, mark, source, Mode::Standard) }.0)
+        Ticket(unsafe { self.isend(to, context, tag, immediate, source, Mode::Standard) }.0)
     }
 
     unsafe fn start_receive(
@@ -113,7 +113,7 @@ impl<W: JobWire, S: Subscriber> Messages for Engine<W, S> {
                 bytes: (ticket.0 & !DONE) as usize,
                 truncated: false,
                 lost: false,
-                mark: 0,
+                immediate: 0,
             });
         }
         let done = self.take(RequestId(ticket.0))?;
@@ -121,7 +121,7 @@ impl<W: JobWire, S: Subscriber> Messages for Engine<W, S> {
             bytes: done.bytes as usize,
             truncated: done.truncated,
             lost: done.lost,
-            mark: done.source_rank,
+            immediate: done.source_rank,
         })
     }
 
@@ -135,11 +135,11 @@ impl<W: JobWire, S: Subscriber> Messages for Engine<W, S> {
         is_posted
     }
 
-    fn find_mark(
+    fn find_unmatched(
         &self,
         context: ContextId,
         wanted: &dyn Fn(i32, u32) -> bool,
     ) -> Option<(PeerIndex, u32)> {
-        self.state.unexpected.find_mark(context, wanted)
+        self.state.unexpected.find_unmatched(context, wanted)
     }
 }

@@ -54,7 +54,8 @@ impl MessageBytes {
 pub(crate) struct UnexpectedMessage {
     /// Sender.
     pub(crate) from: PeerIndex,
-    /// Sender's rank in the communicator.
+    /// Sender's rank in the communicator; for a message of [`Messages`](crate::messages::Messages),
+    /// its immediate data.
     pub(crate) rank: u32,
     pub(crate) tag: i32,
     /// Length of the message in bytes.
@@ -299,8 +300,9 @@ impl Unexpected {
         self.front.values().chain(std::iter::successors(first, next))
     }
 
-    /// See [`Messages::find_mark`](crate::messages::Messages::find_mark). Looks at all messages.
-    pub(crate) fn find_mark(
+    /// See [`Messages::find_unmatched`](crate::messages::Messages::find_unmatched). Looks at all
+    /// messages.
+    pub(crate) fn find_unmatched(
         &self,
         context: ContextId,
         wanted: &dyn Fn(i32, u32) -> bool,

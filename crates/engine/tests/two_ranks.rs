@@ -433,10 +433,41 @@ fn patterns_send_and_receive_by_tickets() {
             world.progress();
         }
         assert_eq!(outcome.0.map(|o| (o.bytes, o.truncated, o.lost)), Some((length, false, false)));
-        assert_eq!(outcome.1.map(|o| o.mark), Some(77));
+        assert_eq!(outcome.1.map(|o| o.immediate), Some(77));
         assert_eq!(outcome.1.map(|o| (o.bytes, o.truncated, o.lost)), Some((length, false, false)));
         assert_eq!(got, data);
     }
+}
+
+/// A collective that has failed leaves no receive to which a later message could be written, and
+/// finds the message that nothing matches.
+#[test]
+fn a_receive_is_withdrawn_until_a_message_matches_it() {
+    let mut world = World::plain(2);
+    let (data, mut got, mut none) = (pattern(6, 64), vec![0; 64], vec![0; 64]);
+    let receiver = &mut world.engines[1];
+    // SAFETY: `none` and `got` live until the tickets are withdrawn or complete.
+    let (withdrawn, matched) = unsafe {
+        (
+            receiver.start_receive(peer(0), CONTEXT, 3, room(&mut none)),
+            receiver.start_receive(peer(0), CONTEXT, 4, room(&mut got)),
+        )
+    };
+    assert!(receiver.withdraw(withdrawn));
+    for (tag, word) in [(3, 7), (5, 8), (4, 9)] {
+        let sender = &mut world.engines[0];
+        // SAFETY: `data` lives until the ticket is complete.
+        let send = unsafe { sender.start_send(peer(1), CONTEXT, tag, word, bytes(&data)) };
+        world.run_until_idle();
+        assert!(world.engines[0].poll(send).is_some());
+    }
+    assert!(!world.engines[1].withdraw(matched), "a message has matched it");
+    assert_eq!(world.engines[1].poll(matched).map(|outcome| outcome.immediate), Some(9));
+    assert_eq!((got, none), (data, vec![0; 64]));
+    let find = |wanted: &dyn Fn(i32, u32) -> bool| world.engines[1].find_unmatched(CONTEXT, wanted);
+    assert_eq!(find(&|tag, _| tag == 3), Some((peer(0), 7)), "the receive is gone");
+    assert_eq!(find(&|tag, _| tag == 5), None, "its sender has an older one that waits");
+    assert_eq!(find(&|_, _| false), None);
 }
 
 proptest! {

@@ -23,7 +23,7 @@ struct Message {
     from: PeerIndex,
     context: ContextId,
     tag: i32,
-    mark: u32,
+    immediate: u32,
     ticket: Ticket,
     source: Result<Source, Vec<u8>>,
 }
@@ -91,7 +91,7 @@ impl Network {
         // slice.
         unsafe { receive.target.drain_all(data.as_ptr(), data.len(), &mut || {}) };
         let (bytes, truncated) = (data.len(), data.len() > room);
-        let outcome = Outcome { bytes, truncated, lost: false, mark: message.mark };
+        let outcome = Outcome { bytes, truncated, lost: false, immediate: message.immediate };
         self.outcomes.insert(message.ticket, outcome);
         self.outcomes.insert(receive.ticket, outcome);
     }
@@ -124,7 +124,7 @@ impl Messages for Port<'_> {
         to: PeerIndex,
         context: ContextId,
         tag: i32,
-        mark: u32,
+        immediate: u32,
         source: Source,
     ) -> Ticket {
         assert!(tag >= 0, "negative tags are wildcards");
@@ -132,11 +132,11 @@ impl Messages for Port<'_> {
         let eager = self.network.random(2) == 0;
         if eager {
             let bytes = source.length();
-            let outcome = Outcome { bytes, truncated: false, lost: false, mark: 0 };
+            let outcome = Outcome { bytes, truncated: false, lost: false, immediate: 0 };
             self.network.outcomes.insert(ticket, outcome);
         }
         let source = if eager { Err(read_all(source)) } else { Ok(source) };
-        let message = Message { from: self.me, context, tag, mark, ticket, source };
+        let message = Message { from: self.me, context, tag, immediate, ticket, source };
         let pair = (self.me, to);
         match self.network.flying.iter_mut().find(|queue| queue.0 == pair) {
             Some(queue) => queue.1.push_back(message),
@@ -176,15 +176,16 @@ impl Messages for Port<'_> {
         posted.len() < before
     }
 
-    fn find_mark(
+    fn find_unmatched(
         &self,
         context: ContextId,
         wanted: &dyn Fn(i32, u32) -> bool,
     ) -> Option<(PeerIndex, u32)> {
-        let is_wanted =
-            |message: &&Message| message.context == context && wanted(message.tag, message.mark);
+        let is_wanted = |message: &&Message| {
+            message.context == context && wanted(message.tag, message.immediate)
+        };
         let arrived = self.network.arrived.get(&self.me)?;
-        arrived.iter().find(is_wanted).map(|message| (message.from, message.mark))
+        arrived.iter().find(is_wanted).map(|message| (message.from, message.immediate))
     }
 }
 

@@ -6,7 +6,7 @@ use towpath_engine::messages::Outcome;
 use towpath_schedule::hierarchy::phases::phases;
 use towpath_schedule::{Call, HostCopies, Operation, Placement, Selection, Team};
 
-use super::running::Immediate;
+use super::running::Scripted;
 use super::{Shape, Store, team};
 use crate::PhasedCall;
 use crate::board::{BoardOffer, BoardQueue, Member, QueueOwner, TeamBoard};
@@ -29,7 +29,7 @@ impl Member for Leader {
 }
 
 impl QueueOwner for Leader {
-    type Engine = Immediate;
+    type Engine = Scripted;
 
     fn team(&self) -> Team {
         whole().on_my_host()
@@ -39,7 +39,7 @@ impl QueueOwner for Leader {
         &self.0
     }
 
-    fn offer(&self, _: &mut Immediate, _: bool) -> BoardOffer {
+    fn offer(&self, _: &mut Scripted, _: bool) -> BoardOffer {
         BoardOffer::NOTHING
     }
 
@@ -47,7 +47,7 @@ impl QueueOwner for Leader {
         offer
     }
 
-    fn join(&self, _: &Immediate, _: BoardOffer) -> TeamBoard {
+    fn join(&self, _: &Scripted, _: BoardOffer) -> TeamBoard {
         unreachable!("there is no board")
     }
 }
@@ -62,7 +62,7 @@ fn hold(data: &mut Store<i64>, queue: Option<&Arc<Mutex<BoardQueue>>>) -> Phased
     PhasedCall::hold(&leader, phases, HostCopies::default(), queue, 0).unwrap()
 }
 
-const LOST: Outcome = Outcome { bytes: 0, truncated: false, lost: true, mark: 0 };
+const LOST: Outcome = Outcome { bytes: 0, truncated: false, lost: true, immediate: 0 };
 
 #[test]
 fn a_loss_between_hosts_gives_up_the_turn_at_once() {
@@ -75,7 +75,7 @@ fn a_loss_between_hosts_gives_up_the_turn_at_once() {
     // SAFETY: `data` lives to the end of the test.
     unsafe { call.start_again() };
     let lost = (Progress::Failed(Failure::Lost), true);
-    assert_eq!(call.post(&mut Immediate(Some(LOST))), lost);
+    assert_eq!(call.post(&mut Scripted::Complete(LOST)), lost);
     // The others go on counting calls on the board, so this member must leave it, while the program
     // still has the request of the failed call.
     assert_eq!(enter(&queue), None);
@@ -85,10 +85,10 @@ fn a_loss_between_hosts_gives_up_the_turn_at_once() {
 fn a_persistent_call_that_has_lost_a_process_starts_no_message_again() {
     let mut data = Store::<i64>::new(Shape::Dense, 4);
     let mut call = hold(&mut data, None);
-    for engine in [Some(LOST), None, None] {
+    for mut messages in [Scripted::Complete(LOST), Scripted::Refused, Scripted::Refused] {
         // SAFETY: `data` lives to the end of the test, and the call is over.
         unsafe { call.start_again() };
-        let progress = call.post(&mut Immediate(engine)).0;
+        let progress = call.post(&mut messages).0;
         assert_eq!(progress, Progress::Failed(Failure::Lost));
     }
 }

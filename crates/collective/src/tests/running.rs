@@ -80,17 +80,24 @@ fn a_plan_runs_again_with_new_data() {
     }
 }
 
-/// Completes every message immediately with this outcome; without one, refuses to start any.
-pub(super) struct Immediate(pub(super) Option<Outcome>);
+/// Messages of which all do the same.
+pub(super) enum Scripted {
+    /// None may be started.
+    Refused,
+    /// Each is complete at once, with this outcome.
+    Complete(Outcome),
+    /// None completes, and one with this tag and signature has arrived that no receive matches.
+    Unmatched(i32, CallSignature),
+}
 
-impl Immediate {
+impl Scripted {
     fn start(&self) -> Ticket {
-        assert!(self.0.is_some(), "a message is started");
+        assert!(!matches!(self, Scripted::Refused), "a message is started");
         Ticket(0)
     }
 }
 
-impl Messages for Immediate {
+impl Messages for Scripted {
     unsafe fn start_send(
         &mut self,
         _: PeerIndex,
@@ -105,46 +112,25 @@ impl Messages for Immediate {
         self.start()
     }
     fn poll(&mut self, _: Ticket) -> Option<Outcome> {
-        self.0
+        match self {
+            Scripted::Complete(outcome) => Some(*outcome),
+            _ => None,
+        }
     }
     fn withdraw(&mut self, _: Ticket) -> bool {
         true
     }
-    fn find_mark(&self, _: ContextId, _: &dyn Fn(i32, u32) -> bool) -> Option<(PeerIndex, u32)> {
-        None
-    }
-}
-
-/// Completes no receive. A message with this tag and mark has arrived and matches none.
-struct Unmatched(i32, CallSignature);
-
-impl Messages for Unmatched {
-    unsafe fn start_send(
-        &mut self,
-        _: PeerIndex,
-        _: ContextId,
-        _: i32,
-        _: u32,
-        _: Source,
-    ) -> Ticket {
-        Ticket(0)
-    }
-    unsafe fn start_receive(&mut self, _: PeerIndex, _: ContextId, _: i32, _: Target) -> Ticket {
-        Ticket(0)
-    }
-    fn poll(&mut self, _: Ticket) -> Option<Outcome> {
-        None
-    }
-    fn withdraw(&mut self, _: Ticket) -> bool {
-        true
-    }
-    fn find_mark(
+    fn find_unmatched(
         &self,
         _: ContextId,
         wanted: &dyn Fn(i32, u32) -> bool,
     ) -> Option<(PeerIndex, u32)> {
-        let Unmatched(tag, signature) = self;
-        wanted(*tag, signature.0).then_some((PeerIndex(0), signature.0))
+        match self {
+            Scripted::Unmatched(tag, signature) => {
+                wanted(*tag, signature.0).then_some((PeerIndex(0), signature.0))
+            }
+            _ => None,
+        }
     }
 }
 
@@ -158,14 +144,14 @@ fn outcome_of(outcome: Outcome) -> Progress {
     let mut data = Store::<i64>::new(Shape::Dense, 4);
     // SAFETY: `data` lives to the end of the function.
     let mut run = unsafe { Run::start(plan_of_a_receiver(&mut data), 0) };
-    let progress = run.post(&mut Immediate(Some(outcome)));
+    let progress = run.post(&mut Scripted::Complete(outcome));
     assert!(run.is_over());
     progress
 }
 
 #[test]
 fn errors_end_a_run() {
-    let good = Outcome { bytes: 32, truncated: false, lost: false, mark: 0 };
+    let good = Outcome { bytes: 32, truncated: false, lost: false, immediate: 0 };
     assert_eq!(outcome_of(good), Progress::Done);
     assert_eq!(
         outcome_of(Outcome { truncated: true, ..good }),
@@ -173,7 +159,10 @@ fn errors_end_a_run() {
     );
     assert_eq!(outcome_of(Outcome { lost: true, ..good }), Progress::Failed(Failure::Lost));
     let theirs = CallSignature::of(&Operation::Barrier);
-    assert_eq!(outcome_of(Outcome { mark: theirs.0, ..good }), Progress::Failed(mismatch(theirs)));
+    assert_eq!(
+        outcome_of(Outcome { immediate: theirs.0, ..good }),
+        Progress::Failed(mismatch(theirs))
+    );
 }
 
 /// The failure of [`plan_of_a_receiver`] when its partner calls something else.
@@ -193,11 +182,11 @@ fn a_run_that_waits_finds_a_message_of_another_call() {
     for (sequence, signature) in
         [(8, theirs), (10, theirs), (9, own), (9, CallSignature::default())]
     {
-        let mut messages = Unmatched(tag(sequence, 5), signature);
+        let mut messages = Scripted::Unmatched(tag(sequence, 5), signature);
         assert_eq!(run.post(&mut messages), Progress::Running);
         assert!(!run.find_mismatch(&mut messages), "{sequence} {signature}");
     }
-    let mut messages = Unmatched(tag(9, 5), theirs);
+    let mut messages = Scripted::Unmatched(tag(9, 5), theirs);
     assert!(run.find_mismatch(&mut messages) && run.is_over());
     assert_eq!(run.post(&mut messages), Progress::Failed(mismatch(theirs)));
 }
@@ -208,12 +197,12 @@ fn a_lost_run_stays_lost() {
     let mut run = Run::hold(plan_of_a_receiver(&mut data), 0);
     // SAFETY: `data` lives to the end of the test, and the run is over.
     unsafe { run.start_again() };
-    let lost = Outcome { bytes: 0, truncated: false, lost: true, mark: 0 };
-    assert_eq!(run.post(&mut Immediate(Some(lost))), Progress::Failed(Failure::Lost));
+    let lost = Outcome { bytes: 0, truncated: false, lost: true, immediate: 0 };
+    assert_eq!(run.post(&mut Scripted::Complete(lost)), Progress::Failed(Failure::Lost));
     for _ in 0..2 {
         // SAFETY: `data` lives to the end of the test, and the run is over.
         unsafe { run.start_again() };
-        assert_eq!(run.post(&mut Immediate(None)), Progress::Failed(Failure::Lost));
+        assert_eq!(run.post(&mut Scripted::Refused), Progress::Failed(Failure::Lost));
         assert!(run.is_over());
     }
 }
@@ -237,8 +226,8 @@ fn a_lost_run_copies_no_more() {
     let mut run = unsafe { Run::start(gather(&call, &arguments).unwrap(), 0) };
     run.compute();
     assert_eq!(run.copies(), 1);
-    let lost = Outcome { bytes: 0, truncated: false, lost: true, mark: 0 };
-    assert_eq!(run.post(&mut Immediate(Some(lost))), Progress::Failed(Failure::Lost));
+    let lost = Outcome { bytes: 0, truncated: false, lost: true, immediate: 0 };
+    assert_eq!(run.post(&mut Scripted::Complete(lost)), Progress::Failed(Failure::Lost));
     assert_eq!(run.copies(), 0);
 }
 

@@ -34,12 +34,12 @@ impl Messages for Counted {
         to: PeerIndex,
         context: ContextId,
         tag: i32,
-        mark: u32,
+        immediate: u32,
         source: Source,
     ) -> Ticket {
         self.sends += 1;
         // SAFETY: as this function's contract says.
-        unsafe { self.engine.start_send(to, context, tag, mark, source) }
+        unsafe { self.engine.start_send(to, context, tag, immediate, source) }
     }
 
     unsafe fn start_receive(
@@ -61,12 +61,12 @@ impl Messages for Counted {
         self.engine.withdraw(ticket)
     }
 
-    fn find_mark(
+    fn find_unmatched(
         &self,
         context: ContextId,
         wanted: &dyn Fn(i32, u32) -> bool,
     ) -> Option<(PeerIndex, u32)> {
-        self.engine.find_mark(context, wanted)
+        self.engine.find_unmatched(context, wanted)
     }
 }
 

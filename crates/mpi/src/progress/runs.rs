@@ -1,7 +1,7 @@
 //! Collective operations of this process in flight, and the errors that failed ones raise.
 
 use towpath_base::ids::PeerIndex;
-use towpath_collective::{CallSignature, Failure, PlanError};
+use towpath_collective::{CallSignature, Failure, PlanError, SAME_CALLS};
 use towpath_neutral::constants::{ERR_COUNT, ERR_NO_MEM, ERR_OTHER, ERR_PROC_ABORTED, ERR_TRUNCATE};
 use towpath_neutral::error::Error;
 
@@ -31,11 +31,7 @@ pub(crate) fn failed(failure: Failure) -> Error {
 /// The error if another process has called another collective.
 fn mismatch(peer: PeerIndex, own: CallSignature, theirs: CallSignature) -> Error {
     let (me, other) = (process::name_of(process::me()), process::name_of(peer));
-    let sentence = format!(
-        "{me} calls {own}, but {other} calls {theirs}; all ranks of a communicator must call the \
-         same collectives, in the same order and with the same root"
-    );
-    Error::new(ERR_OTHER, sentence)
+    Error::new(ERR_OTHER, format!("{me} calls {own}, but {other} calls {theirs}; {SAME_CALLS}"))
 }
 
 /// The error if a plan cannot be built.

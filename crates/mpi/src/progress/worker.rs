@@ -308,8 +308,10 @@ impl Worker {
         let (mut watch, mut meeting) = (Watchdog::default(), Watchdog::default());
         loop {
             let moved = self.poll();
-            let (result, watched, meets) =
-                self.with(|state| (ready(state), state.engine.may_be_held_up(), state.runs.is_waiting()));
+            let (result, (watched, meets)) = self.with(|state| {
+                let result = ready(state);
+                (result, (state.engine.may_be_held_up(), state.runs.is_waiting()))
+            });
             if let Some(result) = result {
                 waiting.reset();
                 return result;
