@@ -4,27 +4,16 @@ use std::path::Path;
 use std::sync::Arc;
 
 use towpath_base::ids::{ContextId, PeerIndex, Plane};
-use towpath_schedule::cost::{CostModel, LinkCost, LinkCosts, LogGp, Picoseconds};
+use towpath_schedule::cost::{
+    BETWEEN_HOSTS, CostModel, LinkCost, LinkCosts, Picoseconds, SAME_HOST, SECOND,
+};
 use towpath_schedule::{Placement, Team};
 use towpath_topology::{LONGEST, NetworkTopology};
 
 use crate::arguments::Request;
 
 const NANOSECOND: Picoseconds = 1_000;
-const SECOND: Picoseconds = 1_000_000_000_000;
 
-/// A message in shared memory, and in the system's TCP: what it costs the processors on both sides,
-/// and the rest of its latency. Two ranks of one host take 0.2 us for a message and copy 10 GB/s;
-/// over TCP a system call that sends or receives takes 4 us (two hosts on one machine,
-/// 2026-11-23).
-const SAME_HOST: LogGp = LogGp {
-    latency: 100 * NANOSECOND,
-    overhead: 50 * NANOSECOND,
-    gap: 50 * NANOSECOND,
-    gap_per_byte: 100,
-};
-const BETWEEN_HOSTS: LogGp =
-    LogGp { latency: 0, overhead: 4_000 * NANOSECOND, gap: 4_000 * NANOSECOND, gap_per_byte: 0 };
 /// Messages of more bytes wait for their receiver.
 const EAGER: u64 = 64 << 10;
 

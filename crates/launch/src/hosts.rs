@@ -145,10 +145,16 @@ pub(crate) fn own_name() -> String {
 /// network namespace: the kernel's boot ID and the namespace's inode. Uses the host's name if the
 /// boot ID is not available.
 pub fn own_host() -> String {
-    let boot = std::fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap_or_default();
     let network = std::fs::metadata("/proc/self/ns/net").map(|m| m.ino()).unwrap_or(0);
+    format!("{}-{network}", own_kernel())
+}
+
+/// Returns a text that is the same in two processes exactly if they run on one kernel: its boot ID,
+/// or the host's name if that is not available.
+pub fn own_kernel() -> String {
+    let boot = std::fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap_or_default();
     let name = if boot.trim().is_empty() { own_name() } else { boot.trim().to_owned() };
-    format!("{}-{network}", crate::wire::escape(name.as_bytes()))
+    crate::wire::escape(name.as_bytes())
 }
 
 #[cfg(test)]

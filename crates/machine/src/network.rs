@@ -90,6 +90,13 @@ pub fn chosen(wanted: Option<&str>) -> Vec<(String, Network)> {
     sorted(wide, wanted).into_iter().map(|found| (found.interface, found.network)).collect()
 }
 
+/// Nominal rate of the fastest of [`networks`] in bytes per second, in each direction; `None` if
+/// the system does not report it.
+pub fn fastest_rate(wanted: Option<&str>) -> Option<u64> {
+    let megabits = sorted(all(), wanted).first().map_or(0, |found| found.speed);
+    (megabits > 0).then(|| megabits.saturating_mul(1_000_000 / 8))
+}
+
 fn sorted(mut found: Vec<FoundAddress>, wanted: Option<&str>) -> Vec<FoundAddress> {
     let names: Vec<&str> =
         wanted.into_iter().flat_map(|text| text.split(',')).map(str::trim).collect();

@@ -77,7 +77,6 @@ impl FrameSetup {
         segment: &Segment,
         on_fabric: bool,
     ) -> Result<FrameSetup> {
-        cores::unite(segment.head(), &cores::affinity());
         let (ranks, forced) = (segment.ranks(), choice.only_frames());
         let ineligibility = match forced {
             true => None,

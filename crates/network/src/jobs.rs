@@ -11,6 +11,7 @@ use towpath_launch::JobTopology;
 use towpath_launch::client::{Job, Launcher};
 
 use crate::error::{Error, Result};
+use crate::host_facts::JobFacts;
 
 /// One job.
 #[derive(Clone, Debug)]
@@ -31,6 +32,8 @@ pub struct Jobs {
     rank: u32,
     /// What joins the hosts of this process's job, if a topology file says so.
     topology: Option<Arc<JobTopology>>,
+    /// What the systems of this process's job report.
+    facts: JobFacts,
     /// Held open for `towpath info --topology`.
     _shown: Option<Arc<OwnedFd>>,
 }
@@ -44,7 +47,7 @@ impl Jobs {
     }
 
     fn empty(rank: u32) -> Jobs {
-        Jobs { entries: Vec::new(), rank, topology: None, _shown: None }
+        Jobs { entries: Vec::new(), rank, topology: None, facts: JobFacts::default(), _shown: None }
     }
 
     /// Learns from the launcher what joins the hosts of this process's job, and shows it to
@@ -62,6 +65,25 @@ impl Jobs {
     /// topology file, and if all processes are on one host.
     pub fn topology(&self) -> Option<&JobTopology> {
         self.topology.as_deref()
+    }
+
+    /// How many ranks of this process's job share a core, where most do: the same in all its
+    /// processes. 1 if all ranks are on one host or on a fabric: then nobody asks.
+    pub fn ranks_per_core(&self) -> usize {
+        self.facts.ranks_per_core
+    }
+
+    /// Rate of the link of a host of this process's job in bytes per second, the same in all its
+    /// processes: as the topology file says, or as the systems report; `None` if unknown.
+    pub fn link_rate(&self, host: u32) -> Option<u64> {
+        match &self.topology {
+            Some(topology) => Some(topology.link_rate(host)),
+            None => self.facts.rates.get(host as usize).copied(),
+        }
+    }
+
+    pub(crate) fn note(&mut self, facts: JobFacts) {
+        self.facts = facts;
     }
 
     /// Adds a job, whose ranks run on these hosts, numbered within the job from 0. Its processes

@@ -17,6 +17,7 @@ mod choice;
 mod error;
 mod fabric;
 mod frames;
+mod host_facts;
 mod ineligibility;
 mod jobs;
 mod probing;
@@ -32,6 +33,7 @@ use towpath_base::sync::Ordering;
 use towpath_clic_wire::Clic;
 use towpath_launch::client::{Job, Launcher};
 use towpath_launch::hosts::own_host;
+use towpath_machine::cores;
 use towpath_machine::network::{Network, networks};
 use towpath_ofi::Ofi;
 use towpath_shm::Segment;
@@ -42,6 +44,7 @@ use towpath_wires::Wires;
 use choice::{SETTING, TransportChoice};
 pub use error::{Error, Result};
 use frames::FrameSetup;
+use host_facts::{HostFacts, JobFacts};
 pub use jobs::Jobs;
 pub use survey::survey;
 
@@ -51,6 +54,9 @@ const INTERFACES: &str = "TOWPATH_TCP_INTERFACES";
 /// The setting for how long a peer's host may leave sent data unacknowledged before the peer is
 /// lost.
 const TIMEOUT: &str = "TOWPATH_TCP_TIMEOUT_SECONDS";
+
+/// Separates the addresses of a host in its card from what the system reports about it.
+const BETWEEN_PARTS: &str = "|";
 
 /// The wires to other hosts.
 pub enum Far {
@@ -105,7 +111,8 @@ impl Far {
     }
 }
 
-/// Creates the wires to the other hosts of the job. Collective over the job.
+/// Creates the wires to the other hosts of the job, and notes in `jobs` what the system
+/// reports about all of them. Collective over the job.
 ///
 /// # Errors
 /// If a setting of the network is invalid, the launcher fails or does not pass on what a host
@@ -114,7 +121,7 @@ impl Far {
 pub fn reach_others(
     launcher: &mut dyn Launcher,
     job: &Job,
-    jobs: &Jobs,
+    jobs: &mut Jobs,
     segment: &Segment,
 ) -> Result<Far> {
     let choice = TransportChoice::of_settings()?;
@@ -122,10 +129,12 @@ pub fn reach_others(
     let fabric = if choice.fabric() { fabric::open(launcher, job, &own.networks)? } else { None };
     let listener = Listener::open().map_err(Error::new)?;
     segment.own_control().port.store(u32::from(listener.port()), Ordering::Release);
+    cores::unite(segment.head(), &cores::affinity());
     let mut frames =
         choice.frames().then(|| FrameSetup::open(choice, segment, fabric.is_some())).transpose()?;
-    // After the first fence, the control pages contain all ports of this host, and the endpoint
-    // cards are published. After the second, all host cards are.
+    // After the first fence, the control pages contain all ports of this host and all processors
+    // that its ranks may use, and the endpoint cards are published. After the second, all host
+    // cards are.
     launcher.fence().map_err(Error::new)?;
     if let Some(frames) = &mut frames {
         frames.decide_participation(segment);
@@ -146,15 +155,16 @@ pub fn reach_others(
         let port = |rank: usize| segment.control(rank).port.load(Ordering::Acquire) as u16;
         let card =
             HostAddresses { ports: (0..job.local_ranks.len()).map(port).collect(), ..own.clone() };
-        launcher
-            .put(&key_of("card", host_of(job, job.rank)), &card.to_text())
-            .map_err(Error::new)?;
+        let text = card.to_text() + BETWEEN_PARTS + &own_facts(segment).to_text();
+        launcher.put(&key_of("card", host_of(job, job.rank)), &text).map_err(Error::new)?;
         if let Some(frames) = &frames {
             frames.publish(launcher, job, segment)?;
         }
     }
     launcher.fence().map_err(Error::new)?;
-    let contacts = contacts(launcher, job, jobs, &own)?;
+    let cards = cards(launcher, job)?;
+    jobs.note(JobFacts::of(cards.iter().map(|card| (&card.facts, card.addresses.ports.len()))));
+    let contacts = contacts(job, jobs, &cards, &own);
     let secret = launcher.key().map_err(Error::new)?;
     let key = ConnectionKey::of_secret(&secret.0);
     let tcp = Tcp::new(listener, process(job, job.rank), key, contacts).map_err(Error::new)?;
@@ -189,6 +199,10 @@ fn own_networks() -> Result<Vec<Network>> {
     Ok(own)
 }
 
+fn own_facts(segment: &Segment) -> HostFacts {
+    HostFacts::own(segment, config::setting(INTERFACES).as_deref())
+}
+
 fn host_of(job: &Job, rank: u32) -> u32 {
     job.node_of_rank[rank as usize]
 }
@@ -213,31 +227,36 @@ fn others(job: &Job) -> impl Iterator<Item = (u32, u32, usize)> {
     })
 }
 
-/// The addresses of the processes on other hosts, from the cards.
-fn contacts(
-    launcher: &mut dyn Launcher,
-    job: &Job,
-    jobs: &Jobs,
-    own: &HostAddresses,
-) -> Result<Vec<TcpContact>> {
-    let mut cards: Vec<Option<HostAddresses>> = (0..job.hosts()).map(|_| None).collect();
-    let mut contacts = Vec::new();
-    for (rank, host, local) in others(job) {
-        let card = match &mut cards[host as usize] {
-            Some(card) => card,
-            empty => {
-                let text = text_of(launcher, job, "card", host)?;
-                empty
-                    .insert(HostAddresses::parse(&text).ok_or_else(|| unknown(job.first_of(host)))?)
-            }
-        };
-        contacts.push(TcpContact {
-            peer: jobs.own_peer(rank),
-            process: process(job, rank),
-            places: card.places(local, own),
-        });
+/// What the first rank of a host publishes.
+struct Card {
+    addresses: HostAddresses,
+    facts: HostFacts,
+}
+
+impl Card {
+    fn parse(text: &str) -> Option<Card> {
+        let (addresses, facts) = text.split_once(BETWEEN_PARTS)?;
+        Some(Card { addresses: HostAddresses::parse(addresses)?, facts: HostFacts::parse(facts)? })
     }
-    Ok(contacts)
+}
+
+/// The cards of all hosts.
+fn cards(launcher: &mut dyn Launcher, job: &Job) -> Result<Vec<Card>> {
+    let card = |host| {
+        let text = text_of(launcher, job, "card", host)?;
+        Card::parse(&text).ok_or_else(|| unknown(job.first_of(host)))
+    };
+    (0..job.hosts() as u32).map(card).collect()
+}
+
+/// The addresses of the processes on other hosts, from the cards.
+fn contacts(job: &Job, jobs: &Jobs, cards: &[Card], own: &HostAddresses) -> Vec<TcpContact> {
+    let contact = |(rank, host, local): (u32, u32, usize)| TcpContact {
+        peer: jobs.own_peer(rank),
+        process: process(job, rank),
+        places: cards[host as usize].addresses.places(local, own),
+    };
+    others(job).map(contact).collect()
 }
 
 /// Reads what the first rank of a host has published.

@@ -8,12 +8,13 @@
 use crate::buffers::{Buffer, Piece};
 use crate::builder::Builder;
 use crate::plan::{Plan, PlanError};
+use crate::segments::{self, Pipeline};
 use crate::select::{Algorithm, Collective, Size};
 use crate::tree::{Binomial, absolute, relative};
 use crate::{Call, Team, hierarchy};
 
-/// Bytes that one step of a chain or tree of chunks moves.
-pub(crate) const CHUNK: i64 = 64 * 1024;
+/// Bytes of a chunk in a chain on one host.
+const CHUNK: i64 = 64 << 10;
 /// Maximum number of chunks in flight to one rank.
 const WINDOW: usize = 4;
 
@@ -30,12 +31,15 @@ pub(crate) fn append(builder: &mut Builder, call: &Call, root: usize, data: &Buf
         return;
     }
     let has_slow_hosts = builder.team.placement.has_slow_hosts();
-    match choose(call, &builder.team, data.bytes()) {
-        algorithm if has_slow_hosts || algorithm == Algorithm::Hierarchical => {
+    let Pipeline { tree, segment } = choose(call, &builder.team, data.bytes());
+    match tree {
+        tree if has_slow_hosts || tree == Algorithm::Hierarchical => {
             hierarchy::movement::bcast(builder, call, root, data);
         }
         Algorithm::Chain => {
-            in_bytes(builder, root, data, |builder, data, bytes| chain(builder, root, data, bytes));
+            in_bytes(builder, root, data, |builder, data, bytes| {
+                chain(builder, root, chunks(data, bytes, segment));
+            });
         }
         Algorithm::ScatterAllgather => {
             in_bytes(builder, root, data, |builder, data, bytes| {
@@ -47,9 +51,22 @@ pub(crate) fn append(builder: &mut Builder, call: &Call, root: usize, data: &Buf
     builder.phase();
 }
 
-/// The algorithm for a broadcast of `bytes` bytes in a team.
-pub(crate) fn choose(call: &Call, team: &Team, bytes: i64) -> Algorithm {
-    call.selection.choose(Collective::Bcast, Size::of_team(team, bytes))
+/// The algorithm for a broadcast of `bytes` bytes in a team, and the bytes of its segments. Long
+/// data among leaders of hosts goes as costs say.
+pub(crate) fn choose(call: &Call, team: &Team, bytes: i64) -> Pipeline {
+    let (selection, placement) = (call.selection, &team.placement);
+    let forced = selection.forced(Collective::Bcast, Size::of_team(team, bytes));
+    let is_by_cost = placement.hosts() > 1 && !placement.has_levels() && bytes > segments::LEAST;
+    match forced {
+        Some(tree @ (Algorithm::Chain | Algorithm::Binomial)) if is_by_cost => {
+            segments::pipeline(placement, bytes, Some(tree))
+        }
+        None if is_by_cost => segments::pipeline(placement, bytes, None),
+        _ => {
+            let tree = selection.choose(Collective::Bcast, Size::of_team(team, bytes));
+            Pipeline { tree, segment: CHUNK }
+        }
+    }
 }
 
 /// Sends the piece down a binomial tree, the largest subtree first.
@@ -90,19 +107,19 @@ pub(crate) fn in_bytes(
     }
 }
 
-fn chain(builder: &mut Builder, root: usize, data: *mut u8, bytes: i64) {
+fn chain(builder: &mut Builder, root: usize, chunks: impl Iterator<Item = Piece>) {
     let size = builder.size();
     let node = relative(builder.rank(), root, size);
     let (above, below) = (absolute(node + size - 1, root, size), absolute(node + 1, root, size));
     let parent = (node > 0).then_some(above);
     let children = if node + 1 < size { vec![below] } else { Vec::new() };
-    pass_on(builder, parent, &children, chunks(data, bytes));
+    pass_on(builder, parent, &children, chunks);
 }
 
 /// Contiguous bytes in chunks.
-pub(crate) fn chunks(data: *mut u8, bytes: i64) -> impl Iterator<Item = Piece> {
-    let starts = (0..bytes).step_by(CHUNK as usize);
-    starts.map(move |first| Piece::range(data, first, CHUNK.min(bytes - first)))
+pub(crate) fn chunks(data: *mut u8, bytes: i64, chunk: i64) -> impl Iterator<Item = Piece> {
+    let starts = (0..bytes).step_by(chunk as usize);
+    starts.map(move |first| Piece::range(data, first, chunk.min(bytes - first)))
 }
 
 /// Receives each chunk from the parent, if there is one, and sends it to the children.

@@ -40,6 +40,7 @@ pub mod reduce_scatter;
 pub mod reducer;
 pub mod scan;
 pub mod scatter;
+mod segments;
 pub mod select;
 mod signature;
 pub mod simulation;

@@ -7,8 +7,8 @@
 //! regardless of size (a broadcast still passes no data on over a slow link). Every rank must make
 //! the same choice, so it may depend only on what all ranks know.
 
-use crate::Team;
 use crate::operand::Operand;
+use crate::{Team, segments};
 
 /// The collectives with more than one algorithm.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -78,6 +78,7 @@ pub struct Size {
     group: Option<Pays>,
     hosts: usize,
     levels: bool,
+    own_cores: bool,
 }
 
 /// The lengths for which multicast pays, in bytes: more than the first, up to the second.
@@ -87,14 +88,15 @@ pub struct Pays(pub i64, pub i64);
 impl Size {
     /// This many ranks and bytes, on one host, without a board or multicast.
     pub fn of(ranks: usize, bytes: i64) -> Size {
-        Size { ranks, bytes, board: None, group: None, hosts: 1, levels: false }
+        Size { ranks, bytes, board: None, group: None, hosts: 1, levels: false, own_cores: true }
     }
 
     /// The ranks and hosts of a team, and this many bytes, without a board or multicast.
     pub fn of_team(team: &Team, bytes: i64) -> Size {
         let placement = &team.placement;
         let size = Size::of(team.size(), bytes).on_hosts(placement.hosts());
-        Size { levels: placement.has_levels(), ..size }
+        let own_cores = placement.ranks_per_core() == 1;
+        Size { levels: placement.has_levels(), own_cores, ..size }
     }
 
     /// A reduction of a team.
@@ -151,6 +153,8 @@ pub struct SelectionRow {
     pub hosts: usize,
     /// Hard condition: there are several hosts, and several ranks on one of them.
     pub levels: bool,
+    /// Chosen only if each rank has a core to itself.
+    pub own_cores: bool,
     /// Chosen up to this many ranks; 0 if it is chosen only where the user forces it.
     pub ranks: usize,
     /// Chosen up to this many bytes.
@@ -159,8 +163,6 @@ pub struct SelectionRow {
 
 const ANY: i64 = i64::MAX;
 const ALL: usize = usize::MAX;
-/// The table does not distinguish larger numbers of hosts.
-const MANY: usize = 3;
 
 const fn row(
     collective: Collective,
@@ -176,6 +178,7 @@ const fn row(
         group: false,
         hosts: 1,
         levels: false,
+        own_cores: false,
         ranks,
         bytes,
     }
@@ -198,6 +201,10 @@ const fn hierarchical(collective: Collective, bytes: i64) -> SelectionRow {
     SelectionRow { levels: true, ..row(collective, Algorithm::Hierarchical, ALL, bytes) }
 }
 
+const fn on_own_cores(row: SelectionRow) -> SelectionRow {
+    SelectionRow { own_cores: true, ..row }
+}
+
 const fn on_hosts(hosts: usize, row: SelectionRow) -> SelectionRow {
     SelectionRow { hosts, ..row }
 }
@@ -218,25 +225,8 @@ pub const TABLE: &[SelectionRow] = &[
     board(Collective::Bcast, Subscription::Over, ALL, 4 << 20),
     multicast(Collective::Bcast, ALL, 256 << 10),
     hierarchical(Collective::Bcast, ANY),
-    // Between hosts, each message costs system calls and wake-ups, so the many small parts of a
-    // scatter do not pay. Microseconds over TCP until the root knows that all ranks have the data:
-    // binomial / scatter_allgather / chain (benchmarks/between/mpi.c, hosts that are namespaces of
-    // two cores, frames of 9000 bytes, two rounds, 2026-11-22). A binomial tree sends several
-    // copies over the root's link, which costs nothing in this setup; a chain sends one. So beyond
-    // 64 KiB the chain is chosen even where it is slightly slower.
-    //
-    // | hosts, ranks | 32 KiB | 64 KiB | 256 KiB | 1 MiB | 4 MiB |
-    // |---|---|---|---|---|---|
-    // | 2, 4 | 52/92/71 | 135/129/219 | 205/360/315 | 343/1216/831 | 2088/3763/3662 |
-    // | 4, 4 | 377/794/540 | 446/889/612 | 1167/1421/800 | 2324/3869/2257 | 6682/9432/8985 |
-    // | 4, 8 | 225/457/621 | 328/556/581 | 853/1189/847 | 2045/4017/2368 | 7609/11608/8796 |
-    // | 8,8 | 2437/1819/835 | 1761/1735/961 | 2497/2685/1386 | 5745/10643/4663 | 13465/21035/16987|
-    // | 8, 16 | 635/2098/2979 | 1074/2544/2640 | 2126/4137/2168 | 6159/8522/6334 | |
-    // | 8, 32 | 1383/5522/4081 | 2157/5450/3486 | 4440/9551/5838 | 10485/15772/13173 | |
-    on_hosts(2, row(Collective::Bcast, Algorithm::Binomial, ALL, 64 << 10)),
-    on_hosts(MANY, row(Collective::Bcast, Algorithm::Chain, 16, ANY)),
-    on_hosts(MANY, row(Collective::Bcast, Algorithm::Binomial, ALL, 1 << 20)),
-    on_hosts(2, row(Collective::Bcast, Algorithm::Binomial, 4, ANY)),
+    // Longer data goes as costs say (`segments`).
+    on_hosts(2, row(Collective::Bcast, Algorithm::Binomial, ALL, segments::LEAST)),
     row(Collective::Bcast, Algorithm::Binomial, ALL, 32 << 10),
     row(Collective::Bcast, Algorithm::Binomial, 2, ANY),
     row(Collective::Bcast, Algorithm::ScatterAllgather, ALL, 512 << 10),
@@ -244,7 +234,11 @@ pub const TABLE: &[SelectionRow] = &[
     row(Collective::Bcast, Algorithm::ScatterAllgather, ALL, ANY),
     board(Collective::Gather, Subscription::Full, ALL, 128 << 10),
     board(Collective::Gather, Subscription::Over, ALL, 512 << 10),
-    hierarchical(Collective::Gather, 64 << 10),
+    // A leader that must wait for a core delays the blocks of its host. 8 hosts of 8 ranks on two
+    // cores, hierarchical / linear, milliseconds of all processors for a gather (2026-11-26): 8 KiB
+    // 0.77/0.77, 16 KiB 2.1/0.95, 32 KiB 3.1/1.3, 64 KiB 6.0/3.0.
+    hierarchical(Collective::Gather, 8 << 10),
+    on_own_cores(hierarchical(Collective::Gather, 64 << 10)),
     row(Collective::Gather, Algorithm::Binomial, ALL, 1 << 10),
     row(Collective::Gather, Algorithm::Linear, ALL, ANY),
     board(Collective::Scatter, Subscription::Full, ALL, 128 << 10),
@@ -400,6 +394,7 @@ impl Selection {
                     size.ranks <= row.ranks
                         && size.bytes <= row.bytes
                         && (!row.group || size.pays())
+                        && (!row.own_cores || size.own_cores)
                 })
                 .expect("the last row of each collective fits everything")
                 .algorithm
@@ -417,7 +412,8 @@ impl Selection {
         (first.algorithm == Algorithm::Board && size.ranks <= first.ranks).then_some(first.bytes)
     }
 
-    fn forced(&self, collective: Collective, size: Size) -> Option<Algorithm> {
+    /// The algorithm that the user forced, if its hard conditions hold.
+    pub(crate) fn forced(&self, collective: Collective, size: Size) -> Option<Algorithm> {
         let mut wanted = self.forced.iter().filter(|pair| pair.0 == collective).map(|pair| pair.1);
         wanted
             .find(|&algorithm| allowed_rows(collective, size).any(|row| row.algorithm == algorithm))
@@ -540,26 +536,19 @@ mod tests {
     }
 
     #[test]
-    fn between_hosts_nothing_is_cut_into_small_parts() {
+    fn blocks_of_ranks_that_share_cores_are_collected_only_if_they_are_short() {
         let selection = Selection::default();
-        let chosen = |hosts, ranks, bytes| {
-            selection.choose(Collective::Bcast, Size::of(ranks, bytes).on_hosts(hosts))
+        let chosen = |bytes, own_cores| {
+            let size = Size { levels: true, own_cores, ..Size::of(64, bytes).on_hosts(8) };
+            selection.choose(Collective::Gather, size)
         };
-        for (hosts, ranks, bytes, algorithm) in [
-            (1, 8, 64 << 10, Algorithm::ScatterAllgather),
-            (2, 8, 64 << 10, Algorithm::Binomial),
-            (2, 4, 4 << 20, Algorithm::Binomial),
-            (2, 8, 128 << 10, Algorithm::ScatterAllgather),
-            (3, 4, 64 << 10, Algorithm::Binomial),
-            (3, 16, 128 << 10, Algorithm::Chain),
-            (3, 17, 1 << 20, Algorithm::Binomial),
-            (3, 17, 2 << 20, Algorithm::ScatterAllgather),
+        for (bytes, own_cores, algorithm) in [
+            (8 << 10, false, Algorithm::Hierarchical),
+            ((8 << 10) + 1, false, Algorithm::Linear),
+            (64 << 10, true, Algorithm::Hierarchical),
+            ((64 << 10) + 1, true, Algorithm::Linear),
         ] {
-            assert_eq!(
-                chosen(hosts, ranks, bytes),
-                algorithm,
-                "{hosts} hosts, {ranks} ranks, {bytes} bytes"
-            );
+            assert_eq!(chosen(bytes, own_cores), algorithm, "{bytes} bytes, {own_cores}");
         }
     }
 

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use towpath_base::ids::{ContextId, PeerIndex};
 
+use crate::cost::{self, Picoseconds};
 use crate::operand::even_parts;
 
 /// Which members of a team share a host. Hosts are numbered in the order of their lowest ranks; the
@@ -17,13 +18,22 @@ pub struct Placement {
     members: Vec<Vec<usize>>,
     /// Which hosts are behind a slow link. Never all of them.
     slow: Vec<bool>,
+    /// Time per byte over the fastest link of a host.
+    gap_per_byte: Picoseconds,
+    ranks_per_core: usize,
 }
 
 impl Placement {
     /// Creates a placement from an identifier of each rank's host, in rank order.
     pub fn new(identities: impl IntoIterator<Item = u32>) -> Placement {
         let mut numbers: HashMap<u32, usize> = HashMap::new();
-        let mut placement = Placement { hosts: Vec::new(), members: Vec::new(), slow: Vec::new() };
+        let mut placement = Placement {
+            hosts: Vec::new(),
+            members: Vec::new(),
+            slow: Vec::new(),
+            gap_per_byte: cost::UNKNOWN_LINK,
+            ranks_per_core: 1,
+        };
         // Most ranks are on the same host as the one before.
         let mut last = None;
         for (rank, identity) in identities.into_iter().enumerate() {
@@ -42,13 +52,32 @@ impl Placement {
         placement
     }
 
-    /// The same with the rates of the hosts' links. A link is slow if it has at most half the rate
-    /// of the fastest one.
+    /// The same with the rates of the hosts' links in bytes per second, 0 if unknown. A link is slow
+    /// if it has at most half the rate of the fastest one.
     pub fn with_rates(mut self, rate: impl Fn(usize) -> u64) -> Placement {
         let rates: Vec<u64> = (0..self.hosts()).map(rate).collect();
         let fastest = rates.iter().copied().max().unwrap_or(0);
         self.slow = rates.iter().map(|&rate| rate < fastest && rate <= fastest / 2).collect();
+        self.gap_per_byte = match fastest {
+            0 => cost::UNKNOWN_LINK,
+            known => cost::SECOND / known,
+        };
         self
+    }
+
+    /// The same where this many ranks share a core.
+    pub fn with_ranks_per_core(self, number: usize) -> Placement {
+        Placement { ranks_per_core: number.max(1), ..self }
+    }
+
+    /// How many ranks share a core, on the hosts where most do.
+    pub fn ranks_per_core(&self) -> usize {
+        self.ranks_per_core
+    }
+
+    /// Time per byte over the link of a host that is not slow.
+    pub(crate) fn gap_per_byte(&self) -> Picoseconds {
+        self.gap_per_byte
     }
 
     /// True if a host is behind a slow link. Payload should cross that link once in each direction,
@@ -171,6 +200,8 @@ impl Team {
             // Among slow hosts only, none is slower than the others.
             placement = placement.with_rates(|host| if slow[host] { 1 } else { 2 });
         }
+        placement.gap_per_byte = whole.gap_per_byte;
+        placement.ranks_per_core = whole.ranks_per_core;
         Some(Team { rank, peers, placement: Arc::new(placement), context: self.context })
     }
 }

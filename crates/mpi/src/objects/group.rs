@@ -43,13 +43,18 @@ impl Group {
         self.peers.len()
     }
 
-    /// Which members share a host, and which hosts are behind slow links.
+    /// Which members share a host, which hosts are behind slow links, and how many ranks share a
+    /// core. Members of several jobs do not know the same of each other, so they assume nothing.
     pub(crate) fn placement(&self) -> &Arc<Placement> {
         self.placement.get_or_init(|| {
             let peers = &self.peers;
             let placement = Placement::new(peers.iter().map(|&peer| process::host_of(peer)));
+            if !peers.iter().all(|&peer| process::rank_in_own_job(peer).is_some()) {
+                return Arc::new(placement);
+            }
             let leaders: Vec<PeerIndex> = placement.leaders().map(|rank| peers[rank]).collect();
-            Arc::new(placement.with_rates(|host| process::link_rate_of(leaders[host])))
+            let placement = placement.with_rates(|host| process::link_rate_of(leaders[host]));
+            Arc::new(placement.with_ranks_per_core(process::ranks_per_core()))
         })
     }
 

@@ -42,10 +42,14 @@ pub(crate) fn host_of(peer: PeerIndex) -> u32 {
 }
 
 /// Rate of the link of a peer's host in bytes per second, the same in all processes of the job; 0
-/// without a topology file.
+/// if unknown.
 pub(crate) fn link_rate_of(peer: PeerIndex) -> u64 {
-    let rate = |jobs: &Jobs| Some(jobs.topology()?.link_rate(jobs.host_of(peer)?));
-    jobs().and_then(rate).unwrap_or(0)
+    jobs().and_then(|jobs| jobs.link_rate(jobs.host_of(peer)?)).unwrap_or(0)
+}
+
+/// How many ranks of this process's job share a core, the same in all its processes.
+pub(crate) fn ranks_per_core() -> usize {
+    jobs().map_or(1, Jobs::ranks_per_core)
 }
 
 /// Number of the host on which this process runs: the same in all of `members` that run there.

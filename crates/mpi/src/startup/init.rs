@@ -67,7 +67,7 @@ fn build(thread_level: i32, connected: &mut Option<Box<dyn Launcher>>) -> Result
     if several {
         jobs.learn_topology(&mut **launcher).map_err(failed_start)?;
     }
-    let far = several.then(|| towpath_network::reach_others(&mut **launcher, &job, &jobs, &segment));
+    let far = several.then(|| towpath_network::reach_others(&mut **launcher, &job, &mut jobs, &segment));
     let far = far.transpose().map_err(failed_start)?;
     let losses = far.as_ref().map(towpath_network::Far::losses);
     let worker = engine::worker(&segment, &job, &jobs, far)?;

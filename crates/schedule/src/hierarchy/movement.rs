@@ -7,8 +7,9 @@ use crate::buffers::{Blocks, Buffer, Element, Piece};
 use crate::builder::Builder;
 use crate::gather::Gather;
 use crate::scatter::Scatter;
-use crate::select::Algorithm;
-use crate::{Call, Team, barrier};
+use crate::segments::{self, Pipeline};
+use crate::select::{Algorithm, Collective, Size};
+use crate::{Call, Placement, Team, barrier};
 
 /// A leader sends the blocks of its host as soon as it has this many bytes, so that the link
 /// between the hosts does not wait for the last rank.
@@ -49,22 +50,33 @@ pub(crate) fn barrier(builder: &mut Builder) {
 pub(crate) fn bcast(builder: &mut Builder, call: &Call, root: usize, data: &Buffer) {
     let hierarchy = Hierarchy::new(&builder.team, Some(root));
     let (mut parent, mut children) = (None, Vec::new());
-    if let Some(leaders) = hierarchy.leader_team() {
+    let placement = &hierarchy.team.placement;
+    let Pipeline { tree, segment } = between_hosts(call, placement, data.bytes());
+    if hierarchy.leads() {
         // Behind a slow link at the root, the others have time to send several copies.
-        let placement = &hierarchy.team.placement;
-        let is_chain = !placement.is_slow(placement.host_of(root))
-            && broadcast::choose(call, &leaders, data.bytes()) == Algorithm::Chain;
+        let is_chain = tree == Algorithm::Chain && !placement.is_slow(placement.host_of(root));
         (parent, children) = hierarchy.between_hosts(root, is_chain);
     }
     let (above, below) = hierarchy.in_host_tree();
     children.extend(below);
     let parent = parent.or(above);
-    if data.bytes() <= broadcast::CHUNK {
+    if data.bytes() <= segment {
         broadcast::pass_on(builder, parent, &children, std::iter::once(data.piece()));
     } else {
         broadcast::in_bytes(builder, root, data, |builder, data, bytes| {
-            broadcast::pass_on(builder, parent, &children, broadcast::chunks(data, bytes));
+            let chunks = broadcast::chunks(data, bytes, segment);
+            broadcast::pass_on(builder, parent, &children, chunks);
         });
+    }
+}
+
+/// The tree of the hosts, and the bytes of a segment: all ranks pass on the same segments.
+fn between_hosts(call: &Call, placement: &Placement, bytes: i64) -> Pipeline {
+    let forced = call.selection.forced(Collective::Bcast, Size::of(placement.hosts(), bytes));
+    let tree = forced.filter(|tree| matches!(tree, Algorithm::Chain | Algorithm::Binomial));
+    match bytes <= segments::LEAST {
+        true => Pipeline { tree: tree.unwrap_or(Algorithm::Binomial), segment: segments::LEAST },
+        false => segments::pipeline(placement, bytes, tree),
     }
 }
 

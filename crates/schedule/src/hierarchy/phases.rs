@@ -11,7 +11,7 @@ use crate::operand::Operand;
 use crate::plan::{Plan, PlanError};
 use crate::select::{Algorithm, Collective, Size};
 use crate::signature::CallSignature;
-use crate::{Call, Operation, broadcast};
+use crate::{Call, Operation, segments};
 
 /// Most bytes of the blocks of a host that are gathered or scattered in phases. More are streamed
 /// through the levels by a plan of messages.
@@ -58,7 +58,7 @@ pub fn phases(call: &Call, operation: &Operation) -> Result<Option<HostPhases>, 
     let phases = match operation {
         Operation::Barrier if moves(Collective::Barrier, 0) => movement::barrier(call),
         Operation::Bcast { root, data }
-            if data.bytes() <= broadcast::CHUNK && moves(Collective::Bcast, data.bytes()) =>
+            if data.bytes() <= segments::LEAST && moves(Collective::Bcast, data.bytes()) =>
         {
             movement::bcast(call, *root, data)
         }

@@ -8,7 +8,7 @@ use super::Hierarchy;
 use crate::buffers::Piece;
 use crate::builder::Builder;
 use crate::operand::Operand;
-use crate::{Call, allreduce, broadcast, fold, reduce, scan};
+use crate::{Call, allreduce, broadcast, fold, reduce, scan, segments};
 
 /// Turn of the results inside a host.
 const DOWN: usize = 1;
@@ -70,11 +70,12 @@ pub(crate) fn allreduce(builder: &mut Builder, call: &Call, operand: &Operand, r
         builder.within(&leaders, |builder| allreduce::append(builder, call, &host, receive));
     }
     let (parent, children) = hierarchy.in_host_tree();
-    if operand.bytes() <= broadcast::CHUNK || !operand.element.is_dense() {
+    let segment = segments::within_host(&hierarchy.team.placement, operand.bytes());
+    if operand.bytes() <= segment || !operand.element.is_dense() {
         let whole = std::iter::once(operand.whole(receive));
         broadcast::pass_on(builder, parent, &children, whole);
     } else {
-        let chunks = broadcast::chunks(receive, operand.bytes());
+        let chunks = broadcast::chunks(receive, operand.bytes(), segment);
         broadcast::pass_on(builder, parent, &children, chunks);
     }
 }

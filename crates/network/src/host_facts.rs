@@ -1,0 +1,170 @@
+//! What the system reports about each host, in a form that all processes of the job agree on: the
+//! first rank of each host publishes it. Schedules of collectives depend on it.
+
+use std::collections::BTreeMap;
+use std::str::FromStr;
+
+use towpath_launch::hosts::own_kernel;
+use towpath_machine::cores::{self, MASK_WORDS, Mask};
+use towpath_machine::{cgroup, network};
+use towpath_shm::Segment;
+
+/// What the system reports about a host.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct HostFacts {
+    /// Identifies the kernel.
+    kernel: String,
+    /// The processors that the ranks of the host may use together; empty if unknown.
+    mask: Mask,
+    /// The control group's limit; `None` without one.
+    quota: Option<usize>,
+    /// Rate of its fastest interface in bytes per second, in each direction; `None` if unknown.
+    rate: Option<u64>,
+}
+
+impl HostFacts {
+    /// Those of this host, after all its ranks have united their masks. `interfaces` are the ones
+    /// that the job may use.
+    pub(super) fn own(segment: &Segment, interfaces: Option<&str>) -> HostFacts {
+        let (_, mask) = cores::announced(segment.head());
+        let (quota, rate) = (cgroup::processor_quota(), network::fastest_rate(interfaces));
+        HostFacts { kernel: own_kernel(), mask, quota, rate }
+    }
+
+    /// Encodes them: `kernel;mask;quota;rate`, the mask as hexadecimal words, the lowest first.
+    pub(super) fn to_text(&self) -> String {
+        let used = self.mask.iter().rposition(|&word| word != 0).map_or(0, |last| last + 1);
+        let words: Vec<String> = self.mask[..used].iter().map(|word| format!("{word:x}")).collect();
+        let quota = self.quota.map(|quota| quota.to_string()).unwrap_or_default();
+        let rate = self.rate.map(|rate| rate.to_string()).unwrap_or_default();
+        format!("{};{};{quota};{rate}", self.kernel, words.join("."))
+    }
+
+    /// Decodes them; `None` if the text is malformed.
+    pub(super) fn parse(text: &str) -> Option<HostFacts> {
+        let [kernel, words, quota, rate]: [&str; 4] =
+            text.split(';').collect::<Vec<_>>().try_into().ok()?;
+        let mut mask = [0; MASK_WORDS];
+        for (number, word) in words.split('.').filter(|word| !word.is_empty()).enumerate() {
+            *mask.get_mut(number)? = u64::from_str_radix(word, 16).ok()?;
+        }
+        let (quota, rate) = (optional(quota)?, optional(rate)?);
+        Some(HostFacts { kernel: kernel.to_owned(), mask, quota, rate })
+    }
+}
+
+/// A number that may be missing; `None` if the text is something else.
+fn optional<T: FromStr>(text: &str) -> Option<Option<T>> {
+    if text.is_empty() { Some(None) } else { text.parse().ok().map(Some) }
+}
+
+/// What schedules depend on, the same in all processes of a job.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct JobFacts {
+    /// The greatest number of ranks that share a core of some kernel.
+    pub(super) ranks_per_core: usize,
+    /// Rates of the hosts' links in bytes per second, by number of the host; none if one is
+    /// unknown.
+    pub(super) rates: Vec<u64>,
+}
+
+impl Default for JobFacts {
+    fn default() -> JobFacts {
+        JobFacts { ranks_per_core: 1, rates: Vec::new() }
+    }
+}
+
+impl JobFacts {
+    /// Of the facts of all hosts in order, each with the number of its ranks.
+    pub(super) fn of<'a>(hosts: impl Iterator<Item = (&'a HostFacts, usize)> + Clone) -> JobFacts {
+        let rates: Option<Vec<u64>> = hosts.clone().map(|(host, _)| host.rate).collect();
+        JobFacts { ranks_per_core: ranks_per_core(hosts), rates: rates.unwrap_or_default() }
+    }
+}
+
+/// The processors of one kernel, and the ranks on its hosts.
+#[derive(Default)]
+struct Kernel {
+    mask: Mask,
+    /// The sum of the quotas; `None` if a host has none.
+    quota: Option<usize>,
+    ranks: usize,
+}
+
+/// The greatest number of ranks that share a core of some kernel. Hosts that are containers on one
+/// kernel share its processors.
+fn ranks_per_core<'a>(hosts: impl Iterator<Item = (&'a HostFacts, usize)>) -> usize {
+    let mut kernels: BTreeMap<&str, Kernel> = BTreeMap::new();
+    for (host, ranks) in hosts {
+        let kernel = kernels
+            .entry(&host.kernel)
+            .or_insert_with(|| Kernel { quota: Some(0), ..Kernel::default() });
+        kernel.mask.iter_mut().zip(&host.mask).for_each(|(all, own)| *all |= own);
+        kernel.quota = kernel.quota.zip(host.quota).map(|(sum, own)| sum.saturating_add(own));
+        kernel.ranks += ranks;
+    }
+    let share = |kernel: &Kernel| {
+        let cores = match cores::count(&kernel.mask) {
+            0 => kernel.ranks,
+            known => known,
+        };
+        kernel.ranks.div_ceil(kernel.quota.map_or(cores, |quota| quota.min(cores)).max(1))
+    };
+    kernels.values().map(share).max().unwrap_or(1).max(1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn host(kernel: &str, processors: &[usize], quota: Option<usize>) -> HostFacts {
+        HostFacts { kernel: kernel.into(), mask: cores::mask_of(processors), quota, rate: None }
+    }
+
+    fn of(hosts: &[(HostFacts, usize)]) -> usize {
+        ranks_per_core(hosts.iter().map(|(host, ranks)| (host, *ranks)))
+    }
+
+    #[test]
+    fn text_names_every_processor() {
+        let fast = HostFacts { rate: Some(125_000_000), ..host("b", &[5], None) };
+        for one in [host("a", &[0, 63, 64, 1023], Some(3)), host("", &[], None), fast] {
+            assert_eq!(HostFacts::parse(&one.to_text()), Some(one));
+        }
+        let many = format!("a;{};;", ["1"; 17].join("."));
+        for wrong in ["", "a;1;", "a;xyz;;", "a;1;-1;", "a;1;;x", "a;1;;;", &many] {
+            assert_eq!(HostFacts::parse(wrong), None, "{wrong}");
+        }
+    }
+
+    #[test]
+    fn hosts_on_one_kernel_share_its_processors() {
+        let two = || host("a", &[0, 1], None);
+        assert_eq!(of(&[(two(), 2), (host("b", &[0, 1], None), 2)]), 1);
+        assert_eq!(of(&[(two(), 2), (two(), 2)]), 2);
+        assert_eq!(of(&[(two(), 1), (host("a", &[2, 3, 4], None), 4)]), 1);
+        assert_eq!(of(&[(two(), 8), (host("b", &[0, 1, 2, 3], None), 4)]), 4);
+    }
+
+    #[test]
+    fn a_quota_counts_if_all_hosts_of_a_kernel_have_one() {
+        let limited = || host("a", &[0, 1, 2, 3], Some(1));
+        assert_eq!(of(&[(limited(), 4)]), 4);
+        assert_eq!(of(&[(limited(), 2), (limited(), 2)]), 2);
+        assert_eq!(of(&[(limited(), 4), (host("a", &[0, 1, 2, 3], None), 4)]), 2);
+    }
+
+    #[test]
+    fn rates_count_if_all_are_known() {
+        let with = |rate| HostFacts { rate, ..host("a", &[0], None) };
+        let rates = |hosts: &[HostFacts]| JobFacts::of(hosts.iter().map(|host| (host, 1))).rates;
+        assert_eq!(rates(&[with(Some(10)), with(Some(1))]), [10, 1]);
+        assert_eq!(rates(&[with(Some(10)), with(None)]), []);
+    }
+
+    #[test]
+    fn a_host_without_a_known_mask_has_enough() {
+        assert_eq!(of(&[(host("a", &[], None), 64)]), 1);
+        assert_eq!(of(&[]), 1);
+    }
+}
