@@ -41,7 +41,7 @@ FIGURES = {
     "group rack": ("latency", "1 ms (file)"),
     "host host0 to host1 (2 hosts)": ("rate", "1 kbit/s (file)"),
     "host host2": ("leads", "no (file)"),
-    "host other hosts": ("rate", "1 Gbit/s (default)"),
+    "host other hosts": ("rate", "10 Gbit/s (default)"),
 }
 MISTAKE = "a file with a mistake"
 ROWS = {

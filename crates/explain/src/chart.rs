@@ -156,7 +156,7 @@ mod tests {
 
     #[test]
     fn the_picture_shows_what_a_link_carries() {
-        let words = ["gather", "--hosts", "2x2", "--bytes", "64K"].map(str::to_owned);
+        let words = ["gather", "--hosts", "2x2", "--bytes", "512K"].map(str::to_owned);
         let request = Request::parse(&words).unwrap();
         let cluster = Cluster::new(&request).unwrap();
         let timeline = Timeline::new(&request, &cluster).unwrap();

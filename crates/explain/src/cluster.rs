@@ -126,7 +126,14 @@ fn links(topology: &NetworkTopology, names: &[String]) -> LinkCosts {
 
 #[cfg(test)]
 mod tests {
+    use towpath_schedule::cost::UNKNOWN_LINK;
+
     use super::*;
+
+    #[test]
+    fn schedules_assume_what_is_shown() {
+        assert_eq!(UNKNOWN_LINK, SECOND / towpath_topology::DEFAULT_RATE);
+    }
 
     #[test]
     fn ranks_fill_hosts_or_go_to_them_in_turn() {

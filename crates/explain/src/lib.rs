@@ -48,7 +48,10 @@ mod tests {
 
     #[test]
     fn a_gather_has_a_phase_on_each_host_and_one_between_them() {
-        let text = ask("gather --hosts 3x4 --bytes 4K --root 5").unwrap();
+        let slow = "[default]\nrate = \"1Gbit\"\n";
+        let text = with_topology("slow", slow, |file| {
+            ask(&format!("gather --hosts 3x4 --bytes 4K --root 5 --topology {file}")).unwrap()
+        });
         assert!(
             text.starts_with("MPI_Gather of 4 KiB from each rank, root 5, on 3 hosts of 4 ranks"),
             "{text}"

@@ -69,7 +69,7 @@ fn all_ranks_have_the_topology_file_that_mpiexec_reads() {
     let text =
         "[[link]]\nhosts = \"b\"\nrate = \"100Mbit\"\n[[host]]\nhosts = \"b,z\"\nleads = false\n";
     std::fs::write(directory.path().join("links.toml"), text).unwrap();
-    let wanted = "a 1 Gbit/s leads true, b 100 Mbit/s leads false";
+    let wanted = "a 10 Gbit/s leads true, b 100 Mbit/s leads false";
     let wanted: Vec<String> = (0..3).map(|rank| format!("rank {rank}: {wanted}")).collect();
     let topologies = |options: &[&str], setting: Option<&str>| {
         let mut command = job("a:1,b:2", 3, options, &[&job_facts(), "topology"]);
@@ -103,7 +103,7 @@ fn localhost_has_the_name_of_this_host_in_the_topology() {
     let file = topology_file(&text);
     let options = ["--topology", file.path().to_str().unwrap()];
     let run = over("localhost,b", 2, &options, &[&job_facts(), "topology"]);
-    let wanted = format!("rank 1: {} 1 Gbit/s leads false, b 1 Gbit/s leads true\n", own.trim());
+    let wanted = format!("rank 1: {} 10 Gbit/s leads false, b 10 Gbit/s leads true\n", own.trim());
     assert!(run.code == 0 && run.output.contains(&wanted), "{run:?}");
 }
 

@@ -289,7 +289,7 @@ fn a_topology_is_shown_with_the_origin_of_each_figure() {
     let file = common::topology_file(LINKS);
     let name = file.path().to_str().unwrap();
     let by_option = said(towpath(&["info", "--topology", name]));
-    let figures = "1 Gbit/s (default) 20 us (default) no (default)";
+    let figures = "10 Gbit/s (default) 20 us (default) no (default)";
     let usual = format!("{figures} yes (default) 1 (default)");
     for (label, wanted) in [
         ("site:", "no limit (default) 2 ms (file) no (default)".to_owned()),
@@ -335,7 +335,7 @@ fn the_page_about_topology_files_shows_what_is_printed() {
 fn without_a_topology_file_the_defaults_are_shown() {
     let text = said(towpath(&["info", "--topology"]));
     assert!(text.starts_with("Links between hosts by default, because there is no"), "{text}");
-    assert!(line_of(&text, "other hosts").starts_with("1 Gbit/s (default) "), "{text}");
+    assert!(line_of(&text, "other hosts").starts_with("10 Gbit/s (default) "), "{text}");
 }
 
 #[test]

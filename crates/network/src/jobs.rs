@@ -61,12 +61,6 @@ impl Jobs {
         Ok(())
     }
 
-    /// What joins the hosts of this process's job: the same in all its processes. `None` without a
-    /// topology file, and if all processes are on one host.
-    pub fn topology(&self) -> Option<&JobTopology> {
-        self.topology.as_deref()
-    }
-
     /// How many ranks of this process's job share a core, where most do: the same in all its
     /// processes. 1 if all ranks are on one host or on a fabric: then nobody asks.
     pub fn ranks_per_core(&self) -> usize {

@@ -16,7 +16,7 @@ pub const SECOND: Picoseconds = 1_000_000_000_000;
 const NANOSECOND: Picoseconds = 1_000;
 
 /// Time per byte over a link about which nothing is known: that of 10 Gbit/s.
-pub(crate) const UNKNOWN_LINK: Picoseconds = 800;
+pub const UNKNOWN_LINK: Picoseconds = 800;
 
 /// A message in shared memory: two ranks of one host take 0.2 us for it, and copy 10 GB/s.
 pub const SAME_HOST: LogGp = LogGp {

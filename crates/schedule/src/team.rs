@@ -18,7 +18,7 @@ pub struct Placement {
     members: Vec<Vec<usize>>,
     /// Which hosts are behind a slow link. Never all of them.
     slow: Vec<bool>,
-    /// Time per byte over the fastest link of a host.
+    /// Time per byte over the slowest link of a host.
     gap_per_byte: Picoseconds,
     ranks_per_core: usize,
 }
@@ -58,9 +58,9 @@ impl Placement {
         let rates: Vec<u64> = (0..self.hosts()).map(rate).collect();
         let fastest = rates.iter().copied().max().unwrap_or(0);
         self.slow = rates.iter().map(|&rate| rate < fastest && rate <= fastest / 2).collect();
-        self.gap_per_byte = match fastest {
-            0 => cost::UNKNOWN_LINK,
-            known => cost::SECOND / known,
+        self.gap_per_byte = match rates.iter().min() {
+            None | Some(0) => cost::UNKNOWN_LINK,
+            Some(slowest) => cost::SECOND / slowest,
         };
         self
     }
@@ -75,7 +75,7 @@ impl Placement {
         self.ranks_per_core
     }
 
-    /// Time per byte over the link of a host that is not slow.
+    /// Time per byte over the slowest link of a host.
     pub(crate) fn gap_per_byte(&self) -> Picoseconds {
         self.gap_per_byte
     }

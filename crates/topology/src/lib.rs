@@ -33,8 +33,9 @@ use links::LinkFacts;
 /// Longest topology file in bytes. It bounds what each process of a job receives at the start.
 pub const LONGEST: usize = 64 << 10;
 
-/// Rate of a host's link about which nothing is known: 1 Gbit/s, in bytes per second.
-pub const DEFAULT_RATE: u64 = 125_000_000;
+/// Rate of a host's link about which nothing is known: 10 Gbit/s, in bytes per second. Interfaces
+/// whose rate the system does not report are those of virtual machines and containers.
+pub const DEFAULT_RATE: u64 = 1_250_000_000;
 
 /// Latency of a host's link about which nothing is known, in nanoseconds: two of them are what a
 /// short message takes over TCP and a switch.
