@@ -78,7 +78,7 @@ pub struct Size {
     group: Option<Pays>,
     hosts: usize,
     levels: bool,
-    own_cores: bool,
+    cores: Subscription,
 }
 
 /// The lengths for which multicast pays, in bytes: more than the first, up to the second.
@@ -88,15 +88,26 @@ pub struct Pays(pub i64, pub i64);
 impl Size {
     /// This many ranks and bytes, on one host, without a board or multicast.
     pub fn of(ranks: usize, bytes: i64) -> Size {
-        Size { ranks, bytes, board: None, group: None, hosts: 1, levels: false, own_cores: true }
+        Size {
+            ranks,
+            bytes,
+            board: None,
+            group: None,
+            hosts: 1,
+            levels: false,
+            cores: Subscription::Full,
+        }
     }
 
     /// The ranks and hosts of a team, and this many bytes, without a board or multicast.
     pub fn of_team(team: &Team, bytes: i64) -> Size {
         let placement = &team.placement;
         let size = Size::of(team.size(), bytes).on_hosts(placement.hosts());
-        let own_cores = placement.ranks_per_core() == 1;
-        Size { levels: placement.has_levels(), own_cores, ..size }
+        let cores = match placement.ranks_per_core() {
+            1 => Subscription::Full,
+            _ => Subscription::Over,
+        };
+        Size { levels: placement.has_levels(), cores, ..size }
     }
 
     /// A reduction of a team.
@@ -153,8 +164,8 @@ pub struct SelectionRow {
     pub hosts: usize,
     /// Hard condition: there are several hosts, and several ranks on one of them.
     pub levels: bool,
-    /// Chosen only if each rank has a core to itself.
-    pub own_cores: bool,
+    /// Chosen only with this subscription of the cores of all hosts.
+    pub cores: Option<Subscription>,
     /// Chosen up to this many ranks; 0 if it is chosen only where the user forces it.
     pub ranks: usize,
     /// Chosen up to this many bytes.
@@ -178,7 +189,7 @@ const fn row(
         group: false,
         hosts: 1,
         levels: false,
-        own_cores: false,
+        cores: None,
         ranks,
         bytes,
     }
@@ -201,8 +212,8 @@ const fn hierarchical(collective: Collective, bytes: i64) -> SelectionRow {
     SelectionRow { levels: true, ..row(collective, Algorithm::Hierarchical, ALL, bytes) }
 }
 
-const fn on_own_cores(row: SelectionRow) -> SelectionRow {
-    SelectionRow { own_cores: true, ..row }
+const fn on_cores(subscription: Subscription, row: SelectionRow) -> SelectionRow {
+    SelectionRow { cores: Some(subscription), ..row }
 }
 
 const fn on_hosts(hosts: usize, row: SelectionRow) -> SelectionRow {
@@ -234,16 +245,22 @@ pub const TABLE: &[SelectionRow] = &[
     row(Collective::Bcast, Algorithm::ScatterAllgather, ALL, ANY),
     board(Collective::Gather, Subscription::Full, ALL, 128 << 10),
     board(Collective::Gather, Subscription::Over, ALL, 512 << 10),
-    // A leader that must wait for a core delays the blocks of its host. 8 hosts of 8 ranks on two
-    // cores, hierarchical / linear, milliseconds of all processors for a gather (2026-11-26): 8 KiB
-    // 0.77/0.77, 16 KiB 2.1/0.95, 32 KiB 3.1/1.3, 64 KiB 6.0/3.0.
+    // A leader that must wait for a core delays the blocks of its host. Milliseconds of processors
+    // for a call among 8 hosts of 8 ranks on two cores, hierarchical / linear (2026-11-26):
+    //
+    // | | 8 KiB | 16 KiB | 32 KiB | 64 KiB |
+    // |---|---|---|---|---|
+    // | gather | 0.77/0.77 | 2.1/0.95 | 3.1/1.3 | 6.0/3.0 |
+    // | scatter | | 4.0/4.1 | | 7.6/5.7 |
+    // | alltoall | 45/131 | 70/139 | 192/221 | |
     hierarchical(Collective::Gather, 8 << 10),
-    on_own_cores(hierarchical(Collective::Gather, 64 << 10)),
+    on_cores(Subscription::Full, hierarchical(Collective::Gather, 64 << 10)),
     row(Collective::Gather, Algorithm::Binomial, ALL, 1 << 10),
     row(Collective::Gather, Algorithm::Linear, ALL, ANY),
     board(Collective::Scatter, Subscription::Full, ALL, 128 << 10),
     board(Collective::Scatter, Subscription::Over, ALL, 64 << 10),
-    hierarchical(Collective::Scatter, 64 << 10),
+    hierarchical(Collective::Scatter, 16 << 10),
+    on_cores(Subscription::Full, hierarchical(Collective::Scatter, 64 << 10)),
     row(Collective::Scatter, Algorithm::Binomial, ALL, 1 << 10),
     row(Collective::Scatter, Algorithm::Linear, ALL, ANY),
     board(Collective::Allgather, Subscription::Full, ALL, 256 << 10),
@@ -258,6 +275,7 @@ pub const TABLE: &[SelectionRow] = &[
     board(Collective::Alltoall, Subscription::Full, ALL, 64 << 10),
     board(Collective::Alltoall, Subscription::Over, ALL, 256 << 10),
     hierarchical(Collective::Alltoall, 4 << 10),
+    on_cores(Subscription::Over, hierarchical(Collective::Alltoall, 16 << 10)),
     row(Collective::Alltoall, Algorithm::Linear, 4, 32 << 10),
     row(Collective::Alltoall, Algorithm::Bruck, ALL, 256),
     row(Collective::Alltoall, Algorithm::Linear, ALL, 32 << 10),
@@ -394,7 +412,7 @@ impl Selection {
                     size.ranks <= row.ranks
                         && size.bytes <= row.bytes
                         && (!row.group || size.pays())
-                        && (!row.own_cores || size.own_cores)
+                        && row.cores.is_none_or(|cores| cores == size.cores)
                 })
                 .expect("the last row of each collective fits everything")
                 .algorithm
@@ -536,19 +554,21 @@ mod tests {
     }
 
     #[test]
-    fn blocks_of_ranks_that_share_cores_are_collected_only_if_they_are_short() {
+    fn leaders_collect_blocks_as_long_as_that_pays_where_ranks_share_cores() {
         let selection = Selection::default();
-        let chosen = |bytes, own_cores| {
-            let size = Size { levels: true, own_cores, ..Size::of(64, bytes).on_hosts(8) };
-            selection.choose(Collective::Gather, size)
+        let longest = |collective, cores| {
+            let size = |bytes| Size { levels: true, cores, ..Size::of(64, bytes).on_hosts(8) };
+            let is_hierarchical =
+                |bytes: &i64| selection.choose(collective, size(*bytes)) == Algorithm::Hierarchical;
+            (0..20).map(|log| 1 << log).take_while(is_hierarchical).last()
         };
-        for (bytes, own_cores, algorithm) in [
-            (8 << 10, false, Algorithm::Hierarchical),
-            ((8 << 10) + 1, false, Algorithm::Linear),
-            (64 << 10, true, Algorithm::Hierarchical),
-            ((64 << 10) + 1, true, Algorithm::Linear),
+        for (collective, own, shared) in [
+            (Collective::Gather, 64 << 10, 8 << 10),
+            (Collective::Scatter, 64 << 10, 16 << 10),
+            (Collective::Alltoall, 4 << 10, 16 << 10),
         ] {
-            assert_eq!(chosen(bytes, own_cores), algorithm, "{bytes} bytes, {own_cores}");
+            assert_eq!(longest(collective, Subscription::Full), Some(own));
+            assert_eq!(longest(collective, Subscription::Over), Some(shared));
         }
     }
 
