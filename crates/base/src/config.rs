@@ -152,7 +152,7 @@ pub const SETTINGS: &[Setting] = &[
         kind: Kind::Text,
         default: "",
         meaning: "algorithms to use regardless of size, as collective:algorithm pairs separated by \
-                  commas",
+                  commas; the hint towpath_collective selects those of one communicator",
     },
     Setting {
         name: "TOWPATH_NETWORK",

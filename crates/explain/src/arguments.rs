@@ -105,7 +105,7 @@ impl Request {
                 _ => return Err(wrong("block or cyclic")),
             },
             "--topology" => self.topology = Some(value.into()),
-            "--algorithms" => self.selection = Selection::parse(value)?,
+            "--algorithms" => self.selection = Selection::parse("--algorithms", value)?,
             "--draw" => self.picture = Some(value.into()),
             _ => {
                 return Err(format!("{option} is no option; towpath explain --help lists them."));

@@ -11,6 +11,7 @@ pub mod extensions;
 pub mod fortran;
 pub mod groups;
 mod hardware;
+mod hints;
 mod host_copies;
 pub mod info;
 mod intercomm;

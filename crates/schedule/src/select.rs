@@ -3,9 +3,10 @@
 //! A call within one host can use a board (shared memory); everything else is a plan of messages.
 //! The table is read from top to bottom: the first row that fits wins, and the last row
 //! of each collective always fits. The setting `TOWPATH_COLLECTIVE`
-//! (`allreduce:stripes,bcast:chain`) forces an algorithm wherever its hard conditions hold,
-//! regardless of size (a broadcast still passes no data on over a slow link). Every rank must make
-//! the same choice, so it may depend only on what all ranks know.
+//! (`allreduce:stripes,bcast:chain`), or a communicator's hint `towpath_collective`, forces an
+//! algorithm wherever its hard conditions hold, regardless of size (a broadcast still passes no
+//! data on over a slow link). Every rank must make the same choice, so it may depend only on what
+//! all ranks know.
 
 use crate::operand::Operand;
 use crate::{Team, segments};
@@ -374,28 +375,34 @@ pub struct Selection {
 }
 
 impl Selection {
-    /// Parses `collective:algorithm` pairs separated by commas. An error is a full sentence.
-    pub fn parse(text: &str) -> Result<Selection, String> {
+    /// Parses `collective:algorithm` pairs separated by commas. An error is a full sentence about
+    /// `name`, whose value they are.
+    pub fn parse(name: &str, text: &str) -> Result<Selection, String> {
         let mut forced = Vec::new();
         for pair in text.split(',').map(str::trim).filter(|pair| !pair.is_empty()) {
             let (left, right) = pair.split_once(':').unwrap_or((pair, ""));
             let collective = find(COLLECTIVES, left).ok_or_else(|| {
-                format!(
-                    "TOWPATH_COLLECTIVE names the collective \"{left}\"; known are {}",
-                    names(COLLECTIVES)
-                )
+                format!("{name} names the collective \"{left}\"; known are {}", names(COLLECTIVES))
             })?;
-            let algorithm =
-                find(ALGORITHMS, right).filter(|&algorithm| has(collective, algorithm)).ok_or_else(|| {
-                    let known: Vec<_> = ALGORITHMS.iter().filter(|row| has(collective, row.1)).copied().collect();
+            let algorithm = find(ALGORITHMS, right)
+                .filter(|&algorithm| has(collective, algorithm))
+                .ok_or_else(|| {
+                    let known: Vec<_> =
+                        ALGORITHMS.iter().filter(|row| has(collective, row.1)).copied().collect();
                     format!(
-                        "TOWPATH_COLLECTIVE names the algorithm \"{right}\" for {left}; known are {}",
+                        "{name} names the algorithm \"{right}\" for {left}; known are {}",
                         names(&known)
                     )
                 })?;
             forced.push((collective, algorithm));
         }
         Ok(Selection { forced })
+    }
+
+    /// This selection, and behind it another one, which counts where this one forces nothing.
+    pub fn before(mut self, other: &Selection) -> Selection {
+        self.forced.extend(&other.forced);
+        self
     }
 
     /// The table with one algorithm forced.
@@ -489,7 +496,7 @@ mod tests {
             })
         };
         for text in ["", "bcast:board", "bcast:chain", "allgather:recursive_doubling"] {
-            let selection = Selection::parse(text).unwrap();
+            let selection = Selection::parse("TOWPATH_COLLECTIVE", text).unwrap();
             for (&(name, collective), (ranks, subscription)) in
                 COLLECTIVES.iter().flat_map(|row| sizes().map(move |size| (row, size)))
             {
@@ -520,8 +527,11 @@ mod tests {
 
     #[test]
     fn forcing_respects_hard_conditions_only() {
-        let selection =
-            Selection::parse("allgather:recursive_doubling, allreduce:hierarchical").unwrap();
+        let selection = Selection::parse(
+            "TOWPATH_COLLECTIVE",
+            "allgather:recursive_doubling, allreduce:hierarchical",
+        )
+        .unwrap();
         assert_eq!(
             selection.choose(Collective::Allgather, Size::of(8, i64::MAX)),
             Algorithm::RecursiveDoubling
@@ -574,10 +584,14 @@ mod tests {
 
     #[test]
     fn wrong_names_are_sentences() {
-        assert!(Selection::parse("bcasts:ring").unwrap_err().contains("known are barrier, bcast"));
-        assert!(Selection::parse("bcast:ring").unwrap_err().contains(
+        assert!(
+            Selection::parse("TOWPATH_COLLECTIVE", "bcasts:ring")
+                .unwrap_err()
+                .contains("known are barrier, bcast")
+        );
+        assert!(Selection::parse("TOWPATH_COLLECTIVE", "bcast:ring").unwrap_err().contains(
             "known are binomial, board, chain, hierarchical, multicast, scatter_allgather"
         ));
-        assert!(Selection::parse("").unwrap().forced.is_empty());
+        assert!(Selection::parse("TOWPATH_COLLECTIVE", "").unwrap().forced.is_empty());
     }
 }

@@ -1,4 +1,7 @@
-/* Hints of a communicator: what was set comes back if it is known, and dup does not hand hints on. MPI 5.0, 7.4.4 */
+/*
+ * Hints of a communicator: what was set comes back if it is known, what is unknown does not, and
+ * MPI_Comm_dup hands no hints on (since MPI 4.0). MPI 5.0, 7.4.2 and 7.4.4
+ */
 #include "check.h"
 
 int main(int argc, char **argv)
@@ -17,7 +20,17 @@ int main(int argc, char **argv)
     CHECK(used != MPI_INFO_NULL, "MPI_Comm_get_info gave no object");
     CALL(MPI_Info_get_string(used, "mpi_assert_no_any_source", &length, value, &flag));
     CHECK(!flag || strcmp(value, "true") == 0, "the hint came back as '%s'", value);
+    length = sizeof value;
+    CALL(MPI_Info_get_string(used, "nobody_knows_this", &length, value, &flag));
+    CHECK(!flag, "a hint that nobody knows came back as '%s'", value);
     CALL(MPI_Info_free(&used));
+    CALL(MPI_Comm_dup(comm, &copy));
+    CALL(MPI_Comm_get_info(copy, &used));
+    length = sizeof value;
+    CALL(MPI_Info_get_string(used, "mpi_assert_no_any_source", &length, value, &flag));
+    CHECK(!flag || strcmp(value, "false") == 0, "MPI_Comm_dup hands the hint on as '%s'", value);
+    CALL(MPI_Info_free(&used));
+    CALL(MPI_Comm_free(&copy));
     CALL(MPI_Comm_dup_with_info(comm, info, &copy));
     CALL(MPI_Comm_get_info(copy, &used));
     CALL(MPI_Info_free(&used));

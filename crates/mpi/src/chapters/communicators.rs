@@ -17,12 +17,12 @@ use super::point_to_point::check_tag;
 use super::proposals::Proposals;
 use super::splits::{choices, close_contexts, insert, no_intercomm, part_of_mine, split};
 use super::topologies::declaration::forget_ended;
-use super::{groups, hardware, info, intercomm, internal};
+use super::{groups, hardware, hints, info, intercomm, internal};
 use crate::objects::comm::{Comm, Remote};
 use crate::objects::group::{Group, Relation};
 use crate::objects::info::Pairs;
 use crate::objects::registry::{self, OBJECTS};
-use crate::process::{self, memory_kinds};
+use crate::process;
 use crate::progress;
 use crate::progress::request_table::{Extra, RequestWork};
 
@@ -65,19 +65,20 @@ pub fn comm_group(comm: Handle) -> Result<Handle> {
     groups::insert(registry::comm(comm)?.group.clone())
 }
 
-/// A copy of `parent` with its attributes, topology and error handler, but without contexts.
-fn copy_of(parent: &Arc<Comm>, handle: Handle, hints: Pairs) -> Result<Comm> {
+/// A copy of `parent` with its attributes, topology and error handler, and with other hints, but
+/// without contexts.
+fn copy_of(parent: &Arc<Comm>, handle: Handle, given: &Pairs) -> Result<Comm> {
     let attributes = parent.attributes.copied(handle)?;
     let remote = parent.remote.as_ref().map(|remote| Remote::new(remote.group.clone(), ContextId(0)));
     let copy = Comm::new(ContextId(0), parent.group.clone(), remote, parent.errhandler())
         .with_topology(parent.topology.clone())
         .with_claim(parent.claim.clone())
         .with_attributes(attributes);
-    copy.settings().info = hints;
+    hints::accept(&copy, given)?;
     Ok(copy)
 }
 
-fn dup(comm: Handle, hints: Pairs) -> Result<Handle> {
+fn dup(comm: Handle, hints: &Pairs) -> Result<Handle> {
     let parent = registry::comm(comm)?;
     let mut proposals = Proposals::new();
     let plan = proposals.plan(&parent)?;
@@ -90,17 +91,15 @@ fn dup(comm: Handle, hints: Pairs) -> Result<Handle> {
 
 /// MPI_Comm_dup.
 pub fn comm_dup(comm: Handle) -> Result<Handle> {
-    let hints = registry::comm(comm)?.settings().info.clone();
-    dup(comm, hints)
+    dup(comm, &Pairs::default())
 }
 
 /// MPI_Comm_dup_with_info.
 pub fn comm_dup_with_info(comm: Handle, info: Handle) -> Result<Handle> {
-    let hints = info::pairs(info)?;
-    dup(comm, hints)
+    dup(comm, &info::pairs(info)?)
 }
 
-fn idup(comm: Handle, hints: Pairs) -> Result<(Handle, Handle)> {
+fn idup(comm: Handle, hints: &Pairs) -> Result<(Handle, Handle)> {
     let parent = registry::comm(comm)?;
     let worker = progress::worker()?;
     let entry = worker.with(|state| state.requests.reserve())?;
@@ -129,14 +128,12 @@ fn idup(comm: Handle, hints: Pairs) -> Result<(Handle, Handle)> {
 
 /// MPI_Comm_idup: the new communicator and the request.
 pub fn comm_idup(comm: Handle) -> Result<(Handle, Handle)> {
-    let hints = registry::comm(comm)?.settings().info.clone();
-    idup(comm, hints)
+    idup(comm, &Pairs::default())
 }
 
 /// MPI_Comm_idup_with_info: the new communicator and the request.
 pub fn comm_idup_with_info(comm: Handle, info: Handle) -> Result<(Handle, Handle)> {
-    let hints = info::pairs(info)?;
-    idup(comm, hints)
+    idup(comm, &info::pairs(info)?)
 }
 
 /// Creates a communicator of a subset that all its members know: rank 0 of the subset broadcasts
@@ -289,39 +286,16 @@ pub fn comm_get_name(comm: Handle) -> Result<String> {
     Ok(registry::comm(comm)?.settings().name.clone())
 }
 
-/// Hints that Towpath recognizes (assertions of MPI 4.0); others are ignored, as the standard
-/// requires.
-const KNOWN_HINTS: [&str; 5] = [
-    "mpi_assert_no_any_tag",
-    "mpi_assert_no_any_source",
-    "mpi_assert_exact_length",
-    "mpi_assert_allow_overtaking",
-    ASSERTED_KINDS,
-];
-
-/// The hint that only memory of these kinds is passed.
-const ASSERTED_KINDS: &str = "mpi_assert_memory_alloc_kinds";
-
 /// MPI_Comm_set_info.
 pub fn comm_set_info(comm: Handle, info: Handle) -> Result<()> {
     let object = registry::comm(comm)?;
     if info == INFO_NULL {
         fail!(ERR_INFO, "argument info is MPI_INFO_NULL; pass an info object");
     }
-    let given = info::pairs(info)?;
-    let mut settings = object.settings();
-    for (key, value) in given.iter().filter(|(key, _)| KNOWN_HINTS.contains(key)) {
-        if key != ASSERTED_KINDS || memory_kinds::are_supported(value) {
-            settings.info.set(key, value);
-        }
-    }
-    Ok(())
+    hints::accept(&object, &info::pairs(info)?)
 }
 
-/// MPI_Comm_get_info: a new info object with the hints in effect and the memory allocation kinds
-/// that are supported.
+/// MPI_Comm_get_info: a new info object with the hints in effect.
 pub fn comm_get_info(comm: Handle) -> Result<Handle> {
-    let mut hints = registry::comm(comm)?.settings().info.clone();
-    hints.set(info::MEMORY_KINDS, memory_kinds::supported());
-    info::insert(hints)
+    info::insert(hints::in_effect(&*registry::comm(comm)?))
 }

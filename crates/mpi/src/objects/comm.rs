@@ -7,10 +7,10 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock};
 
 use towpath_base::ids::{ContextId, PeerIndex, Plane};
 use towpath_base::sync::{AtomicU32, AtomicU64, Ordering};
-use towpath_collective::Team;
 use towpath_collective::board::{BoardQueue, BoardState};
 use towpath_collective::neighborhood::Neighbors;
 use towpath_collective::numbers::{self, CallForm};
+use towpath_collective::{Selection, Team};
 use towpath_neutral::abi::Handle;
 use towpath_neutral::constants::{COMM_SELF, COMM_WORLD, PROC_NULL};
 use towpath_neutral::error::{Result, fail};
@@ -84,12 +84,14 @@ pub(crate) struct Comm {
     /// Cached attributes.
     pub attributes: Attributes,
     settings: Mutex<Settings>,
+    /// The selection of algorithms that a hint has asked for.
+    selection: OnceLock<Selection>,
     sequences: [AtomicU32; 3],
     /// The board of its blocking collectives.
     pub(crate) board: Mutex<BoardState>,
     /// The boards of collectives that are polled, by form: blocking ones over several hosts,
-    /// nonblocking ones.
-    queues: [Arc<Mutex<BoardQueue>>; 2],
+    /// nonblocking ones, persistent ones that all members start in the same order.
+    queues: [Arc<Mutex<BoardQueue>>; 3],
     /// The multicast group by which its blocking collectives reach all hosts at once.
     pub(crate) cast: Mutex<MulticastState>,
 }
@@ -118,6 +120,7 @@ impl Comm {
             neighbors: OnceLock::new(),
             attributes: Attributes::default(),
             settings: Mutex::new(settings),
+            selection: OnceLock::new(),
             sequences: Default::default(),
             board: Mutex::default(),
             queues: Default::default(),
@@ -172,6 +175,21 @@ impl Comm {
         if let Some(remote) = &self.remote {
             remote.local_context.store(local.0, Ordering::Relaxed);
         }
+    }
+
+    /// Selects algorithms for the collectives of this communicator. False if there is a selection
+    /// already, or a collective has been called: calls under way, persistent ones and boards keep
+    /// what they have been made with, and members must not mix the two.
+    pub(crate) fn select(&self, selection: Selection) -> bool {
+        let is_unused = self.sequences.iter().all(|sequence| sequence.load(Ordering::Relaxed) == 0);
+        is_unused && self.selection.set(selection).is_ok()
+    }
+
+    /// The selection of algorithms for the collectives of this communicator; `None` if it is that
+    /// of the process.
+    #[inline]
+    pub(crate) fn selection(&self) -> Option<&Selection> {
+        self.selection.get()
     }
 
     /// Locks the properties that the program may change.
@@ -268,9 +286,6 @@ impl Comm {
 
     /// The queue of polled calls of a form on the board of this communicator, or of its members on
     /// this host. Each form has a queue of its own for the reason of [`Comm::next_sequence`].
-    ///
-    /// # Panics
-    /// For persistent operations, which have a queue each.
     pub(crate) fn queue(&self, form: CallForm) -> &Arc<Mutex<BoardQueue>> {
         &self.queues[form as usize]
     }

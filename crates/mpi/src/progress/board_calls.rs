@@ -52,9 +52,9 @@ pub(crate) fn look_again(process: &Process, offer: BoardOffer) -> BoardOffer {
 }
 
 /// Joins the board that was offered.
-pub(crate) fn join(team: &Team, process: &Process, wires: &Wires, offer: BoardOffer) -> TeamBoard {
+pub(crate) fn join(team: &Team, selection: &Selection, wires: &Wires, offer: BoardOffer) -> TeamBoard {
     let board = wires.join_board(offer.location(), &team.peers, team.rank);
-    TeamBoard::new(board, &process.selection, offer.subscription())
+    TeamBoard::new(board, selection, offer.subscription())
 }
 
 fn subscription(process: &Process) -> Subscription {
@@ -89,7 +89,7 @@ impl QueueOwner for Caller {
     }
 
     fn selection(&self) -> &Selection {
-        &self.process.selection
+        self.comm.selection().unwrap_or(&self.process.selection)
     }
 
     fn offer(&self, engine: &mut Engine<Wires>, is_small: bool) -> BoardOffer {
@@ -101,7 +101,7 @@ impl QueueOwner for Caller {
     }
 
     fn join(&self, engine: &Engine<Wires>, offer: BoardOffer) -> TeamBoard {
-        join(&self.team(), self.process, engine.wire(), offer)
+        join(&self.team(), self.selection(), engine.wire(), offer)
     }
 }
 

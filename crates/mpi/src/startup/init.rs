@@ -89,8 +89,9 @@ fn build(thread_level: i32, connected: &mut Option<Box<dyn Launcher>>) -> Result
 }
 
 fn selection() -> Result<Selection> {
-    match config::setting("TOWPATH_COLLECTIVE") {
-        Some(text) => Selection::parse(&text).map_err(failed_start),
+    let name = "TOWPATH_COLLECTIVE";
+    match config::setting(name) {
+        Some(text) => Selection::parse(name, &text).map_err(failed_start),
         None => Ok(Selection::default()),
     }
 }

@@ -40,7 +40,7 @@ pub(crate) unsafe fn try_execute(comm: &Comm, operation: &Operation, selection: 
     if let BoardState::Unknown = *state {
         // Do not make a board for a call that would not use one, whether or not ranks share cores.
         BoardLimits::new(selection, size, Subscription::Full).need(operation)?;
-        match establish(comm) {
+        match establish(comm, selection) {
             Ok(made) => *state = made,
             Err(error) => return Some(Err(error)),
         }
@@ -94,7 +94,7 @@ fn agree(comm: &Comm, said: u64) -> Result<u64> {
 }
 
 #[cold]
-fn establish(comm: &Comm) -> Result<BoardState> {
+fn establish(comm: &Comm, selection: &Selection) -> Result<BoardState> {
     let (process, worker) = (process::this()?, progress::worker()?);
     let team = comm.team(Plane::Collective);
     let offer = worker.with(|state| offer(&team, process, state.engine.wire_mut(), false));
@@ -106,7 +106,7 @@ fn establish(comm: &Comm) -> Result<BoardState> {
         synchronize(&team, comm.next_sequence(CallForm::Blocking))?;
         offer = BoardOffer::from_word(agree(comm, look_again(process, offer).word())?);
     }
-    let board = worker.with(|state| join(&team, process, state.engine.wire(), offer));
+    let board = worker.with(|state| join(&team, selection, state.engine.wire(), offer));
     Ok(BoardState::Made(Box::new(board)))
 }
 

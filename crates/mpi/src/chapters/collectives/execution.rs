@@ -38,7 +38,8 @@ impl<'a> CommView<'a> {
         // another collective call on it has returned (6.14). The reference is not used after this
         // call returns.
         let comm = unsafe { registry::borrow_comm(comm) }?;
-        Ok(CommView { comm, selection: process::selection()? })
+        let selection = comm.selection().map_or_else(process::selection, Ok)?;
+        Ok(CommView { comm, selection })
     }
 
     /// The local group.

@@ -1,0 +1,70 @@
+//! The hints of communicators (MPI 5.0, section 7.4.4): which are recognized, and which of them are
+//! in effect.
+//!
+//! Keys and values that are not recognized are ignored, as the standard requires (chapter 10), and
+//! MPI_Comm_get_info does not show them. Nobody inherits hints, not even the communicator of
+//! MPI_Comm_dup (since MPI 4.0).
+
+use towpath_collective::Selection;
+use towpath_neutral::error::Result;
+
+use super::info;
+use crate::objects::comm::Comm;
+use crate::objects::info::Pairs;
+use crate::process::{self, memory_kinds};
+
+/// The assertion that all members start their persistent collectives in the same order.
+const ORDERED_STARTS: &str = "mpi_assert_strict_persistent_collective_ordering";
+
+/// Assertions that are true or false, which is the default.
+const ASSERTIONS: [&str; 5] = [
+    "mpi_assert_no_any_tag",
+    "mpi_assert_no_any_source",
+    "mpi_assert_exact_length",
+    "mpi_assert_allow_overtaking",
+    ORDERED_STARTS,
+];
+
+/// The hint that only memory of these kinds is passed.
+const ASSERTED_KINDS: &str = "mpi_assert_memory_alloc_kinds";
+
+/// The hint that selects the algorithms of collectives, as TOWPATH_COLLECTIVE does and before it.
+/// All members must give the same.
+const COLLECTIVE: &str = "towpath_collective";
+
+/// Puts those hints into effect that are recognized.
+pub(super) fn accept(comm: &Comm, given: &Pairs) -> Result<()> {
+    for (key, value) in given.iter() {
+        let is_accepted = match key {
+            ASSERTED_KINDS => memory_kinds::are_supported(value),
+            COLLECTIVE => selects(comm, value)?,
+            _ => ASSERTIONS.contains(&key) && ["true", "false"].contains(&value),
+        };
+        if is_accepted {
+            comm.settings().info.set(key, value);
+        }
+    }
+    Ok(())
+}
+
+/// Selects the algorithms that a hint names. False if it names an unknown one, or comes too late.
+fn selects(comm: &Comm, value: &str) -> Result<bool> {
+    match Selection::parse(COLLECTIVE, value) {
+        Ok(selection) => Ok(comm.select(selection.before(process::selection()?))),
+        Err(_) => Ok(false),
+    }
+}
+
+/// The hints in effect: defaults, what the program has set, and the memory allocation kinds that
+/// are supported.
+pub(super) fn in_effect(comm: &Comm) -> Pairs {
+    let mut hints = Pairs::default();
+    for key in ASSERTIONS {
+        hints.set(key, "false");
+    }
+    for (key, value) in comm.settings().info.iter() {
+        hints.set(key, value);
+    }
+    hints.set(info::MEMORY_KINDS, memory_kinds::supported());
+    hints
+}
