@@ -106,19 +106,30 @@ fn nonblocking(caller: &Caller, counted: &mut Counted) {
 
 /// All calls as persistent operations, which each rank starts in another order, three times.
 fn persistent(caller: &Caller, counted: &mut Counted) {
+    start_thrice(caller, counted, None);
+}
+
+/// The same in one queue, and in the same order on all ranks.
+fn ordered(caller: &Caller, counted: &mut Counted) {
+    start_thrice(caller, counted, Some(Arc::default()));
+}
+
+fn start_thrice(caller: &Caller, counted: &mut Counted, shared: Option<Arc<Mutex<BoardQueue>>>) {
     let rank = caller.team.rank;
     let (mut jobs, mut runs): (Vec<Job>, Vec<CollectiveRun<Caller>>) = (0..CALLS)
         .map(|number| {
             let (job, operation) = Job::operation(number, rank);
             let work = (operation, HostCopies::default());
-            let call =
-                QueuedCall::hold(caller.clone(), Arc::default(), work, (None, number as u32));
+            let queue = shared.clone().unwrap_or_default();
+            let call = QueuedCall::hold(caller.clone(), queue, work, (None, number as u32));
+            let call = if shared.is_some() { call.among_others() } else { call };
             (job, CollectiveRun::Queued(Box::new(call)))
         })
         .unzip();
     for round in 0..3 {
         for step in 0..CALLS {
-            let number = (step + rank * 5 + round) % CALLS;
+            let shift = if shared.is_some() { 0 } else { rank * 5 };
+            let number = (step + shift + round) % CALLS;
             // SAFETY: the vectors of the job do not move, and live until the call is over.
             unsafe { runs[number].start_again() };
             jobs[number].all.fill(-1);
@@ -163,6 +174,11 @@ fn persistent_operations_have_a_board_each() {
     let is_long = |number: &usize| number % 3 != 1 && LENGTHS[number % LENGTHS.len()] > 12;
     let exchanges = CALLS + (0..CALLS).filter(is_long).count();
     assert_eq!(run(Offered::Board, persistent), exchanges * (RANKS - 1));
+}
+
+#[test]
+fn persistent_operations_that_are_started_in_order_use_one_board() {
+    assert_eq!(run(Offered::Board, ordered), FINDING);
 }
 
 #[test]

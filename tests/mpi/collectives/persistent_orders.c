@@ -1,6 +1,7 @@
 /*
  * Persistent collectives of several kinds and lengths, which each rank starts and completes in an
- * order of its own, again and again, also after their communicator was freed. MPI 5.0, 6.13
+ * order of its own, again and again, also after their communicator was freed. With a second
+ * argument the program asserts one order of starts, and keeps to it. MPI 5.0, 6.13 and 7.4.4
  */
 #include "../check.h"
 
@@ -75,8 +76,14 @@ int main(int argc, char **argv)
 {
     start(&argc, &argv);
     int rounds = argc > 1 ? atoi(argv[1]) : 12;
+    int ordered = argc > 2;
     MPI_Comm comm;
-    CALL(MPI_Comm_dup(MPI_COMM_WORLD, &comm));
+    MPI_Info info;
+    CALL(MPI_Info_create(&info));
+    if (ordered)
+        CALL(MPI_Info_set(info, "mpi_assert_strict_persistent_collective_ordering", "true"));
+    CALL(MPI_Comm_dup_with_info(MPI_COMM_WORLD, info, &comm));
+    CALL(MPI_Info_free(&info));
     for (int i = 0; i < CALLS; i++)
         make(i, comm);
     for (int round = 0; round < rounds; round++) {
@@ -87,7 +94,7 @@ int main(int argc, char **argv)
             CALL(MPI_Comm_free(&comm));
         /* 1 and 7 are prime to the number of calls. */
         for (int i = 0; i < CALLS; i++)
-            CALL(MPI_Start(&requests[(first + i * step) % CALLS]));
+            CALL(MPI_Start(&requests[ordered ? i : (first + i * step) % CALLS]));
         if (round % 3 == 0)
             CALL(MPI_Waitall(CALLS, requests, MPI_STATUSES_IGNORE));
         for (int i = 0; round % 3 && i < CALLS; i++)

@@ -17,8 +17,8 @@ pub enum BoardState {
     Made(Box<TeamBoard>),
 }
 
-/// The board of a communicator's nonblocking collectives, or of a persistent one, and whose turn it
-/// is.
+/// The board of a communicator's nonblocking collectives, or of its persistent ones, or of one of
+/// them, and whose turn it is.
 #[derive(Debug, Default)]
 pub struct BoardQueue {
     pub(super) board: BoardState,
@@ -50,11 +50,14 @@ impl BoardQueue {
             BoardState::Made(board) => board.serves(operation),
             BoardState::Unknown => limits.iter().any(|limits| limits.need(operation).is_some()),
         };
-        uses_board.then(|| {
-            let turn = self.queued;
-            self.queued = turn.wrapping_add(1);
-            turn
-        })
+        uses_board.then(|| self.take_turn())
+    }
+
+    /// Gives the next call its turn.
+    pub(super) fn take_turn(&mut self) -> u32 {
+        let turn = self.queued;
+        self.queued = turn.wrapping_add(1);
+        turn
     }
 
     /// Takes back the board after a call.

@@ -5,7 +5,7 @@
 //! section 6.12). That costs hardly any overlap, since the processors of this host do all of the
 //! work. A call that all members have started can always be completed, because they have started
 //! all earlier ones too. A persistent operation has a board and a queue of its own, since members
-//! may start several in different orders.
+//! may start several in different orders, unless the program asserts that they do not.
 //!
 //! Whatever needs messages (finding the board, and calls that cannot use it) waits in the same
 //! queue. The messages of a call have one sequence number. A member goes on to the next exchange
@@ -48,16 +48,16 @@ pub struct QueuedCall<O> {
     /// Dropped first: what is under way accesses the other parts.
     stage: Stage,
     owner: O,
-    /// The queue of the communicator; that of a persistent operation is its own, since members may
-    /// start several in different orders.
     queue: Arc<Mutex<BoardQueue>>,
-    is_persistent: bool,
+    /// True if no other call uses the queue.
+    owns_queue: bool,
     /// `None` while the call is under way on the board.
     operation: Option<Operation>,
     copies: HostCopies,
     /// What its messages say of it.
     signature: CallSignature,
-    /// The turn that the call has or waits for.
+    /// The turn that the call has or waits for; `None` if it is over, or runs by messages whatever
+    /// others do.
     turn: Option<u32>,
     /// The sequence number of its messages.
     sequence: u32,
@@ -131,7 +131,7 @@ impl<O: QueueOwner> QueuedCall<O> {
             signature,
             owner,
             queue,
-            is_persistent: turn.is_none(),
+            owns_queue: turn.is_none(),
             operation: Some(operation),
             copies,
             turn,
@@ -146,6 +146,13 @@ impl<O: QueueOwner> QueuedCall<O> {
         self
     }
 
+    /// Makes a persistent operation one of several in its queue, which all members start in the
+    /// same order.
+    pub fn among_others(mut self) -> QueuedCall<O> {
+        self.owns_queue = false;
+        self
+    }
+
     /// Starts a call that is held.
     ///
     /// # Safety
@@ -156,7 +163,19 @@ impl<O: QueueOwner> QueuedCall<O> {
     pub unsafe fn start_again(&mut self) {
         assert!(matches!(self.stage, Stage::Over), "a call was started again before it was over");
         self.stage = Stage::Waiting;
-        self.turn.get_or_insert_with(|| self.queue.lock().unwrap().over);
+        if self.turn.is_none() {
+            self.turn = self.take_turn();
+        }
+    }
+
+    /// The turn of a persistent operation that is started.
+    fn take_turn(&self) -> Option<u32> {
+        let mut queue = self.queue.lock().unwrap();
+        if self.owns_queue {
+            return Some(queue.take_turn());
+        }
+        let operation = self.operation.as_ref().expect("the call is not under way");
+        queue.enter(operation, self.owner.selection(), self.owner.team().size())
     }
 
     /// Goes on with the call as far as possible without waiting, like [`Run::post`]. Also returns
@@ -278,14 +297,15 @@ impl<O: QueueOwner> QueuedCall<O> {
 
     /// What follows once it is this call's turn; `None` before.
     fn next_stage(&mut self, engine: &mut O::Engine) -> Result<Option<Stage>, PlanError> {
+        let Some(turn) = self.turn else { return self.by_messages().map(Some) };
         let mut queue = self.queue.lock().unwrap();
-        if Some(queue.over) != self.turn {
+        if queue.over != turn {
             return Ok(None);
         }
         let operation = self.operation.as_ref().expect("the call is not under way");
         match std::mem::take(&mut queue.board) {
             BoardState::Unknown => {
-                let offer = self.owner.offer(engine, self.is_persistent);
+                let offer = self.owner.offer(engine, self.owns_queue);
                 self.ask(Subject::Offer, offer.word()).map(Some)
             }
             BoardState::Made(board) if board.must_ask_for_areas(operation) => {
@@ -297,10 +317,10 @@ impl<O: QueueOwner> QueuedCall<O> {
                 drop(queue);
                 Ok(Some(self.on_board(board)))
             }
-            // A persistent operation gives up a board that serves none of its phases.
+            // A persistent operation gives up a board of its own that serves none of its phases.
             board => {
                 let is_unused = matches!(&board, BoardState::Made(board) if board.calls() == 0);
-                let gives_up = self.is_persistent && is_unused;
+                let gives_up = self.owns_queue && is_unused;
                 queue.board = if gives_up { BoardState::Missing } else { board };
                 drop(queue);
                 self.by_messages().map(Some)

@@ -55,6 +55,11 @@ fn selects(comm: &Comm, value: &str) -> Result<bool> {
     }
 }
 
+/// True if all members start their persistent collectives in the same order.
+pub(super) fn orders_starts(comm: &Comm) -> bool {
+    comm.settings().info.get(ORDERED_STARTS) == Some("true")
+}
+
 /// The hints in effect: defaults, what the program has set, and the memory allocation kinds that
 /// are supported.
 pub(super) fn in_effect(comm: &Comm) -> Pairs {

@@ -13,6 +13,7 @@ use towpath_neutral::abi::Handle;
 use towpath_neutral::error::Result;
 
 use super::{boards, multicast};
+use crate::chapters::hints;
 use crate::chapters::host_copies::around;
 use crate::chapters::info;
 use crate::chapters::internal::{complete, plan_failed, run};
@@ -346,8 +347,14 @@ impl<'a> Prepared<'a> {
         let number = || comm.next_sequence(CallForm::Persistent);
         if work.operation().is_some_and(may_be) {
             let owner = Caller { comm: comm.clone(), process, host: None };
-            let (queue, work) = (Arc::default(), work.into_operation());
-            let call = || BoardCall::hold(owner, queue, work, (None, number()));
+            let work = work.into_operation();
+            let call = || match hints::orders_starts(comm) {
+                true => {
+                    let queue = comm.queue(CallForm::Persistent).clone();
+                    BoardCall::hold(owner, queue, work, (None, number())).among_others()
+                }
+                false => BoardCall::hold(owner, Arc::default(), work, (None, number())),
+            };
             let run = || CollectiveRun::Queued(Box::new(call()));
             return create_by(|| Start::Collective(Some(run())), comm.handle());
         }
