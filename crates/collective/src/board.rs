@@ -20,7 +20,7 @@ mod team;
 pub use limits::{BoardLimits, Need};
 pub use offer::BoardOffer;
 pub use queue::{BoardQueue, BoardState, may_use_board};
-pub use queued::{QueueOwner, QueuedCall};
+pub use queued::{Begun, QueueOwner, QueuedCall};
 pub use team::{CallState, CompleteCall, PendingCall, TeamBoard};
 
 /// The calls as ordinary functions.
@@ -63,8 +63,10 @@ mod suspending {
     use super::team::PolledMember;
     pub(super) use call::perform;
 
-    /// A line that is not there yet is looked for in the next poll.
-    const LOOKS: u32 = 0;
+    /// Number of polls of a line before the call is suspended, when not oversubscribed: for less time
+    /// than it takes to suspend it and to find it again. A member that has been suspended is late for
+    /// the next call, so with 64 polls two ranks kept suspending each other in turn.
+    const LOOKS: u32 = 128;
 
     /// The owner of a call.
     type Waiter<'a> = PolledMember<'a>;

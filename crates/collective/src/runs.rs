@@ -78,6 +78,12 @@ impl<O: QueueOwner> Runs<O> {
         id
     }
 
+    /// Counts a call that was over before it was added.
+    #[inline]
+    pub fn count_at_once(&mut self) {
+        self.at_once += 1;
+    }
+
     /// True if the caller should make a round of progress after adding a run.
     #[inline]
     pub fn is_poll_due(&mut self) -> bool {

@@ -165,9 +165,10 @@ fn each_collective(
 }
 
 /// Polls a nonblocking call until it is complete. Returns its board, and whether all was right.
-fn finish(mut call: PendingCall) -> (Box<TeamBoard>, bool) {
+fn finish(call: &mut PendingCall) -> (Box<TeamBoard>, bool) {
+    let mut member = Yielding::default();
     loop {
-        match call.poll() {
+        match call.poll(&mut member) {
             CallState::Complete(call) => return (call.board, !call.is_truncated),
             CallState::Pending { .. } => std::thread::yield_now(),
         }
@@ -187,6 +188,7 @@ fn run(own: usize, mut wires: Wires, place: &AtomicUsize, together: &Barrier) ->
     let mut board = Some(Box::new(board));
     together.wait();
     let (mut waiter, mut calls) = (Yielding::default(), 0);
+    let mut pending = PendingCall::default();
     let memories = [Memory::Dense, Memory::Gaps, Memory::Device];
     for turn in 0..3 * memories.len() {
         let memory = |shift: usize| memories[(turn / shift + own) % memories.len()];
@@ -202,7 +204,8 @@ fn run(own: usize, mut wires: Wires, place: &AtomicUsize, together: &Barrier) ->
                         let complete = on.execute(&operation, &mut waiter);
                         (on, complete)
                     } else {
-                        finish(PendingCall::new(operation, on, Yielding::default()))
+                        pending.start(operation, on);
+                        finish(&mut pending)
                     }
                 };
                 board = Some(on);

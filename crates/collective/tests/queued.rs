@@ -6,7 +6,7 @@ mod support;
 use std::sync::{Arc, Mutex};
 
 use towpath_collective::allgather::Allgather;
-use towpath_collective::board::{BoardQueue, QueuedCall};
+use towpath_collective::board::{Begun, BoardQueue, QueuedCall};
 use towpath_collective::{
     Blocks, Buffer, Call, CollectiveRun, Element, HostCopies, Operation, Run, Selection,
 };
@@ -75,33 +75,63 @@ impl Job {
     }
 }
 
-/// All calls at once in the queue of a team.
+/// All calls at once in the queue of a team, and then again: a call that finds the board idle begins
+/// on it.
 fn nonblocking(caller: &Caller, counted: &mut Counted) {
-    let (queue, rank) = (Arc::new(Mutex::new(BoardQueue::default())), caller.team.rank);
-    let (mut jobs, mut runs) = (Vec::new(), Vec::new());
-    for number in 0..CALLS {
-        let (job, operation) = Job::operation(number, rank);
-        jobs.push(job);
-        let turn = queue.lock().unwrap().enter(&operation, &caller.selection, RANKS);
-        // SAFETY: the vectors of `job` do not move, and live until the call is over.
-        runs.push(unsafe {
-            match turn {
-                Some(turn) => CollectiveRun::Queued(Box::new(QueuedCall::new(
-                    caller.clone(),
-                    queue.clone(),
-                    (operation, HostCopies::default()),
-                    (turn, number as u32),
-                ))),
-                None => {
-                    let call = Call { team: &caller.team, selection: &caller.selection };
-                    let plan = operation.plan(&call).unwrap();
-                    Box::new(Run::start(plan, number as u32)).into()
-                }
-            }
-        });
+    let queue = Arc::new(Mutex::new(BoardQueue::default()));
+    for round in 0..3 {
+        let (mut jobs, mut runs) = (Vec::new(), Vec::new());
+        for number in 0..CALLS {
+            let (job, operation) = Job::operation(number, caller.team.rank);
+            jobs.push(job);
+            // SAFETY: the vectors of `job` do not move, and live until the call is over.
+            runs.extend(unsafe {
+                begin(caller, &queue, operation, (round * CALLS + number) as u32)
+            });
+        }
+        complete(&mut runs, counted, caller.team.rank);
+        jobs.iter().enumerate().for_each(|(number, job)| job.check(number));
     }
-    complete(&mut runs, counted, rank);
-    jobs.iter().enumerate().for_each(|(number, job)| job.check(number));
+}
+
+/// Begins a nonblocking call; `None` if it is over at once.
+///
+/// # Safety
+/// The memory that the operation names must live until the call is over.
+unsafe fn begin(
+    caller: &Caller,
+    queue: &Arc<Mutex<BoardQueue>>,
+    operation: Operation,
+    sequence: u32,
+) -> Option<CollectiveRun<Caller>> {
+    // SAFETY: this function has the same contract.
+    let begun = unsafe {
+        QueuedCall::begin(&mut caller.clone(), || caller.clone(), queue, operation, sequence)
+    };
+    let operation = match begun {
+        Begun::Over { is_truncated } => {
+            assert!(!is_truncated);
+            return None;
+        }
+        Begun::Waiting(call) => return Some(CollectiveRun::Queued(Box::new(call))),
+        Begun::NotYet(operation) => operation,
+    };
+    let turn = queue.lock().unwrap().enter(&operation, &caller.selection, RANKS);
+    Some(match turn {
+        Some(turn) => {
+            let work = (operation, HostCopies::default());
+            let (caller, queue) = (caller.clone(), queue.clone());
+            // SAFETY: this function has the same contract.
+            let call = unsafe { QueuedCall::new(caller, queue, work, (turn, sequence)) };
+            CollectiveRun::Queued(Box::new(call))
+        }
+        None => {
+            let call = Call { team: &caller.team, selection: &caller.selection };
+            let plan = operation.plan(&call).unwrap();
+            // SAFETY: this function has the same contract.
+            Box::new(unsafe { Run::start(plan, sequence) }).into()
+        }
+    })
 }
 
 /// All calls as persistent operations, which each rank starts in another order, three times.

@@ -3,7 +3,7 @@
 use towpath_schedule::Operation;
 use towpath_schedule::select::{Selection, Subscription};
 
-use super::{BoardLimits, TeamBoard};
+use super::{BoardLimits, Need, PendingCall, TeamBoard};
 
 /// What is known about a board.
 #[derive(Debug, Default)]
@@ -22,6 +22,8 @@ pub enum BoardState {
 #[derive(Debug, Default)]
 pub struct BoardQueue {
     pub(super) board: BoardState,
+    /// The call that is complete, to be started again with another operation.
+    pub(super) spare: Option<PendingCall>,
     /// Which calls may use the board, when ranks have a core each and when they share cores;
     /// computed by the first call.
     pub(super) limits: Option<Box<[BoardLimits; 2]>>,
@@ -53,6 +55,24 @@ impl BoardQueue {
         uses_board.then(|| self.take_turn())
     }
 
+    /// Takes the board for a call that needs nobody's turn and no agreement; `None` if there is no
+    /// such board.
+    pub(super) fn take_idle_board(&mut self, operation: &Operation) -> Option<Box<TeamBoard>> {
+        let BoardState::Made(board) = &self.board else { return None };
+        let is_ready = match board.need(operation) {
+            None => false,
+            Some(Need::Lines) => true,
+            Some(Need::Areas) => board.areas == Some(true),
+        };
+        if self.queued != self.over || !is_ready {
+            return None;
+        }
+        match std::mem::take(&mut self.board) {
+            BoardState::Made(board) => Some(board),
+            _ => None,
+        }
+    }
+
     /// Gives the next call its turn.
     pub(super) fn take_turn(&mut self) -> u32 {
         let turn = self.queued;
@@ -61,7 +81,8 @@ impl BoardQueue {
     }
 
     /// Takes back the board after a call.
-    pub(super) fn give_back(&mut self, board: Box<TeamBoard>) {
+    pub(super) fn give_back(&mut self, board: Box<TeamBoard>, call: PendingCall) {
+        self.spare = Some(call);
         self.board = if self.is_behind { BoardState::Missing } else { BoardState::Made(board) };
     }
 

@@ -65,6 +65,19 @@ pub struct QueuedCall<O> {
     run: Option<Box<Run>>,
 }
 
+/// How far a nonblocking call has come at its beginning.
+pub enum Begun<O> {
+    /// It is over.
+    Over {
+        /// True if another rank sent more than this one expects.
+        is_truncated: bool,
+    },
+    /// It waits for other members.
+    Waiting(QueuedCall<O>),
+    /// It must wait for its turn, or for an agreement on the board.
+    NotYet(Operation),
+}
+
 enum Stage {
     /// It is another call's turn, or what comes next is not decided yet.
     Waiting,
@@ -115,6 +128,44 @@ impl<O: QueueOwner> QueuedCall<O> {
         // SAFETY: this function has the same contract.
         unsafe { call.start_again() };
         call
+    }
+
+    /// Begins the nonblocking call that comes next on a communicator, and tries it to its end, if
+    /// the board is there and no other call uses it.
+    ///
+    /// # Safety
+    /// The memory that the operation names must live until the call is over.
+    pub unsafe fn begin(
+        member: &mut dyn Member,
+        owner: impl FnOnce() -> O,
+        queue: &Arc<Mutex<BoardQueue>>,
+        operation: Operation,
+        sequence: u32,
+    ) -> Begun<O> {
+        let mut held = queue.lock().unwrap();
+        let Some(board) = held.take_idle_board(&operation) else {
+            return Begun::NotYet(operation);
+        };
+        let signature = CallSignature::of(&operation);
+        let mut call = held.spare.take().unwrap_or_default();
+        // SAFETY: the buffers live until the call is over (this function's contract).
+        unsafe { call.start(operation, board) };
+        if let CallState::Complete(complete) = call.poll(member) {
+            held.give_back(complete.board, call);
+            return Begun::Over { is_truncated: complete.is_truncated };
+        }
+        Begun::Waiting(QueuedCall {
+            stage: Stage::OnBoard(call),
+            signature,
+            owner: owner(),
+            queue: queue.clone(),
+            owns_queue: false,
+            operation: None,
+            copies: HostCopies::default(),
+            turn: Some(held.take_turn()),
+            sequence,
+            run: None,
+        })
     }
 
     /// A call that is over until [`QueuedCall::start_again`]: a persistent one, or one that has
@@ -202,7 +253,7 @@ impl<O: QueueOwner> QueuedCall<O> {
                     }
                     failed @ Progress::Failed(_) => Some(failed),
                 },
-                Stage::OnBoard(call) => match call.poll() {
+                Stage::OnBoard(call) => match call.poll(&mut self.owner) {
                     CallState::Pending { has_moved: moved } => {
                         return (Progress::Running, has_moved | moved);
                     }
@@ -241,9 +292,10 @@ impl<O: QueueOwner> QueuedCall<O> {
         // SAFETY: the buffers live until the call is over (contract of `new`), and the copies are
         // memory of their own.
         unsafe { copy_pieces(self.copies.after(), &mut std::thread::yield_now) };
-        self.stage = Stage::Over;
         let mut queue = self.queue.lock().unwrap();
-        queue.give_back(call.board);
+        if let Stage::OnBoard(pending) = std::mem::replace(&mut self.stage, Stage::Over) {
+            queue.give_back(call.board, pending);
+        }
         if let Some(turn) = self.turn.take() {
             queue.pass(turn);
         }
@@ -314,8 +366,9 @@ impl<O: QueueOwner> QueuedCall<O> {
                 self.ask(Subject::Areas, provided).map(Some)
             }
             BoardState::Made(board) if board.serves(operation) => {
+                let call = queue.spare.take().unwrap_or_default();
                 drop(queue);
-                Ok(Some(self.on_board(board)))
+                Ok(Some(self.on_board(board, call)))
             }
             // A persistent operation gives up a board of its own that serves none of its phases.
             board => {
@@ -329,15 +382,15 @@ impl<O: QueueOwner> QueuedCall<O> {
     }
 
     /// Starts the call on the board.
-    fn on_board(&mut self, board: Box<TeamBoard>) -> Stage {
+    fn on_board(&mut self, board: Box<TeamBoard>, mut call: PendingCall) -> Stage {
         let operation = self.operation.take().expect("the call is not under way");
-        let owner = self.owner.clone();
         // SAFETY: the buffers live until the call is over (contract of `new`), and the copies are
         // memory of their own.
         unsafe {
             copy_pieces(self.copies.before(), &mut std::thread::yield_now);
-            Stage::OnBoard(PendingCall::new(operation, board, owner))
+            call.start(operation, board);
         }
+        Stage::OnBoard(call)
     }
 
     /// Starts the call by messages.

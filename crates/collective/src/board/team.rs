@@ -1,8 +1,11 @@
 //! The board of a team, and the calls on it from begin to end.
 
-use std::cell::Cell;
-use std::future::Future;
+use std::cell::{Cell, RefCell};
+use std::convert::Infallible;
+use std::future::{Future, poll_fn};
+use std::mem::transmute;
 use std::pin::Pin;
+use std::ptr::NonNull;
 use std::rc::Rc;
 use std::task::{Context, Poll, Waker};
 
@@ -80,31 +83,53 @@ impl TeamBoard {
 
 /// The member whose call is polled.
 pub(super) struct PolledMember<'a> {
-    member: &'a mut dyn Member,
-    has_moved: &'a Cell<bool>,
+    desk: &'a Desk,
 }
 
 impl PolledMember<'_> {
     /// See [`Member::out_of_step`].
     pub(super) fn out_of_step(&mut self, member: usize) -> ! {
-        self.member.out_of_step(member)
+        self.caller().out_of_step(member)
     }
 
     /// See [`Member::progress`].
     pub(super) fn progress(&mut self) {
-        self.member.progress();
+        self.caller().progress();
     }
 
     /// Notes that the call waits for something that it has not waited for before.
     pub(super) fn suspend(&mut self) {
-        self.has_moved.set(true);
+        self.desk.has_moved.set(true);
+    }
+
+    fn caller(&mut self) -> &mut dyn Member {
+        let mut member = self.desk.member.get().expect("a call goes on only while it is polled");
+        // SAFETY: `PendingCall::poll` has placed the pointer and returns after this reference is
+        // used, since a call goes on only inside it; nobody else uses the member meanwhile.
+        unsafe { member.as_mut() }
     }
 }
 
-/// A nonblocking call. It owns its operation and its board until it is complete.
+/// What the owner of a nonblocking call and its task exchange.
+#[derive(Default)]
+struct Desk {
+    /// The call under way.
+    operation: RefCell<Option<Operation>>,
+    /// The board, before the call begins.
+    board: Cell<Option<Box<TeamBoard>>>,
+    /// The board once the call is complete, and whether all was right.
+    outcome: Cell<Option<(Box<TeamBoard>, bool)>>,
+    /// The member that polls.
+    member: Cell<Option<NonNull<dyn Member>>>,
+    has_moved: Cell<bool>,
+}
+
+/// A nonblocking call, which owns its operation and its board until it is complete; then it can be
+/// started again with others. The task that runs calls one after another is made once: to allocate
+/// its state takes longer than a short call.
 pub struct PendingCall {
-    future: Pin<Box<dyn Future<Output = CompleteCall>>>,
-    has_moved: Rc<Cell<bool>>,
+    task: Pin<Box<dyn Future<Output = Infallible>>>,
+    desk: Rc<Desk>,
 }
 
 /// The state of a nonblocking call.
@@ -133,44 +158,63 @@ pub struct CompleteCall {
 }
 
 // SAFETY: the pointers of a call are dereferenced only while it is polled, and it moves between
-// threads as a whole, with both owners of `has_moved`.
+// threads as a whole, with both owners of the desk.
 unsafe impl Send for PendingCall {}
 
+impl Default for PendingCall {
+    fn default() -> PendingCall {
+        let desk = Rc::new(Desk::default());
+        PendingCall { task: Box::pin(perform_all(desk.clone())), desk }
+    }
+}
+
+/// Performs the calls that are laid on the desk.
+async fn perform_all(desk: Rc<Desk>) -> Infallible {
+    loop {
+        let mut board = poll_fn(|_| desk.board.take().map_or(Poll::Pending, Poll::Ready)).await;
+        let operation = desk.operation.borrow();
+        let operation = operation.as_ref().expect("a board comes with an operation");
+        let mut polled = PolledMember { desk: &desk };
+        // SAFETY: the memory that the operation names is as the standard requires while the call is
+        // under way (contract of `PendingCall::start`).
+        let is_complete = unsafe { suspending::perform(operation, &mut board, &mut polled).await };
+        desk.outcome.set(Some((board, is_complete)));
+    }
+}
+
 impl PendingCall {
-    /// Prepares a call that [`TeamBoard::need`] has found to use the board. Nothing happens before
+    /// Starts a call that [`TeamBoard::need`] has found to use the board. Nothing happens before
     /// the first poll.
     ///
     /// # Safety
     /// The contract of [`TeamBoard::execute`] applies until the call is complete or dropped.
     ///
     /// # Panics
-    /// If the call cannot use a board, when it is polled.
-    pub unsafe fn new(
-        operation: Operation,
-        mut board: Box<TeamBoard>,
-        mut member: impl Member + 'static,
-    ) -> PendingCall {
-        let has_moved = Rc::new(Cell::new(false));
-        let moved = has_moved.clone();
-        let future = Box::pin(async move {
-            let mut polled = PolledMember { member: &mut member, has_moved: &moved };
-            // SAFETY: the memory that the operation names is as the standard requires while the
-            // call exists (this function's contract).
-            let is_complete =
-                unsafe { suspending::perform(&operation, &mut board, &mut polled).await };
-            CompleteCall { operation, board, is_truncated: !is_complete }
-        });
-        PendingCall { future, has_moved }
+    /// If another call is under way, or, when it is polled, if the call cannot use a board.
+    pub unsafe fn start(&mut self, operation: Operation, board: Box<TeamBoard>) {
+        let before = self.desk.operation.replace(Some(operation));
+        assert!(before.is_none(), "a call was started before the last one was complete");
+        self.desk.board.set(Some(board));
     }
 
     /// Goes on with the call as far as possible without waiting.
     ///
     /// # Panics
-    /// If the call was complete before.
-    pub fn poll(&mut self) -> CallState {
-        match self.future.as_mut().poll(&mut Context::from_waker(Waker::noop())) {
-            Poll::Ready(complete) => CallState::Complete(complete),
-            Poll::Pending => CallState::Pending { has_moved: self.has_moved.take() },
+    /// If no call is under way.
+    pub fn poll(&mut self, member: &mut dyn Member) -> CallState {
+        // SAFETY: only erases the lifetime; the pointer is removed below, while `member` is still
+        // borrowed.
+        let caller = unsafe { transmute::<NonNull<dyn Member + '_>, _>(NonNull::from(member)) };
+        self.desk.member.set(Some(caller));
+        let Poll::Pending = self.task.as_mut().poll(&mut Context::from_waker(Waker::noop()));
+        self.desk.member.set(None);
+        match self.desk.outcome.take() {
+            None => CallState::Pending { has_moved: self.desk.has_moved.take() },
+            Some((board, is_complete)) => {
+                let operation =
+                    self.desk.operation.take().expect("the operation stays on the desk");
+                CallState::Complete(CompleteCall { operation, board, is_truncated: !is_complete })
+            }
         }
     }
 }

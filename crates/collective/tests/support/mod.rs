@@ -131,7 +131,7 @@ impl QueueOwner for Caller {
 /// Goes on with calls that are started until all are over, in an order of this rank's own.
 pub(crate) fn complete(runs: &mut [CollectiveRun<Caller>], counted: &mut Counted, rank: usize) {
     let mut left: Vec<usize> = (0..runs.len()).collect();
-    left.rotate_left(rank * 5 % runs.len());
+    left.rotate_left(rank * 5 % runs.len().max(1));
     while !left.is_empty() {
         counted.engine.progress();
         left.retain(|&number| match runs[number].post(counted).0 {

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use towpath_base::ids::Plane;
 use towpath_base::sync::Ordering;
-use towpath_collective::board::{self, BoardOffer, Member, QueueOwner, QueuedCall, TeamBoard};
+use towpath_collective::board::{self, Begun, BoardOffer, Member, QueueOwner, QueuedCall, TeamBoard};
 use towpath_collective::numbers::CallForm;
 use towpath_collective::select::Subscription;
 use towpath_collective::{Operation, Selection, Team};
@@ -26,6 +26,39 @@ pub(crate) fn turn_of(comm: &Comm, operation: &Operation, selection: &Selection)
     }
     let ranks = comm.group.peers.len();
     comm.queue(CallForm::Nonblocking).lock().unwrap().enter(operation, selection, ranks)
+}
+
+/// Begins the next nonblocking call on a communicator and tries it to its end, if it can use the
+/// board at once; gives back the operation if not.
+///
+/// # Safety
+/// The memory that the operation names must live until the call is over.
+pub(crate) unsafe fn begin(
+    comm: &Arc<Comm>,
+    process: &'static Process,
+    operation: Operation,
+    sequence: u32,
+) -> Begun<Caller> {
+    if comm.group.placement().hosts() > 1 {
+        return Begun::NotYet(operation);
+    }
+    let owner = || Caller { comm: comm.clone(), process, host: None };
+    let queue = comm.queue(CallForm::Nonblocking);
+    // SAFETY: this function has the same contract.
+    unsafe { QueuedCall::begin(&mut Starter(comm), owner, queue, operation, sequence) }
+}
+
+/// This process as a member of a communicator of one host, while it begins a call.
+struct Starter<'a>(&'a Comm);
+
+impl Member for Starter<'_> {
+    fn out_of_step(&mut self, member: usize) -> ! {
+        ending::end_job(1, &in_other_call(member, &self.0.in_words()))
+    }
+
+    fn progress(&mut self) {
+        std::thread::yield_now();
+    }
 }
 
 /// True if a persistent operation may use a board.

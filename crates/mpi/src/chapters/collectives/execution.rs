@@ -4,10 +4,11 @@
 use std::sync::Arc;
 
 use towpath_base::ids::Plane;
+use towpath_collective::board::Begun;
 use towpath_collective::hierarchy::phases::phases;
 use towpath_collective::inter::Bridge;
 use towpath_collective::numbers::CallForm;
-use towpath_collective::{Call, HostCopies, Operation, PhasedCall, Plan, PlanError};
+use towpath_collective::{Call, Failure, HostCopies, Operation, PhasedCall, Plan, PlanError};
 use towpath_collective::{Run, Selection, Team};
 use towpath_neutral::abi::Handle;
 use towpath_neutral::error::Result;
@@ -22,8 +23,8 @@ use crate::objects::comm::Comm;
 use crate::objects::persistent::Start;
 use crate::objects::registry;
 use crate::process;
-use crate::progress::board_calls::{BoardCall, Caller, may_be_on_board, turn_of};
-use crate::progress::runs::CollectiveRun;
+use crate::progress::board_calls::{BoardCall, Caller, begin, may_be_on_board, turn_of};
+use crate::progress::runs::{CollectiveRun, failed};
 use crate::progress::{self, request_table};
 
 /// The communicator of a call, in the form that plan builders need.
@@ -276,12 +277,10 @@ impl<'a> Prepared<'a> {
         // function's contract).
         let begun = unsafe { self.placed() };
         let (request, is_poll_due) = worker.with(|state| {
-            let run = match begun {
-                Ok(run) => run,
-                Err(error) => {
-                    state.requests.give_back(entry);
-                    return Err(error);
-                }
+            let Ok(Some(run)) = begun else {
+                state.requests.give_back(entry);
+                state.runs.count_at_once();
+                return begun.map(|_| (request_table::COMPLETE, state.runs.is_poll_due()));
             };
             let id = state.runs.add(run, &mut state.engine);
             let work = request_table::RequestWork::Run(id);
@@ -294,11 +293,12 @@ impl<'a> Prepared<'a> {
         Ok(request)
     }
 
-    /// The call at its place among the nonblocking calls on the communicator.
+    /// The call at its place among the nonblocking calls on the communicator; `None` if it is over
+    /// already.
     ///
     /// # Safety
     /// Same as for [`Prepared::begin`].
-    unsafe fn placed(mut self) -> Result<CollectiveRun> {
+    unsafe fn placed(mut self) -> Result<Option<CollectiveRun>> {
         let phased = self.in_phases(CallForm::Nonblocking);
         if !matches!(phased, Ok(None)) {
             self.view.comm.next_sequence(CallForm::Nonblocking);
@@ -307,24 +307,35 @@ impl<'a> Prepared<'a> {
             // SAFETY: the memory that the call names lives until the request is complete (this
             // function's contract).
             unsafe { call.start_again() };
-            return Ok(call.into());
+            return Ok(Some(call.into()));
         }
-        let Prepared { view, work } = self;
+        let Prepared { view, mut work } = self;
         let (comm, process) = (view.comm, process::this()?);
-        let turn = work.operation().and_then(|operation| turn_of(comm, operation, view.selection));
         let sequence = comm.next_sequence(CallForm::Nonblocking);
+        if let CollectiveWork::Operation(operation) = work {
+            // SAFETY: the memory that the call names lives until the request is complete (this
+            // function's contract).
+            work = match unsafe { begin(comm, process, operation, sequence) } {
+                Begun::Over { is_truncated: false } => return Ok(None),
+                Begun::Over { is_truncated: true } => return Err(failed(Failure::Truncated)),
+                Begun::Waiting(call) => return Ok(Some(CollectiveRun::Queued(Box::new(call)))),
+                Begun::NotYet(operation) => CollectiveWork::Operation(operation),
+            };
+        }
+        let turn = work.operation().and_then(|operation| turn_of(comm, operation, view.selection));
         let Some(turn) = turn else {
             let plan = Prepared { view, work }.unnumbered()?;
             // SAFETY: the memory that the call names lives until the request is complete (this
             // function's contract).
-            return Ok(CollectiveRun::ByMessages(Box::new(unsafe { Run::start(plan, sequence) })));
+            let run = Box::new(unsafe { Run::start(plan, sequence) });
+            return Ok(Some(CollectiveRun::ByMessages(run)));
         };
         let owner = Caller { comm: comm.clone(), process, host: None };
         let (queue, work) = (comm.queue(CallForm::Nonblocking).clone(), work.into_operation());
         // SAFETY: the memory that the call names lives until the request is complete (this
         // function's contract).
         let call = unsafe { BoardCall::new(owner, queue, work, (turn, sequence)) };
-        Ok(CollectiveRun::Queued(Box::new(call)))
+        Ok(Some(CollectiveRun::Queued(Box::new(call))))
     }
 
     /// Creates a persistent request for the call. No info keys are recognized.
