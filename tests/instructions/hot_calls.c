@@ -55,6 +55,18 @@ COUNTED count_comm_rank(void)
 
 COUNTED count_barrier_self(void) { MPI_Barrier(MPI_COMM_SELF); }
 
+COUNTED count_allreduce_self(void) { MPI_Allreduce(out, in, 8, MPI_CHAR, MPI_MAX, MPI_COMM_SELF); }
+
+static void ibcast(void)
+{
+    MPI_Request request;
+    MPI_Ibcast(pair, 8, MPI_BYTE, 0, MPI_COMM_WORLD, &request);
+    MPI_Wait(&request, MPI_STATUS_IGNORE);
+}
+
+COUNTED count_ibcast_root(void) { ibcast(); }
+COUNTED count_ibcast_leaf(void) { ibcast(); }
+
 COUNTED count_start_send_wait(void)
 {
     MPI_Start(&again);
@@ -144,6 +156,7 @@ int main(int argc, char **argv)
     int flag, other[2] = {peer, peer};
     MPI_Iprobe(peer, 2, MPI_COMM_WORLD, &flag, MPI_STATUS_IGNORE);
     MPI_Barrier(MPI_COMM_SELF);
+    MPI_Allreduce(out, in, 8, MPI_CHAR, MPI_MAX, MPI_COMM_SELF);
     MPI_Dist_graph_create_adjacent(MPI_COMM_WORLD, rank ? 2 : 0, other, MPI_UNWEIGHTED, rank ? 0 : 2, other, MPI_UNWEIGHTED,
                                    MPI_INFO_NULL, 0, &oneway);
     MPI_Neighbor_alltoall_init(pair, 8, MPI_BYTE, pair, 8, MPI_BYTE, oneway, MPI_INFO_NULL, &neighbors);
@@ -156,6 +169,7 @@ int main(int argc, char **argv)
         neighbor_alltoallv();
         ineighbor_alltoall();
         start_neighbors();
+        ibcast();
         MPI_Start(&again);
         MPI_Wait(&again, MPI_STATUS_IGNORE);
     }
@@ -165,6 +179,8 @@ int main(int argc, char **argv)
     in_turn(count_iprobe, NULL);
     in_turn(count_comm_rank, NULL);
     in_turn(count_barrier_self, NULL);
+    in_turn(count_allreduce_self, NULL);
+    in_turn(count_ibcast_root, count_ibcast_leaf);
     in_turn(count_start_send_wait, count_start_recv_wait);
     in_turn(count_neighbor_alltoall_2_sends, count_neighbor_alltoall_2_recvs);
     in_turn(count_neighbor_alltoallv_2_sends, count_neighbor_alltoallv_2_recvs);

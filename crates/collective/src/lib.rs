@@ -12,6 +12,7 @@
 pub mod board;
 mod collective_run;
 mod exchange;
+mod lone;
 mod memory;
 pub mod multicast;
 pub mod numbers;
@@ -24,6 +25,7 @@ mod tests;
 
 pub use collective_run::CollectiveRun;
 pub use exchange::exchange_parts;
+pub use lone::LoneCall;
 pub use memory::{copy_pieces, reduce_elements};
 pub use phased::PhasedCall;
 pub use run::{Failure, Progress, Run, SAME_CALLS};

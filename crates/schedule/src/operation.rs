@@ -3,7 +3,7 @@
 
 use crate::allgather::{self, Allgather};
 use crate::alltoall::{self, Alltoall};
-use crate::buffers::Buffer;
+use crate::buffers::{Buffer, Piece};
 use crate::gather::{self, Gather};
 use crate::operand::Operand;
 use crate::plan::{Plan, PlanError};
@@ -77,6 +77,36 @@ impl Operation {
         let mut plan = self.build(call)?;
         plan.signature = CallSignature::of(self);
         Ok(plan)
+    }
+
+    /// What the call copies in a team of one rank: from the first to the second piece; `None` if it
+    /// does nothing there.
+    #[inline]
+    pub fn copy_of_one(&self) -> Option<(Piece, Piece)> {
+        let (from, to) = match self {
+            Operation::Barrier
+            | Operation::Bcast { .. }
+            | Operation::Scan { exclusive: true, .. } => return None,
+            Operation::Gather(arguments) | Operation::Gatherv(arguments) => {
+                (arguments.send.as_ref()?.piece(), arguments.receive.as_ref()?.piece(0))
+            }
+            Operation::Scatter(arguments) | Operation::Scatterv(arguments) => {
+                (arguments.send.as_ref()?.piece(0), arguments.receive.as_ref()?.piece())
+            }
+            Operation::Allgather(arguments) => {
+                (arguments.send.as_ref()?.piece(), arguments.receive.piece(0))
+            }
+            Operation::Alltoall(arguments) => {
+                (arguments.send.as_ref()?.piece(0), arguments.receive.piece(0))
+            }
+            Operation::Reduce { operand, receive, .. }
+            | Operation::Allreduce { operand, receive }
+            | Operation::ReduceScatter { operand, receive, .. }
+            | Operation::Scan { operand, receive, exclusive: false } => {
+                (operand.whole(operand.send?), operand.whole(*receive))
+            }
+        };
+        (from.bytes() > 0 && !from.same(&to)).then_some((from, to))
     }
 
     fn build(&self, call: &Call) -> Result<Plan, PlanError> {

@@ -169,6 +169,10 @@ impl Default for PendingCall {
 }
 
 /// Performs the calls that are laid on the desk.
+#[expect(
+    clippy::await_holding_refcell_ref,
+    reason = "the operation is taken once its call is over"
+)]
 async fn perform_all(desk: Rc<Desk>) -> Infallible {
     loop {
         let mut board = poll_fn(|_| desk.board.take().map_or(Poll::Pending, Poll::Ready)).await;
@@ -202,9 +206,10 @@ impl PendingCall {
     /// # Panics
     /// If no call is under way.
     pub fn poll(&mut self, member: &mut dyn Member) -> CallState {
+        let caller: NonNull<dyn Member + '_> = NonNull::from(member);
         // SAFETY: only erases the lifetime; the pointer is removed below, while `member` is still
         // borrowed.
-        let caller = unsafe { transmute::<NonNull<dyn Member + '_>, _>(NonNull::from(member)) };
+        let caller = unsafe { transmute::<NonNull<dyn Member + '_>, NonNull<dyn Member>>(caller) };
         self.desk.member.set(Some(caller));
         let Poll::Pending = self.task.as_mut().poll(&mut Context::from_waker(Waker::noop()));
         self.desk.member.set(None);

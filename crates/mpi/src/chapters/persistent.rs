@@ -58,6 +58,12 @@ fn begin(state: &mut State, request: Handle) -> Result<Option<PersistentMessage>
         }
         Start::Buffered(message) => return Ok(Some(message.clone())),
         Start::Nothing(status) => RequestWork::Done(*status),
+        Start::Alone(call) => {
+            // SAFETY: the buffers of the call live whenever the request is active (contract of
+            // `Prepared::keep`), and it becomes active here.
+            unsafe { call.perform() };
+            RequestWork::Done(Status::EMPTY)
+        }
         Start::Collective(run) => {
             let mut run = run.take().ok_or_else(|| Error::new(ERR_REQUEST, "the collective is active already"))?;
             // SAFETY: the buffers of the call live whenever the request is active (contract of

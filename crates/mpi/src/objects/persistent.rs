@@ -4,6 +4,7 @@
 use std::sync::Arc;
 
 use towpath_base::ids::PeerIndex;
+use towpath_collective::LoneCall;
 use towpath_engine::Mode;
 use towpath_neutral::abi::Status;
 
@@ -49,6 +50,8 @@ pub(crate) enum Start {
     Receive(PersistentMessage),
     /// A send to or receive from MPI_PROC_NULL, which completes with this status.
     Nothing(Status),
+    /// A collective operation of one rank.
+    Alone(LoneCall),
     /// A collective operation. Holds the run while the request is inactive.
     Collective(Option<CollectiveRun>),
 }

@@ -9,7 +9,7 @@ use towpath_collective::board::{BoardLimits, BoardOffer, BoardState, Member, Nee
 use towpath_collective::numbers::CallForm;
 use towpath_collective::runs::CALLS_PER_POLL;
 use towpath_collective::select::Subscription;
-use towpath_collective::{Operation, Selection};
+use towpath_collective::{Operation, Selection, copy_pieces};
 use towpath_neutral::constants::ERR_TRUNCATE;
 use towpath_neutral::error::{Error, Result};
 
@@ -25,7 +25,8 @@ pub(crate) fn has_one(comm: &Comm) -> bool {
     matches!(*comm.board.lock().unwrap(), BoardState::Made(_))
 }
 
-/// Executes a call over the board of its communicator; `None` if it must run by messages.
+/// Executes a call over the board of its communicator, or the call of one rank without any; `None`
+/// if it must run by messages.
 ///
 /// # Safety
 /// The memory that the operation names must be as the standard requires for the buffers of the
@@ -33,8 +34,9 @@ pub(crate) fn has_one(comm: &Comm) -> bool {
 pub(crate) unsafe fn try_execute(comm: &Comm, operation: &Operation, selection: &Selection) -> Option<Result<()>> {
     let size = comm.group.peers.len();
     if size == 1 {
-        // A barrier of one rank waits for nobody.
-        return matches!(operation, Operation::Barrier).then_some(Ok(()));
+        // SAFETY: the memory that the operation names is as the standard requires for the buffers
+        // of the call (this function's contract).
+        return Some(unsafe { execute_alone(operation) });
     }
     let mut state = comm.board.lock().unwrap();
     if let BoardState::Unknown = *state {
@@ -68,6 +70,19 @@ pub(crate) unsafe fn try_execute(comm: &Comm, operation: &Operation, selection: 
     // the call (this function's contract).
     let complete = unsafe { board.execute(operation, &mut waiter) };
     Some(if complete { Ok(()) } else { Err(truncated(comm)) })
+}
+
+/// Executes a call of one rank.
+///
+/// # Safety
+/// Same as for [`try_execute`].
+unsafe fn execute_alone(operation: &Operation) -> Result<()> {
+    if let Some(copy) = operation.copy_of_one() {
+        let worker = progress::worker()?;
+        // SAFETY: the buffers of the call are valid and do not overlap (this function's contract).
+        unsafe { copy_pieces(&[copy], &mut || worker.poll_for_test()) };
+    }
+    Ok(())
 }
 
 #[cold]

@@ -9,7 +9,7 @@ use towpath_collective::hierarchy::phases::phases;
 use towpath_collective::inter::Bridge;
 use towpath_collective::numbers::CallForm;
 use towpath_collective::{Call, Failure, HostCopies, Operation, PhasedCall, Plan, PlanError};
-use towpath_collective::{Run, Selection, Team};
+use towpath_collective::{LoneCall, Run, Selection, Team};
 use towpath_neutral::abi::Handle;
 use towpath_neutral::error::Result;
 
@@ -311,6 +311,12 @@ impl<'a> Prepared<'a> {
         }
         let Prepared { view, mut work } = self;
         let (comm, process) = (view.comm, process::this()?);
+        if let Some(call) = alone(comm, &work) {
+            // SAFETY: the memory that the call names lives until the request is complete (this
+            // function's contract).
+            unsafe { call.perform() };
+            return Ok(None);
+        }
         let sequence = comm.next_sequence(CallForm::Nonblocking);
         if let CollectiveWork::Operation(operation) = work {
             // SAFETY: the memory that the call names lives until the request is complete (this
@@ -354,6 +360,9 @@ impl<'a> Prepared<'a> {
         }
         let Prepared { view, work } = self;
         let (comm, process) = (view.comm, process::this()?);
+        if let Some(call) = alone(comm, &work) {
+            return create_by(|| Start::Alone(call), comm.handle());
+        }
         let may_be = |operation| may_be_on_board(comm, operation, view.selection);
         let number = || comm.next_sequence(CallForm::Persistent);
         if work.operation().is_some_and(may_be) {
@@ -373,5 +382,13 @@ impl<'a> Prepared<'a> {
         let run = || CollectiveRun::ByMessages(Box::new(Run::hold(plan, number())));
         let start = || Start::Collective(Some(run()));
         create_by(start, comm.handle())
+    }
+}
+
+/// The call of one rank; `None` if there are several, or it takes time.
+fn alone(comm: &Comm, work: &CollectiveWork) -> Option<LoneCall> {
+    match work {
+        CollectiveWork::Operation(operation) if comm.group.peers.len() == 1 => LoneCall::new(operation),
+        _ => None,
     }
 }
