@@ -1,8 +1,8 @@
 //! MPI_ALLTOALL, MPI_ALLTOALLV and MPI_ALLTOALLW (6.8): Bruck's algorithm for tiny equal blocks,
 //! all messages at once for medium sizes or few ranks, pairwise exchange for large blocks.
 //!
-//! With MPI_IN_PLACE, the blocks are first packed into memory of the plan; the rest is an ordinary
-//! exchange.
+//! With MPI_IN_PLACE, short blocks are first packed into memory of the plan; the rest is an ordinary
+//! exchange. Long blocks are swapped by pairs of ranks in turn, with memory for two of them.
 
 use crate::buffers::{Blocks, Element, Piece};
 use crate::builder::Builder;
@@ -12,6 +12,11 @@ use crate::{Call, hierarchy};
 
 /// Number of exchanges that the pairwise algorithm keeps in flight.
 const PAIRS: usize = 4;
+
+/// Blocks up to this length are packed before an exchange in place.
+const LONGEST_PACKED: i64 = 32 << 10;
+/// Number of pairs that swap blocks at the same time, and of blocks in memory of the plan.
+const SWAPS: usize = 2;
 
 /// Arguments of an alltoall.
 #[derive(Clone, Debug)]
@@ -31,23 +36,74 @@ pub fn alltoall(call: &Call, arguments: &Alltoall) -> Result<Plan, PlanError> {
         // These sizes differ between ranks, so the choice must not depend on them.
         _ => (Collective::Alltoallv, 0),
     };
+    let size = Size::of_team(call.team, bytes);
+    let fits = hierarchy::movement::holds_alltoall(call.team, bytes);
+    let algorithm = call.selection.choose(collective, if fits { size } else { size.flat() });
+    let is_flat = !matches!(algorithm, Algorithm::Hierarchical | Algorithm::Bruck);
     let packed;
     let send = match &arguments.send {
         Some(send) => send,
+        // Each pair exchanges the messages of `linear`, so ranks need not agree on this.
+        None if is_flat && longest(builder.size(), receive) > LONGEST_PACKED => {
+            swap(&mut builder, receive);
+            return builder.finish();
+        }
         None => {
             packed = pack(&mut builder, receive);
             &packed
         }
     };
-    let size = Size::of_team(call.team, bytes);
-    let fits = hierarchy::movement::holds_alltoall(call.team, bytes);
-    match call.selection.choose(collective, if fits { size } else { size.flat() }) {
+    match algorithm {
         Algorithm::Hierarchical => hierarchy::movement::alltoall(&mut builder, send, receive),
         Algorithm::Bruck => bruck(&mut builder, send, receive),
         Algorithm::Pairwise => pairwise(&mut builder, send, receive),
         _ => linear(&mut builder, send, receive),
     }
     builder.finish()
+}
+
+/// Bytes of the longest block.
+fn longest(ranks: usize, blocks: &Blocks) -> i64 {
+    (0..ranks).map(|rank| blocks.bytes(rank)).max().unwrap_or(0)
+}
+
+/// In step s, ranks r and s - r (modulo their number) swap their blocks, so both ranks of a pair
+/// come to each other at the same step, and the pair of the lowest step waits for nobody.
+///
+/// One rank of a pair receives in memory of the plan. The other one sends its block first and then
+/// receives in its place, which saves a copy; half of the pairs of each rank are such. A pair alone
+/// has nothing else to do meanwhile, so both copy.
+fn swap(builder: &mut Builder, blocks: &Blocks) {
+    let (rank, size) = (builder.rank(), builder.size());
+    let (places, length) = (SWAPS.min(size - 1).max(1), longest(size, blocks));
+    // One piece, which the allocator keeps: fresh pages would take longer than the copies.
+    let memory = builder.bytes(length.saturating_mul(places as i64));
+    let mut ends = [None; SWAPS];
+    let partners = (0..size).map(|step| (step + size - rank) % size);
+    for (index, partner) in partners.filter(|&partner| partner != rank).enumerate() {
+        let end = &mut ends[index % places];
+        let block = blocks.piece(partner);
+        let sends_first = (rank < partner) == (rank + partner).is_multiple_of(2);
+        let last = if size > 2 && sends_first {
+            let send = builder.send(partner, 0, block.clone());
+            let receive = builder.receive(partner, 0, block);
+            builder.after(send, *end);
+            builder.after(receive, send);
+            receive
+        } else {
+            let first = length.wrapping_mul((index % places) as i64);
+            let arriving = Piece::range(memory, first, block.bytes());
+            let receive = builder.receive(partner, 0, arriving.clone());
+            let send = builder.send(partner, 0, block.clone());
+            let copy = builder.copy(arriving, block);
+            builder.after(receive, *end);
+            builder.after(send, *end);
+            builder.after(copy, receive);
+            builder.after(copy, send);
+            copy
+        };
+        *end = last.or(*end);
+    }
 }
 
 /// Copies all blocks into memory of the plan.
