@@ -32,19 +32,21 @@ impl Leaving {
 /// Boards that this process has made and left.
 pub(crate) type Left = Arc<Mutex<Vec<Leaving>>>;
 
-/// Bytes of the area that small boards leave for others, so that these can have long walks.
-const LEFT_BY_SMALL: usize = BOARD_AREA / 4 * 3;
+/// Bytes of the area that all small boards together may take, so that others can have long walks.
+const SMALL_AREA: usize = BOARD_AREA / 4;
 
 /// The boards that this process has made for teams.
 #[derive(Debug)]
 pub(crate) struct Maker {
     arena: Arena,
     left: Left,
+    /// Offsets and lengths in bytes of the small boards.
+    small: Vec<(usize, usize)>,
 }
 
 impl Maker {
     pub(crate) fn new() -> Maker {
-        Maker { arena: Arena::new(BOARD_AREA), left: Left::default() }
+        Maker { arena: Arena::new(BOARD_AREA), left: Left::default(), small: Vec::new() }
     }
 
     /// Allocates a board for `members` members and populates its lines. Returns its location in the
@@ -57,13 +59,13 @@ impl Maker {
         is_small: bool,
     ) -> Option<usize> {
         self.sweep(segment);
-        let free = self.arena.free_bytes();
-        if is_small && free <= LEFT_BY_SMALL {
-            return None;
-        }
-        let has_long_walk = !is_small && free > BOARD_AREA / 2;
+        let has_long_walk = !is_small && self.arena.free_bytes() > BOARD_AREA / 2;
         let walk = if has_long_walk { segment.walk() } else { Walk::SHORTEST };
         let shape = BoardShape::new(members, walk);
+        let small: usize = self.small.iter().map(|(_, bytes)| bytes).sum();
+        if is_small && small + shape.bytes() > SMALL_AREA {
+            return None;
+        }
         let area = segment.layout().board_area(segment.own_rank());
         let inside = self.arena.take(shape.bytes())?;
         let (offset, head) = (area + inside, shape.head_bytes());
@@ -75,6 +77,9 @@ impl Maker {
         // it. This clears the words of an earlier board.
         unsafe { segment.at(offset).write_bytes(0, head) };
         debug_assert!(offset.is_multiple_of(PAGE));
+        if is_small {
+            self.small.push((offset, shape.bytes()));
+        }
         Some(offset + walk.number() as usize)
     }
 
@@ -85,13 +90,37 @@ impl Maker {
 
     /// Reclaims the memory of boards that no member accesses any more.
     fn sweep(&mut self, segment: &Segment) {
+        let Maker { arena, left, small } = self;
         let area = segment.layout().board_area(segment.own_rank());
-        self.left.lock().unwrap().retain(|board| {
+        left.lock().unwrap().retain(|board| {
             let over = board.is_over(segment);
             if over {
-                self.arena.give(board.offset - area, board.shape.bytes());
+                arena.give(board.offset - area, board.shape.bytes());
+                small.retain(|(offset, _)| *offset != board.offset);
             }
             !over
         });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use towpath_machine::memory;
+
+    use super::*;
+
+    #[test]
+    fn small_boards_share_a_quarter_of_the_area_whatever_others_take() {
+        const MEMBERS: usize = 8;
+        let file = memory::create_file("towpath-maker").unwrap();
+        let segment = Segment::map(&file, MEMBERS, 0).expect("memory for a segment");
+        let mut maker = Maker::new();
+        for _ in 0..2 {
+            maker.make(&segment, MEMBERS, false).expect("room for full boards");
+        }
+        let small = BoardShape::new(MEMBERS, Walk::SHORTEST).bytes();
+        let made = std::iter::from_fn(|| maker.make(&segment, MEMBERS, true)).count();
+        assert_eq!(made, SMALL_AREA / small);
+        assert!(maker.make(&segment, MEMBERS, false).is_some());
     }
 }
