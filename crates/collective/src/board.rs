@@ -63,9 +63,9 @@ mod suspending {
     use super::team::PolledMember;
     pub(super) use call::perform;
 
-    /// Number of polls of a line before the call is suspended, when not oversubscribed: for less time
-    /// than it takes to suspend it and to find it again. A member that has been suspended is late for
-    /// the next call, so with 64 polls two ranks kept suspending each other in turn.
+    /// Number of polls of a line before the call is suspended, when not oversubscribed: for less
+    /// time than it takes to suspend it and to find it again. A member that has been suspended is
+    /// late for the next call, so with 64 polls two ranks kept suspending each other in turn.
     const LOOKS: u32 = 128;
 
     /// The owner of a call.

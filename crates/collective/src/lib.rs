@@ -25,7 +25,7 @@ mod tests;
 
 pub use collective_run::CollectiveRun;
 pub use exchange::exchange_parts;
-pub use lone::LoneCall;
+pub use lone::{LoneCall, perform_alone};
 pub use memory::{copy_pieces, reduce_elements};
 pub use phased::PhasedCall;
 pub use run::{Failure, Progress, Run, SAME_CALLS};

@@ -33,3 +33,12 @@ impl LoneCall {
         unsafe { copy_pieces(self.copy.as_slice(), &mut || {}) };
     }
 }
+
+/// Performs a call of one rank. Calls `wait` while a device is busy.
+///
+/// # Safety
+/// Same as for [`LoneCall::perform`].
+pub unsafe fn perform_alone(operation: &Operation, wait: &mut dyn FnMut()) {
+    // SAFETY: the buffers are valid and do not overlap (this function's contract).
+    unsafe { copy_pieces(operation.copy_of_one().as_slice(), wait) };
+}

@@ -75,8 +75,8 @@ impl Job {
     }
 }
 
-/// All calls at once in the queue of a team, and then again: a call that finds the board idle begins
-/// on it.
+/// All calls at once in the queue of a team, and then again: a call that finds the board idle
+/// begins on it.
 fn nonblocking(caller: &Caller, counted: &mut Counted) {
     let queue = Arc::new(Mutex::new(BoardQueue::default()));
     for round in 0..3 {
@@ -104,34 +104,23 @@ unsafe fn begin(
     operation: Operation,
     sequence: u32,
 ) -> Option<CollectiveRun<Caller>> {
+    let work = (operation, HostCopies::default());
     // SAFETY: this function has the same contract.
-    let begun = unsafe {
-        QueuedCall::begin(&mut caller.clone(), || caller.clone(), queue, operation, sequence)
-    };
-    let operation = match begun {
+    let begun =
+        unsafe { QueuedCall::begin(&mut caller.clone(), || caller.clone(), queue, work, sequence) };
+    match begun {
         Begun::Over { is_truncated } => {
             assert!(!is_truncated);
-            return None;
+            None
         }
-        Begun::Waiting(call) => return Some(CollectiveRun::Queued(Box::new(call))),
-        Begun::NotYet(operation) => operation,
-    };
-    let turn = queue.lock().unwrap().enter(&operation, &caller.selection, RANKS);
-    Some(match turn {
-        Some(turn) => {
-            let work = (operation, HostCopies::default());
-            let (caller, queue) = (caller.clone(), queue.clone());
-            // SAFETY: this function has the same contract.
-            let call = unsafe { QueuedCall::new(caller, queue, work, (turn, sequence)) };
-            CollectiveRun::Queued(Box::new(call))
-        }
-        None => {
+        Begun::Waiting(call) => Some(CollectiveRun::Queued(call)),
+        Begun::ByMessages((operation, _)) => {
             let call = Call { team: &caller.team, selection: &caller.selection };
             let plan = operation.plan(&call).unwrap();
             // SAFETY: this function has the same contract.
-            Box::new(unsafe { Run::start(plan, sequence) }).into()
+            Some(Box::new(unsafe { Run::start(plan, sequence) }).into())
         }
-    })
+    }
 }
 
 /// All calls as persistent operations, which each rank starts in another order, three times.

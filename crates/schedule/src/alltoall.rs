@@ -1,8 +1,9 @@
 //! MPI_ALLTOALL, MPI_ALLTOALLV and MPI_ALLTOALLW (6.8): Bruck's algorithm for tiny equal blocks,
 //! all messages at once for medium sizes or few ranks, pairwise exchange for large blocks.
 //!
-//! With MPI_IN_PLACE, short blocks are first packed into memory of the plan; the rest is an ordinary
-//! exchange. Long blocks are swapped by pairs of ranks in turn, with memory for two of them.
+//! With MPI_IN_PLACE, short blocks are first packed into memory of the plan; the rest is an
+//! ordinary exchange. Long blocks are swapped by pairs of ranks in turn, with memory for two of
+//! them.
 
 use crate::buffers::{Blocks, Element, Piece};
 use crate::builder::Builder;

@@ -72,10 +72,10 @@ pub enum Begun<O> {
         /// True if another rank sent more than this one expects.
         is_truncated: bool,
     },
-    /// It waits for other members.
-    Waiting(QueuedCall<O>),
-    /// It must wait for its turn, or for an agreement on the board.
-    NotYet(Operation),
+    /// It waits for other members, or for its turn.
+    Waiting(Box<QueuedCall<O>>),
+    /// It must run by messages.
+    ByMessages((Operation, HostCopies)),
 }
 
 enum Stage {
@@ -130,21 +130,29 @@ impl<O: QueueOwner> QueuedCall<O> {
         call
     }
 
-    /// Begins the nonblocking call that comes next on a communicator, and tries it to its end, if
-    /// the board is there and no other call uses it.
+    /// Begins the nonblocking call that comes next in a queue. If the board is there and no other
+    /// call uses it, the call is tried to its end.
     ///
     /// # Safety
-    /// The memory that the operation names must live until the call is over.
+    /// The memory that the operation and the copies name must live until the call is over.
     pub unsafe fn begin(
         member: &mut dyn Member,
         owner: impl FnOnce() -> O,
         queue: &Arc<Mutex<BoardQueue>>,
-        operation: Operation,
+        (operation, copies): (Operation, HostCopies),
         sequence: u32,
     ) -> Begun<O> {
         let mut held = queue.lock().unwrap();
-        let Some(board) = held.take_idle_board(&operation) else {
-            return Begun::NotYet(operation);
+        let board = if copies.is_empty() { held.take_idle_board(&operation) } else { None };
+        let Some(board) = board else {
+            let owner = owner();
+            let turn = held.enter(&operation, owner.selection(), owner.team().size());
+            let Some(turn) = turn else { return Begun::ByMessages((operation, copies)) };
+            drop(held);
+            let work = (operation, copies);
+            // SAFETY: this function has the same contract.
+            let call = unsafe { QueuedCall::new(owner, queue.clone(), work, (turn, sequence)) };
+            return Begun::Waiting(Box::new(call));
         };
         let signature = CallSignature::of(&operation);
         let mut call = held.spare.take().unwrap_or_default();
@@ -154,18 +162,18 @@ impl<O: QueueOwner> QueuedCall<O> {
             held.give_back(complete.board, call);
             return Begun::Over { is_truncated: complete.is_truncated };
         }
-        Begun::Waiting(QueuedCall {
+        Begun::Waiting(Box::new(QueuedCall {
             stage: Stage::OnBoard(call),
             signature,
             owner: owner(),
             queue: queue.clone(),
             owns_queue: false,
             operation: None,
-            copies: HostCopies::default(),
+            copies,
             turn: Some(held.take_turn()),
             sequence,
             run: None,
-        })
+        }))
     }
 
     /// A call that is over until [`QueuedCall::start_again`]: a persistent one, or one that has

@@ -8,7 +8,7 @@ use towpath_base::sync::Ordering;
 use towpath_collective::board::{self, Begun, BoardOffer, Member, QueueOwner, QueuedCall, TeamBoard};
 use towpath_collective::numbers::CallForm;
 use towpath_collective::select::Subscription;
-use towpath_collective::{Operation, Selection, Team};
+use towpath_collective::{HostCopies, Operation, Selection, Team};
 use towpath_engine::Engine;
 use towpath_wires::Wires;
 
@@ -18,34 +18,23 @@ use crate::process::{Process, ending};
 /// A nonblocking or persistent call.
 pub(crate) type BoardCall = QueuedCall<Caller>;
 
-/// Gives the next nonblocking call on a communicator of one host its turn on the board; `None` if
-/// it must run by messages.
-pub(crate) fn turn_of(comm: &Comm, operation: &Operation, selection: &Selection) -> Option<u32> {
-    if comm.group.peers.len() == 1 || comm.group.placement().hosts() > 1 {
-        return None;
-    }
-    let ranks = comm.group.peers.len();
-    comm.queue(CallForm::Nonblocking).lock().unwrap().enter(operation, selection, ranks)
-}
-
-/// Begins the next nonblocking call on a communicator and tries it to its end, if it can use the
-/// board at once; gives back the operation if not.
+/// Begins the next nonblocking call on a communicator of one host, and tries it to its end.
 ///
 /// # Safety
-/// The memory that the operation names must live until the call is over.
+/// The memory that the operation and the copies name must live until the call is over.
 pub(crate) unsafe fn begin(
     comm: &Arc<Comm>,
     process: &'static Process,
-    operation: Operation,
+    work: (Operation, HostCopies),
     sequence: u32,
 ) -> Begun<Caller> {
-    if comm.group.placement().hosts() > 1 {
-        return Begun::NotYet(operation);
+    if comm.group.peers.len() == 1 || comm.group.placement().hosts() > 1 {
+        return Begun::ByMessages(work);
     }
     let owner = || Caller { comm: comm.clone(), process, host: None };
     let queue = comm.queue(CallForm::Nonblocking);
     // SAFETY: this function has the same contract.
-    unsafe { QueuedCall::begin(&mut Starter(comm), owner, queue, operation, sequence) }
+    unsafe { QueuedCall::begin(&mut Starter(comm), owner, queue, work, sequence) }
 }
 
 /// This process as a member of a communicator of one host, while it begins a call.

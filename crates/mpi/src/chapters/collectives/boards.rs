@@ -9,7 +9,7 @@ use towpath_collective::board::{BoardLimits, BoardOffer, BoardState, Member, Nee
 use towpath_collective::numbers::CallForm;
 use towpath_collective::runs::CALLS_PER_POLL;
 use towpath_collective::select::Subscription;
-use towpath_collective::{Operation, Selection, copy_pieces};
+use towpath_collective::{Operation, Selection, perform_alone};
 use towpath_neutral::constants::ERR_TRUNCATE;
 use towpath_neutral::error::{Error, Result};
 
@@ -36,7 +36,8 @@ pub(crate) unsafe fn try_execute(comm: &Comm, operation: &Operation, selection: 
     if size == 1 {
         // SAFETY: the memory that the operation names is as the standard requires for the buffers
         // of the call (this function's contract).
-        return Some(unsafe { execute_alone(operation) });
+        unsafe { perform_alone(operation, &mut std::thread::yield_now) };
+        return Some(Ok(()));
     }
     let mut state = comm.board.lock().unwrap();
     if let BoardState::Unknown = *state {
@@ -70,19 +71,6 @@ pub(crate) unsafe fn try_execute(comm: &Comm, operation: &Operation, selection: 
     // the call (this function's contract).
     let complete = unsafe { board.execute(operation, &mut waiter) };
     Some(if complete { Ok(()) } else { Err(truncated(comm)) })
-}
-
-/// Executes a call of one rank.
-///
-/// # Safety
-/// Same as for [`try_execute`].
-unsafe fn execute_alone(operation: &Operation) -> Result<()> {
-    if let Some(copy) = operation.copy_of_one() {
-        let worker = progress::worker()?;
-        // SAFETY: the buffers of the call are valid and do not overlap (this function's contract).
-        unsafe { copy_pieces(&[copy], &mut || worker.poll_for_test()) };
-    }
-    Ok(())
 }
 
 #[cold]

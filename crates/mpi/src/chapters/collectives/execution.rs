@@ -23,7 +23,7 @@ use crate::objects::comm::Comm;
 use crate::objects::persistent::Start;
 use crate::objects::registry;
 use crate::process;
-use crate::progress::board_calls::{BoardCall, Caller, begin, may_be_on_board, turn_of};
+use crate::progress::board_calls::{BoardCall, Caller, begin, may_be_on_board};
 use crate::progress::runs::{CollectiveRun, failed};
 use crate::progress::{self, request_table};
 
@@ -123,6 +123,12 @@ impl CollectiveWork {
             CollectiveWork::OnCopies(both) => std::mem::take(&mut both.1),
             _ => HostCopies::default(),
         }
+    }
+
+    /// An operation, on copies if there are any.
+    fn new((operation, copies): (Operation, HostCopies)) -> CollectiveWork {
+        let work = CollectiveWork::Operation(operation);
+        if copies.is_empty() { work } else { CollectiveWork::OnCopies(Box::new((work, copies))) }
     }
 
     /// The same by value, with the copies.
@@ -318,30 +324,20 @@ impl<'a> Prepared<'a> {
             return Ok(None);
         }
         let sequence = comm.next_sequence(CallForm::Nonblocking);
-        if let CollectiveWork::Operation(operation) = work {
+        if !matches!(work, CollectiveWork::Plan(_)) {
             // SAFETY: the memory that the call names lives until the request is complete (this
             // function's contract).
-            work = match unsafe { begin(comm, process, operation, sequence) } {
+            work = match unsafe { begin(comm, process, work.into_operation(), sequence) } {
                 Begun::Over { is_truncated: false } => return Ok(None),
                 Begun::Over { is_truncated: true } => return Err(failed(Failure::Truncated)),
-                Begun::Waiting(call) => return Ok(Some(CollectiveRun::Queued(Box::new(call)))),
-                Begun::NotYet(operation) => CollectiveWork::Operation(operation),
+                Begun::Waiting(call) => return Ok(Some(CollectiveRun::Queued(call))),
+                Begun::ByMessages(work) => CollectiveWork::new(work),
             };
         }
-        let turn = work.operation().and_then(|operation| turn_of(comm, operation, view.selection));
-        let Some(turn) = turn else {
-            let plan = Prepared { view, work }.unnumbered()?;
-            // SAFETY: the memory that the call names lives until the request is complete (this
-            // function's contract).
-            let run = Box::new(unsafe { Run::start(plan, sequence) });
-            return Ok(Some(CollectiveRun::ByMessages(run)));
-        };
-        let owner = Caller { comm: comm.clone(), process, host: None };
-        let (queue, work) = (comm.queue(CallForm::Nonblocking).clone(), work.into_operation());
+        let plan = Prepared { view, work }.unnumbered()?;
         // SAFETY: the memory that the call names lives until the request is complete (this
         // function's contract).
-        let call = unsafe { BoardCall::new(owner, queue, work, (turn, sequence)) };
-        Ok(Some(CollectiveRun::Queued(Box::new(call))))
+        Ok(Some(CollectiveRun::ByMessages(Box::new(unsafe { Run::start(plan, sequence) }))))
     }
 
     /// Creates a persistent request for the call. No info keys are recognized.
