@@ -34,10 +34,12 @@ impl LoneCall {
     }
 }
 
-/// Performs a call of one rank. Calls `wait` while a device is busy.
+/// Performs a call of one rank. Calls `wait` while a device is busy. Not inlined, so that a barrier
+/// saves no registers for it.
 ///
 /// # Safety
 /// Same as for [`LoneCall::perform`].
+#[inline(never)]
 pub unsafe fn perform_alone(operation: &Operation, wait: &mut dyn FnMut()) {
     // SAFETY: the buffers are valid and do not overlap (this function's contract).
     unsafe { copy_pieces(operation.copy_of_one().as_slice(), wait) };

@@ -34,9 +34,12 @@ pub(crate) fn has_one(comm: &Comm) -> bool {
 pub(crate) unsafe fn try_execute(comm: &Comm, operation: &Operation, selection: &Selection) -> Option<Result<()>> {
     let size = comm.group.peers.len();
     if size == 1 {
-        // SAFETY: the memory that the operation names is as the standard requires for the buffers
-        // of the call (this function's contract).
-        unsafe { perform_alone(operation, &mut std::thread::yield_now) };
+        // A barrier of one rank waits for nobody.
+        if !matches!(operation, Operation::Barrier) {
+            // SAFETY: the memory that the operation names is as the standard requires for the
+            // buffers of the call (this function's contract).
+            unsafe { perform_alone(operation, &mut std::thread::yield_now) };
+        }
         return Some(Ok(()));
     }
     let mut state = comm.board.lock().unwrap();
