@@ -52,8 +52,8 @@ impl Placement {
         placement
     }
 
-    /// The same with the rates of the hosts' links in bytes per second, 0 if unknown. A link is slow
-    /// if it has at most half the rate of the fastest one.
+    /// The same with the rates of the hosts' links in bytes per second, 0 if unknown. A link is
+    /// slow if it has at most half the rate of the fastest one.
     pub fn with_rates(mut self, rate: impl Fn(usize) -> u64) -> Placement {
         let rates: Vec<u64> = (0..self.hosts()).map(rate).collect();
         let fastest = rates.iter().copied().max().unwrap_or(0);
