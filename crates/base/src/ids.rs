@@ -5,6 +5,15 @@
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct JobId(pub u128);
 
+impl JobId {
+    /// The identifier, folded to 32 bits. The processes of a job derive the numbers in their
+    /// context identifiers from it.
+    pub fn folded(self) -> u32 {
+        let folded = (self.0 ^ self.0 >> 64) as u64;
+        (folded ^ folded >> 32) as u32
+    }
+}
+
 /// Identifies a process of any job. All processes name it, and order it among others, in the same
 /// way, whatever its [`PeerIndex`] is in each of them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]

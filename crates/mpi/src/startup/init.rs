@@ -8,7 +8,7 @@ use towpath_base::control::RankState;
 use towpath_base::ids::ContextId;
 use towpath_base::sync::Ordering;
 use towpath_collective::Selection;
-use towpath_launch::client::{self, Job, Launcher};
+use towpath_launch::client::{self, Launcher};
 use towpath_machine::levels::MachineDescription;
 use towpath_machine::{fork, limits};
 use towpath_network::Jobs;
@@ -81,7 +81,7 @@ fn build(thread_level: i32, connected: &mut Option<Box<dyn Launcher>>) -> Result
         quota: OnceLock::new(),
         losses,
         launcher: Mutex::new(connected.take().expect("the caller has connected")),
-        contexts: Contexts::new(number(&job).wrapping_add(job.rank)),
+        contexts: Contexts::new(job.id.folded().wrapping_add(job.rank)),
         jobs,
         job,
     };
@@ -101,13 +101,6 @@ fn machine() -> Result<Option<MachineDescription>> {
     setting.map(|value| MachineDescription::of_setting(&value)).transpose().map_err(failed_start)
 }
 
-/// The job's identifier, folded to 32 bits. The processes derive the numbers in their context
-/// identifiers from it.
-fn number(job: &Job) -> u32 {
-    let folded = (job.id.0 ^ job.id.0 >> 64) as u64;
-    (folded ^ folded >> 32) as u32
-}
-
 /// Makes MPI_COMM_WORLD, MPI_COMM_SELF and the attributes of MPI_COMM_WORLD.
 fn make_predefined(process: &Process) {
     let (job, me) = (&process.job, process::me());
@@ -118,7 +111,7 @@ fn make_predefined(process: &Process) {
         comm
     };
     registry::set_predefined(
-        comm(ContextId::new(number(job), 0), process.jobs.own_peers(), "MPI_COMM_WORLD"),
+        comm(ContextId::new(job.id.folded(), 0), process.jobs.own_peers(), "MPI_COMM_WORLD"),
         comm(ContextId::new(process.contexts.creator(), 1), vec![me], "MPI_COMM_SELF"),
     );
     attributes::set_predefined(job);
