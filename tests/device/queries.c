@@ -70,8 +70,9 @@ int main(int argc, char **argv)
     set_hint(asserted, ASSERTED, "system,cuda:device");
     show_hint("asserted cuda", asserted, ASSERTED);
     set_hint(asserted, ASSERTED, "system");
+    show_hint("asserted", asserted, ASSERTED);
     MPI_Comm_dup(asserted, &copy);
-    show_hint("asserted", copy, ASSERTED);
+    show_hint("inherited", copy, ASSERTED);
     show_hint("copy", copy, KINDS);
     MPI_Comm_free(&copy);
     MPI_Comm_free(&asserted);

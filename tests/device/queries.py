@@ -59,7 +59,7 @@ def check_program(prefix, abi, machine_has_driver):
             "gpu ze": "0", "gpu hip": "0", "gpu other": "-1 refused", "requested": "system,mpi",
             "world": kinds, "self": kinds, "before": "(none)", "refused": "(none)",
             "asserted cuda": "system,cuda:device" if cuda else "(none)", "asserted": "system",
-            "copy": kinds,
+            "inherited": "(none)", "copy": kinds,
         }
         assert answers == expected, f"{abi}, stub {with_stub}: {answers}, not {expected}"
     answers = told(prefix, program, True, "--memory-alloc-kinds", "mpi:alloc_mem,cuda,rocm")
