@@ -40,12 +40,18 @@ pub fn alltoall(call: &Call, arguments: &Alltoall) -> Result<Plan, PlanError> {
     let size = Size::of_team(call.team, bytes);
     let fits = hierarchy::movement::holds_alltoall(call.team, bytes);
     let algorithm = call.selection.choose(collective, if fits { size } else { size.flat() });
-    let is_flat = !matches!(algorithm, Algorithm::Hierarchical | Algorithm::Bruck);
+    // Ranks do not know each other's longest block. A rank that swaps while others post all of its
+    // messages (`linear`) delays them only; while others exchange in an order of their own, they
+    // wait for each other in circles.
+    let may_swap = match algorithm {
+        Algorithm::Hierarchical | Algorithm::Bruck => false,
+        Algorithm::Pairwise => receive.is_equal(),
+        _ => true,
+    };
     let packed;
     let send = match &arguments.send {
         Some(send) => send,
-        // Each pair exchanges the messages of `linear`, so ranks need not agree on this.
-        None if is_flat && longest(builder.size(), receive) > LONGEST_PACKED => {
+        None if may_swap && longest(builder.size(), receive) > LONGEST_PACKED => {
             swap(&mut builder, receive);
             return builder.finish();
         }

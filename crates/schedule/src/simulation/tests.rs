@@ -292,6 +292,35 @@ fn no_algorithm_deadlocks_if_every_message_waits_for_its_receiver() {
     }
 }
 
+/// Two ranks have a long block for each other, which the others do not know.
+#[test]
+fn ranks_with_long_blocks_in_place_wait_for_nobody_in_circles() {
+    let algorithms = [Algorithm::Linear, Algorithm::Pairwise];
+    let forced = algorithms.map(|one| Selection::forcing(Collective::Alltoallv, one));
+    for selection in forced.iter().chain([&Selection::default()]) {
+        for (size, pair) in [(7, [5, 6]), (8, [1, 3]), (16, [0, 9]), (65, [0, 1]), (70, [3, 60])] {
+            let plan = |rank: usize| {
+                let other = pair.iter().position(|&one| one == rank).map(|at| pair[1 - at]);
+                let count = |to| if Some(to) == other { 64 << 10 } else { 1 };
+                let receive = Blocks::Varying {
+                    pointer: address(1),
+                    counts: (0..size).map(count).collect(),
+                    displacements: (0..size as i64).map(|rank| rank << 16).collect(),
+                    element: Element::dense(1),
+                };
+                let operation = Operation::Alltoall(Alltoall { send: None, receive });
+                let call = Call { team: &team(rank, size, size), selection };
+                operation.plan(&call).expect("the arguments are small")
+            };
+            let plans: Vec<Plan> = (0..size).map(plan).collect();
+            for costs in [&COSTS, &SYNCHRONOUS] {
+                let outcome = completion_time(&team(0, size, size), &plans, costs);
+                outcome.unwrap_or_else(|deadlock| panic!("{selection:?}, {size}: {deadlock}"));
+            }
+        }
+    }
+}
+
 /// One link for each host, and one for the group of hosts 1 and 2.
 fn linked(half_duplex: bool) -> CostModel {
     let link = |gap_per_byte, latency| LinkCost { gap_per_byte, latency, half_duplex };
