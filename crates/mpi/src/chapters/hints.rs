@@ -38,6 +38,8 @@ pub(super) fn accept(comm: &Comm, given: &Pairs) -> Result<()> {
         let is_accepted = match key {
             ASSERTED_KINDS => memory_kinds::are_supported(value),
             COLLECTIVE => selects(comm, value)?,
+            // Operations that share a board go on to do so.
+            ORDERED_STARTS if orders_starts(comm) => value == "true",
             _ => ASSERTIONS.contains(&key) && ["true", "false"].contains(&value),
         };
         if is_accepted {
@@ -64,9 +66,7 @@ pub(super) fn orders_starts(comm: &Comm) -> bool {
 /// are supported.
 pub(super) fn in_effect(comm: &Comm) -> Pairs {
     let mut hints = Pairs::default();
-    for key in ASSERTIONS {
-        hints.set(key, "false");
-    }
+    ASSERTIONS.iter().for_each(|key| hints.set(key, "false"));
     for (key, value) in comm.settings().info.iter() {
         hints.set(key, value);
     }
