@@ -11,7 +11,7 @@ use towpath_launch::JobTopology;
 use towpath_launch::client::{Job, Launcher};
 
 use crate::error::{Error, Result};
-use crate::host_facts::JobFacts;
+use crate::resources::JobResources;
 
 /// One job.
 #[derive(Clone, Debug)]
@@ -32,8 +32,8 @@ pub struct Jobs {
     rank: u32,
     /// What joins the hosts of this process's job, if a topology file says so.
     topology: Option<Arc<JobTopology>>,
-    /// What the systems of this process's job report.
-    facts: JobFacts,
+    /// The processors and links of this process's job.
+    resources: JobResources,
     /// Held open for `towpath info --topology`.
     _shown: Option<Arc<OwnedFd>>,
 }
@@ -47,7 +47,13 @@ impl Jobs {
     }
 
     fn empty(rank: u32) -> Jobs {
-        Jobs { entries: Vec::new(), rank, topology: None, facts: JobFacts::default(), _shown: None }
+        Jobs {
+            entries: Vec::new(),
+            rank,
+            topology: None,
+            resources: JobResources::default(),
+            _shown: None,
+        }
     }
 
     /// Learns from the launcher what joins the hosts of this process's job, and shows it to
@@ -64,7 +70,7 @@ impl Jobs {
     /// How many ranks of this process's job share a core, where most do: the same in all its
     /// processes. 1 if all ranks are on one host or on a fabric: then nobody asks.
     pub fn ranks_per_core(&self) -> usize {
-        self.facts.ranks_per_core
+        self.resources.ranks_per_core
     }
 
     /// Rate of the link of a host of this process's job in bytes per second, the same in all its
@@ -72,12 +78,12 @@ impl Jobs {
     pub fn link_rate(&self, host: u32) -> Option<u64> {
         match &self.topology {
             Some(topology) => Some(topology.link_rate(host)),
-            None => self.facts.rates.get(host as usize).copied(),
+            None => self.resources.rates.get(host as usize).copied(),
         }
     }
 
-    pub(crate) fn note(&mut self, facts: JobFacts) {
-        self.facts = facts;
+    pub(crate) fn set_resources(&mut self, resources: JobResources) {
+        self.resources = resources;
     }
 
     /// Adds a job, whose ranks run on these hosts, numbered within the job from 0. Its processes

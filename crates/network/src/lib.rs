@@ -17,10 +17,10 @@ mod choice;
 mod error;
 mod fabric;
 mod frames;
-mod host_facts;
 mod ineligibility;
 mod jobs;
 mod probing;
+mod resources;
 mod routes;
 mod survey;
 
@@ -44,8 +44,8 @@ use towpath_wires::Wires;
 use choice::{SETTING, TransportChoice};
 pub use error::{Error, Result};
 use frames::FrameSetup;
-use host_facts::{HostFacts, JobFacts};
 pub use jobs::Jobs;
+use resources::{HostResources, JobResources};
 pub use survey::survey;
 
 /// The setting that selects interfaces.
@@ -55,7 +55,7 @@ const INTERFACES: &str = "TOWPATH_TCP_INTERFACES";
 /// lost.
 const TIMEOUT: &str = "TOWPATH_TCP_TIMEOUT_SECONDS";
 
-/// Separates the addresses of a host in its card from what the system reports about it.
+/// Separates the addresses of a host in its card from its resources.
 const BETWEEN_PARTS: &str = "|";
 
 /// The wires to other hosts.
@@ -111,8 +111,8 @@ impl Far {
     }
 }
 
-/// Creates the wires to the other hosts of the job, and notes in `jobs` what the system
-/// reports about all of them. Collective over the job.
+/// Creates the wires to the other hosts of the job, and notes in `jobs` which
+/// processors and links the job has. Collective over the job.
 ///
 /// # Errors
 /// If a setting of the network is invalid, the launcher fails or does not pass on what a host
@@ -155,7 +155,7 @@ pub fn reach_others(
         let port = |rank: usize| segment.control(rank).port.load(Ordering::Acquire) as u16;
         let card =
             HostAddresses { ports: (0..job.local_ranks.len()).map(port).collect(), ..own.clone() };
-        let text = card.to_text() + BETWEEN_PARTS + &own_facts(segment).to_text();
+        let text = card.to_text() + BETWEEN_PARTS + &own_resources(segment).to_text();
         launcher.put(&key_of("card", host_of(job, job.rank)), &text).map_err(Error::new)?;
         if let Some(frames) = &frames {
             frames.publish(launcher, job, segment)?;
@@ -163,7 +163,8 @@ pub fn reach_others(
     }
     launcher.fence().map_err(Error::new)?;
     let cards = cards(launcher, job)?;
-    jobs.note(JobFacts::of(cards.iter().map(|card| (&card.facts, card.addresses.ports.len()))));
+    let resources = cards.iter().map(|card| (&card.resources, card.addresses.ports.len()));
+    jobs.set_resources(JobResources::of(resources));
     let contacts = contacts(job, jobs, &cards, &own);
     let secret = launcher.key().map_err(Error::new)?;
     let key = ConnectionKey::of_secret(&secret.0);
@@ -199,8 +200,8 @@ fn own_networks() -> Result<Vec<Network>> {
     Ok(own)
 }
 
-fn own_facts(segment: &Segment) -> HostFacts {
-    HostFacts::own(segment, config::setting(INTERFACES).as_deref())
+fn own_resources(segment: &Segment) -> HostResources {
+    HostResources::own(segment, config::setting(INTERFACES).as_deref())
 }
 
 fn host_of(job: &Job, rank: u32) -> u32 {
@@ -230,13 +231,16 @@ fn others(job: &Job) -> impl Iterator<Item = (u32, u32, usize)> {
 /// What the first rank of a host publishes.
 struct Card {
     addresses: HostAddresses,
-    facts: HostFacts,
+    resources: HostResources,
 }
 
 impl Card {
     fn parse(text: &str) -> Option<Card> {
-        let (addresses, facts) = text.split_once(BETWEEN_PARTS)?;
-        Some(Card { addresses: HostAddresses::parse(addresses)?, facts: HostFacts::parse(facts)? })
+        let (addresses, resources) = text.split_once(BETWEEN_PARTS)?;
+        Some(Card {
+            addresses: HostAddresses::parse(addresses)?,
+            resources: HostResources::parse(resources)?,
+        })
     }
 }
 

@@ -11,7 +11,7 @@ use crate::plan::{Plan, PlanError};
 use crate::segments::{self, Pipeline};
 use crate::select::{Algorithm, Collective, Size};
 use crate::tree::{Binomial, absolute, relative};
-use crate::{Call, Team, hierarchy};
+use crate::{Call, Placement, Team, hierarchy};
 
 /// Bytes of a chunk in a chain on one host.
 const CHUNK: i64 = 64 << 10;
@@ -52,20 +52,26 @@ pub(crate) fn append(builder: &mut Builder, call: &Call, root: usize, data: &Buf
 }
 
 /// The algorithm for a broadcast of `bytes` bytes in a team, and the bytes of its segments. Long
-/// data among leaders of hosts goes as costs say.
-pub(crate) fn choose(call: &Call, team: &Team, bytes: i64) -> Pipeline {
-    let (selection, placement) = (call.selection, &team.placement);
-    let forced = selection.forced(Collective::Bcast, Size::of_team(team, bytes));
+/// data among ranks that have a host each goes as costs say.
+fn choose(call: &Call, team: &Team, bytes: i64) -> Pipeline {
+    let (placement, size) = (&team.placement, Size::of_team(team, bytes));
     let is_by_cost = placement.hosts() > 1 && !placement.has_levels() && bytes > segments::LEAST;
-    match forced {
-        Some(tree @ (Algorithm::Chain | Algorithm::Binomial)) if is_by_cost => {
-            segments::pipeline(placement, bytes, Some(tree))
+    match call.selection.forced(Collective::Bcast, size) {
+        None | Some(Algorithm::Chain | Algorithm::Binomial) if is_by_cost => {
+            between_hosts(call, placement, bytes)
         }
-        None if is_by_cost => segments::pipeline(placement, bytes, None),
-        _ => {
-            let tree = selection.choose(Collective::Bcast, Size::of_team(team, bytes));
-            Pipeline { tree, segment: CHUNK }
-        }
+        _ => Pipeline { tree: call.selection.choose(Collective::Bcast, size), segment: CHUNK },
+    }
+}
+
+/// The tree of the hosts for a broadcast of `bytes` bytes, and the bytes of its segments: as forced,
+/// or as costs say.
+pub(crate) fn between_hosts(call: &Call, placement: &Placement, bytes: i64) -> Pipeline {
+    let forced = call.selection.forced(Collective::Bcast, Size::of(placement.hosts(), bytes));
+    let tree = forced.filter(|tree| matches!(tree, Algorithm::Chain | Algorithm::Binomial));
+    match bytes <= segments::LEAST {
+        true => Pipeline { tree: tree.unwrap_or(Algorithm::Binomial), segment: segments::LEAST },
+        false => segments::pipeline(placement, bytes, tree),
     }
 }
 

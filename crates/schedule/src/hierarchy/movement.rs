@@ -7,9 +7,9 @@ use crate::buffers::{Blocks, Buffer, Element, Piece};
 use crate::builder::Builder;
 use crate::gather::Gather;
 use crate::scatter::Scatter;
-use crate::segments::{self, Pipeline};
-use crate::select::{Algorithm, Collective, Size};
-use crate::{Call, Placement, Team, barrier};
+use crate::segments::Pipeline;
+use crate::select::Algorithm;
+use crate::{Call, Team, barrier};
 
 /// A leader sends the blocks of its host as soon as it has this many bytes, so that the link
 /// between the hosts does not wait for the last rank.
@@ -51,7 +51,7 @@ pub(crate) fn bcast(builder: &mut Builder, call: &Call, root: usize, data: &Buff
     let hierarchy = Hierarchy::new(&builder.team, Some(root));
     let (mut parent, mut children) = (None, Vec::new());
     let placement = &hierarchy.team.placement;
-    let Pipeline { tree, segment } = between_hosts(call, placement, data.bytes());
+    let Pipeline { tree, segment } = broadcast::between_hosts(call, placement, data.bytes());
     if hierarchy.leads() {
         // Behind a slow link at the root, the others have time to send several copies.
         let is_chain = tree == Algorithm::Chain && !placement.is_slow(placement.host_of(root));
@@ -67,16 +67,6 @@ pub(crate) fn bcast(builder: &mut Builder, call: &Call, root: usize, data: &Buff
             let chunks = broadcast::chunks(data, bytes, segment);
             broadcast::pass_on(builder, parent, &children, chunks);
         });
-    }
-}
-
-/// The tree of the hosts, and the bytes of a segment: all ranks pass on the same segments.
-fn between_hosts(call: &Call, placement: &Placement, bytes: i64) -> Pipeline {
-    let forced = call.selection.forced(Collective::Bcast, Size::of(placement.hosts(), bytes));
-    let tree = forced.filter(|tree| matches!(tree, Algorithm::Chain | Algorithm::Binomial));
-    match bytes <= segments::LEAST {
-        true => Pipeline { tree: tree.unwrap_or(Algorithm::Binomial), segment: segments::LEAST },
-        false => segments::pipeline(placement, bytes, tree),
     }
 }
 

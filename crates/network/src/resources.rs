@@ -1,5 +1,6 @@
-//! What the system reports about each host, in a form that all processes of the job agree on: the
-//! first rank of each host publishes it. Schedules of collectives depend on it.
+//! The processors and links that the job has, as the systems of its hosts report them. All
+//! processes agree on them, since the first rank of each host publishes its own: schedules of
+//! collectives depend on them.
 
 use std::collections::BTreeMap;
 use std::str::FromStr;
@@ -9,9 +10,9 @@ use towpath_machine::cores::{self, MASK_WORDS, Mask};
 use towpath_machine::{cgroup, network};
 use towpath_shm::Segment;
 
-/// What the system reports about a host.
+/// The processors and the link of a host.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct HostFacts {
+pub(super) struct HostResources {
     /// Identifies the kernel.
     kernel: String,
     /// The processors that the ranks of the host may use together; empty if unknown.
@@ -22,13 +23,13 @@ pub(super) struct HostFacts {
     rate: Option<u64>,
 }
 
-impl HostFacts {
+impl HostResources {
     /// Those of this host, after all its ranks have united their masks. `interfaces` are the ones
     /// that the job may use.
-    pub(super) fn own(segment: &Segment, interfaces: Option<&str>) -> HostFacts {
+    pub(super) fn own(segment: &Segment, interfaces: Option<&str>) -> HostResources {
         let (_, mask) = cores::announced(segment.head());
         let (quota, rate) = (cgroup::processor_quota(), network::fastest_rate(interfaces));
-        HostFacts { kernel: own_kernel(), mask, quota, rate }
+        HostResources { kernel: own_kernel(), mask, quota, rate }
     }
 
     /// Encodes them: `kernel;mask;quota;rate`, the mask as hexadecimal words, the lowest first.
@@ -41,7 +42,7 @@ impl HostFacts {
     }
 
     /// Decodes them; `None` if the text is malformed.
-    pub(super) fn parse(text: &str) -> Option<HostFacts> {
+    pub(super) fn parse(text: &str) -> Option<HostResources> {
         let [kernel, words, quota, rate]: [&str; 4] =
             text.split(';').collect::<Vec<_>>().try_into().ok()?;
         let mut mask = [0; MASK_WORDS];
@@ -49,7 +50,7 @@ impl HostFacts {
             *mask.get_mut(number)? = u64::from_str_radix(word, 16).ok()?;
         }
         let (quota, rate) = (optional(quota)?, optional(rate)?);
-        Some(HostFacts { kernel: kernel.to_owned(), mask, quota, rate })
+        Some(HostResources { kernel: kernel.to_owned(), mask, quota, rate })
     }
 }
 
@@ -60,7 +61,7 @@ fn optional<T: FromStr>(text: &str) -> Option<Option<T>> {
 
 /// What schedules depend on, the same in all processes of a job.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct JobFacts {
+pub(super) struct JobResources {
     /// The greatest number of ranks that share a core of some kernel.
     pub(super) ranks_per_core: usize,
     /// Rates of the hosts' links in bytes per second, by number of the host; none if one is
@@ -68,17 +69,19 @@ pub(super) struct JobFacts {
     pub(super) rates: Vec<u64>,
 }
 
-impl Default for JobFacts {
-    fn default() -> JobFacts {
-        JobFacts { ranks_per_core: 1, rates: Vec::new() }
+impl Default for JobResources {
+    fn default() -> JobResources {
+        JobResources { ranks_per_core: 1, rates: Vec::new() }
     }
 }
 
-impl JobFacts {
-    /// Of the facts of all hosts in order, each with the number of its ranks.
-    pub(super) fn of<'a>(hosts: impl Iterator<Item = (&'a HostFacts, usize)> + Clone) -> JobFacts {
+impl JobResources {
+    /// Those of all hosts in order, each with the number of its ranks.
+    pub(super) fn of<'a>(
+        hosts: impl Iterator<Item = (&'a HostResources, usize)> + Clone,
+    ) -> JobResources {
         let rates: Option<Vec<u64>> = hosts.clone().map(|(host, _)| host.rate).collect();
-        JobFacts { ranks_per_core: ranks_per_core(hosts), rates: rates.unwrap_or_default() }
+        JobResources { ranks_per_core: ranks_per_core(hosts), rates: rates.unwrap_or_default() }
     }
 }
 
@@ -93,7 +96,7 @@ struct Kernel {
 
 /// The greatest number of ranks that share a core of some kernel. Hosts that are containers on one
 /// kernel share its processors.
-fn ranks_per_core<'a>(hosts: impl Iterator<Item = (&'a HostFacts, usize)>) -> usize {
+fn ranks_per_core<'a>(hosts: impl Iterator<Item = (&'a HostResources, usize)>) -> usize {
     let mut kernels: BTreeMap<&str, Kernel> = BTreeMap::new();
     for (host, ranks) in hosts {
         let kernel = kernels
@@ -117,23 +120,23 @@ fn ranks_per_core<'a>(hosts: impl Iterator<Item = (&'a HostFacts, usize)>) -> us
 mod tests {
     use super::*;
 
-    fn host(kernel: &str, processors: &[usize], quota: Option<usize>) -> HostFacts {
-        HostFacts { kernel: kernel.into(), mask: cores::mask_of(processors), quota, rate: None }
+    fn host(kernel: &str, processors: &[usize], quota: Option<usize>) -> HostResources {
+        HostResources { kernel: kernel.into(), mask: cores::mask_of(processors), quota, rate: None }
     }
 
-    fn of(hosts: &[(HostFacts, usize)]) -> usize {
+    fn of(hosts: &[(HostResources, usize)]) -> usize {
         ranks_per_core(hosts.iter().map(|(host, ranks)| (host, *ranks)))
     }
 
     #[test]
     fn text_names_every_processor() {
-        let fast = HostFacts { rate: Some(125_000_000), ..host("b", &[5], None) };
+        let fast = HostResources { rate: Some(125_000_000), ..host("b", &[5], None) };
         for one in [host("a", &[0, 63, 64, 1023], Some(3)), host("", &[], None), fast] {
-            assert_eq!(HostFacts::parse(&one.to_text()), Some(one));
+            assert_eq!(HostResources::parse(&one.to_text()), Some(one));
         }
         let many = format!("a;{};;", ["1"; 17].join("."));
         for wrong in ["", "a;1;", "a;xyz;;", "a;1;-1;", "a;1;;x", "a;1;;;", &many] {
-            assert_eq!(HostFacts::parse(wrong), None, "{wrong}");
+            assert_eq!(HostResources::parse(wrong), None, "{wrong}");
         }
     }
 
@@ -156,8 +159,9 @@ mod tests {
 
     #[test]
     fn rates_count_if_all_are_known() {
-        let with = |rate| HostFacts { rate, ..host("a", &[0], None) };
-        let rates = |hosts: &[HostFacts]| JobFacts::of(hosts.iter().map(|host| (host, 1))).rates;
+        let with = |rate| HostResources { rate, ..host("a", &[0], None) };
+        let rates =
+            |hosts: &[HostResources]| JobResources::of(hosts.iter().map(|host| (host, 1))).rates;
         assert_eq!(rates(&[with(Some(10)), with(Some(1))]), [10, 1]);
         assert_eq!(rates(&[with(Some(10)), with(None)]), []);
     }
