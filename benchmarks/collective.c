@@ -6,7 +6,8 @@
  * MODE: back (one call behind the other, the root moves on with every call), fixed (the same with
  * root 0), sync (a barrier before each call, whose time does not count), fixed-sync (both), unequal
  * (before each call one rank computes for 0 to 2 microseconds, the same random numbers for each
- * library; what a rank computes does not count, what the others wait for it does).
+ * library; what a rank computes does not count, what the others wait for it does), processors (like
+ * fixed; what counts is the processor time of all ranks for a call).
  * NAME: barrier, bcast, reduce, allreduce, allgather, alltoall, gather, scatter, reduce-scatter,
  * scan, ibarrier, ibcast, ireduce, iallreduce, iallgather, ialltoall (each with MPI_Wait), or,
  * between the neighbours of a periodic ring, neighbor-alltoall, neighbor-allgather,
@@ -23,6 +24,7 @@
  */
 #define _GNU_SOURCE
 #include <mpi.h>
+#include <sys/resource.h>
 #include <time.h>
 
 #include "line.h"
@@ -35,7 +37,7 @@ static double longest = 5e-3;
 
 /* The figures of a batch in seconds for a call. */
 struct figures {
-    double slowest, mean;
+    double slowest, mean, processors;
 };
 
 static int rank, size;
@@ -135,6 +137,15 @@ static double now(void)
     return (double)time.tv_sec + (double)time.tv_nsec * 1e-9;
 }
 
+/* Seconds that this rank has spent on processors. */
+static double processor_time(void)
+{
+    struct rusage usage;
+    getrusage(RUSAGE_SELF, &usage);
+    double microseconds = (double)(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec);
+    return (double)(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) + microseconds * 1e-6;
+}
+
 /* One rank computes; the time that this rank spends on it. */
 static double compute(void)
 {
@@ -150,7 +161,7 @@ static double compute(void)
 /* Seconds that this rank spends in so many calls. */
 static double calls(const char *name, int bytes, int count)
 {
-    int rotating = strncmp(mode, "fixed", 5) != 0;
+    int rotating = strncmp(mode, "fixed", 5) != 0 && strcmp(mode, "processors") != 0;
     double started = now(), left_out = 0;
     for (int i = 0; i < count; i++) {
         if (strstr(mode, "sync")) {
@@ -169,9 +180,12 @@ static struct figures batch(const char *name, int bytes, int count)
     struct figures found;
     random_state = 1;
     MPI_Barrier(MPI_COMM_WORLD);
+    double before = processor_time();
     double mine = calls(name, bytes, count) / count;
+    double spent = (processor_time() - before) / count;
     MPI_Allreduce(&mine, &found.slowest, 1, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
     MPI_Allreduce(&mine, &found.mean, 1, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
+    MPI_Allreduce(&spent, &found.processors, 1, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
     found.mean /= size;
     return found;
 }
@@ -193,6 +207,7 @@ static struct figures measure(const char *name, int bytes, double budget)
         struct figures one = batch(name, bytes, count);
         best.slowest = i == 0 || one.slowest < best.slowest ? one.slowest : best.slowest;
         best.mean = i == 0 || one.mean < best.mean ? one.mean : best.mean;
+        best.processors = i == 0 || one.processors < best.processors ? one.processors : best.processors;
     }
     return best;
 }
@@ -202,6 +217,8 @@ static void print(const char *name, int bytes, const struct figures *found, doub
     double slowest = found->slowest * 1e6, mean = found->mean * 1e6;
     if (!strcmp(mode, "back"))
         printf("%s %d %.6g %.1f %.1f\n", name, bytes, slowest, before, after);
+    else if (!strcmp(mode, "processors"))
+        printf("%s-processors %d %.6g %.1f %.1f\n", name, bytes, found->processors * 1e6, before, after);
     else if (!strcmp(mode, "unequal"))
         printf("%s-unequal %d %.6g %.1f %.1f\n", name, bytes, mean, before, after);
     else
@@ -243,7 +260,7 @@ int main(int argc, char **argv)
     if (argc > 1 && sscanf(argv[argc - 1], "until=%lf", &longest) == 1)
         argc--;
     if (argc < 5) {
-        fprintf(stderr, "usage: collective back|fixed|sync|fixed-sync|unequal SECONDS NAME,NAME "
+        fprintf(stderr, "usage: collective back|fixed|sync|fixed-sync|unequal|processors SECONDS NAME,NAME "
                         "SIZE... [until=SECONDS] [pin=CORE,CORE]\n");
         return 2;
     }

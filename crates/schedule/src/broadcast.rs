@@ -64,8 +64,8 @@ fn choose(call: &Call, team: &Team, bytes: i64) -> Pipeline {
     }
 }
 
-/// The tree of the hosts for a broadcast of `bytes` bytes, and the bytes of its segments: as forced,
-/// or as costs say.
+/// The tree of the hosts for a broadcast of `bytes` bytes, and the bytes of its segments: as
+/// forced, or as costs say.
 pub(crate) fn between_hosts(call: &Call, placement: &Placement, bytes: i64) -> Pipeline {
     let forced = call.selection.forced(Collective::Bcast, Size::of(placement.hosts(), bytes));
     let tree = forced.filter(|tree| matches!(tree, Algorithm::Chain | Algorithm::Binomial));

@@ -13,9 +13,9 @@ use crate::team::Placement;
 /// links are slow and each rank has a core.
 pub(crate) const LEAST: i64 = 64 << 10;
 
-/// Part of the time on a core that a rank takes for a message when other ranks want the core: it
-/// is woken, moves data that no cache holds and gives the core back (two cores, broadcasts of 1 MiB
-/// among 8 and 64 ranks in segments of 64 KiB to 1 MiB, 2026-11-26).
+/// Time on a core that a rank takes for a message when other ranks want the core: it is woken,
+/// moves data that no cache holds and gives the core back (processor time of broadcasts of 1 MiB
+/// among 8 and 64 ranks on two cores, in segments of 64 KiB to 1 MiB, 2026-11-26).
 const TURN: Picoseconds = 24_000_000;
 /// Messages that a segment takes between hosts, all in a row: its announcement, the request of the
 /// receiver and the data.

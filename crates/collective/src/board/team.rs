@@ -201,10 +201,8 @@ impl PendingCall {
         self.desk.board.set(Some(board));
     }
 
-    /// Goes on with the call as far as possible without waiting.
-    ///
-    /// # Panics
-    /// If no call is under way.
+    /// Goes on with the call as far as possible without waiting. Without a call under way, one is
+    /// pending for ever.
     pub fn poll(&mut self, member: &mut dyn Member) -> CallState {
         let caller: NonNull<dyn Member + '_> = NonNull::from(member);
         // SAFETY: only erases the lifetime; the pointer is removed below, while `member` is still

@@ -110,7 +110,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn small_boards_share_a_quarter_of_the_area_whatever_others_take() {
+    fn small_boards_share_a_quarter_of_the_area() {
         const MEMBERS: usize = 8;
         let file = memory::create_file("towpath-maker").unwrap();
         let segment = Segment::map(&file, MEMBERS, 0).expect("memory for a segment");
@@ -122,5 +122,10 @@ mod tests {
         let made = std::iter::from_fn(|| maker.make(&segment, MEMBERS, true)).count();
         assert_eq!(made, SMALL_AREA / small);
         assert!(maker.make(&segment, MEMBERS, false).is_some());
+        // A board that all members have left makes room for one.
+        let (offset, shape) = (maker.small[0].0, BoardShape::new(MEMBERS, Walk::SHORTEST));
+        maker.left().lock().unwrap().push(Leaving { offset, shape, rounds: 0 });
+        assert!(maker.make(&segment, MEMBERS, true).is_some());
+        assert!(maker.make(&segment, MEMBERS, true).is_none());
     }
 }
