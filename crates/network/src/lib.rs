@@ -111,8 +111,8 @@ impl Far {
     }
 }
 
-/// Creates the wires to the other hosts of the job, and notes in `jobs` which
-/// processors and links the job has. Collective over the job.
+/// Creates the wires to the other hosts of the job, and sets the job's resources in `jobs`.
+/// Collective over the job.
 ///
 /// # Errors
 /// If a setting of the network is invalid, the launcher fails or does not pass on what a host
@@ -155,7 +155,8 @@ pub fn reach_others(
         let port = |rank: usize| segment.control(rank).port.load(Ordering::Acquire) as u16;
         let card =
             HostAddresses { ports: (0..job.local_ranks.len()).map(port).collect(), ..own.clone() };
-        let text = card.to_text() + BETWEEN_PARTS + &own_resources(segment).to_text();
+        let resources = HostResources::own(segment, config::setting(INTERFACES).as_deref());
+        let text = card.to_text() + BETWEEN_PARTS + &resources.to_text();
         launcher.put(&key_of("card", host_of(job, job.rank)), &text).map_err(Error::new)?;
         if let Some(frames) = &frames {
             frames.publish(launcher, job, segment)?;
@@ -198,10 +199,6 @@ fn own_networks() -> Result<Vec<Network>> {
         )));
     }
     Ok(own)
-}
-
-fn own_resources(segment: &Segment) -> HostResources {
-    HostResources::own(segment, config::setting(INTERFACES).as_deref())
 }
 
 fn host_of(job: &Job, rank: u32) -> u32 {

@@ -115,8 +115,10 @@ pub(crate) fn pipeline(placement: &Placement, bytes: i64, tree: Option<Algorithm
     };
     let segmented = lengths(bytes)
         .flat_map(|segment| trees.iter().map(move |&tree| Pipeline { tree, segment }));
-    // Where ranks share cores, the many messages of a scatter do not pay.
-    let scatters = tree.is_none() && costs.followers == 0 && costs.ranks_per_core == 1;
+    // Where ranks share cores, the many messages of a scatter do not pay; and it would send more
+    // over a slow link than the data once.
+    let may_scatter = costs.followers == 0 && costs.ranks_per_core == 1;
+    let scatters = tree.is_none() && may_scatter && !placement.has_slow_hosts();
     let scatter = Pipeline { tree: Algorithm::ScatterAllgather, segment: bytes };
     let all = segmented.chain(scatters.then_some(scatter));
     all.min_by_key(|&one| costs.time(one, bytes)).expect("there is a whole segment")
@@ -179,7 +181,10 @@ mod tests {
     fn many_hosts_scatter() {
         let many = placement(64, 1, 1, 1_250_000_000);
         assert_eq!(chosen(&many, MEBIBYTE).0, Algorithm::ScatterAllgather);
-        assert_ne!(chosen(&many.with_ranks_per_core(2), MEBIBYTE).0, Algorithm::ScatterAllgather);
+        let slow = many.clone().with_rates(|host| if host == 5 { 1 << 20 } else { 1 << 30 });
+        for placement in [slow, many.with_ranks_per_core(2)] {
+            assert_ne!(chosen(&placement, MEBIBYTE).0, Algorithm::ScatterAllgather);
+        }
     }
 
     #[test]
