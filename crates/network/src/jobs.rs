@@ -70,7 +70,7 @@ impl Jobs {
     /// How many ranks of this process's job share a core, where most do: the same in all its
     /// processes. 1 if all ranks are on one host or on a fabric: then nobody asks.
     pub fn ranks_per_core(&self) -> usize {
-        self.resources.ranks_per_core
+        self.resources.ranks_per_core()
     }
 
     /// Rate of the link of a host of this process's job in bytes per second, the same in all its

@@ -165,7 +165,8 @@ pub fn reach_others(
     launcher.fence().map_err(Error::new)?;
     let cards = cards(launcher, job)?;
     let resources = cards.iter().map(|card| (&card.resources, card.addresses.ports.len()));
-    jobs.set_resources(JobResources::of(resources));
+    let resources = JobResources::of(resources);
+    jobs.set_resources(resources.clone());
     let contacts = contacts(job, jobs, &cards, &own);
     let secret = launcher.key().map_err(Error::new)?;
     let key = ConnectionKey::of_secret(&secret.0);
@@ -181,7 +182,7 @@ pub fn reach_others(
         );
         return Ok(Far::Tcp(tcp));
     };
-    frames.meet(launcher, job, &secret.0)?;
+    frames.meet(launcher, job, &secret.0, &resources)?;
     routes::show(segment, &frames.routes(job));
     let streams = frames.streams(job);
     Ok(match frames.into_wire(job, jobs)? {

@@ -59,20 +59,14 @@ fn optional<T: FromStr>(text: &str) -> Option<Option<T>> {
     if text.is_empty() { Some(None) } else { text.parse().ok().map(Some) }
 }
 
-/// What schedules depend on, the same in all processes of a job.
-#[derive(Clone, Debug, PartialEq, Eq)]
+/// What schedules and the choice of transports depend on, the same in all processes of a job.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct JobResources {
-    /// The greatest number of ranks that share a core of some kernel.
-    pub(super) ranks_per_core: usize,
+    /// Number of ranks that share a core of each host's kernel, by number of the host.
+    pub(super) sharers: Vec<usize>,
     /// Rates of the hosts' links in bytes per second, by number of the host; none if one is
     /// unknown.
     pub(super) rates: Vec<u64>,
-}
-
-impl Default for JobResources {
-    fn default() -> JobResources {
-        JobResources { ranks_per_core: 1, rates: Vec::new() }
-    }
 }
 
 impl JobResources {
@@ -81,7 +75,12 @@ impl JobResources {
         hosts: impl Iterator<Item = (&'a HostResources, usize)> + Clone,
     ) -> JobResources {
         let rates: Option<Vec<u64>> = hosts.clone().map(|(host, _)| host.rate).collect();
-        JobResources { ranks_per_core: ranks_per_core(hosts), rates: rates.unwrap_or_default() }
+        JobResources { sharers: sharers(hosts), rates: rates.unwrap_or_default() }
+    }
+
+    /// The greatest number of ranks that share a core of some kernel.
+    pub(super) fn ranks_per_core(&self) -> usize {
+        self.sharers.iter().copied().max().unwrap_or(1)
     }
 }
 
@@ -94,11 +93,11 @@ struct Kernel {
     ranks: usize,
 }
 
-/// The greatest number of ranks that share a core of some kernel. Hosts that are containers on one
-/// kernel share its processors.
-fn ranks_per_core<'a>(hosts: impl Iterator<Item = (&'a HostResources, usize)>) -> usize {
+/// Number of ranks that share a core of each host's kernel. Hosts that are containers on one kernel
+/// share its processors.
+fn sharers<'a>(hosts: impl Iterator<Item = (&'a HostResources, usize)> + Clone) -> Vec<usize> {
     let mut kernels: BTreeMap<&str, Kernel> = BTreeMap::new();
-    for (host, ranks) in hosts {
+    for (host, ranks) in hosts.clone() {
         let kernel = kernels
             .entry(&host.kernel)
             .or_insert_with(|| Kernel { quota: Some(0), ..Kernel::default() });
@@ -113,7 +112,7 @@ fn ranks_per_core<'a>(hosts: impl Iterator<Item = (&'a HostResources, usize)>) -
         };
         kernel.ranks.div_ceil(kernel.quota.map_or(cores, |quota| quota.min(cores)).max(1))
     };
-    kernels.values().map(share).max().unwrap_or(1).max(1)
+    hosts.map(|(host, _)| share(&kernels[host.kernel.as_str()]).max(1)).collect()
 }
 
 #[cfg(test)]
@@ -124,8 +123,8 @@ mod tests {
         HostResources { kernel: kernel.into(), mask: cores::mask_of(processors), quota, rate: None }
     }
 
-    fn of(hosts: &[(HostResources, usize)]) -> usize {
-        ranks_per_core(hosts.iter().map(|(host, ranks)| (host, *ranks)))
+    fn of(hosts: &[(HostResources, usize)]) -> Vec<usize> {
+        sharers(hosts.iter().map(|(host, ranks)| (host, *ranks)))
     }
 
     #[test]
@@ -143,18 +142,18 @@ mod tests {
     #[test]
     fn hosts_on_one_kernel_share_its_processors() {
         let two = || host("a", &[0, 1], None);
-        assert_eq!(of(&[(two(), 2), (host("b", &[0, 1], None), 2)]), 1);
-        assert_eq!(of(&[(two(), 2), (two(), 2)]), 2);
-        assert_eq!(of(&[(two(), 1), (host("a", &[2, 3, 4], None), 4)]), 1);
-        assert_eq!(of(&[(two(), 8), (host("b", &[0, 1, 2, 3], None), 4)]), 4);
+        assert_eq!(of(&[(two(), 2), (host("b", &[0, 1], None), 2)]), [1, 1]);
+        assert_eq!(of(&[(two(), 2), (two(), 2)]), [2, 2]);
+        assert_eq!(of(&[(two(), 1), (host("a", &[2, 3, 4], None), 4)]), [1, 1]);
+        assert_eq!(of(&[(two(), 8), (host("b", &[0, 1, 2, 3], None), 4)]), [4, 1]);
     }
 
     #[test]
     fn a_quota_counts_if_all_hosts_of_a_kernel_have_one() {
         let limited = || host("a", &[0, 1, 2, 3], Some(1));
-        assert_eq!(of(&[(limited(), 4)]), 4);
-        assert_eq!(of(&[(limited(), 2), (limited(), 2)]), 2);
-        assert_eq!(of(&[(limited(), 4), (host("a", &[0, 1, 2, 3], None), 4)]), 2);
+        assert_eq!(of(&[(limited(), 4)]), [4]);
+        assert_eq!(of(&[(limited(), 2), (limited(), 2)]), [2, 2]);
+        assert_eq!(of(&[(limited(), 4), (host("a", &[0, 1, 2, 3], None), 4)]), [2, 2]);
     }
 
     #[test]
@@ -168,7 +167,7 @@ mod tests {
 
     #[test]
     fn a_host_without_a_known_mask_has_enough() {
-        assert_eq!(of(&[(host("a", &[], None), 64)]), 1);
-        assert_eq!(of(&[]), 1);
+        assert_eq!(of(&[(host("a", &[], None), 64)]), [1]);
+        assert_eq!(JobResources::default().ranks_per_core(), 1);
     }
 }
