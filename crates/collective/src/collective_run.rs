@@ -28,6 +28,25 @@ impl<O> From<Box<PhasedCall<O>>> for CollectiveRun<O> {
 }
 
 impl<O: QueueOwner> CollectiveRun<O> {
+    /// Makes an operation that is over, and is not persistent, another one with a sequence number
+    /// of its own. It must be started next.
+    pub fn renew(&mut self, sequence: u32) {
+        match self {
+            CollectiveRun::ByMessages(run) => run.renumber(sequence),
+            CollectiveRun::Queued(call) => call.renew(sequence),
+            CollectiveRun::Phased(call) => call.renew(sequence),
+        }
+    }
+
+    /// Bytes of memory that an operation that is over occupies.
+    pub fn bytes(&self) -> usize {
+        match self {
+            CollectiveRun::ByMessages(run) => run.bytes(),
+            CollectiveRun::Queued(call) => call.bytes(),
+            CollectiveRun::Phased(call) => call.bytes(),
+        }
+    }
+
     /// Starts an operation that is held.
     ///
     /// # Safety

@@ -12,6 +12,7 @@
 pub mod board;
 mod collective_run;
 mod exchange;
+mod kept;
 mod lone;
 mod memory;
 pub mod multicast;
@@ -25,6 +26,7 @@ mod tests;
 
 pub use collective_run::CollectiveRun;
 pub use exchange::exchange_parts;
+pub use kept::KeptCalls;
 pub use lone::{LoneCall, perform_alone};
 pub use memory::{copy_pieces, reduce_elements};
 pub use phased::PhasedCall;

@@ -79,6 +79,18 @@ impl<O: QueueOwner> PhasedCall<O> {
         Ok(PhasedCall { phases, current, is_persistent, failure: None, copies, memory })
     }
 
+    /// Makes a call that is over, and is not persistent, another one with a sequence number and
+    /// turns of its own.
+    pub fn renew(&mut self, sequence: u32) {
+        self.phases.iter_mut().for_each(|phase| phase.renew(sequence));
+    }
+
+    /// Bytes of memory that the call occupies.
+    pub fn bytes(&self) -> usize {
+        let phases = self.phases.iter().map(CollectiveRun::bytes).sum::<usize>();
+        phases + self.memory.iter().map(Scratch::bytes).sum::<usize>()
+    }
+
     /// Starts a call that is held. One that has lost a process executes nothing any more.
     ///
     /// # Safety

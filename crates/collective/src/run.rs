@@ -130,6 +130,17 @@ impl Run {
         }
     }
 
+    /// Makes a run that is over one of another call, with a sequence number of its own.
+    pub fn renumber(&mut self, sequence: u32) {
+        debug_assert!(self.is_over(), "a run under way has sent messages with its number");
+        self.sequence = sequence;
+    }
+
+    /// Bytes of memory that the run occupies.
+    pub fn bytes(&self) -> usize {
+        self.plan.bytes()
+    }
+
     /// True if the remaining steps will not be executed.
     fn has_given_up(&self) -> bool {
         self.failure.is_some_and(Failure::leaves_steps)

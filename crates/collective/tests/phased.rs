@@ -12,8 +12,8 @@ use towpath_collective::hierarchy::phases::phases;
 use towpath_collective::reduce::Operand;
 use towpath_collective::scatter::Scatter;
 use towpath_collective::{
-    Blocks, Buffer, Call, CollectiveRun, Element, HostCopies, Operation, PhasedCall, Reducer,
-    Selection,
+    Blocks, Buffer, Call, CollectiveRun, Element, HostCopies, KeptCalls, Operation, PhasedCall,
+    Reducer, Selection,
 };
 
 use support::{Caller, Counted, Offered, complete, team};
@@ -59,8 +59,8 @@ fn sum() -> Reducer {
 }
 
 impl Job {
-    /// A call of each kind in turn, every second one in place.
-    fn operation(number: usize, rank: usize) -> (Job, Operation) {
+    /// The memory of a call; there is one of each kind in turn.
+    fn new(number: usize, rank: usize) -> Job {
         let (kind, root) = (number % KINDS, number * 5 % RANKS);
         let length = LENGTHS[number / KINDS % LENGTHS.len()];
         let length = if is_reduction(kind) { length } else { length.min(LONGEST_MOVED) };
@@ -68,21 +68,31 @@ impl Job {
         let all = || (0..RANKS).flat_map(|block| vec![value(number, block + rank, 0); length]);
         let result = if kind < 4 { own.clone() } else { all().collect() };
         let mut job = Job { root, length, own, before: result.clone(), result };
-        let at_all = kind == 3 || kind == 6;
-        let in_place = number / KINDS % 2 == 1 && (at_all || rank == root);
-        if in_place && (kind == 4 || kind == 6) {
+        if job.is_in_place(number, rank) && (kind == 4 || kind == 6) {
             job.before[rank * length..][..length].copy_from_slice(&job.own);
             job.rewind();
         }
-        let (element, count) = (Element::dense(4), length as i64);
-        let (own, receive) = (job.own.as_mut_ptr().cast(), job.result.as_mut_ptr().cast());
+        job
+    }
+
+    /// Whether the call is in place; every second one is.
+    fn is_in_place(&self, number: usize, rank: usize) -> bool {
+        let at_all = [3, 6].contains(&(number % KINDS));
+        number / KINDS % 2 == 1 && (at_all || rank == self.root)
+    }
+
+    /// The call.
+    fn operation(&mut self, number: usize, rank: usize) -> Operation {
+        let (kind, root, in_place) = (number % KINDS, self.root, self.is_in_place(number, rank));
+        let (element, count) = (Element::dense(4), self.length as i64);
+        let (own, receive) = (self.own.as_mut_ptr().cast(), self.result.as_mut_ptr().cast());
         let buffer = |pointer| Buffer { pointer, count, element: element.clone() };
         let blocks = Blocks::Equal { pointer: receive, count, element: element.clone() };
         let send = (!in_place).then(|| buffer(own));
         let vector = (!in_place).then_some(own);
         let operand = Operand { send: vector, count, element: element.clone(), reducer: sum() };
         let at_root = Some(blocks.clone()).filter(|_| rank == root);
-        let operation = match kind {
+        match kind {
             0 => Operation::Barrier,
             1 => Operation::Bcast { root, data: buffer(receive) },
             2 => Operation::Reduce { root, operand, receive },
@@ -90,8 +100,7 @@ impl Job {
             4 => Operation::Gather(Gather { root, send, receive: at_root }),
             5 => Operation::Scatter(Scatter { root, send: at_root, receive: send }),
             _ => Operation::Allgather(Allgather { send, receive: blocks }),
-        };
-        (job, operation)
+        }
     }
 
     /// Makes the memory what it was before the call.
@@ -147,7 +156,8 @@ fn nonblocking((rank, hosts): (usize, &[u32]), on_host: &Caller, counted: &mut C
     let queue = Arc::new(Mutex::new(BoardQueue::default()));
     let (mut jobs, mut runs) = (Vec::new(), Vec::new());
     for number in 0..CALLS {
-        let (job, operation) = Job::operation(number, rank);
+        let mut job = Job::new(number, rank);
+        let operation = job.operation(number, rank);
         runs.push(hold((rank, hosts), &operation, on_host, Some(&queue), number));
         jobs.push(job);
         // SAFETY: the vectors of the job do not move, and live until the call is over.
@@ -161,7 +171,8 @@ fn nonblocking((rank, hosts): (usize, &[u32]), on_host: &Caller, counted: &mut C
 fn persistent((rank, hosts): (usize, &[u32]), on_host: &Caller, counted: &mut Counted) {
     let (mut jobs, mut runs) = (Vec::new(), Vec::new());
     for number in 0..CALLS {
-        let (job, operation) = Job::operation(number, rank);
+        let mut job = Job::new(number, rank);
+        let operation = job.operation(number, rank);
         runs.push(hold((rank, hosts), &operation, on_host, None, number));
         jobs.push(job);
     }
@@ -174,6 +185,40 @@ fn persistent((rank, hosts): (usize, &[u32]), on_host: &Caller, counted: &mut Co
         }
         complete(&mut runs, counted, rank);
         jobs.iter().enumerate().for_each(|(number, job)| job.check(number, rank));
+    }
+}
+
+/// Calls that repeat one another, each over before the next. Rank 0 plans all of them anew.
+fn repeated((rank, hosts): (usize, &[u32]), on_host: &Caller, counted: &mut Counted) {
+    let queue = Arc::new(Mutex::new(BoardQueue::default()));
+    let (mut kept, mut sequence) = (KeptCalls::default(), 0);
+    for first in (0..CALLS).step_by(3) {
+        let numbers = first..CALLS.min(first + 3);
+        let mut jobs: Vec<Job> = numbers.clone().map(|number| Job::new(number, rank)).collect();
+        for round in 0..3 {
+            for (job, number) in jobs.iter_mut().zip(numbers.clone()) {
+                job.rewind();
+                let operation = job.operation(number, rank);
+                let known = kept.take(&operation).filter(|_| rank > 0);
+                let is_short = job.length == LENGTHS[0];
+                assert!(rank == 0 || round == 0 || !is_short || known.is_some(), "call {number}");
+                let mut run = match known {
+                    Some(mut run) => {
+                        run.renew(sequence as u32);
+                        run
+                    }
+                    None => hold((rank, hosts), &operation, on_host, Some(&queue), sequence),
+                };
+                // SAFETY: the vectors of the job do not move, and live until the call is over.
+                unsafe { run.start_again() };
+                let mut runs = [run];
+                complete(&mut runs, counted, 0);
+                let [run] = runs;
+                job.check(number, rank);
+                kept.keep(operation, run);
+                sequence += 1;
+            }
+        }
     }
 }
 
@@ -210,5 +255,15 @@ fn persistent_operations_use_boards_on_hosts_that_have_one() {
         let by_messages = run(hosts, [Nothing; 3], persistent);
         let on_boards = run(hosts, [Board, Uncertain, Nothing], persistent);
         assert!(on_boards < by_messages, "{on_boards}, {by_messages}");
+    }
+}
+
+#[test]
+fn a_call_that_repeats_another_need_not_be_planned() {
+    use Offered::{Board, Nothing, Uncertain};
+    for hosts in MAPPINGS {
+        for offered in [[Nothing; 3], [Board; 3], [Uncertain, Nothing, Board]] {
+            run(hosts, offered, repeated);
+        }
     }
 }

@@ -335,4 +335,9 @@ impl Scratch {
     pub(crate) fn pointer(&mut self) -> *mut u8 {
         self.memory.as_mut_ptr().cast()
     }
+
+    /// Bytes of the memory.
+    pub fn bytes(&self) -> usize {
+        self.memory.capacity() * size_of::<AlignedBytes>()
+    }
 }

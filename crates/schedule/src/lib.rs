@@ -38,6 +38,7 @@ pub mod plan;
 pub mod reduce;
 pub mod reduce_scatter;
 pub mod reducer;
+mod repetition;
 pub mod scan;
 pub mod scatter;
 mod segments;

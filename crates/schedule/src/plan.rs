@@ -121,4 +121,10 @@ impl Plan {
     pub fn length(&self) -> usize {
         self.steps.len()
     }
+
+    /// Bytes of memory that the plan occupies: its steps, and their intermediate results.
+    pub fn bytes(&self) -> usize {
+        let steps = self.steps.len() * size_of::<PlanStep>();
+        steps + self.memory.iter().map(Scratch::bytes).sum::<usize>()
+    }
 }

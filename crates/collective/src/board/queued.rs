@@ -212,6 +212,22 @@ impl<O: QueueOwner> QueuedCall<O> {
         self
     }
 
+    /// Makes a call that is over another one, with a sequence number and a turn of its own.
+    ///
+    /// # Panics
+    /// If the call is under way.
+    pub fn renew(&mut self, sequence: u32) {
+        assert!(matches!(self.stage, Stage::Over), "a call was renewed before it was over");
+        self.sequence = sequence;
+        self.run.iter_mut().for_each(|run| run.renumber(sequence));
+        self.turn = self.take_turn();
+    }
+
+    /// Bytes of memory that a call that is over occupies, besides its operation.
+    pub fn bytes(&self) -> usize {
+        self.run.as_ref().map_or(0, |run| run.bytes())
+    }
+
     /// Starts a call that is held.
     ///
     /// # Safety

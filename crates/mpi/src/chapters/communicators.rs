@@ -260,6 +260,7 @@ pub fn comm_free(comm: &mut Handle) -> Result<()> {
         progress::worker()?.with(|state| buffer.leave(state))?;
     }
     multicast::forget(&object)?;
+    object.kept.lock().unwrap().clear();
     drop(object);
     let worker = progress::worker()?;
     close_contexts(worker);

@@ -7,7 +7,7 @@ use towpath_collective::allgather::{Allgather, allgather};
 use towpath_collective::barrier::barrier;
 use towpath_collective::broadcast::bcast;
 use towpath_collective::numbers::CallForm;
-use towpath_collective::{Blocks, Buffer, Call, Element, Plan, Run, Team};
+use towpath_collective::{Blocks, Buffer, Call, Element, Failure, Plan, Run, Team};
 use towpath_engine::Mode;
 use towpath_neutral::error::Result;
 
@@ -29,11 +29,15 @@ pub(crate) unsafe fn run(plan: Plan, sequence: u32) -> Result<()> {
     // SAFETY: the memory that the plan was built for lives during the call (this function's
     // contract), which waits for the run.
     let run = Box::new(unsafe { Run::start(plan, sequence) });
-    complete(run.into(), context)
+    match recover(run.into(), context)?.1 {
+        None => Ok(()),
+        Some(failure) => Err(failed(failure)),
+    }
 }
 
-/// Waits until a run that has been started is complete. `context` is that of its members.
-pub(crate) fn complete(run: CollectiveRun, context: ContextId) -> Result<()> {
+/// Waits until a run that has been started is complete, and returns it with the reason why it has
+/// failed, if it has. `context` is that of its members.
+pub(crate) fn recover(run: CollectiveRun, context: ContextId) -> Result<(Option<CollectiveRun>, Option<Failure>)> {
     let worker = progress::worker()?;
     let (id, is_poll_due) = worker.with(|state| {
         let id = state.runs.add(run, &mut state.engine);
@@ -44,8 +48,7 @@ pub(crate) fn complete(run: CollectiveRun, context: ContextId) -> Result<()> {
         worker.poll_in_passing();
     }
     let target = |_: &State| WaitTarget::Members(context);
-    let failure = worker.wait_for(target, |state| state.runs.is_complete(id).then(|| state.runs.take(id)));
-    failure.map_or(Ok(()), |failure| Err(failed(failure)))
+    Ok(worker.wait_for(target, |state| state.runs.is_complete(id).then(|| state.runs.recover(id))))
 }
 
 /// Broadcasts `words` from `root` to the team.

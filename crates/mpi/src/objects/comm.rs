@@ -10,7 +10,7 @@ use towpath_base::sync::{AtomicU32, AtomicU64, Ordering};
 use towpath_collective::board::{BoardQueue, BoardState};
 use towpath_collective::neighborhood::Neighbors;
 use towpath_collective::numbers::{self, CallForm};
-use towpath_collective::{Selection, Team};
+use towpath_collective::{KeptCalls, Selection, Team};
 use towpath_neutral::abi::Handle;
 use towpath_neutral::constants::{COMM_SELF, COMM_WORLD, PROC_NULL};
 use towpath_neutral::error::{Result, fail};
@@ -24,6 +24,7 @@ use super::group::Group;
 use super::info::Pairs;
 use super::topology::Topology;
 use crate::process;
+use crate::progress::board_calls::Caller;
 
 /// The remote side of an intercommunicator.
 #[derive(Debug)]
@@ -92,6 +93,8 @@ pub(crate) struct Comm {
     /// The boards of collectives that are polled, by form: blocking ones over several hosts,
     /// nonblocking ones, persistent ones that all members start in the same order.
     queues: [Arc<Mutex<BoardQueue>>; 3],
+    /// Blocking collectives that later ones may repeat. They hold this communicator.
+    pub(crate) kept: Mutex<KeptCalls<Caller>>,
     /// The multicast group by which its blocking collectives reach all hosts at once.
     pub(crate) cast: Mutex<MulticastState>,
 }
@@ -124,6 +127,7 @@ impl Comm {
             sequences: Default::default(),
             board: Mutex::default(),
             queues: Default::default(),
+            kept: Mutex::default(),
             cast: Mutex::default(),
         }
     }

@@ -1,15 +1,15 @@
 //! Runs collective calls: at once (over a board, by multicast or by messages), as a request, or as
 //! a persistent request.
 
-use std::sync::Arc;
+use std::sync::{Arc, MutexGuard};
 
 use towpath_base::ids::Plane;
 use towpath_collective::board::Begun;
 use towpath_collective::hierarchy::phases::phases;
 use towpath_collective::inter::Bridge;
 use towpath_collective::numbers::CallForm;
-use towpath_collective::{Call, Failure, HostCopies, Operation, PhasedCall, Plan, PlanError};
-use towpath_collective::{LoneCall, Run, Selection, Team};
+use towpath_collective::{Call, Failure, HostCopies, KeptCalls, LoneCall, Operation, PhasedCall};
+use towpath_collective::{Plan, PlanError, Run, Selection, Team};
 use towpath_neutral::abi::Handle;
 use towpath_neutral::error::Result;
 
@@ -17,7 +17,7 @@ use super::{boards, multicast};
 use crate::chapters::hints;
 use crate::chapters::host_copies::around;
 use crate::chapters::info;
-use crate::chapters::internal::{complete, plan_failed, run};
+use crate::chapters::internal::{plan_failed, recover, run};
 use crate::chapters::persistent::create_by;
 use crate::objects::comm::Comm;
 use crate::objects::persistent::Start;
@@ -215,7 +215,7 @@ impl<'a> Prepared<'a> {
     ///
     /// # Safety
     /// The memory that the call names must live during the call.
-    pub unsafe fn wait(mut self) -> Result<()> {
+    pub unsafe fn wait(self) -> Result<()> {
         if let CollectiveWork::Operation(operation) = &self.work {
             let CommView { comm, selection } = self.view;
             // SAFETY: the memory that the operation names lives during the call (this function's
@@ -227,6 +227,8 @@ impl<'a> Prepared<'a> {
             if let Some(outcome) = outcome {
                 return outcome;
             }
+            // SAFETY: as above.
+            return unsafe { self.repeat() };
         }
         if let CollectiveWork::OnCopies(both) = self.work {
             let on_copies = Prepared { view: self.view, work: both.0 };
@@ -234,15 +236,48 @@ impl<'a> Prepared<'a> {
             // contract).
             return unsafe { on_copies.wait_between(both.1) };
         }
-        if let Some(mut call) = self.in_phases(CallForm::Blocking)? {
-            self.view.comm.next_sequence(CallForm::Blocking);
-            // SAFETY: the memory that the call names lives during the call (this function's
-            // contract).
-            unsafe { call.start_again() };
-            return complete(call.into(), self.view.comm.context().on(Plane::Collective));
-        }
         // SAFETY: as above.
         unsafe { self.wait_by_messages() }
+    }
+
+    /// Runs an operation to completion in phases or by messages, as an earlier call that it repeats
+    /// if there is one.
+    ///
+    /// # Safety
+    /// Same as for [`Prepared::wait`].
+    unsafe fn repeat(mut self) -> Result<()> {
+        let comm = self.view.comm;
+        let sequence = comm.coming_sequence(CallForm::Blocking);
+        let known = self.work.operation().and_then(|operation| kept(comm).take(operation));
+        let mut call = match known {
+            Some(mut call) => {
+                call.renew(sequence);
+                call
+            }
+            None => self.held(sequence)?,
+        };
+        comm.next_sequence(CallForm::Blocking);
+        // SAFETY: the memory that the call names lives during the call (this function's contract).
+        // That of a repeated call is the same.
+        unsafe { call.start_again() };
+        let (call, failure) = recover(call, comm.context().on(Plane::Collective))?;
+        if let Some(failure) = failure {
+            return Err(failed(failure));
+        }
+        if let (Some(call), CollectiveWork::Operation(operation)) = (call, self.work) {
+            kept(comm).keep(operation, call);
+        }
+        Ok(())
+    }
+
+    /// The operation in phases or by messages, not started.
+    fn held(&mut self, sequence: u32) -> Result<CollectiveRun> {
+        if let Some(call) = self.in_phases(CallForm::Blocking)? {
+            return Ok(call.into());
+        }
+        let operation = self.work.operation().expect("a plan is not repeated");
+        let plan = operation.plan(&self.view.call(&self.view.team())).map_err(plan_failed)?;
+        Ok(Box::new(Run::hold(plan, sequence)).into())
     }
 
     /// Runs the call to completion on host copies of its buffers.
@@ -379,6 +414,11 @@ impl<'a> Prepared<'a> {
         let start = || Start::Collective(Some(run()));
         create_by(start, comm.handle())
     }
+}
+
+/// The calls that a communicator keeps.
+fn kept(comm: &Comm) -> MutexGuard<'_, KeptCalls<Caller>> {
+    comm.kept.lock().unwrap()
 }
 
 /// The call of one rank; `None` if there are several, or it takes time.
