@@ -17,11 +17,14 @@ pub mod fuzz;
 pub mod hosts;
 mod key;
 pub mod mpiexec;
+pub mod resources;
 pub mod segment;
+mod shown;
 mod ticket;
 mod topology;
 pub mod wire;
 
 pub use error::Error;
 pub use key::JobKey;
+pub use shown::ShownJob;
 pub use topology::JobTopology;

@@ -45,7 +45,7 @@ mod verdict;
 use std::os::fd::{AsFd, AsRawFd};
 use std::time::Duration;
 
-use crate::topology::JobTopology;
+use crate::shown::ShownJob;
 use options::{Command, JobRequest};
 use plan::{HostPart, LaunchPlan, StartRefusal, Surroundings};
 
@@ -99,8 +99,8 @@ fn run(mut request: JobRequest, arguments: &[std::ffi::OsString]) -> Result<i32,
         let sentence = format!("A job has at most {MOST_RANKS} ranks, not {}.", request.size());
         return Err(StartRefusal { code: 2, sentence });
     }
-    let topology = topology::of_job(&request, hosts.as_ref())?;
-    let _shown = topology.as_ref().and_then(JobTopology::show);
+    let names = topology::names(&request, hosts.as_ref());
+    let topology = topology::of_job(&request, &names)?;
     let failed =
         |what: &str, error: std::io::Error| StartRefusal::from(format!("{what} ({error})."));
     let answered = signals::Set::answered();
@@ -112,13 +112,14 @@ fn run(mut request: JobRequest, arguments: &[std::ffi::OsString]) -> Result<i32,
         return Ok(job_on_hosts::JobOnHosts::start(
             &request,
             hosts,
-            topology.as_ref(),
+            (topology.as_ref(), names),
             arguments,
             signals,
             mask,
         )?
         .run());
     }
+    let _shown = topology.clone().and_then(|topology| ShownJob::named(topology).show());
     let spared = descendants::children();
 
     let part = HostPart::whole(&request);

@@ -219,7 +219,7 @@ impl FrameSetup {
         let (hosts, own_host) = (job.hosts() as u32, host_of(job, job.rank));
         let mut present = Vec::new();
         for host in 0..hosts {
-            let text = text_of(launcher, job, "frames", host)?;
+            let text = text_of(launcher, job, &key_of("frames", host), host)?;
             let ineligibility = Ineligibility::parse(&text);
             if ineligibility.is_none() {
                 present.push(host);
@@ -316,7 +316,7 @@ impl FrameSetup {
         launcher.fence().map_err(Error::new)?;
         let mut verdicts = vec![Verdicts::default(); job.hosts()];
         for host in round.hosts() {
-            let text = text_of(launcher, job, round.name(), host)?;
+            let text = text_of(launcher, job, &key_of(round.name(), host), host)?;
             verdicts[host as usize] = Verdicts::parse(&text);
         }
         Ok(verdicts)

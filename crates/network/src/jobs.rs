@@ -7,11 +7,11 @@ use std::os::fd::OwnedFd;
 use std::sync::Arc;
 
 use towpath_base::ids::{JobId, PeerIndex, ProcessId};
-use towpath_launch::JobTopology;
 use towpath_launch::client::{Job, Launcher};
+use towpath_launch::resources::{HostResources, JobResources};
+use towpath_launch::{JobTopology, ShownJob};
 
 use crate::error::{Error, Result};
-use crate::resources::JobResources;
 
 /// One job.
 #[derive(Clone, Debug)]
@@ -63,7 +63,8 @@ impl Jobs {
     /// If the launcher fails.
     pub fn learn_topology(&mut self, launcher: &mut dyn Launcher) -> Result<()> {
         self.topology = launcher.topology().map_err(Error::new)?.map(Arc::new);
-        self._shown = self.topology.as_ref().and_then(|topology| topology.show()).map(Arc::new);
+        let shown = self.topology.as_deref().cloned().map(ShownJob::named);
+        self._shown = shown.and_then(|shown| shown.show()).map(Arc::new);
         Ok(())
     }
 
@@ -74,16 +75,20 @@ impl Jobs {
     }
 
     /// Rate of the link of a host of this process's job in bytes per second, the same in all its
-    /// processes: as the topology file says, or as the systems report; `None` if unknown.
+    /// processes: as the topology file says, or else as the systems report; `None` if unknown.
     pub fn link_rate(&self, host: u32) -> Option<u64> {
+        let reported = self.resources.rates.get(host as usize).copied();
         match &self.topology {
-            Some(topology) => Some(topology.link_rate(host)),
-            None => self.resources.rates.get(host as usize).copied(),
+            Some(topology) => Some(topology.link(host).or_reported(reported).rate.value),
+            None => reported,
         }
     }
 
-    pub(crate) fn set_resources(&mut self, resources: JobResources) {
-        self.resources = resources;
+    /// Learns the resources of all hosts in order, each with the number of its ranks, and shows
+    /// them to `towpath info`.
+    pub(crate) fn set_resources(&mut self, hosts: Vec<(HostResources, usize)>) {
+        self.resources = JobResources::of(hosts.iter().map(|(host, ranks)| (host, *ranks)));
+        self._shown = ShownJob::of(self.topology.as_deref().cloned(), hosts).show().map(Arc::new);
     }
 
     /// Adds a job, whose ranks run on these hosts, numbered within the job from 0. Its processes

@@ -1,8 +1,11 @@
 //! Reports what is assumed about the links between hosts, and where each figure comes from: by a
-//! topology file, in a running job, or by default.
+//! topology file, in a running job, or for the next job from this host.
 
-use std::path::{Path, PathBuf};
+use std::collections::HashMap;
+use std::path::Path;
 
+use towpath_base::config;
+use towpath_machine::{cores, network};
 use towpath_topology::{
     Figure, FigureOrigin, GroupNumber, HostLink, NetworkTopology, Uplink, readable_latency,
     readable_rate,
@@ -10,10 +13,14 @@ use towpath_topology::{
 
 use super::super::report::{CellValue, ReportRow, ReportSection};
 use super::channel::view_of;
-use crate::topology::{JobTopology, file_of_setting, read};
+use super::levels;
+use crate::resources::{HostResources, JobResources, ranks_per_core};
+use crate::shown::ShownJob;
+use crate::topology::{TopologyChoice, TopologyFile, stored};
 
-/// Returns the groups and hosts of a topology file, of the job of a process (a rank, or its
-/// mpiexec), or of the file that the setting names; for a job, also its hosts.
+/// Returns the groups and hosts of a topology file; those of the job of a process (a rank, or its
+/// mpiexec), and the hosts of the job; or what the next job from this host would assume, and this
+/// host with its levels.
 ///
 /// # Errors
 /// An error message for the user if the file is not valid, or the process does not exist, may not
@@ -22,45 +29,114 @@ pub(super) fn sections(of: Option<&str>) -> Result<Vec<ReportSection>, String> {
     if let Some(pid) = of.and_then(|text| text.parse().ok()) {
         return of_job(pid);
     }
-    match of.map(PathBuf::from).or_else(file_of_setting) {
-        Some(path) => Ok(vec![of_file(&path)?]),
-        None => {
+    if let Some(path) = of {
+        return Ok(vec![of_file(&TopologyFile::read(Path::new(path))?)]);
+    }
+    let file = match TopologyChoice::of_setting() {
+        TopologyChoice::File(path) => Some(TopologyFile::read(&path)?),
+        TopologyChoice::Stored(path) => stored(&path)?,
+        TopologyChoice::Nothing => None,
+    };
+    let links = file.as_ref().map_or_else(
+        || {
             let title = "Links between hosts by default, because there is no topology file";
-            Ok(vec![tree(title.to_owned(), &NetworkTopology::default())])
-        }
+            by_default(title.to_owned())
+        },
+        of_file,
+    );
+    Ok(vec![links, this_host(), levels::section()?])
+}
+
+fn of_file(file: &TopologyFile) -> ReportSection {
+    let title = format!("Links between hosts {}", source(&file.description, file.name()));
+    tree(title, &file.description, &HashMap::new())
+}
+
+/// Where the figures of a file come from, for titles.
+fn source(description: &NetworkTopology, file: &str) -> String {
+    match description.origin() {
+        FigureOrigin::Measured => format!("as measured by towpath tune, in {file}"),
+        _ => format!("by the topology file {file}"),
     }
 }
 
-fn of_file(path: &Path) -> Result<ReportSection, String> {
-    let (_, topology) = read(path)?;
-    Ok(tree(format!("Links between hosts by the topology file {}", path.display()), &topology))
+fn by_default(title: String) -> ReportSection {
+    tree(title, &NetworkTopology::default(), &HashMap::new())
 }
 
 fn of_job(pid: u32) -> Result<Vec<ReportSection>, String> {
-    match JobTopology::of_process(pid)? {
+    let (job, title) = match ShownJob::of_process(pid)? {
+        Some(job) => (job, "Hosts of the job"),
+        None => (on_this_host(pid)?, "This host in the job"),
+    };
+    let links = match &job.topology {
         Some(topology) => {
-            let title = format!("Links between hosts by the topology file of process {pid}'s job");
-            Ok(vec![tree(title, topology.description()), hosts(&topology)])
+            let (description, rates) = (topology.description(), reported_rates(&job));
+            let known = |(host, rate)| Some((description.known_name(host)?, rate));
+            let known =
+                job.hosts.iter().map(|host| host.name.as_str()).zip(rates).filter_map(known);
+            let source = source(description, topology.file());
+            let title = format!("Links between hosts in process {pid}'s job {source}");
+            tree(title, description, &known.collect())
         }
-        None => {
-            view_of(pid)?;
-            let title = format!(
-                "Links between hosts by default, because process {pid} has no topology file"
-            );
-            Ok(vec![tree(title, &NetworkTopology::default())])
-        }
-    }
+        None => by_default(format!(
+            "Links between hosts by default, because process {pid} has no topology file"
+        )),
+    };
+    Ok(vec![links, hosts(&job, title)])
 }
 
-/// The groups and hosts, indented by depth.
-fn tree(title: String, topology: &NetworkTopology) -> ReportSection {
-    let mut rows = Vec::new();
+/// The part of a job that is on this host, as its segment shows it.
+fn on_this_host(pid: u32) -> Result<ShownJob, String> {
+    let view = view_of(pid)?;
+    let (_, mask) = cores::announced(view.head());
+    let ranks = view.head().local_ranks.load(towpath_base::sync::Ordering::Relaxed) as usize;
+    Ok(ShownJob::of(None, vec![(HostResources::own(mask, None), ranks)]))
+}
+
+/// The rates that the systems of the hosts report, as the job uses them: none if one is unknown.
+fn reported_rates(job: &ShownJob) -> Vec<u64> {
+    let known: Option<Vec<_>> = job.hosts.iter().map(|host| host.resources.as_ref()).collect();
+    let known = known.unwrap_or_default();
+    JobResources::of(known.iter().map(|(resources, ranks)| (resources, *ranks))).rates
+}
+
+/// This host as its system reports it.
+fn this_host() -> ReportSection {
+    let interfaces = config::setting(network::INTERFACES);
+    let own = HostResources::own(cores::affinity(), interfaces.as_deref());
+    let link = NetworkTopology::default().link(&own.name).or_reported(own.rate);
+    let networks = network::chosen(interfaces.as_deref());
+    let interface = networks.first().map_or("none".to_owned(), |(interface, network)| {
+        format!("{interface} ({network}), the fastest one that jobs may use")
+    });
+    let text = |key: &str, label: &str, value: String, why: &str| {
+        ReportRow::new(key, label, CellValue::Text(value), why)
+    };
+    let rows = vec![
+        text("name", "name", own.name, ""),
+        text("rate", "rate", with_origin(link.rate, readable_rate), &interface),
+        ReportRow::new(
+            "processors",
+            "cores allowed",
+            CellValue::Number(cores::allowed(&own.mask) as u64),
+            "more ranks than these share cores",
+        ),
+    ];
+    ReportSection { key: "host", title: "This host".to_owned(), headings: &[], rows }
+}
+
+/// The groups and hosts, indented by depth. `reported` has the rates that the systems of hosts
+/// report.
+fn tree(title: String, topology: &NetworkTopology, reported: &HashMap<&str, u64>) -> ReportSection {
+    let mut tree = LinkTree { topology, reported, rows: Vec::new() };
     for group in topology.inside(None) {
-        add_group(topology, group, 0, &mut rows);
+        tree.add_group(group, 0);
     }
     let alone: Vec<&str> =
         topology.hosts().filter(|host| topology.around(host).next().is_none()).collect();
-    add_hosts(topology, &alone, 0, &mut rows);
+    tree.add_hosts(&alone, 0);
+    let mut rows = tree.rows;
     let usual = HostFigures { link: topology.usual_link(), leads: None, processor: None };
     rows.push(usual.row("other hosts".to_owned(), 0, &[]));
     ReportSection {
@@ -71,33 +147,39 @@ fn tree(title: String, topology: &NetworkTopology) -> ReportSection {
     }
 }
 
-fn add_group(
-    topology: &NetworkTopology,
-    group: GroupNumber,
-    depth: usize,
-    rows: &mut Vec<ReportRow>,
-) {
-    rows.push(group_row(topology.group_name(group), depth, topology.uplink(group)));
-    add_hosts(topology, &topology.members(group).collect::<Vec<_>>(), depth + 1, rows);
-    for inner in topology.inside(Some(group)) {
-        add_group(topology, inner, depth + 1, rows);
-    }
+/// The rows of groups and hosts so far.
+struct LinkTree<'a> {
+    topology: &'a NetworkTopology,
+    reported: &'a HashMap<&'a str, u64>,
+    rows: Vec<ReportRow>,
 }
 
-/// Adds a row for each run of hosts with equal figures.
-fn add_hosts(topology: &NetworkTopology, hosts: &[&str], depth: usize, rows: &mut Vec<ReportRow>) {
-    let figures = |host: &&str| HostFigures {
-        link: topology.link(host),
-        leads: Some(topology.leads(host)),
-        processor: Some(topology.processor(host)),
-    };
-    for run in hosts.chunk_by(|one, other| figures(one) == figures(other)) {
-        let label = match run {
-            [only] => (*only).to_owned(),
-            [first, .., last] => format!("{first} to {last} ({} hosts)", run.len()),
-            [] => continue,
+impl LinkTree<'_> {
+    fn add_group(&mut self, group: GroupNumber, depth: usize) {
+        let topology = self.topology;
+        self.rows.push(group_row(topology.group_name(group), depth, topology.uplink(group)));
+        self.add_hosts(&topology.members(group).collect::<Vec<_>>(), depth + 1);
+        for inner in topology.inside(Some(group)) {
+            self.add_group(inner, depth + 1);
+        }
+    }
+
+    /// Adds a row for each run of hosts with equal figures.
+    fn add_hosts(&mut self, hosts: &[&str], depth: usize) {
+        let topology = self.topology;
+        let figures = |host: &&str| HostFigures {
+            link: topology.link(host).or_reported(self.reported.get(host).copied()),
+            leads: Some(topology.leads(host)),
+            processor: Some(topology.processor(host)),
         };
-        rows.push(figures(&run[0]).row(label, depth, run));
+        for run in hosts.chunk_by(|one, other| figures(one) == figures(other)) {
+            let label = match run {
+                [only] => (*only).to_owned(),
+                [first, .., last] => format!("{first} to {last} ({} hosts)", run.len()),
+                [] => continue,
+            };
+            self.rows.push(figures(&run[0]).row(label, depth, run));
+        }
     }
 }
 
@@ -171,34 +253,46 @@ fn yes_or_no(flag: bool) -> String {
     CellValue::Flag(flag).for_person()
 }
 
-/// The hosts of a job: their groups, and the paths to them from the first one.
-fn hosts(topology: &JobTopology) -> ReportSection {
-    let description = topology.description();
-    let first = topology.hosts().first().map_or("", String::as_str);
-    let line = |(number, name): (usize, &String)| {
+/// The hosts of a job: their groups, links and ranks, and the paths to them from the first one.
+fn hosts(job: &ShownJob, title: &str) -> ReportSection {
+    let by_default = NetworkTopology::default();
+    let description = job.topology.as_ref().map_or(&by_default, |topology| topology.description());
+    let rates = reported_rates(job);
+    let known = job.hosts.iter().filter_map(|host| host.resources.as_ref());
+    let shares = ranks_per_core(known.map(|(resources, ranks)| (resources, *ranks)));
+    let link = |number: usize| {
+        let reported = rates.get(number).copied();
+        description.link(&job.hosts[number].name).or_reported(reported)
+    };
+    let row = |number: usize| {
+        let name = job.hosts[number].name.as_str();
         let groups: Vec<&str> =
             description.around(name).map(|group| description.group_name(group)).collect();
         let groups = if groups.is_empty() { "none".to_owned() } else { groups.join(" in ") };
-        let path = description.path(first, name).filter(|_| number > 0);
+        let first = (job.hosts[0].name.as_str(), link(0));
+        let path = description.path_over(first, (name, link(number))).filter(|_| number > 0);
         let path = path.map(|path| {
             let (rate, latency) = (with_origin(path.rate, readable_rate), path.latency);
             format!("{rate}, {}", with_origin(latency, readable_latency))
         });
+        let number_of = |number: Option<usize>| {
+            number.map_or(CellValue::Nothing("?"), |number| CellValue::Number(number as u64))
+        };
+        let ranks = job.hosts[number].resources.as_ref().map(|(_, ranks)| *ranks);
         let cells = vec![
             ("groups", CellValue::Text(groups)),
+            ("rate", CellValue::Text(with_origin(link(number).rate, readable_rate))),
+            ("ranks", number_of(ranks)),
+            ("ranks_per_core", number_of(ranks.and_then(|_| shares.get(number).copied()))),
             ("path", path.map_or(CellValue::Nothing(""), CellValue::Text)),
         ];
-        ReportRow {
-            key: number.to_string(),
-            label: format!("{number}: {name}"),
-            cells,
-            further: Vec::new(),
-        }
+        let label = format!("{number}: {name}");
+        ReportRow { key: number.to_string(), label, cells, further: Vec::new() }
     };
     ReportSection {
         key: "hosts",
-        title: "Hosts of the job".to_owned(),
-        headings: &["host", "group", "path from host 0"],
-        rows: topology.hosts().iter().enumerate().map(line).collect(),
+        title: title.to_owned(),
+        headings: &["host", "group", "rate", "ranks", "ranks per core", "path from host 0"],
+        rows: (0..job.hosts.len()).map(row).collect(),
     }
 }

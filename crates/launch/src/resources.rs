@@ -5,52 +5,76 @@
 use std::collections::BTreeMap;
 use std::str::FromStr;
 
-use towpath_launch::hosts::own_kernel;
 use towpath_machine::cores::{self, MASK_WORDS, Mask};
 use towpath_machine::{cgroup, network};
-use towpath_shm::Segment;
+
+use crate::hosts::{own_kernel, own_name};
+use crate::wire::{escape, unescape};
+
+/// Separates the two parts of a host's card, which its first rank publishes: addresses, for the
+/// transports, and resources.
+const BETWEEN_PARTS: char = '|';
+
+/// Key under which the card of host `number` is published.
+pub fn card_key(number: u32) -> String {
+    format!("towpath-card-{number}")
+}
+
+/// A card with these addresses and resources.
+pub fn card(addresses: &str, resources: &HostResources) -> String {
+    format!("{addresses}{BETWEEN_PARTS}{}", resources.to_text())
+}
+
+/// The addresses and the resources of a card; `None` if the text is malformed.
+pub fn of_card(text: &str) -> Option<(&str, HostResources)> {
+    let (addresses, resources) = text.split_once(BETWEEN_PARTS)?;
+    Some((addresses, HostResources::parse(resources)?))
+}
 
 /// The processors and the link of a host.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct HostResources {
+pub struct HostResources {
+    /// The host's own name for itself.
+    pub(crate) name: String,
     /// Identifies the kernel.
-    kernel: String,
+    pub(crate) kernel: String,
     /// The processors that the ranks of the host may use together; empty if unknown.
-    mask: Mask,
+    pub(crate) mask: Mask,
     /// The control group's limit; `None` without one.
-    quota: Option<usize>,
+    pub(crate) quota: Option<usize>,
     /// Rate of its fastest interface in bytes per second, in each direction; `None` if unknown.
-    rate: Option<u64>,
+    pub(crate) rate: Option<u64>,
 }
 
 impl HostResources {
-    /// Those of this host, after all its ranks have united their masks. `interfaces` are the ones
-    /// that the job may use.
-    pub(super) fn own(segment: &Segment, interfaces: Option<&str>) -> HostResources {
-        let (_, mask) = cores::announced(segment.head());
+    /// Those of this host, whose ranks may use the processors of `mask` together. `interfaces` are
+    /// the ones that the job may use.
+    pub fn own(mask: Mask, interfaces: Option<&str>) -> HostResources {
         let (quota, rate) = (cgroup::processor_quota(), network::fastest_rate(interfaces));
-        HostResources { kernel: own_kernel(), mask, quota, rate }
+        HostResources { name: own_name(), kernel: own_kernel(), mask, quota, rate }
     }
 
-    /// Encodes them: `kernel;mask;quota;rate`, the mask as hexadecimal words, the lowest first.
-    pub(super) fn to_text(&self) -> String {
+    /// Encodes them: `name;kernel;mask;quota;rate`, the mask as hexadecimal words, the lowest first.
+    pub(crate) fn to_text(&self) -> String {
         let used = self.mask.iter().rposition(|&word| word != 0).map_or(0, |last| last + 1);
         let words: Vec<String> = self.mask[..used].iter().map(|word| format!("{word:x}")).collect();
         let quota = self.quota.map(|quota| quota.to_string()).unwrap_or_default();
         let rate = self.rate.map(|rate| rate.to_string()).unwrap_or_default();
-        format!("{};{};{quota};{rate}", self.kernel, words.join("."))
+        let name = escape(self.name.as_bytes());
+        format!("{name};{};{};{quota};{rate}", self.kernel, words.join("."))
     }
 
     /// Decodes them; `None` if the text is malformed.
-    pub(super) fn parse(text: &str) -> Option<HostResources> {
-        let [kernel, words, quota, rate]: [&str; 4] =
+    pub(crate) fn parse(text: &str) -> Option<HostResources> {
+        let [name, kernel, words, quota, rate]: [&str; 5] =
             text.split(';').collect::<Vec<_>>().try_into().ok()?;
         let mut mask = [0; MASK_WORDS];
         for (number, word) in words.split('.').filter(|word| !word.is_empty()).enumerate() {
             *mask.get_mut(number)? = u64::from_str_radix(word, 16).ok()?;
         }
         let (quota, rate) = (optional(quota)?, optional(rate)?);
-        Some(HostResources { kernel: kernel.to_owned(), mask, quota, rate })
+        let name = String::from_utf8(unescape(name)).ok()?;
+        Some(HostResources { name, kernel: kernel.to_owned(), mask, quota, rate })
     }
 }
 
@@ -61,12 +85,12 @@ fn optional<T: FromStr>(text: &str) -> Option<Option<T>> {
 
 /// What schedules depend on, the same in all processes of a job.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct JobResources {
+pub struct JobResources {
     /// The greatest number of ranks that share a core of some kernel.
-    pub(super) ranks_per_core: usize,
+    pub ranks_per_core: usize,
     /// Rates of the hosts' links in bytes per second, by number of the host; none if one is
     /// unknown.
-    pub(super) rates: Vec<u64>,
+    pub rates: Vec<u64>,
 }
 
 impl Default for JobResources {
@@ -77,11 +101,10 @@ impl Default for JobResources {
 
 impl JobResources {
     /// Those of all hosts in order, each with the number of its ranks.
-    pub(super) fn of<'a>(
-        hosts: impl Iterator<Item = (&'a HostResources, usize)> + Clone,
-    ) -> JobResources {
+    pub fn of<'a>(hosts: impl Iterator<Item = (&'a HostResources, usize)> + Clone) -> JobResources {
         let rates: Option<Vec<u64>> = hosts.clone().map(|(host, _)| host.rate).collect();
-        JobResources { ranks_per_core: ranks_per_core(hosts), rates: rates.unwrap_or_default() }
+        let ranks_per_core = ranks_per_core(hosts).into_iter().max().unwrap_or(1);
+        JobResources { ranks_per_core, rates: rates.unwrap_or_default() }
     }
 }
 
@@ -94,11 +117,13 @@ struct Kernel {
     ranks: usize,
 }
 
-/// The greatest number of ranks that share a core of some kernel. Hosts that are containers on one
+/// For each host, how many ranks share a core of its kernel. Hosts that are containers on one
 /// kernel share its processors.
-fn ranks_per_core<'a>(hosts: impl Iterator<Item = (&'a HostResources, usize)>) -> usize {
+pub(crate) fn ranks_per_core<'a>(
+    hosts: impl Iterator<Item = (&'a HostResources, usize)> + Clone,
+) -> Vec<usize> {
     let mut kernels: BTreeMap<&str, Kernel> = BTreeMap::new();
-    for (host, ranks) in hosts {
+    for (host, ranks) in hosts.clone() {
         let kernel = kernels
             .entry(&host.kernel)
             .or_insert_with(|| Kernel { quota: Some(0), ..Kernel::default() });
@@ -111,9 +136,9 @@ fn ranks_per_core<'a>(hosts: impl Iterator<Item = (&'a HostResources, usize)>) -
             0 => kernel.ranks,
             known => known,
         };
-        kernel.ranks.div_ceil(kernel.quota.map_or(cores, |quota| quota.min(cores)).max(1))
+        kernel.ranks.div_ceil(kernel.quota.map_or(cores, |quota| quota.min(cores)).max(1)).max(1)
     };
-    kernels.values().map(share).max().unwrap_or(1).max(1)
+    hosts.map(|(host, _)| share(&kernels[host.kernel.as_str()])).collect()
 }
 
 #[cfg(test)]
@@ -121,11 +146,12 @@ mod tests {
     use super::*;
 
     fn host(kernel: &str, processors: &[usize], quota: Option<usize>) -> HostResources {
-        HostResources { kernel: kernel.into(), mask: cores::mask_of(processors), quota, rate: None }
+        let (name, mask) = ("n 1;".into(), cores::mask_of(processors));
+        HostResources { name, kernel: kernel.into(), mask, quota, rate: None }
     }
 
     fn of(hosts: &[(HostResources, usize)]) -> usize {
-        ranks_per_core(hosts.iter().map(|(host, ranks)| (host, *ranks)))
+        JobResources::of(hosts.iter().map(|(host, ranks)| (host, *ranks))).ranks_per_core
     }
 
     #[test]
@@ -134,10 +160,25 @@ mod tests {
         for one in [host("a", &[0, 63, 64, 1023], Some(3)), host("", &[], None), fast] {
             assert_eq!(HostResources::parse(&one.to_text()), Some(one));
         }
-        let many = format!("a;{};;", ["1"; 17].join("."));
-        for wrong in ["", "a;1;", "a;xyz;;", "a;1;-1;", "a;1;;x", "a;1;;;", &many] {
+        let many = format!("n;a;{};;", ["1"; 17].join("."));
+        for wrong in ["", "n;a;1;", "n;a;xyz;;", "n;a;1;-1;", "n;a;1;;x", "n;a;1;;;", &many] {
             assert_eq!(HostResources::parse(wrong), None, "{wrong}");
         }
+    }
+
+    #[test]
+    fn a_card_has_two_parts() {
+        let one = host("a", &[1], None);
+        let text = card("addresses", &one);
+        assert_eq!(of_card(&text), Some(("addresses", one)));
+        assert_eq!((of_card("addresses"), of_card("addresses|n")), (None, None));
+    }
+
+    #[test]
+    fn each_host_has_the_share_of_its_kernel() {
+        let hosts = [(host("a", &[0, 1], None), 4), (host("b", &[0], None), 1)];
+        let hosts = hosts.iter().map(|(host, ranks)| (host, *ranks));
+        assert_eq!(ranks_per_core(hosts), [2, 1]);
     }
 
     #[test]
