@@ -3,6 +3,7 @@
 
 mod info;
 mod report;
+mod tune;
 
 use std::ffi::OsString;
 use std::io::Write;
@@ -28,6 +29,12 @@ const SUBCOMMANDS: &[Subcommand] = &[
                 why, all settings",
         help: info::HELP,
         answer: info::answer,
+    },
+    Subcommand {
+        name: "tune",
+        about: "measures the links between hosts once, for all later jobs on them",
+        help: tune::HELP,
+        answer: tune::answer,
     },
     Subcommand {
         name: "explain",
