@@ -13,6 +13,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{SystemTime, UNIX_EPOCH};
 
+use rustix::fs::{Access, access};
 use towpath_topology::NetworkTopology;
 
 use super::info;
@@ -140,6 +141,10 @@ pub(super) fn answer(arguments: &[String]) -> Result<String, String> {
     let output = request.output.clone().or_else(stored_path).ok_or_else(|| {
         "Neither XDG_CONFIG_HOME nor HOME names a directory; name a file by --output.".to_owned()
     })?;
+    let refused = |error: std::io::Error| {
+        format!("The result cannot be stored in {} ({error}).", output.display())
+    };
+    prepare(&output).map_err(refused)?;
     let pairs = measured(&directory.join("mpiexec"), &to_start, names.len())?;
     let told: Vec<String> = arguments.iter().map(|word| word.escape_debug().to_string()).collect();
     let comment = format!("Measured by towpath tune {} on {}.", told.join(" "), today());
@@ -148,9 +153,7 @@ pub(super) fn answer(arguments: &[String]) -> Result<String, String> {
     if let Err(error) = NetworkTopology::parse(&text) {
         return Err(format!("The result cannot be stored as a topology file: {error}"));
     }
-    store(&output, &text).map_err(|error| {
-        format!("The result cannot be stored in {} ({error}).", output.display())
-    })?;
+    store(&output, &text).map_err(refused)?;
     let counted = format!("{} hosts, {} pairs", names.len(), pairs.len());
     Ok(format!("{counted}, stored in {}:\n\n{text}", output.display()))
 }
@@ -221,11 +224,16 @@ fn bar(done: usize, total: usize) -> String {
     format!("[{:-<BAR$}] {done} of {total} pairs of hosts", "#".repeat(full))
 }
 
-/// Writes a file whole or not at all, and its directory before.
+/// Creates the directory of a file that is to be written, and checks that it may be.
+fn prepare(path: &Path) -> std::io::Result<()> {
+    let parent = path.parent().filter(|directory| !directory.as_os_str().is_empty());
+    let directory = parent.unwrap_or(Path::new("."));
+    std::fs::create_dir_all(directory)?;
+    Ok(access(directory, Access::WRITE_OK)?)
+}
+
+/// Writes a file whole or not at all.
 fn store(path: &Path, text: &str) -> std::io::Result<()> {
-    if let Some(directory) = path.parent() {
-        std::fs::create_dir_all(directory)?;
-    }
     let mut name = path.as_os_str().to_owned();
     name.push(format!(".{}", std::process::id()));
     let fresh = PathBuf::from(name);
@@ -246,7 +254,9 @@ fn today() -> String {
 
 /// The date so many days after 1970-01-01, in the Gregorian calendar.
 fn date(days: u64) -> String {
-    let is_leap = |year: u64| year % 4 == 0 && (year % 100 != 0 || year % 400 == 0);
+    let is_leap = |year: u64| {
+        year.is_multiple_of(4) && (!year.is_multiple_of(100) || year.is_multiple_of(400))
+    };
     let (mut year, mut rest) = (1970, days);
     while rest >= 365 + u64::from(is_leap(year)) {
         rest -= 365 + u64::from(is_leap(year));
@@ -324,11 +334,13 @@ mod tests {
     fn a_file_is_stored_with_its_directory() {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("a/b/topology.toml");
+        prepare(&path).unwrap();
         for text in ["one", "two"] {
             store(&path, text).unwrap();
             assert_eq!(std::fs::read_to_string(&path).unwrap(), text);
         }
         assert_eq!(std::fs::read_dir(path.parent().unwrap()).unwrap().count(), 1);
-        assert!(store(Path::new("/proc/x/y"), "z").is_err());
+        assert!(prepare(Path::new("/proc/x/y")).is_err());
+        assert!(prepare(Path::new("y")).is_ok());
     }
 }

@@ -104,48 +104,32 @@ impl Mpi {
     pub(super) fn pass(&mut self, partner: usize, bytes: usize, sends: usize, receives: usize) {
         assert!(bytes <= LONGEST && partner < self.size, "{bytes} bytes to rank {partner}");
         let (mut sends, mut receives) = (sends, receives);
+        let (world, byte) = (predefined(COMM_WORLD), predefined(BYTE));
+        let (count, to) = (bytes as c_int, partner as c_int);
         while sends + receives > 0 {
             let mut requests = [ptr::null_mut(); 2 * WINDOW];
             let (out, arriving) = (sends.min(WINDOW), receives.min(WINDOW));
-            let (world, byte) = (predefined(COMM_WORLD), predefined(BYTE));
-            for number in 0..arriving {
+            let (receiving, sending) = requests[..arriving + out].split_at_mut(arriving);
+            for (request, place) in receiving.iter_mut().zip(self.arriving.chunks_mut(LONGEST)) {
                 // SAFETY: each receive has a part of `arriving` of its own, of LONGEST bytes, which
                 // nobody else touches until Waitall below; the request is writable.
                 unsafe {
-                    let place = self.arriving.as_mut_ptr().add(number * LONGEST).cast();
-                    let request = &raw mut requests[number];
-                    (self.irecv)(
-                        place,
-                        bytes as c_int,
-                        byte,
-                        partner as c_int,
-                        TAG,
-                        world,
-                        request,
-                    );
+                    (self.irecv)(place.as_mut_ptr().cast(), count, byte, to, TAG, world, request);
                 }
             }
-            for number in 0..out {
+            for request in sending {
                 // SAFETY: `out` has LONGEST bytes, which stay unchanged until Waitall below;
                 // several sends may read one buffer. The request is writable.
                 unsafe {
                     let place = self.out.as_mut_ptr().cast();
-                    let request = &raw mut requests[arriving + number];
-                    (self.isend)(
-                        place,
-                        bytes as c_int,
-                        byte,
-                        partner as c_int,
-                        TAG,
-                        world,
-                        request,
-                    );
+                    (self.isend)(place, count, byte, to, TAG, world, request);
                 }
             }
-            let started = (out + arriving) as c_int;
-            // SAFETY: the first `started` requests have been started above; NULL is
+            // SAFETY: that many requests, the first ones, have been started above; NULL is
             // MPI_STATUSES_IGNORE.
-            unsafe { (self.waitall)(started, requests.as_mut_ptr(), ptr::null_mut()) };
+            unsafe {
+                (self.waitall)((arriving + out) as c_int, requests.as_mut_ptr(), ptr::null_mut());
+            }
             (sends, receives) = (sends - out, receives - arriving);
         }
     }
