@@ -29,8 +29,8 @@ const PRELOADED: (&str, &str, &str) =
 /// name for all feature sets.
 const STRICT: &str = "strict";
 
-/// The package that contains the programs.
-const PROGRAMS: &str = "towpath-launch";
+/// The packages that contain the programs.
+const PROGRAMS: [&str; 2] = ["towpath-launch", "towpath-tool"];
 
 /// Additional names of the libraries: the name, the library that it stands for, and the name that
 /// the linker looks for.
@@ -97,7 +97,7 @@ fn successful(command: &mut Command) -> Result<(), String> {
 fn build(root: &Path, profile: &str) -> Result<PathBuf, String> {
     println!("building the libraries and the programs");
     // In one command: linking takes longest, and each library is linked by a single thread.
-    let chosen = packages().chain([PROGRAMS]).flat_map(|package| ["-p", package]);
+    let chosen = packages().chain(PROGRAMS).flat_map(|package| ["-p", package]);
     successful(
         cargo(root).args(["build", "-q", "--profile", profile, "--lib", "--bins"]).args(chosen),
     )?;
@@ -151,9 +151,9 @@ fn build_for_glibc(root: &Path, profile: &str, version: &str) -> Result<PathBuf,
     };
     packages().try_for_each(|package| library(package, profile, &[]))?;
     interfaces().try_for_each(|package| library(package, STRICT, &["--features", STRICT]))?;
-    let words =
-        ["build", "-q", "--profile", profile, "--target", &target, "-p", PROGRAMS, "--bins"];
-    successful(zigbuild().args(words))?;
+    let words = ["build", "-q", "--profile", profile, "--target", &target, "--bins"];
+    let chosen = PROGRAMS.into_iter().flat_map(|package| ["-p", package]);
+    successful(zigbuild().args(words).args(chosen))?;
     Ok(directory)
 }
 

@@ -8,7 +8,7 @@
 //! guardian and ranks.
 
 mod activity;
-pub(crate) mod binding;
+pub mod binding;
 mod brief;
 mod calls;
 mod descendants;
@@ -84,7 +84,7 @@ pub fn main() -> i32 {
 ///
 /// # Errors
 /// An error message for the user.
-pub(crate) fn names_of_hosts(arguments: &[std::ffi::OsString]) -> Result<Vec<String>, String> {
+pub fn names_of_hosts(arguments: &[std::ffi::OsString]) -> Result<Vec<String>, String> {
     match options::parse(arguments.iter().cloned())? {
         Command::Run(mut request) => {
             let hosts = host_choice::Hosts::of(&request)?;

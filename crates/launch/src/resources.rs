@@ -35,15 +35,15 @@ pub fn of_card(text: &str) -> Option<(&str, HostResources)> {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct HostResources {
     /// The host's own name for itself.
-    pub(crate) name: String,
+    pub name: String,
     /// Identifies the kernel.
-    pub(crate) kernel: String,
+    pub kernel: String,
     /// The processors that the ranks of the host may use together; empty if unknown.
-    pub(crate) mask: Mask,
+    pub mask: Mask,
     /// The control group's limit; `None` without one.
-    pub(crate) quota: Option<usize>,
+    pub quota: Option<usize>,
     /// Rate of its fastest interface in bytes per second, in each direction; `None` if unknown.
-    pub(crate) rate: Option<u64>,
+    pub rate: Option<u64>,
 }
 
 impl HostResources {
@@ -55,7 +55,7 @@ impl HostResources {
     }
 
     /// Encodes them: `name;kernel;mask;quota;rate`, the mask as hexadecimal words, the lowest first.
-    pub(crate) fn to_text(&self) -> String {
+    pub fn to_text(&self) -> String {
         let used = self.mask.iter().rposition(|&word| word != 0).map_or(0, |last| last + 1);
         let words: Vec<String> = self.mask[..used].iter().map(|word| format!("{word:x}")).collect();
         let quota = self.quota.map(|quota| quota.to_string()).unwrap_or_default();
@@ -65,7 +65,7 @@ impl HostResources {
     }
 
     /// Decodes them; `None` if the text is malformed.
-    pub(crate) fn parse(text: &str) -> Option<HostResources> {
+    pub fn parse(text: &str) -> Option<HostResources> {
         let [name, kernel, words, quota, rate]: [&str; 5] =
             text.split(';').collect::<Vec<_>>().try_into().ok()?;
         let mut mask = [0; MASK_WORDS];
@@ -119,7 +119,7 @@ struct Kernel {
 
 /// For each host, how many ranks share a core of its kernel. Hosts that are containers on one
 /// kernel share its processors.
-pub(crate) fn ranks_per_core<'a>(
+pub fn ranks_per_core<'a>(
     hosts: impl Iterator<Item = (&'a HostResources, usize)> + Clone,
 ) -> Vec<usize> {
     let mut kernels: BTreeMap<&str, Kernel> = BTreeMap::new();

@@ -22,16 +22,19 @@ const LONGEST_LIST: u64 = 16 << 20;
 /// The hosts of a job and its topology.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ShownJob {
-    pub(crate) topology: Option<JobTopology>,
-    pub(crate) hosts: Vec<ShownHost>,
+    /// `None` without a topology file.
+    pub topology: Option<JobTopology>,
+    /// The hosts by number.
+    pub hosts: Vec<ShownHost>,
 }
 
 /// A host of a job.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct ShownHost {
-    pub(crate) name: String,
+pub struct ShownHost {
+    /// As the topology, `mpiexec` or the host itself calls it.
+    pub name: String,
     /// Its resources and the number of its ranks; `None` as long as they are not known.
-    pub(crate) resources: Option<(HostResources, usize)>,
+    pub resources: Option<(HostResources, usize)>,
 }
 
 impl ShownJob {
@@ -42,7 +45,7 @@ impl ShownJob {
     }
 
     /// A job on hosts with these names.
-    pub(crate) fn with_names(topology: Option<JobTopology>, names: Vec<String>) -> ShownJob {
+    pub fn with_names(topology: Option<JobTopology>, names: Vec<String>) -> ShownJob {
         let host = |name| ShownHost { name, resources: None };
         ShownJob { topology, hosts: names.into_iter().map(host).collect() }
     }
@@ -60,7 +63,7 @@ impl ShownJob {
     }
 
     /// Adds the resources of all hosts in order, each with the number of its ranks.
-    pub(crate) fn add(&mut self, hosts: Vec<(HostResources, usize)>) {
+    pub fn add(&mut self, hosts: Vec<(HostResources, usize)>) {
         for (host, resources) in self.hosts.iter_mut().zip(hosts) {
             host.resources = Some(resources);
         }
@@ -78,7 +81,7 @@ impl ShownJob {
     ///
     /// # Errors
     /// An error message for the user if the process may not be inspected.
-    pub(crate) fn of_process(pid: u32) -> Result<Option<ShownJob>, String> {
+    pub fn of_process(pid: u32) -> Result<Option<ShownJob>, String> {
         let numbers = descriptors_of_process(pid, LABEL)?;
         let read = |number| ShownJob::parse(&read_all(open_of_process(pid, number).ok()?)?);
         Ok(numbers.into_iter().find_map(read))

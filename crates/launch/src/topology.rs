@@ -14,10 +14,10 @@ use towpath_topology::{Error as FileError, FigureOrigin, HostLink, LONGEST, Netw
 use crate::wire::{escape, unescape};
 
 /// The setting that names the file.
-pub(crate) const SETTING: &str = "TOWPATH_TOPOLOGY";
+pub const SETTING: &str = "TOWPATH_TOPOLOGY";
 
 /// Key under which the topology is published.
-pub(crate) const KEY: &str = "towpath-topology";
+pub const KEY: &str = "towpath-topology";
 
 /// The value of the setting and of the option `--topology` for which no file is used.
 const NO_FILE: &str = "none";
@@ -35,13 +35,13 @@ pub struct JobTopology {
 
 impl JobTopology {
     /// The topology that a file describes, for a job on these hosts.
-    pub(crate) fn new(file: TopologyFile, hosts: Vec<String>) -> JobTopology {
+    pub fn new(file: TopologyFile, hosts: Vec<String>) -> JobTopology {
         let TopologyFile { name, text, description } = file;
         JobTopology { file: name, text, description, hosts }
     }
 
     /// Name of the file, for messages.
-    pub(crate) fn file(&self) -> &str {
+    pub fn file(&self) -> &str {
         &self.file
     }
 
@@ -65,27 +65,27 @@ impl JobTopology {
     }
 
     /// The hosts that the file names and that are not in the job.
-    pub(crate) fn absent(&self) -> Vec<&str> {
+    pub fn absent(&self) -> Vec<&str> {
         let jobs_own: HashSet<&str> =
             self.hosts.iter().filter_map(|name| self.description.known_name(name)).collect();
         self.description.hosts().filter(|name| !jobs_own.contains(name)).collect()
     }
 
     /// The hosts of the job that the file does not name.
-    pub(crate) fn unnamed(&self) -> Vec<&str> {
+    pub fn unnamed(&self) -> Vec<&str> {
         let names = self.hosts.iter().map(String::as_str);
         names.filter(|name| self.description.known_name(name).is_none()).collect()
     }
 
     /// Encodes the topology: a line with the hosts, and the file.
-    pub(crate) fn to_text(&self) -> String {
+    pub fn to_text(&self) -> String {
         let names: Vec<String> = self.hosts.iter().map(|name| escape(name.as_bytes())).collect();
         let origin = self.description.origin();
         format!("{}\n{}", names.join(" "), encoded(&self.file, origin, &self.text))
     }
 
     /// Parses the output of [`JobTopology::to_text`].
-    pub(crate) fn parse(text: &str) -> Option<JobTopology> {
+    pub fn parse(text: &str) -> Option<JobTopology> {
         let (hosts, file) = text.split_once('\n')?;
         let hosts: Result<_, _> =
             hosts.split(' ').map(|name| String::from_utf8(unescape(name))).collect();
@@ -95,10 +95,11 @@ impl JobTopology {
 
 /// A topology file that has been read.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct TopologyFile {
+pub struct TopologyFile {
     name: String,
     text: String,
-    pub(crate) description: NetworkTopology,
+    /// What the file states.
+    pub description: NetworkTopology,
 }
 
 impl TopologyFile {
@@ -106,7 +107,7 @@ impl TopologyFile {
     ///
     /// # Errors
     /// An error message for the user.
-    pub(crate) fn read(path: &Path) -> Result<TopologyFile, String> {
+    pub fn read(path: &Path) -> Result<TopologyFile, String> {
         let refused =
             |error| format!("The topology file {} cannot be read ({error}).", path.display());
         let mut bytes = Vec::new();
@@ -123,22 +124,22 @@ impl TopologyFile {
     }
 
     /// Name of the file, for messages.
-    pub(crate) fn name(&self) -> &str {
+    pub fn name(&self) -> &str {
         &self.name
     }
 
     /// This file, which is the result of a measurement.
-    pub(crate) fn measured(self) -> TopologyFile {
+    pub fn measured(self) -> TopologyFile {
         TopologyFile { description: self.description.measured(), ..self }
     }
 
     /// Encodes the file: a line with origin and name, and its text.
-    pub(crate) fn to_text(&self) -> String {
+    pub fn to_text(&self) -> String {
         encoded(&self.name, self.description.origin(), &self.text)
     }
 
     /// Parses the output of [`TopologyFile::to_text`]; `None` if it has another form.
-    pub(crate) fn parse(text: &str) -> Option<Result<TopologyFile, FileError>> {
+    pub fn parse(text: &str) -> Option<Result<TopologyFile, FileError>> {
         let (head, text) = text.split_once('\n')?;
         let (origin, name) = head.split_once(' ')?;
         let name = String::from_utf8(unescape(name)).ok()?;
@@ -151,7 +152,7 @@ impl TopologyFile {
     }
 
     /// Whether the file names all of these hosts.
-    pub(crate) fn names_all(&self, hosts: &[String]) -> bool {
+    pub fn names_all(&self, hosts: &[String]) -> bool {
         hosts.iter().all(|host| self.description.known_name(host).is_some())
     }
 }
@@ -162,7 +163,7 @@ fn encoded(name: &str, origin: FigureOrigin, text: &str) -> String {
 
 /// What decides about the topology file of a job.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum TopologyChoice {
+pub enum TopologyChoice {
     /// This file.
     File(PathBuf),
     /// The result of `towpath tune` under this name, if there is one and it names all hosts of the
@@ -174,7 +175,7 @@ pub(crate) enum TopologyChoice {
 
 impl TopologyChoice {
     /// The choice of an option or setting; `None` if it is empty.
-    pub(crate) fn of_value(value: &OsStr) -> Option<TopologyChoice> {
+    pub fn of_value(value: &OsStr) -> Option<TopologyChoice> {
         if value.is_empty() {
             None
         } else if value == NO_FILE {
@@ -185,7 +186,7 @@ impl TopologyChoice {
     }
 
     /// The choice of the setting in this process's environment.
-    pub(crate) fn of_setting() -> TopologyChoice {
+    pub fn of_setting() -> TopologyChoice {
         let value = config::setting(SETTING).map(OsString::from);
         let by_default = || stored_path().map_or(TopologyChoice::Nothing, TopologyChoice::Stored);
         value.and_then(|value| Self::of_value(&value)).unwrap_or_else(by_default)
@@ -194,7 +195,7 @@ impl TopologyChoice {
 
 /// Where `towpath tune` stores its result for this user, and jobs look for it; `None` if the
 /// environment names no home.
-pub(crate) fn stored_path() -> Option<PathBuf> {
+pub fn stored_path() -> Option<PathBuf> {
     let absolute = |name: &str| {
         config::environment(name).map(PathBuf::from).filter(|directory| directory.is_absolute())
     };
@@ -207,7 +208,7 @@ pub(crate) fn stored_path() -> Option<PathBuf> {
 ///
 /// # Errors
 /// A warning for the user if it cannot be used.
-pub(crate) fn stored(path: &Path) -> Result<Option<TopologyFile>, String> {
+pub fn stored(path: &Path) -> Result<Option<TopologyFile>, String> {
     if !path.exists() {
         return Ok(None);
     }

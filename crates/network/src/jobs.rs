@@ -9,7 +9,8 @@ use std::sync::Arc;
 use towpath_base::ids::{JobId, PeerIndex, ProcessId};
 use towpath_launch::client::{Job, Launcher};
 use towpath_launch::resources::{HostResources, JobResources};
-use towpath_launch::{JobTopology, ShownJob};
+use towpath_launch::shown::ShownJob;
+use towpath_launch::topology::JobTopology;
 
 use crate::error::{Error, Result};
 

@@ -17,8 +17,8 @@ use rustix::fs::{Access, access};
 use towpath_topology::NetworkTopology;
 
 use super::info;
-use crate::mpiexec::names_of_hosts;
-use crate::topology::stored_path;
+use towpath_launch::mpiexec::names_of_hosts;
+use towpath_launch::topology::stored_path;
 
 pub(super) const HELP: &str = "\
 Usage: towpath tune [--hosts LIST | --hostfile FILE] [--launcher COMMAND] [--output FILE]

@@ -1,5 +1,6 @@
 //! `towpath info`: every setting, and what changes if the machine, the launcher or a sandbox does.
 
+#[path = "../../launch/tests/common/mod.rs"]
 mod common;
 
 use std::io::{BufRead, BufReader};

@@ -11,12 +11,12 @@ use towpath_topology::{
     readable_rate,
 };
 
-use super::super::report::{CellValue, ReportRow, ReportSection};
 use super::channel::view_of;
 use super::levels;
-use crate::resources::{HostResources, JobResources, ranks_per_core};
-use crate::shown::ShownJob;
-use crate::topology::{TopologyChoice, TopologyFile, stored};
+use crate::report::{CellValue, ReportRow, ReportSection};
+use towpath_launch::resources::{HostResources, JobResources, ranks_per_core};
+use towpath_launch::shown::ShownJob;
+use towpath_launch::topology::{TopologyChoice, TopologyFile, stored};
 
 /// Returns the groups and hosts of a topology file; those of the job of a process (a rank, or its
 /// mpiexec), and the hosts of the job; or what the next job from this host would assume, and this
