@@ -16,7 +16,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use rustix::fs::{Access, access};
 use towpath_topology::NetworkTopology;
 
-use super::info;
+use super::{AS_TOOL, info};
 use towpath_launch::mpiexec::names_of_hosts;
 use towpath_launch::topology::stored_path;
 
@@ -112,7 +112,7 @@ impl TuneRequest {
     /// The arguments with which `mpiexec` starts `program` once on each host.
     fn for_mpiexec(&self, program: &Path) -> Vec<OsString> {
         let one_each = ["-ppn", "1", "--topology", "none"].map(OsString::from);
-        let measure = [program.into(), "tune".into(), MEASURE.into()];
+        let measure = [program.into(), AS_TOOL.into(), "tune".into(), MEASURE.into()];
         let passed = self.passed.iter().map(OsString::from);
         one_each.into_iter().chain(passed).chain(measure).collect()
     }
@@ -287,7 +287,7 @@ mod tests {
         let request = read("--hosts a,b --output=x").unwrap();
         assert_eq!(request.output, Some(PathBuf::from("x")));
         let words = request.for_mpiexec(Path::new("/bin/towpath"));
-        let wanted = "-ppn 1 --topology none --hosts a,b /bin/towpath tune --measure";
+        let wanted = "-ppn 1 --topology none --hosts a,b /bin/towpath --towpath tune --measure";
         assert_eq!(words, wanted.split(' ').map(OsString::from).collect::<Vec<_>>());
         assert_eq!(names_of_hosts(&words), Ok(vec!["a".to_owned(), "b".to_owned()]));
         for (words, part) in [

@@ -1,4 +1,4 @@
-//! The command `towpath`: see `towpath_tool`.
+//! The commands `towpath` and `mpiexec` in one program: see `towpath_tool::main`.
 
 fn main() {
     std::process::exit(towpath_tool::main());
