@@ -54,7 +54,8 @@ impl HostResources {
         HostResources { name: own_name(), kernel: own_kernel(), mask, quota, rate }
     }
 
-    /// Encodes them: `name;kernel;mask;quota;rate`, the mask as hexadecimal words, the lowest first.
+    /// Encodes them: `name;kernel;mask;quota;rate`, the mask as hexadecimal words, the lowest
+    /// first.
     pub fn to_text(&self) -> String {
         let used = self.mask.iter().rposition(|&word| word != 0).map_or(0, |last| last + 1);
         let words: Vec<String> = self.mask[..used].iter().map(|word| format!("{word:x}")).collect();

@@ -49,9 +49,9 @@ const AS_TOOL: &str = "--towpath";
 
 /// Runs the command line of this process and returns its exit code.
 ///
-/// The program is both `towpath` and `mpiexec`, which share most of their code: in a wheel, a second
-/// program would be a twentieth of it. It is installed as `mpiexec`, and `towpath` is a script that
-/// starts it with `--towpath`. Under the name that cargo gives it, it is `towpath`.
+/// The program is both `towpath` and `mpiexec`, which share most of their code: in a wheel, a
+/// second program would be a twentieth of it. It is installed as `mpiexec`, and `towpath` is a
+/// script that starts it with `--towpath`. Under the name that cargo gives it, it is `towpath`.
 pub fn main() -> i32 {
     let mut arguments = std::env::args_os().skip(1).peekable();
     let asked = arguments.next_if(|first| first == AS_TOOL).is_some();
