@@ -5,7 +5,7 @@
     topology.py --filter REGEX        only some of the rows
 
 Each row runs tests/hosts/ways.c on three hosts, where the first rank of each asks `towpath info
---topology` about itself.
+--topology` about itself; the last one tests/hosts/leaf.c on four.
 """
 
 import argparse
@@ -49,11 +49,13 @@ FIGURES = {
     "host other hosts": ("rate", "10 Gbit/s (default)"),
 }
 MISTAKE = "a file with a mistake"
+HINT = "the hint of a communicator makes a host a leaf"
 ROWS = {
     "a file with wrong figures, by an option": WRONG,
     "a file with wrong figures, by the setting": WRONG,
     "no file": None,
     MISTAKE: WRONG.replace("1kbit", "1kbps"),
+    HINT: None,
 }
 
 
@@ -135,8 +137,18 @@ def wrong_hosts(who, found, rates):
     return []
 
 
+def hint_row(prefix):
+    """Runs tests/hosts/leaf.c on four hosts."""
+    script = 'exec "$0" --hosts $HOSTS_NAMES --launcher "$HOSTS_RUN {host}" -n 4 "$1"'
+    job = ["sh", "-c", script, prefix / "bin/mpiexec", ways.compiled(prefix, "leaf")]
+    command = [sys.executable, HERE / "hosts.py", "--hosts", "4", "--", *job]
+    return rows.job(command, {"TOWPATH_NETWORK": "tcp"}, 4, ways.LIMIT)
+
+
 def run_row(prefix, binary, row):
     """Problems (None: not tested here), what was seen, and the job's output."""
+    if row == HINT:
+        return hint_row(prefix)
     with tempfile.TemporaryDirectory() as directory:
         file = Path(directory) / "topology.toml"
         file.write_text(ROWS[row] or "")

@@ -161,6 +161,16 @@ fn encoded(name: &str, origin: FigureOrigin, text: &str) -> String {
     format!("{} {}\n{text}", origin.word(), escape(name.as_bytes()))
 }
 
+/// Rates of the links of hosts with these names in bytes per second, as the text of a topology file
+/// states them, or else as their systems report; `None` if the text has a mistake.
+pub fn described_rates(text: &str, names: &[String], reported: &[u64]) -> Option<Vec<u64>> {
+    let description = NetworkTopology::parse(text).ok()?;
+    let rate = |(number, name): (usize, &String)| {
+        description.link(name).or_reported(reported.get(number).copied()).rate.value
+    };
+    Some(names.iter().enumerate().map(rate).collect())
+}
+
 /// What decides about the topology file of a job.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum TopologyChoice {
@@ -277,6 +287,16 @@ mod tests {
         fs::write(&path, "\n[[hosts]]\n").unwrap();
         assert!(read().unwrap_err().contains("topology.toml: topology file line 2: "));
         assert!(TopologyFile::read(Path::new("/dev/zero")).unwrap_err().contains("bytes"));
+    }
+
+    #[test]
+    fn a_text_describes_hosts_by_name() {
+        let names = ["a", "b", "c.example"].map(str::to_owned);
+        let text = r#"link=[{hosts="a",rate="1Gbit"},{hosts="c",rate="8Mbit",half_duplex=true}]"#;
+        let rates = |reported: &[u64]| described_rates(text, &names, reported).unwrap();
+        assert_eq!(rates(&[1, 2, 3]), [125_000_000, 2, 1_000_000]);
+        assert_eq!(rates(&[]), [125_000_000, towpath_topology::DEFAULT_RATE, 1_000_000]);
+        assert_eq!(described_rates("link=1", &names, &[]), None);
     }
 
     #[test]

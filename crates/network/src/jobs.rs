@@ -10,7 +10,7 @@ use towpath_base::ids::{JobId, PeerIndex, ProcessId};
 use towpath_launch::client::{Job, Launcher};
 use towpath_launch::resources::{HostResources, JobResources};
 use towpath_launch::shown::ShownJob;
-use towpath_launch::topology::JobTopology;
+use towpath_launch::topology::{JobTopology, described_rates};
 
 use crate::error::{Error, Result};
 
@@ -33,6 +33,8 @@ pub struct Jobs {
     rank: u32,
     /// What joins the hosts of this process's job, if a topology file says so.
     topology: Option<Arc<JobTopology>>,
+    /// Names of the hosts of this process's job, once its processes know them.
+    names: Vec<String>,
     /// The processors and links of this process's job.
     resources: JobResources,
     /// Held open for `towpath info --topology`.
@@ -52,6 +54,7 @@ impl Jobs {
             entries: Vec::new(),
             rank,
             topology: None,
+            names: Vec::new(),
             resources: JobResources::default(),
             _shown: None,
         }
@@ -85,11 +88,23 @@ impl Jobs {
         }
     }
 
+    /// Rates of the links of all hosts of this process's job as the text of a topology file has
+    /// them, and where it says nothing, as the systems report; `None` if the text has a mistake, or
+    /// the names of the hosts are not known. The same in all processes.
+    pub fn described_rates(&self, text: &str) -> Option<Vec<u64>> {
+        let names = self.topology.as_ref().map_or(&self.names[..], |topology| topology.hosts());
+        let last = self.entries[0].host_of_rank.iter().max().copied().unwrap_or(0);
+        let is_known = last == 0 || last < names.len() as u32;
+        described_rates(text, names, &self.resources.rates).filter(|_| is_known)
+    }
+
     /// Learns the resources of all hosts in order, each with the number of its ranks, and shows
     /// them to `towpath info`.
     pub(crate) fn set_resources(&mut self, hosts: Vec<(HostResources, usize)>) {
         self.resources = JobResources::of(hosts.iter().map(|(host, ranks)| (host, *ranks)));
-        self._shown = ShownJob::of(self.topology.as_deref().cloned(), hosts).show().map(Arc::new);
+        let shown = ShownJob::of(self.topology.as_deref().cloned(), hosts);
+        self._shown = shown.show().map(Arc::new);
+        self.names = shown.hosts.into_iter().map(|host| host.name).collect();
     }
 
     /// Adds a job, whose ranks run on these hosts, numbered within the job from 0. Its processes
