@@ -146,9 +146,9 @@ pub(super) fn answer(arguments: &[String]) -> Result<String, String> {
     };
     prepare(&output).map_err(refused)?;
     let pairs = measured(&directory.join("mpiexec"), &to_start, names.len())?;
-    let told: Vec<String> = arguments.iter().map(|word| word.escape_debug().to_string()).collect();
-    let comment = format!("Measured by towpath tune {} on {}.", told.join(" "), today());
-    let comment = comment.replace(" tune  on", " tune on");
+    let words = ["towpath", "tune"].into_iter().chain(arguments.iter().map(String::as_str));
+    let words: Vec<String> = words.map(|word| word.escape_debug().to_string()).collect();
+    let comment = format!("Measured by {} on {}.", words.join(" "), today());
     let text = links::to_toml(&comment, &names, &links::of_pairs(&pairs, names.len()));
     if let Err(error) = NetworkTopology::parse(&text) {
         return Err(format!("The result cannot be stored as a topology file: {error}"));
