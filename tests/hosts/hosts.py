@@ -9,6 +9,7 @@
     hosts.py --swallow frames -- COMMAND...                                  over a switch that passes nothing but IP
     hosts.py --hosts 8 --slow host0=1gbit --weak host0=1000/5000 -- COMMAND...
                                                      one host has a slow link and a slow processor
+    hosts.py --hosts 4 --kernels -- COMMAND...       hosts that look like machines, and do not share cores by what is known of them
     hosts.py --rails 2 --kill-rail 1 --after 2 [--silently] -- COMMAND...    a network dies meanwhile
 
 Two hosts are joined by a cable, more by a bridge; each further rail is a network of its own (10.77.RAIL.HOST/24). COMMAND
@@ -29,6 +30,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import uuid
 from pathlib import Path
 
 import links
@@ -49,12 +51,14 @@ name=$1; shift
 [ -e {namespaces}/$name.procs ] && echo $$ > {namespaces}/$name.procs
 # Words such as NAME=value before a command are the shell's.
 case $1 in *=*) words=$*;; *) words="exec $*";; esac
-exec nsenter --net={namespaces}/$name unshare --uts sh -c 'hostname "$0"; eval "$1"' "$name" "$words"
+exec nsenter --net={namespaces}/$name unshare --uts{mount} sh -c 'hostname "$0"; {boot}eval "$1"' "$name" "$words"
 """
+# Gives a host a boot ID of its own.
+BOOT = "mount --bind {namespaces}/$(hostname).boot /proc/sys/kernel/random/boot_id; "
 RUN = """#!/bin/sh
 # Runs a command on a host: run NAME COMMAND...
 [ -e {namespaces}/$1.procs ] && echo $$ > {namespaces}/$1.procs
-exec nsenter --net={namespaces}/$1 unshare --uts sh -c 'hostname "$1"; shift; exec "$@"' run "$@"
+exec nsenter --net={namespaces}/$1 unshare --uts{mount} sh -c 'hostname "$1"; {boot}shift; exec "$@"' run "$@"
 """
 
 
@@ -102,7 +106,11 @@ def inside(options):
             group = weak if name == options.weak.split("=")[0] else others
             (NAMESPACES / f"{name}.procs").symlink_to(group)
     enter, run = NAMESPACES / "enter", NAMESPACES / "run"
+    for name in names if options.kernels else []:
+        (NAMESPACES / f"{name}.boot").write_text(f"{uuid.uuid4()}\n")
+    mount, boot = (" --mount", BOOT) if options.kernels else ("", "")
     for script, text in [(enter, ENTER), (run, RUN)]:
+        text = text.replace("{mount}", mount).replace("{boot}", boot)
         script.write_text(text.replace("{namespaces}", str(NAMESPACES)))
         script.chmod(0o755)
     environment = {**os.environ, "HOSTS_NAMES": ",".join(names), "HOSTS_ENTER": str(enter), "HOSTS_RUN": str(run)}
@@ -122,6 +130,7 @@ def inside(options):
 def parse(words):
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     links.add_options(parser)
+    parser.add_argument("--kernels", action="store_true", help="each host has a boot ID of its own: Towpath takes it for a machine with its own cores")
     parser.add_argument("command", nargs="+")
     return parser.parse_args(words)
 

@@ -84,28 +84,26 @@ fn optional<T: FromStr>(text: &str) -> Option<Option<T>> {
     if text.is_empty() { Some(None) } else { text.parse().ok().map(Some) }
 }
 
-/// What schedules depend on, the same in all processes of a job.
-#[derive(Clone, Debug, PartialEq, Eq)]
+/// What schedules and the choice of transports depend on, the same in all processes of a job.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct JobResources {
-    /// The greatest number of ranks that share a core of some kernel.
-    pub ranks_per_core: usize,
+    /// Number of ranks that share a core of each host's kernel, by number of the host.
+    pub sharers: Vec<usize>,
     /// Rates of the hosts' links in bytes per second, by number of the host; none if one is
     /// unknown.
     pub rates: Vec<u64>,
-}
-
-impl Default for JobResources {
-    fn default() -> JobResources {
-        JobResources { ranks_per_core: 1, rates: Vec::new() }
-    }
 }
 
 impl JobResources {
     /// Those of all hosts in order, each with the number of its ranks.
     pub fn of<'a>(hosts: impl Iterator<Item = (&'a HostResources, usize)> + Clone) -> JobResources {
         let rates: Option<Vec<u64>> = hosts.clone().map(|(host, _)| host.rate).collect();
-        let ranks_per_core = ranks_per_core(hosts).into_iter().max().unwrap_or(1);
-        JobResources { ranks_per_core, rates: rates.unwrap_or_default() }
+        JobResources { sharers: sharers(hosts), rates: rates.unwrap_or_default() }
+    }
+
+    /// The greatest number of ranks that share a core of some kernel.
+    pub fn ranks_per_core(&self) -> usize {
+        self.sharers.iter().copied().max().unwrap_or(1)
     }
 }
 
@@ -118,11 +116,9 @@ struct Kernel {
     ranks: usize,
 }
 
-/// For each host, how many ranks share a core of its kernel. Hosts that are containers on one
-/// kernel share its processors.
-pub fn ranks_per_core<'a>(
-    hosts: impl Iterator<Item = (&'a HostResources, usize)> + Clone,
-) -> Vec<usize> {
+/// Number of ranks that share a core of each host's kernel. Hosts that are containers on one kernel
+/// share its processors.
+fn sharers<'a>(hosts: impl Iterator<Item = (&'a HostResources, usize)> + Clone) -> Vec<usize> {
     let mut kernels: BTreeMap<&str, Kernel> = BTreeMap::new();
     for (host, ranks) in hosts.clone() {
         let kernel = kernels
@@ -137,9 +133,9 @@ pub fn ranks_per_core<'a>(
             0 => kernel.ranks,
             known => known,
         };
-        kernel.ranks.div_ceil(kernel.quota.map_or(cores, |quota| quota.min(cores)).max(1)).max(1)
+        kernel.ranks.div_ceil(kernel.quota.map_or(cores, |quota| quota.min(cores)).max(1))
     };
-    hosts.map(|(host, _)| share(&kernels[host.kernel.as_str()])).collect()
+    hosts.map(|(host, _)| share(&kernels[host.kernel.as_str()]).max(1)).collect()
 }
 
 #[cfg(test)]
@@ -151,8 +147,8 @@ mod tests {
         HostResources { name, kernel: kernel.into(), mask, quota, rate: None }
     }
 
-    fn of(hosts: &[(HostResources, usize)]) -> usize {
-        JobResources::of(hosts.iter().map(|(host, ranks)| (host, *ranks))).ranks_per_core
+    fn of(hosts: &[(HostResources, usize)]) -> Vec<usize> {
+        sharers(hosts.iter().map(|(host, ranks)| (host, *ranks)))
     }
 
     #[test]
@@ -176,27 +172,20 @@ mod tests {
     }
 
     #[test]
-    fn each_host_has_the_share_of_its_kernel() {
-        let hosts = [(host("a", &[0, 1], None), 4), (host("b", &[0], None), 1)];
-        let hosts = hosts.iter().map(|(host, ranks)| (host, *ranks));
-        assert_eq!(ranks_per_core(hosts), [2, 1]);
-    }
-
-    #[test]
     fn hosts_on_one_kernel_share_its_processors() {
         let two = || host("a", &[0, 1], None);
-        assert_eq!(of(&[(two(), 2), (host("b", &[0, 1], None), 2)]), 1);
-        assert_eq!(of(&[(two(), 2), (two(), 2)]), 2);
-        assert_eq!(of(&[(two(), 1), (host("a", &[2, 3, 4], None), 4)]), 1);
-        assert_eq!(of(&[(two(), 8), (host("b", &[0, 1, 2, 3], None), 4)]), 4);
+        assert_eq!(of(&[(two(), 2), (host("b", &[0, 1], None), 2)]), [1, 1]);
+        assert_eq!(of(&[(two(), 2), (two(), 2)]), [2, 2]);
+        assert_eq!(of(&[(two(), 1), (host("a", &[2, 3, 4], None), 4)]), [1, 1]);
+        assert_eq!(of(&[(two(), 8), (host("b", &[0, 1, 2, 3], None), 4)]), [4, 1]);
     }
 
     #[test]
     fn a_quota_counts_if_all_hosts_of_a_kernel_have_one() {
         let limited = || host("a", &[0, 1, 2, 3], Some(1));
-        assert_eq!(of(&[(limited(), 4)]), 4);
-        assert_eq!(of(&[(limited(), 2), (limited(), 2)]), 2);
-        assert_eq!(of(&[(limited(), 4), (host("a", &[0, 1, 2, 3], None), 4)]), 2);
+        assert_eq!(of(&[(limited(), 4)]), [4]);
+        assert_eq!(of(&[(limited(), 2), (limited(), 2)]), [2, 2]);
+        assert_eq!(of(&[(limited(), 4), (host("a", &[0, 1, 2, 3], None), 4)]), [2, 2]);
     }
 
     #[test]
@@ -210,7 +199,7 @@ mod tests {
 
     #[test]
     fn a_host_without_a_known_mask_has_enough() {
-        assert_eq!(of(&[(host("a", &[], None), 64)]), 1);
-        assert_eq!(of(&[]), 1);
+        assert_eq!(of(&[(host("a", &[], None), 64)]), [1]);
+        assert_eq!(JobResources::default().ranks_per_core(), 1);
     }
 }

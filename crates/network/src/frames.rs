@@ -18,6 +18,7 @@ use towpath_clic_wire::{
     try_ways,
 };
 use towpath_launch::client::{Job, Launcher};
+use towpath_launch::resources::JobResources;
 use towpath_machine::{cgroup, cores};
 use towpath_shm::Segment;
 
@@ -208,19 +209,28 @@ impl FrameSetup {
         launcher.put(&key_of("frames", host), &text).map_err(Error::new)
     }
 
-    /// Finds out which hosts frames reach, and how. Collective over the job.
+    /// Finds out which hosts frames reach, and how; `resources` are the job's. Collective over the
+    /// job.
     pub(super) fn meet(
         &mut self,
         launcher: &mut dyn Launcher,
         job: &Job,
         secret: &[u8],
+        resources: &JobResources,
     ) -> Result<()> {
         self.key = FrameKey::of_secret(secret);
         let (hosts, own_host) = (job.hosts() as u32, host_of(job, job.rank));
+        // A host cannot know by itself which others are containers on its kernel.
+        let shares = |host: u32| !self.choice.only_frames() && resources.sharers[host as usize] > 1;
+        let shared = |host| shares(host).then_some(Ineligibility::Shared);
+        if let (None, Some(reason)) = (self.ineligibility, shared(own_host)) {
+            self.ineligibility = Some(reason);
+            self.ports.clear();
+        }
         let mut present = Vec::new();
         for host in 0..hosts {
             let text = text_of(launcher, job, &key_of("frames", host), host)?;
-            let ineligibility = Ineligibility::parse(&text);
+            let ineligibility = Ineligibility::parse(&text).or_else(|| shared(host));
             if ineligibility.is_none() {
                 present.push(host);
             }

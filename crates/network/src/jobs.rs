@@ -75,7 +75,7 @@ impl Jobs {
     /// How many ranks of this process's job share a core, where most do: the same in all its
     /// processes. 1 if all ranks are on one host or on a fabric: then nobody asks.
     pub fn ranks_per_core(&self) -> usize {
-        self.resources.ranks_per_core
+        self.resources.ranks_per_core()
     }
 
     /// Rate of the link of a host of this process's job in bytes per second, the same in all its
@@ -99,12 +99,13 @@ impl Jobs {
     }
 
     /// Learns the resources of all hosts in order, each with the number of its ranks, and shows
-    /// them to `towpath info`.
-    pub(crate) fn set_resources(&mut self, hosts: Vec<(HostResources, usize)>) {
+    /// them to `towpath info`. Returns those of the job.
+    pub(crate) fn set_resources(&mut self, hosts: Vec<(HostResources, usize)>) -> JobResources {
         self.resources = JobResources::of(hosts.iter().map(|(host, ranks)| (host, *ranks)));
         let shown = ShownJob::of(self.topology.as_deref().cloned(), hosts);
         self._shown = shown.show().map(Arc::new);
         self.names = shown.hosts.into_iter().map(|host| host.name).collect();
+        self.resources.clone()
     }
 
     /// Adds a job, whose ranks run on these hosts, numbered within the job from 0. Its processes

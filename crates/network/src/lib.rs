@@ -159,7 +159,7 @@ pub fn reach_others(
     launcher.fence().map_err(Error::new)?;
     let cards = cards(launcher, job)?;
     let resources = cards.iter().map(|card| (card.resources.clone(), card.addresses.ports.len()));
-    jobs.set_resources(resources.collect());
+    let resources = jobs.set_resources(resources.collect());
     let contacts = contacts(job, jobs, &cards, &own);
     let secret = launcher.key().map_err(Error::new)?;
     let key = ConnectionKey::of_secret(&secret.0);
@@ -175,7 +175,7 @@ pub fn reach_others(
         );
         return Ok(Far::Tcp(tcp));
     };
-    frames.meet(launcher, job, &secret.0)?;
+    frames.meet(launcher, job, &secret.0, &resources)?;
     routes::show(segment, &frames.routes(job));
     let streams = frames.streams(job);
     Ok(match frames.into_wire(job, jobs)? {

@@ -1,5 +1,7 @@
-//! MPI_REDUCE_SCATTER_BLOCK and MPI_REDUCE_SCATTER (6.10): every rank collects its block from all
-//! others and folds in rank order ([`fold`]).
+//! MPI_REDUCE_SCATTER_BLOCK and MPI_REDUCE_SCATTER (6.10): every rank gets all short vectors, or
+//! collects its block of long ones from all others, and folds its block.
+//!
+//! Both fold in rank order ([`fold`]), so the choice does not change the result.
 
 use crate::builder::Builder;
 use crate::operand::Operand;
@@ -19,12 +21,18 @@ pub fn reduce_scatter(
     let mut builder = Builder::new(call.team);
     let size = Size::of_reduction(call.team, operand);
     let starts = starts_of(counts);
+    // Element 0 of the vector whose own block is `receive`.
+    let into = operand.element.at(receive, -starts[call.team.rank]);
     match call.selection.choose(Collective::ReduceScatter, size) {
         Algorithm::Hierarchical => {
             hierarchy::reductions::reduce_scatter(&mut builder, operand, &starts, receive);
         }
+        Algorithm::AllgatherFold => {
+            let vectors = fold::exchange(&mut builder, call, operand, receive);
+            let own = starts[call.team.rank]..starts[call.team.rank + 1];
+            fold::all(&mut builder, operand, &vectors, own, into);
+        }
         _ => {
-            let into = operand.element.at(receive, -starts[call.team.rank]);
             let mut memory = fold::StripeMemory::default();
             fold::stripes(&mut builder, operand, &starts, receive, into, 0, &mut memory);
         }

@@ -314,6 +314,8 @@ pub const TABLE: &[SelectionRow] = &[
     board(Collective::ReduceScatter, Subscription::Full, ALL, ANY),
     board(Collective::ReduceScatter, Subscription::Over, ALL, ANY),
     hierarchical(Collective::ReduceScatter, ANY),
+    on_hosts(2, row(Collective::ReduceScatter, Algorithm::AllgatherFold, 8, 8 << 10)),
+    on_hosts(2, row(Collective::ReduceScatter, Algorithm::AllgatherFold, 64, 1 << 10)),
     row(Collective::ReduceScatter, Algorithm::Stripes, ALL, ANY),
     board(Collective::Scan, Subscription::Full, ALL, ANY),
     board(Collective::Scan, Subscription::Over, ALL, ANY),

@@ -14,7 +14,7 @@ use towpath_topology::{
 use super::channel::view_of;
 use super::levels;
 use crate::report::{CellValue, ReportRow, ReportSection};
-use towpath_launch::resources::{HostResources, JobResources, ranks_per_core};
+use towpath_launch::resources::{HostResources, JobResources};
 use towpath_launch::shown::ShownJob;
 use towpath_launch::topology::{TopologyChoice, TopologyFile, stored};
 
@@ -71,7 +71,7 @@ fn of_job(pid: u32) -> Result<Vec<ReportSection>, String> {
     };
     let links = match &job.topology {
         Some(topology) => {
-            let (description, rates) = (topology.description(), reported_rates(&job));
+            let (description, rates) = (topology.description(), resources_of(&job).rates);
             let known = |(host, rate)| Some((description.known_name(host)?, rate));
             let known =
                 job.hosts.iter().map(|host| host.name.as_str()).zip(rates).filter_map(known);
@@ -94,11 +94,11 @@ fn on_this_host(pid: u32) -> Result<ShownJob, String> {
     Ok(ShownJob::of(None, vec![(HostResources::own(mask, None), ranks)]))
 }
 
-/// The rates that the systems of the hosts report, as the job uses them: none if one is unknown.
-fn reported_rates(job: &ShownJob) -> Vec<u64> {
+/// The resources of a job, as its processes know them: none if those of a host are unknown.
+fn resources_of(job: &ShownJob) -> JobResources {
     let known: Option<Vec<_>> = job.hosts.iter().map(|host| host.resources.as_ref()).collect();
     let known = known.unwrap_or_default();
-    JobResources::of(known.iter().map(|(resources, ranks)| (resources, *ranks))).rates
+    JobResources::of(known.iter().map(|(resources, ranks)| (resources, *ranks)))
 }
 
 /// This host as its system reports it.
@@ -257,9 +257,7 @@ fn yes_or_no(flag: bool) -> String {
 fn hosts(job: &ShownJob, title: &str) -> ReportSection {
     let by_default = NetworkTopology::default();
     let description = job.topology.as_ref().map_or(&by_default, |topology| topology.description());
-    let rates = reported_rates(job);
-    let known = job.hosts.iter().filter_map(|host| host.resources.as_ref());
-    let shares = ranks_per_core(known.map(|(resources, ranks)| (resources, *ranks)));
+    let JobResources { sharers, rates } = resources_of(job);
     let link = |number: usize| {
         let reported = rates.get(number).copied();
         description.link(&job.hosts[number].name).or_reported(reported)
@@ -283,7 +281,7 @@ fn hosts(job: &ShownJob, title: &str) -> ReportSection {
             ("groups", CellValue::Text(groups)),
             ("rate", CellValue::Text(with_origin(link(number).rate, readable_rate))),
             ("ranks", number_of(ranks)),
-            ("ranks_per_core", number_of(ranks.and_then(|_| shares.get(number).copied()))),
+            ("ranks_per_core", number_of(sharers.get(number).copied())),
             ("path", path.map_or(CellValue::Nothing(""), CellValue::Text)),
         ];
         let label = format!("{number}: {name}");
