@@ -63,6 +63,7 @@ BESIDE = [
     ("networks that change", [PYTHON, "tests/hosts/changes.py"], 600),
     ("choice of transports", [PYTHON, "tests/hosts/choice.py"], 400),
     ("topology files", [PYTHON, "tests/hosts/topology.py"], 300),
+    ("measured links", [PYTHON, "tests/hosts/tune.py"], 300),
     ("broadcasts to all hosts at once", [PYTHON, "tests/hosts/broadcasts.py"], 300),
     ("mappings of ranks to hosts", [PYTHON, "tests/hosts/mappings.py"], 400),
     ("ssh", [PYTHON, "tests/hosts/ssh.py"], 300),

@@ -176,11 +176,14 @@ def apt_get(*words, **options):
 
 
 def clean_environment(**extra):
-    """The environment of this process without what would tie a program to another MPI library or launcher."""
+    """The environment of this process without what would tie a program to another MPI library or launcher, or to links that
+    the user has measured.
+    """
     foreign = ("PMI_", "PMIX_", "OMPI_", "PRTE_", "MPICH_", "MPIR_", "HYDRA_", "I_MPI_", "MPI4PY_", "VIRTUAL_ENV")
     kept = {name: value for name, value in os.environ.items() if not name.startswith(foreign)}
     kept.pop("LD_LIBRARY_PATH", None)
     kept.pop("PYTHONPATH", None)
+    kept["XDG_CONFIG_HOME"] = str(BUILD / "no-configuration")
     kept.update({name: str(value) for name, value in extra.items()})
     return kept
 

@@ -5,7 +5,7 @@
     topology.py --filter REGEX        only some of the rows
 
 Each row runs tests/hosts/ways.c on three hosts, where the first rank of each asks `towpath info
---topology` about itself.
+--topology` about itself; the last one tests/hosts/leaf.c on four.
 """
 
 import argparse
@@ -14,6 +14,7 @@ import os
 import subprocess
 import sys
 import tempfile
+import time
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
@@ -36,6 +37,10 @@ hosts = "host[0-2]"
 leads = false
 processor = 0.001
 """
+# What the kernel reports of the links of these hosts.
+SYSTEM = "10 Gbit/s (system)"
+# Shows a process the devices of its own host under /sys, where the kernel reports their rates.
+OWN_SYSTEM = "'mount -t sysfs none /sys && exec \"$@\"' sh"
 # What each host is to show: its row, and a cell of it.
 FIGURES = {
     "group rack": ("latency", "1 ms (file)"),
@@ -44,11 +49,13 @@ FIGURES = {
     "host other hosts": ("rate", "10 Gbit/s (default)"),
 }
 MISTAKE = "a file with a mistake"
+HINT = "the hint of a communicator makes a host a leaf"
 ROWS = {
     "a file with wrong figures, by an option": WRONG,
     "a file with wrong figures, by the setting": WRONG,
     "no file": None,
     MISTAKE: WRONG.replace("1kbit", "1kbps"),
+    HINT: None,
 }
 
 
@@ -57,20 +64,35 @@ def ran(options):
     by_setting = options.file and "option" not in options.row
     setting = {"TOWPATH_TOPOLOGY": options.file} if by_setting else {}
     by_option = ["--topology", options.file] if options.file and not setting else []
-    launcher = f"{os.environ['HOSTS_RUN']} {{host}}"
+    launcher = f"{os.environ['HOSTS_RUN']} {{host}} unshare --mount sh -c {OWN_SYSTEM}"
     where = ["--hosts", "host0:2,host1:1,host2:1", "--launcher", launcher, "-n", 4]
     program = [options.binary, options.prefix / "bin/towpath", "--topology"]
     command = [options.prefix / "bin/mpiexec", "-l", *by_option, *where, *program]
-    job = subprocess.run(
-        [str(word) for word in command],
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-        timeout=ways.LIMIT,
-        env={**os.environ, **setting},
-    )
-    print(json.dumps({"status": job.returncode, "output": job.stdout}))
+    with tempfile.TemporaryFile("w+") as output:
+        job = subprocess.Popen(
+            [str(word) for word in command],
+            stdin=subprocess.DEVNULL,
+            stdout=output,
+            stderr=subprocess.STDOUT,
+            env={**os.environ, **setting},
+        )
+        launcher = watched(job, options.prefix)
+        output.seek(0)
+        outcome = {"status": job.returncode, "output": output.read(), "launcher": launcher}
+    print(json.dumps(outcome))
+
+
+def watched(job, prefix):
+    """What `towpath info` says of the job's mpiexec, last before it ends."""
+    ask = [prefix / "bin/towpath", "info", "--json", "--topology", str(job.pid)]
+    said, begin = {}, time.monotonic()
+    while job.poll() is None:
+        if time.monotonic() - begin > ways.LIMIT:
+            job.kill()
+        answer = subprocess.run(ask, capture_output=True, text=True)
+        said = json.loads(answer.stdout).get("hosts", said) if answer.returncode == 0 else said
+        time.sleep(0.05)
+    return said
 
 
 def judge(row, outcome):
@@ -84,10 +106,14 @@ def judge(row, outcome):
         return [f"the job ended with {outcome['status']}"]
     said = ways.reports(output)
     problems = [] if len(said) == 3 else [f"{len(said)} hosts have answered"]
+    slow = SYSTEM if ROWS[row] is None else "1 kbit/s (file)"
+    rates = [slow, slow, SYSTEM]
+    problems += wrong_hosts("mpiexec", outcome["launcher"], rates)
     for host, report in enumerate(said):
         figures = report["topology"]
+        problems += wrong_hosts(f"host {host}", report["hosts"], rates)
         if ROWS[row] is None:
-            if list(figures) != ["host other hosts"] or "hosts" in report:
+            if list(figures) != ["host other hosts"]:
                 problems.append(f"host {host} has a topology: {figures}")
             continue
         problems += [
@@ -101,8 +127,28 @@ def judge(row, outcome):
     return problems
 
 
+def wrong_hosts(who, found, rates):
+    """What is wrong in what is said of the hosts of a job, whose links shall have these rates."""
+    shown = [(line["rate"], line["ranks"]) for line in found.values()]
+    if shown != list(zip(rates, (2, 1, 1))) or not all(
+        line["ranks_per_core"] for line in found.values()
+    ):
+        return [f"{who} says of the hosts: {found}"]
+    return []
+
+
+def hint_row(prefix):
+    """Runs tests/hosts/leaf.c on four hosts."""
+    script = 'exec "$0" --hosts $HOSTS_NAMES --launcher "$HOSTS_RUN {host}" -n 4 "$1"'
+    job = ["sh", "-c", script, prefix / "bin/mpiexec", ways.compiled(prefix, "leaf")]
+    command = [sys.executable, HERE / "hosts.py", "--hosts", "4", "--", *job]
+    return rows.job(command, {"TOWPATH_NETWORK": "tcp"}, 4, ways.LIMIT)
+
+
 def run_row(prefix, binary, row):
     """Problems (None: not tested here), what was seen, and the job's output."""
+    if row == HINT:
+        return hint_row(prefix)
     with tempfile.TemporaryDirectory() as directory:
         file = Path(directory) / "topology.toml"
         file.write_text(ROWS[row] or "")

@@ -16,11 +16,11 @@ HERE = Path(__file__).resolve().parent
 LIMIT = 60
 
 
-def compiled(prefix):
-    """The program, built for the Towpath that is installed there."""
-    binary = environments.BUILD / "tests/hosts/ways"
+def compiled(prefix, program="ways"):
+    """A program of this directory, built for the Towpath that is installed there."""
+    binary = environments.BUILD / "tests/hosts" / program
     binary.parent.mkdir(parents=True, exist_ok=True)
-    command = [prefix / "bin/mpicc", "-std=gnu11", "-O1", HERE / "ways.c", "-o", binary]
+    command = [prefix / "bin/mpicc", "-std=gnu11", "-O1", HERE / f"{program}.c", "-o", binary]
     environment = environments.clean_environment()
     subprocess.run([str(word) for word in command], env=environment, check=True)
     return binary

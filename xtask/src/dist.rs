@@ -29,8 +29,8 @@ const PRELOADED: (&str, &str, &str) =
 /// name for all feature sets.
 const STRICT: &str = "strict";
 
-/// The package that contains the programs.
-const PROGRAMS: &str = "towpath-launch";
+/// The package that contains the program.
+const PROGRAM: &str = "towpath-tool";
 
 /// Additional names of the libraries: the name, the library that it stands for, and the name that
 /// the linker looks for.
@@ -45,10 +45,11 @@ const SHIMS: &[(&str, &str, Option<&str>)] = &[
     ("libmpichcxx.so.12", "libmpi.so.12", None),
 ];
 
-/// The other usual name of mpiexec. A script, because a second copy of the program would be a tenth
-/// of the wheel.
-const MPIRUN: &str =
-    "#!/bin/sh\nexec \"$(dirname -- \"$(readlink -f -- \"$0\")\")/mpiexec\" \"$@\"\n";
+/// The other commands that the program installed as mpiexec is, each with its first argument for
+/// that. Scripts, because a second copy of the program would be a tenth of the wheel.
+const OTHER_NAMES: [(&str, &str); 2] = [("mpirun", ""), ("towpath", " --towpath")];
+const AS_MPIEXEC: &str =
+    "#!/bin/sh\nexec \"$(dirname -- \"$(readlink -f -- \"$0\")\")/mpiexec\"@OPTION@ \"$@\"\n";
 
 /// The compiler scripts: name, whether it is for C++, and ABI.
 const COMPILERS: &[(&str, bool, &str)] = &[
@@ -97,7 +98,7 @@ fn successful(command: &mut Command) -> Result<(), String> {
 fn build(root: &Path, profile: &str) -> Result<PathBuf, String> {
     println!("building the libraries and the programs");
     // In one command: linking takes longest, and each library is linked by a single thread.
-    let chosen = packages().chain([PROGRAMS]).flat_map(|package| ["-p", package]);
+    let chosen = packages().chain([PROGRAM]).flat_map(|package| ["-p", package]);
     successful(
         cargo(root).args(["build", "-q", "--profile", profile, "--lib", "--bins"]).args(chosen),
     )?;
@@ -151,8 +152,7 @@ fn build_for_glibc(root: &Path, profile: &str, version: &str) -> Result<PathBuf,
     };
     packages().try_for_each(|package| library(package, profile, &[]))?;
     interfaces().try_for_each(|package| library(package, STRICT, &["--features", STRICT]))?;
-    let words =
-        ["build", "-q", "--profile", profile, "--target", &target, "-p", PROGRAMS, "--bins"];
+    let words = ["build", "-q", "--profile", profile, "--target", &target, "-p", PROGRAM, "--bins"];
     successful(zigbuild().args(words))?;
     Ok(directory)
 }
@@ -269,10 +269,10 @@ fn headers(root: &Path, prefix: &Path) -> Result<(), String> {
 
 fn programs(root: &Path, target: &Path, prefix: &Path) -> Result<(), String> {
     let bin = prefix.join("bin");
-    for name in ["mpiexec", "towpath"] {
-        copy_stripped(&target.join(name), &bin.join(name))?;
+    copy_stripped(&target.join("towpath"), &bin.join("mpiexec"))?;
+    for (name, option) in OTHER_NAMES {
+        write(&bin.join(name), &AS_MPIEXEC.replace("@OPTION@", option), true)?;
     }
-    write(&bin.join("mpirun"), MPIRUN, true)?;
     let script = fs::read_to_string(root.join("tools/mpicc.in"))
         .map_err(|e| format!("cannot read tools/mpicc.in: {e}"))?;
     for (name, plus, abi) in COMPILERS {

@@ -229,7 +229,8 @@ pub const SETTINGS: &[Setting] = &[
         kind: Kind::Text,
         default: "",
         meaning: "file that describes the links between the hosts of a job \
-                  (docs/topology-file.md); mpiexec or rank 0 reads it",
+                  (docs/topology-file.md); mpiexec or rank 0 reads it; none: also none that towpath \
+                  tune has stored",
     },
     Setting {
         name: "TOWPATH_PMI",

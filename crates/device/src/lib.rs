@@ -20,6 +20,7 @@ mod host;
 mod inventory;
 mod ipc;
 mod kernel;
+pub mod memory_kinds;
 mod moves;
 mod packer;
 mod pointer;

@@ -5,7 +5,7 @@ use rustix::process::{Pid, Signal, WaitOptions, WaitStatus, kill_process, waitpi
 
 /// Kills a child that has not been reaped, and reaps it. Returns its wait status, which may be from
 /// before the kill; `None` if it is not a child.
-pub(crate) fn end(child: i32) -> Option<WaitStatus> {
+pub fn end(child: i32) -> Option<WaitStatus> {
     let child = Pid::from_raw(child)?;
     // A child that has ended already is not an error.
     let _ = kill_process(child, Signal::KILL);

@@ -8,7 +8,7 @@
 //! guardian and ranks.
 
 mod activity;
-pub(crate) mod binding;
+pub mod binding;
 mod brief;
 mod calls;
 mod descendants;
@@ -45,7 +45,7 @@ mod verdict;
 use std::os::fd::{AsFd, AsRawFd};
 use std::time::Duration;
 
-use crate::topology::JobTopology;
+use crate::shown::ShownJob;
 use options::{Command, JobRequest};
 use plan::{HostPart, LaunchPlan, StartRefusal, Surroundings};
 
@@ -80,6 +80,27 @@ pub fn main() -> i32 {
     }
 }
 
+/// The names of the hosts on which `mpiexec` would run a job with these arguments.
+///
+/// # Errors
+/// An error message for the user.
+pub fn names_of_hosts(arguments: &[std::ffi::OsString]) -> Result<Vec<String>, String> {
+    match options::parse(arguments.iter().cloned())? {
+        Command::Run(mut request) => {
+            let hosts = host_choice::Hosts::of(&request)?;
+            fill_up(&mut request, hosts.as_ref());
+            Ok(topology::names(&request, hosts.as_ref()))
+        }
+        _ => Ok(Vec::new()),
+    }
+}
+
+/// Sets the number of ranks of each program for which none was given.
+fn fill_up(request: &mut JobRequest, hosts: Option<&host_choice::Hosts>) {
+    let (each, one_host) = (request.ranks_per_host, request.ranks_per_host.max(1));
+    request.fill_up(hosts.map_or(one_host, |hosts| host_list::room(&hosts.hosts, each)));
+}
+
 /// Prints a text. A reader that has closed the pipe is not an error.
 fn show(text: &str) -> i32 {
     let _ = std::io::Write::write_all(&mut std::io::stdout(), text.as_bytes());
@@ -89,18 +110,13 @@ fn show(text: &str) -> i32 {
 fn run(mut request: JobRequest, arguments: &[std::ffi::OsString]) -> Result<i32, StartRefusal> {
     let hosts =
         host_choice::Hosts::of(&request).map_err(|sentence| StartRefusal { code: 2, sentence })?;
-    let one_host = request.ranks_per_host.max(1);
-    request.fill_up(
-        hosts
-            .as_ref()
-            .map_or(one_host, |hosts| host_list::room(&hosts.hosts, request.ranks_per_host)),
-    );
+    fill_up(&mut request, hosts.as_ref());
     if request.size() > MOST_RANKS {
         let sentence = format!("A job has at most {MOST_RANKS} ranks, not {}.", request.size());
         return Err(StartRefusal { code: 2, sentence });
     }
-    let topology = topology::of_job(&request, hosts.as_ref())?;
-    let _shown = topology.as_ref().and_then(JobTopology::show);
+    let names = topology::names(&request, hosts.as_ref());
+    let topology = topology::of_job(&request, &names)?;
     let failed =
         |what: &str, error: std::io::Error| StartRefusal::from(format!("{what} ({error})."));
     let answered = signals::Set::answered();
@@ -112,13 +128,14 @@ fn run(mut request: JobRequest, arguments: &[std::ffi::OsString]) -> Result<i32,
         return Ok(job_on_hosts::JobOnHosts::start(
             &request,
             hosts,
-            topology.as_ref(),
+            (topology.as_ref(), names),
             arguments,
             signals,
             mask,
         )?
         .run());
     }
+    let _shown = topology.clone().and_then(|topology| ShownJob::named(topology).show());
     let spared = descendants::children();
 
     let part = HostPart::whole(&request);

@@ -45,7 +45,7 @@ pub(crate) fn nonce_of_host(job: JobId, host: u32) -> u64 {
 }
 
 /// Returns a random number for a segment that belongs to no job; never 0.
-pub(crate) fn new_nonce() -> u64 {
+pub fn new_nonce() -> u64 {
     nonce_of_host(new_job(), 0)
 }
 
@@ -59,10 +59,7 @@ pub fn make(nonce: u64, local_ranks: usize) -> Result<OwnedFd, Error> {
 }
 
 /// Like [`make`]; also returns how the file was created.
-pub(crate) fn make_some_way(
-    nonce: u64,
-    local_ranks: usize,
-) -> Result<(OwnedFd, FileOrigin), Error> {
+pub fn make_some_way(nonce: u64, local_ranks: usize) -> Result<(OwnedFd, FileOrigin), Error> {
     let (file, way) = create_file_some_way("towpath").map_err(not_made)?;
     lay_out(&file, nonce, local_ranks).map_err(not_made)?;
     Ok((file, way))
@@ -142,7 +139,7 @@ pub(crate) fn owner_of(file: BorrowedFd<'_>, local_rank: usize) -> u32 {
 }
 
 /// Opens descriptor `number` of another process of this user.
-pub(crate) fn open_of_process(pid: u32, number: i32) -> io::Result<OwnedFd> {
+pub fn open_of_process(pid: u32, number: i32) -> io::Result<OwnedFd> {
     let path = format!("/proc/{pid}/fd/{number}");
     OpenOptions::new().read(true).write(true).open(path).map(OwnedFd::from)
 }
@@ -152,7 +149,7 @@ pub(crate) fn open_of_process(pid: u32, number: i32) -> io::Result<OwnedFd> {
 ///
 /// # Errors
 /// An error message for the user if the process may not be inspected.
-pub(crate) fn descriptors_of_process(pid: u32, label: &str) -> Result<Vec<i32>, String> {
+pub fn descriptors_of_process(pid: u32, label: &str) -> Result<Vec<i32>, String> {
     let directory = format!("/proc/{pid}/fd");
     let entries = std::fs::read_dir(&directory)
         .map_err(|error| format!("Process {pid} cannot be inspected: {error}."))?;

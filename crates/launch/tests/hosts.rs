@@ -89,11 +89,40 @@ fn all_ranks_have_the_topology_file_that_mpiexec_reads() {
     assert_eq!(lines, wanted);
     assert_eq!(
         errors,
-        "mpiexec: links.toml: hosts of the file that are not in the job: z; hosts of the job that \
-         the file does not name: a.\n"
+        "mpiexec: links.toml: in use as the topology file; hosts of the file that are not in the \
+         job: z; hosts of the job that the file does not name: a.\n"
     );
     let none = ["rank 0: no topology", "rank 1: no topology", "rank 2: no topology"];
     assert_eq!(topologies(&[], None), (none.map(str::to_owned).to_vec(), String::new()));
+}
+
+#[test]
+fn a_stored_measurement_is_used_if_it_names_all_hosts() {
+    let directory = tempfile::tempdir().unwrap();
+    let file = directory.path().join("towpath/topology.toml");
+    std::fs::create_dir(file.parent().unwrap()).unwrap();
+    let job = |stored: &str, options: &[&str]| {
+        std::fs::write(&file, stored).unwrap();
+        let mut command = job("a,b", 2, options, &[&job_facts(), "topology"]);
+        command.env("XDG_CONFIG_HOME", directory.path()).env_remove("TOWPATH_TOPOLOGY");
+        let run = finish(command, "");
+        assert_eq!(run.code, 0, "{run:?}");
+        (run.output.matches("100 Mbit/s").count(), run.errors)
+    };
+    let measured = "[[link]]\nhosts = \"a,b,c\"\nrate = \"100Mbit\"\n";
+    assert_eq!(job(measured, &[]), (4, String::new()));
+    assert_eq!(job(measured, &["--topology", "none"]), (0, String::new()));
+    assert_eq!(job(measured, &["-genv", "TOWPATH_TOPOLOGY", "none"]), (0, String::new()));
+    let (seen, errors) = job(measured, &["-v"]);
+    let wanted = "topology.toml: in use as the topology file, as measured by towpath tune; hosts";
+    assert!(seen == 4 && errors.contains(wanted), "{errors}");
+    let one = "[[link]]\nhosts = \"a\"\nrate = \"100Mbit\"\n";
+    assert_eq!(job(one, &[]), (0, String::new()));
+    assert!(job(one, &["-v"]).1.contains("not in use, because it does not name all hosts"));
+    let (seen, errors) = job("[link]", &[]);
+    assert!(seen == 0 && errors.lines().count() == 1, "{errors}");
+    assert!(errors.contains("topology.toml: topology file line 1: "), "{errors}");
+    assert!(errors.contains("towpath tune is not used"), "{errors}");
 }
 
 #[test]

@@ -4,6 +4,9 @@ use std::ffi::CStr;
 use std::fmt;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, SocketAddrV6};
 
+/// The setting that selects the interfaces through which other hosts reach this one.
+pub const INTERFACES: &str = "TOWPATH_TCP_INTERFACES";
+
 /// An address of a host and its prefix length.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Network {

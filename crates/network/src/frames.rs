@@ -18,6 +18,7 @@ use towpath_clic_wire::{
     try_ways,
 };
 use towpath_launch::client::{Job, Launcher};
+use towpath_launch::resources::JobResources;
 use towpath_machine::{cgroup, cores};
 use towpath_shm::Segment;
 
@@ -27,7 +28,6 @@ use super::probing::{ProbeRound, WorkingPaths};
 use super::{INTERFACES, host_of, key_of, others, text_of, unknown};
 use crate::error::{Error, Result};
 use crate::jobs::Jobs;
-use crate::resources::JobResources;
 
 /// On a host with more ranks of the job than this, frames use UDP: the kernel delivers every frame
 /// below IP to every process, but finds the owner of a datagram directly.
@@ -229,7 +229,7 @@ impl FrameSetup {
         }
         let mut present = Vec::new();
         for host in 0..hosts {
-            let text = text_of(launcher, job, "frames", host)?;
+            let text = text_of(launcher, job, &key_of("frames", host), host)?;
             let ineligibility = Ineligibility::parse(&text).or_else(|| shared(host));
             if ineligibility.is_none() {
                 present.push(host);
@@ -326,7 +326,7 @@ impl FrameSetup {
         launcher.fence().map_err(Error::new)?;
         let mut verdicts = vec![Verdicts::default(); job.hosts()];
         for host in round.hosts() {
-            let text = text_of(launcher, job, round.name(), host)?;
+            let text = text_of(launcher, job, &key_of(round.name(), host), host)?;
             verdicts[host as usize] = Verdicts::parse(&text);
         }
         Ok(verdicts)

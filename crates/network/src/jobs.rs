@@ -7,11 +7,12 @@ use std::os::fd::OwnedFd;
 use std::sync::Arc;
 
 use towpath_base::ids::{JobId, PeerIndex, ProcessId};
-use towpath_launch::JobTopology;
 use towpath_launch::client::{Job, Launcher};
+use towpath_launch::resources::{HostResources, JobResources};
+use towpath_launch::shown::ShownJob;
+use towpath_launch::topology::{JobTopology, described_rates};
 
 use crate::error::{Error, Result};
-use crate::resources::JobResources;
 
 /// One job.
 #[derive(Clone, Debug)]
@@ -32,6 +33,8 @@ pub struct Jobs {
     rank: u32,
     /// What joins the hosts of this process's job, if a topology file says so.
     topology: Option<Arc<JobTopology>>,
+    /// Names of the hosts of this process's job, once its processes know them.
+    names: Vec<String>,
     /// The processors and links of this process's job.
     resources: JobResources,
     /// Held open for `towpath info --topology`.
@@ -51,6 +54,7 @@ impl Jobs {
             entries: Vec::new(),
             rank,
             topology: None,
+            names: Vec::new(),
             resources: JobResources::default(),
             _shown: None,
         }
@@ -63,7 +67,8 @@ impl Jobs {
     /// If the launcher fails.
     pub fn learn_topology(&mut self, launcher: &mut dyn Launcher) -> Result<()> {
         self.topology = launcher.topology().map_err(Error::new)?.map(Arc::new);
-        self._shown = self.topology.as_ref().and_then(|topology| topology.show()).map(Arc::new);
+        let shown = self.topology.as_deref().cloned().map(ShownJob::named);
+        self._shown = shown.and_then(|shown| shown.show()).map(Arc::new);
         Ok(())
     }
 
@@ -74,16 +79,33 @@ impl Jobs {
     }
 
     /// Rate of the link of a host of this process's job in bytes per second, the same in all its
-    /// processes: as the topology file says, or as the systems report; `None` if unknown.
+    /// processes: as the topology file says, or else as the systems report; `None` if unknown.
     pub fn link_rate(&self, host: u32) -> Option<u64> {
+        let reported = self.resources.rates.get(host as usize).copied();
         match &self.topology {
-            Some(topology) => Some(topology.link_rate(host)),
-            None => self.resources.rates.get(host as usize).copied(),
+            Some(topology) => Some(topology.link(host).or_reported(reported).rate.value),
+            None => reported,
         }
     }
 
-    pub(crate) fn set_resources(&mut self, resources: JobResources) {
-        self.resources = resources;
+    /// Rates of the links of all hosts of this process's job as the text of a topology file has
+    /// them, and where it says nothing, as the systems report; `None` if the text has a mistake, or
+    /// the names of the hosts are not known. The same in all processes.
+    pub fn described_rates(&self, text: &str) -> Option<Vec<u64>> {
+        let names = self.topology.as_ref().map_or(&self.names[..], |topology| topology.hosts());
+        let last = self.entries[0].host_of_rank.iter().max().copied().unwrap_or(0);
+        let is_known = last == 0 || last < names.len() as u32;
+        described_rates(text, names, &self.resources.rates).filter(|_| is_known)
+    }
+
+    /// Learns the resources of all hosts in order, each with the number of its ranks, and shows
+    /// them to `towpath info`. Returns those of the job.
+    pub(crate) fn set_resources(&mut self, hosts: Vec<(HostResources, usize)>) -> JobResources {
+        self.resources = JobResources::of(hosts.iter().map(|(host, ranks)| (host, *ranks)));
+        let shown = ShownJob::of(self.topology.as_deref().cloned(), hosts);
+        self._shown = shown.show().map(Arc::new);
+        self.names = shown.hosts.into_iter().map(|host| host.name).collect();
+        self.resources.clone()
     }
 
     /// Adds a job, whose ranks run on these hosts, numbered within the job from 0. Its processes

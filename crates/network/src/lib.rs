@@ -20,7 +20,6 @@ mod frames;
 mod ineligibility;
 mod jobs;
 mod probing;
-mod resources;
 mod routes;
 mod survey;
 
@@ -33,8 +32,9 @@ use towpath_base::sync::Ordering;
 use towpath_clic_wire::Clic;
 use towpath_launch::client::{Job, Launcher};
 use towpath_launch::hosts::own_host;
+use towpath_launch::resources::{self, HostResources, card_key};
 use towpath_machine::cores;
-use towpath_machine::network::{Network, networks};
+use towpath_machine::network::{INTERFACES, Network, networks};
 use towpath_ofi::Ofi;
 use towpath_shm::Segment;
 use towpath_tcp::{ConnectionKey, HostAddresses, Listener, Tcp, TcpContact};
@@ -45,18 +45,11 @@ use choice::{SETTING, TransportChoice};
 pub use error::{Error, Result};
 use frames::FrameSetup;
 pub use jobs::Jobs;
-use resources::{HostResources, JobResources};
 pub use survey::survey;
-
-/// The setting that selects interfaces.
-const INTERFACES: &str = "TOWPATH_TCP_INTERFACES";
 
 /// The setting for how long a peer's host may leave sent data unacknowledged before the peer is
 /// lost.
 const TIMEOUT: &str = "TOWPATH_TCP_TIMEOUT_SECONDS";
-
-/// Separates the addresses of a host in its card from its resources.
-const BETWEEN_PARTS: &str = "|";
 
 /// The wires to other hosts.
 pub enum Far {
@@ -155,18 +148,18 @@ pub fn reach_others(
         let port = |rank: usize| segment.control(rank).port.load(Ordering::Acquire) as u16;
         let card =
             HostAddresses { ports: (0..job.local_ranks.len()).map(port).collect(), ..own.clone() };
-        let resources = HostResources::own(segment, config::setting(INTERFACES).as_deref());
-        let text = card.to_text() + BETWEEN_PARTS + &resources.to_text();
-        launcher.put(&key_of("card", host_of(job, job.rank)), &text).map_err(Error::new)?;
+        let (_, mask) = cores::announced(segment.head());
+        let resources = HostResources::own(mask, config::setting(INTERFACES).as_deref());
+        let text = resources::card(&card.to_text(), &resources);
+        launcher.put(&card_key(host_of(job, job.rank)), &text).map_err(Error::new)?;
         if let Some(frames) = &frames {
             frames.publish(launcher, job, segment)?;
         }
     }
     launcher.fence().map_err(Error::new)?;
     let cards = cards(launcher, job)?;
-    let resources = cards.iter().map(|card| (&card.resources, card.addresses.ports.len()));
-    let resources = JobResources::of(resources);
-    jobs.set_resources(resources.clone());
+    let resources = cards.iter().map(|card| (card.resources.clone(), card.addresses.ports.len()));
+    let resources = jobs.set_resources(resources.collect());
     let contacts = contacts(job, jobs, &cards, &own);
     let secret = launcher.key().map_err(Error::new)?;
     let key = ConnectionKey::of_secret(&secret.0);
@@ -234,18 +227,15 @@ struct Card {
 
 impl Card {
     fn parse(text: &str) -> Option<Card> {
-        let (addresses, resources) = text.split_once(BETWEEN_PARTS)?;
-        Some(Card {
-            addresses: HostAddresses::parse(addresses)?,
-            resources: HostResources::parse(resources)?,
-        })
+        let (addresses, resources) = resources::of_card(text)?;
+        Some(Card { addresses: HostAddresses::parse(addresses)?, resources })
     }
 }
 
 /// The cards of all hosts.
 fn cards(launcher: &mut dyn Launcher, job: &Job) -> Result<Vec<Card>> {
     let card = |host| {
-        let text = text_of(launcher, job, "card", host)?;
+        let text = text_of(launcher, job, &card_key(host), host)?;
         Card::parse(&text).ok_or_else(|| unknown(job.first_of(host)))
     };
     (0..job.hosts() as u32).map(card).collect()
@@ -261,10 +251,10 @@ fn contacts(job: &Job, jobs: &Jobs, cards: &[Card], own: &HostAddresses) -> Vec<
     others(job).map(contact).collect()
 }
 
-/// Reads what the first rank of a host has published.
-fn text_of(launcher: &mut dyn Launcher, job: &Job, what: &str, host: u32) -> Result<String> {
+/// Reads what the first rank of a host has published under a key.
+fn text_of(launcher: &mut dyn Launcher, job: &Job, key: &str, host: u32) -> Result<String> {
     let rank = job.first_of(host);
-    launcher.get_from(rank, &key_of(what, host)).map_err(Error::new)?.ok_or_else(|| unknown(rank))
+    launcher.get_from(rank, key).map_err(Error::new)?.ok_or_else(|| unknown(rank))
 }
 
 /// The error if what a host has published is missing or malformed.

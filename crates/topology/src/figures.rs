@@ -3,8 +3,12 @@
 /// Where a figure comes from, in ascending order of certainty.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum FigureOrigin {
-    /// The topology file does not state it.
+    /// Nobody states it.
     Default,
+    /// The system of the host reports it.
+    System,
+    /// The file of an earlier measurement states it.
+    Measured,
     /// The topology file states it.
     File,
 }
@@ -14,6 +18,8 @@ impl FigureOrigin {
     pub fn word(self) -> &'static str {
         match self {
             FigureOrigin::Default => "default",
+            FigureOrigin::System => "system",
+            FigureOrigin::Measured => "measured",
             FigureOrigin::File => "file",
         }
     }
@@ -36,14 +42,15 @@ pub(crate) struct Stated<T> {
 }
 
 impl<T: Copy + PartialEq> Stated<T> {
-    /// The figure for a value that the file may state.
-    pub(crate) fn figure(stated: Option<Stated<T>>, default: T) -> Figure<T> {
-        Stated::known(stated).unwrap_or(Figure { value: default, origin: FigureOrigin::Default })
+    /// The figure for a value that a file of this origin may state.
+    pub(crate) fn figure(stated: Option<Stated<T>>, file: FigureOrigin, default: T) -> Figure<T> {
+        Stated::known(stated, file)
+            .unwrap_or(Figure { value: default, origin: FigureOrigin::Default })
     }
 
-    /// The figure for a value, if the file states it.
-    pub(crate) fn known(stated: Option<Stated<T>>) -> Option<Figure<T>> {
-        stated.map(|stated| Figure { value: stated.value, origin: FigureOrigin::File })
+    /// The figure for a value, if the file, which is of this origin, states it.
+    pub(crate) fn known(stated: Option<Stated<T>>, file: FigureOrigin) -> Option<Figure<T>> {
+        stated.map(|stated| Figure { value: stated.value, origin: file })
     }
 
     /// Keeps a value that a table states about a host or group.

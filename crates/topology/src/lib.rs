@@ -49,6 +49,8 @@ pub struct NetworkTopology {
     hosts: Vec<HostFacts>,
     groups: Vec<GroupFacts>,
     names: names::NameIndex,
+    /// The file is the result of a measurement.
+    measured: bool,
 }
 
 /// The number of a group of hosts: the groups of a file are numbered from 0, in its order.
@@ -64,6 +66,16 @@ impl NetworkTopology {
             return Err(Error::new(1, format!("the file has more than {LONGEST} bytes.")));
         }
         Assembly::of_text(text)?.finish()
+    }
+
+    /// This description, whose file is the result of a measurement.
+    pub fn measured(self) -> NetworkTopology {
+        NetworkTopology { measured: true, ..self }
+    }
+
+    /// The origin of the figures that the file states.
+    pub fn origin(&self) -> FigureOrigin {
+        if self.measured { FigureOrigin::Measured } else { FigureOrigin::File }
     }
 
     /// The hosts that the file names, in the order of their first appearance.
@@ -99,30 +111,31 @@ impl NetworkTopology {
 
     /// What joins a group to the group around it.
     pub fn uplink(&self, group: GroupNumber) -> Uplink {
-        self.groups[group].uplink.as_uplink()
+        self.groups[group].uplink.as_uplink(self.origin())
     }
 
     /// The link of a host to its group.
     pub fn link(&self, host: &str) -> HostLink {
         match self.facts(host) {
-            Some(facts) => facts.link.as_link(&self.usual),
-            None => LinkFacts::default().as_link(&self.usual),
+            Some(facts) => facts.link.as_link(&self.usual, self.origin()),
+            None => self.usual_link(),
         }
     }
 
     /// The link of a host that the file does not name.
     pub fn usual_link(&self) -> HostLink {
-        LinkFacts::default().as_link(&self.usual)
+        LinkFacts::default().as_link(&self.usual, self.origin())
     }
 
     /// Whether a process of this host should lead others.
     pub fn leads(&self, host: &str) -> Figure<bool> {
-        Stated::figure(self.facts(host).and_then(|facts| facts.leads), true)
+        Stated::figure(self.facts(host).and_then(|facts| facts.leads), self.origin(), true)
     }
 
     /// The speed of a host's processors, relative to 1 for an ordinary host.
     pub fn processor(&self, host: &str) -> Figure<f64> {
-        Stated::figure(self.facts(host).and_then(|facts| facts.processor), 1.0)
+        let stated = self.facts(host).and_then(|facts| facts.processor);
+        Stated::figure(stated, self.origin(), 1.0)
     }
 
     /// The innermost group that contains both hosts; `None` if only the network around all groups
@@ -134,6 +147,15 @@ impl NetworkTopology {
 
     /// The path of a message from one host to another; `None` if both names mean the same host.
     pub fn path(&self, one: &str, other: &str) -> Option<HostPath> {
+        self.path_over((one, self.link(one)), (other, self.link(other)))
+    }
+
+    /// Like [`NetworkTopology::path`] for hosts with these links.
+    pub fn path_over(
+        &self,
+        (one, own): (&str, HostLink),
+        (other, others): (&str, HostLink),
+    ) -> Option<HostPath> {
         if names::agree(one, other) {
             return None;
         }
@@ -142,7 +164,7 @@ impl NetworkTopology {
             let below = self.around(host).take_while(move |group| Some(*group) != common);
             below.map(|group| self.uplink(group))
         });
-        let mut path = HostPath::between(self.link(one), self.link(other));
+        let mut path = HostPath::between(own, others);
         for uplink in uplinks {
             path.pass(&uplink);
         }

@@ -3,7 +3,7 @@
 use std::cmp::Reverse;
 
 use crate::error::{Error, Result};
-use crate::figures::{Figure, Stated};
+use crate::figures::{Figure, FigureOrigin, Stated};
 use crate::{DEFAULT_LATENCY, DEFAULT_RATE};
 
 /// What the file states about a link or an uplink.
@@ -49,21 +49,23 @@ pub struct HostPath {
 }
 
 impl LinkFacts {
-    /// The link of a host; `usual` holds what the file states about all hosts.
-    pub(crate) fn as_link(&self, usual: &LinkFacts) -> HostLink {
+    /// The link of a host; `usual` holds what the file, which is of this origin, states about all
+    /// hosts.
+    pub(crate) fn as_link(&self, usual: &LinkFacts, file: FigureOrigin) -> HostLink {
+        let (rate, latency) = (self.rate.or(usual.rate), self.latency.or(usual.latency));
         HostLink {
-            rate: Stated::figure(self.rate.or(usual.rate), DEFAULT_RATE),
-            latency: Stated::figure(self.latency.or(usual.latency), DEFAULT_LATENCY),
-            half_duplex: Stated::figure(self.half_duplex.or(usual.half_duplex), false),
+            rate: Stated::figure(rate, file, DEFAULT_RATE),
+            latency: Stated::figure(latency, file, DEFAULT_LATENCY),
+            half_duplex: Stated::figure(self.half_duplex.or(usual.half_duplex), file, false),
         }
     }
 
     /// The uplink of a group.
-    pub(crate) fn as_uplink(&self) -> Uplink {
+    pub(crate) fn as_uplink(&self, file: FigureOrigin) -> Uplink {
         Uplink {
-            rate: Stated::known(self.rate),
-            latency: Stated::known(self.latency),
-            half_duplex: Stated::known(self.half_duplex),
+            rate: Stated::known(self.rate, file),
+            latency: Stated::known(self.latency, file),
+            half_duplex: Stated::known(self.half_duplex, file),
         }
     }
 
@@ -90,6 +92,18 @@ pub(crate) fn contradiction(host: &str, key: &str, first: usize, line: usize) ->
         line,
         format!("{key} of host {host} differs from what line {first} says; state it once."),
     )
+}
+
+impl HostLink {
+    /// This link with the rate that the host's system reports, if nobody states one.
+    pub fn or_reported(self, rate: Option<u64>) -> HostLink {
+        match rate.filter(|_| self.rate.origin == FigureOrigin::Default) {
+            Some(value) => {
+                HostLink { rate: Figure { value, origin: FigureOrigin::System }, ..self }
+            }
+            None => self,
+        }
+    }
 }
 
 impl HostPath {

@@ -1,7 +1,7 @@
 //! Names of hosts: lists with ranges, as people and Slurm write them, and which names mean the same
 //! host.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::net::IpAddr;
 
 /// Maximum number of hosts in a list, to catch mistakes.
@@ -63,6 +63,53 @@ fn expand_part(part: &str, names: &mut Vec<String>) -> Option<()> {
     Some(())
 }
 
+/// Writes a list of hosts with ranges, which [`expand`] expands to the same names, sorted by the
+/// parts around their numbers and then by number.
+pub fn compress(names: &[&str]) -> String {
+    // Names that differ in one number of so many digits.
+    let mut series: BTreeMap<(&str, &str, usize), BTreeSet<u64>> = BTreeMap::new();
+    let mut parts: BTreeSet<String> = BTreeSet::new();
+    for name in names {
+        match numbered(name) {
+            Some((before, digits, number, after)) => {
+                series.entry((before, after, digits)).or_default().insert(number);
+            }
+            None => {
+                parts.insert((*name).to_owned());
+            }
+        }
+    }
+    let numbered = series.into_iter().map(|((before, after, digits), numbers)| {
+        let numbers: Vec<u64> = numbers.into_iter().collect();
+        let runs: Vec<String> = numbers
+            .chunk_by(|one, next| one + 1 == *next)
+            .map(|run| match run {
+                [first, .., last] => format!("{first:0digits$}-{last:0digits$}"),
+                _ => format!("{:0digits$}", run[0]),
+            })
+            .collect();
+        match numbers.as_slice() {
+            [_] => format!("{before}{}{after}", runs[0]),
+            _ => format!("{before}[{}]{after}", runs.join(",")),
+        }
+    });
+    numbered.chain(parts).collect::<Vec<_>>().join(",")
+}
+
+/// Splits a name at the last number of its first label: what is before it, the count of its digits,
+/// the number, and what is behind it. `None` if there is none, or for an address.
+fn numbered(name: &str) -> Option<(&str, usize, u64, &str)> {
+    if name.parse::<IpAddr>().is_ok() {
+        return None;
+    }
+    let label = &name[..name.find('.').unwrap_or(name.len())];
+    let end = label.rfind(|sign: char| sign.is_ascii_digit())? + 1;
+    let begin = label[..end].rfind(|sign: char| !sign.is_ascii_digit());
+    let begin = begin.map_or(0, |at| at + label[at..].chars().next().map_or(1, char::len_utf8));
+    let digits = Some(end - begin).filter(|&digits| digits <= MOST_DIGITS)?;
+    Some((&name[..begin], digits, name[begin..end].parse().ok()?, &name[end..]))
+}
+
 /// True if two names can belong to one host: one of them may lack its domain.
 pub fn agree(one: &str, other: &str) -> bool {
     let one_is_short = !(one.contains('.') && other.contains('.'));
@@ -111,6 +158,8 @@ impl NameIndex {
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
 
     #[test]
@@ -123,6 +172,31 @@ mod tests {
         }
         assert_eq!(expand(&format!("n[{}1]", "0".repeat(70_000))), None);
         assert_eq!(expand(&"[0]".repeat(9)), None);
+    }
+
+    #[test]
+    fn lists_are_written_with_ranges() {
+        for (names, list) in [
+            (&["n2", "n0", "n1", "n07", "login"][..], "n[0-2],n07,login"),
+            (&["n9", "n10", "n11"], "n9,n[10-11]"),
+            (&["a1.x", "a3.x", "a2.y", "7"], "7,a[1,3].x,a2.y"),
+            (&["10.0.0.1", "fe80::1"], "10.0.0.1,fe80::1"),
+            (&[], ""),
+        ] {
+            assert_eq!(compress(names), list);
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn a_list_with_ranges_has_the_same_names(
+            names in prop::collection::btree_set("[ab]{0,2}[0-9]{1,3}(x|[.]c1)?|[a-c]|é[0-9]", 0..30),
+        ) {
+            let list = compress(&names.iter().map(String::as_str).collect::<Vec<_>>());
+            let mut read = expand(&list).unwrap();
+            read.sort_unstable();
+            prop_assert_eq!(read, names.into_iter().collect::<Vec<_>>());
+        }
     }
 
     #[test]

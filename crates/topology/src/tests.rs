@@ -31,6 +31,28 @@ fn links_have_the_files_figures_and_defaults() {
 }
 
 #[test]
+fn what_a_system_reports_counts_where_nobody_states_a_rate() {
+    let reported = Some(125_000_000);
+    let topology = cluster();
+    assert_eq!(topology.link("phi0").or_reported(reported), topology.link("phi0"));
+    let unknown = NetworkTopology::default().link("n3");
+    assert_eq!(unknown.or_reported(None), unknown);
+    let known = unknown.or_reported(reported);
+    assert_eq!(known.rate, figure(125_000_000, FigureOrigin::System));
+    assert_eq!(known.latency, unknown.latency);
+    let path = topology.path_over(("phi0", topology.link("phi0")), ("x", known)).unwrap();
+    assert_eq!(path.rate, figure(12_500_000, FigureOrigin::File));
+}
+
+#[test]
+fn a_measured_file_is_the_origin_of_its_figures() {
+    let topology = cluster().measured();
+    assert_eq!(topology.link("phi0").rate, figure(12_500_000, FigureOrigin::Measured));
+    assert_eq!(topology.leads("phi0"), figure(false, FigureOrigin::Measured));
+    assert_eq!(topology.usual_link().latency, figure(DEFAULT_LATENCY, FigureOrigin::Default));
+}
+
+#[test]
 fn hosts_lead_unless_the_file_says_otherwise() {
     let topology = cluster();
     assert_eq!(topology.leads("phi0.example.org"), figure(false, FigureOrigin::File));

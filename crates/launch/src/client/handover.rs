@@ -11,7 +11,6 @@ use std::io::{self, IoSlice, IoSliceMut};
 use std::mem::MaybeUninit;
 use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
-use std::path::Path;
 
 use rustix::io::retry_on_intr;
 use rustix::net::{
@@ -30,7 +29,7 @@ use super::store::Store;
 use crate::error::Error;
 use crate::key::JobKey;
 use crate::segment;
-use crate::topology::JobTopology;
+use crate::topology::{self, JobTopology, TopologyChoice};
 use crate::wire::{escape, unescape};
 
 pub use trial::{Trial, try_handover};
@@ -46,18 +45,18 @@ pub(super) struct HandedOver {
 }
 
 /// Provides the identifier and the secret of the job, the segment of this host, and the topology of
-/// the job if rank 0 has a topology file. Collective over the job.
+/// the job if the choice of rank 0 is a file. Collective over the job.
 pub(super) fn share(
     store: &mut dyn Store,
     job: &mut Job,
-    file: Option<&Path>,
+    choice: &TopologyChoice,
 ) -> Result<HandedOver, Error> {
-    let (key, has_topology) = agree(store, job, file)?;
+    let (key, has_topology) = agree(store, job, choice)?;
     let nonce = segment::nonce_of_host(job.id, job.node_of_rank[job.rank as usize]);
     if job.size == 1 {
         return Ok(HandedOver { segment: segment::make(nonce, 1)?, key, topology: None });
     }
-    let topology = has_topology.then(|| topology_file::collect(store, job)).transpose()?;
+    let topology = if has_topology { topology_file::collect(store, job)? } else { None };
     let names = HandoverNames::of_host(job.node_of_rank[job.rank as usize]);
     let own = if job.local_rank == 0 {
         lead(store, job, nonce, &names)?
@@ -78,20 +77,23 @@ pub(super) fn share(
 fn agree(
     store: &mut dyn Store,
     job: &mut Job,
-    file: Option<&Path>,
+    choice: &TopologyChoice,
 ) -> Result<(JobKey, bool), Error> {
     if job.rank == 0 {
         job.id = segment::new_job();
         let key = JobKey::random()
             .map_err(|error| Error::Segment { action: "created", detail: error.to_string() })?;
+        let mut has_topology = false;
         if job.size > 1 {
-            store.put(JOB, &format!("{:x}:{}", job.id.0, key.to_text_with(file.is_some())))?;
-            if let Some(file) = file {
-                topology_file::publish(store, file)?;
+            let topology = topology_file::to_publish(choice, job);
+            has_topology = topology.is_some();
+            store.put(JOB, &format!("{:x}:{}", job.id.0, key.to_text_with(has_topology)))?;
+            if let Some(topology) = topology {
+                store.put(topology::KEY, &topology)?;
             }
             store.fence()?;
         }
-        return Ok((key, file.is_some()));
+        return Ok((key, has_topology));
     }
     store.fence()?;
     let text = store.get(Some(0), JOB)?.unwrap_or_default();

@@ -10,7 +10,6 @@ mod connection;
 mod dialect;
 
 use std::os::fd::RawFd;
-use std::path::Path;
 
 use towpath_base::config;
 
@@ -18,7 +17,8 @@ use super::Job;
 use super::served::Served;
 use super::store::Store;
 use crate::error::Error;
-use crate::{hosts, topology};
+use crate::hosts;
+use crate::topology::TopologyChoice;
 
 pub(super) use connection::{PmiConnection, check_open, silent};
 pub(super) use dialect::Dialect;
@@ -66,15 +66,14 @@ impl PmiAddress {
 /// Connects to the server that the environment names.
 pub(super) fn connect(server: &PmiAddress) -> Result<Served<PmiConnection>, Error> {
     let connection = PmiConnection::take(server.descriptor, server.dialect, &server.name)?;
-    let file = topology::file_of_setting();
-    start(connection, server.rank, server.size as usize, file.as_deref())
+    start(connection, server.rank, server.size as usize, &TopologyChoice::of_setting())
 }
 
 fn start(
     mut connection: PmiConnection,
     rank: u32,
     size: usize,
-    file: Option<&Path>,
+    choice: &TopologyChoice,
 ) -> Result<Served<PmiConnection>, Error> {
     let place = connection.initialize(rank as usize, size)?;
     let mapping = connection.attribute("PMI_process_mapping")?;
@@ -84,7 +83,7 @@ fn start(
     };
     let mut job = Job::new(rank, nodes, connection.launcher());
     (job.appnum, job.universe_size) = (place.appnum, place.universe_size);
-    Served::share(connection, job, file)
+    Served::share(connection, job, choice)
 }
 
 /// Name of the launcher, as far as its variables identify it.

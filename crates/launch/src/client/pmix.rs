@@ -27,7 +27,8 @@ use super::served::Served;
 use super::store::Store;
 use super::{Job, patience, pmi};
 use crate::error::Error;
-use crate::{hosts, topology};
+use crate::hosts;
+use crate::topology::TopologyChoice;
 
 /// A PMIx server that the environment names, not contacted yet.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -346,7 +347,7 @@ pub(super) fn connect(server: &PmixAddress) -> Result<Served<PmixConnection>, Er
     // PMIx reports slots, which are fewer than the processes in an oversubscribed job.
     job.universe_size =
         positive(library.get_of_job(own, "pmix.univ.size")).map(|slots| slots.max(size as i32));
-    Served::share(connection, job, topology::file_of_setting().as_deref())
+    Served::share(connection, job, &TopologyChoice::of_setting())
 }
 
 #[cfg(test)]

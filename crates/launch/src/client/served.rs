@@ -2,14 +2,13 @@
 //! PMI-2 and PMIx.
 
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
-use std::path::Path;
 
 use super::handover::{self, HandedOver};
 use super::store::Store;
 use super::{Job, Launcher, duplicate};
 use crate::error::Error;
 use crate::key::JobKey;
-use crate::topology::JobTopology;
+use crate::topology::{JobTopology, TopologyChoice};
 
 /// A server, and what the ranks have set up with it: the job, the host's segment, the secret.
 pub(super) struct Served<S> {
@@ -22,13 +21,13 @@ pub(super) struct Served<S> {
 
 impl<S: Store> Served<S> {
     /// Sets up the identifier, the secret, the segment and the topology. Collective over the job.
-    /// Rank 0 reads the topology file, if it has one.
+    /// Rank 0 reads the topology file that it chooses.
     pub(super) fn share(
         mut store: S,
         mut job: Job,
-        file: Option<&Path>,
+        choice: &TopologyChoice,
     ) -> Result<Served<S>, Error> {
-        let HandedOver { segment, key, topology } = handover::share(&mut store, &mut job, file)?;
+        let HandedOver { segment, key, topology } = handover::share(&mut store, &mut job, choice)?;
         Ok(Served { store, job, segment, key, topology })
     }
 }

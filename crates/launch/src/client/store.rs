@@ -50,20 +50,28 @@ pub(super) trait Store {
 
     /// Returns the value that [`Store::put`] put under a key.
     fn get(&mut self, owner: Option<u32>, key: &str) -> Result<Option<String>, Error> {
-        let Some(first) = self.get_raw(owner, key)? else { return Ok(None) };
-        let wrong = || Error::Protocol {
-            launcher: "the job".to_owned(),
-            detail: format!("the value of {key} was not put by Towpath"),
-        };
-        let (count, first) = first.split_once('+').ok_or_else(wrong)?;
-        let count: usize = count.parse().map_err(|_| wrong())?;
-        let mut value = first.to_owned();
-        for number in 1..count {
-            let piece = self.get_raw(owner, &key_of_piece(key, number))?;
-            value.push_str(&piece.ok_or_else(wrong)?);
-        }
-        String::from_utf8(unescape(&value)).map(Some).map_err(|_| wrong())
+        joined(key, |key| self.get_raw(owner, key))
     }
+}
+
+/// Joins the pieces of the value of a key, which `piece` returns by their own keys; `None` if there
+/// is no such value.
+pub(crate) fn joined(
+    key: &str,
+    mut piece: impl FnMut(&str) -> Result<Option<String>, Error>,
+) -> Result<Option<String>, Error> {
+    let Some(first) = piece(key)? else { return Ok(None) };
+    let wrong = || Error::Protocol {
+        launcher: "the job".to_owned(),
+        detail: format!("the value of {key} was not put by Towpath"),
+    };
+    let (count, first) = first.split_once('+').ok_or_else(wrong)?;
+    let count: usize = count.parse().map_err(|_| wrong())?;
+    let mut value = first.to_owned();
+    for number in 1..count {
+        value.push_str(&piece(&key_of_piece(key, number))?.ok_or_else(wrong)?);
+    }
+    String::from_utf8(unescape(&value)).map(Some).map_err(|_| wrong())
 }
 
 /// The key of a piece of a value.

@@ -39,7 +39,7 @@ pub(crate) fn assign(
 
 /// Returns what [`assign`] chooses if the command line requests nothing, and a sentence that
 /// explains why.
-pub(crate) fn by_default(ranks: usize) -> (Vec<Vec<usize>>, String) {
+pub fn by_default(ranks: usize) -> (Vec<Vec<usize>>, String) {
     let bound = assign(ranks, 0, false, None).unwrap_or_default();
     let room = FreeCores::look(0, false);
     let reason = match bound.first() {

@@ -25,6 +25,7 @@ use super::signals::{self, Set};
 use super::start::{CANNOT_ENTER, CANNOT_EXECUTE, CANNOT_FORK, CANNOT_WATCH, STARTED};
 use super::station::Station;
 use super::survey::HostSurvey;
+use super::topology::ShownByLauncher;
 use super::verdict::{JobOrder, RankEnd, Verdict};
 use super::{brief, timeout_of_environment};
 use crate::client::patience;
@@ -41,6 +42,7 @@ pub(super) struct JobOnHosts {
     /// start without a request to the server, so the server cannot tell.
     told_inside: Vec<bool>,
     server: Server,
+    shown: ShownByLauncher,
     verdict: Verdict,
     key: JobKey,
     destinations: [OutputStream; 2],
@@ -65,7 +67,7 @@ impl JobOnHosts {
     pub(super) fn start(
         request: &JobRequest,
         hosts: Hosts,
-        topology: Option<&JobTopology>,
+        (topology, names): (Option<&JobTopology>, Vec<String>),
         arguments: &[std::ffi::OsString],
         signals: OwnedFd,
         mask: Set,
@@ -98,6 +100,7 @@ impl JobOnHosts {
         Ok(JobOnHosts {
             stations,
             server: Server::new(id, &key, topology, &request.appnums(), &node_of_rank),
+            shown: ShownByLauncher::new(topology, names),
             verdict: Verdict::new(
                 request.command_names(),
                 request.timeout.or_else(timeout_of_environment),
@@ -390,6 +393,7 @@ impl JobOnHosts {
         for line in bytes.split_inclusive(|&byte| byte == b'\n') {
             self.server.line(rank, line, &mut events);
         }
+        self.shown.look(&self.server, &self.node_of_rank);
         for event in events {
             match event {
                 server::Event::Answer(to, bytes) => {

@@ -11,7 +11,7 @@ use std::collections::HashMap;
 use towpath_base::ids::JobId;
 
 use crate::client::own::KEY;
-use crate::client::store::{key_of_piece, pieces};
+use crate::client::store::{joined, key_of_piece, pieces};
 use crate::hosts::write_mapping;
 use crate::key::JobKey;
 use crate::topology::{self, JobTopology};
@@ -50,6 +50,7 @@ pub(crate) struct Server {
     ranks: Vec<ServedRank>,
     values: HashMap<String, String>,
     bytes: usize,
+    barriers: usize,
 }
 
 impl Server {
@@ -72,7 +73,7 @@ impl Server {
         }
         let ranks =
             appnums.iter().map(|&appnum| ServedRank { appnum, ..ServedRank::default() }).collect();
-        Server { space: format!("towpath_{:x}", job.0), ranks, values, bytes: 0 }
+        Server { space: format!("towpath_{:x}", job.0), ranks, values, bytes: 0, barriers: 0 }
     }
 
     /// Removes the process mapping, to act as a server that does not know which ranks share a host.
@@ -94,6 +95,16 @@ impl Server {
     /// True while some rank waits in the barrier.
     pub(crate) fn somebody_waits(&self) -> bool {
         self.ranks.iter().any(|rank| rank.waiting)
+    }
+
+    /// How many barriers have opened.
+    pub(crate) fn barriers(&self) -> usize {
+        self.barriers
+    }
+
+    /// A value that a rank of Towpath has put; `None` if there is none.
+    pub(crate) fn value(&self, key: &str) -> Option<String> {
+        joined(key, |key| Ok(self.values.get(key).cloned())).ok().flatten()
     }
 
     /// Processes a line that a rank has sent.
@@ -182,6 +193,7 @@ impl Server {
     fn barrier(&mut self, rank: usize, events: &mut Vec<Event>) {
         self.ranks[rank].waiting = true;
         if self.ranks.iter().all(|rank| rank.waiting) {
+            self.barriers += 1;
             for (number, rank) in self.ranks.iter_mut().enumerate() {
                 rank.waiting = false;
                 events.push(answer_to(number, fine("barrier_out")));
@@ -255,14 +267,25 @@ mod tests {
     #[test]
     fn a_barrier_opens_when_all_are_there() {
         let mut server = server(7, &[0, 0, 0]);
-        for _ in 0..2 {
+        for opened in 1..3 {
             assert_eq!(ask(&mut server, 2, "cmd=barrier_in"), []);
             assert_eq!(ask(&mut server, 2, "cmd=barrier_in"), [], "one rank does not count twice");
             assert_eq!(ask(&mut server, 0, "cmd=barrier_in"), []);
             assert!(server.somebody_waits());
             assert_eq!(ask(&mut server, 1, "cmd=barrier_in").len(), 3);
+            assert_eq!(server.barriers(), opened);
             assert!(!server.somebody_waits());
         }
+    }
+
+    #[test]
+    fn values_of_ranks_are_joined() {
+        let mut server = server(7, &[0]);
+        for line in ["key=a value=2+b", "key=a+1 value=%20c", "key=wrong value=d"] {
+            ask(&mut server, 0, &format!("cmd=put kvsname=x {line}"));
+        }
+        let values = ["a", "wrong", "z"].map(|key| server.value(key));
+        assert_eq!(values, [Some("b c".to_owned()), None, None]);
     }
 
     #[test]

@@ -26,17 +26,26 @@ impl Run {
     }
 }
 
-/// Prepares an `mpiexec` with these arguments.
+/// Path of `mpiexec`. For the tests of the crate `tool` cargo builds it as an example.
+pub(crate) fn program() -> PathBuf {
+    let as_example = || {
+        let deps = std::env::current_exe().unwrap();
+        deps.parent().unwrap().parent().unwrap().join("examples/mpiexec")
+    };
+    option_env!("CARGO_BIN_EXE_mpiexec").map_or_else(as_example, PathBuf::from)
+}
+
+/// Prepares an `mpiexec` with these arguments, for which the user has measured no links.
 pub(crate) fn mpiexec(arguments: &[&str]) -> Command {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_mpiexec"));
-    command.args(arguments).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut command = Command::new(program());
+    command.args(arguments).env("XDG_CONFIG_HOME", "/nowhere");
+    command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
     command
 }
 
 /// Path of the example program.
 pub(crate) fn job_facts() -> String {
-    let directory =
-        PathBuf::from(env!("CARGO_BIN_EXE_mpiexec")).parent().unwrap().join("examples/job_facts");
+    let directory = program().parent().unwrap().join("examples/job_facts");
     assert!(directory.exists(), "{} is built by cargo test", directory.display());
     directory.to_string_lossy().into_owned()
 }

@@ -32,12 +32,17 @@ const ASSERTED_KINDS: &str = "mpi_assert_memory_alloc_kinds";
 /// All members must give the same.
 const COLLECTIVE: &str = "towpath_collective";
 
+/// The hint that describes the links between hosts: the tables of a topology file, as its text. All
+/// members must give the same.
+const TOPOLOGY: &str = "towpath_topology";
+
 /// Puts those hints into effect that are recognized.
 pub(super) fn accept(comm: &Comm, given: &Pairs) -> Result<()> {
     for (key, value) in given.iter() {
         let is_accepted = match key {
             ASSERTED_KINDS => memory_kinds::are_supported(value),
             COLLECTIVE => selects(comm, value)?,
+            TOPOLOGY => process::described_rates(value).is_some_and(|rates| comm.describe(&rates)),
             // Operations that share a board go on to do so.
             ORDERED_STARTS if orders_starts(comm) => value == "true",
             _ => ASSERTIONS.contains(&key) && ["true", "false"].contains(&value),

@@ -10,7 +10,7 @@ use towpath_base::sync::{AtomicU32, AtomicU64, Ordering};
 use towpath_collective::board::{BoardQueue, BoardState};
 use towpath_collective::neighborhood::Neighbors;
 use towpath_collective::numbers::{self, CallForm};
-use towpath_collective::{KeptCalls, Selection, Team};
+use towpath_collective::{KeptCalls, Placement, Selection, Team};
 use towpath_neutral::abi::Handle;
 use towpath_neutral::constants::{COMM_SELF, COMM_WORLD, PROC_NULL};
 use towpath_neutral::error::{Result, fail};
@@ -87,6 +87,8 @@ pub(crate) struct Comm {
     settings: Mutex<Settings>,
     /// The selection of algorithms that a hint has asked for.
     selection: OnceLock<Selection>,
+    /// The placement of the local group with the links that a hint has described.
+    described: OnceLock<Arc<Placement>>,
     sequences: [AtomicU32; 3],
     /// The board of its blocking collectives.
     pub(crate) board: Mutex<BoardState>,
@@ -124,6 +126,7 @@ impl Comm {
             attributes: Attributes::default(),
             settings: Mutex::new(settings),
             selection: OnceLock::new(),
+            described: OnceLock::new(),
             sequences: Default::default(),
             board: Mutex::default(),
             queues: Default::default(),
@@ -185,8 +188,19 @@ impl Comm {
     /// already, or a collective has been called: calls under way, persistent ones and boards keep
     /// what they have been made with, and members must not mix the two.
     pub(crate) fn select(&self, selection: Selection) -> bool {
-        let is_unused = self.sequences.iter().all(|sequence| sequence.load(Ordering::Relaxed) == 0);
-        is_unused && self.selection.set(selection).is_ok()
+        self.is_unused() && self.selection.set(selection).is_ok()
+    }
+
+    /// Sets the rates of the links of the job's hosts for the collectives of this communicator.
+    /// False where [`Comm::select`] is, and on an intercommunicator.
+    pub(crate) fn describe(&self, rates: &[u64]) -> bool {
+        let rate = |peer| rates.get(process::host_of(peer) as usize).copied().unwrap_or(0);
+        let placement = Arc::new(self.group.placement_by(rate));
+        !self.is_inter() && self.is_unused() && self.described.set(placement).is_ok()
+    }
+
+    fn is_unused(&self) -> bool {
+        self.sequences.iter().all(|sequence| sequence.load(Ordering::Relaxed) == 0)
     }
 
     /// The selection of algorithms for the collectives of this communicator; `None` if it is that
@@ -266,13 +280,18 @@ impl Comm {
     /// The local group under the communicator's own context, which on an intercommunicator both
     /// groups share.
     pub(crate) fn common_team(&self, plane: Plane) -> Team {
-        self.group.team(self.context().on(plane), self.rank)
+        self.team_in(self.context().on(plane))
     }
 
     /// The local group as a team for collectives, on a plane.
     pub(crate) fn team(&self, plane: Plane) -> Team {
         let context = self.remote.as_ref().map_or(self.context(), Remote::local_context);
-        self.group.team(context.on(plane), self.rank)
+        self.team_in(context.on(plane))
+    }
+
+    fn team_in(&self, context: ContextId) -> Team {
+        let placement = self.described.get().unwrap_or_else(|| self.group.placement()).clone();
+        Team { placement, ..self.group.team(context, self.rank) }
     }
 
     /// Takes the next sequence number of a form of collective call. Messages carry it; all members

@@ -46,16 +46,18 @@ impl Group {
     /// Which members share a host, which hosts are behind slow links, and how many ranks share a
     /// core. Members of several jobs do not know the same of each other, so they assume nothing.
     pub(crate) fn placement(&self) -> &Arc<Placement> {
-        self.placement.get_or_init(|| {
-            let peers = &self.peers;
-            let placement = Placement::new(peers.iter().map(|&peer| process::host_of(peer)));
-            if !peers.iter().all(|&peer| process::rank_in_own_job(peer).is_some()) {
-                return Arc::new(placement);
-            }
-            let leaders: Vec<PeerIndex> = placement.leaders().map(|rank| peers[rank]).collect();
-            let placement = placement.with_rates(|host| process::link_rate_of(leaders[host]));
-            Arc::new(placement.with_ranks_per_core(process::ranks_per_core()))
-        })
+        self.placement.get_or_init(|| Arc::new(self.placement_by(process::link_rate_of)))
+    }
+
+    /// The same with another rate of the link of each member's host.
+    pub(crate) fn placement_by(&self, rate: impl Fn(PeerIndex) -> u64) -> Placement {
+        let peers = &self.peers;
+        let placement = Placement::new(peers.iter().map(|&peer| process::host_of(peer)));
+        if !peers.iter().all(|&peer| process::rank_in_own_job(peer).is_some()) {
+            return placement;
+        }
+        let leaders: Vec<PeerIndex> = placement.leaders().map(|rank| peers[rank]).collect();
+        placement.with_rates(|host| rate(leaders[host])).with_ranks_per_core(process::ranks_per_core())
     }
 
     /// The group as a team for collectives, with messages in `context`; this process has rank

@@ -47,6 +47,12 @@ pub(crate) fn link_rate_of(peer: PeerIndex) -> u64 {
     jobs().and_then(|jobs| jobs.link_rate(jobs.host_of(peer)?)).unwrap_or(0)
 }
 
+/// Rates of the links of all hosts of this process's job as the text of a topology file has them;
+/// `None` if it is not one, or the hosts have no names here.
+pub(crate) fn described_rates(text: &str) -> Option<Vec<u64>> {
+    jobs()?.described_rates(text)
+}
+
 /// How many ranks of this process's job share a core, the same in all its processes.
 pub(crate) fn ranks_per_core() -> usize {
     jobs().map_or(1, Jobs::ranks_per_core)

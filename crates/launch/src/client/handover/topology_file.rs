@@ -1,29 +1,37 @@
 //! The topology file under other launchers: rank 0 reads and publishes it, and the first rank of
 //! each host publishes the host's name. A job without a file does none of this.
 
-use std::path::Path;
-
 use super::{Job, Store};
 use crate::error::Error;
 use crate::hosts::own_name;
-use crate::topology::{self, JobTopology};
+use crate::topology::{self, JobTopology, TopologyChoice, TopologyFile};
+use towpath_topology::FigureOrigin;
 
-/// Prefixes of what rank 0 publishes: the text of the file, or the error message.
+/// Prefixes of what rank 0 publishes: the file, or the error message.
 const TEXT: &str = "text ";
 const REFUSAL: &str = "refusal ";
 
-/// Reads the file and publishes its text, or what is wrong with it. Rank 0 calls it before a fence.
-pub(super) fn publish(store: &mut dyn Store, file: &Path) -> Result<(), Error> {
-    let value = match topology::read(file) {
-        Ok((text, _)) => format!("{TEXT}{text}"),
-        Err(sentence) => format!("{REFUSAL}{sentence}"),
-    };
-    store.put(topology::KEY, &value)
+/// What rank 0 publishes: the file, or what is wrong with it; `None` if the job has no file.
+pub(super) fn to_publish(choice: &TopologyChoice, job: &Job) -> Option<String> {
+    match choice {
+        TopologyChoice::File(path) => Some(match TopologyFile::read(path) {
+            Ok(file) => format!("{TEXT}{}", file.to_text()),
+            Err(sentence) => format!("{REFUSAL}{sentence}"),
+        }),
+        TopologyChoice::Stored(path) if job.hosts() > 1 => topology::stored(path)
+            .unwrap_or_else(|warning| {
+                eprintln!("towpath: {warning}");
+                None
+            })
+            .map(|file| format!("{TEXT}{}", file.to_text())),
+        TopologyChoice::Stored(_) | TopologyChoice::Nothing => None,
+    }
 }
 
-/// Returns the topology of the job. All ranks call it after that fence. A file with a mistake is
-/// the same error in all of them, so none waits for another.
-pub(super) fn collect(store: &mut dyn Store, job: &Job) -> Result<JobTopology, Error> {
+/// Returns the topology of the job; `None` if the file is a stored measurement that does not name
+/// all hosts. All ranks call it after the fence that follows the publication. A file with a mistake
+/// is the same error in all of them, so none waits for another.
+pub(super) fn collect(store: &mut dyn Store, job: &Job) -> Result<Option<JobTopology>, Error> {
     let name_of = |host: u32| format!("towpath-name-{host}");
     let lost = |launcher: &str| Error::Protocol {
         launcher: launcher.to_owned(),
@@ -43,5 +51,9 @@ pub(super) fn collect(store: &mut dyn Store, job: &Job) -> Result<JobTopology, E
         let name = store.get(Some(job.first_of(host)), &name_of(host))?;
         hosts.push(name.ok_or_else(|| lost(store.launcher()))?);
     }
-    JobTopology::new(text.to_owned(), hosts).map_err(|error| Error::Topology(error.to_string()))
+    let file = TopologyFile::parse(text).ok_or_else(|| lost(store.launcher()))?;
+    let file = file.map_err(|error| Error::Topology(error.to_string()))?;
+    let measured = file.description.origin() == FigureOrigin::Measured;
+    let is_used = !measured || file.names_all(&hosts);
+    Ok(is_used.then(|| JobTopology::new(file, hosts)))
 }

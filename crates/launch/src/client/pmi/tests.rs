@@ -8,6 +8,8 @@ use rustix::event::{PollFd, PollFlags, poll};
 use rustix::net::{AddressFamily, SocketFlags, SocketType, socketpair};
 use towpath_base::ids::JobId;
 
+use towpath_topology::FigureOrigin;
+
 use super::*;
 use crate::client::Launcher;
 use crate::key::JobKey;
@@ -136,14 +138,15 @@ fn cases(hosts: &[u32]) -> impl Iterator<Item = Case<'_>> {
 
 /// Runs a job of threads against a server.
 fn job(size: usize, case: Case<'_>, body: impl Fn(Served<PmiConnection>) + Sync) {
-    job_with_file(size, case, None, |launcher| body(launcher.unwrap()));
+    let nothing = TopologyChoice::Nothing;
+    job_with_choice(size, case, &nothing, |launcher| body(launcher.unwrap()));
 }
 
-/// The same, where rank 0 may have a topology file.
-fn job_with_file(
+/// The same with a choice of rank 0 about the topology file.
+fn job_with_choice(
     size: usize,
     case: Case<'_>,
-    file: Option<&Path>,
+    choice: &TopologyChoice,
     body: impl Fn(Result<Served<PmiConnection>, Error>) + Sync,
 ) {
     let pair = || socketpair(AddressFamily::UNIX, SocketType::STREAM, SocketFlags::CLOEXEC, None);
@@ -169,7 +172,8 @@ fn job_with_file(
             let body = &body;
             scope.spawn(move || {
                 let connection = PmiConnection::over(socket, case.dialect, "a test");
-                body(start(connection, rank as u32, size, file.filter(|_| rank == 0)));
+                let choice = if rank == 0 { choice } else { &TopologyChoice::Nothing };
+                body(start(connection, rank as u32, size, choice));
             });
         }
     });
@@ -229,7 +233,7 @@ fn rank_0_reads_the_topology_file_for_all() {
     let figures = "latency = \"3us\"\n".to_owned() + &"# more\n".repeat(999);
     std::fs::write(&file, format!("[[link]]\nhosts = \"{own}\"\n{figures}")).unwrap();
     for case in cases(&[0, 1, 1]) {
-        job_with_file(3, case, Some(&file), |launcher| {
+        job_with_choice(3, case, &TopologyChoice::File(file.clone()), |launcher| {
             let mut launcher = launcher.unwrap();
             let topology = launcher.topology().unwrap().expect("rank 0 has a file");
             assert_eq!(topology.hosts(), vec![own.as_str(); launcher.job().hosts()], "{case:?}");
@@ -237,6 +241,31 @@ fn rank_0_reads_the_topology_file_for_all() {
             launcher.fence().unwrap();
         });
         job(3, case, |mut launcher| assert_eq!(launcher.topology().unwrap(), None, "{case:?}"));
+    }
+}
+
+#[test]
+fn a_stored_measurement_is_used_if_it_names_all_hosts() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("topology.toml");
+    let own = hosts::own_name();
+    let with = |name: &str| format!("[[link]]\nhosts = \"{name}\"\nrate = \"1Gbit\"\n");
+    let broken = "[link]".to_owned();
+    for (text, used) in
+        [(Some(with(&own)), true), (Some(with("x")), false), (Some(broken), false), (None, false)]
+    {
+        let _ = std::fs::remove_file(&path);
+        text.iter().for_each(|text| std::fs::write(&path, text).unwrap());
+        for case in cases(&[0, 1, 0]).filter(|case| case.hosts.is_some()) {
+            job_with_choice(3, case, &TopologyChoice::Stored(path.clone()), |launcher| {
+                let mut launcher = launcher.unwrap();
+                let topology = launcher.topology().unwrap();
+                assert_eq!(topology.is_some(), used, "{text:?}");
+                let origin = topology.map(|topology| topology.link(1).rate.origin);
+                assert!(origin.is_none_or(|origin| origin == FigureOrigin::Measured));
+                launcher.finalize().unwrap();
+            });
+        }
     }
 }
 
@@ -250,10 +279,17 @@ fn a_topology_file_with_a_mistake_fails_all_ranks_alike() {
             std::fs::write(&file, text).unwrap();
         }
         for case in cases(&[0, 1, 1]) {
-            job_with_file(3, case, Some(&file), |launcher| match launcher.err() {
-                Some(Error::Topology(sentence)) => assert!(sentence.contains(part), "{sentence}"),
-                other => panic!("{case:?}: {other:?}"),
-            });
+            job_with_choice(
+                3,
+                case,
+                &TopologyChoice::File(file.clone()),
+                |launcher| match launcher.err() {
+                    Some(Error::Topology(sentence)) => {
+                        assert!(sentence.contains(part), "{sentence}")
+                    }
+                    other => panic!("{case:?}: {other:?}"),
+                },
+            );
         }
     }
 }

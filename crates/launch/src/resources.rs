@@ -5,52 +5,77 @@
 use std::collections::BTreeMap;
 use std::str::FromStr;
 
-use towpath_launch::hosts::own_kernel;
 use towpath_machine::cores::{self, MASK_WORDS, Mask};
 use towpath_machine::{cgroup, network};
-use towpath_shm::Segment;
+
+use crate::hosts::{own_kernel, own_name};
+use crate::wire::{escape, unescape};
+
+/// Separates the two parts of a host's card, which its first rank publishes: addresses, for the
+/// transports, and resources.
+const BETWEEN_PARTS: char = '|';
+
+/// Key under which the card of host `number` is published.
+pub fn card_key(number: u32) -> String {
+    format!("towpath-card-{number}")
+}
+
+/// A card with these addresses and resources.
+pub fn card(addresses: &str, resources: &HostResources) -> String {
+    format!("{addresses}{BETWEEN_PARTS}{}", resources.to_text())
+}
+
+/// The addresses and the resources of a card; `None` if the text is malformed.
+pub fn of_card(text: &str) -> Option<(&str, HostResources)> {
+    let (addresses, resources) = text.split_once(BETWEEN_PARTS)?;
+    Some((addresses, HostResources::parse(resources)?))
+}
 
 /// The processors and the link of a host.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct HostResources {
+pub struct HostResources {
+    /// The host's own name for itself.
+    pub name: String,
     /// Identifies the kernel.
-    kernel: String,
+    pub kernel: String,
     /// The processors that the ranks of the host may use together; empty if unknown.
-    mask: Mask,
+    pub mask: Mask,
     /// The control group's limit; `None` without one.
-    quota: Option<usize>,
+    pub quota: Option<usize>,
     /// Rate of its fastest interface in bytes per second, in each direction; `None` if unknown.
-    rate: Option<u64>,
+    pub rate: Option<u64>,
 }
 
 impl HostResources {
-    /// Those of this host, after all its ranks have united their masks. `interfaces` are the ones
-    /// that the job may use.
-    pub(super) fn own(segment: &Segment, interfaces: Option<&str>) -> HostResources {
-        let (_, mask) = cores::announced(segment.head());
+    /// Those of this host, whose ranks may use the processors of `mask` together. `interfaces` are
+    /// the ones that the job may use.
+    pub fn own(mask: Mask, interfaces: Option<&str>) -> HostResources {
         let (quota, rate) = (cgroup::processor_quota(), network::fastest_rate(interfaces));
-        HostResources { kernel: own_kernel(), mask, quota, rate }
+        HostResources { name: own_name(), kernel: own_kernel(), mask, quota, rate }
     }
 
-    /// Encodes them: `kernel;mask;quota;rate`, the mask as hexadecimal words, the lowest first.
-    pub(super) fn to_text(&self) -> String {
+    /// Encodes them: `name;kernel;mask;quota;rate`, the mask as hexadecimal words, the lowest
+    /// first.
+    pub fn to_text(&self) -> String {
         let used = self.mask.iter().rposition(|&word| word != 0).map_or(0, |last| last + 1);
         let words: Vec<String> = self.mask[..used].iter().map(|word| format!("{word:x}")).collect();
         let quota = self.quota.map(|quota| quota.to_string()).unwrap_or_default();
         let rate = self.rate.map(|rate| rate.to_string()).unwrap_or_default();
-        format!("{};{};{quota};{rate}", self.kernel, words.join("."))
+        let name = escape(self.name.as_bytes());
+        format!("{name};{};{};{quota};{rate}", self.kernel, words.join("."))
     }
 
     /// Decodes them; `None` if the text is malformed.
-    pub(super) fn parse(text: &str) -> Option<HostResources> {
-        let [kernel, words, quota, rate]: [&str; 4] =
+    pub fn parse(text: &str) -> Option<HostResources> {
+        let [name, kernel, words, quota, rate]: [&str; 5] =
             text.split(';').collect::<Vec<_>>().try_into().ok()?;
         let mut mask = [0; MASK_WORDS];
         for (number, word) in words.split('.').filter(|word| !word.is_empty()).enumerate() {
             *mask.get_mut(number)? = u64::from_str_radix(word, 16).ok()?;
         }
         let (quota, rate) = (optional(quota)?, optional(rate)?);
-        Some(HostResources { kernel: kernel.to_owned(), mask, quota, rate })
+        let name = String::from_utf8(unescape(name)).ok()?;
+        Some(HostResources { name, kernel: kernel.to_owned(), mask, quota, rate })
     }
 }
 
@@ -61,25 +86,23 @@ fn optional<T: FromStr>(text: &str) -> Option<Option<T>> {
 
 /// What schedules and the choice of transports depend on, the same in all processes of a job.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct JobResources {
+pub struct JobResources {
     /// Number of ranks that share a core of each host's kernel, by number of the host.
-    pub(super) sharers: Vec<usize>,
+    pub sharers: Vec<usize>,
     /// Rates of the hosts' links in bytes per second, by number of the host; none if one is
     /// unknown.
-    pub(super) rates: Vec<u64>,
+    pub rates: Vec<u64>,
 }
 
 impl JobResources {
     /// Those of all hosts in order, each with the number of its ranks.
-    pub(super) fn of<'a>(
-        hosts: impl Iterator<Item = (&'a HostResources, usize)> + Clone,
-    ) -> JobResources {
+    pub fn of<'a>(hosts: impl Iterator<Item = (&'a HostResources, usize)> + Clone) -> JobResources {
         let rates: Option<Vec<u64>> = hosts.clone().map(|(host, _)| host.rate).collect();
         JobResources { sharers: sharers(hosts), rates: rates.unwrap_or_default() }
     }
 
     /// The greatest number of ranks that share a core of some kernel.
-    pub(super) fn ranks_per_core(&self) -> usize {
+    pub fn ranks_per_core(&self) -> usize {
         self.sharers.iter().copied().max().unwrap_or(1)
     }
 }
@@ -120,7 +143,8 @@ mod tests {
     use super::*;
 
     fn host(kernel: &str, processors: &[usize], quota: Option<usize>) -> HostResources {
-        HostResources { kernel: kernel.into(), mask: cores::mask_of(processors), quota, rate: None }
+        let (name, mask) = ("n 1;".into(), cores::mask_of(processors));
+        HostResources { name, kernel: kernel.into(), mask, quota, rate: None }
     }
 
     fn of(hosts: &[(HostResources, usize)]) -> Vec<usize> {
@@ -133,10 +157,18 @@ mod tests {
         for one in [host("a", &[0, 63, 64, 1023], Some(3)), host("", &[], None), fast] {
             assert_eq!(HostResources::parse(&one.to_text()), Some(one));
         }
-        let many = format!("a;{};;", ["1"; 17].join("."));
-        for wrong in ["", "a;1;", "a;xyz;;", "a;1;-1;", "a;1;;x", "a;1;;;", &many] {
+        let many = format!("n;a;{};;", ["1"; 17].join("."));
+        for wrong in ["", "n;a;1;", "n;a;xyz;;", "n;a;1;-1;", "n;a;1;;x", "n;a;1;;;", &many] {
             assert_eq!(HostResources::parse(wrong), None, "{wrong}");
         }
+    }
+
+    #[test]
+    fn a_card_has_two_parts() {
+        let one = host("a", &[1], None);
+        let text = card("addresses", &one);
+        assert_eq!(of_card(&text), Some(("addresses", one)));
+        assert_eq!((of_card("addresses"), of_card("addresses|n")), (None, None));
     }
 
     #[test]

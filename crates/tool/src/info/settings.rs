@@ -3,7 +3,7 @@
 
 use towpath_base::config::{self, SETTINGS, Setting};
 
-use super::super::report::{CellValue, ReportRow, ReportSection};
+use crate::report::{CellValue, ReportRow, ReportSection};
 
 const UNDECIDED: CellValue = CellValue::Nothing("(chosen)");
 

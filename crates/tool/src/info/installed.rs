@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use towpath_base::config;
 
-use super::super::report::{CellValue, ReportRow, ReportSection};
+use crate::report::{CellValue, ReportRow, ReportSection};
 
 /// Names of the libraries, and the programs that are linked with them.
 const LIBRARIES: &[(&str, &str)] = &[

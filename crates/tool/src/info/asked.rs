@@ -19,8 +19,8 @@ use rustix::process::WaitStatus;
 use rustix::stdio::{dup2_stderr, dup2_stdout};
 use towpath_machine::library::{loader_error, symbol};
 
-use super::super::report::{CellValue, ReportRow, ReportSection};
-use crate::child;
+use crate::report::{CellValue, ReportRow, ReportSection};
+use towpath_launch::child;
 
 /// The library to query, which is installed together with this program.
 const LIBRARY: &str = "libmpi_abi.so.1";

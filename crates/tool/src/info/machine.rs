@@ -4,9 +4,9 @@
 use towpath_machine::memory::{create_file_some_way, file_system};
 use towpath_machine::{cgroup, cores, membarrier};
 
-use super::super::report::{CellValue, ReportRow, ReportSection};
-use crate::client::Trial;
-use crate::error::Error;
+use crate::report::{CellValue, ReportRow, ReportSection};
+use towpath_launch::Error;
+use towpath_launch::client::Trial;
 
 /// Number of cores that the processes started by this one may use.
 pub(super) fn allowed_cores() -> usize {

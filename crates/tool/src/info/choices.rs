@@ -8,11 +8,11 @@ use towpath_machine::cores::{self, Mask};
 use towpath_machine::memory::FileOrigin;
 use towpath_machine::{cgroup, wait::Policy};
 
-use super::super::report::{CellValue, ReportRow, ReportSection};
-use crate::client::{self, Reached, Seen, Trial};
-use crate::error::Error;
-use crate::mpiexec::binding;
-use crate::segment::{self, View};
+use crate::report::{CellValue, ReportRow, ReportSection};
+use towpath_launch::Error;
+use towpath_launch::client::{self, Reached, Seen, Trial};
+use towpath_launch::mpiexec::binding;
+use towpath_launch::segment::{self, View};
 
 /// Creates the section.
 pub(super) fn section(

@@ -3,6 +3,7 @@
 
 mod info;
 mod report;
+mod tune;
 
 use std::ffi::OsString;
 use std::io::Write;
@@ -30,6 +31,12 @@ const SUBCOMMANDS: &[Subcommand] = &[
         answer: info::answer,
     },
     Subcommand {
+        name: "tune",
+        about: "measures the links between hosts once, for all later jobs on them",
+        help: tune::HELP,
+        answer: tune::answer,
+    },
+    Subcommand {
         name: "explain",
         about: "what a collective does on a described cluster, by levels, with predicted times",
         help: towpath_explain::HELP,
@@ -37,9 +44,22 @@ const SUBCOMMANDS: &[Subcommand] = &[
     },
 ];
 
+/// First argument of the program if it is to be the command `towpath`, whatever its own name.
+const AS_TOOL: &str = "--towpath";
+
 /// Runs the command line of this process and returns its exit code.
+///
+/// The program is both `towpath` and `mpiexec`, which share most of their code: in a wheel, a
+/// second program would be a twentieth of it. It is installed as `mpiexec`, and `towpath` is a
+/// script that starts it with `--towpath`. Under the name that cargo gives it, it is `towpath`.
 pub fn main() -> i32 {
-    match answer(std::env::args_os().skip(1)) {
+    let mut arguments = std::env::args_os().skip(1).peekable();
+    let asked = arguments.next_if(|first| first == AS_TOOL).is_some();
+    let program = std::env::current_exe().unwrap_or_default();
+    if !asked && program.file_name().is_some_and(|name| name != "towpath") {
+        return towpath_launch::mpiexec::main();
+    }
+    match answer(arguments) {
         Ok(text) => {
             // A reader that has closed the pipe is not an error.
             let _ = std::io::stdout().write_all(text.as_bytes());

@@ -6,8 +6,8 @@ use std::os::fd::{AsFd, OwnedFd};
 use towpath_base::control::{ChannelShare, MAGIC, PAGE};
 use towpath_base::sync::Ordering;
 
-use super::super::report::{CellValue, ReportRow, ReportSection};
-use crate::segment::{View, descriptors_of_process, open_of_process};
+use crate::report::{CellValue, ReportRow, ReportSection};
+use towpath_launch::segment::{View, descriptors_of_process, open_of_process};
 
 /// Returns a row for each local rank of the job to which process `pid` belongs (a rank, or its
 /// mpiexec).
@@ -87,7 +87,7 @@ mod tests {
 
     #[test]
     fn what_ranks_publish_is_shown() {
-        let file = crate::segment::make(77, 3).unwrap();
+        let file = towpath_launch::segment::make(77, 3).unwrap();
         let view = View::map(file.as_fd(), 3).unwrap();
         let shares = [
             (0, ChannelShare { pages: 18, declared: true }),

@@ -3,8 +3,8 @@
 
 use towpath_base::sync::{AtomicU8, Ordering};
 
-use super::super::report::{CellValue, ReportRow, ReportSection};
 use super::channel::view_of;
+use crate::report::{CellValue, ReportRow, ReportSection};
 
 /// Returns a row for each local rank of the job to which process `pid` belongs (a rank, or its
 /// mpiexec).

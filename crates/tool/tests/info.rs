@@ -1,5 +1,6 @@
 //! `towpath info`: every setting, and what changes if the machine, the launcher or a sandbox does.
 
+#[path = "../../launch/tests/common/mod.rs"]
 mod common;
 
 use std::io::{BufRead, BufReader};
@@ -336,6 +337,33 @@ fn without_a_topology_file_the_defaults_are_shown() {
     let text = said(towpath(&["info", "--topology"]));
     assert!(text.starts_with("Links between hosts by default, because there is no"), "{text}");
     assert!(line_of(&text, "other hosts").starts_with("10 Gbit/s (default) "), "{text}");
+    let own = std::fs::read_to_string("/proc/sys/kernel/hostname").unwrap();
+    assert_eq!(line_of(&text, "name"), own.trim(), "{text}");
+    assert!(line_of(&text, "rate").contains(" Gbit/s ("), "{text}");
+    assert!(text.contains("\nLevels of this machine"), "{text}");
+}
+
+#[test]
+fn a_stored_measurement_is_shown_unless_it_is_turned_off() {
+    let directory = tempfile::tempdir().unwrap();
+    let file = directory.path().join("towpath/topology.toml");
+    std::fs::create_dir(file.parent().unwrap()).unwrap();
+    let shown = |setting: Option<&str>| {
+        let mut command = towpath(&["info", "--topology"]);
+        command.env("XDG_CONFIG_HOME", directory.path());
+        command.envs(setting.map(|value| ("TOWPATH_TOPOLOGY", value)));
+        finish(command, "")
+    };
+    std::fs::write(&file, "[[link]]\nhosts = 'a'\nrate = '1Gbit'\n").unwrap();
+    let text = shown(None).output;
+    let title = format!("Links between hosts as measured by towpath tune, in {}\n", file.display());
+    assert!(text.starts_with(&title), "{text}");
+    assert!(line_of(&text, "a").starts_with("1 Gbit/s (measured) "), "{text}");
+    let text = shown(Some("none")).output;
+    assert!(text.starts_with("Links between hosts by default"), "{text}");
+    std::fs::write(&file, "[link]").unwrap();
+    let run = shown(None);
+    assert!(run.code == 2 && run.errors.contains("topology file line 1: "), "{run:?}");
 }
 
 #[test]
@@ -367,11 +395,20 @@ fn the_topology_of_a_running_job_is_shown() {
     let named = ["--topology", file.path().to_str().unwrap()];
     let text = running(&[&several[..], &named].concat());
     assert!(unwrapped(line_of(&text, "phi0")).starts_with("100 Mbit/s (file) 20 us"), "{text}");
-    assert_eq!(unwrapped(line_of(&text, "0: n3")), "rack in site", "{text}");
-    let path = "none 100 Mbit/s (file), 2.04 ms (default)";
+    let source = format!("'s job by the topology file {}\n", named[1]);
+    assert!(text.lines().next().unwrap().ends_with(source.trim_end()), "{text}");
+    let first = "rack in site 10 Gbit/s (default) ? ?";
+    assert_eq!(unwrapped(line_of(&text, "0: n3")), first, "{text}");
+    let path = "none 100 Mbit/s (file) ? ? 100 Mbit/s (file), 2.04 ms (default)";
     assert_eq!(unwrapped(line_of(&text, "1: phi0")), path, "{text}");
+    let text = running(&several);
+    let default = "none 10 Gbit/s (default) ? ? 10 Gbit/s (default), 40 us (default)";
+    assert_eq!(unwrapped(line_of(&text, "1: phi0")), default, "{text}");
     let text = running(&[]);
     assert!(text.contains(" has no topology file\n"), "{text}");
+    let own = std::fs::read_to_string("/proc/sys/kernel/hostname").unwrap();
+    let line = unwrapped(line_of(&text, &format!("0: {}", own.trim())));
+    assert!(line.starts_with("none ") && line.contains(" 2 "), "{text}");
 }
 
 #[test]

@@ -8,7 +8,7 @@ use towpath_base::config;
 use towpath_machine::cores;
 use towpath_machine::levels::{KERNEL_LEVELS, MachineDescription};
 
-use super::super::report::{CellValue, ReportRow, ReportSection};
+use crate::report::{CellValue, ReportRow, ReportSection};
 
 /// Number of parts of a level to list; the rest is cut.
 const SHOWN: usize = 8;

@@ -12,8 +12,8 @@ mod routes;
 mod settings;
 mod topology;
 
-use super::report::{self, ReportSection};
-use crate::client::{self, Seen};
+use crate::report::{self, ReportSection};
+use towpath_launch::client::{self, Seen};
 
 pub(super) const HELP: &str = "\
 Usage: towpath info [--ranks N] [--levels] [--networks] [--device] [--topology [FILE|PID]]
