@@ -7,7 +7,8 @@ use towpath_base::slab::{Slab, SlabKey};
 
 use crate::board::QueueOwner;
 use crate::collective_run::CollectiveRun;
-use crate::run::{Failure, Progress};
+use crate::failure::Failure;
+use crate::run::Progress;
 
 /// Collective calls that end without waiting between two rounds of progress. A rank whose partners
 /// always arrive first never waits, but must make progress on its messages all the same (3.5).

@@ -11,6 +11,7 @@
 //! which they were written (`done`); a reader never accesses anything outside the board, whatever a
 //! line contains.
 
+mod calls;
 mod maker;
 mod room;
 mod rounds;
@@ -27,6 +28,7 @@ use super::walk::{self, Walk};
 use crate::stores::Stores;
 use towpath_transport::ahead::{self, PrefetchHint};
 
+pub use calls::{CallNotices, NumberedCall, OtherCall};
 pub(super) use maker::Maker;
 use maker::{Leaving, Left};
 pub use room::Room;
@@ -36,10 +38,12 @@ pub(super) use wakes::Sleepers;
 
 /// Largest message in bytes that fits into its line.
 pub const INLINE: usize = 48;
-/// Offsets in a line after the word that holds the round plus one: the description (length, offset
+/// Offsets in a line after the word that holds round and call: the description (length, offset
 /// and stamp) and the payload.
 const DESCRIPTION_AT: usize = 8;
 const INLINE_AT: usize = 16;
+/// Offset of what a member tells of its call, after its number of finished rounds.
+const TOLD_AT: usize = 8;
 /// Distance in rounds between the line that is read and the one that is prefetched.
 const AHEAD: u64 = 4;
 /// How many rounds back the last message of a member is searched. If two members write alternately,
@@ -142,6 +146,8 @@ pub struct Board {
     stores: Stores,
     /// Where to record that this member left; `None` if another member made the board.
     left: Option<Left>,
+    /// The member that is in another call, once one has been found.
+    other_call: Option<OtherCall>,
 }
 
 // SAFETY: the pointers point into the segment, which the board holds.
@@ -169,6 +175,7 @@ impl Board {
             claims: words(shape.claims_at(), 1),
             wants: words(shape.wants_at(), 1),
             lines: words(shape.lines_at(), LINE / 8),
+            told: words(TOLD_AT, LINE / 8),
         };
         Board {
             offset,
@@ -183,6 +190,7 @@ impl Board {
             starts: vec![0; shape.depth].into(),
             stores: Stores::new(Room::READERS, shape.area),
             left,
+            other_call: None,
         }
     }
 
@@ -215,6 +223,40 @@ impl Board {
     #[inline]
     pub fn largest(&self) -> usize {
         self.shape.largest
+    }
+
+    /// Begins a call of one or more rounds.
+    #[inline]
+    pub fn begin(&mut self, call: NumberedCall) {
+        self.rounds.begin(call);
+    }
+
+    /// Number of calls so far.
+    #[inline]
+    pub fn calls(&self) -> u64 {
+        self.rounds.calls()
+    }
+
+    /// True if a member is in another call than this one, or was in one of the last rounds. For
+    /// members that have waited long. The board must then not be used any more.
+    #[cold]
+    pub fn is_out_of_step(&mut self) -> bool {
+        self.other_call = self.rounds.find_other_call();
+        if self.other_call.is_some() {
+            // Its memory is not used again: others must learn what this member tells.
+            self.left = None;
+        }
+        self.other_call.is_some()
+    }
+
+    /// The member that [`Board::is_out_of_step`] has found.
+    pub fn other_call(&self) -> Option<OtherCall> {
+        self.other_call
+    }
+
+    /// What the members tell of their calls.
+    pub fn notices(&self) -> CallNotices {
+        CallNotices::new(&self.segment, &self.rounds)
     }
 
     /// Publishes what this member waits for. Must precede the announcement of a sleep, and not only

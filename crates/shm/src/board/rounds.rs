@@ -5,6 +5,8 @@
 
 use towpath_base::sync::LongWords;
 
+use super::calls::{CallNotes, ROUND};
+
 /// What a member waits for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Want {
@@ -36,21 +38,27 @@ pub(crate) struct RoundMemory<W> {
     pub claims: W,
     /// What each member waits for, or waited for last.
     pub wants: W,
-    /// The round in which a line was written plus one, by round and member.
+    /// The round in which a line was written plus one and the mark of its call, by round and
+    /// member.
     pub lines: W,
+    /// The call in which each member has waited long.
+    pub told: W,
 }
 
 /// One member's view of the words.
 #[derive(Debug)]
 pub(crate) struct Rounds<W: LongWords> {
-    members: usize,
+    pub(super) members: usize,
     pub(crate) own: usize,
     pub(super) depth: u64,
-    memory: RoundMemory<W>,
+    pub(super) memory: RoundMemory<W>,
     /// The last published want of this member.
     said: Option<Want>,
     /// The current round of this member.
     pub(super) round: u64,
+    /// The word of its lines in this round and call.
+    pub(super) word: u64,
+    pub(super) notes: CallNotes,
     /// All members have finished the rounds below this one.
     pub(super) known: u64,
 }
@@ -62,7 +70,17 @@ impl<W: LongWords> Rounds<W> {
         depth: usize,
         memory: RoundMemory<W>,
     ) -> Rounds<W> {
-        Rounds { members, own, depth: depth as u64, memory, said: None, round: 0, known: 0 }
+        Rounds {
+            members,
+            own,
+            depth: depth as u64,
+            memory,
+            said: None,
+            round: 0,
+            word: 1,
+            notes: CallNotes::new(depth),
+            known: 0,
+        }
     }
 
     pub(super) fn slot(&self) -> usize {
@@ -86,7 +104,7 @@ impl<W: LongWords> Rounds<W> {
     pub(super) fn line_written_before(&self, member: usize, rounds: u64) -> Option<usize> {
         let round = self.round.checked_sub(rounds)?;
         let line = self.line_in(member, round);
-        (self.memory.lines.load_acquire(line) == round + 1).then_some(line)
+        (self.memory.lines.load_acquire(line) & ROUND == round + 1).then_some(line)
     }
 
     /// Returns the member that has finished the fewest rounds, and updates `known`.
@@ -123,13 +141,13 @@ impl<W: LongWords> Rounds<W> {
     /// Publishes this member's line.
     #[inline]
     pub(crate) fn commit(&self) {
-        self.memory.lines.store_release(self.line(self.own), self.round + 1);
+        self.memory.lines.store_release(self.line(self.own), self.word);
     }
 
-    /// True if a member has written its line of this round.
+    /// True if a member has written its line of this round, in the same call.
     #[inline]
     pub(crate) fn is_written(&self, member: usize) -> bool {
-        self.memory.lines.load_acquire(self.line(member)) == self.round + 1
+        self.memory.lines.load_acquire(self.line(member)) == self.word
     }
 
     /// True if all members have written their lines of this round. Starts with the next member: if
@@ -176,6 +194,7 @@ impl<W: LongWords> Rounds<W> {
     #[inline]
     pub(crate) fn finish(&mut self) {
         self.round += 1;
+        self.word += 1;
         self.memory.done.store_release(self.own, self.round);
     }
 }

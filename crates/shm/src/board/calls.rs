@@ -1,0 +1,200 @@
+//! The calls to which the rounds of a board belong, so that members that have called different
+//! functions learn it instead of waiting for ever.
+//!
+//! Each line carries the mark of its call. A line of this round with another mark is not the line
+//! that a member waits for, so the fast path compares one word. A member that has waited long
+//! compares the calls of its last rounds with the lines of all others. Whoever only reads writes no
+//! line, so it also *tells* its call in a word of its own, and compares the words of the others. A
+//! member that exchanges messages meanwhile takes part in that.
+//!
+//! What is told stays true, so nobody takes it back.
+
+use towpath_base::sync::{LongWords, MappedLongWords};
+
+use super::rounds::Rounds;
+use crate::segment::Segment;
+
+/// Bits of a word of a line that hold the round plus one. The mark of the call is above them.
+const ROUND_BITS: u32 = 48;
+/// The bits of the round plus one.
+pub(super) const ROUND: u64 = (1 << ROUND_BITS) - 1;
+/// Bits of a call's number in a word that is told. The way of the call and its mark are above them.
+const NUMBER_BITS: u32 = 46;
+const NUMBER: u64 = (1 << NUMBER_BITS) - 1;
+
+/// A call as all members number it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct NumberedCall {
+    /// What is called; 0 if unknown.
+    pub mark: u16,
+    /// The number of the call, the same on all members. Later calls have higher ones.
+    pub number: u64,
+}
+
+impl NumberedCall {
+    /// True if a member in this call cannot meet one in a call of the same number or round whose
+    /// mark is `theirs`.
+    fn differs(self, theirs: u16) -> bool {
+        self.mark != theirs && self.mark != 0 && theirs != 0
+    }
+}
+
+/// A member that is in another call than this one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct OtherCall {
+    /// The member.
+    pub member: usize,
+    /// The mark of the call of this member.
+    pub own: u16,
+    /// The mark of the other call. Equal marks mean that one call uses the board, and the other one
+    /// messages.
+    pub theirs: u16,
+}
+
+/// How a call is executed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum CallWay {
+    OnBoard = 1,
+    ByMessages = 2,
+}
+
+/// The words in which members tell the calls in which they have waited long.
+#[derive(Debug)]
+struct ToldCalls<'a, W> {
+    words: &'a W,
+    own: usize,
+    members: usize,
+}
+
+impl<W: LongWords> ToldCalls<'_, W> {
+    fn tell(&self, call: NumberedCall, way: CallWay) {
+        let above = u64::from(call.mark) << 2 | way as u64;
+        self.words.store_release(self.own, above << NUMBER_BITS | call.number & NUMBER);
+    }
+
+    /// A member that has told another call with the number of this one.
+    fn find(&self, call: NumberedCall, way: CallWay) -> Option<OtherCall> {
+        (0..self.members).filter(|&member| member != self.own).find_map(|member| {
+            let word = self.words.load_acquire(member);
+            let (their_way, theirs) = (word >> NUMBER_BITS & 3, (word >> (NUMBER_BITS + 2)) as u16);
+            let same_number = their_way != 0 && word & NUMBER == call.number & NUMBER;
+            let has_other = their_way != way as u64 || call.differs(theirs);
+            (same_number && has_other).then_some(OtherCall { member, own: call.mark, theirs })
+        })
+    }
+}
+
+/// The last calls of this member.
+#[derive(Debug)]
+pub(super) struct CallNotes {
+    /// The word of the lines of each call's first round, and its number.
+    calls: Box<[(u64, u64)]>,
+    /// Number of calls so far.
+    count: u64,
+}
+
+impl CallNotes {
+    /// For a board that keeps the lines of `depth` rounds, a power of two. A member may be as many
+    /// rounds ahead of another one, and so remembers more calls.
+    pub(super) fn new(depth: usize) -> CallNotes {
+        CallNotes { calls: vec![(0, 0); 2 * depth].into(), count: 0 }
+    }
+
+    /// Notes a call by the word of the lines of its first round, and by its number.
+    #[inline]
+    fn add(&mut self, word: u64, number: u64) {
+        let index = self.count as usize & (self.calls.len() - 1);
+        self.calls[index] = (word, number);
+        self.count += 1;
+    }
+
+    /// The noted calls, the last one first, each with its first round.
+    fn last_first(&self) -> impl Iterator<Item = (u64, NumberedCall)> {
+        let oldest = self.count.saturating_sub(self.calls.len() as u64);
+        (oldest..self.count).rev().map(|index| {
+            let (word, number) = self.calls[index as usize & (self.calls.len() - 1)];
+            ((word & ROUND) - 1, NumberedCall { mark: (word >> ROUND_BITS) as u16, number })
+        })
+    }
+
+    /// The call of a round that is not above the current one.
+    fn of_round(&self, round: u64) -> Option<NumberedCall> {
+        self.last_first().find(|&(first, _)| first <= round).map(|(_, call)| call)
+    }
+}
+
+impl<W: LongWords> Rounds<W> {
+    /// Begins a call: the following lines carry its mark.
+    #[inline]
+    pub(crate) fn begin(&mut self, call: NumberedCall) {
+        self.word = u64::from(call.mark) << ROUND_BITS | (self.round + 1);
+        self.notes.add(self.word, call.number);
+    }
+
+    /// Number of calls so far.
+    #[inline]
+    pub(crate) fn calls(&self) -> u64 {
+        self.notes.count
+    }
+
+    /// Tells the current call, and looks for a member that is in another one, or was in one of the
+    /// last rounds. For members that have waited long.
+    #[cold]
+    pub(crate) fn find_other_call(&self) -> Option<OtherCall> {
+        let told = ToldCalls { words: &self.memory.told, own: self.own, members: self.members };
+        let (_, current) = self.notes.last_first().next()?;
+        told.tell(current, CallWay::OnBoard);
+        let in_told = || {
+            self.notes
+                .last_first()
+                .find_map(|(_, call)| told.find(call, CallWay::OnBoard).map(|other| (call, other)))
+        };
+        let (call, other) = self.find_other_line().or_else(in_told)?;
+        // The other member may wait for this call only.
+        told.tell(call, CallWay::OnBoard);
+        Some(other)
+    }
+
+    /// Looks for a line that a member has written in another call than this one was in the same
+    /// round. In the place of a line of a past round may be that of a round to come.
+    fn find_other_line(&self) -> Option<(NumberedCall, OtherCall)> {
+        let lines = 0..self.depth as usize * self.members;
+        lines.filter(|line| line % self.members != self.own).find_map(|line| {
+            let word = self.memory.lines.load_acquire(line);
+            let round = (word & ROUND).checked_sub(1).filter(|&round| round <= self.round)?;
+            let (call, theirs) = (self.notes.of_round(round)?, (word >> ROUND_BITS) as u16);
+            let other = OtherCall { member: line % self.members, own: call.mark, theirs };
+            call.differs(theirs).then_some((call, other))
+        })
+    }
+}
+
+/// What the members of a board tell of their calls, for a member that exchanges messages.
+#[derive(Clone, Debug)]
+pub struct CallNotices {
+    /// Contains the words.
+    _segment: Segment,
+    words: MappedLongWords,
+    own: usize,
+    members: usize,
+}
+
+// SAFETY: the words are in the segment, which this holds, and are only accessed with atomics.
+unsafe impl Send for CallNotices {}
+// SAFETY: as above.
+unsafe impl Sync for CallNotices {}
+
+impl CallNotices {
+    pub(super) fn new(segment: &Segment, rounds: &Rounds<MappedLongWords>) -> CallNotices {
+        let (words, own, members) = (rounds.memory.told, rounds.own, rounds.members);
+        CallNotices { _segment: segment.clone(), words, own, members }
+    }
+
+    /// Tells that this member is in `call` and exchanges messages. Returns a member that uses the
+    /// board in a call of this number.
+    pub fn find_other_call(&self, call: NumberedCall) -> Option<OtherCall> {
+        let told = ToldCalls { words: &self.words, own: self.own, members: self.members };
+        told.tell(call, CallWay::ByMessages);
+        told.find(call, CallWay::ByMessages)
+    }
+}
