@@ -12,7 +12,7 @@
 pub mod board;
 mod collective_run;
 mod exchange;
-mod failure;
+pub mod failure;
 mod lone;
 mod memory;
 pub mod multicast;
@@ -26,7 +26,7 @@ mod tests;
 
 pub use collective_run::CollectiveRun;
 pub use exchange::exchange_parts;
-pub use failure::{Failure, out_of_step};
+pub use failure::Failure;
 pub use lone::{LoneCall, perform_alone};
 pub use memory::{copy_pieces, reduce_elements};
 pub use phased::PhasedCall;
