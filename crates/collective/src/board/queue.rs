@@ -36,6 +36,8 @@ pub struct BoardQueue {
     /// Numbers of calls in the queue so far, and of those that are over.
     pub(super) queued: u32,
     pub(super) over: u32,
+    /// Number of times that persistent operations were started.
+    starts: u64,
     /// Turns that have passed before they came.
     passed: Vec<u32>,
     /// True if this member has left out a call, and so must not use the board any more.
@@ -92,6 +94,12 @@ impl BoardQueue {
             BoardState::Made(board) => Some(board),
             _ => None,
         }
+    }
+
+    /// The number of the next start of a persistent operation.
+    pub(super) fn count_start(&mut self) -> u64 {
+        self.starts += 1;
+        self.starts
     }
 
     /// Gives the next call its turn.

@@ -60,8 +60,8 @@ pub struct QueuedCall<O> {
     /// What its messages and lines say of it.
     signature: CallSignature,
     /// Its number among the calls that may use the board: from its sequence number, or for a
-    /// persistent operation its turn, if it has one.
-    number: Option<u64>,
+    /// persistent operation that of the start.
+    number: u64,
     /// The turn that the call has or waits for; `None` if it is over, or runs by messages whatever
     /// others do.
     turn: Option<u32>,
@@ -172,7 +172,7 @@ impl<O: QueueOwner> QueuedCall<O> {
         Begun::Waiting(Box::new(QueuedCall {
             stage: Stage::OnBoard(call),
             signature,
-            number: Some(number),
+            number,
             owner: owner(),
             queue: queue.clone(),
             owns_queue: false,
@@ -196,7 +196,7 @@ impl<O: QueueOwner> QueuedCall<O> {
         QueuedCall {
             stage: Stage::Over,
             signature,
-            number: Some(number_of(sequence, 0)),
+            number: number_of(sequence, 0),
             owner,
             queue,
             owns_queue: turn.is_none(),
@@ -211,7 +211,7 @@ impl<O: QueueOwner> QueuedCall<O> {
     /// Makes the messages and lines of the call name another one, of which it is the part with this
     /// index.
     pub fn as_part(mut self, part: u64, signature: CallSignature) -> QueuedCall<O> {
-        (self.number, self.signature) = (Some(number_of(self.sequence, part)), signature);
+        (self.number, self.signature) = (number_of(self.sequence, part), signature);
         self
     }
 
@@ -233,19 +233,19 @@ impl<O: QueueOwner> QueuedCall<O> {
         assert!(matches!(self.stage, Stage::Over), "a call was started again before it was over");
         self.stage = Stage::Waiting;
         if self.turn.is_none() {
-            self.turn = self.take_turn();
-            self.number = self.turn.map(u64::from);
+            (self.turn, self.number) = self.take_turn();
         }
     }
 
-    /// The turn of a persistent operation that is started.
-    fn take_turn(&self) -> Option<u32> {
+    /// The turn of a persistent operation that is started, and the number of the start.
+    fn take_turn(&self) -> (Option<u32>, u64) {
         let mut queue = self.queue.lock().unwrap();
+        let number = queue.count_start();
         if self.owns_queue {
-            return Some(queue.take_turn());
+            return (Some(queue.take_turn()), number);
         }
         let operation = self.operation.as_ref().expect("the call is not under way");
-        queue.enter(operation, self.owner.selection(), self.owner.team().size())
+        (queue.enter(operation, self.owner.selection(), self.owner.team().size()), number)
     }
 
     /// Goes on with the call as far as possible without waiting, like [`Run::post`]. Also returns
@@ -413,8 +413,7 @@ impl<O: QueueOwner> QueuedCall<O> {
     /// Starts the call on the board.
     fn on_board(&mut self, board: Box<TeamBoard>, mut call: PendingCall) -> Stage {
         let operation = self.operation.take().expect("the call is not under way");
-        let number = self.number.unwrap_or_default();
-        let numbered = NumberedCall { mark: self.signature.mark(), number };
+        let numbered = NumberedCall { mark: self.signature.mark(), number: self.number };
         // SAFETY: the buffers live until the call is over (contract of `new`), and the copies are
         // memory of their own.
         unsafe {
@@ -440,9 +439,7 @@ impl<O: QueueOwner> QueuedCall<O> {
                 Box::new(Run::hold(plan, self.sequence))
             }
         };
-        if let Some(number) = self.number {
-            self.queue.lock().unwrap().attend(&mut run, number);
-        }
+        self.queue.lock().unwrap().attend(&mut run, self.number);
         // SAFETY: the memory that the plan names lives until the call is over (contract of `new`).
         unsafe { run.start_again() };
         Ok(Stage::ByMessages(run))

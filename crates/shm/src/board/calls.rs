@@ -198,3 +198,137 @@ impl CallNotices {
         told.find(call, CallWay::ByMessages)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::rounds::RoundMemory;
+    use super::*;
+
+    const DEPTH: usize = 4;
+    const BARRIER: u16 = 1;
+    const BCAST: u16 = 2;
+
+    /// Two members of a board in memory that lives for ever.
+    fn board() -> [Rounds<MappedLongWords>; 2] {
+        let words = |number: usize| {
+            let memory = Box::leak(vec![0u64; number].into_boxed_slice());
+            // SAFETY: the words live for ever, are aligned, and nothing else accesses them.
+            unsafe { MappedLongWords::new(memory.as_mut_ptr().cast(), 1) }
+        };
+        let memory = RoundMemory {
+            done: words(2),
+            claims: words(DEPTH),
+            wants: words(2),
+            lines: words(2 * DEPTH),
+            told: words(2),
+        };
+        [0, 1].map(|own| Rounds::new(2, own, DEPTH, memory.clone()))
+    }
+
+    fn begin(member: &mut Rounds<MappedLongWords>, mark: u16) {
+        let number = member.calls();
+        member.begin(NumberedCall { mark, number });
+    }
+
+    /// A call of some rounds, in each of which the member writes.
+    fn call(member: &mut Rounds<MappedLongWords>, mark: u16, rounds: usize) {
+        begin(member, mark);
+        for _ in 0..rounds {
+            assert_eq!(member.line_is_free(), Ok(()));
+            member.commit();
+            member.finish();
+        }
+    }
+
+    fn other(member: usize, own: u16, theirs: u16) -> Option<OtherCall> {
+        Some(OtherCall { member, own, theirs })
+    }
+
+    #[test]
+    fn a_line_of_another_call_is_not_awaited() {
+        let [mut first, mut second] = board();
+        call(&mut first, BARRIER, 1);
+        begin(&mut second, BCAST);
+        assert!(!second.is_written(0));
+        assert_eq!(second.find_other_call(), other(0, BCAST, BARRIER));
+        begin(&mut second, BARRIER);
+        assert!(second.is_written(0));
+    }
+
+    #[test]
+    fn members_in_the_same_calls_are_in_step() {
+        let [mut first, mut second] = board();
+        for round in 0..3 * DEPTH {
+            let mark = [BARRIER, BCAST, 0][round % 3];
+            call(&mut first, mark, 1);
+            assert_eq!(first.find_other_call(), None);
+            // A call whose mark is unknown fits to any.
+            call(&mut second, [BARRIER, BCAST, BCAST][round % 3], 1);
+            assert_eq!(second.find_other_call(), None);
+        }
+    }
+
+    #[test]
+    fn members_that_only_read_tell_their_calls() {
+        let [mut first, mut second] = board();
+        begin(&mut first, BARRIER);
+        begin(&mut second, BCAST);
+        assert_eq!(first.find_other_call(), None);
+        assert_eq!(second.find_other_call(), other(0, BCAST, BARRIER));
+        assert_eq!(first.find_other_call(), other(1, BARRIER, BCAST));
+    }
+
+    /// A member can be as many rounds ahead as there are lines, but for the one that it cannot
+    /// write. `shared` calls come first.
+    fn many_calls_later(shared: usize, rounds: usize) {
+        let [mut first, mut second] = board();
+        for _ in 0..shared {
+            call(&mut first, BARRIER, 1);
+            call(&mut second, BARRIER, 1);
+        }
+        begin(&mut second, BARRIER);
+        for _ in 0..DEPTH / rounds {
+            call(&mut first, BCAST, rounds);
+        }
+        begin(&mut first, BCAST);
+        assert_eq!(first.line_is_free(), Err(1));
+        // In the place of the lines of the rounds before is the future of `second`.
+        assert_eq!(second.find_other_call(), other(0, BARRIER, BCAST));
+        assert_eq!(first.find_other_call(), other(1, BCAST, BARRIER));
+    }
+
+    #[test]
+    fn a_member_that_is_all_lines_ahead_is_found() {
+        for shared in [0, 1, 3 * DEPTH, 8 * DEPTH + 1] {
+            many_calls_later(shared, 1);
+            many_calls_later(shared, 2);
+        }
+    }
+
+    #[test]
+    fn a_member_that_fails_tells_the_call_that_does_not_fit() {
+        let [mut first, mut second] = board();
+        call(&mut first, BARRIER, 1);
+        begin(&mut first, BARRIER);
+        begin(&mut second, BCAST);
+        assert_eq!(second.find_other_call(), other(0, BCAST, BARRIER));
+        assert_eq!(first.find_other_call(), other(1, BARRIER, BCAST));
+    }
+
+    #[test]
+    fn calls_by_messages_meet_those_on_the_board() {
+        let [mut first, second] = board();
+        let told = ToldCalls { words: &second.memory.told, own: 1, members: 2 };
+        let call_of = |number| NumberedCall { mark: BCAST, number };
+        call(&mut first, BCAST, 1);
+        begin(&mut first, BCAST);
+        assert_eq!(first.find_other_call(), None);
+        for (number, found) in [(0, None), (1, other(0, BCAST, BCAST)), (2, None)] {
+            assert_eq!(told.find(call_of(number), CallWay::ByMessages), found);
+        }
+        // The first call is over for the member on the board, but it remembers it.
+        told.tell(call_of(0), CallWay::ByMessages);
+        assert_eq!(first.find_other_call(), other(1, BCAST, BCAST));
+        assert_eq!(told.find(call_of(0), CallWay::ByMessages), other(0, BCAST, BCAST));
+    }
+}
