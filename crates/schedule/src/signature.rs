@@ -27,6 +27,11 @@ const NAMES: [&str; 14] = [
     "MPI_Scan",
     "MPI_Exscan",
 ];
+/// The numbers of calls that are often short.
+const BARRIER: u32 = 1;
+const BCAST: u32 = 2;
+const REDUCE: u32 = 9;
+const ALLREDUCE: u32 = 10;
 /// Bits of the number.
 const NUMBER_BITS: u32 = 4;
 /// The bits of the number, and the bit above it, which says that the message is about the board of
@@ -42,16 +47,16 @@ impl CallSignature {
     /// The signature of an operation.
     pub fn of(operation: &Operation) -> CallSignature {
         let (number, root) = match operation {
-            Operation::Barrier => (1, None),
-            Operation::Bcast { root, .. } => (2, Some(*root)),
+            Operation::Barrier => (BARRIER, None),
+            Operation::Bcast { root, .. } => (BCAST, Some(*root)),
             Operation::Gather(gather) => (3, Some(gather.root)),
             Operation::Gatherv(gather) => (4, Some(gather.root)),
             Operation::Scatter(scatter) => (5, Some(scatter.root)),
             Operation::Scatterv(scatter) => (6, Some(scatter.root)),
             Operation::Allgather(_) => (7, None),
             Operation::Alltoall(_) => (8, None),
-            Operation::Reduce { root, .. } => (9, Some(*root)),
-            Operation::Allreduce { .. } => (10, None),
+            Operation::Reduce { root, .. } => (REDUCE, Some(*root)),
+            Operation::Allreduce { .. } => (ALLREDUCE, None),
             Operation::ReduceScatter { .. } => (11, None),
             Operation::Scan { exclusive: false, .. } => (12, None),
             Operation::Scan { exclusive: true, .. } => (13, None),
@@ -75,6 +80,21 @@ impl CallSignature {
         let root = self.0 >> ROOT_SHIFT;
         let root = if root >> (16 - NUMBER_BITS) == 0 { root } else { 0 };
         (root << NUMBER_BITS | self.0 & NUMBER) as u16
+    }
+
+    /// The mark of an operation. For short calls, which have no time for the signature.
+    #[inline]
+    pub fn mark_of(operation: &Operation) -> u16 {
+        let (number, root) = match operation {
+            Operation::Barrier => (BARRIER, None),
+            Operation::Bcast { root, .. } => (BCAST, Some(*root)),
+            Operation::Reduce { root, .. } => (REDUCE, Some(*root)),
+            Operation::Allreduce { .. } => (ALLREDUCE, None),
+            _ => return CallSignature::of(operation).mark(),
+        };
+        let root = root.map_or(0, |root| root + 1);
+        let root = if root >> (16 - NUMBER_BITS) == 0 { root as u16 } else { 0 };
+        root << NUMBER_BITS | number as u16
     }
 
     /// The signature of a call with this mark.
@@ -132,6 +152,7 @@ mod tests {
             let signature = CallSignature::of(&operation);
             assert_eq!(CallSignature::of_mark(signature.mark()), signature);
             assert_eq!(signature.about_board().mark(), signature.mark());
+            assert_eq!(CallSignature::mark_of(&operation), signature.mark());
         }
         let far = CallSignature::of_mark(CallSignature::of(&bcast(4095)).mark());
         assert_eq!(far.to_string(), "MPI_Bcast");

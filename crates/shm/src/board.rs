@@ -138,10 +138,8 @@ pub struct Board {
     descriptions: MappedLongWords,
     first_line: *mut u8,
     first_area: *mut u8,
-    /// Bytes ever allocated from this member's area, gaps at its end included.
-    taken: u64,
-    /// Value of `taken` at the start of each of the last rounds.
-    starts: Box<[u64]>,
+    /// Number of calls so far.
+    calls: u64,
     /// How this member writes into its area.
     stores: Stores,
     /// Where to record that this member left; `None` if another member made the board.
@@ -186,8 +184,7 @@ impl Board {
             first_area: at(shape.head_bytes()),
             segment: segment.clone(),
             members,
-            taken: 0,
-            starts: vec![0; shape.depth].into(),
+            calls: 0,
             stores: Stores::new(Room::READERS, shape.area),
             left,
             other_call: None,
@@ -228,13 +225,14 @@ impl Board {
     /// Begins a call of one or more rounds.
     #[inline]
     pub fn begin(&mut self, call: NumberedCall) {
+        self.calls += 1;
         self.rounds.begin(call);
     }
 
     /// Number of calls so far.
     #[inline]
     pub fn calls(&self) -> u64 {
-        self.rounds.calls()
+        self.calls
     }
 
     /// True if a member is in another call than this one, or was in one of the last rounds. For
@@ -286,7 +284,7 @@ impl Board {
         let mut round =
             self.rounds.known.max((self.rounds.round + 1).saturating_sub(self.rounds.depth));
         while round < self.rounds.round
-            && self.starts[(round & (self.rounds.depth - 1)) as usize] < oldest
+            && self.rounds.notes[self.rounds.slot_of(round)].taken < oldest
         {
             round += 1;
         }
@@ -296,7 +294,7 @@ impl Board {
     /// Begin and end of the next `length` bytes of this member's area, counted like `taken`. They
     /// never wrap around.
     fn span(&self, length: usize) -> (u64, u64) {
-        self.span_behind(self.taken, length)
+        self.span_behind(self.rounds.taken, length)
     }
 
     /// Like [`Board::span`], for an area of which `taken` bytes were allocated.
@@ -329,7 +327,7 @@ impl Board {
         if length > INLINE {
             let (begin, end) = self.span(length);
             offset = begin & (self.shape.area as u64 - 1);
-            self.taken = end;
+            self.rounds.taken = end;
             // SAFETY: `has_room` has returned `Ok` (this function's contract), so `length` fits
             // into the area and no member still reads the bytes of `span`, which is inside the
             // area.
@@ -411,8 +409,6 @@ impl Board {
     #[inline]
     pub fn finish(&mut self) {
         self.rounds.leave(&BoardMembers { segment: &self.segment, ranks: &self.members });
-        let slot = self.rounds.slot();
-        self.starts[slot] = self.taken;
     }
 }
 

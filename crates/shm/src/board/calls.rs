@@ -84,42 +84,20 @@ impl<W: LongWords> ToldCalls<'_, W> {
     }
 }
 
-/// The last calls of this member.
-#[derive(Debug)]
-pub(super) struct CallNotes {
-    /// The word of the lines of each call's first round, and its number.
-    calls: Box<[(u64, u64)]>,
-    /// Number of calls so far.
-    count: u64,
+/// What a member remembers of the end of a round.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct RoundNote {
+    /// Bytes ever allocated from its area.
+    pub(super) taken: u64,
+    /// The word of its lines in that round; 0 if there was none.
+    pub(super) word: u64,
+    /// The number of the call.
+    pub(super) number: u64,
 }
 
-impl CallNotes {
-    /// For a board that keeps the lines of `depth` rounds, a power of two. A member may be as many
-    /// rounds ahead of another one, and so remembers more calls.
-    pub(super) fn new(depth: usize) -> CallNotes {
-        CallNotes { calls: vec![(0, 0); 2 * depth].into(), count: 0 }
-    }
-
-    /// Notes a call by the word of the lines of its first round, and by its number.
-    #[inline]
-    fn add(&mut self, word: u64, number: u64) {
-        let index = self.count as usize & (self.calls.len() - 1);
-        self.calls[index] = (word, number);
-        self.count += 1;
-    }
-
-    /// The noted calls, the last one first, each with its first round.
-    fn last_first(&self) -> impl Iterator<Item = (u64, NumberedCall)> {
-        let oldest = self.count.saturating_sub(self.calls.len() as u64);
-        (oldest..self.count).rev().map(|index| {
-            let (word, number) = self.calls[index as usize & (self.calls.len() - 1)];
-            ((word & ROUND) - 1, NumberedCall { mark: (word >> ROUND_BITS) as u16, number })
-        })
-    }
-
-    /// The call of a round that is not above the current one.
-    fn of_round(&self, round: u64) -> Option<NumberedCall> {
-        self.last_first().find(|&(first, _)| first <= round).map(|(_, call)| call)
+impl RoundNote {
+    fn call(&self) -> NumberedCall {
+        NumberedCall { mark: (self.word >> ROUND_BITS) as u16, number: self.number }
     }
 }
 
@@ -128,13 +106,22 @@ impl<W: LongWords> Rounds<W> {
     #[inline]
     pub(crate) fn begin(&mut self, call: NumberedCall) {
         self.word = u64::from(call.mark) << ROUND_BITS | (self.round + 1);
-        self.notes.add(self.word, call.number);
+        self.number = call.number;
     }
 
-    /// Number of calls so far.
-    #[inline]
-    pub(crate) fn calls(&self) -> u64 {
-        self.notes.count
+    /// The current call.
+    fn current(&self) -> RoundNote {
+        RoundNote { taken: self.taken, word: self.word, number: self.number }
+    }
+
+    /// The call in a round, if it is remembered: in the current one or one of as many before it as
+    /// the board has lines. A member can be as far ahead of another one.
+    fn call_of(&self, round: u64) -> Option<NumberedCall> {
+        let note = match round == self.round {
+            true => self.current(),
+            false => self.notes[self.slot_of(round + 1)],
+        };
+        (note.word & ROUND == round + 1).then(|| note.call())
     }
 
     /// Tells the current call, and looks for a member that is in another one, or was in one of the
@@ -142,12 +129,12 @@ impl<W: LongWords> Rounds<W> {
     #[cold]
     pub(crate) fn find_other_call(&self) -> Option<OtherCall> {
         let told = ToldCalls { words: &self.memory.told, own: self.own, members: self.members };
-        let (_, current) = self.notes.last_first().next()?;
-        told.tell(current, CallWay::OnBoard);
+        told.tell(self.current().call(), CallWay::OnBoard);
+        let remembered = || self.notes.iter().filter(|note| note.word > 0).copied();
         let in_told = || {
-            self.notes
-                .last_first()
-                .find_map(|(_, call)| told.find(call, CallWay::OnBoard).map(|other| (call, other)))
+            let mut calls =
+                [self.current()].into_iter().chain(remembered()).map(|note| note.call());
+            calls.find_map(|call| told.find(call, CallWay::OnBoard).map(|other| (call, other)))
         };
         let (call, other) = self.find_other_line().or_else(in_told)?;
         // The other member may wait for this call only.
@@ -162,7 +149,7 @@ impl<W: LongWords> Rounds<W> {
         lines.filter(|line| line % self.members != self.own).find_map(|line| {
             let word = self.memory.lines.load_acquire(line);
             let round = (word & ROUND).checked_sub(1).filter(|&round| round <= self.round)?;
-            let (call, theirs) = (self.notes.of_round(round)?, (word >> ROUND_BITS) as u16);
+            let (call, theirs) = (self.call_of(round)?, (word >> ROUND_BITS) as u16);
             let other = OtherCall { member: line % self.members, own: call.mark, theirs };
             call.differs(theirs).then_some((call, other))
         })
@@ -225,8 +212,9 @@ mod tests {
         [0, 1].map(|own| Rounds::new(2, own, DEPTH, memory.clone()))
     }
 
+    /// Begins the next call.
     fn begin(member: &mut Rounds<MappedLongWords>, mark: u16) {
-        let number = member.calls();
+        let number = member.number + 1;
         member.begin(NumberedCall { mark, number });
     }
 
@@ -323,12 +311,12 @@ mod tests {
         call(&mut first, BCAST, 1);
         begin(&mut first, BCAST);
         assert_eq!(first.find_other_call(), None);
-        for (number, found) in [(0, None), (1, other(0, BCAST, BCAST)), (2, None)] {
+        for (number, found) in [(1, None), (2, other(0, BCAST, BCAST)), (3, None)] {
             assert_eq!(told.find(call_of(number), CallWay::ByMessages), found);
         }
         // The first call is over for the member on the board, but it remembers it.
-        told.tell(call_of(0), CallWay::ByMessages);
+        told.tell(call_of(1), CallWay::ByMessages);
         assert_eq!(first.find_other_call(), other(1, BCAST, BCAST));
-        assert_eq!(told.find(call_of(0), CallWay::ByMessages), other(0, BCAST, BCAST));
+        assert_eq!(told.find(call_of(1), CallWay::ByMessages), other(0, BCAST, BCAST));
     }
 }

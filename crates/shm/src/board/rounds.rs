@@ -5,7 +5,7 @@
 
 use towpath_base::sync::LongWords;
 
-use super::calls::{CallNotes, ROUND};
+use super::calls::{ROUND, RoundNote};
 
 /// What a member waits for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -58,7 +58,12 @@ pub(crate) struct Rounds<W: LongWords> {
     pub(super) round: u64,
     /// The word of its lines in this round and call.
     pub(super) word: u64,
-    pub(super) notes: CallNotes,
+    /// The number of its call.
+    pub(super) number: u64,
+    /// Bytes ever allocated from this member's area, gaps at its end included.
+    pub(super) taken: u64,
+    /// The end of the round before, by round.
+    pub(super) notes: Box<[RoundNote]>,
     /// All members have finished the rounds below this one.
     pub(super) known: u64,
 }
@@ -78,13 +83,19 @@ impl<W: LongWords> Rounds<W> {
             said: None,
             round: 0,
             word: 1,
-            notes: CallNotes::new(depth),
+            number: 0,
+            taken: 0,
+            notes: vec![RoundNote::default(); depth].into(),
             known: 0,
         }
     }
 
-    pub(super) fn slot(&self) -> usize {
-        (self.round & (self.depth - 1)) as usize
+    fn slot(&self) -> usize {
+        self.slot_of(self.round)
+    }
+
+    pub(super) fn slot_of(&self, round: u64) -> usize {
+        (round & (self.depth - 1)) as usize
     }
 
     pub(super) fn line(&self, member: usize) -> usize {
@@ -97,7 +108,7 @@ impl<W: LongWords> Rounds<W> {
     }
 
     fn line_in(&self, member: usize, round: u64) -> usize {
-        (round & (self.depth - 1)) as usize * self.members + member
+        self.slot_of(round) * self.members + member
     }
 
     /// The line of a member `rounds` rounds earlier, if the member wrote it then.
@@ -193,8 +204,11 @@ impl<W: LongWords> Rounds<W> {
     /// Goes on to the next round: this member no longer reads anything of the old one.
     #[inline]
     pub(crate) fn finish(&mut self) {
+        let note = RoundNote { taken: self.taken, word: self.word, number: self.number };
         self.round += 1;
         self.word += 1;
         self.memory.done.store_release(self.own, self.round);
+        let slot = self.slot();
+        self.notes[slot] = note;
     }
 }
