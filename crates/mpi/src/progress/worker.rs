@@ -14,9 +14,10 @@ use towpath_base::ids::ContextId;
 use towpath_base::sync::{AtomicBool, AtomicU32, Ordering, UnsafeCell};
 use towpath_machine::wait;
 use towpath_machine::wait::handover::{Handover, Wanted};
+use towpath_machine::wait::watchdog::Watchdog;
 use towpath_shm::Segment;
 
-use super::held_up::{self, Watchdog};
+use super::held_up;
 use super::runs::LocalWork;
 use super::state::{State, Watch};
 use super::wait_target::{PublishedWait, WaitTarget};
@@ -281,7 +282,7 @@ impl Worker {
             let watched = self.with(|state| state.engine.may_be_held_up());
             waiting.limit_sleep(watched);
             waiting.idle(|| self.handover.must_yield() || self.poll_messages() || self.yields_to_device());
-            if watched && watch.is_due(waiting) {
+            if watched && watch.is_due(waiting.sleeps()) {
                 self.with(|state| state.engine.look_for_room());
             }
         }
@@ -335,11 +336,11 @@ impl Worker {
             if let Some(result) = found {
                 return result;
             }
-            if watched && watch.is_due(waiting) {
+            if watched && watch.is_due(waiting.sleeps()) {
                 self.look_at_flow(&watch, waiting);
             }
             if meets
-                && meeting.is_due(waiting)
+                && meeting.is_due(waiting.sleeps())
                 && let Some(result) = self.compare_calls(ready)
             {
                 return result;
