@@ -123,7 +123,7 @@ static void pairs(const char *form, const char *kind, int rank, int size) {
         call(form, odd ? "barrier" : "bcast", data, 2, size - 1, requests);
         call(form, odd ? "bcast" : "barrier", data, 2, size - 1, requests + 1);
     }
-    MPI_Waitall(2, requests, MPI_STATUSES_IGNORE);
+    for (int i = 0; i < 2; i++) MPI_Wait(requests + i, MPI_STATUS_IGNORE);
     MPI_Barrier(MPI_COMM_WORLD);
 }
 

@@ -254,7 +254,7 @@ impl Board {
 
     /// What the members tell of their calls.
     pub fn notices(&self) -> CallNotices {
-        CallNotices::new(&self.segment, &self.rounds)
+        CallNotices::new(&self.segment, &self.rounds, self.descriptions)
     }
 
     /// Publishes what this member waits for. Must precede the announcement of a sleep, and not only

@@ -11,7 +11,8 @@
 
 use towpath_base::sync::{LongWords, MappedLongWords};
 
-use super::rounds::Rounds;
+use super::parts_of;
+use super::rounds::{RoundMemory, Rounds};
 use crate::segment::Segment;
 
 /// Bits of a word of a line that hold the round plus one. The mark of the call is above them.
@@ -156,14 +157,16 @@ impl<W: LongWords> Rounds<W> {
     }
 }
 
-/// What the members of a board tell of their calls, for a member that exchanges messages.
+/// The calls of the members of a board, for a member that exchanges messages.
 #[derive(Clone, Debug)]
 pub struct CallNotices {
     /// Contains the words.
     _segment: Segment,
-    words: MappedLongWords,
+    memory: RoundMemory<MappedLongWords>,
+    descriptions: MappedLongWords,
     own: usize,
     members: usize,
+    depth: usize,
 }
 
 // SAFETY: the words are in the segment, which this holds, and are only accessed with atomics.
@@ -172,23 +175,45 @@ unsafe impl Send for CallNotices {}
 unsafe impl Sync for CallNotices {}
 
 impl CallNotices {
-    pub(super) fn new(segment: &Segment, rounds: &Rounds<MappedLongWords>) -> CallNotices {
-        let (words, own, members) = (rounds.memory.told, rounds.own, rounds.members);
-        CallNotices { _segment: segment.clone(), words, own, members }
+    pub(super) fn new(
+        segment: &Segment,
+        rounds: &Rounds<MappedLongWords>,
+        descriptions: MappedLongWords,
+    ) -> CallNotices {
+        CallNotices {
+            _segment: segment.clone(),
+            memory: rounds.memory.clone(),
+            descriptions,
+            own: rounds.own,
+            members: rounds.members,
+            depth: rounds.depth as usize,
+        }
     }
 
     /// Tells that this member is in `call` and exchanges messages. Returns a member that uses the
-    /// board in a call of this number.
+    /// board in the call of this number.
     pub fn find_other_call(&self, call: NumberedCall) -> Option<OtherCall> {
-        let told = ToldCalls { words: &self.words, own: self.own, members: self.members };
+        let told = ToldCalls { words: &self.memory.told, own: self.own, members: self.members };
         told.tell(call, CallWay::ByMessages);
-        told.find(call, CallWay::ByMessages)
+        told.find(call, CallWay::ByMessages).or_else(|| self.find_line(call))
+    }
+
+    /// A line of the call of this number. This member has not finished the round, so its writer
+    /// does not write it again.
+    fn find_line(&self, call: NumberedCall) -> Option<OtherCall> {
+        let (done, lines) = (self.memory.done.load_acquire(self.own), 0..self.depth * self.members);
+        lines.filter(|line| line % self.members != self.own).find_map(|line| {
+            let word = self.memory.lines.load_acquire(line);
+            let (stamp, ..) = parts_of(self.descriptions.load_acquire(line));
+            let is_it = word & ROUND > done && stamp == call.number as u16;
+            let theirs = (word >> ROUND_BITS) as u16;
+            is_it.then_some(OtherCall { member: line % self.members, own: call.mark, theirs })
+        })
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::super::rounds::RoundMemory;
     use super::*;
 
     const DEPTH: usize = 4;

@@ -35,7 +35,7 @@ pub(in super::super) async unsafe fn perform<'a>(
 ) -> BoardOutcome {
     board.board.begin(call);
     let mut session = BoardCall {
-        call: board.board.calls() as u16,
+        call: call.number as u16,
         board: &mut board.board,
         subscription: board.limits.subscription,
         waiter,
@@ -82,7 +82,7 @@ pub(super) struct Stopped;
 pub(super) struct BoardCall<'a> {
     pub(super) board: &'a mut Board,
     pub(super) subscription: Subscription,
-    /// Stamp on all lines of this call: its number on the board.
+    /// Stamp on all lines of this call: its number.
     call: u16,
     waiter: &'a mut Waiter<'a>,
     /// Another rank sent more than this one expected.
