@@ -72,9 +72,11 @@ impl<O: QueueOwner> PhasedCall<O> {
         let on_host = |part, operation| {
             on_host(owner, operation, (&queue, is_persistent), (sequence, part, signature))
         };
+        // A root that has the data goes on to its host before the exchange, others after it.
+        let part_after = u64::from(before.is_some());
         let before = before.map(|operation| on_host(0, operation)).transpose()?;
         let between = between.map(|plan| Box::new(Run::hold(plan, sequence)).into());
-        let after = after.map(|operation| on_host(1, operation)).transpose()?;
+        let after = after.map(|operation| on_host(part_after, operation)).transpose()?;
         let phases: Vec<CollectiveRun<O>> =
             [before, between, after].into_iter().flatten().collect();
         let current = phases.len();

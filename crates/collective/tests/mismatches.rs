@@ -1,6 +1,7 @@
 //! Calls that do not fit together on one host: each rank learns it, whether it waits on the board
 //! or by messages, in blocking, nonblocking and persistent calls.
 
+#[allow(dead_code, reason = "calls that fail are completed otherwise")]
 mod support;
 
 use std::sync::{Arc, Mutex};
@@ -159,13 +160,23 @@ fn sentences(
     call: fn(&Caller, &mut Counted, &[Job]) -> Option<Failure>,
     jobs: impl Fn(usize) -> Vec<Job> + Sync,
 ) -> Vec<(usize, String)> {
+    let said = failures(call, jobs);
+    let silent = (0..RANKS).find(|rank| said.iter().all(|(other, _)| rank != other));
+    assert!(silent.is_none(), "rank {silent:?} notices nothing");
+    said
+}
+
+/// What those ranks say that notice it.
+fn failures(
+    call: fn(&Caller, &mut Counted, &[Job]) -> Option<Failure>,
+    jobs: impl Fn(usize) -> Vec<Job> + Sync,
+) -> Vec<(usize, String)> {
     let selection = Arc::new(Selection::default());
     let said = Mutex::new(Vec::new());
     support::run(RANKS, |rank, counted| {
         let (selection, team) = (selection.clone(), team(rank, &[0; RANKS]));
         let caller = Caller { offered: Offered::Uncertain, selection, team };
-        let failure = call(&caller, counted, &jobs(rank));
-        let failure = failure.unwrap_or_else(|| panic!("rank {rank} notices nothing"));
+        let Some(failure) = call(&caller, counted, &jobs(rank)) else { return };
         assert!(matches!(failure, Failure::Mismatch { .. }), "{failure}");
         said.lock().unwrap().push((rank, failure.to_string()));
     });
@@ -237,6 +248,16 @@ fn counts_that_need_different_ways() {
                 assert!(is_right, "{odd} {rank}: {sentence}");
             }
         }
+    }
+}
+
+#[test]
+fn a_root_that_does_not_wait_for_those_who_expect_messages() {
+    for call in [by_requests, by_persistent] {
+        let count = |rank: usize| if rank == 1 { TOO_LONG } else { SHORT };
+        let said = failures(call, |rank| vec![Job::Bcast(0, count(rank))]);
+        let [(1, sentence)] = &said[..] else { panic!("not only rank 1 fails: {said:?}") };
+        assert!(sentence.contains("with different lengths"), "{sentence}");
     }
 }
 
