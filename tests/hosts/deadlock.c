@@ -76,8 +76,59 @@ static void mismatch(const char *kind, int rank) {
     MPI_Barrier(MPI_COMM_WORLD);
 }
 
+/* A call of some form; a nonblocking or persistent one begins. */
+static void call(const char *form, const char *name, void *data, int count, int root, MPI_Request *request) {
+    const MPI_Comm comm = MPI_COMM_WORLD;
+    static int sums[4];
+    int is_barrier = strcmp(name, "barrier") == 0, is_bcast = strcmp(name, "bcast") == 0, is_reduce = strcmp(name, "reduce") == 0;
+    if (strcmp(form, "blocking") == 0) {
+        if (is_barrier) MPI_Barrier(comm);
+        else if (is_bcast) MPI_Bcast(data, count, MPI_INT, root, comm);
+        else if (is_reduce) MPI_Reduce(data, sums, 4, MPI_INT, MPI_SUM, root, comm);
+        else MPI_Allreduce(data, sums, 4, MPI_INT, MPI_SUM, comm);
+    } else if (strcmp(form, "nonblocking") == 0) {
+        if (is_barrier) MPI_Ibarrier(comm, request);
+        else if (is_bcast) MPI_Ibcast(data, count, MPI_INT, root, comm, request);
+        else if (is_reduce) MPI_Ireduce(data, sums, 4, MPI_INT, MPI_SUM, root, comm, request);
+        else MPI_Iallreduce(data, sums, 4, MPI_INT, MPI_SUM, comm, request);
+    } else {
+        if (is_barrier) MPI_Barrier_init(comm, MPI_INFO_NULL, request);
+        else if (is_bcast) MPI_Bcast_init(data, count, MPI_INT, root, comm, MPI_INFO_NULL, request);
+        else if (is_reduce) MPI_Reduce_init(data, sums, 4, MPI_INT, MPI_SUM, root, comm, MPI_INFO_NULL, request);
+        else MPI_Allreduce_init(data, sums, 4, MPI_INT, MPI_SUM, comm, MPI_INFO_NULL, request);
+        MPI_Start(request);
+    }
+}
+
+/* The last rank calls something else than the others, of which all have called the same before; or each rank names the next one as
+ * the root. */
+static void pairs(const char *form, const char *kind, int rank, int size) {
+    const int length = 1 << 21;
+    int odd = rank == size - 1, *data = calloc(length, sizeof *data);
+    MPI_Request requests[2] = {MPI_REQUEST_NULL, MPI_REQUEST_NULL};
+    call(form, "barrier", data, 0, 0, requests);
+    MPI_Wait(requests, MPI_STATUS_IGNORE);
+    requests[0] = MPI_REQUEST_NULL;
+    if (strcmp(kind, "operation") == 0) {
+        call(form, odd ? "barrier" : "bcast", data, 2, 0, requests);
+    } else if (strcmp(kind, "roots") == 0) {
+        call(form, "bcast", data, 2, (rank + 1) % size, requests);
+    } else if (strcmp(kind, "reductions") == 0) {
+        call(form, odd ? "reduce" : "allreduce", data, 4, 0, requests);
+    } else if (strcmp(kind, "counts") == 0) {
+        call(form, "bcast", data, odd ? length : 2, 0, requests);
+    } else if (strcmp(kind, "root-count") == 0) {
+        call(form, "bcast", data, odd ? length : 2, size - 1, requests);
+    } else {
+        call(form, odd ? "barrier" : "bcast", data, 2, size - 1, requests);
+        call(form, odd ? "bcast" : "barrier", data, 2, size - 1, requests + 1);
+    }
+    for (int i = 0; i < 2; i++) MPI_Wait(requests + i, MPI_STATUS_IGNORE);
+    MPI_Barrier(MPI_COMM_WORLD);
+}
+
 int main(int argc, char **argv) {
-    int rank;
+    int rank, size;
     /* One rank never comes to MPI_Init. */
     if (argc > 1 && strcmp(argv[1], "start") == 0 && atoi(getenv("PMI_RANK")) == 3) {
         puts("ready");
@@ -88,10 +139,12 @@ int main(int argc, char **argv) {
     puts("ready");
     fflush(stdout);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    MPI_Comm_size(MPI_COMM_WORLD, &size);
     if (argc > 1 && strcmp(argv[1], "calls") == 0) calls(rank);
     if (argc > 1 && strcmp(argv[1], "requests") == 0) requests(rank);
     if (argc > 1 && strcmp(argv[1], "communicators") == 0) communicators(rank);
     if (argc > 2 && strcmp(argv[1], "mismatch") == 0) mismatch(argv[2], rank);
+    if (argc > 3 && strcmp(argv[1], "pairs") == 0) pairs(argv[2], argv[3], rank, size);
     if (argc > 1 && strcmp(argv[1], "start") == 0) MPI_Barrier(MPI_COMM_WORLD);
     MPI_Finalize();
     return 0;

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """What mpiexec says of ranks that wait for each other for ever: at SIGQUIT, which ends nothing, at
-SIGINT, SIGTERM and --timeout. And what ranks of two hosts say whose collectives do not fit
-together.
+SIGINT, SIGTERM and --timeout. And what ranks of one host and of two say whose collectives do not
+fit together.
 
     deadlocks.py --prefix DIRECTORY    with an installed Towpath (bin, lib); all rows, on one host
                                        and on two
@@ -11,6 +11,7 @@ Each row runs tests/hosts/deadlock.c and compares mpiexec's lines, in which only
 """
 
 import argparse
+import itertools
 import os
 import re
 import signal
@@ -72,6 +73,19 @@ MISMATCHES = {
     "order": {"MPI_Allreduce", "MPI_Barrier"},
     "request": {"MPI_Allgather or MPI_Allgatherv", "MPI_Allreduce"},
     "left-out": {"MPI_Reduce with root 0", "MPI_Bcast with root 0"},
+}
+
+
+# What the calls of two ranks of one host may be where they do not fit together, by kind. With 2, 4 and 8 ranks, in each form.
+FORMS = ["blocking", "nonblocking", "persistent"]
+BCAST = r"MPI_Bcast with root \d"
+PAIRS = {
+    "operation": {"MPI_Barrier", BCAST},
+    "roots": {BCAST},
+    "reductions": {"MPI_Reduce with root 0", "MPI_Allreduce", "MPI_Barrier"},
+    "counts": {BCAST, "MPI_Barrier"},
+    "root-count": {BCAST, "MPI_Barrier"},
+    "order": {"MPI_Barrier", BCAST},
 }
 
 
@@ -150,6 +164,18 @@ def run_mismatch(options, kind):
     return problems, "", said
 
 
+def run_pair(options, form, kind, ranks):
+    """Problems, no words, and what the job has written."""
+    job = Job([options.prefix / "bin/mpiexec", "-n", ranks, options.binary, "pairs", form, kind])
+    status, said = job.ended(), "\n".join(job.lines)
+    calls = "|".join(PAIRS[kind])
+    different = rf"(rank \d) calls ({calls}), but (rank \d) calls ({calls}); all ranks of"
+    problems = [] if status == 16 else [f"ended with {status}, not with MPI_ERR_OTHER"]
+    if not any(re.search(words, said) for words in (different, rf"rank \d and rank \d call ({calls}) with different lengths")):
+        problems.append(f"said: {job.lines}")
+    return problems, "", said
+
+
 def run_rows(options):
     """Runs the rows on the hosts that `options.way` leads to."""
     rows = Rows()
@@ -160,8 +186,12 @@ def run_rows(options):
                 rows.run(name, lambda program=program, end=end: run_row(options, program, end))
     for kind in MISMATCHES:
         name = f"mismatch {kind} {options.where}"
-        if options.where == "on two hosts" and re.search(options.filter, name):
+        if re.search(options.filter, name):
             rows.run(name, lambda kind=kind: run_mismatch(options, kind))
+    for form, kind, ranks in itertools.product(FORMS, PAIRS, (2, 4, 8)):
+        name = f"pairs {form} {kind} {ranks} ranks"
+        if options.where == "on one host" and re.search(options.filter, name):
+            rows.run(name, lambda row=(form, kind, ranks): run_pair(options, *row))
     return rows
 
 

@@ -12,16 +12,20 @@
 //! [`WaitLoop`]: a call of 100 ns has no time for states in memory.
 
 mod limits;
+mod notices;
 mod offer;
 mod queue;
 mod queued;
 mod team;
 
 pub use limits::{BoardLimits, Need};
+pub use notices::BoardNotices;
 pub use offer::BoardOffer;
 pub use queue::{BoardQueue, BoardState, may_use_board};
-pub use queued::{Begun, QueueOwner, QueuedCall};
-pub use team::{CallState, CompleteCall, PendingCall, TeamBoard};
+pub(crate) use queued::renumbered;
+pub use queued::{Begun, QueueOwner, QueuedCall, number_of};
+pub use team::{BoardOutcome, CallState, CompleteCall, PendingCall, TeamBoard};
+pub use towpath_engine::board::NumberedCall;
 
 /// The calls as ordinary functions.
 #[path = "board/calls"]
@@ -41,8 +45,8 @@ mod blocking {
     /// The owner of a call.
     type Waiter<'a> = dyn WaitLoop + 'a;
 
-    /// Returns when `ready` returns true.
-    fn wait_until(waiter: &mut Waiter<'_>, mut ready: impl FnMut() -> bool) {
+    /// Returns when `ready` returns true, see [`WaitLoop::wait`].
+    fn wait_until(waiter: &mut Waiter<'_>, mut ready: impl FnMut(bool) -> bool) {
         waiter.wait(&mut ready);
     }
 }
@@ -71,11 +75,12 @@ mod suspending {
     /// The owner of a call.
     type Waiter<'a> = PolledMember<'a>;
 
-    /// Suspends the call until `ready` returns true.
-    async fn wait_until(waiter: &mut Waiter<'_>, mut ready: impl FnMut() -> bool) {
-        if !ready() {
+    /// Suspends the call until `ready` returns true, see [`WaitLoop::wait`](super::WaitLoop::wait).
+    async fn wait_until(waiter: &mut Waiter<'_>, mut ready: impl FnMut(bool) -> bool) {
+        if !ready(false) {
             waiter.suspend();
-            poll_fn(|_| if ready() { Poll::Ready(()) } else { Poll::Pending }).await;
+            let mut poll = || ready(waiter.has_waited_long());
+            poll_fn(|_| if poll() { Poll::Ready(()) } else { Poll::Pending }).await;
         }
     }
 }
@@ -94,6 +99,7 @@ pub trait Member {
 /// The member that calls, and waits for others.
 pub trait WaitLoop: Member {
     /// Returns once `ready` returns true, which it does after another member has posted or finished
-    /// what this one waits for.
-    fn wait(&mut self, ready: &mut dyn FnMut() -> bool);
+    /// what this one waits for. Passes true about once a second: `ready` then also looks for members
+    /// in other calls.
+    fn wait(&mut self, ready: &mut dyn FnMut(bool) -> bool);
 }

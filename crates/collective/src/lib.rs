@@ -12,6 +12,7 @@
 pub mod board;
 mod collective_run;
 mod exchange;
+pub mod failure;
 mod kept;
 mod lone;
 mod memory;
@@ -26,11 +27,12 @@ mod tests;
 
 pub use collective_run::CollectiveRun;
 pub use exchange::exchange_parts;
+pub use failure::Failure;
 pub use kept::KeptCalls;
 pub use lone::{LoneCall, perform_alone};
 pub use memory::{copy_pieces, reduce_elements};
 pub use phased::PhasedCall;
-pub use run::{Failure, Progress, Run, SAME_CALLS};
+pub use run::{Progress, Run};
 pub use towpath_schedule::{
     Blocks, Buffer, Call, CallSignature, Element, HostCopies, Operation, Pays, Placement, Plan,
     PlanError, Reducer, Selection, Team, allgather, allreduce, alltoall, barrier, broadcast,

@@ -13,8 +13,8 @@ use towpath_schedule::{
     Blocks, Buffer, Call, Element, Operation, Pays, Plan, PlanError, Selection, broadcast, reduce,
 };
 
+use crate::failure::Failure;
 use crate::memory;
-use crate::run::Failure;
 
 /// Multicast messages from one process to the first process of every other host.
 pub trait Cast {

@@ -12,10 +12,11 @@ use towpath_schedule::buffers::Scratch;
 use towpath_schedule::hierarchy::phases::HostPhases;
 use towpath_schedule::{Call, CallSignature, HostCopies, Operation, PlanError};
 
-use crate::board::{BoardQueue, QueueOwner, QueuedCall, may_use_board};
+use crate::board::{BoardQueue, QueueOwner, QueuedCall, may_use_board, number_of};
 use crate::collective_run::CollectiveRun;
+use crate::failure::Failure;
 use crate::memory::copy_pieces;
-use crate::run::{Failure, Progress, Run};
+use crate::run::{Progress, Run};
 
 /// A call in phases.
 pub struct PhasedCall<O> {
@@ -68,11 +69,14 @@ impl<O: QueueOwner> PhasedCall<O> {
         let is_persistent = queue.is_none();
         let queue = queue.cloned().unwrap_or_default();
         let HostPhases { before, between, after, memory, signature } = phases;
-        let on_host =
-            |operation| on_host(owner, operation, (&queue, is_persistent), (sequence, signature));
-        let before = before.map(on_host).transpose()?;
+        let on_host = |part, operation| {
+            on_host(owner, operation, (&queue, is_persistent), (sequence, part, signature))
+        };
+        // A root that has the data goes on to its host before the exchange, others after it.
+        let part_after = u64::from(before.is_some());
+        let before = before.map(|operation| on_host(0, operation)).transpose()?;
         let between = between.map(|plan| Box::new(Run::hold(plan, sequence)).into());
-        let after = after.map(on_host).transpose()?;
+        let after = after.map(|operation| on_host(part_after, operation)).transpose()?;
         let phases: Vec<CollectiveRun<O>> =
             [before, between, after].into_iter().flatten().collect();
         let current = phases.len();
@@ -177,7 +181,7 @@ fn on_host<O: QueueOwner>(
     owner: &O,
     operation: Operation,
     (queue, is_persistent): (&Arc<Mutex<BoardQueue>>, bool),
-    (sequence, signature): (u32, CallSignature),
+    (sequence, part, signature): (u32, u64, CallSignature),
 ) -> Result<CollectiveRun<O>, PlanError> {
     let (team, selection) = (owner.team(), owner.selection());
     let turn = match is_persistent {
@@ -187,9 +191,11 @@ fn on_host<O: QueueOwner>(
     let Some(turn) = turn else {
         let mut plan = operation.plan(&Call { team: &team, selection })?;
         plan.signature = signature;
-        return Ok(Box::new(Run::hold(plan, sequence)).into());
+        let mut run = Box::new(Run::hold(plan, sequence));
+        queue.lock().unwrap().attend(&mut run, number_of(sequence, part));
+        return Ok(run.into());
     };
     let work = (operation, HostCopies::default());
     let call = QueuedCall::hold(owner.clone(), queue.clone(), work, (turn, sequence));
-    Ok(CollectiveRun::Queued(Box::new(call.with_signature(signature))))
+    Ok(CollectiveRun::Queued(Box::new(call.as_part(part, signature))))
 }

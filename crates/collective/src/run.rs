@@ -6,12 +6,13 @@
 //! waiting, ready, in flight and done.
 
 use std::collections::VecDeque;
+use std::sync::Arc;
 
-use towpath_base::ids::PeerIndex;
 use towpath_engine::messages::{Messages, Ticket};
-use towpath_schedule::CallSignature;
-use towpath_schedule::plan::{NONE, Plan, PlanError, StepAction, StepId};
+use towpath_schedule::plan::{NONE, Plan, StepAction, StepId};
 
+use crate::board::{BoardNotices, renumbered};
+use crate::failure::Failure;
 use crate::memory::{self, PendingCopy};
 use crate::numbers::{self, signature_of};
 
@@ -28,45 +29,6 @@ pub enum Progress {
     Failed(Failure),
 }
 
-/// What [`Failure::Mismatch`] violates (MPI 5.0, 6.1).
-pub const SAME_CALLS: &str = "all ranks of a communicator must call the same collectives, in the \
-                              same order and with the same root";
-
-/// Reason why a run failed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum Failure {
-    /// A rank sent more than this rank expected. All steps were executed nevertheless, so that no
-    /// rank hangs.
-    #[error(
-        "a rank sent more data than this rank expects; counts and datatypes of the ranks do not fit together"
-    )]
-    Truncated,
-    /// A process of the communicator was lost; the remaining steps are not executed.
-    #[error("a process that takes part in the collective died")]
-    Lost,
-    /// A process has called another collective, or named another root. The remaining steps are not
-    /// executed.
-    #[error("this rank calls {own}, and another one {theirs}; {SAME_CALLS}")]
-    Mismatch {
-        /// The other process.
-        peer: PeerIndex,
-        /// What this process calls.
-        own: CallSignature,
-        /// What the other process calls.
-        theirs: CallSignature,
-    },
-    /// The plan of a call that could have used a board cannot be built.
-    #[error(transparent)]
-    Plan(PlanError),
-}
-
-impl Failure {
-    /// True if steps are left that will not be executed: their memory stays in use.
-    pub(crate) fn leaves_steps(self) -> bool {
-        matches!(self, Failure::Lost | Failure::Mismatch { .. })
-    }
-}
-
 /// A plan in execution.
 #[derive(Debug)]
 pub struct Run {
@@ -81,6 +43,8 @@ pub struct Run {
     /// Number of steps that are not done.
     left: usize,
     failure: Option<Failure>,
+    /// The board of the members, and the number of this call among those on it.
+    beside: Option<(Arc<BoardNotices>, u64)>,
 }
 
 impl Run {
@@ -111,7 +75,14 @@ impl Run {
             under_way: Vec::with_capacity(room),
             left: 0,
             failure: None,
+            beside: None,
         }
+    }
+
+    /// Compares the call, if it waits long, with those of members that wait on their board. `number`
+    /// is that of the call among those that may use the board.
+    pub fn compare_with(&mut self, notices: Arc<BoardNotices>, number: u64) {
+        self.beside = Some((notices, number));
     }
 
     /// Executes the plan, again or for the first time, with the same sequence number (persistent
@@ -134,6 +105,9 @@ impl Run {
     pub fn renumber(&mut self, sequence: u32) {
         debug_assert!(self.is_over(), "a run under way has sent messages with its number");
         self.sequence = sequence;
+        if let Some((_, number)) = &mut self.beside {
+            *number = renumbered(*number, sequence);
+        }
     }
 
     /// Bytes of memory that the run occupies.
@@ -203,19 +177,30 @@ impl Run {
         }
     }
 
-    /// Looks for a message of another call with the number of this one, which no receive matches.
-    /// True if there is one: the run has then failed. For runs that have waited long.
+    /// Looks for a message of another call with the number of this one, which no receive matches,
+    /// and for a member that waits on the board in the call of this number. True if there is one:
+    /// the run has then failed. For runs that have waited long.
     pub fn find_mismatch<M: Messages + ?Sized>(&mut self, messages: &mut M) -> bool {
         let (own, sequence) = (self.plan.signature, self.sequence);
         let is_other = |tag: i32, immediate: u32| {
             numbers::is_of_call(tag, immediate, sequence) && own.differs(signature_of(immediate))
         };
         let found = messages.find_unmatched(self.plan.context, &is_other);
-        if let Some((peer, immediate)) = found {
-            self.give_up(Failure::Mismatch { peer, own, theirs: signature_of(immediate) });
+        let failure = found.map(|(peer, immediate)| Failure::Mismatch {
+            peer,
+            own,
+            theirs: signature_of(immediate),
+        });
+        let on_board = || {
+            let (notices, number) = self.beside.as_ref()?;
+            notices.find_mismatch(own, *number)
+        };
+        let failure = failure.or_else(on_board);
+        if let Some(failure) = failure {
+            self.give_up(failure);
             self.withdraw(messages);
         }
-        found.is_some()
+        failure.is_some()
     }
 
     /// Withdraws the receives that nothing has matched: the others live, and may still send what

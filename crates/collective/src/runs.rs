@@ -7,11 +7,12 @@ use towpath_base::slab::{Slab, SlabKey};
 
 use crate::board::QueueOwner;
 use crate::collective_run::CollectiveRun;
-use crate::run::{Failure, Progress};
+use crate::failure::Failure;
+use crate::run::Progress;
 
 /// Collective calls that end without waiting between two rounds of progress. A rank whose partners
 /// always arrive first never waits, but must make progress on its messages all the same (3.5).
-pub const CALLS_PER_POLL: u32 = 8;
+pub const CALLS_PER_POLL: u64 = 8;
 
 /// Runs that one look for mismatches examines.
 const RUNS_PER_LOOK: usize = 8;
@@ -54,7 +55,7 @@ pub struct Runs<O> {
     /// The `Due` runs.
     due: Vec<RunId>,
     /// Number of runs that were over as soon as they were added, since the last poll for them.
-    at_once: u32,
+    at_once: u64,
 }
 
 impl<O> Default for Runs<O> {

@@ -8,11 +8,13 @@ use towpath_base::ids::PeerIndex;
 use towpath_base::sync::{AtomicUsize, Ordering};
 use towpath_collective::allgather::Allgather;
 use towpath_collective::alltoall::Alltoall;
-use towpath_collective::board::{CallState, Member, Need, PendingCall, TeamBoard, WaitLoop};
+use towpath_collective::board::{
+    BoardOutcome, CallState, Member, Need, NumberedCall, PendingCall, TeamBoard, WaitLoop,
+};
 use towpath_collective::gather::Gather;
 use towpath_collective::scatter::Scatter;
 use towpath_collective::select::Subscription;
-use towpath_collective::{Blocks, Buffer, Element, Operation, Selection};
+use towpath_collective::{Blocks, Buffer, CallSignature, Element, Operation, Selection};
 use towpath_datatype::device::simulated::SimulatedDevice;
 use towpath_datatype::{Basic, Datatype, Form};
 use towpath_machine::memory;
@@ -40,8 +42,8 @@ impl Member for Yielding {
 }
 
 impl WaitLoop for Yielding {
-    fn wait(&mut self, ready: &mut dyn FnMut() -> bool) {
-        while !ready() {
+    fn wait(&mut self, ready: &mut dyn FnMut(bool) -> bool) {
+        while !ready(false) {
             std::thread::yield_now();
         }
     }
@@ -164,12 +166,12 @@ fn each_collective(
     assert!(into.get().into_iter().eq(all(own)), "alltoall to {own}");
 }
 
-/// Polls a nonblocking call until it is complete. Returns its board, and whether all was right.
-fn finish(call: &mut PendingCall) -> (Box<TeamBoard>, bool) {
+/// Polls a nonblocking call until it is complete. Returns its board, and how it has ended.
+fn finish(call: &mut PendingCall) -> (Box<TeamBoard>, BoardOutcome) {
     let mut member = Yielding::default();
     loop {
         match call.poll(&mut member) {
-            CallState::Complete(call) => return (call.board, !call.is_truncated),
+            CallState::Complete(call) => return (call.board, call.outcome),
             CallState::Pending { .. } => std::thread::yield_now(),
         }
     }
@@ -183,7 +185,7 @@ fn run(own: usize, mut wires: Wires, place: &AtomicUsize, together: &Barrier) ->
     }
     together.wait();
     let board = wires.join_board(place.load(Ordering::SeqCst), &team, own);
-    let board = TeamBoard::new(board, &Selection::default(), Subscription::Over);
+    let board = TeamBoard::new(board, team.into(), &Selection::default(), Subscription::Over);
     assert!(own != 0 || board.provide_areas());
     let mut board = Some(Box::new(board));
     together.wait();
@@ -199,17 +201,19 @@ fn run(own: usize, mut wires: Wires, place: &AtomicUsize, together: &Barrier) ->
                 assert!(matches!(on.need(&operation), Some(Need::Lines | Need::Areas)));
                 // SAFETY: the values outlive the call, are as long as the operation says, and
                 // those that are sent and received are different arrays.
-                let (on, complete) = unsafe {
+                let (on, outcome) = unsafe {
                     if (calls + own).is_multiple_of(2) {
-                        let complete = on.execute(&operation, &mut waiter);
-                        (on, complete)
+                        let outcome = on.execute(&operation, 0, &mut waiter);
+                        (on, outcome)
                     } else {
-                        pending.start(operation, on);
+                        let mark = CallSignature::of(&operation).mark();
+                        let call = NumberedCall { mark, number: on.calls() };
+                        pending.start(operation, call, on);
                         finish(&mut pending)
                     }
                 };
                 board = Some(on);
-                assert!(complete, "call {calls} of rank {own} is truncated");
+                assert_eq!(outcome, BoardOutcome::Complete, "call {calls} of rank {own}");
             });
         }
     }

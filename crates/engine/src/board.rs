@@ -2,5 +2,7 @@
 //! can read. A board is an engine capability whose messages need no matching; obtain one through
 //! [`crate::Engine::wire_mut`].
 
-pub use towpath_shm::board::{Board, INLINE, Posted, Room, Want};
+pub use towpath_shm::board::{
+    Board, CallNotices, INLINE, NumberedCall, OtherCall, Posted, Room, Want,
+};
 pub use towpath_transport::ahead::PrefetchHint;

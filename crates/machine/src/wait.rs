@@ -45,6 +45,7 @@ pub mod sleep;
 mod test_pages;
 #[cfg(test)]
 mod tests;
+pub mod watchdog;
 pub use bell::Bell;
 pub use policy::Policy;
 

@@ -27,8 +27,18 @@ const NAMES: [&str; 14] = [
     "MPI_Scan",
     "MPI_Exscan",
 ];
-/// Bits of the number; those above contain the root plus one, or 0 without a root.
-const NUMBER_BITS: u32 = 5;
+/// The numbers of calls that are often short.
+const BARRIER: u32 = 1;
+const BCAST: u32 = 2;
+const REDUCE: u32 = 9;
+const ALLREDUCE: u32 = 10;
+/// Bits of the number.
+const NUMBER_BITS: u32 = 4;
+/// The bits of the number, and the bit above it, which says that the message is about the board of
+/// the call. The bits above that contain the root plus one, or 0 without a root.
+const NUMBER: u32 = (1 << NUMBER_BITS) - 1;
+const ABOUT_BOARD: u32 = 1 << NUMBER_BITS;
+const ROOT_SHIFT: u32 = NUMBER_BITS + 1;
 
 impl CallSignature {
     /// Bits of a signature.
@@ -37,24 +47,65 @@ impl CallSignature {
     /// The signature of an operation.
     pub fn of(operation: &Operation) -> CallSignature {
         let (number, root) = match operation {
-            Operation::Barrier => (1, None),
-            Operation::Bcast { root, .. } => (2, Some(*root)),
+            Operation::Barrier => (BARRIER, None),
+            Operation::Bcast { root, .. } => (BCAST, Some(*root)),
             Operation::Gather(gather) => (3, Some(gather.root)),
             Operation::Gatherv(gather) => (4, Some(gather.root)),
             Operation::Scatter(scatter) => (5, Some(scatter.root)),
             Operation::Scatterv(scatter) => (6, Some(scatter.root)),
             Operation::Allgather(_) => (7, None),
             Operation::Alltoall(_) => (8, None),
-            Operation::Reduce { root, .. } => (9, Some(*root)),
-            Operation::Allreduce { .. } => (10, None),
+            Operation::Reduce { root, .. } => (REDUCE, Some(*root)),
+            Operation::Allreduce { .. } => (ALLREDUCE, None),
             Operation::ReduceScatter { .. } => (11, None),
             Operation::Scan { exclusive: false, .. } => (12, None),
             Operation::Scan { exclusive: true, .. } => (13, None),
         };
         // A rank above a million is left out.
         let root = root.map_or(0, |root| root as u64 + 1);
-        let root = if root >> (Self::BITS - NUMBER_BITS) == 0 { root as u32 } else { 0 };
-        CallSignature(root << NUMBER_BITS | number)
+        let root = if root >> (Self::BITS - ROOT_SHIFT) == 0 { root as u32 } else { 0 };
+        CallSignature(root << ROOT_SHIFT | number)
+    }
+
+    /// The signature of messages that prepare the board of this call. Another rank that makes the
+    /// call by messages is out of step.
+    pub fn about_board(self) -> CallSignature {
+        if self.0 == 0 { self } else { CallSignature(self.0 | ABOUT_BOARD) }
+    }
+
+    /// The mark of the call on the lines of a board: the signature with less room for the root. A
+    /// rank above four thousand is left out.
+    #[inline]
+    pub fn mark(self) -> u16 {
+        let root = self.0 >> ROOT_SHIFT;
+        let root = if root >> (16 - NUMBER_BITS) == 0 { root } else { 0 };
+        (root << NUMBER_BITS | self.0 & NUMBER) as u16
+    }
+
+    /// The mark of an operation. For short calls, which have no time for the signature.
+    #[inline]
+    pub fn mark_of(operation: &Operation) -> u16 {
+        let (number, root) = match operation {
+            Operation::Barrier => (BARRIER, None),
+            Operation::Bcast { root, .. } => (BCAST, Some(*root)),
+            Operation::Reduce { root, .. } => (REDUCE, Some(*root)),
+            Operation::Allreduce { .. } => (ALLREDUCE, None),
+            _ => return CallSignature::of(operation).mark(),
+        };
+        let root = root.map_or(0, |root| root + 1);
+        let root = if root >> (16 - NUMBER_BITS) == 0 { root as u16 } else { 0 };
+        root << NUMBER_BITS | number as u16
+    }
+
+    /// The signature of a call with this mark.
+    pub fn of_mark(mark: u16) -> CallSignature {
+        let mark = u32::from(mark);
+        CallSignature((mark >> NUMBER_BITS) << ROOT_SHIFT | mark & NUMBER)
+    }
+
+    /// True if both name the same collective and the same root.
+    pub fn names_same(self, other: CallSignature) -> bool {
+        self.0 & !ABOUT_BOARD == other.0 & !ABOUT_BOARD
     }
 
     /// True if calls with these signatures cannot be parts of one collective operation.
@@ -66,9 +117,9 @@ impl CallSignature {
 
 impl fmt::Display for CallSignature {
     fn fmt(&self, to: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let number = self.0 & ((1 << NUMBER_BITS) - 1);
+        let number = self.0 & NUMBER;
         to.write_str(NAMES.get(number as usize).unwrap_or(&NAMES[0]))?;
-        match self.0 >> NUMBER_BITS {
+        match self.0 >> ROOT_SHIFT {
             0 => Ok(()),
             root => write!(to, " with root {}", root - 1),
         }
@@ -93,6 +144,27 @@ mod tests {
         assert_eq!(words(&bcast(1_000_000)), "MPI_Bcast with root 1000000");
         assert_eq!(words(&bcast(1 << 20)), "MPI_Bcast");
         assert_eq!(CallSignature(31).to_string(), "another collective");
+    }
+
+    #[test]
+    fn a_mark_names_call_and_root() {
+        for operation in [Operation::Barrier, bcast(0), bcast(4094)] {
+            let signature = CallSignature::of(&operation);
+            assert_eq!(CallSignature::of_mark(signature.mark()), signature);
+            assert_eq!(signature.about_board().mark(), signature.mark());
+            assert_eq!(CallSignature::mark_of(&operation), signature.mark());
+        }
+        let far = CallSignature::of_mark(CallSignature::of(&bcast(4095)).mark());
+        assert_eq!(far.to_string(), "MPI_Bcast");
+    }
+
+    #[test]
+    fn a_message_about_a_board_is_not_part_of_a_call_by_messages() {
+        let (signature, unknown) = (CallSignature::of(&bcast(3)), CallSignature::default());
+        let about = signature.about_board();
+        assert!(about.differs(signature) && about.names_same(signature));
+        assert_eq!(about.to_string(), "MPI_Bcast with root 3");
+        assert_eq!(unknown.about_board(), unknown);
     }
 
     #[test]

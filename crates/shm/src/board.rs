@@ -11,6 +11,7 @@
 //! which they were written (`done`); a reader never accesses anything outside the board, whatever a
 //! line contains.
 
+mod calls;
 mod maker;
 mod room;
 mod rounds;
@@ -27,6 +28,7 @@ use super::walk::{self, Walk};
 use crate::stores::Stores;
 use towpath_transport::ahead::{self, PrefetchHint};
 
+pub use calls::{CallNotices, NumberedCall, OtherCall};
 pub(super) use maker::Maker;
 use maker::{Leaving, Left};
 pub use room::Room;
@@ -36,10 +38,12 @@ pub(super) use wakes::Sleepers;
 
 /// Largest message in bytes that fits into its line.
 pub const INLINE: usize = 48;
-/// Offsets in a line after the word that holds the round plus one: the description (length, offset
+/// Offsets in a line after the word that holds round and call: the description (length, offset
 /// and stamp) and the payload.
 const DESCRIPTION_AT: usize = 8;
 const INLINE_AT: usize = 16;
+/// Offset of what a member tells of its call, after its number of finished rounds.
+const TOLD_AT: usize = 8;
 /// Distance in rounds between the line that is read and the one that is prefetched.
 const AHEAD: u64 = 4;
 /// How many rounds back the last message of a member is searched. If two members write alternately,
@@ -134,14 +138,14 @@ pub struct Board {
     descriptions: MappedLongWords,
     first_line: *mut u8,
     first_area: *mut u8,
-    /// Bytes ever allocated from this member's area, gaps at its end included.
-    taken: u64,
-    /// Value of `taken` at the start of each of the last rounds.
-    starts: Box<[u64]>,
+    /// Number of calls so far.
+    calls: u64,
     /// How this member writes into its area.
     stores: Stores,
     /// Where to record that this member left; `None` if another member made the board.
     left: Option<Left>,
+    /// The member that is in another call, once one has been found.
+    other_call: Option<OtherCall>,
 }
 
 // SAFETY: the pointers point into the segment, which the board holds.
@@ -169,6 +173,7 @@ impl Board {
             claims: words(shape.claims_at(), 1),
             wants: words(shape.wants_at(), 1),
             lines: words(shape.lines_at(), LINE / 8),
+            told: words(TOLD_AT, LINE / 8),
         };
         Board {
             offset,
@@ -179,10 +184,10 @@ impl Board {
             first_area: at(shape.head_bytes()),
             segment: segment.clone(),
             members,
-            taken: 0,
-            starts: vec![0; shape.depth].into(),
+            calls: 0,
             stores: Stores::new(Room::READERS, shape.area),
             left,
+            other_call: None,
         }
     }
 
@@ -217,6 +222,41 @@ impl Board {
         self.shape.largest
     }
 
+    /// Begins a call of one or more rounds.
+    #[inline]
+    pub fn begin(&mut self, call: NumberedCall) {
+        self.calls += 1;
+        self.rounds.begin(call);
+    }
+
+    /// Number of calls so far.
+    #[inline]
+    pub fn calls(&self) -> u64 {
+        self.calls
+    }
+
+    /// True if a member is in another call than this one, or was in one of the last rounds. For
+    /// members that have waited long. The board must then not be used any more.
+    #[cold]
+    pub fn is_out_of_step(&mut self) -> bool {
+        self.other_call = self.rounds.find_other_call();
+        if self.other_call.is_some() {
+            // Its memory is not used again: others must learn what this member tells.
+            self.left = None;
+        }
+        self.other_call.is_some()
+    }
+
+    /// The member that [`Board::is_out_of_step`] has found.
+    pub fn other_call(&self) -> Option<OtherCall> {
+        self.other_call
+    }
+
+    /// What the members tell of their calls.
+    pub fn notices(&self) -> CallNotices {
+        CallNotices::new(&self.segment, &self.rounds, self.descriptions)
+    }
+
     /// Publishes what this member waits for. Must precede the announcement of a sleep, and not only
     /// the last look: the member that completes it then wakes this one.
     #[inline]
@@ -244,7 +284,7 @@ impl Board {
         let mut round =
             self.rounds.known.max((self.rounds.round + 1).saturating_sub(self.rounds.depth));
         while round < self.rounds.round
-            && self.starts[(round & (self.rounds.depth - 1)) as usize] < oldest
+            && self.rounds.notes[self.rounds.slot_of(round)].taken < oldest
         {
             round += 1;
         }
@@ -254,7 +294,7 @@ impl Board {
     /// Begin and end of the next `length` bytes of this member's area, counted like `taken`. They
     /// never wrap around.
     fn span(&self, length: usize) -> (u64, u64) {
-        self.span_behind(self.taken, length)
+        self.span_behind(self.rounds.taken, length)
     }
 
     /// Like [`Board::span`], for an area of which `taken` bytes were allocated.
@@ -287,7 +327,7 @@ impl Board {
         if length > INLINE {
             let (begin, end) = self.span(length);
             offset = begin & (self.shape.area as u64 - 1);
-            self.taken = end;
+            self.rounds.taken = end;
             // SAFETY: `has_room` has returned `Ok` (this function's contract), so `length` fits
             // into the area and no member still reads the bytes of `span`, which is inside the
             // area.
@@ -369,8 +409,6 @@ impl Board {
     #[inline]
     pub fn finish(&mut self) {
         self.rounds.leave(&BoardMembers { segment: &self.segment, ranks: &self.members });
-        let slot = self.rounds.slot();
-        self.starts[slot] = self.taken;
     }
 }
 

@@ -175,8 +175,8 @@ impl LongWords for LongFlags {
 
 /// Members of a board that keeps the lines of two rounds.
 fn board<const MEMBERS: usize>() -> [Rounds<LongFlags>; MEMBERS] {
-    let [done, claims, wants] = [0; 3].map(|_| LongFlags::new(MEMBERS));
-    let memory = RoundMemory { done, claims, wants, lines: LongFlags::new(2 * MEMBERS) };
+    let [done, claims, wants, told] = [0; 4].map(|_| LongFlags::new(MEMBERS));
+    let memory = RoundMemory { done, claims, wants, lines: LongFlags::new(2 * MEMBERS), told };
     std::array::from_fn(|own| Rounds::new(MEMBERS, own, 2, memory.clone()))
 }
 

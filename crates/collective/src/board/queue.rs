@@ -1,9 +1,13 @@
 //! The board of nonblocking or persistent calls, and the order in which they use it.
 
+use std::sync::Arc;
+
 use towpath_schedule::Operation;
 use towpath_schedule::select::{Selection, Subscription};
 
-use super::{BoardLimits, Need, PendingCall, TeamBoard};
+use crate::run::Run;
+
+use super::{BoardLimits, BoardNotices, BoardOutcome, Need, PendingCall, TeamBoard};
 
 /// What is known about a board.
 #[derive(Debug, Default)]
@@ -22,6 +26,8 @@ pub enum BoardState {
 #[derive(Debug, Default)]
 pub struct BoardQueue {
     pub(super) board: BoardState,
+    /// What its members tell of their calls, once it is made.
+    notices: Option<Arc<BoardNotices>>,
     /// The call that is complete, to be started again with another operation.
     pub(super) spare: Option<PendingCall>,
     /// Which calls may use the board, when ranks have a core each and when they share cores;
@@ -30,6 +36,8 @@ pub struct BoardQueue {
     /// Numbers of calls in the queue so far, and of those that are over.
     pub(super) queued: u32,
     pub(super) over: u32,
+    /// Number of times that persistent operations were started.
+    starts: u64,
     /// Turns that have passed before they came.
     passed: Vec<u32>,
     /// True if this member has left out a call, and so must not use the board any more.
@@ -55,6 +63,21 @@ impl BoardQueue {
         uses_board.then(|| self.take_turn())
     }
 
+    /// Keeps the board that the members have agreed on.
+    pub(super) fn keep(&mut self, board: BoardState) {
+        if let BoardState::Made(board) = &board {
+            self.notices = Some(board.notices().clone());
+        }
+        self.board = board;
+    }
+
+    /// Lets a call by messages compare itself with those on the board, if there is one.
+    pub fn attend(&self, run: &mut Run, number: u64) {
+        if let Some(notices) = &self.notices {
+            run.compare_with(notices.clone(), number);
+        }
+    }
+
     /// Takes the board for a call that needs nobody's turn and no agreement; `None` if there is no
     /// such board.
     pub(super) fn take_idle_board(&mut self, operation: &Operation) -> Option<Box<TeamBoard>> {
@@ -73,6 +96,12 @@ impl BoardQueue {
         }
     }
 
+    /// The number of the next start of a persistent operation.
+    pub(super) fn count_start(&mut self) -> u64 {
+        self.starts += 1;
+        self.starts
+    }
+
     /// Gives the next call its turn.
     pub(super) fn take_turn(&mut self) -> u32 {
         let turn = self.queued;
@@ -80,9 +109,15 @@ impl BoardQueue {
         turn
     }
 
-    /// Takes back the board after a call.
-    pub(super) fn give_back(&mut self, board: Box<TeamBoard>, call: PendingCall) {
+    /// Takes back the board after a call. If the members are out of step, this one uses it no more.
+    pub(super) fn give_back(
+        &mut self,
+        board: Box<TeamBoard>,
+        call: PendingCall,
+        outcome: BoardOutcome,
+    ) {
         self.spare = Some(call);
+        self.is_behind |= outcome == BoardOutcome::OutOfStep;
         self.board = if self.is_behind { BoardState::Missing } else { BoardState::Made(board) };
     }
 

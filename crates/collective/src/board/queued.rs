@@ -22,9 +22,12 @@ use towpath_schedule::{
 };
 
 use super::queue::{BoardQueue, BoardState};
-use super::{BoardOffer, CallState, CompleteCall, Member, PendingCall, TeamBoard};
+use super::{
+    BoardOffer, BoardOutcome, CallState, CompleteCall, Member, NumberedCall, PendingCall, TeamBoard,
+};
+use crate::failure::Failure;
 use crate::memory::copy_pieces;
-use crate::run::{Failure, Progress, Run};
+use crate::run::{Progress, Run};
 
 /// The member that calls, with what a call in a queue needs to know of its team and host.
 pub trait QueueOwner: Member + Clone + 'static {
@@ -49,13 +52,17 @@ pub struct QueuedCall<O> {
     stage: Stage,
     owner: O,
     queue: Arc<Mutex<BoardQueue>>,
+    is_persistent: bool,
     /// True if no other call uses the queue.
     owns_queue: bool,
     /// `None` while the call is under way on the board.
     operation: Option<Operation>,
     copies: HostCopies,
-    /// What its messages say of it.
+    /// What its messages and lines say of it.
     signature: CallSignature,
+    /// Its number among the calls that may use the board: from its sequence number, or for a
+    /// persistent operation that of the start.
+    number: u64,
     /// The turn that the call has or waits for; `None` if it is over, or runs by messages whatever
     /// others do.
     turn: Option<u32>,
@@ -154,19 +161,22 @@ impl<O: QueueOwner> QueuedCall<O> {
             let call = unsafe { QueuedCall::new(owner, queue.clone(), work, (turn, sequence)) };
             return Begun::Waiting(Box::new(call));
         };
-        let signature = CallSignature::of(&operation);
+        let (signature, number) = (CallSignature::of(&operation), number_of(sequence, 0));
         let mut call = held.spare.take().unwrap_or_default();
+        let numbered = NumberedCall { mark: signature.mark(), number };
         // SAFETY: the buffers live until the call is over (this function's contract).
-        unsafe { call.start(operation, board) };
+        unsafe { call.start(operation, numbered, board) };
         if let CallState::Complete(complete) = call.poll(member) {
-            held.give_back(complete.board, call);
-            return Begun::Over { is_truncated: complete.is_truncated };
+            held.give_back(complete.board, call, complete.outcome);
+            return Begun::Over { is_truncated: complete.outcome == BoardOutcome::Truncated };
         }
         Begun::Waiting(Box::new(QueuedCall {
             stage: Stage::OnBoard(call),
             signature,
+            number,
             owner: owner(),
             queue: queue.clone(),
+            is_persistent: false,
             owns_queue: false,
             operation: None,
             copies,
@@ -188,8 +198,10 @@ impl<O: QueueOwner> QueuedCall<O> {
         QueuedCall {
             stage: Stage::Over,
             signature,
+            number: number_of(sequence, 0),
             owner,
             queue,
+            is_persistent: turn.is_none(),
             owns_queue: turn.is_none(),
             operation: Some(operation),
             copies,
@@ -199,9 +211,10 @@ impl<O: QueueOwner> QueuedCall<O> {
         }
     }
 
-    /// Makes the messages of the call name another one, of which it is a part.
-    pub fn with_signature(mut self, signature: CallSignature) -> QueuedCall<O> {
-        self.signature = signature;
+    /// Makes the messages and lines of the call name another one, of which it is the part with this
+    /// index.
+    pub fn as_part(mut self, part: u64, signature: CallSignature) -> QueuedCall<O> {
+        (self.number, self.signature) = (number_of(self.sequence, part), signature);
         self
     }
 
@@ -219,8 +232,11 @@ impl<O: QueueOwner> QueuedCall<O> {
     pub fn renew(&mut self, sequence: u32) {
         assert!(matches!(self.stage, Stage::Over), "a call was renewed before it was over");
         self.sequence = sequence;
+        self.number = renumbered(self.number, sequence);
         self.run.iter_mut().for_each(|run| run.renumber(sequence));
-        self.turn = self.take_turn();
+        let operation = self.operation.as_ref().expect("the call is not under way");
+        let (selection, ranks) = (self.owner.selection(), self.owner.team().size());
+        self.turn = self.queue.lock().unwrap().enter(operation, selection, ranks);
     }
 
     /// Bytes of memory that a call that is over occupies, besides its operation.
@@ -238,19 +254,20 @@ impl<O: QueueOwner> QueuedCall<O> {
     pub unsafe fn start_again(&mut self) {
         assert!(matches!(self.stage, Stage::Over), "a call was started again before it was over");
         self.stage = Stage::Waiting;
-        if self.turn.is_none() {
-            self.turn = self.take_turn();
+        if self.is_persistent {
+            (self.turn, self.number) = self.take_turn();
         }
     }
 
-    /// The turn of a persistent operation that is started.
-    fn take_turn(&self) -> Option<u32> {
+    /// The turn of a persistent operation that is started, and the number of the start.
+    fn take_turn(&self) -> (Option<u32>, u64) {
         let mut queue = self.queue.lock().unwrap();
+        let number = queue.count_start();
         if self.owns_queue {
-            return Some(queue.take_turn());
+            return (Some(queue.take_turn()), number);
         }
         let operation = self.operation.as_ref().expect("the call is not under way");
-        queue.enter(operation, self.owner.selection(), self.owner.team().size())
+        (queue.enter(operation, self.owner.selection(), self.owner.team().size()), number)
     }
 
     /// Goes on with the call as far as possible without waiting, like [`Run::post`]. Also returns
@@ -316,14 +333,19 @@ impl<O: QueueOwner> QueuedCall<O> {
         // SAFETY: the buffers live until the call is over (contract of `new`), and the copies are
         // memory of their own.
         unsafe { copy_pieces(self.copies.after(), &mut std::thread::yield_now) };
+        let progress = match call.outcome {
+            BoardOutcome::Complete => Progress::Done,
+            BoardOutcome::Truncated => Progress::Failed(Failure::Truncated),
+            BoardOutcome::OutOfStep => Progress::Failed(call.board.mismatch()),
+        };
         let mut queue = self.queue.lock().unwrap();
         if let Stage::OnBoard(pending) = std::mem::replace(&mut self.stage, Stage::Over) {
-            queue.give_back(call.board, pending);
+            queue.give_back(call.board, pending, call.outcome);
         }
         if let Some(turn) = self.turn.take() {
             queue.pass(turn);
         }
-        if call.is_truncated { Progress::Failed(Failure::Truncated) } else { Progress::Done }
+        progress
     }
 
     /// Executes the copies and reductions that are ready, like [`Run::compute`].
@@ -333,12 +355,17 @@ impl<O: QueueOwner> QueuedCall<O> {
         }
     }
 
-    /// Looks for messages of other calls, like [`Run::find_mismatch`].
+    /// Looks for members in other calls, like [`Run::find_mismatch`]. A call on the board looks when
+    /// it is posted next, so the result is true.
     pub fn find_mismatch(&mut self, engine: &mut O::Engine) -> bool {
         match &mut self.stage {
             Stage::ByMessages(run) => run.find_mismatch(engine),
             Stage::Agreeing(agreement) => agreement.run.find_mismatch(engine),
-            _ => false,
+            Stage::OnBoard(call) => {
+                call.look_for_mismatch();
+                true
+            }
+            Stage::Waiting | Stage::Over => false,
         }
     }
 
@@ -408,11 +435,12 @@ impl<O: QueueOwner> QueuedCall<O> {
     /// Starts the call on the board.
     fn on_board(&mut self, board: Box<TeamBoard>, mut call: PendingCall) -> Stage {
         let operation = self.operation.take().expect("the call is not under way");
+        let numbered = NumberedCall { mark: self.signature.mark(), number: self.number };
         // SAFETY: the buffers live until the call is over (contract of `new`), and the copies are
         // memory of their own.
         unsafe {
             copy_pieces(self.copies.before(), &mut std::thread::yield_now);
-            call.start(operation, board);
+            call.start(operation, numbered, board);
         }
         Stage::OnBoard(call)
     }
@@ -433,6 +461,7 @@ impl<O: QueueOwner> QueuedCall<O> {
                 Box::new(Run::hold(plan, self.sequence))
             }
         };
+        self.queue.lock().unwrap().attend(&mut run, self.number);
         // SAFETY: the memory that the plan names lives until the call is over (contract of `new`).
         unsafe { run.start_again() };
         Ok(Stage::ByMessages(run))
@@ -454,7 +483,7 @@ impl<O: QueueOwner> QueuedCall<O> {
                 bcast(&call, 0, &data)?
             }
         };
-        plan.signature = self.signature;
+        plan.signature = self.signature.about_board();
         // SAFETY: the plan names only `word`, which is dropped after the run.
         let run = unsafe { Run::start(plan, self.sequence) };
         Ok(Stage::Agreeing(Box::new(Agreement { run, word, subject })))
@@ -488,9 +517,19 @@ impl<O: QueueOwner> QueuedCall<O> {
                 return Ok(Stage::Waiting);
             }
         };
-        self.queue.lock().unwrap().board = board;
+        self.queue.lock().unwrap().keep(board);
         Ok(Stage::Waiting)
     }
+}
+
+/// The number of a part of the call with this sequence number.
+pub fn number_of(sequence: u32, part: u64) -> u64 {
+    u64::from(sequence) << 1 | part
+}
+
+/// The number of the same part of the call with this sequence number.
+pub(crate) fn renumbered(number: u64, sequence: u32) -> u64 {
+    number_of(sequence, number & 1)
 }
 
 impl<O> Drop for QueuedCall<O> {

@@ -7,30 +7,71 @@ use std::mem::transmute;
 use std::pin::Pin;
 use std::ptr::NonNull;
 use std::rc::Rc;
+use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
 
-use towpath_engine::board::Board;
-use towpath_schedule::Operation;
+use towpath_base::ids::PeerIndex;
+use towpath_engine::board::{Board, NumberedCall, OtherCall};
 use towpath_schedule::select::{Selection, Subscription};
+use towpath_schedule::{CallSignature, Operation};
 
-use super::{BoardLimits, Member, Need, WaitLoop, blocking, suspending};
+use super::{BoardLimits, BoardNotices, Member, Need, WaitLoop, blocking, suspending};
+use crate::failure::Failure;
+
+/// How a call on a board has ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum BoardOutcome {
+    /// All was right.
+    Complete,
+    /// Another rank sent more than this one expects.
+    Truncated,
+    /// Another rank is in another call ([`TeamBoard::mismatch`]). The board must not be used any
+    /// more.
+    OutOfStep,
+}
+
+/// The failure that a member is in another call.
+pub(super) fn mismatch(other: OtherCall, peers: &[PeerIndex]) -> Failure {
+    let [own, theirs] = [other.own, other.theirs].map(CallSignature::of_mark);
+    Failure::Mismatch { peer: peers[other.member], own, theirs }
+}
 
 /// A board as used by one member of a team.
 #[derive(Debug)]
 pub struct TeamBoard {
     pub(super) board: Board,
     pub(super) limits: BoardLimits,
-    /// Number of calls so far.
-    pub(super) calls: u32,
+    peers: Arc<[PeerIndex]>,
+    notices: Arc<BoardNotices>,
     /// Whether the board has areas for long messages; `None` until the members have agreed on it.
     pub areas: Option<bool>,
 }
 
 impl TeamBoard {
-    /// A board on which no call has been made.
-    pub fn new(board: Board, selection: &Selection, subscription: Subscription) -> TeamBoard {
+    /// A board of `peers` on which no call has been made.
+    pub fn new(
+        board: Board,
+        peers: Arc<[PeerIndex]>,
+        selection: &Selection,
+        subscription: Subscription,
+    ) -> TeamBoard {
         let limits = BoardLimits::new(selection, board.size(), subscription);
-        TeamBoard { board, limits, calls: 0, areas: None }
+        let notices = Arc::new(BoardNotices::new(&board, peers.clone()));
+        TeamBoard { board, limits, peers, notices, areas: None }
+    }
+
+    /// What the members tell of their calls.
+    pub fn notices(&self) -> &Arc<BoardNotices> {
+        &self.notices
+    }
+
+    /// The failure of a call that has ended out of step.
+    ///
+    /// # Panics
+    /// If none has.
+    #[cold]
+    pub fn mismatch(&self) -> Failure {
+        mismatch(self.board.other_call().expect("a call is out of step"), &self.peers)
     }
 
     /// The parts of the board that the call needs, see [`BoardLimits::need`].
@@ -55,8 +96,8 @@ impl TeamBoard {
 
     /// Number of calls so far.
     #[inline]
-    pub fn calls(&self) -> u32 {
-        self.calls
+    pub fn calls(&self) -> u64 {
+        self.board.calls()
     }
 
     /// Populates the areas of all members, on member 0; false on the others, or if memory is short.
@@ -64,8 +105,9 @@ impl TeamBoard {
         self.board.own() == 0 && self.board.provide_areas()
     }
 
-    /// Executes a call that [`TeamBoard::need`] has found to use the board. Returns false if
-    /// another rank sent more than this one expects.
+    /// Executes a call that [`TeamBoard::need`] has found to use the board. `by_messages` is the
+    /// number of calls of the team that have used messages: with those on the board it numbers the
+    /// call.
     ///
     /// # Safety
     /// The memory that the operation names must satisfy the standard's requirements for the buffers
@@ -74,10 +116,17 @@ impl TeamBoard {
     /// # Panics
     /// If the call cannot use a board.
     #[inline]
-    pub unsafe fn execute(&mut self, operation: &Operation, waiter: &mut dyn WaitLoop) -> bool {
+    pub unsafe fn execute(
+        &mut self,
+        operation: &Operation,
+        by_messages: u64,
+        waiter: &mut dyn WaitLoop,
+    ) -> BoardOutcome {
+        let mark = CallSignature::mark_of(operation);
+        let call = NumberedCall { mark, number: by_messages + self.calls() };
         // SAFETY: the memory that the operation names is as the standard requires until this
         // function returns (its contract).
-        unsafe { blocking::perform(operation, self, waiter) }
+        unsafe { blocking::perform(operation, call, self, waiter) }
     }
 }
 
@@ -102,6 +151,11 @@ impl PolledMember<'_> {
         self.desk.has_moved.set(true);
     }
 
+    /// True if the call should look for members in other calls.
+    pub(super) fn has_waited_long(&self) -> bool {
+        self.desk.has_waited_long.get()
+    }
+
     fn caller(&mut self) -> &mut dyn Member {
         let mut member = self.desk.member.get().expect("a call goes on only while it is polled");
         // SAFETY: `PendingCall::poll` has placed the pointer and returns after this reference is
@@ -115,13 +169,16 @@ impl PolledMember<'_> {
 struct Desk {
     /// The call under way.
     operation: RefCell<Option<Operation>>,
+    /// Its number and mark.
+    call: Cell<NumberedCall>,
     /// The board, before the call begins.
     board: Cell<Option<Box<TeamBoard>>>,
-    /// The board once the call is complete, and whether all was right.
-    outcome: Cell<Option<(Box<TeamBoard>, bool)>>,
+    /// The board once the call is complete, and how it has ended.
+    outcome: Cell<Option<(Box<TeamBoard>, BoardOutcome)>>,
     /// The member that polls.
     member: Cell<Option<NonNull<dyn Member>>>,
     has_moved: Cell<bool>,
+    has_waited_long: Cell<bool>,
 }
 
 /// A nonblocking call, which owns its operation and its board until it is complete; then it can be
@@ -153,8 +210,8 @@ pub struct CompleteCall {
     pub operation: Operation,
     /// The board that it has used.
     pub board: Box<TeamBoard>,
-    /// True if another rank sent more than this one expects.
-    pub is_truncated: bool,
+    /// How it has ended.
+    pub outcome: BoardOutcome,
 }
 
 // SAFETY: the pointers of a call are dereferenced only while it is polled, and it moves between
@@ -179,26 +236,39 @@ async fn perform_all(desk: Rc<Desk>) -> Infallible {
         let operation = desk.operation.borrow();
         let operation = operation.as_ref().expect("a board comes with an operation");
         let mut polled = PolledMember { desk: &desk };
+        let call = desk.call.get();
         // SAFETY: the memory that the operation names is as the standard requires while the call is
         // under way (contract of `PendingCall::start`).
-        let is_complete = unsafe { suspending::perform(operation, &mut board, &mut polled).await };
-        desk.outcome.set(Some((board, is_complete)));
+        let outcome =
+            unsafe { suspending::perform(operation, call, &mut board, &mut polled).await };
+        desk.outcome.set(Some((board, outcome)));
     }
 }
 
 impl PendingCall {
-    /// Starts a call that [`TeamBoard::need`] has found to use the board. Nothing happens before
-    /// the first poll.
+    /// Starts a call that [`TeamBoard::need`] has found to use the board, under its number. Nothing
+    /// happens before the first poll.
     ///
     /// # Safety
     /// The contract of [`TeamBoard::execute`] applies until the call is complete or dropped.
     ///
     /// # Panics
     /// If another call is under way, or, when it is polled, if the call cannot use a board.
-    pub unsafe fn start(&mut self, operation: Operation, board: Box<TeamBoard>) {
+    pub unsafe fn start(
+        &mut self,
+        operation: Operation,
+        call: NumberedCall,
+        board: Box<TeamBoard>,
+    ) {
+        self.desk.call.set(call);
         let before = self.desk.operation.replace(Some(operation));
         assert!(before.is_none(), "a call was started before the last one was complete");
         self.desk.board.set(Some(board));
+    }
+
+    /// Makes the next poll look for members in other calls.
+    pub fn look_for_mismatch(&mut self) {
+        self.desk.has_waited_long.set(true);
     }
 
     /// Goes on with the call as far as possible without waiting. Without a call under way, one is
@@ -211,12 +281,13 @@ impl PendingCall {
         self.desk.member.set(Some(caller));
         let Poll::Pending = self.task.as_mut().poll(&mut Context::from_waker(Waker::noop()));
         self.desk.member.set(None);
+        self.desk.has_waited_long.set(false);
         match self.desk.outcome.take() {
             None => CallState::Pending { has_moved: self.desk.has_moved.take() },
-            Some((board, is_complete)) => {
+            Some((board, outcome)) => {
                 let operation =
                     self.desk.operation.take().expect("the operation stays on the desk");
-                CallState::Complete(CompleteCall { operation, board, is_truncated: !is_complete })
+                CallState::Complete(CompleteCall { operation, board, outcome })
             }
         }
     }

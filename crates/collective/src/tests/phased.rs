@@ -10,7 +10,8 @@ use super::running::Scripted;
 use super::{Shape, Store, team};
 use crate::PhasedCall;
 use crate::board::{BoardOffer, BoardQueue, Member, QueueOwner, TeamBoard};
-use crate::run::{Failure, Progress};
+use crate::failure::Failure;
+use crate::run::Progress;
 
 /// Rank 0 of two hosts of two ranks, as a member of its host.
 #[derive(Clone)]

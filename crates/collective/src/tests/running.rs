@@ -11,10 +11,11 @@ use crate::Plan;
 use crate::allreduce::allreduce;
 use crate::broadcast::bcast;
 use crate::buffers::Blocks;
+use crate::failure::Failure;
 use crate::gather::{Gather, gather};
 use crate::numbers::tag;
 use crate::reduce::Operand;
-use crate::run::{Failure, Progress, Run};
+use crate::run::{Progress, Run};
 use crate::select::Selection;
 use crate::{Call, CallSignature, Operation};
 

@@ -124,7 +124,7 @@ impl QueueOwner for Caller {
     fn join(&self, counted: &Counted, offer: BoardOffer) -> TeamBoard {
         let (wires, team) = (counted.engine.wire(), &self.team);
         let board = wires.join_board(offer.location(), &team.peers, team.rank);
-        TeamBoard::new(board, &self.selection, offer.subscription())
+        TeamBoard::new(board, team.peers.clone(), &self.selection, offer.subscription())
     }
 }
 

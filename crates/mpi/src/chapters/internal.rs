@@ -29,7 +29,12 @@ pub(crate) unsafe fn run(plan: Plan, sequence: u32) -> Result<()> {
     // SAFETY: the memory that the plan was built for lives during the call (this function's
     // contract), which waits for the run.
     let run = Box::new(unsafe { Run::start(plan, sequence) });
-    match recover(run.into(), context)?.1 {
+    complete(run.into(), context)
+}
+
+/// Waits until a run that has been started is complete. `context` is that of its members.
+pub(crate) fn complete(run: CollectiveRun, context: ContextId) -> Result<()> {
+    match recover(run, context)?.1 {
         None => Ok(()),
         Some(failure) => Err(failed(failure)),
     }

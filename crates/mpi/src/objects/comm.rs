@@ -315,7 +315,13 @@ impl Comm {
 
     /// The number that [`Comm::next_sequence`] returns next.
     pub(crate) fn coming_sequence(&self, form: CallForm) -> u32 {
-        numbers::sequence(form, self.sequences[form as usize].load(Ordering::Relaxed))
+        numbers::sequence(form, self.calls_by_messages(form))
+    }
+
+    /// How many numbers [`Comm::next_sequence`] has given to this form.
+    #[inline]
+    pub(crate) fn calls_by_messages(&self, form: CallForm) -> u32 {
+        self.sequences[form as usize].load(Ordering::Relaxed)
     }
 }
 

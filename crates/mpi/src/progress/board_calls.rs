@@ -6,6 +6,7 @@ use std::sync::Arc;
 use towpath_base::ids::Plane;
 use towpath_base::sync::Ordering;
 use towpath_collective::board::{self, Begun, BoardOffer, Member, QueueOwner, QueuedCall, TeamBoard};
+use towpath_collective::failure::in_other_call;
 use towpath_collective::numbers::CallForm;
 use towpath_collective::select::Subscription;
 use towpath_collective::{HostCopies, Operation, Selection, Team};
@@ -76,7 +77,7 @@ pub(crate) fn look_again(process: &Process, offer: BoardOffer) -> BoardOffer {
 /// Joins the board that was offered.
 pub(crate) fn join(team: &Team, selection: &Selection, wires: &Wires, offer: BoardOffer) -> TeamBoard {
     let board = wires.join_board(offer.location(), &team.peers, team.rank);
-    TeamBoard::new(board, selection, offer.subscription())
+    TeamBoard::new(board, team.peers.clone(), selection, offer.subscription())
 }
 
 fn subscription(process: &Process) -> Subscription {
@@ -125,13 +126,4 @@ impl QueueOwner for Caller {
     fn join(&self, engine: &Engine<Wires>, offer: BoardOffer) -> TeamBoard {
         join(&self.team(), self.selection(), engine.wire(), offer)
     }
-}
-
-/// The error message about a member that is in a different collective call.
-pub(crate) fn in_other_call(member: usize, comm: &str) -> String {
-    format!(
-        "rank {member} of {comm} is in another collective call than this rank: the ranks have not \
-         called the same collective functions in the same order with matching counts, datatypes \
-         and roots"
-    )
 }

@@ -3,55 +3,12 @@
 //! The standard allows a send to wait for its receive, but a program that relies on buffering then
 //! hangs without an explanation. One rank of each host prints the message, once.
 
-use std::time::{Duration, Instant};
-
 use towpath_base::ids::PeerIndex;
 use towpath_base::sync::Ordering;
+use towpath_machine::wait::watchdog::LONG;
 use towpath_shm::Segment;
 
-use super::waiting::Waiting;
 use crate::process;
-
-/// Interval between two checks.
-const INTERVAL: Duration = Duration::from_millis(900);
-/// Shortest wait that is reported.
-const LONG: Duration = Duration::from_secs(5);
-
-/// Measures how long a wait has lasted. Reads the clock only when the wait begins and after each
-/// sleep.
-#[derive(Default)]
-pub(crate) struct Watchdog {
-    /// The process's sleep count when the clock was last read.
-    sleeps: Option<u64>,
-    /// When the wait began, and when it was last checked.
-    times: Option<(Instant, Instant)>,
-}
-
-impl Watchdog {
-    /// True if it is time to check the wait again.
-    #[inline]
-    pub(crate) fn is_due(&mut self, waiting: &Waiting) -> bool {
-        let sleeps = Some(waiting.sleeps());
-        sleeps != self.sleeps && self.is_due_now(sleeps)
-    }
-
-    #[cold]
-    fn is_due_now(&mut self, sleeps: Option<u64>) -> bool {
-        self.sleeps = sleeps;
-        let now = Instant::now();
-        let (_, looked) = self.times.get_or_insert((now, now));
-        let due = now - *looked >= INTERVAL;
-        if due {
-            *looked = now;
-        }
-        due
-    }
-
-    /// True if the wait has lasted [`LONG`] or longer.
-    pub(crate) fn waits_long(&self) -> bool {
-        self.times.is_some_and(|(began, looked)| looked - began >= LONG)
-    }
-}
 
 /// Tells the user that this process waits for room at `peer`, unless a rank of this host has done
 /// so already. `wire` is true if the wire is full because the peer has not read earlier messages,

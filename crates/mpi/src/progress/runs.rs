@@ -1,7 +1,8 @@
 //! Collective operations of this process in flight, and the errors that failed ones raise.
 
 use towpath_base::ids::PeerIndex;
-use towpath_collective::{CallSignature, Failure, PlanError, SAME_CALLS};
+use towpath_collective::failure::out_of_step;
+use towpath_collective::{CallSignature, Failure, PlanError};
 use towpath_neutral::constants::{ERR_COUNT, ERR_NO_MEM, ERR_OTHER, ERR_PROC_ABORTED, ERR_TRUNCATE};
 use towpath_neutral::error::Error;
 
@@ -31,7 +32,8 @@ pub(crate) fn failed(failure: Failure) -> Error {
 /// The error if another process has called another collective.
 fn mismatch(peer: PeerIndex, own: CallSignature, theirs: CallSignature) -> Error {
     let (me, other) = (process::name_of(process::me()), process::name_of(peer));
-    Error::new(ERR_OTHER, format!("{me} calls {own}, but {other} calls {theirs}; {SAME_CALLS}"))
+    let [my_last, their_last] = [process::me(), peer].map(process::last_call_of);
+    Error::new(ERR_OTHER, out_of_step((&me, own, my_last), (&other, theirs, their_last)))
 }
 
 /// The error if a plan cannot be built.

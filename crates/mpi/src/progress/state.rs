@@ -17,9 +17,17 @@ pub(crate) struct State {
     pub runs: Runs,
     /// Conditions on board lines for which threads sleep while another thread polls.
     pub(crate) watches: Vec<Watch>,
+    /// True while those that have waited long look for members in other calls.
+    pub(super) compares_calls: bool,
 }
 
 impl State {
+    /// The state of a process that has called nothing.
+    pub(crate) fn new(engine: Engine<Wires>) -> State {
+        let (requests, runs) = (Requests::default(), Runs::default());
+        State { engine, requests, runs, watches: Vec::new(), compares_calls: false }
+    }
+
     /// Advances messages and collective runs, and checks the board lines that other threads wait
     /// for. Returns true if anything changed.
     pub(crate) fn progress(&mut self) -> bool {
@@ -36,17 +44,17 @@ impl State {
     /// Removes the watches whose condition holds. Returns true if there were any.
     #[cold]
     fn look(&mut self) -> bool {
-        let before = self.watches.len();
+        let (before, late) = (self.watches.len(), self.compares_calls);
         // SAFETY: a watch is in the list only while its thread is in `Worker::sleep_for_line`, so
         // the closure is alive; `&mut self` means that the worker's lock is held, so no other
         // thread calls it.
-        self.watches.retain(|watch| unsafe { !(*watch.0)() });
+        self.watches.retain(|watch| unsafe { !(*watch.0)(late) });
         self.watches.len() < before
     }
 }
 
 /// The condition that a sleeping thread waits for. Points to a closure on that thread's stack.
-pub(crate) struct Watch(pub(super) *mut (dyn FnMut() -> bool + 'static));
+pub(crate) struct Watch(pub(super) *mut (dyn FnMut(bool) -> bool + 'static));
 
 // SAFETY: the closure is called only under the worker's lock, while the thread that owns it is
 // blocked in `Worker::sleep_for_line`.

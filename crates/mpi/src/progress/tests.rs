@@ -21,8 +21,7 @@ use towpath_neutral::constants::REQUEST_NULL;
 use towpath_shm::Segment;
 use towpath_wires::Wires;
 
-use super::request_table::{Ended, RequestWork, Requests};
-use super::runs::Runs;
+use super::request_table::{Ended, RequestWork};
 use super::state::State;
 use super::wait_target::WaitTarget;
 use super::waiting::Waiting;
@@ -36,8 +35,7 @@ fn workers() -> [Worker; 2] {
         let segment = Segment::map(&file, 2, own).unwrap();
         let waiter = Waiter::with_quota(2, usize::MAX, segment.head(), segment.own_control());
         let engine = Engine::new(Wires::single_host(segment.clone()), Limits::from_settings(), 2);
-        let (requests, runs) = (Requests::default(), Runs::default());
-        Worker::new(State { engine, requests, runs, watches: Vec::new() }, Waiting::new(waiter, segment))
+        Worker::new(State::new(engine), Waiting::new(waiter, segment))
     })
 }
 

@@ -14,9 +14,10 @@ use towpath_base::ids::ContextId;
 use towpath_base::sync::{AtomicBool, AtomicU32, Ordering, UnsafeCell};
 use towpath_machine::wait;
 use towpath_machine::wait::handover::{Handover, Wanted};
+use towpath_machine::wait::watchdog::Watchdog;
 use towpath_shm::Segment;
 
-use super::held_up::{self, Watchdog};
+use super::held_up;
 use super::runs::LocalWork;
 use super::state::{State, Watch};
 use super::wait_target::{PublishedWait, WaitTarget};
@@ -223,7 +224,7 @@ impl Worker {
         }
         let poll = |ready: &mut _| {
             self.with_token(|waiting| {
-                let result = self.poll_until(waiting, &target, ready);
+                let result = self.poll_until(waiting, &target, false, ready);
                 self.choose_spin_rounds(waiting);
                 result
             })
@@ -281,7 +282,7 @@ impl Worker {
             let watched = self.with(|state| state.engine.may_be_held_up());
             waiting.limit_sleep(watched);
             waiting.idle(|| self.handover.must_yield() || self.poll_messages() || self.yields_to_device());
-            if watched && watch.is_due(waiting) {
+            if watched && watch.is_due(waiting.sleeps()) {
                 self.with(|state| state.engine.look_for_room());
             }
         }
@@ -301,6 +302,7 @@ impl Worker {
         &self,
         waiting: &mut Waiting,
         target: &impl Fn(&State) -> WaitTarget,
+        on_line: bool,
         ready: &mut impl FnMut(&mut State) -> Option<R>,
     ) -> R {
         waiting.reset();
@@ -310,7 +312,8 @@ impl Worker {
             let moved = self.poll();
             let (result, (watched, meets)) = self.with(|state| {
                 let result = ready(state);
-                (result, (state.engine.may_be_held_up(), state.runs.is_waiting()))
+                let meets = on_line || state.runs.is_waiting() || !state.watches.is_empty();
+                (result, (state.engine.may_be_held_up(), meets))
             });
             if let Some(result) = result {
                 waiting.reset();
@@ -333,22 +336,33 @@ impl Worker {
             if let Some(result) = found {
                 return result;
             }
-            if watched && watch.is_due(waiting) {
+            if watched && watch.is_due(waiting.sleeps()) {
                 self.look_at_flow(&watch, waiting);
             }
-            if meets && meeting.is_due(waiting) {
-                self.look_for_mismatches();
+            if meets
+                && meeting.is_due(waiting.sleeps())
+                && let Some(result) = self.compare_calls(ready)
+            {
+                return result;
             }
         }
     }
 
     /// Fails collectives whose members have called other ones. Their threads may sleep.
     #[cold]
-    fn look_for_mismatches(&self) {
-        if self.with(|state| state.runs.find_mismatches(&mut state.engine)) {
-            self.poll();
+    fn compare_calls<R>(&self, ready: &mut impl FnMut(&mut State) -> Option<R>) -> Option<R> {
+        let found = self.with(|state| {
+            state.compares_calls = true;
+            state.runs.find_mismatches(&mut state.engine)
+        });
+        if self.poll() || found {
             self.announce();
         }
+        self.with(|state| {
+            let result = ready(state);
+            state.compares_calls = false;
+            result
+        })
     }
 
     /// Looks for memory to grant to waiting senders, and warns the user if this process has waited
@@ -364,14 +378,15 @@ impl Worker {
     }
 
     /// Waits until `ready` returns true, after another process has written a line on a board of
-    /// this context.
-    pub(crate) fn wait_for_line(&self, context: ContextId, ready: &mut dyn FnMut() -> bool) {
-        let poll = |ready: &mut dyn FnMut() -> bool| {
+    /// this context. Passes true if the wait has been long.
+    pub(crate) fn wait_for_line(&self, context: ContextId, ready: &mut dyn FnMut(bool) -> bool) {
+        let poll = |ready: &mut dyn FnMut(bool) -> bool| {
             self.with_token(|waiting| {
                 waiting.reset();
-                if !waiting.pass(ready) {
+                if !waiting.pass(&mut || ready(false)) {
                     let target = |_: &State| WaitTarget::Members(context);
-                    self.poll_until(waiting, &target, &mut |_| ready().then_some(()));
+                    let mut is_there = |state: &mut State| ready(state.compares_calls).then_some(());
+                    self.poll_until(waiting, &target, true, &mut is_there);
                 }
             })
         };
@@ -383,18 +398,19 @@ impl Worker {
 
     /// Sleeps until the thread with the token has seen the line, made other progress, or released
     /// the token. Returns true if `ready` does.
-    fn sleep_for_line(&self, ready: &mut dyn FnMut() -> bool) -> bool {
-        let watch: *mut (dyn FnMut() -> bool + '_) = ready;
+    fn sleep_for_line(&self, ready: &mut dyn FnMut(bool) -> bool) -> bool {
+        let watch: *mut (dyn FnMut(bool) -> bool + '_) = ready;
         // SAFETY: the transmute only erases the lifetime of the closure. The watch is removed
         // below, before `ready` goes out of scope, and nothing calls it after that.
-        let watch = unsafe { std::mem::transmute::<*mut (dyn FnMut() -> bool + '_), *mut dyn FnMut() -> bool>(watch) };
+        let watch =
+            unsafe { std::mem::transmute::<*mut (dyn FnMut(bool) -> bool + '_), *mut dyn FnMut(bool) -> bool>(watch) };
         self.with(|state| state.watches.push(Watch(watch)));
         // The thread with the token may be asleep without having checked this line: make it check
         // now.
         self.wake_poller();
         // SAFETY: `sleep` calls this under the worker's lock, so the poller does not call `watch`
         // at the same time, and `ready` is still borrowed by this function.
-        let done = self.sleep(&mut |_| unsafe { (*watch)() }.then_some(())).is_some();
+        let done = self.sleep(&mut |_| unsafe { (*watch)(false) }.then_some(())).is_some();
         self.with(|state| state.watches.retain(|other| !std::ptr::addr_eq(other.0, watch)));
         done
     }

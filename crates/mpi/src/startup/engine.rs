@@ -14,8 +14,6 @@ use towpath_shm::Segment;
 use towpath_wires::Wires;
 
 use super::failed_start;
-use crate::progress::request_table::Requests;
-use crate::progress::runs::Runs;
 use crate::progress::state::State;
 use crate::progress::wait_target;
 use crate::progress::waiting::Waiting;
@@ -50,8 +48,5 @@ pub(crate) fn worker(segment: &Segment, job: &Job, jobs: &Jobs, far: Option<Far>
             Headroom { free, ranks }
         });
     }
-    Ok(Worker::new(
-        State { engine, requests: Requests::default(), runs: Runs::default(), watches: Vec::new() },
-        waiting,
-    ))
+    Ok(Worker::new(State::new(engine), waiting))
 }

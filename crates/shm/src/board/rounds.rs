@@ -5,6 +5,8 @@
 
 use towpath_base::sync::LongWords;
 
+use super::calls::{ROUND, RoundNote};
+
 /// What a member waits for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Want {
@@ -36,21 +38,32 @@ pub(crate) struct RoundMemory<W> {
     pub claims: W,
     /// What each member waits for, or waited for last.
     pub wants: W,
-    /// The round in which a line was written plus one, by round and member.
+    /// The round in which a line was written plus one and the mark of its call, by round and
+    /// member.
     pub lines: W,
+    /// The call in which each member has waited long.
+    pub told: W,
 }
 
 /// One member's view of the words.
 #[derive(Debug)]
 pub(crate) struct Rounds<W: LongWords> {
-    members: usize,
+    pub(super) members: usize,
     pub(crate) own: usize,
     pub(super) depth: u64,
-    memory: RoundMemory<W>,
+    pub(super) memory: RoundMemory<W>,
     /// The last published want of this member.
     said: Option<Want>,
     /// The current round of this member.
     pub(super) round: u64,
+    /// The word of its lines in this round and call.
+    pub(super) word: u64,
+    /// The number of its call.
+    pub(super) number: u64,
+    /// Bytes ever allocated from this member's area, gaps at its end included.
+    pub(super) taken: u64,
+    /// The end of the round before, by round.
+    pub(super) notes: Box<[RoundNote]>,
     /// All members have finished the rounds below this one.
     pub(super) known: u64,
 }
@@ -62,11 +75,27 @@ impl<W: LongWords> Rounds<W> {
         depth: usize,
         memory: RoundMemory<W>,
     ) -> Rounds<W> {
-        Rounds { members, own, depth: depth as u64, memory, said: None, round: 0, known: 0 }
+        Rounds {
+            members,
+            own,
+            depth: depth as u64,
+            memory,
+            said: None,
+            round: 0,
+            word: 1,
+            number: 0,
+            taken: 0,
+            notes: vec![RoundNote::default(); depth].into(),
+            known: 0,
+        }
     }
 
-    pub(super) fn slot(&self) -> usize {
-        (self.round & (self.depth - 1)) as usize
+    fn slot(&self) -> usize {
+        self.slot_of(self.round)
+    }
+
+    pub(super) fn slot_of(&self, round: u64) -> usize {
+        (round & (self.depth - 1)) as usize
     }
 
     pub(super) fn line(&self, member: usize) -> usize {
@@ -79,14 +108,14 @@ impl<W: LongWords> Rounds<W> {
     }
 
     fn line_in(&self, member: usize, round: u64) -> usize {
-        (round & (self.depth - 1)) as usize * self.members + member
+        self.slot_of(round) * self.members + member
     }
 
     /// The line of a member `rounds` rounds earlier, if the member wrote it then.
     pub(super) fn line_written_before(&self, member: usize, rounds: u64) -> Option<usize> {
         let round = self.round.checked_sub(rounds)?;
         let line = self.line_in(member, round);
-        (self.memory.lines.load_acquire(line) == round + 1).then_some(line)
+        (self.memory.lines.load_acquire(line) & ROUND == round + 1).then_some(line)
     }
 
     /// Returns the member that has finished the fewest rounds, and updates `known`.
@@ -123,13 +152,13 @@ impl<W: LongWords> Rounds<W> {
     /// Publishes this member's line.
     #[inline]
     pub(crate) fn commit(&self) {
-        self.memory.lines.store_release(self.line(self.own), self.round + 1);
+        self.memory.lines.store_release(self.line(self.own), self.word);
     }
 
-    /// True if a member has written its line of this round.
+    /// True if a member has written its line of this round, in the same call.
     #[inline]
     pub(crate) fn is_written(&self, member: usize) -> bool {
-        self.memory.lines.load_acquire(self.line(member)) == self.round + 1
+        self.memory.lines.load_acquire(self.line(member)) == self.word
     }
 
     /// True if all members have written their lines of this round. Starts with the next member: if
@@ -175,7 +204,11 @@ impl<W: LongWords> Rounds<W> {
     /// Goes on to the next round: this member no longer reads anything of the old one.
     #[inline]
     pub(crate) fn finish(&mut self) {
+        let note = RoundNote { taken: self.taken, word: self.word, number: self.number };
         self.round += 1;
+        self.word += 1;
         self.memory.done.store_release(self.own, self.round);
+        let slot = self.slot();
+        self.notes[slot] = note;
     }
 }

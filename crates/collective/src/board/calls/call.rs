@@ -1,12 +1,12 @@
 //! One call on a board: its rounds, what it posts, and what it waits for.
 
 use towpath_base::transfer::Target;
-use towpath_engine::board::{Board, Posted, PrefetchHint, Room, Want};
+use towpath_engine::board::{Board, NumberedCall, Posted, PrefetchHint, Room, Want};
 use towpath_schedule::Operation;
 use towpath_schedule::buffers::Piece;
 use towpath_schedule::select::Subscription;
 
-use super::super::TeamBoard;
+use super::super::team::{BoardOutcome, TeamBoard};
 use super::{LOOKS, Waiter, both_forms, wait_until};
 use crate::memory;
 
@@ -29,20 +29,21 @@ fn chunk(largest: usize, subscription: Subscription, full: usize) -> usize {
 #[both_forms]
 pub(in super::super) async unsafe fn perform<'a>(
     operation: &Operation,
+    call: NumberedCall,
     board: &'a mut TeamBoard,
     waiter: &'a mut Waiter<'a>,
-) -> bool {
-    board.calls = board.calls.wrapping_add(1);
+) -> BoardOutcome {
+    board.board.begin(call);
     let mut session = BoardCall {
+        call: call.number as u16,
         board: &mut board.board,
         subscription: board.limits.subscription,
-        call: board.calls as u16,
         waiter,
         truncated: false,
     };
     // SAFETY: the buffers have the elements that are named, are valid until the call returns, do
     // not overlap, and are not accessed by others (this function's contract).
-    unsafe {
+    let ended = unsafe {
         match operation {
             Operation::Barrier => session.barrier().await,
             Operation::Bcast { root, data } => session.bcast(*root, data).await,
@@ -64,15 +65,24 @@ pub(in super::super) async unsafe fn perform<'a>(
                 panic!("only the root knows the sizes of this call")
             }
         }
+    };
+    match ended {
+        Ok(()) if session.truncated => BoardOutcome::Truncated,
+        Ok(()) => BoardOutcome::Complete,
+        Err(Stopped) => BoardOutcome::OutOfStep,
     }
-    !session.truncated
 }
+
+/// The call has ended, because a member is in another one. Which one the board knows
+/// ([`Board::other_call`]): if it were in this type, short calls would take longer.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Stopped;
 
 /// One call on a board.
 pub(super) struct BoardCall<'a> {
     pub(super) board: &'a mut Board,
     pub(super) subscription: Subscription,
-    /// Stamp on all lines of this call: its number on the board.
+    /// Stamp on all lines of this call: its number.
     call: u16,
     waiter: &'a mut Waiter<'a>,
     /// Another rank sent more than this one expected.
@@ -98,32 +108,34 @@ impl BoardCall<'_> {
         &mut self,
         length: usize,
         fill: impl FnOnce(Room<'_>, &mut dyn FnMut()),
-    ) {
+    ) -> Result<(), Stopped> {
         if let Err(member) = self.board.has_room(length) {
-            self.wait_for_room(length, member).await;
+            self.wait_for_room(length, member).await?;
         }
         // SAFETY: `has_room` or `wait_for_room` has just found room for `length` bytes, and an
         // operation posts at most once in each of its rounds.
         unsafe {
             self.board.post(self.call, length, |room| fill(room, &mut || self.waiter.progress()));
         }
+        Ok(())
     }
 
     #[cold]
-    async fn wait_for_room(&mut self, length: usize, mut slowest: usize) {
+    async fn wait_for_room(&mut self, length: usize, mut slowest: usize) -> Result<(), Stopped> {
         // Another member may be the slowest by then, so the wait is repeated for that one.
         loop {
             self.board.want(Want::End(slowest));
             let board = &mut *self.board;
             let mut found = Err(slowest);
             let waiter = &mut *self.waiter;
-            wait_until(waiter, || {
+            wait_until(waiter, |late| {
                 found = board.has_room(length);
-                found != Err(slowest)
+                found != Err(slowest) || late && board.is_out_of_step()
             })
             .await;
             match found {
-                Ok(()) => return,
+                Ok(()) => return Ok(()),
+                Err(member) if member == slowest => return Err(Stopped),
                 Err(member) => slowest = member,
             }
         }
@@ -131,18 +143,18 @@ impl BoardCall<'_> {
 
     /// Waits for the message that a member posts in this round, and returns it.
     #[inline]
-    pub(super) async fn expect(&mut self, member: usize) -> Posted {
+    pub(super) async fn expect(&mut self, member: usize) -> Result<Posted, Stopped> {
         if let Some(posted) = self.board.look(member) {
             // The member is ahead, so its next lines have been written too.
             self.board.prefetch(member);
-            return self.checked(posted, member);
+            return Ok(self.checked(posted, member));
         }
         let hint = self.board.prefetch_hint(member);
         let looks = if self.subscription == Subscription::Over { 0 } else { LOOKS };
         for _ in 0..looks {
             hint.prefetch();
             if let Some(posted) = self.board.look(member) {
-                return self.checked(posted, member);
+                return Ok(self.checked(posted, member));
             }
         }
         self.expect_slowly(member, hint).await
@@ -157,41 +169,51 @@ impl BoardCall<'_> {
     }
 
     #[cold]
-    async fn expect_slowly(&mut self, member: usize, hint: PrefetchHint) -> Posted {
+    async fn expect_slowly(
+        &mut self,
+        member: usize,
+        hint: PrefetchHint,
+    ) -> Result<Posted, Stopped> {
         self.board.want(Want::Line(member));
-        let (board, mut found) = (&*self.board, None);
+        let (board, mut found) = (&mut *self.board, None);
         let waiter = &mut *self.waiter;
-        wait_until(waiter, || {
+        wait_until(waiter, |late| {
             hint.prefetch();
             found = board.look(member);
-            found.is_some()
+            found.is_some() || late && board.is_out_of_step()
         })
         .await;
-        let posted = found.expect("the waiting loop ends when the line is written");
-        self.checked(posted, member)
+        let posted = found.ok_or(Stopped)?;
+        Ok(self.checked(posted, member))
     }
 
     /// When oversubscribed, waits until all members have posted in this round, so that only the
     /// last of them causes a wake-up. Otherwise returns immediately: a rank with a core to itself
     /// can process what has been posted while others still post.
-    pub(super) async fn expect_all(&mut self) {
+    pub(super) async fn expect_all(&mut self) -> Result<(), Stopped> {
         if self.subscription == Subscription::Over {
             let mut seen = 0;
             if !see_all(self.board, self.call, &mut seen) {
-                self.expect_all_slowly(seen).await;
+                self.expect_all_slowly(seen).await?;
             }
         }
+        Ok(())
     }
 
     #[cold]
-    async fn expect_all_slowly(&mut self, mut seen: usize) {
+    async fn expect_all_slowly(&mut self, mut seen: usize) -> Result<(), Stopped> {
         self.board.want(Want::AllLines);
-        let (board, call) = (&*self.board, self.call);
-        let waiter = &mut *self.waiter;
-        wait_until(waiter, || see_all(board, call, &mut seen)).await;
-        if seen < board.size() {
+        let (board, call) = (&mut *self.board, self.call);
+        let (waiter, mut found) = (&mut *self.waiter, false);
+        wait_until(waiter, |late| {
+            found = see_all(board, call, &mut seen);
+            found || late && board.is_out_of_step()
+        })
+        .await;
+        if found && seen < board.size() {
             self.waiter.out_of_step(seen);
         }
+        if found { Ok(()) } else { Err(Stopped) }
     }
 
     /// Stores a posted message in a target. The call is truncated if it does not fit.

@@ -8,7 +8,7 @@ use towpath_schedule::gather::Gather;
 use towpath_schedule::scatter::Scatter;
 
 use super::both_forms;
-use super::call::{BoardCall, Cursors, others};
+use super::call::{BoardCall, Cursors, Stopped, others};
 use crate::memory;
 
 /// The number of rounds for `bytes` bytes, and the bytes of each. Zero bytes still make one round,
@@ -23,18 +23,19 @@ fn rounds(bytes: i64, chunk: usize) -> (usize, impl Iterator<Item = usize>) {
 #[both_forms]
 impl BoardCall<'_> {
     /// No rank leaves before every rank has entered.
-    pub(super) async fn barrier(&mut self) {
-        self.post(0, |_, _| {}).await;
-        self.expect_all().await;
+    pub(super) async fn barrier(&mut self) -> Result<(), Stopped> {
+        self.post(0, |_, _| {}).await?;
+        self.expect_all().await?;
         for member in others(self.board) {
-            self.expect(member).await;
+            self.expect(member).await?;
         }
         self.board.finish();
+        Ok(())
     }
 
     /// # Safety
     /// The contract of `TeamBoard::execute` applies.
-    pub(super) async unsafe fn bcast(&mut self, root: usize, data: &Buffer) {
+    pub(super) async unsafe fn bcast(&mut self, root: usize, data: &Buffer) -> Result<(), Stopped> {
         let (_, lengths) = rounds(data.bytes(), self.chunk());
         let piece = data.piece();
         if self.board.own() == root {
@@ -46,7 +47,7 @@ impl BoardCall<'_> {
                 self.post(length, |mut room, wait| unsafe {
                     room.fill(&mut source, 0, length, wait)
                 })
-                .await;
+                .await?;
                 self.board.finish();
             }
         } else {
@@ -54,22 +55,23 @@ impl BoardCall<'_> {
             // (contract of `execute`).
             let mut target = unsafe { memory::target(&piece) };
             for _ in lengths {
-                let posted = self.expect(root).await;
+                let posted = self.expect(root).await?;
                 // SAFETY: the memory behind `target` is valid until the call returns.
                 unsafe { self.drain(&mut target, posted) };
                 self.board.finish();
             }
         }
+        Ok(())
     }
 
     /// # Safety
     /// The contract of `TeamBoard::execute` applies.
-    pub(super) async unsafe fn gather(&mut self, arguments: &Gather) {
+    pub(super) async unsafe fn gather(&mut self, arguments: &Gather) -> Result<(), Stopped> {
         let bytes = arguments.bytes();
         let (number, lengths) = rounds(bytes, self.chunk());
         let (own, size) = (self.board.own(), self.board.size());
         if own != arguments.root {
-            let Some(send) = &arguments.send else { return };
+            let Some(send) = &arguments.send else { return Ok(()) };
             // SAFETY: the buffer is valid and unchanged until the call returns (contract
             // of `execute`).
             let mut source = unsafe { memory::source(&send.piece()) };
@@ -78,12 +80,12 @@ impl BoardCall<'_> {
                 self.post(length, |mut room, wait| unsafe {
                     room.fill(&mut source, 0, length, wait)
                 })
-                .await;
+                .await?;
                 self.board.finish();
             }
-            return;
+            return Ok(());
         }
-        let Some(receive) = &arguments.receive else { return };
+        let Some(receive) = &arguments.receive else { return Ok(()) };
         // Done first, because the other ranks may still be writing.
         if let Some(send) = &arguments.send {
             // SAFETY: the buffers are valid until the call returns and do not overlap (contract
@@ -96,34 +98,35 @@ impl BoardCall<'_> {
         let mut targets = Cursors::new(number, size, target);
         for _ in lengths {
             for member in others(self.board) {
-                let posted = self.expect(member).await;
+                let posted = self.expect(member).await?;
                 // SAFETY: the memory behind `target` is valid until the call returns.
                 targets.with(member, target, |target| unsafe { self.drain(target, posted) });
             }
             self.board.finish();
         }
+        Ok(())
     }
 
     /// # Safety
     /// The contract of `TeamBoard::execute` applies.
-    pub(super) async unsafe fn scatter(&mut self, arguments: &Scatter) {
+    pub(super) async unsafe fn scatter(&mut self, arguments: &Scatter) -> Result<(), Stopped> {
         let bytes = arguments.bytes();
         let (own, size) = (self.board.own(), self.board.size());
         let (number, lengths) = rounds(bytes, self.largest_block(self.chunk()));
         if own != arguments.root {
-            let Some(receive) = &arguments.receive else { return };
+            let Some(receive) = &arguments.receive else { return Ok(()) };
             // SAFETY: the buffer is valid until the call returns, and only this call accesses it
             // (contract of `execute`).
             let mut target = unsafe { memory::target(&receive.piece()) };
             for length in lengths {
-                let posted = part(self.expect(arguments.root).await, own * length, length);
+                let posted = part(self.expect(arguments.root).await?, own * length, length);
                 // SAFETY: the memory behind `target` is valid until the call returns.
                 unsafe { self.drain(&mut target, posted) };
                 self.board.finish();
             }
-            return;
+            return Ok(());
         }
-        let Some(send) = &arguments.send else { return };
+        let Some(send) = &arguments.send else { return Ok(()) };
         // SAFETY: the buffer is valid and unchanged until the call returns (contract of `execute`).
         let source = |member| unsafe { memory::source(&send.piece(member)) };
         let mut sources = Cursors::new(number, size, source);
@@ -136,7 +139,7 @@ impl BoardCall<'_> {
                     });
                 }
             })
-            .await;
+            .await?;
             self.board.finish();
         }
         if let Some(receive) = &arguments.receive {
@@ -144,11 +147,12 @@ impl BoardCall<'_> {
             // of `execute`).
             unsafe { self.copy(&send.piece(own), &receive.piece()) };
         }
+        Ok(())
     }
 
     /// # Safety
     /// The contract of `TeamBoard::execute` applies.
-    pub(super) async unsafe fn allgather(&mut self, arguments: &Allgather) {
+    pub(super) async unsafe fn allgather(&mut self, arguments: &Allgather) -> Result<(), Stopped> {
         let (own, size) = (self.board.own(), self.board.size());
         let receive = &arguments.receive;
         let (number, lengths) = rounds(receive.bytes(0), self.chunk_of_all());
@@ -162,27 +166,28 @@ impl BoardCall<'_> {
         for (round, length) in lengths.enumerate() {
             // SAFETY: the memory behind `source` is valid until the call returns.
             self.post(length, |mut room, wait| unsafe { room.fill(&mut source, 0, length, wait) })
-                .await;
+                .await?;
             if round == 0 && arguments.send.is_some() {
                 // SAFETY: the buffers are valid until the call returns and do not overlap (contract
                 // of `execute`).
                 unsafe { self.copy(&mine, &receive.piece(own)) };
             }
-            self.expect_all().await;
+            self.expect_all().await?;
             for member in others(self.board) {
-                let posted = self.expect(member).await;
+                let posted = self.expect(member).await?;
                 // SAFETY: the memory behind `target` is valid until the call returns.
                 targets.with(member, target, |target| unsafe { self.drain(target, posted) });
             }
             self.board.finish();
         }
+        Ok(())
     }
 
     /// In place, all bytes of a round are posted before any of them is overwritten.
     ///
     /// # Safety
     /// The contract of `TeamBoard::execute` applies.
-    pub(super) async unsafe fn alltoall(&mut self, arguments: &Alltoall) {
+    pub(super) async unsafe fn alltoall(&mut self, arguments: &Alltoall) -> Result<(), Stopped> {
         let (own, size) = (self.board.own(), self.board.size());
         let receive = &arguments.receive;
         let send = arguments.send.as_ref().unwrap_or(receive);
@@ -204,20 +209,21 @@ impl BoardCall<'_> {
                     });
                 }
             })
-            .await;
+            .await?;
             if round == 0 && arguments.send.is_some() {
                 // SAFETY: the buffers are valid until the call returns and do not overlap (contract
                 // of `execute`).
                 unsafe { self.copy(&send.piece(own), &receive.piece(own)) };
             }
-            self.expect_all().await;
+            self.expect_all().await?;
             for member in others(self.board) {
-                let posted = part(self.expect(member).await, own * length, length);
+                let posted = part(self.expect(member).await?, own * length, length);
                 // SAFETY: the memory behind `target` is valid until the call returns.
                 targets.with(member, target, |target| unsafe { self.drain(target, posted) });
             }
             self.board.finish();
         }
+        Ok(())
     }
 
     /// Largest block if a message of at most `chunk` bytes has one block per rank.

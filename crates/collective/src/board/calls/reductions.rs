@@ -13,7 +13,7 @@ use towpath_schedule::operand::{Operand, even_parts};
 use towpath_schedule::select::Subscription;
 
 use super::both_forms;
-use super::call::{BoardCall, others};
+use super::call::{BoardCall, Stopped, others};
 use crate::memory::reduce_elements;
 
 /// Limit on the total size of all vectors in bytes, up to which every rank of an allreduce computes
@@ -50,12 +50,12 @@ impl BoardCall<'_> {
         operand: &Operand,
         vector: *const u8,
         range: &Range<i64>,
-    ) {
+    ) -> Result<(), Stopped> {
         let size = operand.element.size;
         let (first, length) =
             ((range.start * size) as usize, ((range.end - range.start) * size) as usize);
         // SAFETY: `vector` is readable for these elements (this function's contract).
-        self.post(length, |mut room, _| unsafe { room.copy(vector.add(first), 0, length) }).await;
+        self.post(length, |mut room, _| unsafe { room.copy(vector.add(first), 0, length) }).await
     }
 
     /// Folds `count` elements of the vectors of `members` into `into`, piece by piece, so that the
@@ -71,7 +71,7 @@ impl BoardCall<'_> {
         (first, count): (i64, i64),
         own: *const u8,
         into: *mut u8,
-    ) {
+    ) -> Result<(), Stopped> {
         let size = operand.element.size;
         let bytes = (count * size) as usize;
         let overlaps = own.addr() < into.addr() + bytes && into.addr() < own.addr() + bytes;
@@ -86,7 +86,7 @@ impl BoardCall<'_> {
         if saves {
             // So that the saved vector, which is large, need not outlive a suspension.
             for member in members.clone().filter(|&member| member != rank) {
-                self.expect(member).await;
+                self.expect(member).await?;
             }
         }
         // An empty round has one piece too: reading the posted lines keeps all ranks in step.
@@ -100,7 +100,7 @@ impl BoardCall<'_> {
                 let (own, into) = (own.add(at), into.add(at));
                 match saves {
                     true => self.fold_saved(operand, members.clone(), piece, own, into),
-                    false => self.fold_piece(operand, members.clone(), piece, own, into).await,
+                    false => self.fold_piece(operand, members.clone(), piece, own, into).await?,
                 }
             }
             done += step;
@@ -108,6 +108,7 @@ impl BoardCall<'_> {
                 break;
             }
         }
+        Ok(())
     }
 
     /// Like [`BoardCall::fold_piece`], when the result would overwrite this rank's vector. All
@@ -154,16 +155,17 @@ impl BoardCall<'_> {
         piece: (i64, i64),
         own: *const u8,
         into: *mut u8,
-    ) {
+    ) -> Result<(), Stopped> {
         let lowest = members.start;
         for member in members {
             let posted = match member == self.board.own() {
                 true => None,
-                false => Some(self.expect(member).await),
+                false => Some(self.expect(member).await?),
             };
             // SAFETY: as this function's contract says.
             unsafe { self.fold_in(operand, (member, lowest), posted, piece, own, into) };
         }
+        Ok(())
     }
 
     /// Folds one piece of the vector of a member into `into`: of what it has posted, or, for this
@@ -209,7 +211,12 @@ impl BoardCall<'_> {
 
     /// # Safety
     /// The contract of `TeamBoard::execute` applies.
-    pub(super) async unsafe fn reduce(&mut self, root: usize, operand: &Operand, receive: *mut u8) {
+    pub(super) async unsafe fn reduce(
+        &mut self,
+        root: usize,
+        operand: &Operand,
+        receive: *mut u8,
+    ) -> Result<(), Stopped> {
         let size = self.board.size();
         let vector = operand.send.unwrap_or(receive);
         for range in rounds_of(operand, self.chunk()) {
@@ -220,18 +227,23 @@ impl BoardCall<'_> {
                         operand.element.at(vector, range.start),
                         operand.element.at(receive, range.start),
                     );
-                    self.fold(operand, 0..size, (0, range.end - range.start), own, into).await;
+                    self.fold(operand, 0..size, (0, range.end - range.start), own, into).await?;
                 } else {
-                    self.post_elements(operand, vector, &range).await;
+                    self.post_elements(operand, vector, &range).await?;
                 }
             }
             self.board.finish();
         }
+        Ok(())
     }
 
     /// # Safety
     /// The contract of `TeamBoard::execute` applies.
-    pub(super) async unsafe fn allreduce(&mut self, operand: &Operand, receive: *mut u8) {
+    pub(super) async unsafe fn allreduce(
+        &mut self,
+        operand: &Operand,
+        receive: *mut u8,
+    ) -> Result<(), Stopped> {
         let size = self.board.size();
         let vector = operand.send.unwrap_or(receive);
         // With two ranks, each reads the same number of bytes either way.
@@ -246,18 +258,19 @@ impl BoardCall<'_> {
                     operand.element.at(receive, range.start),
                 );
                 if everybody {
-                    self.post_elements(operand, vector, &range).await;
-                    self.expect_all().await;
-                    self.fold(operand, 0..size, (0, count), own, into).await;
+                    self.post_elements(operand, vector, &range).await?;
+                    self.expect_all().await?;
+                    self.fold(operand, 0..size, (0, count), own, into).await?;
                     self.board.finish();
                 } else if self.subscription == Subscription::Over {
-                    self.post_elements(operand, vector, &range).await;
-                    self.let_one_fold(operand, count, own, into).await;
+                    self.post_elements(operand, vector, &range).await?;
+                    self.let_one_fold(operand, count, own, into).await?;
                 } else {
-                    self.fold_in_stripes(operand, count, own, into).await;
+                    self.fold_in_stripes(operand, count, own, into).await?;
                 }
             }
         }
+        Ok(())
     }
 
     /// The first rank to see that all vectors have been posted computes the result, which avoids a
@@ -271,29 +284,30 @@ impl BoardCall<'_> {
         count: i64,
         own: *const u8,
         into: *mut u8,
-    ) {
-        self.expect_all().await;
+    ) -> Result<(), Stopped> {
+        self.expect_all().await?;
         for member in others(self.board) {
-            self.expect(member).await;
+            self.expect(member).await?;
         }
         if self.board.claim() {
             // SAFETY: `own` and `into` have `count` elements.
             unsafe {
-                self.fold(operand, 0..self.board.size(), (0, count), own, into).await;
+                self.fold(operand, 0..self.board.size(), (0, count), own, into).await?;
                 self.board.finish();
-                self.post_elements(operand, into, &(0..count)).await;
+                self.post_elements(operand, into, &(0..count)).await?;
             }
         } else {
             let claimant =
                 self.board.claimant().expect("a claim is refused when another member has it");
             self.board.finish();
-            let posted = self.expect(claimant).await;
+            let posted = self.expect(claimant).await?;
             let bytes = (count * operand.element.size) as usize;
             // SAFETY: the length is limited to that of the message, and `into` has room for all
             // elements.
             unsafe { copy::contiguous(posted.pointer, into, bytes.min(posted.length)) };
         }
         self.board.finish();
+        Ok(())
     }
 
     /// Every rank computes its part of the result and reads the parts of the others.
@@ -306,14 +320,14 @@ impl BoardCall<'_> {
         count: i64,
         vector: *const u8,
         into: *mut u8,
-    ) {
+    ) -> Result<(), Stopped> {
         let (own, size) = (self.board.own(), self.board.size());
         let starts = even_parts(count, size);
         let part = |member: usize| starts[member]..starts[member + 1];
         let place = |member: usize| operand.element.at(into, starts[member]);
         // SAFETY: `vector` and `into` have `count` elements, which the parts divide.
         unsafe {
-            self.post_elements(operand, vector, &(0..count)).await;
+            self.post_elements(operand, vector, &(0..count)).await?;
             if !part(own).is_empty() {
                 let mine = operand.element.at(vector.cast_mut(), starts[own]);
                 self.fold(
@@ -323,15 +337,15 @@ impl BoardCall<'_> {
                     mine,
                     place(own),
                 )
-                .await;
+                .await?;
             }
             // The vectors of this round can be read until every rank has finished it. Writing
             // `into` does not disturb that, since nothing on the board refers to it.
             self.board.finish();
-            self.post_elements(operand, into, &part(own)).await;
+            self.post_elements(operand, into, &part(own)).await?;
         }
         for member in others(self.board) {
-            let posted = self.expect(member).await;
+            let posted = self.expect(member).await?;
             let range = part(member);
             let bytes = ((range.end - range.start) * operand.element.size) as usize;
             // SAFETY: the length is limited to that of the message, and `into` has room for the
@@ -339,6 +353,7 @@ impl BoardCall<'_> {
             unsafe { copy::contiguous(posted.pointer, place(member), bytes.min(posted.length)) };
         }
         self.board.finish();
+        Ok(())
     }
 
     /// # Safety
@@ -348,7 +363,7 @@ impl BoardCall<'_> {
         operand: &Operand,
         counts: &[i64],
         receive: *mut u8,
-    ) {
+    ) -> Result<(), Stopped> {
         let (own, size) = (self.board.own(), self.board.size());
         let vector = operand.send.unwrap_or(receive);
         let first = counts[..own].iter().fold(0i64, |sum, &count| sum.saturating_add(count));
@@ -359,19 +374,20 @@ impl BoardCall<'_> {
             // block. In place, the result goes to a lower address than this rank's block (by
             // `first` elements), where elements have been posted or folded already.
             unsafe {
-                self.post_elements(operand, vector, &range).await;
+                self.post_elements(operand, vector, &range).await?;
                 if begin < end {
-                    self.expect_all().await;
+                    self.expect_all().await?;
                     let part = (begin - range.start, end - begin);
                     let (mine, into) = (
                         operand.element.at(vector, begin),
                         operand.element.at(receive, begin - first),
                     );
-                    self.fold(operand, 0..size, part, mine, into).await;
+                    self.fold(operand, 0..size, part, mine, into).await?;
                 }
             }
             self.board.finish();
         }
+        Ok(())
     }
 
     /// # Safety
@@ -381,23 +397,24 @@ impl BoardCall<'_> {
         operand: &Operand,
         receive: *mut u8,
         exclusive: bool,
-    ) {
+    ) -> Result<(), Stopped> {
         let end = self.board.own() + usize::from(!exclusive);
         let vector = operand.send.unwrap_or(receive);
         for range in rounds_of(operand, self.chunk()) {
             // SAFETY: vector and result have the elements of all rounds.
             unsafe {
-                self.post_elements(operand, vector, &range).await;
+                self.post_elements(operand, vector, &range).await?;
                 if end > 0 {
                     let all = (0, range.end - range.start);
                     let (mine, into) = (
                         operand.element.at(vector, range.start),
                         operand.element.at(receive, range.start),
                     );
-                    self.fold(operand, 0..end, all, mine, into).await;
+                    self.fold(operand, 0..end, all, mine, into).await?;
                 }
             }
             self.board.finish();
         }
+        Ok(())
     }
 }

@@ -5,19 +5,20 @@
 //! take these steps in the same calls, because all make the same decisions.
 
 use towpath_base::ids::Plane;
-use towpath_collective::board::{BoardLimits, BoardOffer, BoardState, Member, Need, WaitLoop};
+use towpath_collective::board::{BoardLimits, BoardOffer, BoardOutcome, BoardState, Member, Need, WaitLoop};
 use towpath_collective::numbers::CallForm;
 use towpath_collective::runs::CALLS_PER_POLL;
 use towpath_collective::select::Subscription;
-use towpath_collective::{Operation, Selection, perform_alone};
+use towpath_collective::{CallSignature, Operation, Run, Selection, failure, perform_alone};
 use towpath_neutral::constants::ERR_TRUNCATE;
 use towpath_neutral::error::{Error, Result};
 
-use crate::chapters::internal::{broadcast, synchronize};
+use crate::chapters::internal::{broadcast_plan, run, synchronize};
 use crate::objects::comm::Comm;
 use crate::process::{self, ending};
 use crate::progress;
-use crate::progress::board_calls::{in_other_call, join, look_again, offer};
+use crate::progress::board_calls::{join, look_again, offer};
+use crate::progress::runs::failed;
 use crate::progress::worker::Worker;
 
 /// True if the communicator has a board.
@@ -46,7 +47,7 @@ pub(crate) unsafe fn try_execute(comm: &Comm, operation: &Operation, selection: 
     if let BoardState::Unknown = *state {
         // Do not make a board for a call that would not use one, whether or not ranks share cores.
         BoardLimits::new(selection, size, Subscription::Full).need(operation)?;
-        match establish(comm, selection) {
+        match establish(comm, selection, operation) {
             Ok(made) => *state = made,
             Err(error) => return Some(Err(error)),
         }
@@ -54,7 +55,7 @@ pub(crate) unsafe fn try_execute(comm: &Comm, operation: &Operation, selection: 
     let BoardState::Made(board) = &mut *state else { return None };
     if board.need(operation)? == Need::Areas {
         if board.areas.is_none() {
-            match agree(comm, u64::from(board.provide_areas())) {
+            match agree(comm, u64::from(board.provide_areas()), operation) {
                 Ok(provided) => board.areas = Some(provided != 0),
                 Err(error) => return Some(Err(error)),
             }
@@ -70,10 +71,27 @@ pub(crate) unsafe fn try_execute(comm: &Comm, operation: &Operation, selection: 
     if board.calls().is_multiple_of(CALLS_PER_POLL) {
         waiter.worker.poll_in_passing();
     }
+    let by_messages = u64::from(comm.calls_by_messages(CallForm::Blocking));
     // SAFETY: the memory that the operation names is as the standard requires for the buffers of
     // the call (this function's contract).
-    let complete = unsafe { board.execute(operation, &mut waiter) };
-    Some(if complete { Ok(()) } else { Err(truncated(comm)) })
+    let outcome = unsafe { board.execute(operation, by_messages, &mut waiter) };
+    Some(match outcome {
+        BoardOutcome::Complete => Ok(()),
+        BoardOutcome::Truncated => Err(truncated(comm)),
+        BoardOutcome::OutOfStep => {
+            let failure = board.mismatch();
+            *state = BoardState::Missing;
+            Err(failed(failure))
+        }
+    })
+}
+
+/// Lets a call by messages compare itself with those on the board, if there is one.
+pub(super) fn attend(comm: &Comm, run: &mut Run) {
+    if let BoardState::Made(board) = &*comm.board.lock().unwrap() {
+        let number = u64::from(comm.calls_by_messages(CallForm::Blocking).wrapping_sub(1)) + board.calls();
+        run.compare_with(board.notices().clone(), number);
+    }
 }
 
 #[cold]
@@ -92,25 +110,28 @@ fn truncated(comm: &Comm) -> Error {
     Error::new(ERR_TRUNCATE, sentence)
 }
 
-/// Broadcasts a number from member 0.
-fn agree(comm: &Comm, said: u64) -> Result<u64> {
+/// Broadcasts a number from member 0 about the board of an operation.
+fn agree(comm: &Comm, said: u64, operation: &Operation) -> Result<u64> {
     let mut words = [said];
-    broadcast(&comm.team(Plane::Collective), comm.next_sequence(CallForm::Blocking), 0, &mut words)?;
+    let mut plan = broadcast_plan(&comm.team(Plane::Collective), 0, &mut words)?;
+    plan.signature = CallSignature::of(operation).about_board();
+    // SAFETY: the plan names only `words`, which live during the call.
+    unsafe { run(plan, comm.next_sequence(CallForm::Blocking)) }?;
     Ok(words[0])
 }
 
 #[cold]
-fn establish(comm: &Comm, selection: &Selection) -> Result<BoardState> {
+fn establish(comm: &Comm, selection: &Selection, operation: &Operation) -> Result<BoardState> {
     let (process, worker) = (process::this()?, progress::worker()?);
     let team = comm.team(Plane::Collective);
     let offer = worker.with(|state| offer(&team, process, state.engine.wire_mut(), false));
-    let mut offer = BoardOffer::from_word(agree(comm, offer.word())?);
+    let mut offer = BoardOffer::from_word(agree(comm, offer.word(), operation)?);
     if !offer.is_made() {
         return Ok(BoardState::Missing);
     }
     if offer.is_uncertain() {
         synchronize(&team, comm.next_sequence(CallForm::Blocking))?;
-        offer = BoardOffer::from_word(agree(comm, look_again(process, offer).word())?);
+        offer = BoardOffer::from_word(agree(comm, look_again(process, offer).word(), operation)?);
     }
     let board = worker.with(|state| join(&team, selection, state.engine.wire(), offer));
     Ok(BoardState::Made(Box::new(board)))
@@ -131,7 +152,7 @@ impl LineWait<'_> {
 impl Member for LineWait<'_> {
     fn out_of_step(&mut self, member: usize) -> ! {
         let calls = [process::last_call_of(process::me()), process::last_call_of(self.comm.group.peers[member])];
-        ending::end_job(1, &in_other_calls(member, &self.comm.in_words(), calls))
+        ending::end_job(1, &failure::in_other_calls(member, &self.comm.in_words(), calls))
     }
 
     fn progress(&mut self) {
@@ -140,46 +161,7 @@ impl Member for LineWait<'_> {
 }
 
 impl WaitLoop for LineWait<'_> {
-    fn wait(&mut self, ready: &mut dyn FnMut() -> bool) {
+    fn wait(&mut self, ready: &mut dyn FnMut(bool) -> bool) {
         self.worker.wait_for_line(self.comm.context(), ready);
-    }
-}
-
-/// The error message about a member that is in a different collective call. It names the last
-/// calls of the two ranks if they differ.
-fn in_other_calls(member: usize, comm: &str, calls: [Option<&str>; 2]) -> String {
-    let rule = "the ranks have not called the same collective functions in the same order";
-    match calls {
-        [Some(own), Some(other)] if own != other => {
-            let mut sentence = format!("rank {member} of {comm} has called {other}, this rank {own}: {rule}");
-            if own == "MPI_Finalize" || other == "MPI_Finalize" {
-                sentence.push_str("; call MPI_Finalize only after all other MPI calls");
-            } else {
-                let earlier = ", or counts, datatypes and roots of an earlier call did not match";
-                sentence.push_str(earlier);
-            }
-            sentence
-        }
-        _ => in_other_call(member, comm),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::in_other_calls;
-
-    #[test]
-    fn the_sentence_names_the_calls_that_differ() {
-        let early = in_other_calls(1, "MPI_COMM_WORLD", [Some("MPI_Finalize"), Some("MPI_Bcast")]);
-        assert!(
-            early.starts_with("rank 1 of MPI_COMM_WORLD has called MPI_Bcast, this rank MPI_Finalize: "),
-            "{early}"
-        );
-        assert!(early.contains("call MPI_Finalize only") && !early.contains("counts"), "{early}");
-        let other = in_other_calls(1, "x", [Some("MPI_Bcast"), Some("MPI_Reduce")]);
-        assert!(other.contains("of an earlier call") && !other.contains("Finalize"), "{other}");
-        for same in [[Some("MPI_Bcast"), Some("MPI_Bcast")], [None, Some("MPI_Bcast")]] {
-            assert!(in_other_calls(1, "x", same).contains("with matching counts"));
-        }
     }
 }

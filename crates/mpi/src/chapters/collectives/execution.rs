@@ -4,7 +4,7 @@
 use std::sync::{Arc, MutexGuard};
 
 use towpath_base::ids::Plane;
-use towpath_collective::board::Begun;
+use towpath_collective::board::{Begun, number_of};
 use towpath_collective::hierarchy::phases::phases;
 use towpath_collective::inter::Bridge;
 use towpath_collective::numbers::CallForm;
@@ -17,7 +17,7 @@ use super::{boards, multicast};
 use crate::chapters::hints;
 use crate::chapters::host_copies::around;
 use crate::chapters::info;
-use crate::chapters::internal::{plan_failed, recover, run};
+use crate::chapters::internal::{complete, plan_failed, recover};
 use crate::chapters::persistent::create_by;
 use crate::objects::comm::Comm;
 use crate::objects::persistent::Start;
@@ -257,6 +257,9 @@ impl<'a> Prepared<'a> {
             None => self.held(sequence)?,
         };
         comm.next_sequence(CallForm::Blocking);
+        if let CollectiveRun::ByMessages(run) = &mut call {
+            boards::attend(comm, run);
+        }
         // SAFETY: the memory that the call names lives during the call (this function's contract).
         // That of a repeated call is the same.
         unsafe { call.start_again() };
@@ -301,9 +304,13 @@ impl<'a> Prepared<'a> {
     /// # Safety
     /// Same as for [`Prepared::wait`].
     pub(super) unsafe fn wait_by_messages(self) -> Result<()> {
+        let comm = self.view.comm;
         let (plan, sequence) = self.plan(CallForm::Blocking)?;
+        let context = plan.context;
         // SAFETY: the memory that the plan names lives during the call (this function's contract).
-        unsafe { run(plan, sequence) }
+        let mut run = Box::new(unsafe { Run::start(plan, sequence) });
+        boards::attend(comm, &mut run);
+        complete(run.into(), context)
     }
 
     /// Starts the call and returns a request for it.
@@ -372,7 +379,9 @@ impl<'a> Prepared<'a> {
         let plan = Prepared { view, work }.unnumbered()?;
         // SAFETY: the memory that the call names lives until the request is complete (this
         // function's contract).
-        Ok(Some(CollectiveRun::ByMessages(Box::new(unsafe { Run::start(plan, sequence) }))))
+        let mut run = Box::new(unsafe { Run::start(plan, sequence) });
+        comm.queue(CallForm::Nonblocking).lock().unwrap().attend(&mut run, number_of(sequence, 0));
+        Ok(Some(run.into()))
     }
 
     /// Creates a persistent request for the call. No info keys are recognized.

@@ -1,0 +1,134 @@
+//! Why collective calls fail.
+
+use towpath_base::ids::PeerIndex;
+use towpath_schedule::plan::PlanError;
+use towpath_schedule::{CallSignature, Operation};
+
+/// What [`Failure::Mismatch`] violates (MPI 5.0, 6.1).
+const SAME_CALLS: &str = "all ranks of a communicator must call the same collectives, in the \
+                              same order and with the same root";
+
+/// What it violates if the calls are the same.
+const SAME_COUNTS: &str = "their counts and datatypes must describe the same number of bytes";
+
+/// Reason why a run failed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Failure {
+    /// A rank sent more than this rank expected. All steps were executed nevertheless, so that no
+    /// rank hangs.
+    #[error(
+        "a rank sent more data than this rank expects; counts and datatypes of the ranks do not fit together"
+    )]
+    Truncated,
+    /// A process of the communicator was lost; the remaining steps are not executed.
+    #[error("a process that takes part in the collective died")]
+    Lost,
+    /// A process has called another collective, or named another root. If both name the same, their
+    /// counts need different ways. The remaining steps are not executed.
+    #[error("{}", out_of_step(("this rank", *own, None), ("another rank", *theirs, None)))]
+    Mismatch {
+        /// The other process.
+        peer: PeerIndex,
+        /// What this process calls.
+        own: CallSignature,
+        /// What the other process calls.
+        theirs: CallSignature,
+    },
+    /// The plan of a call that could have used a board cannot be built.
+    #[error(transparent)]
+    Plan(PlanError),
+}
+
+impl Failure {
+    /// True if steps are left that will not be executed: their memory stays in use.
+    pub(crate) fn leaves_steps(self) -> bool {
+        matches!(self, Failure::Lost | Failure::Mismatch { .. })
+    }
+}
+
+/// A rank in a sentence about calls that do not fit together: its name, its call, and the function
+/// that it has called last.
+pub type RankInWords<'a> = (&'a str, CallSignature, Option<&'a str>);
+
+/// The sentence about two ranks whose calls do not fit together.
+pub fn out_of_step(own: RankInWords<'_>, theirs: RankInWords<'_>) -> String {
+    if own.1.names_same(theirs.1) {
+        let (me, call, other) = (own.0, own.1, theirs.0);
+        return format!("{me} and {other} call {call} with different lengths; {SAME_COUNTS}");
+    }
+    format!("{} calls {}, but {} calls {}; {SAME_CALLS}", own.0, call(own), theirs.0, call(theirs))
+}
+
+/// The name of a rank's call. MPI_Finalize begins with a barrier.
+fn call((_, signature, last): RankInWords<'_>) -> String {
+    let is_barrier = signature == CallSignature::of(&Operation::Barrier);
+    last.filter(|last| is_barrier && *last == FINALIZE)
+        .map_or_else(|| signature.to_string(), str::to_owned)
+}
+
+const FINALIZE: &str = "MPI_Finalize";
+
+/// The sentence about a member that is in another call of the same collective.
+pub fn in_other_call(member: usize, comm: &str) -> String {
+    format!(
+        "rank {member} of {comm} is in another collective call than this rank: the ranks have not \
+         called the same collective functions in the same order with matching counts, datatypes \
+         and roots"
+    )
+}
+
+/// The same, with the names of the functions that this rank and the member have called last, if
+/// they differ.
+pub fn in_other_calls(member: usize, comm: &str, calls: [Option<&str>; 2]) -> String {
+    let rule = "the ranks have not called the same collective functions in the same order";
+    match calls {
+        [Some(own), Some(other)] if own != other => {
+            let mut sentence =
+                format!("rank {member} of {comm} has called {other}, this rank {own}: {rule}");
+            if own == FINALIZE || other == FINALIZE {
+                sentence.push_str("; call MPI_Finalize only after all other MPI calls");
+            } else {
+                let earlier = ", or counts, datatypes and roots of an earlier call did not match";
+                sentence.push_str(earlier);
+            }
+            sentence
+        }
+        _ => in_other_call(member, comm),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_sentence_names_both_calls() {
+        let barrier = CallSignature::of(&Operation::Barrier);
+        let said = out_of_step(("rank 2", barrier, None), ("rank 0", CallSignature(2), None));
+        assert!(
+            said.starts_with("rank 2 calls MPI_Barrier, but rank 0 calls MPI_Bcast; "),
+            "{said}"
+        );
+        let last = Some("MPI_Finalize");
+        let said = out_of_step(("rank 2", CallSignature(2), last), ("rank 0", barrier, last));
+        assert!(
+            said.starts_with("rank 2 calls MPI_Bcast, but rank 0 calls MPI_Finalize; "),
+            "{said}"
+        );
+        let said = out_of_step(("rank 2", barrier, None), ("rank 0", barrier.about_board(), None));
+        assert!(said.starts_with("rank 2 and rank 0 call MPI_Barrier with different "), "{said}");
+    }
+
+    #[test]
+    fn the_sentence_names_the_calls_that_differ() {
+        let early = in_other_calls(1, "MPI_COMM_WORLD", [Some("MPI_Finalize"), Some("MPI_Bcast")]);
+        let begin = "rank 1 of MPI_COMM_WORLD has called MPI_Bcast, this rank MPI_Finalize: ";
+        assert!(early.starts_with(begin), "{early}");
+        assert!(early.contains("call MPI_Finalize only") && !early.contains("counts"), "{early}");
+        let other = in_other_calls(1, "x", [Some("MPI_Bcast"), Some("MPI_Reduce")]);
+        assert!(other.contains("of an earlier call") && !other.contains("Finalize"), "{other}");
+        for same in [[Some("MPI_Bcast"), Some("MPI_Bcast")], [None, Some("MPI_Bcast")]] {
+            assert!(in_other_calls(1, "x", same).contains("with matching counts"));
+        }
+    }
+}

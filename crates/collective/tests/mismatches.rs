@@ -1,0 +1,318 @@
+//! Calls that do not fit together on one host: each rank learns it, whether it waits on the board
+//! or by messages, in blocking, nonblocking and persistent calls.
+
+#[allow(dead_code, reason = "calls that fail are completed otherwise")]
+mod support;
+
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
+
+use towpath_base::ids::PeerIndex;
+use towpath_collective::board::{
+    Begun, BoardOutcome, BoardQueue, Member, QueuedCall, TeamBoard, WaitLoop, number_of,
+};
+use towpath_collective::select::Subscription;
+use towpath_collective::{
+    Buffer, Call, CallSignature, CollectiveRun, Element, Failure, HostCopies, Operation, Progress,
+    Run, Selection,
+};
+use towpath_machine::memory;
+use towpath_shm::Segment;
+use towpath_wires::Wires;
+
+use support::{Caller, Counted, Offered, team};
+
+const RANKS: usize = 3;
+/// How long a rank waits before it looks for members in other calls.
+const LONG: Duration = Duration::from_millis(20);
+/// Numbers of a broadcast on the board, and of one by messages.
+const SHORT: usize = 2;
+const TOO_LONG: usize = 4 << 20;
+
+/// What a rank calls.
+#[derive(Clone, Copy, PartialEq)]
+enum Job {
+    Barrier,
+    Bcast(usize, usize),
+}
+
+impl Job {
+    /// The operation. Its memory is never freed: a call that has failed may still be read.
+    fn operation(self) -> Operation {
+        match self {
+            Job::Barrier => Operation::Barrier,
+            Job::Bcast(root, count) => {
+                let pointer = Box::leak(vec![0u32; count].into_boxed_slice()).as_mut_ptr().cast();
+                let data = Buffer { pointer, count: count as i64, element: Element::dense(4) };
+                Operation::Bcast { root, data }
+            }
+        }
+    }
+
+    fn name(self) -> String {
+        CallSignature::of(&self.operation()).to_string()
+    }
+}
+
+/// Waits, and looks for members in other calls from time to time.
+struct Watchful;
+
+impl Member for Watchful {
+    fn out_of_step(&mut self, member: usize) -> ! {
+        panic!("member {member} is in another call")
+    }
+
+    fn progress(&mut self) {}
+}
+
+impl WaitLoop for Watchful {
+    fn wait(&mut self, ready: &mut dyn FnMut(bool) -> bool) {
+        let mut looked = Instant::now();
+        while !ready(false) {
+            std::thread::yield_now();
+            if looked.elapsed() > LONG {
+                looked = Instant::now();
+                if ready(true) {
+                    return;
+                }
+            }
+        }
+    }
+}
+
+/// The failure of a run, if it fails.
+fn failure_of(run: &mut CollectiveRun<Caller>, counted: &mut Counted) -> Option<Failure> {
+    let mut looked = Instant::now();
+    loop {
+        counted.engine.progress();
+        match run.post(counted).0 {
+            Progress::Running => std::thread::yield_now(),
+            Progress::Compute => run.compute(),
+            Progress::Done => return None,
+            Progress::Failed(failure) => return Some(failure),
+        }
+        if looked.elapsed() > LONG {
+            looked = Instant::now();
+            run.find_mismatch(counted);
+        }
+    }
+}
+
+/// Calls the jobs of a rank by requests, and returns the first failure.
+fn by_requests(caller: &Caller, counted: &mut Counted, jobs: &[Job]) -> Option<Failure> {
+    let queue = Arc::new(Mutex::new(BoardQueue::default()));
+    let all: Vec<Job> = [&[Job::Barrier], jobs].concat();
+    let mut runs = Vec::new();
+    for (index, job) in all.iter().enumerate() {
+        let (sequence, work) = (index as u32, (job.operation(), HostCopies::default()));
+        // SAFETY: the memory of the operations lives for ever.
+        let begun =
+            unsafe { QueuedCall::begin(&mut Watchful, || caller.clone(), &queue, work, sequence) };
+        let mut run = match begun {
+            Begun::Over { .. } => continue,
+            Begun::Waiting(call) => CollectiveRun::Queued(call),
+            Begun::ByMessages((operation, _)) => {
+                let call = Call { team: &caller.team, selection: &caller.selection };
+                let plan = operation.plan(&call).unwrap();
+                // SAFETY: as above.
+                let mut run = Box::new(unsafe { Run::start(plan, sequence) });
+                queue.lock().unwrap().attend(&mut run, number_of(sequence, 0));
+                run.into()
+            }
+        };
+        if index == 0 {
+            // The members find their board.
+            assert_eq!(failure_of(&mut run, counted), None);
+        } else {
+            runs.push(run);
+        }
+    }
+    let failures = runs.iter_mut().filter_map(|run| failure_of(run, counted));
+    let first = { failures }.next();
+    // What is under way may not be dropped while others use it.
+    std::mem::forget(runs);
+    first
+}
+
+/// The same by persistent operations in one queue.
+fn by_persistent(caller: &Caller, counted: &mut Counted, jobs: &[Job]) -> Option<Failure> {
+    let queue = Arc::new(Mutex::new(BoardQueue::default()));
+    let hold = |(number, job): (usize, &Job)| {
+        let work = (job.operation(), HostCopies::default());
+        let turns = (None, number as u32);
+        let call = QueuedCall::hold(caller.clone(), queue.clone(), work, turns).among_others();
+        CollectiveRun::Queued(Box::new(call))
+    };
+    let all: Vec<Job> = [&[Job::Barrier], jobs].concat();
+    let mut runs: Vec<_> = all.iter().enumerate().map(hold).collect();
+    // SAFETY: the memory of the operations lives for ever.
+    unsafe { runs[0].start_again() };
+    assert_eq!(failure_of(&mut runs[0], counted), None);
+    // SAFETY: as above.
+    runs[1..].iter_mut().for_each(|run| unsafe { run.start_again() });
+    let first = { runs[1..].iter_mut().filter_map(|run| failure_of(run, counted)) }.next();
+    std::mem::forget(runs);
+    first
+}
+
+/// What all ranks say when rank r calls `jobs(r)`, which do not fit together.
+fn sentences(
+    call: fn(&Caller, &mut Counted, &[Job]) -> Option<Failure>,
+    jobs: impl Fn(usize) -> Vec<Job> + Sync,
+) -> Vec<(usize, String)> {
+    let said = failures(call, jobs);
+    let silent = (0..RANKS).find(|rank| said.iter().all(|(other, _)| rank != other));
+    assert!(silent.is_none(), "rank {silent:?} notices nothing");
+    said
+}
+
+/// What those ranks say that notice it.
+fn failures(
+    call: fn(&Caller, &mut Counted, &[Job]) -> Option<Failure>,
+    jobs: impl Fn(usize) -> Vec<Job> + Sync,
+) -> Vec<(usize, String)> {
+    let selection = Arc::new(Selection::default());
+    let said = Mutex::new(Vec::new());
+    support::run(RANKS, |rank, counted| {
+        let (selection, team) = (selection.clone(), team(rank, &[0; RANKS]));
+        let caller = Caller { offered: Offered::Uncertain, selection, team };
+        let Some(failure) = call(&caller, counted, &jobs(rank)) else { return };
+        assert!(matches!(failure, Failure::Mismatch { .. }), "{failure}");
+        said.lock().unwrap().push((rank, failure.to_string()));
+    });
+    said.into_inner().unwrap()
+}
+
+/// Checks that each rank names its own call and another one.
+fn all_name(said: &[(usize, String)], calls: impl Fn(usize) -> [Vec<Job>; 2]) {
+    assert_eq!(said.len(), RANKS);
+    for (rank, sentence) in said {
+        let [own, theirs] = calls(*rank);
+        let fits = own.iter().any(|own| {
+            let begin = format!("this rank calls {}, but another rank calls ", own.name());
+            let rest = sentence.strip_prefix(&begin);
+            rest.is_some_and(|rest| theirs.iter().any(|job| rest.starts_with(&job.name())))
+        });
+        assert!(fits, "rank {rank}: {sentence}");
+    }
+}
+
+const BCAST: Job = Job::Bcast(0, SHORT);
+
+#[test]
+fn different_collectives() {
+    for call in [by_requests, by_persistent] {
+        for odd in 0..RANKS {
+            let job = |rank: usize| if rank == odd { Job::Barrier } else { BCAST };
+            // Rank 0 broadcasts without waiting for anybody.
+            let jobs = |rank: usize| vec![job(rank), Job::Bcast(1, SHORT), Job::Barrier];
+            let said = sentences(call, jobs);
+            let all = vec![Job::Barrier, BCAST, Job::Bcast(1, SHORT)];
+            all_name(&said, |_| [all.clone(), all.clone()]);
+        }
+    }
+}
+
+#[test]
+fn different_roots_where_nobody_writes() {
+    for call in [by_requests, by_persistent] {
+        let job = |rank: usize| Job::Bcast((rank + 1) % RANKS, SHORT);
+        let said = sentences(call, |rank| vec![job(rank)]);
+        let others = |rank: usize| (0..RANKS).filter(move |&other| other != rank).map(job);
+        all_name(&said, |rank| [vec![job(rank)], others(rank).collect()]);
+    }
+}
+
+#[test]
+fn another_order() {
+    for call in [by_requests, by_persistent] {
+        let last = Job::Bcast(RANKS - 1, SHORT);
+        let jobs = |rank: usize| match rank {
+            0 => vec![Job::Barrier, last],
+            _ => vec![last, Job::Barrier],
+        };
+        let said = sentences(call, jobs);
+        all_name(&said, |_| [vec![Job::Barrier, last], vec![Job::Barrier, last]]);
+    }
+}
+
+#[test]
+fn counts_that_need_different_ways() {
+    for call in [by_requests, by_persistent] {
+        for odd in 0..RANKS {
+            let count = |rank: usize| if rank == odd { TOO_LONG } else { SHORT };
+            let jobs = |rank: usize| vec![Job::Bcast(0, count(rank)), Job::Barrier];
+            for (rank, sentence) in sentences(call, jobs) {
+                let same = "call MPI_Bcast with root 0 with different lengths";
+                let is_right = sentence.contains(same) || sentence.contains("MPI_Barrier");
+                assert!(is_right, "{odd} {rank}: {sentence}");
+            }
+        }
+    }
+}
+
+#[test]
+fn a_root_that_does_not_wait_for_those_who_expect_messages() {
+    for call in [by_requests, by_persistent] {
+        let count = |rank: usize| if rank == 1 { TOO_LONG } else { SHORT };
+        let said = failures(call, |rank| vec![Job::Bcast(0, count(rank))]);
+        let [(1, sentence)] = &said[..] else { panic!("not only rank 1 fails: {said:?}") };
+        assert!(sentence.contains("with different lengths"), "{sentence}");
+    }
+}
+
+/// What blocking calls on a board say, by rank.
+fn blocking(jobs: impl Fn(usize) -> Vec<Job> + Sync) -> Vec<String> {
+    let file = memory::create_file("towpath-mismatches").unwrap();
+    let peers: Arc<[PeerIndex]> = (0..RANKS as u32).map(PeerIndex).collect();
+    let mut wires: Vec<Wires> = (0..RANKS)
+        .map(|own| Wires::single_host(Segment::map(&file, RANKS, own).expect("a segment")))
+        .collect();
+    let place = wires[0].make_board(&peers, false).expect("memory for a board");
+    let run = |(own, wires): (usize, Wires)| {
+        let board = wires.join_board(place, &peers, own);
+        let selection = Selection::default();
+        let mut board = TeamBoard::new(board, peers.clone(), &selection, Subscription::Over);
+        for job in jobs(own) {
+            // SAFETY: the memory of the operations lives for ever.
+            let outcome = unsafe { board.execute(&job.operation(), 0, &mut Watchful) };
+            match outcome {
+                BoardOutcome::Complete => {}
+                BoardOutcome::Truncated => panic!("rank {own} is truncated"),
+                BoardOutcome::OutOfStep => return board.mismatch().to_string(),
+            }
+        }
+        panic!("rank {own} notices nothing")
+    };
+    std::thread::scope(|scope| {
+        let ranks: Vec<_> =
+            wires.into_iter().enumerate().map(|rank| scope.spawn(|| run(rank))).collect();
+        ranks.into_iter().map(|rank| rank.join().unwrap()).collect()
+    })
+}
+
+#[test]
+fn blocking_calls() {
+    let said =
+        blocking(
+            |rank| if rank == 1 { vec![Job::Barrier] } else { vec![BCAST, BCAST, Job::Barrier] },
+        );
+    let said: Vec<_> = said.into_iter().enumerate().collect();
+    all_name(&said, |_| [vec![Job::Barrier, BCAST], vec![Job::Barrier, BCAST]]);
+}
+
+#[test]
+fn many_calls_later() {
+    // The lines of 64 rounds are kept.
+    for ahead in [1, 63, 64, 65, 200] {
+        let calls = |rank: usize| match rank {
+            0 => vec![BCAST; ahead + 1],
+            2 => vec![BCAST, Job::Barrier],
+            _ => vec![Job::Barrier],
+        };
+        // Rank 0 waits for room, or in a barrier.
+        let said = blocking(|rank| [calls(rank), vec![Job::Barrier]].concat());
+        let said: Vec<_> = said.into_iter().enumerate().collect();
+        all_name(&said, |_| [vec![Job::Barrier, BCAST], vec![Job::Barrier, BCAST]]);
+    }
+}

@@ -1,0 +1,347 @@
+//! The calls to which the rounds of a board belong, so that members that have called different
+//! functions learn it instead of waiting for ever.
+//!
+//! Each line carries the mark of its call. A line of this round with another mark is not the line
+//! that a member waits for, so the fast path compares one word. A member that has waited long
+//! compares the calls of its last rounds with the lines of all others. Whoever only reads writes no
+//! line, so it also *tells* its call in a word of its own, and compares the words of the others. A
+//! member that exchanges messages meanwhile takes part in that.
+//!
+//! What is told stays true, so nobody takes it back.
+
+use towpath_base::sync::{LongWords, MappedLongWords};
+
+use super::parts_of;
+use super::rounds::{RoundMemory, Rounds};
+use crate::segment::Segment;
+
+/// Bits of a word of a line that hold the round plus one. The mark of the call is above them.
+const ROUND_BITS: u32 = 48;
+/// The bits of the round plus one.
+pub(super) const ROUND: u64 = (1 << ROUND_BITS) - 1;
+/// Bits of a call's number in a word that is told. The way of the call and its mark are above them.
+const NUMBER_BITS: u32 = 46;
+const NUMBER: u64 = (1 << NUMBER_BITS) - 1;
+
+/// A call as all members number it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct NumberedCall {
+    /// What is called; 0 if unknown.
+    pub mark: u16,
+    /// The number of the call, the same on all members. Later calls have higher ones.
+    pub number: u64,
+}
+
+impl NumberedCall {
+    /// True if a member in this call cannot meet one in a call of the same number or round whose
+    /// mark is `theirs`.
+    fn differs(self, theirs: u16) -> bool {
+        self.mark != theirs && self.mark != 0 && theirs != 0
+    }
+}
+
+/// A member that is in another call than this one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct OtherCall {
+    /// The member.
+    pub member: usize,
+    /// The mark of the call of this member.
+    pub own: u16,
+    /// The mark of the other call. Equal marks mean that one call uses the board, and the other one
+    /// messages.
+    pub theirs: u16,
+}
+
+/// How a call is executed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum CallWay {
+    OnBoard = 1,
+    ByMessages = 2,
+}
+
+/// The words in which members tell the calls in which they have waited long.
+#[derive(Debug)]
+struct ToldCalls<'a, W> {
+    words: &'a W,
+    own: usize,
+    members: usize,
+}
+
+impl<W: LongWords> ToldCalls<'_, W> {
+    fn tell(&self, call: NumberedCall, way: CallWay) {
+        let above = u64::from(call.mark) << 2 | way as u64;
+        self.words.store_release(self.own, above << NUMBER_BITS | call.number & NUMBER);
+    }
+
+    /// A member that has told another call with the number of this one.
+    fn find(&self, call: NumberedCall, way: CallWay) -> Option<OtherCall> {
+        (0..self.members).filter(|&member| member != self.own).find_map(|member| {
+            let word = self.words.load_acquire(member);
+            let (their_way, theirs) = (word >> NUMBER_BITS & 3, (word >> (NUMBER_BITS + 2)) as u16);
+            let same_number = their_way != 0 && word & NUMBER == call.number & NUMBER;
+            let has_other = their_way != way as u64 || call.differs(theirs);
+            (same_number && has_other).then_some(OtherCall { member, own: call.mark, theirs })
+        })
+    }
+}
+
+/// What a member remembers of the end of a round.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct RoundNote {
+    /// Bytes ever allocated from its area.
+    pub(super) taken: u64,
+    /// The word of its lines in that round; 0 if there was none.
+    pub(super) word: u64,
+    /// The number of the call.
+    pub(super) number: u64,
+}
+
+impl RoundNote {
+    fn call(&self) -> NumberedCall {
+        NumberedCall { mark: (self.word >> ROUND_BITS) as u16, number: self.number }
+    }
+}
+
+impl<W: LongWords> Rounds<W> {
+    /// Begins a call: the following lines carry its mark.
+    #[inline]
+    pub(crate) fn begin(&mut self, call: NumberedCall) {
+        self.word = u64::from(call.mark) << ROUND_BITS | (self.round + 1);
+        self.number = call.number;
+    }
+
+    /// The current call.
+    fn current(&self) -> RoundNote {
+        RoundNote { taken: self.taken, word: self.word, number: self.number }
+    }
+
+    /// The call in a round, if it is remembered: in the current one or one of as many before it as
+    /// the board has lines. A member can be as far ahead of another one.
+    fn call_of(&self, round: u64) -> Option<NumberedCall> {
+        let note = match round == self.round {
+            true => self.current(),
+            false => self.notes[self.slot_of(round + 1)],
+        };
+        (note.word & ROUND == round + 1).then(|| note.call())
+    }
+
+    /// Tells the current call, and looks for a member that is in another one, or was in one of the
+    /// last rounds. For members that have waited long.
+    #[cold]
+    pub(crate) fn find_other_call(&self) -> Option<OtherCall> {
+        let told = ToldCalls { words: &self.memory.told, own: self.own, members: self.members };
+        told.tell(self.current().call(), CallWay::OnBoard);
+        let remembered = || self.notes.iter().filter(|note| note.word > 0).copied();
+        let in_told = || {
+            let mut calls =
+                [self.current()].into_iter().chain(remembered()).map(|note| note.call());
+            calls.find_map(|call| told.find(call, CallWay::OnBoard).map(|other| (call, other)))
+        };
+        let (call, other) = self.find_other_line().or_else(in_told)?;
+        // The other member may wait for this call only.
+        told.tell(call, CallWay::OnBoard);
+        Some(other)
+    }
+
+    /// Looks for a line that a member has written in another call than this one was in the same
+    /// round. In the place of a line of a past round may be that of a round to come.
+    fn find_other_line(&self) -> Option<(NumberedCall, OtherCall)> {
+        let lines = 0..self.depth as usize * self.members;
+        lines.filter(|line| line % self.members != self.own).find_map(|line| {
+            let word = self.memory.lines.load_acquire(line);
+            let round = (word & ROUND).checked_sub(1).filter(|&round| round <= self.round)?;
+            let (call, theirs) = (self.call_of(round)?, (word >> ROUND_BITS) as u16);
+            let other = OtherCall { member: line % self.members, own: call.mark, theirs };
+            call.differs(theirs).then_some((call, other))
+        })
+    }
+}
+
+/// The calls of the members of a board, for a member that exchanges messages.
+#[derive(Clone, Debug)]
+pub struct CallNotices {
+    /// Contains the words.
+    _segment: Segment,
+    memory: RoundMemory<MappedLongWords>,
+    descriptions: MappedLongWords,
+    own: usize,
+    members: usize,
+    depth: usize,
+}
+
+// SAFETY: the words are in the segment, which this holds, and are only accessed with atomics.
+unsafe impl Send for CallNotices {}
+// SAFETY: as above.
+unsafe impl Sync for CallNotices {}
+
+impl CallNotices {
+    pub(super) fn new(
+        segment: &Segment,
+        rounds: &Rounds<MappedLongWords>,
+        descriptions: MappedLongWords,
+    ) -> CallNotices {
+        CallNotices {
+            _segment: segment.clone(),
+            memory: rounds.memory.clone(),
+            descriptions,
+            own: rounds.own,
+            members: rounds.members,
+            depth: rounds.depth as usize,
+        }
+    }
+
+    /// Tells that this member is in `call` and exchanges messages. Returns a member that uses the
+    /// board in the call of this number.
+    pub fn find_other_call(&self, call: NumberedCall) -> Option<OtherCall> {
+        let told = ToldCalls { words: &self.memory.told, own: self.own, members: self.members };
+        told.tell(call, CallWay::ByMessages);
+        told.find(call, CallWay::ByMessages).or_else(|| self.find_line(call))
+    }
+
+    /// A line of the call of this number. This member has not finished the round, so its writer
+    /// does not write it again.
+    fn find_line(&self, call: NumberedCall) -> Option<OtherCall> {
+        let (done, lines) = (self.memory.done.load_acquire(self.own), 0..self.depth * self.members);
+        lines.filter(|line| line % self.members != self.own).find_map(|line| {
+            let word = self.memory.lines.load_acquire(line);
+            let (stamp, ..) = parts_of(self.descriptions.load_acquire(line));
+            let is_it = word & ROUND > done && stamp == call.number as u16;
+            let theirs = (word >> ROUND_BITS) as u16;
+            is_it.then_some(OtherCall { member: line % self.members, own: call.mark, theirs })
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const DEPTH: usize = 4;
+    const BARRIER: u16 = 1;
+    const BCAST: u16 = 2;
+
+    /// Two members of a board in memory that lives for ever.
+    fn board() -> [Rounds<MappedLongWords>; 2] {
+        let words = |number: usize| {
+            let memory = Box::leak(vec![0u64; number].into_boxed_slice());
+            // SAFETY: the words live for ever, are aligned, and nothing else accesses them.
+            unsafe { MappedLongWords::new(memory.as_mut_ptr().cast(), 1) }
+        };
+        let memory = RoundMemory {
+            done: words(2),
+            claims: words(DEPTH),
+            wants: words(2),
+            lines: words(2 * DEPTH),
+            told: words(2),
+        };
+        [0, 1].map(|own| Rounds::new(2, own, DEPTH, memory.clone()))
+    }
+
+    /// Begins the next call.
+    fn begin(member: &mut Rounds<MappedLongWords>, mark: u16) {
+        let number = member.number + 1;
+        member.begin(NumberedCall { mark, number });
+    }
+
+    /// A call of some rounds, in each of which the member writes.
+    fn call(member: &mut Rounds<MappedLongWords>, mark: u16, rounds: usize) {
+        begin(member, mark);
+        for _ in 0..rounds {
+            assert_eq!(member.line_is_free(), Ok(()));
+            member.commit();
+            member.finish();
+        }
+    }
+
+    fn other(member: usize, own: u16, theirs: u16) -> Option<OtherCall> {
+        Some(OtherCall { member, own, theirs })
+    }
+
+    #[test]
+    fn a_line_of_another_call_is_not_awaited() {
+        let [mut first, mut second] = board();
+        call(&mut first, BARRIER, 1);
+        begin(&mut second, BCAST);
+        assert!(!second.is_written(0));
+        assert_eq!(second.find_other_call(), other(0, BCAST, BARRIER));
+        begin(&mut second, BARRIER);
+        assert!(second.is_written(0));
+    }
+
+    #[test]
+    fn members_in_the_same_calls_are_in_step() {
+        let [mut first, mut second] = board();
+        for round in 0..3 * DEPTH {
+            let mark = [BARRIER, BCAST, 0][round % 3];
+            call(&mut first, mark, 1);
+            assert_eq!(first.find_other_call(), None);
+            // A call whose mark is unknown fits to any.
+            call(&mut second, [BARRIER, BCAST, BCAST][round % 3], 1);
+            assert_eq!(second.find_other_call(), None);
+        }
+    }
+
+    #[test]
+    fn members_that_only_read_tell_their_calls() {
+        let [mut first, mut second] = board();
+        begin(&mut first, BARRIER);
+        begin(&mut second, BCAST);
+        assert_eq!(first.find_other_call(), None);
+        assert_eq!(second.find_other_call(), other(0, BCAST, BARRIER));
+        assert_eq!(first.find_other_call(), other(1, BARRIER, BCAST));
+    }
+
+    /// A member can be as many rounds ahead as there are lines, but for the one that it cannot
+    /// write. `shared` calls come first.
+    fn many_calls_later(shared: usize, rounds: usize) {
+        let [mut first, mut second] = board();
+        for _ in 0..shared {
+            call(&mut first, BARRIER, 1);
+            call(&mut second, BARRIER, 1);
+        }
+        begin(&mut second, BARRIER);
+        for _ in 0..DEPTH / rounds {
+            call(&mut first, BCAST, rounds);
+        }
+        begin(&mut first, BCAST);
+        assert_eq!(first.line_is_free(), Err(1));
+        // In the place of the lines of the rounds before is the future of `second`.
+        assert_eq!(second.find_other_call(), other(0, BARRIER, BCAST));
+        assert_eq!(first.find_other_call(), other(1, BCAST, BARRIER));
+    }
+
+    #[test]
+    fn a_member_that_is_all_lines_ahead_is_found() {
+        for shared in [0, 1, 3 * DEPTH, 8 * DEPTH + 1] {
+            many_calls_later(shared, 1);
+            many_calls_later(shared, 2);
+        }
+    }
+
+    #[test]
+    fn a_member_that_fails_tells_the_call_that_does_not_fit() {
+        let [mut first, mut second] = board();
+        call(&mut first, BARRIER, 1);
+        begin(&mut first, BARRIER);
+        begin(&mut second, BCAST);
+        assert_eq!(second.find_other_call(), other(0, BCAST, BARRIER));
+        assert_eq!(first.find_other_call(), other(1, BARRIER, BCAST));
+    }
+
+    #[test]
+    fn calls_by_messages_meet_those_on_the_board() {
+        let [mut first, second] = board();
+        let told = ToldCalls { words: &second.memory.told, own: 1, members: 2 };
+        let call_of = |number| NumberedCall { mark: BCAST, number };
+        call(&mut first, BCAST, 1);
+        begin(&mut first, BCAST);
+        assert_eq!(first.find_other_call(), None);
+        for (number, found) in [(1, None), (2, other(0, BCAST, BCAST)), (3, None)] {
+            assert_eq!(told.find(call_of(number), CallWay::ByMessages), found);
+        }
+        // The first call is over for the member on the board, but it remembers it.
+        told.tell(call_of(1), CallWay::ByMessages);
+        assert_eq!(first.find_other_call(), other(1, BCAST, BCAST));
+        assert_eq!(told.find(call_of(1), CallWay::ByMessages), other(0, BCAST, BCAST));
+    }
+}
