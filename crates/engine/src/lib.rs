@@ -25,6 +25,7 @@ mod direct;
 mod eager;
 mod exchange;
 mod flow;
+pub mod held_up;
 mod lost;
 mod matching;
 pub mod messages;

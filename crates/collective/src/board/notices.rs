@@ -1,5 +1,5 @@
-//! What the members of a board tell of the calls in which they wait, for a member whose call goes by
-//! messages.
+//! What the members of a board tell of the calls in which they wait, for a member whose call goes
+//! by messages.
 
 use std::sync::Arc;
 

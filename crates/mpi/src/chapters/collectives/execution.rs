@@ -1,14 +1,14 @@
 //! Runs collective calls: at once (over a board, by multicast or by messages), as a request, or as
 //! a persistent request.
 
-use std::sync::{Arc, MutexGuard};
+use std::sync::Arc;
 
 use towpath_base::ids::Plane;
 use towpath_collective::board::{Begun, number_of};
 use towpath_collective::hierarchy::phases::phases;
 use towpath_collective::inter::Bridge;
 use towpath_collective::numbers::CallForm;
-use towpath_collective::{Call, Failure, HostCopies, KeptCalls, LoneCall, Operation, PhasedCall};
+use towpath_collective::{Call, Failure, HostCopies, LoneCall, Operation, PhasedCall};
 use towpath_collective::{Plan, PlanError, Run, Selection, Team};
 use towpath_neutral::abi::Handle;
 use towpath_neutral::error::Result;
@@ -164,13 +164,6 @@ impl<'a> Prepared<'a> {
         Prepared { view, work: CollectiveWork::OnCopies(Box::new((work, copies))) }
     }
 
-    /// The plan that performs the call by messages, and the sequence number of the call on the
-    /// communicator.
-    fn plan(self, form: CallForm) -> Result<(Plan, u32)> {
-        let comm = self.view.comm;
-        Ok((self.unnumbered()?, comm.next_sequence(form)))
-    }
-
     /// The plan that performs the call by messages.
     fn unnumbered(self) -> Result<Plan> {
         let Prepared { view, work } = self;
@@ -248,7 +241,7 @@ impl<'a> Prepared<'a> {
     unsafe fn repeat(mut self) -> Result<()> {
         let comm = self.view.comm;
         let sequence = comm.coming_sequence(CallForm::Blocking);
-        let known = self.work.operation().and_then(|operation| kept(comm).take(operation));
+        let known = self.work.operation().and_then(|operation| comm.kept.lock().unwrap().take(operation));
         let mut call = match known {
             Some(mut call) => {
                 call.renew(sequence);
@@ -268,7 +261,7 @@ impl<'a> Prepared<'a> {
             return Err(failed(failure));
         }
         if let (Some(call), CollectiveWork::Operation(operation)) = (call, self.work) {
-            kept(comm).keep(operation, call);
+            comm.kept.lock().unwrap().keep(operation, call);
         }
         Ok(())
     }
@@ -305,7 +298,7 @@ impl<'a> Prepared<'a> {
     /// Same as for [`Prepared::wait`].
     pub(super) unsafe fn wait_by_messages(self) -> Result<()> {
         let comm = self.view.comm;
-        let (plan, sequence) = self.plan(CallForm::Blocking)?;
+        let (plan, sequence) = (self.unnumbered()?, comm.next_sequence(CallForm::Blocking));
         let context = plan.context;
         // SAFETY: the memory that the plan names lives during the call (this function's contract).
         let mut run = Box::new(unsafe { Run::start(plan, sequence) });
@@ -423,11 +416,6 @@ impl<'a> Prepared<'a> {
         let start = || Start::Collective(Some(run()));
         create_by(start, comm.handle())
     }
-}
-
-/// The calls that a communicator keeps.
-fn kept(comm: &Comm) -> MutexGuard<'_, KeptCalls<Caller>> {
-    comm.kept.lock().unwrap()
 }
 
 /// The call of one rank; `None` if there are several, or it takes time.
