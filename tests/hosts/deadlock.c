@@ -102,8 +102,10 @@ static void call(const char *form, const char *name, void *data, int count, int 
 
 /* The last rank calls something else than the others, of which all have called the same before; or each rank names the next one as
  * the root. */
-static void pairs(const char *form, const char *kind, int rank, int size) {
+static void pairs(const char *form, const char *kind, int rank) {
     const int length = 1 << 21;
+    int size;
+    MPI_Comm_size(MPI_COMM_WORLD, &size);
     int odd = rank == size - 1, *data = calloc(length, sizeof *data);
     MPI_Request requests[2] = {MPI_REQUEST_NULL, MPI_REQUEST_NULL};
     call(form, "barrier", data, 0, 0, requests);
@@ -128,7 +130,7 @@ static void pairs(const char *form, const char *kind, int rank, int size) {
 }
 
 int main(int argc, char **argv) {
-    int rank, size;
+    int rank;
     /* One rank never comes to MPI_Init. */
     if (argc > 1 && strcmp(argv[1], "start") == 0 && atoi(getenv("PMI_RANK")) == 3) {
         puts("ready");
@@ -139,12 +141,11 @@ int main(int argc, char **argv) {
     puts("ready");
     fflush(stdout);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-    MPI_Comm_size(MPI_COMM_WORLD, &size);
     if (argc > 1 && strcmp(argv[1], "calls") == 0) calls(rank);
     if (argc > 1 && strcmp(argv[1], "requests") == 0) requests(rank);
     if (argc > 1 && strcmp(argv[1], "communicators") == 0) communicators(rank);
     if (argc > 2 && strcmp(argv[1], "mismatch") == 0) mismatch(argv[2], rank);
-    if (argc > 3 && strcmp(argv[1], "pairs") == 0) pairs(argv[2], argv[3], rank, size);
+    if (argc > 3 && strcmp(argv[1], "pairs") == 0) pairs(argv[2], argv[3], rank);
     if (argc > 1 && strcmp(argv[1], "start") == 0) MPI_Barrier(MPI_COMM_WORLD);
     MPI_Finalize();
     return 0;
