@@ -98,7 +98,7 @@ pub trait Member {
 /// The member that calls, and waits for others.
 pub trait WaitLoop: Member {
     /// Returns once `ready` returns true, which it does after another member has posted or finished
-    /// what this one waits for. Passes true about once a second: `ready` then also looks for members
-    /// in other calls.
+    /// what this one waits for. Passes true about once a second: `ready` then also looks for
+    /// members in other calls.
     fn wait(&mut self, ready: &mut dyn FnMut(bool) -> bool);
 }

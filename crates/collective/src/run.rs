@@ -79,8 +79,8 @@ impl Run {
         }
     }
 
-    /// Compares the call, if it waits long, with those of members that wait on their board. `number`
-    /// is that of the call among those that may use the board.
+    /// Compares the call, if it waits long, with those of members that wait on their board.
+    /// `number` is that of the call among those that may use the board.
     pub fn compare_with(&mut self, notices: Arc<BoardNotices>, number: u64) {
         self.beside = Some((notices, number));
     }

@@ -1,4 +1,4 @@
-//! What the members of a board tell of the calls in which they wait, for a member whose call goes by
+//! What the members of a board tell of the calls in which they wait, for a member that exchanges
 //! messages.
 
 use std::sync::Arc;

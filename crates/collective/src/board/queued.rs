@@ -333,8 +333,8 @@ impl<O: QueueOwner> QueuedCall<O> {
         }
     }
 
-    /// Looks for members in other calls, like [`Run::find_mismatch`]. A call on the board looks when
-    /// it is posted next, so the result is true.
+    /// Looks for members in other calls, like [`Run::find_mismatch`]. A call on the board looks
+    /// when it is posted next, so the result is true.
     pub fn find_mismatch(&mut self, engine: &mut O::Engine) -> bool {
         match &mut self.stage {
             Stage::ByMessages(run) => run.find_mismatch(engine),
