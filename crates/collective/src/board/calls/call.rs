@@ -253,7 +253,7 @@ impl BoardCall<'_> {
         let mut wait = || self.waiter.progress();
         // SAFETY: a posted message stays readable during its round, and the memory behind the
         // target is valid (this function's contract).
-        unsafe { target.drain_all(posted.pointer, posted.length, &mut wait) };
+        unsafe { target.drain_all(posted.pointer.as_ptr(), posted.length, &mut wait) };
     }
 
     /// Copies data between buffers of this rank, and waits for the device if one is involved.
