@@ -138,8 +138,8 @@ int main(int argc, char **argv) {
     MPI_Init(&argc, &argv);
     puts("ready");
     fflush(stdout);
-    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &size);
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     if (argc > 1 && strcmp(argv[1], "calls") == 0) calls(rank);
     if (argc > 1 && strcmp(argv[1], "requests") == 0) requests(rank);
     if (argc > 1 && strcmp(argv[1], "communicators") == 0) communicators(rank);

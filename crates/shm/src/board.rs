@@ -368,7 +368,8 @@ impl Board {
             offset + length <= self.shape.area,
             "member {member} names bytes outside its area of the board"
         );
-        // SAFETY: `offset + length` is at most the size of the member's area, which is in the board.
+        // SAFETY: `offset + length` is at most the size of the member's area, which is inside the
+        // board.
         let pointer = unsafe { NonNull::new_unchecked(self.area(member).add(offset)) };
         Some(Posted { stamp, pointer, length })
     }
