@@ -54,7 +54,7 @@ pub use operation::Operation;
 pub use plan::{Plan, PlanError};
 pub use reducer::Reducer;
 pub use select::{Pays, Selection};
-pub use signature::CallSignature;
+pub use signature::{CallSignature, numbers};
 pub use team::{Placement, Team};
 
 /// Context for every builder, in addition to the arguments of the call.

@@ -17,6 +17,8 @@ mod room;
 mod rounds;
 mod wakes;
 
+use std::ptr::NonNull;
+
 use towpath_base::control::{ControlPage, PAGE};
 use towpath_base::sync::{AtomicU32, LongWords, MappedLongWords};
 use towpath_machine::wait;
@@ -113,8 +115,9 @@ const LENGTH_BITS: u32 = 24;
 pub struct Posted {
     /// The stamp that its writer passed.
     pub stamp: u16,
-    /// First byte; aligned for every type.
-    pub pointer: *const u8,
+    /// First byte; aligned for every type. Never null, so that a function that fails instead
+    /// returns no further word.
+    pub pointer: NonNull<u8>,
     /// Length in bytes.
     pub length: usize,
 }
@@ -353,9 +356,10 @@ impl Board {
         }
         let line = self.rounds.line(member);
         let description = self.descriptions.load_acquire(line);
-        // SAFETY: the line is inside the board, and its writer does not write it again before this
-        // member has finished the round.
-        let inline = unsafe { self.first_line.add(line * LINE + INLINE_AT) };
+        // SAFETY: the line is inside the board, so the pointer is not null, and its writer does not
+        // write it again before this member has finished the round.
+        let inline =
+            unsafe { NonNull::new_unchecked(self.first_line.add(line * LINE + INLINE_AT)) };
         let (stamp, offset, length) = parts_of(description);
         if length <= INLINE {
             return Some(Posted { stamp, pointer: inline, length });
@@ -364,8 +368,10 @@ impl Board {
             offset + length <= self.shape.area,
             "member {member} names bytes outside its area of the board"
         );
-        // SAFETY: `offset + length` is at most the size of the member's area.
-        Some(Posted { stamp, pointer: unsafe { self.area(member).add(offset) }, length })
+        // SAFETY: `offset + length` is at most the size of the member's area, which is inside the
+        // board.
+        let pointer = unsafe { NonNull::new_unchecked(self.area(member).add(offset)) };
+        Some(Posted { stamp, pointer, length })
     }
 
     /// Where a member's message of this round is if it is as long as its last one in the area.

@@ -56,7 +56,7 @@ pub fn main() -> i32 {
     let mut arguments = std::env::args_os().skip(1).peekable();
     let asked = arguments.next_if(|first| first == AS_TOOL).is_some();
     let program = std::env::current_exe().unwrap_or_default();
-    if !asked && program.file_name().is_some_and(|name| name != "towpath") {
+    if !asked && program.file_name().is_none_or(|name| name != "towpath") {
         return towpath_launch::mpiexec::main();
     }
     match answer(arguments) {

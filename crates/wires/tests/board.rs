@@ -40,7 +40,7 @@ fn pattern(rank: usize, round: u64, index: usize) -> u8 {
 
 fn check(posted: Posted, rank: usize, round: u64) {
     // SAFETY: posted bytes stay readable until this rank finishes the round.
-    let bytes = unsafe { std::slice::from_raw_parts(posted.pointer, posted.length) };
+    let bytes = unsafe { std::slice::from_raw_parts(posted.pointer.as_ptr(), posted.length) };
     assert_eq!(posted.stamp, round as u16);
     assert!(
         bytes.iter().enumerate().all(|(at, &byte)| byte == pattern(rank, round, at)),
@@ -208,7 +208,7 @@ fn the_prefetch_hint_is_right_for_messages_of_one_length() {
         // bytes, which is at least `length`.
         unsafe { writer.post(0, length, |mut room| room.copy([7; LENGTH].as_ptr(), 0, length)) };
         let posted = reader.look(0).unwrap();
-        wrong += u32::from(length > 0 && posted.pointer != hint);
+        wrong += u32::from(length > 0 && posted.pointer.as_ptr().cast_const() != hint);
         [&mut writer, &mut reader].into_iter().for_each(Board::finish);
     }
     assert_eq!(wrong, 1, "the first message only");

@@ -255,12 +255,12 @@ pub fn comm_free(comm: &mut Handle) -> Result<()> {
     // Under the worker's lock, which users of a borrowed communicator hold.
     let removed = progress::worker()?.with(|_| OBJECTS.comms.remove(*comm));
     drop(removed);
+    object.kept.lock().unwrap().clear();
     *comm = COMM_NULL;
     if let Some(buffer) = object.settings().buffer.take() {
         progress::worker()?.with(|state| buffer.leave(state))?;
     }
     multicast::forget(&object)?;
-    object.kept.lock().unwrap().clear();
     drop(object);
     let worker = progress::worker()?;
     close_contexts(worker);

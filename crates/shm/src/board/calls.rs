@@ -90,39 +90,31 @@ impl<W: LongWords> ToldCalls<'_, W> {
 pub(super) struct RoundNote {
     /// Bytes ever allocated from its area.
     pub(super) taken: u64,
-    /// The word of its lines in that round; 0 if there was none.
-    pub(super) word: u64,
-    /// The number of the call.
-    pub(super) number: u64,
+    /// The mark and the number of the call.
+    pub(super) call: u64,
 }
 
-impl RoundNote {
-    fn call(&self) -> NumberedCall {
-        NumberedCall { mark: (self.word >> ROUND_BITS) as u16, number: self.number }
-    }
+/// The call with its mark and number in one word: the number has as many bits as a round.
+fn call_in(word: u64) -> NumberedCall {
+    NumberedCall { mark: (word >> ROUND_BITS) as u16, number: word & ROUND }
 }
 
 impl<W: LongWords> Rounds<W> {
     /// Begins a call: the following lines carry its mark.
     #[inline]
     pub(crate) fn begin(&mut self, call: NumberedCall) {
-        self.word = u64::from(call.mark) << ROUND_BITS | (self.round + 1);
-        self.number = call.number;
-    }
-
-    /// The current call.
-    fn current(&self) -> RoundNote {
-        RoundNote { taken: self.taken, word: self.word, number: self.number }
+        self.call = u64::from(call.mark) << ROUND_BITS | call.number & ROUND;
     }
 
     /// The call in a round, if it is remembered: in the current one or one of as many before it as
     /// the board has lines. A member can be as far ahead of another one.
     fn call_of(&self, round: u64) -> Option<NumberedCall> {
-        let note = match round == self.round {
-            true => self.current(),
-            false => self.notes[self.slot_of(round + 1)],
+        let word = match self.round.checked_sub(round)? {
+            0 => self.call,
+            ago if ago <= self.depth => self.notes[self.slot_of(round + 1)].call,
+            _ => return None,
         };
-        (note.word & ROUND == round + 1).then(|| note.call())
+        Some(call_in(word))
     }
 
     /// Tells the current call, and looks for a member that is in another one, or was in one of the
@@ -130,12 +122,13 @@ impl<W: LongWords> Rounds<W> {
     #[cold]
     pub(crate) fn find_other_call(&self) -> Option<OtherCall> {
         let told = ToldCalls { words: &self.memory.told, own: self.own, members: self.members };
-        told.tell(self.current().call(), CallWay::OnBoard);
-        let remembered = || self.notes.iter().filter(|note| note.word > 0).copied();
+        told.tell(call_in(self.call), CallWay::OnBoard);
+        let rounds = self.round.saturating_sub(self.depth)..=self.round;
         let in_told = || {
-            let mut calls =
-                [self.current()].into_iter().chain(remembered()).map(|note| note.call());
-            calls.find_map(|call| told.find(call, CallWay::OnBoard).map(|other| (call, other)))
+            rounds
+                .rev()
+                .filter_map(|round| self.call_of(round))
+                .find_map(|call| told.find(call, CallWay::OnBoard).map(|other| (call, other)))
         };
         let (call, other) = self.find_other_line().or_else(in_told)?;
         // The other member may wait for this call only.
@@ -239,7 +232,7 @@ mod tests {
 
     /// Begins the next call.
     fn begin(member: &mut Rounds<MappedLongWords>, mark: u16) {
-        let number = member.number + 1;
+        let number = call_in(member.call).number + 1;
         member.begin(NumberedCall { mark, number });
     }
 

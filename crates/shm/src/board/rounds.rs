@@ -56,10 +56,8 @@ pub(crate) struct Rounds<W: LongWords> {
     said: Option<Want>,
     /// The current round of this member.
     pub(super) round: u64,
-    /// The word of its lines in this round and call.
-    pub(super) word: u64,
-    /// The number of its call.
-    pub(super) number: u64,
+    /// The mark and the number of its call, in one word: short calls store as little as possible.
+    pub(super) call: u64,
     /// Bytes ever allocated from this member's area, gaps at its end included.
     pub(super) taken: u64,
     /// The end of the round before, by round.
@@ -82,8 +80,7 @@ impl<W: LongWords> Rounds<W> {
             memory,
             said: None,
             round: 0,
-            word: 1,
-            number: 0,
+            call: 0,
             taken: 0,
             notes: vec![RoundNote::default(); depth].into(),
             known: 0,
@@ -149,16 +146,22 @@ impl<W: LongWords> Rounds<W> {
         self.all_have_finished((self.round + 1).saturating_sub(self.depth))
     }
 
+    /// The word of a line of this round and call.
+    #[inline]
+    fn word(&self) -> u64 {
+        self.call & !ROUND | (self.round + 1)
+    }
+
     /// Publishes this member's line.
     #[inline]
     pub(crate) fn commit(&self) {
-        self.memory.lines.store_release(self.line(self.own), self.word);
+        self.memory.lines.store_release(self.line(self.own), self.word());
     }
 
     /// True if a member has written its line of this round, in the same call.
     #[inline]
     pub(crate) fn is_written(&self, member: usize) -> bool {
-        self.memory.lines.load_acquire(self.line(member)) == self.word
+        self.memory.lines.load_acquire(self.line(member)) == self.word()
     }
 
     /// True if all members have written their lines of this round. Starts with the next member: if
@@ -204,9 +207,8 @@ impl<W: LongWords> Rounds<W> {
     /// Goes on to the next round: this member no longer reads anything of the old one.
     #[inline]
     pub(crate) fn finish(&mut self) {
-        let note = RoundNote { taken: self.taken, word: self.word, number: self.number };
+        let note = RoundNote { taken: self.taken, call: self.call };
         self.round += 1;
-        self.word += 1;
         self.memory.done.store_release(self.own, self.round);
         let slot = self.slot();
         self.notes[slot] = note;

@@ -2,9 +2,9 @@
 
 use towpath_base::transfer::Target;
 use towpath_engine::board::{Board, NumberedCall, Posted, PrefetchHint, Room, Want};
-use towpath_schedule::Operation;
 use towpath_schedule::buffers::Piece;
 use towpath_schedule::select::Subscription;
+use towpath_schedule::{CallSignature, Operation, numbers};
 
 use super::super::team::{BoardOutcome, TeamBoard};
 use super::{LOOKS, Waiter, both_forms, wait_until};
@@ -22,7 +22,7 @@ fn chunk(largest: usize, subscription: Subscription, full: usize) -> usize {
     if subscription == Subscription::Full { full.min(largest) } else { largest }
 }
 
-/// Executes a call.
+/// Executes a call. Without a mark it gets that of its operation.
 ///
 /// # Safety
 /// The contract of `TeamBoard::execute` applies.
@@ -33,7 +33,6 @@ pub(in super::super) async unsafe fn perform<'a>(
     board: &'a mut TeamBoard,
     waiter: &'a mut Waiter<'a>,
 ) -> BoardOutcome {
-    board.board.begin(call);
     let mut session = BoardCall {
         call: call.number as u16,
         board: &mut board.board,
@@ -45,21 +44,38 @@ pub(in super::super) async unsafe fn perform<'a>(
     // not overlap, and are not accessed by others (this function's contract).
     let ended = unsafe {
         match operation {
-            Operation::Barrier => session.barrier().await,
-            Operation::Bcast { root, data } => session.bcast(*root, data).await,
-            Operation::Gather(arguments) => session.gather(arguments).await,
-            Operation::Scatter(arguments) => session.scatter(arguments).await,
-            Operation::Allgather(arguments) => session.allgather(arguments).await,
-            Operation::Alltoall(arguments) => session.alltoall(arguments).await,
+            Operation::Barrier => session.named(call, numbers::BARRIER, None).barrier().await,
+            Operation::Bcast { root, data } => {
+                session.named(call, numbers::BCAST, Some(*root)).bcast(*root, data).await
+            }
+            Operation::Gather(arguments) => {
+                let root = Some(arguments.root);
+                session.named(call, numbers::GATHER, root).gather(arguments).await
+            }
+            Operation::Scatter(arguments) => {
+                let root = Some(arguments.root);
+                session.named(call, numbers::SCATTER, root).scatter(arguments).await
+            }
+            Operation::Allgather(arguments) => {
+                session.named(call, numbers::ALLGATHER, None).allgather(arguments).await
+            }
+            Operation::Alltoall(arguments) => {
+                session.named(call, numbers::ALLTOALL, None).alltoall(arguments).await
+            }
             Operation::Reduce { root, operand, receive } => {
+                let session = session.named(call, numbers::REDUCE, Some(*root));
                 session.reduce(*root, operand, *receive).await
             }
-            Operation::Allreduce { operand, receive } => session.allreduce(operand, *receive).await,
+            Operation::Allreduce { operand, receive } => {
+                session.named(call, numbers::ALLREDUCE, None).allreduce(operand, *receive).await
+            }
             Operation::ReduceScatter { operand, counts, receive } => {
+                let session = session.named(call, numbers::REDUCE_SCATTER, None);
                 session.reduce_scatter(operand, counts, *receive).await
             }
             Operation::Scan { operand, receive, exclusive } => {
-                session.scan(operand, *receive, *exclusive).await
+                let number = if *exclusive { numbers::EXSCAN } else { numbers::SCAN };
+                session.named(call, number, None).scan(operand, *receive, *exclusive).await
             }
             Operation::Gatherv(_) | Operation::Scatterv(_) => {
                 panic!("only the root knows the sizes of this call")
@@ -87,6 +103,18 @@ pub(super) struct BoardCall<'a> {
     waiter: &'a mut Waiter<'a>,
     /// Another rank sent more than this one expected.
     pub(super) truncated: bool,
+}
+
+impl BoardCall<'_> {
+    /// Begins the call on the board. If it has no mark, it gets that of its number and root, which
+    /// is a constant where this is called.
+    #[inline(always)]
+    fn named(&mut self, call: NumberedCall, number: u32, root: Option<usize>) -> &mut Self {
+        let own = CallSignature::mark_of(number, root);
+        let mark = if call.mark == 0 { own } else { call.mark };
+        self.board.begin(NumberedCall { mark, ..call });
+        self
+    }
 }
 
 #[both_forms]
@@ -225,7 +253,7 @@ impl BoardCall<'_> {
         let mut wait = || self.waiter.progress();
         // SAFETY: a posted message stays readable during its round, and the memory behind the
         // target is valid (this function's contract).
-        unsafe { target.drain_all(posted.pointer, posted.length, &mut wait) };
+        unsafe { target.drain_all(posted.pointer.as_ptr(), posted.length, &mut wait) };
     }
 
     /// Copies data between buffers of this rank, and waits for the device if one is involved.

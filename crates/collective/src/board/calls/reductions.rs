@@ -192,7 +192,7 @@ impl BoardCall<'_> {
                 return;
             }
             // SAFETY: `first` is within the message, as just checked.
-            Some(posted) => unsafe { posted.pointer.add(first) },
+            Some(posted) => unsafe { posted.pointer.as_ptr().add(first) },
         };
         // SAFETY: `vector` is readable and `into` writable for `count` elements. `into` never
         // overlaps a posted message, and overlaps `own` only if this rank is the first member,
@@ -304,7 +304,7 @@ impl BoardCall<'_> {
             let bytes = (count * operand.element.size) as usize;
             // SAFETY: the length is limited to that of the message, and `into` has room for all
             // elements.
-            unsafe { copy::contiguous(posted.pointer, into, bytes.min(posted.length)) };
+            unsafe { copy::contiguous(posted.pointer.as_ptr(), into, bytes.min(posted.length)) };
         }
         self.board.finish();
         Ok(())
@@ -350,7 +350,9 @@ impl BoardCall<'_> {
             let bytes = ((range.end - range.start) * operand.element.size) as usize;
             // SAFETY: the length is limited to that of the message, and `into` has room for the
             // part.
-            unsafe { copy::contiguous(posted.pointer, place(member), bytes.min(posted.length)) };
+            unsafe {
+                copy::contiguous(posted.pointer.as_ptr(), place(member), bytes.min(posted.length))
+            };
         }
         self.board.finish();
         Ok(())
