@@ -56,6 +56,10 @@ pub(super) struct JobOnHosts {
     ready_by: Option<Instant>,
     given_up: bool,
     survey: Option<HostSurvey>,
+    /// True once the hosts have been asked what their ranks are doing before they end them.
+    asked_at_end: bool,
+    /// How the hosts are to end their ranks when the survey is over.
+    ending: Option<i32>,
     buffer: Vec<u8>,
 }
 
@@ -117,6 +121,8 @@ impl JobOnHosts {
             ready_by: Some(Instant::now() + patience()),
             given_up: false,
             survey: None,
+            asked_at_end: false,
+            ending: None,
             buffer: vec![0; 64 * 1024],
         })
     }
@@ -221,10 +227,15 @@ impl JobOnHosts {
     fn carry_out(&mut self, order: JobOrder) {
         match order {
             JobOrder::Signal(signal) => self.tell_all(&ProxyFrame::Signal(signal)),
+            // A rank that has lost its partners no longer waits for what it is to be asked about.
+            JobOrder::End(signal)
+                if self.verdict.is_ended_without_fault() && !self.asked_at_end =>
+            {
+                (self.asked_at_end, self.ending) = (true, Some(signal));
+                self.ask_whereabouts(false);
+            }
             JobOrder::End(signal) => {
-                if self.verdict.is_ended_without_fault() {
-                    self.ask_whereabouts(false);
-                }
+                self.ending = None;
                 self.tell_all(&ProxyFrame::End(signal));
             }
             JobOrder::Close => {
@@ -273,6 +284,9 @@ impl JobOnHosts {
         self.acknowledge();
         if self.survey.as_ref().is_some_and(HostSurvey::is_over) {
             self.tell_whereabouts();
+            if let Some(signal) = self.ending.take() {
+                self.tell_all(&ProxyFrame::End(signal));
+            }
         }
         let (server, told) = (&self.server, &self.told_inside);
         let others_inside = |verdict: &Verdict| {
