@@ -15,6 +15,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use rustix::fs::{Access, access};
 use towpath_topology::NetworkTopology;
+use towpath_topology::names::agree;
 
 use super::{AS_TOOL, info};
 use towpath_launch::mpiexec::names_of_hosts;
@@ -138,9 +139,17 @@ pub(super) fn answer(arguments: &[String]) -> Result<String, String> {
             info::answer(&["--levels".to_owned()])?
         ));
     }
+    if let Some((one, other)) = twins(&names) {
+        return Err(format!(
+            "The hosts {one} and {other} are one machine; name it once, because a path inside it tells nothing of \
+             its link."
+        ));
+    }
     let output = request.output.clone().or_else(stored_path).ok_or_else(|| {
         "Neither XDG_CONFIG_HOME nor HOME names a directory; name a file by --output.".to_owned()
     })?;
+    // A symbolic link stays one.
+    let output = output.canonicalize().unwrap_or(output);
     let refused = |error: std::io::Error| {
         format!("The result cannot be stored in {} ({error}).", output.display())
     };
@@ -153,7 +162,7 @@ pub(super) fn answer(arguments: &[String]) -> Result<String, String> {
     if let Err(error) = NetworkTopology::parse(&text) {
         return Err(format!("The result cannot be stored as a topology file: {error}"));
     }
-    store(&output, &text).map_err(refused)?;
+    store(&output, &text).map_err(|error| format!("{} It is:\n\n{text}", refused(error)))?;
     let counted = format!("{} hosts, {} pairs", names.len(), pairs.len());
     Ok(format!("{counted}, stored in {}:\n\n{text}", output.display()))
 }
@@ -224,8 +233,18 @@ fn bar(done: usize, total: usize) -> String {
     format!("[{:-<BAR$}] {done} of {total} pairs of hosts", "#".repeat(full))
 }
 
+/// Two of these names that can belong to one host.
+fn twins(names: &[String]) -> Option<(&str, &str)> {
+    let pairs = (0..names.len()).flat_map(|one| (0..one).map(move |other| (other, one)));
+    let mut pairs = pairs.map(|(one, other)| (names[one].as_str(), names[other].as_str()));
+    pairs.find(|(one, other)| agree(one, other))
+}
+
 /// Creates the directory of a file that is to be written, and checks that it may be.
 fn prepare(path: &Path) -> std::io::Result<()> {
+    if path.exists() && !path.is_file() {
+        return Err(std::io::Error::other("it is not a regular file"));
+    }
     let parent = path.parent().filter(|directory| !directory.as_os_str().is_empty());
     let directory = parent.unwrap_or(Path::new("."));
     std::fs::create_dir_all(directory)?;
@@ -280,6 +299,16 @@ mod tests {
 
     fn read(words: &str) -> Result<TuneRequest, String> {
         TuneRequest::read(&words.split_whitespace().map(str::to_owned).collect::<Vec<_>>())
+    }
+
+    #[test]
+    fn a_machine_is_measured_under_one_name() {
+        let twins_of = |words: &str| {
+            let names: Vec<String> = words.split(' ').map(str::to_owned).collect();
+            twins(&names).map(|(one, other)| format!("{one} {other}"))
+        };
+        assert_eq!(twins_of("a b a.example c"), Some("a a.example".to_owned()));
+        assert_eq!(twins_of("a.one a.two 10.0.0.1 10.0.0.2"), None);
     }
 
     #[test]

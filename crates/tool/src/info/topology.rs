@@ -32,18 +32,17 @@ pub(super) fn sections(of: Option<&str>) -> Result<Vec<ReportSection>, String> {
     if let Some(path) = of {
         return Ok(vec![of_file(&TopologyFile::read(Path::new(path))?)]);
     }
-    let file = match TopologyChoice::of_setting() {
-        TopologyChoice::File(path) => Some(TopologyFile::read(&path)?),
-        TopologyChoice::Stored(path) => stored(&path)?,
-        TopologyChoice::Nothing => None,
-    };
-    let links = file.as_ref().map_or_else(
-        || {
-            let title = "Links between hosts by default, because there is no topology file";
-            by_default(title.to_owned())
+    let without = |why: &str| by_default(format!("Links between hosts by default. {why}"));
+    let no_file = || without("There is no topology file.");
+    let links = match TopologyChoice::of_setting() {
+        TopologyChoice::File(path) => of_file(&TopologyFile::read(&path)?),
+        // A job does not fail either.
+        TopologyChoice::Stored(path) => match stored(&path) {
+            Ok(file) => file.as_ref().map_or_else(no_file, of_file),
+            Err(warning) => without(&warning),
         },
-        of_file,
-    );
+        TopologyChoice::Nothing => no_file(),
+    };
     Ok(vec![links, this_host(), levels::section()?])
 }
 
