@@ -18,6 +18,7 @@ mod rounds;
 mod wakes;
 
 use std::ptr::NonNull;
+use std::sync::Arc;
 
 use towpath_base::control::{ControlPage, PAGE};
 use towpath_base::sync::{AtomicU32, LongWords, MappedLongWords};
@@ -46,6 +47,8 @@ const DESCRIPTION_AT: usize = 8;
 const INLINE_AT: usize = 16;
 /// Offset of what a member tells of its call, after its number of finished rounds.
 const TOLD_AT: usize = 8;
+/// Offset of the word by which a member says that it accesses the board no more.
+const LEFT_AT: usize = 16;
 /// Distance in rounds between the line that is read and the one that is prefetched.
 const AHEAD: u64 = 4;
 /// How many rounds back the last message of a member is searched. If two members write alternately,
@@ -149,6 +152,28 @@ pub struct Board {
     left: Option<Left>,
     /// The member that is in another call, once one has been found.
     other_call: Option<OtherCall>,
+    presence: Arc<Presence>,
+}
+
+/// A member's use of a board, by the board itself and by [`CallNotices`]: until the last of them is
+/// dropped, the memory is used for no other board.
+#[derive(Debug)]
+struct Presence {
+    /// Contains the word.
+    _segment: Segment,
+    left: MappedLongWords,
+    own: usize,
+}
+
+// SAFETY: the word is in the segment, which this holds, and is only accessed with atomics.
+unsafe impl Send for Presence {}
+// SAFETY: as above.
+unsafe impl Sync for Presence {}
+
+impl Drop for Presence {
+    fn drop(&mut self) {
+        self.left.store_release(self.own, 1);
+    }
 }
 
 // SAFETY: the pointers point into the segment, which the board holds.
@@ -178,7 +203,9 @@ impl Board {
             lines: words(shape.lines_at(), LINE / 8),
             told: words(TOLD_AT, LINE / 8),
         };
+        let presence = Presence { _segment: segment.clone(), left: words(LEFT_AT, LINE / 8), own };
         Board {
+            presence: Arc::new(presence),
             offset,
             shape,
             rounds: Rounds::new(members.len(), own, shape.depth, memory),
@@ -238,10 +265,16 @@ impl Board {
         self.calls
     }
 
-    /// True if a member is in another call than this one, or was in one of the last rounds. For
-    /// members that have waited long. The board must then not be used any more.
+    /// True if a member is in another call than this one, or was in one of the last rounds. Looks
+    /// for one only if the wait is `late`, and remembers it: in a process with several threads,
+    /// another one may have looked for this call. The board must then not be used any more.
+    #[inline]
+    pub fn is_out_of_step(&mut self, late: bool) -> bool {
+        self.other_call.is_some() || late && self.looks_out_of_step()
+    }
+
     #[cold]
-    pub fn is_out_of_step(&mut self) -> bool {
+    fn looks_out_of_step(&mut self) -> bool {
         self.other_call = self.rounds.find_other_call();
         if self.other_call.is_some() {
             // Its memory is not used again: others must learn what this member tells.
@@ -257,7 +290,7 @@ impl Board {
 
     /// What the members tell of their calls.
     pub fn notices(&self) -> CallNotices {
-        CallNotices::new(&self.segment, &self.rounds, self.descriptions)
+        CallNotices::new(self.presence.clone(), &self.rounds, self.descriptions)
     }
 
     /// Publishes what this member waits for. Must precede the announcement of a sleep, and not only
@@ -447,11 +480,7 @@ impl Sleepers for BoardMembers<'_> {
 impl Drop for Board {
     fn drop(&mut self) {
         if let Some(left) = &self.left {
-            left.lock().unwrap().push(Leaving {
-                offset: self.offset,
-                shape: self.shape,
-                rounds: self.rounds.round,
-            });
+            left.lock().unwrap().push(Leaving { offset: self.offset, shape: self.shape });
         }
     }
 }

@@ -9,11 +9,12 @@
 //!
 //! What is told stays true, so nobody takes it back.
 
+use std::sync::Arc;
+
 use towpath_base::sync::{LongWords, MappedLongWords};
 
-use super::parts_of;
 use super::rounds::{RoundMemory, Rounds};
-use crate::segment::Segment;
+use super::{Presence, parts_of};
 
 /// Bits of a word of a line that hold the round plus one. The mark of the call is above them.
 const ROUND_BITS: u32 = 48;
@@ -153,8 +154,8 @@ impl<W: LongWords> Rounds<W> {
 /// The calls of the members of a board, for a member that exchanges messages.
 #[derive(Clone, Debug)]
 pub struct CallNotices {
-    /// Contains the words.
-    _segment: Segment,
+    /// Keeps the words.
+    _presence: Arc<Presence>,
     memory: RoundMemory<MappedLongWords>,
     descriptions: MappedLongWords,
     own: usize,
@@ -162,19 +163,20 @@ pub struct CallNotices {
     depth: usize,
 }
 
-// SAFETY: the words are in the segment, which this holds, and are only accessed with atomics.
+// SAFETY: the words stay those of this board while its presence is held, and are only accessed
+// with atomics.
 unsafe impl Send for CallNotices {}
 // SAFETY: as above.
 unsafe impl Sync for CallNotices {}
 
 impl CallNotices {
     pub(super) fn new(
-        segment: &Segment,
+        presence: Arc<Presence>,
         rounds: &Rounds<MappedLongWords>,
         descriptions: MappedLongWords,
     ) -> CallNotices {
         CallNotices {
-            _segment: segment.clone(),
+            _presence: presence,
             memory: rounds.memory.clone(),
             descriptions,
             own: rounds.own,

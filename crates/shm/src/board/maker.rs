@@ -4,28 +4,26 @@ use std::sync::{Arc, Mutex};
 
 use towpath_base::sync::{LongWords, MappedLongWords};
 
-use super::{BoardShape, PAGE};
+use super::{BoardShape, LEFT_AT, PAGE};
 use crate::arena::Arena;
 use crate::layout::{BOARD_AREA, LINE};
 use crate::segment::Segment;
 use crate::walk::Walk;
 
-/// A board that its maker has left. Its memory is free once all members have finished its last
-/// round.
+/// A board that its maker has left. Its memory is free once all members have left it.
 #[derive(Debug)]
 pub(crate) struct Leaving {
     pub(super) offset: usize,
     pub(super) shape: BoardShape,
-    pub(super) rounds: u64,
 }
 
 impl Leaving {
     /// True if no member will access the board any more.
     pub(crate) fn is_over(&self, segment: &Segment) -> bool {
         // SAFETY: the board's memory is not back in the arena yet, so these words inside the
-        // segment still count the rounds that its members have finished.
-        let done = unsafe { MappedLongWords::new(segment.at(self.offset), LINE / 8) };
-        (0..self.shape.members).all(|member| done.load_acquire(member) >= self.rounds)
+        // segment still say which of its members have left.
+        let left = unsafe { MappedLongWords::new(segment.at(self.offset + LEFT_AT), LINE / 8) };
+        (0..self.shape.members).all(|member| left.load_acquire(member) != 0)
     }
 }
 
@@ -108,6 +106,7 @@ mod tests {
     use towpath_machine::memory;
 
     use super::*;
+    use crate::board::Board;
 
     #[test]
     fn small_boards_share_a_quarter_of_the_area() {
@@ -123,8 +122,14 @@ mod tests {
         assert_eq!(made, SMALL_AREA / small);
         assert!(maker.make(&segment, MEMBERS, false).is_some());
         // A board that all members have left makes room for one.
-        let (offset, shape) = (maker.small[0].0, BoardShape::new(MEMBERS, Walk::SHORTEST));
-        maker.left().lock().unwrap().push(Leaving { offset, shape, rounds: 0 });
+        let offset = maker.small[0].0;
+        let location = offset + Walk::SHORTEST.number() as usize;
+        let members: Box<[u32]> = (0..MEMBERS as u32).collect();
+        for own in (0..MEMBERS).rev() {
+            assert!(maker.make(&segment, MEMBERS, true).is_none());
+            let left = (own == MEMBERS - 1).then(|| maker.left());
+            drop(Board::new(&segment, location, members.clone(), own, left));
+        }
         assert!(maker.make(&segment, MEMBERS, true).is_some());
         assert!(maker.make(&segment, MEMBERS, true).is_none());
     }

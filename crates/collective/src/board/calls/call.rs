@@ -158,7 +158,7 @@ impl BoardCall<'_> {
             let waiter = &mut *self.waiter;
             wait_until(waiter, |late| {
                 found = board.has_room(length);
-                found != Err(slowest) || late && board.is_out_of_step()
+                found != Err(slowest) || board.is_out_of_step(late)
             })
             .await;
             match found {
@@ -208,7 +208,7 @@ impl BoardCall<'_> {
         wait_until(waiter, |late| {
             hint.prefetch();
             found = board.look(member);
-            found.is_some() || late && board.is_out_of_step()
+            found.is_some() || board.is_out_of_step(late)
         })
         .await;
         let posted = found.ok_or(Stopped)?;
@@ -235,7 +235,7 @@ impl BoardCall<'_> {
         let (waiter, mut found) = (&mut *self.waiter, false);
         wait_until(waiter, |late| {
             found = see_all(board, call, &mut seen);
-            found || late && board.is_out_of_step()
+            found || board.is_out_of_step(late)
         })
         .await;
         if found && seen < board.size() {
