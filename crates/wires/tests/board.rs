@@ -147,9 +147,9 @@ fn five_ranks_that_sleep() {
     many_rounds(5, 1);
 }
 
-/// The memory of a board is reused once all members have finished its last round, and not before.
+/// The memory of a board is reused once all members have left it, and not before.
 #[test]
-fn memory_of_a_board_comes_back_when_all_have_finished() {
+fn memory_of_a_board_comes_back_when_all_have_left() {
     let mut all = wires(2, Settings::default());
     let team = [PeerIndex(0), PeerIndex(1)];
     let mut locations = Vec::new();
@@ -178,8 +178,10 @@ fn memory_of_a_board_comes_back_when_all_have_finished() {
     assert_ne!(all[0].make_board(&team, false), Some(location), "the reader has not finished");
     assert_eq!(reader.look(0).map(|posted| posted.length), Some(3));
     reader.finish();
+    assert_ne!(all[0].make_board(&team, false), Some(location), "the reader has not left");
+    drop(reader);
     let again: Vec<_> = std::iter::from_fn(|| all[0].make_board(&team, false)).collect();
-    assert!(again.contains(&location), "everybody has finished");
+    assert!(again.contains(&location), "everybody has left");
 }
 
 /// The prefetch hint is right for messages of equal length, even across the end of the area.
