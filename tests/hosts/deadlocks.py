@@ -189,10 +189,6 @@ def run_rows(options):
         if re.search(options.filter, name):
             rows.run(name, lambda kind=kind: run_mismatch(options, kind))
     for form, kind, ranks in itertools.product(FORMS, PAIRS, (2, 4, 8)):
-        # A persistent operation that no board can hold looks for none: what others send to find one
-        # is taken for its data, as between hosts.
-        if form == "persistent" and "count" in kind:
-            continue
         name = f"pairs {form} {kind} {ranks} ranks"
         if options.where == "on one host" and re.search(options.filter, name):
             rows.run(name, lambda row=(form, kind, ranks): run_pair(options, *row))

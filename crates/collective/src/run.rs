@@ -182,8 +182,13 @@ impl Run {
     /// the run has then failed. For runs that have waited long.
     pub fn find_mismatch<M: Messages + ?Sized>(&mut self, messages: &mut M) -> bool {
         let (own, sequence) = (self.plan.signature, self.sequence);
+        // While this member prepares the board of the call, another one may be further and have
+        // sent its data: that is no other call, unless a receive matches it.
         let is_other = |tag: i32, immediate: u32| {
-            numbers::is_of_call(tag, immediate, sequence) && own.differs(signature_of(immediate))
+            let theirs = signature_of(immediate);
+            numbers::is_of_call(tag, immediate, sequence)
+                && own.differs(theirs)
+                && !own.names_same(theirs)
         };
         let found = messages.find_unmatched(self.plan.context, &is_other);
         let failure = found.map(|(peer, immediate)| Failure::Mismatch {

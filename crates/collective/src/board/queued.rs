@@ -483,8 +483,7 @@ impl<O: QueueOwner> QueuedCall<O> {
                 bcast(&call, 0, &data)?
             }
         };
-        // A member that is ahead has sent messages of the call itself, with the same number.
-        plan.signature = self.signature;
+        plan.signature = self.signature.about_board();
         // SAFETY: the plan names only `word`, which is dropped after the run.
         let run = unsafe { Run::start(plan, self.sequence) };
         Ok(Stage::Agreeing(Box::new(Agreement { run, word, subject })))
