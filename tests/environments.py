@@ -176,8 +176,8 @@ def apt_get(*words, **options):
 
 
 def clean_environment(**extra):
-    """The environment of this process without what would tie a program to another MPI library or launcher, or to links that
-    the user has measured.
+    """The environment of this process without what would tie a program to another MPI library or
+    launcher, or to links that the user has measured.
     """
     foreign = ("PMI_", "PMIX_", "OMPI_", "PRTE_", "MPICH_", "MPIR_", "HYDRA_", "I_MPI_", "MPI4PY_", "VIRTUAL_ENV")
     kept = {name: value for name, value in os.environ.items() if not name.startswith(foreign)}

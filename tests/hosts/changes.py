@@ -145,7 +145,12 @@ ROWS = [
         sentence=BROKEN,
     ),
     Row(
-        "a link is cut, TCP beside frames", "--hosts 3 --kernels", SOON, trouble=CUT, ranks=3, sentence=BROKEN
+        "a link is cut, TCP beside frames",
+        "--hosts 3 --kernels",
+        SOON,
+        trouble=CUT,
+        ranks=3,
+        sentence=BROKEN,
     ),
     Row("another internet address", trouble=OTHER_ADDRESS, sentence=MOVED, within=6),
     Row(
@@ -176,7 +181,13 @@ ROWS = [
         for name, settings in NETWORKS[:2]
     ],
     *[
-        Row(f"a member leaves in order, {name}", "--hosts 3 --kernels", settings, members="left", ranks=3)
+        Row(
+            f"a member leaves in order, {name}",
+            "--hosts 3 --kernels",
+            settings,
+            members="left",
+            ranks=3,
+        )
         for name, settings in NETWORKS
     ],
 ]

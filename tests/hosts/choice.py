@@ -52,7 +52,8 @@ ALL_FRAMES = {"TOWPATH_CLIC_BULK": "frames"}
 ROWS = [
     Row("two hosts, one cable", "--hosts 2", "host0,host1", {(0, 1): CLIC}, settings=ALL_FRAMES, by="clic"),
     Row("large messages by a connection", "--hosts 2 --mtu 9000", "host0,host1", {(0, 1): CLIC + "; large messages by tcp"}),
-    Row("one bridge", "--hosts 4 --kernels", "host0,host1,host2", {(0, 1): CLIC, (0, 2): CLIC, (1, 2): CLIC}, settings=ALL_FRAMES, by="clic"),
+    Row("one bridge", "--hosts 4 --kernels", "host0,host1,host2",
+        {(0, 1): CLIC, (0, 2): CLIC, (1, 2): CLIC}, settings=ALL_FRAMES, by="clic"),
     Row("two rails", "--rails 2", "host0,host1", {(0, 1): CLIC + " and eth1 by Ethernet frames"}, by="clic"),
     Row("a wire that loses", "--loss 1 --duplicate 1 --reorder 1 --seed 3", "host0,host1", {(0, 1): CLIC}, settings=ALL_FRAMES, by="clic"),
     Row("a switch that passes nothing but IP", "--swallow frames", "host0,host1", {(0, 1): SWALLOWED}, by="tcp"),
@@ -68,9 +69,10 @@ ROWS = [
         {(0, 1): CLIC, (0, 2): TCP + "that host has more than 4 ranks", (2, 1): TCP + "this host has more"}),
     Row("ranks that share a processor", "--hosts 2", "host0:2,host1:2", {(0, 1): TCP + "ranks of this host share processors"},
         ["taskset", "-c", "0"], by="tcp"),
-    Row("hosts that share a processor", "--hosts 2", "host0,host1", {(0, 1): TCP + "ranks of this host share processors"},
-        ["taskset", "-c", "0"], by="tcp"),
-    Row("machines with a processor each", "--hosts 2 --kernels", "host0,host1", {(0, 1): CLIC}, ["taskset", "-c", "0"]),
+    Row("hosts that share a processor", "--hosts 2", "host0,host1",
+        {(0, 1): TCP + "ranks of this host share processors"}, ["taskset", "-c", "0"], by="tcp"),
+    Row("machines with a processor each", "--hosts 2 --kernels", "host0,host1", {(0, 1): CLIC},
+        ["taskset", "-c", "0"]),
     Row("connections wanted", "--hosts 2", "host0,host1", {(0, 1): "tcp, as TOWPATH_NETWORK=tcp says"}, settings={"TOWPATH_NETWORK": "tcp"}, by="tcp"),
 ]
 

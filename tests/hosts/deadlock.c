@@ -80,7 +80,8 @@ static void mismatch(const char *kind, int rank) {
 static void call(const char *form, const char *name, void *data, int count, int root, MPI_Request *request) {
     const MPI_Comm comm = MPI_COMM_WORLD;
     static int sums[4];
-    int is_barrier = strcmp(name, "barrier") == 0, is_bcast = strcmp(name, "bcast") == 0, is_reduce = strcmp(name, "reduce") == 0;
+    int is_barrier = strcmp(name, "barrier") == 0, is_bcast = strcmp(name, "bcast") == 0;
+    int is_reduce = strcmp(name, "reduce") == 0;
     if (strcmp(form, "blocking") == 0) {
         if (is_barrier) MPI_Barrier(comm);
         else if (is_bcast) MPI_Bcast(data, count, MPI_INT, root, comm);
@@ -100,8 +101,8 @@ static void call(const char *form, const char *name, void *data, int count, int 
     }
 }
 
-/* The last rank calls something else than the others, of which all have called the same before; or each rank names the next one as
- * the root. */
+/* The last rank calls something else than the others, of which all have called the same before; or
+ * each rank names the next one as the root. */
 static void pairs(const char *form, const char *kind, int rank) {
     const int length = 1 << 21;
     int size;

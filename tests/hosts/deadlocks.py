@@ -76,7 +76,8 @@ MISMATCHES = {
 }
 
 
-# What the calls of two ranks of one host may be where they do not fit together, by kind. With 2, 4 and 8 ranks, in each form.
+# What the calls of two ranks of one host may be where they do not fit together, by kind. With 2, 4
+# and 8 ranks, in each form.
 FORMS = ["blocking", "nonblocking", "persistent"]
 BCAST = r"MPI_Bcast with root \d"
 PAIRS = {
@@ -171,7 +172,8 @@ def run_pair(options, form, kind, ranks):
     calls = "|".join(PAIRS[kind])
     different = rf"(rank \d) calls ({calls}), but (rank \d) calls ({calls}); all ranks of"
     problems = [] if status == 16 else [f"ended with {status}, not with MPI_ERR_OTHER"]
-    if not any(re.search(words, said) for words in (different, rf"rank \d and rank \d call ({calls}) with different lengths")):
+    lengths = rf"rank \d and rank \d call ({calls}) with different lengths"
+    if not any(re.search(words, said) for words in (different, lengths)):
         problems.append(f"said: {job.lines}")
     return problems, "", said
 
@@ -189,7 +191,7 @@ def run_rows(options):
         if re.search(options.filter, name):
             rows.run(name, lambda kind=kind: run_mismatch(options, kind))
     for form, kind, ranks in itertools.product(FORMS, PAIRS, (2, 4, 8)):
-        # The root of a persistent broadcast that no board can hold is on none, and compares nothing.
+        # The root of a persistent broadcast that no board can hold is on none: it compares nothing.
         if (form, kind) == ("persistent", "root-count"):
             continue
         name = f"pairs {form} {kind} {ranks} ranks"

@@ -9,7 +9,7 @@
     hosts.py --swallow frames -- COMMAND...                                  over a switch that passes nothing but IP
     hosts.py --hosts 8 --slow host0=1gbit --weak host0=1000/5000 -- COMMAND...
                                                      one host has a slow link and a slow processor
-    hosts.py --hosts 4 --kernels -- COMMAND...       hosts that look like machines, and do not share cores by what is known of them
+    hosts.py --hosts 4 --kernels -- COMMAND...       each host looks like a machine with its own cores
     hosts.py --rails 2 --kill-rail 1 --after 2 [--silently] -- COMMAND...    a network dies meanwhile
 
 Two hosts are joined by a cable, more by a bridge; each further rail is a network of its own (10.77.RAIL.HOST/24). COMMAND
@@ -130,7 +130,8 @@ def inside(options):
 def parse(words):
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     links.add_options(parser)
-    parser.add_argument("--kernels", action="store_true", help="each host has a boot ID of its own: Towpath takes it for a machine with its own cores")
+    parser.add_argument("--kernels", action="store_true",
+                        help="each host has a boot ID: Towpath takes it for a machine of its own")
     parser.add_argument("command", nargs="+")
     return parser.parse_args(words)
 

@@ -8,7 +8,6 @@ Each row runs tests/hosts/ways.c on three hosts, where the first rank of each as
 --topology` about itself; the last one tests/hosts/leaf.c on four.
 """
 
-import argparse
 import json
 import os
 import subprocess
@@ -160,15 +159,5 @@ def run_row(prefix, binary, row):
     return judge(row, outcome), "", outcome["output"]
 
 
-def main():
-    parser = rows.parser(__doc__)
-    for inner in ("--row", "--binary", "--file"):
-        parser.add_argument(inner, help=argparse.SUPPRESS)
-    options = parser.parse_args()
-    if options.row:
-        return ran(options)
-    return rows.run_all(options, ways.compiled, [(row, row) for row in ROWS], run_row)
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(ways.main(__doc__, ROWS, ("--file",), ran, run_row))

@@ -8,7 +8,6 @@ Each row makes four hosts, measures them, and then runs tests/hosts/ways.c on th
 the first rank of each asks `towpath info --topology` about itself.
 """
 
-import argparse
 import json
 import os
 import subprocess
@@ -19,7 +18,6 @@ from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE), str(HERE.parent)]
-import rows  # noqa: E402
 import ways  # noqa: E402
 
 SLOW = "host2"
@@ -108,15 +106,5 @@ def run_row(prefix, binary, row):
     return judge(row, outcome), "", output
 
 
-def main():
-    parser = rows.parser(__doc__)
-    for inner in ("--row", "--binary"):
-        parser.add_argument(inner, help=argparse.SUPPRESS)
-    options = parser.parse_args()
-    if options.row:
-        return ran(options)
-    return rows.run_all(options, ways.compiled, [(row, row) for row in ROWS], run_row)
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(ways.main(__doc__, ROWS, (), ran, run_row))

@@ -2,6 +2,7 @@
 ranks say.
 """
 
+import argparse
 import json
 import re
 import subprocess
@@ -10,6 +11,7 @@ from pathlib import Path
 
 import environments
 import hosts
+import rows
 
 HERE = Path(__file__).resolve().parent
 # A job that takes longer hangs.
@@ -54,3 +56,14 @@ def reports(output):
         if found and found[2] != "ok":
             of_rank.setdefault(int(found[1]), []).append(found[2])
     return [json.loads("".join(lines)) for _, lines in sorted(of_rank.items())]
+
+
+def main(description, names, inner, ran, run_row):
+    """Runs the rows of a test, or, on the first host, `ran` with the options `inner`."""
+    parser = rows.parser(description)
+    for option in ("--row", "--binary", *inner):
+        parser.add_argument(option, help=argparse.SUPPRESS)
+    options = parser.parse_args()
+    if options.row:
+        return ran(options)
+    return rows.run_all(options, compiled, [(row, row) for row in names], run_row)

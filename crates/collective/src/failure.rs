@@ -17,7 +17,8 @@ pub enum Failure {
     /// A rank sent more than this rank expected. All steps were executed nevertheless, so that no
     /// rank hangs.
     #[error(
-        "a rank sent more data than this rank expects; counts and datatypes of the ranks do not fit together"
+        "a rank sent more data than this rank expects; counts and datatypes of the ranks do not fit \
+         together"
     )]
     Truncated,
     /// A process of the communicator was lost; the remaining steps are not executed.

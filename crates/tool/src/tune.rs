@@ -24,16 +24,17 @@ use towpath_launch::topology::stored_path;
 pub(super) const HELP: &str = "\
 Usage: towpath tune [--hosts LIST | --hostfile FILE] [--launcher COMMAND] [--output FILE]
 
-Measures the links between hosts: with each pair of them the time of a short message, and the rate in one direction
-and in both. The result is a topology file, which later jobs on these hosts use by themselves. Without hosts, those of
-Slurm's allocation are measured. Nothing else should run there meanwhile. A pair takes about a second; pairs of
-different hosts are measured at the same time.
+Measures the links between hosts: with each pair of them the time of a short message, and the rate
+in one direction and in both. The result is a topology file, which later jobs on these hosts use by
+themselves. Without hosts, those of Slurm's allocation are measured. Nothing else should run there
+meanwhile. A pair takes about a second; pairs of different hosts are measured at the same time.
 
   --hosts LIST, --hostfile FILE, --launcher COMMAND
                the hosts, and how to reach them, as for mpiexec
   --output FILE
-               where the result is stored (when not given: towpath/topology.toml in $XDG_CONFIG_HOME or ~/.config,
-               where jobs look for it; mpiexec --topology FILE uses another one)
+               where the result is stored (when not given: towpath/topology.toml in
+               $XDG_CONFIG_HOME or ~/.config, where jobs look for it; mpiexec --topology FILE uses
+               another one)
   -h, --help   print this
 ";
 
@@ -133,16 +134,16 @@ pub(super) fn answer(arguments: &[String]) -> Result<String, String> {
     let names = names_of_hosts(&to_start)?;
     if names.len() < 2 {
         return Ok(format!(
-            "{} is the only host, so there is no link to measure, and nothing is stored. --hosts a,b,c names hosts; \
-             what is known of this one:\n\n{}",
+            "{} is the only host, so there is no link to measure, and nothing is stored. \
+             --hosts a,b,c names hosts; what is known of this one:\n\n{}",
             names.first().map_or("This one", String::as_str),
             info::answer(&["--levels".to_owned()])?
         ));
     }
     if let Some((one, other)) = twins(&names) {
         return Err(format!(
-            "The hosts {one} and {other} are one machine; name it once, because a path inside it tells nothing of \
-             its link."
+            "The hosts {one} and {other} are one machine; name it once, because a path inside it \
+             tells nothing of its link."
         ));
     }
     let output = request.output.clone().or_else(stored_path).ok_or_else(|| {
@@ -193,7 +194,8 @@ fn measured(
     drop(bar);
     if !status.success() || pairs.len() != expected {
         return Err(format!(
-            "The measurement failed ({status}) after {} of {expected} pairs of hosts; nothing is stored.",
+            "The measurement failed ({status}) after {} of {expected} pairs of hosts; nothing is \
+             stored.",
             pairs.len()
         ));
     }

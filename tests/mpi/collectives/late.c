@@ -1,6 +1,6 @@
 /*
- * A rank that is two seconds late for the first nonblocking collective on a communicator only delays it: what the others have sent
- * meanwhile is not taken for another call.
+ * A rank that is two seconds late for the first nonblocking collective on a communicator only
+ * delays it: what the others have sent meanwhile is not taken for another call.
  */
 #include <unistd.h>
 
