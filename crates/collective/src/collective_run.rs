@@ -30,7 +30,7 @@ impl<O> From<Box<PhasedCall<O>>> for CollectiveRun<O> {
 impl<O: QueueOwner> CollectiveRun<O> {
     /// Makes an operation that is over, and is not persistent, another one with a sequence number
     /// of its own. It must be started next.
-    pub fn renew(&mut self, sequence: u32) {
+    pub fn renew(&mut self, sequence: u64) {
         match self {
             CollectiveRun::ByMessages(run) => run.renumber(sequence),
             CollectiveRun::Queued(call) => call.renew(sequence),

@@ -17,7 +17,7 @@ use crate::numbers;
 pub fn exchange_parts(
     call: &Neighborly,
     peers: &[PeerIndex],
-    sequence: u32,
+    sequence: u64,
     sends: &mut [MaybeUninit<ExchangeMessage>],
     receives: &mut [MaybeUninit<ExchangeMessage>],
 ) -> Option<(usize, usize)> {

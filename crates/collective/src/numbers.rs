@@ -10,10 +10,10 @@ use towpath_schedule::CallSignature;
 
 /// Numbers of blocking calls before they repeat in the tags of messages. Those of nonblocking and
 /// persistent calls are above.
-const BLOCKING: u32 = 1 << 14;
+const BLOCKING: u64 = 1 << 14;
 /// Numbers of nonblocking and of persistent calls.
-const NONBLOCKING: u32 = 1 << 14;
-const PERSISTENT: u32 = 1 << 15;
+const NONBLOCKING: u64 = 1 << 14;
+const PERSISTENT: u64 = 1 << 15;
 /// Bits of the number in a tag, and of the turn.
 const TAG_BITS: u32 = 16;
 const TURN_BITS: u32 = 15;
@@ -30,7 +30,7 @@ pub enum CallForm {
 }
 
 /// The number of a communicator's `count`th call of a form.
-pub fn sequence(form: CallForm, count: u32) -> u32 {
+pub fn sequence(form: CallForm, count: u64) -> u64 {
     let (first, numbers) = match form {
         CallForm::Blocking => (0, BLOCKING),
         CallForm::Nonblocking => (BLOCKING, NONBLOCKING),
@@ -41,14 +41,14 @@ pub fn sequence(form: CallForm, count: u32) -> u32 {
 
 /// The tag of a message of call `sequence`; the turn distinguishes messages of one pair.
 #[inline]
-pub(crate) fn tag(sequence: u32, turn: u16) -> i32 {
-    ((sequence & 0xFFFF) << TURN_BITS | u32::from(turn) & 0x7FFF) as i32
+pub(crate) fn tag(sequence: u64, turn: u16) -> i32 {
+    (((sequence & 0xFFFF) as u32) << TURN_BITS | u32::from(turn) & 0x7FFF) as i32
 }
 
 /// The immediate data of its messages.
 #[inline]
-pub(crate) fn immediate(signature: CallSignature, sequence: u32) -> u32 {
-    (sequence >> TAG_BITS) << CallSignature::BITS | signature.0
+pub(crate) fn immediate(signature: CallSignature, sequence: u64) -> u32 {
+    ((sequence >> TAG_BITS) as u32) << CallSignature::BITS | signature.0
 }
 
 /// The signature in immediate data.
@@ -58,14 +58,14 @@ pub(crate) fn signature_of(immediate: u32) -> CallSignature {
 }
 
 /// True if a message belongs to call `sequence`.
-pub(crate) fn is_of_call(tag: i32, immediate: u32, sequence: u32) -> bool {
+pub(crate) fn is_of_call(tag: i32, immediate: u32, sequence: u64) -> bool {
     let round = |immediate: u32| immediate >> CallSignature::BITS;
     number_of(tag) == sequence & 0xFFFF
         && round(immediate) == round(self::immediate(CallSignature::default(), sequence))
 }
 
-fn number_of(tag: i32) -> u32 {
-    tag.cast_unsigned() >> TURN_BITS
+fn number_of(tag: i32) -> u64 {
+    u64::from(tag.cast_unsigned() >> TURN_BITS)
 }
 
 #[cfg(test)]
@@ -74,7 +74,7 @@ mod tests {
 
     const SIGNATURE: CallSignature = CallSignature(77);
 
-    fn message(count: u32) -> (i32, u32) {
+    fn message(count: u64) -> (i32, u32) {
         let sequence = sequence(CallForm::Blocking, count);
         (tag(sequence, 3), immediate(SIGNATURE, sequence))
     }
@@ -91,7 +91,9 @@ mod tests {
 
     #[test]
     fn a_message_tells_its_call_from_those_of_other_rounds() {
-        for count in [0, 1, BLOCKING - 1, BLOCKING, 5 * BLOCKING + 7, u32::MAX] {
+        for count in
+            [0, 1, BLOCKING - 1, BLOCKING, 5 * BLOCKING + 7, 1 << 30, (1 << 30) - 1, 1 << 32]
+        {
             let own = sequence(CallForm::Blocking, count);
             let (tag, immediate) = message(count);
             assert_eq!(signature_of(immediate), SIGNATURE);

@@ -64,7 +64,7 @@ impl<O: QueueOwner> PhasedCall<O> {
         phases: HostPhases,
         copies: HostCopies,
         queue: Option<&Arc<Mutex<BoardQueue>>>,
-        sequence: u32,
+        sequence: u64,
     ) -> Result<PhasedCall<O>, PlanError> {
         let is_persistent = queue.is_none();
         let queue = queue.cloned().unwrap_or_default();
@@ -85,7 +85,7 @@ impl<O: QueueOwner> PhasedCall<O> {
 
     /// Makes a call that is over, and is not persistent, another one with a sequence number and
     /// turns of its own.
-    pub fn renew(&mut self, sequence: u32) {
+    pub fn renew(&mut self, sequence: u64) {
         self.phases.iter_mut().for_each(|phase| phase.renew(sequence));
     }
 
@@ -181,7 +181,7 @@ fn on_host<O: QueueOwner>(
     owner: &O,
     operation: Operation,
     (queue, is_persistent): (&Arc<Mutex<BoardQueue>>, bool),
-    (sequence, part, signature): (u32, u64, CallSignature),
+    (sequence, part, signature): (u64, u64, CallSignature),
 ) -> Result<CollectiveRun<O>, PlanError> {
     let (team, selection) = (owner.team(), owner.selection());
     let turn = match is_persistent {

@@ -36,7 +36,7 @@ pub struct Run {
     /// they access.
     device_copies: Vec<(StepId, PendingCopy)>,
     plan: Plan,
-    sequence: u32,
+    sequence: u64,
     ready_messages: VecDeque<StepId>,
     ready_local: VecDeque<StepId>,
     under_way: Vec<(StepId, Ticket)>,
@@ -55,14 +55,14 @@ impl Run {
     /// All memory named when the plan was built must stay valid until the run is done, and must not
     /// be accessed by others in ways that the standard forbids for the buffers of a collective
     /// call.
-    pub unsafe fn start(plan: Plan, sequence: u32) -> Run {
+    pub unsafe fn start(plan: Plan, sequence: u64) -> Run {
         let mut run = Run::hold(plan, sequence);
         run.rewind();
         run
     }
 
     /// Creates a run that is already over, for [`Run::start_again`] (persistent requests).
-    pub fn hold(plan: Plan, sequence: u32) -> Run {
+    pub fn hold(plan: Plan, sequence: u64) -> Run {
         // Most plans are short enough that all steps can be in flight at once; this avoids growing
         // the lists step by step.
         let room = plan.steps.len().min(64);
@@ -102,7 +102,7 @@ impl Run {
     }
 
     /// Makes a run that is over one of another call, with a sequence number of its own.
-    pub fn renumber(&mut self, sequence: u32) {
+    pub fn renumber(&mut self, sequence: u64) {
         debug_assert!(self.is_over(), "a run under way has sent messages with its number");
         self.sequence = sequence;
         if let Some((_, number)) = &mut self.beside {

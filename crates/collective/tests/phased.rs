@@ -147,7 +147,7 @@ fn hold(
     let call = Call { team: &whole, selection: &on_host.selection };
     let phases = phases(&call, operation).unwrap().expect("there are several hosts");
     let copies = HostCopies::default();
-    let call = PhasedCall::hold(on_host, phases, copies, queue, sequence as u32).unwrap();
+    let call = PhasedCall::hold(on_host, phases, copies, queue, sequence as u64).unwrap();
     Box::new(call).into()
 }
 
@@ -204,7 +204,7 @@ fn repeated((rank, hosts): (usize, &[u32]), on_host: &Caller, counted: &mut Coun
                 assert!(rank == 0 || round == 0 || !is_short || known.is_some(), "call {number}");
                 let mut run = match known {
                     Some(mut run) => {
-                        run.renew(sequence as u32);
+                        run.renew(sequence as u64);
                         run
                     }
                     None => hold((rank, hosts), &operation, on_host, Some(&queue), sequence),

@@ -86,7 +86,7 @@ fn nonblocking(caller: &Caller, counted: &mut Counted) {
             jobs.push(job);
             // SAFETY: the vectors of `job` do not move, and live until the call is over.
             runs.extend(unsafe {
-                begin(caller, &queue, operation, (round * CALLS + number) as u32)
+                begin(caller, &queue, operation, (round * CALLS + number) as u64)
             });
         }
         complete(&mut runs, counted, caller.team.rank);
@@ -102,7 +102,7 @@ unsafe fn begin(
     caller: &Caller,
     queue: &Arc<Mutex<BoardQueue>>,
     operation: Operation,
-    sequence: u32,
+    sequence: u64,
 ) -> Option<CollectiveRun<Caller>> {
     let work = (operation, HostCopies::default());
     // SAFETY: this function has the same contract.
@@ -140,7 +140,7 @@ fn start_thrice(caller: &Caller, counted: &mut Counted, shared: Option<Arc<Mutex
             let (job, operation) = Job::operation(number, rank);
             let work = (operation, HostCopies::default());
             let queue = shared.clone().unwrap_or_default();
-            let call = QueuedCall::hold(caller.clone(), queue, work, (None, number as u32));
+            let call = QueuedCall::hold(caller.clone(), queue, work, (None, number as u64));
             let call = if shared.is_some() { call.among_others() } else { call };
             (job, CollectiveRun::Queued(Box::new(call)))
         })

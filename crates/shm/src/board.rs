@@ -49,6 +49,8 @@ const INLINE_AT: usize = 16;
 const TOLD_AT: usize = 8;
 /// Offset of the word by which a member says that it accesses the board no more.
 const LEFT_AT: usize = 16;
+/// Offset of the upper bits of the number of its call.
+const UPPERS_AT: usize = 24;
 /// Distance in rounds between the line that is read and the one that is prefetched.
 const AHEAD: u64 = 4;
 /// How many rounds back the last message of a member is searched. If two members write alternately,
@@ -202,6 +204,7 @@ impl Board {
             wants: words(shape.wants_at(), 1),
             lines: words(shape.lines_at(), LINE / 8),
             told: words(TOLD_AT, LINE / 8),
+            uppers: words(UPPERS_AT, LINE / 8),
         };
         let presence = Presence { _segment: segment.clone(), left: words(LEFT_AT, LINE / 8), own };
         Board {

@@ -175,8 +175,9 @@ impl LongWords for LongFlags {
 
 /// Members of a board that keeps the lines of two rounds.
 fn board<const MEMBERS: usize>() -> [Rounds<LongFlags>; MEMBERS] {
-    let [done, claims, wants, told] = [0; 4].map(|_| LongFlags::new(MEMBERS));
-    let memory = RoundMemory { done, claims, wants, lines: LongFlags::new(2 * MEMBERS), told };
+    let [done, claims, wants, told, uppers] = [0; 5].map(|_| LongFlags::new(MEMBERS));
+    let lines = LongFlags::new(2 * MEMBERS);
+    let memory = RoundMemory { done, claims, wants, lines, told, uppers };
     std::array::from_fn(|own| Rounds::new(MEMBERS, own, 2, memory.clone()))
 }
 

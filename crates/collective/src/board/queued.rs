@@ -67,7 +67,7 @@ pub struct QueuedCall<O> {
     /// others do.
     turn: Option<u32>,
     /// The sequence number of its messages.
-    sequence: u32,
+    sequence: u64,
     /// How a persistent operation runs by messages, once it has done so.
     run: Option<Box<Run>>,
 }
@@ -129,7 +129,7 @@ impl<O: QueueOwner> QueuedCall<O> {
         owner: O,
         queue: Arc<Mutex<BoardQueue>>,
         work: (Operation, HostCopies),
-        (turn, sequence): (u32, u32),
+        (turn, sequence): (u32, u64),
     ) -> QueuedCall<O> {
         let mut call = QueuedCall::hold(owner, queue, work, (Some(turn), sequence));
         // SAFETY: this function has the same contract.
@@ -147,7 +147,7 @@ impl<O: QueueOwner> QueuedCall<O> {
         owner: impl FnOnce() -> O,
         queue: &Arc<Mutex<BoardQueue>>,
         (operation, copies): (Operation, HostCopies),
-        sequence: u32,
+        sequence: u64,
     ) -> Begun<O> {
         let mut held = queue.lock().unwrap();
         let board = if copies.is_empty() { held.take_idle_board(&operation) } else { None };
@@ -192,7 +192,7 @@ impl<O: QueueOwner> QueuedCall<O> {
         owner: O,
         queue: Arc<Mutex<BoardQueue>>,
         (operation, copies): (Operation, HostCopies),
-        (turn, sequence): (Option<u32>, u32),
+        (turn, sequence): (Option<u32>, u64),
     ) -> QueuedCall<O> {
         let signature = CallSignature::of(&operation);
         QueuedCall {
@@ -229,7 +229,7 @@ impl<O: QueueOwner> QueuedCall<O> {
     ///
     /// # Panics
     /// If the call is under way.
-    pub fn renew(&mut self, sequence: u32) {
+    pub fn renew(&mut self, sequence: u64) {
         assert!(matches!(self.stage, Stage::Over), "a call was renewed before it was over");
         self.sequence = sequence;
         self.number = renumbered(self.number, sequence);
@@ -523,12 +523,12 @@ impl<O: QueueOwner> QueuedCall<O> {
 }
 
 /// The number of a part of the call with this sequence number.
-pub fn number_of(sequence: u32, part: u64) -> u64 {
-    u64::from(sequence) << 1 | part
+pub fn number_of(sequence: u64, part: u64) -> u64 {
+    sequence << 1 | part
 }
 
 /// The number of the same part of the call with this sequence number.
-pub(crate) fn renumbered(number: u64, sequence: u32) -> u64 {
+pub(crate) fn renumbered(number: u64, sequence: u64) -> u64 {
     number_of(sequence, number & 1)
 }
 

@@ -41,7 +41,7 @@ fn runs_side_by_side_do_not_mix() {
         for (number, row) in rows.iter_mut().enumerate() {
             let plan = bcast(&call, number % size, &row.buffer(count)).unwrap();
             // SAFETY: `data` lives until all runs are done.
-            own.push(unsafe { Run::start(plan, number as u32) });
+            own.push(unsafe { Run::start(plan, number as u64) });
         }
         // Each rank progresses its calls in a different order.
         own.rotate_left(rank);

@@ -138,7 +138,7 @@ pub fn comm_idup_with_info(comm: Handle, info: Handle) -> Result<(Handle, Handle
 
 /// Creates a communicator of a subset that all its members know: rank 0 of the subset broadcasts
 /// the context.
-fn of_group(parent: &Comm, group: &Arc<Group>, plane: Plane, sequence: u32) -> Result<Handle> {
+fn of_group(parent: &Comm, group: &Arc<Group>, plane: Plane, sequence: u64) -> Result<Handle> {
     let Some(rank) = group.rank else { return Ok(COMM_NULL) };
     let context = parent.team(plane).context;
     let team = group.team(context, rank);
@@ -180,7 +180,7 @@ pub fn comm_create_group(comm: Handle, group: Handle, tag: i32) -> Result<Handle
     check_tag(tag)?;
     let group = groups::lookup(group, "group")?;
     check_subset(&group, &parent)?;
-    of_group(&parent, &group, Plane::Internal, tag as u32)
+    of_group(&parent, &group, Plane::Internal, u64::from(tag as u32))
 }
 
 /// Creates the communicator of one part of a split.

@@ -39,7 +39,7 @@ pub(crate) fn trade(comm: &Comm, mine: &[u64]) -> Result<Vec<u64>> {
 /// `mine` is the leader's outcome, and `None` on all other processes.
 pub(crate) fn spread(
     team: &towpath_collective::Team,
-    sequence: u32,
+    sequence: u64,
     leader: usize,
     mine: Option<Result<Vec<u64>>>,
 ) -> Result<Vec<u64>> {

@@ -24,7 +24,7 @@ use crate::progress::wait_target::WaitTarget;
 ///
 /// # Safety
 /// The memory that the plan was built for must live during the call.
-pub(crate) unsafe fn run(plan: Plan, sequence: u32) -> Result<()> {
+pub(crate) unsafe fn run(plan: Plan, sequence: u64) -> Result<()> {
     let context = plan.context;
     // SAFETY: the memory that the plan was built for lives during the call (this function's
     // contract), which waits for the run.
@@ -57,7 +57,7 @@ pub(crate) fn recover(run: CollectiveRun, context: ContextId) -> Result<(Option<
 }
 
 /// Broadcasts `words` from `root` to the team.
-pub(crate) fn broadcast(team: &Team, sequence: u32, root: usize, words: &mut [u64]) -> Result<()> {
+pub(crate) fn broadcast(team: &Team, sequence: u64, root: usize, words: &mut [u64]) -> Result<()> {
     let plan = broadcast_plan(team, root, words)?;
     // SAFETY: the plan names only `words`, which is borrowed during the call.
     unsafe { run(plan, sequence) }
@@ -71,14 +71,14 @@ pub(crate) fn broadcast_plan(team: &Team, root: usize, words: &mut [u64]) -> Res
 }
 
 /// A barrier: no member returns before all have called this.
-pub(crate) fn synchronize(team: &Team, sequence: u32) -> Result<()> {
+pub(crate) fn synchronize(team: &Team, sequence: u64) -> Result<()> {
     let plan = barrier(&Call { team, selection: process::selection()? }).map_err(plan_failed)?;
     // SAFETY: the plan moves no data.
     unsafe { run(plan, sequence) }
 }
 
 /// Gathers `mine` from all members. Returns the words of all, by rank.
-pub(crate) fn gather_everywhere(team: &Team, sequence: u32, mine: &[u64]) -> Result<Vec<u64>> {
+pub(crate) fn gather_everywhere(team: &Team, sequence: u64, mine: &[u64]) -> Result<Vec<u64>> {
     let mut all = vec![0u64; mine.len() * team.size()];
     let call = Call { team, selection: process::selection()? };
     let element = Element::dense(8);
@@ -158,6 +158,6 @@ pub(crate) fn exchange(peer: PeerIndex, context: ContextId, tag: i32, words: &[u
 
 /// The team of a communicator for its object management, and the sequence number of this call in
 /// the order of blocking collective calls.
-pub(crate) fn team_of(comm: &Comm) -> (Team, u32) {
+pub(crate) fn team_of(comm: &Comm) -> (Team, u64) {
     (comm.team(Plane::Collective), comm.next_sequence(CallForm::Blocking))
 }

@@ -89,7 +89,7 @@ pub(crate) struct Comm {
     selection: OnceLock<Selection>,
     /// The placement of the local group with the links that a hint has described.
     described: OnceLock<Arc<Placement>>,
-    sequences: [AtomicU32; 3],
+    sequences: [AtomicU64; 3],
     /// The board of its blocking collectives.
     pub(crate) board: Mutex<BoardState>,
     /// The boards of collectives that are polled, by form: blocking ones over several hosts,
@@ -298,12 +298,12 @@ impl Comm {
     /// call in the same order, so all get the same number. Each form has its own range of numbers:
     /// the standard forbids starting a nonblocking operation before a blocking one on one process
     /// and after it on another (6.12), but programs do it, and other libraries accept it.
-    pub(crate) fn next_sequence(&self, form: CallForm) -> u32 {
+    pub(crate) fn next_sequence(&self, form: CallForm) -> u64 {
         let number = self.coming_sequence(form);
         // No atomic read-modify-write: calls of one form on one communicator never run
         // concurrently.
         let counter = &self.sequences[form as usize];
-        counter.store(counter.load(Ordering::Relaxed).wrapping_add(1), Ordering::Relaxed);
+        counter.store(counter.load(Ordering::Relaxed) + 1, Ordering::Relaxed);
         number
     }
 
@@ -314,13 +314,13 @@ impl Comm {
     }
 
     /// The number that [`Comm::next_sequence`] returns next.
-    pub(crate) fn coming_sequence(&self, form: CallForm) -> u32 {
+    pub(crate) fn coming_sequence(&self, form: CallForm) -> u64 {
         numbers::sequence(form, self.calls_by_messages(form))
     }
 
     /// How many numbers [`Comm::next_sequence`] has given to this form.
     #[inline]
-    pub(crate) fn calls_by_messages(&self, form: CallForm) -> u32 {
+    pub(crate) fn calls_by_messages(&self, form: CallForm) -> u64 {
         self.sequences[form as usize].load(Ordering::Relaxed)
     }
 }

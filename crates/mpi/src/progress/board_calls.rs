@@ -27,7 +27,7 @@ pub(crate) unsafe fn begin(
     comm: &Arc<Comm>,
     process: &'static Process,
     work: (Operation, HostCopies),
-    sequence: u32,
+    sequence: u64,
 ) -> Begun<Caller> {
     if comm.group.peers.len() == 1 || comm.group.placement().hosts() > 1 {
         return Begun::ByMessages(work);

@@ -20,6 +20,10 @@ use super::{Presence, parts_of};
 const ROUND_BITS: u32 = 48;
 /// The bits of the round plus one.
 pub(super) const ROUND: u64 = (1 << ROUND_BITS) - 1;
+/// Bits of the stamp of a line, the low ones of the call's number. The others change so rarely that
+/// each member writes them to a word of its own.
+const STAMP_BITS: u32 = 16;
+const STAMP: u64 = (1 << STAMP_BITS) - 1;
 /// Bits of a call's number in a word that is told. The way of the call and its mark are above them.
 const NUMBER_BITS: u32 = 46;
 const NUMBER: u64 = (1 << NUMBER_BITS) - 1;
@@ -104,7 +108,19 @@ impl<W: LongWords> Rounds<W> {
     /// Begins a call: the following lines carry its mark.
     #[inline]
     pub(crate) fn begin(&mut self, call: NumberedCall) {
-        self.call = u64::from(call.mark) << ROUND_BITS | call.number & ROUND;
+        let call = u64::from(call.mark) << ROUND_BITS | call.number & ROUND;
+        if (call ^ self.call) & ROUND & !STAMP != 0 {
+            self.write_upper(call);
+        }
+        self.call = call;
+    }
+
+    /// Writes the upper bits of the number of a call, and from which round on they hold, before any
+    /// line of it.
+    #[cold]
+    fn write_upper(&self, call: u64) {
+        let (upper, since) = ((call & ROUND) >> STAMP_BITS, (self.round + 1) as u32);
+        self.memory.uppers.store_release(self.own, upper << 32 | u64::from(since));
     }
 
     /// The call in a round, if it is remembered: in the current one or one of as many before it as
@@ -190,20 +206,53 @@ impl CallNotices {
     pub fn find_other_call(&self, call: NumberedCall) -> Option<OtherCall> {
         let told = ToldCalls { words: &self.memory.told, own: self.own, members: self.members };
         told.tell(call, CallWay::ByMessages);
-        told.find(call, CallWay::ByMessages).or_else(|| self.find_line(call))
+        told.find(call, CallWay::ByMessages).or_else(|| self.lines().find(call))
     }
 
+    fn lines(&self) -> WrittenLines<'_, MappedLongWords> {
+        WrittenLines {
+            memory: &self.memory,
+            descriptions: &self.descriptions,
+            own: self.own,
+            members: self.members,
+            depth: self.depth,
+        }
+    }
+}
+
+/// The lines of a board, for a member that exchanges messages.
+#[derive(Debug)]
+struct WrittenLines<'a, W> {
+    memory: &'a RoundMemory<W>,
+    descriptions: &'a W,
+    own: usize,
+    members: usize,
+    depth: usize,
+}
+
+impl<W: LongWords> WrittenLines<'_, W> {
     /// A line of the call of this number. This member has not finished the round, so its writer
     /// does not write it again.
-    fn find_line(&self, call: NumberedCall) -> Option<OtherCall> {
+    fn find(&self, call: NumberedCall) -> Option<OtherCall> {
         let (done, lines) = (self.memory.done.load_acquire(self.own), 0..self.depth * self.members);
         lines.filter(|line| line % self.members != self.own).find_map(|line| {
             let word = self.memory.lines.load_acquire(line);
-            let (stamp, ..) = parts_of(self.descriptions.load_acquire(line));
-            let is_it = word & ROUND > done && stamp == call.number as u16;
+            let is_it = word & ROUND > done && self.number(line, word) == Some(call.number & ROUND);
             let theirs = (word >> ROUND_BITS) as u16;
             is_it.then_some(OtherCall { member: line % self.members, own: call.mark, theirs })
         })
+    }
+
+    /// The number of the call in which this word of a line was written: a stamp is not enough,
+    /// since another member may be any number of calls ahead. `None` if the upper bits have changed
+    /// since then, or if the line is written meanwhile.
+    fn number(&self, line: usize, word: u64) -> Option<u64> {
+        let (stamp, ..) = parts_of(self.descriptions.load_acquire(line));
+        let upper = self.memory.uppers.load_acquire(line % self.members);
+        let rounds_before = (upper as u32).wrapping_sub(word as u32);
+        let is_known = !(1..=self.depth as u32).contains(&rounds_before);
+        let is_same = self.memory.lines.load_acquire(line) == word;
+        (is_known && is_same).then_some(upper >> 32 << STAMP_BITS | u64::from(stamp))
     }
 }
 
@@ -228,6 +277,7 @@ mod tests {
             wants: words(2),
             lines: words(2 * DEPTH),
             told: words(2),
+            uppers: words(2),
         };
         [0, 1].map(|own| Rounds::new(2, own, DEPTH, memory.clone()))
     }
@@ -338,5 +388,70 @@ mod tests {
         told.tell(call_of(1), CallWay::ByMessages);
         assert_eq!(first.find_other_call(), other(1, BCAST, BCAST));
         assert_eq!(told.find(call_of(1), CallWay::ByMessages), other(0, BCAST, BCAST));
+    }
+
+    /// Calls with these numbers, in each of which the first member writes. Whether the second
+    /// member, in call `number` by messages, finds a line of it.
+    fn is_found(rounds_before: u64, numbers: &[u64], number: u64) -> bool {
+        let [mut first, mut second] = board();
+        let memory = Box::leak(vec![0u64; 2 * DEPTH].into_boxed_slice());
+        // SAFETY: the words live for ever, are aligned, and nothing else accesses them.
+        let descriptions = unsafe { MappedLongWords::new(memory.as_mut_ptr().cast(), 1) };
+        for member in [&mut first, &mut second] {
+            member.round = rounds_before;
+            member.known = rounds_before;
+            member.memory.done.store_release(member.own, rounds_before);
+        }
+        for &number in numbers {
+            first.begin(NumberedCall { mark: BCAST, number });
+            let stamp = u64::from(number as u16) << (2 * super::super::LENGTH_BITS);
+            descriptions.store_release(first.line(0), stamp);
+            first.commit();
+            first.finish();
+        }
+        let lines = WrittenLines {
+            memory: &second.memory,
+            descriptions: &descriptions,
+            own: 1,
+            members: 2,
+            depth: DEPTH,
+        };
+        let found = lines.find(NumberedCall { mark: BARRIER, number });
+        assert!(found.is_none() || found == other(0, BARRIER, BCAST));
+        found.is_some()
+    }
+
+    #[test]
+    fn a_line_is_found_by_the_whole_number_of_its_call() {
+        for rounds_before in [0, 100, u64::from(u32::MAX), ROUND / 2] {
+            for number in [1, 0xFFFF, 0x1_0000, 0xFFFF_FFFF, (1 << 32) + 7, (1 << 33) - 1] {
+                let is_found = |numbers: &[u64]| is_found(rounds_before, numbers, number);
+                assert!(is_found(&[number]), "{number}");
+                assert!(is_found(&[number, number + 1]) || number & 0xFFFF == 0xFFFF);
+                assert!(!is_found(&[number + 1, number + 2]), "{number}");
+                // A root that waits for nobody is exactly so far ahead.
+                for ahead in [1 << 16, 1 << 17, 1 << 32] {
+                    assert!(!is_found(&[number + ahead]), "{number} {ahead}");
+                    assert!(!is_found(&[number + 1, number + ahead]), "{number} {ahead}");
+                    assert!(!is_found(&[number + ahead, number + 2 * ahead]), "{number} {ahead}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn what_is_told_of_a_call_is_not_told_of_one_many_calls_later() {
+        let [_, second] = board();
+        let told = ToldCalls { words: &second.memory.told, own: 1, members: 2 };
+        let others = ToldCalls { own: 0, ..told };
+        let call = |number| NumberedCall { mark: BCAST, number };
+        for number in [3, 1 << 30, 1 << 33, (1 << 33) + 3] {
+            others.tell(call(number), CallWay::OnBoard);
+            for later in [1 << 16, 1 << 30, 1 << 31, 1 << 32, 1 << 33, 1 << 45] {
+                assert_eq!(told.find(call(number + later), CallWay::ByMessages), None);
+            }
+            let found = told.find(call(number), CallWay::ByMessages);
+            assert_eq!(found, other(0, BCAST, BCAST));
+        }
     }
 }

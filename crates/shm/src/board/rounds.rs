@@ -43,6 +43,8 @@ pub(crate) struct RoundMemory<W> {
     pub lines: W,
     /// The call in which each member has waited long.
     pub told: W,
+    /// The upper bits of the number of each member's call, and the round since which they hold.
+    pub uppers: W,
 }
 
 /// One member's view of the words.

@@ -71,7 +71,7 @@ pub(crate) unsafe fn try_execute(comm: &Comm, operation: &Operation, selection: 
     if board.calls().is_multiple_of(CALLS_PER_POLL) {
         waiter.worker.poll_in_passing();
     }
-    let by_messages = u64::from(comm.calls_by_messages(CallForm::Blocking));
+    let by_messages = comm.calls_by_messages(CallForm::Blocking);
     // SAFETY: the memory that the operation names is as the standard requires for the buffers of
     // the call (this function's contract).
     let outcome = unsafe { board.execute(operation, by_messages, &mut waiter) };
@@ -89,7 +89,7 @@ pub(crate) unsafe fn try_execute(comm: &Comm, operation: &Operation, selection: 
 /// Lets a call by messages compare itself with those on the board, if there is one.
 pub(super) fn attend(comm: &Comm, run: &mut Run) {
     if let BoardState::Made(board) = &*comm.board.lock().unwrap() {
-        let number = u64::from(comm.calls_by_messages(CallForm::Blocking).wrapping_sub(1)) + board.calls();
+        let number = comm.calls_by_messages(CallForm::Blocking) - 1 + board.calls();
         run.compare_with(board.notices().clone(), number);
     }
 }

@@ -267,7 +267,7 @@ impl<'a> Prepared<'a> {
     }
 
     /// The operation in phases or by messages, not started.
-    fn held(&mut self, sequence: u32) -> Result<CollectiveRun> {
+    fn held(&mut self, sequence: u64) -> Result<CollectiveRun> {
         if let Some(call) = self.in_phases(CallForm::Blocking)? {
             return Ok(call.into());
         }
