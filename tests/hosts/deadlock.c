@@ -130,6 +130,24 @@ static void pairs(const char *form, const char *kind, int rank) {
     MPI_Barrier(MPI_COMM_WORLD);
 }
 
+/* The last rank calls the same as the others in another form, of which each has been called before if
+ * `kind` says so. */
+static void forms(const char *others, const char *last, const char *kind, int rank) {
+    int size, data[4] = {0};
+    MPI_Comm_size(MPI_COMM_WORLD, &size);
+    const char *mine = rank == size - 1 ? last : others, *all[] = {"blocking", "nonblocking", "persistent"};
+    MPI_Request request = MPI_REQUEST_NULL;
+    for (int i = 0; i < 3 && strcmp(kind, "later") == 0; i++) {
+        call(all[i], "barrier", data, 0, 0, &request);
+        MPI_Wait(&request, MPI_STATUS_IGNORE);
+        if (i == 2) MPI_Request_free(&request);
+    }
+    request = MPI_REQUEST_NULL;
+    call(mine, strcmp(kind, "later") == 0 ? "barrier" : kind, data, 2, 0, &request);
+    MPI_Wait(&request, MPI_STATUS_IGNORE);
+    MPI_Barrier(MPI_COMM_WORLD);
+}
+
 int main(int argc, char **argv) {
     int rank;
     /* One rank never comes to MPI_Init. */
@@ -147,6 +165,7 @@ int main(int argc, char **argv) {
     if (argc > 1 && strcmp(argv[1], "communicators") == 0) communicators(rank);
     if (argc > 2 && strcmp(argv[1], "mismatch") == 0) mismatch(argv[2], rank);
     if (argc > 3 && strcmp(argv[1], "pairs") == 0) pairs(argv[2], argv[3], rank);
+    if (argc > 4 && strcmp(argv[1], "forms") == 0) forms(argv[2], argv[3], argv[4], rank);
     if (argc > 1 && strcmp(argv[1], "start") == 0) MPI_Barrier(MPI_COMM_WORLD);
     MPI_Finalize();
     return 0;

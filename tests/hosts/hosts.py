@@ -133,7 +133,12 @@ def parse(words):
     parser.add_argument("--kernels", action="store_true",
                         help="each host has a boot ID: Towpath takes it for a machine of its own")
     parser.add_argument("command", nargs="+")
-    return parser.parse_args(words)
+    options = parser.parse_args(words)
+    names = [f"host{number}" for number in range(options.hosts)]
+    for option, value in [("--slow", options.slow), ("--weak", options.weak)]:
+        if value and value.split("=")[0] not in names:
+            parser.error(f"{option} {value} names no host; the hosts are {', '.join(names)}")
+    return options
 
 
 def main():

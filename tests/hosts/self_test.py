@@ -209,6 +209,13 @@ def ended_by(how):
         return [f"{len(left)} processes live on after {how!r}"]
 
 
+def unknown(option):
+    """What is wrong when a host that does not exist shall be slow."""
+    job = subprocess.run([sys.executable, hosts.__file__, *option.split(), "--", "true"], capture_output=True, text=True)
+    sentence = f"{option} names no host; the hosts are host0, host1"
+    return [] if job.returncode == 2 and sentence in job.stderr else [f"ended with {job.returncode}, said {job.stderr!r}"]
+
+
 def readable(path):
     try:
         return path.read_bytes()
@@ -232,6 +239,9 @@ def main():
     for how in (signal.SIGTERM, signal.SIGKILL):
         if re.search(options.filter, f"ended by {how.name}"):
             rows.run(f"ended by {how.name}", lambda: (ended_by(how), "", ""))
+    for option in ("--slow host2=1gbit", "--weak hosts0=1000/5000"):
+        if re.search(options.filter, f"unknown host, {option}"):
+            rows.run(f"unknown host, {option}", lambda: (unknown(option), "", ""))
     networks = [row for row in ROWS if re.search(options.filter, row[0])]
     with ThreadPoolExecutor(max_workers=2) as pool:
         for (name, *_), outcome in zip(networks, pool.map(lambda row: timed(lambda: run_row(row)), networks)):

@@ -121,11 +121,16 @@ pub struct ControlPage {
     /// Description of the blocked call's communicator, terminated by a zero byte if shorter than
     /// the array.
     blocked_communicator: [AtomicU8; COMMUNICATOR],
+    /// The collective call that the blocked call waits for.
+    blocked_place: [AtomicU64; PLACE],
 }
 
 /// Maximum length of a communicator's description in bytes: a name of MPI_MAX_OBJECT_NAME and its
 /// quotes.
 pub const COMMUNICATOR: usize = 136;
+
+/// Words that describe a collective call (`towpath_collective::order`).
+pub const PLACE: usize = 5;
 
 /// What a blocked call waits for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -163,6 +168,8 @@ pub struct BlockedCall {
     pub tag: i32,
     /// Description of the communicator; empty if unknown.
     pub communicator: Vec<u8>,
+    /// The collective call that it waits for; zeros if none.
+    pub place: [u64; PLACE],
     /// Time at which the call blocked, in nanoseconds of the host's monotonic clock.
     pub since: u64,
 }
@@ -217,6 +224,9 @@ impl ControlPage {
         for (place, &byte) in self.blocked_communicator.iter().zip(bytes) {
             place.store(byte, Ordering::Relaxed);
         }
+        for (place, word) in self.blocked_place.iter().zip(blocked.place) {
+            place.store(word, Ordering::Relaxed);
+        }
         self.blocked_since.store(blocked.since, Ordering::Release);
     }
 
@@ -239,6 +249,7 @@ impl ControlPage {
             peer: self.blocked_peer.load(Ordering::Relaxed),
             tag: self.blocked_tag.load(Ordering::Relaxed),
             communicator: bytes.take_while(|&byte| byte != 0).collect(),
+            place: std::array::from_fn(|word| self.blocked_place[word].load(Ordering::Relaxed)),
             since,
         };
         fence(Ordering::Acquire);
@@ -286,8 +297,9 @@ mod tests {
         assert_eq!(page.blocked(), None);
         for communicator in [b"MPI_COMM_WORLD".to_vec(), vec![b'x'; COMMUNICATOR], b"row".to_vec()]
         {
+            let (peer, place) = (3, [1, 2, 3, 4, 5]);
             let blocked =
-                BlockedCall { call: 7, awaited: 1, peer: 3, tag: -1, communicator, since: 99 };
+                BlockedCall { call: 7, awaited: 1, peer, tag: -1, communicator, place, since: 99 };
             page.publish_blocked(&blocked);
             assert_eq!(page.blocked(), Some(blocked));
             page.withdraw_blocked();
@@ -322,6 +334,7 @@ mod tests {
         assert_eq!(offset_of!(ControlPage, channel), 384);
         assert_eq!(offset_of!(ControlPage, routes), 2432);
         assert_eq!(offset_of!(ControlPage, blocked_communicator), 3456);
+        assert_eq!(offset_of!(ControlPage, blocked_place), 3592);
         assert!(size_of::<ControlPage>() <= PAGE && size_of::<SegmentHead>() <= PAGE);
     }
 }

@@ -8,6 +8,7 @@
 
 pub mod calls;
 pub mod config;
+pub mod contexts;
 pub mod control;
 pub mod copy;
 pub mod events;

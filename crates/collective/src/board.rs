@@ -49,6 +49,12 @@ mod blocking {
     fn wait_until(waiter: &mut Waiter<'_>, mut ready: impl FnMut(bool) -> bool) {
         waiter.wait(&mut ready);
     }
+
+    /// True if the call must be suspended where it would wait.
+    #[inline(always)]
+    fn pauses(_: &Waiter<'_>) -> bool {
+        false
+    }
 }
 
 /// The calls as functions that are suspended where they wait.
@@ -75,13 +81,20 @@ mod suspending {
     /// The owner of a call.
     type Waiter<'a> = PolledMember<'a>;
 
-    /// Suspends the call until `ready` returns true, see [`WaitLoop::wait`](super::WaitLoop::wait).
+    /// Suspends the call until `ready` returns true or the call must end, see
+    /// [`WaitLoop::wait`](super::WaitLoop::wait).
     async fn wait_until(waiter: &mut Waiter<'_>, mut ready: impl FnMut(bool) -> bool) {
-        if !ready(false) {
+        if pauses(waiter) || !ready(false) {
             waiter.suspend();
-            let mut poll = || ready(waiter.has_waited_long());
-            poll_fn(|_| if poll() { Poll::Ready(()) } else { Poll::Pending }).await;
+            let mut poll = || ready(waiter.has_waited_long()) || waiter.must_stop();
+            let mut is_over = || !waiter.pauses() && poll();
+            poll_fn(|_| if is_over() { Poll::Ready(()) } else { Poll::Pending }).await;
         }
+    }
+
+    /// True if the call must be suspended where it would wait.
+    fn pauses(waiter: &Waiter<'_>) -> bool {
+        waiter.pauses()
     }
 }
 
@@ -99,7 +112,7 @@ pub trait Member {
 /// The member that calls, and waits for others.
 pub trait WaitLoop: Member {
     /// Returns once `ready` returns true, which it does after another member has posted or finished
-    /// what this one waits for. Passes true about once a second: `ready` then also looks for
-    /// members in other calls.
+    /// what this one waits for, or if the call must end. Passes true about once a second: `ready`
+    /// then also looks for members in other calls.
     fn wait(&mut self, ready: &mut dyn FnMut(bool) -> bool);
 }

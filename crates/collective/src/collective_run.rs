@@ -1,7 +1,11 @@
 //! Collective operations under way, by any way: a plan of messages, a call on a board, or phases of
 //! both.
 
+use towpath_schedule::CallSignature;
+
 use crate::board::{QueueOwner, QueuedCall};
+use crate::failure::Failure;
+use crate::order::CallOrder;
 use crate::phased::PhasedCall;
 use crate::run::{Progress, Run};
 
@@ -96,6 +100,35 @@ impl<O: QueueOwner> CollectiveRun<O> {
             CollectiveRun::Queued(call) => call.find_mismatch(engine),
             CollectiveRun::Phased(call) => call.find_mismatch(engine),
         }
+    }
+
+    /// Ends an operation under way, whose members have called something else. The next
+    /// [`CollectiveRun::post`] returns the failure.
+    pub fn fail(&mut self, failure: Failure, engine: &mut O::Engine) {
+        match self {
+            CollectiveRun::ByMessages(run) => run.fail(failure, engine),
+            CollectiveRun::Queued(call) => call.fail(failure, engine),
+            CollectiveRun::Phased(call) => call.fail(failure, engine),
+        }
+    }
+
+    /// Places it among the calls of its communicator.
+    pub fn place(mut self, order: CallOrder) -> CollectiveRun<O> {
+        match &mut self {
+            CollectiveRun::ByMessages(run) => run.order = Some(order),
+            CollectiveRun::Queued(call) => call.order = Some(order),
+            CollectiveRun::Phased(call) => call.order = Some(order),
+        }
+        self
+    }
+
+    /// Its place, if it has one, and what it calls.
+    pub fn placed(&self) -> Option<(CallOrder, CallSignature)> {
+        Some(match self {
+            CollectiveRun::ByMessages(run) => (run.order?, run.signature()),
+            CollectiveRun::Queued(call) => (call.order?, call.signature()),
+            CollectiveRun::Phased(call) => (call.order?, call.signature()),
+        })
     }
 
     /// Number of copies that a device works on, like [`Run::copies`].

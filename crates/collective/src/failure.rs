@@ -1,8 +1,13 @@
 //! Why collective calls fail.
 
+use std::fmt;
+
 use towpath_base::ids::PeerIndex;
 use towpath_schedule::plan::PlanError;
 use towpath_schedule::{CallSignature, Operation};
+
+use crate::numbers::CallForm;
+use crate::order::PlacedCall;
 
 /// What [`Failure::Mismatch`] violates (MPI 5.0, 6.1).
 const SAME_CALLS: &str = "all ranks of a communicator must call the same collectives, in the \
@@ -35,6 +40,17 @@ pub enum Failure {
         /// What the other process calls.
         theirs: CallSignature,
     },
+    /// Each of two processes has called something before what the other one has called, in another
+    /// form. The remaining steps are not executed.
+    #[error("{}", forms_differ(("this rank", &own.to_string()), ("another rank", &theirs.to_string())))]
+    Order {
+        /// The other process.
+        peer: PeerIndex,
+        /// The call of this process.
+        own: FormedCall,
+        /// The call of the other process.
+        theirs: FormedCall,
+    },
     /// The plan of a call that could have used a board cannot be built.
     #[error(transparent)]
     Plan(PlanError),
@@ -43,8 +59,54 @@ pub enum Failure {
 impl Failure {
     /// True if steps are left that will not be executed: their memory stays in use.
     pub(crate) fn leaves_steps(self) -> bool {
-        matches!(self, Failure::Lost | Failure::Mismatch { .. })
+        matches!(self, Failure::Lost | Failure::Mismatch { .. } | Failure::Order { .. })
     }
+}
+
+/// A call of some form.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FormedCall {
+    /// What is called.
+    pub signature: CallSignature,
+    /// Its form.
+    pub form: CallForm,
+}
+
+impl From<PlacedCall> for FormedCall {
+    fn from(call: PlacedCall) -> FormedCall {
+        FormedCall { signature: call.signature, form: call.order.form }
+    }
+}
+
+impl fmt::Display for FormedCall {
+    /// The names of the functions of this form.
+    fn fmt(&self, to: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (index, word) in self.signature.to_string().split(' ').enumerate() {
+            let space = if index == 0 { "" } else { " " };
+            match (word.strip_prefix("MPI_"), self.form) {
+                (Some(name), CallForm::Nonblocking) => {
+                    write!(to, "{space}MPI_I{}", name.to_lowercase())?;
+                }
+                (Some(name), CallForm::Persistent) => {
+                    let (name, comma) =
+                        name.strip_suffix(',').map_or((name, ""), |name| (name, ","));
+                    write!(to, "{space}MPI_{name}_init{comma}")?;
+                }
+                _ => write!(to, "{space}{word}")?,
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The sentence about two ranks, by their names and calls, each of which has called something
+/// before the call of the other one.
+pub fn forms_differ(own: (&str, &str), theirs: (&str, &str)) -> String {
+    format!(
+        "{} calls {}, but {} calls {} before that; a blocking, a nonblocking and a persistent call do not \
+         match, and all ranks of a communicator must call its collectives in the same order",
+        own.0, own.1, theirs.0, theirs.1
+    )
 }
 
 /// A rank in a sentence about calls that do not fit together: its name, its call, and the function
@@ -118,6 +180,20 @@ mod tests {
         );
         let said = out_of_step(("rank 2", barrier, None), ("rank 0", barrier.about_board(), None));
         assert!(said.starts_with("rank 2 and rank 0 call MPI_Barrier with different "), "{said}");
+    }
+
+    #[test]
+    fn a_call_is_named_in_its_form() {
+        let name = |number, form| FormedCall { signature: CallSignature(number), form }.to_string();
+        assert_eq!(name(2, CallForm::Blocking), "MPI_Bcast");
+        assert_eq!(name(2 | 32, CallForm::Nonblocking), "MPI_Ibcast with root 0");
+        assert_eq!(name(7, CallForm::Nonblocking), "MPI_Iallgather or MPI_Iallgatherv");
+        let alltoall = "MPI_Alltoall_init, MPI_Alltoallv_init or MPI_Alltoallw_init";
+        assert_eq!(name(8, CallForm::Persistent), alltoall);
+        let said = forms_differ(("rank 0", "MPI_Bcast"), ("rank 1", "MPI_Ibcast"));
+        assert!(
+            said.starts_with("rank 0 calls MPI_Bcast, but rank 1 calls MPI_Ibcast before that; ")
+        );
     }
 
     #[test]

@@ -18,6 +18,7 @@ mod lone;
 mod memory;
 pub mod multicast;
 pub mod numbers;
+pub mod order;
 mod phased;
 pub mod run;
 pub mod runs;

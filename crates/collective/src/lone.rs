@@ -6,7 +6,7 @@ use towpath_schedule::buffers::Piece;
 use crate::memory::copy_pieces;
 
 /// A call of one rank that is over as soon as it is performed.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct LoneCall {
     /// From the first to the second piece; `None` if nothing is copied.
     copy: Option<(Piece, Piece)>,

@@ -16,6 +16,7 @@ use crate::board::{BoardQueue, QueueOwner, QueuedCall, may_use_board, number_of}
 use crate::collective_run::CollectiveRun;
 use crate::failure::Failure;
 use crate::memory::copy_pieces;
+use crate::order::CallOrder;
 use crate::run::{Progress, Run};
 
 /// A call in phases.
@@ -29,6 +30,9 @@ pub struct PhasedCall<O> {
     failure: Option<Failure>,
     copies: HostCopies,
     memory: Vec<Scratch>,
+    signature: CallSignature,
+    /// Its place among the calls of its communicator, if it is told to other processes.
+    pub(crate) order: Option<CallOrder>,
 }
 
 // SAFETY: the pointers of a call are dereferenced only by its own functions, which need it
@@ -80,7 +84,8 @@ impl<O: QueueOwner> PhasedCall<O> {
         let phases: Vec<CollectiveRun<O>> =
             [before, between, after].into_iter().flatten().collect();
         let current = phases.len();
-        Ok(PhasedCall { phases, current, is_persistent, failure: None, copies, memory })
+        let (failure, order) = (None, None);
+        Ok(PhasedCall { phases, current, is_persistent, failure, copies, memory, signature, order })
     }
 
     /// Makes a call that is over, and is not persistent, another one with a sequence number and
@@ -168,6 +173,18 @@ impl<O: QueueOwner> PhasedCall<O> {
     /// Looks for messages of other calls, like [`Run::find_mismatch`].
     pub fn find_mismatch(&mut self, engine: &mut O::Engine) -> bool {
         self.phases.get_mut(self.current).is_some_and(|phase| phase.find_mismatch(engine))
+    }
+
+    /// Ends the call, like [`CollectiveRun::fail`].
+    pub fn fail(&mut self, failure: Failure, engine: &mut O::Engine) {
+        if let Some(phase) = self.phases.get_mut(self.current) {
+            phase.fail(failure, engine);
+        }
+    }
+
+    /// What it calls.
+    pub(crate) fn signature(&self) -> CallSignature {
+        self.signature
     }
 
     /// Number of copies that a device works on, like [`Run::copies`].

@@ -9,12 +9,14 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 
 use towpath_engine::messages::{Messages, Ticket};
+use towpath_schedule::CallSignature;
 use towpath_schedule::plan::{NONE, Plan, StepAction, StepId};
 
 use crate::board::{BoardNotices, renumbered};
 use crate::failure::Failure;
 use crate::memory::{self, PendingCopy};
 use crate::numbers::{self, signature_of};
+use crate::order::CallOrder;
 
 /// State of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -45,6 +47,10 @@ pub struct Run {
     failure: Option<Failure>,
     /// The board of the members, and the number of this call among those on it.
     beside: Option<(Arc<BoardNotices>, u64)>,
+    /// True if no member of the call uses a board.
+    needs_no_board: bool,
+    /// Its place among the calls of its communicator, if it is told to other processes.
+    pub(crate) order: Option<CallOrder>,
 }
 
 impl Run {
@@ -76,6 +82,8 @@ impl Run {
             left: 0,
             failure: None,
             beside: None,
+            needs_no_board: false,
+            order: None,
         }
     }
 
@@ -83,6 +91,12 @@ impl Run {
     /// `number` is that of the call among those that may use the board.
     pub fn compare_with(&mut self, notices: Arc<BoardNotices>, number: u64) {
         self.beside = Some((notices, number));
+    }
+
+    /// Says that the others make this call without a board too: a message about one is a mismatch.
+    pub fn without_board(mut self) -> Run {
+        self.needs_no_board = true;
+        self
     }
 
     /// Executes the plan, again or for the first time, with the same sequence number (persistent
@@ -182,13 +196,15 @@ impl Run {
     /// the run has then failed. For runs that have waited long.
     pub fn find_mismatch<M: Messages + ?Sized>(&mut self, messages: &mut M) -> bool {
         let (own, sequence) = (self.plan.signature, self.sequence);
+        let knows = self.needs_no_board;
         // While this member prepares the board of the call, another one may be further and have
-        // sent its data: that is no other call, unless a receive matches it.
+        // sent its data: that is no other call, unless a receive matches it. A phase of a call may
+        // be further than another one too.
         let is_other = |tag: i32, immediate: u32| {
             let theirs = signature_of(immediate);
             numbers::is_of_call(tag, immediate, sequence)
                 && own.differs(theirs)
-                && !own.names_same(theirs)
+                && (knows || !own.names_same(theirs))
         };
         let found = messages.find_unmatched(self.plan.context, &is_other);
         let failure = found.map(|(peer, immediate)| Failure::Mismatch {
@@ -202,10 +218,21 @@ impl Run {
         };
         let failure = failure.or_else(on_board);
         if let Some(failure) = failure {
-            self.give_up(failure);
-            self.withdraw(messages);
+            self.fail(failure, messages);
         }
         failure.is_some()
+    }
+
+    /// Ends the run, whose members have called something else. The next [`Run::post`] returns the
+    /// failure.
+    pub fn fail<M: Messages + ?Sized>(&mut self, failure: Failure, messages: &mut M) {
+        self.give_up(failure);
+        self.withdraw(messages);
+    }
+
+    /// What it calls.
+    pub(crate) fn signature(&self) -> CallSignature {
+        self.plan.signature
     }
 
     /// Withdraws the receives that nothing has matched: the others live, and may still send what

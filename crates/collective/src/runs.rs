@@ -4,10 +4,12 @@
 //! function of the program.
 
 use towpath_base::slab::{Slab, SlabKey};
+use towpath_schedule::CallSignature;
 
 use crate::board::QueueOwner;
 use crate::collective_run::CollectiveRun;
 use crate::failure::Failure;
+use crate::order::CallOrder;
 use crate::run::Progress;
 
 /// Collective calls that end without waiting between two rounds of progress. A rank whose partners
@@ -151,6 +153,22 @@ impl<O: QueueOwner> Runs<O> {
             }
         }
         has_found
+    }
+
+    /// The place of a run that waits for other members, and what it calls.
+    pub fn placed(&self, id: RunId) -> Option<(CallOrder, CallSignature)> {
+        match self.slots.get(id.0) {
+            Some(RunSlot::Running(run)) => run.placed(),
+            _ => None,
+        }
+    }
+
+    /// Fails a run that waits for other members, which have called something else. It is complete
+    /// with the next [`Runs::post`].
+    pub fn fail(&mut self, id: RunId, failure: Failure, engine: &mut O::Engine) {
+        if let Some(RunSlot::Running(run)) = self.slots.get_mut(id.0) {
+            run.fail(failure, engine);
+        }
     }
 
     /// True while a device works on a copy of a run. A device wakes no thread when it completes.

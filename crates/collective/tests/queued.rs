@@ -7,8 +7,9 @@ use std::sync::{Arc, Mutex};
 
 use towpath_collective::allgather::Allgather;
 use towpath_collective::board::{Begun, BoardQueue, QueuedCall};
+use towpath_collective::reduce::Operand;
 use towpath_collective::{
-    Blocks, Buffer, Call, CollectiveRun, Element, HostCopies, Operation, Run, Selection,
+    Blocks, Buffer, Call, CollectiveRun, Element, HostCopies, Operation, Reducer, Run, Selection,
 };
 
 use support::{Caller, Counted, Offered, complete, team};
@@ -92,6 +93,56 @@ fn nonblocking(caller: &Caller, counted: &mut Counted) {
         complete(&mut runs, counted, caller.team.rank);
         jobs.iter().enumerate().for_each(|(number, job)| job.check(number));
     }
+}
+
+/// Adds `count` numbers to others.
+///
+/// # Safety
+/// Both vectors must have so many, at any address.
+unsafe fn add(input: *const u8, inout: *mut u8, count: usize) {
+    for index in 0..count {
+        // SAFETY: both vectors have `count` numbers (this function's contract).
+        unsafe {
+            let (input, inout) = (input.cast::<i32>().add(index), inout.cast::<i32>().add(index));
+            inout.write_unaligned(inout.read_unaligned() + input.read_unaligned());
+        }
+    }
+}
+
+#[test]
+fn a_long_reduction_is_not_folded_as_it_begins() {
+    const COUNT: usize = 512 << 10;
+    let (selection, meeting) = (Arc::new(Selection::default()), std::sync::Barrier::new(2));
+    support::run(2, |rank, counted| {
+        let (selection, team) = (selection.clone(), team(rank, &[0; 2]));
+        let caller = Caller { offered: Offered::Board, selection, team };
+        let queue = Arc::new(Mutex::new(BoardQueue::default()));
+        let allreduce = |vector: &mut [i32], result: &mut [i32], sequence| {
+            let send = Some(vector.as_mut_ptr().cast());
+            let (count, element) = (vector.len() as i64, Element::dense(4));
+            let operand = Operand { send, count, element, reducer: Reducer::predefined(add) };
+            let receive = result.as_mut_ptr().cast();
+            // SAFETY: both vectors live until the call is over.
+            unsafe { begin(&caller, &queue, Operation::Allreduce { operand, receive }, sequence) }
+        };
+        // The first call makes the board, and the second one its areas.
+        for (sequence, count) in [(0, 1), (1, COUNT), (2, COUNT)] {
+            let (mut vector, mut result) = (vec![1i32; count], vec![0i32; count]);
+            if rank == 1 && sequence == 2 {
+                // The other one has posted.
+                meeting.wait();
+            }
+            let mut run = allreduce(&mut vector, &mut result, sequence);
+            if sequence == 2 {
+                assert!(run.is_some() && result.iter().all(|&sum| sum == 0), "rank {rank}");
+            }
+            if rank == 0 && sequence == 2 {
+                meeting.wait();
+            }
+            complete(run.as_mut_slice(), counted, rank);
+            assert!(result.iter().all(|&sum| sum == 2));
+        }
+    });
 }
 
 /// Begins a nonblocking call; `None` if it is over at once.

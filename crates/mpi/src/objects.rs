@@ -11,7 +11,6 @@ pub(crate) mod elements;
 pub(crate) mod errhandler;
 pub(crate) mod generalized;
 pub(crate) mod group;
-pub(crate) mod info;
 pub(crate) mod message;
 pub(crate) mod operation;
 pub(crate) mod persistent;

@@ -3,7 +3,6 @@
 //!
 //! They are never destroyed, so late calls get an error instead of crashing.
 
-mod contexts;
 pub(crate) mod devices;
 pub(crate) mod ending;
 pub(crate) mod heap;
@@ -16,7 +15,7 @@ use std::sync::{Mutex, OnceLock};
 use std::thread::ThreadId;
 
 use towpath_base::calls::NAMES;
-use towpath_base::control::ControlPage;
+use towpath_base::control::{BlockedCall, ControlPage};
 use towpath_base::ids::{ContextId, PeerIndex};
 use towpath_base::sync::Ordering;
 use towpath_collective::Selection;
@@ -29,10 +28,10 @@ use towpath_neutral::error::{Result, fail};
 use towpath_shm::{Heap, Segment};
 use towpath_transport::Losses;
 
-pub(crate) use contexts::Contexts;
 pub(crate) use peers::{described_rates, host_among, host_of, id_of, link_rate_of, ranks_per_core};
 pub(crate) use peers::{me, name_of, peer_of, rank_in_own_job};
 pub(crate) use phase::{Phase, abi, enter, leave, not_running, page, phase, refused, set_abi, set_phase};
+pub(crate) use towpath_base::contexts::Contexts;
 
 /// This process and its job.
 pub(crate) struct Process {
@@ -138,6 +137,16 @@ fn page_of(peer: PeerIndex) -> Option<&'static ControlPage> {
     let rank = process.jobs.rank_in_own_job(peer)?;
     let local = process.job.local_ranks.iter().position(|&local| local == rank)?;
     Some(process.segment.control(local))
+}
+
+/// The calls in which ranks of this host are blocked.
+pub(crate) fn blocked_here() -> impl Iterator<Item = (PeerIndex, BlockedCall)> {
+    let ranks = PROCESS.get().into_iter().flat_map(|process| {
+        process.job.local_ranks.iter().enumerate().map(move |(local, &rank)| (process, local, rank))
+    });
+    ranks.filter_map(|(process, local, rank)| {
+        Some((process.jobs.own_peer(rank), process.segment.control(local).blocked()?))
+    })
 }
 
 fn name_of_call(page: &ControlPage) -> Option<&'static str> {

@@ -11,7 +11,6 @@ pub(crate) mod state;
 #[cfg(test)]
 mod tests;
 pub(crate) mod wait_target;
-pub(crate) mod waiting;
 pub(crate) mod worker;
 
 use std::sync::OnceLock;

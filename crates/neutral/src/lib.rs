@@ -8,3 +8,4 @@ pub mod abi;
 pub mod constants;
 pub mod error;
 pub mod handle;
+pub mod info;

@@ -72,6 +72,17 @@ pub enum Operation {
 }
 
 impl Operation {
+    /// Bytes of the vector that is reduced; 0 if the operation only moves data.
+    pub fn folded_bytes(&self) -> i64 {
+        match self {
+            Operation::Reduce { operand, .. }
+            | Operation::Allreduce { operand, .. }
+            | Operation::ReduceScatter { operand, .. }
+            | Operation::Scan { operand, .. } => operand.bytes(),
+            _ => 0,
+        }
+    }
+
     /// Builds the plan of messages for the operation.
     pub fn plan(&self, call: &Call) -> Result<Plan, PlanError> {
         let mut plan = self.build(call)?;

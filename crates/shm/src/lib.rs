@@ -40,12 +40,14 @@ mod staging;
 mod stores;
 mod streamed;
 mod streaming;
+mod waiting;
 mod walk;
 mod wire;
 
 pub use arriving::Arriving;
 pub use heap::{Heap, HeapBlock};
 pub use segment::Segment;
+pub use waiting::Waiting;
 
 use std::collections::VecDeque;
 

@@ -126,6 +126,33 @@ static void broadcasts_by_messages(void)
     CALL(MPI_Comm_free(&copy));
 }
 
+/* Each constructor with an argument info gives its hints to the communicator. */
+static void constructors_take_hints(MPI_Op op)
+{
+    const char *algorithm = "allreduce:reduce_bcast";
+    MPI_Info info = hint_of(KEY, algorithm);
+    MPI_Comm made[4];
+    MPI_Request request;
+    int next = (check_rank + 1) % check_size, before = (check_rank + check_size - 1) % check_size, one = 1;
+    CALL(MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, 0, info, &made[0]));
+    CALL(MPI_Dist_graph_create_adjacent(MPI_COMM_WORLD, 1, &before, MPI_UNWEIGHTED, 1, &next,
+                                        MPI_UNWEIGHTED, info, 0, &made[1]));
+    CALL(MPI_Dist_graph_create(MPI_COMM_WORLD, 1, &check_rank, &one, &next, MPI_UNWEIGHTED, info, 0, &made[2]));
+    CALL(MPI_Comm_idup_with_info(MPI_COMM_WORLD, info, &made[3], &request));
+    CALL(MPI_Wait(&request, MPI_STATUS_IGNORE));
+    CALL(MPI_Info_free(&info));
+    for (int i = 0; i < 4; i++) {
+        int size;
+        shows(made[i], KEY, algorithm, "a new communicator");
+        CALL(MPI_Comm_size(made[i], &size));
+        if (size == check_size) {
+            int folding = folding_ranks(made[i], op);
+            CHECK(folding == 1, "%d ranks fold on communicator %d", folding, i);
+        }
+        CALL(MPI_Comm_free(&made[i]));
+    }
+}
+
 int main(int argc, char **argv)
 {
     start(&argc, &argv);
@@ -138,6 +165,7 @@ int main(int argc, char **argv)
     selects("allreduce:reduce_bcast", 1, op);
     selects("bcast:binomial, allreduce:allgather_fold", check_size, op);
     ignores_what_is_wrong(op);
+    constructors_take_hints(op);
     CALL(MPI_Op_free(&op));
     return finish();
 }

@@ -27,6 +27,7 @@ use super::{
 };
 use crate::failure::Failure;
 use crate::memory::copy_pieces;
+use crate::order::CallOrder;
 use crate::run::{Progress, Run};
 
 /// The member that calls, with what a call in a queue needs to know of its team and host.
@@ -70,6 +71,10 @@ pub struct QueuedCall<O> {
     sequence: u64,
     /// How a persistent operation runs by messages, once it has done so.
     run: Option<Box<Run>>,
+    /// Its place among the calls of its communicator, if it is told to other processes.
+    pub(crate) order: Option<CallOrder>,
+    /// Why it must end.
+    failure: Option<Failure>,
 }
 
 /// How far a nonblocking call has come at its beginning.
@@ -183,6 +188,8 @@ impl<O: QueueOwner> QueuedCall<O> {
             turn: Some(held.take_turn()),
             sequence,
             run: None,
+            order: None,
+            failure: None,
         }))
     }
 
@@ -208,6 +215,8 @@ impl<O: QueueOwner> QueuedCall<O> {
             turn,
             sequence,
             run: None,
+            order: None,
+            failure: None,
         }
     }
 
@@ -277,6 +286,7 @@ impl<O: QueueOwner> QueuedCall<O> {
         let mut has_moved = false;
         loop {
             let progress = match &mut self.stage {
+                Stage::Waiting if self.failure.is_some() => return (self.abandon(), true),
                 Stage::Waiting => match self.next_stage(engine) {
                     Ok(None) => return (Progress::Running, has_moved),
                     next => self.enter(next.map(|stage| stage.expect("there is a stage"))),
@@ -336,7 +346,10 @@ impl<O: QueueOwner> QueuedCall<O> {
         let progress = match call.outcome {
             BoardOutcome::Complete => Progress::Done,
             BoardOutcome::Truncated => Progress::Failed(Failure::Truncated),
-            BoardOutcome::OutOfStep => Progress::Failed(call.board.mismatch()),
+            BoardOutcome::OutOfStep => {
+                let failure = self.failure.take();
+                Progress::Failed(failure.unwrap_or_else(|| call.board.mismatch()))
+            }
         };
         let mut queue = self.queue.lock().unwrap();
         if let Stage::OnBoard(pending) = std::mem::replace(&mut self.stage, Stage::Over) {
@@ -367,6 +380,35 @@ impl<O: QueueOwner> QueuedCall<O> {
             }
             Stage::Waiting | Stage::Over => false,
         }
+    }
+
+    /// Ends the call, like [`CollectiveRun::fail`](crate::CollectiveRun::fail).
+    pub fn fail(&mut self, failure: Failure, engine: &mut O::Engine) {
+        match &mut self.stage {
+            Stage::ByMessages(run) => run.fail(failure, engine),
+            Stage::Agreeing(agreement) => agreement.run.fail(failure, engine),
+            Stage::OnBoard(call) => {
+                call.stop();
+                self.failure = Some(failure);
+            }
+            Stage::Waiting => self.failure = Some(failure),
+            Stage::Over => {}
+        }
+    }
+
+    /// Ends a call that must end before its turn.
+    #[cold]
+    fn abandon(&mut self) -> Progress {
+        self.stage = Stage::Over;
+        if let Some(turn) = self.turn.take() {
+            self.queue.lock().unwrap().abandon(turn);
+        }
+        Progress::Failed(self.failure.take().expect("a call that is abandoned has failed"))
+    }
+
+    /// What it calls.
+    pub(crate) fn signature(&self) -> CallSignature {
+        self.signature
     }
 
     /// Number of copies that a device works on, like [`Run::copies`].

@@ -18,6 +18,10 @@ use towpath_schedule::{CallSignature, Operation};
 use super::{BoardLimits, BoardNotices, Member, Need, WaitLoop, blocking, suspending};
 use crate::failure::Failure;
 
+/// Most bytes that a nonblocking call folds before it returns: the program wants to compute
+/// meanwhile. A longer one only posts what others need.
+const MOST_AT_ONCE: i64 = 64 << 10;
+
 /// How a call on a board has ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum BoardOutcome {
@@ -155,6 +159,16 @@ impl PolledMember<'_> {
         self.desk.has_waited_long.get()
     }
 
+    /// True if the call must end where it waits.
+    pub(super) fn must_stop(&self) -> bool {
+        self.desk.must_stop.get()
+    }
+
+    /// True if the call must be suspended where it would wait, whether or not it must wait.
+    pub(super) fn pauses(&self) -> bool {
+        self.desk.pauses.get()
+    }
+
     fn caller(&mut self) -> &mut dyn Member {
         let mut member = self.desk.member.get().expect("a call goes on only while it is polled");
         // SAFETY: `PendingCall::poll` has placed the pointer and returns after this reference is
@@ -178,6 +192,10 @@ struct Desk {
     member: Cell<Option<NonNull<dyn Member>>>,
     has_moved: Cell<bool>,
     has_waited_long: Cell<bool>,
+    /// True if the call must end where it waits.
+    must_stop: Cell<bool>,
+    /// True if the call has just begun and folds so much that it must not go on at once.
+    pauses: Cell<bool>,
 }
 
 /// A nonblocking call, which owns its operation and its board until it is complete; then it can be
@@ -260,6 +278,8 @@ impl PendingCall {
         board: Box<TeamBoard>,
     ) {
         self.desk.call.set(call);
+        self.desk.must_stop.set(false);
+        self.desk.pauses.set(operation.folded_bytes() > MOST_AT_ONCE);
         let before = self.desk.operation.replace(Some(operation));
         assert!(before.is_none(), "a call was started before the last one was complete");
         self.desk.board.set(Some(board));
@@ -268,6 +288,11 @@ impl PendingCall {
     /// Makes the next poll look for members in other calls.
     pub fn look_for_mismatch(&mut self) {
         self.desk.has_waited_long.set(true);
+    }
+
+    /// Makes the next poll end the call out of step where it waits.
+    pub fn stop(&mut self) {
+        self.desk.must_stop.set(true);
     }
 
     /// Goes on with the call as far as possible without waiting. Without a call under way, one is
@@ -281,6 +306,7 @@ impl PendingCall {
         let Poll::Pending = self.task.as_mut().poll(&mut Context::from_waker(Waker::noop()));
         self.desk.member.set(None);
         self.desk.has_waited_long.set(false);
+        self.desk.pauses.set(false);
         match self.desk.outcome.take() {
             None => CallState::Pending { has_moved: self.desk.has_moved.take() },
             Some((board, outcome)) => {

@@ -235,7 +235,7 @@ mod tests {
             peer,
             tag,
             communicator,
-            since: 0,
+            ..BlockedCall::default()
         };
         runs(Activity {
             state: 1,
@@ -328,7 +328,7 @@ mod tests {
             peer: i32::MIN,
             tag: i32::MIN,
             communicator,
-            since: 0,
+            ..BlockedCall::default()
         };
         let activity =
             Activity { state: 1, last_call: u32::MAX, in_call: 7, blocked: Some((wild, u32::MAX)) };

@@ -335,7 +335,10 @@ impl BodyReader<'_> {
         let (peer, tag) = (self.number()? as i32, self.number()? as i32);
         let seconds = self.number()?;
         let communicator = self.bytes().filter(|bytes| bytes.len() <= COMMUNICATOR)?;
-        Some((BlockedCall { call, awaited, peer, tag, communicator, since: 0 }, seconds))
+        Some((
+            BlockedCall { call, awaited, peer, tag, communicator, ..BlockedCall::default() },
+            seconds,
+        ))
     }
 }
 
@@ -450,7 +453,14 @@ mod tests {
     fn all_kinds() -> Vec<ProxyFrame> {
         let communicator = b"\"row\"".to_vec();
         let blocked = Some((
-            BlockedCall { call: 2, awaited: 1, peer: -1, tag: 5, communicator, since: 0 },
+            BlockedCall {
+                call: 2,
+                awaited: 1,
+                peer: -1,
+                tag: 5,
+                communicator,
+                ..BlockedCall::default()
+            },
             12,
         ));
         vec![

@@ -20,11 +20,11 @@ use super::topologies::declaration::forget_ended;
 use super::{groups, hardware, hints, info, intercomm, internal};
 use crate::objects::comm::{Comm, Remote};
 use crate::objects::group::{Group, Relation};
-use crate::objects::info::Pairs;
 use crate::objects::registry::{self, OBJECTS};
 use crate::process;
 use crate::progress;
 use crate::progress::request_table::{Extra, RequestWork};
+use towpath_neutral::info::Pairs;
 
 /// MPI_Comm_size.
 #[inline]
@@ -211,7 +211,7 @@ const _: () = assert!(BY_HARDWARE != UNDEFINED);
 
 /// MPI_Comm_split_type: by host, or by the hardware below it (see `hardware`).
 pub fn comm_split_type(comm: Handle, split_type: i32, key: i32, info: Handle) -> Result<Handle> {
-    let hints = info::pairs(info)?;
+    let given = info::pairs(info)?;
     let parent = registry::comm(comm)?;
     // Checked even if this process passes MPI_UNDEFINED. If the hosts cannot be told apart, every
     // process fails here, so none waits in the exchange for one that has failed.
@@ -219,8 +219,8 @@ pub fn comm_split_type(comm: Handle, split_type: i32, key: i32, info: Handle) ->
     let color = match split_type {
         UNDEFINED => UNDEFINED,
         COMM_TYPE_SHARED => host as i32,
-        COMM_TYPE_HW_GUIDED | COMM_TYPE_RESOURCE_GUIDED => hardware::guided(host, &hints),
-        MPIX_COMM_TYPE_NEIGHBORHOOD => hardware::neighborhood(host, &hints),
+        COMM_TYPE_HW_GUIDED | COMM_TYPE_RESOURCE_GUIDED => hardware::guided(host, &given),
+        MPIX_COMM_TYPE_NEIGHBORHOOD => hardware::neighborhood(host, &given),
         COMM_TYPE_HW_UNGUIDED => {
             no_intercomm(&parent, "MPI_COMM_TYPE_HW_UNGUIDED")?;
             BY_HARDWARE
@@ -228,7 +228,7 @@ pub fn comm_split_type(comm: Handle, split_type: i32, key: i32, info: Handle) ->
         _ => fail!(ERR_ARG, "argument split_type ({split_type}) is none of the MPI_COMM_TYPE_ constants"),
     };
     if parent.is_inter() {
-        return intercomm::split(&parent, color, key);
+        return hints::given_to(intercomm::split(&parent, color, key)?, &given);
     }
     let mut choices = choices(&parent, color, key)?;
     // A process that passed MPI_UNDEFINED learns only now what the others passed, and must take
@@ -238,7 +238,7 @@ pub fn comm_split_type(comm: Handle, split_type: i32, key: i32, info: Handle) ->
         let asking = choices.iter_mut().zip(colors).filter(|(choice, _)| choice.color == BY_HARDWARE);
         asking.for_each(|(choice, color)| choice.color = color);
     }
-    insert_part(&parent, part_of_mine(&parent, &choices))
+    hints::given_to(insert_part(&parent, part_of_mine(&parent, &choices))?, &given)
 }
 
 /// MPI_Comm_free. Pending operations keep the objects that they need.

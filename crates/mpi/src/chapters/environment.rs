@@ -10,9 +10,9 @@ use towpath_neutral::constants::*;
 use towpath_neutral::error::{Error, Result, fail};
 
 use super::{hardware, info};
-use crate::objects::info::Pairs;
 use crate::process::{self, Phase, ending, heap};
 use crate::startup::{finalize, init};
+use towpath_neutral::info::Pairs;
 
 /// Blocks allocated by MPI_Alloc_mem from private memory, by address.
 static ALLOCATED: LazyLock<Mutex<HashMap<usize, Layout>>> = LazyLock::new(Mutex::default);

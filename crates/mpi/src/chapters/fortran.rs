@@ -12,7 +12,7 @@ use towpath_neutral::error::{Error, Result, fail};
 
 use super::datatypes::type_size;
 use super::info;
-use crate::objects::info::Pairs;
+use towpath_neutral::info::Pairs;
 
 /// Info keys of the default kinds, and their types.
 const SIZES: [(&str, Handle); 4] = [

@@ -14,8 +14,8 @@ use towpath_neutral::error::Result;
 
 use super::{info, internal};
 use crate::objects::comm::Comm;
-use crate::objects::info::Pairs;
 use crate::objects::registry::OBJECTS;
+use towpath_neutral::info::Pairs;
 
 /// The info key that names a resource type.
 const TYPE_KEY: &str = "mpi_hw_resource_type";

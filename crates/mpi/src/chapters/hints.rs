@@ -6,12 +6,15 @@
 //! MPI_Comm_dup (since MPI 4.0).
 
 use towpath_collective::Selection;
+use towpath_neutral::abi::Handle;
+use towpath_neutral::constants::COMM_NULL;
 use towpath_neutral::error::Result;
 
 use super::info;
 use crate::objects::comm::Comm;
-use crate::objects::info::Pairs;
+use crate::objects::registry;
 use crate::process::{self, memory_kinds};
+use towpath_neutral::info::Pairs;
 
 /// The assertion that all members start their persistent collectives in the same order.
 const ORDERED_STARTS: &str = "mpi_assert_strict_persistent_collective_ordering";
@@ -52,6 +55,14 @@ pub(super) fn accept(comm: &Comm, given: &Pairs) -> Result<()> {
         }
     }
     Ok(())
+}
+
+/// A communicator that has just been made, with the hints that its maker was given.
+pub(super) fn given_to(comm: Handle, given: &Pairs) -> Result<Handle> {
+    if comm != COMM_NULL {
+        accept(&*registry::comm(comm)?, given)?;
+    }
+    Ok(comm)
 }
 
 /// Selects the algorithms that a hint names. False if it names an unknown one, or comes too late.

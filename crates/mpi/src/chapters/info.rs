@@ -7,9 +7,9 @@ use towpath_neutral::abi::{Handle, StringArgument};
 use towpath_neutral::constants::*;
 use towpath_neutral::error::{Error, Result, fail};
 
-use crate::objects::info::{Info, Pairs};
 use crate::objects::registry::OBJECTS;
 use crate::process::{self, memory_kinds};
+use towpath_neutral::info::{Info, Pairs};
 
 /// The key for memory allocation kinds: those requested in MPI_INFO_ENV, those supported in the
 /// hints of a communicator.

@@ -52,7 +52,7 @@ pub(crate) fn recover(run: CollectiveRun, context: ContextId) -> Result<(Option<
     if is_poll_due {
         worker.poll_in_passing();
     }
-    let target = |_: &State| WaitTarget::Members(context);
+    let target = |_: &State| WaitTarget::Run(context, id);
     Ok(worker.wait_for(target, |state| state.runs.is_complete(id).then(|| state.runs.recover(id))))
 }
 

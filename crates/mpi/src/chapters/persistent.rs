@@ -29,11 +29,18 @@ pub(crate) fn create_by(start: impl FnOnce() -> Start, comm: Handle) -> Result<H
 pub(crate) fn start(request: Handle) -> Result<()> {
     let worker = progress::worker()?;
     let mut state = worker.hold();
-    let buffered = begin(&mut state, request)?;
+    let rest = begin(&mut state, request)?;
     let is_poll_due = state.runs.is_poll_due();
     drop(state);
-    if let Some(message) = buffered {
-        send_copy(worker, request, &message)?;
+    match rest {
+        Some(Start::Buffered(message)) => send_copy(worker, request, &message)?,
+        Some(Start::Alone(call)) => {
+            // SAFETY: the buffers of the call live whenever the request is active (contract of
+            // `Prepared::keep`), and it becomes active here.
+            unsafe { call.perform() };
+            worker.with(|state| state.requests.set_work(request, RequestWork::Done(Status::EMPTY)))?;
+        }
+        _ => {}
     }
     worker.nudge();
     if is_poll_due {
@@ -42,10 +49,10 @@ pub(crate) fn start(request: Handle) -> Result<()> {
     Ok(())
 }
 
-/// Starts a persistent request. Returns the message of a buffered send, which is copied after the
-/// worker is released.
+/// Starts a persistent request. Returns what only copies, which is done after the worker is
+/// released: the copy may be long.
 #[inline(always)]
-fn begin(state: &mut State, request: Handle) -> Result<Option<PersistentMessage>> {
+fn begin(state: &mut State, request: Handle) -> Result<Option<Start>> {
     let State { engine, requests, runs, .. } = state;
     let (start, work) = requests.inactive(request)?;
     *work = match start {
@@ -56,14 +63,9 @@ fn begin(state: &mut State, request: Handle) -> Result<Option<PersistentMessage>
         Start::Receive(PersistentMessage { comm, elements, peer, tag, .. }) => {
             RequestWork::Receive(elements.irecv(engine, comm, *peer, *tag))
         }
-        Start::Buffered(message) => return Ok(Some(message.clone())),
+        Start::Buffered(message) => return Ok(Some(Start::Buffered(message.clone()))),
+        Start::Alone(call) => return Ok(Some(Start::Alone(call.clone()))),
         Start::Nothing(status) => RequestWork::Done(*status),
-        Start::Alone(call) => {
-            // SAFETY: the buffers of the call live whenever the request is active (contract of
-            // `Prepared::keep`), and it becomes active here.
-            unsafe { call.perform() };
-            RequestWork::Done(Status::EMPTY)
-        }
         Start::Collective(run) => {
             let mut run = run.take().ok_or_else(|| Error::new(ERR_REQUEST, "the collective is active already"))?;
             // SAFETY: the buffers of the call live whenever the request is active (contract of

@@ -10,7 +10,8 @@ use towpath_base::sync::{AtomicU32, AtomicU64, Ordering};
 use towpath_collective::board::{BoardQueue, BoardState};
 use towpath_collective::neighborhood::Neighbors;
 use towpath_collective::numbers::{self, CallForm};
-use towpath_collective::{KeptCalls, Placement, Selection, Team};
+use towpath_collective::order::{CallOrder, PlacedCall};
+use towpath_collective::{CallSignature, KeptCalls, Placement, Selection, Team};
 use towpath_neutral::abi::Handle;
 use towpath_neutral::constants::{COMM_SELF, COMM_WORLD, PROC_NULL};
 use towpath_neutral::error::{Result, fail};
@@ -21,10 +22,10 @@ use super::claim::ChannelClaim;
 use super::coll_state::MulticastState;
 use super::errhandler::Errhandler;
 use super::group::Group;
-use super::info::Pairs;
 use super::topology::Topology;
 use crate::process;
 use crate::progress::board_calls::Caller;
+use towpath_neutral::info::Pairs;
 
 /// The remote side of an intercommunicator.
 #[derive(Debug)]
@@ -90,6 +91,8 @@ pub(crate) struct Comm {
     /// The placement of the local group with the links that a hint has described.
     described: OnceLock<Arc<Placement>>,
     sequences: [AtomicU64; 3],
+    /// Number of its blocking calls on the board.
+    pub(crate) on_board: AtomicU64,
     /// The board of its blocking collectives.
     pub(crate) board: Mutex<BoardState>,
     /// The boards of collectives that are polled, by form: blocking ones over several hosts,
@@ -128,6 +131,7 @@ impl Comm {
             selection: OnceLock::new(),
             described: OnceLock::new(),
             sequences: Default::default(),
+            on_board: AtomicU64::new(0),
             board: Mutex::default(),
             queues: Default::default(),
             kept: Mutex::default(),
@@ -316,6 +320,21 @@ impl Comm {
     /// The number that [`Comm::next_sequence`] returns next.
     pub(crate) fn coming_sequence(&self, form: CallForm) -> u64 {
         numbers::sequence(form, self.calls_by_messages(form))
+    }
+
+    /// The place of the next call of a form among the calls on this communicator.
+    pub(crate) fn order(&self, form: CallForm) -> CallOrder {
+        let mut before = self.sequences.each_ref().map(|count| count.load(Ordering::Relaxed));
+        before[CallForm::Blocking as usize] += self.on_board.load(Ordering::Relaxed);
+        CallOrder { form, before }
+    }
+
+    /// The blocking call that has begun last, with its place.
+    pub(crate) fn last_blocking(&self) -> Option<PlacedCall> {
+        let mut order = self.order(CallForm::Blocking);
+        let count = &mut order.before[CallForm::Blocking as usize];
+        *count = count.checked_sub(1)?;
+        Some(PlacedCall { context: self.context().0, order, signature: CallSignature::default() })
     }
 
     /// How many numbers [`Comm::next_sequence`] has given to this form.

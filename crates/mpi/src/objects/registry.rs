@@ -19,10 +19,10 @@ use super::comm::Comm;
 use super::datatype::Type;
 use super::errhandler::{Action, Errhandler, ErrorCodes};
 use super::group::Group;
-use super::info::{Info, Pairs};
 use super::message::Matched;
 use super::operation::Operation;
 use crate::process;
+use towpath_neutral::info::{Info, Pairs};
 
 /// Objects and registries that may exist before MPI_Init.
 pub(crate) struct Objects {

@@ -1,11 +1,13 @@
 //! The state that the worker's lock protects: the engine, the requests and the collective runs of
 //! the process.
 
+use towpath_collective::Failure;
 use towpath_engine::Engine;
 use towpath_wires::Wires;
 
-use super::request_table::Requests;
+use super::request_table::{RequestWork, Requests};
 use super::runs::Runs;
+use super::wait_target::WaitTarget;
 
 /// The state that the worker's lock protects.
 pub(crate) struct State {
@@ -19,13 +21,15 @@ pub(crate) struct State {
     pub(crate) watches: Vec<Watch>,
     /// True while those that have waited long look for members in other calls.
     pub(super) compares_calls: bool,
+    /// Why the wait for a line must end.
+    pub(super) line_failure: Option<Failure>,
 }
 
 impl State {
     /// The state of a process that has called nothing.
     pub(crate) fn new(engine: Engine<Wires>) -> State {
         let (requests, runs) = (Requests::default(), Runs::default());
-        State { engine, requests, runs, watches: Vec::new(), compares_calls: false }
+        State { engine, requests, runs, watches: Vec::new(), compares_calls: false, line_failure: None }
     }
 
     /// Advances messages and collective runs, and checks the board lines that other threads wait
@@ -34,6 +38,20 @@ impl State {
         let moved = self.engine.progress();
         let posted = self.runs.post(&mut self.engine);
         moved | posted | (!self.watches.is_empty() && self.look())
+    }
+
+    /// Fails the collective call that is waited for.
+    #[cold]
+    pub(super) fn fail(&mut self, target: WaitTarget, failure: Failure) {
+        match target {
+            WaitTarget::Run(_, id) => self.runs.fail(id, failure, &mut self.engine),
+            WaitTarget::Request(request) => {
+                if let Ok((&RequestWork::Run(id), _)) = self.requests.work_on(request) {
+                    self.runs.fail(id, failure, &mut self.engine);
+                }
+            }
+            _ => self.line_failure = Some(failure),
+        }
     }
 
     /// True while an operation waits for a device. A device wakes no thread when it completes.

@@ -18,13 +18,12 @@ use towpath_machine::memory;
 use towpath_machine::wait::Waiter;
 use towpath_neutral::abi::{Handle, Status};
 use towpath_neutral::constants::REQUEST_NULL;
-use towpath_shm::Segment;
+use towpath_shm::{Segment, Waiting};
 use towpath_wires::Wires;
 
 use super::request_table::{Ended, RequestWork};
 use super::state::State;
 use super::wait_target::WaitTarget;
-use super::waiting::Waiting;
 use super::worker::Worker;
 
 const CONTEXT: ContextId = ContextId(8);
@@ -35,7 +34,7 @@ fn workers() -> [Worker; 2] {
         let segment = Segment::map(&file, 2, own).unwrap();
         let waiter = Waiter::with_quota(2, usize::MAX, segment.head(), segment.own_control());
         let engine = Engine::new(Wires::single_host(segment.clone()), Limits::from_settings(), 2);
-        Worker::new(State::new(engine), Waiting::new(waiter, segment))
+        Worker::new(State::new(engine), Waiting::new(waiter, segment, || panic!("the job is aborting")))
     })
 }
 

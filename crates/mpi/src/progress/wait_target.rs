@@ -8,6 +8,10 @@
 use towpath_base::control::{Awaited, BlockedCall, ControlPage};
 use towpath_base::ids::{ContextId, PeerIndex, Plane};
 use towpath_base::sync::Ordering;
+use towpath_collective::Failure;
+use towpath_collective::failure::FormedCall;
+use towpath_collective::order::PlacedCall;
+use towpath_collective::runs::RunId;
 use towpath_engine::{Pending, RequestId};
 use towpath_neutral::abi::Handle;
 use towpath_neutral::constants::{COMM_SELF, COMM_WORLD};
@@ -17,6 +21,9 @@ use super::state::State;
 use crate::objects::comm::Comm;
 use crate::objects::registry::{self, OBJECTS};
 use crate::process;
+
+/// A wait is long after this many nanoseconds.
+const LONG_WAIT: u64 = 1_000_000_000;
 
 /// What a blocked call waits for.
 #[derive(Clone, Copy, Debug)]
@@ -29,19 +36,25 @@ pub(crate) enum WaitTarget {
     Probe(ContextId, Option<PeerIndex>, Option<i32>),
     /// The other members of the communicator with this context.
     Members(ContextId),
+    /// This run of the members of the communicator with this context.
+    Run(ContextId, RunId),
     /// This request handle of the program.
     Request(Handle),
 }
 
 /// A published wait. Dropping it withdraws it.
 #[derive(Default)]
-pub(crate) struct PublishedWait(Option<&'static ControlPage>);
+pub(crate) struct PublishedWait {
+    page: Option<&'static ControlPage>,
+    /// That another rank is in a call that cannot meet this one.
+    contradiction: Option<Failure>,
+}
 
 impl PublishedWait {
     /// Publishes the wait; later calls do nothing.
     #[cold]
     pub(crate) fn publish(&mut self, state: &State, target: impl Fn(&State) -> WaitTarget) {
-        if self.0.is_some() {
+        if self.page.is_some() {
             return;
         }
         let Some(page) = process::page() else { return };
@@ -49,21 +62,39 @@ impl PublishedWait {
         blocked.call = page.last_call.load(Ordering::Relaxed);
         blocked.since = towpath_machine::clock::nanoseconds();
         page.publish_blocked(&blocked);
-        self.0 = Some(page);
+        self.page = Some(page);
+    }
+
+    /// The failure of a collective call if a rank of this host waits long in another one that
+    /// cannot meet it. It is returned when it is looked for again: until then the other rank can
+    /// find it too.
+    #[cold]
+    pub(crate) fn find_contradiction(&mut self) -> Option<Failure> {
+        if let Some(found) = self.contradiction.take() {
+            return Some(found);
+        }
+        let own = PlacedCall::from_words(self.page?.blocked()?.place)?;
+        let (now, formed) = (towpath_machine::clock::nanoseconds(), FormedCall::from);
+        self.contradiction = process::blocked_here().find_map(|(peer, blocked)| {
+            let theirs = PlacedCall::from_words(blocked.place)?;
+            let is_long = now.saturating_sub(blocked.since) >= LONG_WAIT;
+            let failure = || Failure::Order { peer, own: formed(own), theirs: formed(theirs) };
+            (is_long && own.contradicts(&theirs)).then(failure)
+        });
+        None
     }
 }
 
 impl Drop for PublishedWait {
     #[inline]
     fn drop(&mut self) {
-        if let Some(page) = self.0 {
+        if let Some(page) = self.page {
             page.withdraw_blocked();
         }
     }
 }
 
 fn describe(state: &State, target: WaitTarget) -> BlockedCall {
-    let on = |context| with_comm(context, in_words);
     match target {
         WaitTarget::Other => BlockedCall::default(),
         WaitTarget::Message(context, id) => match state.engine.pending(id) {
@@ -74,9 +105,11 @@ fn describe(state: &State, target: WaitTarget) -> BlockedCall {
             let pending = Pending { receives: true, peer, tag };
             with_comm(context, |comm| message(pending, [Awaited::Receive, Awaited::Send], comm))
         }
-        WaitTarget::Members(context) => {
-            BlockedCall { awaited: Awaited::Members as u32, communicator: on(context), ..BlockedCall::default() }
-        }
+        WaitTarget::Members(context) | WaitTarget::Run(context, _) => with_comm(context, |comm| {
+            let (awaited, communicator) = (Awaited::Members as u32, in_words(comm));
+            let place = comm.and_then(Comm::last_blocking).map_or_else(Default::default, |call| call.words());
+            BlockedCall { awaited, communicator, place, ..BlockedCall::default() }
+        }),
         WaitTarget::Request(request) => describe_request(state, request),
     }
 }
@@ -91,8 +124,9 @@ fn describe_request(state: &State, request: Handle) -> BlockedCall {
         RequestWork::Send(id) | RequestWork::Receive(id) => engine.pending(*id),
         RequestWork::Both(send, receive) => receive.and_then(|id| engine.pending(id)).or_else(|| engine.pending(*send)),
         RequestWork::Run(_) | RequestWork::Exchange(_) => {
-            let communicator = in_words(comm);
-            return BlockedCall { awaited: Awaited::CollectiveRequest as u32, communicator, ..BlockedCall::default() };
+            let (awaited, communicator) = (Awaited::CollectiveRequest as u32, in_words(comm));
+            let place = placed(state, work, comm).map_or_else(Default::default, |call| call.words());
+            return BlockedCall { awaited, communicator, place, ..BlockedCall::default() };
         }
         RequestWork::Generalized(_) => {
             return BlockedCall { awaited: Awaited::GeneralizedRequest as u32, ..BlockedCall::default() };
@@ -100,6 +134,13 @@ fn describe_request(state: &State, request: Handle) -> BlockedCall {
         RequestWork::Flush(_) | RequestWork::Sent(_) | RequestWork::Done(_) | RequestWork::Inactive => None,
     };
     pending.map_or_else(BlockedCall::default, |pending| message(pending, kinds, comm))
+}
+
+/// The collective call behind a request, with its place.
+fn placed(state: &State, work: &RequestWork, comm: Option<&Comm>) -> Option<PlacedCall> {
+    let RequestWork::Run(id) = work else { return None };
+    let (order, signature) = state.runs.placed(*id)?;
+    Some(PlacedCall { context: comm?.context().0, order, signature })
 }
 
 fn message(pending: Pending, [receive, send]: [Awaited; 2], comm: Option<&Comm>) -> BlockedCall {

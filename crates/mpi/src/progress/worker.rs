@@ -12,16 +12,16 @@ use std::ops::{Deref, DerefMut};
 
 use towpath_base::ids::ContextId;
 use towpath_base::sync::{AtomicBool, AtomicU32, Ordering, UnsafeCell};
+use towpath_collective::Failure;
 use towpath_machine::wait;
 use towpath_machine::wait::handover::{Handover, Wanted};
 use towpath_machine::wait::watchdog::Watchdog;
-use towpath_shm::Segment;
+use towpath_shm::{Segment, Waiting};
 
 use super::held_up;
 use super::runs::LocalWork;
 use super::state::{State, Watch};
 use super::wait_target::{PublishedWait, WaitTarget};
-use super::waiting::Waiting;
 
 /// Rounds of progress that a blocking call makes before it waits, if each rank has a core: about a
 /// microsecond in shared memory. MPI_THREAD_MULTIPLE uses a quarter of it, because other threads
@@ -341,7 +341,7 @@ impl Worker {
             }
             if meets
                 && meeting.is_due(waiting.sleeps())
-                && let Some(result) = self.compare_calls(ready)
+                && let Some(result) = self.compare_calls(&mut published, target, ready)
             {
                 return result;
             }
@@ -350,9 +350,18 @@ impl Worker {
 
     /// Fails collectives whose members have called other ones. Their threads may sleep.
     #[cold]
-    fn compare_calls<R>(&self, ready: &mut impl FnMut(&mut State) -> Option<R>) -> Option<R> {
+    fn compare_calls<R>(
+        &self,
+        published: &mut PublishedWait,
+        target: &impl Fn(&State) -> WaitTarget,
+        ready: &mut impl FnMut(&mut State) -> Option<R>,
+    ) -> Option<R> {
+        let contradiction = published.find_contradiction();
         let found = self.with(|state| {
             state.compares_calls = true;
+            if let Some(failure) = contradiction {
+                state.fail(target(state), failure);
+            }
             state.runs.find_mismatches(&mut state.engine)
         });
         if self.poll() || found {
@@ -378,21 +387,34 @@ impl Worker {
     }
 
     /// Waits until `ready` returns true, after another process has written a line on a board of
-    /// this context. Passes true if the wait has been long.
-    pub(crate) fn wait_for_line(&self, context: ContextId, ready: &mut dyn FnMut(bool) -> bool) {
+    /// this context. Passes true if the wait has been long. Returns the failure if the call must
+    /// end instead.
+    pub(crate) fn wait_for_line(&self, context: ContextId, ready: &mut dyn FnMut(bool) -> bool) -> Option<Failure> {
         let poll = |ready: &mut dyn FnMut(bool) -> bool| {
             self.with_token(|waiting| {
                 waiting.reset();
-                if !waiting.pass(&mut || ready(false)) {
-                    let target = |_: &State| WaitTarget::Members(context);
-                    let mut is_there = |state: &mut State| ready(state.compares_calls).then_some(());
-                    self.poll_until(waiting, &target, true, &mut is_there);
+                if waiting.pass(&mut || ready(false)) {
+                    return None;
                 }
+                let target = |_: &State| WaitTarget::Members(context);
+                let mut is_there = |state: &mut State| {
+                    let failure = state.line_failure.take();
+                    (failure.is_some() || ready(state.compares_calls)).then_some(failure)
+                };
+                self.poll_until(waiting, &target, true, &mut is_there)
             })
         };
-        if poll(ready).is_none() {
-            let _wanted = self.want_token();
-            while !self.sleep_for_line(ready) && poll(ready).is_none() {}
+        if let Some(ended) = poll(ready) {
+            return ended;
+        }
+        let _wanted = self.want_token();
+        loop {
+            if self.sleep_for_line(ready) {
+                return None;
+            }
+            if let Some(ended) = poll(ready) {
+                return ended;
+            }
         }
     }
 

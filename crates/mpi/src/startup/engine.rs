@@ -10,13 +10,13 @@ use towpath_machine::memory;
 use towpath_machine::wait::{Bell, Waiter};
 use towpath_network::{Far, Jobs};
 use towpath_neutral::error::Result;
-use towpath_shm::Segment;
+use towpath_shm::{Segment, Waiting};
 use towpath_wires::Wires;
 
 use super::failed_start;
+use crate::process::ending::leave_aborted_job;
 use crate::progress::state::State;
 use crate::progress::wait_target;
-use crate::progress::waiting::Waiting;
 use crate::progress::worker::Worker;
 
 /// How long a reading of the available memory is reused. Less data arrives in this time than the
@@ -33,7 +33,7 @@ pub(crate) fn worker(segment: &Segment, job: &Job, jobs: &Jobs, far: Option<Far>
         waiter.watch(bell, far.polls_by_system_calls(), segment.own_control());
         wires = far.join(wires);
     }
-    let waiting = Waiting::new(waiter, segment.clone());
+    let waiting = Waiting::new(waiter, segment.clone(), leave_aborted_job);
     wires.set_across(towpath_datatype::copy_across);
     let mut engine = Engine::new(wires, Limits::from_settings(), job.size as usize);
     engine.ask_members(wait_target::is_member);

@@ -7,7 +7,7 @@ use towpath_schedule::select::Subscription;
 use towpath_schedule::{CallSignature, Operation, numbers};
 
 use super::super::team::{BoardOutcome, TeamBoard};
-use super::{LOOKS, Waiter, both_forms, wait_until};
+use super::{LOOKS, Waiter, both_forms, pauses, wait_until};
 use crate::memory;
 
 /// Bytes of a round when not oversubscribed and some ranks only write while others only read: the
@@ -172,13 +172,14 @@ impl BoardCall<'_> {
     /// Waits for the message that a member posts in this round, and returns it.
     #[inline]
     pub(super) async fn expect(&mut self, member: usize) -> Result<Posted, Stopped> {
-        if let Some(posted) = self.board.look(member) {
+        let pauses = pauses(self.waiter);
+        if !pauses && let Some(posted) = self.board.look(member) {
             // The member is ahead, so its next lines have been written too.
             self.board.prefetch(member);
             return Ok(self.checked(posted, member));
         }
         let hint = self.board.prefetch_hint(member);
-        let looks = if self.subscription == Subscription::Over { 0 } else { LOOKS };
+        let looks = if pauses || self.subscription == Subscription::Over { 0 } else { LOOKS };
         for _ in 0..looks {
             hint.prefetch();
             if let Some(posted) = self.board.look(member) {
@@ -221,7 +222,7 @@ impl BoardCall<'_> {
     pub(super) async fn expect_all(&mut self) -> Result<(), Stopped> {
         if self.subscription == Subscription::Over {
             let mut seen = 0;
-            if !see_all(self.board, self.call, &mut seen) {
+            if pauses(self.waiter) || !see_all(self.board, self.call, &mut seen) {
                 self.expect_all_slowly(seen).await?;
             }
         }

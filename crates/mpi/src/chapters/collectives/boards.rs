@@ -5,11 +5,12 @@
 //! take these steps in the same calls, because all make the same decisions.
 
 use towpath_base::ids::Plane;
+use towpath_base::sync::Ordering;
 use towpath_collective::board::{BoardLimits, BoardOffer, BoardOutcome, BoardState, Member, Need, WaitLoop};
 use towpath_collective::numbers::CallForm;
 use towpath_collective::runs::CALLS_PER_POLL;
 use towpath_collective::select::Subscription;
-use towpath_collective::{CallSignature, Operation, Run, Selection, failure, perform_alone};
+use towpath_collective::{CallSignature, Failure, Operation, Run, Selection, failure, perform_alone};
 use towpath_neutral::constants::ERR_TRUNCATE;
 use towpath_neutral::error::{Error, Result};
 
@@ -72,6 +73,7 @@ pub(crate) unsafe fn try_execute(comm: &Comm, operation: &Operation, selection: 
         waiter.worker.poll_in_passing();
     }
     let by_messages = comm.calls_by_messages(CallForm::Blocking);
+    comm.on_board.store(board.calls() + 1, Ordering::Relaxed);
     // SAFETY: the memory that the operation names is as the standard requires for the buffers of
     // the call (this function's contract).
     let outcome = unsafe { board.execute(operation, by_messages, &mut waiter) };
@@ -79,7 +81,7 @@ pub(crate) unsafe fn try_execute(comm: &Comm, operation: &Operation, selection: 
         BoardOutcome::Complete => Ok(()),
         BoardOutcome::Truncated => Err(truncated(comm)),
         BoardOutcome::OutOfStep => {
-            let failure = board.mismatch();
+            let failure = waiter.failure.unwrap_or_else(|| board.mismatch());
             *state = BoardState::Missing;
             Err(failed(failure))
         }
@@ -96,7 +98,7 @@ pub(super) fn attend(comm: &Comm, run: &mut Run) {
 
 #[cold]
 fn truncated(comm: &Comm) -> Error {
-    let mut sentence = towpath_collective::Failure::Truncated.to_string();
+    let mut sentence = Failure::Truncated.to_string();
     let own = process::last_call_of(process::me());
     let calls = comm.group.peers.iter().map(|&peer| process::last_call_of(peer));
     let other = calls.enumerate().find_map(|(rank, call)| call.filter(|_| call != own).map(|call| (rank, call)));
@@ -141,11 +143,13 @@ fn establish(comm: &Comm, selection: &Selection, operation: &Operation) -> Resul
 struct LineWait<'a> {
     worker: &'static Worker,
     comm: &'a Comm,
+    /// Why the call has ended in a wait.
+    failure: Option<Failure>,
 }
 
 impl LineWait<'_> {
     fn new(comm: &Comm) -> Result<LineWait<'_>> {
-        Ok(LineWait { worker: progress::worker()?, comm })
+        Ok(LineWait { worker: progress::worker()?, comm, failure: None })
     }
 }
 
@@ -162,6 +166,6 @@ impl Member for LineWait<'_> {
 
 impl WaitLoop for LineWait<'_> {
     fn wait(&mut self, ready: &mut dyn FnMut(bool) -> bool) {
-        self.worker.wait_for_line(self.comm.context(), ready);
+        self.failure = self.worker.wait_for_line(self.comm.context(), ready);
     }
 }

@@ -314,6 +314,7 @@ impl<'a> Prepared<'a> {
         let (comm, worker) = (self.view.comm, progress::worker()?);
         // A call that has its turn in the queue must be added: later ones wait for it.
         let entry = worker.with(|state| state.requests.reserve())?;
+        let order = comm.order(CallForm::Nonblocking);
         // SAFETY: the memory that the call names lives until the request is complete (this
         // function's contract).
         let begun = unsafe { self.placed() };
@@ -323,7 +324,7 @@ impl<'a> Prepared<'a> {
                 state.runs.count_at_once();
                 return begun.map(|_| (request_table::COMPLETE, state.runs.is_poll_due()));
             };
-            let id = state.runs.add(run, &mut state.engine);
+            let id = state.runs.add(run.place(order), &mut state.engine);
             let work = request_table::RequestWork::Run(id);
             Ok((state.requests.fill(entry, work, comm.handle(), None), state.runs.is_poll_due()))
         })?;
@@ -383,13 +384,15 @@ impl<'a> Prepared<'a> {
     /// The memory that the call names must live whenever the request is active.
     pub unsafe fn keep(mut self, info: Handle) -> Result<Handle> {
         info::known(info)?;
+        let order = self.view.comm.order(CallForm::Persistent);
+        let start = |run: CollectiveRun| Start::Collective(Some(run.place(order)));
         if let Some(call) = self.in_phases(CallForm::Persistent)? {
             let comm = self.view.comm;
-            let start = || {
+            let begin = || {
                 comm.next_sequence(CallForm::Persistent);
-                Start::Collective(Some(call.into()))
+                start(call.into())
             };
-            return create_by(start, comm.handle());
+            return create_by(begin, comm.handle());
         }
         let Prepared { view, work } = self;
         let (comm, process) = (view.comm, process::this()?);
@@ -408,13 +411,11 @@ impl<'a> Prepared<'a> {
                 }
                 false => BoardCall::hold(owner, Arc::default(), work, (None, number())),
             };
-            let run = || CollectiveRun::Queued(Box::new(call()));
-            return create_by(|| Start::Collective(Some(run())), comm.handle());
+            return create_by(|| start(CollectiveRun::Queued(Box::new(call()))), comm.handle());
         }
         let plan = Prepared { view, work }.unnumbered()?;
-        let run = || CollectiveRun::ByMessages(Box::new(Run::hold(plan, number())));
-        let start = || Start::Collective(Some(run()));
-        create_by(start, comm.handle())
+        let run = || Box::new(Run::hold(plan, number()).without_board());
+        create_by(|| start(run().into()), comm.handle())
     }
 }
 

@@ -8,6 +8,7 @@ use towpath_neutral::error::{Result, fail};
 use super::reorder::{self, RankOrder};
 use super::{checked_rank, intracomm, ints, with_topology};
 use crate::chapters::groups::count_of;
+use crate::chapters::hints::given_to;
 use crate::chapters::{info, internal};
 use crate::objects::comm::Comm;
 use crate::objects::registry;
@@ -158,7 +159,7 @@ pub fn dist_graph_create_adjacent(
     reorder: bool,
 ) -> Result<Handle> {
     let parent = intracomm(comm_old, "MPI_Dist_graph_create_adjacent")?;
-    info::pairs(info)?;
+    let hints = info::pairs(info)?;
     let (inward, outward) = (count_of(indegree, "indegree")?, count_of(outdegree, "outdegree")?);
     let sources = ints(sources, inward, "sources")?;
     let destinations = ints(destinations, outward, "destinations")?;
@@ -176,14 +177,15 @@ pub fn dist_graph_create_adjacent(
     let size = parent.group.size();
     let distances = if reorder { reorder::distances(&parent)? } else { None };
     if distances.is_none() {
-        return with_topology(&parent, size, &RankOrder::default(), |_| Topology::Distributed(mine));
+        let made = with_topology(&parent, size, &RankOrder::default(), |_| Topology::Distributed(mine))?;
+        return given_to(made, &hints);
     }
     // The process that takes a rank needs the lists that were passed by the parent's process of
     // that rank.
     let words = internal::gather_lists(&parent, &mine.words())?;
     let mut all: Vec<Adjacency> = words.iter().map(|words| Adjacency::read(words)).collect();
     let order = reorder::order(&parent, distances.as_ref(), size, || reorder::adjacent(&all))?;
-    with_topology(&parent, size, &order, |rank| Topology::Distributed(all.swap_remove(rank)))
+    given_to(with_topology(&parent, size, &order, |rank| Topology::Distributed(all.swap_remove(rank)))?, &hints)
 }
 
 /// One edge, as sent to all processes.
@@ -237,13 +239,13 @@ pub fn dist_graph_create(
     reorder: bool,
 ) -> Result<Handle> {
     let parent = intracomm(comm_old, "MPI_Dist_graph_create")?;
-    info::pairs(info)?;
+    let hints = info::pairs(info)?;
     let (edges, weighted) = given_edges(parent.group.size(), n, sources, degrees, destinations, weights)?;
     let all = everybodys_edges(&parent, &edges)?;
     let size = parent.group.size();
     let triples = || all.iter().map(|edge| (edge.from, edge.to, edge.weight));
     let order = reorder::order_if(reorder, &parent, size, || reorder::weighted(size, triples()))?;
-    with_topology(&parent, size, &order, |rank| {
+    let made = with_topology(&parent, size, &order, |rank| {
         let inward: Vec<&SentEdge> = all.iter().filter(|edge| edge.to == rank as i32).collect();
         let outward: Vec<&SentEdge> = all.iter().filter(|edge| edge.from == rank as i32).collect();
         Topology::Distributed(Adjacency {
@@ -253,7 +255,8 @@ pub fn dist_graph_create(
             destination_weights: outward.iter().map(|edge| edge.weight).collect(),
             weighted,
         })
-    })
+    })?;
+    given_to(made, &hints)
 }
 
 /// Gathers the edges that all processes passed, in rank order.

@@ -1,22 +1,22 @@
-//! Info objects as plain values (MPI 5.0, chapter 10). The C functions are in `chapters::info`.
+//! Info objects as plain values (MPI 5.0, chapter 10).
 
 use std::sync::Mutex;
 
 /// (key, value) pairs, in the order in which the keys were first set.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Pairs(pub(crate) Vec<(String, String)>);
+pub struct Pairs(pub Vec<(String, String)>);
 
 /// An info object.
-pub(crate) type Info = Mutex<Pairs>;
+pub type Info = Mutex<Pairs>;
 
 impl Pairs {
     /// The value of a key.
-    pub(crate) fn get(&self, key: &str) -> Option<&str> {
+    pub fn get(&self, key: &str) -> Option<&str> {
         self.0.iter().find(|(k, _)| k == key).map(|(_, v)| v.as_str())
     }
 
     /// Sets a key.
-    pub(crate) fn set(&mut self, key: &str, value: &str) {
+    pub fn set(&mut self, key: &str, value: &str) {
         match self.0.iter_mut().find(|(k, _)| k == key) {
             Some((_, old)) => value.clone_into(old),
             None => self.0.push((key.to_owned(), value.to_owned())),
@@ -24,7 +24,7 @@ impl Pairs {
     }
 
     /// All pairs.
-    pub(crate) fn iter(&self) -> impl Iterator<Item = (&str, &str)> {
+    pub fn iter(&self) -> impl Iterator<Item = (&str, &str)> {
         self.0.iter().map(|(k, v)| (k.as_str(), v.as_str()))
     }
 }

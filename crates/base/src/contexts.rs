@@ -1,36 +1,36 @@
-//! Allocates the contexts that this process proposes for new communicators (see
-//! `towpath_base::ids::ContextId`).
+//! Allocates the contexts that this process proposes for new communicators (see [`ContextId`]).
 //!
 //! A counter numbers them. It wraps around after 2^30 proposals, which a program that keeps
 //! creating communicators reaches within days; it then skips the contexts of communicators that
 //! still exist. The process that proposed a context is a member of its communicator, so it knows
 //! them.
 
-use towpath_base::ids::{CONTEXTS, ContextId};
-use towpath_base::sync::{AtomicU64, Ordering};
+use crate::ids::{CONTEXTS, ContextId};
+use crate::sync::{AtomicU64, Ordering};
 
 /// The first counter values belong to MPI_COMM_WORLD and MPI_COMM_SELF.
 const FIRST: u64 = 2;
 
 /// The counter, and the process number that all its contexts share.
-pub(crate) struct Contexts {
+#[derive(Debug)]
+pub struct Contexts {
     creator: u32,
     next: AtomicU64,
 }
 
 impl Contexts {
     /// Creates the allocator of the process with this number.
-    pub(crate) fn new(creator: u32) -> Contexts {
+    pub fn new(creator: u32) -> Contexts {
         Contexts { creator, next: AtomicU64::new(FIRST) }
     }
 
     /// The number of this process.
-    pub(crate) fn creator(&self) -> u32 {
+    pub fn creator(&self) -> u32 {
         self.creator
     }
 
     /// Allocates a context that no communicator has.
-    pub(crate) fn propose(&self, is_taken: impl Fn(ContextId) -> bool) -> ContextId {
+    pub fn propose(&self, is_taken: impl Fn(ContextId) -> bool) -> ContextId {
         loop {
             let number = self.next.fetch_add(1, Ordering::Relaxed);
             let counter = number % u64::from(CONTEXTS);
