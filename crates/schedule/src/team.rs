@@ -184,6 +184,11 @@ impl Team {
         self.of(ranks).expect("this process is on its host")
     }
 
+    /// The sub-team of the leaders, by host; `None` if this process does not lead.
+    pub fn leaders(&self) -> Option<Team> {
+        self.of(&self.placement.leaders().collect::<Vec<_>>())
+    }
+
     /// The sub-team of these ranks, in this order and with the same context; `None` if this process
     /// is not among them.
     pub(crate) fn of(&self, ranks: &[usize]) -> Option<Team> {

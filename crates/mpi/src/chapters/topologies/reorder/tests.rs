@@ -2,6 +2,7 @@
 //! latter print costs before and after (`cargo test -p towpath-mpi reorder -- --nocapture`).
 
 use towpath_mapping::testing::{machine, mapped};
+use towpath_mapping::topology::grid;
 
 use super::*;
 
@@ -11,22 +12,6 @@ const MESH: &str = "tile 6x4; core 2";
 /// The graph of a grid that is periodic in all dimensions or in none.
 fn grid_of(dims: &[i32], periodic: bool) -> Graph {
     grid(dims, &vec![periodic; dims.len()])
-}
-
-#[test]
-fn lists_travel_as_words() {
-    for weighted in [false, true] {
-        let weights = |list: &[i32]| if weighted { list.to_vec() } else { Vec::new() };
-        let lists = Adjacency {
-            sources: vec![3, towpath_neutral::constants::PROC_NULL],
-            source_weights: weights(&[i32::MAX, 0]),
-            destinations: vec![0],
-            destination_weights: weights(&[7]),
-            weighted,
-        };
-        assert_eq!(Adjacency::read(&lists.words()), lists);
-    }
-    assert_eq!(Adjacency::read(&Adjacency::default().words()), Adjacency::default());
 }
 
 #[test]
